@@ -1,0 +1,11 @@
+// An owned copy of a list of frames, in one allocation; free it with free ().
+#pragma once
+
+#include "span.h"
+
+struct frames {
+    size_t count;
+    struct span at[]; // the bytes stand behind the list
+};
+
+struct frames *frames_copy (const struct span *frames, size_t count);

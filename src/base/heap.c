@@ -1,0 +1,76 @@
+#include "heap.h"
+
+#include <stdlib.h>
+
+#include "memory.h"
+
+void heap_free (struct heap *self)
+{
+    free (self->nodes);
+    *self = (struct heap){0};
+}
+
+static void place (struct heap *self, struct heap_node *node, size_t position)
+{
+    self->nodes[position - 1] = node;
+    node->position = position;
+}
+
+static void sift_up (struct heap *self, struct heap_node *node)
+{
+    size_t at = node->position;
+    while (at > 1 && self->nodes[at / 2 - 1]->at > node->at) {
+        place (self, self->nodes[at / 2 - 1], at);
+        at /= 2;
+    }
+    place (self, node, at);
+}
+
+static void sift_down (struct heap *self, struct heap_node *node)
+{
+    size_t at = node->position;
+    for (;;) {
+        size_t child = at * 2;
+        if (child > self->count)
+            break;
+        if (child < self->count && self->nodes[child]->at < self->nodes[child - 1]->at)
+            child++;
+        if (self->nodes[child - 1]->at >= node->at)
+            break;
+        place (self, self->nodes[child - 1], at);
+        at = child;
+    }
+    place (self, node, at);
+}
+
+void heap_set (struct heap *self, struct heap_node *node, int64_t at)
+{
+    node->at = at;
+    if (node->position == 0) {
+        if (self->count == self->capacity) {
+            self->capacity = self->capacity ? self->capacity * 2 : 64;
+            self->nodes = memory_resize (self->nodes, self->capacity * sizeof *self->nodes);
+        }
+        place (self, node, ++self->count);
+    }
+    sift_up (self, node);
+    sift_down (self, node);
+}
+
+void heap_remove (struct heap *self, struct heap_node *node)
+{
+    if (node->position == 0)
+        return;
+    struct heap_node *last = self->nodes[--self->count];
+    if (last != node) {
+        place (self, last, node->position);
+        sift_up (self, last);
+        sift_down (self, last);
+    }
+    node->position = 0;
+}
+
+struct heap_node *heap_first (const struct heap *self)
+{
+    return self->count ? self->nodes[0] : NULL;
+}

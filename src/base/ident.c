@@ -1,0 +1,35 @@
+#include "ident.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static int hex_digit (uint8_t byte)
+{
+    if (byte >= '0' && byte <= '9')
+        return byte - '0';
+    byte |= 0x20;
+    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
+}
+
+bool ident_parse (struct span text, uint64_t *ret)
+{
+    if (text.size < 1 || text.size > 16)
+        return false;
+    uint64_t id = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        int digit = hex_digit (text.data[i]);
+        if (digit < 0)
+            return false;
+        id = id << 4 | (uint64_t)digit;
+    }
+    if (id == 0 || id > INT64_MAX)
+        return false;
+    *ret = id;
+    return true;
+}
+
+const char *ident_text (uint64_t id, char out[IDENT_SIZE])
+{
+    snprintf (out, IDENT_SIZE, "%" PRIx64, id);
+    return out;
+}

@@ -1,0 +1,13 @@
+// Allocation that cannot fail: when memory is exhausted the process aborts and is restarted; no
+// acknowledged plan depends on it surviving (crash-only).
+#pragma once
+
+#include <stddef.h>
+
+// Zeroed memory; free with free ().
+void *memory_new (size_t size);
+
+// As realloc, never NULL; the grown part is not zeroed.
+void *memory_resize (void *block, size_t size);
+
+char *memory_text (const char *text);

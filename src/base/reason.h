@@ -1,0 +1,19 @@
+// Why something was refused, in words that name the field and the rule.
+#pragma once
+
+#include "span.h"
+
+enum { REASON_MAX = 200 };
+
+struct reason {
+    char text[REASON_MAX]; // UTF-8, NUL-terminated; empty = no reason given
+};
+
+// Write the reason; a text that is too long is cut at a character boundary.
+void reason_set (struct reason *self, const char *format, ...)
+    __attribute__ ((format (printf, 2, 3)));
+
+// A span as printable text inside quotes: control bytes, quotes and what is not UTF-8 become \xHH.
+// The text lives in one of eight rotating buffers of the thread: use it at once. At most 64 bytes
+// of the span are shown, the rest is "...".
+const char *quoted (struct span bytes);

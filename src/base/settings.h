@@ -1,0 +1,46 @@
+// Settings as a table: one row is the whole truth about a setting - its name in the file, its
+// option on the command line, its type, default, bounds and help. Pure: no files.
+#pragma once
+
+#include <stdint.h>
+
+#include "reason.h"
+
+enum { SETTING_TEXT_MAX = 512 };
+
+enum setting_type {
+    SETTING_TEXT,   // char [SETTING_TEXT_MAX]
+    SETTING_NUMBER, // int64_t, within min..max
+    SETTING_FLAG,   // bool; the option takes no value, in the file 0 or 1
+    SETTING_LIST    // handled by the row's own function, once per value
+};
+
+struct setting {
+    const char *name;     // in the file and for --set
+    const char *option;   // "--request", or NULL
+    const char *metavar;  // what --help calls the value
+    const char *fallback; // the default, as text; NULL for lists
+    enum setting_type type;
+    size_t offset; // of the field in the values struct
+    int64_t min, max;
+    int (*add) (void *values, const char *text, struct reason *reason); // lists only
+    const char *help;
+};
+
+struct setting_table {
+    const struct setting *rows;
+    size_t count;
+};
+
+// Give every field its default.
+void settings_reset (const struct setting_table *table, void *values);
+
+// The row with this name or option, or NULL.
+const struct setting *settings_named (const struct setting_table *table, const char *name);
+const struct setting *settings_option (const struct setting_table *table, const char *option);
+
+// Set one field from text. 0, or -1 with a reason that names the setting and the rule.
+int setting_set (const struct setting *row, void *values, const char *text, struct reason *reason);
+
+// Decimal text to a number, whole text, no sign but '-'. False: not a number that fits.
+bool number_parse (const char *text, int64_t *ret);

@@ -1,0 +1,20 @@
+// The code tables: words for numbers, and the status of each class of error.
+#pragma once
+
+#include <stdint.h>
+
+#include "status.h"
+#include "zplan_codes.h"
+
+// The status word of the wire ("+ok", "-plan error"); "-error" or "+ok" by class for a number that
+// has none of its own.
+const char *status_word (uint8_t status);
+
+// The status's name ("NOT_WORKER"), or NULL.
+const char *status_name (uint8_t status);
+
+// The frame type's name ("COMMAND"), or NULL.
+const char *frame_name (uint8_t type);
+
+// The wire's status for an error of ours (a negative enum zplan_error).
+uint8_t status_of_error (enum zplan_error error);

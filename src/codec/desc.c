@@ -1,0 +1,72 @@
+#include "desc.h"
+
+#include <assert.h>
+
+#include "codes.h"
+
+enum { TAG_FIRST = 0xFE }; // bytes from here on may stand after the types, as END does
+
+static const uint8_t once_only[] = {ZERO_FRAME_GLOBAL_ID,  ZERO_FRAME_STATION_ID,
+                                    ZERO_FRAME_REQUEST_ID, ZERO_FRAME_REQUESTER,
+                                    ZERO_FRAME_PLAN,       ZERO_FRAME_COMMAND};
+
+bool desc_fits (struct span frame, size_t following)
+{
+    return following <= DESC_FRAMES_MAX && frame.size >= following + 2 &&
+           frame.data[0] == following;
+}
+
+static int check_types (struct span types, struct reason *reason)
+{
+    uint8_t seen[256] = {0};
+    for (size_t i = 0; i < types.size; i++) {
+        seen[types.data[i]] = seen[types.data[i]] < 2 ? seen[types.data[i]] + 1 : 2;
+        if (types.data[i] == ZERO_FRAME_END) {
+            reason_set (reason, "frame %zu has the type END", i + 1);
+            return ZPLAN_EFRAME;
+        }
+    }
+    for (size_t i = 0; i < sizeof once_only; i++) {
+        if (seen[once_only[i]] > 1) {
+            reason_set (reason, "%s: may stand once only", frame_name (once_only[i]));
+            return ZPLAN_EFRAME;
+        }
+    }
+    return 0;
+}
+
+int desc_parse (struct span frame, size_t following, struct desc *ret, struct reason *reason)
+{
+    if (!desc_fits (frame, following)) {
+        reason_set (reason, "description: does not fit the %zu frames after it", following);
+        return ZPLAN_EFRAME;
+    }
+    for (size_t i = following + 2; i < frame.size; i++) {
+        if (frame.data[i] != ZERO_FRAME_END && frame.data[i] < TAG_FIRST) {
+            reason_set (reason, "description: byte %zu is no END", i);
+            return ZPLAN_EFRAME;
+        }
+    }
+    struct span types = span_of (frame.data + 2, following);
+    if (check_types (types, reason))
+        return ZPLAN_EFRAME;
+    ret->count = frame.data[0];
+    ret->code = frame.data[1];
+    memcpy (ret->types, types.data, types.size);
+    return 0;
+}
+
+void desc_add (struct desc *self, uint8_t type)
+{
+    assert (self->count < DESC_FRAMES_MAX);
+    self->types[self->count++] = type;
+}
+
+size_t desc_write (const struct desc *self, uint8_t out[DESC_SIZE_MAX])
+{
+    out[0] = self->count;
+    out[1] = self->code;
+    memcpy (out + 2, self->types, self->count);
+    out[self->count + 2] = ZERO_FRAME_END;
+    return (size_t)self->count + 3;
+}

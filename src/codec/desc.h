@@ -1,0 +1,29 @@
+// The description frame: [count][code][type of each frame...][END]. It is the first frame of every
+// message behind its envelope. Source: plan document 3.1; contract chapter 2.
+#pragma once
+
+#include "reason.h"
+#include "span.h"
+
+enum {
+    DESC_FRAMES_MAX = 32, // hence '*' (42) is never the first byte of a description
+    DESC_SIZE_MAX = DESC_FRAMES_MAX + 3
+};
+
+struct desc {
+    uint8_t code;  // a command in a request, a status in a reply
+    uint8_t count; // frames that follow
+    uint8_t types[DESC_FRAMES_MAX];
+};
+
+// Whether this frame can be a description of a message in which `following` frames come after it.
+bool desc_fits (struct span frame, size_t following);
+
+// Parse and check every rule that needs no frame content. 0, or ZPLAN_EFRAME with the reason.
+int desc_parse (struct span frame, size_t following, struct desc *ret, struct reason *reason);
+
+// Append a frame type. The caller keeps count below DESC_FRAMES_MAX.
+void desc_add (struct desc *self, uint8_t type);
+
+// Write it, END included; returns the size.
+size_t desc_write (const struct desc *self, uint8_t out[DESC_SIZE_MAX]);

@@ -1,0 +1,123 @@
+#include "json.h"
+
+#include "base64.h"
+#include "memory.h"
+
+#include <stdlib.h>
+
+enum { DEPTH_MAX = 16 };
+
+// jansson accepts a depth of 2,048; refuse deep text before it allocates.
+static bool too_deep (struct span text)
+{
+    int depth = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t byte = text.data[i];
+        if (in_string) {
+            if (byte == '\\')
+                i++;
+            else if (byte == '"')
+                in_string = false;
+        } else if (byte == '"') {
+            in_string = true;
+        } else if (byte == '{' || byte == '[') {
+            if (++depth > DEPTH_MAX)
+                return true;
+        } else if (byte == '}' || byte == ']') {
+            depth--;
+        }
+    }
+    return false;
+}
+
+// The field that a syntax error belongs to: the last name before it. Empty when there is none.
+static struct span field_before (struct span text, size_t position)
+{
+    struct span string = {0}, field = {0};
+    size_t end = position < text.size ? position : text.size;
+    for (size_t i = 0; i < end; i++) {
+        if (text.data[i] == ':' && string.size)
+            field = string;
+        if (text.data[i] != '"')
+            continue;
+        size_t start = ++i;
+        while (i < end && text.data[i] != '"')
+            i += text.data[i] == '\\' ? 2 : 1;
+        string = i < end ? span_of (text.data + start, i - start) : (struct span){0};
+    }
+    return field;
+}
+
+json_t *json_read_object (struct span text, struct reason *reason)
+{
+    if (too_deep (text)) {
+        reason_set (reason, "JSON: nested deeper than %d", DEPTH_MAX);
+        return NULL;
+    }
+    json_error_t error;
+    json_t *value = json_loadb ((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, &error);
+    if (!value) {
+        struct span field = field_before (text, error.position > 0 ? (size_t)error.position : 0);
+        reason_set (reason, "JSON: %s at byte %d%s%s", error.text, error.position,
+                    field.size ? ", in field " : "", field.size ? quoted (field) : "");
+        return NULL;
+    }
+    if (!json_is_object (value)) {
+        json_decref (value);
+        reason_set (reason, "JSON: want an object");
+        return NULL;
+    }
+    return value;
+}
+
+char *json_write (const json_t *value)
+{
+    char *text = json_dumps (value, JSON_COMPACT | JSON_ENCODE_ANY);
+    if (!text)
+        abort (); // every value written here was made by this program: only memory can lack
+    return text;
+}
+
+json_t *json_from_frame (struct span frame)
+{
+    // jansson checks the UTF-8; it would take a NUL, which C readers of the store could not.
+    if (!frame.size || !memchr (frame.data, 0, frame.size)) {
+        json_t *text = json_stringn (frame.size ? (const char *)frame.data : "", frame.size);
+        if (text)
+            return text;
+    }
+    char *encoded = memory_new (BASE64_SIZE (frame.size));
+    base64_encode (frame, encoded);
+    json_t *object = json_object ();
+    json_object_set_new (object, "b64", json_string_nocheck (encoded));
+    free (encoded);
+    return object;
+}
+
+bool json_to_frame (const json_t *value, uint8_t *out, size_t *ret_size)
+{
+    if (json_is_string (value)) {
+        *ret_size = json_string_length (value);
+        memcpy (out, json_string_value (value), *ret_size);
+        return true;
+    }
+    const json_t *encoded = json_object_get (value, "b64");
+    if (!json_is_string (encoded) || json_object_size (value) != 1)
+        return false;
+    return base64_decode (span_of (json_string_value (encoded), json_string_length (encoded)), out,
+                          ret_size);
+}
+
+bool json_get_integer (const json_t *object, const char *field, int64_t min, int64_t max,
+                       int64_t *ret)
+{
+    const json_t *value = json_object_get (object, field);
+    if (!json_is_integer (value))
+        return false;
+    int64_t number = json_integer_value (value);
+    if (number < min || number > max)
+        return false;
+    *ret = number;
+    return true;
+}

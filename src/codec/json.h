@@ -1,0 +1,27 @@
+// JSON where the wire and the store need it: strict reading with errors that name the field, and
+// frames (bytes) as JSON values. On jansson, whose integers are exact to 64 bits.
+#pragma once
+
+#include <jansson.h>
+
+#include "reason.h"
+#include "span.h"
+
+// Parse one JSON object: UTF-8, no duplicate fields, nothing after it, depth at most 16.
+// NULL with a reason; else a reference to give back with json_decref.
+json_t *json_read_object (struct span text, struct reason *reason);
+
+// Compact text of a value; free it with free ().
+char *json_write (const json_t *value);
+
+// A frame as the store keeps it: a JSON string where it is valid UTF-8 without NUL, else
+// {"b64": "..."}.
+json_t *json_from_frame (struct span frame);
+
+// The frame of such a value, decoded to `out`, which has room for as many bytes as the JSON text of
+// the value. False: the value is no frame.
+bool json_to_frame (const json_t *value, uint8_t *out, size_t *ret_size);
+
+// An integer field within bounds; absent or of another type or size is false.
+bool json_get_integer (const json_t *object, const char *field, int64_t min, int64_t max,
+                       int64_t *ret);

@@ -1,0 +1,110 @@
+#include "message.h"
+
+#include <assert.h>
+
+#include "codes.h"
+#include "ident.h"
+
+// How the four envelopes are told apart, in this order: the first frame is the description if it
+// fits; else empty = REQ, '*' = mailbox, anything else = caller, and the second frame must fit.
+static enum envelope tell (const struct span *frames, size_t count)
+{
+    if (desc_fits (frames[0], count - 1))
+        return ENVELOPE_PLAIN;
+    if (frames[0].size == 0)
+        return ENVELOPE_REQ;
+    return frames[0].data[0] == '*' ? ENVELOPE_MAILBOX : ENVELOPE_CALLER;
+}
+
+int message_read (const struct span *frames, size_t count, struct message *ret,
+                  struct reason *reason)
+{
+    *ret = (struct message){.envelope = ENVELOPE_PLAIN};
+    if (count == 0) {
+        reason_set (reason, "message: has no description");
+        return ZPLAN_EFRAME;
+    }
+    ret->envelope = tell (frames, count);
+    size_t at = ret->envelope == ENVELOPE_PLAIN ? 0 : 1;
+    if (at == 1)
+        ret->sender = frames[0];
+    if (at >= count) {
+        reason_set (reason, "description: does not fit the %zu frames after it", count - 1);
+        return ZPLAN_EFRAME;
+    }
+    size_t following = count - at - 1;
+    if (desc_parse (frames[at], following, &ret->desc, reason)) {
+        // A status is not answered, however broken it is: leave its code to be seen.
+        ret->desc = (struct desc){.code = frames[at].size > 1 ? frames[at].data[1] : 0};
+        return ZPLAN_EFRAME;
+    }
+    ret->desc_bytes = frames[at];
+    for (size_t i = 0; i < following; i++)
+        ret->frames[i] = frames[at + 1 + i];
+    return 0;
+}
+
+struct span message_frame (const struct message *self, uint8_t type, bool *found)
+{
+    for (size_t i = 0; i < self->desc.count; i++) {
+        if (self->desc.types[i] == type) {
+            if (found)
+                *found = true;
+            return self->frames[i];
+        }
+    }
+    if (found)
+        *found = false;
+    return (struct span){0};
+}
+
+struct span message_last_frame (const struct message *self, uint8_t type, bool *found)
+{
+    for (size_t i = self->desc.count; i > 0; i--) {
+        if (self->desc.types[i - 1] == type) {
+            if (found)
+                *found = true;
+            return self->frames[i - 1];
+        }
+    }
+    if (found)
+        *found = false;
+    return (struct span){0};
+}
+
+void message_start (struct message *self, uint8_t code)
+{
+    *self = (struct message){.envelope = ENVELOPE_PLAIN, .desc.code = code};
+}
+
+void message_add (struct message *self, uint8_t type, struct span bytes)
+{
+    desc_add (&self->desc, type);
+    self->frames[self->desc.count - 1] = bytes;
+}
+
+size_t message_layout (const struct message *self, uint8_t desc_out[DESC_SIZE_MAX],
+                       struct span out[MESSAGE_FRAMES_MAX])
+{
+    size_t count = 0;
+    if (self->envelope != ENVELOPE_PLAIN)
+        out[count++] = self->sender;
+    out[count++] = span_of (desc_out, desc_write (&self->desc, desc_out));
+    for (size_t i = 0; i < self->desc.count; i++)
+        out[count++] = self->frames[i];
+    assert (count <= MESSAGE_FRAMES_MAX);
+    return count;
+}
+
+bool mailbox_parse (struct span sender, uint64_t *ret_id)
+{
+    return sender.size > 1 && sender.data[0] == '*' &&
+           ident_parse (span_of (sender.data + 1, sender.size - 1), ret_id);
+}
+
+const char *mailbox_text (uint64_t plan_id, char out[MAILBOX_SIZE])
+{
+    out[0] = '*';
+    ident_text (plan_id, out + 1);
+    return out;
+}

@@ -1,0 +1,55 @@
+// A message of the wire: an envelope, a description, frames. Reading borrows the frames of a
+// packet; writing collects borrowed frames. Source: contract chapter 3.
+#pragma once
+
+#include "desc.h"
+
+enum {
+    // Envelope, description and 32 frames; what a peer sends beyond is counted and thrown away.
+    MESSAGE_FRAMES_MAX = DESC_FRAMES_MAX + 2
+};
+
+// What stands before the description, and with it what kind of message this is.
+enum envelope {
+    ENVELOPE_PLAIN,  // [desc]: a DEALER client
+    ENVELOPE_REQ,    // [empty][desc]: a REQ client
+    ENVELOPE_CALLER, // [caller][desc]: a station that forwards its client's request
+    ENVELOPE_MAILBOX // [*plan_id][desc]: a target's answer to a run
+};
+
+struct message {
+    enum envelope envelope;
+    struct span sender; // the caller or mailbox; empty for the first two envelopes
+    struct span desc_bytes;
+    struct desc desc;
+    struct span frames[DESC_FRAMES_MAX]; // desc.count of them
+};
+
+// Tell the envelope and parse the description. `count` frames, the peer's identity not among them.
+// 0, or ZPLAN_EFRAME with the reason; the envelope is then set as far as it could be told, and the
+// description has no frames, only the code that stands where a description has it.
+int message_read (const struct span *frames, size_t count, struct message *ret,
+                  struct reason *reason);
+
+// The first frame of this type, or an empty span. `found` may be NULL.
+struct span message_frame (const struct message *self, uint8_t type, bool *found);
+
+// The last frame of this type: what was appended on the way stands last.
+struct span message_last_frame (const struct message *self, uint8_t type, bool *found);
+
+// Start a message to write.
+void message_start (struct message *self, uint8_t code);
+
+// Append a frame; the bytes are borrowed until the message is sent.
+void message_add (struct message *self, uint8_t type, struct span bytes);
+
+// Lay the message out as packet frames: envelope, description, frames. `desc_out` holds the
+// description's bytes. Returns the number of frames written to `out`.
+size_t message_layout (const struct message *self, uint8_t desc_out[DESC_SIZE_MAX],
+                       struct span out[MESSAGE_FRAMES_MAX]);
+
+// The plan id of a mailbox `*id`. False: it is none.
+bool mailbox_parse (struct span sender, uint64_t *ret_id);
+
+enum { MAILBOX_SIZE = 18 }; // '*', 16 hex digits, NUL
+const char *mailbox_text (uint64_t plan_id, char out[MAILBOX_SIZE]);

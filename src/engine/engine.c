@@ -1,0 +1,256 @@
+// An answer is first told apart by where it stands in the run (status or result), then by its
+// class; one table says what each class does.
+#include "engine.h"
+
+#include "codes.h"
+#include "pacing.h"
+#include "plan_message.h"
+
+static const char *const target_type_names[TARGET_TYPES] = {
+    [TARGET_API] = "api", [TARGET_PUB] = "pub", [TARGET_VOTE] = "vote"};
+
+const char *target_type_name (enum target_type type)
+{
+    return target_type_names[type];
+}
+
+int target_type_parse (const char *name)
+{
+    for (int i = 0; i < TARGET_TYPES; i++)
+        if (strcmp (target_type_names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+bool commit_ends_run (enum commit commit)
+{
+    return commit == COMMIT_RETRY || commit == COMMIT_NEXT || commit == COMMIT_PARK ||
+           commit == COMMIT_END;
+}
+
+// -- submit
+
+int engine_submit (struct plan *plan, const struct zone *zone, int64_t now, struct reason *reason)
+{
+    struct occurrence first;
+    if (schedule_first (&plan->schedule, zone, now, plan->skip_set, &first)) {
+        plan->plan_time = first.time;
+        plan->skip_num = first.used;
+        return 0;
+    }
+    if (plan->schedule.type == SCHEDULE_TIME)
+        reason_set (reason, "plan_time: is past");
+    else
+        reason_set (reason, "plan_repet: the last occurrence is past or after the year 9999");
+    return ZPLAN_EPLAN;
+}
+
+// -- due
+
+// What makes a stored plan unfit to run (plan document 3.3(3)).
+static bool unfit (const struct plan *plan, struct span key_station, struct reason *reason)
+{
+    struct desc desc;
+    struct reason why;
+    if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID) {
+        reason_set (reason, "last_state: the plan has lost its right to run");
+        return true;
+    }
+    if (plan->station.size == 0) {
+        reason_set (reason, "station: is empty");
+        return true;
+    }
+    if (!span_equal (plan->station, key_station)) {
+        reason_set (reason, "station: is not the one of the plan's key");
+        return true;
+    }
+    if (plan->message_count < PLAN_MESSAGES_MIN) {
+        reason_set (reason, "messages: want at least %d frames, got %zu", PLAN_MESSAGES_MIN,
+                    plan->message_count);
+        return true;
+    }
+    if (desc_parse (plan->messages[1], plan->message_count - 2, &desc, &why)) {
+        reason_set (reason, "messages: %s", why.text);
+        return true;
+    }
+    if (!plan_dispatch_fits (&desc)) {
+        reason_set (reason, "messages: too many frames to send");
+        return true;
+    }
+    return false;
+}
+
+struct decision engine_due (struct plan *plan, struct span key_station, uint64_t exec_id,
+                            int64_t now, struct reason *reason)
+{
+    if (unfit (plan, key_station, reason)) {
+        plan->last_state = ZERO_STATUS_FRAME_PLANERROR_ID;
+        plan->state = PLAN_ERROR;
+        return (struct decision){.commit = COMMIT_PARK, .broadcast = BROADCAST_RESULT};
+    }
+    plan->exec_id = exec_id;
+    plan->exec_time = now;
+    plan->state = PLAN_EXECUTE;
+    return (struct decision){.send = true};
+}
+
+// -- failures of the transport
+
+static struct decision retry (struct plan *plan, uint8_t status, enum commit commit)
+{
+    plan->last_state = status;
+    plan->state = PLAN_RETRY;
+    plan->error_count++;
+    return (struct decision){.commit = commit,
+                             .delay_ms = pacing_delay_ms (plan->error_count),
+                             .broadcast = BROADCAST_FAILURE,
+                             .waiting = WAITING_FOR_TARGET};
+}
+
+struct decision engine_not_sent (struct plan *plan)
+{
+    return retry (plan, ZERO_STATUS_SEND_ERROR_ID, COMMIT_RETRY);
+}
+
+struct decision engine_no_status (struct plan *plan)
+{
+    return retry (plan, ZERO_STATUS_RECV_ERROR_ID, COMMIT_DOUBT);
+}
+
+// -- answers
+
+struct step {
+    struct plan *plan;
+    struct run *run;
+    const struct answer *answer;
+    const struct zone *zone;
+    int64_t now;
+};
+
+static struct decision sign_of_life (const struct step *step)
+{
+    step->run->phase = RUN_RUNNING;
+    step->plan->last_state = ZERO_STATUS_RUNING_ID;
+    step->plan->state = PLAN_EXECUTE;
+    step->plan->exec_time = step->now;
+    return (struct decision){.commit = COMMIT_LEASE};
+}
+
+static struct decision succeed (const struct step *step)
+{
+    struct plan *plan = step->plan;
+    struct occurrence current = plan_occurrence (plan);
+    struct occurrence next;
+    plan->last_state = step->answer->status;
+    plan->real_repet++;
+    plan->error_count = 0;
+    struct decision decision = {.save_work = true, .broadcast = BROADCAST_RESULT};
+    if (schedule_next (&plan->schedule, step->zone, &current, step->now, &next)) {
+        // What the schedule passed over used up repeats without a run.
+        plan->skip_num += next.used - current.used - 1;
+        plan->plan_time = next.time;
+        plan->state = PLAN_QUEUE;
+        decision.commit = COMMIT_NEXT;
+    } else {
+        plan->state = PLAN_CLOSE;
+        decision.commit = COMMIT_END;
+    }
+    return decision;
+}
+
+static struct decision no_worker (const struct step *step)
+{
+    return retry (step->plan, step->answer->status, COMMIT_RETRY);
+}
+
+static struct decision park (const struct step *step)
+{
+    step->plan->last_state = step->answer->status;
+    step->plan->state = PLAN_ERROR;
+    return (struct decision){
+        .commit = COMMIT_PARK, .save_work = true, .broadcast = BROADCAST_RESULT};
+}
+
+static struct decision fail (const struct step *step)
+{
+    struct decision decision = retry (step->plan, step->answer->status, COMMIT_RETRY);
+    decision.save_work = true;
+    decision.broadcast = BROADCAST_RESULT;
+    decision.waiting = WAITING_NOT;
+    return decision;
+}
+
+enum answer_class {
+    CLASS_RUNING,
+    CLASS_WAITING,
+    CLASS_OK,
+    CLASS_NOT_WORKER,
+    CLASS_OTHER_GOOD,
+    CLASS_OTHER_ERROR,
+    CLASSES
+};
+
+static enum answer_class classify (const struct answer *answer)
+{
+    switch (answer->status) {
+    case ZERO_STATUS_RUNING_ID:
+        return CLASS_RUNING;
+    case ZERO_STATUS_WAITING_ID:
+        return CLASS_WAITING;
+    case ZERO_STATUS_VOTE_START_ID: // the same number as the WAITING command a worker may send
+        return answer->target == TARGET_VOTE ? CLASS_OTHER_GOOD : CLASS_WAITING;
+    case ZERO_STATUS_OK_ID:
+        return CLASS_OK;
+    case ZERO_STATUS_NOT_WORKER_ID:
+        return CLASS_NOT_WORKER;
+    default:
+        return answer->status < ZERO_STATUS_ERROR_FLAG ? CLASS_OTHER_GOOD : CLASS_OTHER_ERROR;
+    }
+}
+
+// Plan document 3.3(8) to (11) for the target's status, 3.4 for a result.
+static const struct answer_rule {
+    struct decision (*as_status) (const struct step *step);
+    struct decision (*as_result) (const struct step *step);
+} answer_rules[CLASSES] = {
+    [CLASS_RUNING] = {sign_of_life, sign_of_life},
+    [CLASS_WAITING] = {sign_of_life, sign_of_life},
+    [CLASS_OK] = {succeed, succeed},
+    [CLASS_NOT_WORKER] = {no_worker, fail},
+    [CLASS_OTHER_GOOD] = {park, succeed},
+    [CLASS_OTHER_ERROR] = {park, fail},
+};
+
+static bool is_status (const struct run *run, const struct answer *answer)
+{
+    return answer->on_connection && run->phase == RUN_SENT;
+}
+
+// Contract chapter 4, rule 5. A worker of an earlier run that never answered may still do so;
+// without a LOCAL_ID its answer must not be taken for one of this run.
+static bool is_late (const struct run *run, const struct answer *answer, enum answer_class class)
+{
+    if (answer->has_exec_id)
+        return answer->exec_id != run->exec_id;
+    if (!run->again)
+        return false;
+    if (!answer->on_connection)
+        return true;
+    if (run->phase == RUN_RUNNING)
+        return false;
+    // Only what the station itself says counts now: a pub station answers for itself.
+    bool from_station = class == CLASS_RUNING || class == CLASS_NOT_WORKER;
+    return !from_station && answer->target != TARGET_PUB;
+}
+
+struct decision engine_answer (struct plan *plan, struct run *run, const struct answer *answer,
+                               const struct zone *zone, int64_t now)
+{
+    enum answer_class class = classify (answer);
+    // A status byte 0 is no status of any dialect.
+    if (answer->status == 0 || is_late (run, answer, class))
+        return (struct decision){.commit = COMMIT_NONE};
+    const struct answer_rule *rule = &answer_rules[class];
+    struct step step = {plan, run, answer, zone, now};
+    return is_status (run, answer) ? rule->as_status (&step) : rule->as_result (&step);
+}

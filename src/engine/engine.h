@@ -1,0 +1,87 @@
+// The engine: what happens to a plan. Pure: each step takes the plan and an event, changes the plan
+// and says what is to be done; the station does it. So every rule of the plan document is here and
+// is tested without Redis, sockets or clocks.
+// Source: plan document 3.3 and 3.4; contract chapters 4 and 5.
+#pragma once
+
+#include "plan.h"
+
+// What the store is told. Except for the first submission, a commit applies only while the run it
+// belongs to is the plan's current one.
+enum commit {
+    COMMIT_NONE,  // nothing changes
+    COMMIT_LEASE, // save; the run goes on and its lease starts anew
+    COMMIT_RETRY, // save; the run is over; back to the queue, due `delay_ms` from now
+    COMMIT_DOUBT, // as RETRY, but a late answer of the run still counts until the retry is sent
+    COMMIT_NEXT,  // save; the run is over; queued for plan_time
+    COMMIT_PARK,  // save; out of the queue; the message is kept
+    COMMIT_END,   // the plan is over: its keys are deleted
+    COMMITS
+};
+
+enum broadcast {
+    BROADCAST_NONE,
+    BROADCAST_RESULT, // always
+    BROADCAST_FAILURE // at most once per plan and minute
+};
+
+// Whether plans that failed like this become due at once when their target connects.
+enum waiting { WAITING_NOT, WAITING_FOR_TARGET };
+
+struct decision {
+    enum commit commit;
+    int64_t delay_ms; // COMMIT_RETRY and COMMIT_DOUBT
+    bool save_work;   // the answer's frames are the participant's result
+    enum broadcast broadcast;
+    enum waiting waiting;
+    bool send; // only from engine_due: send the run to its target
+};
+
+// A run in hand, as far as the rules need it.
+enum run_phase {
+    RUN_SENT,   // no sign of life yet: the target's first message is its status
+    RUN_RUNNING // it said RUNING or WAITING: what comes now is a result
+};
+
+struct run {
+    uint64_t exec_id;
+    enum run_phase phase;
+    bool again; // an earlier run of this occurrence never answered: its answer may still come
+};
+
+enum target_type { TARGET_API, TARGET_PUB, TARGET_VOTE, TARGET_TYPES };
+
+// A message from the side of the target.
+struct answer {
+    uint8_t status;
+    bool on_connection; // on the connection of this run, not on the request socket
+    bool has_exec_id;   // it carries a LOCAL_ID
+    uint64_t exec_id;
+    enum target_type target;
+};
+
+// Compute the first occurrence of a submitted plan. `now` is Unix seconds. 0, or ZPLAN_EPLAN with a
+// reason when the plan would never run.
+int engine_submit (struct plan *plan, const struct zone *zone, int64_t now, struct reason *reason);
+
+// A claimed plan: send it, or take its right to run (FRAME_PLANERROR, with the reason).
+// `key_station` is the station its key names.
+struct decision engine_due (struct plan *plan, struct span key_station, uint64_t exec_id,
+                            int64_t now, struct reason *reason);
+
+// It could not be handed to its target: nothing was sent.
+struct decision engine_not_sent (struct plan *plan);
+
+// No status came in time.
+struct decision engine_no_status (struct plan *plan);
+
+// A message of the target. COMMIT_NONE: it is late or forged, and is only counted.
+struct decision engine_answer (struct plan *plan, struct run *run, const struct answer *answer,
+                               const struct zone *zone, int64_t now);
+
+// Whether this commit is the end of its run: no answer counts for it any more.
+bool commit_ends_run (enum commit commit);
+
+// "api", "pub", "vote"; and back, -1 for no such type.
+const char *target_type_name (enum target_type type);
+int target_type_parse (const char *name);

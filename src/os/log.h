@@ -1,0 +1,18 @@
+// The log: one logfmt line an event, to stderr. Events have stable names; values are text.
+#pragma once
+
+#include <stdbool.h>
+
+// Not LOG_INFO and so on: those are macros of syslog.h, which czmq includes.
+enum log_level { LEVEL_ERROR, LEVEL_WARN, LEVEL_INFO, LEVEL_DEBUG };
+
+// "error", "warn", "info" or "debug"; false: no such level, and nothing is changed.
+bool log_level_parse (const char *name, enum log_level *ret);
+
+// Lines above this level are dropped. `program` is borrowed for the life of the process.
+void log_start (const char *program, enum log_level level);
+
+// One line: level, event, then the fields as printf makes them (`key=value` pairs; peer bytes only
+// through quoted ()).
+void log_event (enum log_level level, const char *event, const char *format, ...)
+    __attribute__ ((format (printf, 3, 4)));

@@ -1,0 +1,128 @@
+#include "process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static void handled_signals (sigset_t *set)
+{
+    sigemptyset (set);
+    sigaddset (set, SIGTERM);
+    sigaddset (set, SIGINT);
+    sigaddset (set, SIGHUP);
+    sigaddset (set, SIGCHLD);
+}
+
+static void unset_zsys (void)
+{
+    // unsetenv moves the list, so start again after each hit.
+    for (char **entry = environ; entry && *entry;) {
+        const char *equals = strchr (*entry, '=');
+        char name[64];
+        if (strncmp (*entry, "ZSYS_", 5) == 0 && equals &&
+            (size_t)(equals - *entry) < sizeof name) {
+            snprintf (name, sizeof name, "%.*s", (int)(equals - *entry), *entry);
+            unsetenv (name);
+            entry = environ;
+        } else {
+            entry++;
+        }
+    }
+}
+
+uint64_t process_random (void)
+{
+    uint64_t number;
+    while (getrandom (&number, sizeof number, 0) != sizeof number) {
+    }
+    return number;
+}
+
+int process_prepare (void)
+{
+    umask (077);
+    unset_zsys ();
+    signal (SIGPIPE, SIG_IGN);
+    sigset_t set;
+    handled_signals (&set);
+    sigprocmask (SIG_BLOCK, &set, NULL);
+    srandom ((unsigned)process_random ());
+    return signalfd (-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+int process_next_signal (int signal_fd)
+{
+    struct signalfd_siginfo info;
+    ssize_t size = read (signal_fd, &info, sizeof info);
+    return size == sizeof info ? (int)info.ssi_signo : 0;
+}
+
+void process_reset_child (void)
+{
+    sigset_t set;
+    sigemptyset (&set);
+    sigprocmask (SIG_SETMASK, &set, NULL);
+    signal (SIGPIPE, SIG_DFL);
+}
+
+static int folder_check (const char *path, struct reason *reason)
+{
+    struct stat entry;
+    if (stat (path, &entry) || !S_ISDIR (entry.st_mode)) {
+        reason_set (reason, "data: %s is no folder", path);
+        return -1;
+    }
+    if (entry.st_uid != geteuid ()) {
+        reason_set (reason, "data: %s belongs to another user", path);
+        return -1;
+    }
+    if (chmod (path, 0700)) {
+        reason_set (reason, "data: %s: %s", path, strerror (errno));
+        return -1;
+    }
+    return 0;
+}
+
+int folder_make (const char *path, struct reason *reason)
+{
+    char part[4096];
+    size_t size = strlen (path);
+    if (size == 0 || size >= sizeof part) {
+        reason_set (reason, "data: the path is empty or too long");
+        return -1;
+    }
+    for (size_t i = 1; i <= size; i++) {
+        if (path[i] != '/' && path[i] != '\0')
+            continue;
+        memcpy (part, path, i);
+        part[i] = '\0';
+        if (mkdir (part, 0700) && errno != EEXIST) {
+            reason_set (reason, "data: %s: %s", part, strerror (errno));
+            return -1;
+        }
+    }
+    return folder_check (path, reason);
+}
+
+int lock_take (const char *path, struct reason *reason)
+{
+    int fd = open (path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        reason_set (reason, "%s: %s", path, strerror (errno));
+        return -1;
+    }
+    if (flock (fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    reason_set (reason, "%s: held by another process", path);
+    close (fd);
+    return -1;
+}

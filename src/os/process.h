@@ -1,0 +1,31 @@
+// What every long-running program of zplan does first and holds for its life: a safe process,
+// signals as events, a folder and a lock of its own.
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "reason.h"
+
+// Make the process safe before any thread and any socket: SIGPIPE ignored; SIGTERM, SIGINT, SIGHUP
+// and SIGCHLD blocked, to be read from the returned signalfd; umask 077; ZSYS_* unset, as czmq
+// would change its behaviour by them; the C library's generator seeded from getrandom, since libzmq
+// draws the automatic identities of a ROUTER from it and a peer that guesses one can abort the
+// process. The descriptor is non-blocking and close-on-exec.
+int process_prepare (void);
+
+// Read one pending signal number from the signalfd; 0 when there is none.
+int process_next_signal (int signal_fd);
+
+// Undo the blocked and ignored signals in a child before it runs another program.
+void process_reset_child (void);
+
+uint64_t process_random (void);
+
+// Make the folder, and its parents, with mode 0700; an existing one must belong to this user.
+// 0, or -1 with a reason.
+int folder_make (const char *path, struct reason *reason);
+
+// Take the lock file for the life of the returned descriptor (close-on-exec). -1 with a reason when
+// another process holds it.
+int lock_take (const char *path, struct reason *reason);

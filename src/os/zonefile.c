@@ -1,0 +1,104 @@
+// A name is a path below the folder, so it is checked before it touches the file system: without
+// dots there is no way up.
+#include "zonefile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "memory.h"
+
+enum { NAME_MAX_SIZE = 64, FILE_MAX_SIZE = 1 << 20, PATH_SIZE = 4096 };
+
+static const char *folder (void)
+{
+    const char *set = getenv ("ZPLAN_ZONEINFO");
+    return set && *set ? set : "/usr/share/zoneinfo";
+}
+
+static bool is_name (const char *name)
+{
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/";
+    size_t size = strnlen (name, NAME_MAX_SIZE + 1);
+    return size > 0 && size <= NAME_MAX_SIZE && name[0] != '/' &&
+           name[strspn (name, allowed)] == '\0';
+}
+
+static void refuse_open (const char *name, int error, struct reason *reason)
+{
+    if (error == ENOENT || error == ENOTDIR)
+        reason_set (reason, "timezone: no zone named '%s' in %s", name, folder ());
+    else
+        reason_set (reason, "timezone: cannot open '%s' in %s: %s", name, folder (),
+                    strerror (error));
+}
+
+// Read up to `size` bytes; what was read, or -1.
+static ssize_t read_all (int file, uint8_t *data, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = read (file, data + done, size - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+// A zone from the open file.
+static struct zone *load_file (int file, const char *name, struct reason *reason)
+{
+    struct stat info;
+    if (fstat (file, &info) || !S_ISREG (info.st_mode)) {
+        reason_set (reason, "timezone: no zone named '%s' in %s", name, folder ());
+        return NULL;
+    }
+    if (info.st_size > FILE_MAX_SIZE) {
+        reason_set (reason, "timezone: the file of '%s' is larger than %d bytes", name,
+                    FILE_MAX_SIZE);
+        return NULL;
+    }
+    size_t size = (size_t)info.st_size;
+    uint8_t *data = memory_new (size);
+    ssize_t got = read_all (file, data, size);
+    struct zone *zone = NULL;
+    struct reason detail = {0};
+    if (got < 0)
+        reason_set (reason, "timezone: cannot read the file of '%s': %s", name, strerror (errno));
+    else if (!(zone = zone_new (span_of (data, (size_t)got), &detail)))
+        reason_set (reason, "timezone: the file of '%s' is %s", name, detail.text);
+    free (data);
+    return zone;
+}
+
+struct zone *zonefile_load (const char *name, struct reason *reason)
+{
+    if (!is_name (name)) {
+        reason_set (reason, "timezone: %s is no zone name", quoted (span_text (name)));
+        return NULL;
+    }
+    if (strcmp (name, "UTC") == 0)
+        return zone_new_utc ();
+
+    char path[PATH_SIZE];
+    int length = snprintf (path, sizeof path, "%s/%s", folder (), name);
+    // Without O_NONBLOCK a FIFO in the folder would hold us up.
+    int file = length < PATH_SIZE ? open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    if (file < 0) {
+        refuse_open (name, length < PATH_SIZE ? errno : ENAMETOOLONG, reason);
+        return NULL;
+    }
+    struct zone *zone = load_file (file, name, reason);
+    close (file);
+    return zone;
+}

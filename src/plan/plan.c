@@ -1,0 +1,100 @@
+#include "plan.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "codes.h"
+#include "memory.h"
+
+static const char *const state_names[PLAN_STATES] = {
+    [PLAN_NONE] = "none",   [PLAN_QUEUE] = "queue", [PLAN_EXECUTE] = "execute",
+    [PLAN_RETRY] = "retry", [PLAN_SKIP] = "skip",   [PLAN_PAUSE] = "pause",
+    [PLAN_ERROR] = "error", [PLAN_CLOSE] = "close",
+};
+
+struct plan *plan_new (size_t store_size)
+{
+    struct plan *self = memory_new (sizeof *self + store_size);
+    self->store_size = store_size;
+    return self;
+}
+
+void plan_destroy (struct plan **self)
+{
+    free (*self);
+    *self = NULL;
+}
+
+static struct span keep (struct plan *self, struct span bytes)
+{
+    assert (self->store_size - self->store_used >= bytes.size);
+    uint8_t *at = self->store + self->store_used;
+    if (bytes.size)
+        memcpy (at, bytes.data, bytes.size);
+    self->store_used += bytes.size;
+    return span_of (at, bytes.size);
+}
+
+static size_t submitted_size (const struct message *request, struct span caller,
+                              const struct plan_fields *fields)
+{
+    size_t size = MAILBOX_SIZE + caller.size + fields->description_size + request->desc_bytes.size;
+    size += message_frame (request, ZERO_FRAME_REQUEST_ID, NULL).size;
+    size += message_frame (request, ZERO_FRAME_STATION_ID, NULL).size;
+    for (size_t i = 0; i < request->desc.count; i++)
+        size += request->frames[i].size;
+    return size;
+}
+
+struct plan *plan_new_submitted (uint64_t id, const struct message *request, struct span caller,
+                                 const struct plan_fields *fields, int64_t received)
+{
+    struct plan *self = plan_new (submitted_size (request, caller, fields));
+    char mailbox[MAILBOX_SIZE];
+    self->id = id;
+    self->schedule = fields->schedule;
+    self->schedule.received = received;
+    self->skip_set = fields->skip_set;
+    self->state = PLAN_QUEUE;
+    self->station = keep (self, message_frame (request, ZERO_FRAME_STATION_ID, NULL));
+    self->caller = keep (self, caller);
+    self->request_id = keep (self, message_frame (request, ZERO_FRAME_REQUEST_ID, NULL));
+    self->description = keep (self, span_of (fields->description, fields->description_size));
+    self->messages[self->message_count++] = keep (self, span_text (mailbox_text (id, mailbox)));
+    self->messages[self->message_count++] = keep (self, request->desc_bytes);
+    for (size_t i = 0; i < request->desc.count; i++)
+        self->messages[self->message_count++] = keep (self, request->frames[i]);
+    return self;
+}
+
+struct occurrence plan_occurrence (const struct plan *self)
+{
+    return (struct occurrence){.time = self->plan_time, .used = self->real_repet + self->skip_num};
+}
+
+bool station_name_valid (struct span name)
+{
+    if (name.size < 1 || name.size > STATION_NAME_MAX)
+        return false;
+    for (size_t i = 0; i < name.size; i++) {
+        uint8_t byte = name.data[i];
+        bool letter = (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z';
+        bool digit = byte >= '0' && byte <= '9';
+        if (!letter && !digit && byte != '_' && byte != '.' && byte != '-')
+            return false;
+    }
+    return true;
+}
+
+const char *plan_state_name (enum plan_state state)
+{
+    return state_names[state];
+}
+
+int plan_state_parse (const char *name)
+{
+    for (int i = 0; i < PLAN_STATES; i++)
+        if (strcmp (state_names[i], name) == 0)
+            return i;
+    return -1;
+}

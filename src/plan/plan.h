@@ -1,0 +1,74 @@
+// The plan: what was submitted, and how far it has come. The record that the store keeps as JSON
+// and that the engine changes. Source: plan document 1.3; contract 6.2.
+#pragma once
+
+#include "message.h"
+#include "plan_frame.h"
+#include "schedule.h"
+
+enum {
+    STATION_NAME_MAX = 64,
+    // Mailbox, description and frames as submitted.
+    PLAN_MESSAGES_MAX = 2 + DESC_FRAMES_MAX,
+    // Plan document 3.3(3): fewer stored frames than this, and the plan lost its right to run.
+    PLAN_MESSAGES_MIN = 5
+};
+
+// The states of contract 6.2; the numbers are the stored ones.
+enum plan_state {
+    PLAN_NONE,
+    PLAN_QUEUE,   // waits for its time
+    PLAN_EXECUTE, // a target works on it
+    PLAN_RETRY,   // waits for a paced retry
+    PLAN_SKIP,
+    PLAN_PAUSE,
+    PLAN_ERROR, // out of the queue until somebody resets it
+    PLAN_CLOSE, // ended
+    PLAN_STATES
+};
+
+struct plan {
+    uint64_t id;
+    struct schedule schedule; // plan_type, plan_value, plan_repet, no_keep, base_time, add_time
+    int64_t plan_time;        // nominal time of the next or present occurrence, Unix seconds
+    int64_t exec_time;        // of the last dispatch, Unix seconds; 0 before the first
+    int64_t real_repet;       // runs that ended well
+    int64_t skip_set;         // occurrences to skip, as submitted
+    int64_t skip_num;         // occurrences that used up a repeat without a run
+    int64_t error_count;      // failures since the last success: the pace of retries
+    uint64_t exec_id;         // of the last run; 0 before the first
+    uint8_t last_state;       // status of the last run; 0 before the first
+    enum plan_state state;
+
+    // Borrowed from `store`, the record's own bytes.
+    struct span station;
+    struct span caller;
+    struct span request_id;
+    struct span description;
+    struct span messages[PLAN_MESSAGES_MAX];
+    size_t message_count;
+
+    size_t store_size;
+    size_t store_used;
+    uint8_t store[];
+};
+
+// An empty plan with room for this many bytes of spans.
+struct plan *plan_new (size_t store_size);
+
+void plan_destroy (struct plan **self);
+
+// A plan as submitted: checked frames, parsed plan frame. All bytes are copied.
+struct plan *plan_new_submitted (uint64_t id, const struct message *request, struct span caller,
+                                 const struct plan_fields *fields, int64_t received);
+
+// The plan's present occurrence, for the schedule.
+struct occurrence plan_occurrence (const struct plan *self);
+
+// A station name: 1 to 64 of A-Z a-z 0-9 _ . - (contract 6.1). It goes into keys, titles and logs.
+bool station_name_valid (struct span name);
+
+const char *plan_state_name (enum plan_state state);
+
+// The state with this name, or -1.
+int plan_state_parse (const char *name);

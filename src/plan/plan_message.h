@@ -1,0 +1,33 @@
+// The two messages a plan becomes on the wire: the dispatch of a run, and the broadcast of a
+// result. Source: contract chapters 5 and 7.
+#pragma once
+
+#include "plan.h"
+
+// Result frames a broadcast carries: the plan's id and JSON stand before them.
+enum { BROADCAST_FRAMES_MAX = DESC_FRAMES_MAX - 2 };
+
+// Whether the dispatch of a plan with these frames stays within the frames of one message: PLAN and
+// STATION_ID are taken out, PLAN, PLAN_TIME, LOCAL_ID and perhaps GLOBAL_ID are put in.
+bool plan_dispatch_fits (const struct desc *submitted);
+
+// Texts that the frames of a message borrow; keep it as long as the message.
+struct plan_texts {
+    char mailbox[MAILBOX_SIZE];
+    char plan_time[24];
+    char exec_id[17];
+    char plan_id[17];
+    char *plan_json; // owned: free ()
+    uint8_t desc[DESC_SIZE_MAX];
+};
+
+// [*plan_id][desc PROXY][frames]. `deadline` is the end of the lease in Unix seconds. The plan's
+// stored description was checked (engine_due).
+void plan_dispatch_message (const struct plan *self, int64_t deadline, struct plan_texts *texts,
+                            struct message *ret);
+
+// The public JSON of the plan as it is now, to be completed by plan_broadcast_json. Free it.
+char *plan_public_text (const struct plan *self);
+
+// That JSON with seq and epoch put in; `epoch` is hex. Free it.
+char *plan_broadcast_json (const char *public_text, int64_t seq, const char *epoch);

@@ -1,0 +1,221 @@
+// A rule is evaluated by listing the transitions of the few years around an instant. A rule time
+// reaches a week into the neighbour years, so the year of the instant alone would not do.
+#include "tzrule.h"
+
+#include "civil.h"
+
+enum {
+    HOUR = 3600,
+    OFFSET_HOURS_MAX = 24,
+    TIME_HOURS_MAX = 167,
+    NAME_MIN = 3,
+    YEARS_BEFORE = 2, // both transitions of last year may lie in the first week of this one
+    YEARS_AFTER = 2   // for the transition after the last one of this year
+};
+
+// What is left of the text being parsed.
+struct cursor {
+    const uint8_t *at, *end;
+};
+
+static bool take (struct cursor *self, char wanted)
+{
+    if (self->at == self->end || *self->at != (uint8_t)wanted)
+        return false;
+    self->at++;
+    return true;
+}
+
+static bool is_digit (uint8_t byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+static bool is_letter (uint8_t byte)
+{
+    return (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z');
+}
+
+// Decimal digits, at most three, within min..max.
+static bool take_number (struct cursor *self, int min, int max, int *ret)
+{
+    const uint8_t *start = self->at;
+    int number = 0;
+    while (self->at < self->end && is_digit (*self->at) && self->at - start < 3)
+        number = number * 10 + (*self->at++ - '0');
+    if (self->at == start || number < min || number > max)
+        return false;
+    *ret = number;
+    return true;
+}
+
+// The abbreviation is not kept.
+static bool take_name (struct cursor *self)
+{
+    bool in_brackets = take (self, '<');
+    const uint8_t *start = self->at;
+    while (self->at < self->end) {
+        uint8_t byte = *self->at;
+        bool extra = in_brackets && (is_digit (byte) || byte == '+' || byte == '-');
+        if (!is_letter (byte) && !extra)
+            break;
+        self->at++;
+    }
+    return self->at - start >= NAME_MIN && (!in_brackets || take (self, '>'));
+}
+
+// [+-]hh[:mm[:ss]] in seconds.
+static bool take_time (struct cursor *self, int hours_max, int32_t *ret)
+{
+    bool negative = take (self, '-');
+    if (!negative)
+        take (self, '+');
+    int hours, minutes = 0, seconds = 0;
+    if (!take_number (self, 0, hours_max, &hours))
+        return false;
+    if (take (self, ':')) {
+        if (!take_number (self, 0, 59, &minutes))
+            return false;
+        if (take (self, ':') && !take_number (self, 0, 59, &seconds))
+            return false;
+    }
+    int32_t time = hours * HOUR + minutes * 60 + seconds;
+    *ret = negative ? -time : time;
+    return true;
+}
+
+static bool take_day (struct cursor *self, struct tzrule_date *ret)
+{
+    if (take (self, 'M')) {
+        ret->form = TZRULE_MONTH;
+        return take_number (self, 1, 12, &ret->month) && take (self, '.') &&
+               take_number (self, 1, 5, &ret->week) && take (self, '.') &&
+               take_number (self, 0, 6, &ret->day);
+    }
+    if (take (self, 'J')) {
+        ret->form = TZRULE_JULIAN;
+        return take_number (self, 1, 365, &ret->day);
+    }
+    ret->form = TZRULE_ORDINAL;
+    return take_number (self, 0, 365, &ret->day);
+}
+
+static bool take_date (struct cursor *self, struct tzrule_date *ret)
+{
+    if (!take (self, ',') || !take_day (self, ret))
+        return false;
+    ret->time = 2 * HOUR;
+    return !take (self, '/') || take_time (self, TIME_HOURS_MAX, &ret->time);
+}
+
+// The daylight half, after the standard one.
+static bool take_daylight (struct cursor *self, struct tzrule *rule)
+{
+    if (!take_name (self))
+        return false;
+    rule->has_daylight = true;
+    rule->daylight = rule->standard + HOUR;
+    if (self->at < self->end && *self->at != ',') {
+        if (!take_time (self, OFFSET_HOURS_MAX, &rule->daylight))
+            return false;
+        rule->daylight = -rule->daylight; // POSIX counts offsets west of UTC
+    }
+    return take_date (self, &rule->start) && take_date (self, &rule->end);
+}
+
+bool tzrule_parse (struct span text, struct tzrule *ret_rule)
+{
+    if (text.size == 0)
+        return false;
+    struct cursor cursor = {text.data, text.data + text.size};
+    struct tzrule rule = {0};
+    if (!take_name (&cursor) || !take_time (&cursor, OFFSET_HOURS_MAX, &rule.standard))
+        return false;
+    rule.standard = -rule.standard;
+    if (cursor.at < cursor.end && !take_daylight (&cursor, &rule))
+        return false;
+    if (cursor.at < cursor.end)
+        return false;
+    *ret_rule = rule;
+    return true;
+}
+
+// The day number of weekday `date->day` in week `date->week` of the month.
+static int64_t month_day (const struct tzrule_date *date, int64_t year)
+{
+    int64_t first = civil_days ((struct civil_date){year, date->month, 1});
+    int ahead = (date->day - civil_weekday (first) + 7) % 7;
+    int day = ahead + (date->week - 1) * 7;
+    while (day >= civil_month_length (year, date->month)) // week 5 of a month that has four
+        day -= 7;
+    return first + day;
+}
+
+// Seconds since 1970-01-01T00:00:00 on the clock the date is read on.
+static int64_t date_local (const struct tzrule_date *date, int64_t year)
+{
+    int64_t january = civil_days ((struct civil_date){year, 1, 1});
+    int64_t day = 0;
+    switch (date->form) {
+    case TZRULE_JULIAN:
+        day = january + date->day - 1 + (date->day > 59 && civil_is_leap (year));
+        break;
+    case TZRULE_ORDINAL:
+        day = january + date->day;
+        break;
+    case TZRULE_MONTH:
+        day = month_day (date, year);
+        break;
+    }
+    return day * CIVIL_DAY + date->time;
+}
+
+static int64_t start_instant (const struct tzrule *self, int64_t year)
+{
+    return date_local (&self->start, year) - self->standard;
+}
+
+static int64_t end_instant (const struct tzrule *self, int64_t year)
+{
+    return date_local (&self->end, year) - self->daylight;
+}
+
+int32_t tzrule_offset (const struct tzrule *self, int64_t instant)
+{
+    if (!self->has_daylight)
+        return self->standard;
+
+    int64_t year = civil_date (civil_day_of (instant)).year;
+    int64_t latest = INT64_MIN;
+    int32_t offset = self->standard;
+    for (int64_t y = year - YEARS_BEFORE; y <= year + YEARS_AFTER; y++) {
+        int64_t start = start_instant (self, y), end = end_instant (self, y);
+        if (end <= instant && end > latest) {
+            latest = end;
+            offset = self->standard;
+        }
+        // At the same instant the start wins: so all-year daylight saving time is written.
+        if (start <= instant && start >= latest) {
+            latest = start;
+            offset = self->daylight;
+        }
+    }
+    return offset;
+}
+
+int64_t tzrule_next (const struct tzrule *self, int64_t instant)
+{
+    if (!self->has_daylight)
+        return INT64_MAX;
+
+    int64_t year = civil_date (civil_day_of (instant)).year;
+    int64_t next = INT64_MAX;
+    for (int64_t y = year - YEARS_BEFORE; y <= year + YEARS_AFTER; y++) {
+        int64_t start = start_instant (self, y), end = end_instant (self, y);
+        if (start > instant && start < next)
+            next = start;
+        if (end > instant && end < next)
+            next = end;
+    }
+    return next;
+}

@@ -1,0 +1,37 @@
+// The POSIX TZ string of a TZif footer (RFC 9636 3.3.2): the offsets of a zone after the last
+// transition of its table, for ever. Pure.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "span.h"
+
+enum tzrule_form {
+    TZRULE_JULIAN,  // Jn: day 1..365, February 29 is never counted
+    TZRULE_ORDINAL, // n: day 0..365, February 29 is counted
+    TZRULE_MONTH    // Mm.w.d: weekday d of week w of month m, week 5 is the last
+};
+
+struct tzrule_date {
+    enum tzrule_form form;
+    int month, week; // of TZRULE_MONTH
+    int day;         // of the year, or the weekday 0..6
+    int32_t time;    // seconds after 00:00 of that day; may be negative or more than a day
+};
+
+struct tzrule {
+    int32_t standard; // seconds east of UTC
+    int32_t daylight; // the same while daylight saving time is in force; may be less than standard
+    bool has_daylight;
+    struct tzrule_date start, end; // start is read on the standard clock, end on the daylight clock
+};
+
+// False: the text is no such string; it may be hostile.
+bool tzrule_parse (struct span text, struct tzrule *ret_rule);
+
+// Seconds east of UTC in force at this instant.
+int32_t tzrule_offset (const struct tzrule *self, int64_t instant);
+
+// The first transition after this instant; INT64_MAX when the offset never changes.
+int64_t tzrule_next (const struct tzrule *self, int64_t instant);

@@ -1,0 +1,240 @@
+// The table of transitions answers up to its last one, the footer's rule after it. Every count of
+// the file is compared with the bytes that are there before anything is read or reserved.
+#include "zone.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "memory.h"
+#include "tzrule.h"
+
+enum {
+    HEADER_SIZE = 44,
+    TYPE_SIZE = 6,
+    TYPES_MAX = 256,        // a transition names its type with one byte
+    OFFSET_MAX = 26 * 3600, // RFC 9636 3.2 gives -25..26 hours
+    FOOTER_MAX = 256
+};
+
+// Instants further from 1970 than this are nobody's: some 280,000 years.
+#define INSTANT_MAX (INT64_C (1) << 43)
+
+struct zone {
+    int64_t *times;             // transitions, ascending; NULL when there are none
+    uint8_t *types;             // the local time type from that transition on, < type_count
+    size_t count;               // of both
+    int32_t offsets[TYPES_MAX]; // of each type, seconds east of UTC
+    struct tzrule rule;         // when has_rule
+    bool has_rule;
+};
+
+// The header of one data block, its counts, and the place of its parts.
+struct block {
+    uint32_t utc_count, standard_count, leap_count, time_count, type_count, char_count;
+    uint8_t version;
+    size_t time_size;     // bytes of a time: 4 or 8
+    const uint8_t *times; // then the type numbers, then the types
+    struct span rest;     // what follows the block
+};
+
+static int refuse (struct reason *reason, const char *what)
+{
+    reason_set (reason, "not a time zone file: %s", what);
+    return -1;
+}
+
+static uint32_t read_u32 (const uint8_t *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+static int64_t read_time (const uint8_t *at, size_t size)
+{
+    if (size == 4)
+        return (int32_t)read_u32 (at);
+    return (int64_t)((uint64_t)read_u32 (at) << 32 | read_u32 (at + 4));
+}
+
+// Find the parts of the block at the start of `bytes`; its content is not looked at.
+static int block_open (struct span bytes, size_t time_size, struct block *ret,
+                       struct reason *reason)
+{
+    if (bytes.size < HEADER_SIZE || memcmp (bytes.data, "TZif", 4) != 0)
+        return refuse (reason, "no header");
+    const uint8_t *counts = bytes.data + 20;
+    struct block block = {
+        .utc_count = read_u32 (counts),
+        .standard_count = read_u32 (counts + 4),
+        .leap_count = read_u32 (counts + 8),
+        .time_count = read_u32 (counts + 12),
+        .type_count = read_u32 (counts + 16),
+        .char_count = read_u32 (counts + 20),
+        .version = bytes.data[4],
+        .time_size = time_size,
+        .times = bytes.data + HEADER_SIZE,
+    };
+    // 32-bit counts times a few bytes cannot overflow 64 bits.
+    uint64_t size = (uint64_t)block.time_count * (time_size + 1) +
+                    (uint64_t)block.type_count * TYPE_SIZE + block.char_count +
+                    (uint64_t)block.leap_count * (time_size + 4) + block.standard_count +
+                    block.utc_count;
+    if (size > bytes.size - HEADER_SIZE)
+        return refuse (reason, "it is cut short");
+    size_t end = HEADER_SIZE + (size_t)size;
+    block.rest = span_of (bytes.data + end, bytes.size - end);
+    *ret = block;
+    return 0;
+}
+
+static int read_types (struct zone *self, const struct block *block, struct reason *reason)
+{
+    if (block->type_count == 0 || block->type_count > TYPES_MAX)
+        return refuse (reason, "the number of local time types is not 1..256");
+    const uint8_t *at = block->times + (size_t)block->time_count * (block->time_size + 1);
+    for (size_t i = 0; i < block->type_count; i++, at += TYPE_SIZE) {
+        int32_t offset = (int32_t)read_u32 (at);
+        if (offset < -OFFSET_MAX || offset > OFFSET_MAX)
+            return refuse (reason, "an offset from UTC of more than 26 hours");
+        self->offsets[i] = offset;
+    }
+    return 0;
+}
+
+static int read_transitions (struct zone *self, const struct block *block, struct reason *reason)
+{
+    if (block->time_count == 0)
+        return 0;
+    self->count = block->time_count;
+    self->times = memory_new (self->count * sizeof *self->times);
+    self->types = memory_new (self->count);
+    const uint8_t *types = block->times + self->count * block->time_size;
+    for (size_t i = 0; i < self->count; i++) {
+        self->times[i] = read_time (block->times + i * block->time_size, block->time_size);
+        self->types[i] = types[i];
+        if (i > 0 && self->times[i] <= self->times[i - 1])
+            return refuse (reason, "its transitions are not ascending");
+        if (self->types[i] >= block->type_count)
+            return refuse (reason, "a transition to a local time type that is not there");
+    }
+    return 0;
+}
+
+// A newline, the TZ string, which may be empty, and a newline.
+static int read_footer (struct zone *self, struct span bytes, struct reason *reason)
+{
+    if (bytes.size < 2 || bytes.data[0] != '\n')
+        return refuse (reason, "no footer");
+    struct span text = span_of (bytes.data + 1, bytes.size - 1);
+    size_t window = text.size < FOOTER_MAX ? text.size : FOOTER_MAX;
+    const uint8_t *newline = memchr (text.data, '\n', window);
+    if (!newline)
+        return refuse (reason, "its footer does not end");
+    text.size = (size_t)(newline - text.data);
+    if (text.size == 0)
+        return 0;
+    if (!tzrule_parse (text, &self->rule)) {
+        reason_set (reason, "not a time zone file: footer %s is no TZ string", quoted (text));
+        return -1;
+    }
+    self->has_rule = true;
+    return 0;
+}
+
+static int zone_read (struct zone *self, struct span tzif, struct reason *reason)
+{
+    struct block block;
+    if (block_open (tzif, 4, &block, reason))
+        return -1;
+    bool has_footer = block.version >= '2';
+    if (!has_footer && block.version != 0)
+        return refuse (reason, "an unknown version");
+    // From version 2 on the first block is for old readers, the second has 64-bit times.
+    if (has_footer && block_open (block.rest, 8, &block, reason))
+        return -1;
+    // Instants of such a zone count leap seconds, ours are POSIX time.
+    if (block.leap_count > 0)
+        return refuse (reason, "one with leap seconds (\"right/\") is not supported");
+    if (read_types (self, &block, reason) || read_transitions (self, &block, reason))
+        return -1;
+    return has_footer ? read_footer (self, block.rest, reason) : 0;
+}
+
+struct zone *zone_new (struct span tzif, struct reason *reason)
+{
+    struct zone *self = memory_new (sizeof *self);
+    if (zone_read (self, tzif, reason))
+        zone_destroy (&self);
+    return self;
+}
+
+struct zone *zone_new_utc (void)
+{
+    return memory_new (sizeof (struct zone)); // no transitions, one type: offset 0
+}
+
+void zone_destroy (struct zone **self)
+{
+    if (!*self)
+        return;
+    free ((*self)->times);
+    free ((*self)->types);
+    free (*self);
+    *self = NULL;
+}
+
+// The number of table transitions at or before this instant.
+static size_t transitions_until (const struct zone *self, int64_t instant)
+{
+    size_t low = 0, high = self->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (self->times[middle] <= instant)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int32_t zone_offset (const struct zone *self, int64_t instant)
+{
+    assert (instant >= -INSTANT_MAX && instant <= INSTANT_MAX);
+    size_t passed = transitions_until (self, instant);
+    if (passed == self->count && self->has_rule)
+        return tzrule_offset (&self->rule, instant);
+    return self->offsets[passed > 0 ? self->types[passed - 1] : 0];
+}
+
+// The first transition after this instant, INT64_MAX when there is none. The offset need not
+// change.
+static int64_t next_transition (const struct zone *self, int64_t instant)
+{
+    size_t passed = transitions_until (self, instant);
+    if (passed < self->count)
+        return self->times[passed];
+    return self->has_rule ? tzrule_next (&self->rule, instant) : INT64_MAX;
+}
+
+// Between two transitions the offset is constant, so a stretch holds the local time at most once.
+// All stretches that can reach it are tried in order: those within the greatest offset around it.
+// Bounded: the transitions of the table are finite, and those of the rule are four a year at most.
+int64_t zone_instant (const struct zone *self, int64_t local)
+{
+    assert (local >= -INSTANT_MAX / 2 && local <= INSTANT_MAX / 2);
+    int64_t from = local - OFFSET_MAX - 1;
+    int64_t after_gap = INT64_MAX;
+    while (from <= local + OFFSET_MAX) {
+        int32_t offset = zone_offset (self, from);
+        int64_t until = next_transition (self, from);
+        int64_t instant = local - offset;
+        if (instant >= from && instant < until)
+            return instant;
+        // Before `until` the clock had not reached it, at `until` it is past it.
+        if (after_gap == INT64_MAX && instant >= until && local - zone_offset (self, until) < until)
+            after_gap = until;
+        from = until;
+    }
+    assert (after_gap != INT64_MAX);
+    return after_gap;
+}

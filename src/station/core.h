@@ -1,0 +1,75 @@
+// What the parts of the station share. Each part is a file pair named after its job; this struct is
+// what they work on, and nobody outside the folder sees it.
+#pragma once
+
+#include <czmq.h>
+
+#include "counters.h"
+#include "embedded.h"
+#include "frames.h"
+#include "heap.h"
+#include "ident.h"
+#include "packet.h"
+#include "process.h"
+#include "settings_table.h"
+#include "station.h"
+#include "status.h"
+#include "store.h"
+#include "target.h"
+
+enum phase {
+    PHASE_STARTING, // waits for Redis
+    PHASE_SERVING,
+    PHASE_STOPPING, // writes what is in hand, takes nothing new
+    PHASE_FAILED    // could not start
+};
+
+struct station {
+    const struct station_settings *settings;
+    struct zone *zone;
+    enum phase phase;
+    struct reason failure; // why PHASE_FAILED
+    struct counters counters;
+
+    zloop_t *loop;
+    int signal_fd;
+    struct store *store;
+    struct embedded *embedded; // NULL with a given Redis
+    int64_t started_us;
+    int64_t stop_us;    // when to stop waiting, PHASE_STOPPING
+    bool redis_ended;   // the embedded one has to be started again
+    int64_t respawn_us; // when
+
+    // front
+    void *request_socket;
+    bool front_open; // the request socket is in the reactor
+    uint64_t last_id;
+
+    // publish
+    void *publish_socket;
+    void *events_socket;
+
+    // targets, in the order of the settings
+    struct target *targets[TARGETS_MAX];
+
+    // runs in hand, by plan id; and their deadlines
+    zhashx_t *runs;
+    struct heap deadlines;
+    size_t runs_unanswered; // RUN_SENT
+
+    // due
+    int timer_fd;
+    bool claiming;    // a claim is under way
+    int64_t claim_us; // when to claim next, monotonic
+    uint64_t swept;   // id the next sweep goes on after
+    int64_t sweep_us;
+};
+
+// The target with this name, or NULL.
+struct target *station_target (struct station *self, struct span name);
+
+// Whether Redis takes calls now.
+bool station_store_up (const struct station *self);
+
+// Redis' time in whole seconds: the `now` of every rule.
+int64_t station_now (const struct station *self);

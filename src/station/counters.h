@@ -1,0 +1,27 @@
+// What the station counts: one row each, told in the log when it stops.
+#pragma once
+
+#include <stdint.h>
+
+#define COUNTERS(X)                                                                                \
+    X (requests)          /* messages on the request socket */                                     \
+    X (refused)           /* requests answered with an error */                                    \
+    X (accepted)          /* plans stored */                                                       \
+    X (dropped_statuses)  /* statuses sent as requests, which are never answered */                \
+    X (dropped_mailboxes) /* results that no run waits for */                                      \
+    X (dropped_replies)   /* replies to peers that are gone or do not read */                      \
+    X (broken_answers)    /* messages of targets that break the framing rules */                   \
+    X (forged_answers)    /* answers from another target than the plan's */                        \
+    X (late_answers)      /* answers of runs that are over */                                      \
+    X (runs_sent)                                                                                  \
+    X (runs_ended_well)                                                                            \
+    X (runs_failed)                                                                                \
+    X (stale_commits) /* writes refused because the run was not the current one */                 \
+    X (lost_plans)    /* queue entries without a sound message, removed */                         \
+    X (broadcasts)
+
+struct counters {
+#define COUNTER_FIELD(name) uint64_t name;
+    COUNTERS (COUNTER_FIELD)
+#undef COUNTER_FIELD
+};

@@ -1,0 +1,271 @@
+// One timer, armed for the earliest of: the next due plan, the next deadline of a run, and a second
+// from the last claim - that one only for what is edited in Redis by hand.
+#include "due.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "apply.h"
+#include "clock.h"
+#include "codes.h"
+#include "log.h"
+#include "plan_json.h"
+#include "plan_message.h"
+
+enum {
+    BATCH = 256,               // plans a claim
+    UNANSWERED_MAX = 1024,     // runs sent without a sign of life, in all
+    LOOK_US = 1000000,         // a hand edit is seen within this
+    FORGET_US = 5000000,       // a failed run is forgotten this long after its retry was due
+    SWEEP_PAGE = 100,          // plans
+    SWEEP_TURN_US = 1000000,   // between two pages
+    SWEEP_PAUSE_US = 60000000, // between two whole sweeps
+};
+
+// -- the timer
+
+static void arm (struct station *self)
+{
+    const struct heap_node *first = heap_first (&self->deadlines);
+    int64_t at_us = self->claiming ? INT64_MAX : self->claim_us;
+    if (first && first->at < at_us)
+        at_us = first->at;
+    // A time of 0 would disarm; the past fires at once.
+    at_us = at_us < 1 ? 1 : at_us;
+    struct itimerspec spec = {
+        .it_value = {.tv_sec = at_us / 1000000, .tv_nsec = at_us % 1000000 * 1000}};
+    if (at_us == INT64_MAX)
+        spec = (struct itimerspec){0};
+    timerfd_settime (self->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL);
+}
+
+static void claim_at (struct station *self, int64_t mono_us)
+{
+    if (mono_us >= self->claim_us)
+        return;
+    self->claim_us = mono_us;
+    arm (self);
+}
+
+void due_wake_at (struct station *self, int64_t redis_us)
+{
+    claim_at (self, clock_mono_us () + (redis_us - store_now_us (self->store)));
+}
+
+void due_wake_now (struct station *self)
+{
+    claim_at (self, clock_mono_us ());
+}
+
+// -- dispatch
+
+static bool dispatch (struct station *self, struct target *target, const struct plan *plan,
+                      int64_t lease_end_us)
+{
+    struct plan_texts texts;
+    struct message message;
+    (void)self;
+    plan_dispatch_message (plan, lease_end_us / 1000000, &texts, &message);
+    bool sent = target_send (target, &message);
+    free (texts.plan_json);
+    return sent;
+}
+
+// The plan record of a message that cannot be read: enough to tell of it.
+static struct plan *unreadable (const struct store_claimed *claimed)
+{
+    struct plan *plan = plan_new (claimed->station.size);
+    plan->id = claimed->plan_id;
+    memcpy (plan->store, claimed->station.data, claimed->station.size);
+    plan->station = span_of (plan->store, claimed->station.size);
+    return plan;
+}
+
+static void fire (struct station *self, const struct store_claim *claim,
+                  const struct store_claimed *claimed)
+{
+    struct reason reason = {""};
+    struct plan *plan = plan_from_stored_json (claimed->plan_id, claimed->message, &reason);
+    struct outcome outcome = {.key_station = claimed->station, .exec_id = claimed->exec_id};
+    outcome.keep_message = !plan;
+    if (!plan) {
+        plan = unreadable (claimed);
+        plan->last_state = ZERO_STATUS_FRAME_PLANERROR_ID;
+    }
+    struct reason why = {""};
+    struct decision decision =
+        engine_due (plan, claimed->station, claimed->exec_id, station_now (self), &why);
+    outcome.plan = plan;
+    outcome.decision = &decision;
+    if (!decision.send)
+        log_event (LEVEL_WARN, "plan.error", "plan=%" PRIx64 " station=%s reason=%s", plan->id,
+                   quoted (claimed->station),
+                   quoted (span_text (outcome.keep_message ? reason.text : why.text)));
+    struct target *target = station_target (self, claimed->station);
+    if (decision.send && target && dispatch (self, target, plan, claim->lease_end_us)) {
+        struct run run = {claimed->exec_id, RUN_SENT, claimed->again};
+        struct held_run *held = runs_add (self, plan, claimed->station, run);
+        held->target = target;
+        held->connection = target_connection (target);
+        runs_wait_status (held, clock_mono_us () + self->settings->send_timeout_ms * 1000);
+        self->counters.runs_sent++;
+        return;
+    }
+    if (decision.send)
+        decision = engine_not_sent (plan);
+    struct held_run *held = runs_find (self, plan->id);
+    if (held)
+        runs_drop (&held);
+    apply (self, &outcome);
+    plan_destroy (&plan);
+}
+
+// -- claim
+
+static void on_claimed (void *owner, const struct store_claim *claim)
+{
+    struct station *self = owner;
+    self->claiming = false;
+    int64_t now_us = clock_mono_us ();
+    self->claim_us = now_us + LOOK_US;
+    if (claim->result == STORE_ERROR)
+        log_event (LEVEL_ERROR, "claim.failed", "error=%s", quoted (span_text (claim->error)));
+    if (claim->result == STORE_DONE) {
+        for (size_t i = 0; i < claim->count; i++) {
+            struct store_claimed claimed;
+            if (store_claim_at (claim, i, &claimed))
+                fire (self, claim, &claimed);
+        }
+        if (claim->broken) {
+            self->counters.lost_plans += claim->broken;
+            log_event (LEVEL_ERROR, "plan.lost", "count=%zu first=%s", claim->broken,
+                       quoted (claim->first_broken));
+        }
+        if (claim->has_next)
+            due_wake_at (self, claim->next_us);
+    }
+    arm (self);
+}
+
+static void claim (struct station *self)
+{
+    if (self->claiming || self->phase != PHASE_SERVING || !station_store_up (self)) {
+        self->claim_us = clock_mono_us () + LOOK_US;
+        return;
+    }
+    size_t room =
+        self->runs_unanswered < UNANSWERED_MAX ? UNANSWERED_MAX - self->runs_unanswered : 0;
+    if (room == 0) {
+        // The next answer or time-out makes room; look again soon.
+        self->claim_us = clock_mono_us () + LOOK_US / 100;
+        return;
+    }
+    self->claiming = true;
+    store_claim (self->store, room < BATCH ? (int64_t)room : BATCH, self->settings->exec_timeout_s,
+                 on_claimed, self);
+}
+
+// -- deadlines
+
+static void on_deadline (struct station *self, struct held_run *run)
+{
+    if (!run->unanswered) {
+        runs_drop (&run);
+        return;
+    }
+    struct decision decision = engine_no_status (run->plan);
+    struct outcome outcome = {.plan = run->plan,
+                              .key_station = span_text (run->key_station),
+                              .exec_id = run->run.exec_id,
+                              .decision = &decision};
+    apply (self, &outcome);
+    self->counters.runs_failed++;
+    // It stays in hand until the retry: a status that comes in between is still taken.
+    runs_forget_at (run, clock_mono_us () + decision.delay_ms * 1000 + FORGET_US);
+}
+
+static void run_deadlines (struct station *self)
+{
+    int64_t now_us = clock_mono_us ();
+    for (struct heap_node *node; (node = heap_first (&self->deadlines)) && node->at <= now_us;)
+        on_deadline (self,
+                     (struct held_run *)((uint8_t *)node - offsetof (struct held_run, deadline)));
+}
+
+// -- sweep
+
+static void on_swept (void *owner, const struct store_swept *swept)
+{
+    struct station *self = owner;
+    if (swept->result != STORE_DONE)
+        return;
+    for (size_t i = 0; i < swept->count; i++) {
+        uint64_t id;
+        struct span message;
+        struct reason reason;
+        if (!store_swept_at (swept, i, &id, &message))
+            continue;
+        struct plan *plan = plan_from_stored_json (id, message, &reason);
+        bool queued = plan && (plan->state == PLAN_QUEUE || plan->state == PLAN_EXECUTE ||
+                               plan->state == PLAN_RETRY);
+        if (queued)
+            log_event (LEVEL_WARN, "plan.not_queued",
+                       "plan=%" PRIx64 " state=%s reason=\"not in plan:time:set, it will not run\"",
+                       id, plan_state_name (plan->state));
+        plan_destroy (&plan);
+    }
+    self->swept = swept->last;
+    self->sweep_us = clock_mono_us () + (swept->last ? SWEEP_TURN_US : SWEEP_PAUSE_US);
+}
+
+static void sweep (struct station *self)
+{
+    int64_t now_us = clock_mono_us ();
+    if (now_us < self->sweep_us || self->phase != PHASE_SERVING || !station_store_up (self))
+        return;
+    self->sweep_us = now_us + SWEEP_PAUSE_US;
+    store_sweep (self->store, self->swept, SWEEP_PAGE, on_swept, self);
+}
+
+// -- life
+
+static int on_timer (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    struct station *self = arg;
+    uint64_t expirations;
+    (void)loop;
+    (void)item;
+    if (read (self->timer_fd, &expirations, sizeof expirations) < 0)
+        return 0;
+    run_deadlines (self);
+    if (!self->claiming && clock_mono_us () >= self->claim_us)
+        claim (self);
+    sweep (self);
+    link_flush (store_link (self->store));
+    arm (self);
+    return 0;
+}
+
+int due_start (struct station *self, struct reason *reason)
+{
+    self->timer_fd = timerfd_create (CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (self->timer_fd < 0) {
+        reason_set (reason, "timer: %s", strerror (errno));
+        return -1;
+    }
+    zmq_pollitem_t item = {.fd = self->timer_fd, .events = ZMQ_POLLIN};
+    zloop_poller (self->loop, &item, on_timer, self);
+    self->claim_us = clock_mono_us ();
+    self->sweep_us = self->claim_us + SWEEP_TURN_US;
+    arm (self);
+    return 0;
+}
+
+void due_stop (struct station *self)
+{
+    if (self->timer_fd >= 0)
+        close (self->timer_fd);
+    self->timer_fd = -1;
+}

@@ -1,0 +1,218 @@
+#include "front.h"
+
+#include <stdlib.h>
+
+#include "codes.h"
+#include "log.h"
+#include "manage.h"
+#include "memory.h"
+#include "results.h"
+#include "submit.h"
+
+enum {
+    TURN_MESSAGES = 64,
+    // Calls to Redis under way before the socket is left alone: what waits in it is the clients'
+    // back-pressure, and no memory of ours.
+    CALLS_MAX = 2048
+};
+
+// -- replies
+
+struct peer *peer_keep (const struct peer *peer)
+{
+    struct peer *copy = memory_new (sizeof *copy);
+    const struct span bytes[] = {peer->identity, peer->requester, peer->request_id};
+    *copy = *peer;
+    copy->kept = frames_copy (bytes, 3);
+    copy->identity = copy->kept->at[0];
+    copy->requester = copy->kept->at[1];
+    copy->request_id = copy->kept->at[2];
+    return copy;
+}
+
+static void peer_release (struct peer *peer)
+{
+    if (peer->kept) {
+        free (peer->kept);
+        free (peer);
+    }
+}
+
+void front_reply (struct station *self, struct peer *peer, const struct reply *reply)
+{
+    char text[REASON_MAX + 32], id[IDENT_SIZE];
+    struct message message;
+    message_start (&message, reply->status);
+    // A REQ client wants its empty frame back; everybody else gets the description first.
+    if (peer->envelope == ENVELOPE_REQ)
+        message.envelope = ENVELOPE_REQ;
+    if (peer->has_requester)
+        message_add (&message, ZERO_FRAME_REQUESTER, peer->requester);
+    if (reply->reason) {
+        const char *colon = *reply->reason ? ": " : "";
+        snprintf (text, sizeof text, "%s%s%s", status_word (reply->status), colon, reply->reason);
+        message_add (&message, ZERO_FRAME_STATUS, span_text (text));
+    }
+    if (peer->has_request_id)
+        message_add (&message, ZERO_FRAME_REQUEST_ID, peer->request_id);
+    if (reply->plan_id)
+        message_add (&message, ZERO_FRAME_GLOBAL_ID, span_text (ident_text (reply->plan_id, id)));
+    if (reply->json)
+        message_add (&message, ZERO_FRAME_JSON, span_text (reply->json));
+    if (!packet_send_message (self->request_socket, peer->identity, &message))
+        self->counters.dropped_replies++;
+    peer_release (peer);
+}
+
+void front_refuse (struct station *self, struct peer *peer, enum zplan_error error,
+                   const char *reason)
+{
+    uint8_t status = status_of_error (error);
+    self->counters.refused++;
+    log_event (LEVEL_DEBUG, "request.refused", "status=%s reason=\"%s\"", status_name (status),
+               reason);
+    front_reply (self, peer, &(struct reply){.status = status, .reason = reason});
+}
+
+void front_refuse_store (struct station *self, struct peer *peer, enum store_result result,
+                         const char *error)
+{
+    struct reason reason;
+    if (result == STORE_ERROR)
+        reason_set (&reason, "Redis: %s", error);
+    else if (!station_store_up (self) && link_trouble (store_link (self->store))[0])
+        reason_set (&reason, "%s", link_trouble (store_link (self->store)));
+    else
+        reason_set (&reason,
+                    "Redis was lost before it answered; ask again with the same GLOBAL_ID");
+    front_refuse (self, peer, ZPLAN_ENET, reason.text);
+}
+
+// -- requests
+
+static void reply_ok (struct station *self, struct request *request)
+{
+    front_reply (self, &request->peer, &(struct reply){.status = ZERO_STATUS_OK_ID});
+}
+
+static void reply_new_id (struct station *self, struct request *request)
+{
+    front_reply (self, &request->peer,
+                 &(struct reply){.status = ZERO_STATUS_OK_ID, .plan_id = submit_new_id (self)});
+}
+
+static const struct command {
+    uint8_t code;
+    void (*run) (struct station *self, struct request *request);
+} commands[] = {
+    {ZERO_BYTE_COMMAND_PLAN, submit_request},
+    {ZERO_BYTE_COMMAND_NONE, manage_request},
+    {ZERO_BYTE_COMMAND_GLOBAL_ID, reply_new_id},
+    {ZERO_BYTE_COMMAND_PING, reply_ok},
+};
+
+static void run_command (struct station *self, struct request *request)
+{
+    uint8_t code = request->message.desc.code;
+    if (code == 0) {
+        front_refuse (self, &request->peer, ZPLAN_EFRAME, "description: the command is 0");
+        return;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (commands[i].code == code) {
+            commands[i].run (self, request);
+            return;
+        }
+    }
+    struct reason reason;
+    reason_set (&reason, "command %02x: is none of this station", code);
+    front_refuse (self, &request->peer, ZPLAN_ENOTKNOWN, reason.text);
+}
+
+static void take_request (struct station *self, const struct packet *packet)
+{
+    struct request request;
+    struct reason reason;
+    struct peer *peer = &request.peer;
+    *peer = (struct peer){.identity = packet->frames[0]};
+    int rc = message_read (packet->frames + 1, packet->count - 1, &request.message, &reason);
+    peer->envelope = request.message.envelope;
+    if (peer->envelope == ENVELOPE_MAILBOX) {
+        // Never answered, or two stations could answer each other for ever.
+        if (rc || packet->fault)
+            self->counters.dropped_mailboxes++;
+        else
+            results_take (self, NULL, &request.message);
+        return;
+    }
+    if (request.message.desc.code >= ZERO_STATUS_ERROR_FLAG) {
+        self->counters.dropped_statuses++;
+        return;
+    }
+    if (packet->fault == PACKET_TOO_LARGE) {
+        front_refuse (self, peer, ZPLAN_EBUSY, "message: at most 1 MiB a frame and 4 MiB in all");
+        return;
+    }
+    if (packet->fault == PACKET_TOO_MANY) {
+        front_refuse (self, peer, ZPLAN_EFRAME, "message: at most 32 frames");
+        return;
+    }
+    if (rc) {
+        front_refuse (self, peer, ZPLAN_EFRAME, reason.text);
+        return;
+    }
+    peer->requester = message_frame (&request.message, ZERO_FRAME_REQUESTER, &peer->has_requester);
+    peer->request_id =
+        message_frame (&request.message, ZERO_FRAME_REQUEST_ID, &peer->has_request_id);
+    run_command (self, &request);
+}
+
+static int on_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    struct station *self = arg;
+    struct packet packet;
+    (void)loop;
+    (void)item;
+    for (int i = 0; i < TURN_MESSAGES; i++) {
+        if (link_pending (store_link (self->store)) >= CALLS_MAX) {
+            front_close (self);
+            break;
+        }
+        if (!packet_recv (&packet, self->request_socket))
+            break;
+        self->counters.requests++;
+        if (packet.count > 1)
+            take_request (self, &packet);
+        packet_clear (&packet);
+    }
+    link_flush (store_link (self->store));
+    return 0;
+}
+
+// -- the socket in the reactor
+
+void front_open (struct station *self)
+{
+    if (self->front_open)
+        return;
+    zmq_pollitem_t item = {.socket = self->request_socket, .events = ZMQ_POLLIN};
+    zloop_poller (self->loop, &item, on_request, self);
+    zloop_poller_set_tolerant (self->loop, &item);
+    self->front_open = true;
+}
+
+void front_close (struct station *self)
+{
+    if (!self->front_open)
+        return;
+    zmq_pollitem_t item = {.socket = self->request_socket, .events = ZMQ_POLLIN};
+    zloop_poller_end (self->loop, &item);
+    self->front_open = false;
+}
+
+void front_resume (struct station *self)
+{
+    bool room = link_pending (store_link (self->store)) < CALLS_MAX / 2;
+    if (self->phase == PHASE_SERVING && room)
+        front_open (self);
+}

@@ -1,0 +1,47 @@
+// The request socket: messages in, told apart and handed on; replies out.
+#pragma once
+
+#include "core.h"
+
+// Who asked, and what its reply repeats: identity, REQUESTER, REQUEST_ID. Borrowed from a packet,
+// or owned after peer_keep.
+struct peer {
+    struct span identity;
+    enum envelope envelope;
+    bool has_requester, has_request_id;
+    struct span requester;
+    struct span request_id;
+    struct frames *kept; // owned bytes, NULL while borrowed
+};
+
+struct request {
+    struct peer peer;
+    struct message message;
+};
+
+struct reply {
+    uint8_t status;
+    const char *reason; // behind the status word, NULL = no STATUS frame
+    uint64_t plan_id;   // GLOBAL_ID frame, 0 = none
+    const char *json;   // JSON frame, NULL = none
+};
+
+void front_open (struct station *self);
+void front_close (struct station *self);
+
+// Read on after replies have made room; call it when a call of the store was answered.
+void front_resume (struct station *self);
+
+// Send a reply and release what the peer owns.
+void front_reply (struct station *self, struct peer *peer, const struct reply *reply);
+
+// The reply to a refused request: the status of the error's class, the word and the reason.
+void front_refuse (struct station *self, struct peer *peer, enum zplan_error error,
+                   const char *reason);
+
+// A copy of the peer that outlives the packet; front_reply releases it.
+struct peer *peer_keep (const struct peer *peer);
+
+// Why the store does not answer, as a refusal: NET_ERROR with the reason.
+void front_refuse_store (struct station *self, struct peer *peer, enum store_result result,
+                         const char *error);

@@ -1,0 +1,7 @@
+// Management: requests with the command byte NONE, a COMMAND frame that names the word, and its
+// arguments in ARG frames. Source: contract 3.2.
+#pragma once
+
+#include "front.h"
+
+void manage_request (struct station *self, struct request *request);

@@ -1,0 +1,93 @@
+#include "runs.h"
+
+#include <stdlib.h>
+
+#include "memory.h"
+
+static size_t hash_id (const void *key)
+{
+    // The low bits of an id are random, the high ones its time.
+    return (size_t)(*(const uint64_t *)key * UINT64_C (0x9E3779B97F4A7C15) >> 16);
+}
+
+static int compare_ids (const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+void runs_start (struct station *self)
+{
+    self->runs = zhashx_new ();
+    zhashx_set_key_hasher (self->runs, hash_id);
+    zhashx_set_key_comparator (self->runs, compare_ids);
+    // The key is the run's own plan_id.
+    zhashx_set_key_duplicator (self->runs, NULL);
+    zhashx_set_key_destructor (self->runs, NULL);
+}
+
+static void release (struct held_run *run)
+{
+    struct station *self = run->station;
+    heap_remove (&self->deadlines, &run->deadline);
+    if (run->unanswered)
+        self->runs_unanswered--;
+    plan_destroy (&run->plan);
+    free (run);
+}
+
+void runs_stop (struct station *self)
+{
+    if (!self->runs)
+        return;
+    for (struct held_run *run = zhashx_first (self->runs); run; run = zhashx_next (self->runs))
+        release (run);
+    zhashx_destroy (&self->runs);
+    heap_free (&self->deadlines);
+}
+
+struct held_run *runs_find (struct station *self, uint64_t plan_id)
+{
+    return zhashx_lookup (self->runs, &plan_id);
+}
+
+void runs_drop (struct held_run **run)
+{
+    zhashx_delete ((*run)->station->runs, &(*run)->plan_id);
+    release (*run);
+    *run = NULL;
+}
+
+struct held_run *runs_add (struct station *self, struct plan *plan, struct span key_station,
+                           struct run run)
+{
+    struct held_run *held = runs_find (self, plan->id);
+    if (held)
+        runs_drop (&held);
+    held = memory_new (sizeof *held);
+    held->plan_id = plan->id;
+    held->station = self;
+    held->run = run;
+    held->plan = plan;
+    memcpy (held->key_station, key_station.data, key_station.size);
+    zhashx_insert (self->runs, &held->plan_id, held);
+    return held;
+}
+
+static void set_unanswered (struct held_run *run, bool unanswered)
+{
+    run->station->runs_unanswered += (size_t)unanswered - (size_t)run->unanswered;
+    run->unanswered = unanswered;
+}
+
+void runs_wait_status (struct held_run *run, int64_t deadline_us)
+{
+    set_unanswered (run, true);
+    heap_set (&run->station->deadlines, &run->deadline, deadline_us);
+}
+
+void runs_forget_at (struct held_run *run, int64_t deadline_us)
+{
+    set_unanswered (run, false);
+    heap_set (&run->station->deadlines, &run->deadline, deadline_us);
+}

@@ -1,0 +1,35 @@
+// The runs in hand: what was sent and is not over, by plan id. Only a cache with timers: the truth
+// is in Redis, and a run that is not found here is looked up there.
+#pragma once
+
+#include "core.h"
+
+struct held_run {
+    uint64_t plan_id;
+    struct station *station;
+    struct run run; // what the rules need
+    struct plan *plan;
+    char key_station[STATION_NAME_MAX + 1]; // of the message key
+    bool unanswered;                        // it holds room: sent, and no status yet
+    struct target *target;                  // it was sent to; NULL when it was looked up
+    uint64_t connection;                    // of the target, 0 = unknown
+    struct heap_node deadline;              // unanswered: no status in time; else: to be forgotten
+};
+
+void runs_start (struct station *self);
+void runs_stop (struct station *self);
+
+// Take a run in hand; it owns the plan now. One that is held already is over, and is dropped.
+struct held_run *runs_add (struct station *self, struct plan *plan, struct span key_station,
+                           struct run run);
+
+struct held_run *runs_find (struct station *self, uint64_t plan_id);
+
+// Drop it: whatever comes for it is looked up anew.
+void runs_drop (struct held_run **run);
+
+// It was sent: wait for its status until this moment, in monotonic microseconds.
+void runs_wait_status (struct held_run *run, int64_t deadline_us);
+
+// It needs no status (any more): forget it at this moment. Until then answers find it here.
+void runs_forget_at (struct held_run *run, int64_t deadline_us);

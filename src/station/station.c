@@ -1,0 +1,347 @@
+// Start: data folder and sockets (what can fail at once, first), then Redis, then the targets; when
+// Redis is there - or a given one is not, and submissions are refused until it is - the request
+// socket is read and `ready` is said. Stop: nothing new is taken, what is in hand is written.
+#include "station.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "context.h"
+#include "core.h"
+#include "due.h"
+#include "front.h"
+#include "log.h"
+#include "memory.h"
+#include "results.h"
+#include "runs.h"
+#include "zonefile.h"
+
+enum {
+    TICK_MS = 100,
+    GIVEN_REDIS_WAIT_US = 2000000, // before serving without it
+    TELL_WAIT_US = 2000000,        // between two lines while waiting
+    STOP_WAIT_US = 5000000,        // for the last writes
+    RESPAWN_US = 200000,           // between two starts of the embedded Redis
+    WAKE_PAGE = 1000,              // plans a call
+    LINGER_MS = 1000
+};
+
+// -- questions of the other parts
+
+struct target *station_target (struct station *self, struct span name)
+{
+    for (size_t i = 0; i < self->settings->target_count; i++)
+        if (self->targets[i] && span_is (name, target_name (self->targets[i])))
+            return self->targets[i];
+    return NULL;
+}
+
+bool station_store_up (const struct station *self)
+{
+    return link_state (store_link (self->store)) == LINK_UP;
+}
+
+int64_t station_now (const struct station *self)
+{
+    return store_now_us (self->store) / 1000000;
+}
+
+// -- ending
+
+static int end_loop (struct station *self)
+{
+    (void)self;
+    return -1; // of a reactor's handler: leave zloop_start
+}
+
+static void fail (struct station *self, const char *why)
+{
+    self->phase = PHASE_FAILED;
+    reason_set (&self->failure, "%s", why);
+}
+
+static void begin_stop (struct station *self)
+{
+    if (self->phase != PHASE_STARTING)
+        log_event (LEVEL_INFO, "station.stopping", "pending=%zu",
+                   link_pending (store_link (self->store)));
+    self->phase = PHASE_STOPPING;
+    self->stop_us = clock_mono_us () + STOP_WAIT_US;
+    front_close (self);
+}
+
+static void tell_counters (const struct station *self)
+{
+#define COUNTER_FORMAT(name) #name "=%" PRIu64 " "
+#define COUNTER_VALUE(name)  , self->counters.name
+    log_event (LEVEL_INFO, "station.stopped",
+               COUNTERS (COUNTER_FORMAT) "%s" COUNTERS (COUNTER_VALUE), "");
+#undef COUNTER_FORMAT
+#undef COUNTER_VALUE
+}
+
+// -- serving
+
+static void serve (struct station *self)
+{
+    self->phase = PHASE_SERVING;
+    front_open (self);
+    due_wake_now (self);
+    log_event (LEVEL_INFO, "station.ready", "request=%s publish=%s events=%s redis=%s fsync=%s",
+               self->settings->request, self->settings->publish, self->settings->events,
+               link_state_name (link_state (store_link (self->store))),
+               link_fsync (store_link (self->store)));
+    puts ("ready");
+    fflush (stdout);
+}
+
+static void on_link_state (void *owner, enum link_state state)
+{
+    struct station *self = owner;
+    if (!self->store)
+        return; // the first try, before link_new has returned
+    const char *trouble = link_trouble (store_link (self->store));
+    if (state == LINK_UP)
+        log_event (LEVEL_INFO, "redis.up", "fsync=%s", link_fsync (store_link (self->store)));
+    else if (state != LINK_OPENING && self->phase == PHASE_SERVING)
+        log_event (LEVEL_WARN, "redis.down", "reason=%s", quoted (span_text (trouble)));
+    if (state == LINK_UP && self->phase == PHASE_STARTING)
+        serve (self);
+    else if (state == LINK_UP)
+        due_wake_now (self);
+    else if (state == LINK_REFUSED && self->phase == PHASE_STARTING)
+        fail (self, trouble);
+}
+
+static void on_woken (void *owner, enum store_result result, const char *error)
+{
+    struct station *self = owner;
+    (void)error;
+    if (result == STORE_DONE || result == STORE_HELD)
+        due_wake_now (self);
+}
+
+static void on_target_connected (void *owner, struct target *target)
+{
+    struct station *self = owner;
+    store_wake (self->store, target_name (target), WAKE_PAGE, on_woken, self);
+    link_flush (store_link (self->store));
+}
+
+// -- the embedded Redis
+
+static void respawn (struct station *self)
+{
+    struct reason reason;
+    self->redis_ended = false;
+    if (embedded_start (self->embedded, &reason)) {
+        log_event (LEVEL_ERROR, "redis.start_failed", "reason=%s",
+                   quoted (span_text (reason.text)));
+        self->redis_ended = true;
+        self->respawn_us = clock_mono_us () + RESPAWN_US;
+    }
+}
+
+static void on_child (struct station *self)
+{
+    struct reason reason;
+    if (!self->embedded || !embedded_ended (self->embedded, &reason))
+        return;
+    if (self->phase == PHASE_STARTING) {
+        fail (self, reason.text);
+        return;
+    }
+    log_event (LEVEL_ERROR, "redis.ended", "reason=%s", quoted (span_text (reason.text)));
+    self->redis_ended = true;
+    self->respawn_us = clock_mono_us ();
+}
+
+// -- the reactor
+
+static int on_signal (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    struct station *self = arg;
+    (void)loop;
+    (void)item;
+    for (int number; (number = process_next_signal (self->signal_fd));) {
+        if (number == SIGCHLD) {
+            on_child (self);
+        } else if (number == SIGTERM || number == SIGINT) {
+            if (self->phase == PHASE_STOPPING)
+                return end_loop (self); // asked twice: at once
+            begin_stop (self);
+        }
+    }
+    return self->phase == PHASE_FAILED ? end_loop (self) : 0;
+}
+
+static int tick_starting (struct station *self, int64_t now_us)
+{
+    int64_t waited = now_us - self->started_us;
+    if (!self->embedded && waited > GIVEN_REDIS_WAIT_US) {
+        log_event (LEVEL_WARN, "redis.down", "reason=%s",
+                   quoted (span_text (link_trouble (store_link (self->store)))));
+        serve (self);
+    } else if (waited / TELL_WAIT_US != (waited - TICK_MS * 1000) / TELL_WAIT_US) {
+        log_event (LEVEL_INFO, "redis.waiting", "seconds=%" PRId64 " reason=%s", waited / 1000000,
+                   quoted (span_text (link_trouble (store_link (self->store)))));
+    }
+    return 0;
+}
+
+static int on_tick (zloop_t *loop, int timer, void *arg)
+{
+    struct station *self = arg;
+    int64_t now_us = clock_mono_us ();
+    (void)loop;
+    (void)timer;
+    if (self->phase == PHASE_FAILED)
+        return end_loop (self);
+    if (self->redis_ended && now_us >= self->respawn_us)
+        respawn (self);
+    if (self->phase == PHASE_STARTING)
+        return tick_starting (self, now_us);
+    if (self->phase == PHASE_STOPPING &&
+        (link_pending (store_link (self->store)) == 0 || now_us > self->stop_us))
+        return end_loop (self);
+    front_resume (self);
+    return 0;
+}
+
+// -- making it
+
+static void *bound_socket (int type, const char *endpoint, struct reason *reason)
+{
+    void *socket = wire_socket (type);
+    if (!socket) {
+        reason_set (reason, "%s: no descriptors left", endpoint);
+        return NULL;
+    }
+    wire_set (socket, ZMQ_LINGER, LINGER_MS);
+    if (type == ZMQ_ROUTER)
+        wire_set (socket, ZMQ_ROUTER_MANDATORY, 1);
+    if (wire_bind (socket, endpoint, reason) == 0)
+        return socket;
+    zmq_close (socket);
+    return NULL;
+}
+
+static int bind_sockets (struct station *self, struct reason *reason)
+{
+    self->request_socket = bound_socket (ZMQ_ROUTER, self->settings->request, reason);
+    if (self->request_socket)
+        self->publish_socket = bound_socket (ZMQ_PUB, self->settings->publish, reason);
+    if (self->publish_socket)
+        self->events_socket = bound_socket (ZMQ_PUB, self->settings->events, reason);
+    return self->events_socket ? 0 : -1;
+}
+
+static const char *data_folder (const struct station_settings *settings, char out[4096])
+{
+    const char *state = getenv ("XDG_STATE_HOME");
+    const char *home = getenv ("HOME");
+    if (settings->data[0])
+        return settings->data;
+    if (state && state[0] == '/')
+        snprintf (out, 4096, "%s/zplan", state);
+    else
+        snprintf (out, 4096, "%s/.local/state/zplan", home && *home ? home : "");
+    return out;
+}
+
+static int find_redis (struct station *self, struct link_config *config, struct reason *reason)
+{
+    char folder[4096];
+    if (address_parse (self->settings->redis_addr, &config->address, reason))
+        return -1;
+    config->db = self->settings->redis_defdb;
+    config->accept_loss = self->settings->accept_loss;
+    if (config->address.kind != ADDRESS_EMBEDDED)
+        return 0;
+    self->embedded = embedded_new (data_folder (self->settings, folder), config->db + 1, reason);
+    if (!self->embedded)
+        return -1;
+    config->address.kind = ADDRESS_UNIX;
+    snprintf (config->address.host, sizeof config->address.host, "%s",
+              embedded_socket (self->embedded));
+    return 0;
+}
+
+static void start_targets (struct station *self)
+{
+    const struct target_events events = {results_take_packet, on_target_connected, self};
+    for (size_t i = 0; i < self->settings->target_count; i++)
+        self->targets[i] = target_new (&self->settings->targets[i], self->loop, &events);
+}
+
+static int start (struct station *self, struct reason *reason)
+{
+    struct link_config config;
+    self->zone = zonefile_load (self->settings->timezone, reason);
+    if (!self->zone || find_redis (self, &config, reason) || bind_sockets (self, reason) ||
+        (self->embedded && embedded_start (self->embedded, reason)))
+        return -1;
+    self->loop = zloop_new ();
+    zloop_set_nonstop (self->loop, true);
+    runs_start (self);
+    if (due_start (self, reason))
+        return -1;
+    zmq_pollitem_t item = {.fd = self->signal_fd, .events = ZMQ_POLLIN};
+    zloop_poller (self->loop, &item, on_signal, self);
+    zloop_timer (self->loop, TICK_MS, 0, on_tick, self);
+    self->started_us = clock_mono_us ();
+    self->store = store_new (&config, self->loop, on_link_state, self);
+    start_targets (self);
+    return 0;
+}
+
+struct station *station_new (const struct station_settings *settings, int signal_fd,
+                             struct reason *reason)
+{
+    struct station *self = memory_new (sizeof *self);
+    self->settings = settings;
+    self->signal_fd = signal_fd;
+    self->timer_fd = -1;
+    if (start (self, reason))
+        station_destroy (&self);
+    return self;
+}
+
+int station_run (struct station *self, struct reason *reason)
+{
+    zloop_start (self->loop);
+    if (self->phase == PHASE_FAILED) {
+        *reason = self->failure;
+        return -1;
+    }
+    tell_counters (self);
+    return 0;
+}
+
+void station_destroy (struct station **self_p)
+{
+    struct station *self = *self_p;
+    if (!self)
+        return;
+    for (size_t i = 0; i < self->settings->target_count; i++)
+        target_destroy (&self->targets[i]);
+    if (self->store)
+        store_destroy (&self->store);
+    runs_stop (self);
+    due_stop (self);
+    if (self->loop)
+        zloop_destroy (&self->loop);
+    void *const sockets[] = {self->request_socket, self->publish_socket, self->events_socket};
+    for (size_t i = 0; i < sizeof sockets / sizeof *sockets; i++)
+        if (sockets[i])
+            zmq_close (sockets[i]);
+    wire_context_end ();
+    embedded_destroy (&self->embedded);
+    zone_destroy (&self->zone);
+    free (self);
+    *self_p = NULL;
+}

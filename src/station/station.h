@@ -1,0 +1,17 @@
+// The plan proxy station as one object: it owns the reactor and everything in it.
+#pragma once
+
+#include "settings_table.h"
+
+struct station;
+
+// Make the station: sockets bound, the embedded Redis started or the given one being connected to.
+// `signal_fd` is that of process_prepare; `settings` are borrowed. NULL with a reason.
+struct station *station_new (const struct station_settings *settings, int signal_fd,
+                             struct reason *reason);
+
+// Run until a signal ends it. Prints "ready" on stdout once it serves. 0 after a graceful stop, -1
+// with a reason when it could not start.
+int station_run (struct station *self, struct reason *reason);
+
+void station_destroy (struct station **self);

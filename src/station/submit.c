@@ -1,0 +1,215 @@
+// The path, top to bottom: check the frames, read the plan frame, compute the first occurrence,
+// store, and reply when Redis has acknowledged.
+#include "submit.h"
+
+#include <stdlib.h>
+
+#include "codes.h"
+#include "due.h"
+#include "log.h"
+#include "memory.h"
+#include "plan_json.h"
+#include "plan_message.h"
+#include "process.h"
+
+// A submission whose write is under way.
+struct submission {
+    struct station *station;
+    struct peer *peer;
+    struct plan *plan;
+    // For a plan that would never run now, but may be the repetition of one that was accepted: the
+    // refusal if it is not.
+    bool refused;
+    struct reason reason;
+};
+
+uint64_t submit_new_id (struct station *self)
+{
+    enum { LOW_BITS = 20 };
+    uint64_t now_ms = (uint64_t)(store_now_us (self->store) / 1000);
+    uint64_t id = now_ms << LOW_BITS | (process_random () & ((1U << LOW_BITS) - 1));
+    id &= INT64_MAX;
+    self->last_id = id > self->last_id ? id : self->last_id + 1;
+    return self->last_id;
+}
+
+static void submission_end (struct submission *submission)
+{
+    plan_destroy (&submission->plan);
+    free (submission);
+}
+
+// -- checks of the frames
+
+static int check_id (const struct message *message, uint64_t *ret_id, struct reason *reason)
+{
+    bool given;
+    struct span text = message_frame (message, ZERO_FRAME_GLOBAL_ID, &given);
+    *ret_id = 0;
+    if (!given || ident_parse (text, ret_id))
+        return 0;
+    reason_set (reason, "GLOBAL_ID: want 1..16 hex digits, 1..7fffffffffffffff, got %s",
+                quoted (text));
+    return ZPLAN_EPLAN;
+}
+
+static int check_station (struct station *self, const struct message *message,
+                          const struct target **ret_target, struct reason *reason)
+{
+    bool given;
+    struct span name = message_frame (message, ZERO_FRAME_STATION_ID, &given);
+    if (!given) {
+        reason_set (reason, "STATION_ID: is missing");
+        return ZPLAN_EPLAN;
+    }
+    *ret_target = station_target (self, name);
+    if (*ret_target)
+        return 0;
+    reason_set (reason, "STATION_ID: no station %s is known here", quoted (name));
+    return ZPLAN_ENOTFIND;
+}
+
+// What each type of target must be sent (plan document 3.1).
+static int check_content (const struct message *message, enum target_type type,
+                          struct reason *reason)
+{
+    bool given;
+    uint8_t wanted = type == TARGET_PUB ? ZERO_FRAME_PUB_TITLE : ZERO_FRAME_COMMAND;
+    const char *name = type == TARGET_PUB ? "PUB_TITLE" : "COMMAND";
+    struct span frame = message_frame (message, wanted, &given);
+    if (given && frame.size)
+        return 0;
+    reason_set (reason, "%s: is %s, a plan for a %s station needs it", name,
+                given ? "empty" : "missing", target_type_name (type));
+    return ZPLAN_EPLAN;
+}
+
+// Everything that can be told without Redis. 0, or the error with its reason.
+static int check_request (struct station *self, const struct message *message,
+                          struct plan_fields *fields, uint64_t *ret_id, struct reason *reason)
+{
+    bool given;
+    const struct target *target;
+    struct span frame = message_frame (message, ZERO_FRAME_PLAN, &given);
+    int rc;
+    if (!given) {
+        reason_set (reason, "PLAN: the frame is missing");
+        return ZPLAN_EPLAN;
+    }
+    if ((rc = plan_frame_parse (frame, fields, reason)) ||
+        (rc = check_id (message, ret_id, reason)) ||
+        (rc = check_station (self, message, &target, reason)) ||
+        (rc = check_content (message, target_type (target), reason)))
+        return rc;
+    if (!plan_dispatch_fits (&message->desc)) {
+        reason_set (reason, "frames: too many; the station adds PLAN_TIME, LOCAL_ID and GLOBAL_ID, "
+                            "and a message has at most 32");
+        return ZPLAN_EFRAME;
+    }
+    return 0;
+}
+
+// -- answers of the store
+
+static void accept_plan (struct submission *submission)
+{
+    front_reply (submission->station, submission->peer,
+                 &(struct reply){.status = ZERO_STATUS_PLAN_ID, .plan_id = submission->plan->id});
+}
+
+// Whether what stands under the id is this very submission: station, description and frames.
+static bool is_repetition (const struct plan *plan, struct span message)
+{
+    struct reason reason;
+    struct plan *held = plan_from_stored_json (plan->id, message, &reason);
+    if (!held)
+        return false;
+    bool same =
+        span_equal (held->station, plan->station) && held->message_count == plan->message_count;
+    for (size_t i = 1; same && i < plan->message_count; i++)
+        same = span_equal (held->messages[i], plan->messages[i]);
+    plan_destroy (&held);
+    return same;
+}
+
+static void answer_held (struct submission *submission, struct span message)
+{
+    if (is_repetition (submission->plan, message)) {
+        accept_plan (submission);
+        return;
+    }
+    char id[IDENT_SIZE];
+    struct reason reason;
+    reason_set (&reason, "GLOBAL_ID: %s is in use by another plan",
+                ident_text (submission->plan->id, id));
+    front_refuse (submission->station, submission->peer, ZPLAN_EPLAN, reason.text);
+}
+
+static void on_submitted (void *owner, const struct store_submitted *answer)
+{
+    struct submission *submission = owner;
+    struct station *self = submission->station;
+    if (answer->result == STORE_DONE) {
+        self->counters.accepted++;
+        accept_plan (submission);
+        due_wake_at (self, submission->plan->plan_time * 1000000);
+    } else if (answer->result == STORE_HELD) {
+        answer_held (submission, answer->message);
+    } else {
+        front_refuse_store (self, submission->peer, answer->result, answer->error);
+    }
+    submission_end (submission);
+    front_resume (self);
+}
+
+// The plan would never run: it is refused, unless it is one that was accepted before.
+static void on_looked_up (void *owner, const struct store_loaded *answer)
+{
+    struct submission *submission = owner;
+    struct station *self = submission->station;
+    if (answer->result == STORE_DONE)
+        answer_held (submission, answer->message);
+    else if (answer->result == STORE_NONE)
+        front_refuse (self, submission->peer, ZPLAN_EPLAN, submission->reason.text);
+    else
+        front_refuse_store (self, submission->peer, answer->result, answer->error);
+    submission_end (submission);
+    front_resume (self);
+}
+
+void submit_request (struct station *self, struct request *request)
+{
+    struct plan_fields fields;
+    struct reason reason;
+    uint64_t id;
+    int rc = check_request (self, &request->message, &fields, &id, &reason);
+    if (rc) {
+        front_refuse (self, &request->peer, (enum zplan_error)rc, reason.text);
+        return;
+    }
+    if (!station_store_up (self)) {
+        front_refuse_store (self, &request->peer, STORE_LOST, "");
+        return;
+    }
+    // The caller that a forwarding station names, else the peer itself (plan document 1.3).
+    struct span caller = request->message.envelope == ENVELOPE_CALLER ? request->message.sender
+                                                                      : request->peer.identity;
+    int64_t now = station_now (self);
+    bool given = id != 0;
+    if (!given)
+        id = submit_new_id (self);
+    struct submission *submission = memory_new (sizeof *submission);
+    submission->station = self;
+    submission->plan = plan_new_submitted (id, &request->message, caller, &fields, now);
+    rc = engine_submit (submission->plan, self->zone, now, &submission->reason);
+    if (rc && !given) {
+        front_refuse (self, &request->peer, (enum zplan_error)rc, submission->reason.text);
+        submission_end (submission);
+        return;
+    }
+    submission->peer = peer_keep (&request->peer);
+    if (rc)
+        store_load (self->store, id, on_looked_up, submission);
+    else
+        store_submit (self->store, submission->plan, on_submitted, submission);
+}

@@ -1,0 +1,10 @@
+// SUBMIT: a PLAN request becomes a stored plan. Source: plan document 3.1 and 3.2; contract 3.1.
+#pragma once
+
+#include "front.h"
+
+void submit_request (struct station *self, struct request *request);
+
+// A new id for a plan: the time in the high bits, so that ids grow, and a random start of the low
+// ones, so that two stations do not make the same. The store refuses the rest of the chance.
+uint64_t submit_new_id (struct station *self);

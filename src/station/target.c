@@ -1,0 +1,188 @@
+#include "target.h"
+
+#include <czmq.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "context.h"
+#include "log.h"
+#include "memory.h"
+
+enum { RETRY_FIRST_MS = 50, RETRY_LAST_MS = 1000, CONNECT_TIMEOUT_MS = 2000, TURN_MESSAGES = 64 };
+
+struct target {
+    const struct target_settings *settings;
+    zloop_t *loop;
+    struct target_events events;
+    void *socket;  // the DEALER; NULL between two tries
+    void *monitor; // PAIR that tells of its connection
+    bool up;
+    uint64_t connections; // made so far: the number of the present one while `up`
+    int64_t retry_ms;
+    int retry_timer; // -1 = none
+};
+
+static int on_message (zloop_t *loop, zmq_pollitem_t *item, void *arg);
+static int on_monitor (zloop_t *loop, zmq_pollitem_t *item, void *arg);
+static void connect_anew (struct target *self);
+
+static void watch (struct target *self, void *socket, zloop_fn *ready)
+{
+    zmq_pollitem_t item = {.socket = socket, .events = ZMQ_POLLIN};
+    zloop_poller (self->loop, &item, ready, self);
+    zloop_poller_set_tolerant (self->loop, &item);
+}
+
+static void close_watched (struct target *self, void **socket)
+{
+    if (!*socket)
+        return;
+    zmq_pollitem_t item = {.socket = *socket, .events = ZMQ_POLLIN};
+    zloop_poller_end (self->loop, &item);
+    zmq_close (*socket);
+    *socket = NULL;
+}
+
+static int on_retry (zloop_t *loop, int timer, void *arg)
+{
+    struct target *self = arg;
+    (void)loop;
+    (void)timer;
+    self->retry_timer = -1;
+    connect_anew (self);
+    return 0;
+}
+
+// Throw the socket away, with all that waits in it, and try again a little later.
+static void give_up (struct target *self)
+{
+    if (self->up)
+        log_event (LEVEL_WARN, "target.lost", "station=%s endpoint=%s", self->settings->name,
+                   self->settings->endpoint);
+    self->up = false;
+    close_watched (self, &self->monitor);
+    close_watched (self, &self->socket);
+    if (self->retry_timer < 0)
+        self->retry_timer = zloop_timer (self->loop, (size_t)self->retry_ms, 1, on_retry, self);
+    self->retry_ms = self->retry_ms * 2 < RETRY_LAST_MS ? self->retry_ms * 2 : RETRY_LAST_MS;
+}
+
+static bool open_monitor (struct target *self)
+{
+    // Unique in the process, and never reused: the old monitor may still be closing.
+    static uint64_t number;
+    char endpoint[64];
+    snprintf (endpoint, sizeof endpoint, "inproc://target-monitor-%" PRIu64, ++number);
+    if (zmq_socket_monitor (self->socket, endpoint, ZMQ_EVENT_ALL))
+        return false;
+    self->monitor = wire_socket (ZMQ_PAIR);
+    return self->monitor && zmq_connect (self->monitor, endpoint) == 0;
+}
+
+static void connect_anew (struct target *self)
+{
+    self->socket = wire_socket (ZMQ_DEALER);
+    if (!self->socket || !open_monitor (self)) {
+        give_up (self);
+        return;
+    }
+    wire_set (self->socket, ZMQ_RECONNECT_IVL, -1);
+    wire_set (self->socket, ZMQ_CONNECT_TIMEOUT, CONNECT_TIMEOUT_MS);
+    watch (self, self->monitor, on_monitor);
+    watch (self, self->socket, on_message);
+    if (zmq_connect (self->socket, self->settings->endpoint))
+        give_up (self);
+}
+
+static void on_connected (struct target *self)
+{
+    self->up = true;
+    self->connections++;
+    self->retry_ms = RETRY_FIRST_MS;
+    log_event (LEVEL_INFO, "target.connected", "station=%s endpoint=%s", self->settings->name,
+               self->settings->endpoint);
+    self->events.connected (self->events.owner, self);
+}
+
+static int on_monitor (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    struct target *self = arg;
+    struct packet packet;
+    (void)loop;
+    (void)item;
+    while (self->monitor && packet_recv (&packet, self->monitor)) {
+        uint16_t event = 0;
+        if (packet.count && packet.frames[0].size >= sizeof event)
+            memcpy (&event, packet.frames[0].data, sizeof event);
+        packet_clear (&packet);
+        const int lost = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
+                         ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                         ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+        if (event & ZMQ_EVENT_HANDSHAKE_SUCCEEDED)
+            on_connected (self);
+        else if (event & lost)
+            give_up (self);
+    }
+    return 0;
+}
+
+static int on_message (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    struct target *self = arg;
+    struct packet packet;
+    (void)loop;
+    (void)item;
+    for (int i = 0; i < TURN_MESSAGES && self->socket; i++) {
+        if (!packet_recv (&packet, self->socket))
+            break;
+        self->events.message (self->events.owner, self, &packet);
+        packet_clear (&packet);
+    }
+    return 0;
+}
+
+struct target *target_new (const struct target_settings *settings, void *loop,
+                           const struct target_events *events)
+{
+    struct target *self = memory_new (sizeof *self);
+    self->settings = settings;
+    self->loop = loop;
+    self->events = *events;
+    self->retry_ms = RETRY_FIRST_MS;
+    self->retry_timer = -1;
+    connect_anew (self);
+    return self;
+}
+
+void target_destroy (struct target **self_p)
+{
+    struct target *self = *self_p;
+    if (!self)
+        return;
+    if (self->retry_timer >= 0)
+        zloop_timer_end (self->loop, self->retry_timer);
+    close_watched (self, &self->monitor);
+    close_watched (self, &self->socket);
+    free (self);
+    *self_p = NULL;
+}
+
+const char *target_name (const struct target *self)
+{
+    return self->settings->name;
+}
+
+enum target_type target_type (const struct target *self)
+{
+    return self->settings->type;
+}
+
+uint64_t target_connection (const struct target *self)
+{
+    return self->up ? self->connections : 0;
+}
+
+bool target_send (struct target *self, const struct message *message)
+{
+    return self->up && packet_send_message (self->socket, (struct span){0}, message);
+}

@@ -1,0 +1,36 @@
+// A target station: its DEALER, and whether it is connected.
+//
+// Nothing may be queued for a target that is away: a restarted target must never receive old runs.
+// ZMQ_IMMEDIATE would do that, but lets a peer that cuts a message abort this process. So a socket
+// monitor tells whether the one connection stands, messages are sent only then, libzmq never
+// reconnects by itself, and a lost connection means a new socket, the old one closed with its
+// queue.
+#pragma once
+
+#include "engine.h"
+#include "packet.h"
+#include "settings_table.h"
+
+struct target;
+
+struct target_events {
+    // A message came on the connection of this number; it is borrowed for the call.
+    void (*message) (void *owner, struct target *target, const struct packet *packet);
+    void (*connected) (void *owner, struct target *target);
+    void *owner;
+};
+
+// The target starts to connect at once, and goes on trying. `loop` is the reactor.
+struct target *target_new (const struct target_settings *settings, void *loop,
+                           const struct target_events *events);
+void target_destroy (struct target **self);
+
+const char *target_name (const struct target *self);
+enum target_type target_type (const struct target *self);
+
+// The number of the present connection, from 1 on; 0 while there is none.
+uint64_t target_connection (const struct target *self);
+
+// Hand a message to the connected target. False: it is not connected or does not read, and nothing
+// was sent.
+bool target_send (struct target *self, const struct message *message);

@@ -1,0 +1,28 @@
+"""Write the Lua scripts as one C file: embed.py OUTPUT SCRIPT...
+
+The order of the scripts is that of enum script in scripts.h, which is checked here.
+"""
+import os
+import re
+import sys
+
+
+def main():
+    output, paths = sys.argv[1], sys.argv[2:]
+    names = [os.path.splitext(os.path.basename(path))[0] for path in paths]
+    header = os.path.join(os.path.dirname(__file__), "scripts.h")
+    with open(header, encoding="utf-8") as file:
+        wanted = [name.lower() for name in re.findall(r"^    SCRIPT_(\w+),$", file.read(), re.M)]
+    if names != wanted:
+        sys.exit(f"scripts.h wants {wanted}, the build has {names}")
+    with open(output, "w", encoding="utf-8") as file:
+        file.write('#include "scripts.h"\n\nconst struct script_text script_texts[SCRIPTS] = {\n')
+        for name, path in zip(names, paths):
+            with open(path, "rb") as script:
+                data = script.read()
+            file.write(f'    {{"{name}", (const char[]){{{", ".join(map(str, data))}, 0}}, '
+                       f"{len(data)}}},\n")
+        file.write("};\n")
+
+
+main()

@@ -1,0 +1,199 @@
+// Two locks: one for the station, one that the redis-server inherits and so holds as long as it
+// lives. A new station knows by the second that the Redis of a killed one is still writing.
+#include "embedded.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/close_range.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "log.h"
+#include "memory.h"
+#include "process.h"
+
+enum { ORPHAN_WAIT_US = 15000000, STOP_WAIT_US = 20000000, STEP_US = 10000, LOCK_FD = 3 };
+
+struct embedded {
+    char *data;
+    char socket[sizeof ((struct sockaddr_un *)0)->sun_path];
+    char databases[24];
+    int station_lock;
+    int redis_lock;
+    pid_t pid; // 0 = not running
+};
+
+static void pause_us (int64_t us)
+{
+    usleep ((useconds_t)us);
+}
+
+static int take_station_lock (struct embedded *self, struct reason *reason)
+{
+    char path[PATH_MAX];
+    struct reason why;
+    snprintf (path, sizeof path, "%s/zpland.lock", self->data);
+    self->station_lock = lock_take (path, &why);
+    if (self->station_lock >= 0)
+        return 0;
+    reason_set (reason, "data: another station uses %s", self->data);
+    return -1;
+}
+
+static int take_redis_lock (struct embedded *self, struct reason *reason)
+{
+    char path[PATH_MAX];
+    snprintf (path, sizeof path, "%s/redis.lock", self->data);
+    int64_t deadline = clock_mono_us () + ORPHAN_WAIT_US;
+    bool told = false;
+    while ((self->redis_lock = lock_take (path, reason)) < 0) {
+        if (clock_mono_us () > deadline)
+            return -1;
+        if (!told)
+            log_event (LEVEL_INFO, "redis.waiting", "lock=%s", path);
+        told = true;
+        pause_us (STEP_US);
+    }
+    return 0;
+}
+
+struct embedded *embedded_new (const char *data, int64_t databases, struct reason *reason)
+{
+    struct embedded *self = memory_new (sizeof *self);
+    self->station_lock = self->redis_lock = -1;
+    char whole[PATH_MAX];
+    if (folder_make (data, reason) == 0 && realpath (data, whole)) {
+        self->data = memory_text (whole);
+        snprintf (self->databases, sizeof self->databases, "%" PRId64,
+                  databases > 16 ? databases : 16);
+        int size = snprintf (self->socket, sizeof self->socket, "%s/redis.sock", whole);
+        if (size >= (int)sizeof self->socket)
+            reason_set (reason, "data: the path is too long for a Unix socket (at most %zu bytes)",
+                        sizeof self->socket - sizeof "/redis.sock");
+        else if (take_station_lock (self, reason) == 0 && take_redis_lock (self, reason) == 0)
+            return self;
+    }
+    embedded_destroy (&self);
+    return NULL;
+}
+
+// In the child. Only calls that are safe after fork in a process with threads.
+static void run_redis (const struct embedded *self, char *const *argv, pid_t parent)
+{
+    process_reset_child ();
+    // The Redis ends with the station, however that ends.
+    prctl (PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid () != parent)
+        _exit (1);
+    setpgid (0, 0); // a Ctrl-C at the terminal is the station's to act on
+    int null = open ("/dev/null", O_RDWR);
+    for (int fd = 0; fd < 3; fd++)
+        dup2 (null, fd);
+    if (dup2 (self->redis_lock, LOCK_FD) == LOCK_FD)
+        fcntl (LOCK_FD, F_SETFD, 0);
+    close_range (LOCK_FD + 1, ~0U, 0);
+    execvp (argv[0], argv);
+    _exit (127);
+}
+
+int embedded_start (struct embedded *self, struct reason *reason)
+{
+    char *argv[] = {"redis-server",
+                    "--port",
+                    "0",
+                    "--unixsocket",
+                    self->socket,
+                    "--unixsocketperm",
+                    "700",
+                    "--dir",
+                    self->data,
+                    "--logfile",
+                    "redis.log",
+                    "--databases",
+                    self->databases,
+                    "--save",
+                    "",
+                    "--appendonly",
+                    "yes",
+                    "--appendfsync",
+                    "always",
+                    "--maxmemory",
+                    "0",
+                    "--maxmemory-policy",
+                    "noeviction",
+                    "--daemonize",
+                    "no",
+                    NULL};
+    unlink (self->socket);
+    pid_t parent = getpid ();
+    pid_t pid = fork ();
+    if (pid < 0) {
+        reason_set (reason, "redis-server: %s", strerror (errno));
+        return -1;
+    }
+    if (pid == 0)
+        run_redis (self, argv, parent);
+    self->pid = pid;
+    log_event (LEVEL_INFO, "redis.started", "pid=%d socket=%s", (int)pid, self->socket);
+    return 0;
+}
+
+bool embedded_ended (struct embedded *self, struct reason *reason)
+{
+    int status;
+    if (!self->pid || waitpid (self->pid, &status, WNOHANG) != self->pid)
+        return false;
+    self->pid = 0;
+    if (WIFEXITED (status) && WEXITSTATUS (status) == 127)
+        reason_set (reason, "redis-server: cannot be started; is it installed?");
+    else if (WIFSIGNALED (status))
+        reason_set (reason, "redis-server: killed by signal %d", WTERMSIG (status));
+    else
+        reason_set (reason, "redis-server: ended with %d, see %s/redis.log", WEXITSTATUS (status),
+                    self->data);
+    return true;
+}
+
+static void stop (struct embedded *self)
+{
+    struct reason reason;
+    int64_t deadline = clock_mono_us () + STOP_WAIT_US;
+    kill (self->pid, SIGTERM);
+    while (!embedded_ended (self, &reason)) {
+        if (clock_mono_us () > deadline) {
+            kill (self->pid, SIGKILL);
+            deadline = INT64_MAX;
+        }
+        pause_us (STEP_US);
+    }
+    log_event (LEVEL_INFO, "redis.stopped", "how=%s", quoted (span_text (reason.text)));
+}
+
+void embedded_destroy (struct embedded **self_p)
+{
+    struct embedded *self = *self_p;
+    if (!self)
+        return;
+    if (self->pid)
+        stop (self);
+    if (self->redis_lock >= 0)
+        close (self->redis_lock);
+    if (self->station_lock >= 0)
+        close (self->station_lock);
+    free (self->data);
+    free (self);
+    *self_p = NULL;
+}
+
+const char *embedded_socket (const struct embedded *self)
+{
+    return self->socket;
+}

@@ -1,0 +1,27 @@
+// The embedded Redis: a private redis-server, child of the station, on a Unix socket in the data
+// folder. It keeps an append-only file that is synced before each answer, evicts nothing, is
+// restarted when it dies and stopped with the station.
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "reason.h"
+
+struct embedded;
+
+// Take the data folder (made with mode 0700) for this process and wait for the Redis of a station
+// that was killed to end. Blocks for at most 15 s, before the reactor runs. NULL with a reason.
+struct embedded *embedded_new (const char *data, int64_t databases, struct reason *reason);
+
+// Start the redis-server. 0, or -1 with a reason.
+int embedded_start (struct embedded *self, struct reason *reason);
+
+// After SIGCHLD: true when the redis-server has ended, with how it did in `reason`.
+bool embedded_ended (struct embedded *self, struct reason *reason);
+
+// Ask it to end, wait at most 20 s, give the folder back. Accepts NULL and half-built.
+void embedded_destroy (struct embedded **self);
+
+// The path of its socket.
+const char *embedded_socket (const struct embedded *self);

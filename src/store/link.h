@@ -1,0 +1,77 @@
+// The link to Redis: one connection, in the reactor, that comes back by itself. Calls are Lua
+// scripts; each is answered exactly once.
+//
+// hiredis 0.14 knows no time-outs and tells a lost connection only by NULL replies, which mean
+// "outcome unknown". So the link keeps every call until its answer: calls that may be repeated
+// (their scripts change nothing the second time) go out again when Redis is back, in their order;
+// the others are answered as lost.
+#pragma once
+
+#include <hiredis/hiredis.h>
+
+#include "address.h"
+#include "scripts.h"
+#include "span.h"
+
+struct link;
+
+enum link_state {
+    LINK_DOWN,    // not connected; a new try is due
+    LINK_OPENING, // connecting, or getting the connection ready
+    LINK_UP,
+    LINK_REFUSED // Redis is there, but must not hold plans (no append-only file, may evict, too
+                 // old)
+};
+
+// "down", "opening", "up", "refused"
+const char *link_state_name (enum link_state state);
+
+enum link_repeat { LINK_ONCE, LINK_REPEAT };
+
+struct link_config {
+    struct address address;
+    int64_t db;
+    bool accept_loss; // take a Redis that keeps no append-only file or may evict
+};
+
+// The answer of a call. `reply` is NULL when the connection was lost or is not up, and
+// REDIS_REPLY_ERROR when Redis refused; it is gone after the call.
+typedef void link_reply_fn (void *owner, const redisReply *reply);
+
+// Told once per change of state.
+typedef void link_state_fn (void *owner, enum link_state state);
+
+struct link *link_new (const struct link_config *config, void *loop, link_state_fn *changed,
+                       void *owner);
+
+// Calls without an answer are dropped; their functions are not called.
+void link_destroy (struct link **self);
+
+enum link_state link_state (const struct link *self);
+
+// Why the link is not up, for people; empty when it is.
+const char *link_trouble (const struct link *self);
+
+// What an acknowledgement of this Redis is worth: "always", "everysec", "no", or "" before the
+// first connection.
+const char *link_fsync (const struct link *self);
+
+struct link_call {
+    enum script script;
+    enum link_repeat repeat;
+    size_t keys;             // how many of the arguments are keys; they come first
+    const struct span *args; // keys, then arguments; copied
+    size_t count;
+    link_reply_fn *reply;
+    void *owner;
+};
+
+// Run a script. While the link is not up a LINK_REPEAT call waits, a LINK_ONCE call is answered
+// with NULL before link_call returns.
+void link_call (struct link *self, const struct link_call *call);
+
+// Calls without an answer yet.
+size_t link_pending (const struct link *self);
+
+// Hand what was called to the kernel now; call it at the end of a turn of the reactor.
+void link_flush (struct link *self);

@@ -1,0 +1,65 @@
+#include "redis_info.h"
+
+#include <stdlib.h>
+
+enum { MAJOR_MIN = 7 }; // the scripts' flags
+
+// The value of a `name:value` line; empty when there is none.
+static struct span info_value (struct span info, const char *name)
+{
+    size_t size = strlen (name);
+    for (size_t at = 0; at + size < info.size;) {
+        const uint8_t *line = info.data + at;
+        const uint8_t *end = memchr (line, '\n', info.size - at);
+        size_t length = end ? (size_t)(end - line) : info.size - at;
+        if (length > size && memcmp (line, name, size) == 0 && line[size] == ':') {
+            struct span value = span_of (line + size + 1, length - size - 1);
+            if (value.size && value.data[value.size - 1] == '\r')
+                value.size--;
+            return value;
+        }
+        at += length + 1;
+    }
+    return (struct span){0};
+}
+
+static long major_version (struct span version)
+{
+    char text[8] = "";
+    memcpy (text, version.data, version.size < sizeof text ? version.size : sizeof text - 1);
+    return strtol (text, NULL, 10);
+}
+
+enum info_verdict redis_info_check (struct span info, enum loss loss, struct reason *reason)
+{
+    struct span version = info_value (info, "redis_version");
+    if (version.size == 0 || major_version (version) < MAJOR_MIN) {
+        reason_set (reason, "version %s is older than %d", quoted (version), MAJOR_MIN);
+        return INFO_REFUSED;
+    }
+    if (span_is (info_value (info, "loading"), "1")) {
+        reason_set (reason, "is loading its data");
+        return INFO_NOT_NOW;
+    }
+    if (!span_is (info_value (info, "role"), "master")) {
+        reason_set (reason, "is a replica");
+        return INFO_NOT_NOW;
+    }
+    if (loss == LOSS_ACCEPTED)
+        return INFO_GOOD;
+    if (!span_is (info_value (info, "aof_enabled"), "1")) {
+        reason_set (reason,
+                    "keeps no append-only file (appendonly no): acknowledged plans could be "
+                    "lost; set appendonly yes, or start with --accept-loss");
+        return INFO_REFUSED;
+    }
+    struct span policy = info_value (info, "maxmemory_policy");
+    if (!span_is (policy, "noeviction")) {
+        reason_set (reason,
+                    "may evict plans (maxmemory-policy %s): set noeviction, or start with "
+                    "--accept-loss",
+                    quoted (policy));
+        return INFO_REFUSED;
+    }
+    return INFO_GOOD;
+}

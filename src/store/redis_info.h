@@ -1,0 +1,15 @@
+// Whether a Redis may hold plans, from its INFO: a store that forgets or evicts would lose what was
+// acknowledged. Pure.
+#pragma once
+
+#include "reason.h"
+
+enum info_verdict {
+    INFO_GOOD,
+    INFO_NOT_NOW, // it will pass: loading, or a replica that may become master
+    INFO_REFUSED  // it keeps no append-only file, may evict, or is too old
+};
+
+enum loss { LOSS_REFUSED, LOSS_ACCEPTED };
+
+enum info_verdict redis_info_check (struct span info, enum loss loss, struct reason *reason);

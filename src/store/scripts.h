@@ -1,0 +1,24 @@
+// The Lua scripts, embedded at build (embed.py). Each file in scripts/ says what it does.
+#pragma once
+
+#include <stddef.h>
+
+enum script {
+    SCRIPT_SUBMIT,
+    SCRIPT_CLAIM,
+    SCRIPT_COMMIT,
+    SCRIPT_LOAD,
+    SCRIPT_REMOVE,
+    SCRIPT_LIST,
+    SCRIPT_WAKE,
+    SCRIPT_SWEEP,
+    SCRIPTS
+};
+
+struct script_text {
+    const char *name;
+    const char *text;
+    size_t size;
+};
+
+extern const struct script_text script_texts[SCRIPTS];

@@ -1,0 +1,56 @@
+#!lua flags=allow-oom
+-- Take the plans that are due by Redis' clock: each gets a new exec_id, and its score becomes the end
+-- of its lease, so that a station that dies leaves nothing to repair: the plan is due again then.
+-- KEYS  1 time set  2 runs in hand  3 meta  4 index
+-- ARGV  1 most plans to take  2 lease in seconds
+-- Answers {now in us, score of the first plan not due or '', {members without a sound message},
+--          {member, message, exec_id, again: 1 an earlier run has not ended}, ...}
+-- Cost  O(log n) a plan.
+local time = redis.call('TIME')
+local now_us = time[1] * 1000000 + time[2]
+local now = string.format('%.6f', now_us / 1000000)
+local lease_end = string.format('%.6f', now_us / 1000000 + ARGV[2])
+-- Never repeated, even when the store has lost its tail or the clock was set back.
+local exec = math.max(tonumber(redis.call('HGET', KEYS[3], 'exec') or 0) + 1, now_us)
+
+-- A reply is bounded in bytes too: what is over the bound stays due and is taken by the next call.
+local BYTES_MAX = 4194304
+
+-- What a dispatch changes in the message. JSON text, in which the quotes inside of strings are escaped:
+-- the pattern finds the field and nothing else. Never cjson, which would destroy 63-bit integers.
+local function set(message, field, value)
+    return (string.gsub(message, '("' .. field .. '"%s*:%s*)%d+', '%1' .. value, 1))
+end
+
+local broken, claimed, bytes = {}, {}, 0
+local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[1])
+for _, member in ipairs(due) do
+    local station, id = string.match(member, '^plan:msg:([%w_.-]+):(%x+)$')
+    local message = id and #id <= 16 and redis.pcall('GET', member)
+    if type(message) ~= 'string' then
+        redis.call('ZREM', KEYS[1], member)
+        redis.call('HDEL', KEYS[2], member)
+        broken[#broken + 1] = member
+    else
+        local text = string.format('%.0f', exec)
+        local again = redis.call('HGET', KEYS[2], member) and 1 or 0
+        redis.call('HSET', KEYS[2], member, again == 1 and text .. '+' or text)
+        redis.call('ZADD', KEYS[1], lease_end, member)
+        message = set(message, 'exec_id', text)
+        message = set(message, 'exec_time', time[1])
+        redis.call('SET', member, message)
+        redis.call('ZADD', KEYS[4], 0, string.rep('0', 16 - #id) .. id .. ':' .. station)
+        redis.call('SREM', 'plan:wait:' .. station, member)
+        claimed[#claimed + 1] = {member, message, text, again}
+        exec = exec + 1
+        bytes = bytes + #message
+        if bytes > BYTES_MAX then
+            break
+        end
+    end
+end
+if #claimed > 0 then
+    redis.call('HSET', KEYS[3], 'exec', string.format('%.0f', exec - 1))
+end
+local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
+return {string.format('%.0f', now_us), first[2] or '', broken, unpack(claimed)}

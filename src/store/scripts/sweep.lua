@@ -1,0 +1,24 @@
+#!lua flags=allow-oom
+-- Look at a page of plans for what hand edits and losses leave behind: entries without a message are
+-- repaired, plans outside the queue are told, for the caller to judge by their state.
+-- KEYS  1 time set  2 index
+-- ARGV  1 the last id of the page before, 16 hex digits, '' = from the start  2 most plans
+-- Answers {last id of the page or '' at the end, repaired, member, message, member, message, ...}
+-- Cost  O(log n + page).
+local from = ARGV[1] == '' and '-' or '(' .. ARGV[1] .. ';'
+local page = redis.call('ZRANGEBYLEX', KEYS[2], from, '+', 'LIMIT', 0, ARGV[2])
+local repaired, answer = 0, {}
+for _, entry in ipairs(page) do
+    local id = string.match(string.sub(entry, 1, 16), '^0*(%x+)$')
+    local member = 'plan:msg:' .. string.sub(entry, 18) .. ':' .. id
+    local message = redis.pcall('GET', member)
+    if type(message) ~= 'string' then
+        redis.call('ZREM', KEYS[2], entry)
+        repaired = repaired + 1
+    elseif not redis.call('ZSCORE', KEYS[1], member) then
+        answer[#answer + 1] = member
+        answer[#answer + 1] = message
+    end
+end
+local last = #page == tonumber(ARGV[2]) and string.sub(page[#page], 1, 16) or ''
+return {last, repaired, unpack(answer)}

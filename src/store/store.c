@@ -1,0 +1,328 @@
+// Each call packs its arguments in the order its script documents, and unpacks the answer; nothing
+// is decided here.
+#include "store_private.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "ident.h"
+#include "memory.h"
+#include "plan_json.h"
+
+enum { MEMBER_MAX = 9 + STATION_NAME_MAX + 1 + 16 + 1, ENTRY_MAX = 17 + STATION_NAME_MAX + 1 };
+
+struct names {
+    char member[MEMBER_MAX]; // plan:msg:STATION:ID
+    char work[MEMBER_MAX + 1];
+    char wait[MEMBER_MAX];
+    char entry[ENTRY_MAX]; // of the index
+    char id[IDENT_SIZE];
+};
+
+static void names_make (struct names *self, struct span station, uint64_t plan_id)
+{
+    int size = (int)station.size;
+    const char *name = station.size ? (const char *)station.data : "";
+    ident_text (plan_id, self->id);
+    snprintf (self->member, sizeof self->member, "plan:msg:%.*s:%s", size, name, self->id);
+    snprintf (self->work, sizeof self->work, "plan:work:%.*s:%s", size, name, self->id);
+    snprintf (self->wait, sizeof self->wait, "plan:wait:%.*s", size, name);
+    snprintf (self->entry, sizeof self->entry, "%016" PRIx64 ":%.*s", plan_id, size, name);
+}
+
+struct store *store_new (const struct link_config *config, void *loop, link_state_fn *changed,
+                         void *owner)
+{
+    struct store *self = memory_new (sizeof *self);
+    self->offset_us = clock_wall_us () - clock_mono_us ();
+    self->link = link_new (config, loop, changed, owner);
+    return self;
+}
+
+void store_destroy (struct store **self_p)
+{
+    if (!*self_p)
+        return;
+    link_destroy (&(*self_p)->link);
+    free (*self_p);
+    *self_p = NULL;
+}
+
+struct link *store_link (const struct store *self)
+{
+    return self->link;
+}
+
+int64_t store_now_us (const struct store *self)
+{
+    return clock_mono_us () + self->offset_us;
+}
+
+// -- asking and reading answers
+
+struct ask *ask_new (struct store *self, void (*reply) (void), void *owner)
+{
+    struct ask *ask = memory_new (sizeof *ask);
+    *ask = (struct ask){.store = self, .reply = reply, .owner = owner};
+    return ask;
+}
+
+bool reply_is_array (const redisReply *reply, size_t elements)
+{
+    return reply && reply->type == REDIS_REPLY_ARRAY && reply->elements >= elements;
+}
+
+enum store_result reply_result (const redisReply *reply, const char **ret_error)
+{
+    *ret_error = "";
+    if (!reply)
+        return STORE_LOST;
+    if (reply->type != REDIS_REPLY_ERROR)
+        return STORE_DONE;
+    *ret_error = reply->str;
+    return STORE_ERROR;
+}
+
+struct span reply_text (const redisReply *reply)
+{
+    bool text = reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_STATUS;
+    return text ? span_of (reply->str, reply->len) : (struct span){0};
+}
+
+int64_t reply_number (const redisReply *reply)
+{
+    if (reply->type == REDIS_REPLY_INTEGER)
+        return reply->integer;
+    return reply_text (reply).size ? strtoll (reply->str, NULL, 10) : 0;
+}
+
+bool message_key_parse (struct span key, struct span *ret_station, uint64_t *ret_id)
+{
+    static const char prefix[] = "plan:msg:";
+    const size_t size = sizeof prefix - 1;
+    if (key.size <= size || memcmp (key.data, prefix, size) != 0)
+        return false;
+    const uint8_t *colon = memrchr (key.data + size, ':', key.size - size);
+    if (!colon)
+        return false;
+    *ret_station = span_of (key.data + size, (size_t)(colon - key.data) - size);
+    return ident_parse (span_of (colon + 1, (size_t)(key.data + key.size - colon - 1)), ret_id);
+}
+
+void run_parse (struct span text, uint64_t *ret_exec_id, bool *ret_again)
+{
+    *ret_exec_id = text.size ? strtoull ((const char *)text.data, NULL, 10) : 0;
+    *ret_again = text.size && text.data[text.size - 1] == '+';
+}
+
+// -- submit
+
+static void on_submitted (void *owner, const redisReply *reply)
+{
+    struct ask *ask = owner;
+    struct store_submitted answer = {0};
+    answer.result = reply_result (reply, &answer.error);
+    if (answer.result == STORE_DONE && reply_is_array (reply, 3)) {
+        answer.result = STORE_HELD;
+        answer.station = reply_text (reply->element[1]);
+        answer.message = reply_text (reply->element[2]);
+    }
+    ((store_submitted_fn *)ask->reply) (ask->owner, &answer);
+    free (ask);
+}
+
+void store_submit (struct store *self, const struct plan *plan, store_submitted_fn *reply,
+                   void *owner)
+{
+    struct names names;
+    char id[IDENT_SIZE], score[24];
+    names_make (&names, plan->station, plan->id);
+    snprintf (id, sizeof id, "%016" PRIx64, plan->id);
+    snprintf (score, sizeof score, "%" PRId64, plan->plan_time);
+    json_t *object = plan_to_stored_json (plan);
+    char *json = json_write (object);
+    json_decref (object);
+    const struct span args[] = {span_text (KEY_TIME_SET),
+                                span_text (names.member),
+                                span_text (KEY_INDEX),
+                                span_text (id),
+                                plan->station,
+                                span_text (score),
+                                span_text (json)};
+    link_call (self->link, &(struct link_call){
+                               .script = SCRIPT_SUBMIT,
+                               .repeat = LINK_ONCE,
+                               .keys = 3,
+                               .args = args,
+                               .count = sizeof args / sizeof *args,
+                               .reply = on_submitted,
+                               .owner = ask_new (self, (void (*) (void))reply, owner),
+                           });
+    free (json);
+}
+
+// -- claim
+
+enum { CLAIM_HEAD = 3 }; // answers before the claimed plans
+
+static void on_claimed (void *owner, const redisReply *reply)
+{
+    struct ask *ask = owner;
+    struct store_claim answer = {0};
+    answer.result = reply_result (reply, &answer.error);
+    if (answer.result == STORE_DONE && reply_is_array (reply, CLAIM_HEAD)) {
+        const redisReply *broken = reply->element[2];
+        answer.broken = broken->elements;
+        answer.first_broken =
+            broken->elements ? reply_text (broken->element[0]) : answer.first_broken;
+        int64_t now_us = reply_number (reply->element[0]);
+        struct span next = reply_text (reply->element[1]);
+        ask->store->offset_us = now_us - clock_mono_us ();
+        answer.has_next = next.size > 0;
+        // An operator's score may be anything: bound it before it is an integer.
+        double score = answer.has_next ? strtod ((const char *)next.data, NULL) : 0;
+        answer.next_us = (int64_t)(fmin (fmax (score, 0), (double)SCHEDULE_TIME_MAX) * 1e6);
+        answer.lease_end_us = now_us + ask->lease_us;
+        answer.count = reply->elements - CLAIM_HEAD;
+        answer.reply = reply;
+    }
+    ((store_claim_fn *)ask->reply) (ask->owner, &answer);
+    free (ask);
+}
+
+void store_claim (struct store *self, int64_t limit, int64_t lease_s, store_claim_fn *reply,
+                  void *owner)
+{
+    char count[24], lease[24];
+    snprintf (count, sizeof count, "%" PRId64, limit);
+    snprintf (lease, sizeof lease, "%" PRId64, lease_s);
+    const struct span args[] = {span_text (KEY_TIME_SET), span_text (KEY_RUNS),
+                                span_text (KEY_META),     span_text (KEY_INDEX),
+                                span_text (count),        span_text (lease)};
+    struct ask *ask = ask_new (self, (void (*) (void))reply, owner);
+    ask->lease_us = lease_s * 1000000;
+    // Once: a claim whose answer was lost is taken up again when its leases end.
+    link_call (self->link, &(struct link_call){.script = SCRIPT_CLAIM,
+                                               .repeat = LINK_ONCE,
+                                               .keys = 4,
+                                               .args = args,
+                                               .count = sizeof args / sizeof *args,
+                                               .reply = on_claimed,
+                                               .owner = ask});
+}
+
+bool store_claim_at (const struct store_claim *answer, size_t index, struct store_claimed *ret)
+{
+    const redisReply *row = answer->reply->element[CLAIM_HEAD + index];
+    if (!reply_is_array (row, 4))
+        return false;
+    bool again;
+    ret->member = reply_text (row->element[0]);
+    ret->message = reply_text (row->element[1]);
+    run_parse (reply_text (row->element[2]), &ret->exec_id, &again);
+    ret->again = reply_number (row->element[3]) == 1;
+    return message_key_parse (ret->member, &ret->station, &ret->plan_id);
+}
+
+// -- commit
+
+static const char *const commit_modes[COMMITS] = {
+    [COMMIT_LEASE] = "lease", [COMMIT_RETRY] = "retry", [COMMIT_DOUBT] = "doubt",
+    [COMMIT_NEXT] = "next",   [COMMIT_PARK] = "park",   [COMMIT_END] = "end",
+};
+
+static const char *const broadcast_modes[] = {
+    [BROADCAST_NONE] = "none", [BROADCAST_RESULT] = "result", [BROADCAST_FAILURE] = "failure"};
+
+static void on_committed (void *owner, const redisReply *reply)
+{
+    struct ask *ask = owner;
+    struct store_committed answer = {.epoch = ""};
+    answer.result = reply_result (reply, &answer.error);
+    if (answer.result == STORE_DONE && reply_is_array (reply, 4)) {
+        answer.seq = reply_number (reply->element[1]);
+        answer.epoch = reply->element[2]->str;
+        ask->store->offset_us = reply_number (reply->element[3]) - clock_mono_us ();
+    } else if (answer.result == STORE_DONE) {
+        answer.result = STORE_HELD;
+    }
+    ((store_committed_fn *)ask->reply) (ask->owner, &answer);
+    free (ask);
+}
+
+static char *work_json (const struct store_commit *commit)
+{
+    json_t *array = json_array ();
+    for (size_t i = 0; i < commit->work_count; i++)
+        json_array_append_new (array, json_from_frame (commit->work[i]));
+    char *text = json_write (array);
+    json_decref (array);
+    return text;
+}
+
+static char *message_json (const struct store_commit *commit)
+{
+    if (commit->keep_message || commit->decision->commit == COMMIT_END)
+        return memory_text ("");
+    json_t *object = plan_to_stored_json (commit->plan);
+    char *text = json_write (object);
+    json_decref (object);
+    return text;
+}
+
+// Seconds from now, or the score.
+static void commit_when (const struct store_commit *commit, char *out, size_t size)
+{
+    const struct decision *decision = commit->decision;
+    if (decision->commit == COMMIT_NEXT)
+        snprintf (out, size, "%" PRId64, commit->plan->plan_time);
+    else if (decision->commit == COMMIT_LEASE)
+        snprintf (out, size, "%" PRId64, commit->lease_s);
+    else
+        snprintf (out, size, "%.3f", (double)decision->delay_ms / 1000);
+}
+
+void store_commit (struct store *self, const struct store_commit *commit, store_committed_fn *reply,
+                   void *owner)
+{
+    const struct decision *decision = commit->decision;
+    struct names names;
+    char exec_id[24], when[32];
+    names_make (&names, commit->key_station, commit->plan->id);
+    snprintf (exec_id, sizeof exec_id, "%" PRIu64, commit->exec_id);
+    commit_when (commit, when, sizeof when);
+    char *json = message_json (commit);
+    char *work = decision->save_work ? work_json (commit) : memory_text ("");
+    const struct span args[] = {
+        span_text (KEY_TIME_SET),
+        span_text (names.member),
+        span_text (names.work),
+        span_text (KEY_RUNS),
+        span_text (KEY_INDEX),
+        span_text (KEY_META),
+        span_text (names.wait),
+        span_text (KEY_TOLD),
+        span_text (exec_id),
+        span_text (commit_modes[decision->commit]),
+        span_text (when),
+        span_text (json),
+        commit->key_station,
+        span_text (work),
+        span_text (broadcast_modes[decision->broadcast]),
+        span_text (decision->waiting == WAITING_FOR_TARGET ? "1" : "0"),
+        span_text (names.entry),
+    };
+    link_call (self->link, &(struct link_call){
+                               .script = SCRIPT_COMMIT,
+                               .repeat = LINK_REPEAT,
+                               .keys = 8,
+                               .args = args,
+                               .count = sizeof args / sizeof *args,
+                               .reply = on_committed,
+                               .owner = ask_new (self, (void (*) (void))reply, owner),
+                           });
+    free (json);
+    free (work);
+}

@@ -1,0 +1,199 @@
+// The store's calls that look plans up, list, remove, wake and sweep them.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "ident.h"
+#include "store_private.h"
+
+// -- one plan by its id
+
+static void id_digits (uint64_t plan_id, char out[IDENT_SIZE])
+{
+    snprintf (out, IDENT_SIZE, "%016" PRIx64, plan_id);
+}
+
+static void on_loaded (void *owner, const redisReply *reply)
+{
+    struct ask *ask = owner;
+    struct store_loaded answer = {0};
+    answer.result = reply_result (reply, &answer.error);
+    if (answer.result == STORE_DONE) {
+        uint64_t plan_id;
+        answer.result = STORE_NONE;
+        if (reply_is_array (reply, 4) &&
+            message_key_parse (reply_text (reply->element[0]), &answer.station, &plan_id)) {
+            struct span run = reply_text (reply->element[2]);
+            answer.result = STORE_DONE;
+            answer.message = reply_text (reply->element[1]);
+            answer.running = run.size > 0;
+            run_parse (run, &answer.exec_id, &answer.again);
+        }
+    }
+    ((store_loaded_fn *)ask->reply) (ask->owner, &answer);
+    free (ask);
+}
+
+void store_load (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
+{
+    char id[IDENT_SIZE];
+    id_digits (plan_id, id);
+    const struct span args[] = {span_text (KEY_TIME_SET), span_text (KEY_RUNS),
+                                span_text (KEY_INDEX), span_text (id)};
+    link_call (self->link, &(struct link_call){
+                               .script = SCRIPT_LOAD,
+                               .repeat = LINK_ONCE,
+                               .keys = 3,
+                               .args = args,
+                               .count = sizeof args / sizeof *args,
+                               .reply = on_loaded,
+                               .owner = ask_new (self, (void (*) (void))reply, owner),
+                           });
+}
+
+static void on_removed (void *owner, const redisReply *reply)
+{
+    struct ask *ask = owner;
+    const char *error;
+    enum store_result result = reply_result (reply, &error);
+    if (result == STORE_DONE && reply_number (reply) == 0)
+        result = STORE_NONE;
+    ((store_done_fn *)ask->reply) (ask->owner, result, error);
+    free (ask);
+}
+
+void store_remove (struct store *self, uint64_t plan_id, const char *station, store_done_fn *reply,
+                   void *owner)
+{
+    char id[IDENT_SIZE];
+    id_digits (plan_id, id);
+    const struct span args[] = {span_text (KEY_TIME_SET), span_text (KEY_RUNS),
+                                span_text (KEY_INDEX),    span_text (KEY_TOLD),
+                                span_text (id),           span_text (station)};
+    link_call (self->link, &(struct link_call){
+                               .script = SCRIPT_REMOVE,
+                               .repeat = LINK_ONCE,
+                               .keys = 4,
+                               .args = args,
+                               .count = sizeof args / sizeof *args,
+                               .reply = on_removed,
+                               .owner = ask_new (self, (void (*) (void))reply, owner),
+                           });
+}
+
+// -- pages
+
+static void on_page (void *owner, const redisReply *reply)
+{
+    struct ask *ask = owner;
+    struct store_page answer = {.reply = reply};
+    answer.result = reply_result (reply, &answer.error);
+    if (answer.result == STORE_DONE && reply_is_array (reply, 0))
+        answer.count = reply->elements / 2;
+    ((store_page_fn *)ask->reply) (ask->owner, &answer);
+    free (ask);
+}
+
+void store_list (struct store *self, uint64_t after, int64_t limit, store_page_fn *reply,
+                 void *owner)
+{
+    char id[IDENT_SIZE] = "", count[24];
+    if (after)
+        id_digits (after, id);
+    snprintf (count, sizeof count, "%" PRId64, limit);
+    const struct span args[] = {span_text (KEY_INDEX), span_text (id), span_text (count)};
+    link_call (self->link, &(struct link_call){
+                               .script = SCRIPT_LIST,
+                               .repeat = LINK_ONCE,
+                               .keys = 1,
+                               .args = args,
+                               .count = sizeof args / sizeof *args,
+                               .reply = on_page,
+                               .owner = ask_new (self, (void (*) (void))reply, owner),
+                           });
+}
+
+bool store_page_at (const struct store_page *page, size_t index, uint64_t *ret_id,
+                    struct span *ret_message)
+{
+    struct span entry = reply_text (page->reply->element[2 * index]);
+    *ret_message = reply_text (page->reply->element[2 * index + 1]);
+    return entry.size > 17 && ident_parse (span_of (entry.data, 16), ret_id) &&
+           ret_message->size > 0;
+}
+
+// -- upkeep
+
+static void on_woken (void *owner, const redisReply *reply)
+{
+    struct ask *ask = owner;
+    const char *error;
+    enum store_result result = reply_result (reply, &error);
+    if (result == STORE_DONE && reply_number (reply) >= ask->limit)
+        result = STORE_HELD;
+    ((store_done_fn *)ask->reply) (ask->owner, result, error);
+    free (ask);
+}
+
+void store_wake (struct store *self, const char *station, int64_t limit, store_done_fn *reply,
+                 void *owner)
+{
+    char wait[16 + STATION_NAME_MAX], count[24];
+    snprintf (wait, sizeof wait, "plan:wait:%s", station);
+    snprintf (count, sizeof count, "%" PRId64, limit);
+    const struct span args[] = {span_text (KEY_TIME_SET), span_text (wait), span_text (count)};
+    struct ask *ask = ask_new (self, (void (*) (void))reply, owner);
+    ask->limit = limit;
+    link_call (self->link, &(struct link_call){.script = SCRIPT_WAKE,
+                                               .repeat = LINK_REPEAT,
+                                               .keys = 2,
+                                               .args = args,
+                                               .count = sizeof args / sizeof *args,
+                                               .reply = on_woken,
+                                               .owner = ask});
+}
+
+enum { SWEEP_HEAD = 2 }; // answers before the plans outside the queue
+
+static void on_swept (void *owner, const redisReply *reply)
+{
+    struct ask *ask = owner;
+    struct store_swept answer = {.reply = reply};
+    const char *error;
+    answer.result = reply_result (reply, &error);
+    if (answer.result == STORE_DONE && reply_is_array (reply, SWEEP_HEAD)) {
+        ident_parse (reply_text (reply->element[0]), &answer.last);
+        answer.repaired = reply_number (reply->element[1]);
+        answer.count = (reply->elements - SWEEP_HEAD) / 2;
+    }
+    ((store_swept_fn *)ask->reply) (ask->owner, &answer);
+    free (ask);
+}
+
+void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept_fn *reply,
+                  void *owner)
+{
+    char id[IDENT_SIZE] = "", count[24];
+    if (after)
+        id_digits (after, id);
+    snprintf (count, sizeof count, "%" PRId64, limit);
+    const struct span args[] = {span_text (KEY_TIME_SET), span_text (KEY_INDEX), span_text (id),
+                                span_text (count)};
+    link_call (self->link, &(struct link_call){
+                               .script = SCRIPT_SWEEP,
+                               .repeat = LINK_ONCE,
+                               .keys = 2,
+                               .args = args,
+                               .count = sizeof args / sizeof *args,
+                               .reply = on_swept,
+                               .owner = ask_new (self, (void (*) (void))reply, owner),
+                           });
+}
+
+bool store_swept_at (const struct store_swept *swept, size_t index, uint64_t *ret_id,
+                     struct span *ret_message)
+{
+    struct span station;
+    *ret_message = reply_text (swept->reply->element[SWEEP_HEAD + 2 * index + 1]);
+    return message_key_parse (reply_text (swept->reply->element[SWEEP_HEAD + 2 * index]), &station,
+                              ret_id);
+}

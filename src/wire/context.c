@@ -1,0 +1,102 @@
+#include "context.h"
+
+#include <czmq.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+
+#include "packet.h"
+#include "process.h"
+#include "settings.h"
+
+enum { QUEUE_MAX = 1000, HEARTBEAT_MS = 1000, HEARTBEAT_TIMEOUT_MS = 3000, HANDSHAKE_MS = 3000 };
+
+static void *context;
+
+void *wire_context (void)
+{
+    if (!context) {
+        zsys_handler_set (NULL);
+        context = zsys_init ();
+        srandom ((unsigned)process_random ());
+    }
+    return context;
+}
+
+void wire_context_end (void)
+{
+    if (context)
+        zsys_shutdown ();
+    context = NULL;
+}
+
+void wire_set (void *socket, int option, int value)
+{
+    zmq_setsockopt (socket, option, &value, sizeof value);
+}
+
+void *wire_socket (int type)
+{
+    void *socket = zmq_socket (wire_context (), type);
+    if (!socket)
+        return NULL;
+    int64_t frame_max = PACKET_BYTES_MAX;
+    zmq_setsockopt (socket, ZMQ_MAXMSGSIZE, &frame_max, sizeof frame_max);
+    wire_set (socket, ZMQ_SNDHWM, QUEUE_MAX);
+    wire_set (socket, ZMQ_RCVHWM, QUEUE_MAX);
+    wire_set (socket, ZMQ_LINGER, 0);
+    wire_set (socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS);
+    wire_set (socket, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS);
+    wire_set (socket, ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT_MS);
+    return socket;
+}
+
+static int check_port (const char *endpoint, const char *port, struct reason *reason)
+{
+    int64_t number;
+    if (number_parse (port, &number) && number >= 1 && number <= 65535)
+        return 0;
+    reason_set (reason, "%s: want a port 1..65535", endpoint);
+    return -1;
+}
+
+int endpoint_check (const char *endpoint, struct reason *reason)
+{
+    if (strncmp (endpoint, "tcp://", 6) == 0) {
+        const char *colon = strrchr (endpoint + 6, ':');
+        if (colon && colon > endpoint + 6)
+            return check_port (endpoint, colon + 1, reason);
+    } else if (strncmp (endpoint, "ipc://", 6) == 0) {
+        size_t size = strlen (endpoint + 6);
+        if (size > 0 && size < sizeof ((struct sockaddr_un *)0)->sun_path)
+            return 0;
+    }
+    reason_set (reason, "%s: want tcp://HOST:PORT or ipc://PATH", quoted (span_text (endpoint)));
+    return -1;
+}
+
+// libzmq lets a second process take an ipc path from the first without a word. Hold a lock beside
+// it for the life of the process.
+static int lock_path (const char *endpoint, struct reason *reason)
+{
+    char path[sizeof ((struct sockaddr_un *)0)->sun_path + sizeof ".lock"];
+    struct reason why;
+    if (strncmp (endpoint, "ipc://", 6) != 0)
+        return 0;
+    snprintf (path, sizeof path, "%s.lock", endpoint + 6);
+    if (lock_take (path, &why) >= 0)
+        return 0;
+    reason_set (reason, "%s: %s", endpoint, why.text);
+    return -1;
+}
+
+int wire_bind (void *socket, const char *endpoint, struct reason *reason)
+{
+    if (endpoint_check (endpoint, reason) || lock_path (endpoint, reason))
+        return -1;
+    if (zmq_bind (socket, endpoint) == 0)
+        return 0;
+    reason_set (reason, "%s: %s", endpoint, zmq_strerror (errno));
+    return -1;
+}

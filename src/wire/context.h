@@ -1,0 +1,26 @@
+// The process's one ZeroMQ context, and sockets made from it with the options every socket of zplan
+// has.
+#pragma once
+
+#include "reason.h"
+
+// The context; the first call makes it: czmq's signal handlers off, and the generator of automatic
+// identities seeded from getrandom (czmq seeds it from the time, and a peer that guesses the next
+// identity of a ROUTER can abort the process).
+void *wire_context (void);
+
+// End the context once every socket is closed: waits until LINGER lets the last messages go.
+void wire_context_end (void);
+
+// A socket of this type with bounded queues, heartbeats and LINGER 0. NULL when descriptors have
+// run out.
+void *wire_socket (int type);
+
+// Bind, after checking the endpoint's form and port ourselves: libzmq takes "tcp://*:99999" for
+// port 34463. 0, or -1 with a reason that starts with the endpoint.
+int wire_bind (void *socket, const char *endpoint, struct reason *reason);
+
+// Whether this is an endpoint a ZeroMQ socket can connect to: tcp://host:port or ipc://path.
+int endpoint_check (const char *endpoint, struct reason *reason);
+
+void wire_set (void *socket, int option, int value);

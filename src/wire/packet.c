@@ -1,0 +1,89 @@
+#include "packet.h"
+
+#include <assert.h>
+#include <errno.h>
+
+// Receive one part. ROUTER metadata bugs and EINTR apart, DONTWAIT leaves two answers: a part, or
+// nothing there.
+static bool recv_part (zmq_msg_t *part, void *socket)
+{
+    int rc;
+    zmq_msg_init (part);
+    do
+        rc = zmq_msg_recv (part, socket, ZMQ_DONTWAIT);
+    while (rc < 0 && errno == EINTR);
+    if (rc >= 0)
+        return true;
+    zmq_msg_close (part);
+    return false;
+}
+
+static enum packet_fault fault_of (const struct packet *self, size_t size, size_t bytes)
+{
+    // Once one frame was thrown away, so is the rest: a later one must not take its place.
+    if (self->fault)
+        return self->fault;
+    if (size > FRAME_BYTES_MAX || bytes > PACKET_BYTES_MAX)
+        return PACKET_TOO_LARGE;
+    return self->count == PACKET_FRAMES_MAX ? PACKET_TOO_MANY : PACKET_WHOLE;
+}
+
+bool packet_recv (struct packet *self, void *socket)
+{
+    self->count = 0;
+    self->fault = PACKET_WHOLE;
+    size_t bytes = 0;
+    zmq_msg_t part;
+    if (!recv_part (&part, socket))
+        return false;
+    for (;;) {
+        bool more = zmq_msg_more (&part);
+        size_t size = zmq_msg_size (&part);
+        bytes += size;
+        self->fault = fault_of (self, size, bytes);
+        if (!self->fault) {
+            zmq_msg_t *kept = &self->parts[self->count];
+            zmq_msg_init (kept);
+            zmq_msg_move (kept, &part);
+            self->frames[self->count++] = span_of (zmq_msg_data (kept), size);
+        }
+        zmq_msg_close (&part);
+        if (!more || !recv_part (&part, socket))
+            return true;
+    }
+}
+
+void packet_clear (struct packet *self)
+{
+    for (size_t i = 0; i < self->count; i++)
+        zmq_msg_close (&self->parts[i]);
+    self->count = 0;
+}
+
+bool packet_send (void *socket, const struct span *frames, size_t count)
+{
+    assert (count > 0);
+    for (size_t i = 0; i < count; i++) {
+        int flags = ZMQ_DONTWAIT | (i + 1 < count ? ZMQ_SNDMORE : 0);
+        int rc;
+        do
+            rc = zmq_send (socket, frames[i].data, frames[i].size, flags);
+        while (rc < 0 && errno == EINTR);
+        // After the first frame was taken the rest is, too: a peer that leaves in between makes the
+        // rest vanish, not fail. Only a socket being closed ends up here later.
+        if (rc < 0)
+            return false;
+    }
+    return true;
+}
+
+bool packet_send_message (void *socket, struct span identity, const struct message *message)
+{
+    uint8_t desc[DESC_SIZE_MAX];
+    struct span frames[PACKET_FRAMES_MAX];
+    size_t count = 0;
+    if (identity.size)
+        frames[count++] = identity;
+    count += message_layout (message, desc, frames + count);
+    return packet_send (socket, frames, count);
+}

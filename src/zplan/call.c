@@ -1,0 +1,79 @@
+#include "call.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "codes.h"
+#include "ident.h"
+#include "json.h"
+#include "options.h"
+#include "print.h"
+
+_Static_assert((int)PLAN_ID_SIZE == (int)IDENT_SIZE, "one size under two names");
+
+struct zplan_client *call_open (const struct cli *cli, int *ret_exit)
+{
+    struct zplan_client *client = zplan_client_new (cli->connect);
+    if (client) {
+        zplan_client_set_timeout (client, cli->timeout_ms);
+        return client;
+    }
+    struct reason reason;
+    if (errno == EINVAL) {
+        reason_set (&reason, "--connect: want tcp://HOST:PORT or ipc://PATH, got %s",
+                    quoted (span_text (cli->connect)));
+        *ret_exit = usage_error (cli->argv[0], &reason);
+    } else {
+        complain (cli->connect, span_text (strerror (errno)));
+        *ret_exit = EXIT_REFUSED;
+    }
+    return NULL;
+}
+
+struct span call_frame (const struct zplan_reply *reply, uint8_t type)
+{
+    size_t size;
+    const void *data = zplan_reply_frame (reply, type, &size);
+    return data ? span_of (data, size) : (struct span){0};
+}
+
+int call_judge (const struct cli *cli, int outcome, const struct zplan_reply *reply,
+                const char *subject)
+{
+    if (outcome == ZPLAN_NO_ANSWER) {
+        fprintf (stderr, "zplan: no answer from %s within %" PRId64 " ms\n", cli->connect,
+                 cli->timeout_ms);
+        return EXIT_NO_ANSWER;
+    }
+    if (outcome != ZPLAN_ANSWERED) {
+        complain (subject, span_text ("the request cannot be sent"));
+        return EXIT_REFUSED;
+    }
+    if (reply->status < ZERO_STATUS_ERROR_FLAG)
+        return EXIT_DONE;
+    struct span words = call_frame (reply, ZERO_FRAME_STATUS);
+    complain (subject, words.size ? words : span_text (status_word (reply->status)));
+    return EXIT_REFUSED;
+}
+
+json_t *call_json (const struct zplan_reply *reply)
+{
+    struct reason reason;
+    json_t *object = json_read_object (call_frame (reply, ZERO_FRAME_JSON), &reason);
+    if (!object)
+        complain ("the station's answer", span_text (reason.text));
+    return object;
+}
+
+int call_plan_id (const char *text, char out[PLAN_ID_SIZE], struct reason *reason)
+{
+    uint64_t id;
+    if (ident_parse (span_text (text), &id)) {
+        ident_text (id, out);
+        return 0;
+    }
+    reason_set (reason, "%s: want a plan id, 1 to 16 hex digits, 1..7fffffffffffffff",
+                quoted (span_text (text)));
+    return -1;
+}

@@ -1,0 +1,228 @@
+#define _GNU_SOURCE 1 // pipe2, execvpe, close_range
+
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "memory.h"
+#include "process.h"
+
+enum {
+    BLOCK_SIZE = 64 << 10,
+    BLOCKS_A_TURN = 16,       // then the worker's sign of life has its turn
+    ORPHAN_WAIT_US = 1000000, // for outputs that the child's own children keep open
+    EXIT_NOT_EXECUTED = 127
+};
+
+// -- start
+
+enum { IN, OUT, ERR, TOLD, PIPES }; // TOLD carries errno when the command cannot be executed
+
+struct pipes {
+    int ends[PIPES][2]; // read end, write end
+};
+
+static void pipes_close (struct pipes *self)
+{
+    for (size_t i = 0; i < PIPES; i++)
+        for (size_t k = 0; k < 2; k++)
+            if (self->ends[i][k] >= 0)
+                close (self->ends[i][k]);
+}
+
+static int pipes_open (struct pipes *self)
+{
+    for (size_t i = 0; i < PIPES; i++)
+        self->ends[i][0] = self->ends[i][1] = -1;
+    for (size_t i = 0; i < PIPES; i++) {
+        if (pipe2 (self->ends[i], O_CLOEXEC) == 0)
+            continue;
+        int error = errno;
+        pipes_close (self);
+        errno = error;
+        return -1;
+    }
+    return 0;
+}
+
+// Between fork and exec, in a process that had threads: only calls that are safe there.
+static void become (const struct child_command *command, const struct pipes *pipes)
+{
+    setpgid (0, 0);
+    umask (command->umask);
+    bool wired = dup2 (pipes->ends[IN][0], STDIN_FILENO) >= 0 &&
+                 dup2 (pipes->ends[OUT][1], STDOUT_FILENO) >= 0 &&
+                 dup2 (pipes->ends[ERR][1], STDERR_FILENO) >= 0;
+    // Every descriptor of ours is close-on-exec; this is for those we were started with.
+    close_range (STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+    process_reset_child ();
+    if (wired)
+        execvpe (command->argv[0], command->argv, command->environment);
+    int error = errno;
+    ssize_t told = write (pipes->ends[TOLD][1], &error, sizeof error);
+    (void)told; // nobody is left to tell
+    _exit (EXIT_NOT_EXECUTED);
+}
+
+// Take our end of a pipe out of the set, non-blocking.
+static int take_end (struct pipes *pipes, size_t pipe, size_t end)
+{
+    int fd = pipes->ends[pipe][end];
+    pipes->ends[pipe][end] = -1;
+    fcntl (fd, F_SETFL, O_NONBLOCK);
+    return fd;
+}
+
+// Wait for exec, which closes the pipe, or for the errno of its failure.
+static int read_told (struct pipes *pipes)
+{
+    int error = 0;
+    ssize_t size;
+    close (pipes->ends[TOLD][1]);
+    pipes->ends[TOLD][1] = -1;
+    do
+        size = read (pipes->ends[TOLD][0], &error, sizeof error);
+    while (size < 0 && errno == EINTR);
+    return size == sizeof error ? error : 0;
+}
+
+int child_start (struct child *self, const struct child_command *command, struct reason *reason)
+{
+    *self = (struct child){.input = -1, .out.fd = -1, .err.fd = -1};
+    struct pipes pipes;
+    if (pipes_open (&pipes)) {
+        reason_set (reason, "cannot start %s: %s", command->argv[0], strerror (errno));
+        return -1;
+    }
+    pid_t pid = fork ();
+    int error = pid < 0 ? errno : 0;
+    if (pid == 0)
+        become (command, &pipes);
+    if (pid > 0) {
+        setpgid (pid, pid); // here as well, so that it is done whoever runs first
+        error = read_told (&pipes);
+    }
+    if (error) {
+        if (pid > 0)
+            waitpid (pid, NULL, 0);
+        pipes_close (&pipes);
+        reason_set (reason, "cannot start %s: %s", command->argv[0], strerror (error));
+        return -1;
+    }
+    self->pid = pid;
+    self->left = command->input;
+    self->input = take_end (&pipes, IN, 1);
+    self->out.fd = take_end (&pipes, OUT, 0);
+    self->err.fd = take_end (&pipes, ERR, 0);
+    pipes_close (&pipes);
+    return 0;
+}
+
+// -- work
+
+size_t child_poll_items (const struct child *self, zmq_pollitem_t items[CHILD_ITEMS_MAX])
+{
+    size_t count = 0;
+    if (self->input >= 0)
+        items[count++] = (zmq_pollitem_t){NULL, self->input, ZMQ_POLLOUT, 0};
+    if (self->out.fd >= 0)
+        items[count++] = (zmq_pollitem_t){NULL, self->out.fd, ZMQ_POLLIN, 0};
+    if (self->err.fd >= 0)
+        items[count++] = (zmq_pollitem_t){NULL, self->err.fd, ZMQ_POLLIN, 0};
+    return count;
+}
+
+static void close_end (int *fd)
+{
+    if (*fd >= 0)
+        close (*fd);
+    *fd = -1;
+}
+
+static void feed (struct child *self)
+{
+    while (self->input >= 0 && self->left.size > 0) {
+        ssize_t size = write (self->input, self->left.data, self->left.size);
+        if (size < 0 && errno == EAGAIN)
+            return;
+        if (size < 0 && errno != EINTR)
+            break; // EPIPE: it does not want the rest
+        if (size > 0)
+            self->left = span_of (self->left.data + size, self->left.size - (size_t)size);
+    }
+    close_end (&self->input);
+}
+
+static void keep (struct child_output *self, const uint8_t *bytes, size_t size)
+{
+    if (size > CHILD_OUTPUT_MAX - self->size) {
+        self->cut = true;
+        size = CHILD_OUTPUT_MAX - self->size;
+    }
+    if (self->size + size > self->room) {
+        self->room = (self->size + size) * 2;
+        self->bytes = memory_resize (self->bytes, self->room);
+    }
+    if (size)
+        memcpy (self->bytes + self->size, bytes, size);
+    self->size += size;
+}
+
+static void drain (struct child_output *self)
+{
+    uint8_t block[BLOCK_SIZE];
+    for (int i = 0; i < BLOCKS_A_TURN && self->fd >= 0; i++) {
+        ssize_t size = read (self->fd, block, sizeof block);
+        if (size > 0)
+            keep (self, block, (size_t)size);
+        else if (size == 0 || (errno != EAGAIN && errno != EINTR))
+            close_end (&self->fd);
+        else
+            return;
+    }
+}
+
+void child_serve (struct child *self)
+{
+    // Reaped before the outputs are read: what it wrote before its end is then there to read.
+    if (!self->exited && waitpid (self->pid, &self->wait_status, WNOHANG) == self->pid) {
+        self->exited = true;
+        self->exited_us = clock_mono_us ();
+    }
+    feed (self);
+    drain (&self->out);
+    drain (&self->err);
+}
+
+bool child_done (const struct child *self)
+{
+    bool complete = self->out.fd < 0 && self->err.fd < 0;
+    return self->exited && (complete || clock_mono_us () - self->exited_us >= ORPHAN_WAIT_US);
+}
+
+void child_signal (const struct child *self, int number)
+{
+    if (self->pid > 0)
+        kill (-self->pid, number);
+}
+
+void child_free (struct child *self)
+{
+    if (self->pid > 0 && !self->exited) {
+        child_signal (self, SIGKILL);
+        waitpid (self->pid, NULL, 0);
+    }
+    close_end (&self->input);
+    close_end (&self->out.fd);
+    close_end (&self->err.fd);
+    free (self->out.bytes);
+    free (self->err.bytes);
+    *self = (struct child){.input = -1, .out.fd = -1, .err.fd = -1};
+}

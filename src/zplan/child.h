@@ -1,0 +1,61 @@
+// A command that is run for a job: a child process in a group of its own, fed on standard input and
+// read on standard output and error, never waited for.
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+#include <zmq.h>
+
+#include "reason.h"
+
+enum {
+    CHILD_OUTPUT_MAX = (1 << 20) - 4096, // a frame's limit, less what else a result holds
+    CHILD_ITEMS_MAX = 3
+};
+
+// What the child wrote to one of its outputs.
+struct child_output {
+    int fd; // -1 when it is closed
+    uint8_t *bytes;
+    size_t size;
+    size_t room;
+    bool cut; // there was more than CHILD_OUTPUT_MAX; the rest was read and thrown away
+};
+
+struct child {
+    pid_t pid;        // also its group; 0 = none is running and none was
+    int input;        // our end of its standard input; -1 when all is written or it does not read
+    struct span left; // of the input
+    struct child_output out;
+    struct child_output err;
+    bool exited;
+    int wait_status;   // as waitpid tells it, once exited
+    int64_t exited_us; // monotonic
+};
+
+// Start the command, found by $PATH as a shell finds it. `input` is borrowed until child_free. Only
+// standard input, output and error reach the child; its signals and its umask are as they were
+// before this program changed them. 0, or -1 with the reason why it cannot be started.
+struct child_command {
+    char *const *argv;
+    char *const *environment;
+    struct span input;
+    mode_t umask;
+};
+int child_start (struct child *self, const struct child_command *command, struct reason *reason);
+
+// What to wait for besides SIGCHLD. Returns the number of items written.
+size_t child_poll_items (const struct child *self, zmq_pollitem_t items[CHILD_ITEMS_MAX]);
+
+// Write, read and reap what can be done without waiting.
+void child_serve (struct child *self);
+
+// Whether the child has ended and its outputs are complete. A grandchild that keeps an output open
+// is waited for at most one second longer.
+bool child_done (const struct child *self);
+
+// Send a signal to the child's whole group.
+void child_signal (const struct child *self, int number);
+
+// Close and free; a child that still runs is killed with its group.
+void child_free (struct child *self);

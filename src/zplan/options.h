@@ -1,0 +1,68 @@
+// Options as tables: one row is the whole truth about an option - its name, what its value is
+// called and may be, where it goes, its help. A value stands behind its option (--name VALUE) or is
+// joined to it (--name=VALUE); one that starts with "--" must be joined. "--" ends the options.
+#pragma once
+
+#include <stddef.h>
+
+#include "reason.h"
+#include "verbs.h"
+
+enum { OPTION_TEXTS_MAX = 16 };
+
+// The values of an option that may be given several times, in order.
+struct option_texts {
+    const char *texts[OPTION_TEXTS_MAX];
+    size_t count;
+};
+
+enum option_type {
+    OPTION_FLAG,   // bool; takes no value
+    OPTION_TEXT,   // const char *, borrowed from the command line
+    OPTION_TEXTS,  // struct option_texts
+    OPTION_NUMBER, // int64_t within min..max
+};
+
+struct option {
+    const char *name;    // "--station"
+    const char *metavar; // what the help calls the value; NULL for a flag
+    enum option_type type;
+    size_t offset; // of the field in the group's values
+    const char *help;
+    int64_t min, max; // of OPTION_NUMBER
+};
+
+// Rows that fill one struct.
+struct option_group {
+    const char *heading; // in the help: "Time", ...
+    const struct option *rows;
+    size_t count;
+    void *values;
+};
+
+enum { USAGE_GROUPS_MAX = 2 };
+
+// All that a verb takes, and its help.
+struct usage {
+    const char *synopsis; // "zplan add --station NAME ... [TIME]"
+    const char *about;    // what it does, and examples
+    struct option_group groups[USAGE_GROUPS_MAX];
+    size_t group_count;
+    int words_min, words_max; // arguments that are no options
+    const char *words;        // what the usage error calls them: "one plan id"
+};
+
+// Read the verb's options into its groups. True: what is no option is left in cli->argv[1] and
+// after, `ret_words` of them. False: the verb ends with `ret_exit`, since --help was asked for and
+// printed, or a usage error was told on stderr.
+bool options_read (const struct usage *usage, const struct cli *cli, int *ret_words, int *ret_exit);
+
+// Take the options of this group out of argv[1] and after, up to "--", and leave everything else
+// in order. Returns the new argc; -1 with a reason.
+int options_take (const struct option_group *group, int argc, char **argv, struct reason *reason);
+
+// The lines of the group's help, to stdout.
+void options_help (const struct option_group *group);
+
+// Tell a usage error on stderr. Returns EXIT_USAGE.
+int usage_error (const char *verb, const struct reason *reason);

@@ -1,0 +1,50 @@
+// zplan ping: whether the station serves, and how long it takes.
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+
+#include "call.h"
+#include "clock.h"
+#include "options.h"
+#include "print.h"
+
+static const char about[] = "Ask the station whether it serves, and print how long it took.\n\n"
+                            "  zplan ping\n"
+                            "  zplan ping --connect tcp://10.0.0.7:7920 --timeout 500\n";
+
+static void report (const struct cli *cli, int64_t took_us)
+{
+    if (!cli->json) {
+        printf ("answer from %s in %" PRId64 ".%03" PRId64 " ms\n", cli->connect, took_us / 1000,
+                took_us % 1000);
+        return;
+    }
+    json_t *answer =
+        json_pack ("{s:s, s:I}", "endpoint", cli->connect, "round_trip_us", (json_int_t)took_us);
+    print_json (answer);
+    json_decref (answer);
+}
+
+int verb_ping (const struct cli *cli)
+{
+    const struct usage usage = {
+        .synopsis = "zplan ping",
+        .about = about,
+        .words = "no arguments",
+    };
+    int count, code;
+    if (!options_read (&usage, cli, &count, &code))
+        return code;
+    struct zplan_client *client = call_open (cli, &code);
+    if (!client)
+        return code;
+    struct zplan_reply reply;
+    int64_t start_us = clock_mono_us ();
+    int outcome = zplan_client_ping (client, &reply);
+    int64_t took_us = clock_mono_us () - start_us;
+    code = call_judge (cli, outcome, &reply, NULL);
+    if (code == EXIT_DONE)
+        report (cli, took_us);
+    zplan_client_destroy (&client);
+    return code;
+}

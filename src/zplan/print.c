@@ -1,0 +1,188 @@
+#include "print.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codes.h"
+#include "ident.h"
+#include "json.h"
+#include "memory.h"
+#include "rfc3339.h"
+#include "schedule.h"
+
+// -- bytes
+
+// The character at the start of these bytes and its size; size 0: it is not UTF-8.
+static size_t decode (struct span bytes, uint32_t *ret_character)
+{
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    uint8_t lead = bytes.data[0];
+    size_t size = lead < 0x80             ? 1
+                  : (lead & 0xE0) == 0xC0 ? 2
+                  : (lead & 0xF0) == 0xE0 ? 3
+                  : (lead & 0xF8) == 0xF0 ? 4
+                                          : 0;
+    if (size == 0 || size > bytes.size)
+        return 0;
+    uint32_t character = size == 1 ? lead : lead & (0xFFu >> (size + 1));
+    for (size_t i = 1; i < size; i++) {
+        if ((bytes.data[i] & 0xC0) != 0x80)
+            return 0;
+        character = character << 6 | (bytes.data[i] & 0x3Fu);
+    }
+    bool surrogate = character >= 0xD800 && character <= 0xDFFF;
+    if (character < smallest[size] || character > 0x10FFFF || surrogate)
+        return 0;
+    *ret_character = character;
+    return size;
+}
+
+static bool is_printable (uint32_t character)
+{
+    static const struct {
+        uint32_t from, to;
+    } refused[] = {
+        {0, 0x1F},        {'\\', '\\'},     {0x7F, 0x9F},     {0x61C, 0x61C},   {0x200E, 0x200F},
+        {0x2028, 0x202E}, {0x2066, 0x2069}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (character >= refused[i].from && character <= refused[i].to)
+            return false;
+    return true;
+}
+
+static void write_bytes (FILE *file, struct span bytes)
+{
+    size_t at = 0;
+    while (at < bytes.size) {
+        uint32_t character;
+        size_t size = decode (span_of (bytes.data + at, bytes.size - at), &character);
+        if (size > 0 && is_printable (character)) {
+            fwrite (bytes.data + at, 1, size, file);
+            at += size;
+            continue;
+        }
+        for (size_t end = at + (size ? size : 1); at < end; at++)
+            fprintf (file, "\\x%02x", bytes.data[at]);
+    }
+}
+
+void print_bytes (struct span bytes)
+{
+    write_bytes (stdout, bytes);
+}
+
+void complain (const char *subject, struct span bytes)
+{
+    fprintf (stderr, "zplan: %s%s", subject ? subject : "", subject ? ": " : "");
+    write_bytes (stderr, bytes);
+    fputc ('\n', stderr);
+}
+
+// -- JSON
+
+void print_frame (const json_t *value)
+{
+    const char *encoded = json_string_value (json_object_get (value, "b64"));
+    size_t size = json_is_string (value) ? json_string_length (value)
+                  : encoded              ? strlen (encoded)
+                                         : 0;
+    uint8_t *bytes = memory_new (size);
+    if (json_to_frame (value, bytes, &size))
+        print_bytes (span_of (bytes, size));
+    else
+        putchar ('-');
+    free (bytes);
+}
+
+void print_json (const json_t *value)
+{
+    char *text = json_dumps (value, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY);
+    if (text)
+        puts (text);
+    free (text);
+}
+
+// -- words
+
+static const char *const state_words[] = {"none", "queue", "execute", "retry",
+                                          "skip", "pause", "error",   "close"};
+
+enum { STATES = sizeof state_words / sizeof *state_words };
+
+const char *number_word (const json_t *number, char out[WORD_SIZE])
+{
+    if (json_is_integer (number))
+        snprintf (out, WORD_SIZE, "%" JSON_INTEGER_FORMAT, json_integer_value (number));
+    else if (json_is_boolean (number))
+        snprintf (out, WORD_SIZE, "%s", json_is_true (number) ? "yes" : "no");
+    else
+        snprintf (out, WORD_SIZE, "-");
+    return out;
+}
+
+const char *time_word (const json_t *seconds, char out[WORD_SIZE])
+{
+    json_int_t time = json_integer_value (seconds);
+    if (time == 0)
+        snprintf (out, WORD_SIZE, "-");
+    else if (time < 0 || time > SCHEDULE_TIME_MAX)
+        number_word (seconds, out);
+    else
+        rfc3339_format (time, out);
+    return out;
+}
+
+const char *id_word (const json_t *id, char out[WORD_SIZE])
+{
+    json_int_t number = json_integer_value (id);
+    if (number <= 0)
+        return number_word (NULL, out);
+    return ident_text ((uint64_t)number, out);
+}
+
+// The word of a table for a number; the text itself where the station already sent the word, if it
+// is safe to print.
+static const char *table_word (const json_t *value, const char *word, char out[WORD_SIZE])
+{
+    if (json_is_integer (value))
+        return word ? word : number_word (value, out);
+    const char *text = json_string_value (value);
+    bool safe = text && *text && strspn (text, "abcdefghijklmnopqrstuvwxyz_-+ ") == strlen (text);
+    snprintf (out, WORD_SIZE, "%s", safe ? text : "-");
+    return out;
+}
+
+const char *type_word (const json_t *type, char out[WORD_SIZE])
+{
+    json_int_t number = json_integer_value (type);
+    bool known = number >= 0 && number < SCHEDULE_TYPES;
+    return table_word (type, known ? schedule_type_name ((enum schedule_type)number) : NULL, out);
+}
+
+const char *state_word (const json_t *state, char out[WORD_SIZE])
+{
+    json_int_t number = json_integer_value (state);
+    return table_word (state, number >= 0 && number < STATES ? state_words[number] : NULL, out);
+}
+
+const char *status_text (const json_t *status, char out[WORD_SIZE])
+{
+    json_int_t number = json_integer_value (status);
+    const char *word = number > 0 && number <= UINT8_MAX ? status_word ((uint8_t)number) : NULL;
+    return table_word (status, number == 0 ? "-" : word, out);
+}
+
+const char *repeat_word (const json_t *repeat, char out[WORD_SIZE])
+{
+    return json_integer_value (repeat) == SCHEDULE_FOREVER ? "forever" : number_word (repeat, out);
+}
+
+int state_parse (const char *word)
+{
+    for (int i = 0; i < STATES; i++)
+        if (strcmp (state_words[i], word) == 0)
+            return i;
+    return -1;
+}

@@ -1,0 +1,33 @@
+// Output: what peers sent is bytes, and none of them may reach the terminal as a command to it.
+#pragma once
+
+#include <jansson.h>
+
+#include "span.h"
+
+// The bytes to stdout: printable UTF-8 as it is; control characters (C1 and those that turn the
+// direction of writing, too), backslashes and what is not UTF-8 as \xHH.
+void print_bytes (struct span bytes);
+
+// The same to stderr, as a whole line: "zplan: [subject: ]bytes". `subject` may be NULL.
+void complain (const char *subject, struct span bytes);
+
+// A frame that the station wrote as JSON: a string, or {"b64": "..."}.
+void print_frame (const json_t *value);
+
+// One line of compact JSON, in ASCII.
+void print_json (const json_t *value);
+
+// Words for the numbers of a plan, or the number itself where there is no word, or "-" where there
+// is no number: in `out`, or a constant.
+enum { WORD_SIZE = 32 };
+const char *time_word (const json_t *seconds, char out[WORD_SIZE]); // RFC 3339; "-" for none
+const char *id_word (const json_t *id, char out[WORD_SIZE]);        // hex
+const char *type_word (const json_t *type, char out[WORD_SIZE]);
+const char *state_word (const json_t *state, char out[WORD_SIZE]);
+const char *status_text (const json_t *status, char out[WORD_SIZE]); // "-" before the first run
+const char *repeat_word (const json_t *repeat, char out[WORD_SIZE]);
+const char *number_word (const json_t *number, char out[WORD_SIZE]);
+
+// The number of a plan's state, or -1.
+int state_parse (const char *word);

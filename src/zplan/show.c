@@ -1,0 +1,134 @@
+// zplan show: one plan with its messages.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "call.h"
+#include "codes.h"
+#include "desc.h"
+#include "json.h"
+#include "memory.h"
+#include "options.h"
+#include "print.h"
+
+static const char about[] = "Show a plan: its fields and the frames that were submitted.\n\n"
+                            "  zplan show 1f\n"
+                            "  zplan show 1f --json | jq .plan_time\n";
+
+// The fields in the order of interest; `word` NULL: the value is bytes.
+static const struct row {
+    const char *field, *label;
+    const char *(*word) (const json_t *value, char out[WORD_SIZE]);
+} rows[] = {
+    {"plan_id", "id", id_word},
+    {"station", "station", NULL},
+    {"description", "title", NULL},
+    {"plan_state", "state", state_word},
+    {"last_state", "last status", status_text},
+    {"plan_time", "next time", time_word},
+    {"plan_type", "type", type_word},
+    {"plan_value", "value", number_word},
+    {"plan_repet", "repeat", repeat_word},
+    {"real_repet", "runs done", number_word},
+    {"no_keep", "keep", number_word},
+    {"base_time", "base time", time_word},
+    {"skip_set", "skip", number_word},
+    {"skip_num", "skipped", number_word},
+    {"add_time", "added", time_word},
+    {"exec_time", "last run", time_word},
+    {"exec_id", "last run's id", id_word},
+    {"error_count", "errors", number_word},
+    {"caller", "caller", NULL},
+    {"request_id", "request id", NULL},
+};
+
+static void print_fields (const json_t *plan)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char out[WORD_SIZE];
+        const json_t *value = json_object_get (plan, rows[i].field);
+        if (!value)
+            continue;
+        printf ("%-14s ", rows[i].label);
+        if (rows[i].word)
+            printf ("%s", rows[i].word (value, out));
+        else
+            print_frame (value);
+        putchar ('\n');
+    }
+}
+
+// The frame types that the stored description gives; all 0 where it is broken.
+static void read_types (const json_t *description, size_t following, struct desc *ret)
+{
+    char *text = json_write (description);
+    uint8_t *bytes = memory_new (strlen (text));
+    size_t size;
+    struct reason reason;
+    if (!json_to_frame (description, bytes, &size) ||
+        desc_parse (span_of (bytes, size), following, ret, &reason))
+        *ret = (struct desc){0};
+    free (bytes);
+    free (text);
+}
+
+// The messages are the plan's mailbox, the description, and the frames behind it.
+static void print_messages (const json_t *messages)
+{
+    enum { FIRST_FRAME = 2 };
+    size_t count = json_array_size (messages);
+    if (count <= FIRST_FRAME)
+        return;
+    struct desc desc;
+    read_types (json_array_get (messages, 1), count - FIRST_FRAME, &desc);
+    printf ("messages\n");
+    for (size_t i = FIRST_FRAME; i < count; i++) {
+        uint8_t type = i - FIRST_FRAME < desc.count ? desc.types[i - FIRST_FRAME] : 0;
+        const char *name = type ? frame_name (type) : NULL;
+        char number[WORD_SIZE];
+        snprintf (number, sizeof number, "0x%02x", type);
+        printf ("  %-12s ", name ? name : type ? number : "?");
+        print_frame (json_array_get (messages, i));
+        putchar ('\n');
+    }
+}
+
+static int show (const struct cli *cli, struct zplan_client *client, const char *id)
+{
+    struct zplan_reply reply;
+    int outcome = zplan_client_message (client, id, &reply);
+    int code = call_judge (cli, outcome, &reply, id);
+    json_t *plan = code == EXIT_DONE ? call_json (&reply) : NULL;
+    if (!plan)
+        return code == EXIT_DONE ? EXIT_REFUSED : code;
+    if (cli->json) {
+        print_json (plan);
+    } else {
+        print_fields (plan);
+        print_messages (json_object_get (plan, "messages"));
+    }
+    json_decref (plan);
+    return EXIT_DONE;
+}
+
+int verb_show (const struct cli *cli)
+{
+    const struct usage usage = {
+        .synopsis = "zplan show ID",
+        .about = about,
+        .words_min = 1,
+        .words_max = 1,
+        .words = "one plan id",
+    };
+    int count, code;
+    if (!options_read (&usage, cli, &count, &code))
+        return code;
+    struct reason reason;
+    char id[PLAN_ID_SIZE];
+    if (call_plan_id (cli->argv[1], id, &reason))
+        return usage_error (cli->argv[0], &reason);
+    struct zplan_client *client = call_open (cli, &code);
+    if (client)
+        code = show (cli, client, id);
+    zplan_client_destroy (&client);
+    return code;
+}

@@ -1,0 +1,27 @@
+// The verbs of the command line: one function each, found through the table in main.c.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// How every verb ends (contract chapter 8).
+enum exit_code { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_NO_ANSWER = 3 };
+
+// What main.c read before the verb runs: the options that all verbs share, wherever they stood.
+struct cli {
+    const char *connect; // the station's request endpoint
+    const char *publish; // the station's result endpoint
+    int64_t timeout_ms;  // how long to wait for an answer
+    bool json;           // output for programs
+    int argc;            // the verb's own arguments, options not yet read
+    char **argv;         // argv[0] is the verb
+};
+
+int verb_add (const struct cli *cli);
+int verb_next (const struct cli *cli);
+int verb_list (const struct cli *cli);
+int verb_show (const struct cli *cli);
+int verb_remove (const struct cli *cli);
+int verb_watch (const struct cli *cli);
+int verb_ping (const struct cli *cli);
+int verb_work (const struct cli *cli);

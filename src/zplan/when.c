@@ -1,0 +1,559 @@
+// Each kind of time is a row: its option, its reader, and the other options it goes with.
+#include "when.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "civil.h"
+#include "rfc3339.h"
+#include "settings.h"
+
+// What a reader of one kind works on.
+struct reading {
+    const struct when_words *words;
+    const struct zone *zone;
+    int64_t now_us;
+    struct schedule *rule;
+    struct reason *reason;
+};
+
+#define WHEN_FIELD(field) .offset = offsetof (struct when_words, field)
+
+static const struct option rows[] = {
+    {.name = "--in",
+     .metavar = "DURATION",
+     .type = OPTION_TEXT,
+     WHEN_FIELD (in),
+     .help = "once, this long from now: 5s, 90m, 1h30m, 2d"},
+    {.name = "--at",
+     .metavar = "INSTANT",
+     .type = OPTION_TEXT,
+     WHEN_FIELD (at),
+     .help = "once: 2026-12-24T18:00+01:00; seconds, offset, time may be left out"},
+    {.name = "--every",
+     .metavar = "DURATION",
+     .type = OPTION_TEXT,
+     WHEN_FIELD (every),
+     .help = "again and again: 30s, 10m, 1h30m, 1d"},
+    {.name = "--weekly",
+     .metavar = "DAY[@TIME]",
+     .type = OPTION_TEXT,
+     WHEN_FIELD (weekly),
+     .help = "sun..sat or 0..7, at HH:MM[:SS] in the station's time zone"},
+    {.name = "--monthly",
+     .metavar = "DAY[@TIME]",
+     .type = OPTION_TEXT,
+     WHEN_FIELD (monthly),
+     .help = "1..31; 0 is the last day, -1 the one before it, to -31"},
+    {.name = "--start",
+     .metavar = "INSTANT",
+     .type = OPTION_TEXT,
+     WHEN_FIELD (start),
+     .help = "--every counts from here: the first run is one interval later"},
+    {.name = "--repeat",
+     .metavar = "N|forever",
+     .type = OPTION_TEXT,
+     WHEN_FIELD (repeat),
+     .help = "this many occurrences; default forever"},
+    {.name = "--skip",
+     .metavar = "N",
+     .type = OPTION_TEXT,
+     WHEN_FIELD (skip),
+     .help = "skip the first N; they use up repeats"},
+    {.name = "--keep",
+     .type = OPTION_FLAG,
+     WHEN_FIELD (keep),
+     .help = "run what was missed, late, instead of skipping it"},
+    {.name = "--timezone",
+     .metavar = "ZONE",
+     .type = OPTION_TEXT,
+     WHEN_FIELD (timezone),
+     .help = "the zone of local times; default UTC; must be the station's"},
+    {.name = "--type",
+     .metavar = "TYPE",
+     .type = OPTION_TEXT,
+     WHEN_FIELD (type),
+     .help = "the wire's own words: none time second minute hour day week month"},
+    {.name = "--value",
+     .metavar = "N",
+     .type = OPTION_TEXT,
+     WHEN_FIELD (value),
+     .help = "with --type: the interval, the weekday, the day of the month"},
+    {.name = "--time",
+     .metavar = "INSTANT",
+     .type = OPTION_TEXT,
+     WHEN_FIELD (time),
+     .help = "with --type: plan_time; Unix seconds, too"},
+};
+
+struct option_group when_options (struct when_words *words)
+{
+    return (struct option_group){"Time (one of --in --at --every --weekly --monthly --type)", rows,
+                                 sizeof rows / sizeof *rows, words};
+}
+
+// -- instants
+
+// "2026-12-24T18:00" to the one form that rfc3339_parse takes; without an offset it is given Z.
+static bool complete_instant (const char *text, char out[40], bool *ret_local)
+{
+    enum { DATE = 10, MINUTES = 5, SECONDS = 8, OFFSET_MAX = 6 };
+    size_t size = strlen (text);
+    if (size < DATE || text[4] != '-' || text[7] != '-')
+        return false;
+    if (size == DATE) {
+        *ret_local = true;
+        snprintf (out, 40, "%sT00:00:00Z", text);
+        return true;
+    }
+    if (text[DATE] != 'T' && text[DATE] != ' ')
+        return false;
+    const char *clock = text + DATE + 1;
+    size_t clock_size = strcspn (clock, "Z+-");
+    const char *offset = clock + clock_size;
+    if ((clock_size != MINUTES && clock_size != SECONDS) || strlen (offset) > OFFSET_MAX)
+        return false;
+    *ret_local = !*offset;
+    snprintf (out, 40, "%.10sT%.*s%s%s", text, (int)clock_size, clock,
+              clock_size == MINUTES ? ":00" : "", *offset ? offset : "Z");
+    return true;
+}
+
+static int read_date (const char *text, const struct zone *zone, int64_t *ret_time,
+                      struct reason *reason)
+{
+    char complete[40];
+    bool local;
+    if (!complete_instant (text, complete, &local)) {
+        reason_set (reason,
+                    "want an instant as 2026-12-24, 2026-12-24T18:00 or "
+                    "2026-12-24T18:00:00+01:00, got %s",
+                    quoted (span_text (text)));
+        return -1;
+    }
+    int64_t time;
+    if (rfc3339_parse (span_text (complete), &time, reason))
+        return -1;
+    if (local)
+        time = zone_instant (zone, time);
+    if (time < 0 || time > SCHEDULE_TIME_MAX) {
+        reason_set (reason, "%s: not within 1970..9999", quoted (span_text (text)));
+        return -1;
+    }
+    *ret_time = time;
+    return 0;
+}
+
+int when_instant (const char *text, const struct zone *zone, int64_t *ret_time,
+                  struct reason *reason)
+{
+    int64_t number;
+    if (!number_parse (text, &number))
+        return read_date (text, zone, ret_time, reason);
+    if (number < 0 || number > SCHEDULE_TIME_MAX) {
+        reason_set (reason, "want Unix seconds 0..%" PRId64 ", got %" PRId64, SCHEDULE_TIME_MAX,
+                    number);
+        return -1;
+    }
+    *ret_time = number;
+    return 0;
+}
+
+// A date that must not be the start of 1970, which on the wire means none was given.
+static int read_base (const struct reading *self, const char *option, const char *text)
+{
+    struct reason why;
+    int64_t time;
+    if (read_date (text, self->zone, &time, &why)) {
+        reason_set (self->reason, "%s: %s", option, why.text);
+        return -1;
+    }
+    if (time == 0) {
+        reason_set (self->reason, "%s: want an instant after 1970-01-01T00:00:00Z", option);
+        return -1;
+    }
+    self->rule->base_time = time;
+    return 0;
+}
+
+// -- durations
+
+struct duration {
+    int64_t seconds;
+    size_t unit; // the smallest one named
+};
+
+static const struct unit {
+    char letter;
+    int32_t seconds;
+    enum schedule_type type;
+    const char *name;
+} units[] = {
+    {'d', 86400, SCHEDULE_DAY, "days"},
+    {'h', 3600, SCHEDULE_HOUR, "hours"},
+    {'m', 60, SCHEDULE_MINUTE, "minutes"},
+    {'s', 1, SCHEDULE_SECOND, "seconds"},
+};
+
+enum { UNITS = sizeof units / sizeof *units };
+
+// "1h30m": numbers with units, each unit at most once, from large to small.
+static int read_duration (const struct reading *self, const char *option, const char *text,
+                          struct duration *ret)
+{
+    enum { DIGITS_MAX = 12 }; // more than there are seconds to the year 9999, far from overflow
+    const char *at = text;
+    int64_t total = 0;
+    size_t unit = 0, last = 0;
+    for (; *at && unit < UNITS; unit++) {
+        size_t digits = strspn (at, "0123456789");
+        if (digits < 1 || digits > DIGITS_MAX)
+            break;
+        int64_t number = 0;
+        for (size_t i = 0; i < digits; i++)
+            number = number * 10 + (at[i] - '0');
+        while (unit < UNITS && units[unit].letter != at[digits])
+            unit++;
+        if (unit == UNITS)
+            break;
+        total += number * units[unit].seconds;
+        at += digits + 1;
+        last = unit;
+    }
+    if (*at || at == text || total > SCHEDULE_TIME_MAX) {
+        reason_set (self->reason, "%s: want a duration as 5s, 90m, 1h30m or 2d, got %s", option,
+                    quoted (span_text (text)));
+        return -1;
+    }
+    *ret = (struct duration){total, last};
+    return 0;
+}
+
+// -- weekdays, days of the month, times of day
+
+// "08:30" or "08:30:15" to seconds. False: it is neither.
+static bool parse_time_of_day (const char *text, int64_t *ret_seconds)
+{
+    static const int limits[] = {24, 60, 60};
+    size_t size = strlen (text);
+    if (size != 5 && size != 8)
+        return false;
+    int64_t seconds = 0;
+    for (size_t part = 0; part < 3; part++) {
+        int number = 0;
+        if (part * 3 < size) {
+            const char *at = text + part * 3;
+            if (strspn (at, "0123456789") != 2 || (at[2] && at[2] != ':'))
+                return false;
+            number = (at[0] - '0') * 10 + (at[1] - '0');
+        }
+        if (number >= limits[part])
+            return false;
+        seconds = seconds * 60 + number;
+    }
+    *ret_seconds = seconds;
+    return true;
+}
+
+// What stands before the @ goes to `day`, what stands behind it makes plan_time: the rule reads
+// nothing but the time of day from it, so it lies on a fixed day on which no zone changed its
+// clock. The same words are then the same plan, whenever they are said.
+static int read_day_and_time (const struct reading *self, const char *option, const char *text,
+                              char day[16])
+{
+    static const struct civil_date fixed_day = {2024, 1, 15};
+    const char *at = strchr (text, '@');
+    size_t day_size = at ? (size_t)(at - text) : strlen (text);
+    int64_t seconds = 0;
+    if (day_size >= 16 || (at && !parse_time_of_day (at + 1, &seconds))) {
+        reason_set (self->reason, "%s: want DAY or DAY@HH:MM or DAY@HH:MM:SS, got %s", option,
+                    quoted (span_text (text)));
+        return -1;
+    }
+    memcpy (day, text, day_size);
+    day[day_size] = '\0';
+    self->rule->base_time = zone_instant (self->zone, civil_days (fixed_day) * CIVIL_DAY + seconds);
+    return 0;
+}
+
+// 0..7 or at least three letters of a weekday's name; -1: neither.
+static int parse_weekday (const char *text)
+{
+    static const char *const names[] = {"sunday",   "monday", "tuesday", "wednesday",
+                                        "thursday", "friday", "saturday"};
+    int64_t number;
+    if (number_parse (text, &number))
+        return number >= 0 && number <= 7 ? (int)number % 7 : -1;
+    for (int i = 0; strlen (text) >= 3 && i < 7; i++)
+        if (strncasecmp (names[i], text, strlen (text)) == 0)
+            return i;
+    return -1;
+}
+
+// -- the kinds of time
+
+static int read_in (const struct reading *self, const char *text)
+{
+    struct duration duration;
+    if (read_duration (self, "--in", text, &duration))
+        return -1;
+    // Up to the whole second, and kept: neither a slow second on the way nor a station whose clock
+    // is ahead refuses it.
+    int64_t time = (self->now_us + 999999) / 1000000 + duration.seconds;
+    if (time > SCHEDULE_TIME_MAX) {
+        reason_set (self->reason, "--in: ends after the year 9999");
+        return -1;
+    }
+    self->rule->type = SCHEDULE_TIME;
+    self->rule->base_time = time;
+    self->rule->keep = true;
+    return 0;
+}
+
+static int read_at (const struct reading *self, const char *text)
+{
+    self->rule->type = SCHEDULE_TIME;
+    return read_base (self, "--at", text);
+}
+
+static int read_every (const struct reading *self, const char *text)
+{
+    enum { VALUE_MAX = 32766 };
+    struct duration duration;
+    if (read_duration (self, "--every", text, &duration))
+        return -1;
+    const struct unit *unit = &units[duration.unit];
+    int64_t value = duration.seconds / unit->seconds;
+    if (value > VALUE_MAX) {
+        reason_set (self->reason, "--every: plan_value: want 0..%d %s, got %" PRId64, VALUE_MAX,
+                    unit->name, value);
+        return -1;
+    }
+    self->rule->type = unit->type;
+    self->rule->value = (int32_t)value;
+    return self->words->start ? read_base (self, "--start", self->words->start) : 0;
+}
+
+static int read_weekly (const struct reading *self, const char *text)
+{
+    char day[16];
+    if (read_day_and_time (self, "--weekly", text, day))
+        return -1;
+    int weekday = parse_weekday (day);
+    if (weekday < 0) {
+        reason_set (self->reason, "--weekly: plan_value: want sun..sat or 0..7, got %s",
+                    quoted (span_text (day)));
+        return -1;
+    }
+    self->rule->type = SCHEDULE_WEEK;
+    self->rule->value = weekday;
+    return 0;
+}
+
+static int read_monthly (const struct reading *self, const char *text)
+{
+    char day[16];
+    int64_t number;
+    if (read_day_and_time (self, "--monthly", text, day))
+        return -1;
+    if (!number_parse (day, &number) || number < -31 || number > 31) {
+        reason_set (self->reason, "--monthly: plan_value: want a day -31..31, got %s",
+                    quoted (span_text (day)));
+        return -1;
+    }
+    self->rule->type = SCHEDULE_MONTH;
+    self->rule->value = (int32_t)number;
+    return 0;
+}
+
+// What the wire demands of plan_value, by plan_type.
+static const struct {
+    int32_t min, max;
+} value_bounds[SCHEDULE_TYPES] = {
+    [SCHEDULE_NONE] = {-31, 32766}, [SCHEDULE_TIME] = {-31, 32766}, [SCHEDULE_SECOND] = {0, 32766},
+    [SCHEDULE_MINUTE] = {0, 32766}, [SCHEDULE_HOUR] = {0, 32766},   [SCHEDULE_DAY] = {0, 32766},
+    [SCHEDULE_WEEK] = {0, 7},       [SCHEDULE_MONTH] = {-31, 31},
+};
+
+static bool runs_once (enum schedule_type type)
+{
+    return type == SCHEDULE_NONE || type == SCHEDULE_TIME;
+}
+
+static int read_value (const struct reading *self)
+{
+    enum schedule_type type = self->rule->type;
+    int32_t min = value_bounds[type].min, max = value_bounds[type].max;
+    const char *text = self->words->value;
+    if (!text && runs_once (type))
+        return 0;
+    int64_t number;
+    if (!text || !number_parse (text, &number) || number < min || number > max) {
+        reason_set (self->reason, "--value: plan_value: want %d..%d for type %s, got %s", min, max,
+                    schedule_type_name (type), text ? quoted (span_text (text)) : "none");
+        return -1;
+    }
+    self->rule->value = type == SCHEDULE_WEEK ? (int32_t)number % 7 : (int32_t)number;
+    return 0;
+}
+
+static int read_time (const struct reading *self)
+{
+    struct reason why;
+    const char *text = self->words->time;
+    if (text && when_instant (text, self->zone, &self->rule->base_time, &why)) {
+        reason_set (self->reason, "--time: plan_time: %s", why.text);
+        return -1;
+    }
+    if (self->rule->type == SCHEDULE_TIME && self->rule->base_time == 0) {
+        reason_set (self->reason, "--time: plan_time: must be given for type time, and not be 0");
+        return -1;
+    }
+    return 0;
+}
+
+static int read_type (const struct reading *self, const char *text)
+{
+    int64_t number;
+    if (!number_parse (text, &number))
+        number = schedule_type_parse (text);
+    if (number < 0 || number >= SCHEDULE_TYPES) {
+        reason_set (self->reason,
+                    "--type: plan_type: want none, time, second, minute, hour, day, week, month "
+                    "or 0..7, got %s",
+                    quoted (span_text (text)));
+        return -1;
+    }
+    self->rule->type = (enum schedule_type)number;
+    return read_value (self) || read_time (self) ? -1 : 0;
+}
+
+// -- the words together
+
+enum { IN = 1, AT = 2, EVERY = 4, WEEKLY = 8, MONTHLY = 16, NOW = 32, TYPE = 64 };
+
+static const struct kind {
+    unsigned bit;
+    const char *option;
+    size_t offset;
+    int (*read) (const struct reading *self, const char *text);
+} kinds[] = {
+    {IN, "--in", offsetof (struct when_words, in), read_in},
+    {AT, "--at", offsetof (struct when_words, at), read_at},
+    {EVERY, "--every", offsetof (struct when_words, every), read_every},
+    {WEEKLY, "--weekly", offsetof (struct when_words, weekly), read_weekly},
+    {MONTHLY, "--monthly", offsetof (struct when_words, monthly), read_monthly},
+    {TYPE, "--type", offsetof (struct when_words, type), read_type},
+};
+
+static const struct companion {
+    const char *option;
+    size_t offset;
+    unsigned kinds;
+    const char *rule;
+} companions[] = {
+    {"--value", offsetof (struct when_words, value), TYPE, "--type"},
+    {"--time", offsetof (struct when_words, time), TYPE, "--type"},
+    {"--start", offsetof (struct when_words, start), EVERY, "--every"},
+    {"--repeat", offsetof (struct when_words, repeat), EVERY | WEEKLY | MONTHLY | TYPE,
+     "--every, --weekly, --monthly and --type"},
+};
+
+static const char *word_at (const struct when_words *words, size_t offset)
+{
+    return *(const char *const *)((const uint8_t *)words + offset);
+}
+
+// The one kind that was said; `ret_kind` is NULL for --now and for nothing.
+static int find_kind (const struct when_words *words, const struct kind **ret_kind,
+                      struct reason *reason)
+{
+    const char *said = words->now ? "--now" : NULL;
+    *ret_kind = NULL;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (!word_at (words, kinds[i].offset))
+            continue;
+        if (said) {
+            reason_set (reason, "%s and %s: want one kind of time", said, kinds[i].option);
+            return -1;
+        }
+        said = kinds[i].option;
+        *ret_kind = &kinds[i];
+    }
+    return 0;
+}
+
+static int check_companions (const struct when_words *words, unsigned kind, struct reason *reason)
+{
+    for (size_t i = 0; i < sizeof companions / sizeof *companions; i++) {
+        if (word_at (words, companions[i].offset) && !(companions[i].kinds & kind)) {
+            reason_set (reason, "%s: goes with %s only", companions[i].option, companions[i].rule);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int read_repeat (const struct reading *self)
+{
+    const char *text = self->words->repeat;
+    bool once = runs_once (self->rule->type);
+    self->rule->repeat = once ? 1 : SCHEDULE_FOREVER;
+    if (!text || strcmp (text, "forever") == 0)
+        return 0;
+    int64_t number;
+    bool is_number = number_parse (text, &number) && number >= INT32_MIN && number <= INT32_MAX;
+    if (!is_number || (!once && number != SCHEDULE_FOREVER && number < 1)) {
+        reason_set (self->reason, "--repeat: plan_repet: want forever, -1 or 1..%d, got %s",
+                    INT32_MAX, quoted (span_text (text)));
+        return -1;
+    }
+    if (!once)
+        self->rule->repeat = (int32_t)number;
+    return 0;
+}
+
+static int read_skip (const struct reading *self, int64_t *ret_skip)
+{
+    const char *text = self->words->skip;
+    int32_t repeat = self->rule->repeat;
+    int64_t number = 0;
+    if (text && (!number_parse (text, &number) || number < 0 || number > INT32_MAX)) {
+        reason_set (self->reason, "--skip: skip_set: want 0..%d, got %s", INT32_MAX,
+                    quoted (span_text (text)));
+        return -1;
+    }
+    if (repeat != SCHEDULE_FOREVER && number >= repeat) {
+        reason_set (self->reason, "--skip: skip_set: want less than plan_repet, which is %d",
+                    repeat);
+        return -1;
+    }
+    *ret_skip = number;
+    return 0;
+}
+
+bool when_is_given (const struct when_words *words)
+{
+    const struct kind *kind;
+    struct reason reason;
+    return words->now || find_kind (words, &kind, &reason) || kind;
+}
+
+int when_read (const struct when_words *words, const struct zone *zone, int64_t now_us,
+               struct when *ret, struct reason *reason)
+{
+    const struct kind *kind;
+    if (find_kind (words, &kind, reason) ||
+        check_companions (words, kind ? kind->bit : NOW, reason))
+        return -1;
+
+    struct when when = {
+        .rule = {.type = SCHEDULE_NONE, .keep = words->keep, .received = now_us / 1000000}};
+    const struct reading reading = {words, zone, now_us, &when.rule, reason};
+    if ((kind && kind->read (&reading, word_at (words, kind->offset))) || read_repeat (&reading) ||
+        read_skip (&reading, &when.skip))
+        return -1;
+    *ret = when;
+    return 0;
+}

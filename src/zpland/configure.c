@@ -1,0 +1,179 @@
+// The file is applied first, wherever -c stands, so that the command line always wins.
+#include "configure.h"
+
+#include <czmq.h>
+
+static const char usage_head[] =
+    "Usage: zpland [options]\n"
+    "\n"
+    "The plan proxy station: keeps plans in Redis, sends each to its target station when it is\n"
+    "due, follows the run and broadcasts the result. Runs in the foreground, logs to stderr and\n"
+    "prints 'ready' once it serves.\n"
+    "\n"
+    "Options (the setting's name in the file is in parentheses):\n";
+
+static const char usage_tail[] =
+    "  -c FILE                     read settings from a ZPL file first\n"
+    "  --set NAME=VALUE            set any setting by its name in the file\n"
+    "  --help, --version\n"
+    "\n"
+    "Example: a station with its own Redis and one target\n"
+    "  zpland --data /var/lib/zplan --station jobs=api@tcp://127.0.0.1:7930\n";
+
+static void print_help (void)
+{
+    fputs (usage_head, stdout);
+    for (size_t i = 0; i < station_setting_table.count; i++) {
+        const struct setting *row = &station_setting_table.rows[i];
+        char left[64];
+        snprintf (left, sizeof left, "%s %s", row->option, row->metavar ? row->metavar : "");
+        printf ("  %-27s %s (%s)", left, row->help, row->name);
+        if (row->fallback && *row->fallback && row->type != SETTING_FLAG)
+            printf (" [%s]", row->fallback);
+        putchar ('\n');
+    }
+    fputs (usage_tail, stdout);
+}
+
+// -- the file
+
+static int apply_named (struct station_settings *settings, const char *name, const char *value,
+                        struct reason *reason)
+{
+    const struct setting *row = settings_named (&station_setting_table, name);
+    // A list's item: "stations/NAME".
+    const char *slash = strchr (name, '/');
+    if (!row && slash) {
+        char list[64], item[SETTING_TEXT_MAX];
+        snprintf (list, sizeof list, "%.*s", (int)(slash - name), name);
+        snprintf (item, sizeof item, "%s=%s", slash + 1, value);
+        row = settings_named (&station_setting_table, list);
+        if (row && row->type == SETTING_LIST)
+            return setting_set (row, settings, item, reason);
+    } else if (row && row->type != SETTING_LIST) {
+        return setting_set (row, settings, value, reason);
+    }
+    reason_set (reason, "%s: no such setting", quoted (span_text (name)));
+    return -1;
+}
+
+static int apply_item (struct station_settings *settings, zconfig_t *item, const char *section,
+                       struct reason *reason)
+{
+    char name[256];
+    snprintf (name, sizeof name, "%s%s%s", section ? section : "", section ? "/" : "",
+              zconfig_name (item));
+    if (!zconfig_child (item))
+        return apply_named (settings, name, zconfig_value (item), reason);
+    if (section) {
+        reason_set (reason, "%s: nested too deep", quoted (span_text (name)));
+        return -1;
+    }
+    for (zconfig_t *child = zconfig_child (item); child; child = zconfig_next (child))
+        if (apply_item (settings, child, zconfig_name (item), reason))
+            return -1;
+    return 0;
+}
+
+static int apply_file (struct station_settings *settings, const char *path, struct reason *reason)
+{
+    struct reason why;
+    zconfig_t *root = zconfig_load (path);
+    int rc = 0;
+    if (!root) {
+        reason_set (reason, "-c %s: cannot be read as a ZPL file", path);
+        return -1;
+    }
+    for (zconfig_t *item = zconfig_child (root); item && rc == 0; item = zconfig_next (item))
+        rc = apply_item (settings, item, NULL, &why);
+    if (rc)
+        reason_set (reason, "%s: %s", path, why.text);
+    zconfig_destroy (&root);
+    return rc;
+}
+
+// -- the command line
+
+struct arguments {
+    int count;
+    char **at;
+    int next;
+    struct station_settings *settings;
+    struct reason *reason;
+};
+
+static const char *take_value (struct arguments *arguments, const char *option)
+{
+    if (arguments->next < arguments->count)
+        return arguments->at[arguments->next++];
+    reason_set (arguments->reason, "%s: wants a value", option);
+    return NULL;
+}
+
+static enum configured apply_set (struct arguments *arguments)
+{
+    const char *text = take_value (arguments, "--set");
+    const char *equals = text ? strchr (text, '=') : NULL;
+    char name[256];
+    if (!text)
+        return CONFIGURED_USAGE;
+    if (!equals) {
+        reason_set (arguments->reason, "--set: want NAME=VALUE, got %s", quoted (span_text (text)));
+        return CONFIGURED_USAGE;
+    }
+    snprintf (name, sizeof name, "%.*s", (int)(equals - text), text);
+    return apply_named (arguments->settings, name, equals + 1, arguments->reason) ? CONFIGURED_WRONG
+                                                                                  : CONFIGURED;
+}
+
+static enum configured apply_option (struct arguments *arguments)
+{
+    const char *option = arguments->at[arguments->next++];
+    if (strcmp (option, "--set") == 0)
+        return apply_set (arguments);
+    if (strcmp (option, "-c") == 0) // read already, before the options
+        return take_value (arguments, option) ? CONFIGURED : CONFIGURED_USAGE;
+    const struct setting *row = settings_option (&station_setting_table, option);
+    if (!row) {
+        reason_set (arguments->reason, "%s: no such option", quoted (span_text (option)));
+        return CONFIGURED_USAGE;
+    }
+    const char *value = row->type == SETTING_FLAG ? "1" : take_value (arguments, option);
+    if (!value)
+        return CONFIGURED_USAGE;
+    return setting_set (row, arguments->settings, value, arguments->reason) ? CONFIGURED_WRONG
+                                                                            : CONFIGURED;
+}
+
+// --help, --version, -c: what comes before every other option.
+static enum configured apply_first (struct arguments *arguments)
+{
+    for (int i = 1; i < arguments->count; i++) {
+        const char *option = arguments->at[i];
+        if (strcmp (option, "--help") == 0) {
+            print_help ();
+            return CONFIGURED_DONE;
+        }
+        if (strcmp (option, "--version") == 0) {
+            puts ("zpland " ZPLAN_VERSION);
+            return CONFIGURED_DONE;
+        }
+        if (strcmp (option, "-c") == 0 && i + 1 < arguments->count &&
+            apply_file (arguments->settings, arguments->at[++i], arguments->reason))
+            return CONFIGURED_WRONG;
+    }
+    return CONFIGURED;
+}
+
+enum configured configure (int argc, char **argv, struct station_settings *ret,
+                           struct reason *reason)
+{
+    struct arguments arguments = {argc, argv, 1, ret, reason};
+    settings_reset (&station_setting_table, ret);
+    enum configured configured = apply_first (&arguments);
+    while (configured == CONFIGURED && arguments.next < argc)
+        configured = apply_option (&arguments);
+    if (configured == CONFIGURED && station_settings_check (ret, reason))
+        configured = CONFIGURED_WRONG;
+    return configured;
+}

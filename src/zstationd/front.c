@@ -1,0 +1,70 @@
+#include "front.h"
+
+#include "answer.h"
+#include "codes.h"
+#include "packet.h"
+
+static void refuse (struct station *station, const struct request *request, uint8_t status,
+                    const struct reason *reason)
+{
+    if (status == ZERO_STATUS_FRAME_INVALID_ID)
+        station->counts[COUNT_INVALID]++;
+    log_event (LEVEL_DEBUG, "refused", "peer=%s status=%02x reason=\"%s\"",
+               quoted (request->identity), status, reason->text);
+    answer_request (station, request, status, reason->text);
+}
+
+static void carry_out (struct station *station, const struct command_table *commands,
+                       const struct request *request)
+{
+    struct reason reason;
+    uint8_t code = request->message.desc.code;
+    if (code >= ZERO_STATUS_ERROR_FLAG) {
+        // Two stations that answered each other's statuses would never stop.
+        station->counts[COUNT_STATUS_DROPPED]++;
+        log_event (LEVEL_DEBUG, "status_dropped", "peer=%s status=%02x", quoted (request->identity),
+                   code);
+        return;
+    }
+    const struct command *command = command_find (commands, code);
+    if (command) {
+        command->handle (station, request);
+    } else if (code == 0) {
+        reason_set (&reason, "description: has no command");
+        refuse (station, request, ZERO_STATUS_FRAME_INVALID_ID, &reason);
+    } else {
+        reason_set (&reason, "command %02x is not known here", code);
+        refuse (station, request, ZERO_STATUS_NOT_SUPPORT_ID, &reason);
+    }
+}
+
+bool front_recv (struct station *station, const struct command_table *commands)
+{
+    struct packet packet;
+    if (!packet_recv (&packet, station->request))
+        return false;
+    struct request request = {0};
+    struct reason reason;
+    if (packet.count == 0) { // not even an identity to answer to
+        station->counts[COUNT_INVALID]++;
+        return true;
+    }
+    request.identity = packet.frames[0];
+    int rc = message_read (packet.frames + 1, packet.count - 1, &request.message, &reason);
+    if (packet.fault) {
+        request.message.desc = (struct desc){0};
+        reason_set (&reason, "message: too many frames or bytes");
+        rc = ZPLAN_EFRAME;
+    }
+    if (rc)
+        refuse (station, &request, ZERO_STATUS_FRAME_INVALID_ID, &reason);
+    else
+        carry_out (station, commands, &request);
+    packet_clear (&packet);
+    return true;
+}
+
+void front_ping (struct station *station, const struct request *request)
+{
+    answer_request (station, request, ZERO_STATUS_OK_ID, NULL);
+}

@@ -1,0 +1,120 @@
+#include "job.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "codes.h"
+#include "json.h"
+#include "memory.h"
+#include "process.h"
+
+enum {
+    MAILBOX_MADE_SIZE = 1 + 16 + 16 + 1, // '+', random, counter, NUL
+    PLAN_FRAME_MAX = 64 << 10            // a larger PLAN frame is not looked into
+};
+
+// A name that nobody can guess and that never comes twice in one process.
+static struct span make_mailbox (char out[MAILBOX_MADE_SIZE])
+{
+    static uint64_t count;
+    snprintf (out, MAILBOX_MADE_SIZE, "+%016" PRIx64 "%" PRIx64, process_random (), ++count);
+    return span_text (out);
+}
+
+static struct span keep (uint8_t **at, struct span bytes)
+{
+    uint8_t *start = *at;
+    if (bytes.size)
+        memcpy (start, bytes.data, bytes.size);
+    *at += bytes.size;
+    return span_of (start, bytes.size);
+}
+
+struct job *job_new (struct span identity, const struct message *request, enum job_kind kind)
+{
+    char made[MAILBOX_MADE_SIZE];
+    bool of_plan = request->envelope == ENVELOPE_MAILBOX;
+    struct span mailbox = of_plan ? request->sender : make_mailbox (made);
+
+    size_t size = sizeof (struct job) + identity.size + mailbox.size + request->desc_bytes.size;
+    for (size_t i = 0; i < request->desc.count; i++)
+        size += request->frames[i].size;
+
+    struct job *self = memory_new (size);
+    uint8_t *at = self->bytes;
+    self->kind = kind;
+    self->size = size;
+    self->identity = keep (&at, identity);
+    self->mailbox = keep (&at, mailbox);
+    self->message.envelope = request->envelope;
+    self->message.sender = of_plan ? self->mailbox : (struct span){0};
+    self->message.desc = request->desc;
+    self->message.desc_bytes = keep (&at, request->desc_bytes);
+    for (size_t i = 0; i < request->desc.count; i++)
+        self->message.frames[i] = keep (&at, request->frames[i]);
+    if (kind == JOB_RUN)
+        self->deadline_s = run_deadline_s (&self->message);
+    return self;
+}
+
+void job_destroy (struct job **self)
+{
+    free (*self);
+    *self = NULL;
+}
+
+size_t job_layout (const struct job *self, struct span out[MESSAGE_FRAMES_MAX])
+{
+    size_t count = 0;
+    out[count++] = self->mailbox;
+    out[count++] = self->message.desc_bytes;
+    for (size_t i = 0; i < self->message.desc.count; i++)
+        out[count++] = self->message.frames[i];
+    return count;
+}
+
+int64_t run_deadline_s (const struct message *run)
+{
+    struct span plan = message_frame (run, ZERO_FRAME_PLAN, NULL);
+    struct reason reason;
+    if (plan.size == 0 || plan.size > PLAN_FRAME_MAX)
+        return 0;
+    json_t *fields = json_read_object (plan, &reason);
+    int64_t deadline_s = 0;
+    if (fields)
+        json_get_integer (fields, "deadline", 1, INT64_MAX, &deadline_s);
+    json_decref (fields);
+    return deadline_s;
+}
+
+bool deadline_past (int64_t deadline_s)
+{
+    return deadline_s > 0 && clock_wall_us () / 1000000 >= deadline_s;
+}
+
+void job_queue_push (struct job_queue *self, struct job *job)
+{
+    job->next = NULL;
+    if (self->tail)
+        self->tail->next = job;
+    else
+        self->head = job;
+    self->tail = job;
+    self->count++;
+    self->bytes += job->size;
+}
+
+struct job *job_queue_pop (struct job_queue *self)
+{
+    struct job *job = self->head;
+    if (!job)
+        return NULL;
+    self->head = job->next;
+    if (!self->head)
+        self->tail = NULL;
+    self->count--;
+    self->bytes -= job->size;
+    return job;
+}

@@ -1,0 +1,49 @@
+// A job: a request on its way to a worker and back. It owns the request's bytes, in one allocation
+// with itself, until its answer is sent.
+#pragma once
+
+#include "message.h"
+
+enum job_kind {
+    JOB_CALL, // the requester waits for the answer
+    JOB_RUN   // a plan that fires: answered RUNING first, the result follows
+};
+
+struct job {
+    struct job *next; // in a queue
+    enum job_kind kind;
+    int64_t deadline_s;     // Unix seconds after which a run must not start; 0 = none
+    struct span identity;   // the requester's connection
+    struct span mailbox;    // what the worker gets and answers to
+    struct message message; // the request
+    size_t size;            // bytes of the whole allocation
+    uint8_t bytes[];        // what the spans above point into
+};
+
+// Copy a request that came in on this connection. The mailbox of a plan's run is the plan's own,
+// exactly as received; for any other request it is made here, starts with '+' and is new each time.
+struct job *job_new (struct span identity, const struct message *request, enum job_kind kind);
+
+void job_destroy (struct job **self);
+
+// What the worker gets: mailbox, description and frames as they came. Returns the number of frames.
+size_t job_layout (const struct job *self, struct span out[MESSAGE_FRAMES_MAX]);
+
+// The `deadline` of a run's PLAN frame in Unix seconds, 0 where there is none (contract chapter 5).
+int64_t run_deadline_s (const struct message *run);
+
+// Whether that deadline is past: the run will have been sent again, so it must not start.
+bool deadline_past (int64_t deadline_s);
+
+// Jobs that wait for a worker, oldest first.
+struct job_queue {
+    struct job *head;
+    struct job *tail;
+    size_t count;
+    size_t bytes;
+};
+
+void job_queue_push (struct job_queue *self, struct job *job);
+
+// The oldest, or NULL.
+struct job *job_queue_pop (struct job_queue *self);

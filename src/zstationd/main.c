@@ -1,0 +1,142 @@
+// zstationd: the reference target station. Start, the reactor, stop.
+#include <czmq.h>
+#include <signal.h>
+#include <stdio.h>
+
+// czmq brings in syslog, whose names are in the way of our log's.
+#undef LEVEL_INFO
+#undef LEVEL_DEBUG
+
+#include "api.h"
+#include "context.h"
+#include "front.h"
+#include "packet.h"
+#include "process.h"
+#include "pub.h"
+
+enum { EXIT_STOPPED = 0, EXIT_NOT_STARTED = 1, EXIT_USAGE = 2 };
+
+enum {
+    MESSAGES_A_WAKE = 64, // then the other sockets have their turn
+    TICK_MIN_MS = 10,
+    TICK_MAX_MS = 1000
+};
+
+static int on_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    (void)loop;
+    (void)item;
+    struct station *station = arg;
+    const struct command_table *commands =
+        station->options.type == STATION_API ? &api_commands : &pub_commands;
+    for (int i = 0; i < MESSAGES_A_WAKE && front_recv (station, commands); i++) {
+    }
+    return 0;
+}
+
+static int on_port (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    (void)loop;
+    (void)item;
+    for (int i = 0; i < MESSAGES_A_WAKE && api_port_recv (arg); i++) {
+    }
+    return 0;
+}
+
+// Nothing is expected from the plan proxy station on this connection; what comes is read so that it
+// does not pile up.
+static int on_plan (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    (void)loop;
+    struct station *station = arg;
+    struct packet packet;
+    for (int i = 0; i < MESSAGES_A_WAKE && packet_recv (&packet, item->socket); i++) {
+        station->counts[COUNT_STATUS_DROPPED]++;
+        packet_clear (&packet);
+    }
+    return 0;
+}
+
+static int on_tick (zloop_t *loop, int timer_id, void *arg)
+{
+    (void)loop;
+    (void)timer_id;
+    api_tick (arg);
+    return 0;
+}
+
+static int on_signal (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    (void)loop;
+    (void)arg;
+    for (int number; (number = process_next_signal (item->fd));)
+        if (number == SIGTERM || number == SIGINT)
+            return -1; // ends the loop
+    return 0;
+}
+
+static void watch_socket (zloop_t *loop, struct station *station, void *socket, zloop_fn handler)
+{
+    zmq_pollitem_t item = {socket, 0, ZMQ_POLLIN, 0};
+    if (socket)
+        zloop_poller (loop, &item, handler, station);
+}
+
+static void serve (struct station *station, int signal_fd)
+{
+    zloop_t *loop = zloop_new ();
+    zloop_set_nonstop (loop, true); // signals come by their descriptor
+    zmq_pollitem_t signals = {NULL, signal_fd, ZMQ_POLLIN, 0};
+    zloop_poller (loop, &signals, on_signal, station);
+    watch_socket (loop, station, station->request, on_request);
+    watch_socket (loop, station, station->port, on_port);
+    watch_socket (loop, station, station->plan, on_plan);
+    if (station->options.type == STATION_API) {
+        int64_t tick_ms = station->options.worker_timeout / 10;
+        tick_ms = tick_ms < TICK_MIN_MS ? TICK_MIN_MS : tick_ms;
+        tick_ms = tick_ms > TICK_MAX_MS ? TICK_MAX_MS : tick_ms;
+        zloop_timer (loop, (size_t)tick_ms, 0, on_tick, station);
+    }
+    puts ("ready");
+    fflush (stdout);
+    log_event (LEVEL_INFO, "serving", "station=%s type=%s request=%s", station->options.name,
+               station->options.type_name, station->options.request);
+    zloop_start (loop);
+    zloop_destroy (&loop);
+}
+
+static int run (struct station *station)
+{
+    struct reason reason;
+    int signal_fd = process_prepare ();
+    log_start ("zstationd", station->options.level);
+    int rc = station_open (station, &reason);
+    if (rc) {
+        fprintf (stderr, "zstationd: could not start: %s\n", reason.text);
+    } else {
+        serve (station, signal_fd);
+        if (station->options.type == STATION_API)
+            api_stop (station);
+        station_log_counts (station);
+    }
+    station_close (station);
+    wire_context_end ();
+    return rc ? EXIT_NOT_STARTED : EXIT_STOPPED;
+}
+
+int main (int argc, char **argv)
+{
+    struct station station = {0};
+    struct reason reason;
+    switch (options_read (argc, argv, &station.options, &reason)) {
+    case OPTIONS_HELP:
+        options_help ();
+        return EXIT_STOPPED;
+    case OPTIONS_WRONG:
+        fprintf (stderr, "zstationd: %s (zstationd --help tells more)\n", reason.text);
+        return EXIT_USAGE;
+    case OPTIONS_READ:
+        break;
+    }
+    return run (&station);
+}

@@ -1,0 +1,143 @@
+#include "options.h"
+
+#include <stdio.h>
+
+enum { NAME_MAX_SIZE = 64, HELP_COLUMN = 24 };
+
+#define FIELD(field) offsetof (struct options, field)
+
+static const struct setting rows[] = {
+    {"name", "--name", "NAME", "", SETTING_TEXT, FIELD (name), 0, 0, NULL,
+     "what the station is called: 1..64 of A-Z a-z 0-9 _ . -"},
+    {"type", "--type", "TYPE", "", SETTING_TEXT, FIELD (type_name), 0, 0, NULL,
+     "api: hands each request to one worker; pub: publishes it"},
+    {"request", "--request", "ENDPOINT", "", SETTING_TEXT, FIELD (request), 0, 0, NULL,
+     "where clients and the plan proxy station connect"},
+    {"workers", "--workers", "ENDPOINT", "", SETTING_TEXT, FIELD (workers), 0, 0, NULL,
+     "where workers connect (api only)"},
+    {"publish", "--publish", "ENDPOINT", "", SETTING_TEXT, FIELD (publish), 0, 0, NULL,
+     "where subscribers connect (pub only)"},
+    {"plan", "--plan", "ENDPOINT", "", SETTING_TEXT, FIELD (plan), 0, 0, NULL,
+     "the plan proxy station's request endpoint: where a result goes when the connection that "
+     "asked for it is gone"},
+    {"worker_timeout", "--worker-timeout", "MS", "10000", SETTING_NUMBER, FIELD (worker_timeout),
+     100, 3600000, NULL, "drop a worker that is silent for so many milliseconds"},
+    {"queue", "--queue", "N", "1000", SETTING_NUMBER, FIELD (queue), 0, 100000, NULL,
+     "jobs that may wait while all workers are busy"},
+    {"log_level", "--log-level", "LEVEL", "info", SETTING_TEXT, FIELD (level_name), 0, 0, NULL,
+     "error, warn, info or debug"},
+};
+
+static const struct setting_table table = {rows, sizeof rows / sizeof *rows};
+
+static const char *const type_names[] = {[STATION_API] = "api", [STATION_PUB] = "pub"};
+
+bool name_valid (struct span name)
+{
+    if (name.size < 1 || name.size > NAME_MAX_SIZE)
+        return false;
+    for (size_t i = 0; i < name.size; i++) {
+        uint8_t byte = name.data[i];
+        bool letter = (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z');
+        bool digit = byte >= '0' && byte <= '9';
+        if (!letter && !digit && byte != '_' && byte != '.' && byte != '-')
+            return false;
+    }
+    return true;
+}
+
+static bool type_parse (const char *name, enum station_type *ret)
+{
+    for (size_t i = 0; i < sizeof type_names / sizeof *type_names; i++) {
+        if (strcmp (type_names[i], name) == 0) {
+            *ret = (enum station_type)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+// The rules that join several options.
+static enum options_result check (struct options *self, struct reason *reason)
+{
+    if (!type_parse (self->type_name, &self->type))
+        reason_set (reason, "--type: want api or pub");
+    else if (!name_valid (span_text (self->name)))
+        reason_set (reason, "--name: want 1..64 of A-Z a-z 0-9 _ . -");
+    else if (!log_level_parse (self->level_name, &self->level))
+        reason_set (reason, "--log-level: want error, warn, info or debug");
+    else if (!*self->request)
+        reason_set (reason, "--request ENDPOINT is missing");
+    else if (self->type == STATION_API && !*self->workers)
+        reason_set (reason, "--workers ENDPOINT is missing: a station of type api needs it");
+    else if (self->type == STATION_PUB && !*self->publish)
+        reason_set (reason, "--publish ENDPOINT is missing: a station of type pub needs it");
+    else if (self->type == STATION_API ? *self->publish : *self->workers)
+        reason_set (reason, "%s: not with --type %s",
+                    self->type == STATION_API ? "--publish" : "--workers", self->type_name);
+    else
+        return OPTIONS_READ;
+    return OPTIONS_WRONG;
+}
+
+enum options_result options_read (int argc, char **argv, struct options *ret, struct reason *reason)
+{
+    *ret = (struct options){0};
+    settings_reset (&table, ret);
+    for (int i = 1; i < argc; i++) {
+        if (strcmp (argv[i], "--help") == 0 || strcmp (argv[i], "-h") == 0)
+            return OPTIONS_HELP;
+        const struct setting *row = settings_option (&table, argv[i]);
+        if (!row) {
+            reason_set (reason, "%s: no such option", quoted (span_text (argv[i])));
+            return OPTIONS_WRONG;
+        }
+        if (i + 1 == argc) {
+            reason_set (reason, "%s: %s is missing", row->option, row->metavar);
+            return OPTIONS_WRONG;
+        }
+        if (setting_set (row, ret, argv[++i], reason))
+            return OPTIONS_WRONG;
+    }
+    return check (ret, reason);
+}
+
+static const char help_head[] =
+    "zstationd - a target station for plans, and for calls\n"
+    "\n"
+    "usage: zstationd --name NAME --type api --request ENDPOINT --workers ENDPOINT [options]\n"
+    "       zstationd --name NAME --type pub --request ENDPOINT --publish ENDPOINT [options]\n"
+    "\n"
+    "A plan proxy station (zpland) sends a due plan to a target station. This one hands it to a\n"
+    "worker that is ready (api), the least recently used one first, or publishes it (pub).\n"
+    "An ENDPOINT is tcp://HOST:PORT or ipc://PATH.\n"
+    "\n"
+    "options:\n";
+
+static const char help_tail[] =
+    "\n"
+    "It runs in the foreground, logs to stderr, prints `ready` once it serves, and ends on "
+    "SIGTERM\n"
+    "or SIGINT: jobs in hand are then answered as failed. Exit codes: 0 stopped, 1 could not\n"
+    "start, 2 usage.\n"
+    "\n"
+    "example: a station whose jobs are done by a script\n"
+    "  zstationd --name jobs --type api --request tcp://127.0.0.1:7930 \\\n"
+    "            --workers tcp://127.0.0.1:7931 --plan tcp://127.0.0.1:7920\n"
+    "  zplan work --station tcp://127.0.0.1:7931 -- ./report.sh\n"
+    "  zpland --station jobs=api@tcp://127.0.0.1:7930\n";
+
+void options_help (void)
+{
+    fputs (help_head, stdout);
+    for (size_t i = 0; i < table.count; i++) {
+        const struct setting *row = &table.rows[i];
+        char option[64];
+        snprintf (option, sizeof option, "%s %s", row->option, row->metavar);
+        printf ("  %-*s %s", HELP_COLUMN, option, row->help);
+        if (*row->fallback)
+            printf (" (default %s)", row->fallback);
+        putchar ('\n');
+    }
+    fputs (help_tail, stdout);
+}

@@ -1,0 +1,34 @@
+// What zstationd is told on its command line, as a settings table.
+#pragma once
+
+#include "log.h"
+#include "settings.h"
+
+enum station_type { STATION_API, STATION_PUB };
+
+struct options {
+    char name[SETTING_TEXT_MAX];
+    char request[SETTING_TEXT_MAX];
+    char workers[SETTING_TEXT_MAX];
+    char publish[SETTING_TEXT_MAX];
+    char plan[SETTING_TEXT_MAX];
+    char type_name[SETTING_TEXT_MAX];
+    char level_name[SETTING_TEXT_MAX];
+    int64_t worker_timeout; // milliseconds
+    int64_t queue;          // jobs
+    enum station_type type; // of type_name
+    enum log_level level;   // of level_name
+};
+
+enum options_result { OPTIONS_READ, OPTIONS_HELP, OPTIONS_WRONG };
+
+// Read the command line. OPTIONS_HELP: --help was among it. OPTIONS_WRONG: a reason that names the
+// option and the rule.
+enum options_result options_read (int argc, char **argv, struct options *ret,
+                                  struct reason *reason);
+
+// The text of --help, to stdout.
+void options_help (void);
+
+// A name on the wire: 1..64 of A-Z a-z 0-9 _ . - (contract 6.1).
+bool name_valid (struct span name);

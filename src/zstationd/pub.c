@@ -1,0 +1,48 @@
+#include "pub.h"
+
+#include "answer.h"
+#include "codes.h"
+#include "front.h"
+#include "packet.h"
+
+// [title][description][frames], the last two exactly as received. A PUB socket never waits: a
+// subscriber that is too slow misses it.
+static void send_publication (struct station *station, const struct message *message,
+                              struct span title)
+{
+    struct span frames[MESSAGE_FRAMES_MAX];
+    size_t count = 0;
+    frames[count++] = title;
+    frames[count++] = message->desc_bytes;
+    for (size_t i = 0; i < message->desc.count; i++)
+        frames[count++] = message->frames[i];
+    packet_send (station->publish, frames, count);
+    station->counts[COUNT_PUBLISHED]++;
+}
+
+static void publish (struct station *station, const struct request *request)
+{
+    const struct message *message = &request->message;
+    bool found;
+    struct span title = message_frame (message, ZERO_FRAME_PUB_TITLE, &found);
+    if (!found) {
+        station->counts[COUNT_INVALID]++;
+        answer_request (station, request, ZERO_STATUS_FRAME_INVALID_ID, "PUB_TITLE: is missing");
+        return;
+    }
+    if (message->desc.code == ZERO_BYTE_COMMAND_PROXY && deadline_past (run_deadline_s (message))) {
+        station->counts[COUNT_LATE_RUNS]++;
+        log_event (LEVEL_WARN, "late_run", "mailbox=%s", quoted (message->sender));
+        return;
+    }
+    send_publication (station, message, title);
+    answer_request (station, request, ZERO_STATUS_OK_ID, NULL);
+}
+
+static const struct command rows[] = {
+    {ZERO_BYTE_COMMAND_NONE, publish},
+    {ZERO_BYTE_COMMAND_PROXY, publish},
+    {ZERO_BYTE_COMMAND_PING, front_ping},
+};
+
+const struct command_table pub_commands = {rows, sizeof rows / sizeof *rows};

@@ -1,0 +1,111 @@
+#include "station.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <zmq.h>
+
+#include "context.h"
+
+enum { LAST_WORDS_MS = 1000 }; // how long the end waits for answers that are still queued
+
+static const char *const count_names[COUNT_END] = {
+    [COUNT_JOBS] = "jobs",
+    [COUNT_ANSWERS] = "answers",
+    [COUNT_PUBLISHED] = "published",
+    [COUNT_INVALID] = "invalid",
+    [COUNT_STATUS_DROPPED] = "status_dropped",
+    [COUNT_LATE_RUNS] = "late_runs",
+    [COUNT_STRAY_ANSWERS] = "stray_answers",
+    [COUNT_LOST_ANSWERS] = "lost_answers",
+    [COUNT_WORKERS_GONE] = "workers_gone",
+};
+
+const struct command *command_find (const struct command_table *table, uint8_t code)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (table->rows[i].code == code)
+            return &table->rows[i];
+    return NULL;
+}
+
+static int open_socket (void **ret, int type, struct reason *reason)
+{
+    *ret = wire_socket (type);
+    if (*ret)
+        return 0;
+    reason_set (reason, "no socket: %s", zmq_strerror (errno));
+    return -1;
+}
+
+// A ROUTER that says when a peer is gone, instead of dropping in silence.
+static int open_router (void **ret, const char *endpoint, struct reason *reason)
+{
+    if (open_socket (ret, ZMQ_ROUTER, reason))
+        return -1;
+    wire_set (*ret, ZMQ_ROUTER_MANDATORY, 1);
+    return wire_bind (*ret, endpoint, reason);
+}
+
+static int open_plan (struct station *self, struct reason *reason)
+{
+    if (!*self->options.plan)
+        return 0;
+    if (open_socket (&self->plan, ZMQ_DEALER, reason) ||
+        endpoint_check (self->options.plan, reason))
+        return -1;
+    if (zmq_connect (self->plan, self->options.plan) == 0)
+        return 0;
+    reason_set (reason, "%s: %s", self->options.plan, zmq_strerror (errno));
+    return -1;
+}
+
+int station_open (struct station *self, struct reason *reason)
+{
+    if (open_router (&self->request, self->options.request, reason) || open_plan (self, reason))
+        return -1;
+    if (self->options.type == STATION_API) {
+        self->workers = workers_new (self->options.worker_timeout * 1000);
+        return open_router (&self->port, self->options.workers, reason);
+    }
+    if (open_socket (&self->publish, ZMQ_PUB, reason))
+        return -1;
+    return wire_bind (self->publish, self->options.publish, reason);
+}
+
+void station_notice (void *router)
+{
+    int events;
+    size_t size = sizeof events;
+    zmq_getsockopt (router, ZMQ_EVENTS, &events, &size);
+}
+
+static void close_socket (void **socket)
+{
+    if (!*socket)
+        return;
+    wire_set (*socket, ZMQ_LINGER, LAST_WORDS_MS);
+    zmq_close (*socket);
+    *socket = NULL;
+}
+
+void station_close (struct station *self)
+{
+    for (struct job *job; (job = job_queue_pop (&self->queue));)
+        job_destroy (&job);
+    workers_destroy (&self->workers);
+    close_socket (&self->request);
+    close_socket (&self->plan);
+    close_socket (&self->port);
+    close_socket (&self->publish);
+}
+
+void station_log_counts (const struct station *self)
+{
+    char line[COUNT_END * 48];
+    size_t size = 0;
+    for (size_t i = 0; i < COUNT_END; i++)
+        size += (size_t)snprintf (line + size, sizeof line - size, "%s%s=%" PRIu64, i ? " " : "",
+                                  count_names[i], self->counts[i]);
+    log_event (LEVEL_INFO, "counts", "%s", line);
+}

@@ -1,0 +1,63 @@
+// The station: its sockets, what it holds, what it has counted.
+#pragma once
+
+#include "options.h"
+#include "workers.h"
+
+// Everything that is dropped or goes wrong is counted; the counts are logged at the end.
+enum count {
+    COUNT_JOBS,           // given to a worker
+    COUNT_ANSWERS,        // final answers sent
+    COUNT_PUBLISHED,      // requests published
+    COUNT_INVALID,        // broken messages
+    COUNT_STATUS_DROPPED, // statuses where a request was expected
+    COUNT_LATE_RUNS,      // runs whose deadline was past
+    COUNT_STRAY_ANSWERS,  // workers' answers to a job that is not in their hands
+    COUNT_LOST_ANSWERS,   // answers that nobody was there for
+    COUNT_WORKERS_GONE,   // workers that were silent or could not be reached
+    COUNT_END
+};
+
+struct station {
+    struct options options;
+    void *request;           // ROUTER: clients and plan proxy stations
+    void *plan;              // DEALER to the plan proxy station's request socket, or NULL
+    void *port;              // ROUTER: workers; api only
+    void *publish;           // PUB; pub only
+    struct workers *workers; // api only
+    struct job_queue queue;  // jobs that wait for a worker: empty while one is ready
+    uint64_t counts[COUNT_END];
+};
+
+// A request as it was read; all of it is borrowed from the packet.
+struct request {
+    struct span identity;
+    struct message message;
+};
+
+// What a station of some type does with a request.
+struct command {
+    uint8_t code;
+    void (*handle) (struct station *station, const struct request *request);
+};
+
+struct command_table {
+    const struct command *rows;
+    size_t count;
+};
+
+// The row with this code, or NULL.
+const struct command *command_find (const struct command_table *table, uint8_t code);
+
+// Open and bind the sockets of the station's type. 0, or -1 with a reason.
+int station_open (struct station *self, struct reason *reason);
+
+// Let a ROUTER notice which peers are gone, as far as it is told by now: it does so only when it is
+// read. Called before a send whose failure matters.
+void station_notice (void *router);
+
+// Close what is open; the last answers get a moment to leave.
+void station_close (struct station *self);
+
+// Log the counts.
+void station_log_counts (const struct station *self);

@@ -1,0 +1,155 @@
+#include "workers.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "memory.h"
+#include "process.h"
+
+enum { BUCKETS = 1024 };
+
+struct workers {
+    int64_t timeout_us;
+    int64_t turn;  // grows with every job given and every worker joined
+    uint64_t seed; // of the hash: peers choose their identities
+    size_t count;
+    struct heap ready;
+    struct heap life;
+    struct worker *buckets[BUCKETS];
+};
+
+static struct worker *of_ready (struct heap_node *node)
+{
+    return node ? (struct worker *)((uint8_t *)node - offsetof (struct worker, ready)) : NULL;
+}
+
+static struct worker *of_life (struct heap_node *node)
+{
+    return node ? (struct worker *)((uint8_t *)node - offsetof (struct worker, life)) : NULL;
+}
+
+// FNV-1a, from a secret start.
+static size_t bucket_of (const struct workers *self, struct span identity)
+{
+    uint64_t hash = self->seed;
+    for (size_t i = 0; i < identity.size; i++)
+        hash = (hash ^ identity.data[i]) * 0x100000001B3u;
+    return (size_t)((hash ^ hash >> 32) % BUCKETS);
+}
+
+static struct span identity_of (const struct worker *worker)
+{
+    return span_of (worker->identity, worker->identity_size);
+}
+
+struct workers *workers_new (int64_t timeout_us)
+{
+    struct workers *self = memory_new (sizeof *self);
+    self->timeout_us = timeout_us;
+    self->seed = process_random ();
+    return self;
+}
+
+void workers_destroy (struct workers **self)
+{
+    if (!*self)
+        return;
+    for (struct worker *worker; (worker = workers_any (*self));) {
+        struct job *job = workers_take (*self, worker);
+        job_destroy (&job);
+        workers_remove (*self, worker);
+    }
+    heap_free (&(*self)->ready);
+    heap_free (&(*self)->life);
+    free (*self);
+    *self = NULL;
+}
+
+size_t workers_count (const struct workers *self)
+{
+    return self->count;
+}
+
+struct worker *workers_find (const struct workers *self, struct span identity)
+{
+    struct worker *worker = self->buckets[bucket_of (self, identity)];
+    while (worker && !span_equal (identity_of (worker), identity))
+        worker = worker->next;
+    return worker;
+}
+
+struct worker *workers_join (struct workers *self, struct span identity, struct span name)
+{
+    assert (identity.size <= WORKER_IDENTITY_MAX && name.size < WORKER_NAME_SIZE);
+    struct worker *worker = memory_new (sizeof *worker);
+    memcpy (worker->identity, identity.data, identity.size);
+    worker->identity_size = identity.size;
+    memcpy (worker->name, name.data, name.size);
+    worker->used = ++self->turn;
+    struct worker **bucket = &self->buckets[bucket_of (self, identity)];
+    worker->next = *bucket;
+    *bucket = worker;
+    self->count++;
+    workers_alive (self, worker);
+    return worker;
+}
+
+void workers_alive (struct workers *self, struct worker *worker)
+{
+    heap_set (&self->life, &worker->life, clock_mono_us () + self->timeout_us);
+}
+
+void workers_credit (struct workers *self, struct worker *worker)
+{
+    worker->credit = true;
+    if (!worker->job)
+        heap_set (&self->ready, &worker->ready, worker->used);
+}
+
+struct worker *workers_next (const struct workers *self)
+{
+    return of_ready (heap_first (&self->ready));
+}
+
+void workers_give (struct workers *self, struct worker *worker, struct job *job)
+{
+    assert (worker->credit && !worker->job);
+    heap_remove (&self->ready, &worker->ready);
+    worker->credit = false;
+    worker->job = job;
+    worker->used = ++self->turn;
+}
+
+struct job *workers_take (struct workers *self, struct worker *worker)
+{
+    struct job *job = worker->job;
+    worker->job = NULL;
+    if (worker->credit)
+        heap_set (&self->ready, &worker->ready, worker->used);
+    return job;
+}
+
+struct worker *workers_silent (const struct workers *self)
+{
+    struct heap_node *first = heap_first (&self->life);
+    return first && first->at <= clock_mono_us () ? of_life (first) : NULL;
+}
+
+struct worker *workers_any (const struct workers *self)
+{
+    return of_life (heap_first (&self->life));
+}
+
+void workers_remove (struct workers *self, struct worker *worker)
+{
+    assert (!worker->job);
+    heap_remove (&self->ready, &worker->ready);
+    heap_remove (&self->life, &worker->life);
+    struct worker **link = &self->buckets[bucket_of (self, identity_of (worker))];
+    while (*link != worker)
+        link = &(*link)->next;
+    *link = worker->next;
+    self->count--;
+    free (worker);
+}

@@ -1,0 +1,63 @@
+// The workers that have joined: found by connection, chosen by credit and least recent use, given
+// up when they are silent.
+//
+// A worker is the connection it came by; two may have one name. It gets one job at a time, and only
+// for a credit (READY): nothing is sent to a worker that did not ask for it.
+#pragma once
+
+#include "heap.h"
+#include "job.h"
+
+enum { WORKER_NAME_SIZE = 65, WORKER_IDENTITY_MAX = 255 };
+
+struct worker {
+    struct heap_node ready; // in the heap while it has a credit and no job; key: its last use
+    struct heap_node life;  // key: monotonic microseconds at which it is given up
+    struct worker *next;    // in its bucket
+    struct job *job;        // in its hands, owned; NULL = none
+    bool credit;            // it said READY and got no job for it yet
+    int64_t used;           // the turn in which it last got a job, or joined
+    char name[WORKER_NAME_SIZE];
+    size_t identity_size;
+    uint8_t identity[WORKER_IDENTITY_MAX];
+};
+
+struct workers;
+
+// `timeout_us`: how long a worker may be silent.
+struct workers *workers_new (int64_t timeout_us);
+
+// Jobs in hand are freed, not answered.
+void workers_destroy (struct workers **self);
+
+size_t workers_count (const struct workers *self);
+
+// The worker of this connection, or NULL.
+struct worker *workers_find (const struct workers *self, struct span identity);
+
+// Register a connection that is not known yet. The name and identity fit the sizes above.
+struct worker *workers_join (struct workers *self, struct span identity, struct span name);
+
+// It gave a sign of life.
+void workers_alive (struct workers *self, struct worker *worker);
+
+// It may get one job more. A second credit before the first is used up changes nothing.
+void workers_credit (struct workers *self, struct worker *worker);
+
+// The worker whose turn it is, or NULL when none has a credit.
+struct worker *workers_next (const struct workers *self);
+
+// Put the job in its hands, for its credit.
+void workers_give (struct workers *self, struct worker *worker, struct job *job);
+
+// Take the job out of its hands; NULL = it had none.
+struct job *workers_take (struct workers *self, struct worker *worker);
+
+// One that was silent for too long, or NULL.
+struct worker *workers_silent (const struct workers *self);
+
+// Any one, or NULL: to empty the registry.
+struct worker *workers_any (const struct workers *self);
+
+// Forget it. Its job must have been taken.
+void workers_remove (struct workers *self, struct worker *worker);

@@ -1,0 +1,120 @@
+"""Every zone of tzdata, every transition 2000..2100: the C reader against Python's zoneinfo.
+
+Python's offset is sampled, and between two samples that differ the change is found by bisection.
+Samples are half a day apart while laws have made the changes, and a day apart once only the rule of
+the footer is left, whose two changes a year are weeks apart.
+"""
+
+import os
+import subprocess
+import zoneinfo
+from concurrent.futures import ProcessPoolExecutor
+from datetime import datetime, timedelta, timezone
+
+import oracle
+
+FIRST = oracle.seconds_of(datetime(2000, 1, 1, tzinfo=timezone.utc))
+LAST = oracle.seconds_of(datetime(2101, 1, 1, tzinfo=timezone.utc))
+RULE_ONLY = oracle.seconds_of(datetime(2040, 1, 1, tzinfo=timezone.utc))
+AROUND = [-90000, -7200, -3600, -1800, -1, 0, 1, 1800, 3600, 7200, 90000]
+WALLS = [-3601, -1801, -2, -1, 0, 1, 899, 1799, 1800, 3599, 3600, 3601]
+
+INSTANTS = [*range(FIRST, RULE_ONLY, 12 * 3600), *range(RULE_ONLY, LAST, 86400)]
+SAMPLES = [oracle.EPOCH + timedelta(seconds=instant) for instant in INSTANTS]  # once for all zones
+
+
+def transitions(zone):
+    """Ascending (instant, offset before, offset after)."""
+    found = []
+    before = None
+    fromutc = zone.fromutc
+    for index, utc in enumerate(SAMPLES):
+        after = fromutc(utc.replace(tzinfo=zone)).utcoffset()
+        if after != before and before is not None:
+            found.append(bisect(zone, INSTANTS[index - 1], INSTANTS[index]))
+        before = after
+    return found
+
+
+def bisect(zone, low, high):
+    before, after = oracle.offset_at(zone, low), oracle.offset_at(zone, high)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if oracle.offset_at(zone, middle) == before:
+            low = middle
+        else:
+            high = middle
+    return high, before, after
+
+
+def questions(name):
+    """The lines to ask about a zone, with the answers that Python gives."""
+    zone = zoneinfo.ZoneInfo(name)
+    asked = []
+    for instant, before, after in transitions(zone):
+        for delta in AROUND:
+            asked.append((f"{name} {instant + delta}", oracle.offset_at(zone, instant + delta)))
+        for edge in {instant + before, instant + after}:
+            for delta in WALLS:
+                wall = oracle.EPOCH + timedelta(seconds=edge + delta)
+                asked.append((f"{name} L {edge + delta}", expected_instant(
+                    zone, wall, instant, before, after)))
+    for instant in range(FIRST, LAST, 97 * 86400):
+        asked.append((f"{name} {instant}", oracle.offset_at(zone, instant)))
+    return asked
+
+
+def expected_instant(zone, wall, instant, before, after):
+    """As oracle.instant_of, but the gap is known, so there is no walk."""
+    found = oracle.wall_exists(zone, wall)
+    if found:
+        return min(found)
+    edge = oracle.EPOCH + timedelta(seconds=instant)
+    if edge + timedelta(seconds=before) <= wall < edge + timedelta(seconds=after):
+        return instant
+    return oracle.instant_of(zone, wall)
+
+
+def ask(lines):
+    done = subprocess.run([os.environ["ZPLAN_ZONE_DUMP"]], input="\n".join(lines) + "\n",
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return [int(line) for line in done.stdout.split()]
+
+
+def zone_names():
+    names = zoneinfo.available_timezones()
+    return sorted(name for name in names if not name.startswith(("right/", "posix/")))
+
+
+def check(name):
+    asked = questions(name)
+    answers = ask([line for line, _ in asked])
+    if len(answers) != len(asked):
+        return [f"{name}: {len(answers)} answers to {len(asked)} lines"]
+    return [f"'{line}': zoneinfo says {expected}, zone.c says {answer}"
+            for (line, expected), answer in zip(asked, answers) if answer != expected]
+
+
+def files_once(names):
+    """One name for each different file: links and equal files give equal answers."""
+    first = {}
+    for name in names:
+        with open(f"/usr/share/zoneinfo/{name}", "rb") as file:
+            first.setdefault(file.read(), name)
+    return sorted(first.values())
+
+
+def test_every_transition_of_every_zone():
+    names = files_once(zone_names())
+    assert len(names) > 250
+    with ProcessPoolExecutor() as pool:
+        wrong = [line for lines in pool.map(check, names, chunksize=8) for line in lines]
+    assert not wrong, f"{len(wrong)} differences, such as\n" + "\n".join(wrong[:20])
+
+
+def test_every_name_loads():
+    names = zone_names()
+    lines = [f"{name} 1700000000" for name in names]
+    expected = [oracle.offset_at(zoneinfo.ZoneInfo(name), 1700000000) for name in names]
+    assert ask(lines) == expected

@@ -1,0 +1,60 @@
+"""Fixtures of the system tests: a rig per module where nothing fires, else one per test."""
+import pytest
+
+from zplanprocs import Zpland
+from zplantest import Rig
+
+
+def rigs():
+    """A function that makes started rigs, and closes them all when the generator goes on."""
+    made = []
+
+    def make(*args, start=True, **options):
+        made.append(Rig(*args, **options))
+        return made[-1].start() if start else made[-1]
+    yield make
+    failures = []
+    for rig in reversed(made):
+        try:
+            rig.close()
+        except AssertionError as failure:
+            failures.append(failure)
+    if failures:
+        raise failures[0]
+
+
+@pytest.fixture
+def make_rig():
+    yield from rigs()
+
+
+@pytest.fixture
+def rig(make_rig):
+    return make_rig()
+
+
+@pytest.fixture(scope="module")
+def make_shared():
+    yield from rigs()
+
+
+@pytest.fixture(scope="module")
+def shared_rig(make_shared):
+    return make_shared()
+
+
+@pytest.fixture
+def shared(shared_rig):
+    """One rig for a whole module, for tests that let nothing fire; the client is the test's own."""
+    shared_rig.client = shared_rig.dealer()
+    yield shared_rig
+    shared_rig.client.close()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    if report.failed:
+        for station in Zpland.running:
+            report.sections.append((f"log of zpland {station.pid}", station.log_tail()))

@@ -1,0 +1,535 @@
+"""The command line without a station: usage, help, the preview, and a station played by the test
+that sees every byte of a request and answers as the row says."""
+import json
+import os
+import pathlib
+import queue
+import re
+import signal
+import subprocess
+import threading
+
+import pytest
+import zmq
+
+WAIT = 20  # seconds; nothing here takes nearly as long
+REPO = pathlib.Path(__file__).resolve().parents[2]
+ZPLAN = os.path.join(os.environ.get("ZPLAN_BIN_DIR", REPO / "build"), "zplan")
+VERBS = ["add", "next", "list", "show", "remove", "watch", "ping"]
+
+DONE, REFUSED, USAGE, NO_ANSWER = 0, 1, 2, 3
+
+END, GLOBAL_ID, STATION_ID, STATUS, REQUEST_ID, PLAN = 0, 1, 2, 3, 4, 5
+COMMAND, ARG, CONTENT, JSON, CONTEXT = b"$%TJ#"
+PUB_TITLE, SUBTITLE, BIN = b"*@B"
+
+
+def describe(code, *types):
+    return bytes([len(types), code, *types, END])
+
+
+def start(*args, **options):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("ZPLAN_")}
+    env.update(options.pop("env", {}))
+    return subprocess.Popen([ZPLAN, *args], env=env, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, **options)
+
+
+class Ended:
+    def __init__(self, process):
+        out, err = process.communicate(timeout=WAIT)
+        self.code, self.out, self.err = process.returncode, out.decode(), err.decode()
+
+    def done(self):
+        assert (self.code, self.err) == (DONE, ""), self.err
+        return self.out
+
+    def failed(self, code):
+        assert (self.code, self.out) == (code, ""), (self.code, self.out, self.err)
+        return self.err
+
+
+def zplan(*args, **options):
+    return Ended(start(*args, **options))
+
+
+class FakeStation:
+    """A ROUTER in a thread. `answer` makes the messages that answer a request's frames."""
+
+    def __init__(self, answer):
+        self.answer, self.seen = answer, queue.Queue()
+        self.context = zmq.Context()
+        self.router = self.context.socket(zmq.ROUTER)
+        self.router.linger = 0
+        self.endpoint = f"tcp://127.0.0.1:{self.router.bind_to_random_port('tcp://127.0.0.1')}"
+        self.stop = self.context.socket(zmq.PAIR)
+        self.stop.bind("inproc://stop")
+        self.thread = threading.Thread(target=self.serve)
+
+    def serve(self):
+        stopped = self.context.socket(zmq.PAIR)
+        stopped.connect("inproc://stop")
+        poller = zmq.Poller()
+        poller.register(self.router, zmq.POLLIN)
+        poller.register(stopped, zmq.POLLIN)
+        while stopped not in dict(poller.poll()):
+            peer, *frames = self.router.recv_multipart()
+            self.seen.put(frames)
+            for message in self.answer(frames):
+                self.router.send_multipart([peer, *message])
+        stopped.close()
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop.send(b"")
+        self.thread.join(WAIT)
+        self.stop.close()
+        self.router.close()
+        self.context.term()
+
+    def zplan(self, *args, **options):
+        return zplan("--connect", self.endpoint, *args, **options)
+
+    def request(self):
+        return self.seen.get_nowait()
+
+
+def reply(request, status, *pairs):
+    """[desc][frames], the REQUEST_ID of the request echoed first."""
+    pairs = [(REQUEST_ID, request_id(request)), *pairs]
+    return [describe(status, *(t for t, _ in pairs)), *(f for _, f in pairs)]
+
+
+def request_id(request):
+    return request[1 + request[0][2:].index(REQUEST_ID)]
+
+
+def always(status, *pairs):
+    return FakeStation(lambda request: [reply(request, status, *pairs)])
+
+
+# -- usage and help
+
+def test_help_names_every_verb():
+    text = zplan("--help").done()
+    for verb in [*VERBS, "work"]:
+        assert f"\n  {verb} " in text
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_help_of_a_verb_teaches_by_examples(verb, option):
+    text = zplan(verb, option).done()
+    assert text.startswith(f"Usage: zplan {verb}")
+    assert text.count(f"\n  zplan {verb}") >= 2
+
+
+def test_version():
+    assert zplan("--version").done().startswith("zplan ")
+
+
+@pytest.mark.parametrize("args, told", [
+    ([], "verb"),
+    (["frob"], "unknown verb 'frob'"),
+    (["--frob"], "unknown option '--frob'"),
+    (["--timeout", "0", "ping"], "--timeout: want a number 1..2147483647"),
+    (["ping", "--timeout", "x"], "--timeout: want a number"),
+    (["ping", "--timeout"], "--timeout: wants a value"),
+    (["--json=1", "ping"], "--json: takes no value"),
+    (["ping", "--frob"], "unknown option '--frob'"),
+    (["ping", "\x1b[31m"], r"unexpected argument '\x1b[31m'"),
+    (["--connect", "nowhere", "ping"], "--connect: want tcp://HOST:PORT or ipc://PATH"),
+    (["--connect", "tcp://127.0.0.1:99999", "ping"], "--connect"),
+    (["--publish", "nowhere", "watch"], "--publish: want tcp://HOST:PORT or ipc://PATH"),
+    (["list", "--state", "gone"], "--state: want none, queue"),
+    (["list", "--type", "year"], "--type: want none, time"),
+    (["list", "--limit", "0"], "--limit: want a number 1.."),
+    (["list", "--title", b"\xff"], "--title: want UTF-8"),
+    (["show"], "want one plan id"),
+    (["show", "1", "2"], "want one plan id"),
+    (["show", "0"], "want a plan id"),
+    (["remove"], "want at least one plan id"),
+    (["remove", "1", "x"], "'x': want a plan id"),
+    (["watch", "-n", "0"], "-n: want a number 1.."),
+    (["watch", "a", "b"], "want at most one title"),
+    (["add"], "--station: must be given"),
+    (["add", "--station", "s"], "--command: must be given"),
+    (["add", "--station", "--command"], "--station: wants a value"),
+    (["add", "--station", "s", "--command", "c", "--id", "8000000000000000"], "--id: "),
+    (["add", "--station", "s", "--command", "c", "--id", "0"], "--id: "),
+    (["add", "--station", "s", "--command", "c", "--in", "5"], "--in: want a duration"),
+    (["add", "--station", "s", "--command", "c", "--in", "5s", "--now"],
+     "--now and --in: want one kind"),
+    (["add", "--station", "s", "--command", "c", "--repeat", "2"], "--repeat: goes with"),
+    (["add", "--station", "s", "--command", "c", "--timezone", "Mars/Base"], "Mars/Base"),
+    (["add", "--station", "s", "--command", "c", "--title", b"\xff"], "--title: want UTF-8"),
+    (["next"], "want a kind of time"),
+    (["next", "--every", "5s", "--now", "soon"], "--now: want an instant"),
+    (["next", "--every", "5s", "-n", "0"], "-n: want a number"),
+    (["next", "--type", "year"], "--type: plan_type"),
+    (["next", "--type", "second", "--value", "40000"],
+     "--value: plan_value: want 0..32766 for type second, got '40000'"),
+    (["next", "--type", "month", "--value", "32"], "plan_value: want -31..31"),
+    (["next", "--type", "week", "--value", "8"], "plan_value: want 0..7"),
+    (["next", "--type", "week", "--value", "1", "--repeat", "0"], "plan_repet"),
+    (["next", "--type", "time"], "plan_time"),
+    (["next", "--type", "time", "--time", "253402300800"], "plan_time"),
+    (["next", "--every", "5s", "--timezone", "../etc/passwd"], "timezone"),
+])
+def test_usage_error_names_option_and_rule(args, told):
+    words = zplan(*args).failed(USAGE)
+    assert told in words
+    assert words.startswith("zplan") and "\nTry: zplan " in words
+
+
+# -- the preview
+
+@pytest.mark.parametrize("args, lines", [
+    (["--type", "month", "--value", "-1", "--time", "2026-01-31T23:00:00Z", "--repeat", "5",
+      "--now", "2026-01-01T00:00:00Z", "-n", "5"],
+     ["2026-01-30T23:00:00Z", "2026-02-27T23:00:00Z", "2026-03-30T23:00:00Z",
+      "2026-04-29T23:00:00Z", "2026-05-30T23:00:00Z"]),
+    (["--type", "7", "--value", "31", "--now", "2026-01-31T00:00:00Z", "-n", "2"],
+     ["2026-01-31T00:00:00Z", "2026-02-28T00:00:00Z"]),
+    (["--type", "week", "--value", "7", "--time", "1769900400", "--now", "1769900400", "-n", "1"],
+     ["2026-02-01T23:00:00Z"]),
+    (["--type=second", "--value=0", "--now", "100", "-n", "3"],
+     ["1970-01-01T00:01:40Z", "1970-01-01T00:01:41Z", "1970-01-01T00:01:42Z"]),
+    (["--type", "none", "--now", "2026-01-01T00:00:00Z"], ["2026-01-01T00:00:00Z"]),
+    (["--every", "90m", "--now", "2026-01-01T00:00:00Z", "--repeat", "2"],
+     ["2026-01-01T01:30:00Z", "2026-01-01T03:00:00Z"]),
+    (["--every", "1h", "--start", "2026-01-01T00:30", "--now", "2026-01-01T02:00:00Z",
+      "--repeat", "4"], ["2026-01-01T02:30:00Z", "2026-01-01T03:30:00Z", "2026-01-01T04:30:00Z"]),
+    (["--every", "1h", "--start", "2026-01-01T00:30", "--now", "2026-01-01T02:00:00Z",
+      "--repeat", "2", "--keep"], ["2026-01-01T01:30:00Z", "2026-01-01T02:30:00Z"]),
+    (["--every", "1h", "--now", "2026-01-01T00:00:00Z", "--repeat", "3", "--skip", "2"],
+     ["2026-01-01T03:00:00Z"]),
+    (["--in", "90s", "--now", "2026-01-01T00:00:00Z"], ["2026-01-01T00:01:30Z"]),
+    (["--at", "2026-12-24T18:00+01:00", "--now", "2026-01-01T00:00:00Z"],
+     ["2026-12-24T17:00:00Z"]),
+    (["--at", "2020-01-01", "--now", "2026-01-01T00:00:00Z"], ["never"]),
+    (["--at", "2020-01-01", "--now", "2026-01-01T00:00:00Z", "--keep"], ["2020-01-01T00:00:00Z"]),
+    (["--weekly", "mon@08:30", "--timezone", "Europe/Berlin", "--now", "2026-03-20T00:00:00Z",
+      "-n", "2"], ["2026-03-23T07:30:00Z", "2026-03-30T06:30:00Z"]),
+    (["--weekly", "sun", "--timezone", "Europe/Berlin", "--now", "2026-03-20", "-n", "1"],
+     ["2026-03-21T23:00:00Z"]),
+    (["--monthly", "0@23:00", "--now", "2026-02-01T00:00:00Z", "-n", "1"],
+     ["2026-02-28T23:00:00Z"]),
+])
+def test_next(args, lines):
+    assert zplan("next", *args).done().splitlines() == lines
+    wanted = [] if lines == ["never"] else lines
+    assert json.loads(zplan("next", *args, "--json").done()) == wanted
+
+
+def test_next_prints_ten_unless_told():
+    assert len(zplan("next", "--every", "1d").done().splitlines()) == 10
+
+
+# -- a station played by the test
+
+def seen_add(station):
+    desc, plan, *frames = station.request()
+    types = list(desc[2:-1])
+    assert desc == describe(2, PLAN, *types[1:])
+    return json.loads(plan), types[1:-1], frames[:-1]
+
+
+def test_add_byte_for_byte():
+    with always(2, (GLOBAL_ID, b"1f")) as station:
+        ended = station.zplan("add", "--station", "mail", "--command", "send", "--arg", "a",
+                              "--arg=--b", "--context", "{}", "--title", "Gr\u00fc\u00dfe",
+                              "--id", "1F", "--type", "hour", "--value", "2", "--repeat", "3",
+                              "--time", "2100-01-01T00:00:00Z", "--keep", "--skip", "1")
+        assert ended.done() == "plan 1f accepted, first run at 2100-01-01T04:00:00Z\n"
+        assert station.request() == [
+            describe(2, PLAN, STATION_ID, GLOBAL_ID, COMMAND, ARG, ARG, CONTEXT, REQUEST_ID),
+            '{"description":"Gr\u00fc\u00dfe","plan_type":4,"plan_value":2,"plan_repet":3,'
+            '"no_keep":true,"plan_time":4102444800,"skip_set":1}'.encode(),
+            b"mail", b"1f", b"send", b"a", b"--b", b"{}", b"plan-1f"]
+
+
+def test_add_to_a_pub_target():
+    with always(2, (GLOBAL_ID, b"20")) as station:
+        ended = station.zplan("add", "--station", "news", "--publish-title", "tick",
+                              "--content", "hello", "--json")
+        assert json.loads(ended.done())["id"] == "20"
+        plan, types, frames = seen_add(station)
+        assert (types, frames) == ([STATION_ID, PUB_TITLE, CONTENT], [b"news", b"tick", b"hello"])
+        assert plan == {"plan_type": 0, "plan_value": 0, "plan_repet": 1, "no_keep": False}
+
+
+@pytest.mark.parametrize("args, plan", [
+    (["--every", "10m"], {"plan_type": 3, "plan_value": 10, "plan_repet": -1, "no_keep": False}),
+    (["--weekly", "mon@08:30", "--timezone", "Europe/Berlin", "--repeat", "4"],
+     {"plan_type": 6, "plan_value": 1, "plan_repet": 4, "no_keep": False,
+      "plan_time": 1705303800}),
+    (["--monthly", "-1"], {"plan_type": 7, "plan_value": -1, "plan_repet": -1, "no_keep": False,
+                           "plan_time": 1705276800}),
+    (["--at", "2100-01-01"], {"plan_type": 1, "plan_value": 0, "plan_repet": 1, "no_keep": False,
+                              "plan_time": 4102444800}),
+    (["--now"], {"plan_type": 0, "plan_value": 0, "plan_repet": 1, "no_keep": False}),
+])
+def test_add_times(args, plan):
+    with always(2, (GLOBAL_ID, b"1")) as station:
+        station.zplan("add", "--station", "s", "--command", "c", *args).done()
+        assert seen_add(station) == (plan, [STATION_ID, COMMAND], [b"s", b"c"])
+
+
+def test_add_to_what_is_no_plan_station():
+    with always(1) as station:
+        ended = station.zplan("add", "--station", "s", "--command", "c")
+        assert "is it a plan station?" in ended.failed(REFUSED)
+
+
+def test_shared_options_stand_before_or_after_the_verb():
+    with always(1) as station:
+        zplan("ping", "--json", f"--connect={station.endpoint}").done()
+        zplan("--json", "ping", env={"ZPLAN_CONNECT": station.endpoint}).done()
+        ended = zplan("show", "--connect", station.endpoint, "--", "--json")
+        assert "'--json': want a plan id" in ended.failed(USAGE)
+
+
+def test_refusal_is_told_and_made_harmless():
+    words = "-plan error: plan_time: is past \x1b[2J\u009b \u202e".encode() + b"\xff"
+    with always(0x8B, (STATUS, words)) as station:
+        ended = station.zplan("add", "--station", "s", "--command", "c")
+        assert ended.failed(REFUSED) == ("zplan: -plan error: plan_time: is past \\x1b[2J"
+                                         "\\xc2\\x9b \\xe2\\x80\\xae\\xff\n")
+
+
+def test_refusal_without_words():
+    with always(0x83) as station:
+        assert station.zplan("show", "1f").failed(REFUSED) == "zplan: 1f: -no find\n"
+
+
+def test_refusal_of_an_unreadable_message_has_no_request_id():
+    with FakeStation(lambda request: [[describe(0x85, STATUS), b"-invalid: x"]]) as station:
+        assert station.zplan("ping").failed(REFUSED) == "zplan: -invalid: x\n"
+
+
+def test_answers_to_other_requests_are_passed_over():
+    def answer(request):
+        other = [describe(0x83, REQUEST_ID), b"other"]
+        unasked = [describe(1)]
+        broken = [b"\x05\x01", b""]
+        long = [describe(1, *[ARG] * 40), *[b""] * 40]
+        return [other, unasked, broken, long, [b""], reply(request, 1)]
+    with FakeStation(answer) as station:
+        assert station.zplan("ping").done().startswith(f"answer from {station.endpoint} in ")
+
+
+@pytest.mark.parametrize("args", [["ping"], ["list", "--json"], ["show", "1"], ["remove", "1", "2"],
+                                  ["add", "--station", "s", "--command", "c"]])
+def test_no_answer(args):
+    with FakeStation(lambda request: []) as station:
+        words = station.zplan(*args, "--timeout", "300").failed(NO_ANSWER)
+        assert words == f"zplan: no answer from {station.endpoint} within 300 ms\n"
+        station.request()
+        assert station.seen.empty()
+
+
+def test_no_station_at_all():
+    with zmq.Context() as context, context.socket(zmq.ROUTER) as router:
+        port = router.bind_to_random_port("tcp://127.0.0.1")
+    ended = zplan("ping", "--timeout", "200", "--connect", f"tcp://127.0.0.1:{port}")
+    assert "no answer" in ended.failed(NO_ANSWER)
+
+
+def test_ping():
+    with always(1) as station:
+        assert station.zplan("ping").done().endswith(" ms\n")
+        desc, _ = station.request()
+        assert desc == describe(ord("*"), REQUEST_ID)
+        answer = json.loads(station.zplan("ping", "--json").done())
+        assert answer["endpoint"] == station.endpoint and answer["round_trip_us"] > 0
+
+
+PLANS = [
+    {"plan_id": 31, "station": "billing", "description": "close\x1b[0m", "plan_type": 7,
+     "plan_value": -1, "plan_repet": -1, "real_repet": 2, "plan_state": 1, "plan_time": 1798131600},
+    {"plan_id": 2 ** 63 - 1, "station": "mail", "description": {"b64": "/w=="}, "plan_type": 2,
+     "plan_value": 5, "plan_repet": 9, "real_repet": 0, "plan_state": 6, "plan_time": 0},
+    {"plan_id": 33, "station": "mail", "description": "", "plan_type": 2, "plan_value": 5,
+     "plan_repet": 9, "real_repet": 0, "plan_state": 6, "plan_time": 0},
+]
+
+
+def pages(request):
+    """The list, a plan a page; the place of a page is the index of its last plan, in hex."""
+    assert request[0] == describe(1, COMMAND, ARG, REQUEST_ID) and request[1] == b"list"
+    wanted = json.loads(request[2])
+    index = int(wanted.get("after", "0"), 16)
+    page = {"plans": PLANS[index:index + 1]}
+    if index + 1 < len(PLANS):
+        page["next"] = f"{index + 1:x}"
+    return [reply(request, 1, (STATUS, b"+ok"), (JSON, json.dumps(page).encode()))]
+
+
+def test_list_turns_all_pages():
+    with FakeStation(pages) as station:
+        heading, *rows = station.zplan("list").done().splitlines()
+        assert heading.split() == ["ID", "STATION", "NEXT", "TYPE", "RUNS", "STATE", "TITLE"]
+        assert [row.split() for row in rows] == [
+            ["1f", "billing", "2026-12-24T17:00:00Z", "month", "2/forever", "queue",
+             r"close\x1b[0m"],
+            ["7fffffffffffffff", "mail", "-", "second", "0/9", "error", r"\xff"],
+            ["21", "mail", "-", "second", "0/9", "error"]]
+        filters = [json.loads(station.request()[2]) for _ in PLANS]
+        assert filters == [{"limit": 100}, {"after": "1", "limit": 100},
+                           {"after": "2", "limit": 100}]
+
+
+def test_list_for_programs_is_an_object_a_line():
+    with FakeStation(pages) as station:
+        lines = station.zplan("list", "--json").done().splitlines()
+        assert [json.loads(line) for line in lines] == PLANS
+
+
+def test_list_filter_and_limit():
+    with FakeStation(pages) as station:
+        lines = station.zplan("list", "--json", "--limit", "2", "--station", "mail", "--state",
+                              "queue", "--type", "week", "--title", "report*").done().splitlines()
+        assert [json.loads(line) for line in lines] == PLANS[:2]
+        chosen = {"station": "mail", "state": "queue", "type": "week", "title": "report*"}
+        assert json.loads(station.request()[2]) == {**chosen, "limit": 100}
+        assert json.loads(station.request()[2]) == {**chosen, "after": "1", "limit": 100}
+        assert station.seen.empty()
+
+
+@pytest.mark.parametrize("data, told", [
+    (b'{"plans":[],"next":"1"}', "the list does not go on"),
+    (b'{"plans":[],"next":"x"}', "the list does not go on"),
+    (b"[]", "want an object"),
+    (b'{"plans"', "the station's answer"),
+])
+def test_list_that_is_broken(data, told):
+    with always(1, (JSON, data)) as station:
+        assert told in station.zplan("list", "--json").failed(REFUSED)
+
+
+FULL = {**PLANS[0], "base_time": 1795176000, "no_keep": True, "last_state": 0x88, "exec_time": 0,
+        "exec_id": 0, "skip_set": 0, "skip_num": 0, "error_count": 1, "add_time": 1795176000,
+        "caller": {"b64": "AGs="}, "request_id": "r",
+        "messages": ["*1f", {"b64": "BAIFAiRaAA=="}, "{}", "billing", "close", {"b64": "AP8="}]}
+
+
+def test_show():
+    with always(1, (STATUS, b"+ok"), (JSON, json.dumps(FULL).encode())) as station:
+        text = station.zplan("show", "01F").done()
+        rows = [re.split("  +", row.strip(), maxsplit=1) for row in text.splitlines()]
+        for row in [["id", "1f"], ["title", r"close\x1b[0m"], ["state", "queue"],
+                    ["last status", "-not work"], ["next time", "2026-12-24T17:00:00Z"],
+                    ["repeat", "forever"], ["keep", "yes"], ["caller", r"\x00k"], ["PLAN", "{}"],
+                    ["STATION_ID", "billing"], ["COMMAND", "close"], ["0x5a", r"\x00\xff"]]:
+            assert row in rows, rows
+        desc, command, argument, _ = station.request()
+        assert (desc, command, argument) == (describe(1, COMMAND, ARG, REQUEST_ID), b"message",
+                                             b"1f")
+        assert json.loads(station.zplan("show", "1f", "--json").done()) == FULL
+
+
+def test_show_of_a_broken_plan():
+    odd = {"plan_id": "x\x1b", "plan_state": 99, "plan_type": "\x1b", "plan_time": -5,
+           "plan_repet": None, "messages": [1, 2, 3, {"b64": "?"}], "station": 7}
+    with always(1, (JSON, json.dumps(odd).encode())) as station:
+        assert "\x1b" not in station.zplan("show", "1").done()
+
+
+def test_remove_goes_on_after_a_refusal():
+    def answer(request):
+        assert request[:2] == [describe(1, COMMAND, ARG, REQUEST_ID), b"remove"]
+        return [reply(request, 0x83 if request[2] == b"20" else 1)]
+    with FakeStation(answer) as station:
+        ended = station.zplan("remove", "1f", "20", "21")
+        assert (ended.code, ended.err) == (REFUSED, "zplan: 20: -no find\n")
+        assert ended.out == "plan 1f removed\nplan 21 removed\n"
+
+
+# -- watch
+
+class Publisher:
+    """An XPUB, since it hears when the subscription has come."""
+
+    def __enter__(self):
+        self.context = zmq.Context()
+        self.socket = self.context.socket(zmq.XPUB)
+        self.socket.linger = 0
+        self.socket.rcvtimeo = WAIT * 1000
+        port = self.socket.bind_to_random_port("tcp://127.0.0.1")
+        self.endpoint = f"tcp://127.0.0.1:{port}"
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+        self.context.term()
+
+    def watch(self, *args, prefix=b""):
+        process = start("--publish", self.endpoint, "watch", *args)
+        assert self.socket.recv() == b"\x01" + prefix
+        return process
+
+    def send(self, title, status, *pairs, plan=b'{"plan_time":1798131600}'):
+        types = [SUBTITLE, CONTENT, *(t for t, _ in pairs)]
+        self.socket.send_multipart([title, describe(status, *types), b"1f", plan,
+                                    *(f for _, f in pairs)])
+
+
+def test_watch_prints_a_line_a_result():
+    with Publisher() as publisher:
+        process = publisher.watch("rep", "-n", "2", prefix=b"rep")
+        publisher.send(b"other", 1)
+        publisher.send(b"report \x1b[0m", 1, (GLOBAL_ID, b"1f"), (CONTENT, b"4 rows\n"))
+        publisher.send(b"report", 0x81, (STATUS, b"-error: disk"), plan=b"no JSON")
+        lines = Ended(process).done().splitlines()
+        assert [line.split(" ", 1)[1] for line in lines] == [
+            r'1f "report \x1b[0m" +ok next 2026-12-24T17:00:00Z 4 rows',
+            '1f "report" -error next - -error: disk']
+
+
+def test_watch_for_programs():
+    with Publisher() as publisher:
+        process = publisher.watch("-n", "2", "--json")
+        publisher.send(b"t", 1, (CONTENT, b"x"), (BIN, b"\xff"), (0x5A, b""))
+        publisher.send(b"\xff", 0x88, plan=b"{")
+        lines = Ended(process).done().splitlines()
+        assert [json.loads(line) for line in lines] == [
+            {"id": "1f", "title": "t", "status": "+ok", "code": 1,
+             "plan": {"plan_time": 1798131600},
+             "frames": [{"type": CONTENT, "name": "CONTENT", "value": "x"},
+                        {"type": BIN, "name": "BIN", "value": {"b64": "/w=="}},
+                        {"type": 0x5A, "name": None, "value": ""}]},
+            {"id": "1f", "title": {"b64": "/w=="}, "status": "-not work", "code": 0x88,
+             "plan": "{", "frames": []}]
+
+
+def test_watch_passes_over_what_is_no_result():
+    with Publisher() as publisher:
+        process = publisher.watch("-n", "1", "--json")
+        for message in [[b"t"], [b"t", b""], [b"t", describe(1)],
+                        [b"t", describe(1, SUBTITLE, CONTEXT), b"1f", b"{}"],
+                        [b"t", describe(1, SUBTITLE, CONTENT), b"1f"],
+                        [b"t", describe(1, *[ARG] * 40), *[b""] * 40]]:
+            publisher.socket.send_multipart(message)
+        publisher.send(b"good", 1)
+        assert json.loads(Ended(process).done())["title"] == "good"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_watch_is_unbuffered_and_ends_on_a_signal(number):
+    with Publisher() as publisher:
+        process = publisher.watch("--json")
+        publisher.send(b"one", 1)
+        assert json.loads(process.stdout.readline())["title"] == "one"
+        process.send_signal(number)
+        assert Ended(process).done() == ""
+
+
+def test_output_that_cannot_be_written_is_a_failure():
+    with open("/dev/full", "w") as full:
+        process = subprocess.run([ZPLAN, "--version"], stdout=full, stderr=subprocess.PIPE,
+                                 timeout=WAIT, check=False)
+    assert process.returncode == REFUSED and b"cannot be written" in process.stderr

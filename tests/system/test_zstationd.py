@@ -1,0 +1,883 @@
+"""zstationd and `zplan work`, driven with raw frames from a second implementation of the wire."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+import zmq
+
+BIN = Path(os.environ.get("ZPLAN_BIN_DIR", Path(__file__).resolve().parents[2] / "build"))
+WAIT_S = 20
+
+NONE, PROXY, PING, JOIN, READY, PITPAT, LEFT = 1, 3, 0x2A, 0x4A, 0x52, 0x50, 0x4C
+OK, RUNING, BYE, WAITING, FAILED = 1, 3, 4, 0x22, 0x82
+NOT_FIND, NOT_SUPPORT, INVALID, NOT_WORKER, ARGUMENT = 0x83, 0x84, 0x85, 0x88, 0x89
+GLOBAL_ID, STATUS, REQUEST_ID, PLAN, PLAN_TIME, LOCAL_ID = 1, 3, 4, 5, 6, 8
+COMMAND, ARG, CONTENT, BIN_TYPE, TITLE, CONTEXT, REQUESTER = b"$%TB*#>"
+
+
+def pack(code, *pairs):
+    """[desc][frames] of (type, bytes) pairs."""
+    types = bytes(pair[0] for pair in pairs)
+    return [bytes([len(pairs), code]) + types + b"\0", *(pair[1] for pair in pairs)]
+
+
+class Answer:
+    """A message with its envelope taken apart."""
+
+    def __init__(self, frames):
+        at = 0 if len(frames[0]) > 1 and frames[0][0] == len(frames) - 1 else 1
+        self.sender = frames[0] if at else None
+        self.desc, self.frames = frames[at], frames[at + 1:]
+        self.code, self.types = self.desc[1], self.desc[2:2 + self.desc[0]]
+        assert self.desc[0] == len(self.frames)
+
+    def get(self, type_):
+        return self.frames[self.types.index(type_)] if type_ in self.types else None
+
+    @property
+    def status(self):
+        return (self.get(STATUS) or b"").decode()
+
+
+class Peer:
+    """A socket whose receive always ends."""
+
+    def __init__(self, context, type_, endpoint, identity=None):
+        self.socket = context.socket(type_)
+        self.socket.linger = 0
+        if identity:
+            self.socket.identity = identity
+        if type_ == zmq.SUB:
+            self.socket.subscribe(b"")
+        self.socket.connect(endpoint)
+
+    def send(self, *frames):
+        self.socket.send_multipart(frames)
+
+    def poll(self, timeout_s):
+        return self.socket.poll(timeout_s * 1000)
+
+    def raw(self):
+        assert self.poll(WAIT_S), "no message came"
+        return self.socket.recv_multipart()
+
+    def recv(self):
+        return Answer(self.raw())
+
+    def ask(self, *frames):
+        self.send(*frames)
+        return self.recv()
+
+    def settle(self):
+        """Returns when the station has handled everything sent before, and nothing else came."""
+        answer = self.ask(*pack(PING, (REQUEST_ID, b"settle")))
+        assert answer.code == OK and answer.sender is None
+
+
+class Worker(Peer):
+    def __init__(self, context, endpoint, name=b"w", credits=1, identity=None):
+        super().__init__(context, zmq.DEALER, endpoint, identity)
+        assert self.ask(*pack(JOIN, (ARG, name))).code == OK
+        for _ in range(credits):
+            self.ready()
+        self.settle()
+
+    def ready(self):
+        self.send(*pack(READY, (ARG, b"w")))
+
+    def answer(self, job, code, *pairs):
+        self.send(job.sender, *pack(code, *pairs))
+
+
+class Station:
+    """A running zstationd in a folder of its own."""
+
+    def __init__(self, folder, context):
+        self.folder, self.context = folder, context
+        self.process, self.peers = None, []
+
+    def endpoint(self, name):
+        return f"ipc://{self.folder}/{name}"
+
+    def start(self, *options, type_="api"):
+        second = "workers" if type_ == "api" else "publish"
+        self.process = subprocess.Popen(
+            [BIN / "zstationd", "--name", "jobs", "--type", type_, "--request",
+             self.endpoint("request"), f"--{second}", self.endpoint(second), *options],
+            stdout=subprocess.PIPE, stderr=open(self.folder / "log", "ab"), text=True)
+        assert self.process.stdout.readline() == "ready\n", self.log()
+        return self
+
+    def log(self):
+        return (self.folder / "log").read_text()
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            assert self.process.wait(WAIT_S) == 0, self.log()
+
+    def count(self, name):
+        """A counter, told at the end."""
+        self.stop()
+        line = [x for x in self.log().splitlines() if "event=counts" in x][-1]
+        return int(dict(x.split("=", 1) for x in line.split())[name])
+
+    def peer(self, type_=zmq.DEALER, endpoint="request", identity=None):
+        self.peers.append(Peer(self.context, type_, self.endpoint(endpoint), identity))
+        return self.peers[-1]
+
+    def worker(self, *args, **kwargs):
+        self.peers.append(Worker(self.context, self.endpoint("workers"), *args, **kwargs))
+        return self.peers[-1]
+
+
+@pytest.fixture
+def station():
+    folder = Path(tempfile.mkdtemp(prefix="zst", dir="/tmp"))
+    context = zmq.Context()
+    made = Station(folder, context)
+    yield made
+    try:
+        made.stop()
+    finally:
+        if made.process and made.process.poll() is None:
+            made.process.kill()
+        context.destroy(linger=0)
+        log = made.log() if (folder / "log").exists() else ""
+        shutil.rmtree(folder)
+        assert "ERROR: AddressSanitizer" not in log and "runtime error" not in log, log
+
+
+def a_run(plan_id=b"a1", *more, local_id=b"5f", deadline=None):
+    plan = {"plan_id": int(plan_id, 16), "description": "Title"}
+    if deadline is not None:
+        plan["deadline"] = deadline
+    return [b"*" + plan_id, *pack(PROXY, (COMMAND, b"close"), *more, (PLAN, json.dumps(plan).encode()),
+                                  (PLAN_TIME, b"1700000000"), (LOCAL_ID, local_id),
+                                  (GLOBAL_ID, plan_id))]
+
+
+def a_call(*more):
+    return pack(NONE, (COMMAND, b"sum"), *more)
+
+
+# -- the command line
+
+
+def run_zstationd(*args):
+    return subprocess.run([BIN / "zstationd", *args], capture_output=True, text=True, timeout=WAIT_S)
+
+
+def test_help_teaches():
+    done = run_zstationd("--help")
+    assert done.returncode == 0 and "--worker-timeout" in done.stdout and "example" in done.stdout
+
+
+@pytest.mark.parametrize("args, word", [
+    (["--nmae", "x"], "--nmae"),
+    (["--type", "api"], "--name"),
+    (["--name", "a b", "--type", "api"], "--name"),
+    (["--name", "x", "--type", "vote"], "--type"),
+    (["--name", "x", "--type", "api", "--request", "ipc:///tmp/x"], "--workers"),
+    (["--name", "x", "--type", "pub", "--request", "ipc:///tmp/x"], "--publish"),
+    (["--worker-timeout", "soon"], "worker_timeout"),
+    (["--log-level"], "--log-level"),
+])
+def test_wrong_usage_is_2_and_names_the_option(args, word):
+    done = run_zstationd(*args)
+    assert done.returncode == 2 and word in done.stderr and done.stdout == ""
+
+
+@pytest.mark.parametrize("endpoint", ["tcp://127.0.0.1:99999", "inproc://x", "ipc:///no/such/dir/x"])
+def test_a_start_that_fails_is_1_with_one_line(endpoint):
+    done = run_zstationd("--name", "x", "--type", "api", "--request", endpoint, "--workers",
+                         "ipc:///tmp/never")
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and endpoint in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_with_0(station, number):
+    station.start()
+    station.process.send_signal(signal.SIGHUP)
+    station.process.send_signal(number)
+    assert station.process.wait(WAIT_S) == 0
+
+
+# -- requests
+
+
+def test_ping_answers_each_envelope_in_its_kind(station):
+    station.start()
+    dealer = station.peer()
+    ping = pack(PING, (REQUEST_ID, b"r1"), (REQUESTER, b"\0me"))
+    for envelope, back in (([], None), ([b""], b""), ([b"\0\x7fcaller"], None), ([b"*7"], b"*7")):
+        answer = dealer.ask(*envelope, *ping)
+        assert (answer.code, answer.sender) == (OK, back)
+        assert answer.get(REQUEST_ID) == b"r1" and answer.get(REQUESTER) == b"\0me"
+
+
+@pytest.mark.parametrize("frames, code, word", [
+    ([b"\x01\x00$\0", b"x"], INVALID, "no command"),
+    ([b"\x00\x00\0"], INVALID, "no command"),
+    ([b"\x02\x01$\0", b"x"], INVALID, "does not fit"),
+    ([b"\x01"], INVALID, "does not fit"),
+    ([b""], INVALID, "does not fit"),
+    ([b"", b""], INVALID, "does not fit"),
+    ([b"*"], INVALID, "does not fit"),
+    ([b"*1", b"\x03"], INVALID, "does not fit"),
+    ([b"\x02\x01$$\0", b"x", b"y"], INVALID, "COMMAND"),
+    ([b"\x01\x01\0\0", b"x"], INVALID, "END"),
+    (pack(NONE, (ARG, b"x")), INVALID, "COMMAND"),
+    (pack(PROXY, (ARG, b"x")), INVALID, "COMMAND"),
+    (pack(0x7F), NOT_SUPPORT, "7f"),
+    (pack(JOIN, (ARG, b"w")), NOT_SUPPORT, "4a"),
+    ([bytes([33, 1]) + b"%" * 33] + [b"x"] * 33, INVALID, "does not fit"),
+    ([b"x"] * 60, INVALID, ""),
+    (pack(NONE, (COMMAND, b"x" * (1 << 20) + b"x")), INVALID, ""),
+])
+def test_a_wrong_request_is_refused_and_the_station_lives(station, frames, code, word):
+    station.start()
+    dealer = station.peer()
+    answer = dealer.ask(*frames)
+    assert answer.code == code and word in answer.status
+    assert answer.status.startswith("-invalid: " if code == INVALID else "-no support: ")
+    dealer.settle()
+
+
+@pytest.mark.parametrize("code", [0x80, FAILED, 0xFF])
+def test_a_status_is_never_answered(station, code):
+    station.start()
+    dealer = station.peer()
+    dealer.send(*pack(code, (COMMAND, b"x")))
+    dealer.settle()
+    assert station.count("status_dropped") == 1
+
+
+def test_random_frames_do_no_harm(station):
+    station.start()
+    request, worker = station.peer(), station.peer(endpoint="workers")
+    state = 12345
+    for turn in range(400):
+        frames = []
+        for _ in range(1 + turn % 5):
+            state = (state * 1103515245 + 12345) & 0x7FFFFFFF
+            frames.append(state.to_bytes(4, "big")[:state % 5] + bytes([turn % 7, state % 256]))
+        request.send(*frames)
+        worker.send(*frames)
+    for peer in (request, worker):
+        peer.send(*pack(PING, (REQUEST_ID, b"last")))
+        while peer.recv().get(REQUEST_ID) is None and peer is request:
+            pass
+    assert station.process.poll() is None
+
+
+# -- workers
+
+
+def test_heartbeats(station):
+    station.start()
+    peer = station.peer(endpoint="workers")
+    assert peer.ask(*pack(PITPAT, (ARG, b"w"))).code == NOT_FIND
+    assert peer.ask(*pack(READY, (ARG, b"w"))).code == NOT_FIND
+    assert peer.ask(*pack(JOIN)).code == ARGUMENT
+    assert peer.ask(*pack(JOIN, (ARG, b"no spaces"))).code == ARGUMENT
+    assert peer.ask(*pack(JOIN, (ARG, b"w"))).code == OK
+    assert peer.ask(*pack(PITPAT, (ARG, b"w"))).code == OK
+    assert peer.ask(*pack(0x7F)).code == NOT_SUPPORT
+    assert peer.ask(b"\x05\x01").code == INVALID
+    assert peer.ask(*pack(LEFT, (ARG, b"w"))).code == BYE
+    assert peer.ask(*pack(PITPAT, (ARG, b"w"))).code == NOT_FIND
+
+
+def test_a_call_reaches_the_worker_byte_for_byte_and_comes_back(station):
+    station.start()
+    worker, client = station.worker(), station.peer()
+    # Without END, and with a tag byte: both are allowed.
+    desc = bytes([4, NONE]) + b"$%\x04>" + b"\xff"
+    client.send(desc, b"sum", b"\0\xff", b"r9", b"\0who")
+    job = worker.recv()
+    assert job.sender.startswith(b"+") and len(job.sender) > 16
+    assert [job.desc, *job.frames] == [desc, b"sum", b"\0\xff", b"r9", b"\0who"]
+    worker.answer(job, WAITING)
+    worker.answer(job, OK, (CONTENT, b"\0ok"))
+    answer = client.recv()
+    assert (answer.code, answer.sender, answer.get(CONTENT)) == (OK, None, b"\0ok")
+    assert answer.get(REQUEST_ID) == b"r9" and answer.get(REQUESTER) == b"\0who"
+    client.settle()  # the sign of life was not passed on
+
+
+def test_mailboxes_are_never_the_same(station):
+    station.start()
+    worker, client = station.worker(), station.peer()
+    seen = set()
+    for _ in range(20):
+        client.send(*a_call())
+        job = worker.recv()
+        seen.add(job.sender)
+        worker.answer(job, OK)
+        worker.ready()
+        client.recv()
+    assert len(seen) == 20
+
+
+def test_a_req_client_gets_its_answer(station):
+    station.start()
+    worker, client = station.worker(), station.peer(zmq.REQ)
+    client.send(*a_call())
+    worker.answer(worker.recv(), OK, (CONTENT, b"4"))
+    assert client.recv().get(CONTENT) == b"4"
+    client.send(b"\x07")
+    assert client.recv().code == INVALID
+
+
+def test_a_call_with_a_caller_is_answered_without(station):
+    station.start()
+    worker, client = station.worker(), station.peer()
+    client.send(b"\0\x1fcaller", *a_call())
+    worker.answer(worker.recv(), OK)
+    answer = client.recv()
+    assert (answer.sender, answer.code) == (None, OK)
+
+
+@pytest.mark.parametrize("identity", [None, b"\xff\xfe\x01\x02", b"*1", b"+1", b"x" * 255])
+def test_any_identity_works_on_both_sides(station, identity):
+    station.start()
+    worker = station.worker(identity=identity)
+    client = station.peer(identity=identity)
+    client.send(*a_call())
+    worker.answer(worker.recv(), OK, (CONTENT, b"4"))
+    assert client.recv().get(CONTENT) == b"4"
+
+
+def test_a_run_is_answered_runing_before_its_result(station):
+    station.start()
+    worker, plan = station.worker(), station.peer()
+    run = a_run(b"a1", (REQUEST_ID, b"r"), (REQUESTER, b"\0c"), (LOCAL_ID, b"theirs"))
+    plan.send(*run)
+    job = worker.recv()
+    assert [job.sender, job.desc, *job.frames] == run
+    worker.answer(job, WAITING, (ARG, b"half"))
+    worker.answer(job, 0x23)
+    worker.answer(job, FAILED, (STATUS, b"-failed: x"), (CONTENT, b"why"), (CONTENT, b"more"))
+    answers = [plan.recv() for _ in range(4)]
+    assert [x.code for x in answers] == [RUNING, WAITING, 0x23, FAILED]
+    for x in answers:
+        assert x.sender == b"*a1"
+        assert [x.get(t) for t in (REQUEST_ID, REQUESTER, GLOBAL_ID, LOCAL_ID)] == [
+            b"r", b"\0c", b"a1", b"5f"]
+    assert answers[3].frames[:3] == [b"-failed: x", b"why", b"more"]
+    assert answers[1].get(ARG) == b"half"
+
+
+def test_what_the_worker_sends_is_not_sent_twice_nor_beyond_32_frames(station):
+    station.start()
+    worker, plan = station.worker(credits=1), station.peer()
+    plan.send(*a_run(b"a1", (REQUEST_ID, b"r")))
+    worker.answer(worker.recv(), OK, (LOCAL_ID, b"mine"), (REQUEST_ID, b"own"))
+    assert plan.recv().code == RUNING
+    answer = plan.recv()
+    assert answer.frames == [b"mine", b"own", b"a1"]
+    for given in (31, 32):
+        worker.ready()
+        plan.send(*a_run())
+        worker.answer(worker.recv(), OK, *[(CONTENT, b"x")] * given)
+        assert plan.recv().code == RUNING
+        answer = plan.recv()
+        assert len(answer.frames) == 32 and answer.get(LOCAL_ID) == (b"5f" if given < 32 else None)
+
+
+def test_one_job_for_one_credit(station):
+    station.start()
+    worker, client = station.worker(credits=3), station.peer()
+    for n in range(3):
+        client.send(*a_call((REQUEST_ID, b"%d" % n)))
+    client.settle()
+    first = worker.recv()
+    worker.settle()  # no second job, whatever it said before
+    worker.answer(first, OK)
+    assert client.recv().get(REQUEST_ID) == b"0"
+    worker.settle()  # answered, but there is no credit
+    worker.ready()
+    second = worker.recv()
+    assert second.get(REQUEST_ID) == b"1"
+    worker.ready()  # a credit while it works is used afterwards
+    worker.settle()
+    worker.answer(second, OK)
+    assert client.recv().get(REQUEST_ID) == b"1"
+    assert worker.recv().get(REQUEST_ID) == b"2"
+
+
+def test_the_least_recently_used_worker_is_next(station):
+    station.start()
+    client = station.peer()
+    workers = [station.worker(name) for name in (b"a", b"b", b"c")]
+    jobs = []
+    for worker in workers:
+        client.send(*a_call())
+        jobs.append(worker.recv())
+    for at in (1, 2, 0):  # a becomes ready last, but was used first
+        workers[at].answer(jobs[at], OK)
+        workers[at].ready()
+        workers[at].settle()
+    for worker in workers:
+        client.send(*a_call())
+        assert worker.recv().get(COMMAND) == b"sum"
+
+
+def test_without_a_worker_the_answer_is_not_worker(station):
+    station.start()
+    client = station.peer()
+    answer = client.ask(*a_run())
+    assert (answer.sender, answer.code, answer.get(LOCAL_ID)) == (b"*a1", NOT_WORKER, b"5f")
+    assert client.ask(*a_call()).code == NOT_WORKER
+    worker = station.worker()
+    assert worker.ask(*pack(LEFT)).code == BYE
+    assert client.ask(*a_call()).code == NOT_WORKER
+
+
+def test_jobs_wait_in_a_bounded_queue_and_keep_their_order(station):
+    station.start("--queue", "2")
+    worker, plan = station.worker(credits=0), station.peer()
+    assert plan.ask(*a_run(b"1")).code == RUNING
+    assert plan.ask(*a_run(b"2")).code == RUNING
+    answer = plan.ask(*a_run(b"3"))
+    assert answer.code == NOT_WORKER and answer.status == "-not work: all workers are busy"
+    for plan_id in (b"*1", b"*2"):
+        worker.ready()
+        job = worker.recv()
+        assert job.sender == plan_id
+        worker.answer(job, OK)
+        answer = plan.recv()
+        assert (answer.sender, answer.code) == (plan_id, OK)
+
+
+def test_a_run_whose_deadline_is_past_is_not_run(station):
+    station.start()
+    worker, plan = station.worker(credits=1), station.peer()
+    plan.send(*a_run(b"1", deadline=1))
+    plan.send(*a_run(b"2", deadline=int(time.time()) + 3600))
+    assert worker.recv().sender == b"*2"
+    answer = plan.recv()
+    assert (answer.sender, answer.code) == (b"*2", RUNING)
+    assert station.count("late_runs") == 1
+
+
+def test_a_deadline_that_passes_in_the_queue_counts(station):
+    station.start()
+    worker, plan = station.worker(credits=0), station.peer()
+    deadline = int(time.time()) + 2
+    assert plan.ask(*a_run(b"1", deadline=deadline)).code == RUNING
+    while time.time() < deadline:  # its passing is the event
+        worker.settle()
+    worker.ready()
+    worker.settle()  # and no job
+    assert station.count("late_runs") == 1
+
+
+def test_a_silent_worker_is_dropped_and_its_job_failed(station):
+    station.start("--worker-timeout", "300")
+    worker, plan = station.worker(b"printer-1"), station.peer()
+    plan.send(*a_run(b"1", (REQUEST_ID, b"r")))
+    job = worker.recv()
+    assert plan.recv().code == RUNING
+    answer = plan.recv()
+    assert (answer.code, answer.status) == (FAILED, "-failed: worker printer-1 is gone")
+    assert answer.sender == b"*1" and answer.get(REQUEST_ID) == b"r" and answer.get(LOCAL_ID) == b"5f"
+    worker.answer(job, OK)  # too late
+    assert worker.ask(*pack(PITPAT)).code == NOT_FIND
+    assert station.count("stray_answers") == 1
+
+
+def test_what_waits_is_answered_when_the_last_worker_goes(station):
+    station.start()
+    worker, plan = station.worker(b"x"), station.peer()
+    for plan_id in (b"1", b"2"):
+        assert plan.ask(*a_run(plan_id)).code == RUNING
+    assert worker.recv().sender == b"*1"
+    assert worker.ask(*pack(LEFT)).code == BYE
+    first, second = plan.recv(), plan.recv()
+    assert (first.code, first.status) == (FAILED, "-failed: worker x has left")
+    assert (second.sender, second.code) == (b"*2", NOT_WORKER)
+
+
+def test_any_message_keeps_a_worker_alive(station):
+    station.start("--worker-timeout", "500")
+    worker, client = station.worker(), station.peer()
+    client.send(*a_call())
+    job = worker.recv()
+    end = time.monotonic() + 1.5
+    while time.monotonic() < end:
+        worker.answer(job, WAITING)
+        worker.poll(0.1)
+    worker.answer(job, OK)
+    assert client.recv().code == OK
+
+
+def test_a_worker_whose_connection_is_gone_is_passed_over(station):
+    station.start("--worker-timeout", "2000")
+    client = station.peer()
+    for name in (b"a", b"b"):
+        station.worker(name).socket.close()
+    third = station.worker(b"c")
+    client.send(*a_call())
+    while not third.poll(0.1):
+        third.send(b"+none", *pack(OK))  # alive
+        if client.poll(0):  # the job was sent before the station could know
+            assert client.recv().status in ("-failed: worker a is gone", "-failed: worker b is gone")
+            client.send(*a_call())
+    third.answer(third.recv(), OK)
+    assert client.recv().code == OK
+    assert station.count("workers_gone") == 2
+
+
+def test_a_worker_that_joins_anew_has_lost_its_job(station):
+    station.start()
+    worker, client = station.worker(b"x"), station.peer()
+    client.send(*a_call())
+    job = worker.recv()
+    assert worker.ask(*pack(JOIN, (ARG, b"y"))).code == OK
+    assert client.recv().status == "-failed: worker x has joined anew"
+    worker.answer(job, OK)
+    worker.ready()
+    client.send(*a_call())
+    worker.answer(worker.recv(), OK)
+    assert client.recv().code == OK
+    assert station.count("stray_answers") == 1
+
+
+def test_only_the_worker_with_the_job_can_answer_it(station):
+    station.start()
+    worker, other, client = station.worker(), station.worker(credits=0), station.peer()
+    stranger = station.peer(endpoint="workers")
+    client.send(*a_call())
+    job = worker.recv()
+    for thief in (other, stranger):
+        thief.send(job.sender, *pack(OK, (CONTENT, b"forged")))
+        thief.settle()
+    worker.send(b"+other", *pack(OK, (CONTENT, b"wrong")))
+    worker.answer(job, OK, (CONTENT, b"true"))
+    worker.answer(job, OK, (CONTENT, b"again"))
+    assert client.recv().get(CONTENT) == b"true"
+    worker.settle()
+    client.settle()
+    assert station.count("stray_answers") == 4
+
+
+def test_a_broken_answer_fails_the_job(station):
+    station.start()
+    worker, client = station.worker(b"x"), station.peer()
+    client.send(*a_call())
+    job = worker.recv()
+    worker.send(job.sender, b"\x09\x01")
+    assert client.recv().status == "-failed: worker x sent a broken answer"
+    assert worker.recv().code == INVALID
+
+
+def test_a_result_finds_the_plan_station_when_the_connection_is_gone(station):
+    listener = station.context.socket(zmq.ROUTER)
+    listener.linger = 0
+    listener.bind(station.endpoint("plan"))
+    station.start("--plan", station.endpoint("plan"))
+    worker, plan = station.worker(), station.peer()
+    plan.send(*a_run())
+    job = worker.recv()
+    assert plan.recv().code == RUNING
+    plan.socket.close()
+    codes = []
+    while FAILED not in codes:
+        # Signs of life until the station has seen that the connection is gone.
+        worker.answer(job, WAITING if not codes else FAILED)
+        worker.settle()
+        if listener.poll(WAIT_S * 1000 if codes else 10):
+            answer = Answer(listener.recv_multipart()[1:])
+            assert answer.sender == b"*a1" and answer.get(LOCAL_ID) == b"5f"
+            codes.append(answer.code)
+    assert codes == [WAITING, FAILED]
+
+
+def test_without_a_plan_station_a_lost_result_is_counted(station):
+    station.start()
+    worker, plan = station.worker(), station.peer()
+    plan.send(*a_run())
+    job = worker.recv()
+    assert plan.recv().code == RUNING
+    plan.socket.close()
+    while "answer_lost" not in station.log():
+        worker.answer(job, WAITING)
+        worker.settle()
+    worker.answer(job, OK)
+    worker.settle()
+    assert station.count("lost_answers") >= 2
+
+
+def test_at_the_end_every_job_is_answered(station):
+    station.start()
+    worker, plan = station.worker(b"x"), station.peer()
+    for plan_id in (b"1", b"2"):
+        assert plan.ask(*a_run(plan_id)).code == RUNING
+    worker.recv()
+    station.stop()
+    assert {(x.sender, x.code) for x in (plan.recv(), plan.recv())} == {
+        (b"*1", FAILED), (b"*2", NOT_WORKER)}
+
+
+# -- pub
+
+
+def subscribe(station):
+    """A subscriber whose connection stands, and a requester."""
+    subscriber, client = station.peer(zmq.SUB, "publish"), station.peer()
+    while not subscriber.poll(0.05):
+        assert client.ask(*pack(NONE, (TITLE, b"probe"))).code == OK
+    while subscriber.poll(0):
+        subscriber.raw()
+    client.settle()
+    return subscriber, client
+
+
+def test_pub_publishes_calls_and_runs_as_they_came(station):
+    station.start(type_="pub")
+    subscriber, client = subscribe(station)
+    desc = bytes([3, NONE]) + b"*T\x04" + b"\xff"
+    answer = client.ask(desc, b"News", b"\0body", b"r1")
+    assert (answer.code, answer.sender, answer.get(REQUEST_ID)) == (OK, None, b"r1")
+    run = [b"*a1", *pack(PROXY, (TITLE, b"Run"), (LOCAL_ID, b"5f"), (GLOBAL_ID, b"a1"))]
+    answer = client.ask(*run)
+    assert (answer.code, answer.sender, answer.get(LOCAL_ID)) == (OK, b"*a1", b"5f")
+    seen = [subscriber.raw()]
+    while seen[-1][0] != b"Run":
+        seen.append(subscriber.raw())
+    assert [x for x in seen if x[0] != b"probe"] == [
+        [b"News", desc, b"News", b"\0body", b"r1"], [b"Run", *run[1:]]]
+
+
+def test_pub_refuses_what_it_cannot_publish(station):
+    station.start(type_="pub")
+    client = station.peer()
+    answer = client.ask(b"*a1", *pack(PROXY, (COMMAND, b"x"), (LOCAL_ID, b"5f")))
+    assert (answer.code, answer.sender, answer.get(LOCAL_ID)) == (INVALID, b"*a1", b"5f")
+    assert answer.status == "-invalid: PUB_TITLE: is missing"
+    assert client.ask(*pack(0x02, (TITLE, b"x"))).code == NOT_SUPPORT
+    client.send(*pack(FAILED, (TITLE, b"x")))
+    client.settle()
+
+
+# -- zplan work
+
+
+class Work:
+    """`zplan work` with a shell script."""
+
+    def __init__(self, station, script, *options, env=None):
+        path = station.folder / f"script{len(list(station.folder.glob('script*')))}.sh"
+        path.write_text("#!/bin/sh\n" + script)
+        path.chmod(0o755)
+        self.process = subprocess.Popen(
+            [BIN / "zplan", "work", "--station", station.endpoint("workers"), "--name", "sh",
+             *options, "--", path, "one two", "$x"], stderr=subprocess.PIPE, text=True,
+            env={**os.environ, **(env or {})})
+
+    def joined(self):
+        assert "joined" in self.process.stderr.readline()
+        return self
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+        return self.process.wait(WAIT_S)
+
+
+@pytest.fixture
+def work(station):
+    made = []
+
+    def start(*args, **kwargs):
+        made.append(Work(station, *args, **kwargs))
+        return made[-1].joined()
+
+    yield start
+    for one in made:
+        try:
+            code = one.end()
+        finally:
+            one.process.kill()
+        error = one.process.stderr.read()
+        assert "AddressSanitizer" not in error and "runtime error" not in error, error
+        assert code in (0, 1), error
+
+
+def recv_result(plan):
+    """The run's statuses up to its result, and the result."""
+    codes = []
+    while True:
+        answer = plan.recv()
+        codes.append(answer.code)
+        if answer.code not in (RUNING, WAITING):
+            return codes, answer
+
+
+def test_work_gives_the_command_its_job_and_sends_its_output(station, work):
+    station.start()
+    work('cat; printf "|%s|%s|" "$1" "$2"; env | grep ^ZPLAN_ | grep -v BIN_DIR | sort', env={"ZPLAN_CONTEXT": "old"})
+    plan = station.peer()
+    plan.send(*a_run(b"a1", (ARG, b"in\n"), (ARG, b"no"), (CONTENT, b"no")))
+    codes, answer = recv_result(plan)
+    assert codes == [RUNING, OK] and STATUS not in answer.types
+    head, _, env = answer.get(CONTENT).decode().rpartition("|")
+    assert head == "in\n|one two|$x"
+    assert env.split("\n")[:-1] == ["ZPLAN_COMMAND=close", "ZPLAN_EXEC_ID=5f", "ZPLAN_PLAN_ID=a1",
+                                    "ZPLAN_PLAN_TIME=1700000000", "ZPLAN_TITLE=Title"]
+    assert answer.get(LOCAL_ID) == b"5f" and answer.sender == b"*a1"
+
+
+def test_work_takes_one_job_after_another_calls_too(station, work):
+    station.start()
+    work("cat; printf %s \"$ZPLAN_CONTEXT$ZPLAN_PLAN_ID\"")
+    client = station.peer()
+    for n in range(5):
+        text = b"%d" % n
+        answer = client.ask(*a_call((CONTENT, text), (CONTEXT, b"c")))
+        assert (answer.code, answer.get(CONTENT)) == (OK, text + b"c")
+
+
+@pytest.mark.parametrize("script, status, content", [
+    ("echo out; printf why >&2; exit 3", "-failed: exit 3", b"why"),
+    ("kill -9 $$", "-failed: killed by signal 9", b""),
+])
+def test_work_tells_how_a_command_failed(station, work, script, status, content):
+    station.start()
+    work(script)
+    answer = station.peer().ask(*a_call())
+    assert (answer.code, answer.status, answer.get(CONTENT)) == (FAILED, status, content)
+
+
+def test_work_sends_bytes_as_bin_and_cuts_what_is_too_much(station, work):
+    station.start()
+    work('case $ZPLAN_CONTEXT in bin) printf "\\377x";; big) yes "$(cat)" | head -c 3000000;; esac')
+    client = station.peer()
+    answer = client.ask(*a_call((CONTEXT, b"bin")))
+    assert (answer.code, answer.get(BIN_TYPE)) == (OK, b"\xffx")
+    answer = client.ask(*a_call((CONTEXT, b"big"), (ARG, "ä€".encode())))
+    content = answer.get(CONTENT)  # still text: no character is cut in two
+    assert answer.code == OK and "cut" in answer.status and answer.status.startswith("+ok: ")
+    assert (1 << 20) - 8192 < len(content) < 1 << 20 and content.decode().startswith("ä€\nä€")
+
+
+def test_work_is_not_stopped_by_a_command_that_reads_nothing(station, work):
+    station.start()
+    work("exec 0<&-; echo done")
+    answer = station.peer().ask(*a_call((ARG, b"x" * 900000)))
+    assert (answer.code, answer.get(CONTENT)) == (OK, b"done\n")
+
+
+def test_work_does_not_wait_for_a_grandchild_that_keeps_the_pipes(station, work):
+    station.start()
+    work("echo $$; sleep 1000 & echo started")
+    answer = station.peer().ask(*a_call())
+    assert answer.code == OK and answer.get(CONTENT).endswith(b"started\n")
+    os.killpg(int(answer.get(CONTENT).split()[0]), signal.SIGKILL)
+
+
+def test_work_says_waiting_while_the_command_runs(station, work):
+    station.start("--worker-timeout", "2500")
+    fifo = station.folder / "go"
+    os.mkfifo(fifo)
+    work(f"cat {fifo}")
+    plan = station.peer()
+    assert plan.ask(*a_run()).code == RUNING
+    for _ in range(4):
+        assert plan.recv().code == WAITING
+    fifo.write_text("at last")
+    _, answer = recv_result(plan)
+    assert (answer.code, answer.get(CONTENT)) == (OK, b"at last")
+
+
+def test_work_tells_that_a_command_cannot_be_started(station, work):
+    station.start()
+    one = work("")
+    next(station.folder.glob("script*")).unlink()
+    answer = station.peer().ask(*a_call())
+    assert answer.code == FAILED and "cannot start" in answer.status
+    assert "No such file" in answer.status
+    answer = station.peer().ask(*a_call((CONTEXT, b"a\0b")))
+    assert answer.code == FAILED and "NUL" in answer.status
+    assert one.process.poll() is None
+
+
+@pytest.mark.parametrize("script, code", [("exit 0", 0), ("exit 1", 1)])
+def test_work_once_ends_after_one_job(station, work, script, code):
+    station.start()
+    one = work(script, "--once")
+    client = station.peer()
+    assert client.ask(*a_call()).code == (OK if code == 0 else FAILED)
+    assert one.process.wait(WAIT_S) == code
+    assert client.ask(*a_call()).code == NOT_WORKER
+
+
+def living(group):
+    """The processes of a group, those apart that nobody has reaped yet."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, its_group = path.read_text().rpartition(")")[2].split()[:3]
+        except OSError:
+            continue
+        if int(its_group) == group and state not in "ZX":
+            found.append(path)
+    return found
+
+
+@pytest.mark.parametrize("trap", ["", "trap '' TERM; "])
+def test_work_ends_the_command_and_leaves_when_it_is_stopped(station, work, trap):
+    station.start()
+    started = station.folder / "started"
+    os.mkfifo(started)
+    one = work(f"{trap}echo $$ > {started}; while :; do sleep 1; done")
+    client = station.peer()
+    client.send(*a_call())
+    group = int(started.read_text())
+    one.process.terminate()
+    answer = client.recv()
+    assert (answer.code, answer.status) == (FAILED, "-failed: worker is stopped")
+    assert one.process.wait(WAIT_S) == 0
+    assert living(group) == []
+    assert client.ask(*a_call()).code == NOT_WORKER
+
+
+def test_work_gives_the_command_only_its_three_descriptors(station, work):
+    station.start()
+    work("ls /proc/self/fd | wc -l; grep -h Sig[BI] /proc/self/status")
+    lines = station.peer().ask(*a_call()).get(CONTENT).decode().split()
+    assert lines[0] == "4"  # and the one that ls has open
+    assert all(int(mask, 16) == 0 for mask in (lines[2], lines[4])), lines
+
+
+def test_work_joins_again_when_the_station_comes_back(station, work):
+    station.start()
+    one = work("echo ok")
+    station.process.kill()
+    station.process.wait()
+    station.start()
+    assert "no longer joined" in one.process.stderr.readline()
+    one.joined()
+    assert station.peer().ask(*a_call()).get(CONTENT) == b"ok\n"
+
+
+@pytest.mark.parametrize("args, word", [
+    (["--station", "ipc:///tmp/x"], "command"),
+    (["--", "true"], "--station"),
+    (["--station", "nowhere", "--", "true"], "nowhere"),
+    (["--station", "ipc:///tmp/x", "--name", "a b", "--", "true"], "a b"),
+    (["--wat", "--", "true"], "--wat"),
+])
+def test_work_wrong_usage_is_2(args, word):
+    done = subprocess.run([BIN / "zplan", "work", *args], capture_output=True, text=True,
+                          timeout=WAIT_S)
+    assert done.returncode == 2 and word in done.stderr

@@ -1,0 +1,300 @@
+// The times of a plan as people say them: what they mean, and how they are refused.
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdio.h>
+
+#include "when.h"
+
+// 2026-11-20T12:00:00Z, and a half second.
+#define NOW    INT64_C (1795176000)
+#define NOW_US (NOW * 1000000 + 500000)
+
+// 2024-01-15T00:00:00Z: the day that carries a time of day.
+#define FIXED INT64_C (1705276800)
+
+enum { EAST = 2 * 3600 }; // the test's zone is two hours east of UTC
+
+// A zone without a file: no transitions, one offset. Header, one local time type, footer.
+static struct zone *zone_east (void)
+{
+#define HEADER "TZif2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\4"
+#define TYPE   "\0\0\x1c\x20\0\0+02"
+    static const char tzif[] = HEADER TYPE "\0" HEADER TYPE "\0"
+                                           "\n<+02>-2\n";
+    struct reason reason;
+    struct zone *zone = zone_new (span_of (tzif, sizeof tzif - 1), &reason);
+    if (!zone)
+        fail_msg ("zone: %s", reason.text);
+    return zone;
+}
+
+// -- what is meant
+
+static const struct good {
+    const char *name;
+    struct when_words words;
+    struct schedule rule; // but `received`
+    int64_t skip;
+} good_rows[] = {
+    {"nothing is at once", {0}, {.type = SCHEDULE_NONE, .repeat = 1}, 0},
+    {"--now", {.now = true}, {.type = SCHEDULE_NONE, .repeat = 1}, 0},
+    {"--in is rounded up and kept",
+     {.in = "5s"},
+     {.type = SCHEDULE_TIME, .repeat = 1, .keep = true, .base_time = NOW + 6},
+     0},
+    {"--in with all units",
+     {.in = "1d2h3m4s"},
+     {.type = SCHEDULE_TIME, .repeat = 1, .keep = true, .base_time = NOW + 1 + 93784},
+     0},
+    {"--in 0s",
+     {.in = "0s"},
+     {.type = SCHEDULE_TIME, .repeat = 1, .keep = true, .base_time = NOW + 1},
+     0},
+    {"--at with offset",
+     {.at = "2026-12-24T18:00:00+01:00"},
+     {.type = SCHEDULE_TIME, .repeat = 1, .base_time = 1798131600},
+     0},
+    {"--at without seconds",
+     {.at = "2026-12-24T18:00+01:00"},
+     {.type = SCHEDULE_TIME, .repeat = 1, .base_time = 1798131600},
+     0},
+    {"--at west of UTC",
+     {.at = "2026-12-24T12:00-05:00"},
+     {.type = SCHEDULE_TIME, .repeat = 1, .base_time = 1798131600},
+     0},
+    {"--at in UTC",
+     {.at = "2026-12-24T17:00Z"},
+     {.type = SCHEDULE_TIME, .repeat = 1, .base_time = 1798131600},
+     0},
+    {"--at without offset is local",
+     {.at = "2026-12-24T19:00"},
+     {.type = SCHEDULE_TIME, .repeat = 1, .base_time = 1798131600},
+     0},
+    {"--at with a blank",
+     {.at = "2026-12-24 19:00:00"},
+     {.type = SCHEDULE_TIME, .repeat = 1, .base_time = 1798131600},
+     0},
+    {"--at a date is its local midnight",
+     {.at = "2026-12-24"},
+     {.type = SCHEDULE_TIME, .repeat = 1, .base_time = 1798070400 - EAST},
+     0},
+    {"--at --keep",
+     {.at = "2020-01-01T00:00Z", .keep = true},
+     {.type = SCHEDULE_TIME, .repeat = 1, .keep = true, .base_time = 1577836800},
+     0},
+    {"--every",
+     {.every = "10m"},
+     {.type = SCHEDULE_MINUTE, .value = 10, .repeat = SCHEDULE_FOREVER},
+     0},
+    {"--every keeps the unit that was said",
+     {.every = "90s"},
+     {.type = SCHEDULE_SECOND, .value = 90, .repeat = SCHEDULE_FOREVER},
+     0},
+    {"--every takes the smallest unit of several",
+     {.every = "1d12h"},
+     {.type = SCHEDULE_HOUR, .value = 36, .repeat = SCHEDULE_FOREVER},
+     0},
+    {"--every 0s is one after the other",
+     {.every = "0s", .repeat = "3"},
+     {.type = SCHEDULE_SECOND, .value = 0, .repeat = 3},
+     0},
+    {"--every at most",
+     {.every = "32766d", .repeat = "forever"},
+     {.type = SCHEDULE_DAY, .value = 32766, .repeat = SCHEDULE_FOREVER},
+     0},
+    {"--every --start --repeat --skip --keep",
+     {.every = "2h", .start = "2026-12-24T19:00", .repeat = "9", .skip = "8", .keep = true},
+     {.type = SCHEDULE_HOUR, .value = 2, .repeat = 9, .keep = true, .base_time = 1798131600},
+     8},
+    {"--weekly",
+     {.weekly = "mon@08:30"},
+     {.type = SCHEDULE_WEEK,
+      .value = 1,
+      .repeat = SCHEDULE_FOREVER,
+      .base_time = FIXED + 30600 - EAST},
+     0},
+    {"--weekly with seconds and a whole name",
+     {.weekly = "Saturday@23:59:59"},
+     {.type = SCHEDULE_WEEK,
+      .value = 6,
+      .repeat = SCHEDULE_FOREVER,
+      .base_time = FIXED + 86399 - EAST},
+     0},
+    {"--weekly without a time is midnight",
+     {.weekly = "sun"},
+     {.type = SCHEDULE_WEEK, .value = 0, .repeat = SCHEDULE_FOREVER, .base_time = FIXED - EAST},
+     0},
+    {"--weekly 7 is Sunday",
+     {.weekly = "7@00:00"},
+     {.type = SCHEDULE_WEEK, .value = 0, .repeat = SCHEDULE_FOREVER, .base_time = FIXED - EAST},
+     0},
+    {"--weekly 6",
+     {.weekly = "6"},
+     {.type = SCHEDULE_WEEK, .value = 6, .repeat = SCHEDULE_FOREVER, .base_time = FIXED - EAST},
+     0},
+    {"--monthly from the end",
+     {.monthly = "-1@23:00", .repeat = "12"},
+     {.type = SCHEDULE_MONTH, .value = -1, .repeat = 12, .base_time = FIXED + 82800 - EAST},
+     0},
+    {"--monthly the last day",
+     {.monthly = "0"},
+     {.type = SCHEDULE_MONTH, .value = 0, .repeat = SCHEDULE_FOREVER, .base_time = FIXED - EAST},
+     0},
+    {"--type by name",
+     {.type = "month", .value = "-31", .time = "2026-01-31T23:00:00Z", .repeat = "5"},
+     {.type = SCHEDULE_MONTH, .value = -31, .repeat = 5, .base_time = 1769900400},
+     0},
+    {"--type by number, --time in seconds",
+     {.type = "6", .value = "7", .time = "1769900400"},
+     {.type = SCHEDULE_WEEK, .value = 0, .repeat = SCHEDULE_FOREVER, .base_time = 1769900400},
+     0},
+    {"--time at most",
+     {.type = "time", .time = "253402300799"},
+     {.type = SCHEDULE_TIME, .repeat = 1, .base_time = 253402300799},
+     0},
+    {"--time 0 is none",
+     {.type = "second", .value = "1", .time = "0"},
+     {.type = SCHEDULE_SECOND, .value = 1, .repeat = SCHEDULE_FOREVER},
+     0},
+    {"any repeat for type none",
+     {.type = "none", .repeat = "-7"},
+     {.type = SCHEDULE_NONE, .repeat = 1},
+     0},
+    {"--repeat -1",
+     {.type = "hour", .value = "0", .repeat = "-1", .skip = "2147483647"},
+     {.type = SCHEDULE_HOUR, .repeat = SCHEDULE_FOREVER},
+     INT32_MAX},
+};
+
+static bool same_rule (const struct schedule *a, const struct schedule *b)
+{
+    return a->type == b->type && a->value == b->value && a->repeat == b->repeat &&
+           a->keep == b->keep && a->base_time == b->base_time;
+}
+
+static void what_is_said_is_meant (void **state)
+{
+    (void)state;
+    struct zone *zone = zone_east ();
+    for (size_t i = 0; i < sizeof good_rows / sizeof *good_rows; i++) {
+        const struct good *row = &good_rows[i];
+        struct when when;
+        struct reason reason;
+        if (when_read (&row->words, zone, NOW_US, &when, &reason))
+            fail_msg ("%s: refused: %s", row->name, reason.text);
+        if (!same_rule (&when.rule, &row->rule) || when.skip != row->skip ||
+            when.rule.received != NOW)
+            fail_msg ("%s: got type %d value %d repeat %d keep %d base %lld skip %lld", row->name,
+                      when.rule.type, when.rule.value, when.rule.repeat, when.rule.keep,
+                      (long long)when.rule.base_time, (long long)when.skip);
+    }
+    zone_destroy (&zone);
+}
+
+// -- what is refused
+
+static const struct bad {
+    const char *name;
+    struct when_words words;
+    const char *option; // the reason starts with it
+    const char *rule;   // and holds this
+} bad_rows[] = {
+    {"two kinds", {.in = "5s", .at = "2026-12-24"}, "--in and --at", "one kind"},
+    {"--now and a kind", {.now = true, .weekly = "mon"}, "--now and --weekly", "one kind"},
+    {"a kind and --type", {.every = "5s", .type = "none"}, "--every and --type", "one kind"},
+    {"--value alone", {.value = "5"}, "--value", "--type only"},
+    {"--time with --every", {.every = "5s", .time = "5"}, "--time", "--type only"},
+    {"--start with --in", {.in = "5s", .start = "2026-12-24"}, "--start", "--every only"},
+    {"--repeat with --in", {.in = "5s", .repeat = "2"}, "--repeat", "only"},
+    {"--repeat with nothing", {.repeat = "2"}, "--repeat", "only"},
+    {"a duration without a unit", {.in = "5"}, "--in", "want a duration"},
+    {"an empty duration", {.in = ""}, "--in", "want a duration"},
+    {"a negative duration", {.in = "-5s"}, "--in", "want a duration"},
+    {"a unit twice", {.in = "5s5s"}, "--in", "want a duration"},
+    {"units upwards", {.in = "5m1h"}, "--in", "want a duration"},
+    {"an unknown unit", {.in = "5w"}, "--in", "want a duration"},
+    {"a fraction", {.in = "1.5h"}, "--in", "want a duration"},
+    {"a unit alone", {.in = "s"}, "--in", "want a duration"},
+    {"too many digits", {.in = "9999999999999s"}, "--in", "want a duration"},
+    {"past the year 9999", {.in = "251607124799s"}, "--in", "9999"},
+    {"more than the years", {.in = "999999999999d"}, "--in", "want a duration"},
+    {"--every too long", {.every = "32767s"}, "--every", "plan_value: want 0..32766 seconds"},
+    {"--every too fine", {.every = "400d1s"}, "--every", "plan_value: want 0..32766 seconds"},
+    {"no date", {.at = "tomorrow"}, "--at", "want an instant"},
+    {"Unix seconds", {.at = "1798131600"}, "--at", "want an instant"},
+    {"half a time", {.at = "2026-12-24T18"}, "--at", "want an instant"},
+    {"a day that is none", {.at = "2026-02-29"}, "--at", "28 days"},
+    {"hour 24", {.at = "2026-02-28T24:00"}, "--at", "hour"},
+    {"a fraction of a second", {.at = "2026-02-28T12:00:00.5Z"}, "--at", "want an instant"},
+    {"a broken offset", {.at = "2026-02-28T12:00+1"}, "--at", "want a time"},
+    {"a long offset", {.at = "2026-02-28T12:00+01:00:00"}, "--at", "want an instant"},
+    {"local time before 1970", {.at = "1970-01-01T01:00"}, "--at", "1970"},
+    {"the instant that means none", {.at = "1970-01-01T02:00"}, "--at", "after 1970"},
+    {"a broken start", {.every = "5s", .start = "x"}, "--start", "want an instant"},
+    {"no weekday", {.weekly = "xyz"}, "--weekly", "sun..sat or 0..7"},
+    {"two letters", {.weekly = "mo"}, "--weekly", "sun..sat or 0..7"},
+    {"a name that goes on", {.weekly = "mondays"}, "--weekly", "sun..sat or 0..7"},
+    {"weekday 8", {.weekly = "8"}, "--weekly", "sun..sat or 0..7"},
+    {"weekday -1", {.weekly = "-1"}, "--weekly", "sun..sat or 0..7"},
+    {"a long weekday", {.weekly = "mondaymondaymonday"}, "--weekly", "DAY@HH:MM"},
+    {"an empty weekday", {.weekly = "@08:00"}, "--weekly", "sun..sat or 0..7"},
+    {"no time", {.weekly = "mon@"}, "--weekly", "DAY@HH:MM"},
+    {"hour 24 weekly", {.weekly = "mon@24:00"}, "--weekly", "DAY@HH:MM"},
+    {"minute 60", {.weekly = "mon@23:60"}, "--weekly", "DAY@HH:MM"},
+    {"one digit", {.weekly = "mon@8:30"}, "--weekly", "DAY@HH:MM"},
+    {"a dot", {.weekly = "mon@08.30"}, "--weekly", "DAY@HH:MM"},
+    {"day 32", {.monthly = "32"}, "--monthly", "-31..31"},
+    {"day -32", {.monthly = "-32@10:00"}, "--monthly", "-31..31"},
+    {"no day", {.monthly = "last"}, "--monthly", "-31..31"},
+    {"an unknown type", {.type = "year"}, "--type", "plan_type"},
+    {"type 8", {.type = "8"}, "--type", "plan_type"},
+    {"type -1", {.type = "-1"}, "--type", "plan_type"},
+    {"no value", {.type = "minute"}, "--value", "plan_value: want 0..32766"},
+    {"value too large", {.type = "day", .value = "40000"}, "--value", "want 0..32766"},
+    {"value below 0", {.type = "second", .value = "-1"}, "--value", "want 0..32766"},
+    {"weekday value", {.type = "week", .value = "8"}, "--value", "want 0..7"},
+    {"month value", {.type = "month", .value = "32"}, "--value", "want -31..31"},
+    {"value with rubbish", {.type = "day", .value = "1x"}, "--value", "want 0..32766"},
+    {"type time without a time", {.type = "time"}, "--time", "plan_time: must be given"},
+    {"type time at 0", {.type = "1", .time = "0"}, "--time", "plan_time: must be given"},
+    {"time below 0", {.type = "time", .time = "-1"}, "--time", "0..253402300799"},
+    {"time too large", {.type = "time", .time = "253402300800"}, "--time", "0..253402300799"},
+    {"repeat 0", {.every = "5s", .repeat = "0"}, "--repeat", "plan_repet"},
+    {"repeat -2", {.every = "5s", .repeat = "-2"}, "--repeat", "plan_repet"},
+    {"repeat too large", {.every = "5s", .repeat = "2147483648"}, "--repeat", "plan_repet"},
+    {"repeat in words", {.every = "5s", .repeat = "twice"}, "--repeat", "plan_repet"},
+    {"skip all", {.every = "5s", .repeat = "3", .skip = "3"}, "--skip", "less than plan_repet"},
+    {"skip the only one", {.in = "5s", .skip = "1"}, "--skip", "less than plan_repet"},
+    {"skip below 0", {.every = "5s", .skip = "-1"}, "--skip", "skip_set"},
+};
+
+static void what_is_wrong_is_refused_by_name (void **state)
+{
+    (void)state;
+    struct zone *zone = zone_east ();
+    for (size_t i = 0; i < sizeof bad_rows / sizeof *bad_rows; i++) {
+        const struct bad *row = &bad_rows[i];
+        struct when when = {.skip = 99};
+        struct reason reason;
+        if (when_read (&row->words, zone, NOW_US, &when, &reason) == 0)
+            fail_msg ("%s: taken", row->name);
+        if (strncmp (reason.text, row->option, strlen (row->option)) != 0 ||
+            !strstr (reason.text, row->rule))
+            fail_msg ("%s: told %s", row->name, reason.text);
+        if (when.skip != 99)
+            fail_msg ("%s: the output was touched", row->name);
+    }
+    zone_destroy (&zone);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (what_is_said_is_meant),
+        cmocka_unit_test (what_is_wrong_is_refused_by_name),
+    };
+    return cmocka_run_group_tests_name ("when", tests, NULL, NULL);
+}
