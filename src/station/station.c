@@ -117,18 +117,37 @@ static void on_link_state (void *owner, enum link_state state)
         fail (self, trouble);
 }
 
+// A target whose waiting plans are being woken.
+struct waking {
+    struct station *station;
+    const struct target *target;
+};
+
+static void wake_page (struct waking *waking);
+
 static void on_woken (void *owner, enum store_result result, const char *error)
 {
-    struct station *self = owner;
+    struct waking *waking = owner;
     (void)error;
     if (result == STORE_DONE || result == STORE_HELD)
-        due_wake_now (self);
+        due_wake_now (waking->station);
+    if (result == STORE_HELD)
+        wake_page (waking);
+    else
+        free (waking);
+}
+
+static void wake_page (struct waking *waking)
+{
+    store_wake (waking->station->store, target_name (waking->target), WAKE_PAGE, on_woken, waking);
 }
 
 static void on_target_connected (void *owner, struct target *target)
 {
     struct station *self = owner;
-    store_wake (self->store, target_name (target), WAKE_PAGE, on_woken, self);
+    struct waking *waking = memory_new (sizeof *waking);
+    *waking = (struct waking){self, target};
+    wake_page (waking);
     link_flush (store_link (self->store));
 }
 

@@ -38,6 +38,7 @@ for _, member in ipairs(due) do
         redis.call('ZADD', KEYS[1], lease_end, member)
         message = set(message, 'exec_id', text)
         message = set(message, 'exec_time', time[1])
+        message = set(message, 'plan_state', 2)
         redis.call('SET', member, message)
         redis.call('ZADD', KEYS[4], 0, string.rep('0', 16 - #id) .. id .. ':' .. station)
         redis.call('SREM', 'plan:wait:' .. station, member)
