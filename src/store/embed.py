@@ -1,10 +1,23 @@
 """Write the Lua scripts as one C file: embed.py OUTPUT SCRIPT...
 
-The order of the scripts is that of enum script in scripts.h, which is checked here.
+A line "--@include NAME" in a script stands for that file's text. The order of the scripts is that of
+enum script in scripts.h, which is checked here.
 """
 import os
 import re
 import sys
+
+
+def script_text(path):
+    """The text of a script as Redis gets it."""
+    folder = os.path.dirname(path)
+
+    def included(match):
+        with open(os.path.join(folder, match.group(1)), encoding="utf-8") as file:
+            return file.read()
+
+    with open(path, encoding="utf-8") as file:
+        return re.sub(r"^--@include (\S+)\n", included, file.read(), flags=re.M)
 
 
 def main():
@@ -18,11 +31,11 @@ def main():
     with open(output, "w", encoding="utf-8") as file:
         file.write('#include "scripts.h"\n\nconst struct script_text script_texts[SCRIPTS] = {\n')
         for name, path in zip(names, paths):
-            with open(path, "rb") as script:
-                data = script.read()
+            data = script_text(path).encode()
             file.write(f'    {{"{name}", (const char[]){{{", ".join(map(str, data))}, 0}}, '
                        f"{len(data)}}},\n")
         file.write("};\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

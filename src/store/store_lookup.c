@@ -66,13 +66,12 @@ void store_remove (struct store *self, uint64_t plan_id, const char *station, st
 {
     char id[IDENT_SIZE];
     id_digits (plan_id, id);
-    const struct span args[] = {span_text (KEY_TIME_SET), span_text (KEY_RUNS),
-                                span_text (KEY_INDEX),    span_text (KEY_TOLD),
-                                span_text (id),           span_text (station)};
+    const struct span args[] = {span_text (KEY_TIME_SET), span_text (KEY_INDEX), span_text (id),
+                                span_text (station)};
     link_call (self->link, &(struct link_call){
                                .script = SCRIPT_REMOVE,
                                .repeat = LINK_ONCE,
-                               .keys = 4,
+                               .keys = 2,
                                .args = args,
                                .count = sizeof args / sizeof *args,
                                .reply = on_removed,

@@ -6,13 +6,14 @@
 -- Answers {now in us, score of the first plan not due or '', {members without a sound message},
 --          {member, message, exec_id, again: 1 an earlier run has not ended}, ...}
 -- Cost  O(log n) a plan.
+--@include plan.lua
 local time = redis.call('TIME')
 local now_us = time[1] * 1000000 + time[2]
 local now = string.format('%.6f', now_us / 1000000)
 local lease_end = string.format('%.6f', now_us / 1000000 + ARGV[2])
 -- Never repeated, even when the store has lost its tail or the clock was set back.
-local exec = math.max(tonumber(redis.call('HGET', KEYS[3], 'exec') or 0) + 1, now_us)
-
+local last = tonumber(own('HGET', KEYS[3], 'exec') or '') or 0
+local exec = math.max(last + 1, now_us)
 -- A reply is bounded in bytes too: what is over the bound stays due and is taken by the next call.
 local BYTES_MAX = 4194304
 
@@ -22,26 +23,36 @@ local function set(message, field, value)
     return (string.gsub(message, '("' .. field .. '"%s*:%s*)%d+', '%1' .. value, 1))
 end
 
+-- A member is taken only in the one form every other script knows it by.
+local function member_parse(member)
+    local station, id = string.match(member, '^plan:msg:([%w_.-]+):([1-9a-f][0-9a-f]*)$')
+    if id and #station <= 64 and (#id < 16 or #id == 16 and id <= '7fffffffffffffff') then
+        return station, id
+    end
+end
+
 local broken, claimed, bytes = {}, {}, 0
 local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[1])
 for _, member in ipairs(due) do
-    local station, id = string.match(member, '^plan:msg:([%w_.-]+):(%x+)$')
-    local message = id and #id <= 16 and redis.pcall('GET', member)
+    local station, id = member_parse(member)
+    local message = id and redis.pcall('GET', member)
     if type(message) ~= 'string' then
         redis.call('ZREM', KEYS[1], member)
-        redis.call('HDEL', KEYS[2], member)
+        if id then
+            forget(station, id)
+        end
         broken[#broken + 1] = member
     else
         local text = string.format('%.0f', exec)
-        local again = redis.call('HGET', KEYS[2], member) and 1 or 0
-        redis.call('HSET', KEYS[2], member, again == 1 and text .. '+' or text)
+        local again = own('HGET', KEYS[2], member) and 1 or 0
+        own('HSET', KEYS[2], member, again == 1 and text .. '+' or text)
         redis.call('ZADD', KEYS[1], lease_end, member)
         message = set(message, 'exec_id', text)
         message = set(message, 'exec_time', time[1])
         message = set(message, 'plan_state', 2)
         redis.call('SET', member, message)
         redis.call('ZADD', KEYS[4], 0, string.rep('0', 16 - #id) .. id .. ':' .. station)
-        redis.call('SREM', 'plan:wait:' .. station, member)
+        own('SREM', 'plan:wait:' .. station, member)
         claimed[#claimed + 1] = {member, message, text, again}
         exec = exec + 1
         bytes = bytes + #message

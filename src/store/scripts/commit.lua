@@ -9,30 +9,42 @@
 --       9 index entry
 -- Answers {0} the run is not the current one, else {1, seq or 0 = no broadcast, epoch, now in us}
 -- Cost  O(log n).
-local held = redis.call('HGET', KEYS[4], KEYS[2])
+--@include plan.lua
+local held = own('HGET', KEYS[4], KEYS[2])
 if not held or string.match(held, '^%d+') ~= ARGV[1] then
     return {0}
 end
+local station, id = entry_parse(ARGV[9])
 if redis.call('EXISTS', KEYS[2]) == 0 then
     redis.call('ZREM', KEYS[1], KEYS[2])
-    redis.call('HDEL', KEYS[4], KEYS[2])
+    forget(station, id)
     return {0}
 end
 local time = redis.call('TIME')
 local now = time[1] + time[2] / 1000000
 local mode = ARGV[2]
 
+-- Whether a failure of this plan was told within the last minute, before anything is forgotten.
+local broadcast = ARGV[7]
+if broadcast == 'failure' then
+    local told = tonumber(own('HGET', KEYS[8], KEYS[2]) or '') or 0
+    broadcast = math.abs(now - told) < 60 and 'none' or 'result'
+    if broadcast == 'result' then
+        redis.call('HSET', KEYS[8], KEYS[2], string.format('%.3f', now))
+    end
+end
+
 if mode == 'end' then
-    redis.call('DEL', KEYS[2], KEYS[3])
+    redis.call('DEL', KEYS[2])
     redis.call('ZREM', KEYS[1], KEYS[2])
     redis.call('ZREM', KEYS[5], ARGV[9])
-    redis.call('HDEL', KEYS[8], KEYS[2])
+    forget(station, id)
 else
     if ARGV[4] ~= '' then
         redis.call('SET', KEYS[2], ARGV[4])
     end
     if ARGV[6] ~= '' then
-        redis.call('HSET', KEYS[3], ARGV[5], ARGV[6])
+        own('HSET', KEYS[3], ARGV[5], ARGV[6])
     end
     if mode == 'park' then
         redis.call('ZREM', KEYS[1], KEYS[2])
@@ -41,28 +53,20 @@ else
     else
         redis.call('ZADD', KEYS[1], string.format('%.6f', now + ARGV[3]), KEYS[2])
     end
-end
-if mode ~= 'lease' and mode ~= 'doubt' then
-    redis.call('HDEL', KEYS[4], KEYS[2])
-end
-redis.call(ARGV[8] == '1' and 'SADD' or 'SREM', KEYS[7], KEYS[2])
-
-local broadcast = ARGV[7]
-if broadcast == 'failure' then
-    local told = tonumber(redis.call('HGET', KEYS[8], KEYS[2]) or 0)
-    if math.abs(now - told) < 60 then
-        broadcast = 'none'
-    else
-        redis.call('HSET', KEYS[8], KEYS[2], string.format('%.3f', now))
+    own(ARGV[8] == '1' and 'SADD' or 'SREM', KEYS[7], KEYS[2])
+    if mode ~= 'lease' and mode ~= 'doubt' then
+        redis.call('HDEL', KEYS[4], KEYS[2])
     end
 end
+
 local seq, epoch = 0, ''
 if broadcast ~= 'none' then
-    seq = redis.call('HINCRBY', KEYS[6], 'seq', 1)
+    seq = (tonumber(own('HGET', KEYS[6], 'seq') or '') or 0) + 1
     epoch = redis.call('HGET', KEYS[6], 'epoch')
     if not epoch or seq == 1 then
         epoch = string.format('%x', time[1]) .. string.format('%05x', time[2])
         redis.call('HSET', KEYS[6], 'epoch', epoch)
     end
+    redis.call('HSET', KEYS[6], 'seq', string.format('%.0f', seq))
 end
 return {1, seq, epoch, string.format('%.0f', time[1] * 1000000 + time[2])}

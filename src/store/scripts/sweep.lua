@@ -5,15 +5,19 @@
 -- ARGV  1 the last id of the page before, 16 hex digits, '' = from the start  2 most plans
 -- Answers {last id of the page or '' at the end, repaired, member, message, member, message, ...}
 -- Cost  O(log n + page).
+--@include plan.lua
 local from = ARGV[1] == '' and '-' or '(' .. ARGV[1] .. ';'
 local page = redis.call('ZRANGEBYLEX', KEYS[2], from, '+', 'LIMIT', 0, ARGV[2])
 local repaired, answer = 0, {}
 for _, entry in ipairs(page) do
-    local id = string.match(string.sub(entry, 1, 16), '^0*(%x+)$')
-    local member = 'plan:msg:' .. string.sub(entry, 18) .. ':' .. id
-    local message = redis.pcall('GET', member)
+    local station, id = entry_parse(entry)
+    local member = id and message_key(station, id)
+    local message = id and redis.pcall('GET', member)
     if type(message) ~= 'string' then
         redis.call('ZREM', KEYS[2], entry)
+        if id then
+            forget(station, id)
+        end
         repaired = repaired + 1
     elseif not redis.call('ZSCORE', KEYS[1], member) then
         answer[#answer + 1] = member

@@ -1,0 +1,235 @@
+"""Random calls against a small model of the store: the whole state is compared after each.
+
+ZPLAN_STORE_SEED=N repeats a run; a failing one prints its seed and its last calls.
+"""
+import json
+import os
+import random
+
+import pytest
+
+from storescripts import (IDS, META, RUN, T0, TIME_SET, TOLD, Claim, entry, member, score_after,
+                          wait_key, work_key)
+
+SECOND = 1_000_000
+STEPS = 400
+PLANS = [("1", "jobs"), ("10", "jobs"), ("1f0", "job"), ("1f", "jobs"), ("1", "job"),
+         ("7fffffffffffffff", "jobs"), ("7ffffffffffffffe", "job"), ("2", "jobs")]
+STATIONS = ["jobs", "job"]
+MODES = ["lease", "retry", "doubt", "next", "park", "end"]
+
+
+def to_text(message):
+    return json.dumps(message, separators=(",", ":"))
+
+
+class Plan:
+    def __init__(self, ident, station, score, text):
+        self.ident, self.station = ident, station
+        self.score, self.text = score, text  # score None: not in the queue
+        self.run, self.again = None, False
+        self.work, self.told, self.waits = {}, None, False
+
+    @property
+    def member(self):
+        return member(self.ident, self.station)
+
+
+class Model:
+    """What the store promises, in plain words: plans by their id, and three counters."""
+
+    def __init__(self):
+        self.now_us = T0
+        self.plans = {}
+        self.last_exec, self.seq, self.epoch = 0, 0, None
+
+    def submit(self, ident, station, score, text):
+        held = self.plans.get(ident)
+        if held:
+            return [0, held.station, held.text]
+        self.plans[ident] = Plan(ident, station, score, text)
+        return [1]
+
+    def claim(self, limit, lease):
+        queued = [plan for plan in self.plans.values() if plan.score is not None]
+        due = sorted((plan.score, plan.member, plan) for plan in queued
+                     if plan.score <= score_after(self.now_us))
+        rows = []
+        for _, name, plan in due[:limit]:
+            self.last_exec = max(self.last_exec + 1, self.now_us)
+            plan.again = plan.run is not None
+            plan.run = self.last_exec
+            plan.score = score_after(self.now_us, lease)
+            plan.waits = False
+            plan.text = to_text({**json.loads(plan.text), "exec_id": plan.run,
+                                 "exec_time": self.now_us // SECOND})
+            rows.append((name, plan.text, str(plan.run), int(plan.again)))
+        first = min((plan.score for plan in queued), default=None)
+        return Claim(self.now_us, first, [], rows)
+
+    def commit(self, ident, station, exec_id, mode, when, text, work, tell, wait, participant):
+        plan = self.plans.get(ident)
+        if not plan or plan.station != station or plan.run is None or str(plan.run) != exec_id:
+            return [0]
+        told = plan.told
+        if mode == "end":
+            del self.plans[ident]
+        plan.text = text or plan.text
+        if work:
+            plan.work[participant] = work
+        plan.score = (None if mode == "park" else float(when) if mode == "next"
+                      else score_after(self.now_us, float(when or 0)))
+        if mode not in ("lease", "doubt"):
+            plan.run = None
+        plan.waits = wait
+        now = self.now_us / 1e6
+        if tell == "none" or tell == "failure" and told is not None and abs(now - told) < 60:
+            return [1, 0, "", str(self.now_us)]
+        if tell == "failure":
+            plan.told = now
+        self.seq += 1
+        if not self.epoch:
+            self.epoch = f"{self.now_us // SECOND:x}{self.now_us % SECOND:05x}"
+        return [1, self.seq, self.epoch, str(self.now_us)]
+
+    def remove(self, ident, station):
+        if ident not in self.plans or station not in ("", self.plans[ident].station):
+            return 0
+        del self.plans[ident]
+        return 1
+
+    def waiting(self, station):
+        return [plan for plan in self.plans.values() if plan.waits and plan.station == station]
+
+    def woken(self, plans):
+        for plan in plans:
+            plan.waits = False
+            if plan.score is not None:
+                plan.score = min(plan.score, score_after(self.now_us))
+
+    def dump(self):
+        """The state as Redis should show it: a key without content is not there."""
+        plans = list(self.plans.values())
+        keys = {
+            TIME_SET: {plan.member: plan.score for plan in plans if plan.score is not None},
+            IDS: {entry(plan.ident, plan.station): 0 for plan in plans},
+            RUN: {plan.member: f"{plan.run}{'+' if plan.again else ''}" for plan in plans
+                  if plan.run is not None},
+            TOLD: {plan.member: f"{plan.told:.3f}" for plan in plans if plan.told is not None},
+            META: {name: str(value) for name, value in (("exec", self.last_exec), ("seq", self.seq),
+                                                        ("epoch", self.epoch)) if value},
+        }
+        for station in STATIONS:
+            keys[wait_key(station)] = {plan.member for plan in self.waiting(station)}
+        for plan in plans:
+            keys[plan.member] = plan.text
+            keys[work_key(plan.ident, plan.station)] = plan.work
+        return {key: value for key, value in keys.items() if value}
+
+
+class Walk:
+    """One random walk: each step is done by both, and answers and states are compared."""
+
+    def __init__(self, store, rng):
+        self.store, self.rng, self.model = store, rng, Model()
+        self.ran = []  # (ident, station, exec_id) of every run there was
+        self.store.freeze(T0)
+
+    def score(self):
+        # Whole seconds around now, so that scores meet the clock and one another.
+        return self.model.now_us // SECOND + self.rng.randint(-3, 20)
+
+    def message(self):
+        # With the fields a claim writes in all orders, and inside of a string.
+        fields = [("plan_id", 0x7fffffffffffffff), ("x", self.rng.random()), ("exec_id", 0),
+                  ("exec_time", 0), ("caller", '"exec_id":1,"exec_time":1\\')]
+        return to_text(dict(self.rng.sample(fields, len(fields))))
+
+    def submit(self):
+        args = (*self.rng.choice(PLANS), self.score(), self.message())
+        return args, self.store.submit(*args), self.model.submit(*args)
+
+    def claim(self):
+        args = (self.rng.randint(0, 5), self.rng.choice([1, 5, 2.5]))
+        answer = self.store.claim(*args)
+        for plan in answer.plans:
+            _, _, station, ident = plan.member.split(":")
+            self.ran.append((ident, station, plan.exec_id))
+        return args, answer, self.model.claim(*args)
+
+    def commit(self):
+        rng = self.rng
+        # Mostly a recent run, sometimes one that is over, now and then one there never was.
+        ident, station, exec_id = rng.choice(self.ran[-8:] + self.ran[:1] or [("1", "jobs", "7")])
+        mode = rng.choice(MODES)
+        # The engine ends no plan with a failure, and none of those that end waits.
+        tell = rng.choice(["none", "result"] + ["failure"] * (mode != "end"))
+        args = dict(mode=mode, text=rng.choice(["", self.message()]),
+                    when=self.score() if mode == "next" else rng.choice([0, 1, 2.5, 10]),
+                    work=rng.choice(["", f"[{rng.random()}]"]), tell=tell,
+                    wait=mode != "end" and rng.random() < 0.4, station=station,
+                    participant=rng.choice(["a", "b"]))
+        answer = self.store.commit(ident, exec_id, **args)
+        return (ident, exec_id, args), answer, self.model.commit(ident, exec_id=exec_id, **args)
+
+    def remove(self):
+        args = (self.rng.choice(PLANS)[0], self.rng.choice(["", *STATIONS]))
+        return args, self.store.remove(*args), self.model.remove(*args)
+
+    def wake(self):
+        station, limit = self.rng.choice(STATIONS), self.rng.choice([1, 2, 100])
+        before = self.model.waiting(station)
+        answer = self.store.wake(station, limit)
+        # Which ones Redis takes is its choice; how many is not.
+        left = self.store.db.smembers(wait_key(station))
+        taken = [plan for plan in before if plan.member not in left]
+        self.model.woken(taken)
+        assert len(taken) == min(limit, len(before))
+        return (station, limit), answer, len(taken)
+
+    def clock(self):
+        """Time goes on; rarely it is set back."""
+        step = self.rng.choice([1, 1000, SECOND // 2, SECOND, 3 * SECOND, 70 * SECOND])
+        self.model.now_us += -step if self.rng.random() < 0.1 else step
+        if self.rng.random() < 0.5:
+            self.model.now_us -= self.model.now_us % SECOND
+        self.store.freeze(self.model.now_us)
+        return self.model.now_us, None, None
+
+    def hand(self):
+        """An operator moves a score."""
+        queued = [plan for plan in self.model.plans.values() if plan.score is not None]
+        if not queued:
+            return (), None, None
+        plan = self.rng.choice(queued)
+        plan.score = self.score() + self.rng.choice([0, 0.25])
+        self.store.db.zadd(TIME_SET, {plan.member: plan.score})
+        return (plan.member, plan.score), None, None
+
+    def look(self):
+        """load, list and sweep tell the state and change nothing."""
+        plans = sorted(self.model.plans.values(), key=lambda plan: int(plan.ident, 16))
+        assert self.store.list() == [(entry(plan.ident, plan.station), plan.text)
+                                     for plan in plans]
+        outside = [(plan.member, plan.text) for plan in plans if plan.score is None]
+        ident = self.rng.choice(PLANS)[0]
+        plan = self.model.plans.get(ident)
+        loaded = [plan.member, plan.text] if plan else []
+        return ident, (self.store.sweep(), self.store.load(ident)[:2]), (("", 0, outside), loaded)
+
+    def step(self):
+        name = self.rng.choice(["submit"] * 5 + ["claim"] * 5 + ["commit"] * 8 + ["clock"] * 5 +
+                               ["remove", "wake", "wake", "hand", "look"])
+        args, answer, expected = getattr(self, name)()
+        print(name, args, "->", answer)
+        assert answer == expected
+        assert self.store.dump() == self.model.dump()
+
+
+@pytest.mark.parametrize("turn", range(5))
+def test_random_calls_agree_with_the_model(store, turn):
+    seed = int(os.environ.get("ZPLAN_STORE_SEED") or random.SystemRandom().getrandbits(32))
+    print(f"ZPLAN_STORE_SEED={seed}")
+    walk = Walk(store, random.Random(f"{seed} {turn}"))
+    for _ in range(STEPS):
+        walk.step()

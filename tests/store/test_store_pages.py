@@ -1,0 +1,297 @@
+"""load, remove, list, wake, sweep: plans looked up, deleted, woken and looked after."""
+import pytest
+
+from storescripts import (IDS, META, RUN, T0, TIME_SET, digits, entry, member, score_after,
+                          wait_key, work_key)
+
+BIG = "7fffffffffffffff"
+IDENTS = ["1", "10", "100", "1f0", "1f", "2", "f", "ffff", "1000000000000000", BIG]
+IN_ORDER = sorted(IDENTS, key=lambda ident: int(ident, 16))
+MODES = ["lease", "retry", "doubt", "next", "park", "end"]
+
+
+def fill(store):
+    for ident in IDENTS:
+        store.submit(ident, score=1e10, text="text " + ident)
+
+
+# load
+
+def test_load_tells_the_state(store):
+    store.freeze(T0)
+    assert store.load("1f") == []
+    store.submit("1f", score=5, text="text")
+    assert store.load("1f") == [member("1f"), "text", "", "5"]
+    exec_id = store.run("1f")
+    running, lease_end = store.load("1f")[2:]
+    assert running == exec_id and float(lease_end) == score_after(T0, 300)
+    store.db.zadd(TIME_SET, {member("1f"): 5})
+    again = store.run("1f")
+    assert store.load("1f")[2] == again + "+"
+    store.commit("1f", again, "park", text="parked")
+    assert store.load("1f") == [member("1f"), "parked", "", ""]
+
+
+def test_load_finds_the_id_and_no_other(store):
+    fill(store)
+    for ident in IDENTS:
+        assert store.load(ident)[:2] == [member(ident), "text " + ident]
+    for ident in ("3", "1f00", "7ffffffffffffffe", "ff"):
+        assert store.load(ident) == []
+
+
+@pytest.mark.parametrize("kind", ["none", "hash"])
+def test_load_without_a_sound_message(store, kind):
+    store.submit("1")
+    store.db.delete(member("1"))
+    if kind == "hash":
+        store.db.hset(member("1"), "a", "b")
+    before = store.dump()
+    assert store.load("1") == [] and store.dump() == before
+
+
+# remove
+
+def test_remove_deletes_every_key_of_the_plan_and_no_other(store):
+    fill(store)
+    before = store.dump()
+    store.submit("1f00", "jobs")
+    exec_id = store.run("1f00")
+    store.commit("1f00", exec_id, "doubt", 9, work="[]", tell="failure", wait=True)
+    assert store.remove("1f00") == 1
+    state = store.dump()
+    state.pop(META)
+    assert state == before
+
+
+@pytest.mark.parametrize("ident", IDENTS)
+def test_remove_takes_the_plan_of_the_id_alone(store, ident):
+    fill(store)
+    assert store.remove(ident) == 1 and store.remove(ident) == 0
+    rest = [other for other in IN_ORDER if other != ident]
+    assert store.db.zrange(IDS, 0, -1) == [entry(other) for other in rest]
+    assert set(store.db.zrange(TIME_SET, 0, -1)) == {member(other) for other in rest}
+    assert all(store.db.exists(member(other)) for other in rest)
+
+
+def test_remove_of_no_plan_changes_nothing(store):
+    assert store.remove("1") == 0 and store.dump() == {}
+    fill(store)
+    before = store.dump()
+    assert store.remove("3") == 0 and store.dump() == before
+
+
+@pytest.mark.parametrize("station", ["job", "jobs2", "JOBS", "other"])
+def test_remove_of_another_stations_plan_changes_nothing(store, station):
+    store.submit("1")
+    store.submit("2", station)
+    before = store.dump()
+    assert store.remove("1", station) == 0 and store.dump() == before
+    assert store.remove("1", "jobs") == 1 and store.remove("2", station) == 1
+    assert store.dump() == {}
+
+
+def test_remove_repairs_what_a_deleted_message_left(store):
+    store.submit("1")
+    store.run("1")
+    store.db.delete(member("1"))
+    assert store.remove("1") == 0
+    assert set(store.dump()) == {META}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_commit_after_remove_is_refused_and_no_key_comes_back(store, mode):
+    store.submit("1")
+    exec_id = store.run("1")
+    assert store.remove("1") == 1
+    before = store.dump()
+    assert set(before) == {META}
+    assert store.commit("1", exec_id, mode, 7.5, text="new", work="[]", tell="result",
+                        wait=True) == [0]
+    assert store.dump() == before
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_commit_after_remove_does_not_touch_the_next_plan_of_the_id(store, mode):
+    store.submit("1")
+    exec_id = store.run("1")
+    store.remove("1")
+    store.submit("1", text="next")
+    current = store.run("1")
+    before = store.dump()
+    assert store.commit("1", exec_id, mode, 7.5, text="new", tell="result") == [0]
+    assert store.dump() == before and current != exec_id
+
+
+# list
+
+def test_list_is_in_the_order_of_the_ids(store):
+    assert store.list() == []
+    fill(store)
+    assert store.list() == [(entry(ident), "text " + ident) for ident in IN_ORDER]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 9, 10, 11])
+def test_pages_have_each_plan_once(store, limit):
+    fill(store)
+    seen, after = [], ""
+    while page := store.list(after, limit):
+        assert len(page) <= limit
+        seen += [name.split(":")[0] for name, _ in page]
+        after = seen[-1]
+    assert seen == [digits(ident) for ident in IN_ORDER]
+
+
+def test_pages_are_stable_while_plans_come_go_and_run(store):
+    """A page goes on after an id: not after a place, which others would move."""
+    fill(store)
+    first = store.list(limit=4)
+    assert [name for name, _ in first] == [entry(ident) for ident in IN_ORDER[:4]]
+    last = IN_ORDER[3]
+    store.remove(IN_ORDER[0])
+    store.remove(last)
+    store.submit("3", score=1)
+    store.commit("3", store.run("3"), "park")
+    rest = store.list(last, limit=100)
+    assert [name for name, _ in rest] == [entry(ident) for ident in IN_ORDER[4:]]
+
+
+@pytest.mark.parametrize("after, count", [("3", 8), (BIG, 0), ("7ffffffffffffffe", 1), ("f", 7)])
+def test_page_after_an_id(store, after, count):
+    fill(store)
+    assert [name for name, _ in store.list(after)] == [entry(i) for i in IN_ORDER[10 - count:]]
+
+
+@pytest.mark.parametrize("kind", ["none", "hash"])
+def test_list_of_a_plan_without_a_sound_message(store, kind):
+    store.submit("1")
+    store.submit("2", text="two")
+    store.db.delete(member("1"))
+    if kind == "hash":
+        store.db.hset(member("1"), "a", "b")
+    before = store.dump()
+    assert store.list() == [(entry("1"), ""), (entry("2"), "two")]
+    assert store.dump() == before
+
+
+# wake
+
+def waiting(store, ident, score, station="jobs"):
+    store.submit(ident, station, score=score)
+    store.db.sadd(wait_key(station), member(ident, station))
+
+
+def test_wake_makes_the_waiting_due_at_once(store):
+    store.freeze(T0)
+    waiting(store, "1", 1e10)
+    waiting(store, "2", 1e10)
+    waiting(store, "3", 1e10, "other")
+    store.submit("4", score=1e10)
+    assert store.wake() == 2
+    now = score_after(T0)
+    assert store.dump()[TIME_SET] == {member("1"): now, member("2"): now,
+                                      member("3", "other"): 1e10, member("4"): 1e10}
+    assert store.db.exists(wait_key()) == 0
+    assert store.db.smembers(wait_key("other")) == {member("3", "other")}
+    assert {plan.member for plan in store.claim().plans} == {member("1"), member("2")}
+
+
+def test_wake_makes_no_plan_later(store):
+    store.freeze(T0)
+    waiting(store, "1", 5)
+    assert store.wake() == 1 and store.db.zscore(TIME_SET, member("1")) == 5
+
+
+def test_wake_queues_nothing_that_is_not_queued(store):
+    """A parked or deleted plan does not come back by a name that was left in the set."""
+    store.db.sadd(wait_key(), member("1"))
+    assert store.wake() == 1 and store.dump() == {}
+
+
+def test_wake_counts_what_it_took(store):
+    for ident in IDENTS:
+        waiting(store, ident, 1e10)
+    assert [store.wake(limit=4) for _ in range(4)] == [4, 4, 2, 0]
+    assert len(store.claim().plans) == 10
+
+
+def test_wake_of_nobody_changes_nothing(store):
+    store.submit("1", score=1e10)
+    before = store.dump()
+    assert store.wake() == 0 and store.dump() == before
+
+
+def test_wake_after_a_commit_that_waits(store):
+    store.freeze(T0)
+    store.submit("1")
+    store.commit("1", store.run("1"), "retry", 60, wait=True)
+    assert store.claim().plans == []
+    assert store.wake() == 1
+    assert store.claim().plans[0].again == 0
+
+
+# sweep
+
+def test_sweep_of_plans_that_are_in_order(store):
+    assert store.sweep() == ("", 0, [])
+    fill(store)
+    store.submit("3")
+    store.run("3")
+    before = store.dump()
+    assert store.sweep() == ("", 0, []) and store.dump() == before
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 10, 11])
+def test_sweep_goes_on_after_the_last_id_and_ends(store, limit):
+    fill(store)
+    for ident in IDENTS[::2]:
+        store.db.zrem(TIME_SET, member(ident))
+    found, after, turns = [], "", 0
+    while turns == 0 or after:
+        after, repaired, outside = store.sweep(after, limit)
+        found += outside
+        turns += 1
+        assert repaired == 0 and turns <= len(IDENTS) + 1
+    assert sorted(found) == sorted((member(ident), "text " + ident) for ident in IDENTS[::2])
+    assert turns == len(IDENTS) // limit + 1
+
+
+@pytest.mark.parametrize("kind", ["none", "hash"])
+def test_sweep_repairs_entries_without_a_sound_message(store, kind):
+    fill(store)
+    for ident in ("1", "1f", BIG):
+        store.db.delete(member(ident))
+        if kind == "hash":
+            store.db.hset(member(ident), "a", "b")
+    assert store.sweep(limit=5) == (digits("1f"), 2, [])
+    assert store.sweep(digits("1f"), limit=5) == (digits(BIG), 1, [])
+    assert store.sweep(digits(BIG), limit=5) == ("", 0, [])
+    left = [ident for ident in IN_ORDER if ident not in ("1", "1f", BIG)]
+    assert store.db.zrange(IDS, 0, -1) == [entry(ident) for ident in left]
+
+
+def test_sweep_tells_of_plans_outside_the_queue_and_leaves_them(store):
+    store.submit("1", text="parked")
+    store.commit("1", store.run("1"), "park")
+    before = store.dump()
+    assert store.sweep() == ("", 0, [(member("1"), "parked")]) and store.dump() == before
+
+
+def test_sweep_leaves_nothing_of_a_plan_whose_message_is_gone(store):
+    store.submit("1")
+    store.commit("1", store.run("1"), "doubt", 1e9, work="[]", tell="failure", wait=True)
+    store.db.delete(member("1"))
+    assert store.sweep().repaired == 1
+    left = set(store.dump()) - {META}
+    # The claim takes the member out of the queue, and counts it, when it is due.
+    assert work_key("1") not in left and RUN not in left
+
+
+@pytest.mark.parametrize("name", ["junk", "", "zzzzzzzzzzzzzzzz:jobs", "1:jobs"])
+def test_index_entry_that_is_none_stops_neither_list_nor_sweep(store, name):
+    """An entry written by hand: one bad name must not hide the plans behind it."""
+    store.db.zadd(IDS, {name: 0})
+    store.submit("2", text="two")
+    assert (entry("2"), "two") in store.list()
+    assert store.sweep().repaired == 1
+    assert store.db.zrange(IDS, 0, -1) == [entry("2")]
