@@ -175,7 +175,9 @@ static struct decision fail (const struct step *step)
 {
     struct decision decision = retry (step->plan, step->answer->status, COMMIT_RETRY);
     decision.save_work = true;
-    decision.broadcast = BROADCAST_RESULT;
+    // NOT_WORKER is told once a minute even as a result: a station says so of a run it had taken.
+    if (step->answer->status != ZERO_STATUS_NOT_WORKER_ID)
+        decision.broadcast = BROADCAST_RESULT;
     decision.waiting = WAITING_NOT;
     return decision;
 }

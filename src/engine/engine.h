@@ -46,7 +46,7 @@ enum run_phase {
 struct run {
     uint64_t exec_id;
     enum run_phase phase;
-    bool again; // an earlier run of this occurrence never answered: its answer may still come
+    bool again; // an earlier run of this occurrence ran out of its lease: its answer may still come
 };
 
 enum target_type { TARGET_API, TARGET_PUB, TARGET_VOTE, TARGET_TYPES };

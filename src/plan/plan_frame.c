@@ -165,15 +165,6 @@ static const struct field fields[] = {
     {"exec_id", refuse_read_only},
 };
 
-// What each type demands of plan_value.
-static const struct value_range {
-    int16_t min, max;
-} value_ranges[SCHEDULE_TYPES] = {
-    [SCHEDULE_NONE] = {-31, 32766}, [SCHEDULE_TIME] = {-31, 32766}, [SCHEDULE_SECOND] = {0, 32766},
-    [SCHEDULE_MINUTE] = {0, 32766}, [SCHEDULE_HOUR] = {0, 32766},   [SCHEDULE_DAY] = {0, 32766},
-    [SCHEDULE_WEEK] = {0, 7},       [SCHEDULE_MONTH] = {-31, 31},
-};
-
 static bool repeats (enum schedule_type type)
 {
     return type >= SCHEDULE_SECOND;
@@ -182,19 +173,20 @@ static bool repeats (enum schedule_type type)
 static bool check_value (struct reading *reading)
 {
     struct schedule *schedule = &reading->fields->schedule;
-    const struct value_range *range = &value_ranges[schedule->type];
+    struct value_range range = schedule_value_range (schedule->type);
     if (repeats (schedule->type) && !reading->has_value) {
         reason_set (reading->reason, "plan_value: is missing, plan_type %s needs it",
                     schedule_type_name (schedule->type));
         return false;
     }
-    if (reading->value < range->min || reading->value > range->max) {
-        reason_set (reading->reason, "plan_value: want %d..%d, got %" PRId64, range->min,
-                    schedule->type == SCHEDULE_WEEK ? 6 : range->max, reading->value);
+    if (schedule->type == SCHEDULE_WEEK && reading->value == 7)
+        reading->value = 0; // another number for Sunday
+    if (reading->value < range.min || reading->value > range.max) {
+        reason_set (reading->reason, "plan_value: want %d..%d, got %" PRId64, range.min, range.max,
+                    reading->value);
         return false;
     }
-    bool sunday = schedule->type == SCHEDULE_WEEK && reading->value == 7;
-    schedule->value = sunday ? 0 : (int32_t)reading->value;
+    schedule->value = (int32_t)reading->value;
     return true;
 }
 

@@ -147,6 +147,23 @@ static bool read_integers (struct plan *self, const json_t *object, struct reaso
     return true;
 }
 
+// What no single field can tell: the schedule asserts on it.
+static bool check_together (const struct plan *self, const json_t *object, struct reason *reason)
+{
+    struct value_range range = schedule_value_range (self->schedule.type);
+    if (self->schedule.value < range.min || self->schedule.value > range.max) {
+        reason_set (reason, "plan_value: want %d..%d for plan_type %s", range.min, range.max,
+                    schedule_type_name (self->schedule.type));
+        return false;
+    }
+    const json_t *keep = json_object_get (object, "no_keep");
+    if (keep && !json_is_boolean (keep)) {
+        reason_set (reason, "no_keep: want true or false");
+        return false;
+    }
+    return true;
+}
+
 struct plan *plan_from_stored_json (uint64_t id, struct span text, struct reason *reason)
 {
     json_t *object = json_read_object (text, reason);
@@ -156,7 +173,7 @@ struct plan *plan_from_stored_json (uint64_t id, struct span text, struct reason
     self->id = id;
     self->schedule.keep = json_is_true (json_object_get (object, "no_keep"));
     if (!read_integers (self, object, reason) || !read_spans (self, object, reason) ||
-        !read_messages (self, object, reason))
+        !read_messages (self, object, reason) || !check_together (self, object, reason))
         plan_destroy (&self);
     json_decref (object);
     return self;

@@ -46,15 +46,16 @@ static const struct {
     const char *name;
     first_fn *first;
     next_fn *next;
+    struct value_range values;
 } types[SCHEDULE_TYPES] = {
-    [SCHEDULE_NONE] = {"none", none_first, once_next},
-    [SCHEDULE_TIME] = {"time", time_first, once_next},
-    [SCHEDULE_SECOND] = {"second", interval_first, interval_next},
-    [SCHEDULE_MINUTE] = {"minute", interval_first, interval_next},
-    [SCHEDULE_HOUR] = {"hour", interval_first, interval_next},
-    [SCHEDULE_DAY] = {"day", interval_first, interval_next},
-    [SCHEDULE_WEEK] = {"week", calendar_first, calendar_next},
-    [SCHEDULE_MONTH] = {"month", calendar_first, calendar_next},
+    [SCHEDULE_NONE] = {"none", none_first, once_next, {-31, 32766}},
+    [SCHEDULE_TIME] = {"time", time_first, once_next, {-31, 32766}},
+    [SCHEDULE_SECOND] = {"second", interval_first, interval_next, {0, 32766}},
+    [SCHEDULE_MINUTE] = {"minute", interval_first, interval_next, {0, 32766}},
+    [SCHEDULE_HOUR] = {"hour", interval_first, interval_next, {0, 32766}},
+    [SCHEDULE_DAY] = {"day", interval_first, interval_next, {0, 32766}},
+    [SCHEDULE_WEEK] = {"week", calendar_first, calendar_next, {0, 6}},
+    [SCHEDULE_MONTH] = {"month", calendar_first, calendar_next, {-31, 31}},
 };
 
 static bool is_type (enum schedule_type type)
@@ -65,6 +66,12 @@ static bool is_type (enum schedule_type type)
 const char *schedule_type_name (enum schedule_type type)
 {
     return is_type (type) ? types[type].name : NULL;
+}
+
+struct value_range schedule_value_range (enum schedule_type type)
+{
+    assert (is_type (type));
+    return types[type].values;
 }
 
 int schedule_type_parse (const char *name)

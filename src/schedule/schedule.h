@@ -47,6 +47,12 @@ const char *schedule_type_name (enum schedule_type type);
 // The type with this name, or -1.
 int schedule_type_parse (const char *name);
 
+// The values this type of plan takes (plan document 3.3). None and time ignore theirs.
+struct value_range {
+    int32_t min, max;
+};
+struct value_range schedule_value_range (enum schedule_type type);
+
 // The first occurrence of a plan submitted at `now`, after `skip` occurrences that would have run
 // (they use up repeats). False: the plan never runs; `ret` is untouched.
 bool schedule_first (const struct schedule *self, const struct zone *zone, int64_t now,

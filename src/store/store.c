@@ -114,7 +114,7 @@ bool message_key_parse (struct span key, struct span *ret_station, uint64_t *ret
 void run_parse (struct span text, uint64_t *ret_exec_id, bool *ret_again)
 {
     *ret_exec_id = text.size ? strtoull ((const char *)text.data, NULL, 10) : 0;
-    *ret_again = text.size && text.data[text.size - 1] == '+';
+    *ret_again = text.size && memchr (text.data, '+', text.size);
 }
 
 // -- submit

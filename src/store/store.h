@@ -2,9 +2,10 @@
 // and is answered exactly once, from the reactor. The keys are those of contract chapter 6; besides
 // them
 //   plan:ids           sorted set, all scores 0: "<id, 16 hex digits>:<station>" of every plan
-//   plan:run           hash: message key -> exec_id of the run in hand ("+" behind it: an earlier
+//   plan:run           hash: message key -> exec_id of the run in hand, then "+" when an earlier
 //   run
-//                      of the occurrence has not ended)
+//                      of the occurrence ran out of its lease, "?" when this one gave no status in
+//                      time
 //   plan:wait:STATION  set: message keys of plans that are due at once when their target connects
 //   plan:told          hash: message key -> when its last failure was broadcast
 //   plan:meta          hash: exec (last exec_id), seq and epoch of the broadcasts

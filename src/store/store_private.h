@@ -32,5 +32,5 @@ enum store_result reply_result (const redisReply *reply, const char **ret_error)
 struct span reply_text (const redisReply *reply);
 int64_t reply_number (const redisReply *reply);
 
-// "1763...": the exec_id of a run in hand, "+" behind it when an earlier run has not ended.
+// "1763...+?": the exec_id of a run in hand and its marks (store.h, plan:run).
 void run_parse (struct span text, uint64_t *ret_exec_id, bool *ret_again);

@@ -212,8 +212,29 @@ def test_not_again_after_a_commit_that_ended_the_run(store):
     store.submit("1")
     for mode, when in (("retry", 0), ("next", 5), ("doubt", 0)):
         assert store.commit("1", store.run("1"), mode, when)[0] == 1
-    # After a doubt the run is still in hand: what follows it is another run of the occurrence.
+    # After a doubt the run is still in hand, but nothing is expected of it any more.
+    assert store.db.hget(RUN, member("1")).endswith("?")
+    assert store.claim().plans[0].again == 0
+
+
+def test_again_stays_after_a_doubt(store):
+    """A run that ran out of its lease may still answer, whatever became of the one after it."""
+    store.freeze(T0)
+    store.submit("1")
+    store.claim(lease=0)
+    again = store.claim(lease=0).plans[0]
+    assert again.again == 1 and store.commit("1", again.exec_id, "doubt", 0)[0] == 1
+    assert store.db.hget(RUN, member("1")) == again.exec_id + "+?"
     assert store.claim().plans[0].again == 1
+
+
+def test_a_sign_of_life_ends_a_doubt(store):
+    store.freeze(T0)
+    store.submit("1")
+    exec_id = store.run("1")
+    assert store.commit("1", exec_id, "doubt", 0)[0] == 1
+    assert store.commit("1", exec_id, "lease", 9)[0] == 1
+    assert store.db.hget(RUN, member("1")) == exec_id
 
 
 def test_taken_plan_no_longer_waits_for_its_target(store):

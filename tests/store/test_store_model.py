@@ -27,7 +27,7 @@ class Plan:
     def __init__(self, ident, station, score, text):
         self.ident, self.station = ident, station
         self.score, self.text = score, text  # score None: not in the queue
-        self.run, self.again = None, False
+        self.run, self.again, self.doubt = None, False, False
         self.work, self.told, self.waits = {}, None, False
 
     @property
@@ -57,7 +57,8 @@ class Model:
         rows = []
         for _, name, plan in due[:limit]:
             self.last_exec = max(self.last_exec + 1, self.now_us)
-            plan.again = plan.run is not None
+            plan.again = plan.run is not None and (plan.again or not plan.doubt)
+            plan.doubt = False
             plan.run = self.last_exec
             plan.score = score_after(self.now_us, lease)
             plan.waits = False
@@ -79,8 +80,9 @@ class Model:
             plan.work[participant] = work
         plan.score = (None if mode == "park" else float(when) if mode == "next"
                       else score_after(self.now_us, float(when or 0)))
+        plan.doubt = mode == "doubt"
         if mode not in ("lease", "doubt"):
-            plan.run = None
+            plan.run, plan.again = None, False
         plan.waits = wait
         now = self.now_us / 1e6
         if tell == "none" or tell == "failure" and told is not None and abs(now - told) < 60:
@@ -113,7 +115,7 @@ class Model:
         keys = {
             TIME_SET: {plan.member: plan.score for plan in plans if plan.score is not None},
             IDS: {entry(plan.ident, plan.station): 0 for plan in plans},
-            RUN: {plan.member: f"{plan.run}{'+' if plan.again else ''}" for plan in plans
+            RUN: {plan.member: f"{plan.run}{'+' * plan.again}{'?' * plan.doubt}" for plan in plans
                   if plan.run is not None},
             TOLD: {plan.member: f"{plan.told:.3f}" for plan in plans if plan.told is not None},
             META: {name: str(value) for name, value in (("exec", self.last_exec), ("seq", self.seq),

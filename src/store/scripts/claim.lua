@@ -44,7 +44,11 @@ for _, member in ipairs(due) do
         broken[#broken + 1] = member
     else
         local text = string.format('%.0f', exec)
-        local again = own('HGET', KEYS[2], member) and 1 or 0
+        -- "?" behind the run in hand: its target gave no sign of life and was given up; nothing of it
+        -- is expected. "+": an earlier one ran out of its lease, and its answer may still come.
+        local held = own('HGET', KEYS[2], member)
+        local again = held and (string.find(held, '+', 1, true) or not string.find(held, '?', 1, true))
+                      and 1 or 0
         own('HSET', KEYS[2], member, again == 1 and text .. '+' or text)
         redis.call('ZADD', KEYS[1], lease_end, member)
         message = set(message, 'exec_id', text)

@@ -54,7 +54,10 @@ else
         redis.call('ZADD', KEYS[1], string.format('%.6f', now + ARGV[3]), KEYS[2])
     end
     own(ARGV[8] == '1' and 'SADD' or 'SREM', KEYS[7], KEYS[2])
-    if mode ~= 'lease' and mode ~= 'doubt' then
+    if mode == 'doubt' or mode == 'lease' then
+        local run = string.match(held, '^%d+%+?')
+        redis.call('HSET', KEYS[4], KEYS[2], mode == 'doubt' and run .. '?' or run)
+    else
         redis.call('HDEL', KEYS[4], KEYS[2])
     end
 end

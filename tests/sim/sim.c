@@ -1,0 +1,555 @@
+// The order of things within one moment is the station's: answers, then deadlines, then the claim.
+#include "sim.h"
+
+#include <inttypes.h>
+
+#include "../unit/rows.h"
+
+#include "codes.h"
+#include "memory.h"
+#include "plan_json.h"
+#include "plan_message.h"
+
+enum { BATCH = 256 };
+#define FORGET_US (5 * SIM_S)
+
+static const char station_name[] = "api1";
+
+#define SIM_CHECK(self, sim_plan, condition)                                                       \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            fail_msg ("%s: at %" PRId64 " us, plan %" PRIx64 ": not so: %s", (self)->name,         \
+                      (self)->now_us - SIM_START_TIME * SIM_S, (sim_plan)->id, #condition);        \
+    } while (0)
+
+int64_t sim_at (int64_t seconds)
+{
+    return (SIM_START_TIME + seconds) * SIM_S;
+}
+
+static int64_t now_s (const struct sim *self)
+{
+    return self->now_us / SIM_S;
+}
+
+// -- a zone from a POSIX TZ string: a TZif file of version 2 without transitions
+
+enum { BLOCK_SIZE = 44 + 6 + 4 };
+
+static struct zone *zone_of (const char *posix_tz)
+{
+    uint8_t file[2 * BLOCK_SIZE + 64] = {0};
+    size_t size = 0;
+    for (int i = 0; i < 2; i++, size += BLOCK_SIZE) {
+        memcpy (file + size, "TZif2", 5);
+        file[size + 39] = 1; // one local time type, of UTC
+        file[size + 43] = 4; // bytes of names
+        memcpy (file + size + 50, "UTC", 3);
+    }
+    int length = snprintf ((char *)file + size, sizeof file - size, "\n%s\n", posix_tz);
+    struct reason reason = {""};
+    struct zone *zone = zone_new (span_of (file, size + (size_t)length), &reason);
+    if (!zone)
+        fail_msg ("%s", reason.text);
+    return zone;
+}
+
+// -- life
+
+void sim_start (struct sim *self, const char *name, const char *posix_tz,
+                void (*target) (struct sim *sim, const struct sim_fire *fire))
+{
+    *self = (struct sim){.now_us = sim_at (0), .target = target, .random = 88172645463325252U};
+    snprintf (self->name, sizeof self->name, "%s", name);
+    self->zone = posix_tz ? zone_of (posix_tz) : zone_new_utc ();
+    sim_connect (self);
+}
+
+static void drop_run (struct sim_plan *sim_plan)
+{
+    plan_destroy (&sim_plan->plan);
+    sim_plan->unanswered = false;
+}
+
+void sim_end (struct sim *self)
+{
+    for (size_t i = 0; i < self->plan_count; i++) {
+        drop_run (&self->plans[i]);
+        free (self->plans[i].message);
+    }
+    free (self->fires);
+    free (self->answers);
+    zone_destroy (&self->zone);
+}
+
+static char *stored_text (const struct plan *plan)
+{
+    json_t *object = plan_to_stored_json (plan);
+    char *text = json_write (object);
+    json_decref (object);
+    return text;
+}
+
+struct plan *sim_stored (struct sim *self, const struct sim_plan *sim_plan)
+{
+    struct reason reason = {""};
+    struct plan *plan =
+        plan_from_stored_json (sim_plan->id, span_text (sim_plan->message), &reason);
+    if (!plan)
+        fail_msg ("%s: plan %" PRIx64 ": %s", self->name, sim_plan->id, reason.text);
+    return plan;
+}
+
+// -- the invariants
+
+static void check_counts (struct sim *self, struct sim_plan *sim_plan, const struct plan *plan)
+{
+    bool once = plan->schedule.type <= SCHEDULE_TIME;
+    int64_t repeat = once ? 1 : plan->schedule.repeat;
+    if (repeat != SCHEDULE_FOREVER)
+        SIM_CHECK (self, sim_plan, plan->real_repet + plan->skip_num <= repeat);
+    SIM_CHECK (self, sim_plan, plan->real_repet == sim_plan->counted);
+    SIM_CHECK (self, sim_plan, plan->skip_num >= sim_plan->skipped);
+    SIM_CHECK (self, sim_plan, plan->plan_time >= sim_plan->last_time);
+    SIM_CHECK (self, sim_plan, plan->real_repet <= sim_plan->fires);
+    SIM_CHECK (self, sim_plan, plan->exec_id <= self->exec);
+    sim_plan->skipped = plan->skip_num;
+    sim_plan->last_time = plan->plan_time;
+}
+
+// Each plan is in the queue, parked or gone, and nothing of a gone plan is left.
+static void check_plan (struct sim *self, struct sim_plan *sim_plan)
+{
+    if (!sim_plan->message) {
+        SIM_CHECK (self, sim_plan, !sim_plan->queued && !sim_plan->held && !sim_plan->waits);
+        SIM_CHECK (self, sim_plan, !sim_plan->has_work && !sim_plan->told_us && !sim_plan->plan);
+        return;
+    }
+    struct plan *plan = sim_stored (self, sim_plan);
+    bool queue_state =
+        plan->state == PLAN_QUEUE || plan->state == PLAN_EXECUTE || plan->state == PLAN_RETRY;
+    SIM_CHECK (self, sim_plan, queue_state || plan->state == PLAN_ERROR);
+    SIM_CHECK (self, sim_plan, sim_plan->queued == queue_state);
+    SIM_CHECK (self, sim_plan, sim_plan->queued || !sim_plan->held);
+    check_counts (self, sim_plan, plan);
+    plan_destroy (&plan);
+}
+
+static void check_fire (struct sim *self, const struct sim_fire *fire)
+{
+    struct sim_plan *sim_plan = fire->plan;
+    SIM_CHECK (self, sim_plan, fire->at_us >= fire->plan_time * SIM_S);
+    SIM_CHECK (self, sim_plan, fire->at_us >= sim_plan->free_us);
+    SIM_CHECK (self, sim_plan, fire->exec_id >= (uint64_t)fire->at_us);
+    if (self->fire_count > 0)
+        SIM_CHECK (self, sim_plan, fire->exec_id > self->fires[self->fire_count - 1].exec_id);
+}
+
+// A run ended well: it was fired, and it has not been counted before.
+static void count_run (struct sim *self, struct sim_plan *sim_plan, uint64_t exec_id)
+{
+    struct sim_fire *fire = NULL;
+    for (size_t i = self->fire_count; i > 0 && !fire; i--)
+        if (self->fires[i - 1].exec_id == exec_id)
+            fire = &self->fires[i - 1];
+    SIM_CHECK (self, sim_plan, fire && fire->plan == sim_plan && !fire->counted);
+    fire->counted = true;
+    sim_plan->counted++;
+}
+
+// -- the store: submit.lua, claim.lua, commit.lua, wake.lua
+
+static void store_submit (struct sim_plan *sim_plan, const struct plan *plan)
+{
+    sim_plan->message = stored_text (plan);
+    sim_plan->queued = true;
+    sim_plan->score_us = plan->plan_time * SIM_S;
+}
+
+// The first due plan that is not claimed in this batch yet, by score and then by key.
+static struct sim_plan *first_due (struct sim *self)
+{
+    struct sim_plan *first = NULL;
+    for (size_t i = 0; i < self->plan_count; i++) {
+        struct sim_plan *sim_plan = &self->plans[i];
+        if (sim_plan->queued && sim_plan->score_us <= self->now_us &&
+            (!first || sim_plan->score_us < first->score_us))
+            first = sim_plan;
+    }
+    return first;
+}
+
+static size_t store_claim (struct sim *self, struct sim_plan *claimed[BATCH])
+{
+    size_t count = 0;
+    uint64_t exec = self->exec + 1;
+    if (exec < (uint64_t)self->now_us)
+        exec = (uint64_t)self->now_us;
+    for (struct sim_plan *due; count < BATCH && (due = first_due (self));) {
+        due->held_again = due->held != 0;
+        due->held = exec++;
+        due->score_us = self->now_us + SIM_LEASE_US;
+        due->waits = false;
+        claimed[count++] = due;
+    }
+    if (count)
+        self->exec = exec - 1;
+    return count;
+}
+
+static void store_end (struct sim_plan *sim_plan)
+{
+    free (sim_plan->message);
+    sim_plan->message = NULL;
+    sim_plan->queued = false;
+    sim_plan->has_work = false;
+    sim_plan->told_us = 0;
+}
+
+static void store_save (struct sim *self, struct sim_plan *sim_plan, const struct plan *plan,
+                        const struct decision *decision)
+{
+    free (sim_plan->message);
+    sim_plan->message = stored_text (plan);
+    sim_plan->has_work |= decision->save_work;
+    if (decision->commit == COMMIT_PARK)
+        sim_plan->queued = false;
+    else if (decision->commit == COMMIT_NEXT)
+        sim_plan->score_us = plan->plan_time * SIM_S;
+    else if (decision->commit == COMMIT_LEASE)
+        sim_plan->score_us = self->now_us + SIM_LEASE_US;
+    else
+        sim_plan->score_us = self->now_us + decision->delay_ms * 1000;
+    sim_plan->queued |= decision->commit != COMMIT_PARK;
+}
+
+static void store_broadcast (struct sim *self, struct sim_plan *sim_plan,
+                             const struct decision *decision)
+{
+    if (decision->broadcast == BROADCAST_RESULT)
+        sim_plan->results++;
+    if (decision->broadcast != BROADCAST_FAILURE)
+        return;
+    if (sim_plan->told_us && self->now_us - sim_plan->told_us < 60 * SIM_S)
+        return;
+    sim_plan->told_us = self->now_us;
+    sim_plan->failures++;
+}
+
+// Applies only while the run is the plan's current one.
+static bool store_commit (struct sim *self, struct sim_plan *sim_plan, const struct plan *plan,
+                          uint64_t exec_id, const struct decision *decision)
+{
+    if (sim_plan->held != exec_id || !sim_plan->message)
+        return false;
+    if (decision->commit == COMMIT_END)
+        store_end (sim_plan);
+    else
+        store_save (self, sim_plan, plan, decision);
+    if (decision->commit != COMMIT_LEASE && decision->commit != COMMIT_DOUBT)
+        sim_plan->held = 0;
+    sim_plan->waits = decision->waiting == WAITING_FOR_TARGET;
+    store_broadcast (self, sim_plan, decision);
+    return true;
+}
+
+static void store_wake (struct sim *self)
+{
+    for (size_t i = 0; i < self->plan_count; i++) {
+        struct sim_plan *sim_plan = &self->plans[i];
+        if (!sim_plan->waits)
+            continue;
+        sim_plan->waits = false;
+        sim_plan->free_us = self->now_us;
+        if (sim_plan->queued && sim_plan->score_us > self->now_us)
+            sim_plan->score_us = self->now_us;
+    }
+}
+
+// -- the station: apply, fire, deadlines, answers
+
+static void apply (struct sim *self, struct sim_plan *sim_plan, const struct plan *plan,
+                   uint64_t exec_id, const struct decision *decision)
+{
+    if (!store_commit (self, sim_plan, plan, exec_id, decision)) {
+        self->stale++;
+        return;
+    }
+    if (decision->commit == COMMIT_NEXT || decision->commit == COMMIT_END)
+        count_run (self, sim_plan, exec_id);
+    sim_plan->free_us = self->now_us;
+    if (decision->commit == COMMIT_LEASE)
+        sim_plan->free_us += SIM_LEASE_US;
+    else if (decision->commit == COMMIT_RETRY || decision->commit == COMMIT_DOUBT)
+        sim_plan->free_us += decision->delay_ms * 1000;
+}
+
+static void send (struct sim *self, struct sim_plan *sim_plan, struct plan *plan)
+{
+    struct plan_texts texts;
+    struct message message;
+    plan_dispatch_message (plan, (self->now_us + SIM_LEASE_US) / SIM_S, &texts, &message);
+    uint64_t mailbox_id = 0, exec_id = 0;
+    SIM_CHECK (self, sim_plan, mailbox_parse (message.sender, &mailbox_id));
+    SIM_CHECK (self, sim_plan, mailbox_id == sim_plan->id);
+    exec_id = plan->exec_id;
+    free (texts.plan_json);
+
+    struct sim_fire fire = {.plan = sim_plan,
+                            .at_us = self->now_us,
+                            .plan_time = plan->plan_time,
+                            .exec_id = exec_id,
+                            .again = sim_plan->held_again};
+    check_fire (self, &fire);
+    if (self->fire_count == self->fire_capacity) {
+        self->fire_capacity = self->fire_capacity ? self->fire_capacity * 2 : 256;
+        self->fires = memory_resize (self->fires, self->fire_capacity * sizeof *self->fires);
+    }
+    self->fires[self->fire_count++] = fire;
+    sim_plan->fires++;
+    sim_plan->free_us = self->now_us + SIM_LEASE_US;
+    drop_run (sim_plan);
+    sim_plan->plan = plan;
+    sim_plan->run = (struct run){exec_id, RUN_SENT, sim_plan->held_again};
+    sim_plan->connection = self->connection;
+    sim_plan->unanswered = true;
+    sim_plan->deadline_us = self->now_us + SIM_SEND_US;
+    self->target (self, &fire);
+}
+
+static void fire (struct sim *self, struct sim_plan *sim_plan)
+{
+    struct plan *plan = sim_stored (self, sim_plan);
+    struct reason reason = {""};
+    uint64_t exec_id = sim_plan->held;
+    struct decision decision =
+        engine_due (plan, span_text (station_name), exec_id, now_s (self), &reason);
+    if (decision.send && self->connection) {
+        send (self, sim_plan, plan); // takes the plan
+        return;
+    }
+    if (decision.send)
+        decision = engine_not_sent (plan);
+    drop_run (sim_plan);
+    apply (self, sim_plan, plan, exec_id, &decision);
+    plan_destroy (&plan);
+}
+
+static void claim (struct sim *self)
+{
+    struct sim_plan *claimed[BATCH];
+    size_t count = store_claim (self, claimed);
+    for (size_t i = 0; i < count; i++) {
+        fire (self, claimed[i]);
+        check_plan (self, claimed[i]);
+    }
+}
+
+static void on_deadline (struct sim *self, struct sim_plan *sim_plan)
+{
+    if (!sim_plan->unanswered) {
+        drop_run (sim_plan);
+        return;
+    }
+    struct decision decision = engine_no_status (sim_plan->plan);
+    apply (self, sim_plan, sim_plan->plan, sim_plan->run.exec_id, &decision);
+    sim_plan->unanswered = false;
+    sim_plan->deadline_us = self->now_us + decision.delay_ms * 1000 + FORGET_US;
+}
+
+static struct sim_plan *plan_of_id (struct sim *self, uint64_t id)
+{
+    for (size_t i = 0; i < self->plan_count; i++)
+        if (self->plans[i].id == id)
+            return &self->plans[i];
+    return NULL;
+}
+
+// A run that is not in hand is looked up in the store.
+static bool hold (struct sim *self, struct sim_plan *sim_plan)
+{
+    if (sim_plan->plan)
+        return true;
+    if (!sim_plan->message || !sim_plan->held)
+        return false;
+    struct plan *plan = sim_stored (self, sim_plan);
+    plan->exec_id = sim_plan->held;
+    enum run_phase phase = plan->last_state == ZERO_STATUS_RUNING_ID ? RUN_RUNNING : RUN_SENT;
+    sim_plan->plan = plan;
+    sim_plan->run = (struct run){sim_plan->held, phase, sim_plan->held_again};
+    sim_plan->connection = 0;
+    sim_plan->unanswered = false;
+    sim_plan->deadline_us = self->now_us + FORGET_US;
+    return true;
+}
+
+static void take_answer (struct sim *self, const struct sim_answer *sent)
+{
+    struct sim_plan *sim_plan = plan_of_id (self, sent->plan_id);
+    if (!hold (self, sim_plan)) {
+        self->dropped++;
+        return;
+    }
+    struct answer answer = {.status = sent->status,
+                            .on_connection =
+                                sent->connection != 0 && sent->connection == sim_plan->connection,
+                            .has_exec_id = sent->with_local_id,
+                            .exec_id = sent->with_local_id ? sent->exec_id : 0,
+                            .target = self->target_type};
+    struct decision decision =
+        engine_answer (sim_plan->plan, &sim_plan->run, &answer, self->zone, now_s (self));
+    if (decision.commit == COMMIT_NONE) {
+        self->late++;
+        return;
+    }
+    // An answer that names its run never acts on another one.
+    if (sent->with_local_id)
+        SIM_CHECK (self, sim_plan, sent->exec_id == sim_plan->run.exec_id);
+    apply (self, sim_plan, sim_plan->plan, sim_plan->run.exec_id, &decision);
+    if (commit_ends_run (decision.commit)) {
+        drop_run (sim_plan);
+    } else {
+        sim_plan->unanswered = false;
+        sim_plan->deadline_us = self->now_us + SIM_LEASE_US + FORGET_US;
+    }
+}
+
+// -- answers on their way
+
+void sim_answer (struct sim *self, const struct sim_fire *fire, int64_t delay_us, uint8_t status,
+                 enum sim_way way, enum sim_local_id local_id)
+{
+    if (self->answer_count == self->answer_capacity) {
+        self->answer_capacity = self->answer_capacity ? self->answer_capacity * 2 : 64;
+        self->answers =
+            memory_resize (self->answers, self->answer_capacity * sizeof *self->answers);
+    }
+    self->answers[self->answer_count++] =
+        (struct sim_answer){.at_us = self->now_us + delay_us,
+                            .order = self->answers_sent++,
+                            .plan_id = fire->plan->id,
+                            .exec_id = fire->exec_id,
+                            .status = status,
+                            .with_local_id = local_id == SIM_WITH_LOCAL_ID,
+                            .connection = way == SIM_CONNECTION ? self->connection : 0};
+}
+
+static struct sim_answer *first_answer (struct sim *self)
+{
+    struct sim_answer *first = NULL;
+    for (size_t i = 0; i < self->answer_count; i++) {
+        struct sim_answer *answer = &self->answers[i];
+        if (!first || answer->at_us < first->at_us ||
+            (answer->at_us == first->at_us && answer->order < first->order))
+            first = answer;
+    }
+    return first;
+}
+
+static void take_answers (struct sim *self)
+{
+    for (struct sim_answer *first; (first = first_answer (self)) && first->at_us <= self->now_us;) {
+        struct sim_answer answer = *first;
+        *first = self->answers[--self->answer_count];
+        // What was said on a connection is lost with it.
+        if (answer.connection && answer.connection != self->connection)
+            continue;
+        take_answer (self, &answer);
+        check_plan (self, plan_of_id (self, answer.plan_id));
+    }
+}
+
+// -- time
+
+static int64_t next_moment (struct sim *self)
+{
+    const struct sim_answer *answer = first_answer (self);
+    int64_t next_us = answer ? answer->at_us : INT64_MAX;
+    for (size_t i = 0; i < self->plan_count; i++) {
+        const struct sim_plan *sim_plan = &self->plans[i];
+        if (sim_plan->queued && sim_plan->score_us < next_us)
+            next_us = sim_plan->score_us;
+        if (sim_plan->plan && sim_plan->deadline_us < next_us)
+            next_us = sim_plan->deadline_us;
+    }
+    return next_us;
+}
+
+bool sim_run_until (struct sim *self, int64_t until_us, size_t steps)
+{
+    for (int64_t next_us; (next_us = next_moment (self)) <= until_us; steps--) {
+        if (steps == 0)
+            return false;
+        if (next_us == INT64_MAX)
+            return true;
+        if (next_us > self->now_us)
+            self->now_us = next_us;
+        take_answers (self);
+        for (size_t i = 0; i < self->plan_count; i++) {
+            struct sim_plan *sim_plan = &self->plans[i];
+            if (sim_plan->plan && sim_plan->deadline_us <= self->now_us) {
+                on_deadline (self, sim_plan);
+                check_plan (self, sim_plan);
+            }
+        }
+        claim (self);
+    }
+    if (until_us != INT64_MAX && until_us > self->now_us)
+        self->now_us = until_us;
+    return true;
+}
+
+void sim_disconnect (struct sim *self)
+{
+    self->connection = 0;
+}
+
+void sim_connect (struct sim *self)
+{
+    if (self->connection)
+        return;
+    self->connection = ++self->connections;
+    store_wake (self);
+}
+
+void sim_restart (struct sim *self, int64_t down_us)
+{
+    for (size_t i = 0; i < self->plan_count; i++)
+        drop_run (&self->plans[i]);
+    self->now_us += down_us;
+    // Its connections went with it, and what was sent while it was down found nobody.
+    sim_disconnect (self);
+    size_t kept = 0;
+    for (size_t i = 0; i < self->answer_count; i++)
+        if (self->answers[i].at_us > self->now_us)
+            self->answers[kept++] = self->answers[i];
+    self->answer_count = kept;
+    sim_connect (self);
+}
+
+// -- submit
+
+struct sim_plan *sim_submit (struct sim *self, const char *plan_frame)
+{
+    const struct span frames[] = {BYTES ("\3\2\2$\5\0"), span_text (station_name), BYTES ("do"),
+                                  span_text (plan_frame)};
+    struct plan_fields fields;
+    struct message request;
+    struct reason reason = {""};
+    assert_true (self->plan_count < SIM_PLANS_MAX);
+    assert_int_equal (message_read (frames, ROWS (frames), &request, &reason), 0);
+    if (plan_frame_parse (frames[3], &fields, &reason))
+        fail_msg ("%s: %s: %s", self->name, plan_frame, reason.text);
+    uint64_t id = 0x100 + self->plan_count;
+    struct plan *plan =
+        plan_new_submitted (id, &request, span_text ("client"), &fields, now_s (self));
+    struct sim_plan *sim_plan = NULL;
+    if (engine_submit (plan, self->zone, now_s (self), &reason) == 0) {
+        sim_plan = &self->plans[self->plan_count++];
+        *sim_plan = (struct sim_plan){.id = id};
+        store_submit (sim_plan, plan);
+        check_plan (self, sim_plan);
+    }
+    plan_destroy (&plan);
+    return sim_plan;
+}

@@ -1,0 +1,519 @@
+// The plan record: its stored JSON, which an operator may edit, and the messages it becomes.
+// Source: contract chapters 5, 6.2 and 7.
+#include "codes.h"
+#include "plan_json.h"
+#include "plan_message.h"
+#include "rows.h"
+
+static const uint8_t plan_desc[] = "\6\2\2$%\5\4B"; // and its NUL is END
+static const uint8_t binary[] = {0, 0xFF, '"', '\\'};
+
+// A plan as a client submits it, and as far as a few runs have brought it.
+static struct plan *sample_plan (void)
+{
+    const struct span frames[] = {span_of (plan_desc, sizeof plan_desc),
+                                  span_text ("api1"),
+                                  span_text ("do"),
+                                  span_text ("arg \xc3\xa9"),
+                                  span_text ("{\"plan_type\":2}"),
+                                  span_text ("r-7"),
+                                  span_of (binary, sizeof binary)};
+    struct plan_fields fields = {.schedule = {SCHEDULE_SECOND, 5, 10, true, 0, 0}, .skip_set = 1};
+    memcpy (fields.description, "title", 5);
+    fields.description_size = 5;
+    struct message request;
+    struct reason reason;
+    assert_int_equal (message_read (frames, ROWS (frames), &request, &reason), 0);
+    struct plan *plan =
+        plan_new_submitted (0x1f, &request, span_of ("\0bob", 4), &fields, 1767225600);
+    plan->plan_time = 1767225610;
+    plan->skip_num = 1;
+    return plan;
+}
+
+static struct plan *sample_plan_run (void)
+{
+    struct plan *plan = sample_plan ();
+    plan->exec_time = 1767225611;
+    plan->exec_id = 1767225611000001;
+    plan->real_repet = 1;
+    plan->error_count = 2;
+    plan->last_state = ZERO_STATUS_RUNING_ID;
+    plan->state = PLAN_EXECUTE;
+    return plan;
+}
+
+static char *stored_text (const struct plan *plan)
+{
+    json_t *object = plan_to_stored_json (plan);
+    char *text = json_write (object);
+    json_decref (object);
+    return text;
+}
+
+// -- the stored JSON
+
+#define PUBLIC_FIELDS                                                                              \
+    "\"plan_id\":31,\"request_id\":\"r-7\",\"station\":\"api1\",\"caller\":{\"b64\":\"AGJvYg==\"}" \
+    ","                                                                                            \
+    "\"description\":\"title\",\"plan_type\":2,\"plan_value\":5,\"plan_repet\":10,"                \
+    "\"real_repet\":1,\"last_state\":3,\"plan_time\":1767225610,\"exec_time\":1767225611,"         \
+    "\"base_time\":0,\"plan_state\":2,\"add_time\":1767225600,\"skip_set\":1,\"skip_num\":1,"      \
+    "\"error_count\":2,\"exec_id\":1767225611000001,\"no_keep\":true"
+
+#define MESSAGES                                                                                   \
+    "\"messages\":[\"*1f\",{\"b64\":\"BgICJCUFBEIA\"},\"api1\",\"do\",\"arg \xc3\xa9\","           \
+    "\"{\\\"plan_type\\\":2}\",\"r-7\",{\"b64\":\"AP8iXA==\"}]"
+
+static void submitted_plan_keeps_what_was_sent (void **state)
+{
+    (void)state;
+    struct plan *plan = sample_plan ();
+    assert_true (span_is (plan->station, "api1") && span_is (plan->request_id, "r-7"));
+    assert_true (span_is (plan->description, "title"));
+    assert_true (span_equal (plan->caller, span_of ("\0bob", 4)));
+    assert_int_equal (plan->schedule.received, 1767225600);
+    assert_int_equal (plan->state, PLAN_QUEUE);
+    assert_int_equal (plan->message_count, 8);
+    assert_true (span_is (plan->messages[0], "*1f"));
+    assert_true (span_equal (plan->messages[1], span_of (plan_desc, sizeof plan_desc)));
+    assert_true (span_equal (plan->messages[7], span_of (binary, sizeof binary)));
+    // Nothing has run yet.
+    assert_int_equal (plan->last_state, 0);
+    assert_int_equal (plan->exec_time, 0);
+    assert_int_equal (plan->exec_id, 0);
+    plan_destroy (&plan);
+    assert_null (plan);
+    plan_destroy (&plan);
+}
+
+static void stored_json_has_the_fields_of_the_contract (void **state)
+{
+    (void)state;
+    struct plan *plan = sample_plan_run ();
+    char *text = stored_text (plan);
+    json_t *got = json_loads (text, JSON_REJECT_DUPLICATES, NULL);
+    json_t *wanted = json_loads ("{" PUBLIC_FIELDS "," MESSAGES "}", 0, NULL);
+    assert_non_null (wanted);
+    if (!json_equal (got, wanted))
+        fail_msg ("got %s", text);
+    json_decref (got);
+    json_decref (wanted);
+    free (text);
+    plan_destroy (&plan);
+}
+
+static void stored_json_comes_back_as_it_was (void **state)
+{
+    (void)state;
+    struct plan *plan = sample_plan_run ();
+    plan->exec_id = INT64_MAX;
+    plan->id = INT64_MAX;
+    plan->real_repet = plan->skip_num = plan->error_count = INT64_C (1) << 40;
+    plan->plan_time = plan->exec_time = SCHEDULE_TIME_MAX;
+    char *text = stored_text (plan);
+    uint8_t *bytes = exact_bytes (span_text (text));
+    struct reason reason = {""};
+    struct plan *again = plan_from_stored_json (INT64_MAX, span_of (bytes, strlen (text)), &reason);
+    free (bytes);
+    assert_non_null (again);
+    assert_memory_equal (&again->schedule, &plan->schedule, sizeof plan->schedule);
+    assert_int_equal (again->message_count, plan->message_count);
+    for (size_t i = 0; i < plan->message_count; i++)
+        assert_true (span_equal (again->messages[i], plan->messages[i]));
+    char *text_again = stored_text (again);
+    assert_string_equal (text_again, text);
+    free (text);
+    free (text_again);
+    plan_destroy (&again);
+    plan_destroy (&plan);
+}
+
+// The stored message with one field changed by hand; the value NULL takes the field out.
+static const struct edit_row {
+    const char *field, *value;
+    bool good;
+} edit_rows[] = {
+    {"plan_id", "99", true}, // the key's id counts
+    {"unknown", "1", true},
+    {"plan_value", "6", true},
+    {"plan_time", "0", true},
+    {"plan_time", "253402300799", true},
+    {"plan_repet", "-1", true},
+    {"real_repet", "5", true},
+    {"real_repet", NULL, true}, // a missing counter is 0
+    {"skip_num", NULL, true},
+    {"error_count", NULL, true},
+    {"exec_id", NULL, true},
+    {"no_keep", NULL, true},
+    {"no_keep", "false", true},
+    {"station", "\"\"", true}, // the engine takes its right to run
+    {"messages", "[]", true},
+    {"messages", "[\"a\"]", true},
+    {"description", "{\"b64\":\"AA==\"}", true},
+    {"plan_type", "8", false},
+    {"plan_type", "-1", false},
+    {"plan_type", "2.0", false},
+    {"plan_type", "\"second\"", false},
+    {"plan_type", "4294967298", false},
+    {"plan_value", "32767", false},
+    {"plan_value", "-32", false},
+    {"plan_value", "4294967296", false},
+    {"plan_repet", "2147483648", false},
+    {"plan_repet", "\"-1\"", false},
+    {"real_repet", "-1", false},
+    {"real_repet", "9223372036854775807", false},
+    {"real_repet", "null", false},
+    {"last_state", "256", false},
+    {"last_state", "-1", false},
+    {"plan_time", "-1", false},
+    {"plan_time", "253402300800", false},
+    {"plan_time", "9223372036854775807", false},
+    {"plan_time", "1.5", false},
+    {"plan_time", "\"2026-01-01T00:00:00Z\"", false},
+    {"exec_time", "-1", false},
+    {"base_time", "-1", false},
+    {"base_time", "253402300800", false},
+    {"add_time", "-1", false},
+    {"plan_state", "8", false},
+    {"plan_state", "-1", false},
+    {"plan_state", "\"queue\"", false},
+    {"skip_set", "-1", false},
+    {"skip_num", "-1", false},
+    {"error_count", "-1", false},
+    {"exec_id", "-1", false},
+    {"exec_id", "\"1\"", false},
+    {"station", "1", false},
+    {"station", NULL, false},
+    {"station", "{}", false},
+    {"request_id", NULL, false},
+    {"request_id", "null", false},
+    {"caller", "[]", false},
+    {"caller", "{\"b64\":\"A\"}", false},
+    {"caller", "{\"b64\":\"AA==\",\"x\":1}", false},
+    {"description", NULL, false},
+    {"description", "{\"b64\":7}", false},
+    {"messages", NULL, false},
+    {"messages", "null", false},
+    {"messages", "{}", false},
+    {"messages", "\"x\"", false},
+    {"messages", "[1]", false},
+    {"messages", "[null]", false},
+    {"messages", "[[]]", false},
+    {"messages", "[\"*1\",{\"b64\":\"?\"}]", false},
+    {"messages",
+     "[\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\","
+     "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\"]",
+     false}, // 35
+};
+
+// A flag of another type is not silently false: the plan would skip what it was to keep.
+static const struct edit_row flag_rows[] = {
+    {"no_keep", "1", false},
+    {"no_keep", "\"true\"", false},
+    {"no_keep", "null", false},
+};
+
+static char *edited_text (const char *text, const struct edit_row *row)
+{
+    json_t *object = json_loads (text, 0, NULL);
+    if (row->value) {
+        json_t *value = json_loads (row->value, JSON_DECODE_ANY, NULL);
+        if (!value)
+            fail_msg ("the row is no JSON: %s", row->value);
+        json_object_set_new (object, row->field, value);
+    } else {
+        json_object_del (object, row->field);
+    }
+    char *edited = json_write (object);
+    json_decref (object);
+    return edited;
+}
+
+static void check_edit (const char *text, const struct edit_row *row)
+{
+    char name[128];
+    snprintf (name, sizeof name, "%s = %.60s", row->field, row->value ? row->value : "absent");
+    char *edited = edited_text (text, row);
+    uint8_t *bytes = exact_bytes (span_text (edited));
+    struct reason reason = {""};
+    struct plan *plan = plan_from_stored_json (0x1f, span_of (bytes, strlen (edited)), &reason);
+    CHECK (name, (plan != NULL) == row->good);
+    CHECK (name, !plan || plan->id == 0x1f);
+    // The reason names the field.
+    CHECK (name, plan || strncmp (reason.text, row->field, strlen (row->field)) == 0);
+    plan_destroy (&plan);
+    free (bytes);
+    free (edited);
+}
+
+static void check_edits (const struct edit_row *rows, size_t count)
+{
+    struct plan *plan = sample_plan_run ();
+    char *text = stored_text (plan);
+    for (size_t i = 0; i < count; i++)
+        check_edit (text, &rows[i]);
+    free (text);
+    plan_destroy (&plan);
+}
+
+static void stored_json_edited_by_hand_is_checked (void **state)
+{
+    (void)state;
+    check_edits (edit_rows, ROWS (edit_rows));
+}
+
+static void stored_no_keep_is_a_flag (void **state)
+{
+    (void)state;
+    check_edits (flag_rows, ROWS (flag_rows));
+}
+
+static const struct span no_plans[] = {
+    BYTES (""),
+    BYTES ("null"),
+    BYTES ("[]"),
+    BYTES ("{}"),
+    BYTES ("{\"a\":1,\"a\":1}"),
+    BYTES ("\0"),
+    BYTES ("{}\0"),
+    BYTES ("plan"),
+    BYTES ("{\"messages\":[[[[[[[[[[[[[[[[[[[["),
+    BYTES ("\xff"),
+};
+
+static void stored_json_that_is_no_plan_is_refused (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (no_plans); i++) {
+        struct reason reason = {""};
+        uint8_t *bytes = exact_bytes (no_plans[i]);
+        CHECK (quoted (no_plans[i]),
+               !plan_from_stored_json (1, span_of (bytes, no_plans[i].size), &reason));
+        CHECK (quoted (no_plans[i]), reason.text[0]);
+        free (bytes);
+    }
+}
+
+static void stored_json_cut_anywhere_is_refused (void **state)
+{
+    (void)state;
+    struct plan *plan = sample_plan_run ();
+    char *text = stored_text (plan);
+    for (size_t size = 0; size < strlen (text); size++) {
+        uint8_t *bytes = exact_bytes (span_of (text, size));
+        struct reason reason;
+        char name[48];
+        snprintf (name, sizeof name, "the first %zu bytes", size);
+        CHECK (name, !plan_from_stored_json (0x1f, span_of (bytes, size), &reason));
+        free (bytes);
+    }
+    free (text);
+    plan_destroy (&plan);
+}
+
+static void stored_json_with_broken_bytes_is_read_or_refused (void **state)
+{
+    (void)state;
+    uint64_t random = 521288629521288629U;
+    struct plan *plan = sample_plan_run ();
+    char *text = stored_text (plan);
+    size_t size = strlen (text);
+    for (int round = 0; round < 5000; round++) {
+        uint8_t *bytes = exact_bytes (span_of (text, size));
+        for (size_t edits = 1 + next_random (&random) % 3; edits > 0; edits--)
+            bytes[next_random (&random) % size] = (uint8_t)(next_random (&random) >> 30);
+        struct reason reason;
+        struct plan *read = plan_from_stored_json (0x1f, span_of (bytes, size), &reason);
+        free (bytes);
+        if (read) {
+            assert_in_range (read->message_count, 0, PLAN_MESSAGES_MAX);
+            assert_in_range (read->schedule.type, 0, SCHEDULE_TYPES - 1);
+            free (stored_text (read));
+        }
+        plan_destroy (&read);
+    }
+    free (text);
+    plan_destroy (&plan);
+}
+
+// -- the dispatch
+
+static void check_frames (const char *name, const struct message *message,
+                          const struct span *wanted, size_t count)
+{
+    uint8_t desc[DESC_SIZE_MAX];
+    struct span frames[MESSAGE_FRAMES_MAX];
+    CHECK_INT (name, message_layout (message, desc, frames), count);
+    for (size_t i = 0; i < count; i++)
+        if (!span_equal (frames[i], wanted[i]))
+            fail_msg ("%s: frame %zu: want %s, got %s", name, i, quoted (wanted[i]),
+                      quoted (frames[i]));
+}
+
+static void dispatch_is_byte_exact (void **state)
+{
+    (void)state;
+    struct plan *plan = sample_plan_run ();
+    struct plan_texts texts;
+    struct message message;
+    plan_dispatch_message (plan, 1767225911, &texts, &message);
+    const struct span wanted[] = {
+        BYTES ("*1f"),
+        BYTES ("\x8\x3$%\x4"
+               "B\x5\x6\x8\x1\0"),
+        BYTES ("do"),
+        BYTES ("arg \xc3\xa9"),
+        BYTES ("r-7"),
+        span_of (binary, sizeof binary),
+        BYTES ("{" PUBLIC_FIELDS ",\"deadline\":1767225911}"),
+        BYTES ("1767225610"),
+        BYTES ("6474846c818c1"),
+        BYTES ("1f"),
+    };
+    check_frames ("dispatch", &message, wanted, ROWS (wanted));
+    free (texts.plan_json);
+    plan_destroy (&plan);
+}
+
+static void dispatch_keeps_the_clients_global_id (void **state)
+{
+    (void)state;
+    static const struct span frames[] = {BYTES ("\5\2\1\5*\2T\0\xFE"),
+                                         BYTES ("001F"),
+                                         BYTES ("{}"),
+                                         BYTES ("news"),
+                                         BYTES ("pub1"),
+                                         BYTES ("")};
+    struct plan_fields fields = {.schedule = {.type = SCHEDULE_NONE}};
+    struct message request, message;
+    struct reason reason;
+    struct plan_texts texts;
+    assert_int_equal (message_read (frames, ROWS (frames), &request, &reason), 0);
+    struct plan *plan = plan_new_submitted (0x1f, &request, span_text (""), &fields, 1);
+    plan->plan_time = 1;
+    plan->exec_id = 0xabc;
+    plan_dispatch_message (plan, 301, &texts, &message);
+    const struct span wanted[] = {
+        BYTES ("*1f"), BYTES ("\6\3\1*T\5\6\x8\0"), BYTES ("001F"), BYTES ("news"),
+        BYTES (""),    span_text (texts.plan_json), BYTES ("1"),    BYTES ("abc")};
+    check_frames ("dispatch with GLOBAL_ID", &message, wanted, ROWS (wanted));
+    free (texts.plan_json);
+    plan_destroy (&plan);
+}
+
+// Submitted frames in all, PLAN and STATION_ID (and GLOBAL_ID) among them.
+static const struct fits_row {
+    const char *name;
+    size_t count;
+    bool global_id, fits;
+} fits_rows[] = {
+    {"three frames", 3, false, true},
+    {"30 frames: 28 sent on, 4 added", 30, false, true},
+    {"31 frames: 29 sent on, 4 added", 31, false, false},
+    {"31 frames with GLOBAL_ID: 29 sent on, 3 added", 31, true, true},
+    {"32 frames with GLOBAL_ID: 30 sent on, 3 added", 32, true, false},
+    {"32 frames", 32, false, false},
+};
+
+static void dispatch_fits_into_32_frames (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (fits_rows); i++) {
+        const struct fits_row *row = &fits_rows[i];
+        struct desc desc = {.code = ZERO_BYTE_COMMAND_PLAN};
+        desc_add (&desc, ZERO_FRAME_PLAN);
+        desc_add (&desc, ZERO_FRAME_STATION_ID);
+        if (row->global_id)
+            desc_add (&desc, ZERO_FRAME_GLOBAL_ID);
+        while (desc.count < row->count)
+            desc_add (&desc, ZERO_FRAME_ARG);
+        CHECK (row->name, plan_dispatch_fits (&desc) == row->fits);
+    }
+}
+
+// -- the broadcast
+
+static void broadcast_json_is_byte_exact (void **state)
+{
+    (void)state;
+    struct plan *plan = sample_plan_run ();
+    char *text = plan_public_text (plan);
+    assert_string_equal (text, "{" PUBLIC_FIELDS "}");
+    char *json = plan_broadcast_json (text, 7, "65f0a1");
+    assert_string_equal (json, "{" PUBLIC_FIELDS ",\"seq\":7,\"epoch\":\"65f0a1\"}");
+    free (json);
+    json = plan_broadcast_json (text, INT64_MAX, "");
+    assert_string_equal (json, "{" PUBLIC_FIELDS ",\"seq\":9223372036854775807,\"epoch\":\"\"}");
+    free (json);
+    free (text);
+    plan_destroy (&plan);
+}
+
+// -- names
+
+static const struct station_row {
+    struct span name;
+    bool good;
+} station_rows[] = {
+    {BYTES ("a"), true},
+    {BYTES ("API-1_x.y"), true},
+    {BYTES ("0123456789012345678901234567890123456789012345678901234567890123"), true},
+    {BYTES ("01234567890123456789012345678901234567890123456789012345678901234"), false},
+    {BYTES (""), false},
+    {BYTES ("a b"), false},
+    {BYTES ("a:b"), false},
+    {BYTES ("a\0"), false},
+    {BYTES ("a/b"), false},
+    {BYTES ("*"), false},
+    {BYTES ("@"), false},
+    {BYTES ("["), false},
+    {BYTES ("`"), false},
+    {BYTES ("{"), false},
+    {BYTES ("\xc3\xa9"), false},
+    {BYTES ("\xe1"), false},
+    {BYTES ("a\n"), false},
+};
+
+static void station_names_are_plain (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (station_rows); i++)
+        CHECK (quoted (station_rows[i].name),
+               station_name_valid (station_rows[i].name) == station_rows[i].good);
+}
+
+static void state_names_go_there_and_back (void **state)
+{
+    (void)state;
+    static const char *const names[] = {"none", "queue", "execute", "retry",
+                                        "skip", "pause", "error",   "close"};
+    assert_int_equal (ROWS (names), PLAN_STATES);
+    for (int i = 0; i < PLAN_STATES; i++) {
+        assert_string_equal (plan_state_name ((enum plan_state)i), names[i]);
+        assert_int_equal (plan_state_parse (names[i]), i);
+    }
+    assert_int_equal (plan_state_parse ("Queue"), -1);
+    assert_int_equal (plan_state_parse (""), -1);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (submitted_plan_keeps_what_was_sent),
+        cmocka_unit_test (stored_json_has_the_fields_of_the_contract),
+        cmocka_unit_test (stored_json_comes_back_as_it_was),
+        cmocka_unit_test (stored_json_edited_by_hand_is_checked),
+        cmocka_unit_test (stored_no_keep_is_a_flag),
+        cmocka_unit_test (stored_json_that_is_no_plan_is_refused),
+        cmocka_unit_test (stored_json_cut_anywhere_is_refused),
+        cmocka_unit_test (stored_json_with_broken_bytes_is_read_or_refused),
+        cmocka_unit_test (dispatch_is_byte_exact),
+        cmocka_unit_test (dispatch_keeps_the_clients_global_id),
+        cmocka_unit_test (dispatch_fits_into_32_frames),
+        cmocka_unit_test (broadcast_json_is_byte_exact),
+        cmocka_unit_test (station_names_are_plain),
+        cmocka_unit_test (state_names_go_there_and_back),
+    };
+    return cmocka_run_group_tests_name ("plan", tests, NULL, NULL);
+}

@@ -1,0 +1,270 @@
+// The PLAN frame: a row for every rule about its fields, and the reason of each refusal.
+// Source: contract 3.1.
+#include "plan_frame.h"
+#include "rows.h"
+#include "status.h"
+
+// -- what is taken
+
+// clang-format off
+static const struct good_row {
+    const char *name, *text;
+    struct schedule schedule;
+    int64_t skip_set;
+    const char *description;
+} good_rows[] = {
+    {"none", "{\"plan_type\":0}", {SCHEDULE_NONE, 0, 0, false, 0, 0}, 0, ""},
+    {"none by name", "{\"plan_type\":\"none\"}", {SCHEDULE_NONE, 0, 0, false, 0, 0}, 0, ""},
+    {"none, repeat 0", "{\"plan_type\":0,\"plan_repet\":0}", {SCHEDULE_NONE, 0, 0, false, 0, 0}, 0, ""},
+    {"none, repeat 9", "{\"plan_type\":0,\"plan_repet\":9}", {SCHEDULE_NONE, 0, 9, false, 0, 0}, 0, ""},
+    {"none, repeat -1", "{\"plan_type\":0,\"plan_repet\":-1}", {SCHEDULE_NONE, 0, -1, false, 0, 0}, 0, ""},
+    {"none, repeat -2", "{\"plan_type\":0,\"plan_repet\":-2}", {SCHEDULE_NONE, 0, -2, false, 0, 0}, 0, ""},
+    {"time", "{\"plan_type\":1,\"plan_time\":1}", {SCHEDULE_TIME, 0, 0, false, 1, 0}, 0, ""},
+    {"time by name", "{\"plan_type\":\"time\",\"plan_time\":1,\"plan_repet\":0}", {SCHEDULE_TIME, 0, 0, false, 1, 0}, 0, ""},
+    {"second", "{\"plan_type\":2,\"plan_value\":1,\"plan_repet\":1}", {SCHEDULE_SECOND, 1, 1, false, 0, 0}, 0, ""},
+    {"minute", "{\"plan_type\":3,\"plan_value\":1,\"plan_repet\":1}", {SCHEDULE_MINUTE, 1, 1, false, 0, 0}, 0, ""},
+    {"hour", "{\"plan_type\":4,\"plan_value\":1,\"plan_repet\":1}", {SCHEDULE_HOUR, 1, 1, false, 0, 0}, 0, ""},
+    {"day", "{\"plan_type\":5,\"plan_value\":1,\"plan_repet\":1}", {SCHEDULE_DAY, 1, 1, false, 0, 0}, 0, ""},
+    {"week", "{\"plan_type\":6,\"plan_value\":1,\"plan_repet\":1}", {SCHEDULE_WEEK, 1, 1, false, 0, 0}, 0, ""},
+    {"month", "{\"plan_type\":7,\"plan_value\":1,\"plan_repet\":1}", {SCHEDULE_MONTH, 1, 1, false, 0, 0}, 0, ""},
+    {"second by name", "{\"plan_type\":\"second\",\"plan_value\":1,\"plan_repet\":1}", {SCHEDULE_SECOND, 1, 1, false, 0, 0}, 0, ""},
+    {"minute by name", "{\"plan_type\":\"minute\",\"plan_value\":1,\"plan_repet\":1}", {SCHEDULE_MINUTE, 1, 1, false, 0, 0}, 0, ""},
+    {"hour by name", "{\"plan_type\":\"hour\",\"plan_value\":1,\"plan_repet\":1}", {SCHEDULE_HOUR, 1, 1, false, 0, 0}, 0, ""},
+    {"day by name", "{\"plan_type\":\"day\",\"plan_value\":1,\"plan_repet\":1}", {SCHEDULE_DAY, 1, 1, false, 0, 0}, 0, ""},
+    {"week by name", "{\"plan_type\":\"week\",\"plan_value\":1,\"plan_repet\":1}", {SCHEDULE_WEEK, 1, 1, false, 0, 0}, 0, ""},
+    {"month by name", "{\"plan_type\":\"month\",\"plan_value\":1,\"plan_repet\":1}", {SCHEDULE_MONTH, 1, 1, false, 0, 0}, 0, ""},
+    {"any order", "{\"plan_repet\":3,\"plan_value\":2,\"plan_type\":2}", {SCHEDULE_SECOND, 2, 3, false, 0, 0}, 0, ""},
+    {"interval 0", "{\"plan_type\":2,\"plan_value\":0,\"plan_repet\":3}", {SCHEDULE_SECOND, 0, 3, false, 0, 0}, 0, ""},
+    {"greatest interval", "{\"plan_type\":5,\"plan_value\":32766,\"plan_repet\":3}", {SCHEDULE_DAY, 32766, 3, false, 0, 0}, 0, ""},
+    {"Sunday is 0", "{\"plan_type\":6,\"plan_value\":0,\"plan_repet\":3}", {SCHEDULE_WEEK, 0, 3, false, 0, 0}, 0, ""},
+    {"Saturday is 6", "{\"plan_type\":6,\"plan_value\":6,\"plan_repet\":3}", {SCHEDULE_WEEK, 6, 3, false, 0, 0}, 0, ""},
+    {"7 is taken as Sunday", "{\"plan_type\":6,\"plan_value\":7,\"plan_repet\":3}", {SCHEDULE_WEEK, 0, 3, false, 0, 0}, 0, ""},
+    {"month -31", "{\"plan_type\":7,\"plan_value\":-31,\"plan_repet\":3}", {SCHEDULE_MONTH, -31, 3, false, 0, 0}, 0, ""},
+    {"month 0", "{\"plan_type\":7,\"plan_value\":0,\"plan_repet\":3}", {SCHEDULE_MONTH, 0, 3, false, 0, 0}, 0, ""},
+    {"month 31", "{\"plan_type\":7,\"plan_value\":31,\"plan_repet\":3}", {SCHEDULE_MONTH, 31, 3, false, 0, 0}, 0, ""},
+    {"for ever", "{\"plan_type\":2,\"plan_value\":1,\"plan_repet\":-1}", {SCHEDULE_SECOND, 1, -1, false, 0, 0}, 0, ""},
+    {"greatest repeat", "{\"plan_type\":2,\"plan_value\":1,\"plan_repet\":2147483647}", {SCHEDULE_SECOND, 1, INT32_MAX, false, 0, 0}, 0, ""},
+    {"no_keep", "{\"plan_type\":0,\"no_keep\":true}", {SCHEDULE_NONE, 0, 0, true, 0, 0}, 0, ""},
+    {"no_keep false", "{\"plan_type\":0,\"no_keep\":false}", {SCHEDULE_NONE, 0, 0, false, 0, 0}, 0, ""},
+    {"no_skip is no_keep", "{\"plan_type\":0,\"no_skip\":true}", {SCHEDULE_NONE, 0, 0, true, 0, 0}, 0, ""},
+    {"plan_time 0", "{\"plan_type\":2,\"plan_value\":1,\"plan_repet\":1,\"plan_time\":0}", {SCHEDULE_SECOND, 1, 1, false, 0, 0}, 0, ""},
+    {"last plan_time", "{\"plan_type\":1,\"plan_time\":253402300799}", {SCHEDULE_TIME, 0, 0, false, SCHEDULE_TIME_MAX, 0}, 0, ""},
+    {"plan_time as text", "{\"plan_type\":1,\"plan_time\":\"2026-01-01T00:00:00Z\"}", {SCHEDULE_TIME, 0, 0, false, 1767225600, 0}, 0, ""},
+    {"plan_time with an offset", "{\"plan_type\":1,\"plan_time\":\"2026-01-01T08:00:00+08:00\"}", {SCHEDULE_TIME, 0, 0, false, 1767225600, 0}, 0, ""},
+    {"last plan_time as text", "{\"plan_type\":1,\"plan_time\":\"9999-12-31T23:59:59Z\"}", {SCHEDULE_TIME, 0, 0, false, SCHEDULE_TIME_MAX, 0}, 0, ""},
+    {"skip_set", "{\"plan_type\":2,\"plan_value\":1,\"plan_repet\":5,\"skip_set\":4}", {SCHEDULE_SECOND, 1, 5, false, 0, 0}, 4, ""},
+    {"skip_set 0", "{\"plan_type\":0,\"skip_set\":0}", {SCHEDULE_NONE, 0, 0, false, 0, 0}, 0, ""},
+    {"skip_set of a plan for ever", "{\"plan_type\":2,\"plan_value\":1,\"plan_repet\":-1,\"skip_set\":2147483647}", {SCHEDULE_SECOND, 1, -1, false, 0, 0}, INT32_MAX, ""},
+    {"description", "{\"plan_type\":0,\"description\":\"say \\u00e9\\n\"}", {SCHEDULE_NONE, 0, 0, false, 0, 0}, 0, "say \xc3\xa9\n"},
+    {"empty description", "{\"plan_type\":0,\"description\":\"\"}", {SCHEDULE_NONE, 0, 0, false, 0, 0}, 0, ""},
+    {"space around", " {\"plan_type\" : 0 } \n", {SCHEDULE_NONE, 0, 0, false, 0, 0}, 0, ""},
+};
+// clang-format on
+
+static void good_plan_frames_are_read (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (good_rows); i++) {
+        const struct good_row *row = &good_rows[i];
+        uint8_t *text = exact_bytes (span_text (row->text));
+        struct plan_fields fields;
+        struct reason reason = {""};
+        int rc = plan_frame_parse (span_of (text, strlen (row->text)), &fields, &reason);
+        free (text);
+        CHECK_TEXT (row->name, reason.text, "");
+        CHECK_INT (row->name, rc, 0);
+        CHECK_INT (row->name, fields.schedule.type, row->schedule.type);
+        CHECK_INT (row->name, fields.schedule.value, row->schedule.value);
+        CHECK_INT (row->name, fields.schedule.repeat, row->schedule.repeat);
+        CHECK_INT (row->name, fields.schedule.keep, row->schedule.keep);
+        CHECK_INT (row->name, fields.schedule.base_time, row->schedule.base_time);
+        CHECK_INT (row->name, fields.skip_set, row->skip_set);
+        CHECK (row->name,
+               span_is (span_of (fields.description, fields.description_size), row->description));
+    }
+}
+
+// -- what is refused
+
+#define SECOND_1 "\"plan_type\":2,\"plan_value\":1"
+
+// clang-format off
+static const struct bad_row {
+    const char *name;
+    struct span text;
+    const char *reason; // what it starts with
+} bad_rows[] = {
+    {"no plan_type", BYTES ("{}"), "plan_type: is missing"},
+    {"no plan_type, the rest good", BYTES ("{\"plan_value\":1,\"plan_repet\":1}"), "plan_type: is missing"},
+    {"plan_type 8", BYTES ("{\"plan_type\":8}"), "plan_type: want 0..7"},
+    {"plan_type -1", BYTES ("{\"plan_type\":-1}"), "plan_type: want 0..7"},
+    {"plan_type 2^32", BYTES ("{\"plan_type\":4294967296}"), "plan_type: want 0..7"},
+    {"plan_type real", BYTES ("{\"plan_type\":2.0}"), "plan_type: want 0..7"},
+    {"plan_type unknown name", BYTES ("{\"plan_type\":\"year\"}"), "plan_type: want 0..7"},
+    {"plan_type upper case", BYTES ("{\"plan_type\":\"NONE\"}"), "plan_type: want 0..7"},
+    {"plan_type number as text", BYTES ("{\"plan_type\":\"2\"}"), "plan_type: want 0..7"},
+    {"plan_type empty name", BYTES ("{\"plan_type\":\"\"}"), "plan_type: want 0..7"},
+    {"plan_type null", BYTES ("{\"plan_type\":null}"), "plan_type: want 0..7"},
+    {"plan_type true", BYTES ("{\"plan_type\":true}"), "plan_type: want 0..7"},
+    {"plan_value missing", BYTES ("{\"plan_type\":2,\"plan_repet\":1}"), "plan_value: is missing"},
+    {"plan_value missing, month", BYTES ("{\"plan_type\":7,\"plan_repet\":1}"), "plan_value: is missing"},
+    {"plan_value -1", BYTES ("{\"plan_type\":2,\"plan_value\":-1,\"plan_repet\":1}"), "plan_value: want 0..32766, got -1"},
+    {"plan_value 32767", BYTES ("{\"plan_type\":3,\"plan_value\":32767,\"plan_repet\":1}"), "plan_value: want 0..32766, got 32767"},
+    {"plan_value 40000", BYTES ("{\"plan_type\":4,\"plan_value\":40000,\"plan_repet\":1}"), "plan_value: want 0..32766, got 40000"},
+    {"plan_value 2^32", BYTES ("{\"plan_type\":5,\"plan_value\":4294967296,\"plan_repet\":1}"), "plan_value: want 0..32766, got 4294967296"},
+    {"plan_value of a week, 8", BYTES ("{\"plan_type\":6,\"plan_value\":8,\"plan_repet\":1}"), "plan_value: want 0..6, got 8"},
+    {"plan_value of a week, -1", BYTES ("{\"plan_type\":6,\"plan_value\":-1,\"plan_repet\":1}"), "plan_value: want 0..6, got -1"},
+    {"plan_value of a month, 32", BYTES ("{\"plan_type\":7,\"plan_value\":32,\"plan_repet\":1}"), "plan_value: want -31..31, got 32"},
+    {"plan_value of a month, -32", BYTES ("{\"plan_type\":7,\"plan_value\":-32,\"plan_repet\":1}"), "plan_value: want -31..31, got -32"},
+    {"plan_value text", BYTES ("{\"plan_type\":2,\"plan_value\":\"1\",\"plan_repet\":1}"), "plan_value: want an integer"},
+    {"plan_value real", BYTES ("{\"plan_type\":2,\"plan_value\":1.0,\"plan_repet\":1}"), "plan_value: want an integer"},
+    {"plan_value null", BYTES ("{\"plan_type\":2,\"plan_value\":null,\"plan_repet\":1}"), "plan_value: want an integer"},
+    {"plan_repet missing", BYTES ("{" SECOND_1 "}"), "plan_repet: is missing"},
+    {"plan_repet 0", BYTES ("{" SECOND_1 ",\"plan_repet\":0}"), "plan_repet: want -1 (for ever) or 1.."},
+    {"plan_repet 0 of a week", BYTES ("{\"plan_type\":6,\"plan_value\":1,\"plan_repet\":0}"), "plan_repet: want -1 (for ever) or 1.."},
+    {"plan_repet -2", BYTES ("{" SECOND_1 ",\"plan_repet\":-2}"), "plan_repet: want -1 (for ever) or 1.."},
+    {"plan_repet 2^31", BYTES ("{" SECOND_1 ",\"plan_repet\":2147483648}"), "plan_repet: want -1 or 1.."},
+    {"plan_repet 2^32 - 1 is not -1", BYTES ("{" SECOND_1 ",\"plan_repet\":4294967295}"), "plan_repet: want -1 or 1.."},
+    {"plan_repet real", BYTES ("{" SECOND_1 ",\"plan_repet\":1.5}"), "plan_repet: want an integer"},
+    {"plan_repet text", BYTES ("{" SECOND_1 ",\"plan_repet\":\"forever\"}"), "plan_repet: want an integer"},
+    {"no_keep 1", BYTES ("{\"plan_type\":0,\"no_keep\":1}"), "no_keep: want true or false"},
+    {"no_keep text", BYTES ("{\"plan_type\":0,\"no_keep\":\"true\"}"), "no_keep: want true or false"},
+    {"no_keep null", BYTES ("{\"plan_type\":0,\"no_keep\":null}"), "no_keep: want true or false"},
+    {"no_skip 0", BYTES ("{\"plan_type\":0,\"no_skip\":0}"), "no_skip: want true or false"},
+    {"no_keep and no_skip", BYTES ("{\"plan_type\":0,\"no_keep\":true,\"no_skip\":false}"), "no_skip: is the same"},
+    {"no_skip and no_keep, the same", BYTES ("{\"plan_type\":0,\"no_skip\":true,\"no_keep\":true}"), "no_skip: is the same"},
+    {"time without plan_time", BYTES ("{\"plan_type\":1}"), "plan_time: is missing"},
+    {"time with plan_time 0", BYTES ("{\"plan_type\":1,\"plan_time\":0}"), "plan_time: is missing"},
+    {"plan_time -1", BYTES ("{\"plan_type\":1,\"plan_time\":-1}"), "plan_time: want Unix seconds"},
+    {"plan_time year 10000", BYTES ("{\"plan_type\":1,\"plan_time\":253402300800}"), "plan_time: want Unix seconds"},
+    {"plan_time int64 max", BYTES ("{\"plan_type\":1,\"plan_time\":9223372036854775807}"), "plan_time: want Unix seconds"},
+    {"plan_time with a fraction", BYTES ("{\"plan_type\":1,\"plan_time\":1.5}"), "plan_time: want whole Unix seconds"},
+    {"plan_time 1.0", BYTES ("{\"plan_type\":1,\"plan_time\":1.0}"), "plan_time: want whole Unix seconds"},
+    {"plan_time exponent", BYTES ("{\"plan_type\":1,\"plan_time\":1e9}"), "plan_time: want whole Unix seconds"},
+    {"plan_time true", BYTES ("{\"plan_type\":1,\"plan_time\":true}"), "plan_time: want whole Unix seconds"},
+    {"plan_time null", BYTES ("{\"plan_type\":1,\"plan_time\":null}"), "plan_time: want whole Unix seconds"},
+    {"plan_time text with a fraction", BYTES ("{\"plan_type\":1,\"plan_time\":\"2026-01-01T00:00:00.5Z\"}"), "plan_time: "},
+    {"plan_time text without offset", BYTES ("{\"plan_type\":1,\"plan_time\":\"2026-01-01T00:00:00\"}"), "plan_time: "},
+    {"plan_time a date only", BYTES ("{\"plan_type\":1,\"plan_time\":\"2026-01-01\"}"), "plan_time: "},
+    {"plan_time February 30", BYTES ("{\"plan_type\":1,\"plan_time\":\"2026-02-30T00:00:00Z\"}"), "plan_time: "},
+    {"plan_time before 1970", BYTES ("{\"plan_type\":1,\"plan_time\":\"1969-12-31T23:59:59Z\"}"), "plan_time: "},
+    {"plan_time over 9999", BYTES ("{\"plan_type\":1,\"plan_time\":\"9999-12-31T23:59:59-00:01\"}"), "plan_time: "},
+    {"plan_time empty text", BYTES ("{\"plan_type\":1,\"plan_time\":\"\"}"), "plan_time: "},
+    {"plan_time seconds as text", BYTES ("{\"plan_type\":1,\"plan_time\":\"1767225600\"}"), "plan_time: "},
+    {"skip_set -1", BYTES ("{" SECOND_1 ",\"plan_repet\":5,\"skip_set\":-1}"), "skip_set: want 0.."},
+    {"skip_set 2^31", BYTES ("{" SECOND_1 ",\"plan_repet\":-1,\"skip_set\":2147483648}"), "skip_set: want 0.."},
+    {"skip_set as plan_repet", BYTES ("{" SECOND_1 ",\"plan_repet\":5,\"skip_set\":5}"), "skip_set: want less than plan_repet (5), got 5"},
+    {"skip_set before plan_repet", BYTES ("{\"skip_set\":6,\"plan_repet\":5," SECOND_1 "}"), "skip_set: want less than plan_repet (5), got 6"},
+    {"skip_set of a plan that runs once", BYTES ("{\"plan_type\":0,\"plan_repet\":5,\"skip_set\":1}"), "skip_set: want less than plan_repet (1), got 1"},
+    {"skip_set of a plan with time", BYTES ("{\"plan_type\":1,\"plan_time\":1,\"plan_repet\":-1,\"skip_set\":1}"), "skip_set: want less than plan_repet (1), got 1"},
+    {"skip_set real", BYTES ("{" SECOND_1 ",\"plan_repet\":5,\"skip_set\":1.0}"), "skip_set: want an integer"},
+    {"description number", BYTES ("{\"plan_type\":0,\"description\":1}"), "description: want a string"},
+    {"description null", BYTES ("{\"plan_type\":0,\"description\":null}"), "description: want a string"},
+    {"description array", BYTES ("{\"plan_type\":0,\"description\":[\"x\"]}"), "description: want a string"},
+    {"unknown field", BYTES ("{\"plan_type\":0,\"plan_color\":1}"), "'plan_color': unknown field"},
+    {"unknown field, upper case", BYTES ("{\"Plan_type\":0}"), "'Plan_type': unknown field"},
+    {"unknown field, empty name", BYTES ("{\"plan_type\":0,\"\":1}"), "'': unknown field"},
+    {"unknown field, hostile name", BYTES ("{\"plan_type\":0,\"\\n%s\\u001b\":1}"), "'\\x0a%s\\x1b': unknown field"},
+    {"duplicate field", BYTES ("{\"plan_type\":0,\"plan_type\":0}"), "PLAN: "},
+    {"duplicate skip_set", BYTES ("{" SECOND_1 ",\"plan_repet\":5,\"skip_set\":1,\"skip_set\":2}"), "PLAN: "},
+    {"plan_id", BYTES ("{\"plan_type\":0,\"plan_id\":1}"), "plan_id: is kept by the station"},
+    {"request_id", BYTES ("{\"plan_type\":0,\"request_id\":\"\"}"), "request_id: is kept by the station"},
+    {"station", BYTES ("{\"plan_type\":0,\"station\":\"a\"}"), "station: is kept by the station"},
+    {"caller", BYTES ("{\"plan_type\":0,\"caller\":\"a\"}"), "caller: is kept by the station"},
+    {"real_repet", BYTES ("{\"plan_type\":0,\"real_repet\":0}"), "real_repet: is kept by the station"},
+    {"last_state", BYTES ("{\"plan_type\":0,\"last_state\":0}"), "last_state: is kept by the station"},
+    {"exec_time", BYTES ("{\"plan_type\":0,\"exec_time\":0}"), "exec_time: is kept by the station"},
+    {"messages", BYTES ("{\"plan_type\":0,\"messages\":[]}"), "messages: is kept by the station"},
+    {"base_time", BYTES ("{\"plan_type\":0,\"base_time\":0}"), "base_time: is kept by the station"},
+    {"plan_state", BYTES ("{\"plan_type\":0,\"plan_state\":0}"), "plan_state: is kept by the station"},
+    {"add_time", BYTES ("{\"plan_type\":0,\"add_time\":0}"), "add_time: is kept by the station"},
+    {"skip_num", BYTES ("{\"plan_type\":0,\"skip_num\":0}"), "skip_num: is kept by the station"},
+    {"error_count", BYTES ("{\"plan_type\":0,\"error_count\":0}"), "error_count: is kept by the station"},
+    {"exec_id", BYTES ("{\"plan_type\":0,\"exec_id\":0}"), "exec_id: is kept by the station"},
+    {"trailing bytes", BYTES ("{\"plan_type\":0}x"), "PLAN: "},
+    {"trailing object", BYTES ("{\"plan_type\":0}{}"), "PLAN: "},
+    {"trailing NUL", BYTES ("{\"plan_type\":0}\0"), "PLAN: "},
+    {"invalid UTF-8", BYTES ("{\"plan_type\":0,\"description\":\"\xff\"}"), "PLAN: "},
+    {"NUL in the description", BYTES ("{\"plan_type\":0,\"description\":\"a\\u0000b\"}"), "PLAN: "},
+    {"NUL in a type's name", BYTES ("{\"plan_type\":\"none\\u0000x\"}"), "PLAN: "},
+    {"empty", BYTES (""), "PLAN: "},
+    {"no object", BYTES ("[]"), "PLAN: "},
+    {"a number", BYTES ("1"), "PLAN: "},
+    {"cut", BYTES ("{\"plan_type\":0"), "PLAN: "},
+};
+// clang-format on
+
+static void bad_plan_frames_are_refused_with_the_field (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (bad_rows); i++) {
+        const struct bad_row *row = &bad_rows[i];
+        uint8_t *text = exact_bytes (row->text);
+        struct plan_fields fields;
+        struct reason reason = {""};
+        int rc = plan_frame_parse (span_of (text, row->text.size), &fields, &reason);
+        free (text);
+        CHECK_INT (row->name, rc, ZPLAN_EPLAN);
+        if (strncmp (reason.text, row->reason, strlen (row->reason)) != 0)
+            fail_msg ("%s: want \"%s...\", got \"%s\"", row->name, row->reason, reason.text);
+    }
+}
+
+// A plan frame with `size` bytes of description, and the frame padded to `total` bytes if that is
+// more.
+static int parse_sized (size_t size, size_t total, struct plan_fields *fields,
+                        struct reason *reason)
+{
+    char text[2 * PLAN_FRAME_MAX], letters[PLAN_FRAME_MAX + 1];
+    memset (letters, 'a', size);
+    letters[size] = '\0';
+    snprintf (text, sizeof text, "{\"plan_type\":0,\"description\":\"%s\"}", letters);
+    size_t length = strlen (text);
+    if (length < total) {
+        memset (text + length, ' ', total - length);
+        length = total;
+    }
+    return plan_frame_parse (span_of (text, length), fields, reason);
+}
+
+static void plan_frames_are_bounded (void **state)
+{
+    (void)state;
+    struct plan_fields fields;
+    struct reason reason = {""};
+    assert_int_equal (parse_sized (DESCRIPTION_MAX, 0, &fields, &reason), 0);
+    assert_int_equal (fields.description_size, DESCRIPTION_MAX);
+    assert_int_equal (parse_sized (DESCRIPTION_MAX + 1, 0, &fields, &reason), ZPLAN_EPLAN);
+    assert_string_equal (reason.text, "description: at most 1024 bytes, got 1025");
+    assert_int_equal (parse_sized (1, PLAN_FRAME_MAX, &fields, &reason), 0);
+    assert_int_equal (parse_sized (1, PLAN_FRAME_MAX + 1, &fields, &reason), ZPLAN_EPLAN);
+    assert_string_equal (reason.text, "PLAN: at most 4096 bytes, got 4097");
+}
+
+static void plan_frame_cut_anywhere_is_refused (void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"description\":\"\xc3\xa9\",\"plan_type\":\"day\",\"plan_value\":1,"
+        "\"plan_repet\":3,\"no_keep\":true,\"plan_time\":\"2026-01-01T00:00:00Z\","
+        "\"skip_set\":1}";
+    struct plan_fields fields;
+    struct reason reason;
+    for (size_t size = 0; size < sizeof text - 1; size++) {
+        uint8_t *bytes = exact_bytes (span_of (text, size));
+        assert_int_equal (plan_frame_parse (span_of (bytes, size), &fields, &reason), ZPLAN_EPLAN);
+        free (bytes);
+    }
+    assert_int_equal (plan_frame_parse (span_text (text), &fields, &reason), 0);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (good_plan_frames_are_read),
+        cmocka_unit_test (bad_plan_frames_are_refused_with_the_field),
+        cmocka_unit_test (plan_frames_are_bounded),
+        cmocka_unit_test (plan_frame_cut_anywhere_is_refused),
+    };
+    return cmocka_run_group_tests_name ("plan frame", tests, NULL, NULL);
+}

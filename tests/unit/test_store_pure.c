@@ -1,0 +1,212 @@
+// The pure parts of the store: where Redis is, and whether a Redis may hold plans.
+#include "address.h"
+#include "redis_info.h"
+#include "rows.h"
+
+// -- redis_addr
+
+static const struct address_row {
+    const char *text;
+    enum address_kind kind;
+    const char *host;
+    int port;
+    const char *password;
+    const char *shown;
+} address_rows[] = {
+    {"embedded", ADDRESS_EMBEDDED, "", 0, "", NULL},
+    {"127.0.0.1:6379", ADDRESS_TCP, "127.0.0.1", 6379, "", "127.0.0.1:6379"},
+    {"redis.example:1", ADDRESS_TCP, "redis.example", 1, "", "redis.example:1"},
+    {"h:65535", ADDRESS_TCP, "h", 65535, "", "h:65535"},
+    {"h:6379:secret", ADDRESS_TCP, "h", 6379, "secret", "h:6379"},
+    {"h:6379:", ADDRESS_TCP, "h", 6379, "", "h:6379"},
+    {"h:6379:a:b:c", ADDRESS_TCP, "h", 6379, "a:b:c", "h:6379"},
+    {"h:6379: %s\xc3\xa9", ADDRESS_TCP, "h", 6379, " %s\xc3\xa9", "h:6379"},
+    {"unix:/run/redis.sock", ADDRESS_UNIX, "/run/redis.sock", 0, "", "unix:/run/redis.sock"},
+    {"unix:r", ADDRESS_UNIX, "r", 0, "", "unix:r"},
+    {"unix:/a:6379:b", ADDRESS_UNIX, "/a:6379:b", 0, "", "unix:/a:6379:b"},
+};
+
+static void address_is_parsed (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (address_rows); i++) {
+        const struct address_row *row = &address_rows[i];
+        struct address address;
+        struct reason reason = {""};
+        char shown[300];
+        CHECK_INT (row->text, address_parse (row->text, &address, &reason), 0);
+        CHECK_INT (row->text, address.kind, row->kind);
+        CHECK_TEXT (row->text, address.host, row->host);
+        CHECK_INT (row->text, address.port, row->port);
+        CHECK_TEXT (row->text, address.password, row->password);
+        if (row->shown)
+            CHECK_TEXT (row->text, address_text (&address, shown), row->shown);
+    }
+}
+
+static const struct refused_row {
+    const char *text;
+    const char *reason;
+} refused_rows[] = {
+    {"", "redis_addr: want embedded, HOST:PORT[:PASSWORD] or unix:PATH"},
+    {"embedded ", "redis_addr: want embedded, HOST:PORT[:PASSWORD] or unix:PATH"},
+    {"Embedded", "redis_addr: want embedded, HOST:PORT[:PASSWORD] or unix:PATH"},
+    {"localhost", "redis_addr: want embedded, HOST:PORT[:PASSWORD] or unix:PATH"},
+    {":6379", "redis_addr: want embedded, HOST:PORT[:PASSWORD] or unix:PATH"},
+    {"h:", "redis_addr: want embedded, HOST:PORT[:PASSWORD] or unix:PATH"},
+    {"h::secret", "redis_addr: want embedded, HOST:PORT[:PASSWORD] or unix:PATH"},
+    {"h:12345678:secret", "redis_addr: want embedded, HOST:PORT[:PASSWORD] or unix:PATH"},
+    {"h:0", "redis_addr: want a port 1..65535"},
+    {"h:65536", "redis_addr: want a port 1..65535"},
+    {"h:-1", "redis_addr: want a port 1..65535"},
+    {"h:+1", "redis_addr: want a port 1..65535"},
+    {"h:6379x", "redis_addr: want a port 1..65535"},
+    {"h: 6379", "redis_addr: want a port 1..65535"},
+    {"h:secret:6379", "redis_addr: want a port 1..65535"},
+    {"redis://h:6379", "redis_addr: want a port 1..65535"},
+    {"unix:", "redis_addr: the path of a Unix socket has 1..107 bytes"},
+};
+
+static void address_is_refused (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (refused_rows); i++) {
+        const struct refused_row *row = &refused_rows[i];
+        struct address address;
+        struct reason reason = {""};
+        CHECK_INT (row->text, address_parse (row->text, &address, &reason), -1);
+        CHECK_TEXT (row->text, reason.text, row->reason);
+        CHECK (row->text, !strstr (reason.text, "secret"));
+    }
+}
+
+// `size` letters between the two parts.
+static const struct long_row {
+    const char *name, *before;
+    size_t size;
+    const char *behind;
+    int rc;
+} long_rows[] = {
+    {"host of 255 bytes", "", 255, ":1", 0},        {"host of 256 bytes", "", 256, ":1", -1},
+    {"host of 2000 bytes", "", 2000, ":1", -1},     {"password of 255 bytes", "h:1:", 255, "", 0},
+    {"password of 256 bytes", "h:1:", 256, "", -1}, {"path of 107 bytes", "unix:", 107, "", 0},
+    {"path of 108 bytes", "unix:", 108, "", -1},    {"path of 2000 bytes", "unix:", 2000, "", -1},
+    {"port of 2000 letters", "h:", 2000, "", -1},
+};
+
+static void address_bounds_its_parts (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (long_rows); i++) {
+        const struct long_row *row = &long_rows[i];
+        char letters[2001], text[2100];
+        memset (letters, 'a', row->size);
+        letters[row->size] = '\0';
+        snprintf (text, sizeof text, "%s%s%s", row->before, letters, row->behind);
+        struct address address;
+        struct reason reason = {""};
+        char shown[300];
+        CHECK_INT (row->name, address_parse (text, &address, &reason), row->rc);
+        if (row->rc == 0)
+            CHECK (row->name, strlen (address_text (&address, shown)) < sizeof shown);
+        else
+            CHECK (row->name, strncmp (reason.text, "redis_addr: ", 12) == 0);
+    }
+}
+
+// -- INFO
+
+#define INFO(version, loading, role, aof, policy)                                                  \
+    "# Server\r\nredis_version:" version "\r\nredis_mode:standalone\r\n"                           \
+    "# Memory\r\nmaxmemory:0\r\nmaxmemory_policy:" policy "\r\n# Persistence\r\nloading:" loading  \
+    "\r\nasync_loading:0\r\naof_enabled:" aof "\r\naof_rewrite_in_progress:0\r\n"                  \
+    "# Replication\r\nrole:" role "\r\nconnected_slaves:0\r\n"
+
+static const struct info_row {
+    const char *name;
+    struct span info;
+    enum info_verdict verdict, accepting; // as a rule, and with --accept-loss
+    const char *reason;                   // a part of it
+} info_rows[] = {
+    {"good", BYTES (INFO ("7.0.15", "0", "master", "1", "noeviction")), INFO_GOOD, INFO_GOOD, ""},
+    {"newer", BYTES (INFO ("10.1", "0", "master", "1", "noeviction")), INFO_GOOD, INFO_GOOD, ""},
+    {"long version", BYTES (INFO ("7.4.0-rc1-build20260101", "0", "master", "1", "noeviction")),
+     INFO_GOOD, INFO_GOOD, ""},
+    {"too old", BYTES (INFO ("6.2.14", "0", "master", "1", "noeviction")), INFO_REFUSED,
+     INFO_REFUSED, "'6.2.14'"},
+    {"no number", BYTES (INFO ("seven", "0", "master", "1", "noeviction")), INFO_REFUSED,
+     INFO_REFUSED, "'seven'"},
+    {"empty version", BYTES (INFO ("", "0", "master", "1", "noeviction")), INFO_REFUSED,
+     INFO_REFUSED, "version ''"},
+    {"loading", BYTES (INFO ("7.0.15", "1", "master", "1", "noeviction")), INFO_NOT_NOW,
+     INFO_NOT_NOW, "loading"},
+    {"replica", BYTES (INFO ("7.0.15", "0", "slave", "1", "noeviction")), INFO_NOT_NOW,
+     INFO_NOT_NOW, "replica"},
+    {"no append-only file", BYTES (INFO ("7.0.15", "0", "master", "0", "noeviction")), INFO_REFUSED,
+     INFO_GOOD, "append-only"},
+    {"may evict", BYTES (INFO ("7.0.15", "0", "master", "1", "allkeys-lru")), INFO_REFUSED,
+     INFO_GOOD, "'allkeys-lru'"},
+    {"may evict what is volatile", BYTES (INFO ("7.0.15", "0", "master", "1", "volatile-ttl")),
+     INFO_REFUSED, INFO_GOOD, "'volatile-ttl'"},
+    {"a policy that starts well", BYTES (INFO ("7.0.15", "0", "master", "1", "noeviction2")),
+     INFO_REFUSED, INFO_GOOD, "'noeviction2'"},
+    {"empty", BYTES (""), INFO_REFUSED, INFO_REFUSED, "version ''"},
+    {"one newline", BYTES ("\n"), INFO_REFUSED, INFO_REFUSED, "version ''"},
+    {"a name only", BYTES ("redis_version"), INFO_REFUSED, INFO_REFUSED, "version ''"},
+    {"a name and a colon", BYTES ("redis_version:"), INFO_REFUSED, INFO_REFUSED, "version ''"},
+    {"the version alone", BYTES ("redis_version:7"), INFO_NOT_NOW, INFO_NOT_NOW, "replica"},
+    {"lines without \\r",
+     BYTES ("redis_version:7\nrole:master\naof_enabled:1\n"
+            "maxmemory_policy:noeviction"),
+     INFO_GOOD, INFO_GOOD, ""},
+    {"names are whole", BYTES ("xredis_version:7\nredis_version_x:8\nredis_version:6\n"),
+     INFO_REFUSED, INFO_REFUSED, "'6'"},
+    {"the first line counts", BYTES ("redis_version:6\nredis_version:7\n"), INFO_REFUSED,
+     INFO_REFUSED, "'6'"},
+    {"a value with NUL", BYTES ("redis_version:7\0\nrole:master\naof_enabled:1\0\n"), INFO_REFUSED,
+     INFO_GOOD, "append-only"},
+    {"no text", BYTES ("\xff\xfe\x00\n\n\n:"), INFO_REFUSED, INFO_REFUSED, "version ''"},
+};
+
+static void info_tells_whether_redis_may_hold_plans (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (info_rows); i++) {
+        const struct info_row *row = &info_rows[i];
+        uint8_t *bytes = exact_bytes (row->info);
+        struct span info = span_of (bytes, row->info.size);
+        struct reason reason = {""};
+        CHECK_INT (row->name, redis_info_check (info, LOSS_REFUSED, &reason), row->verdict);
+        CHECK (row->name, strstr (reason.text, row->reason) != NULL);
+        CHECK_INT (row->name, redis_info_check (info, LOSS_ACCEPTED, &reason), row->accepting);
+        free (bytes);
+    }
+}
+
+static void info_cut_anywhere_is_never_good (void **state)
+{
+    (void)state;
+    // All that the verdict rests on stands before the last line.
+    const char *whole = info_rows[0].info.data ? (const char *)info_rows[0].info.data : "";
+    size_t end = (size_t)(strstr (whole, "role:master") - whole) + strlen ("role:master");
+    for (size_t size = 0; size < end; size++) {
+        uint8_t *bytes = exact_bytes (span_of (whole, size));
+        struct reason reason;
+        char name[48];
+        snprintf (name, sizeof name, "the first %zu bytes", size);
+        CHECK (name, redis_info_check (span_of (bytes, size), LOSS_REFUSED, &reason) != INFO_GOOD);
+        free (bytes);
+    }
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (address_is_parsed),
+        cmocka_unit_test (address_is_refused),
+        cmocka_unit_test (address_bounds_its_parts),
+        cmocka_unit_test (info_tells_whether_redis_may_hold_plans),
+        cmocka_unit_test (info_cut_anywhere_is_never_good),
+    };
+    return cmocka_run_group_tests_name ("store, the pure parts", tests, NULL, NULL);
+}
