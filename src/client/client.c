@@ -119,7 +119,7 @@ static bool await_answer (struct zplan_client *self, struct span request_id, int
 {
     while (wait_until (self->socket, deadline_us)) {
         packet_clear (&self->packet);
-        if (!packet_recv (&self->packet, self->socket))
+        if (!packet_recv (&self->packet, self->socket, &packet_of_stations))
             continue;
         struct reason reason;
         if (!self->packet.fault &&

@@ -92,7 +92,7 @@ int zplan_subscriber_recv (struct zplan_subscriber *subscriber, int64_t timeout_
         if (zmq_poll (&item, 1, left_ms) <= 0)
             return ZPLAN_NO_ANSWER;
         packet_clear (&subscriber->packet);
-        if (packet_recv (&subscriber->packet, subscriber->socket) &&
+        if (packet_recv (&subscriber->packet, subscriber->socket, &packet_of_stations) &&
             read_result (&subscriber->packet, ret))
             return ZPLAN_ANSWERED;
         // A publisher of nothing but other broadcasts must not hold the caller past its time.

@@ -16,6 +16,21 @@ static enum envelope tell (const struct span *frames, size_t count)
     return frames[0].data[0] == '*' ? ENVELOPE_MAILBOX : ENVELOPE_CALLER;
 }
 
+// What can be read of a message that breaks the rules, for its refusal: the frames its description
+// names, as far as both go; and the code of one that fits, since a status is never answered.
+static void salvage (const struct span *frames, size_t count, struct message *ret)
+{
+    struct span desc = frames[0];
+    ret->desc = (struct desc){0};
+    if (desc.size < 2)
+        return;
+    ret->desc.code = desc_fits (desc, count - 1) ? desc.data[1] : 0;
+    for (size_t i = 0; i + 1 < count && i + 2 < desc.size && i < DESC_FRAMES_MAX; i++) {
+        desc_add (&ret->desc, desc.data[i + 2]);
+        ret->frames[i] = frames[i + 1];
+    }
+}
+
 int message_read (const struct span *frames, size_t count, struct message *ret,
                   struct reason *reason)
 {
@@ -34,8 +49,7 @@ int message_read (const struct span *frames, size_t count, struct message *ret,
     }
     size_t following = count - at - 1;
     if (desc_parse (frames[at], following, &ret->desc, reason)) {
-        // A status is not answered, however broken it is: leave its code to be seen.
-        ret->desc = (struct desc){.code = frames[at].size > 1 ? frames[at].data[1] : 0};
+        salvage (frames + at, count - at, ret);
         return ZPLAN_EFRAME;
     }
     ret->desc_bytes = frames[at];

@@ -26,8 +26,8 @@ struct message {
 };
 
 // Tell the envelope and parse the description. `count` frames, the peer's identity not among them.
-// 0, or ZPLAN_EFRAME with the reason; the envelope is then set as far as it could be told, and the
-// description has no frames, only the code that stands where a description has it.
+// 0, or ZPLAN_EFRAME with the reason; envelope and frames are then set as far as they could be
+// told, for the refusal, and the code only if the description fits.
 int message_read (const struct span *frames, size_t count, struct message *ret,
                   struct reason *reason);
 

@@ -149,6 +149,9 @@ static void take_request (struct station *self, const struct packet *packet)
         self->counters.dropped_statuses++;
         return;
     }
+    peer->requester = message_frame (&request.message, ZERO_FRAME_REQUESTER, &peer->has_requester);
+    peer->request_id =
+        message_frame (&request.message, ZERO_FRAME_REQUEST_ID, &peer->has_request_id);
     if (packet->fault == PACKET_TOO_LARGE) {
         front_refuse (self, peer, ZPLAN_EBUSY, "message: at most 1 MiB a frame and 4 MiB in all");
         return;
@@ -161,9 +164,6 @@ static void take_request (struct station *self, const struct packet *packet)
         front_refuse (self, peer, ZPLAN_EFRAME, reason.text);
         return;
     }
-    peer->requester = message_frame (&request.message, ZERO_FRAME_REQUESTER, &peer->has_requester);
-    peer->request_id =
-        message_frame (&request.message, ZERO_FRAME_REQUEST_ID, &peer->has_request_id);
     run_command (self, &request);
 }
 
@@ -178,10 +178,11 @@ static int on_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
             front_close (self);
             break;
         }
-        if (!packet_recv (&packet, self->request_socket))
+        if (!packet_recv (&packet, self->request_socket, &packet_of_peers))
             break;
         self->counters.requests++;
-        if (packet.count > 1)
+        // A ROUTER puts the identity first; without more than that there is only a fault to tell.
+        if (packet.count > 1 || (packet.count == 1 && packet.fault))
             take_request (self, &packet);
         packet_clear (&packet);
     }

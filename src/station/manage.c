@@ -7,7 +7,13 @@
 #include "memory.h"
 #include "plan_json.h"
 
-enum { ARGS_MAX = 8, PAGE_DEFAULT = 100, PAGE_MAX = 1000, PATTERN_MAX = 256 };
+enum {
+    ARGS_MAX = 8,
+    PAGE_DEFAULT = 100,
+    PAGE_MAX = 1000,      // plans
+    PAGE_BYTES = 4 << 20, // of stored messages looked at for one page
+    PATTERN_MAX = 256
+};
 
 struct arguments {
     size_t count;
@@ -28,7 +34,7 @@ static bool parse_name (struct span text, struct plan_name *ret)
     if (ident_parse (text, &ret->id))
         return true;
     struct span station;
-    if (!message_key_parse (text, &station, &ret->id) || !station_name_valid (station))
+    if (!message_key_parse (text, &station, &ret->id))
         return false;
     memcpy (ret->station, station.data, station.size);
     return true;
@@ -233,23 +239,33 @@ static bool passes (const struct filter *filter, const struct plan *plan)
            (!filter->title[0] || fnmatch (filter->title, title, 0) == 0);
 }
 
+// The page as JSON text. It ends early when it grows large: `next` then names the last plan in it.
 static char *page_json (const struct filter *filter, const struct store_page *page)
 {
     json_t *plans = json_array ();
     json_t *object = json_object ();
     uint64_t last = 0;
-    for (size_t i = 0; i < page->count; i++) {
+    size_t bytes = 0, looked_at = 0;
+    for (; looked_at < page->count && bytes < PAGE_BYTES; looked_at++) {
         struct span message;
         struct reason reason;
-        if (!store_page_at (page, i, &last, &message))
+        uint64_t id;
+        if (!store_page_at (page, looked_at, &id, &message))
             continue;
-        struct plan *plan = plan_from_stored_json (last, message, &reason);
-        if (plan && passes (filter, plan))
+        last = id;
+        if (message.size == 0)
+            continue;
+        struct plan *plan = plan_from_stored_json (id, message, &reason);
+        if (plan && passes (filter, plan)) {
             json_array_append_new (plans, plan_to_json (plan));
+            // Without its messages a plan is never larger than its stored text.
+            bytes += message.size;
+        }
         plan_destroy (&plan);
     }
     json_object_set_new (object, "plans", plans);
-    if ((int64_t)page->count == filter->limit && last) {
+    bool more = looked_at < page->count || (int64_t)page->count == filter->limit;
+    if (more && last) {
         char id[IDENT_SIZE];
         json_object_set_new (object, "next", json_string (ident_text (last, id)));
     }

@@ -13,5 +13,5 @@ struct publication {
 };
 
 // [title][desc][plan id][plan JSON][result frames...]. At most BROADCAST_FRAMES_MAX result frames
-// have room; the rest is left out, and is in plan:work.
+// have room; the rest is left out, and is in plan:work as long as the plan is there.
 void publish_result (struct station *self, const struct publication *publication);

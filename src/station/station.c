@@ -241,8 +241,12 @@ static void *bound_socket (int type, const char *endpoint, struct reason *reason
         return NULL;
     }
     wire_set (socket, ZMQ_LINGER, LINGER_MS);
-    if (type == ZMQ_ROUTER)
+    if (type == ZMQ_ROUTER) {
+        // A frame up to the whole message's size is still told why it is refused.
+        int64_t frame_max = (int64_t)packet_of_peers.bytes;
+        zmq_setsockopt (socket, ZMQ_MAXMSGSIZE, &frame_max, sizeof frame_max);
         wire_set (socket, ZMQ_ROUTER_MANDATORY, 1);
+    }
     if (wire_bind (socket, endpoint, reason) == 0)
         return socket;
     zmq_close (socket);

@@ -12,6 +12,8 @@
 #include "plan_message.h"
 #include "process.h"
 
+enum { NAME_BYTES_MAX = 4096 }; // of REQUEST_ID and of a caller
+
 // A submission whose write is under way.
 struct submission {
     struct station *station;
@@ -69,6 +71,18 @@ static int check_station (struct station *self, const struct message *message,
     return ZPLAN_ENOTFIND;
 }
 
+// What travels in every JSON of the plan must stay small beside it.
+static int check_request_id (const struct message *message, struct reason *reason)
+{
+    struct span id = message_frame (message, ZERO_FRAME_REQUEST_ID, NULL);
+    bool named = message->envelope == ENVELOPE_CALLER;
+    if (id.size <= NAME_BYTES_MAX && (!named || message->sender.size <= NAME_BYTES_MAX))
+        return 0;
+    reason_set (reason, "%s: at most %d bytes", id.size > NAME_BYTES_MAX ? "REQUEST_ID" : "caller",
+                NAME_BYTES_MAX);
+    return ZPLAN_EBUSY;
+}
+
 // What each type of target must be sent (plan document 3.1).
 static int check_content (const struct message *message, enum target_type type,
                           struct reason *reason)
@@ -97,7 +111,7 @@ static int check_request (struct station *self, const struct message *message,
         return ZPLAN_EPLAN;
     }
     if ((rc = plan_frame_parse (frame, fields, reason)) ||
-        (rc = check_id (message, ret_id, reason)) ||
+        (rc = check_id (message, ret_id, reason)) || (rc = check_request_id (message, reason)) ||
         (rc = check_station (self, message, &target, reason)) ||
         (rc = check_content (message, target_type (target), reason)))
         return rc;

@@ -110,7 +110,7 @@ static int on_monitor (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     struct packet packet;
     (void)loop;
     (void)item;
-    while (self->monitor && packet_recv (&packet, self->monitor)) {
+    while (self->monitor && packet_recv (&packet, self->monitor, &packet_of_peers)) {
         uint16_t event = 0;
         if (packet.count && packet.frames[0].size >= sizeof event)
             memcpy (&event, packet.frames[0].data, sizeof event);
@@ -133,7 +133,7 @@ static int on_message (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     (void)loop;
     (void)item;
     for (int i = 0; i < TURN_MESSAGES && self->socket; i++) {
-        if (!packet_recv (&packet, self->socket))
+        if (!packet_recv (&packet, self->socket, &packet_of_peers))
             break;
         self->events.message (self->events.owner, self, &packet);
         packet_clear (&packet);

@@ -108,7 +108,8 @@ bool message_key_parse (struct span key, struct span *ret_station, uint64_t *ret
     if (!colon)
         return false;
     *ret_station = span_of (key.data + size, (size_t)(colon - key.data) - size);
-    return ident_parse (span_of (colon + 1, (size_t)(key.data + key.size - colon - 1)), ret_id);
+    return station_name_valid (*ret_station) &&
+           ident_parse (span_of (colon + 1, (size_t)(key.data + key.size - colon - 1)), ret_id);
 }
 
 void run_parse (struct span text, uint64_t *ret_exec_id, bool *ret_again)

@@ -130,8 +130,7 @@ typedef void store_done_fn (void *owner, enum store_result result, const char *e
 void store_remove (struct store *self, uint64_t plan_id, const char *station, store_done_fn *reply,
                    void *owner);
 
-// "plan:msg:STATION:ID" taken apart; the station is what stands before the last colon. False: it is
-// no message key.
+// "plan:msg:STATION:ID" taken apart. False: it is no message key.
 bool message_key_parse (struct span key, struct span *ret_station, uint64_t *ret_id);
 
 struct store_page {
@@ -147,7 +146,7 @@ typedef void store_page_fn (void *owner, const struct store_page *answer);
 void store_list (struct store *self, uint64_t after, int64_t limit, store_page_fn *reply,
                  void *owner);
 
-// One plan of the page. False: its message is gone.
+// One plan of the page; its message is empty when it is gone. False: the index entry is none.
 bool store_page_at (const struct store_page *page, size_t index, uint64_t *ret_id,
                     struct span *ret_message);
 

@@ -116,8 +116,7 @@ bool store_page_at (const struct store_page *page, size_t index, uint64_t *ret_i
 {
     struct span entry = reply_text (page->reply->element[2 * index]);
     *ret_message = reply_text (page->reply->element[2 * index + 1]);
-    return entry.size > 17 && ident_parse (span_of (entry.data, 16), ret_id) &&
-           ret_message->size > 0;
+    return entry.size > 17 && ident_parse (span_of (entry.data, 16), ret_id);
 }
 
 // -- upkeep

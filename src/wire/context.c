@@ -41,7 +41,7 @@ void *wire_socket (int type)
     void *socket = zmq_socket (wire_context (), type);
     if (!socket)
         return NULL;
-    int64_t frame_max = PACKET_BYTES_MAX;
+    int64_t frame_max = (int64_t)packet_of_stations.frame_bytes;
     zmq_setsockopt (socket, ZMQ_MAXMSGSIZE, &frame_max, sizeof frame_max);
     wire_set (socket, ZMQ_SNDHWM, QUEUE_MAX);
     wire_set (socket, ZMQ_RCVHWM, QUEUE_MAX);

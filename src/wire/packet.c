@@ -18,17 +18,20 @@ static bool recv_part (zmq_msg_t *part, void *socket)
     return false;
 }
 
-static enum packet_fault fault_of (const struct packet *self, size_t size, size_t bytes)
+const struct packet_limits packet_of_peers = {FRAME_BYTES_MAX, 4 << 20};
+const struct packet_limits packet_of_stations = {8 << 20, 16 << 20};
+
+static enum packet_fault fault_of (const struct packet *self, bool too_large)
 {
     // Once one frame was thrown away, so is the rest: a later one must not take its place.
     if (self->fault)
         return self->fault;
-    if (size > FRAME_BYTES_MAX || bytes > PACKET_BYTES_MAX)
+    if (too_large)
         return PACKET_TOO_LARGE;
     return self->count == PACKET_FRAMES_MAX ? PACKET_TOO_MANY : PACKET_WHOLE;
 }
 
-bool packet_recv (struct packet *self, void *socket)
+bool packet_recv (struct packet *self, void *socket, const struct packet_limits *limits)
 {
     self->count = 0;
     self->fault = PACKET_WHOLE;
@@ -40,7 +43,7 @@ bool packet_recv (struct packet *self, void *socket)
         bool more = zmq_msg_more (&part);
         size_t size = zmq_msg_size (&part);
         bytes += size;
-        self->fault = fault_of (self, size, bytes);
+        self->fault = fault_of (self, size > limits->frame_bytes || bytes > limits->bytes);
         if (!self->fault) {
             zmq_msg_t *kept = &self->parts[self->count];
             zmq_msg_init (kept);

@@ -8,9 +8,21 @@
 
 enum {
     PACKET_FRAMES_MAX = MESSAGE_FRAMES_MAX + 1, // and the identity a ROUTER puts first
-    PACKET_BYTES_MAX = 4 << 20,                 // frames past this are counted, not kept
-    FRAME_BYTES_MAX = 1 << 20                   // contract 3.1: any frame
+    FRAME_BYTES_MAX = 1 << 20                   // of a frame that a client or worker sends
 };
+
+// What is kept of a received message; the rest is thrown away.
+struct packet_limits {
+    size_t frame_bytes;
+    size_t bytes;
+};
+
+// Messages of peers to the plan station: 1 MiB a frame, 4 MiB in all (contract 3.1).
+extern const struct packet_limits packet_of_peers;
+
+// Messages of a station, which hold what peers sent it and what it says of them: 8 MiB a frame, 16
+// MiB in all.
+extern const struct packet_limits packet_of_stations;
 
 enum packet_fault { PACKET_WHOLE, PACKET_TOO_MANY, PACKET_TOO_LARGE };
 
@@ -23,7 +35,7 @@ struct packet {
 };
 
 // Receive one whole message without waiting. True: there was one, and packet_clear must follow.
-bool packet_recv (struct packet *self, void *socket);
+bool packet_recv (struct packet *self, void *socket, const struct packet_limits *limits);
 
 void packet_clear (struct packet *self);
 

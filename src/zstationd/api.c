@@ -292,7 +292,7 @@ static void port_message (struct station *station, struct request *request,
 bool api_port_recv (struct station *station)
 {
     struct packet packet;
-    if (!packet_recv (&packet, station->port))
+    if (!packet_recv (&packet, station->port, &packet_of_peers))
         return false;
     if (packet.count == 0) {
         station->counts[COUNT_INVALID]++;
