@@ -13,7 +13,8 @@ enum {
     TURN_MESSAGES = 64,
     // Calls to Redis under way before the socket is left alone: what waits in it is the clients'
     // back-pressure, and no memory of ours.
-    CALLS_MAX = 2048
+    CALLS_MAX = 2048,
+    DRAIN_MAX = 100000 // messages thrown away at the end
 };
 
 // -- replies
@@ -118,6 +119,10 @@ static void run_command (struct station *self, struct request *request)
         front_refuse (self, &request->peer, ZPLAN_EFRAME, "description: the command is 0");
         return;
     }
+    if (self->phase == PHASE_STOPPING) {
+        front_refuse (self, &request->peer, ZPLAN_ENET, "the station is stopping");
+        return;
+    }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (commands[i].code == code) {
             commands[i].run (self, request);
@@ -167,6 +172,16 @@ static void take_request (struct station *self, const struct packet *packet)
     run_command (self, &request);
 }
 
+// Leave the socket alone until front_resume.
+static void front_close (struct station *self)
+{
+    if (!self->front_open)
+        return;
+    zmq_pollitem_t item = {.socket = self->request_socket, .events = ZMQ_POLLIN};
+    zloop_poller_end (self->loop, &item);
+    self->front_open = false;
+}
+
 static int on_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     struct station *self = arg;
@@ -202,18 +217,17 @@ void front_open (struct station *self)
     self->front_open = true;
 }
 
-void front_close (struct station *self)
-{
-    if (!self->front_open)
-        return;
-    zmq_pollitem_t item = {.socket = self->request_socket, .events = ZMQ_POLLIN};
-    zloop_poller_end (self->loop, &item);
-    self->front_open = false;
-}
-
 void front_resume (struct station *self)
 {
     bool room = link_pending (store_link (self->store)) < CALLS_MAX / 2;
-    if (self->phase == PHASE_SERVING && room)
+    if ((self->phase == PHASE_SERVING || self->phase == PHASE_STOPPING) && room)
         front_open (self);
+}
+
+void front_drain (struct station *self)
+{
+    struct packet packet;
+    for (int i = 0; i < DRAIN_MAX && packet_recv (&packet, self->request_socket, &packet_of_peers);
+         i++)
+        packet_clear (&packet);
 }

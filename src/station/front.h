@@ -26,8 +26,13 @@ struct reply {
     const char *json;   // JSON frame, NULL = none
 };
 
+// Read the request socket from now on.
 void front_open (struct station *self);
-void front_close (struct station *self);
+
+// Throw away what still waits in the socket, before it is closed: libzmq 4.3.4 may abort the
+// process when its context ends over a connection that was cut while its messages waited to be
+// read.
+void front_drain (struct station *self);
 
 // Read on after replies have made room; call it when a call of the store was answered.
 void front_resume (struct station *self);

@@ -1,6 +1,6 @@
 // Start: data folder and sockets (what can fail at once, first), then Redis, then the targets; when
 // Redis is there - or a given one is not, and submissions are refused until it is - the request
-// socket is read and `ready` is said. Stop: nothing new is taken, what is in hand is written.
+// socket is read and `ready` is said. Stop: requests are refused, what is in hand is written.
 #include "station.h"
 
 #include <inttypes.h>
@@ -71,7 +71,6 @@ static void begin_stop (struct station *self)
                    link_pending (store_link (self->store)));
     self->phase = PHASE_STOPPING;
     self->stop_us = clock_mono_us () + STOP_WAIT_US;
-    front_close (self);
 }
 
 static void tell_counters (const struct station *self)
@@ -358,6 +357,8 @@ void station_destroy (struct station **self_p)
     due_stop (self);
     if (self->loop)
         zloop_destroy (&self->loop);
+    if (self->request_socket)
+        front_drain (self);
     void *const sockets[] = {self->request_socket, self->publish_socket, self->events_socket};
     for (size_t i = 0; i < sizeof sockets / sizeof *sockets; i++)
         if (sockets[i])

@@ -60,12 +60,26 @@ int64_t store_now_us (const struct store *self)
     return clock_mono_us () + self->offset_us;
 }
 
+void store_learn_time (struct ask *ask, int64_t redis_us)
+{
+    struct store *self = ask->store;
+    // A slow answer says little, a fast one corrects what slow ones left; a step of the clock shows
+    // in either direction.
+    int64_t least = redis_us - clock_mono_us ();
+    int64_t most = redis_us - ask->asked_us;
+    if (self->offset_us < least)
+        self->offset_us = least;
+    else if (self->offset_us > most)
+        self->offset_us = most;
+}
+
 // -- asking and reading answers
 
 struct ask *ask_new (struct store *self, void (*reply) (void), void *owner)
 {
     struct ask *ask = memory_new (sizeof *ask);
-    *ask = (struct ask){.store = self, .reply = reply, .owner = owner};
+    *ask =
+        (struct ask){.store = self, .reply = reply, .owner = owner, .asked_us = clock_mono_us ()};
     return ask;
 }
 
@@ -180,7 +194,7 @@ static void on_claimed (void *owner, const redisReply *reply)
             broken->elements ? reply_text (broken->element[0]) : answer.first_broken;
         int64_t now_us = reply_number (reply->element[0]);
         struct span next = reply_text (reply->element[1]);
-        ask->store->offset_us = now_us - clock_mono_us ();
+        store_learn_time (ask, now_us);
         answer.has_next = next.size > 0;
         // An operator's score may be anything: bound it before it is an integer.
         double score = answer.has_next ? strtod ((const char *)next.data, NULL) : 0;
@@ -245,7 +259,7 @@ static void on_committed (void *owner, const redisReply *reply)
     if (answer.result == STORE_DONE && reply_is_array (reply, 4)) {
         answer.seq = reply_number (reply->element[1]);
         answer.epoch = reply->element[2]->str;
-        ask->store->offset_us = reply_number (reply->element[3]) - clock_mono_us ();
+        store_learn_time (ask, reply_number (reply->element[3]));
     } else if (answer.result == STORE_DONE) {
         answer.result = STORE_HELD;
     }

@@ -19,9 +19,13 @@ struct ask {
     struct store *store;
     void (*reply) (void); // the caller's function, under its own type again when it is called
     void *owner;
+    int64_t asked_us; // monotonic
     int64_t lease_us;
     int64_t limit;
 };
+
+// Redis' clock as an answer told it: it was that time between the question and now.
+void store_learn_time (struct ask *ask, int64_t redis_us);
 
 struct ask *ask_new (struct store *self, void (*reply) (void), void *owner);
 

@@ -1,4 +1,9 @@
-"""Fixtures of the system tests: a rig per module where nothing fires, else one per test."""
+"""Fixtures of the system tests: a rig per module where nothing fires, else one per test.
+
+Run with `python3 -m pytest tests/system`, faster with `-n 4`. Environment: ZPLAN_BIN_DIR, where
+zpland is (default: build); ZPLAN_TEST_WAIT, seconds to wait for what must happen (20);
+ZPLAN_TEST_RSS_MIB, how much the station may grow under noise (64; sanitizers need 500).
+"""
 import pytest
 
 from zplanprocs import Zpland

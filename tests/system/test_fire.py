@@ -183,14 +183,18 @@ def test_A086_no_status_in_time(make_rig):
     assert [results.recv().code, results.recv().code] == [ST.RECV_ERROR, ST.OK]
 
 
-@pytest.mark.parametrize("status", [ST.RUNING, ST.OK])
-def test_a_status_after_the_timeout_but_before_the_retry_is_taken(make_rig, status):
+@pytest.mark.parametrize("answer", ["RUNING", "OK", "result"])
+def test_a_status_after_the_timeout_but_before_the_retry_is_taken(make_rig, answer):
+    """A status or a result: by the connection, by the request socket."""
     rig = make_rig("--send-timeout", "300")
     ident = rig.client.added(at_once(), station="news")
     run = rig.news.recv()
     rig.state(ident, ST.RECV_ERROR, "news")
-    rig.news.answer(run, status)
-    if status == ST.RUNING:
+    if answer == "result":
+        rig.client.result(ident, ST.OK, [(FT.LOCAL_ID, run.local_id)])
+    else:
+        rig.news.answer(run, getattr(ST, answer))
+    if answer == "RUNING":
         rig.state(ident, ST.RUNING, "news")
         rig.news.nothing(1.5)               # the retry was a second away
         rig.news.answer(run, ST.OK)

@@ -138,7 +138,7 @@ def test_raw_bytes_on_the_socket(shared):
     """No ZeroMQ at all, a cut greeting, a frame length of 2^62."""
     greeting = b"\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL".ljust(64, b"\0")
     for data in (b"", b"GET / HTTP/1.0\r\n\r\n", b"\0" * 1000, greeting[:20], greeting,
-                 greeting + b"\4\x19\5READY\x0bSocket-Type\0\0\0\6DEALER\2" + b"\x40" + b"\0" * 7,
+                 greeting + b"\4\x1c\5READY\x0bSocket-Type\0\0\0\6DEALER\2" + b"\x40" + b"\0" * 7,
                  random.Random(1).randbytes(5000)):
         with socket.socket(socket.AF_UNIX) as raw:
             raw.connect(shared.path("q"))

@@ -94,6 +94,22 @@ def test_A115_waiting_as_the_status(short):
     short.gone(ident)
 
 
+def test_5_runing_is_never_a_result(short):
+    """A sign of life, by the connection and by the request socket, however often."""
+    ident = short.client.added(every(1000, 2, no_keep=True, plan_time=int(time.time()) - 1000))
+    run = short.jobs.recv()
+    runing(short, ident, run)
+    for _ in range(3):
+        short.jobs.answer(run, ST.RUNING)
+        short.client.result(ident, ST.RUNING, [(FT.LOCAL_ID, run.local_id)])
+        short.jobs.nothing(1)
+    message = short.message(ident)
+    assert message["real_repet"] == 0 and message["last_state"] == ST.RUNING
+    assert short.work(ident) == {}
+    short.jobs.answer(run, ST.OK)
+    short.repet(ident, 1)
+
+
 def test_A116_waiting_of_a_run_that_ended(short):
     ident = short.client.added(every(1000, 2, no_keep=True, plan_time=int(time.time()) - 1000))
     run = short.jobs.recv()
@@ -274,7 +290,8 @@ def plans(rig):
     b"*\0", b"*\xff\xfe", b"*1 ", b"* 1", b"*7777"])
 def test_A094_A095_forged_mailboxes(shared, mailbox):
     """Dropped and never answered; the next answer is that of the ping."""
-    shared.client.added(later(), gid=f"{len(mailbox):x}")
+    shared.client.submit(later(), gid="1")      # there from the first row on
+    assert shared.message("1")
     before = plans(shared)
     for status in (ST.OK, ST.WAITING, ST.ERROR, 0):
         shared.client.send(status, [(FT.CONTENT, b"x")], before=[mailbox])

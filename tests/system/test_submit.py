@@ -257,6 +257,19 @@ def test_A043_same_id_with_anything_else_is_refused(shared, change):
     assert shared.dump() == before
 
 
+def test_A043_one_id_at_the_same_moment(shared):
+    """Many clients, two stations, two texts: one of them has the id, the others are refused."""
+    bodies = [plan_frames(later(description=text), station, gid="a43b")
+              for text in ("one", "two") for station in ("jobs", "news")]
+    crowd = [(shared.dealer(), n % 4) for n in range(20)]
+    for client, body in crowd:
+        client.send(CMD.PLAN, bodies[body])
+    taken = {body for client, body in crowd if client.recv().code == ST.PLAN}
+    assert len(taken) == 1
+    assert len(shared.db.keys("plan:msg:*:a43b")) == 1
+    assert shared.client.ask(CMD.PLAN, bodies[taken.pop()]).code == ST.PLAN
+
+
 def test_A109_same_again_while_it_runs_and_its_time_is_past(rig):
     """An id given again is answered by what is stored, not checked as if it were new."""
     pairs = plan_frames(later(1), gid="109")

@@ -72,7 +72,9 @@ class Redis:
     def __init__(self, path, args=()):
         self.socket = path
         self.password = None
-        self.args = ["--appendonly", "yes", "--maxmemory-policy", "noeviction", *args]
+        # Without rewrites of the append-only file: a child of theirs would outlive a kill -9.
+        self.args = ["--appendonly", "yes", "--maxmemory-policy", "noeviction",
+                     "--auto-aof-rewrite-percentage", "0", *args]
         if "--requirepass" in args:
             self.password = args[args.index("--requirepass") + 1]
         self.process = None
