@@ -1,4 +1,4 @@
-// The text is cut and escaped here, in one place, so that no refusal can carry raw peer bytes.
+// Peer bytes go into a reason through quoted () only.
 #include "reason.h"
 
 #include <stdarg.h>

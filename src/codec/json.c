@@ -59,8 +59,9 @@ json_t *json_read_object (struct span text, struct reason *reason)
     json_t *value = json_loadb ((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, &error);
     if (!value) {
         struct span field = field_before (text, error.position > 0 ? (size_t)error.position : 0);
-        reason_set (reason, "JSON: %s at byte %d%s%s", error.text, error.position,
-                    field.size ? ", in field " : "", field.size ? quoted (field) : "");
+        reason_set (reason, "JSON: %s at byte %d%s%s", quoted (span_text (error.text)),
+                    error.position, field.size ? ", in field " : "",
+                    field.size ? quoted (field) : "");
         return NULL;
     }
     if (!json_is_object (value)) {

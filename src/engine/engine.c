@@ -6,6 +6,8 @@
 #include "pacing.h"
 #include "plan_message.h"
 
+enum { PUT_BACK_MS = 1000 };
+
 static const char *const target_type_names[TARGET_TYPES] = {
     [TARGET_API] = "api", [TARGET_PUB] = "pub", [TARGET_VOTE] = "vote"};
 
@@ -112,6 +114,12 @@ struct decision engine_not_sent (struct plan *plan)
     return retry (plan, ZERO_STATUS_SEND_ERROR_ID, COMMIT_RETRY);
 }
 
+struct decision engine_put_back (struct plan *plan)
+{
+    plan->state = plan->error_count ? PLAN_RETRY : PLAN_QUEUE;
+    return (struct decision){.commit = COMMIT_RETRY, .delay_ms = PUT_BACK_MS};
+}
+
 struct decision engine_no_status (struct plan *plan)
 {
     return retry (plan, ZERO_STATUS_RECV_ERROR_ID, COMMIT_DOUBT);
@@ -129,6 +137,9 @@ struct step {
 
 static struct decision sign_of_life (const struct step *step)
 {
+    // One more of a run that is known to be alive: only its lease starts anew.
+    if (step->run->phase == RUN_RUNNING)
+        return (struct decision){.commit = COMMIT_LEASE, .unchanged = true};
     step->run->phase = RUN_RUNNING;
     step->plan->last_state = ZERO_STATUS_RUNING_ID;
     step->plan->state = PLAN_EXECUTE;
@@ -173,6 +184,9 @@ static struct decision park (const struct step *step)
 
 static struct decision fail (const struct step *step)
 {
+    // Plan document 3.3(3): this state takes the right to run, whoever says it.
+    if (step->answer->status == ZERO_STATUS_FRAME_PLANERROR_ID)
+        return park (step);
     struct decision decision = retry (step->plan, step->answer->status, COMMIT_RETRY);
     decision.save_work = true;
     // NOT_WORKER is told once a minute even as a result: a station says so of a run it had taken.

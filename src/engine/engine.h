@@ -31,6 +31,7 @@ enum waiting { WAITING_NOT, WAITING_FOR_TARGET };
 struct decision {
     enum commit commit;
     int64_t delay_ms; // COMMIT_RETRY and COMMIT_DOUBT
+    bool unchanged;   // the plan is as it was: its message need not be written
     bool save_work;   // the answer's frames are the participant's result
     enum broadcast broadcast;
     enum waiting waiting;
@@ -71,6 +72,10 @@ struct decision engine_due (struct plan *plan, struct span key_station, uint64_t
 
 // It could not be handed to its target: nothing was sent.
 struct decision engine_not_sent (struct plan *plan);
+
+// Its target has as many unanswered runs as it may have: it is tried again a little later, and that
+// is no failure.
+struct decision engine_put_back (struct plan *plan);
 
 // No status came in time.
 struct decision engine_no_status (struct plan *plan);

@@ -31,7 +31,7 @@ struct plan {
     uint64_t id;
     struct schedule schedule; // plan_type, plan_value, plan_repet, no_keep, base_time, add_time
     int64_t plan_time;        // nominal time of the next or present occurrence, Unix seconds
-    int64_t exec_time;        // of the last dispatch, Unix seconds; 0 before the first
+    int64_t exec_time;        // of the last dispatch or RUNING, Unix seconds; 0 before the first
     int64_t real_repet;       // runs that ended well
     int64_t skip_set;         // occurrences to skip, as submitted
     int64_t skip_num;         // occurrences that used up a repeat without a run

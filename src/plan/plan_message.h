@@ -18,7 +18,6 @@ struct plan_texts {
     char exec_id[17];
     char plan_id[17];
     char *plan_json; // owned: free ()
-    uint8_t desc[DESC_SIZE_MAX];
 };
 
 // [*plan_id][desc PROXY][frames]. `deadline` is the end of the lease in Unix seconds. The plan's

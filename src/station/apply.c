@@ -14,6 +14,7 @@
 struct applying {
     struct station *station;
     uint64_t plan_id;
+    uint64_t exec_id;
     uint8_t status;
     char *public_text;    // the plan as it was decided, NULL = no broadcast
     struct frames *title; // one frame
@@ -55,6 +56,9 @@ static void on_committed (void *owner, const struct store_committed *answer)
     } else if (answer->result == STORE_DONE && answer->seq) {
         broadcast (applying, answer);
     }
+    struct held_run *held = runs_find (self, applying->plan_id);
+    if (held && held->run.exec_id == applying->exec_id)
+        held->lease_pending = false;
     applying_destroy (applying);
     front_resume (self);
 }
@@ -76,6 +80,7 @@ void apply (struct station *self, const struct outcome *outcome)
     struct applying *applying = memory_new (sizeof *applying);
     applying->station = self;
     applying->plan_id = outcome->plan->id;
+    applying->exec_id = outcome->exec_id;
     applying->status = outcome->plan->last_state;
     struct span work[1 + DESC_FRAMES_MAX];
     size_t work_count = 0;

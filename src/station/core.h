@@ -39,6 +39,7 @@ struct station {
     int64_t stop_us;    // when to stop waiting, PHASE_STOPPING
     bool redis_ended;   // the embedded one has to be started again
     int64_t respawn_us; // when
+    int64_t respawn_delay_us;
 
     // front
     void *request_socket;
@@ -51,6 +52,7 @@ struct station {
 
     // targets, in the order of the settings
     struct target *targets[TARGETS_MAX];
+    bool targets_paused; // some are, as the store is busy
 
     // runs in hand, by plan id; and their deadlines
     zhashx_t *runs;

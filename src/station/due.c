@@ -15,13 +15,14 @@
 #include "plan_message.h"
 
 enum {
-    BATCH = 256,               // plans a claim
-    UNANSWERED_MAX = 1024,     // runs sent without a sign of life, in all
-    LOOK_US = 1000000,         // a hand edit is seen within this
-    FORGET_US = 5000000,       // a failed run is forgotten this long after its retry was due
-    SWEEP_PAGE = 100,          // plans
-    SWEEP_TURN_US = 1000000,   // between two pages
-    SWEEP_PAUSE_US = 60000000, // between two whole sweeps
+    BATCH = 256,                 // plans a claim
+    UNANSWERED_MAX = 4096,       // runs sent without a sign of life, in all
+    TARGET_UNANSWERED_MAX = 256, // of one target
+    LOOK_US = 1000000,           // a hand edit is seen within this
+    FORGET_US = 5000000,         // a failed run is forgotten this long after its retry was due
+    SWEEP_PAGE = 100,            // plans
+    SWEEP_TURN_US = 1000000,     // between two pages
+    SWEEP_PAUSE_US = 60000000,   // between two whole sweeps
 };
 
 // -- the timer
@@ -61,12 +62,10 @@ void due_wake_now (struct station *self)
 
 // -- dispatch
 
-static bool dispatch (struct station *self, struct target *target, const struct plan *plan,
-                      int64_t lease_end_us)
+static bool dispatch (struct target *target, const struct plan *plan, int64_t lease_end_us)
 {
     struct plan_texts texts;
     struct message message;
-    (void)self;
     plan_dispatch_message (plan, lease_end_us / 1000000, &texts, &message);
     bool sent = target_send (target, &message);
     free (texts.plan_json);
@@ -83,41 +82,53 @@ static struct plan *unreadable (const struct store_claimed *claimed)
     return plan;
 }
 
+// Send a claimed plan to its target and take the run in hand. False: it could not be handed over,
+// and what is to be done instead is in `ret`.
+static bool send_run (struct station *self, const struct store_claim *claim,
+                      const struct store_claimed *claimed, struct plan *plan, struct decision *ret)
+{
+    struct target *target = station_target (self, claimed->station);
+    if (target && target_unanswered (target) >= TARGET_UNANSWERED_MAX) {
+        *ret = engine_put_back (plan);
+        return false;
+    }
+    if (!target || !dispatch (target, plan, claim->lease_end_us)) {
+        *ret = engine_not_sent (plan);
+        return false;
+    }
+    struct run run = {claimed->exec_id, RUN_SENT, claimed->again};
+    struct held_run *held = runs_add (self, plan, claimed->station, run);
+    held->target = target;
+    held->connection = target_connection (target);
+    runs_wait_status (held, clock_mono_us () + self->settings->send_timeout_ms * 1000);
+    self->counters.runs_sent++;
+    return true;
+}
+
 static void fire (struct station *self, const struct store_claim *claim,
                   const struct store_claimed *claimed)
 {
-    struct reason reason = {""};
-    struct plan *plan = plan_from_stored_json (claimed->plan_id, claimed->message, &reason);
-    struct outcome outcome = {.key_station = claimed->station, .exec_id = claimed->exec_id};
-    outcome.keep_message = !plan;
+    struct reason unread = {""}, unfit = {""};
+    struct plan *plan = plan_from_stored_json (claimed->plan_id, claimed->message, &unread);
+    struct outcome outcome = {
+        .key_station = claimed->station, .exec_id = claimed->exec_id, .keep_message = !plan};
     if (!plan) {
         plan = unreadable (claimed);
         plan->last_state = ZERO_STATUS_FRAME_PLANERROR_ID;
     }
-    struct reason why = {""};
     struct decision decision =
-        engine_due (plan, claimed->station, claimed->exec_id, station_now (self), &why);
-    outcome.plan = plan;
-    outcome.decision = &decision;
-    if (!decision.send)
+        engine_due (plan, claimed->station, claimed->exec_id, station_now (self), &unfit);
+    if (decision.send && send_run (self, claim, claimed, plan, &decision))
+        return;
+    if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID)
         log_event (LEVEL_WARN, "plan.error", "plan=%" PRIx64 " station=%s reason=%s", plan->id,
                    quoted (claimed->station),
-                   quoted (span_text (outcome.keep_message ? reason.text : why.text)));
-    struct target *target = station_target (self, claimed->station);
-    if (decision.send && target && dispatch (self, target, plan, claim->lease_end_us)) {
-        struct run run = {claimed->exec_id, RUN_SENT, claimed->again};
-        struct held_run *held = runs_add (self, plan, claimed->station, run);
-        held->target = target;
-        held->connection = target_connection (target);
-        runs_wait_status (held, clock_mono_us () + self->settings->send_timeout_ms * 1000);
-        self->counters.runs_sent++;
-        return;
-    }
-    if (decision.send)
-        decision = engine_not_sent (plan);
+                   quoted (span_text (outcome.keep_message ? unread.text : unfit.text)));
     struct held_run *held = runs_find (self, plan->id);
     if (held)
         runs_drop (&held);
+    outcome.plan = plan;
+    outcome.decision = &decision;
     apply (self, &outcome);
     plan_destroy (&plan);
 }

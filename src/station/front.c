@@ -11,9 +11,6 @@
 
 enum {
     TURN_MESSAGES = 64,
-    // Calls to Redis under way before the socket is left alone: what waits in it is the clients'
-    // back-pressure, and no memory of ours.
-    CALLS_MAX = 2048,
     DRAIN_MAX = 100000 // messages thrown away at the end
 };
 
@@ -85,7 +82,7 @@ void front_refuse_store (struct station *self, struct peer *peer, enum store_res
         reason_set (&reason, "%s", link_trouble (store_link (self->store)));
     else
         reason_set (&reason,
-                    "Redis was lost before it answered; ask again with the same GLOBAL_ID");
+                    "Redis was lost before it answered; what was asked for may be done or not");
     front_refuse (self, peer, ZPLAN_ENET, reason.text);
 }
 
@@ -189,7 +186,7 @@ static int on_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     (void)loop;
     (void)item;
     for (int i = 0; i < TURN_MESSAGES; i++) {
-        if (link_pending (store_link (self->store)) >= CALLS_MAX) {
+        if (link_busy (store_link (self->store))) {
             front_close (self);
             break;
         }
@@ -219,9 +216,13 @@ void front_open (struct station *self)
 
 void front_resume (struct station *self)
 {
-    bool room = link_pending (store_link (self->store)) < CALLS_MAX / 2;
-    if ((self->phase == PHASE_SERVING || self->phase == PHASE_STOPPING) && room)
+    if (!link_idle (store_link (self->store)))
+        return;
+    if (self->phase == PHASE_SERVING || self->phase == PHASE_STOPPING)
         front_open (self);
+    for (size_t i = 0; i < self->settings->target_count && self->targets_paused; i++)
+        target_resume (self->targets[i]);
+    self->targets_paused = false;
 }
 
 void front_drain (struct station *self)

@@ -34,7 +34,8 @@ void front_open (struct station *self);
 // read.
 void front_drain (struct station *self);
 
-// Read on after replies have made room; call it when a call of the store was answered.
+// Read on, here and from the targets, when the store has room again; call it when a call of the
+// store was answered.
 void front_resume (struct station *self);
 
 // Send a reply and release what the peer owns.

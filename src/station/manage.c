@@ -167,20 +167,28 @@ static bool filter_title (struct filter *filter, const json_t *value)
     return copy_text (value, filter->title, sizeof filter->title);
 }
 
+// A name of the table behind `parse`, or its number.
+static bool read_name (const json_t *value, int (*parse) (const char *name), int count, int *ret)
+{
+    json_int_t number = json_integer_value (value);
+    if (json_is_string (value))
+        number = parse (json_string_value (value));
+    else if (!json_is_integer (value))
+        return false;
+    if (number < 0 || number >= count)
+        return false;
+    *ret = (int)number;
+    return true;
+}
+
 static bool filter_state (struct filter *filter, const json_t *value)
 {
-    filter->state = json_is_string (value)    ? plan_state_parse (json_string_value (value))
-                    : json_is_integer (value) ? (int)json_integer_value (value)
-                                              : -1;
-    return filter->state >= 0 && filter->state < PLAN_STATES;
+    return read_name (value, plan_state_parse, PLAN_STATES, &filter->state);
 }
 
 static bool filter_type (struct filter *filter, const json_t *value)
 {
-    filter->type = json_is_string (value)    ? schedule_type_parse (json_string_value (value))
-                   : json_is_integer (value) ? (int)json_integer_value (value)
-                                             : -1;
-    return filter->type >= 0 && filter->type < SCHEDULE_TYPES;
+    return read_name (value, schedule_type_parse, SCHEDULE_TYPES, &filter->type);
 }
 
 static const struct filter_field {
@@ -264,8 +272,7 @@ static char *page_json (const struct filter *filter, const struct store_page *pa
         plan_destroy (&plan);
     }
     json_object_set_new (object, "plans", plans);
-    bool more = looked_at < page->count || (int64_t)page->count == filter->limit;
-    if (more && last) {
+    if ((looked_at < page->count || page->more) && last) {
         char id[IDENT_SIZE];
         json_object_set_new (object, "next", json_string (ident_text (last, id)));
     }

@@ -14,7 +14,7 @@
 #include "plan_json.h"
 
 // A run that was heard of is forgotten this long after its lease: the store has it anyway.
-enum { FORGET_US = 5000000 };
+enum { FORGET_US = 5000000, KEPT_BYTES = 65536, KEPT_RUNS = 8192 };
 
 // An answer whose plan is being looked up.
 struct lookup {
@@ -65,17 +65,23 @@ static void take_answer (struct held_run *held, const struct target *target, uin
         engine_answer (held->plan, &held->run, &answer, self->zone, station_now (self));
     if (decision.commit == COMMIT_NONE) {
         self->counters.late_answers++;
-        log_event (LEVEL_INFO, "answer.late", "plan=%" PRIx64 " status=%02x", held->plan_id,
+        log_event (LEVEL_DEBUG, "answer.late", "plan=%" PRIx64 " status=%02x", held->plan_id,
                    answer.status);
         return;
     }
+    if (decision.unchanged && held->lease_pending)
+        return; // its lease is being renewed already
+    held->lease_pending = decision.commit == COMMIT_LEASE;
     count_result (self, &decision);
     apply (self, &(struct outcome){.plan = held->plan,
                                    .key_station = span_text (held->key_station),
                                    .exec_id = held->run.exec_id,
                                    .decision = &decision,
                                    .answer = message});
-    if (commit_ends_run (decision.commit))
+    // A large plan, or one too many, is not kept for as long as its target works: it is looked up
+    // again.
+    bool heavy = held->plan->store_size > KEPT_BYTES || zhashx_size (self->runs) > KEPT_RUNS;
+    if (commit_ends_run (decision.commit) || heavy)
         runs_drop (&held);
     else
         runs_forget_at (held,
@@ -171,5 +177,9 @@ void results_take_packet (void *owner, struct target *target, const struct packe
         return;
     }
     results_take (self, target, &message);
+    if (link_busy (store_link (self->store))) {
+        target_pause (target);
+        self->targets_paused = true;
+    }
     link_flush (store_link (self->store));
 }

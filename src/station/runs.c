@@ -26,12 +26,20 @@ void runs_start (struct station *self)
     zhashx_set_key_destructor (self->runs, NULL);
 }
 
+static void set_unanswered (struct held_run *run, bool unanswered)
+{
+    int change = (int)unanswered - (int)run->unanswered;
+    run->unanswered = unanswered;
+    run->station->runs_unanswered += (size_t)change;
+    if (run->target)
+        target_count_unanswered (run->target, change);
+}
+
 static void release (struct held_run *run)
 {
     struct station *self = run->station;
     heap_remove (&self->deadlines, &run->deadline);
-    if (run->unanswered)
-        self->runs_unanswered--;
+    set_unanswered (run, false);
     plan_destroy (&run->plan);
     free (run);
 }
@@ -72,12 +80,6 @@ struct held_run *runs_add (struct station *self, struct plan *plan, struct span 
     memcpy (held->key_station, key_station.data, key_station.size);
     zhashx_insert (self->runs, &held->plan_id, held);
     return held;
-}
-
-static void set_unanswered (struct held_run *run, bool unanswered)
-{
-    run->station->runs_unanswered += (size_t)unanswered - (size_t)run->unanswered;
-    run->unanswered = unanswered;
 }
 
 void runs_wait_status (struct held_run *run, int64_t deadline_us)

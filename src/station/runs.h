@@ -11,6 +11,7 @@ struct held_run {
     struct plan *plan;
     char key_station[STATION_NAME_MAX + 1]; // of the message key
     bool unanswered;                        // it holds room: sent, and no status yet
+    bool lease_pending;                     // a write of its lease is under way
     struct target *target;                  // it was sent to; NULL when it was looked up
     uint64_t connection;                    // of the target, 0 = unknown
     struct heap_node deadline;              // unanswered: no status in time; else: to be forgotten

@@ -32,14 +32,8 @@ static int check_option (struct span option, struct reason *reason)
     return -1;
 }
 
-static int add_station (void *values, const char *text, struct reason *reason)
+static int parse_station (const char *text, struct target_settings *target, struct reason *reason)
 {
-    struct station_settings *self = values;
-    if (self->target_count == TARGETS_MAX) {
-        reason_set (reason, "stations: at most %d", TARGETS_MAX);
-        return -1;
-    }
-    struct target_settings *target = &self->targets[self->target_count];
     char type[sizeof target->endpoint];
     const char *rest = text;
     struct span name = cut (&rest, '=');
@@ -66,13 +60,25 @@ static int add_station (void *values, const char *text, struct reason *reason)
     while (*rest)
         if (check_option (cut (&rest, ','), reason))
             return -1;
-    for (size_t i = 0; i < self->target_count; i++) {
-        if (strcmp (self->targets[i].name, target->name) == 0) {
-            reason_set (reason, "stations: %s is given twice", target->name);
-            return -1;
-        }
+    return 0;
+}
+
+// A name that is there already is overridden: the command line wins over the file.
+static int add_station (void *values, const char *text, struct reason *reason)
+{
+    struct station_settings *self = values;
+    struct target_settings target;
+    size_t at = 0;
+    if (parse_station (text, &target, reason))
+        return -1;
+    while (at < self->target_count && strcmp (self->targets[at].name, target.name) != 0)
+        at++;
+    if (at == TARGETS_MAX) {
+        reason_set (reason, "stations: at most %d", TARGETS_MAX);
+        return -1;
     }
-    self->target_count++;
+    self->targets[at] = target;
+    self->target_count += at == self->target_count;
     return 0;
 }
 

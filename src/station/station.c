@@ -25,8 +25,9 @@ enum {
     GIVEN_REDIS_WAIT_US = 2000000, // before serving without it
     TELL_WAIT_US = 2000000,        // between two lines while waiting
     STOP_WAIT_US = 5000000,        // for the last writes
-    RESPAWN_US = 200000,           // between two starts of the embedded Redis
-    WAKE_PAGE = 1000,              // plans a call
+    RESPAWN_FIRST_US = 50000,      // before the embedded Redis is started again; doubling
+    RESPAWN_LAST_US = 5000000,
+    WAKE_PAGE = 1000, // plans a call
     LINGER_MS = 1000
 };
 
@@ -105,6 +106,8 @@ static void on_link_state (void *owner, enum link_state state)
         return; // the first try, before link_new has returned
     const char *trouble = link_trouble (store_link (self->store));
     if (state == LINK_UP)
+        self->respawn_delay_us = RESPAWN_FIRST_US;
+    if (state == LINK_UP)
         log_event (LEVEL_INFO, "redis.up", "fsync=%s", link_fsync (store_link (self->store)));
     else if (state != LINK_OPENING && self->phase == PHASE_SERVING)
         log_event (LEVEL_WARN, "redis.down", "reason=%s", quoted (span_text (trouble)));
@@ -152,6 +155,14 @@ static void on_target_connected (void *owner, struct target *target)
 
 // -- the embedded Redis
 
+static void plan_respawn (struct station *self)
+{
+    self->redis_ended = true;
+    self->respawn_us = clock_mono_us () + self->respawn_delay_us;
+    self->respawn_delay_us =
+        self->respawn_delay_us * 2 < RESPAWN_LAST_US ? self->respawn_delay_us * 2 : RESPAWN_LAST_US;
+}
+
 static void respawn (struct station *self)
 {
     struct reason reason;
@@ -159,8 +170,7 @@ static void respawn (struct station *self)
     if (embedded_start (self->embedded, &reason)) {
         log_event (LEVEL_ERROR, "redis.start_failed", "reason=%s",
                    quoted (span_text (reason.text)));
-        self->redis_ended = true;
-        self->respawn_us = clock_mono_us () + RESPAWN_US;
+        plan_respawn (self);
     }
 }
 
@@ -174,8 +184,7 @@ static void on_child (struct station *self)
         return;
     }
     log_event (LEVEL_ERROR, "redis.ended", "reason=%s", quoted (span_text (reason.text)));
-    self->redis_ended = true;
-    self->respawn_us = clock_mono_us ();
+    plan_respawn (self);
 }
 
 // -- the reactor
@@ -282,8 +291,11 @@ static int find_redis (struct station *self, struct link_config *config, struct 
         return -1;
     config->db = self->settings->redis_defdb;
     config->accept_loss = self->settings->accept_loss;
-    if (config->address.kind != ADDRESS_EMBEDDED)
+    char shown[300];
+    if (config->address.kind != ADDRESS_EMBEDDED) {
+        log_event (LEVEL_INFO, "redis.given", "address=%s", address_text (&config->address, shown));
         return 0;
+    }
     self->embedded = embedded_new (data_folder (self->settings, folder), config->db + 1, reason);
     if (!self->embedded)
         return -1;
@@ -328,6 +340,7 @@ struct station *station_new (const struct station_settings *settings, int signal
     self->settings = settings;
     self->signal_fd = signal_fd;
     self->timer_fd = -1;
+    self->respawn_delay_us = RESPAWN_FIRST_US;
     if (start (self, reason))
         station_destroy (&self);
     return self;

@@ -19,9 +19,7 @@ struct submission {
     struct station *station;
     struct peer *peer;
     struct plan *plan;
-    // For a plan that would never run now, but may be the repetition of one that was accepted: the
-    // refusal if it is not.
-    bool refused;
+    // The refusal of a plan that would never run now, unless it repeats one that was accepted.
     struct reason reason;
 };
 

@@ -8,7 +8,15 @@
 #include "log.h"
 #include "memory.h"
 
-enum { RETRY_FIRST_MS = 50, RETRY_LAST_MS = 1000, CONNECT_TIMEOUT_MS = 2000, TURN_MESSAGES = 64 };
+enum {
+    RETRY_FIRST_MS = 50,
+    RETRY_LAST_MS = 1000,
+    CONNECT_TIMEOUT_MS = 2000,
+    RECONNECT_MS = 86400000,
+    TRY_MS = 6000, // for resolving, connecting and the handshake
+    TURN_MESSAGES = 64,
+    DRAIN_MESSAGES = 4096 // of a connection that was lost
+};
 
 struct target {
     const struct target_settings *settings;
@@ -19,12 +27,16 @@ struct target {
     bool up;
     uint64_t connections; // made so far: the number of the present one while `up`
     int64_t retry_ms;
-    int retry_timer; // -1 = none
+    int timer;   // of the next try, or of the present one's end; -1 = none
+    bool paused; // its messages are left alone
+    int unanswered;
 };
 
 static int on_message (zloop_t *loop, zmq_pollitem_t *item, void *arg);
 static int on_monitor (zloop_t *loop, zmq_pollitem_t *item, void *arg);
 static void connect_anew (struct target *self);
+static void give_up (struct target *self);
+static bool read_message (struct target *self);
 
 static void watch (struct target *self, void *socket, zloop_fn *ready)
 {
@@ -43,27 +55,49 @@ static void close_watched (struct target *self, void **socket)
     *socket = NULL;
 }
 
-static int on_retry (zloop_t *loop, int timer, void *arg)
+static int on_timer (zloop_t *loop, int timer, void *arg)
 {
     struct target *self = arg;
     (void)loop;
     (void)timer;
-    self->retry_timer = -1;
-    connect_anew (self);
+    self->timer = -1;
+    if (self->socket)
+        give_up (self); // libzmq says nothing of a name that does not resolve
+    else
+        connect_anew (self);
     return 0;
 }
 
-// Throw the socket away, with all that waits in it, and try again a little later.
-static void give_up (struct target *self)
+static void set_timer (struct target *self, int64_t delay_ms)
 {
-    if (self->up)
-        log_event (LEVEL_WARN, "target.lost", "station=%s endpoint=%s", self->settings->name,
-                   self->settings->endpoint);
-    self->up = false;
+    if (self->timer >= 0)
+        zloop_timer_end (self->loop, self->timer);
+    self->timer = delay_ms ? zloop_timer (self->loop, (size_t)delay_ms, 1, on_timer, self) : -1;
+}
+
+// The monitor is told to end first: libzmq's own threads wait for ever for a reader of an event
+// that falls between the closing of the two sockets.
+static void close_sockets (struct target *self)
+{
+    if (self->socket)
+        zmq_socket_monitor (self->socket, NULL, 0);
     close_watched (self, &self->monitor);
     close_watched (self, &self->socket);
-    if (self->retry_timer < 0)
-        self->retry_timer = zloop_timer (self->loop, (size_t)self->retry_ms, 1, on_retry, self);
+}
+
+// Throw the socket away, with all that waits in it to be sent, and try again a little later. What
+// the target said before it went counts.
+static void give_up (struct target *self)
+{
+    if (self->up) {
+        log_event (LEVEL_WARN, "target.lost", "station=%s endpoint=%s", self->settings->name,
+                   self->settings->endpoint);
+        for (int i = 0; i < DRAIN_MESSAGES && read_message (self); i++) {
+        }
+    }
+    self->up = false;
+    close_sockets (self);
+    set_timer (self, self->retry_ms);
     self->retry_ms = self->retry_ms * 2 < RETRY_LAST_MS ? self->retry_ms * 2 : RETRY_LAST_MS;
 }
 
@@ -83,15 +117,24 @@ static void connect_anew (struct target *self)
 {
     self->socket = wire_socket (ZMQ_DEALER);
     if (!self->socket || !open_monitor (self)) {
+        log_event (LEVEL_ERROR, "target.no_socket", "station=%s reason=\"%s\"",
+                   self->settings->name, zmq_strerror (zmq_errno ()));
         give_up (self);
         return;
     }
-    wire_set (self->socket, ZMQ_RECONNECT_IVL, -1);
+    // Not by itself before we have long made another; -1 would throw away what the target said
+    // last.
+    wire_set (self->socket, ZMQ_RECONNECT_IVL, RECONNECT_MS);
     wire_set (self->socket, ZMQ_CONNECT_TIMEOUT, CONNECT_TIMEOUT_MS);
     watch (self, self->monitor, on_monitor);
     watch (self, self->socket, on_message);
-    if (zmq_connect (self->socket, self->settings->endpoint))
+    self->paused = false;
+    set_timer (self, TRY_MS);
+    if (zmq_connect (self->socket, self->settings->endpoint)) {
+        log_event (LEVEL_ERROR, "target.no_endpoint", "station=%s endpoint=%s reason=\"%s\"",
+                   self->settings->name, self->settings->endpoint, zmq_strerror (zmq_errno ()));
         give_up (self);
+    }
 }
 
 static void on_connected (struct target *self)
@@ -99,6 +142,7 @@ static void on_connected (struct target *self)
     self->up = true;
     self->connections++;
     self->retry_ms = RETRY_FIRST_MS;
+    set_timer (self, 0);
     log_event (LEVEL_INFO, "target.connected", "station=%s endpoint=%s", self->settings->name,
                self->settings->endpoint);
     self->events.connected (self->events.owner, self);
@@ -126,19 +170,41 @@ static int on_monitor (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     return 0;
 }
 
+static bool read_message (struct target *self)
+{
+    struct packet packet;
+    if (!packet_recv (&packet, self->socket, &packet_of_peers))
+        return false;
+    self->events.message (self->events.owner, self, &packet);
+    packet_clear (&packet);
+    return true;
+}
+
 static int on_message (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     struct target *self = arg;
-    struct packet packet;
     (void)loop;
     (void)item;
-    for (int i = 0; i < TURN_MESSAGES && self->socket; i++) {
-        if (!packet_recv (&packet, self->socket, &packet_of_peers))
+    for (int i = 0; i < TURN_MESSAGES && self->socket && !self->paused; i++)
+        if (!read_message (self))
             break;
-        self->events.message (self->events.owner, self, &packet);
-        packet_clear (&packet);
-    }
     return 0;
+}
+
+void target_pause (struct target *self)
+{
+    if (self->paused || !self->socket)
+        return;
+    zmq_pollitem_t item = {.socket = self->socket, .events = ZMQ_POLLIN};
+    zloop_poller_end (self->loop, &item);
+    self->paused = true;
+}
+
+void target_resume (struct target *self)
+{
+    if (self->paused && self->socket)
+        watch (self, self->socket, on_message);
+    self->paused = false;
 }
 
 struct target *target_new (const struct target_settings *settings, void *loop,
@@ -149,7 +215,7 @@ struct target *target_new (const struct target_settings *settings, void *loop,
     self->loop = loop;
     self->events = *events;
     self->retry_ms = RETRY_FIRST_MS;
-    self->retry_timer = -1;
+    self->timer = -1;
     connect_anew (self);
     return self;
 }
@@ -159,10 +225,8 @@ void target_destroy (struct target **self_p)
     struct target *self = *self_p;
     if (!self)
         return;
-    if (self->retry_timer >= 0)
-        zloop_timer_end (self->loop, self->retry_timer);
-    close_watched (self, &self->monitor);
-    close_watched (self, &self->socket);
+    set_timer (self, 0);
+    close_sockets (self);
     free (self);
     *self_p = NULL;
 }
@@ -180,6 +244,16 @@ enum target_type target_type (const struct target *self)
 uint64_t target_connection (const struct target *self)
 {
     return self->up ? self->connections : 0;
+}
+
+int target_unanswered (const struct target *self)
+{
+    return self->unanswered;
+}
+
+void target_count_unanswered (struct target *self, int change)
+{
+    self->unanswered += change;
 }
 
 bool target_send (struct target *self, const struct message *message)

@@ -31,6 +31,15 @@ enum target_type target_type (const struct target *self);
 // The number of the present connection, from 1 on; 0 while there is none.
 uint64_t target_connection (const struct target *self);
 
+// Leave its messages in the socket for now, and read on: back-pressure while the store is busy.
+void target_pause (struct target *self);
+void target_resume (struct target *self);
+
+// Runs sent to it that gave no sign of life yet. Kept here so that a target that does not read
+// takes nobody else's room.
+int target_unanswered (const struct target *self);
+void target_count_unanswered (struct target *self, int change);
+
 // Hand a message to the connected target. False: it is not connected or does not read, and nothing
 // was sent.
 bool target_send (struct target *self, const struct message *message);

@@ -15,6 +15,8 @@ enum {
     TICK_MS = 50,
     CONNECT_MAX_US = 1000000,
     ANSWER_MAX_US = 3000000, // a Redis that is silent for longer counts as lost
+    BUSY_CALLS = 2048,
+    BUSY_BYTES = 4 << 20, // hiredis moves what is left of its buffer at every write: keep it small
     BACKOFF_FIRST_US = 20000,
     BACKOFF_LAST_US = 1000000
 };
@@ -36,6 +38,7 @@ struct call_list {
     struct call *first;
     struct call **end;
     size_t count;
+    size_t bytes;
 };
 
 struct link {
@@ -61,7 +64,9 @@ struct link {
     int64_t backoff_us;
 
     struct call_list sent;    // in the order Redis will answer
+    struct call_list lost;    // sent, and not answered by a connection that is being given up
     struct call_list waiting; // to be sent when the link is up
+    int64_t heard_us;         // of the last answer
     bool closing;
 };
 
@@ -73,6 +78,7 @@ static void list_add (struct call_list *list, struct call *call)
     *(list->first ? list->end : &list->first) = call;
     list->end = &call->next;
     list->count++;
+    list->bytes += (size_t)call->size;
 }
 
 static struct call *list_take (struct call_list *list)
@@ -81,6 +87,7 @@ static struct call *list_take (struct call_list *list)
     if (call) {
         list->first = call->next;
         list->count--;
+        list->bytes -= (size_t)call->size;
     }
     return call;
 }
@@ -182,6 +189,11 @@ static void drop (struct link *self)
 {
     run_hiredis (self, IO_CLOSE);
     self->broken = false;
+    // What was sent goes out again before what was called since.
+    for (struct call *call; (call = list_take (&self->waiting));)
+        list_add (&self->lost, call);
+    self->waiting = self->lost;
+    self->lost = (struct call_list){0};
     self->retry_us = clock_mono_us () + self->backoff_us;
     self->backoff_us =
         self->backoff_us * 2 < BACKOFF_LAST_US ? self->backoff_us * 2 : BACKOFF_LAST_US;
@@ -252,7 +264,7 @@ static bool goes_on (struct link *self, struct call *call, const redisReply *rep
 {
     if (!reply) {
         if (call->repeat == LINK_REPEAT)
-            list_add (&self->waiting, call);
+            list_add (&self->lost, call);
         return call->repeat == LINK_REPEAT;
     }
     if (reply->type != REDIS_REPLY_ERROR)
@@ -264,7 +276,7 @@ static bool goes_on (struct link *self, struct call *call, const redisReply *rep
     }
     if (passes (reply->str) && call->repeat == LINK_REPEAT) {
         give_up (self, reply->str);
-        list_add (&self->waiting, call);
+        list_add (&self->lost, call);
         return true;
     }
     return false;
@@ -276,6 +288,7 @@ static void on_reply (redisAsyncContext *context, void *data, void *arg)
     struct link *self = call->link;
     (void)context;
     list_take (&self->sent); // Redis answers in order: it is this one
+    self->heard_us = clock_mono_us ();
     if (goes_on (self, call, data))
         return;
     if (!self->closing)
@@ -335,6 +348,16 @@ void link_call (struct link *self, const struct link_call *asked)
 size_t link_pending (const struct link *self)
 {
     return self->sent.count + self->waiting.count;
+}
+
+bool link_busy (const struct link *self)
+{
+    return self->sent.count >= BUSY_CALLS || self->sent.bytes >= BUSY_BYTES;
+}
+
+bool link_idle (const struct link *self)
+{
+    return self->sent.count < BUSY_CALLS / 2 && self->sent.bytes < BUSY_BYTES / 2;
 }
 
 // -- opening: AUTH, SELECT, INFO, CONFIG GET, the scripts; only then is the link up
@@ -470,6 +493,15 @@ static void open_link (struct link *self)
     settle (self);
 }
 
+static bool is_silent (const struct link *self, int64_t now)
+{
+    const struct call *oldest = self->sent.first;
+    if (!oldest)
+        return false;
+    int64_t since = oldest->sent_us > self->heard_us ? oldest->sent_us : self->heard_us;
+    return now - since > ANSWER_MAX_US;
+}
+
 // hiredis has no time-outs: they are here, for the whole link, by its oldest call.
 static int on_tick (zloop_t *loop, int timer, void *arg)
 {
@@ -482,10 +514,13 @@ static int on_tick (zloop_t *loop, int timer, void *arg)
             open_link (self);
         return 0;
     }
-    const struct call *oldest = self->sent.first;
+    // An answer that waits in the socket is none that is missing: this process may have been
+    // stopped.
+    if (is_silent (self, now))
+        run_hiredis (self, IO_READ);
     if (self->state != LINK_UP && now - self->opened_us > CONNECT_MAX_US)
         give_up (self, "does not answer");
-    else if (oldest && now - oldest->sent_us > ANSWER_MAX_US)
+    else if (is_silent (self, now))
         give_up (self, "stopped answering");
     settle (self);
     return 0;

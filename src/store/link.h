@@ -73,5 +73,10 @@ void link_call (struct link *self, const struct link_call *call);
 // Calls without an answer yet.
 size_t link_pending (const struct link *self);
 
+// Whether so much is under way that whoever can should wait, and whether it is little again. Calls
+// that wait for a link that is down do not count: they are bounded by the runs in hand.
+bool link_busy (const struct link *self);
+bool link_idle (const struct link *self);
+
 // Hand what was called to the kernel now; call it at the end of a turn of the reactor.
 void link_flush (struct link *self);

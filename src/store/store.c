@@ -10,6 +10,7 @@
 #include "ident.h"
 #include "memory.h"
 #include "plan_json.h"
+#include "process.h"
 
 enum { MEMBER_MAX = 9 + STATION_NAME_MAX + 1 + 16 + 1, ENTRY_MAX = 17 + STATION_NAME_MAX + 1 };
 
@@ -37,6 +38,9 @@ struct store *store_new (const struct link_config *config, void *loop, link_stat
 {
     struct store *self = memory_new (sizeof *self);
     self->offset_us = clock_wall_us () - clock_mono_us ();
+    uint64_t instance = process_random ();
+    snprintf (self->claims_key, sizeof self->claims_key, "plan:claim:%016" PRIx64, instance);
+    snprintf (self->sent_key, sizeof self->sent_key, "plan:sent:%016" PRIx64, instance);
     self->link = link_new (config, loop, changed, owner);
     return self;
 }
@@ -141,7 +145,6 @@ static void on_submitted (void *owner, const redisReply *reply)
     answer.result = reply_result (reply, &answer.error);
     if (answer.result == STORE_DONE && reply_is_array (reply, 3)) {
         answer.result = STORE_HELD;
-        answer.station = reply_text (reply->element[1]);
         answer.message = reply_text (reply->element[2]);
     }
     ((store_submitted_fn *)ask->reply) (ask->owner, &answer);
@@ -210,18 +213,20 @@ static void on_claimed (void *owner, const redisReply *reply)
 void store_claim (struct store *self, int64_t limit, int64_t lease_s, store_claim_fn *reply,
                   void *owner)
 {
-    char count[24], lease[24];
+    char count[24], lease[24], number[24];
     snprintf (count, sizeof count, "%" PRId64, limit);
     snprintf (lease, sizeof lease, "%" PRId64, lease_s);
-    const struct span args[] = {span_text (KEY_TIME_SET), span_text (KEY_RUNS),
-                                span_text (KEY_META),     span_text (KEY_INDEX),
-                                span_text (count),        span_text (lease)};
+    snprintf (number, sizeof number, "%" PRIu64, ++self->claims);
+    const struct span args[] = {
+        span_text (KEY_TIME_SET), span_text (KEY_RUNS),         span_text (KEY_META),
+        span_text (KEY_INDEX),    span_text (self->claims_key), span_text (count),
+        span_text (lease),        span_text (number),
+    };
     struct ask *ask = ask_new (self, (void (*) (void))reply, owner);
     ask->lease_us = lease_s * 1000000;
-    // Once: a claim whose answer was lost is taken up again when its leases end.
     link_call (self->link, &(struct link_call){.script = SCRIPT_CLAIM,
-                                               .repeat = LINK_ONCE,
-                                               .keys = 4,
+                                               .repeat = LINK_REPEAT,
+                                               .keys = 5,
                                                .args = args,
                                                .count = sizeof args / sizeof *args,
                                                .reply = on_claimed,
@@ -234,11 +239,10 @@ bool store_claim_at (const struct store_claim *answer, size_t index, struct stor
     if (!reply_is_array (row, 4))
         return false;
     bool again;
-    ret->member = reply_text (row->element[0]);
     ret->message = reply_text (row->element[1]);
     run_parse (reply_text (row->element[2]), &ret->exec_id, &again);
     ret->again = reply_number (row->element[3]) == 1;
-    return message_key_parse (ret->member, &ret->station, &ret->plan_id);
+    return message_key_parse (reply_text (row->element[0]), &ret->station, &ret->plan_id);
 }
 
 // -- commit
@@ -279,7 +283,8 @@ static char *work_json (const struct store_commit *commit)
 
 static char *message_json (const struct store_commit *commit)
 {
-    if (commit->keep_message || commit->decision->commit == COMMIT_END)
+    if (commit->keep_message || commit->decision->unchanged ||
+        commit->decision->commit == COMMIT_END)
         return memory_text ("");
     json_t *object = plan_to_stored_json (commit->plan);
     char *text = json_write (object);
@@ -304,9 +309,10 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
 {
     const struct decision *decision = commit->decision;
     struct names names;
-    char exec_id[24], when[32];
+    char exec_id[24], when[32], number[24];
     names_make (&names, commit->key_station, commit->plan->id);
     snprintf (exec_id, sizeof exec_id, "%" PRIu64, commit->exec_id);
+    snprintf (number, sizeof number, "%" PRIu64, ++self->commits);
     commit_when (commit, when, sizeof when);
     char *json = message_json (commit);
     char *work = decision->save_work ? work_json (commit) : memory_text ("");
@@ -319,6 +325,7 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
         span_text (KEY_META),
         span_text (names.wait),
         span_text (KEY_TOLD),
+        span_text (self->sent_key),
         span_text (exec_id),
         span_text (commit_modes[decision->commit]),
         span_text (when),
@@ -328,11 +335,12 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
         span_text (broadcast_modes[decision->broadcast]),
         span_text (decision->waiting == WAITING_FOR_TARGET ? "1" : "0"),
         span_text (names.entry),
+        span_text (number),
     };
     link_call (self->link, &(struct link_call){
                                .script = SCRIPT_COMMIT,
                                .repeat = LINK_REPEAT,
-                               .keys = 8,
+                               .keys = 9,
                                .args = args,
                                .count = sizeof args / sizeof *args,
                                .reply = on_committed,

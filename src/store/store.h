@@ -3,11 +3,13 @@
 // them
 //   plan:ids           sorted set, all scores 0: "<id, 16 hex digits>:<station>" of every plan
 //   plan:run           hash: message key -> exec_id of the run in hand, then "+" when an earlier
-//   run
-//                      of the occurrence ran out of its lease, "?" when this one gave no status in
-//                      time
+//                      run of the occurrence ran out of its lease, "?" when this one gave no status
+//                      in time; "+" alone: none in hand, but an earlier one may still answer
 //   plan:wait:STATION  set: message keys of plans that are due at once when their target connects
 //   plan:told          hash: message key -> when its last failure was broadcast
+//   plan:claim:INSTANCE  list: number and plans of the station's last claim; plan:sent:INSTANCE
+//   hash:
+//                      broadcasts of its last commits; both for answers that were lost
 //   plan:meta          hash: exec (last exec_id), seq and epoch of the broadcasts
 #pragma once
 
@@ -40,9 +42,8 @@ int64_t store_now_us (const struct store *self);
 
 struct store_submitted {
     enum store_result result;
-    struct span station; // STORE_HELD: what stands under the id
-    struct span message;
-    const char *error; // STORE_ERROR
+    struct span message; // STORE_HELD: what stands under the id
+    const char *error;   // STORE_ERROR
 };
 
 typedef void store_submitted_fn (void *owner, const struct store_submitted *answer);
@@ -54,8 +55,7 @@ void store_submit (struct store *self, const struct plan *plan, store_submitted_
 // -- claim
 
 struct store_claimed {
-    struct span member;  // the message key
-    struct span station; // of the key
+    struct span station; // of the message key
     uint64_t plan_id;    // of the key
     struct span message; // JSON
     uint64_t exec_id;
@@ -105,7 +105,8 @@ struct store_committed {
 
 typedef void store_committed_fn (void *owner, const struct store_committed *answer);
 
-// Write what became of a run. Repeated by the link: the second time it is STORE_HELD.
+// Write what became of a run. Repeated by the link: the second time it is STORE_HELD, or, if it is
+// to be broadcast, answered as the first time.
 void store_commit (struct store *self, const struct store_commit *commit, store_committed_fn *reply,
                    void *owner);
 
@@ -136,6 +137,7 @@ bool message_key_parse (struct span key, struct span *ret_station, uint64_t *ret
 struct store_page {
     enum store_result result;
     size_t count; // plans in the page
+    bool more;    // there may be more after them
     const redisReply *reply;
     const char *error;
 };

@@ -25,8 +25,8 @@ static void on_loaded (void *owner, const redisReply *reply)
             struct span run = reply_text (reply->element[2]);
             answer.result = STORE_DONE;
             answer.message = reply_text (reply->element[1]);
-            answer.running = run.size > 0;
             run_parse (run, &answer.exec_id, &answer.again);
+            answer.running = answer.exec_id != 0;
         }
     }
     ((store_loaded_fn *)ask->reply) (ask->owner, &answer);
@@ -81,13 +81,16 @@ void store_remove (struct store *self, uint64_t plan_id, const char *station, st
 
 // -- pages
 
+enum { PAGE_HEAD = 1 }; // answers before the plans
+
 static void on_page (void *owner, const redisReply *reply)
 {
     struct ask *ask = owner;
     struct store_page answer = {.reply = reply};
     answer.result = reply_result (reply, &answer.error);
-    if (answer.result == STORE_DONE && reply_is_array (reply, 0))
-        answer.count = reply->elements / 2;
+    if (answer.result == STORE_DONE && reply_is_array (reply, PAGE_HEAD))
+        answer.count = (reply->elements - PAGE_HEAD) / 2;
+    answer.more = reply_number (reply->element[0]) == 1;
     ((store_page_fn *)ask->reply) (ask->owner, &answer);
     free (ask);
 }
@@ -114,8 +117,8 @@ void store_list (struct store *self, uint64_t after, int64_t limit, store_page_f
 bool store_page_at (const struct store_page *page, size_t index, uint64_t *ret_id,
                     struct span *ret_message)
 {
-    struct span entry = reply_text (page->reply->element[2 * index]);
-    *ret_message = reply_text (page->reply->element[2 * index + 1]);
+    struct span entry = reply_text (page->reply->element[PAGE_HEAD + 2 * index]);
+    *ret_message = reply_text (page->reply->element[PAGE_HEAD + 2 * index + 1]);
     return entry.size > 17 && ident_parse (span_of (entry.data, 16), ret_id);
 }
 

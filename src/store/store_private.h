@@ -5,7 +5,11 @@
 
 struct store {
     struct link *link;
-    int64_t offset_us; // Redis' clock minus our monotonic one
+    int64_t offset_us;   // Redis' clock minus our monotonic one
+    char claims_key[48]; // plan:claim:INSTANCE
+    char sent_key[48];   // plan:sent:INSTANCE
+    uint64_t claims;     // made so far
+    uint64_t commits;
 };
 
 #define KEY_TIME_SET "plan:time:set"

@@ -11,6 +11,7 @@ SOURCES = {path.stem: script_text(str(path)) for path in SCRIPTS.glob("*.lua")}
 
 TIME_SET, IDS, RUN, META, TOLD = ("plan:time:set", "plan:ids", "plan:run", "plan:meta",
                                   "plan:told")
+CLAIMS, SENT = "plan:claim:test", "plan:sent:test"  # of one station, for lost answers
 
 # A test that fixes the clock puts it here; the scripts then read this key in the place of TIME.
 CLOCK = "test:clock"
@@ -57,6 +58,7 @@ class Store:
     def __init__(self, db):
         self.db = db
         self.frozen = False
+        self.number = 0  # of the last claim or commit
 
     def freeze(self, now_us):
         """From now on the scripts' clock stands here."""
@@ -73,9 +75,13 @@ class Store:
         return self.call("submit", [TIME_SET, member(ident, station), IDS],
                          [digits(ident), station, score, text])
 
-    def claim(self, limit=100, lease=300):
-        now_us, first, broken, *rows = self.call("claim", [TIME_SET, RUN, META, IDS],
-                                                 [limit, lease])
+    def next_number(self):
+        self.number += 1
+        return self.number
+
+    def claim(self, limit=100, lease=300, number=None):
+        now_us, first, broken, *rows = self.call("claim", [TIME_SET, RUN, META, IDS, CLAIMS],
+                                                 [limit, lease, number or self.next_number()])
         return Claim(int(now_us), float(first) if first else None, broken,
                      [Claimed(*row) for row in rows])
 
@@ -86,11 +92,11 @@ class Store:
         return plan.exec_id
 
     def commit(self, ident, exec_id, mode, when="", text="", work="", tell="none", wait=False,
-               station="jobs", participant="jobs"):
+               station="jobs", participant="jobs", number=None):
         keys = [TIME_SET, member(ident, station), work_key(ident, station), RUN, IDS, META,
-                wait_key(station), TOLD]
+                wait_key(station), TOLD, SENT]
         args = [exec_id, mode, when, text, participant, work, tell, int(wait),
-                entry(ident, station)]
+                entry(ident, station), number or self.next_number()]
         return self.call("commit", keys, args)
 
     def load(self, ident):
@@ -100,7 +106,8 @@ class Store:
         return self.call("remove", [TIME_SET, IDS], [digits(ident), station])
 
     def list(self, after="", limit=100):
-        return pairs(self.call("list", [IDS], [digits(after) if after else "", limit]))
+        self.more, *rest = self.call("list", [IDS], [digits(after) if after else "", limit])
+        return pairs(rest)
 
     def wake(self, station="jobs", limit=100):
         return self.call("wake", [TIME_SET, wait_key(station)], [limit])
@@ -115,7 +122,7 @@ class Store:
 
     def dump(self):
         """Everything that is stored, for comparing whole states."""
-        keys = sorted(set(self.db.keys()) - {CLOCK})
+        keys = sorted(set(self.db.keys()) - {CLOCK, CLAIMS, SENT})
         with self.db.pipeline(transaction=False) as pipe:
             for key in keys:
                 pipe.type(key)

@@ -57,7 +57,7 @@ class Model:
         rows = []
         for _, name, plan in due[:limit]:
             self.last_exec = max(self.last_exec + 1, self.now_us)
-            plan.again = plan.run is not None and (plan.again or not plan.doubt)
+            plan.again = plan.again or plan.run is not None and not plan.doubt
             plan.doubt = False
             plan.run = self.last_exec
             plan.score = score_after(self.now_us, lease)
@@ -82,7 +82,7 @@ class Model:
                       else score_after(self.now_us, float(when or 0)))
         plan.doubt = mode == "doubt"
         if mode not in ("lease", "doubt"):
-            plan.run, plan.again = None, False
+            plan.run, plan.again = None, plan.again and mode == "retry"
         plan.waits = wait
         now = self.now_us / 1e6
         if tell == "none" or tell == "failure" and told is not None and abs(now - told) < 60:
@@ -115,8 +115,8 @@ class Model:
         keys = {
             TIME_SET: {plan.member: plan.score for plan in plans if plan.score is not None},
             IDS: {entry(plan.ident, plan.station): 0 for plan in plans},
-            RUN: {plan.member: f"{plan.run}{'+' * plan.again}{'?' * plan.doubt}" for plan in plans
-                  if plan.run is not None},
+            RUN: {plan.member: f"{plan.run or ''}{'+' * plan.again}{'?' * plan.doubt}"
+                  for plan in plans if plan.run is not None or plan.again},
             TOLD: {plan.member: f"{plan.told:.3f}" for plan in plans if plan.told is not None},
             META: {name: str(value) for name, value in (("exec", self.last_exec), ("seq", self.seq),
                                                         ("epoch", self.epoch)) if value},

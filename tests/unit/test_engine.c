@@ -198,7 +198,7 @@ static void due_takes_the_right_to_run_of_impossible_values (void **state)
 // -- answers
 
 // NO_WORKER_LATER is the status NOT_WORKER as a result: of a run that its station had taken.
-enum kind { LATE, LIFE, SUCCESS, FAIL, NO_WORKER, NO_WORKER_LATER, PARK };
+enum kind { LATE, LIFE, STILL_ALIVE, SUCCESS, FAIL, NO_WORKER, NO_WORKER_LATER, PARK };
 
 // What each kind does to plan_in_hand ().
 static const struct kind_row {
@@ -208,6 +208,7 @@ static const struct kind_row {
 } kind_rows[] = {
     [LATE] = {{.commit = COMMIT_NONE}, 0, 0, 1010, 1010, PLAN_EXECUTE},
     [LIFE] = {{.commit = COMMIT_LEASE}, 0, 0, 1010, NOW, PLAN_EXECUTE},
+    [STILL_ALIVE] = {{.commit = COMMIT_LEASE, .unchanged = true}, 0, 0, 1010, 1010, PLAN_EXECUTE},
     [SUCCESS] = {{.commit = COMMIT_NEXT, .save_work = true, .broadcast = BROADCAST_RESULT},
                  1,
                  0,
@@ -256,6 +257,7 @@ static void check_kind (const char *name, enum kind kind, const struct plan *pla
     CHECK_INT (name, decision->commit, row->decision.commit);
     CHECK_INT (name, decision->delay_ms, row->decision.delay_ms);
     CHECK_INT (name, decision->save_work, row->decision.save_work);
+    CHECK_INT (name, decision->unchanged, row->decision.unchanged);
     CHECK_INT (name, decision->broadcast, row->decision.broadcast);
     CHECK_INT (name, decision->waiting, row->decision.waiting);
     CHECK_INT (name, decision->send, false);
@@ -268,9 +270,9 @@ static void check_kind (const char *name, enum kind kind, const struct plan *pla
     CHECK_INT (name, plan->exec_id, EXEC_ID);
     if (kind == LATE)
         CHECK_INT (name, plan->last_state, 0);
-    else if (kind != LIFE)
+    else if (kind != LIFE && kind != STILL_ALIVE)
         CHECK_INT (name, plan->last_state, status);
-    else if (status == ZERO_STATUS_RUNING_ID)
+    else if (kind == LIFE && status == ZERO_STATUS_RUNING_ID)
         CHECK_INT (name, plan->last_state, ZERO_STATUS_RUNING_ID);
 }
 
@@ -297,6 +299,9 @@ static void check_answer (const char *name, uint8_t status, struct way way, enum
     if (way.local_id == OTHER_LOCAL_ID)
         answer.exec_id = EXEC_ID - 1;
     struct decision decision = engine_answer (plan, &run, &answer, zone, NOW);
+    // Of a run that is known to be alive a further sign changes the lease alone.
+    if (kind == LIFE && way.phase == RUN_RUNNING)
+        kind = STILL_ALIVE;
     check_kind (name, kind, plan, &decision, status);
     // After a sign of life what comes is a result; nothing else changes that.
     CHECK_INT (name, run.phase, kind == LIFE ? RUN_RUNNING : way.phase);
@@ -327,6 +332,8 @@ static enum kind kind_as_result (int status, enum target_type target)
         return kind;
     if (status == 0x88)
         return NO_WORKER_LATER;
+    if (status == 0x8B)
+        return PARK;
     return status < 0x80 ? SUCCESS : FAIL;
 }
 

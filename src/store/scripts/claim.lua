@@ -1,8 +1,9 @@
 #!lua flags=allow-oom
 -- Take the plans that are due by Redis' clock: each gets a new exec_id, and its score becomes the end
 -- of its lease, so that a station that dies leaves nothing to repair: the plan is due again then.
--- KEYS  1 time set  2 runs in hand  3 meta  4 index
--- ARGV  1 most plans to take  2 lease in seconds
+-- A claim has a number: asked again, as when its answer was lost, it gives the same plans and runs.
+-- KEYS  1 time set  2 runs in hand  3 meta  4 index  5 the station's last claim
+-- ARGV  1 most plans to take  2 lease in seconds  3 number of the claim
 -- Answers {now in us, score of the first plan not due or '', {members without a sound message},
 --          {member, message, exec_id, again: 1 an earlier run has not ended}, ...}
 -- Cost  O(log n) a plan.
@@ -32,7 +33,27 @@ local function member_parse(member)
 end
 
 local broken, claimed, bytes = {}, {}, 0
-local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[1])
+
+local function give(member, message, text, again)
+    claimed[#claimed + 1] = {member, message, text, again}
+    bytes = bytes + #message
+end
+
+-- The plans of this claim when it was asked before: those whose run is still the one it gave.
+local asked_before = own('LINDEX', KEYS[5], 0) == ARGV[3]
+local before = asked_before and redis.call('LRANGE', KEYS[5], 1, -1) or {}
+for i = 1, #before, 2 do
+    local member, text = before[i], before[i + 1]
+    local held, message = own('HGET', KEYS[2], member) or '', redis.pcall('GET', member)
+    if string.match(held, '^%d+') == text and type(message) == 'string' then
+        redis.call('ZADD', KEYS[1], lease_end, member)
+        give(member, message, text, string.find(held, '+', 1, true) and 1 or 0)
+    end
+end
+
+local taken = {}
+local due = asked_before and {}
+            or redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[1])
 for _, member in ipairs(due) do
     local station, id = member_parse(member)
     local message = id and redis.pcall('GET', member)
@@ -57,16 +78,20 @@ for _, member in ipairs(due) do
         redis.call('SET', member, message)
         redis.call('ZADD', KEYS[4], 0, string.rep('0', 16 - #id) .. id .. ':' .. station)
         own('SREM', 'plan:wait:' .. station, member)
-        claimed[#claimed + 1] = {member, message, text, again}
+        give(member, message, text, again)
+        taken[#taken + 1] = member
+        taken[#taken + 1] = text
         exec = exec + 1
-        bytes = bytes + #message
         if bytes > BYTES_MAX then
             break
         end
     end
 end
-if #claimed > 0 then
+if #taken > 0 then
     redis.call('HSET', KEYS[3], 'exec', string.format('%.0f', exec - 1))
+    redis.call('DEL', KEYS[5])
+    redis.call('RPUSH', KEYS[5], ARGV[3], unpack(taken))
+    redis.call('EXPIRE', KEYS[5], 3600)
 end
 local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
 return {string.format('%.0f', now_us), first[2] or '', broken, unpack(claimed)}

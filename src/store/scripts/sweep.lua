@@ -6,10 +6,13 @@
 -- Answers {last id of the page or '' at the end, repaired, member, message, member, message, ...}
 -- Cost  O(log n + page).
 --@include plan.lua
+-- A page ends by bytes as well, so that large plans do not hold the connection.
+local BYTES_MAX = 4194304
 local from = ARGV[1] == '' and '-' or '(' .. ARGV[1] .. ';'
 local page = redis.call('ZRANGEBYLEX', KEYS[2], from, '+', 'LIMIT', 0, ARGV[2])
-local repaired, answer = 0, {}
-for _, entry in ipairs(page) do
+local repaired, answer, bytes = 0, {}, 0
+local last = ''
+for i, entry in ipairs(page) do
     local station, id = entry_parse(entry)
     local member = id and message_key(station, id)
     local message = id and redis.pcall('GET', member)
@@ -22,7 +25,11 @@ for _, entry in ipairs(page) do
     elseif not redis.call('ZSCORE', KEYS[1], member) then
         answer[#answer + 1] = member
         answer[#answer + 1] = message
+        bytes = bytes + #message
+    end
+    if bytes > BYTES_MAX or i == tonumber(ARGV[2]) then
+        last = string.sub(entry, 1, 16)
+        break
     end
 end
-local last = #page == tonumber(ARGV[2]) and string.sub(page[#page], 1, 16) or ''
 return {last, repaired, unpack(answer)}
