@@ -50,6 +50,9 @@ static void on_committed (void *owner, const struct store_committed *answer)
     if (answer->result == STORE_HELD) {
         self->counters.stale_commits++;
         log_event (LEVEL_WARN, "commit.stale", "plan=%" PRIx64, applying->plan_id);
+    } else if (answer->result == STORE_LOST) {
+        log_event (LEVEL_WARN, "commit.lost",
+                   "plan=%" PRIx64 " reason=\"stopped before Redis was back\"", applying->plan_id);
     } else if (answer->result == STORE_ERROR) {
         log_event (LEVEL_ERROR, "commit.failed", "plan=%" PRIx64 " error=%s", applying->plan_id,
                    quoted (span_text (answer->error)));

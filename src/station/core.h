@@ -57,7 +57,8 @@ struct station {
     // runs in hand, by plan id; and their deadlines
     zhashx_t *runs;
     struct heap deadlines;
-    size_t runs_unanswered; // RUN_SENT
+    size_t runs_unanswered;
+    size_t lookup_bytes; // of answers whose run is being looked up
 
     // due
     int timer_fd;

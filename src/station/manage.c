@@ -100,7 +100,7 @@ static void manage_message (struct station *self, struct request *request,
 {
     struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
     if (inquiry)
-        store_load (self->store, inquiry->plan.id, on_message_loaded, inquiry);
+        store_load (self->store, inquiry->plan.id, LINK_ONCE, on_message_loaded, inquiry);
 }
 
 static void on_removed (void *owner, enum store_result result, const char *error)

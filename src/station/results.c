@@ -16,6 +16,8 @@
 // A run that was heard of is forgotten this long after its lease: the store has it anyway.
 enum { FORGET_US = 5000000, KEPT_BYTES = 65536, KEPT_RUNS = 8192 };
 
+enum { LOOKUP_BYTES = 1024, LOOKUP_BYTES_MAX = 64 << 20 }; // of one beside its frames; of all
+
 // An answer whose plan is being looked up.
 struct lookup {
     struct station *station;
@@ -23,6 +25,7 @@ struct lookup {
     struct target *target;
     uint64_t connection;
     struct frames *frames; // description and frames
+    size_t bytes;          // that it holds of lookup_bytes
 };
 
 static bool plan_of (const struct message *message, const struct target *target, uint64_t *ret_id)
@@ -123,6 +126,7 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
         self->counters.dropped_mailboxes++;
         log_event (LEVEL_DEBUG, "answer.dropped", "plan=%" PRIx64, lookup->plan_id);
     }
+    self->lookup_bytes -= lookup->bytes;
     free (lookup->frames);
     free (lookup);
     front_resume (self);
@@ -132,21 +136,26 @@ static void look_up (struct station *self, uint64_t plan_id, struct target *targ
                      const struct message *message)
 {
     struct span frames[1 + DESC_FRAMES_MAX];
-    size_t count = 0;
-    if (!station_store_up (self)) {
+    size_t count = 0, bytes = LOOKUP_BYTES;
+    frames[count++] = message->desc_bytes;
+    for (size_t i = 0; i < message->desc.count; i++) {
+        bytes += message->frames[i].size;
+        frames[count++] = message->frames[i];
+    }
+    // While Redis is away answers wait for it, but not without a bound.
+    if (self->lookup_bytes + bytes > LOOKUP_BYTES_MAX) {
         self->counters.dropped_mailboxes++;
         return;
     }
-    frames[count++] = message->desc_bytes;
-    for (size_t i = 0; i < message->desc.count; i++)
-        frames[count++] = message->frames[i];
+    self->lookup_bytes += bytes;
     struct lookup *lookup = memory_new (sizeof *lookup);
     *lookup = (struct lookup){.station = self,
                               .plan_id = plan_id,
+                              .bytes = bytes,
                               .target = target,
                               .connection = target ? target_connection (target) : 0,
                               .frames = frames_copy (frames, count)};
-    store_load (self->store, plan_id, on_looked_up, lookup);
+    store_load (self->store, plan_id, LINK_REPEAT, on_looked_up, lookup);
 }
 
 // -- in

@@ -362,11 +362,11 @@ void station_destroy (struct station **self_p)
     struct station *self = *self_p;
     if (!self)
         return;
-    for (size_t i = 0; i < self->settings->target_count; i++)
-        target_destroy (&self->targets[i]);
     if (self->store)
         store_destroy (&self->store);
     runs_stop (self);
+    for (size_t i = 0; i < self->settings->target_count; i++)
+        target_destroy (&self->targets[i]);
     due_stop (self);
     if (self->loop)
         zloop_destroy (&self->loop);

@@ -221,7 +221,7 @@ void submit_request (struct station *self, struct request *request)
     }
     submission->peer = peer_keep (&request->peer);
     if (rc)
-        store_load (self->store, id, on_looked_up, submission);
+        store_load (self->store, id, LINK_ONCE, on_looked_up, submission);
     else
         store_submit (self->store, submission->plan, on_submitted, submission);
 }

@@ -263,9 +263,10 @@ static void send_call (struct link *self, struct call *call);
 static bool goes_on (struct link *self, struct call *call, const redisReply *reply)
 {
     if (!reply) {
-        if (call->repeat == LINK_REPEAT)
+        bool repeat = call->repeat == LINK_REPEAT && !self->closing;
+        if (repeat)
             list_add (&self->lost, call);
-        return call->repeat == LINK_REPEAT;
+        return repeat;
     }
     if (reply->type != REDIS_REPLY_ERROR)
         return false;
@@ -291,8 +292,7 @@ static void on_reply (redisAsyncContext *context, void *data, void *arg)
     self->heard_us = clock_mono_us ();
     if (goes_on (self, call, data))
         return;
-    if (!self->closing)
-        call->reply (call->owner, data);
+    call->reply (call->owner, data);
     call_destroy (call);
 }
 
@@ -337,7 +337,7 @@ void link_call (struct link *self, const struct link_call *asked)
     struct call *call = call_new (self, asked);
     if (can_send (self)) {
         send_call (self, call);
-    } else if (call->repeat == LINK_REPEAT) {
+    } else if (call->repeat == LINK_REPEAT && !self->closing) {
         list_add (&self->waiting, call);
     } else {
         call->reply (call->owner, NULL);
@@ -557,8 +557,10 @@ void link_destroy (struct link **self_p)
     self->closing = true;
     zloop_timer_end (self->loop, self->timer);
     run_hiredis (self, IO_CLOSE);
-    for (struct call *call; (call = list_take (&self->waiting));)
+    for (struct call *call; (call = list_take (&self->waiting));) {
+        call->reply (call->owner, NULL);
         call_destroy (call);
+    }
     free (self);
     *self_p = NULL;
 }

@@ -44,7 +44,7 @@ typedef void link_state_fn (void *owner, enum link_state state);
 struct link *link_new (const struct link_config *config, void *loop, link_state_fn *changed,
                        void *owner);
 
-// Calls without an answer are dropped; their functions are not called.
+// Calls without an answer are answered with NULL, so that their owners can let go.
 void link_destroy (struct link **self);
 
 enum link_state link_state (const struct link *self);

@@ -123,7 +123,10 @@ struct store_loaded {
 };
 
 typedef void store_loaded_fn (void *owner, const struct store_loaded *answer);
-void store_load (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner);
+
+// Find a plan by its id. With LINK_REPEAT the call waits while Redis is away.
+void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
+                 store_loaded_fn *reply, void *owner);
 
 typedef void store_done_fn (void *owner, enum store_result result, const char *error);
 

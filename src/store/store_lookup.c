@@ -33,7 +33,8 @@ static void on_loaded (void *owner, const redisReply *reply)
     free (ask);
 }
 
-void store_load (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
+void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
+                 store_loaded_fn *reply, void *owner)
 {
     char id[IDENT_SIZE];
     id_digits (plan_id, id);
@@ -41,7 +42,7 @@ void store_load (struct store *self, uint64_t plan_id, store_loaded_fn *reply, v
                                 span_text (KEY_INDEX), span_text (id)};
     link_call (self->link, &(struct link_call){
                                .script = SCRIPT_LOAD,
-                               .repeat = LINK_ONCE,
+                               .repeat = repeat,
                                .keys = 3,
                                .args = args,
                                .count = sizeof args / sizeof *args,
