@@ -18,8 +18,12 @@ static void handled_signals (sigset_t *set)
     sigemptyset (set);
     sigaddset (set, SIGTERM);
     sigaddset (set, SIGINT);
-    sigaddset (set, SIGHUP);
     sigaddset (set, SIGCHLD);
+    // nohup: who was started with SIGHUP ignored goes on ignoring it.
+    struct sigaction hangup;
+    sigaction (SIGHUP, NULL, &hangup);
+    if (hangup.sa_handler != SIG_IGN)
+        sigaddset (set, SIGHUP);
 }
 
 static void unset_zsys (void)

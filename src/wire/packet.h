@@ -1,5 +1,7 @@
 // Multipart messages over plain libzmq calls, read frame by frame: neither libzmq nor czmq bounds
-// the number of frames of one message, so the bound is here.
+// the number of frames of one message, so the bound of what is kept is here. A message that a peer
+// never ends grows in libzmq, out of reach: the proto/ chapter on security says what to do about
+// it.
 #pragma once
 
 #include <zmq.h>

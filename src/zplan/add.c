@@ -7,19 +7,10 @@
 #include "call.h"
 #include "clock.h"
 #include "json.h"
+#include "order.h"
 #include "print.h"
 #include "rfc3339.h"
-#include "when.h"
 #include "zonefile.h"
-
-// What the plan does; when it does it is in struct when_words.
-struct order {
-    const char *station, *command, *publish_title;
-    struct option_texts arguments;
-    const char *context, *content;
-    const char *title, *id;
-    struct when_words words;
-};
 
 static const struct option rows[] = {
     {.name = "--station",
@@ -74,6 +65,11 @@ static const char about[] =
     "  zplan add --station billing --command close --monthly -1@23:00 --title 'report close'\n"
     "  zplan add --station news --publish-title tick --content hello --every 10m --repeat 6\n"
     "  zplan add --station mail --command sweep --weekly mon@08:30 --id 1f\n";
+
+struct option_group order_options (struct order *order)
+{
+    return (struct option_group){"Plan", rows, sizeof rows / sizeof *rows, order};
+}
 
 static int check_order (const struct order *order, char id[PLAN_ID_SIZE], struct reason *reason)
 {
@@ -196,7 +192,7 @@ int verb_add (const struct cli *cli)
     const struct usage usage = {
         .synopsis = "zplan add --station NAME --command WORD [--arg TEXT]... [TIME]",
         .about = about,
-        .groups = {{"Plan", rows, sizeof rows / sizeof *rows, &order}, when_options (&order.words)},
+        .groups = {order_options (&order), when_options (&order.words)},
         .group_count = 2,
         .words = "no arguments",
     };

@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 #include "clock.h"
+#include "order.h"
 #include "print.h"
 #include "rfc3339.h"
-#include "when.h"
 #include "zonefile.h"
 
 enum { COUNT_DEFAULT = 10, COUNT_MAX = 100000 };
@@ -85,12 +85,18 @@ static int read_rule (const struct when_words *words, const struct preview *prev
 int verb_next (const struct cli *cli)
 {
     struct when_words words = {0};
+    struct order ignored = {0};
+    struct option_group plan = order_options (&ignored);
+    plan.heading = "Plan, as add takes it; it changes nothing here";
+    plan.count--; // --now
     struct preview preview = {.count = COUNT_DEFAULT};
     const struct usage usage = {
         .synopsis = "zplan next TIME [--now INSTANT] [-n N]",
         .about = about,
-        .groups = {when_options (&words), {"Preview", rows, sizeof rows / sizeof *rows, &preview}},
-        .group_count = 2,
+        .groups = {when_options (&words),
+                   {"Preview", rows, sizeof rows / sizeof *rows, &preview},
+                   plan},
+        .group_count = 3,
         .words = "no arguments",
     };
     int count, code;

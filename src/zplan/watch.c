@@ -156,7 +156,7 @@ static int wait_and_print (struct watch *self)
         if (zmq_poll (items, 2, -1) < 0 && errno != EINTR)
             return EXIT_REFUSED;
         int signal_number = process_next_signal (self->signal_fd);
-        if (signal_number == SIGINT || signal_number == SIGTERM)
+        if (signal_number != 0 && signal_number != SIGCHLD)
             return EXIT_DONE;
         if (!print_results (self))
             return EXIT_DONE; // what could not be written is told at the end of main

@@ -40,7 +40,7 @@ static const struct option rows[] = {
      .metavar = "DAY[@TIME]",
      .type = OPTION_TEXT,
      WHEN_FIELD (weekly),
-     .help = "sun..sat or 0..7, at HH:MM[:SS] in the station's time zone"},
+     .help = "sun..sat or 0..7, at HH:MM[:SS] in --timezone"},
     {.name = "--monthly",
      .metavar = "DAY[@TIME]",
      .type = OPTION_TEXT,
@@ -69,7 +69,7 @@ static const struct option rows[] = {
      .metavar = "ZONE",
      .type = OPTION_TEXT,
      WHEN_FIELD (timezone),
-     .help = "the zone of local times; default UTC; must be the station's"},
+     .help = "the zone of local times: the station's, which is UTC by default"},
     {.name = "--type",
      .metavar = "TYPE",
      .type = OPTION_TEXT,
@@ -324,6 +324,10 @@ static int read_every (const struct reading *self, const char *text)
     if (read_duration (self, "--every", text, &duration))
         return -1;
     const struct unit *unit = &units[duration.unit];
+    // More seconds than the wire can say may still be a whole number of hours.
+    while (duration.seconds / unit->seconds > VALUE_MAX && unit > units &&
+           duration.seconds % unit[-1].seconds == 0)
+        unit--;
     int64_t value = duration.seconds / unit->seconds;
     if (value > VALUE_MAX) {
         reason_set (self->reason, "--every: plan_value: want 0..%d %s, got %" PRId64, VALUE_MAX,

@@ -25,6 +25,7 @@ extern char **environ;
 enum {
     WAITING_US = 1000000,    // between two signs that the command still runs
     KILL_AFTER_US = 2000000, // from SIGTERM to SIGKILL
+    SILENCE_US = 3000000,    // without an answer, before that is told
     ORPHAN_TURN_MS = 100,    // how often an ended command's outputs are looked at
     ARGUMENTS_MAX = 4096,
     HOST_MAX = 48
@@ -47,6 +48,9 @@ struct work {
     bool stopping;
     int64_t kill_us; // monotonic; when a command that ignores SIGTERM is killed
     bool told_joined;
+    bool told_silence;
+    char told_refusal[REASON_MAX];
+    int64_t started_us; // monotonic
     size_t answers;
     size_t failures;
 };
@@ -263,7 +267,7 @@ static void end_job (struct work *self)
 static void take_signals (struct work *self)
 {
     for (int number; (number = process_next_signal (self->signal_fd));) {
-        bool stop = number == SIGTERM || number == SIGINT;
+        bool stop = number != SIGCHLD;
         if (!stop || self->stopping)
             continue;
         self->stopping = true;
@@ -273,8 +277,25 @@ static void take_signals (struct work *self)
     }
 }
 
+// Why it is not joined yet: what the station says, or that it says nothing. Once each.
+static void tell_trouble (struct work *self)
+{
+    const char *refusal = zplan_worker_refusal (self->worker);
+    if (refusal && *refusal && strcmp (refusal, self->told_refusal) != 0) {
+        snprintf (self->told_refusal, sizeof self->told_refusal, "%s", refusal);
+        fprintf (stderr, "zplan work: %s refuses: %s\n", self->station,
+                 quoted (span_text (self->told_refusal)));
+    } else if (!self->told_silence && !*self->told_refusal &&
+               clock_mono_us () - self->started_us > SILENCE_US) {
+        self->told_silence = true;
+        fprintf (stderr, "zplan work: no answer from %s yet\n", self->station);
+    }
+}
+
 static void tell_joined (struct work *self)
 {
+    if (!self->quiet && !zplan_worker_joined (self->worker))
+        tell_trouble (self);
     bool joined = zplan_worker_joined (self->worker);
     if (joined == self->told_joined || self->quiet)
         return;
@@ -400,6 +421,7 @@ static int run (struct work *self)
 {
     self->umask = umask (077);
     self->signal_fd = process_prepare ();
+    self->started_us = clock_mono_us ();
     self->worker = zplan_worker_new (self->station, self->name);
     if (!self->worker) {
         struct reason reason;

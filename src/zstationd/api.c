@@ -227,7 +227,7 @@ static void take_answer (struct station *station, struct worker *worker, struct 
 {
     if (!worker || !worker->job || !span_equal (worker->job->mailbox, answer->sender)) {
         station->counts[COUNT_STRAY_ANSWERS]++;
-        log_event (LEVEL_DEBUG, "stray_answer", "worker=%s mailbox=%s", worker ? worker->name : "",
+        log_event (LEVEL_WARN, "stray_answer", "worker=%s mailbox=%s", worker ? worker->name : "",
                    quoted (answer->sender));
         return;
     }

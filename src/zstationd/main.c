@@ -71,7 +71,7 @@ static int on_signal (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     (void)loop;
     (void)arg;
     for (int number; (number = process_next_signal (item->fd));)
-        if (number == SIGTERM || number == SIGINT)
+        if (number != SIGCHLD)
             return -1; // ends the loop
     return 0;
 }

@@ -44,11 +44,12 @@ def test_A075_a_target_that_does_not_read_delays_nobody(rig):
         rig.client.send(CMD.PLAN, plan_frames(later(0, plan_time=due, no_keep=True)))
     for _ in range(MANY):
         assert rig.client.recv().code == ST.PLAN
-    rig.client.added(every(1, 8, plan_time=due), station="news")
+    other = rig.client.added(every(1, 8, plan_time=due), station="news")
     for _ in range(8):
         run = rig.news.recv()
         assert time.time() - run.plan_time < 3
         rig.news.answer(run, ST.OK)
+    rig.gone(other, "news")
     assert rig.db.zcard("plan:time:set") == MANY
 
 
