@@ -28,12 +28,19 @@ struct lookup {
     size_t bytes;          // that it holds of lookup_bytes
 };
 
-static bool plan_of (const struct message *message, const struct target *target, uint64_t *ret_id)
+static bool plan_of (struct station *self, const struct message *message,
+                     const struct target *target, uint64_t *ret_id)
 {
     if (message->envelope == ENVELOPE_MAILBOX)
         return mailbox_parse (message->sender, ret_id);
     // A station that does not send the mailbox back is known by its connection, the plan by its id.
-    return target && ident_parse (message_frame (message, ZERO_FRAME_GLOBAL_ID, NULL), ret_id);
+    if (!target || ident_parse (message_frame (message, ZERO_FRAME_GLOBAL_ID, NULL), ret_id))
+        return target != NULL;
+    // One that sends back nothing at all answers in the order it was asked.
+    const struct held_run *run = runs_next_to_answer (self, target);
+    if (run)
+        *ret_id = run->plan_id;
+    return run != NULL;
 }
 
 static void count_result (struct station *self, const struct decision *decision)
@@ -163,7 +170,7 @@ static void look_up (struct station *self, uint64_t plan_id, struct target *targ
 void results_take (struct station *self, struct target *target, const struct message *message)
 {
     uint64_t plan_id;
-    if (!plan_of (message, target, &plan_id)) {
+    if (!plan_of (self, message, target, &plan_id)) {
         self->counters.dropped_mailboxes++;
         return;
     }

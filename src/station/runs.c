@@ -59,6 +59,23 @@ struct held_run *runs_find (struct station *self, uint64_t plan_id)
     return zhashx_lookup (self->runs, &plan_id);
 }
 
+struct held_run *runs_next_to_answer (struct station *self, const struct target *target)
+{
+    struct held_run *oldest = NULL, *other = NULL;
+    size_t others = 0;
+    for (struct held_run *run = zhashx_first (self->runs); run; run = zhashx_next (self->runs)) {
+        if (run->target != target || run->connection != target_connection (target))
+            continue;
+        if (!run->unanswered) {
+            other = run;
+            others++;
+        } else if (!oldest || run->deadline.at < oldest->deadline.at) {
+            oldest = run;
+        }
+    }
+    return oldest ? oldest : others == 1 ? other : NULL;
+}
+
 void runs_drop (struct held_run **run)
 {
     zhashx_delete ((*run)->station->runs, &(*run)->plan_id);

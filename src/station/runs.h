@@ -26,6 +26,10 @@ struct held_run *runs_add (struct station *self, struct plan *plan, struct span 
 
 struct held_run *runs_find (struct station *self, uint64_t plan_id);
 
+// The run that a message without any name on the target's present connection belongs to: the oldest
+// that has no status yet, else the only one. NULL: it cannot be told. Looks at every run in hand.
+struct held_run *runs_next_to_answer (struct station *self, const struct target *target);
+
 // Drop it: whatever comes for it is looked up anew.
 void runs_drop (struct held_run **run);
 

@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from zplantest import CMD, FT, ST, at_once, every, later, plan_frames, told
+from zplantest import CMD, FT, ST, at_once, every, later, pack, plan_frames, told
 
 
 def test_A014_request_id_everywhere(rig):
@@ -83,3 +83,20 @@ def test_A113_a_pub_target_needs_no_requester(rig):
     assert run.get(FT.PUB_TITLE) == b"title" and FT.REQUESTER not in run.types
     rig.news.answer(run, ST.OK)
     rig.gone(ident)
+
+
+def test_a_target_that_sends_no_name_back_answers_in_order(rig):
+    """Contract 5: the first message on the connection after a dispatch is its status."""
+    def bare(run, status, pairs=()):
+        rig.jobs.socket.send_multipart([run.before[0], *pack(status, pairs)])
+
+    first, second = rig.client.added(at_once(), gid="a1"), rig.client.added(at_once(), gid="b2")
+    runs = [rig.jobs.recv(), rig.jobs.recv()]
+    bare(runs[0], ST.RUNING)
+    rig.state(runs[0].mailbox[1:].decode(), ST.RUNING)
+    bare(runs[1], ST.FAILED, [(FT.CONTENT, b"disk")])
+    rig.state(runs[1].mailbox[1:].decode(), ST.FAILED)
+    bare(runs[0], ST.OK)
+    left = {"*a1": second, "*b2": first}[runs[0].mailbox.decode()]
+    rig.gone(first if left == second else second)
+    assert rig.message(left)["plan_state"] == 6
