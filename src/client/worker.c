@@ -248,7 +248,7 @@ static bool take_message (struct zplan_worker *self)
 static bool take_messages (struct zplan_worker *self)
 {
     for (int i = 0; i < MESSAGES_A_TURN; i++) {
-        if (!self->socket || !packet_recv (self->spare, self->socket, &packet_of_stations))
+        if (!self->socket || !packet_recv (self->spare, self->socket, &packet_of_dispatches))
             return false;
         if (take_message (self))
             return true;

@@ -16,19 +16,35 @@ static enum envelope tell (const struct span *frames, size_t count)
     return frames[0].data[0] == '*' ? ENVELOPE_MAILBOX : ENVELOPE_CALLER;
 }
 
-// What can be read of a message that breaks the rules, for its refusal: the frames its description
-// names, as far as both go; and the code of one that fits, since a status is never answered.
+// The frames a description names, as far as both go.
 static void salvage (const struct span *frames, size_t count, struct message *ret)
 {
     struct span desc = frames[0];
-    ret->desc = (struct desc){0};
-    if (desc.size < 2)
-        return;
-    ret->desc.code = desc_fits (desc, count - 1) ? desc.data[1] : 0;
-    for (size_t i = 0; i + 1 < count && i + 2 < desc.size && i < DESC_FRAMES_MAX; i++) {
+    ret->desc = (struct desc){.code = desc.data[1]};
+    for (size_t i = 0; i + 1 < count && i + 2 < desc.size && i < desc.data[0]; i++) {
         desc_add (&ret->desc, desc.data[i + 2]);
         ret->frames[i] = frames[i + 1];
     }
+}
+
+void message_read_cut (const struct span *frames, size_t count, struct message *ret)
+{
+    *ret = (struct message){.envelope = ENVELOPE_PLAIN};
+    for (size_t at = 0; at < 2 && at < count; at++) {
+        struct span desc = frames[at];
+        // It names at least the frames that are left, and has a type for each.
+        if (desc.size < 2 || desc.data[0] > DESC_FRAMES_MAX || desc.data[0] < count - at - 1 ||
+            desc.size < (size_t)desc.data[0] + 2)
+            continue;
+        if (at == 1) {
+            ret->envelope = frames[0].size ? ENVELOPE_CALLER : ENVELOPE_REQ;
+            ret->sender = frames[0];
+        }
+        salvage (frames + at, count - at, ret);
+        return;
+    }
+    if (count && frames[0].size == 0)
+        ret->envelope = ENVELOPE_REQ;
 }
 
 int message_read (const struct span *frames, size_t count, struct message *ret,
@@ -49,7 +65,9 @@ int message_read (const struct span *frames, size_t count, struct message *ret,
     }
     size_t following = count - at - 1;
     if (desc_parse (frames[at], following, &ret->desc, reason)) {
-        salvage (frames + at, count - at, ret);
+        ret->desc = (struct desc){0};
+        if (desc_fits (frames[at], following))
+            salvage (frames + at, count - at, ret);
         return ZPLAN_EFRAME;
     }
     ret->desc_bytes = frames[at];

@@ -26,10 +26,14 @@ struct message {
 };
 
 // Tell the envelope and parse the description. `count` frames, the peer's identity not among them.
-// 0, or ZPLAN_EFRAME with the reason; envelope and frames are then set as far as they could be
-// told, for the refusal, and the code only if the description fits.
+// 0, or ZPLAN_EFRAME with the reason; the envelope is then set as far as it could be told, and code
+// and frames, for the refusal, only if the description fits.
 int message_read (const struct span *frames, size_t count, struct message *ret,
                   struct reason *reason);
+
+// Read what is left of a message of which later frames were thrown away, for its refusal: envelope,
+// code and frames as far as they can be told.
+void message_read_cut (const struct span *frames, size_t count, struct message *ret);
 
 // The first frame of this type, or an empty span. `found` may be NULL.
 struct span message_frame (const struct message *self, uint8_t type, bool *found);

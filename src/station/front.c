@@ -138,6 +138,8 @@ static void take_request (struct station *self, const struct packet *packet)
     struct peer *peer = &request.peer;
     *peer = (struct peer){.identity = packet->frames[0]};
     int rc = message_read (packet->frames + 1, packet->count - 1, &request.message, &reason);
+    if (packet->fault)
+        message_read_cut (packet->frames + 1, packet->count - 1, &request.message);
     peer->envelope = request.message.envelope;
     if (peer->envelope == ENVELOPE_MAILBOX) {
         // Never answered, or two stations could answer each other for ever.

@@ -91,28 +91,39 @@ static void take_answer (struct held_run *held, const struct target *target, uin
     // A large plan, or one too many, is not kept for as long as its target works: it is looked up
     // again.
     bool heavy = held->plan->store_size > KEPT_BYTES || zhashx_size (self->runs) > KEPT_RUNS;
-    if (commit_ends_run (decision.commit) || heavy)
+    if (commit_ends_run (decision.commit)) {
         runs_drop (&held);
-    else
-        runs_forget_at (held,
-                        clock_mono_us () + self->settings->exec_timeout_s * 1000000 + FORGET_US);
+        return;
+    }
+    if (heavy)
+        plan_destroy (&held->plan);
+    runs_forget_at (held, clock_mono_us () + self->settings->exec_timeout_s * 1000000 + FORGET_US);
 }
 
 // -- a run that is not in hand
 
-static struct held_run *hold (struct lookup *lookup, const struct store_loaded *answer)
+// The run an answer is for: in hand, if need be with its plan read again, or made from what Redis
+// has.
+static struct held_run *recall (struct lookup *lookup, const struct store_loaded *answer)
 {
     struct station *self = lookup->station;
     struct reason reason;
+    struct held_run *held = runs_find (self, lookup->plan_id);
+    if (held && held->plan)
+        return held;
     if (answer->result != STORE_DONE || !answer->running)
         return NULL;
     struct plan *plan = plan_from_stored_json (lookup->plan_id, answer->message, &reason);
     if (!plan)
         return NULL;
     plan->exec_id = answer->exec_id;
+    if (held && held->run.exec_id == answer->exec_id) {
+        held->plan = plan;
+        return held;
+    }
     enum run_phase phase = plan->last_state == ZERO_STATUS_RUNING_ID ? RUN_RUNNING : RUN_SENT;
-    struct run run = {answer->exec_id, phase, answer->again};
-    struct held_run *held = runs_add (self, plan, answer->station, run);
+    held =
+        runs_add (self, plan, answer->station, (struct run){answer->exec_id, phase, answer->again});
     runs_forget_at (held, clock_mono_us () + FORGET_US);
     return held;
 }
@@ -123,9 +134,7 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
     struct station *self = lookup->station;
     struct message message;
     struct reason reason;
-    struct held_run *held = runs_find (self, lookup->plan_id);
-    if (!held)
-        held = hold (lookup, answer);
+    struct held_run *held = recall (lookup, answer);
     int rc = message_read (lookup->frames->at, lookup->frames->count, &message, &reason);
     if (held && rc == 0) {
         take_answer (held, lookup->target, lookup->connection, &message);
@@ -175,7 +184,7 @@ void results_take (struct station *self, struct target *target, const struct mes
         return;
     }
     struct held_run *held = runs_find (self, plan_id);
-    if (held)
+    if (held && held->plan)
         take_answer (held, target, target ? target_connection (target) : 0, message);
     else
         look_up (self, plan_id, target, message);

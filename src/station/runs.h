@@ -7,8 +7,8 @@
 struct held_run {
     uint64_t plan_id;
     struct station *station;
-    struct run run; // what the rules need
-    struct plan *plan;
+    struct run run;                         // what the rules need
+    struct plan *plan;                      // NULL: too large to be kept, it is looked up again
     char key_station[STATION_NAME_MAX + 1]; // of the message key
     bool unanswered;                        // it holds room: sent, and no status yet
     bool lease_pending;                     // a write of its lease is under way

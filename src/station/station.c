@@ -251,8 +251,7 @@ static void *bound_socket (int type, const char *endpoint, struct reason *reason
     wire_set (socket, ZMQ_LINGER, LINGER_MS);
     if (type == ZMQ_ROUTER) {
         // A frame up to the whole message's size is still told why it is refused.
-        int64_t frame_max = (int64_t)packet_of_peers.bytes;
-        zmq_setsockopt (socket, ZMQ_MAXMSGSIZE, &frame_max, sizeof frame_max);
+        wire_limit (socket, packet_of_peers.bytes);
         wire_set (socket, ZMQ_ROUTER_MANDATORY, 1);
     }
     if (wire_bind (socket, endpoint, reason) == 0)

@@ -122,6 +122,7 @@ static void connect_anew (struct target *self)
         give_up (self);
         return;
     }
+    wire_limit (self->socket, packet_of_peers.bytes);
     // Not by itself before we have long made another; -1 would throw away what the target said
     // last.
     wire_set (self->socket, ZMQ_RECONNECT_IVL, RECONNECT_MS);

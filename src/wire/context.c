@@ -36,13 +36,18 @@ void wire_set (void *socket, int option, int value)
     zmq_setsockopt (socket, option, &value, sizeof value);
 }
 
+void wire_limit (void *socket, size_t frame_bytes)
+{
+    int64_t most = (int64_t)frame_bytes;
+    zmq_setsockopt (socket, ZMQ_MAXMSGSIZE, &most, sizeof most);
+}
+
 void *wire_socket (int type)
 {
     void *socket = zmq_socket (wire_context (), type);
     if (!socket)
         return NULL;
-    int64_t frame_max = (int64_t)packet_of_stations.frame_bytes;
-    zmq_setsockopt (socket, ZMQ_MAXMSGSIZE, &frame_max, sizeof frame_max);
+    wire_limit (socket, packet_of_stations.frame_bytes);
     wire_set (socket, ZMQ_SNDHWM, QUEUE_MAX);
     wire_set (socket, ZMQ_RCVHWM, QUEUE_MAX);
     wire_set (socket, ZMQ_LINGER, 0);

@@ -24,3 +24,7 @@ int wire_bind (void *socket, const char *endpoint, struct reason *reason);
 int endpoint_check (const char *endpoint, struct reason *reason);
 
 void wire_set (void *socket, int option, int value);
+
+// Cut the connection of a peer that sends a frame larger than this. Without the call it is what
+// packet_of_stations takes.
+void wire_limit (void *socket, size_t frame_bytes);

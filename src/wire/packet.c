@@ -19,7 +19,8 @@ static bool recv_part (zmq_msg_t *part, void *socket)
 }
 
 const struct packet_limits packet_of_peers = {FRAME_BYTES_MAX, 4 << 20};
-const struct packet_limits packet_of_stations = {8 << 20, 16 << 20};
+const struct packet_limits packet_of_dispatches = {FRAME_BYTES_MAX, 5 << 20};
+const struct packet_limits packet_of_stations = {32 << 20, 32 << 20};
 
 static enum packet_fault fault_of (const struct packet *self, bool too_large)
 {

@@ -22,8 +22,11 @@ struct packet_limits {
 // Messages of peers to the plan station: 1 MiB a frame, 4 MiB in all (contract 3.1).
 extern const struct packet_limits packet_of_peers;
 
-// Messages of a station, which hold what peers sent it and what it says of them: 8 MiB a frame, 16
-// MiB in all.
+// Runs and calls to a target station: those, and what the plan station adds.
+extern const struct packet_limits packet_of_dispatches;
+
+// Replies and broadcasts of a station one has chosen to trust: a plan as JSON may be several times
+// as large as its frames. 32 MiB a frame and in all.
 extern const struct packet_limits packet_of_stations;
 
 enum packet_fault { PACKET_WHOLE, PACKET_TOO_MANY, PACKET_TOO_LARGE };

@@ -41,7 +41,7 @@ static void carry_out (struct station *station, const struct command_table *comm
 bool front_recv (struct station *station, const struct command_table *commands)
 {
     struct packet packet;
-    if (!packet_recv (&packet, station->request, &packet_of_stations))
+    if (!packet_recv (&packet, station->request, &packet_of_dispatches))
         return false;
     struct request request = {0};
     struct reason reason;

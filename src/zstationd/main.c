@@ -50,8 +50,8 @@ static int on_plan (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     (void)loop;
     struct station *station = arg;
     struct packet packet;
-    for (int i = 0; i < MESSAGES_A_WAKE && packet_recv (&packet, item->socket, &packet_of_stations);
-         i++) {
+    for (int i = 0;
+         i < MESSAGES_A_WAKE && packet_recv (&packet, item->socket, &packet_of_dispatches); i++) {
         station->counts[COUNT_STATUS_DROPPED]++;
         packet_clear (&packet);
     }

@@ -6,6 +6,7 @@
 #include <zmq.h>
 
 #include "context.h"
+#include "packet.h"
 
 enum { LAST_WORDS_MS = 1000 }; // how long the end waits for answers that are still queued
 
@@ -32,8 +33,10 @@ const struct command *command_find (const struct command_table *table, uint8_t c
 static int open_socket (void **ret, int type, struct reason *reason)
 {
     *ret = wire_socket (type);
-    if (*ret)
+    if (*ret) {
+        wire_limit (*ret, packet_of_dispatches.bytes);
         return 0;
+    }
     reason_set (reason, "no socket: %s", zmq_strerror (errno));
     return -1;
 }

@@ -43,19 +43,23 @@ def test_a_claim_that_took_nothing_may_take_when_asked_again(store):
 def test_what_is_kept_for_lost_answers_goes_by_itself(store):
     store.submit("1")
     exec_id = store.claim(number=1).plans[0].exec_id
-    store.commit("1", exec_id, "end", tell="result", number=1)
+    store.commit("1", exec_id, "end", tell="result", number=2)
     assert 0 < store.db.ttl(CLAIMS) <= 3600 and 0 < store.db.ttl(SENT) <= 3600
 
 
 def test_a_commit_asked_again_is_broadcast_once_under_its_number(store):
-    for mode in ("next", "park", "end"):
+    for i, mode in enumerate(("retry", "doubt", "next", "park", "end")):
+        number = 40 + 2 * i
         store.submit("1")
         exec_id = store.run("1")
-        answer = store.commit("1", exec_id, mode, 1, tell="result", number=40)
+        answer = store.commit("1", exec_id, mode, 1, tell="result", number=number)
         before = store.dump()
-        assert store.commit("1", exec_id, mode, 1, tell="result", number=40)[:3] == answer[:3]
+        assert store.commit("1", exec_id, mode, 1, tell="result",
+                            number=number)[:3] == answer[:3]
         assert store.dump() == before
-        assert store.commit("1", exec_id, mode, 1, tell="result", number=41) == [0]
+        if mode != "doubt":
+            assert store.commit("1", exec_id, mode, 1, tell="result",
+                                number=number + 1) == [0]
         store.remove("1")
 
 

@@ -261,3 +261,14 @@ def test_refusals_by_every_envelope(shared):
         assert reply.before == before[:back]
         assert reply.code == ST.PLANERROR and "plan_value" in reply.text
         assert reply.get(FT.REQUESTER) == b"boss"
+
+
+@pytest.mark.parametrize("before", [(), (b"caller",)], ids=["plain", "caller"])
+@pytest.mark.parametrize("args", [[(1 << 20) + 1], [1 << 20] * 4], ids=["frame", "message"])
+def test_a_refusal_for_size_repeats_who_asked(shared, before, args):
+    client = shared.dealer()
+    pairs = [(FT.REQUESTER, b"me"), (FT.REQUEST_ID, b"r1"),
+             *plan_frames(later(), more=[(FT.ARG, b"x" * n) for n in args])]
+    reply = client.ask(CMD.PLAN, pairs, before=list(before))
+    assert reply.code == ST.BUSY
+    assert reply.get(FT.REQUESTER) == b"me" and reply.get(FT.REQUEST_ID) == b"r1"

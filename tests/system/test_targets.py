@@ -130,3 +130,16 @@ def test_a_stop_while_redis_is_away_lets_go_of_everything(make_rig):
     rig.client.result("77", ST.OK)
     rig.client.ping()
     rig.station.stop()
+
+
+def test_a_large_plan_is_followed_to_its_end(make_rig):
+    """It is not kept in memory while its target works; a result without LOCAL_ID still finds it."""
+    rig = make_rig("--exec-timeout", "2")
+    ident = rig.client.added(at_once(), more=[(FT.ARG, b"x" * 200000)])
+    rig.jobs.answer(rig.jobs.recv(), ST.RUNING)
+    again = rig.jobs.recv()
+    rig.jobs.answer(again, ST.RUNING)
+    rig.state(ident, ST.RUNING)
+    rig.jobs.answer(again, ST.WAITING)
+    rig.jobs.answer(again, ST.OK)
+    rig.gone(ident)

@@ -240,7 +240,7 @@ def test_ping_answers_each_envelope_in_its_kind(station):
     (pack(JOIN, (ARG, b"w")), NOT_SUPPORT, "4a"),
     ([bytes([33, 1]) + b"%" * 33] + [b"x"] * 33, INVALID, "does not fit"),
     ([b"x"] * 60, INVALID, ""),
-    (pack(NONE, (COMMAND, b"x"), *[(ARG, b"x" * (6 << 20))] * 3), INVALID, ""),
+    (pack(NONE, (COMMAND, b"x"), *[(ARG, b"x" * (1 << 20))] * 6), INVALID, ""),
 ])
 def test_a_wrong_request_is_refused_and_the_station_lives(station, frames, code, word):
     station.start()

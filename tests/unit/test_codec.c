@@ -320,7 +320,7 @@ static const struct envelope_row {
      {BYTES ("bob"), BYTES ("\1\2T"), BYTES ("x"), BYTES ("y")},
      ENVELOPE_CALLER,
      ZPLAN_EFRAME,
-     1},
+     0},
     {"a frame too few", 2, {BYTES ("bob"), BYTES ("\1\2T")}, ENVELOPE_CALLER, ZPLAN_EFRAME, 0},
     {"a frame twice",
      3,

@@ -18,11 +18,13 @@ local now_us = string.format('%.0f', time[1] * 1000000 + time[2])
 -- The broadcasts of the last commits, by their number: a ring, so that it is bounded.
 local RING = 4096
 local slot = ARGV[10] % RING
-if not held or string.match(held, '^%d+') ~= ARGV[1] then
+if ARGV[7] ~= 'none' then
     local number, seq, epoch = string.match(own('HGET', KEYS[9], slot) or '', '^(%d+) (%d+) (%x+)$')
     if number == ARGV[10] then
         return {1, tonumber(seq), epoch, now_us}
     end
+end
+if not held or string.match(held, '^%d+') ~= ARGV[1] then
     return {0}
 end
 local station, id = entry_parse(ARGV[9])
@@ -84,7 +86,7 @@ if broadcast ~= 'none' then
     end
     redis.call('HSET', KEYS[6], 'seq', string.format('%.0f', seq))
     own('HSET', KEYS[9], slot, ARGV[10] .. ' ' .. string.format('%.0f', seq) .. ' ' .. epoch)
-    if slot % 256 == 1 then
+    if redis.call('TTL', KEYS[9]) < 1800 then
         redis.call('EXPIRE', KEYS[9], 3600)
     end
 end
