@@ -92,7 +92,9 @@ static bool send_run (struct station *self, const struct store_claim *claim,
         *ret = engine_put_back (plan);
         return false;
     }
-    if (!target || !dispatch (target, plan, claim->lease_end_us)) {
+    // Asked first: the message of a run that cannot be sent need not be made.
+    bool away = !target || !target_connection (target);
+    if (away || !dispatch (target, plan, claim->lease_end_us)) {
         *ret = engine_not_sent (plan);
         return false;
     }
