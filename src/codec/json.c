@@ -5,8 +5,6 @@
 
 #include <stdlib.h>
 
-enum { DEPTH_MAX = 16 };
-
 // jansson accepts a depth of 2,048; refuse deep text before it allocates.
 static bool too_deep (struct span text)
 {
@@ -22,7 +20,7 @@ static bool too_deep (struct span text)
         } else if (byte == '"') {
             in_string = true;
         } else if (byte == '{' || byte == '[') {
-            if (++depth > DEPTH_MAX)
+            if (++depth > JSON_DEPTH_MAX)
                 return true;
         } else if (byte == '}' || byte == ']') {
             depth--;
@@ -52,7 +50,7 @@ static struct span field_before (struct span text, size_t position)
 json_t *json_read_object (struct span text, struct reason *reason)
 {
     if (too_deep (text)) {
-        reason_set (reason, "JSON: nested deeper than %d", DEPTH_MAX);
+        reason_set (reason, "JSON: nested deeper than %d", JSON_DEPTH_MAX);
         return NULL;
     }
     json_error_t error;

@@ -7,8 +7,10 @@
 #include "reason.h"
 #include "span.h"
 
-// Parse one JSON object: UTF-8, no duplicate fields, nothing after it, depth at most 16.
-// NULL with a reason; else a reference to give back with json_decref.
+enum { JSON_DEPTH_MAX = 16 };
+
+// Parse one JSON object: UTF-8, no duplicate fields, nothing after it, depth at most
+// JSON_DEPTH_MAX. NULL with a reason; else a reference to give back with json_decref.
 json_t *json_read_object (struct span text, struct reason *reason);
 
 // Compact text of a value; free it with free ().

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "json.h"
+#include "pack.h"
 #include "rfc3339.h"
 #include "status.h"
 
@@ -259,7 +260,8 @@ int plan_frame_parse (struct span frame, struct plan_fields *ret, struct reason 
         return ZPLAN_EPLAN;
     }
     struct reason why;
-    json_t *object = json_read_object (frame, &why);
+    json_t *object =
+        pack_is (frame) ? pack_read_object (frame, &why) : json_read_object (frame, &why);
     if (!object) {
         reason_set (reason, "PLAN: %s", why.text);
         return ZPLAN_EPLAN;

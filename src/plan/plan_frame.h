@@ -15,6 +15,6 @@ struct plan_fields {
     int64_t skip_set;
 };
 
-// Parse and check a PLAN frame (a JSON object). 0, or ZPLAN_EPLAN with a reason that names the
-// field and the rule; `ret` is then undefined.
+// Parse and check a PLAN frame (a JSON object, or the same as a msgpack map). 0, or ZPLAN_EPLAN
+// with a reason that names the field and the rule; `ret` is then undefined.
 int plan_frame_parse (struct span frame, struct plan_fields *ret, struct reason *reason);

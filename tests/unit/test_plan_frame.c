@@ -1,8 +1,23 @@
-// The PLAN frame: a row for every rule about its fields, and the reason of each refusal.
-// Source: contract 3.1.
+// The PLAN frame: a row for every rule about its fields, and the reason of each refusal, as JSON
+// and as msgpack. Source: contract 3.1.
+#include "pack.h"
 #include "plan_frame.h"
 #include "rows.h"
 #include "status.h"
+
+// What a JSON text says, as msgpack; free () it. NULL: the text says nothing that msgpack could.
+static uint8_t *packed (struct span text, size_t *ret_size)
+{
+    json_t *value = json_loadb ((const char *)text.data, text.size,
+                                JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, NULL);
+    if (!value)
+        return NULL;
+    char *written = pack_write (value, ret_size);
+    uint8_t *bytes = exact_bytes (span_of (written, *ret_size));
+    free (written);
+    json_decref (value);
+    return bytes;
+}
 
 // -- what is taken
 
@@ -61,26 +76,42 @@ static const struct good_row {
 };
 // clang-format on
 
+static void check_good (const struct good_row *row, struct span frame)
+{
+    struct plan_fields fields;
+    struct reason reason = {""};
+    int rc = plan_frame_parse (frame, &fields, &reason);
+    CHECK_TEXT (row->name, reason.text, "");
+    CHECK_INT (row->name, rc, 0);
+    CHECK_INT (row->name, fields.schedule.type, row->schedule.type);
+    CHECK_INT (row->name, fields.schedule.value, row->schedule.value);
+    CHECK_INT (row->name, fields.schedule.repeat, row->schedule.repeat);
+    CHECK_INT (row->name, fields.schedule.keep, row->schedule.keep);
+    CHECK_INT (row->name, fields.schedule.base_time, row->schedule.base_time);
+    CHECK_INT (row->name, fields.skip_set, row->skip_set);
+    CHECK (row->name,
+           span_is (span_of (fields.description, fields.description_size), row->description));
+}
+
 static void good_plan_frames_are_read (void **state)
 {
     (void)state;
     for (size_t i = 0; i < ROWS (good_rows); i++) {
-        const struct good_row *row = &good_rows[i];
-        uint8_t *text = exact_bytes (span_text (row->text));
-        struct plan_fields fields;
-        struct reason reason = {""};
-        int rc = plan_frame_parse (span_of (text, strlen (row->text)), &fields, &reason);
+        uint8_t *text = exact_bytes (span_text (good_rows[i].text));
+        check_good (&good_rows[i], span_of (text, strlen (good_rows[i].text)));
         free (text);
-        CHECK_TEXT (row->name, reason.text, "");
-        CHECK_INT (row->name, rc, 0);
-        CHECK_INT (row->name, fields.schedule.type, row->schedule.type);
-        CHECK_INT (row->name, fields.schedule.value, row->schedule.value);
-        CHECK_INT (row->name, fields.schedule.repeat, row->schedule.repeat);
-        CHECK_INT (row->name, fields.schedule.keep, row->schedule.keep);
-        CHECK_INT (row->name, fields.schedule.base_time, row->schedule.base_time);
-        CHECK_INT (row->name, fields.skip_set, row->skip_set);
-        CHECK (row->name,
-               span_is (span_of (fields.description, fields.description_size), row->description));
+    }
+}
+
+static void good_plan_frames_are_read_as_msgpack (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (good_rows); i++) {
+        size_t size = 0;
+        uint8_t *bytes = packed (span_text (good_rows[i].text), &size);
+        CHECK (good_rows[i].name, bytes != NULL);
+        check_good (&good_rows[i], span_of (bytes, size));
+        free (bytes);
     }
 }
 
@@ -194,19 +225,72 @@ static const struct bad_row {
 };
 // clang-format on
 
+static void check_bad (const struct bad_row *row, struct span frame)
+{
+    struct plan_fields fields;
+    struct reason reason = {""};
+    CHECK_INT (row->name, plan_frame_parse (frame, &fields, &reason), ZPLAN_EPLAN);
+    if (strncmp (reason.text, row->reason, strlen (row->reason)) != 0)
+        fail_msg ("%s: want \"%s...\", got \"%s\"", row->name, row->reason, reason.text);
+}
+
 static void bad_plan_frames_are_refused_with_the_field (void **state)
 {
     (void)state;
     for (size_t i = 0; i < ROWS (bad_rows); i++) {
-        const struct bad_row *row = &bad_rows[i];
-        uint8_t *text = exact_bytes (row->text);
-        struct plan_fields fields;
-        struct reason reason = {""};
-        int rc = plan_frame_parse (span_of (text, row->text.size), &fields, &reason);
+        uint8_t *text = exact_bytes (bad_rows[i].text);
+        check_bad (&bad_rows[i], span_of (text, bad_rows[i].text.size));
         free (text);
-        CHECK_INT (row->name, rc, ZPLAN_EPLAN);
-        if (strncmp (reason.text, row->reason, strlen (row->reason)) != 0)
-            fail_msg ("%s: want \"%s...\", got \"%s\"", row->name, row->reason, reason.text);
+    }
+}
+
+static void bad_plan_frames_are_refused_as_msgpack (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (bad_rows); i++) {
+        size_t size = 0;
+        uint8_t *bytes = packed (bad_rows[i].text, &size);
+        // What is no JSON at all, and no rule about a field, has its rows below.
+        CHECK (bad_rows[i].name, bytes || strcmp (bad_rows[i].reason, "PLAN: ") == 0);
+        if (bytes)
+            check_bad (&bad_rows[i], span_of (bytes, size));
+        free (bytes);
+    }
+}
+
+#define NONE "\xa9plan_type\0"
+
+// clang-format off
+static const struct bad_row bad_packs[] = {
+    {"duplicate field", BYTES ("\x82" NONE NONE), "PLAN: msgpack: a duplicate name, in field 'plan_type'"},
+    {"trailing NUL", BYTES ("\x81" NONE "\0"), "PLAN: msgpack: bytes after the map"},
+    {"trailing map", BYTES ("\x81" NONE "\x80"), "PLAN: msgpack: bytes after the map"},
+    {"trailing JSON", BYTES ("\x81" NONE "{}"), "PLAN: msgpack: bytes after the map"},
+    {"JSON, then a map", BYTES ("{\"plan_type\":0}\x80"), "PLAN: JSON: "},
+    {"space, then a map", BYTES (" \x81" NONE), "PLAN: JSON: "},
+    {"in an array", BYTES ("\x91\x81" NONE), "PLAN: JSON: "},
+    {"invalid UTF-8", BYTES ("\x82" NONE "\xab" "description\xa1\xff"), "PLAN: msgpack: a string that is not UTF-8, in field 'description'"},
+    {"bin", BYTES ("\x82" NONE "\xab" "description\xc4\1x"), "PLAN: msgpack: bytes (bin), want a string, in field 'description'"},
+    {"timestamp", BYTES ("\x82" NONE "\xa9plan_time\xd6\xff\0\0\0\1"), "PLAN: msgpack: an extension (ext), in field 'plan_time'"},
+    {"uint 64 over int 64", BYTES ("\x82" NONE "\xa9plan_time\xcf\xff\xff\xff\xff\xff\xff\xff\xff"), "PLAN: msgpack: an integer over 9223372036854775807, in field 'plan_time'"},
+    {"NaN", BYTES ("\x82" NONE "\xa9plan_time\xca\x7f\xc0\0\0"), "PLAN: msgpack: a number that is not finite, in field 'plan_time'"},
+    {"float 32", BYTES ("\x82" NONE "\xa9plan_time\xca\x3f\x80\0\0"), "plan_time: want whole Unix seconds"},
+    {"name 1", BYTES ("\x82" NONE "\1\1"), "PLAN: msgpack: a field name that is no string"},
+    {"unknown field", BYTES ("\x82" NONE "\xa1x\1"), "'x': unknown field"},
+    {"empty map", BYTES ("\x80"), "plan_type: is missing"},
+    {"hostile map", BYTES ("\xdf\xff\xff\xff\xff" NONE), "PLAN: msgpack: cut short, or a count"},
+    {"hostile array", BYTES ("\x82" NONE "\xab" "description\xdd\xff\xff\xff\xff"), "PLAN: msgpack: cut short, or a count"},
+    {"nested deep", BYTES ("\x81\xa9plan_type\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\0"), "PLAN: msgpack: nested deeper than 16"},
+};
+// clang-format on
+
+static void bad_packs_are_refused (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (bad_packs); i++) {
+        uint8_t *bytes = exact_bytes (bad_packs[i].text);
+        check_bad (&bad_packs[i], span_of (bytes, bad_packs[i].text.size));
+        free (bytes);
     }
 }
 
@@ -239,6 +323,22 @@ static void plan_frames_are_bounded (void **state)
     assert_int_equal (parse_sized (1, PLAN_FRAME_MAX, &fields, &reason), 0);
     assert_int_equal (parse_sized (1, PLAN_FRAME_MAX + 1, &fields, &reason), ZPLAN_EPLAN);
     assert_string_equal (reason.text, "PLAN: at most 4096 bytes, got 4097");
+    uint8_t map[PLAN_FRAME_MAX + 1] = {0x80};
+    assert_int_equal (plan_frame_parse (span_of (map, sizeof map), &fields, &reason), ZPLAN_EPLAN);
+    assert_string_equal (reason.text, "PLAN: at most 4096 bytes, got 4097");
+}
+
+// Every start of the frame is refused, and the frame is good.
+static void check_cut (struct span frame)
+{
+    struct plan_fields fields;
+    struct reason reason;
+    for (size_t size = 0; size < frame.size; size++) {
+        uint8_t *bytes = exact_bytes (span_of (frame.data, size));
+        assert_int_equal (plan_frame_parse (span_of (bytes, size), &fields, &reason), ZPLAN_EPLAN);
+        free (bytes);
+    }
+    assert_int_equal (plan_frame_parse (frame, &fields, &reason), 0);
 }
 
 static void plan_frame_cut_anywhere_is_refused (void **state)
@@ -248,21 +348,21 @@ static void plan_frame_cut_anywhere_is_refused (void **state)
         "{\"description\":\"\xc3\xa9\",\"plan_type\":\"day\",\"plan_value\":1,"
         "\"plan_repet\":3,\"no_keep\":true,\"plan_time\":\"2026-01-01T00:00:00Z\","
         "\"skip_set\":1}";
-    struct plan_fields fields;
-    struct reason reason;
-    for (size_t size = 0; size < sizeof text - 1; size++) {
-        uint8_t *bytes = exact_bytes (span_of (text, size));
-        assert_int_equal (plan_frame_parse (span_of (bytes, size), &fields, &reason), ZPLAN_EPLAN);
-        free (bytes);
-    }
-    assert_int_equal (plan_frame_parse (span_text (text), &fields, &reason), 0);
+    check_cut (span_text (text));
+    size_t size = 0;
+    uint8_t *bytes = packed (span_text (text), &size);
+    check_cut (span_of (bytes, size));
+    free (bytes);
 }
 
 int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (good_plan_frames_are_read),
+        cmocka_unit_test (good_plan_frames_are_read_as_msgpack),
         cmocka_unit_test (bad_plan_frames_are_refused_with_the_field),
+        cmocka_unit_test (bad_plan_frames_are_refused_as_msgpack),
+        cmocka_unit_test (bad_packs_are_refused),
         cmocka_unit_test (plan_frames_are_bounded),
         cmocka_unit_test (plan_frame_cut_anywhere_is_refused),
     };
