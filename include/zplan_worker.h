@@ -54,9 +54,10 @@ struct zplan_answer {
 
 // A worker of the station whose workers' port is at `endpoint` (tcp://HOST:PORT or ipc://PATH).
 // `name` is what the station calls it in its log and in answers: 1 to 64 of A-Z a-z 0-9 _ . -, the
-// same name twice is allowed. It joins when the station is there, and again when the station or the
-// connection is made anew. NULL: errno is EINVAL for a wrong endpoint or name, else why there is no
-// socket. Give it back with zplan_worker_destroy.
+// same name twice is allowed: to a vote station the second is the voter NAME#2. It joins when the
+// station is there, and again when the station or the connection is made anew. NULL: errno is
+// EINVAL for a wrong endpoint or name, else why there is no socket. Give it back with
+// zplan_worker_destroy.
 struct zplan_worker *zplan_worker_new (const char *endpoint, const char *name);
 
 // Tells the station that the worker leaves - a job in hand is then answered as failed - and takes

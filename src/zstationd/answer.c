@@ -9,14 +9,15 @@
 static const uint8_t echoed[] = {ZERO_FRAME_LOCAL_ID, ZERO_FRAME_GLOBAL_ID, ZERO_FRAME_REQUEST_ID,
                                  ZERO_FRAME_REQUESTER};
 
-void answer_echo (struct message *answer, const struct message *request)
+// Append what the request has and the answer does not, up to this number of frames.
+static void echo (struct message *answer, const struct message *request, size_t most)
 {
     for (size_t i = 0; i < sizeof echoed; i++) {
         bool given, there;
         // The plan proxy station appends its ids: the last one is its own.
         struct span bytes = message_last_frame (request, echoed[i], &given);
         message_frame (answer, echoed[i], &there);
-        if (given && !there && answer->desc.count < DESC_FRAMES_MAX)
+        if (given && !there && answer->desc.count < most)
             message_add (answer, echoed[i], bytes);
     }
 }
@@ -32,20 +33,23 @@ static void address (struct message *answer, const struct message *request)
     }
 }
 
-static void send_answer (struct station *station, struct span identity,
-                         const struct message *answer)
+// `rerouted`: whether an earlier answer to the same request had to go the other way.
+static bool send_answer (struct station *station, struct span identity,
+                         const struct message *answer, bool *rerouted)
 {
     station_notice (station->request);
-    if (packet_send_message (station->request, identity, answer))
-        return;
+    if (!*rerouted && packet_send_message (station->request, identity, answer))
+        return true;
     if (answer->envelope == ENVELOPE_MAILBOX && station->plan &&
         packet_send_message (station->plan, (struct span){0}, answer)) {
         log_event (LEVEL_INFO, "answer_rerouted", "mailbox=%s", quoted (answer->sender));
-        return;
+        *rerouted = true;
+        return true;
     }
     station->counts[COUNT_LOST_ANSWERS]++;
     log_event (LEVEL_WARN, "answer_lost", "peer=%s mailbox=%s status=%02x", quoted (identity),
                quoted (answer->sender), answer->desc.code);
+    return false;
 }
 
 void answer_start (struct message *answer, uint8_t status, const char *reason,
@@ -64,22 +68,53 @@ void answer_request (struct station *station, const struct request *request, uin
     char text[STATUS_TEXT_MAX];
     struct message answer;
     answer_start (&answer, status, reason, text);
-    answer_echo (&answer, &request->message);
+    echo (&answer, &request->message, DESC_FRAMES_MAX);
     address (&answer, &request->message);
-    send_answer (station, request->identity, &answer);
+    send_answer (station, request->identity, &answer, &(bool){false});
 }
 
-void answer_job (struct station *station, const struct job *job, uint8_t status, const char *reason)
+bool answer_pass (struct station *station, struct job *job, struct message *answer)
+{
+    echo (answer, &job->message, DESC_FRAMES_MAX);
+    address (answer, &job->message);
+    return send_answer (station, job->identity, answer, &job->rerouted);
+}
+
+static void drop_frames (struct message *message, uint8_t type)
+{
+    uint8_t kept = 0;
+    for (size_t i = 0; i < message->desc.count; i++) {
+        if (message->desc.types[i] == type)
+            continue;
+        message->desc.types[kept] = message->desc.types[i];
+        message->frames[kept++] = message->frames[i];
+    }
+    message->desc.count = kept;
+}
+
+bool answer_pass_from (struct station *station, struct job *job, struct message *answer,
+                       const char *name)
+{
+    drop_frames (answer, ZERO_FRAME_RESPONSER);
+    echo (answer, &job->message, DESC_FRAMES_MAX - 1);
+    message_add (answer, ZERO_FRAME_RESPONSER, span_text (name));
+    address (answer, &job->message);
+    return send_answer (station, job->identity, answer, &job->rerouted);
+}
+
+bool answer_job (struct station *station, struct job *job, uint8_t status, const char *reason)
 {
     char text[STATUS_TEXT_MAX];
     struct message answer;
     answer_start (&answer, status, reason, text);
-    answer_pass (station, job, &answer);
+    return answer_pass (station, job, &answer);
 }
 
-void answer_pass (struct station *station, const struct job *job, struct message *answer)
+void answer_failed (struct station *station, struct job **job, uint8_t status, const char *reason)
 {
-    answer_echo (answer, &job->message);
-    address (answer, &job->message);
-    send_answer (station, job->identity, answer);
+    log_event (LEVEL_INFO, "job_failed", "mailbox=%s reason=\"%s\"", quoted ((*job)->mailbox),
+               reason);
+    station->counts[COUNT_ANSWERS]++;
+    answer_job (station, *job, status, reason);
+    job_destroy (job);
 }

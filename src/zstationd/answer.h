@@ -10,19 +10,25 @@ enum { STATUS_TEXT_MAX = REASON_MAX + 32 }; // a status word and a reason
 void answer_start (struct message *answer, uint8_t status, const char *reason,
                    char text[STATUS_TEXT_MAX]);
 
-// Append what identifies the request - LOCAL_ID, GLOBAL_ID, REQUEST_ID, REQUESTER - where the
-// request has it and the answer does not yet.
-void answer_echo (struct message *answer, const struct message *request);
-
-// Answer a request with a status, its reason or NULL, and the echoes, in the envelope that the
-// request's envelope asks for.
+// Answer a request with a status, its reason or NULL, and what identifies the request - LOCAL_ID,
+// GLOBAL_ID, REQUEST_ID, REQUESTER, where it has them - in the envelope that the request's envelope
+// asks for.
 void answer_request (struct station *station, const struct request *request, uint8_t status,
                      const char *reason);
 
-// Answer a job in the same way; the job stays whose it was.
-void answer_job (struct station *station, const struct job *job, uint8_t status,
-                 const char *reason);
+// Send an answer to a job back: on the connection the job came by; if that is gone and the job is a
+// plan's, to the plan proxy station's request socket, and so all later ones: the answers of one job
+// keep their order. The answer is completed in place with the echoes that it does not have yet.
+// False: it was lost.
+bool answer_pass (struct station *station, struct job *job, struct message *answer);
 
-// Send a worker's answer to a job back: on the connection the job came by; if that is gone and the
-// job is a plan's, to the plan proxy station's request socket. The answer is completed in place.
-void answer_pass (struct station *station, const struct job *job, struct message *answer);
+// The same for one of several who answer the job: RESPONSER, the only one, is this name and stands
+// last. The answer has at most 31 frames of other types.
+bool answer_pass_from (struct station *station, struct job *job, struct message *answer,
+                       const char *name);
+
+// Answer a job with a status and its reason or NULL; the job stays whose it was. False: lost.
+bool answer_job (struct station *station, struct job *job, uint8_t status, const char *reason);
+
+// The job's last answer, and the job's end: it cannot be done.
+void answer_failed (struct station *station, struct job **job, uint8_t status, const char *reason);

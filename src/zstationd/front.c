@@ -14,8 +14,7 @@ static void refuse (struct station *station, const struct request *request, uint
     answer_request (station, request, status, reason->text);
 }
 
-static void carry_out (struct station *station, const struct command_table *commands,
-                       const struct request *request)
+static void carry_out (struct station *station, const struct request *request)
 {
     struct reason reason;
     uint8_t code = request->message.desc.code;
@@ -26,7 +25,7 @@ static void carry_out (struct station *station, const struct command_table *comm
                    code);
         return;
     }
-    const struct command *command = command_find (commands, code);
+    const struct command *command = command_find (&station->kind->commands, code);
     if (command) {
         command->handle (station, request);
     } else if (code == 0) {
@@ -38,7 +37,7 @@ static void carry_out (struct station *station, const struct command_table *comm
     }
 }
 
-bool front_recv (struct station *station, const struct command_table *commands)
+bool front_recv (struct station *station)
 {
     struct packet packet;
     if (!packet_recv (&packet, station->request, &packet_of_dispatches))
@@ -59,9 +58,32 @@ bool front_recv (struct station *station, const struct command_table *commands)
     if (rc)
         refuse (station, &request, ZERO_STATUS_FRAME_INVALID_ID, &reason);
     else
-        carry_out (station, commands, &request);
+        carry_out (station, &request);
     packet_clear (&packet);
     return true;
+}
+
+void front_drop_late (struct station *station, struct job *job)
+{
+    station->counts[COUNT_LATE_RUNS]++;
+    log_event (LEVEL_WARN, "late_run", "mailbox=%s", quoted (job->mailbox));
+    job_destroy (&job);
+}
+
+struct job *front_job (struct station *station, const struct request *request, enum job_kind kind)
+{
+    bool found;
+    message_frame (&request->message, ZERO_FRAME_COMMAND, &found);
+    if (!found) {
+        station->counts[COUNT_INVALID]++;
+        answer_request (station, request, ZERO_STATUS_FRAME_INVALID_ID, "COMMAND: is missing");
+        return NULL;
+    }
+    struct job *job = job_new (request->identity, &request->message, kind);
+    if (!deadline_past (job->deadline_s))
+        return job;
+    front_drop_late (station, job);
+    return NULL;
 }
 
 void front_ping (struct station *station, const struct request *request)

@@ -1,10 +1,17 @@
-// The request socket: tells what a message is and finds the command for it.
+// The request socket: tells what a message is, finds the command for it, makes a job of it.
 #pragma once
 
 #include "station.h"
 
-// Receive one message and carry it out by this table. False: there was none.
-bool front_recv (struct station *station, const struct command_table *commands);
+// Receive one message and carry it out. False: there was none.
+bool front_recv (struct station *station);
+
+// A request for workers as a job. NULL: it has no COMMAND and was refused, or it is a run whose
+// deadline is past and was dropped.
+struct job *front_job (struct station *station, const struct request *request, enum job_kind kind);
+
+// Drop a run whose deadline is past.
+void front_drop_late (struct station *station, struct job *job);
 
 // The command PING: is anybody there.
 void front_ping (struct station *station, const struct request *request);

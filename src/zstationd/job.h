@@ -12,6 +12,7 @@ enum job_kind {
 struct job {
     struct job *next; // in a queue
     enum job_kind kind;
+    bool rerouted;          // an answer had to go to the plan proxy station's request socket
     int64_t deadline_s;     // Unix seconds after which a run must not start; 0 = none
     struct span identity;   // the requester's connection
     struct span mailbox;    // what the worker gets and answers to

@@ -11,8 +11,10 @@
 #include "context.h"
 #include "front.h"
 #include "packet.h"
+#include "port.h"
 #include "process.h"
 #include "pub.h"
+#include "vote.h"
 
 enum { EXIT_STOPPED = 0, EXIT_NOT_STARTED = 1, EXIT_USAGE = 2 };
 
@@ -22,14 +24,14 @@ enum {
     TICK_MAX_MS = 1000
 };
 
+static const struct station_kind *const kinds[] = {
+    [STATION_API] = &api_station, [STATION_PUB] = &pub_station, [STATION_VOTE] = &vote_station};
+
 static int on_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     (void)loop;
     (void)item;
-    struct station *station = arg;
-    const struct command_table *commands =
-        station->options.type == STATION_API ? &api_commands : &pub_commands;
-    for (int i = 0; i < MESSAGES_A_WAKE && front_recv (station, commands); i++) {
+    for (int i = 0; i < MESSAGES_A_WAKE && front_recv (arg); i++) {
     }
     return 0;
 }
@@ -38,7 +40,7 @@ static int on_port (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     (void)loop;
     (void)item;
-    for (int i = 0; i < MESSAGES_A_WAKE && api_port_recv (arg); i++) {
+    for (int i = 0; i < MESSAGES_A_WAKE && port_recv (arg); i++) {
     }
     return 0;
 }
@@ -62,7 +64,8 @@ static int on_tick (zloop_t *loop, int timer_id, void *arg)
 {
     (void)loop;
     (void)timer_id;
-    api_tick (arg);
+    struct station *station = arg;
+    station->kind->tick (station);
     return 0;
 }
 
@@ -83,6 +86,17 @@ static void watch_socket (zloop_t *loop, struct station *station, void *socket, 
         zloop_poller (loop, &item, handler, station);
 }
 
+// A tenth of the shorter time-out.
+static size_t tick_ms (const struct options *options)
+{
+    int64_t ms = options->worker_timeout;
+    if (options->voter_timeout < ms)
+        ms = options->voter_timeout;
+    ms /= 10;
+    ms = ms < TICK_MIN_MS ? TICK_MIN_MS : ms;
+    return (size_t)(ms > TICK_MAX_MS ? TICK_MAX_MS : ms);
+}
+
 static void serve (struct station *station, int signal_fd)
 {
     zloop_t *loop = zloop_new ();
@@ -92,12 +106,8 @@ static void serve (struct station *station, int signal_fd)
     watch_socket (loop, station, station->request, on_request);
     watch_socket (loop, station, station->port, on_port);
     watch_socket (loop, station, station->plan, on_plan);
-    if (station->options.type == STATION_API) {
-        int64_t tick_ms = station->options.worker_timeout / 10;
-        tick_ms = tick_ms < TICK_MIN_MS ? TICK_MIN_MS : tick_ms;
-        tick_ms = tick_ms > TICK_MAX_MS ? TICK_MAX_MS : tick_ms;
-        zloop_timer (loop, (size_t)tick_ms, 0, on_tick, station);
-    }
+    if (station->kind->tick)
+        zloop_timer (loop, tick_ms (&station->options), 0, on_tick, station);
     puts ("ready");
     fflush (stdout);
     log_event (LEVEL_INFO, "serving", "station=%s type=%s request=%s", station->options.name,
@@ -111,13 +121,14 @@ static int run (struct station *station)
     struct reason reason;
     int signal_fd = process_prepare ();
     log_start ("zstationd", station->options.level);
+    station->kind = kinds[station->options.type];
     int rc = station_open (station, &reason);
     if (rc) {
         fprintf (stderr, "zstationd: could not start: %s\n", reason.text);
     } else {
         serve (station, signal_fd);
-        if (station->options.type == STATION_API)
-            api_stop (station);
+        if (station->kind->stop)
+            station->kind->stop (station);
         station_log_counts (station);
     }
     station_close (station);

@@ -10,11 +10,11 @@ static const struct setting rows[] = {
     {"name", "--name", "NAME", "", SETTING_TEXT, FIELD (name), 0, 0, NULL,
      "what the station is called: 1..64 of A-Z a-z 0-9 _ . -"},
     {"type", "--type", "TYPE", "", SETTING_TEXT, FIELD (type_name), 0, 0, NULL,
-     "api: hands each request to one worker; pub: publishes it"},
+     "api: hands each request to one worker; pub: publishes it; vote: asks all workers"},
     {"request", "--request", "ENDPOINT", "", SETTING_TEXT, FIELD (request), 0, 0, NULL,
      "where clients and the plan proxy station connect"},
     {"workers", "--workers", "ENDPOINT", "", SETTING_TEXT, FIELD (workers), 0, 0, NULL,
-     "where workers connect (api only)"},
+     "where workers connect (api and vote)"},
     {"publish", "--publish", "ENDPOINT", "", SETTING_TEXT, FIELD (publish), 0, 0, NULL,
      "where subscribers connect (pub only)"},
     {"plan", "--plan", "ENDPOINT", "", SETTING_TEXT, FIELD (plan), 0, 0, NULL,
@@ -22,15 +22,19 @@ static const struct setting rows[] = {
      "asked for it is gone"},
     {"worker_timeout", "--worker-timeout", "MS", "10000", SETTING_NUMBER, FIELD (worker_timeout),
      100, 3600000, NULL, "drop a worker that is silent for so many milliseconds"},
+    {"voter_timeout", "--voter-timeout", "MS", "300000", SETTING_NUMBER, FIELD (voter_timeout), 100,
+     31536000000, NULL,
+     "vote: give up a voter that for so many milliseconds neither votes nor says WAITING"},
     {"queue", "--queue", "N", "1000", SETTING_NUMBER, FIELD (queue), 0, 100000, NULL,
-     "jobs that may wait while all workers are busy"},
+     "jobs that may wait while all workers are busy; vote: ballots that may wait behind one"},
     {"log_level", "--log-level", "LEVEL", "info", SETTING_TEXT, FIELD (level_name), 0, 0, NULL,
      "error, warn, info or debug"},
 };
 
 static const struct setting_table table = {rows, sizeof rows / sizeof *rows};
 
-static const char *const type_names[] = {[STATION_API] = "api", [STATION_PUB] = "pub"};
+static const char *const type_names[] = {
+    [STATION_API] = "api", [STATION_PUB] = "pub", [STATION_VOTE] = "vote"};
 
 bool name_valid (struct span name)
 {
@@ -60,21 +64,24 @@ static bool type_parse (const char *name, enum station_type *ret)
 // The rules that join several options.
 static enum options_result check (struct options *self, struct reason *reason)
 {
-    if (!type_parse (self->type_name, &self->type))
-        reason_set (reason, "--type: want api or pub");
+    bool known = type_parse (self->type_name, &self->type);
+    bool publishes = self->type == STATION_PUB;
+    const char *needed = publishes ? self->publish : self->workers;
+    const char *other = publishes ? self->workers : self->publish;
+    if (!known)
+        reason_set (reason, "--type: want api, pub or vote");
     else if (!name_valid (span_text (self->name)))
         reason_set (reason, "--name: want 1..64 of A-Z a-z 0-9 _ . -");
     else if (!log_level_parse (self->level_name, &self->level))
         reason_set (reason, "--log-level: want error, warn, info or debug");
     else if (!*self->request)
         reason_set (reason, "--request ENDPOINT is missing");
-    else if (self->type == STATION_API && !*self->workers)
-        reason_set (reason, "--workers ENDPOINT is missing: a station of type api needs it");
-    else if (self->type == STATION_PUB && !*self->publish)
-        reason_set (reason, "--publish ENDPOINT is missing: a station of type pub needs it");
-    else if (self->type == STATION_API ? *self->publish : *self->workers)
-        reason_set (reason, "%s: not with --type %s",
-                    self->type == STATION_API ? "--publish" : "--workers", self->type_name);
+    else if (!*needed)
+        reason_set (reason, "%s ENDPOINT is missing: a station of type %s needs it",
+                    publishes ? "--publish" : "--workers", self->type_name);
+    else if (*other)
+        reason_set (reason, "%s: not with --type %s", publishes ? "--workers" : "--publish",
+                    self->type_name);
     else
         return OPTIONS_READ;
     return OPTIONS_WRONG;
@@ -107,10 +114,17 @@ static const char help_head[] =
     "\n"
     "usage: zstationd --name NAME --type api --request ENDPOINT --workers ENDPOINT [options]\n"
     "       zstationd --name NAME --type pub --request ENDPOINT --publish ENDPOINT [options]\n"
+    "       zstationd --name NAME --type vote --request ENDPOINT --workers ENDPOINT [options]\n"
     "\n"
     "A plan proxy station (zpland) sends a due plan to a target station. This one hands it to a\n"
-    "worker that is ready (api), the least recently used one first, or publishes it (pub).\n"
-    "An ENDPOINT is tcp://HOST:PORT or ipc://PATH.\n"
+    "worker that is ready (api), the least recently used one first, publishes it (pub), or asks\n"
+    "all workers (vote). An ENDPOINT is tcp://HOST:PORT or ipc://PATH.\n"
+    "\n"
+    "A vote goes to every worker that has joined when it begins; who is busy gets it when it is\n"
+    "free. The requester is told VOTE_START with the voters' names as a JSON array, then each\n"
+    "answer as it comes with the voter's name in a RESPONSER frame, VOTE_BYE for a voter that has\n"
+    "left or is given up, and VOTE_END when nobody is left. Of workers that have one name, the\n"
+    "second to join is the voter NAME#2, and so on.\n"
     "\n"
     "options:\n";
 
@@ -118,8 +132,8 @@ static const char help_tail[] =
     "\n"
     "It runs in the foreground, logs to stderr, prints `ready` once it serves, and ends on "
     "SIGTERM\n"
-    "or SIGINT: jobs in hand are then answered as failed. Exit codes: 0 stopped, 1 could not\n"
-    "start, 2 usage.\n"
+    "or SIGINT: jobs in hand are then answered as failed, votes are ended. Exit codes: 0 stopped,\n"
+    "1 could not start, 2 usage.\n"
     "\n"
     "example: a station whose jobs are done by a script\n"
     "  zstationd --name jobs --type api --request tcp://127.0.0.1:7930 \\\n"

@@ -4,7 +4,7 @@
 #include "log.h"
 #include "settings.h"
 
-enum station_type { STATION_API, STATION_PUB };
+enum station_type { STATION_API, STATION_PUB, STATION_VOTE };
 
 struct options {
     char name[SETTING_TEXT_MAX];
@@ -15,7 +15,8 @@ struct options {
     char type_name[SETTING_TEXT_MAX];
     char level_name[SETTING_TEXT_MAX];
     int64_t worker_timeout; // milliseconds
-    int64_t queue;          // jobs
+    int64_t voter_timeout;  // milliseconds
+    int64_t queue;          // jobs, ballots
     enum station_type type; // of type_name
     enum log_level level;   // of level_name
 };

@@ -45,4 +45,7 @@ static const struct command rows[] = {
     {ZERO_BYTE_COMMAND_PING, front_ping},
 };
 
-const struct command_table pub_commands = {rows, sizeof rows / sizeof *rows};
+const struct station_kind pub_station = {
+    .commands = {rows, sizeof rows / sizeof *rows},
+    .answers_max = 1000,
+};

@@ -3,4 +3,4 @@
 
 #include "station.h"
 
-extern const struct command_table pub_commands;
+extern const struct station_kind pub_station;

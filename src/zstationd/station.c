@@ -8,11 +8,16 @@
 #include "context.h"
 #include "packet.h"
 
-enum { LAST_WORDS_MS = 1000 }; // how long the end waits for answers that are still queued
+enum {
+    LAST_WORDS_MS = 1000, // how long the end waits for answers that are still queued
+    JOBS_MAX = 1000       // messages that may wait for one worker; it gets one job at a time
+};
 
 static const char *const count_names[COUNT_END] = {
     [COUNT_JOBS] = "jobs",
     [COUNT_ANSWERS] = "answers",
+    [COUNT_BALLOTS] = "ballots",
+    [COUNT_VOTES] = "votes",
     [COUNT_PUBLISHED] = "published",
     [COUNT_INVALID] = "invalid",
     [COUNT_STATUS_DROPPED] = "status_dropped",
@@ -42,10 +47,11 @@ static int open_socket (void **ret, int type, struct reason *reason)
 }
 
 // A ROUTER that says when a peer is gone, instead of dropping in silence.
-static int open_router (void **ret, const char *endpoint, struct reason *reason)
+static int open_router (void **ret, const char *endpoint, int queue, struct reason *reason)
 {
     if (open_socket (ret, ZMQ_ROUTER, reason))
         return -1;
+    wire_set (*ret, ZMQ_SNDHWM, queue);
     wire_set (*ret, ZMQ_ROUTER_MANDATORY, 1);
     return wire_bind (*ret, endpoint, reason);
 }
@@ -65,11 +71,13 @@ static int open_plan (struct station *self, struct reason *reason)
 
 int station_open (struct station *self, struct reason *reason)
 {
-    if (open_router (&self->request, self->options.request, reason) || open_plan (self, reason))
+    if (open_router (&self->request, self->options.request, self->kind->answers_max, reason) ||
+        open_plan (self, reason))
         return -1;
-    if (self->options.type == STATION_API) {
+    if (self->kind->workers) {
+        self->ballots = ballots_new (self->options.voter_timeout * 1000);
         self->workers = workers_new (self->options.worker_timeout * 1000);
-        return open_router (&self->port, self->options.workers, reason);
+        return open_router (&self->port, self->options.workers, JOBS_MAX, reason);
     }
     if (open_socket (&self->publish, ZMQ_PUB, reason))
         return -1;
@@ -97,6 +105,7 @@ void station_close (struct station *self)
     for (struct job *job; (job = job_queue_pop (&self->queue));)
         job_destroy (&job);
     workers_destroy (&self->workers);
+    ballots_destroy (&self->ballots);
     close_socket (&self->request);
     close_socket (&self->plan);
     close_socket (&self->port);

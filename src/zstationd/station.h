@@ -1,13 +1,15 @@
 // The station: its sockets, what it holds, what it has counted.
 #pragma once
 
+#include "ballot.h"
 #include "options.h"
-#include "workers.h"
 
 // Everything that is dropped or goes wrong is counted; the counts are logged at the end.
 enum count {
     COUNT_JOBS,           // given to a worker
     COUNT_ANSWERS,        // final answers sent
+    COUNT_BALLOTS,        // ballots opened
+    COUNT_VOTES,          // votes passed on
     COUNT_PUBLISHED,      // requests published
     COUNT_INVALID,        // broken messages
     COUNT_STATUS_DROPPED, // statuses where a request was expected
@@ -18,16 +20,10 @@ enum count {
     COUNT_END
 };
 
-struct station {
-    struct options options;
-    void *request;           // ROUTER: clients and plan proxy stations
-    void *plan;              // DEALER to the plan proxy station's request socket, or NULL
-    void *port;              // ROUTER: workers; api only
-    void *publish;           // PUB; pub only
-    struct workers *workers; // api only
-    struct job_queue queue;  // jobs that wait for a worker: empty while one is ready
-    uint64_t counts[COUNT_END];
-};
+// Bytes of requests that may be in hand: those that wait (api), those that are voted on (vote).
+enum { STATION_BYTES_MAX = 256 << 20 };
+
+struct station;
 
 // A request as it was read; all of it is borrowed from the packet.
 struct request {
@@ -44,6 +40,28 @@ struct command {
 struct command_table {
     const struct command *rows;
     size_t count;
+};
+
+// What a station of some type is.
+struct station_kind {
+    struct command_table commands;      // of the request socket
+    int answers_max;                    // answers that may wait for one slow requester
+    const struct worker_rules *workers; // NULL: it has none, nor the functions below
+    void (*tick) (struct station *station);
+    void (*stop) (struct station *station); // answer everything that is still here
+};
+
+struct station {
+    const struct station_kind *kind; // of options.type
+    struct options options;
+    void *request;           // ROUTER: clients and plan proxy stations
+    void *plan;              // DEALER to the plan proxy station's request socket, or NULL
+    void *port;              // ROUTER: workers; api and vote
+    void *publish;           // PUB; pub only
+    struct workers *workers; // api and vote
+    struct job_queue queue;  // api only: jobs that wait for a worker; empty while one is ready
+    struct ballots *ballots; // vote only
+    uint64_t counts[COUNT_END];
 };
 
 // The row with this code, or NULL.

@@ -56,9 +56,9 @@ void workers_destroy (struct workers **self)
     if (!*self)
         return;
     for (struct worker *worker; (worker = workers_any (*self));) {
-        struct job *job = workers_take (*self, worker);
-        job_destroy (&job);
+        workers_take (*self, worker);
         workers_remove (*self, worker);
+        worker_destroy (&worker);
     }
     heap_free (&(*self)->ready);
     heap_free (&(*self)->life);
@@ -69,6 +69,12 @@ void workers_destroy (struct workers **self)
 size_t workers_count (const struct workers *self)
 {
     return self->count;
+}
+
+void workers_list (const struct workers *self, struct worker **out)
+{
+    for (size_t i = 0; i < self->life.count; i++) // each is in this heap
+        *out++ = of_life (self->life.nodes[i]);
 }
 
 struct worker *workers_find (const struct workers *self, struct span identity)
@@ -86,7 +92,7 @@ struct worker *workers_join (struct workers *self, struct span identity, struct 
     memcpy (worker->identity, identity.data, identity.size);
     worker->identity_size = identity.size;
     memcpy (worker->name, name.data, name.size);
-    worker->used = ++self->turn;
+    worker->joined = worker->used = ++self->turn;
     struct worker **bucket = &self->buckets[bucket_of (self, identity)];
     worker->next = *bucket;
     *bucket = worker;
@@ -107,6 +113,11 @@ void workers_credit (struct workers *self, struct worker *worker)
         heap_set (&self->ready, &worker->ready, worker->used);
 }
 
+bool worker_is_free (const struct worker *worker)
+{
+    return worker->credit && !worker->job;
+}
+
 struct worker *workers_next (const struct workers *self)
 {
     return of_ready (heap_first (&self->ready));
@@ -114,7 +125,7 @@ struct worker *workers_next (const struct workers *self)
 
 void workers_give (struct workers *self, struct worker *worker, struct job *job)
 {
-    assert (worker->credit && !worker->job);
+    assert (worker_is_free (worker));
     heap_remove (&self->ready, &worker->ready);
     worker->credit = false;
     worker->job = job;
@@ -151,5 +162,10 @@ void workers_remove (struct workers *self, struct worker *worker)
         link = &(*link)->next;
     *link = worker->next;
     self->count--;
-    free (worker);
+}
+
+void worker_destroy (struct worker **self)
+{
+    free (*self);
+    *self = NULL;
 }

@@ -10,13 +10,22 @@
 
 enum { WORKER_NAME_SIZE = 65, WORKER_IDENTITY_MAX = 255 };
 
+struct voter;
+
+struct voter_queue {
+    struct voter *head;
+    struct voter *tail;
+};
+
 struct worker {
-    struct heap_node ready; // in the heap while it has a credit and no job; key: its last use
-    struct heap_node life;  // key: monotonic microseconds at which it is given up
-    struct worker *next;    // in its bucket
-    struct job *job;        // in its hands, owned; NULL = none
-    bool credit;            // it said READY and got no job for it yet
-    int64_t used;           // the turn in which it last got a job, or joined
+    struct heap_node ready;    // in the heap while it has a credit and no job; key: its last use
+    struct heap_node life;     // key: monotonic microseconds at which it is given up
+    struct worker *next;       // in its bucket
+    struct job *job;           // in its hands; NULL = none. Whose it is the station's type knows
+    struct voter_queue voters; // vote only: the ballots it is to vote in, oldest first
+    bool credit;               // it said READY and got no job for it yet
+    int64_t used;              // the turn in which it last got a job, or joined
+    int64_t joined;            // the turn in which it joined
     char name[WORKER_NAME_SIZE];
     size_t identity_size;
     uint8_t identity[WORKER_IDENTITY_MAX];
@@ -27,10 +36,13 @@ struct workers;
 // `timeout_us`: how long a worker may be silent.
 struct workers *workers_new (int64_t timeout_us);
 
-// Jobs in hand are freed, not answered.
+// Jobs in hand are neither freed nor answered.
 void workers_destroy (struct workers **self);
 
 size_t workers_count (const struct workers *self);
+
+// Write all of them to `out`, which has room for as many as there are.
+void workers_list (const struct workers *self, struct worker **out);
 
 // The worker of this connection, or NULL.
 struct worker *workers_find (const struct workers *self, struct span identity);
@@ -43,6 +55,9 @@ void workers_alive (struct workers *self, struct worker *worker);
 
 // It may get one job more. A second credit before the first is used up changes nothing.
 void workers_credit (struct workers *self, struct worker *worker);
+
+// Whether it has a credit and no job.
+bool worker_is_free (const struct worker *worker);
 
 // The worker whose turn it is, or NULL when none has a credit.
 struct worker *workers_next (const struct workers *self);
@@ -59,5 +74,8 @@ struct worker *workers_silent (const struct workers *self);
 // Any one, or NULL: to empty the registry.
 struct worker *workers_any (const struct workers *self);
 
-// Forget it. Its job must have been taken.
+// Take it out of the registry. Its job must have been taken.
 void workers_remove (struct workers *self, struct worker *worker);
+
+// Free a worker that was taken out.
+void worker_destroy (struct worker **self);

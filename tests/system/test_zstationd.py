@@ -1,171 +1,19 @@
 """zstationd and `zplan work`, driven with raw frames from a second implementation of the wire."""
 
-import json
 import os
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 
 import pytest
 import zmq
 
-BIN = Path(os.environ.get("ZPLAN_BIN_DIR", Path(__file__).resolve().parents[2] / "build"))
-WAIT_S = 20
-
-NONE, PROXY, PING, JOIN, READY, PITPAT, LEFT = 1, 3, 0x2A, 0x4A, 0x52, 0x50, 0x4C
-OK, RUNING, BYE, WAITING, FAILED = 1, 3, 4, 0x22, 0x82
-NOT_FIND, NOT_SUPPORT, INVALID, NOT_WORKER, ARGUMENT = 0x83, 0x84, 0x85, 0x88, 0x89
-GLOBAL_ID, STATUS, REQUEST_ID, PLAN, PLAN_TIME, LOCAL_ID = 1, 3, 4, 5, 6, 8
-COMMAND, ARG, CONTENT, BIN_TYPE, TITLE, CONTEXT, REQUESTER = b"$%TB*#>"
-
-
-def pack(code, *pairs):
-    """[desc][frames] of (type, bytes) pairs."""
-    types = bytes(pair[0] for pair in pairs)
-    return [bytes([len(pairs), code]) + types + b"\0", *(pair[1] for pair in pairs)]
-
-
-class Answer:
-    """A message with its envelope taken apart."""
-
-    def __init__(self, frames):
-        at = 0 if len(frames[0]) > 1 and frames[0][0] == len(frames) - 1 else 1
-        self.sender = frames[0] if at else None
-        self.desc, self.frames = frames[at], frames[at + 1:]
-        self.code, self.types = self.desc[1], self.desc[2:2 + self.desc[0]]
-        assert self.desc[0] == len(self.frames)
-
-    def get(self, type_):
-        return self.frames[self.types.index(type_)] if type_ in self.types else None
-
-    @property
-    def status(self):
-        return (self.get(STATUS) or b"").decode()
-
-
-class Peer:
-    """A socket whose receive always ends."""
-
-    def __init__(self, context, type_, endpoint, identity=None):
-        self.socket = context.socket(type_)
-        self.socket.linger = 0
-        if identity:
-            self.socket.identity = identity
-        if type_ == zmq.SUB:
-            self.socket.subscribe(b"")
-        self.socket.connect(endpoint)
-
-    def send(self, *frames):
-        self.socket.send_multipart(frames)
-
-    def poll(self, timeout_s):
-        return self.socket.poll(timeout_s * 1000)
-
-    def raw(self):
-        assert self.poll(WAIT_S), "no message came"
-        return self.socket.recv_multipart()
-
-    def recv(self):
-        return Answer(self.raw())
-
-    def ask(self, *frames):
-        self.send(*frames)
-        return self.recv()
-
-    def settle(self):
-        """Returns when the station has handled everything sent before, and nothing else came."""
-        answer = self.ask(*pack(PING, (REQUEST_ID, b"settle")))
-        assert answer.code == OK and answer.sender is None
-
-
-class Worker(Peer):
-    def __init__(self, context, endpoint, name=b"w", credits=1, identity=None):
-        super().__init__(context, zmq.DEALER, endpoint, identity)
-        assert self.ask(*pack(JOIN, (ARG, name))).code == OK
-        for _ in range(credits):
-            self.ready()
-        self.settle()
-
-    def ready(self):
-        self.send(*pack(READY, (ARG, b"w")))
-
-    def answer(self, job, code, *pairs):
-        self.send(job.sender, *pack(code, *pairs))
-
-
-class Station:
-    """A running zstationd in a folder of its own."""
-
-    def __init__(self, folder, context):
-        self.folder, self.context = folder, context
-        self.process, self.peers = None, []
-
-    def endpoint(self, name):
-        return f"ipc://{self.folder}/{name}"
-
-    def start(self, *options, type_="api"):
-        second = "workers" if type_ == "api" else "publish"
-        self.process = subprocess.Popen(
-            [BIN / "zstationd", "--name", "jobs", "--type", type_, "--request",
-             self.endpoint("request"), f"--{second}", self.endpoint(second), *options],
-            stdout=subprocess.PIPE, stderr=open(self.folder / "log", "ab"), text=True)
-        assert self.process.stdout.readline() == "ready\n", self.log()
-        return self
-
-    def log(self):
-        return (self.folder / "log").read_text()
-
-    def stop(self):
-        if self.process and self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            assert self.process.wait(WAIT_S) == 0, self.log()
-
-    def count(self, name):
-        """A counter, told at the end."""
-        self.stop()
-        line = [x for x in self.log().splitlines() if "event=counts" in x][-1]
-        return int(dict(x.split("=", 1) for x in line.split())[name])
-
-    def peer(self, type_=zmq.DEALER, endpoint="request", identity=None):
-        self.peers.append(Peer(self.context, type_, self.endpoint(endpoint), identity))
-        return self.peers[-1]
-
-    def worker(self, *args, **kwargs):
-        self.peers.append(Worker(self.context, self.endpoint("workers"), *args, **kwargs))
-        return self.peers[-1]
-
-
-@pytest.fixture
-def station():
-    folder = Path(tempfile.mkdtemp(prefix="zst", dir="/tmp"))
-    context = zmq.Context()
-    made = Station(folder, context)
-    yield made
-    try:
-        made.stop()
-    finally:
-        if made.process and made.process.poll() is None:
-            made.process.kill()
-        context.destroy(linger=0)
-        log = made.log() if (folder / "log").exists() else ""
-        shutil.rmtree(folder)
-        assert "ERROR: AddressSanitizer" not in log and "runtime error" not in log, log
-
-
-def a_run(plan_id=b"a1", *more, local_id=b"5f", deadline=None):
-    plan = {"plan_id": int(plan_id, 16), "description": "Title"}
-    if deadline is not None:
-        plan["deadline"] = deadline
-    return [b"*" + plan_id, *pack(PROXY, (COMMAND, b"close"), *more, (PLAN, json.dumps(plan).encode()),
-                                  (PLAN_TIME, b"1700000000"), (LOCAL_ID, local_id),
-                                  (GLOBAL_ID, plan_id))]
-
-
-def a_call(*more):
-    return pack(NONE, (COMMAND, b"sum"), *more)
+from zstationtest import (  # noqa: F401 station and work are fixtures
+    ARG, ARGUMENT, Answer, BIN, BIN_TYPE, BYE, COMMAND, CONTENT, CONTEXT, FAILED, GLOBAL_ID,
+    INVALID, JOIN, LEFT, LOCAL_ID, NONE, NOT_FIND, NOT_SUPPORT, NOT_WORKER, OK, PING, PITPAT, PLAN,
+    PROXY, READY, REQUESTER, REQUEST_ID, RUNING, STATUS, TITLE, WAITING, WAIT_S, a_call, a_run,
+    pack, station, work)
 
 
 # -- the command line
@@ -184,9 +32,12 @@ def test_help_teaches():
     (["--nmae", "x"], "--nmae"),
     (["--type", "api"], "--name"),
     (["--name", "a b", "--type", "api"], "--name"),
-    (["--name", "x", "--type", "vote"], "--type"),
+    (["--name", "x", "--type", "poll"], "--type"),
     (["--name", "x", "--type", "api", "--request", "ipc:///tmp/x"], "--workers"),
     (["--name", "x", "--type", "pub", "--request", "ipc:///tmp/x"], "--publish"),
+    (["--name", "x", "--type", "vote", "--request", "ipc:///tmp/x"], "--workers"),
+    (["--name", "x", "--type", "vote", "--request", "ipc:///tmp/x", "--workers", "ipc:///tmp/y",
+      "--publish", "ipc:///tmp/z"], "--publish"),
     (["--worker-timeout", "soon"], "worker_timeout"),
     (["--log-level"], "--log-level"),
 ])
@@ -670,47 +521,6 @@ def test_pub_refuses_what_it_cannot_publish(station):
 
 
 # -- zplan work
-
-
-class Work:
-    """`zplan work` with a shell script."""
-
-    def __init__(self, station, script, *options, env=None):
-        path = station.folder / f"script{len(list(station.folder.glob('script*')))}.sh"
-        path.write_text("#!/bin/sh\n" + script)
-        path.chmod(0o755)
-        self.process = subprocess.Popen(
-            [BIN / "zplan", "work", "--station", station.endpoint("workers"), "--name", "sh",
-             *options, "--", path, "one two", "$x"], stderr=subprocess.PIPE, text=True,
-            env={**os.environ, **(env or {})})
-
-    def joined(self):
-        assert "joined" in self.process.stderr.readline()
-        return self
-
-    def end(self):
-        if self.process.poll() is None:
-            self.process.terminate()
-        return self.process.wait(WAIT_S)
-
-
-@pytest.fixture
-def work(station):
-    made = []
-
-    def start(*args, **kwargs):
-        made.append(Work(station, *args, **kwargs))
-        return made[-1].joined()
-
-    yield start
-    for one in made:
-        try:
-            code = one.end()
-        finally:
-            one.process.kill()
-        error = one.process.stderr.read()
-        assert "AddressSanitizer" not in error and "runtime error" not in error, error
-        assert code in (0, 1), error
 
 
 def recv_result(plan):

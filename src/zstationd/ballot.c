@@ -1,0 +1,166 @@
+#include "ballot.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "memory.h"
+
+struct ballots {
+    int64_t limit_us;
+    size_t count;
+    size_t bytes;
+    struct heap limits;
+    struct ballot *first;
+};
+
+struct ballots *ballots_new (int64_t limit_us)
+{
+    struct ballots *self = memory_new (sizeof *self);
+    self->limit_us = limit_us;
+    return self;
+}
+
+void ballots_destroy (struct ballots **self)
+{
+    if (!*self)
+        return;
+    assert (!(*self)->first);
+    heap_free (&(*self)->limits);
+    free (*self);
+    *self = NULL;
+}
+
+size_t ballots_count (const struct ballots *self)
+{
+    return self->count;
+}
+
+size_t ballots_bytes (const struct ballots *self)
+{
+    return self->bytes;
+}
+
+struct ballot *ballots_first (const struct ballots *self)
+{
+    return self->first;
+}
+
+size_t ballot_size (const struct job *job, size_t voters)
+{
+    return sizeof (struct ballot) + voters * sizeof (struct voter) + job->size;
+}
+
+// -- voters
+
+static void queue_push (struct voter_queue *self, struct voter *voter)
+{
+    voter->prev = self->tail;
+    if (self->tail)
+        self->tail->next = voter;
+    else
+        self->head = voter;
+    self->tail = voter;
+}
+
+static void queue_remove (struct voter_queue *self, struct voter *voter)
+{
+    *(voter->prev ? &voter->prev->next : &self->head) = voter->next;
+    *(voter->next ? &voter->next->prev : &self->tail) = voter->prev;
+}
+
+const char *voter_name (const struct voter *voter, char out[VOTER_NAME_SIZE])
+{
+    const char *name = voter->worker->name;
+    if (voter->number == 1)
+        snprintf (out, VOTER_NAME_SIZE, "%s", name);
+    else
+        snprintf (out, VOTER_NAME_SIZE, "%s#%zu", name, voter->number);
+    return out;
+}
+
+bool voter_has_ballot (const struct voter *voter)
+{
+    return voter->worker->job == voter->ballot->job;
+}
+
+void voter_alive (struct ballots *self, struct voter *voter)
+{
+    heap_set (&self->limits, &voter->limit, clock_mono_us () + self->limit_us);
+}
+
+void voter_settle (struct ballots *self, struct voter *voter)
+{
+    assert (voter->worker && !voter_has_ballot (voter));
+    heap_remove (&self->limits, &voter->limit);
+    queue_remove (&voter->worker->voters, voter);
+    voter->worker = NULL;
+    voter->ballot->expected--;
+}
+
+struct voter *voter_overdue (const struct ballots *self)
+{
+    struct heap_node *first = heap_first (&self->limits);
+    if (!first || first->at > clock_mono_us ())
+        return NULL;
+    return (struct voter *)((uint8_t *)first - offsetof (struct voter, limit));
+}
+
+// -- opening and closing
+
+static int by_name (const void *left, const void *right)
+{
+    const struct worker *a = *(struct worker *const *)left;
+    const struct worker *b = *(struct worker *const *)right;
+    int order = strcmp (a->name, b->name);
+    return order ? order : (a->joined > b->joined) - (a->joined < b->joined);
+}
+
+static void add_voters (struct ballots *self, struct ballot *ballot, const struct workers *workers)
+{
+    struct worker **sorted = memory_new ((ballot->count + 1) * sizeof (struct worker *));
+    workers_list (workers, sorted);
+    qsort (sorted, ballot->count, sizeof *sorted, by_name);
+    for (size_t i = 0; i < ballot->count; i++) {
+        struct voter *voter = &ballot->voters[i];
+        bool namesake = i > 0 && strcmp (sorted[i - 1]->name, sorted[i]->name) == 0;
+        voter->number = namesake ? ballot->voters[i - 1].number + 1 : 1;
+        voter->ballot = ballot;
+        voter->worker = sorted[i];
+        queue_push (&voter->worker->voters, voter);
+        voter_alive (self, voter);
+    }
+    free (sorted);
+}
+
+struct ballot *ballots_open (struct ballots *self, const struct workers *workers, struct job *job)
+{
+    size_t count = workers_count (workers);
+    struct ballot *ballot = memory_new (sizeof *ballot + count * sizeof (struct voter));
+    ballot->job = job;
+    ballot->size = ballot_size (job, count);
+    ballot->expected = ballot->count = count;
+    ballot->next = self->first;
+    if (self->first)
+        self->first->prev = ballot;
+    self->first = ballot;
+    self->count++;
+    self->bytes += ballot->size;
+    add_voters (self, ballot, workers);
+    return ballot;
+}
+
+void ballots_close (struct ballots *self, struct ballot **ballot)
+{
+    struct ballot *closed = *ballot;
+    assert (closed->expected == 0);
+    *(closed->prev ? &closed->prev->next : &self->first) = closed->next;
+    if (closed->next)
+        closed->next->prev = closed->prev;
+    self->count--;
+    self->bytes -= closed->size;
+    job_destroy (&closed->job);
+    free (closed);
+    *ballot = NULL;
+}

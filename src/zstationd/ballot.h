@@ -1,0 +1,71 @@
+// A ballot: a request that all workers are to answer. The voters are the workers that had joined
+// when it was opened; it is over when no vote is expected any more.
+//
+// A voter is in its worker's queue until it has voted or is given up. While a worker has a job in
+// its hands, that is the ballot of the first voter in its queue.
+#pragma once
+
+#include "heap.h"
+#include "workers.h"
+
+enum { VOTER_NAME_SIZE = WORKER_NAME_SIZE + 8 }; // "#10000"
+
+struct voter {
+    struct heap_node limit; // in the heap while its vote is expected; key: when it is given up
+    struct ballot *ballot;
+    struct worker *worker; // NULL when its vote is not expected any more
+    struct voter *prev;    // in its worker's queue
+    struct voter *next;
+    size_t number; // among the voters of one name: 1, 2, ...
+};
+
+struct ballot {
+    struct ballot *prev; // among those that are open
+    struct ballot *next;
+    struct job *job; // the request, owned; shared by the workers that have it in their hands
+    size_t size;     // bytes, the request's among them
+    size_t expected; // votes that may still come
+    bool cut;        // an answer was lost: the requester must not take the rest for the whole
+    size_t count;
+    struct voter voters[]; // by name, those of one name as they joined
+};
+
+struct ballots;
+
+// `limit_us`: how long a voter may neither vote nor say that it is at it.
+struct ballots *ballots_new (int64_t limit_us);
+
+// No ballot may be open.
+void ballots_destroy (struct ballots **self);
+
+// Those that are open, and their bytes.
+size_t ballots_count (const struct ballots *self);
+size_t ballots_bytes (const struct ballots *self);
+
+// The size of a ballot on this job with so many voters.
+size_t ballot_size (const struct job *job, size_t voters);
+
+// Open a ballot on the job, which it takes, with all workers as voters; none has got it yet.
+struct ballot *ballots_open (struct ballots *self, const struct workers *workers, struct job *job);
+
+// Close it; no vote is expected.
+void ballots_close (struct ballots *self, struct ballot **ballot);
+
+// The ballot that was opened last, or NULL; the others follow by `next`.
+struct ballot *ballots_first (const struct ballots *self);
+
+// What the requester calls the voter: the worker's name, or NAME#2 and so on for the second worker
+// of that name. The worker is still there.
+const char *voter_name (const struct voter *voter, char out[VOTER_NAME_SIZE]);
+
+// Whether the worker has the ballot in its hands.
+bool voter_has_ballot (const struct voter *voter);
+
+// Its time begins anew: it has got the ballot, or says that it is at it.
+void voter_alive (struct ballots *self, struct voter *voter);
+
+// Its vote is not expected any more, and the ballot is not in its hands.
+void voter_settle (struct ballots *self, struct voter *voter);
+
+// A voter whose time is over, or NULL.
+struct voter *voter_overdue (const struct ballots *self);

@@ -1,0 +1,207 @@
+// Invariant: an answer reaches the station's type only from the worker that has the job in its
+// hands, and once: whatever else a worker sends is counted and dropped.
+#include "port.h"
+
+#include "answer.h"
+#include "codes.h"
+#include "packet.h"
+
+// Answer a worker: never behind a mailbox, which would look like a job.
+static void tell (struct station *station, const struct request *request, uint8_t status,
+                  const char *reason)
+{
+    char text[STATUS_TEXT_MAX];
+    struct message message;
+    answer_start (&message, status, reason, text);
+    if (request->message.envelope == ENVELOPE_REQ)
+        message.envelope = ENVELOPE_REQ;
+    packet_send_message (station->port, request->identity, &message);
+}
+
+// -- giving and losing
+
+void port_lose (struct station *station, struct worker *worker, const char *what)
+{
+    struct job *job = workers_take (station->workers, worker);
+    log_event (LEVEL_INFO, "worker_lost", "worker=%s what=\"%s\"", worker->name, what);
+    workers_remove (station->workers, worker);
+    station->kind->workers->lost (station, worker, job, what);
+    worker_destroy (&worker);
+}
+
+static void lose_gone (struct station *station, struct worker *worker)
+{
+    station->counts[COUNT_WORKERS_GONE]++;
+    port_lose (station, worker, "is gone");
+}
+
+bool port_give (struct station *station, struct worker *worker, struct job *job)
+{
+    struct span frames[PACKET_FRAMES_MAX];
+    frames[0] = span_of (worker->identity, worker->identity_size);
+    size_t count = 1 + job_layout (job, frames + 1);
+    station_notice (station->port);
+    if (!packet_send (station->port, frames, count)) {
+        lose_gone (station, worker);
+        return false;
+    }
+    workers_give (station->workers, worker, job);
+    station->counts[COUNT_JOBS]++;
+    log_event (LEVEL_DEBUG, "job", "worker=%s mailbox=%s", worker->name, quoted (job->mailbox));
+    return true;
+}
+
+void port_tick (struct station *station)
+{
+    for (struct worker *worker; (worker = workers_silent (station->workers));)
+        lose_gone (station, worker);
+}
+
+void port_stop (struct station *station)
+{
+    for (struct worker *worker; (worker = workers_any (station->workers));)
+        port_lose (station, worker, "is gone: the station is stopped");
+}
+
+// -- the commands
+
+static void join (struct station *station, const struct request *request)
+{
+    struct span name = message_frame (&request->message, ZERO_FRAME_ARG, NULL);
+    if (!name_valid (name) || request->identity.size > WORKER_IDENTITY_MAX) {
+        tell (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID,
+              "ARG: want the worker's name, 1..64 of A-Z a-z 0-9 _ . -");
+        return;
+    }
+    struct worker *known = workers_find (station->workers, request->identity);
+    if (!known && workers_count (station->workers) >= WORKERS_MAX) {
+        tell (station, request, ZERO_STATUS_BUSY_ID, "too many workers");
+        return;
+    }
+    workers_join (station->workers, request->identity, name);
+    log_event (LEVEL_INFO, "worker_joined", "worker=%.*s", (int)name.size, (const char *)name.data);
+    // Who joins anew has forgotten what it was doing. The new entry hides the old one from
+    // workers_find, and as it exists already, the old one is not the last to go.
+    if (known)
+        port_lose (station, known, "has joined anew");
+    tell (station, request, ZERO_STATUS_OK_ID, NULL);
+}
+
+static void ready (struct station *station, const struct request *request)
+{
+    struct worker *worker = workers_find (station->workers, request->identity);
+    if (!worker) {
+        tell (station, request, ZERO_STATUS_NOT_FIND_ID, "join first");
+        return;
+    }
+    workers_credit (station->workers, worker);
+    station->kind->workers->ready (station, worker);
+}
+
+static void pitpat (struct station *station, const struct request *request)
+{
+    if (workers_find (station->workers, request->identity))
+        tell (station, request, ZERO_STATUS_OK_ID, NULL);
+    else
+        tell (station, request, ZERO_STATUS_NOT_FIND_ID, "join first");
+}
+
+static void left (struct station *station, const struct request *request)
+{
+    struct worker *worker = workers_find (station->workers, request->identity);
+    if (worker)
+        port_lose (station, worker, "has left");
+    tell (station, request, ZERO_STATUS_BYE_ID, NULL);
+}
+
+static void ping (struct station *station, const struct request *request)
+{
+    tell (station, request, ZERO_STATUS_OK_ID, NULL);
+}
+
+static const struct command rows[] = {
+    {ZERO_BYTE_COMMAND_HEART_JOIN, join},     {ZERO_BYTE_COMMAND_HEART_READY, ready},
+    {ZERO_BYTE_COMMAND_HEART_PITPAT, pitpat}, {ZERO_BYTE_COMMAND_HEART_LEFT, left},
+    {ZERO_BYTE_COMMAND_PING, ping},
+};
+
+static const struct command_table commands = {rows, sizeof rows / sizeof *rows};
+
+// -- answers
+
+bool is_sign_of_life (uint8_t status)
+{
+    return status == ZERO_STATUS_WAITING_ID || status == ZERO_STATUS_VOTE_START_ID ||
+           status == ZERO_STATUS_RUNING_ID;
+}
+
+// Whether this came from the mailbox of the job in the worker's hands.
+static bool is_in_hand (const struct worker *worker, const struct message *message)
+{
+    return worker && worker->job && span_equal (worker->job->mailbox, message->sender);
+}
+
+static void take_answer (struct station *station, struct worker *worker, struct message *answer)
+{
+    if (is_in_hand (worker, answer)) {
+        station->kind->workers->answer (station, worker, answer);
+        return;
+    }
+    station->counts[COUNT_STRAY_ANSWERS]++;
+    log_event (LEVEL_WARN, "stray_answer", "worker=%s mailbox=%s", worker ? worker->name : "",
+               quoted (answer->sender));
+}
+
+// A message that cannot be read. If it was to be the answer to the job in hand, no other will come.
+static void take_broken (struct station *station, struct worker *worker,
+                         const struct request *request, const struct reason *reason)
+{
+    station->counts[COUNT_INVALID]++;
+    log_event (LEVEL_WARN, "port_invalid", "worker=%s reason=\"%s\"", worker ? worker->name : "",
+               reason->text);
+    if (is_in_hand (worker, &request->message))
+        station->kind->workers->broken (station, worker);
+    tell (station, request, ZERO_STATUS_FRAME_INVALID_ID, reason->text);
+}
+
+static void take_message (struct station *station, struct request *request,
+                          const struct packet *packet)
+{
+    struct reason reason;
+    struct message *message = &request->message;
+    struct worker *worker = workers_find (station->workers, request->identity);
+    if (worker)
+        workers_alive (station->workers, worker);
+    bool broken = message_read (packet->frames + 1, packet->count - 1, message, &reason) != 0;
+    if (!broken && (packet->fault || message->desc.code == 0)) {
+        reason_set (&reason, packet->fault ? "message: too many frames or bytes"
+                                           : "description: has no code");
+        broken = true;
+    }
+    const struct command *command = command_find (&commands, message->desc.code);
+    if (broken)
+        take_broken (station, worker, request, &reason);
+    else if (message->envelope == ENVELOPE_MAILBOX || message->envelope == ENVELOPE_CALLER)
+        take_answer (station, worker, message);
+    else if (message->desc.code >= ZERO_STATUS_ERROR_FLAG)
+        station->counts[COUNT_STATUS_DROPPED]++;
+    else if (command)
+        command->handle (station, request);
+    else
+        tell (station, request, ZERO_STATUS_NOT_SUPPORT_ID, "want JOIN, READY, PITPAT or LEFT");
+}
+
+bool port_recv (struct station *station)
+{
+    struct packet packet;
+    if (!packet_recv (&packet, station->port, &packet_of_peers))
+        return false;
+    if (packet.count == 0) {
+        station->counts[COUNT_INVALID]++;
+        return true;
+    }
+    struct request request = {.identity = packet.frames[0]};
+    take_message (station, &request, &packet);
+    packet_clear (&packet);
+    return true;
+}

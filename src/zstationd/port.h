@@ -1,0 +1,42 @@
+// The workers' port of a station: workers join, ask for a job, say that they live, answer, leave.
+// What a job is and what becomes of an answer is the business of the station's type.
+#pragma once
+
+#include "station.h"
+
+enum { WORKERS_MAX = 10000 };
+
+// What a station of some type does with its workers. A row may send, lose workers and give jobs.
+struct worker_rules {
+    // The worker has a credit.
+    void (*ready) (struct station *station, struct worker *worker);
+    // It said something about the job in its hands; the job is still there.
+    void (*answer) (struct station *station, struct worker *worker, struct message *answer);
+    // What it said about the job in its hands cannot be read, and nothing else will come; the job
+    // is still there.
+    void (*broken) (struct station *station, struct worker *worker);
+    // It is no longer among the workers and freed afterwards; `job` was in its hands, or is NULL.
+    // `what` became of it, in words that follow its name.
+    void (*lost) (struct station *station, struct worker *worker, struct job *job,
+                  const char *what);
+};
+
+// Receive one message of the port. False: there was none.
+bool port_recv (struct station *station);
+
+// Hand the job to a worker that has a credit. False: it cannot be reached and was lost, the job is
+// still the caller's.
+bool port_give (struct station *station, struct worker *worker, struct job *job);
+
+// Forget a worker, which is freed; `what` as above.
+void port_lose (struct station *station, struct worker *worker, const char *what);
+
+// Lose the workers that were silent for too long.
+void port_tick (struct station *station);
+
+// Lose them all: the station stops.
+void port_stop (struct station *station);
+
+// Statuses after which the worker is still at it. 23, VOTE_START, is what WAITING is among the
+// commands: a worker that votes has no start to tell.
+bool is_sign_of_life (uint8_t status);

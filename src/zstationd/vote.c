@@ -1,0 +1,289 @@
+// Invariants: an opened ballot is answered VOTE_START first, each voter once - its vote or VOTE_BYE
+// - and VOTE_END last, all in one order; or the rest is kept back from where an answer was lost. A
+// worker that is free has no ballot waiting for it.
+#include "vote.h"
+
+#include <stdlib.h>
+
+#include "answer.h"
+#include "codes.h"
+#include "front.h"
+#include "json.h"
+#include "port.h"
+
+// -- what the requester is told
+
+// Pass on what a voter says, or what is said of it.
+static void tell (struct station *station, struct voter *voter, struct message *answer)
+{
+    char name[VOTER_NAME_SIZE];
+    struct ballot *ballot = voter->ballot;
+    if (!ballot->cut)
+        ballot->cut = !answer_pass_from (station, ballot->job, answer, voter_name (voter, name));
+}
+
+static void tell_status (struct station *station, struct voter *voter, uint8_t status,
+                         const char *what)
+{
+    char text[STATUS_TEXT_MAX];
+    struct message answer;
+    struct reason reason;
+    reason_set (&reason, "worker %s %s", voter->worker->name, what);
+    answer_start (&answer, status, reason.text, text);
+    tell (station, voter, &answer);
+}
+
+// VOTE_START, with the names of all voters.
+static void tell_start (struct station *station, struct ballot *ballot)
+{
+    char name[VOTER_NAME_SIZE];
+    struct message answer;
+    json_t *names = json_array ();
+    for (size_t i = 0; i < ballot->count; i++)
+        json_array_append_new (names, json_string (voter_name (&ballot->voters[i], name)));
+    char *text = json_write (names);
+    json_decref (names);
+    message_start (&answer, ZERO_STATUS_VOTE_START_ID);
+    message_add (&answer, ZERO_FRAME_JSON, span_text (text));
+    ballot->cut = !answer_pass (station, ballot->job, &answer);
+    free (text);
+}
+
+// VOTE_END, and the end of the ballot, from which no vote is expected.
+static void end (struct station *station, struct ballot *ballot, const char *reason)
+{
+    station->counts[COUNT_ANSWERS]++;
+    if (!ballot->cut)
+        answer_job (station, ballot->job, ZERO_STATUS_VOTE_END_ID, reason);
+    log_event (LEVEL_DEBUG, "ballot_closed", "mailbox=%s voters=%zu", quoted (ballot->job->mailbox),
+               ballot->count);
+    ballots_close (station->ballots, &ballot);
+}
+
+static void end_if_over (struct station *station, struct ballot *ballot)
+{
+    if (ballot->expected == 0)
+        end (station, ballot, NULL);
+}
+
+static void settle (struct station *station, struct voter *voter)
+{
+    struct ballot *ballot = voter->ballot;
+    voter_settle (station->ballots, voter);
+    end_if_over (station, ballot);
+}
+
+static void give_up (struct station *station, struct voter *voter, const char *what)
+{
+    tell_status (station, voter, ZERO_STATUS_VOTE_BYE_ID, what);
+    settle (station, voter);
+}
+
+// -- ballots
+
+// Give the worker, if it is free, the ballot that waits for it. One whose requester has lost an
+// answer is not worth a vote. The deadline of a run is not looked at again: votes and signs of life
+// have prolonged its lease since.
+static void serve (struct station *station, struct worker *worker)
+{
+    if (!worker_is_free (worker))
+        return;
+    while (worker->voters.head && worker->voters.head->ballot->cut)
+        settle (station, worker->voters.head);
+    struct voter *voter = worker->voters.head;
+    if (voter && port_give (station, worker, voter->ballot->job))
+        voter_alive (station->ballots, voter);
+}
+
+// A run that comes again on the same connection: nobody waits for the earlier one, so those who
+// have not got it yet need not vote in it.
+static void withdraw_earlier (struct station *station, const struct job *job)
+{
+    for (struct ballot *ballot = ballots_first (station->ballots), *next; ballot; ballot = next) {
+        next = ballot->next;
+        if (ballot->job->kind != JOB_RUN || !span_equal (ballot->job->mailbox, job->mailbox) ||
+            !span_equal (ballot->job->identity, job->identity))
+            continue;
+        ballot->expected++; // keeps it open while the voters are gone through
+        for (size_t i = 0; i < ballot->count; i++)
+            if (ballot->voters[i].worker && !voter_has_ballot (&ballot->voters[i]))
+                voter_settle (station->ballots, &ballot->voters[i]);
+        ballot->expected--;
+        end_if_over (station, ballot);
+    }
+}
+
+// Why no ballot can be opened on the job, or NULL.
+static const char *cannot_open (const struct station *station, const struct job *job)
+{
+    size_t voters = workers_count (station->workers);
+    if (voters == 0)
+        return "no worker has joined";
+    if (ballots_count (station->ballots) > (size_t)station->options.queue ||
+        ballots_bytes (station->ballots) + ballot_size (job, voters) > STATION_BYTES_MAX)
+        return "all workers are busy";
+    return NULL;
+}
+
+static void open_ballot (struct station *station, struct job *job)
+{
+    struct ballot *ballot = ballots_open (station->ballots, station->workers, job);
+    station->counts[COUNT_BALLOTS]++;
+    log_event (LEVEL_DEBUG, "ballot", "mailbox=%s voters=%zu", quoted (job->mailbox),
+               ballot->count);
+    tell_start (station, ballot);
+    ballot->expected++; // keeps it open while workers turn out to be gone
+    for (size_t i = 0; i < ballot->count; i++)
+        if (ballot->voters[i].worker)
+            serve (station, ballot->voters[i].worker);
+    ballot->expected--;
+    end_if_over (station, ballot);
+}
+
+static void take (struct station *station, const struct request *request, enum job_kind kind)
+{
+    struct job *job = front_job (station, request, kind);
+    if (!job)
+        return;
+    if (kind == JOB_RUN)
+        withdraw_earlier (station, job);
+    const char *reason = cannot_open (station, job);
+    if (reason)
+        answer_failed (station, &job, ZERO_STATUS_NOT_WORKER_ID, reason);
+    else
+        open_ballot (station, job);
+}
+
+// A REQ client would take what is left of one vote for the answer to its next request.
+static void call (struct station *station, const struct request *request)
+{
+    if (request->message.envelope == ENVELOPE_REQ)
+        answer_request (station, request, ZERO_STATUS_NOT_SUPPORT_ID,
+                        "a vote has several answers: want a DEALER client");
+    else
+        take (station, request, JOB_CALL);
+}
+
+static void run (struct station *station, const struct request *request)
+{
+    take (station, request, JOB_RUN);
+}
+
+static const struct command rows[] = {
+    {ZERO_BYTE_COMMAND_NONE, call},
+    {ZERO_BYTE_COMMAND_PROXY, run},
+    {ZERO_BYTE_COMMAND_PING, front_ping},
+};
+
+// -- votes
+
+// The worker has done with the ballot in its hands.
+static void lay_down (struct station *station, struct worker *worker)
+{
+    workers_take (station->workers, worker);
+    settle (station, worker->voters.head);
+    serve (station, worker);
+}
+
+// It must say so in its vote, or the requester would wait for ever.
+static void spoil (struct station *station, struct worker *worker, const char *what)
+{
+    tell_status (station, worker->voters.head, ZERO_STATUS_FAILED_ID, what);
+    lay_down (station, worker);
+}
+
+static void worker_broken (struct station *station, struct worker *worker)
+{
+    spoil (station, worker, "sent a broken answer");
+}
+
+// What the station itself says about a ballot cannot be a vote: a voter would end it for all.
+static bool is_words_of_station (uint8_t status)
+{
+    return status == ZERO_STATUS_VOTE_END_ID || status == ZERO_STATUS_VOTE_CLOSED_ID;
+}
+
+static bool has_room_for_name (const struct message *answer)
+{
+    bool named;
+    message_frame (answer, ZERO_FRAME_RESPONSER, &named);
+    return named || answer->desc.count < DESC_FRAMES_MAX;
+}
+
+static void worker_at_it (struct station *station, struct voter *voter, struct message *answer)
+{
+    voter_alive (station->ballots, voter);
+    if (answer->desc.code == ZERO_STATUS_VOTE_START_ID)
+        answer->desc.code = ZERO_STATUS_WAITING_ID;
+    tell (station, voter, answer);
+}
+
+static void worker_answer (struct station *station, struct worker *worker, struct message *answer)
+{
+    struct voter *voter = worker->voters.head;
+    uint8_t status = answer->desc.code;
+    if (!has_room_for_name (answer)) {
+        spoil (station, worker, "sent too many frames: want at most 31");
+    } else if (is_words_of_station (status)) {
+        spoil (station, worker, "sent a status that is no vote");
+    } else if (is_sign_of_life (status) || status == ZERO_STATUS_VOTE_SENDED_ID) {
+        worker_at_it (station, voter, answer);
+    } else {
+        station->counts[COUNT_VOTES]++;
+        log_event (LEVEL_DEBUG, "vote", "worker=%s mailbox=%s status=%02x", worker->name,
+                   quoted (answer->sender), status);
+        tell (station, voter, answer);
+        lay_down (station, worker);
+    }
+}
+
+// -- workers
+
+static void worker_lost (struct station *station, struct worker *worker, struct job *job,
+                         const char *what)
+{
+    (void)job; // the ballot's
+    while (worker->voters.head)
+        give_up (station, worker->voters.head, what);
+}
+
+static const struct worker_rules workers = {serve, worker_answer, worker_broken, worker_lost};
+
+static void tick (struct station *station)
+{
+    port_tick (station);
+    for (struct voter *voter; (voter = voter_overdue (station->ballots));) {
+        if (!voter_has_ballot (voter)) {
+            give_up (station, voter, "is busy for too long");
+            continue;
+        }
+        // What it holds is taken from it only together with its place among the workers: it may
+        // join again.
+        station->counts[COUNT_WORKERS_GONE]++;
+        port_lose (station, voter->worker, "has not voted in time");
+    }
+}
+
+// One answer a ballot: a VOTE_BYE for each voter in each would be too many at once.
+static void stop (struct station *station)
+{
+    for (struct ballot *ballot; (ballot = ballots_first (station->ballots));) {
+        for (size_t i = 0; i < ballot->count; i++) {
+            struct voter *voter = &ballot->voters[i];
+            if (voter->worker && voter_has_ballot (voter))
+                workers_take (station->workers, voter->worker);
+            if (voter->worker)
+                voter_settle (station->ballots, voter);
+        }
+        end (station, ballot, "the station is stopped");
+    }
+    port_stop (station);
+}
+
+const struct station_kind vote_station = {
+    .commands = {rows, sizeof rows / sizeof *rows},
+    .answers_max = 25000, // when workers leave, each ballot is told of each of them
+    .workers = &workers,
+    .tick = tick,
+    .stop = stop,
+};
