@@ -91,6 +91,7 @@ int setting_set (const struct setting *row, void *values, const char *text, stru
         return set_number (row, field, text, reason);
     case SETTING_FLAG:
         return set_flag (row, field, text, reason);
+    case SETTING_OWN:
     case SETTING_LIST:
         return row->add (values, text, reason);
     }

@@ -12,7 +12,8 @@ enum setting_type {
     SETTING_TEXT,   // char [SETTING_TEXT_MAX]
     SETTING_NUMBER, // int64_t, within min..max
     SETTING_FLAG,   // bool; the option takes no value, in the file 0 or 1
-    SETTING_LIST    // handled by the row's own function, once per value
+    SETTING_OWN,    // read by the row's own function
+    SETTING_LIST    // the same, once per value; in the file under NAME/ITEM
 };
 
 struct setting {
@@ -23,7 +24,7 @@ struct setting {
     enum setting_type type;
     size_t offset; // of the field in the values struct
     int64_t min, max;
-    int (*add) (void *values, const char *text, struct reason *reason); // lists only
+    int (*add) (void *values, const char *text, struct reason *reason); // OWN and LIST
     const char *help;
 };
 

@@ -47,7 +47,8 @@ static struct span field_before (struct span text, size_t position)
     return field;
 }
 
-json_t *json_read_object (struct span text, struct reason *reason)
+// Parse one value of this type.
+static json_t *read_value (struct span text, json_type type, struct reason *reason)
 {
     if (too_deep (text)) {
         reason_set (reason, "JSON: nested deeper than %d", JSON_DEPTH_MAX);
@@ -62,12 +63,22 @@ json_t *json_read_object (struct span text, struct reason *reason)
                     field.size ? quoted (field) : "");
         return NULL;
     }
-    if (!json_is_object (value)) {
+    if (json_typeof (value) != type) {
         json_decref (value);
-        reason_set (reason, "JSON: want an object");
+        reason_set (reason, "JSON: want an %s", type == JSON_OBJECT ? "object" : "array");
         return NULL;
     }
     return value;
+}
+
+json_t *json_read_object (struct span text, struct reason *reason)
+{
+    return read_value (text, JSON_OBJECT, reason);
+}
+
+json_t *json_read_array (struct span text, struct reason *reason)
+{
+    return read_value (text, JSON_ARRAY, reason);
 }
 
 char *json_write (const json_t *value)

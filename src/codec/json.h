@@ -13,6 +13,9 @@ enum { JSON_DEPTH_MAX = 16 };
 // JSON_DEPTH_MAX. NULL with a reason; else a reference to give back with json_decref.
 json_t *json_read_object (struct span text, struct reason *reason);
 
+// The same for one JSON array.
+json_t *json_read_array (struct span text, struct reason *reason);
+
 // Compact text of a value; free it with free ().
 char *json_write (const json_t *value);
 

@@ -104,6 +104,29 @@ struct span message_last_frame (const struct message *self, uint8_t type, bool *
     return (struct span){0};
 }
 
+size_t message_size (const struct message *self)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < self->desc.count; i++)
+        size += self->frames[i].size;
+    return size;
+}
+
+void message_drop (struct message *self, uint8_t type, uint8_t desc_out[DESC_SIZE_MAX])
+{
+    struct desc kept = {.code = self->desc.code};
+    for (size_t i = 0; i < self->desc.count; i++) {
+        if (self->desc.types[i] == type)
+            continue;
+        self->frames[kept.count] = self->frames[i];
+        desc_add (&kept, self->desc.types[i]);
+    }
+    if (kept.count == self->desc.count)
+        return;
+    self->desc = kept;
+    self->desc_bytes = span_of (desc_out, desc_write (&kept, desc_out));
+}
+
 void message_start (struct message *self, uint8_t code)
 {
     *self = (struct message){.envelope = ENVELOPE_PLAIN, .desc.code = code};

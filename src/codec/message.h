@@ -41,6 +41,12 @@ struct span message_frame (const struct message *self, uint8_t type, bool *found
 // The last frame of this type: what was appended on the way stands last.
 struct span message_last_frame (const struct message *self, uint8_t type, bool *found);
 
+// The bytes of all frames.
+size_t message_size (const struct message *self);
+
+// Take every frame of this type out; `desc_out` then holds the description's bytes.
+void message_drop (struct message *self, uint8_t type, uint8_t desc_out[DESC_SIZE_MAX]);
+
 // Start a message to write.
 void message_start (struct message *self, uint8_t code);
 

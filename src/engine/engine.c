@@ -1,10 +1,10 @@
 // An answer is first told apart by where it stands in the run (status or result), then by its
-// class; one table says what each class does.
+// class; one table says what each class does. What management did to the plan while the run was out
+// is respected in one place, settle ().
 #include "engine.h"
 
 #include "codes.h"
 #include "pacing.h"
-#include "plan_message.h"
 
 enum { PUT_BACK_MS = 1000 };
 
@@ -30,6 +30,48 @@ bool commit_ends_run (enum commit commit)
            commit == COMMIT_END;
 }
 
+// -- what management did meanwhile
+
+// A run besides the schedule is tried once: the plan returns to where it was, whatever came of it.
+static struct decision end_extra (struct plan *plan, struct decision decision)
+{
+    plan->state = plan->extra;
+    plan->extra = PLAN_NONE;
+    if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID && plan->state != PLAN_CLOSE)
+        plan->state = PLAN_ERROR; // but this takes the right to run
+    decision.waiting = WAITING_NOT;
+    decision.commit = plan->state == PLAN_QUEUE ? COMMIT_NEXT : COMMIT_PARK;
+    if (plan->state == PLAN_QUEUE && plan->error_count) {
+        plan->state = PLAN_RETRY; // the retry that it stood before
+        decision.commit = COMMIT_RETRY;
+        decision.delay_ms = pacing_delay_ms (plan->error_count);
+    }
+    decision.broadcast = BROADCAST_RESULT;
+    return decision;
+}
+
+// A plan that was paused or closed while its run was out stays so. `was` is its state before the
+// event.
+static struct decision settle (struct plan *plan, enum plan_state was, struct decision decision)
+{
+    bool ends = commit_ends_run (decision.commit) || decision.commit == COMMIT_DOUBT;
+    bool held = was == PLAN_PAUSE || was == PLAN_CLOSE;
+    if (plan->extra && ends)
+        return end_extra (plan, decision);
+    if (!held || decision.commit == COMMIT_NONE)
+        return decision;
+    if (decision.commit == COMMIT_END && was == PLAN_PAUSE)
+        return decision;
+    if (decision.commit != COMMIT_PARK || was == PLAN_CLOSE)
+        plan->state = was;
+    decision.waiting = WAITING_NOT;
+    if (commit_ends_run (decision.commit))
+        decision.commit = COMMIT_PARK;
+    else
+        decision.unqueued = true;
+    return decision;
+}
+
 // -- submit
 
 int engine_submit (struct plan *plan, const struct zone *zone, int64_t now, struct reason *reason)
@@ -50,7 +92,7 @@ int engine_submit (struct plan *plan, const struct zone *zone, int64_t now, stru
 // -- due
 
 // What makes a stored plan unfit to run (plan document 3.3(3)).
-static bool unfit (const struct plan *plan, struct span key_station, struct reason *reason)
+static bool unfit (const struct plan *plan, const struct due *due, struct reason *reason)
 {
     struct desc desc;
     struct reason why;
@@ -62,7 +104,7 @@ static bool unfit (const struct plan *plan, struct span key_station, struct reas
         reason_set (reason, "station: is empty");
         return true;
     }
-    if (!span_equal (plan->station, key_station)) {
+    if (!span_equal (plan->station, due->key_station)) {
         reason_set (reason, "station: is not the one of the plan's key");
         return true;
     }
@@ -75,23 +117,38 @@ static bool unfit (const struct plan *plan, struct span key_station, struct reas
         reason_set (reason, "messages: %s", why.text);
         return true;
     }
-    if (!plan_dispatch_fits (&desc)) {
+    if (!plan_dispatch_fits (&desc, due->way)) {
         reason_set (reason, "messages: too many frames to send");
         return true;
     }
     return false;
 }
 
-struct decision engine_due (struct plan *plan, struct span key_station, uint64_t exec_id,
-                            int64_t now, struct reason *reason)
+struct decision engine_unfit (struct plan *plan)
 {
-    if (unfit (plan, key_station, reason)) {
-        plan->last_state = ZERO_STATUS_FRAME_PLANERROR_ID;
+    if (plan->state != PLAN_CLOSE)
         plan->state = PLAN_ERROR;
-        return (struct decision){.commit = COMMIT_PARK, .broadcast = BROADCAST_RESULT};
+    plan->extra = PLAN_NONE;
+    plan->last_state = ZERO_STATUS_FRAME_PLANERROR_ID;
+    return (struct decision){.commit = COMMIT_PARK, .broadcast = BROADCAST_RESULT};
+}
+
+struct decision engine_extra_lost (struct plan *plan)
+{
+    plan->last_state = ZERO_STATUS_TIMEOUT_ID;
+    return end_extra (plan, (struct decision){0});
+}
+
+struct decision engine_due (struct plan *plan, const struct due *due, struct reason *reason)
+{
+    if (plan->extra && due->lost) {
+        reason_set (reason, "the run besides the schedule gave no result within its lease");
+        return engine_extra_lost (plan);
     }
-    plan->exec_id = exec_id;
-    plan->exec_time = now;
+    if (unfit (plan, due, reason))
+        return engine_unfit (plan);
+    plan->exec_id = due->exec_id;
+    plan->exec_time = due->now;
     plan->state = PLAN_EXECUTE;
     return (struct decision){.send = true};
 }
@@ -102,7 +159,7 @@ static struct decision retry (struct plan *plan, uint8_t status, enum commit com
 {
     plan->last_state = status;
     plan->state = PLAN_RETRY;
-    plan->error_count++;
+    plan->error_count += !plan->extra;
     return (struct decision){.commit = commit,
                              .delay_ms = pacing_delay_ms (plan->error_count),
                              .broadcast = BROADCAST_FAILURE,
@@ -111,18 +168,24 @@ static struct decision retry (struct plan *plan, uint8_t status, enum commit com
 
 struct decision engine_not_sent (struct plan *plan)
 {
-    return retry (plan, ZERO_STATUS_SEND_ERROR_ID, COMMIT_RETRY);
+    enum plan_state was = plan->state;
+    return settle (plan, was, retry (plan, ZERO_STATUS_SEND_ERROR_ID, COMMIT_RETRY));
 }
 
 struct decision engine_put_back (struct plan *plan)
 {
+    if (plan->state == PLAN_PAUSE || plan->state == PLAN_CLOSE) {
+        plan->extra = PLAN_NONE;
+        return (struct decision){.commit = COMMIT_PARK};
+    }
     plan->state = plan->error_count ? PLAN_RETRY : PLAN_QUEUE;
     return (struct decision){.commit = COMMIT_RETRY, .delay_ms = PUT_BACK_MS};
 }
 
 struct decision engine_no_status (struct plan *plan)
 {
-    return retry (plan, ZERO_STATUS_RECV_ERROR_ID, COMMIT_DOUBT);
+    enum plan_state was = plan->state;
+    return settle (plan, was, retry (plan, ZERO_STATUS_RECV_ERROR_ID, COMMIT_DOUBT));
 }
 
 // -- answers
@@ -147,21 +210,37 @@ static struct decision sign_of_life (const struct step *step)
     return (struct decision){.commit = COMMIT_LEASE};
 }
 
+// The occurrence after the one that is done, and after those that were to be skipped then.
+static bool next_occurrence (const struct step *step, const struct occurrence *current,
+                             struct occurrence *ret)
+{
+    const struct plan *plan = step->plan;
+    struct occurrence next;
+    if (!schedule_next (&plan->schedule, step->zone, current, step->now, &next))
+        return false;
+    *ret = next;
+    return plan->skip_wait == 0 ||
+           schedule_skip (&plan->schedule, step->zone, &next, plan->skip_wait, ret);
+}
+
 static struct decision succeed (const struct step *step)
 {
     struct plan *plan = step->plan;
     struct occurrence current = plan_occurrence (plan);
     struct occurrence next;
     plan->last_state = step->answer->status;
+    struct decision decision = {
+        .commit = COMMIT_NEXT, .save_work = true, .broadcast = BROADCAST_RESULT};
+    if (plan->extra)
+        return decision;
     plan->real_repet++;
     plan->error_count = 0;
-    struct decision decision = {.save_work = true, .broadcast = BROADCAST_RESULT};
-    if (schedule_next (&plan->schedule, step->zone, &current, step->now, &next)) {
+    if (next_occurrence (step, &current, &next)) {
         // What the schedule passed over used up repeats without a run.
         plan->skip_num += next.used - current.used - 1;
+        plan->skip_wait = 0;
         plan->plan_time = next.time;
         plan->state = PLAN_QUEUE;
-        decision.commit = COMMIT_NEXT;
     } else {
         plan->state = PLAN_CLOSE;
         decision.commit = COMMIT_END;
@@ -196,6 +275,54 @@ static struct decision fail (const struct step *step)
     return decision;
 }
 
+// -- votes
+
+int64_t engine_poll_end (const struct plan *plan)
+{
+    return plan->vote.deadline_s ? (int64_t)(plan->exec_id / 1000000) + plan->vote.deadline_s : 0;
+}
+
+static struct decision end_poll (const struct step *step, uint8_t status)
+{
+    struct answer answer = *step->answer;
+    answer.status = status;
+    struct step ended = *step;
+    ended.answer = &answer;
+    struct decision decision = status < ZERO_STATUS_ERROR_FLAG ? succeed (&ended) : fail (&ended);
+    decision.save_work = step->answer->tally.event == POLL_VOTE;
+    decision.open_poll = !step->answer->tally.stored;
+    decision.close_poll = true;
+    return decision;
+}
+
+// A vote ends as soon as its outcome is certain: enough are in favour, or enough cannot be any
+// more. Before the voters are known only a number of them can be reached.
+static struct decision poll (const struct step *step)
+{
+    const struct tally *tally = &step->answer->tally;
+    const struct vote_rule *rule = &step->plan->vote;
+    size_t needed = vote_rule_needed (rule, tally->voters);
+    bool counts = rule->need == VOTE_ANY || rule->need == VOTE_COUNT;
+    if (tally->event == POLL_VOTE || tally->event == POLL_OPENED) {
+        if (needed && tally->in_favour >= needed && (tally->opened || counts))
+            return end_poll (step, ZERO_STATUS_OK_ID);
+        if (tally->opened && tally->in_favour + (tally->voters - tally->voted) < needed)
+            return end_poll (step, ZERO_STATUS_FAILED_ID);
+        struct decision decision = sign_of_life (step);
+        decision.save_work = tally->event == POLL_VOTE;
+        decision.open_poll = tally->event == POLL_OPENED || !tally->stored;
+        if (decision.open_poll) {
+            step->plan->poll = step->run->exec_id;
+            decision.unchanged = false;
+        }
+        return decision;
+    }
+    if (needed && tally->in_favour >= needed)
+        return end_poll (step, ZERO_STATUS_OK_ID);
+    return end_poll (step,
+                     tally->event == POLL_TIMEOUT ? ZERO_STATUS_TIMEOUT_ID : ZERO_STATUS_FAILED_ID);
+}
+
 enum answer_class {
     CLASS_RUNING,
     CLASS_WAITING,
@@ -212,9 +339,10 @@ static enum answer_class classify (const struct answer *answer)
     case ZERO_STATUS_RUNING_ID:
         return CLASS_RUNING;
     case ZERO_STATUS_WAITING_ID:
-        return CLASS_WAITING;
     case ZERO_STATUS_VOTE_START_ID: // the same number as the WAITING command a worker may send
-        return answer->target == TARGET_VOTE ? CLASS_OTHER_GOOD : CLASS_WAITING;
+        return CLASS_WAITING;
+    case ZERO_STATUS_VOTE_SENDED_ID:
+        return answer->target == TARGET_VOTE ? CLASS_WAITING : CLASS_OTHER_GOOD;
     case ZERO_STATUS_OK_ID:
         return CLASS_OK;
     case ZERO_STATUS_NOT_WORKER_ID:
@@ -255,18 +383,32 @@ static bool is_late (const struct run *run, const struct answer *answer, enum an
     if (run->phase == RUN_RUNNING)
         return false;
     // Only what the station itself says counts now: a pub station answers for itself.
-    bool from_station = class == CLASS_RUNING || class == CLASS_NOT_WORKER;
+    bool from_station =
+        class == CLASS_RUNING || class == CLASS_NOT_WORKER || answer->tally.event == POLL_OPENED;
     return !from_station && answer->target != TARGET_PUB;
+}
+
+bool engine_is_late (const struct run *run, const struct answer *answer)
+{
+    // A status byte 0 is no status of any dialect.
+    return answer->status == 0 || is_late (run, answer, classify (answer));
 }
 
 struct decision engine_answer (struct plan *plan, struct run *run, const struct answer *answer,
                                const struct zone *zone, int64_t now)
 {
     enum answer_class class = classify (answer);
-    // A status byte 0 is no status of any dialect.
-    if (answer->status == 0 || is_late (run, answer, class))
+    if (engine_is_late (run, answer))
         return (struct decision){.commit = COMMIT_NONE};
     const struct answer_rule *rule = &answer_rules[class];
     struct step step = {plan, run, answer, zone, now};
-    return is_status (run, answer) ? rule->as_status (&step) : rule->as_result (&step);
+    enum plan_state was = plan->state;
+    struct decision decision;
+    if (answer->tally.event != POLL_NONE)
+        decision = poll (&step);
+    else if (is_status (run, answer))
+        decision = rule->as_status (&step);
+    else
+        decision = rule->as_result (&step);
+    return settle (plan, was, decision);
 }

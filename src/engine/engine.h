@@ -4,7 +4,7 @@
 // Source: plan document 3.3 and 3.4; contract chapters 4 and 5.
 #pragma once
 
-#include "plan.h"
+#include "plan_message.h"
 
 // What the store is told. Except for the first submission, a commit applies only while the run it
 // belongs to is the plan's current one.
@@ -32,7 +32,10 @@ struct decision {
     enum commit commit;
     int64_t delay_ms; // COMMIT_RETRY and COMMIT_DOUBT
     bool unchanged;   // the plan is as it was: its message need not be written
+    bool unqueued;    // LEASE and DOUBT of a plan that was paused or closed: out of the queue
     bool save_work;   // the answer's frames are the participant's result
+    bool open_poll;   // the voters are the participants, none of whom has voted
+    bool close_poll;  // every vote is told
     enum broadcast broadcast;
     enum waiting waiting;
     bool send; // only from engine_due: send the run to its target
@@ -52,6 +55,16 @@ struct run {
 
 enum target_type { TARGET_API, TARGET_PUB, TARGET_VOTE, TARGET_TYPES };
 
+// What an answer is in a vote.
+enum poll { POLL_NONE, POLL_OPENED, POLL_VOTE, POLL_CLOSED, POLL_TIMEOUT };
+
+struct tally {
+    enum poll event;
+    bool opened;                     // the voters are known
+    bool stored;                     // the participants in the store are those of this vote
+    size_t voters, voted, in_favour; // with this answer
+};
+
 // A message from the side of the target.
 struct answer {
     uint8_t status;
@@ -59,16 +72,29 @@ struct answer {
     bool has_exec_id;   // it carries a LOCAL_ID
     uint64_t exec_id;
     enum target_type target;
+    struct tally tally;
 };
 
 // Compute the first occurrence of a submitted plan. `now` is Unix seconds. 0, or ZPLAN_EPLAN with a
 // reason when the plan would never run.
 int engine_submit (struct plan *plan, const struct zone *zone, int64_t now, struct reason *reason);
 
+struct due {
+    struct span key_station; // the station that the plan's key names
+    uint64_t exec_id;
+    bool lost;                      // the run before this one had no result within its lease
+    const struct dispatch_way *way; // of its target
+    int64_t now;                    // Unix seconds
+};
+
 // A claimed plan: send it, or take its right to run (FRAME_PLANERROR, with the reason).
-// `key_station` is the station its key names.
-struct decision engine_due (struct plan *plan, struct span key_station, uint64_t exec_id,
-                            int64_t now, struct reason *reason);
+struct decision engine_due (struct plan *plan, const struct due *due, struct reason *reason);
+
+// The plan has lost its right to run (plan document 3.3(3)).
+struct decision engine_unfit (struct plan *plan);
+
+// The lease of a run besides the schedule ended without a result.
+struct decision engine_extra_lost (struct plan *plan);
 
 // It could not be handed to its target: nothing was sent.
 struct decision engine_not_sent (struct plan *plan);
@@ -80,9 +106,15 @@ struct decision engine_put_back (struct plan *plan);
 // No status came in time.
 struct decision engine_no_status (struct plan *plan);
 
+// Whether an answer is of no run in hand: late, or forged, or without a status.
+bool engine_is_late (const struct run *run, const struct answer *answer);
+
 // A message of the target. COMMIT_NONE: it is late or forged, and is only counted.
 struct decision engine_answer (struct plan *plan, struct run *run, const struct answer *answer,
                                const struct zone *zone, int64_t now);
+
+// The time that a vote has, by the clock of Redis in seconds; 0 = no bound.
+int64_t engine_poll_end (const struct plan *plan);
 
 // Whether this commit is the end of its run: no answer counts for it any more.
 bool commit_ends_run (enum commit commit);

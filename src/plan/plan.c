@@ -55,6 +55,7 @@ struct plan *plan_new_submitted (uint64_t id, const struct message *request, str
     self->schedule = fields->schedule;
     self->schedule.received = received;
     self->skip_set = fields->skip_set;
+    self->vote = fields->vote;
     self->state = PLAN_QUEUE;
     self->station = keep (self, message_frame (request, ZERO_FRAME_STATION_ID, NULL));
     self->caller = keep (self, caller);

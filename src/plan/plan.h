@@ -20,10 +20,10 @@ enum plan_state {
     PLAN_QUEUE,   // waits for its time
     PLAN_EXECUTE, // a target works on it
     PLAN_RETRY,   // waits for a paced retry
-    PLAN_SKIP,
-    PLAN_PAUSE,
-    PLAN_ERROR, // out of the queue until somebody resets it
-    PLAN_CLOSE, // ended
+    PLAN_SKIP,    // MicroZero's; no plan of ours is in it
+    PLAN_PAUSE,   // out of the queue by management, until it is reset
+    PLAN_ERROR,   // out of the queue until somebody resets it
+    PLAN_CLOSE,   // ended
     PLAN_STATES
 };
 
@@ -33,12 +33,17 @@ struct plan {
     int64_t plan_time;        // nominal time of the next or present occurrence, Unix seconds
     int64_t exec_time;        // of the last dispatch or RUNING, Unix seconds; 0 before the first
     int64_t real_repet;       // runs that ended well
-    int64_t skip_set;         // occurrences to skip, as submitted
+    int64_t skip_set;         // occurrences to skip, as last asked for
     int64_t skip_num;         // occurrences that used up a repeat without a run
+    int64_t skip_wait;        // of skip_set: those to skip when the run in hand is done
     int64_t error_count;      // failures since the last success: the pace of retries
+    int64_t revision;         // another one after every write of the message
     uint64_t exec_id;         // of the last run; 0 before the first
     uint8_t last_state;       // status of the last run; 0 before the first
     enum plan_state state;
+    enum plan_state extra; // a run besides the schedule: the state to return to; PLAN_NONE = none
+    struct vote_rule vote; // of plans for vote stations
+    uint64_t poll;         // the run whose voters the participants in the store are; 0 = none
 
     // Borrowed from `store`, the record's own bytes.
     struct span station;

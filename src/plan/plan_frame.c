@@ -134,6 +134,12 @@ static bool read_skip (struct reading *reading, const char *name, const json_t *
     return true;
 }
 
+static bool read_vote (struct reading *reading, const char *name, const json_t *value)
+{
+    (void)name;
+    return vote_rule_read (value, &reading->fields->vote, reading->reason);
+}
+
 static bool refuse_read_only (struct reading *reading, const char *name, const json_t *value)
 {
     (void)value;
@@ -150,6 +156,7 @@ static const struct field fields[] = {
     {"no_skip", read_keep},
     {"plan_time", read_time},
     {"skip_set", read_skip},
+    {"vote", read_vote},
     {"plan_id", refuse_read_only},
     {"request_id", refuse_read_only},
     {"station", refuse_read_only},
@@ -164,6 +171,10 @@ static const struct field fields[] = {
     {"skip_num", refuse_read_only},
     {"error_count", refuse_read_only},
     {"exec_id", refuse_read_only},
+    {"revision", refuse_read_only},
+    {"skip_wait", refuse_read_only},
+    {"extra", refuse_read_only},
+    {"poll", refuse_read_only},
 };
 
 static bool repeats (enum schedule_type type)
@@ -232,11 +243,25 @@ static bool check_together (struct reading *reading)
     return true;
 }
 
-static bool read_field (struct reading *reading, const char *name, const json_t *value)
+static const struct field *field_named (const char *name)
 {
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (strcmp (fields[i].name, name) == 0)
-            return fields[i].read (reading, name, value);
+            return &fields[i];
+    return NULL;
+}
+
+bool plan_frame_field (const char *name)
+{
+    const struct field *field = field_named (name);
+    return field && field->read != refuse_read_only;
+}
+
+static bool read_field (struct reading *reading, const char *name, const json_t *value)
+{
+    const struct field *field = field_named (name);
+    if (field)
+        return field->read (reading, name, value);
     reason_set (reading->reason, "%s: unknown field", quoted (span_text (name)));
     return false;
 }
@@ -253,6 +278,16 @@ static bool read_all (struct reading *reading, json_t *object)
     return check_value (reading) && check_repeat (reading) && check_together (reading);
 }
 
+int plan_frame_read (json_t *object, struct plan_fields *ret, struct reason *reason)
+{
+    ret->description_size = 0;
+    ret->schedule = (struct schedule){0};
+    ret->skip_set = 0;
+    ret->vote = (struct vote_rule){0};
+    struct reading reading = {.fields = ret, .reason = reason};
+    return read_all (&reading, object) ? 0 : ZPLAN_EPLAN;
+}
+
 int plan_frame_parse (struct span frame, struct plan_fields *ret, struct reason *reason)
 {
     if (frame.size > PLAN_FRAME_MAX) {
@@ -266,11 +301,7 @@ int plan_frame_parse (struct span frame, struct plan_fields *ret, struct reason 
         reason_set (reason, "PLAN: %s", why.text);
         return ZPLAN_EPLAN;
     }
-    ret->description_size = 0;
-    ret->schedule = (struct schedule){0};
-    ret->skip_set = 0;
-    struct reading reading = {.fields = ret, .reason = reason};
-    bool good = read_all (&reading, object);
+    int rc = plan_frame_read (object, ret, reason);
     json_decref (object);
-    return good ? 0 : ZPLAN_EPLAN;
+    return rc;
 }

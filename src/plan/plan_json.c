@@ -2,6 +2,7 @@
 #include "plan_json.h"
 
 enum width { WIDTH_8, WIDTH_32, WIDTH_64 };
+enum presence { ALWAYS, RARE }; // a rare field is not written while it is 0
 
 // One integer field of the record.
 static const struct integer_field {
@@ -9,21 +10,27 @@ static const struct integer_field {
     size_t offset;
     enum width width; // of the record's member
     int64_t min, max;
+    enum presence presence;
 } integers[] = {
-    {"plan_type", offsetof (struct plan, schedule.type), WIDTH_32, 0, SCHEDULE_TYPES - 1},
-    {"plan_value", offsetof (struct plan, schedule.value), WIDTH_32, -31, 32766},
-    {"plan_repet", offsetof (struct plan, schedule.repeat), WIDTH_32, INT32_MIN, INT32_MAX},
-    {"real_repet", offsetof (struct plan, real_repet), WIDTH_64, 0, INT64_MAX / 4},
-    {"last_state", offsetof (struct plan, last_state), WIDTH_8, 0, 255},
-    {"plan_time", offsetof (struct plan, plan_time), WIDTH_64, 0, SCHEDULE_TIME_MAX},
-    {"exec_time", offsetof (struct plan, exec_time), WIDTH_64, 0, SCHEDULE_TIME_MAX},
-    {"base_time", offsetof (struct plan, schedule.base_time), WIDTH_64, 0, SCHEDULE_TIME_MAX},
-    {"plan_state", offsetof (struct plan, state), WIDTH_32, 0, PLAN_STATES - 1},
-    {"add_time", offsetof (struct plan, schedule.received), WIDTH_64, 0, SCHEDULE_TIME_MAX},
-    {"skip_set", offsetof (struct plan, skip_set), WIDTH_64, 0, INT32_MAX},
-    {"skip_num", offsetof (struct plan, skip_num), WIDTH_64, 0, INT64_MAX / 4},
-    {"error_count", offsetof (struct plan, error_count), WIDTH_64, 0, INT64_MAX / 4},
-    {"exec_id", offsetof (struct plan, exec_id), WIDTH_64, 0, INT64_MAX},
+    {"revision", offsetof (struct plan, revision), WIDTH_64, 0, INT64_MAX, ALWAYS},
+    {"plan_type", offsetof (struct plan, schedule.type), WIDTH_32, 0, SCHEDULE_TYPES - 1, ALWAYS},
+    {"plan_value", offsetof (struct plan, schedule.value), WIDTH_32, -31, 32766, ALWAYS},
+    {"plan_repet", offsetof (struct plan, schedule.repeat), WIDTH_32, INT32_MIN, INT32_MAX, ALWAYS},
+    {"real_repet", offsetof (struct plan, real_repet), WIDTH_64, 0, INT64_MAX / 4, ALWAYS},
+    {"last_state", offsetof (struct plan, last_state), WIDTH_8, 0, 255, ALWAYS},
+    {"plan_time", offsetof (struct plan, plan_time), WIDTH_64, 0, SCHEDULE_TIME_MAX, ALWAYS},
+    {"exec_time", offsetof (struct plan, exec_time), WIDTH_64, 0, SCHEDULE_TIME_MAX, ALWAYS},
+    {"base_time", offsetof (struct plan, schedule.base_time), WIDTH_64, 0, SCHEDULE_TIME_MAX,
+     ALWAYS},
+    {"plan_state", offsetof (struct plan, state), WIDTH_32, 0, PLAN_STATES - 1, ALWAYS},
+    {"add_time", offsetof (struct plan, schedule.received), WIDTH_64, 0, SCHEDULE_TIME_MAX, ALWAYS},
+    {"skip_set", offsetof (struct plan, skip_set), WIDTH_64, 0, INT32_MAX, ALWAYS},
+    {"skip_num", offsetof (struct plan, skip_num), WIDTH_64, 0, INT64_MAX / 4, ALWAYS},
+    {"skip_wait", offsetof (struct plan, skip_wait), WIDTH_64, 0, INT64_MAX / 4, RARE},
+    {"extra", offsetof (struct plan, extra), WIDTH_32, 0, PLAN_STATES - 1, RARE},
+    {"poll", offsetof (struct plan, poll), WIDTH_64, 0, INT64_MAX, RARE},
+    {"error_count", offsetof (struct plan, error_count), WIDTH_64, 0, INT64_MAX / 4, ALWAYS},
+    {"exec_id", offsetof (struct plan, exec_id), WIDTH_64, 0, INT64_MAX, ALWAYS},
 };
 
 enum { INTEGERS = sizeof integers / sizeof *integers };
@@ -66,10 +73,15 @@ json_t *plan_to_json (const struct plan *self)
     json_object_set_new (object, "station", json_from_frame (self->station));
     json_object_set_new (object, "caller", json_from_frame (self->caller));
     json_object_set_new (object, "description", json_from_frame (self->description));
-    for (size_t i = 0; i < INTEGERS; i++)
-        json_object_set_new (object, integers[i].name,
-                             json_integer (get_integer (self, &integers[i])));
+    for (size_t i = 0; i < INTEGERS; i++) {
+        int64_t value = get_integer (self, &integers[i]);
+        if (value || integers[i].presence == ALWAYS)
+            json_object_set_new (object, integers[i].name, json_integer (value));
+    }
     json_object_set_new (object, "no_keep", json_boolean (self->schedule.keep));
+    json_t *vote = vote_rule_write (&self->vote);
+    if (vote)
+        json_object_set_new (object, "vote", vote);
     return object;
 }
 
@@ -147,6 +159,12 @@ static bool read_integers (struct plan *self, const json_t *object, struct reaso
     return true;
 }
 
+static bool read_vote (struct plan *self, const json_t *object, struct reason *reason)
+{
+    const json_t *vote = json_object_get (object, "vote");
+    return !vote || vote_rule_read (vote, &self->vote, reason);
+}
+
 // What no single field can tell: the schedule asserts on it.
 static bool check_together (const struct plan *self, const json_t *object, struct reason *reason)
 {
@@ -173,7 +191,8 @@ struct plan *plan_from_stored_json (uint64_t id, struct span text, struct reason
     self->id = id;
     self->schedule.keep = json_is_true (json_object_get (object, "no_keep"));
     if (!read_integers (self, object, reason) || !read_spans (self, object, reason) ||
-        !read_messages (self, object, reason) || !check_together (self, object, reason))
+        !read_messages (self, object, reason) || !read_vote (self, object, reason) ||
+        !check_together (self, object, reason))
         plan_destroy (&self);
     json_decref (object);
     return self;

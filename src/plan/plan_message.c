@@ -9,16 +9,60 @@
 #include "memory.h"
 #include "plan_json.h"
 
-bool plan_dispatch_fits (const struct desc *submitted)
+// -- what a way does with a client's frame
+
+enum added { ADD_CONTEXT, ADD_PLAN, ADD_TIME, ADD_LOCAL_ID, ADD_REQUEST_ID, ADD_REQUESTER, ADD_ID };
+
+// The frames that are put behind the client's, in this order.
+struct addition {
+    uint8_t type;
+    bool by_frame, by_identity; // in which way it is there
+    bool replaces;              // also in the place of the client's own, by identity
+    bool only_empty;            // but only if that is empty
+};
+
+static const struct addition additions[] = {
+    [ADD_CONTEXT] = {ZERO_FRAME_CONTEXT, false, true, true, true},
+    [ADD_PLAN] = {ZERO_FRAME_PLAN, true, true, false, false},
+    [ADD_TIME] = {ZERO_FRAME_PLAN_TIME, true, true, false, false},
+    [ADD_LOCAL_ID] = {ZERO_FRAME_LOCAL_ID, true, false, false, false},
+    [ADD_REQUEST_ID] = {ZERO_FRAME_REQUEST_ID, false, true, true, true},
+    [ADD_REQUESTER] = {ZERO_FRAME_REQUESTER, false, true, true, false},
+    [ADD_ID] = {ZERO_FRAME_GLOBAL_ID, true, true, true, false},
+};
+
+enum { ADDITIONS = sizeof additions / sizeof *additions };
+
+// Frames that do not go to the target: they were for this station, or are the key, which stands
+// last.
+static bool is_dropped (uint8_t type, const struct dispatch_way *way)
 {
-    size_t frames = 3;
-    bool has_global_id = false;
-    for (size_t i = 0; i < submitted->count; i++) {
-        uint8_t type = submitted->types[i];
-        has_global_id |= type == ZERO_FRAME_GLOBAL_ID;
-        frames += type != ZERO_FRAME_PLAN && type != ZERO_FRAME_STATION_ID;
-    }
-    return frames + !has_global_id <= DESC_FRAMES_MAX;
+    return type == ZERO_FRAME_PLAN || type == ZERO_FRAME_STATION_ID ||
+           (type == ZERO_FRAME_SERVICE_KEY && *way->key);
+}
+
+// Whether the addition is made behind a client's frames of these types.
+static bool is_added (const struct addition *addition, const struct desc *client,
+                      const struct dispatch_way *way)
+{
+    if (!(way->by_identity ? addition->by_identity : addition->by_frame))
+        return false;
+    if (!addition->replaces)
+        return true;
+    for (size_t i = 0; i < client->count; i++)
+        if (client->types[i] == addition->type)
+            return false;
+    return true;
+}
+
+bool plan_dispatch_fits (const struct desc *submitted, const struct dispatch_way *way)
+{
+    size_t frames = *way->key != '\0';
+    for (size_t i = 0; i < submitted->count; i++)
+        frames += !is_dropped (submitted->types[i], way);
+    for (size_t i = 0; i < ADDITIONS; i++)
+        frames += is_added (&additions[i], submitted, way);
+    return frames <= DESC_FRAMES_MAX;
 }
 
 static char *dispatch_json (const struct plan *self, int64_t deadline)
@@ -30,32 +74,62 @@ static char *dispatch_json (const struct plan *self, int64_t deadline)
     return text;
 }
 
-void plan_dispatch_message (const struct plan *self, int64_t deadline, struct plan_texts *texts,
-                            struct message *ret)
+// What the additions hold. The nominal time of a run besides the schedule is when it is fired.
+static void addition_texts (const struct plan *self, const struct dispatch_way *way,
+                            int64_t deadline, struct plan_texts *texts, struct span ret[ADDITIONS])
+{
+    int64_t nominal = self->extra ? self->exec_time : self->plan_time;
+    texts->plan_json = dispatch_json (self, deadline);
+    snprintf (texts->plan_time, sizeof texts->plan_time, "%" PRId64, nominal);
+    ident_text (self->id, texts->plan_id);
+    ident_text (self->exec_id, texts->exec_id);
+    struct span mailbox = span_text (mailbox_text (self->id, texts->mailbox));
+    ret[ADD_CONTEXT] = span_text ("{}");
+    ret[ADD_PLAN] = span_text (texts->plan_json);
+    ret[ADD_TIME] = span_text (texts->plan_time);
+    ret[ADD_LOCAL_ID] = span_text (texts->exec_id);
+    ret[ADD_REQUEST_ID] = mailbox;
+    ret[ADD_REQUESTER] = mailbox;
+    ret[ADD_ID] = span_text (way->by_identity ? texts->exec_id : texts->plan_id);
+}
+
+// The client's frame, or what stands in its place.
+static struct span client_frame (uint8_t type, struct span frame, const struct dispatch_way *way,
+                                 const struct span texts[ADDITIONS])
+{
+    for (size_t i = 0; i < ADDITIONS && way->by_identity; i++)
+        if (additions[i].type == type && additions[i].replaces &&
+            (frame.size == 0 || !additions[i].only_empty))
+            return texts[i];
+    return frame;
+}
+
+void plan_dispatch_message (const struct plan *self, const struct dispatch_way *way,
+                            int64_t deadline, struct plan_texts *texts, struct message *ret)
 {
     struct desc stored;
     struct reason reason;
+    struct span added[ADDITIONS];
     int rc = desc_parse (self->messages[1], self->message_count - 2, &stored, &reason);
     assert (rc == 0);
     (void)rc;
 
+    addition_texts (self, way, deadline, texts, added);
     message_start (ret, ZERO_BYTE_COMMAND_PROXY);
-    ret->envelope = ENVELOPE_MAILBOX;
-    ret->sender = span_text (mailbox_text (self->id, texts->mailbox));
-    bool has_global_id = false;
+    if (!way->by_identity) {
+        ret->envelope = ENVELOPE_MAILBOX;
+        ret->sender = span_text (texts->mailbox);
+    }
     for (size_t i = 0; i < stored.count; i++) {
         uint8_t type = stored.types[i];
-        has_global_id |= type == ZERO_FRAME_GLOBAL_ID;
-        if (type != ZERO_FRAME_PLAN && type != ZERO_FRAME_STATION_ID)
-            message_add (ret, type, self->messages[2 + i]);
+        if (!is_dropped (type, way))
+            message_add (ret, type, client_frame (type, self->messages[2 + i], way, added));
     }
-    texts->plan_json = dispatch_json (self, deadline);
-    snprintf (texts->plan_time, sizeof texts->plan_time, "%" PRId64, self->plan_time);
-    message_add (ret, ZERO_FRAME_PLAN, span_text (texts->plan_json));
-    message_add (ret, ZERO_FRAME_PLAN_TIME, span_text (texts->plan_time));
-    message_add (ret, ZERO_FRAME_LOCAL_ID, span_text (ident_text (self->exec_id, texts->exec_id)));
-    if (!has_global_id)
-        message_add (ret, ZERO_FRAME_GLOBAL_ID, span_text (ident_text (self->id, texts->plan_id)));
+    for (size_t i = 0; i < ADDITIONS; i++)
+        if (is_added (&additions[i], &stored, way))
+            message_add (ret, additions[i].type, added[i]);
+    if (*way->key)
+        message_add (ret, ZERO_FRAME_SERVICE_KEY, span_text (way->key));
 }
 
 char *plan_public_text (const struct plan *self)

@@ -7,9 +7,16 @@
 // Result frames a broadcast carries: the plan's id and JSON stand before them.
 enum { BROADCAST_FRAMES_MAX = DESC_FRAMES_MAX - 2 };
 
+// How a target takes a run. One by identity sees the connection's identity as the caller, so the
+// mailbox goes in a frame, and it wants some frames never to be empty (contract chapter 5).
+struct dispatch_way {
+    bool by_identity;
+    const char *key; // SERVICE_KEY, the last frame; empty = none
+};
+
 // Whether the dispatch of a plan with these frames stays within the frames of one message: PLAN and
-// STATION_ID are taken out, PLAN, PLAN_TIME, LOCAL_ID and perhaps GLOBAL_ID are put in.
-bool plan_dispatch_fits (const struct desc *submitted);
+// STATION_ID are taken out, what the way adds is put in.
+bool plan_dispatch_fits (const struct desc *submitted, const struct dispatch_way *way);
 
 // Texts that the frames of a message borrow; keep it as long as the message.
 struct plan_texts {
@@ -20,10 +27,11 @@ struct plan_texts {
     char *plan_json; // owned: free ()
 };
 
-// [*plan_id][desc PROXY][frames]. `deadline` is the end of the lease in Unix seconds. The plan's
-// stored description was checked (engine_due).
-void plan_dispatch_message (const struct plan *self, int64_t deadline, struct plan_texts *texts,
-                            struct message *ret);
+// [*plan_id][desc PROXY][frames], without the mailbox by identity. `deadline` is the end of the
+// lease in Unix seconds. The plan's stored description was checked (engine_due,
+// plan_dispatch_fits).
+void plan_dispatch_message (const struct plan *self, const struct dispatch_way *way,
+                            int64_t deadline, struct plan_texts *texts, struct message *ret);
 
 // The public JSON of the plan as it is now, to be completed by plan_broadcast_json. Free it.
 char *plan_public_text (const struct plan *self);

@@ -120,6 +120,18 @@ bool calendar_first (const struct schedule *self, const struct zone *zone, int64
     return true;
 }
 
+bool calendar_skip (const struct schedule *self, const struct zone *zone,
+                    const struct occurrence *current, int64_t count, struct occurrence *ret)
+{
+    struct rule rule = rule_of (self, zone);
+    int64_t time;
+    if (count > PERIODS_MAX || !has_repeat (self, current->used + count) ||
+        !rule_occurrence (&rule, current->time + 1, count - 1, &time))
+        return false;
+    *ret = (struct occurrence){.time = time, .used = current->used + count};
+    return true;
+}
+
 bool calendar_next (const struct schedule *self, const struct zone *zone,
                     const struct occurrence *current, int64_t now, struct occurrence *ret)
 {

@@ -11,3 +11,6 @@ bool calendar_first (const struct schedule *self, const struct zone *zone, int64
 // As schedule_next for a plan of these kinds. Missed occurrences do not use up repeats.
 bool calendar_next (const struct schedule *self, const struct zone *zone,
                     const struct occurrence *current, int64_t now, struct occurrence *ret);
+
+bool calendar_skip (const struct schedule *self, const struct zone *zone,
+                    const struct occurrence *current, int64_t count, struct occurrence *ret);

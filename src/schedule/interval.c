@@ -62,6 +62,24 @@ bool interval_first (const struct schedule *self, const struct zone *zone, int64
     return grid_occurrence (self, grid, used + skip, ret);
 }
 
+bool interval_skip (const struct schedule *self, const struct zone *zone,
+                    const struct occurrence *current, int64_t count, struct occurrence *ret)
+{
+    (void)zone;
+    if (count > SCHEDULE_TIME_MAX - current->used)
+        return false;
+    int64_t used = current->used + count;
+    // Value 0: each is due when the one before it is over, and those that are skipped are so at
+    // once.
+    if (self->value == 0) {
+        if (!has_repeat (self, used))
+            return false;
+        *ret = (struct occurrence){.time = current->time, .used = used};
+        return true;
+    }
+    return grid_occurrence (self, grid_of (self), used, ret);
+}
+
 bool interval_next (const struct schedule *self, const struct zone *zone,
                     const struct occurrence *current, int64_t now, struct occurrence *ret)
 {

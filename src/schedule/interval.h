@@ -12,3 +12,6 @@ bool interval_first (const struct schedule *self, const struct zone *zone, int64
 // As schedule_next for a plan of these kinds.
 bool interval_next (const struct schedule *self, const struct zone *zone,
                     const struct occurrence *current, int64_t now, struct occurrence *ret);
+
+bool interval_skip (const struct schedule *self, const struct zone *zone,
+                    const struct occurrence *current, int64_t count, struct occurrence *ret);

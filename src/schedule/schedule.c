@@ -1,4 +1,4 @@
-// One row per plan type: its name and its two functions.
+// One row per plan type: its name and its functions.
 #include "schedule.h"
 
 #include <assert.h>
@@ -11,6 +11,8 @@ typedef bool first_fn (const struct schedule *self, const struct zone *zone, int
                        int64_t skip, struct occurrence *ret);
 typedef bool next_fn (const struct schedule *self, const struct zone *zone,
                       const struct occurrence *current, int64_t now, struct occurrence *ret);
+typedef bool skip_fn (const struct schedule *self, const struct zone *zone,
+                      const struct occurrence *current, int64_t count, struct occurrence *ret);
 
 // Type none: at once.
 static bool none_first (const struct schedule *self, const struct zone *zone, int64_t now,
@@ -34,6 +36,13 @@ static bool time_first (const struct schedule *self, const struct zone *zone, in
     return true;
 }
 
+static bool once_skip (const struct schedule *self, const struct zone *zone,
+                       const struct occurrence *current, int64_t count, struct occurrence *ret)
+{
+    (void)self, (void)zone, (void)current, (void)count, (void)ret;
+    return false;
+}
+
 // Types none and time run once, whatever their repeat.
 static bool once_next (const struct schedule *self, const struct zone *zone,
                        const struct occurrence *current, int64_t now, struct occurrence *ret)
@@ -46,16 +55,17 @@ static const struct {
     const char *name;
     first_fn *first;
     next_fn *next;
+    skip_fn *skip;
     struct value_range values;
 } types[SCHEDULE_TYPES] = {
-    [SCHEDULE_NONE] = {"none", none_first, once_next, {-31, 32766}},
-    [SCHEDULE_TIME] = {"time", time_first, once_next, {-31, 32766}},
-    [SCHEDULE_SECOND] = {"second", interval_first, interval_next, {0, 32766}},
-    [SCHEDULE_MINUTE] = {"minute", interval_first, interval_next, {0, 32766}},
-    [SCHEDULE_HOUR] = {"hour", interval_first, interval_next, {0, 32766}},
-    [SCHEDULE_DAY] = {"day", interval_first, interval_next, {0, 32766}},
-    [SCHEDULE_WEEK] = {"week", calendar_first, calendar_next, {0, 6}},
-    [SCHEDULE_MONTH] = {"month", calendar_first, calendar_next, {-31, 31}},
+    [SCHEDULE_NONE] = {"none", none_first, once_next, once_skip, {-31, 32766}},
+    [SCHEDULE_TIME] = {"time", time_first, once_next, once_skip, {-31, 32766}},
+    [SCHEDULE_SECOND] = {"second", interval_first, interval_next, interval_skip, {0, 32766}},
+    [SCHEDULE_MINUTE] = {"minute", interval_first, interval_next, interval_skip, {0, 32766}},
+    [SCHEDULE_HOUR] = {"hour", interval_first, interval_next, interval_skip, {0, 32766}},
+    [SCHEDULE_DAY] = {"day", interval_first, interval_next, interval_skip, {0, 32766}},
+    [SCHEDULE_WEEK] = {"week", calendar_first, calendar_next, calendar_skip, {0, 6}},
+    [SCHEDULE_MONTH] = {"month", calendar_first, calendar_next, calendar_skip, {-31, 31}},
 };
 
 static bool is_type (enum schedule_type type)
@@ -87,6 +97,13 @@ bool schedule_first (const struct schedule *self, const struct zone *zone, int64
 {
     assert (is_type (self->type) && now >= 0 && skip >= 0);
     return types[self->type].first (self, zone, now, skip, ret);
+}
+
+bool schedule_skip (const struct schedule *self, const struct zone *zone,
+                    const struct occurrence *current, int64_t count, struct occurrence *ret)
+{
+    assert (is_type (self->type) && count >= 1);
+    return types[self->type].skip (self, zone, current, count, ret);
 }
 
 bool schedule_next (const struct schedule *self, const struct zone *zone,

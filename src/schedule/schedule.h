@@ -58,6 +58,11 @@ struct value_range schedule_value_range (enum schedule_type type);
 bool schedule_first (const struct schedule *self, const struct zone *zone, int64_t now,
                      int64_t skip, struct occurrence *ret);
 
+// The occurrence `count` (at least 1) after `current`, none of them missed: what a skip of count -
+// 1 leads to. False: there are fewer; `ret` is untouched.
+bool schedule_skip (const struct schedule *self, const struct zone *zone,
+                    const struct occurrence *current, int64_t count, struct occurrence *ret);
+
 // The occurrence after `current`, computed at `now` when the run of `current` has ended. False:
 // `current` was the last one; `ret` is untouched.
 bool schedule_next (const struct schedule *self, const struct zone *zone,

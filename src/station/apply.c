@@ -3,112 +3,373 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "codes.h"
 #include "due.h"
 #include "front.h"
 #include "log.h"
 #include "memory.h"
+#include "plan_json.h"
 #include "plan_message.h"
+#include "process.h"
 #include "publish.h"
 
-// A commit under way, with what is broadcast after it.
+enum { TRIES_MAX = 16, REASON_BYTES = 512 };
+
+// A commit under way: what it was decided from, to decide anew, and what is told after it.
 struct applying {
     struct station *station;
     uint64_t plan_id;
-    uint64_t exec_id;
+    char key_station[STATION_NAME_MAX + 1];
+    struct run run;
+    enum run_phase phase; // of the run when the event came
+    enum cause cause;
+    struct answer answer;
+    struct frames *frames; // the answer's description and frames; NULL = there is none
+    struct desc desc;
+    struct frames *voter; // one span; NULL = the station's own answer
+    char reason[REASON_BYTES];
+    bool keep_message;
+    int tries;
+
+    // Of the last decision.
+    struct decision decision;
     uint8_t status;
-    char *public_text;    // the plan as it was decided, NULL = no broadcast
-    struct frames *title; // one frame
-    struct desc desc;     // of the answer
-    struct frames *answer;
+    enum plan_state state;
+    char *public_text;    // the plan as it was decided
+    struct frames *title; // one span
 };
 
 static void applying_destroy (struct applying *self)
 {
     free (self->public_text);
     free (self->title);
-    free (self->answer);
+    free (self->voter);
+    free (self->frames);
     free (self);
 }
 
-static void broadcast (struct applying *applying, const struct store_committed *answer)
+// -- what is written
+
+// The station answers for itself, or for a worker that it names.
+static struct span worker_of (const struct applying *self)
 {
-    char *json = plan_broadcast_json (applying->public_text, answer->seq, answer->epoch);
-    struct publication publication = {.title = applying->title->at[0],
-                                      .status = applying->status,
-                                      .plan_id = applying->plan_id,
+    if (self->voter)
+        return self->voter->at[0];
+    for (size_t i = self->desc.count; self->frames && i > 0; i--)
+        if (self->desc.types[i - 1] == ZERO_FRAME_RESPONSER &&
+            ballot_name_valid (self->frames->at[i]))
+            return self->frames->at[i];
+    return span_text (self->key_station);
+}
+
+// At most so many bytes of a text, and no part of a character.
+static struct span cut_text (struct span text, size_t most)
+{
+    if (text.size <= most)
+        return text;
+    while (most > 0 && (text.data[most] & 0xC0) == 0x80)
+        most--;
+    return span_of (text.data, most);
+}
+
+static struct span reason_of (const struct applying *self)
+{
+    if (self->reason[0])
+        return span_text (self->reason);
+    for (size_t i = 0; self->frames && i < self->desc.count; i++)
+        if (self->desc.types[i] == ZERO_FRAME_STATUS) {
+            return cut_text (self->frames->at[i + 1], REASON_BYTES);
+        }
+    return (struct span){0};
+}
+
+static size_t size_of (const struct applying *self)
+{
+    size_t size = 0;
+    for (size_t i = 0; self->frames && i < self->desc.count; i++)
+        size += self->frames->at[i + 1].size;
+    return size;
+}
+
+// Whether this is the end of a run, good or bad: its outcome goes into the history.
+static bool is_outcome (const struct decision *decision)
+{
+    return decision->broadcast != BROADCAST_NONE;
+}
+
+static char *record_of (const struct applying *self, const struct plan *plan, int64_t nominal,
+                        size_t *ret_size)
+{
+    if (!is_outcome (&self->decision)) {
+        *ret_size = 0;
+        return NULL;
+    }
+    struct outcome_record record = {
+        .title = plan->description,
+        .nominal = nominal,
+        .status = plan->last_state,
+        .state = plan->state,
+        .exec_id = self->run.exec_id,
+        .worker = worker_of (self),
+        .size = size_of (self),
+        .reason = reason_of (self),
+    };
+    return store_record (&record, ret_size);
+}
+
+// The participants that this decision writes: the voters, or who answered.
+static size_t participants_of (const struct applying *self, struct participant **ret)
+{
+    size_t count = 0;
+    *ret = NULL;
+    if (self->decision.open_poll) {
+        struct held_run *held = runs_find (self->station, self->plan_id);
+        const struct ballot *ballot = held ? held->ballot : NULL;
+        *ret = memory_new ((VOTERS_MAX + 1) * sizeof **ret);
+        for (size_t i = 0; ballot && i < ballot->count; i++)
+            (*ret)[count++] = (struct participant){.name = span_text (ballot->at[i].name)};
+    }
+    if (self->decision.save_work && self->frames) {
+        *ret = *ret ? *ret : memory_new (sizeof **ret);
+        (*ret)[count++] = (struct participant){.name = self->voter ? self->voter->at[0]
+                                                                   : span_text (self->key_station),
+                                               .frames = self->frames->at,
+                                               .count = self->frames->count};
+    }
+    return count;
+}
+
+static void on_committed (void *owner, const struct store_committed *answer);
+
+// Write what was decided. `nominal` is that of the run: the plan may stand at its next time now.
+static void commit (struct applying *self, struct plan *plan, int64_t nominal)
+{
+    struct station *station = self->station;
+    struct participant *participants;
+    size_t record_size, count = participants_of (self, &participants);
+    int64_t revision = plan->revision;
+    bool writes = !self->keep_message && !self->decision.unchanged;
+    if (writes)
+        plan->revision = (int64_t)(process_random () >> 11);
+    free (self->public_text);
+    free (self->title);
+    self->status = plan->last_state;
+    self->state = plan->state;
+    self->public_text = self->decision.commit == COMMIT_LEASE ? NULL : plan_public_text (plan);
+    self->title = frames_copy (&plan->description, 1);
+    char *record = record_of (self, plan, nominal, &record_size);
+    store_commit (station->store,
+                  &(struct store_commit){.plan = plan,
+                                         .revision = self->keep_message ? REVISION_ANY : revision,
+                                         .key_station = span_text (self->key_station),
+                                         .exec_id = self->run.exec_id,
+                                         .decision = &self->decision,
+                                         .lease_s = station->settings->exec_timeout_s,
+                                         .participants = participants,
+                                         .participant_count = count,
+                                         .record = span_of (record, record_size),
+                                         .keep_message = self->keep_message},
+                  on_committed, self);
+    free (record);
+    free (participants);
+}
+
+// -- deciding
+
+// The nominal time of the run in hand; one besides the schedule is of the moment it was fired.
+static int64_t nominal_of (const struct plan *plan, const struct run *run)
+{
+    return plan->extra ? (int64_t)(run->exec_id / 1000000) : plan->plan_time;
+}
+
+static struct decision decide (struct applying *self, struct plan *plan)
+{
+    struct station *station = self->station;
+    self->run.phase = self->phase;
+    switch (self->cause) {
+    case CAUSE_ANSWER:
+        return engine_answer (plan, &self->run, &self->answer, station->zone,
+                              station_now (station));
+    case CAUSE_NOT_SENT:
+        return engine_not_sent (plan);
+    case CAUSE_PUT_BACK:
+        return engine_put_back (plan);
+    case CAUSE_NO_STATUS:
+        return engine_no_status (plan);
+    case CAUSE_UNFIT:
+        if (self->tries == 0)
+            return self->decision;
+        return plan->extra ? engine_extra_lost (plan) : engine_unfit (plan);
+    }
+    return (struct decision){.commit = COMMIT_NONE};
+}
+
+// When the store will have it due next, as far as this decision says.
+static void wake (struct station *self, const struct plan *plan, const struct decision *decision)
+{
+    if (decision->commit == COMMIT_NEXT)
+        due_wake_at (self, plan->plan_time * 1000000);
+    else if (decision->commit == COMMIT_RETRY || decision->commit == COMMIT_DOUBT)
+        due_wake_at (self, store_now_us (self->store) + decision->delay_ms * 1000);
+}
+
+// Management changed the plan in between: decide on what stands there now.
+static bool decide_anew (struct applying *self, const struct store_committed *answer)
+{
+    struct reason reason;
+    struct plan *plan = plan_from_stored_json (self->plan_id, answer->message, &reason);
+    if (!plan || ++self->tries > TRIES_MAX) {
+        plan_destroy (&plan);
+        return false;
+    }
+    plan->exec_id = self->run.exec_id;
+    int64_t nominal = nominal_of (plan, &self->run);
+    self->decision = decide (self, plan);
+    bool applies = self->decision.commit != COMMIT_NONE;
+    struct held_run *held = runs_find (self->station, self->plan_id);
+    if (applies) {
+        commit (self, plan, nominal);
+        wake (self->station, plan, &self->decision);
+    }
+    if (applies && held && held->plan && held->run.exec_id == self->run.exec_id) {
+        plan_destroy (&held->plan);
+        held->plan = plan;
+    } else {
+        plan_destroy (&plan);
+    }
+    return applies;
+}
+
+// -- when it is written
+
+// What the subscribers of events are told, in this order.
+static void tell_events (struct applying *self, int64_t seq)
+{
+    enum plan_event moved = EVENT_QUEUE;
+    if (self->decision.commit == COMMIT_END || self->state == PLAN_CLOSE)
+        moved = EVENT_END;
+    else if (self->decision.commit == COMMIT_PARK || self->decision.unqueued)
+        moved = EVENT_PAUSE;
+    struct notice notice = {
+        .event = moved,
+        .plan_id = self->plan_id,
+        .station = span_text (self->key_station),
+        .title = self->title->at[0],
+        .json = self->public_text,
+        .result_seq = seq,
+        .status = self->status,
+        .desc = &self->desc,
+        .frames = self->frames ? self->frames->at : NULL,
+    };
+    publish_event (self->station, &notice);
+    if (!is_outcome (&self->decision))
+        return;
+    notice.event = EVENT_RESULT;
+    publish_event (self->station, &notice);
+}
+
+static void broadcast (struct applying *self, const struct store_committed *answer)
+{
+    char *json = plan_broadcast_json (self->public_text, answer->seq, answer->epoch);
+    char *votes = self->decision.close_poll ? store_votes_json (answer->votes) : NULL;
+    struct span votes_frame = span_text (votes ? votes : "");
+    struct desc votes_desc = {.count = 1, .types = {ZERO_FRAME_JSON}};
+    struct publication publication = {.title = self->title->at[0],
+                                      .status = self->status,
+                                      .plan_id = self->plan_id,
                                       .json = json,
-                                      .desc = &applying->desc,
-                                      .frames = applying->answer ? applying->answer->at : NULL};
-    publish_result (applying->station, &publication);
+                                      .desc = votes ? &votes_desc : &self->desc,
+                                      .frames = votes          ? &votes_frame
+                                                : self->frames ? self->frames->at + 1
+                                                               : NULL};
+    publish_result (self->station, &publication);
+    free (votes);
     free (json);
+}
+
+static void tell_failure (const struct applying *self, const struct store_committed *answer)
+{
+    if (answer->result == STORE_LOST)
+        log_event (LEVEL_WARN, "commit.lost",
+                   "plan=%" PRIx64 " reason=\"stopped before Redis was back\"", self->plan_id);
+    else if (answer->result == STORE_ERROR)
+        log_event (LEVEL_ERROR, "commit.failed", "plan=%" PRIx64 " error=%s", self->plan_id,
+                   quoted (span_text (answer->error)));
+    else if (self->decision.commit != COMMIT_NONE) // an answer may have come to be late meanwhile
+        log_event (LEVEL_WARN, "commit.stale", "plan=%" PRIx64, self->plan_id);
 }
 
 static void on_committed (void *owner, const struct store_committed *answer)
 {
     struct applying *applying = owner;
     struct station *self = applying->station;
-    if (answer->result == STORE_HELD) {
-        self->counters.stale_commits++;
-        log_event (LEVEL_WARN, "commit.stale", "plan=%" PRIx64, applying->plan_id);
-    } else if (answer->result == STORE_LOST) {
-        log_event (LEVEL_WARN, "commit.lost",
-                   "plan=%" PRIx64 " reason=\"stopped before Redis was back\"", applying->plan_id);
-    } else if (answer->result == STORE_ERROR) {
-        log_event (LEVEL_ERROR, "commit.failed", "plan=%" PRIx64 " error=%s", applying->plan_id,
-                   quoted (span_text (answer->error)));
-    } else if (answer->result == STORE_DONE && answer->seq) {
-        broadcast (applying, answer);
+    if (answer->result == STORE_CHANGED && decide_anew (applying, answer)) {
+        front_resume (self);
+        return;
     }
+    if (answer->result == STORE_HELD || answer->result == STORE_CHANGED)
+        self->counters.stale_commits++;
+    if (answer->result != STORE_DONE)
+        tell_failure (applying, answer);
+    else if (answer->seq)
+        broadcast (applying, answer);
+    if (answer->result == STORE_DONE && applying->public_text && applying->cause != CAUSE_PUT_BACK)
+        tell_events (applying, answer->seq);
     struct held_run *held = runs_find (self, applying->plan_id);
-    if (held && held->run.exec_id == applying->exec_id)
+    if (held && held->run.exec_id == applying->run.exec_id)
         held->lease_pending = false;
     applying_destroy (applying);
     front_resume (self);
 }
 
-// When the store will have it due next, as far as this decision says.
-static void wake (struct station *self, const struct outcome *outcome)
+// -- in
+
+static struct applying *applying_new (struct station *station, const struct outcome *outcome)
 {
-    const struct decision *decision = outcome->decision;
-    if (decision->commit == COMMIT_NEXT)
-        due_wake_at (self, outcome->plan->plan_time * 1000000);
-    else if (decision->commit == COMMIT_RETRY || decision->commit == COMMIT_DOUBT)
-        due_wake_at (self, store_now_us (self->store) + decision->delay_ms * 1000);
+    struct applying *self = memory_new (sizeof *self);
+    self->station = station;
+    self->plan_id = outcome->plan->id;
+    memcpy (self->key_station, outcome->key_station.data, outcome->key_station.size);
+    self->run = *outcome->run;
+    self->phase = outcome->run->phase;
+    self->cause = outcome->cause;
+    self->keep_message = outcome->keep_message;
+    if (outcome->answer)
+        self->answer = *outcome->answer;
+    if (outcome->decision)
+        self->decision = *outcome->decision;
+    snprintf (self->reason, sizeof self->reason, "%s", outcome->reason ? outcome->reason : "");
+    if (outcome->voter.size)
+        self->voter = frames_copy (&outcome->voter, 1);
+    const struct message *message = outcome->message;
+    if (!message)
+        return self;
+    struct span frames[1 + DESC_FRAMES_MAX] = {message->desc_bytes};
+    for (size_t i = 0; i < message->desc.count; i++)
+        frames[1 + i] = message->frames[i];
+    self->desc = message->desc;
+    self->frames = frames_copy (frames, 1 + message->desc.count);
+    return self;
 }
 
-void apply (struct station *self, const struct outcome *outcome)
+struct decision apply (struct station *self, const struct outcome *outcome)
 {
-    const struct decision *decision = outcome->decision;
-    const struct message *answer = outcome->answer;
-    struct applying *applying = memory_new (sizeof *applying);
-    applying->station = self;
-    applying->plan_id = outcome->plan->id;
-    applying->exec_id = outcome->exec_id;
-    applying->status = outcome->plan->last_state;
-    struct span work[1 + DESC_FRAMES_MAX];
-    size_t work_count = 0;
-    if (answer) {
-        work[work_count++] = answer->desc_bytes;
-        for (size_t i = 0; i < answer->desc.count; i++)
-            work[work_count++] = answer->frames[i];
+    struct applying *applying = applying_new (self, outcome);
+    struct held_run *held = runs_find (self, outcome->plan->id);
+    int64_t nominal = nominal_of (outcome->plan, outcome->run);
+    applying->decision = decide (applying, outcome->plan);
+    struct decision decision = applying->decision;
+    outcome->run->phase = applying->run.phase;
+    // A lease that is being renewed already need not be renewed again.
+    bool idle = decision.unchanged && !decision.save_work && !decision.open_poll && held &&
+                held->lease_pending;
+    if (decision.commit == COMMIT_NONE || idle) {
+        applying_destroy (applying);
+        return decision;
     }
-    if (decision->broadcast != BROADCAST_NONE) {
-        applying->public_text = plan_public_text (outcome->plan);
-        applying->title = frames_copy (&outcome->plan->description, 1);
-        if (answer) {
-            applying->desc = answer->desc;
-            applying->answer = frames_copy (answer->frames, answer->desc.count);
-        }
-    }
-    store_commit (self->store,
-                  &(struct store_commit){.plan = outcome->plan,
-                                         .key_station = outcome->key_station,
-                                         .exec_id = outcome->exec_id,
-                                         .decision = decision,
-                                         .lease_s = self->settings->exec_timeout_s,
-                                         .work = work,
-                                         .work_count = work_count,
-                                         .keep_message = outcome->keep_message},
-                  on_committed, applying);
-    wake (self, outcome);
+    if (held)
+        held->lease_pending = decision.commit == COMMIT_LEASE;
+    commit (applying, outcome->plan, nominal);
+    wake (self, outcome->plan, &decision);
+    return decision;
 }

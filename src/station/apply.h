@@ -1,16 +1,31 @@
-// What the engine decided is written, and what follows from it is done when Redis has acknowledged.
+// An event of a run becomes a decision, and the decision is written; what follows from it is done
+// when Redis has acknowledged. Where management changed the plan in between, it is decided anew on
+// what stands there then.
 #pragma once
 
 #include "runs.h"
 
-struct outcome {
-    const struct plan *plan;
-    struct span key_station;
-    uint64_t exec_id;
-    const struct decision *decision;
-    const struct message *answer; // of the target; NULL when there was none
-    bool keep_message;            // the stored message is not to be written
+enum cause {
+    CAUSE_ANSWER,    // of the target
+    CAUSE_NOT_SENT,  // it could not be handed over
+    CAUSE_PUT_BACK,  // its target has as many runs as it may have
+    CAUSE_NO_STATUS, // none came in time
+    CAUSE_UNFIT      // it must not run; decided by the caller
 };
 
-// Commit the decision; broadcast when it is written. Everything is copied.
-void apply (struct station *self, const struct outcome *outcome);
+struct outcome {
+    struct plan *plan; // changed by the decision
+    struct span key_station;
+    struct run *run; // in hand; its phase may change
+    enum cause cause;
+    const struct answer *answer;     // CAUSE_ANSWER: the facts
+    const struct message *message;   // the answer itself, NULL = there is none
+    struct span voter;               // whose answer it is, empty = the station's
+    const struct decision *decision; // CAUSE_UNFIT
+    const char *reason;              // in words, for the history; NULL = the answer tells
+    bool keep_message;               // the stored message is not to be written
+};
+
+// Decide and commit; broadcast when it is written. Everything is copied. COMMIT_NONE: the answer is
+// late, and nothing is done.
+struct decision apply (struct station *self, const struct outcome *outcome);

@@ -49,10 +49,15 @@ struct station {
     // publish
     void *publish_socket;
     void *events_socket;
+    enum dialect dialect; // of the request and publish sockets
+    uint64_t event_seq;   // of the last event
+    char event_epoch[17]; // of this start of the station
 
-    // targets, in the order of the settings
+    // targets
     struct target *targets[TARGETS_MAX];
-    bool targets_paused; // some are, as the store is busy
+    size_t target_count;
+    bool targets_paused;   // some are, as the store is busy
+    struct center *center; // NULL = none
 
     // runs in hand, by plan id; and their deadlines
     zhashx_t *runs;

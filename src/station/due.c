@@ -13,6 +13,8 @@
 #include "log.h"
 #include "plan_json.h"
 #include "plan_message.h"
+#include "publish.h"
+#include "results.h"
 
 enum {
     BATCH = 256,                 // plans a claim
@@ -62,12 +64,19 @@ void due_wake_now (struct station *self)
 
 // -- dispatch
 
-static bool dispatch (struct target *target, const struct plan *plan, int64_t lease_end_us)
+static bool dispatch (struct station *self, struct target *target, const struct plan *plan,
+                      int64_t lease_end_us)
 {
     struct plan_texts texts;
     struct message message;
-    plan_dispatch_message (plan, lease_end_us / 1000000, &texts, &message);
+    plan_dispatch_message (plan, target_way (target), lease_end_us / 1000000, &texts, &message);
     bool sent = target_send (target, &message);
+    if (sent)
+        publish_event (self, &(struct notice){.event = EVENT_EXEC,
+                                              .plan_id = plan->id,
+                                              .station = span_text (target_name (target)),
+                                              .title = plan->description,
+                                              .json = texts.plan_json});
     free (texts.plan_json);
     return sent;
 }
@@ -83,21 +92,19 @@ static struct plan *unreadable (const struct store_claimed *claimed)
 }
 
 // Send a claimed plan to its target and take the run in hand. False: it could not be handed over,
-// and what is to be done instead is in `ret`.
+// and `ret_cause` says why.
 static bool send_run (struct station *self, const struct store_claim *claim,
-                      const struct store_claimed *claimed, struct plan *plan, struct decision *ret)
+                      const struct store_claimed *claimed, struct plan *plan, struct target *target,
+                      enum cause *ret_cause)
 {
-    struct target *target = station_target (self, claimed->station);
-    if (target && target_unanswered (target) >= TARGET_UNANSWERED_MAX) {
-        *ret = engine_put_back (plan);
+    *ret_cause = CAUSE_PUT_BACK;
+    if (target && target_unanswered (target) >= TARGET_UNANSWERED_MAX)
         return false;
-    }
+    *ret_cause = CAUSE_NOT_SENT;
     // Asked first: the message of a run that cannot be sent need not be made.
-    bool away = !target || !target_connection (target);
-    if (away || !dispatch (target, plan, claim->lease_end_us)) {
-        *ret = engine_not_sent (plan);
+    if (!target || !target_connection (target) ||
+        !dispatch (self, target, plan, claim->lease_end_us))
         return false;
-    }
     struct run run = {claimed->exec_id, RUN_SENT, claimed->again};
     struct held_run *held = runs_add (self, plan, claimed->station, run);
     held->target = target;
@@ -107,30 +114,43 @@ static bool send_run (struct station *self, const struct store_claim *claim,
     return true;
 }
 
+static const char *not_sent_reason (const struct target *target)
+{
+    if (!target)
+        return "no station of this name is known here";
+    return target_connection (target) ? "the target does not read" : "the target is not connected";
+}
+
 static void fire (struct station *self, const struct store_claim *claim,
                   const struct store_claimed *claimed)
 {
-    struct reason unread = {""}, unfit = {""};
-    struct plan *plan = plan_from_stored_json (claimed->plan_id, claimed->message, &unread);
+    static const struct dispatch_way plain = {.key = ""};
+    struct reason reason = {""};
+    struct target *target = station_target (self, claimed->station);
+    struct plan *plan = plan_from_stored_json (claimed->plan_id, claimed->message, &reason);
+    struct run run = {claimed->exec_id, RUN_SENT, claimed->again};
     struct outcome outcome = {
-        .key_station = claimed->station, .exec_id = claimed->exec_id, .keep_message = !plan};
-    if (!plan) {
+        .key_station = claimed->station, .run = &run, .cause = CAUSE_UNFIT, .keep_message = !plan};
+    struct due due = {.key_station = claimed->station,
+                      .exec_id = claimed->exec_id,
+                      .lost = claimed->lost,
+                      .way = target ? target_way (target) : &plain,
+                      .now = station_now (self)};
+    bool unread = !plan;
+    if (unread)
         plan = unreadable (claimed);
-        plan->last_state = ZERO_STATUS_FRAME_PLANERROR_ID;
-    }
-    struct decision decision =
-        engine_due (plan, claimed->station, claimed->exec_id, station_now (self), &unfit);
-    if (decision.send && send_run (self, claim, claimed, plan, &decision))
+    struct decision decision = unread ? engine_unfit (plan) : engine_due (plan, &due, &reason);
+    if (decision.send && send_run (self, claim, claimed, plan, target, &outcome.cause))
         return;
     if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID)
         log_event (LEVEL_WARN, "plan.error", "plan=%" PRIx64 " station=%s reason=%s", plan->id,
-                   quoted (claimed->station),
-                   quoted (span_text (outcome.keep_message ? unread.text : unfit.text)));
+                   quoted (claimed->station), quoted (span_text (reason.text)));
     struct held_run *held = runs_find (self, plan->id);
     if (held)
         runs_drop (&held);
     outcome.plan = plan;
     outcome.decision = &decision;
+    outcome.reason = decision.send ? not_sent_reason (target) : reason.text;
     apply (self, &outcome);
     plan_destroy (&plan);
 }
@@ -182,21 +202,34 @@ static void claim (struct station *self)
 
 // -- deadlines
 
+// No status came in time. The run stays in hand until its retry: a status that comes in between is
+// still taken.
+static void give_up_status (struct station *self, struct held_run *held)
+{
+    char reason[64];
+    snprintf (reason, sizeof reason, "no status within %" PRId64 " ms",
+              self->settings->send_timeout_ms);
+    struct decision decision =
+        apply (self, &(struct outcome){.plan = held->plan,
+                                       .key_station = span_text (held->key_station),
+                                       .run = &held->run,
+                                       .cause = CAUSE_NO_STATUS,
+                                       .reason = reason});
+    self->counters.runs_failed++;
+    if (commit_ends_run (decision.commit))
+        runs_drop (&held);
+    else
+        runs_forget_at (held, clock_mono_us () + decision.delay_ms * 1000 + FORGET_US);
+}
+
 static void on_deadline (struct station *self, struct held_run *run)
 {
-    if (!run->unanswered) {
+    if (run->unanswered)
+        give_up_status (self, run);
+    else if (run->poll_end_us && clock_mono_us () >= run->poll_end_us)
+        results_end_poll (run);
+    else
         runs_drop (&run);
-        return;
-    }
-    struct decision decision = engine_no_status (run->plan);
-    struct outcome outcome = {.plan = run->plan,
-                              .key_station = span_text (run->key_station),
-                              .exec_id = run->run.exec_id,
-                              .decision = &decision};
-    apply (self, &outcome);
-    self->counters.runs_failed++;
-    // It stays in hand until the retry: a status that comes in between is still taken.
-    runs_forget_at (run, clock_mono_us () + decision.delay_ms * 1000 + FORGET_US);
 }
 
 static void run_deadlines (struct station *self)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "codes.h"
+#include "dialect.h"
 #include "log.h"
 #include "manage.h"
 #include "memory.h"
@@ -40,7 +41,7 @@ void front_reply (struct station *self, struct peer *peer, const struct reply *r
 {
     char text[REASON_MAX + 32], id[IDENT_SIZE];
     struct message message;
-    message_start (&message, reply->status);
+    message_start (&message, dialect_status_out (self->dialect, reply->status));
     // A REQ client wants its empty frame back; everybody else gets the description first.
     if (peer->envelope == ENVELOPE_REQ)
         message.envelope = ENVELOPE_REQ;
@@ -143,6 +144,7 @@ static void take_request (struct station *self, const struct packet *packet)
     peer->envelope = request.message.envelope;
     if (peer->envelope == ENVELOPE_MAILBOX) {
         // Never answered, or two stations could answer each other for ever.
+        request.message.desc.code = dialect_status_in (self->dialect, request.message.desc.code);
         if (rc || packet->fault)
             self->counters.dropped_mailboxes++;
         else
@@ -222,7 +224,7 @@ void front_resume (struct station *self)
         return;
     if (self->phase == PHASE_SERVING || self->phase == PHASE_STOPPING)
         front_open (self);
-    for (size_t i = 0; i < self->settings->target_count && self->targets_paused; i++)
+    for (size_t i = 0; i < self->target_count && self->targets_paused; i++)
         target_resume (self->targets[i]);
     self->targets_paused = false;
 }

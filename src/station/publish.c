@@ -1,13 +1,20 @@
 #include "publish.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
+
 #include "codes.h"
 #include "ident.h"
+#include "json.h"
+#include "memory.h"
 #include "plan_message.h"
 
 void publish_result (struct station *self, const struct publication *publication)
 {
     char id[IDENT_SIZE];
     struct message message;
+    if (self->dialect == DIALECT_MICROZERO)
+        return;
     message_start (&message, publication->status);
     // The title stands where other messages have their envelope: subscribers select by it.
     message.envelope = ENVELOPE_CALLER;
@@ -18,4 +25,119 @@ void publish_result (struct station *self, const struct publication *publication
         message_add (&message, publication->desc->types[i], publication->frames[i]);
     packet_send_message (self->publish_socket, (struct span){0}, &message);
     self->counters.broadcasts++;
+}
+
+// -- events
+
+static const char *const event_names[EVENTS] = {
+    [EVENT_ADD] = "add",   [EVENT_UPDATE] = "update", [EVENT_QUEUE] = "queue",
+    [EVENT_EXEC] = "exec", [EVENT_RESULT] = "result", [EVENT_PAUSE] = "pause",
+    [EVENT_END] = "end",   [EVENT_REMOVE] = "remove",
+};
+
+// The plan's JSON with seq, epoch and, in a result, the number of its broadcast put in.
+static char *event_json (struct station *self, const struct notice *notice)
+{
+    size_t size = strlen (notice->json);
+    char *text = memory_new (size + 128);
+    char result[32] = "";
+    if (notice->event == EVENT_RESULT)
+        snprintf (result, sizeof result, "\"result\":%" PRId64 ",", notice->result_seq);
+    snprintf (text, size + 128, "%.*s,%s\"seq\":%" PRIu64 ",\"epoch\":\"%s\"}", (int)size - 1,
+              notice->json, result, ++self->event_seq, self->event_epoch);
+    return text;
+}
+
+// -- the layout of MicroZero
+
+// All fields of a plan that its monitor does not know yet. Its types are strict: a text is a
+// string, so one that is none is its base64.
+static void microzero_plan (struct station *self, const struct notice *notice, json_t *plan,
+                            json_t *state)
+{
+    static const char *const texts[] = {"caller", "request_id", "description"};
+    static const int types[TARGET_TYPES] = {[TARGET_API] = 3, [TARGET_PUB] = 2, [TARGET_VOTE] = 4};
+    const struct target *target = station_target (self, notice->station);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        json_t *encoded = json_object_get (json_object_get (plan, texts[i]), "b64");
+        if (encoded)
+            json_object_set (plan, texts[i], encoded);
+    }
+    json_object_set (state, "no_skip", json_object_get (plan, "no_keep"));
+    json_object_update_missing (state, plan);
+    json_object_del (state, "no_keep");
+    json_object_del (state, "last_state");
+    json_t *command = json_from_frame (notice->command);
+    if (json_string_length (command))
+        json_object_set (state, "command", command);
+    json_decref (command);
+    if (target)
+        json_object_set_new (state, "station_type", json_integer (types[target_type (target)]));
+}
+
+// The state that its monitor copies onto the plan it knows.
+static json_t *microzero_state (struct station *self, const struct notice *notice)
+{
+    static const char *const state_fields[] = {"plan_id",    "exec_time", "plan_state", "plan_time",
+                                               "real_repet", "skip_set",  "skip_num"};
+    json_t *plan = json_loads (notice->json, JSON_DISABLE_EOF_CHECK, NULL);
+    json_t *state = json_object ();
+    uint8_t status = (uint8_t)json_integer_value (json_object_get (plan, "last_state"));
+    if (notice->event == EVENT_EXEC) // theirs is sent when the run is under way
+        status = ZERO_STATUS_RUNING_ID;
+    for (size_t i = 0; i < sizeof state_fields / sizeof *state_fields; i++)
+        json_object_set (state, state_fields[i], json_object_get (plan, state_fields[i]));
+    json_object_set_new (state, "exec_state",
+                         json_integer (dialect_status_out (DIALECT_MICROZERO, status)));
+    if (notice->event == EVENT_ADD || notice->event == EVENT_UPDATE)
+        microzero_plan (self, notice, plan, state);
+    json_decref (plan);
+    return state;
+}
+
+// [title][desc][plan id][state], and for a result the answer's description under STATUS and its
+// frames. SUBTITLE is the one that the monitor of these events knows.
+static void publish_microzero (struct station *self, const struct notice *notice)
+{
+    char id[IDENT_SIZE];
+    uint8_t desc_bytes[DESC_SIZE_MAX];
+    struct message message;
+    struct desc plain = {.code = dialect_status_out (DIALECT_MICROZERO, notice->status)};
+    json_t *state = microzero_state (self, notice);
+    char *json = json_write (state);
+    json_decref (state);
+    message_start (&message, (uint8_t)notice->event);
+    message.envelope = ENVELOPE_CALLER;
+    message.sender = notice->title;
+    message_add (&message, ZERO_FRAME_SUBTITLE, span_text (ident_text (notice->plan_id, id)));
+    message_add (&message, ZERO_FRAME_CONTEXT, span_text (json));
+    if (notice->event == EVENT_RESULT) {
+        struct desc answer = notice->frames ? *notice->desc : plain;
+        answer.code = plain.code;
+        message_add (&message, ZERO_FRAME_STATUS,
+                     span_of (desc_bytes, desc_write (&answer, desc_bytes)));
+        for (size_t i = 0; notice->frames && i < answer.count && i < BROADCAST_FRAMES_MAX - 1; i++)
+            message_add (&message, answer.types[i], notice->frames[i + 1]);
+    }
+    packet_send_message (self->publish_socket, (struct span){0}, &message);
+    self->counters.broadcasts++;
+    free (json);
+}
+
+void publish_event (struct station *self, const struct notice *notice)
+{
+    char id[IDENT_SIZE], title[16 + STATION_NAME_MAX];
+    struct message message;
+    char *json = event_json (self, notice);
+    snprintf (title, sizeof title, "plan.%s.%.*s", event_names[notice->event],
+              (int)notice->station.size, (const char *)notice->station.data);
+    message_start (&message, (uint8_t)notice->event);
+    message.envelope = ENVELOPE_CALLER;
+    message.sender = span_text (title);
+    message_add (&message, ZERO_FRAME_SUBTITLE, span_text (ident_text (notice->plan_id, id)));
+    message_add (&message, ZERO_FRAME_CONTEXT, span_text (json));
+    packet_send_message (self->events_socket, (struct span){0}, &message);
+    free (json);
+    if (self->dialect == DIALECT_MICROZERO)
+        publish_microzero (self, notice);
 }

@@ -1,4 +1,5 @@
-// The result broadcast. Source: plan document 3.5; contract chapter 7.
+// What subscribers hear: results and events. Source: plan document 3.5; contract chapter 7; for the
+// dialect microzero the layout that its own monitor reads.
 #pragma once
 
 #include "core.h"
@@ -13,5 +14,36 @@ struct publication {
 };
 
 // [title][desc][plan id][plan JSON][result frames...]. At most BROADCAST_FRAMES_MAX result frames
-// have room; the rest is left out, and is in plan:work as long as the plan is there.
+// have room; the rest is left out, and is in plan:work as long as the plan is there. Nothing is
+// sent in the dialect microzero: there the event of the result carries it.
 void publish_result (struct station *self, const struct publication *publication);
+
+// The numbers are the wire's.
+enum plan_event {
+    EVENT_ADD = 1,
+    EVENT_UPDATE,
+    EVENT_QUEUE,
+    EVENT_EXEC,
+    EVENT_RESULT,
+    EVENT_PAUSE,
+    EVENT_END,
+    EVENT_REMOVE,
+    EVENTS
+};
+
+struct notice {
+    enum plan_event event;
+    uint64_t plan_id;
+    struct span station;
+    struct span title;
+    const char *json;    // the plan's public JSON, an object with at least one field
+    struct span command; // EVENT_ADD: of what is to be sent, empty = none
+    // Of EVENT_RESULT:
+    int64_t result_seq;        // of the broadcast, 0 = there was none
+    uint8_t status;            // of the run
+    const struct desc *desc;   // of the answer
+    const struct span *frames; // the answer's description, then its frames; NULL = no answer
+};
+
+// [plan.EVENT.STATION][desc][plan id][state JSON]: the plan with seq and epoch of the events.
+void publish_event (struct station *self, const struct notice *notice);

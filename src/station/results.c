@@ -8,39 +8,145 @@
 #include "apply.h"
 #include "clock.h"
 #include "codes.h"
+#include "dialect.h"
 #include "front.h"
 #include "log.h"
 #include "memory.h"
 #include "plan_json.h"
+#include "publish.h"
 
 // A run that was heard of is forgotten this long after its lease: the store has it anyway.
 enum { FORGET_US = 5000000, KEPT_BYTES = 65536, KEPT_RUNS = 8192 };
 
+enum { VOTES_BYTES_MAX = 4 << 20 }; // of all votes of a run, more than one over it is not taken
+
 enum { LOOKUP_BYTES = 1024, LOOKUP_BYTES_MAX = 64 << 20 }; // of one beside its frames; of all
 
-// An answer whose plan is being looked up.
+// An answer whose plan is being looked up. The target is kept by name: it may be taken away.
 struct lookup {
     struct station *station;
     uint64_t plan_id;
-    struct target *target;
+    char target[STATION_NAME_MAX + 1]; // whose connection it came on, "" = the request socket
     uint64_t connection;
+    uint8_t status;        // in our numbers
     struct frames *frames; // description and frames
     size_t bytes;          // that it holds of lookup_bytes
 };
+
+// Values that were padded with NULs on the way are what stands before them.
+static struct span trimmed (struct span text)
+{
+    while (text.size && text.data[text.size - 1] == '\0')
+        text.size--;
+    return text;
+}
+
+static bool number_in (const struct message *message, uint8_t type, uint64_t *ret)
+{
+    return ident_parse (trimmed (message_last_frame (message, type, NULL)), ret);
+}
+
+// A target by identity sends back GLOBAL_ID, which holds the run, and REQUESTER, which holds the
+// mailbox.
+static const struct held_run *run_by_identity (struct station *self, const struct target *target,
+                                               const struct message *message, bool *ret_named)
+{
+    uint64_t exec_id = 0, plan_id;
+    struct span requester = trimmed (message_frame (message, ZERO_FRAME_REQUESTER, NULL));
+    const struct held_run *named = NULL, *held = NULL;
+    if (mailbox_parse (requester, &plan_id))
+        named = runs_find (self, plan_id);
+    // The run's own number wins; mostly both name the same, and nothing is searched.
+    if (number_in (message, ZERO_FRAME_GLOBAL_ID, &exec_id) &&
+        !(named && named->run.exec_id == exec_id))
+        held = runs_find_exec (self, exec_id);
+    *ret_named = exec_id || requester.size;
+    held = held ? held : named;
+    return held && held->target == target ? held : NULL;
+}
 
 static bool plan_of (struct station *self, const struct message *message,
                      const struct target *target, uint64_t *ret_id)
 {
     if (message->envelope == ENVELOPE_MAILBOX)
-        return mailbox_parse (message->sender, ret_id);
-    // A station that does not send the mailbox back is known by its connection, the plan by its id.
-    if (!target || ident_parse (message_frame (message, ZERO_FRAME_GLOBAL_ID, NULL), ret_id))
-        return target != NULL;
+        return mailbox_parse (trimmed (message->sender), ret_id);
+    if (!target)
+        return false;
+    const struct held_run *run = NULL;
+    bool named = false;
+    if (target_way (target)->by_identity)
+        run = run_by_identity (self, target, message, &named);
+    else if (number_in (message, ZERO_FRAME_GLOBAL_ID, ret_id))
+        return true; // it does not send the mailbox back, but the plan's id
     // One that sends back nothing at all answers in the order it was asked.
-    const struct held_run *run = runs_next_to_answer (self, target);
+    if (!run && !named)
+        run = runs_next_to_answer (self, target);
     if (run)
         *ret_id = run->plan_id;
     return run != NULL;
+}
+
+// -- votes
+
+static struct ballot *ballot_of (struct held_run *held)
+{
+    if (!held->ballot)
+        held->ballot = ballot_new ();
+    return held->ballot;
+}
+
+// What an answer of a vote station is in the vote, before it is counted.
+static enum poll poll_event (const struct message *message, bool named)
+{
+    switch (message->desc.code) {
+    case ZERO_STATUS_VOTE_START_ID:
+        return POLL_OPENED;
+    case ZERO_STATUS_VOTE_END_ID:
+    case ZERO_STATUS_VOTE_CLOSED_ID:
+        return POLL_CLOSED;
+    case ZERO_STATUS_RUNING_ID:
+    case ZERO_STATUS_WAITING_ID:
+    case ZERO_STATUS_VOTE_SENDED_ID:
+        return POLL_NONE; // a sign of life, whoever gives it
+    default:
+        return named ? POLL_VOTE : POLL_NONE;
+    }
+}
+
+// Count the answer. False: it is none that can be counted, and nothing comes of it.
+static bool count_vote (struct held_run *held, const struct message *message, struct answer *answer,
+                        struct span voter)
+{
+    struct ballot *ballot = ballot_of (held);
+    enum poll event = answer->tally.event;
+    bool fits = true;
+    if (event == POLL_OPENED)
+        fits = ballot_open (ballot, message_frame (message, ZERO_FRAME_JSON, NULL));
+    else if (event == POLL_VOTE)
+        fits =
+            ballot->bytes <= VOTES_BYTES_MAX &&
+            ballot_cast (ballot, voter, ballot_in_favour (answer->status), message_size (message));
+    answer->tally = ballot_tally (ballot, event);
+    ballot->stored = true;
+    return fits;
+}
+
+// When the vote's time is over, by our clock.
+static void set_poll_end (struct held_run *held)
+{
+    int64_t end_s = engine_poll_end (held->plan);
+    if (end_s)
+        held->poll_end_us =
+            clock_mono_us () + end_s * 1000000 - store_now_us (held->station->store);
+}
+
+static void tally_reason (const struct held_run *held, const struct tally *tally, char *out,
+                          size_t size)
+{
+    size_t needed = vote_rule_needed (&held->plan->vote, tally->voters);
+    snprintf (out, size, "vote: %zu of %zu in favour, %zu against, %zu wanted%s", tally->in_favour,
+              tally->voters, tally->voted - tally->in_favour, needed,
+              tally->event == POLL_TIMEOUT ? "; its time is over" : "");
 }
 
 static void count_result (struct station *self, const struct decision *decision)
@@ -51,56 +157,146 @@ static void count_result (struct station *self, const struct decision *decision)
         self->counters.runs_failed++;
 }
 
+// What was decided is under way: the run is over, or stays in hand until it is heard of again.
+static void keep_or_drop (struct held_run *held, const struct decision *decision)
+{
+    struct station *self = held->station;
+    if (commit_ends_run (decision->commit)) {
+        runs_drop (&held);
+        return;
+    }
+    int64_t until_us = clock_mono_us () + self->settings->exec_timeout_s * 1000000 + FORGET_US;
+    bool polls = held->poll_end_us && held->poll_end_us < until_us;
+    // A large plan, or one too many, is not kept for as long as its target works: it is looked up
+    // again. But at the end of a vote's time it is needed.
+    if (!polls && (held->plan->store_size > KEPT_BYTES || zhashx_size (self->runs) > KEPT_RUNS))
+        plan_destroy (&held->plan);
+    runs_forget_at (held, polls ? held->poll_end_us : until_us);
+}
+
+// Counted and told; nothing else comes of it.
+static void tell_late (struct held_run *held, const struct answer *answer)
+{
+    char json[128];
+    struct station *self = held->station;
+    self->counters.late_answers++;
+    log_event (LEVEL_DEBUG, "answer.late", "plan=%" PRIx64 " status=%02x", held->plan_id,
+               answer->status);
+    snprintf (json, sizeof json,
+              "{\"plan_id\":%" PRIu64 ",\"late\":true,\"status\":%u,\"exec_id\":%" PRIu64 "}",
+              held->plan_id, answer->status, answer->exec_id);
+    if (self->dialect == DIALECT_ZERONET) // MicroZero's monitor knows no such thing
+        publish_event (self, &(struct notice){.event = EVENT_RESULT,
+                                              .plan_id = held->plan_id,
+                                              .station = span_text (held->key_station),
+                                              .json = json});
+}
+
 static void take_answer (struct held_run *held, const struct target *target, uint64_t connection,
                          const struct message *message)
 {
     struct station *self = held->station;
     struct target *of_plan = station_target (self, span_text (held->key_station));
+    char reason[128] = "";
+    struct span voter = {0};
     if (target && target != of_plan) {
         self->counters.forged_answers++;
         log_event (LEVEL_WARN, "answer.forged", "plan=%" PRIx64 " from=%s", held->plan_id,
                    target_name (target));
         return;
     }
+    bool is_vote =
+        held->plan->vote.need != VOTE_NONE; // of one that was removed the type is not known
     struct answer answer = {
         .status = message->desc.code,
         .on_connection = connection != 0 && connection == held->connection,
-        .target = of_plan ? target_type (of_plan) : TARGET_API,
+        .target = of_plan   ? target_type (of_plan)
+                  : is_vote ? TARGET_VOTE
+                            : TARGET_API,
     };
-    struct span exec_id = message_last_frame (message, ZERO_FRAME_LOCAL_ID, &answer.has_exec_id);
+    bool by_identity = target && target_way (target)->by_identity;
+    uint8_t exec_type = by_identity ? ZERO_FRAME_GLOBAL_ID : ZERO_FRAME_LOCAL_ID;
+    message_last_frame (message, exec_type, &answer.has_exec_id);
     // One that is no number is of no run of ours.
-    if (answer.has_exec_id && !ident_parse (exec_id, &answer.exec_id))
+    if (answer.has_exec_id && !number_in (message, exec_type, &answer.exec_id))
         answer.exec_id = 0;
-    struct decision decision =
-        engine_answer (held->plan, &held->run, &answer, self->zone, station_now (self));
-    if (decision.commit == COMMIT_NONE) {
-        self->counters.late_answers++;
-        log_event (LEVEL_DEBUG, "answer.late", "plan=%" PRIx64 " status=%02x", held->plan_id,
-                   answer.status);
+    bool named = false;
+    struct span name = message_last_frame (message, ZERO_FRAME_RESPONSER, &named);
+    if (answer.target == TARGET_VOTE)
+        answer.tally.event = poll_event (message, named);
+    if (engine_is_late (&held->run, &answer)) {
+        tell_late (held, &answer);
         return;
     }
-    if (decision.unchanged && held->lease_pending)
-        return; // its lease is being renewed already
-    held->lease_pending = decision.commit == COMMIT_LEASE;
+    if (answer.tally.event == POLL_VOTE)
+        voter = name;
+    if (answer.tally.event != POLL_NONE) {
+        if (!count_vote (held, message, &answer, name)) {
+            self->counters.broken_answers++;
+            log_event (LEVEL_WARN, "answer.no_vote", "plan=%" PRIx64 " voter=%s", held->plan_id,
+                       quoted (name));
+            return;
+        }
+        tally_reason (held, &answer.tally, reason, sizeof reason);
+    }
+    struct decision decision =
+        apply (self, &(struct outcome){.plan = held->plan,
+                                       .key_station = span_text (held->key_station),
+                                       .run = &held->run,
+                                       .cause = CAUSE_ANSWER,
+                                       .answer = &answer,
+                                       .message = message,
+                                       .voter = voter,
+                                       .reason = reason});
     count_result (self, &decision);
-    apply (self, &(struct outcome){.plan = held->plan,
-                                   .key_station = span_text (held->key_station),
-                                   .exec_id = held->run.exec_id,
-                                   .decision = &decision,
-                                   .answer = message});
-    // A large plan, or one too many, is not kept for as long as its target works: it is looked up
-    // again.
-    bool heavy = held->plan->store_size > KEPT_BYTES || zhashx_size (self->runs) > KEPT_RUNS;
-    if (commit_ends_run (decision.commit)) {
+    if (decision.open_poll)
+        set_poll_end (held);
+    keep_or_drop (held, &decision);
+}
+
+void results_end_poll (struct held_run *held)
+{
+    char reason[128];
+    held->poll_end_us = 0;
+    if (!held->plan) { // too large to be kept: it is sent again when its lease ends
         runs_drop (&held);
         return;
     }
-    if (heavy)
-        plan_destroy (&held->plan);
-    runs_forget_at (held, clock_mono_us () + self->settings->exec_timeout_s * 1000000 + FORGET_US);
+    struct answer answer = {.status = ZERO_STATUS_TIMEOUT_ID,
+                            .on_connection = true,
+                            .has_exec_id = true,
+                            .exec_id = held->run.exec_id,
+                            .target = TARGET_VOTE,
+                            .tally = ballot_tally (ballot_of (held), POLL_TIMEOUT)};
+    tally_reason (held, &answer.tally, reason, sizeof reason);
+    struct decision decision =
+        apply (held->station, &(struct outcome){.plan = held->plan,
+                                                .key_station = span_text (held->key_station),
+                                                .run = &held->run,
+                                                .cause = CAUSE_ANSWER,
+                                                .answer = &answer,
+                                                .reason = reason});
+    count_result (held->station, &decision);
+    keep_or_drop (held, &decision);
 }
 
 // -- a run that is not in hand
+
+// The votes that were cast before this station had the run in hand.
+static void recall_votes (struct held_run *held, const redisReply *work)
+{
+    const struct target *target = station_target (held->station, span_text (held->key_station));
+    enum dialect dialect = target ? target_settings (target)->dialect : DIALECT_ZERONET;
+    if (held->plan->poll != held->run.exec_id)
+        return; // those are of an earlier run
+    set_poll_end (held);
+    for (size_t i = 0; work && i + 1 < work->elements; i += 2) {
+        const redisReply *name = work->element[i], *text = work->element[i + 1];
+        json_t *frames = json_loadb (text->str, text->len, 0, NULL);
+        ballot_recall (ballot_of (held), span_of (name->str, name->len), frames, dialect);
+        json_decref (frames);
+    }
+}
 
 // The run an answer is for: in hand, if need be with its plan read again, or made from what Redis
 // has.
@@ -125,6 +321,7 @@ static struct held_run *recall (struct lookup *lookup, const struct store_loaded
     held =
         runs_add (self, plan, answer->station, (struct run){answer->exec_id, phase, answer->again});
     runs_forget_at (held, clock_mono_us () + FORGET_US);
+    recall_votes (held, answer->work);
     return held;
 }
 
@@ -136,8 +333,10 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
     struct reason reason;
     struct held_run *held = recall (lookup, answer);
     int rc = message_read (lookup->frames->at, lookup->frames->count, &message, &reason);
-    if (held && rc == 0) {
-        take_answer (held, lookup->target, lookup->connection, &message);
+    message.desc.code = lookup->status;
+    const struct target *target = station_target (self, span_text (lookup->target));
+    if (held && rc == 0 && (target || !*lookup->target)) {
+        take_answer (held, target, lookup->connection, &message);
     } else {
         self->counters.dropped_mailboxes++;
         log_event (LEVEL_DEBUG, "answer.dropped", "plan=%" PRIx64, lookup->plan_id);
@@ -168,9 +367,11 @@ static void look_up (struct station *self, uint64_t plan_id, struct target *targ
     *lookup = (struct lookup){.station = self,
                               .plan_id = plan_id,
                               .bytes = bytes,
-                              .target = target,
+                              .status = message->desc.code,
                               .connection = target ? target_connection (target) : 0,
                               .frames = frames_copy (frames, count)};
+    if (target)
+        memcpy (lookup->target, target_name (target), sizeof lookup->target);
     store_load (self->store, plan_id, LINK_REPEAT, on_looked_up, lookup);
 }
 
@@ -195,12 +396,16 @@ void results_take_packet (void *owner, struct target *target, const struct packe
     struct station *self = owner;
     struct message message;
     struct reason reason;
+    uint8_t desc_bytes[DESC_SIZE_MAX];
     if (packet->fault || message_read (packet->frames, packet->count, &message, &reason)) {
         self->counters.broken_answers++;
         log_event (LEVEL_WARN, "answer.broken", "station=%s reason=%s", target_name (target),
                    quoted (span_text (packet->fault ? "too large" : reason.text)));
         return;
     }
+    // Some stations send the key back with a worker's answer; it goes nowhere else.
+    message_drop (&message, ZERO_FRAME_SERVICE_KEY, desc_bytes);
+    message.desc.code = dialect_status_in (target_settings (target)->dialect, message.desc.code);
     results_take (self, target, &message);
     if (link_busy (store_link (self->store))) {
         target_pause (target);

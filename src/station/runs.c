@@ -41,6 +41,7 @@ static void release (struct held_run *run)
     heap_remove (&self->deadlines, &run->deadline);
     set_unanswered (run, false);
     plan_destroy (&run->plan);
+    ballot_destroy (&run->ballot);
     free (run);
 }
 
@@ -59,6 +60,14 @@ struct held_run *runs_find (struct station *self, uint64_t plan_id)
     return zhashx_lookup (self->runs, &plan_id);
 }
 
+struct held_run *runs_find_exec (struct station *self, uint64_t exec_id)
+{
+    struct held_run *run = zhashx_first (self->runs);
+    while (run && run->run.exec_id != exec_id)
+        run = zhashx_next (self->runs);
+    return run;
+}
+
 struct held_run *runs_next_to_answer (struct station *self, const struct target *target)
 {
     struct held_run *oldest = NULL, *other = NULL;
@@ -74,6 +83,19 @@ struct held_run *runs_next_to_answer (struct station *self, const struct target 
         }
     }
     return oldest ? oldest : others == 1 ? other : NULL;
+}
+
+void runs_forget_target (struct station *self, const struct target *target)
+{
+    for (struct held_run *run = zhashx_first (self->runs); run; run = zhashx_next (self->runs)) {
+        if (run->target != target)
+            continue;
+        // It still counts as unanswered until its deadline, but takes no room of a target.
+        if (run->unanswered)
+            target_count_unanswered (run->target, -1);
+        run->target = NULL;
+        run->connection = 0;
+    }
 }
 
 void runs_drop (struct held_run **run)

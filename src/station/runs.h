@@ -2,6 +2,7 @@
 // is in Redis, and a run that is not found here is looked up there.
 #pragma once
 
+#include "ballot.h"
 #include "core.h"
 
 struct held_run {
@@ -12,6 +13,8 @@ struct held_run {
     char key_station[STATION_NAME_MAX + 1]; // of the message key
     bool unanswered;                        // it holds room: sent, and no status yet
     bool lease_pending;                     // a write of its lease is under way
+    struct ballot *ballot;                  // of a vote; NULL = none
+    int64_t poll_end_us;                    // monotonic; 0 = the vote has no deadline
     struct target *target;                  // it was sent to; NULL when it was looked up
     uint64_t connection;                    // of the target, 0 = unknown
     struct heap_node deadline;              // unanswered: no status in time; else: to be forgotten
@@ -26,9 +29,15 @@ struct held_run *runs_add (struct station *self, struct plan *plan, struct span 
 
 struct held_run *runs_find (struct station *self, uint64_t plan_id);
 
+// By the number of the run. Looks at every run in hand.
+struct held_run *runs_find_exec (struct station *self, uint64_t exec_id);
+
 // The run that a message without any name on the target's present connection belongs to: the oldest
 // that has no status yet, else the only one. NULL: it cannot be told. Looks at every run in hand.
 struct held_run *runs_next_to_answer (struct station *self, const struct target *target);
+
+// A target is taken away: what was sent to it has no connection any more.
+void runs_forget_target (struct station *self, const struct target *target);
 
 // Drop it: whatever comes for it is looked up anew.
 void runs_drop (struct held_run **run);

@@ -1,75 +1,14 @@
 #include "settings_table.h"
 
-#include "context.h"
 #include "log.h"
-
-static int copy_part (struct span part, const char *what, char *out, struct reason *reason)
-{
-    const size_t size = sizeof ((struct target_settings *)0)->endpoint;
-    if (part.size == 0 || part.size >= size) {
-        reason_set (reason, "stations: %s: want 1..%zu bytes", what, size - 1);
-        return -1;
-    }
-    memcpy (out, part.data, part.size);
-    out[part.size] = '\0';
-    return 0;
-}
-
-// The text up to the separator, which is passed over; the whole rest when there is none.
-static struct span cut (const char **text, char separator)
-{
-    const char *start = *text;
-    const char *end = strchr (start, separator);
-    *text = end ? end + 1 : start + strlen (start);
-    return span_of (start, end ? (size_t)(end - start) : strlen (start));
-}
-
-static int check_option (struct span option, struct reason *reason)
-{
-    if (span_is (option, "dialect=zeronet") || span_is (option, "mailbox=frame"))
-        return 0;
-    reason_set (reason, "stations: want dialect=zeronet or mailbox=frame, got %s", quoted (option));
-    return -1;
-}
-
-static int parse_station (const char *text, struct target_settings *target, struct reason *reason)
-{
-    char type[sizeof target->endpoint];
-    const char *rest = text;
-    struct span name = cut (&rest, '=');
-    if (!station_name_valid (name) || !*rest || !strchr (rest, '@')) {
-        reason_set (reason,
-                    "stations: want NAME=TYPE@ENDPOINT, NAME of 1..64 A-Z a-z 0-9 _ . -, got %s",
-                    quoted (span_text (text)));
-        return -1;
-    }
-    memcpy (target->name, name.data, name.size);
-    target->name[name.size] = '\0';
-    if (copy_part (cut (&rest, '@'), "type", type, reason))
-        return -1;
-    int number = target_type_parse (type);
-    if (number < 0 || number == TARGET_VOTE) {
-        reason_set (reason, "stations: %s: want the type api or pub, got %s", target->name,
-                    quoted (span_text (type)));
-        return -1;
-    }
-    target->type = (enum target_type)number;
-    if (copy_part (cut (&rest, ','), "endpoint", target->endpoint, reason) ||
-        endpoint_check (target->endpoint, reason))
-        return -1;
-    while (*rest)
-        if (check_option (cut (&rest, ','), reason))
-            return -1;
-    return 0;
-}
 
 // A name that is there already is overridden: the command line wins over the file.
 static int add_station (void *values, const char *text, struct reason *reason)
 {
     struct station_settings *self = values;
-    struct target_settings target;
+    struct target_settings target = {.origin = ORIGIN_SETTINGS};
     size_t at = 0;
-    if (parse_station (text, &target, reason))
+    if (target_settings_parse (text, &target, reason))
         return -1;
     while (at < self->target_count && strcmp (self->targets[at].name, target.name) != 0)
         at++;
@@ -80,6 +19,12 @@ static int add_station (void *values, const char *text, struct reason *reason)
     self->targets[at] = target;
     self->target_count += at == self->target_count;
     return 0;
+}
+
+static int set_center (void *values, const char *text, struct reason *reason)
+{
+    struct station_settings *self = values;
+    return center_settings_parse (text, &self->center, reason);
 }
 
 #define FIELD(name) offsetof (struct station_settings, name)
@@ -100,14 +45,21 @@ static const struct setting rows[] = {
     {"data", "--data", "DIR", "", SETTING_TEXT, FIELD (data), 0, 0, NULL,
      "the folder of the embedded Redis [$XDG_STATE_HOME/zplan]"},
     {"stations", "--station", "NAME=TYPE@ENDPOINT", NULL, SETTING_LIST, 0, 0, 0, add_station,
-     "a target station; TYPE is api or pub; repeatable"},
+     "a target station; TYPE is api, pub or vote; may end with\n"
+     "                              ,dialect=microzero,mailbox=identity,key=TEXT; repeatable"},
+    {"center", "--center", "ENDPOINT", NULL, SETTING_OWN, 0, 0, 0, set_center,
+     "a MicroZero center whose stations become targets; may end with ,key=TEXT"},
+    {"history_count", "--history-count", "N", "100000", SETTING_NUMBER, FIELD (history_count), 0,
+     100000000, NULL, "outcomes of runs that are kept; 0 = none"},
+    {"history_age", "--history-age", "SECONDS", "2592000", SETTING_NUMBER, FIELD (history_age_s), 1,
+     3153600000, NULL, "how long they are kept"},
     {"plan_exec_timeout", "--exec-timeout", "SECONDS", "300", SETTING_NUMBER,
      FIELD (exec_timeout_s), 1, 31536000, NULL,
      "a run without a sign of life is sent again after this"},
     {"plan_send_timeout", "--send-timeout", "MS", "3000", SETTING_NUMBER, FIELD (send_timeout_ms),
      10, 3600000, NULL, "a target that gives no status within this has failed"},
     {"dialect", "--dialect", "NAME", "zeronet", SETTING_TEXT, FIELD (dialect), 0, 0, NULL,
-     "the numbers of the request and publish sockets: zeronet"},
+     "the numbers of the request and publish sockets: zeronet or microzero"},
     {"timezone", "--timezone", "NAME", "UTC", SETTING_TEXT, FIELD (timezone), 0, 0, NULL,
      "the zone that times of day are read in"},
     {"log_level", "--log-level", "LEVEL", "info", SETTING_TEXT, FIELD (log_level), 0, 0, NULL,
@@ -119,8 +71,10 @@ const struct setting_table station_setting_table = {rows, sizeof rows / sizeof *
 int station_settings_check (const struct station_settings *self, struct reason *reason)
 {
     enum log_level level;
-    if (strcmp (self->dialect, "zeronet") != 0) {
-        reason_set (reason, "dialect: want zeronet, got %s", quoted (span_text (self->dialect)));
+    enum dialect dialect;
+    if (!dialect_parse (self->dialect, &dialect)) {
+        reason_set (reason, "dialect: want zeronet or microzero, got %s",
+                    quoted (span_text (self->dialect)));
         return -1;
     }
     if (!log_level_parse (self->log_level, &level)) {

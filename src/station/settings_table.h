@@ -2,17 +2,9 @@
 #pragma once
 
 #include "address.h"
-#include "engine.h"
+#include "center.h"
 #include "settings.h"
-
-enum { TARGETS_MAX = 256 };
-
-// A target station, as configured: NAME=TYPE@ENDPOINT[,dialect=..][,mailbox=..][,key=..].
-struct target_settings {
-    char name[STATION_NAME_MAX + 1];
-    enum target_type type;
-    char endpoint[256];
-};
+#include "target_settings.h"
 
 struct station_settings {
     char request[SETTING_TEXT_MAX];
@@ -21,7 +13,10 @@ struct station_settings {
     char redis_addr[SETTING_TEXT_MAX];
     int64_t redis_defdb;
     bool accept_loss;
-    char data[SETTING_TEXT_MAX]; // empty: $XDG_STATE_HOME/zplan, else ~/.local/state/zplan
+    char data[SETTING_TEXT_MAX];   // empty: $XDG_STATE_HOME/zplan, else ~/.local/state/zplan
+    struct center_settings center; // its host is empty: none
+    int64_t history_count;
+    int64_t history_age_s;
     int64_t exec_timeout_s;
     int64_t send_timeout_ms;
     char dialect[SETTING_TEXT_MAX];

@@ -16,8 +16,8 @@
 #include "front.h"
 #include "log.h"
 #include "memory.h"
-#include "results.h"
 #include "runs.h"
+#include "targets.h"
 #include "zonefile.h"
 
 enum {
@@ -27,19 +27,10 @@ enum {
     STOP_WAIT_US = 5000000,        // for the last writes
     RESPAWN_FIRST_US = 50000,      // before the embedded Redis is started again; doubling
     RESPAWN_LAST_US = 5000000,
-    WAKE_PAGE = 1000, // plans a call
     LINGER_MS = 1000
 };
 
 // -- questions of the other parts
-
-struct target *station_target (struct station *self, struct span name)
-{
-    for (size_t i = 0; i < self->settings->target_count; i++)
-        if (self->targets[i] && span_is (name, target_name (self->targets[i])))
-            return self->targets[i];
-    return NULL;
-}
 
 bool station_store_up (const struct station *self)
 {
@@ -105,11 +96,11 @@ static void on_link_state (void *owner, enum link_state state)
     if (!self->store)
         return; // the first try, before link_new has returned
     const char *trouble = link_trouble (store_link (self->store));
-    if (state == LINK_UP)
+    if (state == LINK_UP) {
         self->respawn_delay_us = RESPAWN_FIRST_US;
-    if (state == LINK_UP)
+        targets_load (self);
         log_event (LEVEL_INFO, "redis.up", "fsync=%s", link_fsync (store_link (self->store)));
-    else if (state != LINK_OPENING && self->phase == PHASE_SERVING)
+    } else if (state != LINK_OPENING && self->phase == PHASE_SERVING)
         log_event (LEVEL_WARN, "redis.down", "reason=%s", quoted (span_text (trouble)));
     if (state == LINK_UP && self->phase == PHASE_STARTING)
         serve (self);
@@ -117,40 +108,6 @@ static void on_link_state (void *owner, enum link_state state)
         due_wake_now (self);
     else if (state == LINK_REFUSED && self->phase == PHASE_STARTING)
         fail (self, trouble);
-}
-
-// A target whose waiting plans are being woken.
-struct waking {
-    struct station *station;
-    const struct target *target;
-};
-
-static void wake_page (struct waking *waking);
-
-static void on_woken (void *owner, enum store_result result, const char *error)
-{
-    struct waking *waking = owner;
-    (void)error;
-    if (result == STORE_DONE || result == STORE_HELD)
-        due_wake_now (waking->station);
-    if (result == STORE_HELD)
-        wake_page (waking);
-    else
-        free (waking);
-}
-
-static void wake_page (struct waking *waking)
-{
-    store_wake (waking->station->store, target_name (waking->target), WAKE_PAGE, on_woken, waking);
-}
-
-static void on_target_connected (void *owner, struct target *target)
-{
-    struct station *self = owner;
-    struct waking *waking = memory_new (sizeof *waking);
-    *waking = (struct waking){self, target};
-    wake_page (waking);
-    link_flush (store_link (self->store));
 }
 
 // -- the embedded Redis
@@ -304,13 +261,6 @@ static int find_redis (struct station *self, struct link_config *config, struct 
     return 0;
 }
 
-static void start_targets (struct station *self)
-{
-    const struct target_events events = {results_take_packet, on_target_connected, self};
-    for (size_t i = 0; i < self->settings->target_count; i++)
-        self->targets[i] = target_new (&self->settings->targets[i], self->loop, &events);
-}
-
 static int start (struct station *self, struct reason *reason)
 {
     struct link_config config;
@@ -327,8 +277,10 @@ static int start (struct station *self, struct reason *reason)
     zloop_poller (self->loop, &item, on_signal, self);
     zloop_timer (self->loop, TICK_MS, 0, on_tick, self);
     self->started_us = clock_mono_us ();
-    self->store = store_new (&config, self->loop, on_link_state, self);
-    start_targets (self);
+    const struct history_bounds history = {self->settings->history_count,
+                                           self->settings->history_age_s};
+    self->store = store_new (&config, &history, self->loop, on_link_state, self);
+    targets_start (self);
     return 0;
 }
 
@@ -339,6 +291,8 @@ struct station *station_new (const struct station_settings *settings, int signal
     self->settings = settings;
     self->signal_fd = signal_fd;
     self->timer_fd = -1;
+    dialect_parse (settings->dialect, &self->dialect);
+    snprintf (self->event_epoch, sizeof self->event_epoch, "%016" PRIx64, process_random ());
     self->respawn_delay_us = RESPAWN_FIRST_US;
     if (start (self, reason))
         station_destroy (&self);
@@ -364,8 +318,7 @@ void station_destroy (struct station **self_p)
     if (self->store)
         store_destroy (&self->store);
     runs_stop (self);
-    for (size_t i = 0; i < self->settings->target_count; i++)
-        target_destroy (&self->targets[i]);
+    targets_stop (self);
     due_stop (self);
     if (self->loop)
         zloop_destroy (&self->loop);

@@ -11,6 +11,7 @@
 #include "plan_json.h"
 #include "plan_message.h"
 #include "process.h"
+#include "publish.h"
 
 enum { NAME_BYTES_MAX = 4096 }; // of REQUEST_ID and of a caller
 
@@ -96,6 +97,34 @@ static int check_content (const struct message *message, enum target_type type,
     return ZPLAN_EPLAN;
 }
 
+int submit_check_frames (const struct message *message, const struct target *target,
+                         struct reason *reason)
+{
+    int rc = check_request_id (message, reason);
+    if (!rc)
+        rc = check_content (message, target_type (target), reason);
+    if (rc || plan_dispatch_fits (&message->desc, target_way (target)))
+        return rc;
+    reason_set (reason, "frames: too many; the station adds some (PLAN_TIME, LOCAL_ID, GLOBAL_ID), "
+                        "and a message has at most 32");
+    return ZPLAN_EFRAME;
+}
+
+// Only a vote station's plan has a rule for votes, and it always has one.
+static int check_vote (const struct target *target, struct plan_fields *fields,
+                       struct reason *reason)
+{
+    if (target_type (target) == TARGET_VOTE) {
+        if (fields->vote.need == VOTE_NONE)
+            fields->vote.need = VOTE_ALL;
+    } else if (fields->vote.need != VOTE_NONE) {
+        reason_set (reason, "vote: is for plans of vote stations, %s is of type %s",
+                    target_name (target), target_type_name (target_type (target)));
+        return ZPLAN_EPLAN;
+    }
+    return 0;
+}
+
 // Everything that can be told without Redis. 0, or the error with its reason.
 static int check_request (struct station *self, const struct message *message,
                           struct plan_fields *fields, uint64_t *ret_id, struct reason *reason)
@@ -109,16 +138,11 @@ static int check_request (struct station *self, const struct message *message,
         return ZPLAN_EPLAN;
     }
     if ((rc = plan_frame_parse (frame, fields, reason)) ||
-        (rc = check_id (message, ret_id, reason)) || (rc = check_request_id (message, reason)) ||
+        (rc = check_id (message, ret_id, reason)) ||
         (rc = check_station (self, message, &target, reason)) ||
-        (rc = check_content (message, target_type (target), reason)))
+        (rc = submit_check_frames (message, target, reason)))
         return rc;
-    if (!plan_dispatch_fits (&message->desc)) {
-        reason_set (reason, "frames: too many; the station adds PLAN_TIME, LOCAL_ID and GLOBAL_ID, "
-                            "and a message has at most 32");
-        return ZPLAN_EFRAME;
-    }
-    return 0;
+    return check_vote (target, fields, reason);
 }
 
 // -- answers of the store
@@ -127,6 +151,34 @@ static void accept_plan (struct submission *submission)
 {
     front_reply (submission->station, submission->peer,
                  &(struct reply){.status = ZERO_STATUS_PLAN_ID, .plan_id = submission->plan->id});
+}
+
+static struct span submission_command (const struct plan *plan)
+{
+    struct desc desc;
+    struct reason reason;
+    if (desc_parse (plan->messages[1], plan->message_count - 2, &desc, &reason))
+        return (struct span){0};
+    for (size_t i = 0; i < desc.count; i++)
+        if (desc.types[i] == ZERO_FRAME_COMMAND)
+            return plan->messages[2 + i];
+    return (struct span){0};
+}
+
+static void tell_added (struct submission *submission)
+{
+    const struct plan *plan = submission->plan;
+    char *json = plan_public_text (plan);
+    struct notice notice = {.event = EVENT_ADD,
+                            .plan_id = plan->id,
+                            .station = plan->station,
+                            .title = plan->description,
+                            .json = json,
+                            .command = submission_command (plan)};
+    publish_event (submission->station, &notice);
+    notice.event = EVENT_QUEUE;
+    publish_event (submission->station, &notice);
+    free (json);
 }
 
 // Whether what stands under the id is this very submission: station, description and frames.
@@ -164,6 +216,7 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
     if (answer->result == STORE_DONE) {
         self->counters.accepted++;
         accept_plan (submission);
+        tell_added (submission);
         due_wake_at (self, submission->plan->plan_time * 1000000);
     } else if (answer->result == STORE_HELD) {
         answer_held (submission, answer->message);
@@ -213,6 +266,7 @@ void submit_request (struct station *self, struct request *request)
     struct submission *submission = memory_new (sizeof *submission);
     submission->station = self;
     submission->plan = plan_new_submitted (id, &request->message, caller, &fields, now);
+    submission->plan->revision = (int64_t)(process_random () >> 11);
     rc = engine_submit (submission->plan, self->zone, now, &submission->reason);
     if (rc && !given) {
         front_refuse (self, &request->peer, (enum zplan_error)rc, submission->reason.text);

@@ -3,6 +3,11 @@
 
 #include "front.h"
 
+// What a target must be sent, and can be: COMMAND or PUB_TITLE, and not too many frames. 0, or the
+// error with its reason.
+int submit_check_frames (const struct message *message, const struct target *target,
+                         struct reason *reason);
+
 void submit_request (struct station *self, struct request *request);
 
 // A new id for a plan: the time in the high bits, so that ids grow, and a random start of the low

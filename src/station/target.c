@@ -7,6 +7,7 @@
 #include "context.h"
 #include "log.h"
 #include "memory.h"
+#include "process.h"
 
 enum {
     RETRY_FIRST_MS = 50,
@@ -19,13 +20,14 @@ enum {
 };
 
 struct target {
-    const struct target_settings *settings;
+    struct target_settings settings;
+    struct dispatch_way way;
     zloop_t *loop;
     struct target_events events;
     void *socket;  // the DEALER; NULL between two tries
     void *monitor; // PAIR that tells of its connection
     bool up;
-    uint64_t connections; // made so far: the number of the present one while `up`
+    uint64_t connections; // the number of the last one, of the present while `up`
     int64_t retry_ms;
     int timer;   // of the next try, or of the present one's end; -1 = none
     bool paused; // its messages are left alone
@@ -90,8 +92,8 @@ static void close_sockets (struct target *self)
 static void give_up (struct target *self)
 {
     if (self->up) {
-        log_event (LEVEL_WARN, "target.lost", "station=%s endpoint=%s", self->settings->name,
-                   self->settings->endpoint);
+        log_event (LEVEL_WARN, "target.lost", "station=%s endpoint=%s", self->settings.name,
+                   self->settings.endpoint);
         for (int i = 0; i < DRAIN_MESSAGES && read_message (self); i++) {
         }
     }
@@ -107,18 +109,32 @@ static bool open_monitor (struct target *self)
     static uint64_t number;
     char endpoint[64];
     snprintf (endpoint, sizeof endpoint, "inproc://target-monitor-%" PRIu64, ++number);
-    if (zmq_socket_monitor (self->socket, endpoint, ZMQ_EVENT_ALL))
-        return false;
+    // The reader first: when sockets have run out, a monitor that nobody reads would wait for ever
+    // in being told to end.
     self->monitor = wire_socket (ZMQ_PAIR);
-    return self->monitor && zmq_connect (self->monitor, endpoint) == 0;
+    return self->monitor && zmq_connect (self->monitor, endpoint) == 0 &&
+           zmq_socket_monitor (self->socket, endpoint, ZMQ_EVENT_ALL) == 0;
+}
+
+// A target by identity sees this name as the caller. Printable and without NUL, as its replies are
+// sent with strlen; no '*', '-' or '#' first, which are routes of its own; and new for each
+// connection: one whose old owner is not yet gone is ignored by its ROUTER.
+static void name_connection (struct target *self)
+{
+    char name[40];
+    int size = snprintf (name, sizeof name, "+zplan-%016" PRIx64, process_random ());
+    if (self->settings.by_identity)
+        zmq_setsockopt (self->socket, ZMQ_ROUTING_ID, name, (size_t)size);
 }
 
 static void connect_anew (struct target *self)
 {
     self->socket = wire_socket (ZMQ_DEALER);
+    if (self->socket)
+        name_connection (self);
     if (!self->socket || !open_monitor (self)) {
-        log_event (LEVEL_ERROR, "target.no_socket", "station=%s reason=\"%s\"",
-                   self->settings->name, zmq_strerror (zmq_errno ()));
+        log_event (LEVEL_ERROR, "target.no_socket", "station=%s reason=\"%s\"", self->settings.name,
+                   zmq_strerror (zmq_errno ()));
         give_up (self);
         return;
     }
@@ -131,21 +147,22 @@ static void connect_anew (struct target *self)
     watch (self, self->socket, on_message);
     self->paused = false;
     set_timer (self, TRY_MS);
-    if (zmq_connect (self->socket, self->settings->endpoint)) {
+    if (zmq_connect (self->socket, self->settings.endpoint)) {
         log_event (LEVEL_ERROR, "target.no_endpoint", "station=%s endpoint=%s reason=\"%s\"",
-                   self->settings->name, self->settings->endpoint, zmq_strerror (zmq_errno ()));
+                   self->settings.name, self->settings.endpoint, zmq_strerror (zmq_errno ()));
         give_up (self);
     }
 }
 
 static void on_connected (struct target *self)
 {
+    static uint64_t made; // in the process, so that no two targets' connections have one number
     self->up = true;
-    self->connections++;
+    self->connections = ++made;
     self->retry_ms = RETRY_FIRST_MS;
     set_timer (self, 0);
-    log_event (LEVEL_INFO, "target.connected", "station=%s endpoint=%s", self->settings->name,
-               self->settings->endpoint);
+    log_event (LEVEL_INFO, "target.connected", "station=%s endpoint=%s", self->settings.name,
+               self->settings.endpoint);
     self->events.connected (self->events.owner, self);
 }
 
@@ -212,7 +229,8 @@ struct target *target_new (const struct target_settings *settings, void *loop,
                            const struct target_events *events)
 {
     struct target *self = memory_new (sizeof *self);
-    self->settings = settings;
+    self->settings = *settings;
+    self->way = (struct dispatch_way){self->settings.by_identity, self->settings.key};
     self->loop = loop;
     self->events = *events;
     self->retry_ms = RETRY_FIRST_MS;
@@ -232,14 +250,24 @@ void target_destroy (struct target **self_p)
     *self_p = NULL;
 }
 
+const struct target_settings *target_settings (const struct target *self)
+{
+    return &self->settings;
+}
+
+const struct dispatch_way *target_way (const struct target *self)
+{
+    return &self->way;
+}
+
 const char *target_name (const struct target *self)
 {
-    return self->settings->name;
+    return self->settings.name;
 }
 
 enum target_type target_type (const struct target *self)
 {
-    return self->settings->type;
+    return self->settings.type;
 }
 
 uint64_t target_connection (const struct target *self)

@@ -9,7 +9,7 @@
 
 #include "engine.h"
 #include "packet.h"
-#include "settings_table.h"
+#include "target_settings.h"
 
 struct target;
 
@@ -20,13 +20,18 @@ struct target_events {
     void *owner;
 };
 
-// The target starts to connect at once, and goes on trying. `loop` is the reactor.
+// The target starts to connect at once, and goes on trying. `loop` is the reactor; the settings are
+// copied.
 struct target *target_new (const struct target_settings *settings, void *loop,
                            const struct target_events *events);
 void target_destroy (struct target **self);
 
+const struct target_settings *target_settings (const struct target *self);
 const char *target_name (const struct target *self);
 enum target_type target_type (const struct target *self);
+
+// How it is sent a run. Borrowed from the target.
+const struct dispatch_way *target_way (const struct target *self);
 
 // The number of the present connection, from 1 on; 0 while there is none.
 uint64_t target_connection (const struct target *self);

@@ -307,11 +307,11 @@ static void send_call (struct link *self, struct call *call)
 
 static struct call *call_new (struct link *self, const struct link_call *asked)
 {
-    enum { HEAD = 3, ARGS_MAX = 24 };
-    const char *argv[HEAD + ARGS_MAX];
-    size_t sizes[HEAD + ARGS_MAX];
+    enum { HEAD = 3 };
+    const char *argv[HEAD + LINK_ARGS_MAX];
+    size_t sizes[HEAD + LINK_ARGS_MAX];
     char keys[24];
-    assert (asked->count <= ARGS_MAX);
+    assert (asked->count <= LINK_ARGS_MAX);
     snprintf (keys, sizeof keys, "%zu", asked->keys);
     struct span head[HEAD] = {span_text ("EVALSHA"), span_text (self->sha[asked->script]),
                               span_text (keys)};

@@ -56,12 +56,14 @@ const char *link_trouble (const struct link *self);
 // first connection.
 const char *link_fsync (const struct link *self);
 
+enum { LINK_ARGS_MAX = 2100 };
+
 struct link_call {
     enum script script;
     enum link_repeat repeat;
     size_t keys;             // how many of the arguments are keys; they come first
     const struct span *args; // keys, then arguments; copied
-    size_t count;
+    size_t count;            // at most LINK_ARGS_MAX
     link_reply_fn *reply;
     void *owner;
 };

@@ -12,17 +12,7 @@
 #include "plan_json.h"
 #include "process.h"
 
-enum { MEMBER_MAX = 9 + STATION_NAME_MAX + 1 + 16 + 1, ENTRY_MAX = 17 + STATION_NAME_MAX + 1 };
-
-struct names {
-    char member[MEMBER_MAX]; // plan:msg:STATION:ID
-    char work[MEMBER_MAX + 1];
-    char wait[MEMBER_MAX];
-    char entry[ENTRY_MAX]; // of the index
-    char id[IDENT_SIZE];
-};
-
-static void names_make (struct names *self, struct span station, uint64_t plan_id)
+void names_make (struct names *self, struct span station, uint64_t plan_id)
 {
     int size = (int)station.size;
     const char *name = station.size ? (const char *)station.data : "";
@@ -33,10 +23,11 @@ static void names_make (struct names *self, struct span station, uint64_t plan_i
     snprintf (self->entry, sizeof self->entry, "%016" PRIx64 ":%.*s", plan_id, size, name);
 }
 
-struct store *store_new (const struct link_config *config, void *loop, link_state_fn *changed,
-                         void *owner)
+struct store *store_new (const struct link_config *config, const struct history_bounds *history,
+                         void *loop, link_state_fn *changed, void *owner)
 {
     struct store *self = memory_new (sizeof *self);
+    self->history = *history;
     self->offset_us = clock_wall_us () - clock_mono_us ();
     uint64_t instance = process_random ();
     snprintf (self->claims_key, sizeof self->claims_key, "plan:claim:%016" PRIx64, instance);
@@ -213,14 +204,15 @@ static void on_claimed (void *owner, const redisReply *reply)
 void store_claim (struct store *self, int64_t limit, int64_t lease_s, store_claim_fn *reply,
                   void *owner)
 {
-    char count[24], lease[24], number[24];
+    char count[24], lease[24], number[24], outcomes[24];
     snprintf (count, sizeof count, "%" PRId64, limit);
     snprintf (lease, sizeof lease, "%" PRId64, lease_s);
+    snprintf (outcomes, sizeof outcomes, "%" PRId64, self->history.count);
     snprintf (number, sizeof number, "%" PRIu64, ++self->claims);
     const struct span args[] = {
         span_text (KEY_TIME_SET), span_text (KEY_RUNS),         span_text (KEY_META),
         span_text (KEY_INDEX),    span_text (self->claims_key), span_text (count),
-        span_text (lease),        span_text (number),
+        span_text (lease),        span_text (number),           span_text (outcomes),
     };
     struct ask *ask = ask_new (self, (void (*) (void))reply, owner);
     ask->lease_us = lease_s * 1000000;
@@ -241,7 +233,8 @@ bool store_claim_at (const struct store_claim *answer, size_t index, struct stor
     bool again;
     ret->message = reply_text (row->element[1]);
     run_parse (reply_text (row->element[2]), &ret->exec_id, &again);
-    ret->again = reply_number (row->element[3]) == 1;
+    ret->again = reply_number (row->element[3]) >= 1;
+    ret->lost = reply_number (row->element[3]) == 2;
     return message_key_parse (reply_text (row->element[0]), &ret->station, &ret->plan_id);
 }
 
@@ -260,10 +253,14 @@ static void on_committed (void *owner, const redisReply *reply)
     struct ask *ask = owner;
     struct store_committed answer = {.epoch = ""};
     answer.result = reply_result (reply, &answer.error);
-    if (answer.result == STORE_DONE && reply_is_array (reply, 4)) {
+    if (answer.result == STORE_DONE && reply_is_array (reply, 5)) {
         answer.seq = reply_number (reply->element[1]);
         answer.epoch = reply->element[2]->str;
+        answer.votes = reply->element[4];
         store_learn_time (ask, reply_number (reply->element[3]));
+    } else if (answer.result == STORE_DONE && reply_is_array (reply, 2)) {
+        answer.result = STORE_CHANGED;
+        answer.message = reply_text (reply->element[1]);
     } else if (answer.result == STORE_DONE) {
         answer.result = STORE_HELD;
     }
@@ -271,11 +268,30 @@ static void on_committed (void *owner, const redisReply *reply)
     free (ask);
 }
 
-static char *work_json (const struct store_commit *commit)
+char *store_votes_json (const redisReply *votes)
+{
+    json_t *object = json_object (), *all = json_object ();
+    for (size_t i = 0; votes && i + 1 < votes->elements; i += 2) {
+        struct span name = reply_text (votes->element[i]),
+                    text = reply_text (votes->element[i + 1]);
+        json_t *frames = json_loadb ((const char *)text.data, text.size, 0, NULL);
+        json_t *key = json_stringn ((const char *)name.data, name.size);
+        if (key && frames)
+            json_object_set (all, json_string_value (key), frames);
+        json_decref (key);
+        json_decref (frames);
+    }
+    json_object_set_new (object, "votes", all);
+    char *text = json_write (object);
+    json_decref (object);
+    return text;
+}
+
+static char *work_json (const struct participant *participant)
 {
     json_t *array = json_array ();
-    for (size_t i = 0; i < commit->work_count; i++)
-        json_array_append_new (array, json_from_frame (commit->work[i]));
+    for (size_t i = 0; i < participant->count; i++)
+        json_array_append_new (array, json_from_frame (participant->frames[i]));
     char *text = json_write (array);
     json_decref (array);
     return text;
@@ -296,7 +312,9 @@ static char *message_json (const struct store_commit *commit)
 static void commit_when (const struct store_commit *commit, char *out, size_t size)
 {
     const struct decision *decision = commit->decision;
-    if (decision->commit == COMMIT_NEXT)
+    if (decision->unqueued)
+        *out = '\0';
+    else if (decision->commit == COMMIT_NEXT)
         snprintf (out, size, "%" PRId64, commit->plan->plan_time);
     else if (decision->commit == COMMIT_LEASE)
         snprintf (out, size, "%" PRId64, commit->lease_s);
@@ -304,19 +322,31 @@ static void commit_when (const struct store_commit *commit, char *out, size_t si
         snprintf (out, size, "%.3f", (double)decision->delay_ms / 1000);
 }
 
+static const char *votes_mode (const struct decision *decision)
+{
+    if (decision->open_poll)
+        return decision->close_poll ? "oc" : "o";
+    return decision->close_poll ? "c" : "";
+}
+
 void store_commit (struct store *self, const struct store_commit *commit, store_committed_fn *reply,
                    void *owner)
 {
+    enum { KEYS = 9, FIXED = KEYS + 12 };
     const struct decision *decision = commit->decision;
     struct names names;
-    char exec_id[24], when[32], number[24];
+    char exec_id[24], when[32], number[24], revision[24] = "", outcomes[24];
     names_make (&names, commit->key_station, commit->plan->id);
     snprintf (exec_id, sizeof exec_id, "%" PRIu64, commit->exec_id);
     snprintf (number, sizeof number, "%" PRIu64, ++self->commits);
+    snprintf (outcomes, sizeof outcomes, "%" PRId64, self->history.count);
+    if (commit->revision != REVISION_ANY)
+        snprintf (revision, sizeof revision, "%" PRId64, commit->revision);
     commit_when (commit, when, sizeof when);
     char *json = message_json (commit);
-    char *work = decision->save_work ? work_json (commit) : memory_text ("");
-    const struct span args[] = {
+    size_t count = FIXED + 2 * commit->participant_count;
+    struct span *args = memory_new (count * sizeof *args);
+    const struct span fixed[FIXED] = {
         span_text (KEY_TIME_SET),
         span_text (names.member),
         span_text (names.work),
@@ -330,22 +360,100 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
         span_text (commit_modes[decision->commit]),
         span_text (when),
         span_text (json),
-        commit->key_station,
-        span_text (work),
+        span_text (revision),
         span_text (broadcast_modes[decision->broadcast]),
         span_text (decision->waiting == WAITING_FOR_TARGET ? "1" : "0"),
         span_text (names.entry),
         span_text (number),
+        commit->record,
+        span_text (outcomes),
+        span_text (votes_mode (decision)),
     };
+    memcpy (args, fixed, sizeof fixed);
+    char **texts = memory_new ((commit->participant_count + 1) * sizeof *texts);
+    for (size_t i = 0; i < commit->participant_count; i++) {
+        texts[i] = work_json (&commit->participants[i]);
+        args[FIXED + 2 * i] = commit->participants[i].name;
+        args[FIXED + 2 * i + 1] = span_text (texts[i]);
+    }
     link_call (self->link, &(struct link_call){
                                .script = SCRIPT_COMMIT,
                                .repeat = LINK_REPEAT,
-                               .keys = 9,
+                               .keys = KEYS,
                                .args = args,
-                               .count = sizeof args / sizeof *args,
+                               .count = count,
                                .reply = on_committed,
                                .owner = ask_new (self, (void (*) (void))reply, owner),
                            });
+    for (size_t i = 0; i < commit->participant_count; i++)
+        free (texts[i]);
+    free (texts);
+    free (args);
     free (json);
-    free (work);
+}
+
+// -- change
+
+static void on_changed (void *owner, const redisReply *reply)
+{
+    static const enum store_result results[] = {STORE_NONE, STORE_DONE, STORE_CHANGED};
+    struct ask *ask = owner;
+    const char *error;
+    enum store_result result = reply_result (reply, &error);
+    int64_t number = result == STORE_DONE ? reply_number (reply) : 0;
+    if (result == STORE_DONE)
+        result = number >= 0 && number <= 2 ? results[number] : STORE_NONE;
+    ((store_done_fn *)ask->reply) (ask->owner, result, error);
+    free (ask);
+}
+
+static void change_place (const struct store_change *change, char *out, size_t size)
+{
+    switch (change->queue) {
+    case REQUEUE_KEEP:
+        snprintf (out, size, "keep");
+        break;
+    case REQUEUE_TIME:
+        snprintf (out, size, "%" PRId64, change->plan->plan_time);
+        break;
+    case REQUEUE_NOW:
+        snprintf (out, size, "now");
+        break;
+    case REQUEUE_LEASE:
+        snprintf (out, size, "+%" PRId64, change->lease_s);
+        break;
+    case REQUEUE_OUT:
+        snprintf (out, size, "out");
+        break;
+    }
+}
+
+void store_change (struct store *self, const struct store_change *change, store_done_fn *reply,
+                   void *owner)
+{
+    struct names names;
+    char revision[24], place[32], run[24] = "";
+    names_make (&names, change->key_station, change->plan->id);
+    snprintf (revision, sizeof revision, "%" PRId64, change->revision);
+    change_place (change, place, sizeof place);
+    if (change->exec_id)
+        snprintf (run, sizeof run, "%" PRIu64, change->exec_id);
+    json_t *object = plan_to_stored_json (change->plan);
+    char *json = json_write (object);
+    json_decref (object);
+    const struct span args[] = {
+        span_text (KEY_TIME_SET), span_text (names.member), span_text (KEY_RUNS),
+        span_text (names.wait),   span_text (revision),     span_text (json),
+        span_text (place),        span_text (run),
+    };
+    link_call (self->link, &(struct link_call){
+                               .script = SCRIPT_CHANGE,
+                               .repeat = LINK_ONCE,
+                               .keys = 4,
+                               .args = args,
+                               .count = sizeof args / sizeof *args,
+                               .reply = on_changed,
+                               .owner = ask_new (self, (void (*) (void))reply, owner),
+                           });
+    free (json);
 }

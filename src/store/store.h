@@ -7,13 +7,16 @@
 //                      in time; "+" alone: none in hand, but an earlier one may still answer
 //   plan:wait:STATION  set: message keys of plans that are due at once when their target connects
 //   plan:told          hash: message key -> when its last failure was broadcast
-//   plan:claim:INSTANCE  list: number and plans of the station's last claim; plan:sent:INSTANCE
-//   hash:
-//                      broadcasts of its last commits; both for answers that were lost
+//   plan:claim:INSTANCE  list: number and plans of the station's last claim
+//   plan:sent:INSTANCE   hash: what its last commits answered; both for answers that were lost
 //   plan:meta          hash: exec (last exec_id), seq and epoch of the broadcasts
+//   plan:history       stream: the outcome of every run. The entry is SEQ-0; of one that was not
+//                      broadcast it is SEQ-1, SEQ-2, ... behind the last that was
+//   plan:stations      hash: name -> text of the target stations that were added at run time
 #pragma once
 
 #include "engine.h"
+#include "management.h"
 #include "link.h"
 
 struct store;
@@ -21,14 +24,21 @@ struct store;
 // How a call went.
 enum store_result {
     STORE_DONE,
-    STORE_HELD, // submit: the id is in use. commit: the run is not the current one
-    STORE_NONE, // there is no such plan
-    STORE_LOST, // Redis is away; for a submit that was under way: the outcome is unknown
-    STORE_ERROR // Redis refused; the text says why
+    STORE_HELD,    // submit: the id is in use. commit: the run is not the current one
+    STORE_CHANGED, // commit, change: the message is not the one that was decided on
+    STORE_NONE,    // there is no such plan
+    STORE_LOST,    // Redis is away; for a submit that was under way: the outcome is unknown
+    STORE_ERROR    // Redis refused; the text says why
 };
 
-struct store *store_new (const struct link_config *config, void *loop, link_state_fn *changed,
-                         void *owner);
+// What is kept of the outcomes of runs.
+struct history_bounds {
+    int64_t count;
+    int64_t age_s;
+};
+
+struct store *store_new (const struct link_config *config, const struct history_bounds *history,
+                         void *loop, link_state_fn *changed, void *owner);
 void store_destroy (struct store **self);
 
 // The link, for its state and its flush.
@@ -60,6 +70,7 @@ struct store_claimed {
     struct span message; // JSON
     uint64_t exec_id;
     bool again; // an earlier run of this occurrence has not ended
+    bool lost;  // that one was in hand until now, and had no result within its lease
 };
 
 struct store_claim {
@@ -85,21 +96,34 @@ bool store_claim_at (const struct store_claim *answer, size_t index, struct stor
 
 // -- commit
 
+// A field of plan:work.
+struct participant {
+    struct span name;
+    const struct span *frames; // its answer, description first
+    size_t count;              // 0: it has not answered yet
+};
+
+enum { REVISION_ANY = -1 };
+
 struct store_commit {
     const struct plan *plan;
+    int64_t revision;        // of the message that was decided on, or REVISION_ANY
     struct span key_station; // of the message key, which an operator may have made differ
     uint64_t exec_id;
     const struct decision *decision;
-    int64_t lease_s;         // COMMIT_LEASE
-    const struct span *work; // the answer, description first; saved when the decision says so
-    size_t work_count;
-    bool keep_message; // do not write the plan: its message could not be read
+    int64_t lease_s; // COMMIT_LEASE
+    const struct participant *participants;
+    size_t participant_count;
+    struct span record; // the outcome for the history (store_record), empty = none
+    bool keep_message;  // do not write the plan: its message could not be read
 };
 
 struct store_committed {
     enum store_result result;
     int64_t seq; // of the broadcast that is to follow; 0 = none
     const char *epoch;
+    struct span message;     // STORE_CHANGED: what stands there
+    const redisReply *votes; // of a poll that was closed, for store_votes_json; else NULL
     const char *error;
 };
 
@@ -110,15 +134,38 @@ typedef void store_committed_fn (void *owner, const struct store_committed *answ
 void store_commit (struct store *self, const struct store_commit *commit, store_committed_fn *reply,
                    void *owner);
 
-// -- look-ups and management
+// {"votes":{"participant":[frames...],...}} of the answer. Free it.
+char *store_votes_json (const redisReply *votes);
+
+// -- management
+
+struct store_change {
+    const struct plan *plan;
+    int64_t revision;        // that it was read at
+    struct span key_station; // of the message key
+    uint64_t exec_id;        // of the run that was out then, 0 = none
+    enum requeue queue;
+    int64_t lease_s; // REQUEUE_LEASE
+};
+
+typedef void store_done_fn (void *owner, enum store_result result, const char *error);
+
+// Store a plan that management changed; STORE_CHANGED when it was changed in between, STORE_NONE
+// when it is gone.
+void store_change (struct store *self, const struct store_change *change, store_done_fn *reply,
+                   void *owner);
+
+// -- look-ups
 
 struct store_loaded {
     enum store_result result;
     struct span station;
     struct span message; // JSON
     bool running;        // a run is in hand
+    bool given_up;       // that run gave no status in time: only a late one can still come
     uint64_t exec_id;
     bool again;
+    const redisReply *work; // of a vote: participant, its result as JSON text, ...; else empty
     const char *error;
 };
 
@@ -128,32 +175,124 @@ typedef void store_loaded_fn (void *owner, const struct store_loaded *answer);
 void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
                  store_loaded_fn *reply, void *owner);
 
-typedef void store_done_fn (void *owner, enum store_result result, const char *error);
+struct store_removed {
+    enum store_result result;
+    struct span station; // it was of
+    const char *error;
+};
+
+typedef void store_removed_fn (void *owner, const struct store_removed *answer);
 
 // Delete a plan; `station` is the one it must be of, empty = any.
-void store_remove (struct store *self, uint64_t plan_id, const char *station, store_done_fn *reply,
-                   void *owner);
+void store_remove (struct store *self, uint64_t plan_id, const char *station,
+                   store_removed_fn *reply, void *owner);
 
 // "plan:msg:STATION:ID" taken apart. False: it is no message key.
 bool message_key_parse (struct span key, struct span *ret_station, uint64_t *ret_id);
 
 struct store_page {
     enum store_result result;
-    size_t count; // plans in the page
-    bool more;    // there may be more after them
+    size_t count;  // plans in the page
+    uint64_t last; // the last id looked at: there may be more behind it; 0 = that was all
     const redisReply *reply;
     const char *error;
 };
 
 typedef void store_page_fn (void *owner, const struct store_page *answer);
 
-// At most `limit` plans in the order of their ids, after this one (0 = from the start).
-void store_list (struct store *self, uint64_t after, int64_t limit, store_page_fn *reply,
+struct store_filter {
+    uint64_t after; // id, 0 = from the start
+    int64_t limit;
+    const char *station; // "" = any
+    int state, type;     // -1 = any
+};
+
+// Plans in the order of their ids. A page is bounded by what is looked at, so it may hold fewer
+// than `limit`, or none, and not be the last.
+void store_list (struct store *self, const struct store_filter *filter, store_page_fn *reply,
                  void *owner);
 
-// One plan of the page; its message is empty when it is gone. False: the index entry is none.
+// One plan of the page. False: the index entry is none.
 bool store_page_at (const struct store_page *page, size_t index, uint64_t *ret_id,
                     struct span *ret_message);
+
+// -- history
+
+// The outcome of a run.
+struct outcome_record {
+    struct span title;
+    int64_t nominal; // Unix seconds
+    uint8_t status;
+    enum plan_state state; // of the plan afterwards
+    uint64_t exec_id;
+    struct span worker;
+    size_t size; // of the result's frames
+    struct span reason;
+};
+
+// Packed for a commit. Free it.
+char *store_record (const struct outcome_record *record, size_t *ret_size);
+
+struct history_filter {
+    uint64_t seq, sub; // go on behind this entry
+    bool from_end;     // there is none: from the start, or the newest
+    bool newest;       // newest first
+    int64_t limit;
+    uint64_t plan_id;    // 0 = any
+    const char *station; // "" = any
+};
+
+struct store_history {
+    enum store_result result;
+    int64_t seq; // of the last broadcast
+    struct span epoch;
+    uint64_t first_seq, first_sub; // the oldest entry kept; 0, 0 = none
+    struct span next;              // the entry to go on behind, empty = that was all
+    size_t count;
+    const redisReply *reply;
+    const char *error;
+};
+
+typedef void store_history_fn (void *owner, const struct store_history *answer);
+
+void store_history (struct store *self, const struct history_filter *filter,
+                    store_history_fn *reply, void *owner);
+
+// One outcome of the answer as JSON; NULL: the entry is none of ours.
+json_t *store_history_at (const struct store_history *answer, size_t index);
+
+// An entry's name "SEQ-SUB".
+bool history_entry_parse (struct span text, uint64_t *ret_seq, uint64_t *ret_sub);
+
+// -- stations and numbers
+
+struct store_stations {
+    enum store_result result;
+    const redisReply *reply; // name, text, ...
+    const char *error;
+};
+
+typedef void store_stations_fn (void *owner, const struct store_stations *answer);
+
+// Put a station in (`text`), take it out (`text` NULL), or only read them (`name` NULL); all of
+// them are answered.
+void store_stations (struct store *self, const char *name, const char *text,
+                     enum link_repeat repeat, store_stations_fn *reply, void *owner);
+bool store_station_at (const struct store_stations *answer, size_t index, struct span *ret_name,
+                       struct span *ret_text);
+
+struct store_stats {
+    enum store_result result;
+    int64_t plans, queued, due, running, outcomes, seq, memory;
+    struct span epoch;
+    double next; // score of the next plan, 0 = none
+    const char *error;
+};
+
+typedef void store_stats_fn (void *owner, const struct store_stats *answer);
+void store_stats (struct store *self, store_stats_fn *reply, void *owner);
+
+// -- upkeep
 
 // A target connected: at most `limit` plans that wait for it are due at once. The answer's `result`
 // is STORE_HELD when there may be more.

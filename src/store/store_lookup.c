@@ -27,6 +27,8 @@ static void on_loaded (void *owner, const redisReply *reply)
             answer.message = reply_text (reply->element[1]);
             run_parse (run, &answer.exec_id, &answer.again);
             answer.running = answer.exec_id != 0;
+            answer.given_up = run.size && memchr (run.data, '?', run.size);
+            answer.work = reply->element[3];
         }
     }
     ((store_loaded_fn *)ask->reply) (ask->owner, &answer);
@@ -38,12 +40,11 @@ void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
 {
     char id[IDENT_SIZE];
     id_digits (plan_id, id);
-    const struct span args[] = {span_text (KEY_TIME_SET), span_text (KEY_RUNS),
-                                span_text (KEY_INDEX), span_text (id)};
+    const struct span args[] = {span_text (KEY_RUNS), span_text (KEY_INDEX), span_text (id)};
     link_call (self->link, &(struct link_call){
                                .script = SCRIPT_LOAD,
                                .repeat = repeat,
-                               .keys = 3,
+                               .keys = 2,
                                .args = args,
                                .count = sizeof args / sizeof *args,
                                .reply = on_loaded,
@@ -54,16 +55,18 @@ void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
 static void on_removed (void *owner, const redisReply *reply)
 {
     struct ask *ask = owner;
-    const char *error;
-    enum store_result result = reply_result (reply, &error);
-    if (result == STORE_DONE && reply_number (reply) == 0)
-        result = STORE_NONE;
-    ((store_done_fn *)ask->reply) (ask->owner, result, error);
+    struct store_removed answer = {0};
+    answer.result = reply_result (reply, &answer.error);
+    if (answer.result == STORE_DONE)
+        answer.station = reply_text (reply);
+    if (answer.result == STORE_DONE && answer.station.size == 0)
+        answer.result = STORE_NONE;
+    ((store_removed_fn *)ask->reply) (ask->owner, &answer);
     free (ask);
 }
 
-void store_remove (struct store *self, uint64_t plan_id, const char *station, store_done_fn *reply,
-                   void *owner)
+void store_remove (struct store *self, uint64_t plan_id, const char *station,
+                   store_removed_fn *reply, void *owner)
 {
     char id[IDENT_SIZE];
     id_digits (plan_id, id);
@@ -89,21 +92,27 @@ static void on_page (void *owner, const redisReply *reply)
     struct ask *ask = owner;
     struct store_page answer = {.reply = reply};
     answer.result = reply_result (reply, &answer.error);
-    if (answer.result == STORE_DONE && reply_is_array (reply, PAGE_HEAD))
+    if (answer.result == STORE_DONE && reply_is_array (reply, PAGE_HEAD)) {
         answer.count = (reply->elements - PAGE_HEAD) / 2;
-    answer.more = reply_number (reply->element[0]) == 1;
+        ident_parse (reply_text (reply->element[0]), &answer.last);
+    }
     ((store_page_fn *)ask->reply) (ask->owner, &answer);
     free (ask);
 }
 
-void store_list (struct store *self, uint64_t after, int64_t limit, store_page_fn *reply,
+void store_list (struct store *self, const struct store_filter *filter, store_page_fn *reply,
                  void *owner)
 {
-    char id[IDENT_SIZE] = "", count[24];
-    if (after)
-        id_digits (after, id);
-    snprintf (count, sizeof count, "%" PRId64, limit);
-    const struct span args[] = {span_text (KEY_INDEX), span_text (id), span_text (count)};
+    char id[IDENT_SIZE] = "", count[24], state[16] = "", type[16] = "";
+    if (filter->after)
+        id_digits (filter->after, id);
+    snprintf (count, sizeof count, "%" PRId64, filter->limit);
+    if (filter->state >= 0)
+        snprintf (state, sizeof state, "%d", filter->state);
+    if (filter->type >= 0)
+        snprintf (type, sizeof type, "%d", filter->type);
+    const struct span args[] = {span_text (KEY_INDEX),       span_text (id),    span_text (count),
+                                span_text (filter->station), span_text (state), span_text (type)};
     link_call (self->link, &(struct link_call){
                                .script = SCRIPT_LIST,
                                .repeat = LINK_ONCE,
@@ -174,16 +183,18 @@ static void on_swept (void *owner, const redisReply *reply)
 void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept_fn *reply,
                   void *owner)
 {
-    char id[IDENT_SIZE] = "", count[24];
+    char id[IDENT_SIZE] = "", count[24], age[24];
     if (after)
         id_digits (after, id);
     snprintf (count, sizeof count, "%" PRId64, limit);
-    const struct span args[] = {span_text (KEY_TIME_SET), span_text (KEY_INDEX), span_text (id),
-                                span_text (count)};
+    snprintf (age, sizeof age, "%" PRId64, self->history.age_s);
+    const struct span args[] = {span_text (KEY_TIME_SET), span_text (KEY_INDEX),
+                                span_text (KEY_HISTORY),  span_text (id),
+                                span_text (count),        span_text (age)};
     link_call (self->link, &(struct link_call){
                                .script = SCRIPT_SWEEP,
                                .repeat = LINK_ONCE,
-                               .keys = 2,
+                               .keys = 3,
                                .args = args,
                                .count = sizeof args / sizeof *args,
                                .reply = on_swept,

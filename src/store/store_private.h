@@ -1,6 +1,7 @@
 // What the files of the store share; nobody else includes it.
 #pragma once
 
+#include "ident.h"
 #include "store.h"
 
 struct store {
@@ -10,6 +11,7 @@ struct store {
     char sent_key[48];   // plan:sent:INSTANCE
     uint64_t claims;     // made so far
     uint64_t commits;
+    struct history_bounds history;
 };
 
 #define KEY_TIME_SET "plan:time:set"
@@ -17,6 +19,8 @@ struct store {
 #define KEY_RUNS     "plan:run"
 #define KEY_META     "plan:meta"
 #define KEY_TOLD     "plan:told"
+#define KEY_HISTORY  "plan:history"
+#define KEY_STATIONS "plan:stations"
 
 // Who asked: kept until the answer, with what the answer is read by.
 struct ask {
@@ -32,6 +36,19 @@ struct ask {
 void store_learn_time (struct ask *ask, int64_t redis_us);
 
 struct ask *ask_new (struct store *self, void (*reply) (void), void *owner);
+
+// The keys of a plan and its entry in the index.
+enum { MEMBER_MAX = 9 + STATION_NAME_MAX + 1 + 16 + 1, ENTRY_MAX = 17 + STATION_NAME_MAX + 1 };
+
+struct names {
+    char member[MEMBER_MAX]; // plan:msg:STATION:ID
+    char work[MEMBER_MAX + 1];
+    char wait[MEMBER_MAX];
+    char entry[ENTRY_MAX]; // of the index
+    char id[IDENT_SIZE];
+};
+
+void names_make (struct names *self, struct span station, uint64_t plan_id);
 
 // -- reading answers
 

@@ -1,26 +1,14 @@
 // The order of things within one moment is the station's: answers, then deadlines, then the claim.
-#include "sim.h"
-
-#include <inttypes.h>
-
-#include "../unit/rows.h"
+#include "sim_private.h"
 
 #include "codes.h"
 #include "memory.h"
-#include "plan_json.h"
 #include "plan_message.h"
 
-enum { BATCH = 256 };
 #define FORGET_US (5 * SIM_S)
 
 static const char station_name[] = "api1";
-
-#define SIM_CHECK(self, sim_plan, condition)                                                       \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            fail_msg ("%s: at %" PRId64 " us, plan %" PRIx64 ": not so: %s", (self)->name,         \
-                      (self)->now_us - SIM_START_TIME * SIM_S, (sim_plan)->id, #condition);        \
-    } while (0)
+static const struct dispatch_way by_frame = {false, ""};
 
 int64_t sim_at (int64_t seconds)
 {
@@ -82,213 +70,45 @@ void sim_end (struct sim *self)
     zone_destroy (&self->zone);
 }
 
-static char *stored_text (const struct plan *plan)
-{
-    json_t *object = plan_to_stored_json (plan);
-    char *text = json_write (object);
-    json_decref (object);
-    return text;
-}
-
-struct plan *sim_stored (struct sim *self, const struct sim_plan *sim_plan)
-{
-    struct reason reason = {""};
-    struct plan *plan =
-        plan_from_stored_json (sim_plan->id, span_text (sim_plan->message), &reason);
-    if (!plan)
-        fail_msg ("%s: plan %" PRIx64 ": %s", self->name, sim_plan->id, reason.text);
-    return plan;
-}
-
-// -- the invariants
-
-static void check_counts (struct sim *self, struct sim_plan *sim_plan, const struct plan *plan)
-{
-    bool once = plan->schedule.type <= SCHEDULE_TIME;
-    int64_t repeat = once ? 1 : plan->schedule.repeat;
-    if (repeat != SCHEDULE_FOREVER)
-        SIM_CHECK (self, sim_plan, plan->real_repet + plan->skip_num <= repeat);
-    SIM_CHECK (self, sim_plan, plan->real_repet == sim_plan->counted);
-    SIM_CHECK (self, sim_plan, plan->skip_num >= sim_plan->skipped);
-    SIM_CHECK (self, sim_plan, plan->plan_time >= sim_plan->last_time);
-    SIM_CHECK (self, sim_plan, plan->real_repet <= sim_plan->fires);
-    SIM_CHECK (self, sim_plan, plan->exec_id <= self->exec);
-    sim_plan->skipped = plan->skip_num;
-    sim_plan->last_time = plan->plan_time;
-}
-
-// Each plan is in the queue, parked or gone, and nothing of a gone plan is left.
-static void check_plan (struct sim *self, struct sim_plan *sim_plan)
-{
-    if (!sim_plan->message) {
-        SIM_CHECK (self, sim_plan, !sim_plan->queued && !sim_plan->held && !sim_plan->waits);
-        SIM_CHECK (self, sim_plan, !sim_plan->has_work && !sim_plan->told_us && !sim_plan->plan);
-        return;
-    }
-    struct plan *plan = sim_stored (self, sim_plan);
-    bool queue_state =
-        plan->state == PLAN_QUEUE || plan->state == PLAN_EXECUTE || plan->state == PLAN_RETRY;
-    SIM_CHECK (self, sim_plan, queue_state || plan->state == PLAN_ERROR);
-    SIM_CHECK (self, sim_plan, sim_plan->queued == queue_state);
-    SIM_CHECK (self, sim_plan, sim_plan->queued || !sim_plan->held);
-    check_counts (self, sim_plan, plan);
-    plan_destroy (&plan);
-}
-
-static void check_fire (struct sim *self, const struct sim_fire *fire)
-{
-    struct sim_plan *sim_plan = fire->plan;
-    SIM_CHECK (self, sim_plan, fire->at_us >= fire->plan_time * SIM_S);
-    SIM_CHECK (self, sim_plan, fire->at_us >= sim_plan->free_us);
-    SIM_CHECK (self, sim_plan, fire->exec_id >= (uint64_t)fire->at_us);
-    if (self->fire_count > 0)
-        SIM_CHECK (self, sim_plan, fire->exec_id > self->fires[self->fire_count - 1].exec_id);
-}
-
-// A run ended well: it was fired, and it has not been counted before.
-static void count_run (struct sim *self, struct sim_plan *sim_plan, uint64_t exec_id)
-{
-    struct sim_fire *fire = NULL;
-    for (size_t i = self->fire_count; i > 0 && !fire; i--)
-        if (self->fires[i - 1].exec_id == exec_id)
-            fire = &self->fires[i - 1];
-    SIM_CHECK (self, sim_plan, fire && fire->plan == sim_plan && !fire->counted);
-    fire->counted = true;
-    sim_plan->counted++;
-}
-
-// -- the store: submit.lua, claim.lua, commit.lua, wake.lua
-
-static void store_submit (struct sim_plan *sim_plan, const struct plan *plan)
-{
-    sim_plan->message = stored_text (plan);
-    sim_plan->queued = true;
-    sim_plan->score_us = plan->plan_time * SIM_S;
-}
-
-// The first due plan that is not claimed in this batch yet, by score and then by key.
-static struct sim_plan *first_due (struct sim *self)
-{
-    struct sim_plan *first = NULL;
-    for (size_t i = 0; i < self->plan_count; i++) {
-        struct sim_plan *sim_plan = &self->plans[i];
-        if (sim_plan->queued && sim_plan->score_us <= self->now_us &&
-            (!first || sim_plan->score_us < first->score_us))
-            first = sim_plan;
-    }
-    return first;
-}
-
-static size_t store_claim (struct sim *self, struct sim_plan *claimed[BATCH])
-{
-    size_t count = 0;
-    uint64_t exec = self->exec + 1;
-    if (exec < (uint64_t)self->now_us)
-        exec = (uint64_t)self->now_us;
-    for (struct sim_plan *due; count < BATCH && (due = first_due (self));) {
-        due->held_again = due->held != 0;
-        due->held = exec++;
-        due->score_us = self->now_us + SIM_LEASE_US;
-        due->waits = false;
-        claimed[count++] = due;
-    }
-    if (count)
-        self->exec = exec - 1;
-    return count;
-}
-
-static void store_end (struct sim_plan *sim_plan)
-{
-    free (sim_plan->message);
-    sim_plan->message = NULL;
-    sim_plan->queued = false;
-    sim_plan->has_work = false;
-    sim_plan->told_us = 0;
-}
-
-static void store_save (struct sim *self, struct sim_plan *sim_plan, const struct plan *plan,
-                        const struct decision *decision)
-{
-    free (sim_plan->message);
-    sim_plan->message = stored_text (plan);
-    sim_plan->has_work |= decision->save_work;
-    if (decision->commit == COMMIT_PARK)
-        sim_plan->queued = false;
-    else if (decision->commit == COMMIT_NEXT)
-        sim_plan->score_us = plan->plan_time * SIM_S;
-    else if (decision->commit == COMMIT_LEASE)
-        sim_plan->score_us = self->now_us + SIM_LEASE_US;
-    else
-        sim_plan->score_us = self->now_us + decision->delay_ms * 1000;
-    sim_plan->queued |= decision->commit != COMMIT_PARK;
-}
-
-static void store_broadcast (struct sim *self, struct sim_plan *sim_plan,
-                             const struct decision *decision)
-{
-    if (decision->broadcast == BROADCAST_RESULT)
-        sim_plan->results++;
-    if (decision->broadcast != BROADCAST_FAILURE)
-        return;
-    if (sim_plan->told_us && self->now_us - sim_plan->told_us < 60 * SIM_S)
-        return;
-    sim_plan->told_us = self->now_us;
-    sim_plan->failures++;
-}
-
-// Applies only while the run is the plan's current one.
-static bool store_commit (struct sim *self, struct sim_plan *sim_plan, const struct plan *plan,
-                          uint64_t exec_id, const struct decision *decision)
-{
-    if (sim_plan->held != exec_id || !sim_plan->message)
-        return false;
-    if (decision->commit == COMMIT_END)
-        store_end (sim_plan);
-    else
-        store_save (self, sim_plan, plan, decision);
-    if (decision->commit != COMMIT_LEASE && decision->commit != COMMIT_DOUBT)
-        sim_plan->held = 0;
-    sim_plan->waits = decision->waiting == WAITING_FOR_TARGET;
-    store_broadcast (self, sim_plan, decision);
-    return true;
-}
-
-static void store_wake (struct sim *self)
-{
-    for (size_t i = 0; i < self->plan_count; i++) {
-        struct sim_plan *sim_plan = &self->plans[i];
-        if (!sim_plan->waits)
-            continue;
-        sim_plan->waits = false;
-        sim_plan->free_us = self->now_us;
-        if (sim_plan->queued && sim_plan->score_us > self->now_us)
-            sim_plan->score_us = self->now_us;
-    }
-}
-
 // -- the station: apply, fire, deadlines, answers
 
-static void apply (struct sim *self, struct sim_plan *sim_plan, const struct plan *plan,
-                   uint64_t exec_id, const struct decision *decision)
+static enum committed apply (struct sim *self, struct sim_plan *sim_plan, struct plan *plan,
+                             uint64_t exec_id, const struct decision *decision)
 {
-    if (!store_commit (self, sim_plan, plan, exec_id, decision)) {
-        self->stale++;
-        return;
+    enum committed committed = store_commit (self, sim_plan, plan, exec_id, decision);
+    if (committed == COMMITTED)
+        check_committed (self, sim_plan, plan, exec_id, decision);
+    self->stale += committed == NOT_CURRENT;
+    self->redone += committed == CHANGED;
+    return committed;
+}
+
+// What the engine makes of an answer, or of none at all (NULL). When management changed the plan
+// since the station read it, the same is decided of the plan as it is now; here that is not changed
+// again in between.
+static struct decision decide (struct sim *self, struct sim_plan *sim_plan,
+                               const struct answer *answer)
+{
+    struct run run = sim_plan->run;
+    for (;;) {
+        struct decision decision = answer ? engine_answer (sim_plan->plan, &sim_plan->run, answer,
+                                                           self->zone, now_s (self))
+                                          : engine_no_status (sim_plan->plan);
+        if (decision.commit == COMMIT_NONE ||
+            apply (self, sim_plan, sim_plan->plan, run.exec_id, &decision) != CHANGED)
+            return decision;
+        plan_destroy (&sim_plan->plan);
+        sim_plan->plan = sim_stored (self, sim_plan);
+        sim_plan->run = run;
     }
-    if (decision->commit == COMMIT_NEXT || decision->commit == COMMIT_END)
-        count_run (self, sim_plan, exec_id);
-    sim_plan->free_us = self->now_us;
-    if (decision->commit == COMMIT_LEASE)
-        sim_plan->free_us += SIM_LEASE_US;
-    else if (decision->commit == COMMIT_RETRY || decision->commit == COMMIT_DOUBT)
-        sim_plan->free_us += decision->delay_ms * 1000;
 }
 
 static void send (struct sim *self, struct sim_plan *sim_plan, struct plan *plan)
 {
     struct plan_texts texts;
     struct message message;
-    plan_dispatch_message (plan, (self->now_us + SIM_LEASE_US) / SIM_S, &texts, &message);
+    plan_dispatch_message (plan, &by_frame, (self->now_us + SIM_LEASE_US) / SIM_S, &texts,
+                           &message);
     uint64_t mailbox_id = 0, exec_id = 0;
     SIM_CHECK (self, sim_plan, mailbox_parse (message.sender, &mailbox_id));
     SIM_CHECK (self, sim_plan, mailbox_id == sim_plan->id);
@@ -322,8 +142,12 @@ static void fire (struct sim *self, struct sim_plan *sim_plan)
     struct plan *plan = sim_stored (self, sim_plan);
     struct reason reason = {""};
     uint64_t exec_id = sim_plan->held;
-    struct decision decision =
-        engine_due (plan, span_text (station_name), exec_id, now_s (self), &reason);
+    const struct due due = {.key_station = span_text (station_name),
+                            .exec_id = exec_id,
+                            .lost = sim_plan->lost,
+                            .way = &by_frame,
+                            .now = now_s (self)};
+    struct decision decision = engine_due (plan, &due, &reason);
     if (decision.send && self->connection) {
         send (self, sim_plan, plan); // takes the plan
         return;
@@ -337,7 +161,7 @@ static void fire (struct sim *self, struct sim_plan *sim_plan)
 
 static void claim (struct sim *self)
 {
-    struct sim_plan *claimed[BATCH];
+    struct sim_plan *claimed[SIM_BATCH];
     size_t count = store_claim (self, claimed);
     for (size_t i = 0; i < count; i++) {
         fire (self, claimed[i]);
@@ -351,8 +175,7 @@ static void on_deadline (struct sim *self, struct sim_plan *sim_plan)
         drop_run (sim_plan);
         return;
     }
-    struct decision decision = engine_no_status (sim_plan->plan);
-    apply (self, sim_plan, sim_plan->plan, sim_plan->run.exec_id, &decision);
+    struct decision decision = decide (self, sim_plan, NULL);
     sim_plan->unanswered = false;
     sim_plan->deadline_us = self->now_us + decision.delay_ms * 1000 + FORGET_US;
 }
@@ -396,8 +219,7 @@ static void take_answer (struct sim *self, const struct sim_answer *sent)
                             .has_exec_id = sent->with_local_id,
                             .exec_id = sent->with_local_id ? sent->exec_id : 0,
                             .target = self->target_type};
-    struct decision decision =
-        engine_answer (sim_plan->plan, &sim_plan->run, &answer, self->zone, now_s (self));
+    struct decision decision = decide (self, sim_plan, &answer);
     if (decision.commit == COMMIT_NONE) {
         self->late++;
         return;
@@ -405,7 +227,6 @@ static void take_answer (struct sim *self, const struct sim_answer *sent)
     // An answer that names its run never acts on another one.
     if (sent->with_local_id)
         SIM_CHECK (self, sim_plan, sent->exec_id == sim_plan->run.exec_id);
-    apply (self, sim_plan, sim_plan->plan, sim_plan->run.exec_id, &decision);
     if (commit_ends_run (decision.commit)) {
         drop_run (sim_plan);
     } else {
@@ -547,9 +368,45 @@ struct sim_plan *sim_submit (struct sim *self, const char *plan_frame)
     if (engine_submit (plan, self->zone, now_s (self), &reason) == 0) {
         sim_plan = &self->plans[self->plan_count++];
         *sim_plan = (struct sim_plan){.id = id};
-        store_submit (sim_plan, plan);
+        store_submit (self, sim_plan, plan);
         check_plan (self, sim_plan);
     }
     plan_destroy (&plan);
     return sim_plan;
+}
+
+// -- management
+
+// Whether a run of the plan is out. One of a plan that is out of the queue has no lease in the
+// store: it counts while the station hears of it, or as long as a lease would be.
+static bool is_running (const struct sim *self, const struct sim_plan *sim_plan,
+                        const struct plan *plan)
+{
+    if (!sim_plan->held || sim_plan->given_up)
+        return false;
+    bool in_hand = sim_plan->plan && sim_plan->run.exec_id == sim_plan->held;
+    return plan->state == PLAN_EXECUTE || in_hand ||
+           plan->exec_time + SIM_LEASE_US / SIM_S > now_s (self);
+}
+
+bool sim_manage (struct sim *self, struct sim_plan *sim_plan, enum manage_word word, int64_t count)
+{
+    if (!sim_plan->message)
+        return false;
+    struct reason reason;
+    enum requeue requeue;
+    struct plan *plan = sim_stored (self, sim_plan);
+    const struct manage_request request = {.word = word,
+                                           .running = is_running (self, sim_plan, plan),
+                                           .count = count,
+                                           .zone = self->zone,
+                                           .now = now_s (self)};
+    bool done = engine_manage (plan, &request, &requeue, &reason) == 0;
+    if (done) {
+        store_change (self, sim_plan, plan, requeue);
+        check_managed (self, sim_plan, plan, &request);
+    }
+    check_plan (self, sim_plan);
+    plan_destroy (&plan);
+    return done;
 }

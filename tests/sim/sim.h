@@ -1,10 +1,12 @@
 // The engine in simulated time: a virtual clock, a store in memory that does what the scripts of
-// src/store/scripts do, a station that does what src/station does with the engine's decisions, and
-// one target that a test scripts. Every step checks the invariants of a plan's life and fails the
-// running test with the name and the seed of the simulation.
+// src/store/scripts do (sim_store.c), a station that does what src/station does with the engine's
+// decisions (sim.c), and one target that a test scripts. Every step checks the invariants of a
+// plan's life (sim_check.c) and fails the running test with the name and the seed of the
+// simulation.
 #pragma once
 
 #include "engine.h"
+#include "management.h"
 
 enum { SIM_PLANS_MAX = 64 };
 
@@ -13,26 +15,39 @@ enum { SIM_PLANS_MAX = 64 };
 #define SIM_SEND_US    (3 * SIM_S)          // plan_send_timeout
 #define SIM_START_TIME INT64_C (1767225600) // 2026-01-01T00:00:00Z, a Thursday
 
+// A run besides the schedule that management asked for.
+enum sim_order { ORDER_NONE, ORDER_GIVEN, ORDER_OUT };
+
 // A plan as the store keeps it, and what the checks remember of it.
 struct sim_plan {
     uint64_t id;
-    char *message;     // plan:msg; NULL = the plan is gone
-    bool queued;       // in plan:time:set
-    int64_t score_us;  // while queued
-    uint64_t held;     // plan:run, the exec_id of the run in hand; 0 = none
-    bool held_again;   // the "+" behind it
-    bool waits;        // plan:wait
-    bool has_work;     // plan:work
-    int64_t told_us;   // plan:told; 0 = never
-    int64_t fires;     // dispatches
-    int64_t failures;  // broadcasts of failures
-    int64_t results;   // broadcasts of results
-    int64_t counted;   // runs that ended well
-    int64_t skipped;   // the last skip_num seen
-    int64_t last_time; // the last nominal time seen; it never goes back
-    int64_t free_us;   // not fired again before this moment
+    char *message;    // plan:msg; NULL = the plan is gone
+    int64_t revision; // of the message
+    bool queued;      // in plan:time:set
+    int64_t score_us; // while queued
+    uint64_t held;    // plan:run, the exec_id of the run in hand; 0 = none
+    bool held_again;  // the "+" behind it: an earlier run ran out of its lease and may still answer
+    bool given_up;    // the "?" behind it: it gave no sign of life
+    bool lost;        // claimed because the run before ran out of its lease
+    bool waits;       // plan:wait
+    bool has_work;    // plan:work
+    int64_t told_us;  // plan:told; 0 = never
+    int64_t failures; // broadcasts of failures
+    int64_t results;  // broadcasts of results
 
-    // The run in the station's hand, if any.
+    int64_t fires;        // dispatches
+    int64_t counted;      // runs of the schedule that ended well
+    int64_t skipped;      // the last skip_num seen
+    int64_t asked;        // occurrences that management wanted skipped
+    int64_t last_time;    // the last nominal time seen; it never goes back
+    int64_t free_us;      // not fired again before this moment
+    bool stopped;         // paused, closed or parked, and not reset since
+    bool closed;          // closed by management
+    enum sim_order order; // a run besides the schedule
+    int64_t order_time;   // the plan_time that it leaves as it is
+    int64_t order_errors; // and the error_count
+
+    // The run in the station's hand, if any, with the plan as the station knows it.
     struct plan *plan;
     struct run run;
     uint64_t connection; // it was sent on; 0: it was looked up
@@ -47,6 +62,7 @@ struct sim_fire {
     int64_t plan_time;
     uint64_t exec_id;
     bool again;
+    bool extra;   // besides the schedule
     bool counted; // its run ended well
 };
 
@@ -68,7 +84,8 @@ struct sim {
 
     struct sim_plan plans[SIM_PLANS_MAX];
     size_t plan_count;
-    uint64_t exec; // plan:meta exec
+    uint64_t exec;     // plan:meta exec
+    int64_t revisions; // written so far
 
     // The target: what it does with a dispatch. It answers with sim_answer ().
     void (*target) (struct sim *sim, const struct sim_fire *fire);
@@ -82,7 +99,8 @@ struct sim {
     struct sim_answer *answers;
     size_t answer_count, answer_capacity;
     uint64_t answers_sent;
-    int64_t late, stale, dropped; // answers; commits; answers to no run
+    int64_t late, dropped; // answers; those to no run
+    int64_t stale, redone; // commits of a run that is over; of a plan changed meanwhile
 };
 
 // How an answer travels.
@@ -97,6 +115,9 @@ void sim_end (struct sim *self);
 
 // Submit a plan frame (JSON). NULL: it was refused.
 struct sim_plan *sim_submit (struct sim *self, const char *plan_frame);
+
+// A management word; `count` is that of skip. False: it was refused.
+bool sim_manage (struct sim *self, struct sim_plan *plan, enum manage_word word, int64_t count);
 
 // The target answers this dispatch after a delay.
 void sim_answer (struct sim *self, const struct sim_fire *fire, int64_t delay_us, uint8_t status,

@@ -1,5 +1,6 @@
 // Random lives of plans in simulated time, with a target, connections and a station that fail at
-// random. The invariants are checked after each step; ZPLAN_SIM_SEED=N repeats one life.
+// random, and management that pauses, resets, closes, skips and runs at random. The invariants are
+// checked after each step; ZPLAN_SIM_SEED=N repeats one life.
 #include <inttypes.h>
 #include <time.h>
 
@@ -17,7 +18,7 @@ enum {
     PLANERROR = 0x8B
 };
 
-enum { RANDOM_PLANS = 24, RANDOM_TURNS = 60, LIVES = 20, STEPS = 100000 };
+enum { RANDOM_PLANS = 24, RANDOM_TURNS = 90, LIVES = 20, STEPS = 100000 };
 
 #define MS INT64_C (1000)
 
@@ -113,10 +114,47 @@ static void disturb_at_random (struct sim *sim)
     }
 }
 
+// Some words are given twice as often as others; one plan is often spoken of more than once.
+static void manage_at_random (struct sim *sim)
+{
+    static const enum manage_word words[] = {MANAGE_PAUSE, MANAGE_PAUSE, MANAGE_RESET, MANAGE_RESET,
+                                             MANAGE_RESET, MANAGE_SKIP,  MANAGE_SKIP,  MANAGE_RUN,
+                                             MANAGE_RUN,   MANAGE_RUN};
+    struct sim_plan *plan = &sim->plans[pick (sim, (int64_t)sim->plan_count)];
+    for (int64_t said = 1 + pick (sim, 3); said > 0; said--) {
+        enum manage_word word = words[pick (sim, ROWS (words))];
+        if (pick (sim, 60) == 0)
+            word = MANAGE_CLOSE;
+        sim_manage (sim, plan, word, 1 + pick (sim, 4));
+        if (pick (sim, 2))
+            sim_run_until (sim, sim->now_us + pick (sim, 3000) * MS, STEPS);
+    }
+}
+
 static void work_300_ms (struct sim *sim, const struct sim_fire *fire)
 {
     sim_answer (sim, fire, 1 * MS, RUNING, SIM_CONNECTION, SIM_WITHOUT_LOCAL_ID);
     sim_answer (sim, fire, 300 * MS, OK, SIM_CONNECTION, SIM_WITHOUT_LOCAL_ID);
+}
+
+// With a good target every plan comes to its end, except those that were closed: they are kept.
+static void check_nothing_is_lost (struct sim *sim)
+{
+    sim_connect (sim);
+    sim->target = work_300_ms;
+    // All that is out comes to its end, at the latest with its lease.
+    sim_run_until (sim, sim->now_us + 3600 * SIM_S, STEPS);
+    for (size_t i = 0; i < sim->plan_count; i++) {
+        struct sim_plan *plan = &sim->plans[i];
+        if (plan->message && plan->stopped && !plan->closed &&
+            !sim_manage (sim, plan, MANAGE_RESET, 0))
+            fail_msg ("%s: plan %" PRIx64 " cannot be reset", sim->name, plan->id);
+    }
+    if (!sim_run_until (sim, INT64_MAX, STEPS))
+        fail_msg ("%s: goes on for ever", sim->name);
+    for (size_t i = 0; i < sim->plan_count; i++)
+        if (sim->plans[i].message && !sim->plans[i].closed)
+            fail_msg ("%s: plan %" PRIx64 " has not ended", sim->name, sim->plans[i].id);
 }
 
 static void live_at_random (uint64_t seed)
@@ -127,21 +165,16 @@ static void live_at_random (uint64_t seed)
     sim_start (&sim, name, NULL, behave_at_random);
     sim.random = seed * 2685821657736338717U | 1;
     sim.target_type = (enum target_type)pick (&sim, TARGET_TYPES);
-    for (size_t i = 0; i < RANDOM_PLANS; i++)
+    while (sim.plan_count < RANDOM_PLANS)
         submit_at_random (&sim);
     for (size_t turn = 0; turn < RANDOM_TURNS; turn++) {
         int64_t ahead_us = pick (&sim, turn % 2 ? 100 : 3600) * SIM_S + pick (&sim, 1000000);
         sim_run_until (&sim, sim.now_us + ahead_us, STEPS);
         disturb_at_random (&sim);
+        for (int64_t plans = pick (&sim, 6); plans > 0; plans--)
+            manage_at_random (&sim);
     }
-    // With a good target every plan comes to its end, or stays parked.
-    sim_connect (&sim);
-    sim.target = work_300_ms;
-    if (!sim_run_until (&sim, INT64_MAX, STEPS))
-        fail_msg ("%s: goes on for ever", name);
-    for (size_t i = 0; i < sim.plan_count; i++)
-        if (sim.plans[i].message && sim.plans[i].queued)
-            fail_msg ("%s: plan %" PRIx64 " has not ended", name, sim.plans[i].id);
+    check_nothing_is_lost (&sim);
     sim_end (&sim);
 }
 

@@ -1,5 +1,10 @@
 """The scripts as Python calls, each packing its arguments in the order of the script's header."""
+import json
+import os
 import pathlib
+import random
+import re
+import struct
 import sys
 from collections import namedtuple
 
@@ -11,6 +16,7 @@ SOURCES = {path.stem: script_text(str(path)) for path in SCRIPTS.glob("*.lua")}
 
 TIME_SET, IDS, RUN, META, TOLD = ("plan:time:set", "plan:ids", "plan:run", "plan:meta",
                                   "plan:told")
+HISTORY, STATIONS = "plan:history", "plan:stations"
 CLAIMS, SENT = "plan:claim:test", "plan:sent:test"  # of one station, for lost answers
 
 # A test that fixes the clock puts it here; the scripts then read this key in the place of TIME.
@@ -20,9 +26,15 @@ FROZEN_CALL = f"redis.call('HMGET', '{CLOCK}', 's', 'us')"
 
 T0 = 1_700_000_000_250_000  # a moment for tests with a fixed clock, in us
 
+WORK = {"jobs": "[]"}  # a result of the station itself
+KEEP, AGE = 100_000, 30 * 86400  # the bounds of the history, where a test has none of its own
+
 Claim = namedtuple("Claim", "now_us next broken plans")
 Claimed = namedtuple("Claimed", "member message exec_id again")
-Page = namedtuple("Page", "last repaired outside")
+Page = namedtuple("Page", "last plans")
+Swept = namedtuple("Swept", "last repaired outside")
+History = namedtuple("History", "seq epoch first last outcomes")
+Outcome = namedtuple("Outcome", "entry plan station ended record")
 
 
 def member(ident, station="jobs"):
@@ -45,6 +57,17 @@ def entry(ident, station="jobs"):
     return f"{digits(ident)}:{station}"
 
 
+def message(**fields):
+    return json.dumps(fields, separators=(",", ":"))
+
+
+def seeded(turn):
+    """Numbers for a random test; a failing one prints its seed. ZPLAN_STORE_SEED=N repeats it."""
+    seed = int(os.environ.get("ZPLAN_STORE_SEED") or random.SystemRandom().getrandbits(32))
+    print(f"ZPLAN_STORE_SEED={seed}")
+    return random.Random(f"{seed} {turn}")
+
+
 def pairs(row):
     return list(zip(row[::2], row[1::2]))
 
@@ -54,11 +77,55 @@ def score_after(now_us, seconds=0):
     return float(f"{now_us / 1e6 + seconds:.6f}")
 
 
+def unpacked(text):
+    """A msgpack value of the kinds that a record has: map, string and integer."""
+    def take(size):
+        nonlocal data
+        head, data = data[:size], data[size:]
+        assert len(head) == size
+        return head
+
+    def value():
+        byte = take(1)[0]
+        if byte < 0x80:
+            return byte
+        if byte & 0xf0 == 0x80:
+            return {value(): value() for _ in range(byte & 0x0f)}
+        if byte & 0xe0 == 0xa0:
+            return take(byte & 0x1f).decode()
+        if byte in SIZES:
+            return take(struct.unpack(SIZES[byte], take(struct.calcsize(SIZES[byte])))[0]).decode()
+        return struct.unpack(INTEGERS[byte], take(struct.calcsize(INTEGERS[byte])))[0]
+
+    data = text.encode("latin-1")
+    whole = value()
+    assert data == b""
+    return whole
+
+
+SIZES = {0xd9: ">B", 0xda: ">H", 0xdb: ">I"}
+INTEGERS = {0xcc: ">B", 0xcd: ">H", 0xce: ">I", 0xcf: ">Q",
+            0xd0: ">b", 0xd1: ">h", 0xd2: ">i", 0xd3: ">q"}
+
+
+def header_numbers(name, section):
+    """The numbers that the header of a script gives its keys (KEYS) or arguments (ARGV)."""
+    lines = re.match(r"#!lua.*\n((?:--.*\n)+)", SOURCES[name]).group(1).splitlines()
+    found, numbers = None, []
+    for line in lines:
+        word, text = re.match(r"--\s*((?:KEYS|ARGV|Answers|Cost)\b)?\s*(.*)", line).groups()
+        found = word or found
+        if found == section:
+            numbers += [int(number) for number in re.findall(r"(?:^|  )(\d+)(?= |,)", text)]
+    return numbers
+
+
 class Store:
     def __init__(self, db):
         self.db = db
         self.frozen = False
-        self.number = 0  # of the last claim or commit
+        self.bounds = {}  # of a script that is to stop earlier: what stands there -> what does now
+        self.number = 0   # of the last claim or commit
 
     def freeze(self, now_us):
         """From now on the scripts' clock stands here."""
@@ -66,9 +133,13 @@ class Store:
         self.frozen = True
 
     def call(self, name, keys, args):
+        assert len(keys) == len(header_numbers(name, "KEYS"))
         text = SOURCES[name]
         if self.frozen:
             text = text.replace(TIME_CALL, FROZEN_CALL)
+        for line, smaller in self.bounds.items():
+            assert text.count(line) == 1
+            text = text.replace(line, smaller)
         return self.db.eval(text, len(keys), *keys, *args)
 
     def submit(self, ident, station="jobs", score=1, text="{}"):
@@ -79,9 +150,9 @@ class Store:
         self.number += 1
         return self.number
 
-    def claim(self, limit=100, lease=300, number=None):
+    def claim(self, limit=100, lease=300, number=None, keep=KEEP):
         now_us, first, broken, *rows = self.call("claim", [TIME_SET, RUN, META, IDS, CLAIMS],
-                                                 [limit, lease, number or self.next_number()])
+                                                 [limit, lease, number or self.next_number(), keep])
         return Claim(int(now_us), float(first) if first else None, broken,
                      [Claimed(*row) for row in rows])
 
@@ -91,30 +162,52 @@ class Store:
         assert plan.member == member(ident, station)
         return plan.exec_id
 
-    def commit(self, ident, exec_id, mode, when="", text="", work="", tell="none", wait=False,
-               station="jobs", participant="jobs", number=None):
+    def commit(self, ident, exec_id, mode, when="", text="", work=None, tell="none", wait=False,
+               station="jobs", number=None, revision="", record="", keep=KEEP, votes=""):
+        """`work`: participant -> result."""
         keys = [TIME_SET, member(ident, station), work_key(ident, station), RUN, IDS, META,
                 wait_key(station), TOLD, SENT]
-        args = [exec_id, mode, when, text, participant, work, tell, int(wait),
-                entry(ident, station), number or self.next_number()]
+        args = [exec_id, mode, when, text, revision, tell, int(wait), entry(ident, station),
+                number or self.next_number(), record, keep, votes]
+        for participant, result in (work or {}).items():
+            args += [participant, result]
         return self.call("commit", keys, args)
 
+    def change(self, ident, revision, text, place="keep", run="", station="jobs"):
+        return self.call("change", [TIME_SET, member(ident, station), RUN, wait_key(station)],
+                         [revision, text, place, run])
+
     def load(self, ident):
-        return self.call("load", [TIME_SET, RUN, IDS], [digits(ident)])
+        return self.call("load", [RUN, IDS], [digits(ident)])
 
     def remove(self, ident, station=""):
         return self.call("remove", [TIME_SET, IDS], [digits(ident), station])
 
-    def list(self, after="", limit=100):
-        self.more, *rest = self.call("list", [IDS], [digits(after) if after else "", limit])
-        return pairs(rest)
+    def page(self, after="", limit=100, station="", state="", kind=""):
+        last, *rest = self.call("list", [IDS], [digits(after) if after else "", limit, station,
+                                                state, kind])
+        return Page(last, pairs(rest))
+
+    def list(self, after="", limit=100, **filters):
+        return self.page(after, limit, **filters).plans
+
+    def history(self, after="", limit=100, newest=False, plan="", station=""):
+        seq, epoch, first, last, *rows = self.call(
+            "history", [HISTORY, META], [after, limit, int(newest), plan, station])
+        return History(int(seq), epoch, first, last, [Outcome(*row) for row in rows])
+
+    def stations(self, *args):
+        return dict(pairs(self.call("stations", [STATIONS], args)))
+
+    def stats(self):
+        return self.call("stats", [TIME_SET, IDS, RUN, HISTORY, META], [])
 
     def wake(self, station="jobs", limit=100):
         return self.call("wake", [TIME_SET, wait_key(station)], [limit])
 
-    def sweep(self, after="", limit=100):
-        last, repaired, *rest = self.call("sweep", [TIME_SET, IDS], [after, limit])
-        return Page(last, repaired, pairs(rest))
+    def sweep(self, after="", limit=100, age=AGE):
+        last, repaired, *rest = self.call("sweep", [TIME_SET, IDS, HISTORY], [after, limit, age])
+        return Swept(last, repaired, pairs(rest))
 
     def redis_us(self):
         seconds, us = self.db.time()
@@ -142,5 +235,7 @@ def read_key(pipe, key, kind):
         pipe.smembers(key)
     elif kind == "list":
         pipe.lrange(key, 0, -1)
+    elif kind == "stream":
+        pipe.xrange(key)
     else:
         pipe.get(key)

@@ -173,6 +173,11 @@ QUOTED = r'"a":"exec_id","b":"\"exec_id\":5,\"exec_time\": 6"'
     # A client's text is inside of strings, where it has no bare quote.
     (f'{{{QUOTED},"exec_id":0,"exec_time":0}}', f"{{{QUOTED},{STAMPED}}}"),
     (r'{"a":"\\","exec_id":0,"exec_time":0}', r'{"a":"\\",' + STAMPED + "}"),
+    ('{"plan_state":1,"revision":5}', f'{{"plan_state":2,"revision":{T0}}}'),
+    ('{"revision" : 9007199254740991,"last_state":5,"plan_state"\t:\n7}',
+     f'{{"revision" : {T0},"last_state":5,"plan_state"\t:\n2}}'),
+    (r'{"a":"\"revision\":5,\"plan_state\":6","revision":0,"plan_state":3}',
+     r'{"a":"\"revision\":5,\"plan_state\":6","revision":' + f'{T0},"plan_state":2}}'),
 ])
 def test_run_is_written_into_the_message(store, text, expected):
     store.freeze(T0)
@@ -182,8 +187,8 @@ def test_run_is_written_into_the_message(store, text, expected):
 
 
 @pytest.mark.parametrize("text", [
-    "", "{}", "not JSON", '{"exec_id":null,"exec_time":"5"}', '{"my_exec_id":1,"exec_id_":2}',
-    f"{{{QUOTED}}}", "%1 %d %%", "\0\xff",
+    "", "{}", "not JSON", '{"exec_id":null,"exec_time":"5","plan_state":"1","revision":null}',
+    '{"my_exec_id":1,"exec_id_":2}', f"{{{QUOTED}}}", "%1 %d %%", "\0\xff",
 ])
 def test_message_without_the_fields_stays_as_it_is(store, text):
     store.submit("1", text=text)
@@ -202,7 +207,7 @@ def test_again_when_a_lease_ended_without_a_result(store):
     for turn in (1, 2):
         now_us = T0 + 10 * SECOND * turn
         store.freeze(now_us)
-        assert store.claim(lease=10).plans == [(member("1"), "{}", str(now_us), 1)]
+        assert store.claim(lease=10).plans == [(member("1"), "{}", str(now_us), 2)]
         assert store.db.hget(RUN, member("1")) == f"{now_us}+"
     assert first.again == 0 and first.exec_id == str(T0)
 
@@ -223,7 +228,7 @@ def test_again_stays_after_a_doubt(store):
     store.submit("1")
     store.claim(lease=0)
     again = store.claim(lease=0).plans[0]
-    assert again.again == 1 and store.commit("1", again.exec_id, "doubt", 0)[0] == 1
+    assert again.again == 2 and store.commit("1", again.exec_id, "doubt", 0)[0] == 1
     assert store.db.hget(RUN, member("1")) == again.exec_id + "+?"
     assert store.claim().plans[0].again == 1
 

@@ -2,8 +2,8 @@
 import pytest
 import redis
 
-from storescripts import (IDS, META, RUN, T0, TIME_SET, TOLD, entry, member, score_after, wait_key,
-                          work_key)
+from storescripts import (IDS, META, RUN, T0, TIME_SET, TOLD, WORK, entry, member, score_after,
+                          wait_key, work_key)
 
 SECOND = 1_000_000
 MODES = ["lease", "retry", "doubt", "next", "park", "end"]
@@ -29,18 +29,18 @@ def left_score(mode):
 
 
 @pytest.mark.parametrize("wait", [False, True])
-@pytest.mark.parametrize("work", ["", "[]"])
+@pytest.mark.parametrize("work", [{}, WORK])
 @pytest.mark.parametrize("text", ["", "new"])
 @pytest.mark.parametrize("mode", MODES[:-1])
 def test_whole_state_after_a_commit(store, exec_id, mode, text, work, wait):
     answer = store.commit("1f", exec_id, mode, 7.5, text=text, work=work, wait=wait)
-    assert answer == [1, 0, "", str(T0)]
+    assert answer == [1, 0, "", str(T0), []]
     expected = {member("1f"): text or "old", IDS: {entry("1f"): 0}, META: {"exec": exec_id}}
     expected.update(left_score(mode))
     if mode in KEPT:
         expected[RUN] = {member("1f"): exec_id + ("?" if mode == "doubt" else "")}
     if work:
-        expected[work_key("1f")] = {"jobs": work}
+        expected[work_key("1f")] = work
     if wait:
         expected[wait_key()] = {member("1f")}
     assert store.dump() == expected
@@ -49,9 +49,9 @@ def test_whole_state_after_a_commit(store, exec_id, mode, text, work, wait):
 @pytest.mark.parametrize("text", ["", "new"])
 @pytest.mark.parametrize("tell", ["none", "result"])
 def test_end_deletes_every_key_of_the_plan(store, exec_id, tell, text):
-    store.commit("1f", exec_id, "doubt", 0, work="[]", tell="failure", wait=True)
+    store.commit("1f", exec_id, "doubt", 0, work=WORK, tell="failure", wait=True)
     store.submit("1", text="bystander", score=1e10)
-    answer = store.commit("1f", exec_id, "end", text=text, work="[1]", tell=tell)
+    answer = store.commit("1f", exec_id, "end", text=text, work={"jobs": "[1]"}, tell=tell)
     assert answer[:2] == [1, 2 if tell == "result" else 0]
     state = store.dump()
     state.pop(META)
@@ -63,7 +63,7 @@ def test_bystanders_keep_all_they_have(store, exec_id):
         store.submit(ident)
     for plan in store.claim().plans:
         ident = plan.member.rpartition(":")[2]
-        store.commit(ident, plan.exec_id, "doubt", 9, work="[]", tell="failure", wait=True)
+        store.commit(ident, plan.exec_id, "doubt", 9, work=WORK, tell="failure", wait=True)
     before = store.dump()
     store.commit("1f", exec_id, "end")
     after = store.dump()
@@ -75,9 +75,9 @@ def test_bystanders_keep_all_they_have(store, exec_id):
 
 def test_work_has_a_field_per_participant(store, exec_id):
     for participant, work in (("a", "[1]"), ("b", "[2]"), ("a", "[3]")):
-        store.commit("1f", exec_id, "lease", 9, work=work, participant=participant)
-    store.commit("1f", exec_id, "next", 5)
-    assert store.db.hgetall(work_key("1f")) == {"a": "[3]", "b": "[2]"}
+        store.commit("1f", exec_id, "lease", 9, work={participant: work})
+    store.commit("1f", exec_id, "next", 5, work={"b": "[4]", "c": "[5]"})
+    assert store.db.hgetall(work_key("1f")) == {"a": "[3]", "b": "[4]", "c": "[5]"}
 
 
 @pytest.mark.parametrize("score", ["0", "1700000000", "253402300799", "1700000000.5"])
@@ -131,8 +131,8 @@ def test_big_ids_and_bytes_survive(store):
     ident, text = "7fffffffffffffff", '{"id":9223372036854775807}\xfe\0'
     store.submit(ident)
     exec_id = store.run(ident)
-    store.commit(ident, exec_id, "park", text=text, work=text, participant="voter 1")
-    assert store.load(ident) == [member(ident), text, "", ""]
+    store.commit(ident, exec_id, "park", text=text, work={"voter 1": text})
+    assert store.load(ident) == [member(ident), text, "", []]
     assert store.db.hgetall(work_key(ident)) == {"voter 1": text}
 
 
@@ -140,7 +140,7 @@ def test_big_ids_and_bytes_survive(store):
 
 def refused(store, exec_id, mode, **more):
     before = store.dump()
-    answer = store.commit("1f", exec_id, mode, 7.5, text="new", work="[]", tell="result",
+    answer = store.commit("1f", exec_id, mode, 7.5, text="new", work=WORK, tell="result",
                           **{"wait": True, **more})
     return answer == [0] and store.dump() == before
 
@@ -176,7 +176,7 @@ def test_commit_in_an_empty_store_changes_nothing(store, mode):
 @pytest.mark.parametrize("mode", MODES)
 def test_message_deleted_by_hand_does_not_come_back(store, exec_id, mode, text):
     store.db.delete(member("1f"))
-    assert store.commit("1f", exec_id, mode, 7.5, text=text, work="[]", tell="failure",
+    assert store.commit("1f", exec_id, mode, 7.5, text=text, work=WORK, tell="failure",
                         wait=True) == [0]
     assert store.dump() == {IDS: {entry("1f"): 0}, META: {"exec": exec_id}}
     assert store.sweep().repaired == 1
@@ -185,26 +185,11 @@ def test_message_deleted_by_hand_does_not_come_back(store, exec_id, mode, text):
 
 def test_nothing_of_a_message_deleted_by_hand_stays_for_ever(store, exec_id):
     """What earlier commits of the plan wrote beside it has no owner left."""
-    store.commit("1f", exec_id, "doubt", 5, work="[]", tell="failure", wait=True)
+    store.commit("1f", exec_id, "doubt", 5, work=WORK, tell="failure", wait=True)
     store.db.delete(member("1f"))
     assert store.commit("1f", exec_id, "next", 7.5) == [0]
     store.sweep()
     assert set(store.dump()) == {META}
-
-
-@pytest.mark.parametrize("tell", ["none", "result", "failure"])
-@pytest.mark.parametrize("mode", MODES)
-def test_commit_repeated_after_a_lost_answer_changes_nothing(store, exec_id, mode, tell):
-    if mode in KEPT and tell == "result":
-        pytest.skip("the engine broadcasts no result of a run that goes on")
-    if mode == "end" and tell == "failure":
-        pytest.skip("the engine ends no plan with a failure")
-    args = dict(mode=mode, when=7.5, text="new", work="[]", tell=tell, wait=mode == "retry")
-    assert store.commit("1f", exec_id, **args)[:2] == [1, 0 if tell == "none" else 1]
-    before = store.dump()
-    second = store.commit("1f", exec_id, **args)
-    assert second == ([1, 0, "", str(T0)] if mode in KEPT else [0])
-    assert store.dump() == before
 
 
 @pytest.mark.parametrize("broken", ["work", "wait", "told", "seq"])
@@ -217,7 +202,7 @@ def test_error_half_way_leaves_nothing_half_written(store, exec_id, broken):
                       member("1f") if broken == "told" else "seq", "by hand")
     before = store.dump()
     try:
-        store.commit("1f", exec_id, "next", 7.5, text="new", work="[]", tell="failure")
+        store.commit("1f", exec_id, "next", 7.5, text="new", work=WORK, tell="failure")
     except redis.ResponseError:
         assert store.dump() == before
     else:
@@ -237,7 +222,7 @@ def meta(store):
 @pytest.mark.parametrize("tell, seq", [("none", 0), ("result", 1), ("failure", 1)])
 def test_seq_grows_by_one_with_a_broadcast_only(store, exec_id, mode, tell, seq):
     answer = store.commit("1f", exec_id, mode, 7.5, tell=tell)
-    assert answer == [1, seq, EPOCH if seq else "", str(T0)]
+    assert answer == [1, seq, EPOCH if seq else "", str(T0), []]
     assert meta(store) == (("1", EPOCH) if seq else (None, None))
 
 

@@ -1,5 +1,8 @@
 """Answers that are lost: the link asks again, and must get the same."""
-from storescripts import CLAIMS, RUN, SENT, T0, TIME_SET, member
+import pytest
+
+from storescripts import (CLAIMS, HISTORY, META, RUN, SENT, T0, TIME_SET, WORK, member, message,
+                          work_key)
 
 SECOND = 1_000_000
 
@@ -63,6 +66,73 @@ def test_a_commit_asked_again_is_broadcast_once_under_its_number(store):
         store.remove("1")
 
 
+KEPT = ["lease", "doubt"]  # the run stays in hand
+# What the engine commits: mode, broadcast, whether the plan's last failure was told just before.
+COMMITS = [("lease", "none", False), ("doubt", "failure", False), ("doubt", "failure", True),
+           ("retry", "none", False), ("retry", "failure", False), ("retry", "failure", True),
+           ("retry", "result", False), ("next", "result", False), ("park", "none", False),
+           ("park", "result", False), ("end", "result", False)]
+
+
+@pytest.mark.parametrize("mode, tell, told", COMMITS)
+def test_a_commit_asked_again_is_written_once(store, mode, tell, told):
+    """Not a second outcome, nor a second message, nor the question whether the plan was changed."""
+    store.freeze(T0)
+    store.submit("1", text=message(revision=0))
+    exec_id = store.run("1")
+    if told:
+        store.commit("1", exec_id, "doubt", 9, tell="failure")
+    args = dict(mode=mode, when=7.5, text=message(revision=5), revision=exec_id, work=WORK,
+                tell=tell, wait=mode in ("retry", "doubt"), number=40,
+                record="" if tell == "none" else "record")
+    first = store.commit("1", exec_id, **args)
+    assert first[:2] == [1, 0 if tell == "none" or told else 1]
+    before = store.dump()
+    second = store.commit("1", exec_id, **args)
+    assert store.dump() == before
+    if tell != "none" or mode in KEPT:
+        assert second == first
+    else:
+        assert second == [0]  # it was written, and its run is over: nothing is left to tell
+
+
+def test_a_sign_of_life_asked_again_leaves_the_votes_behind_it(store):
+    """Both answers were lost: the opening, asked again, must not be decided and written anew."""
+    store.submit("1", text=message(revision=0))
+    exec_id = store.run("1")
+    opening = dict(mode="lease", when=9, text=message(revision=5), revision=exec_id, number=40,
+                   work={"w1": "[]", "w2": "[]"}, votes="o")
+    voting = dict(mode="lease", when=9, revision="5", number=41, work={"w1": "[1]"})
+    for turn in range(2):
+        assert store.commit("1", exec_id, **opening)[:2] == [1, 0], turn
+        assert store.commit("1", exec_id, **voting)[:2] == [1, 0], turn
+    assert store.db.hgetall(work_key("1")) == {"w1": "[1]", "w2": "[]"}
+
+
+@pytest.mark.parametrize("mode", ["retry", "next", "park", "end"])
+def test_a_poll_that_was_closed_answers_its_votes_when_asked_again(store, mode):
+    """The broadcast, under its number, has them all the second time as well."""
+    store.submit("1")
+    exec_id = store.run("1")
+    store.commit("1", exec_id, "lease", 9, work={"w1": "[]", "w2": "[]"}, votes="o")
+    args = dict(mode=mode, when=9, work={"w1": "[1]"}, tell="result", votes="c", number=40)
+    first = store.commit("1", exec_id, **args)
+    assert sorted(first[4]) == ["[1]", "[]", "w1", "w2"]
+    second = store.commit("1", exec_id, **args)
+    assert second[:3] == first[:3]
+    assert sorted(second[4]) == sorted(first[4])
+
+
+def test_a_commit_asked_again_after_the_plan_went_on_is_answered_the_same(store):
+    store.submit("1")
+    args = dict(mode="retry", when=0, tell="result", record="record", number=40)
+    exec_id = store.run("1")
+    first = store.commit("1", exec_id, **args)
+    store.run("1")
+    before = store.dump()
+    assert store.commit("1", exec_id, **args)[:3] == first[:3] and store.dump() == before
+
+
 def test_the_ring_of_commits_is_bounded(store):
     store.submit("1")
     for number in (5, 5 + 4096, 5 + 2 * 4096):
@@ -71,13 +141,33 @@ def test_the_ring_of_commits_is_bounded(store):
     assert store.commit("1", "1", "next", 1, tell="result", number=5) == [0]
 
 
+def test_number_of_a_commit_is_not_taken_for_another_of_the_ring(store):
+    """It has the slot of one that was 4096 before: it is written, and told under its own number."""
+    store.submit("1")
+    exec_id = store.run("1")
+    assert store.commit("1", exec_id, "doubt", 9, tell="result", number=5)[1] == 1
+    assert store.commit("1", exec_id, "doubt", 9, tell="result", number=5 + 4096)[1] == 2
+
+
+@pytest.mark.parametrize("broken", ["string", "field"])
+def test_spoilt_ring_stops_no_commit(store, broken):
+    store.submit("1")
+    exec_id = store.run("1")
+    if broken == "string":
+        store.db.set(SENT, "by hand")
+    else:
+        store.db.hset(SENT, "40", "by hand")
+    assert store.commit("1", exec_id, "next", 5, tell="result", record="r", number=40)[:2] == [1, 1]
+    assert store.db.hget(META, "seq") == "1" and store.db.xlen(HISTORY) == 1
+
+
 def test_a_run_that_was_not_sent_does_not_hide_one_that_may_still_answer(store):
     """Contract chapter 4, rule 5: run 1 ran out of its lease; run 2 could not be sent."""
     store.freeze(T0)
     store.submit("1")
     first = store.claim(lease=0).plans[0].exec_id
     second = store.claim(lease=0).plans[0]
-    assert second.again == 1 and store.commit("1", second.exec_id, "retry", 0)[0] == 1
+    assert second.again == 2 and store.commit("1", second.exec_id, "retry", 0)[0] == 1
     assert store.commit("1", first, "next", 5) == [0]
     assert store.db.hget(RUN, member("1")) == "+"
     assert store.claim().plans[0].again == 1

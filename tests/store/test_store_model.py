@@ -3,13 +3,11 @@
 ZPLAN_STORE_SEED=N repeats a run; a failing one prints its seed and its last calls.
 """
 import json
-import os
-import random
 
 import pytest
 
-from storescripts import (IDS, META, RUN, T0, TIME_SET, TOLD, Claim, entry, member, score_after,
-                          wait_key, work_key)
+from storescripts import (HISTORY, IDS, META, RUN, T0, TIME_SET, TOLD, Claim, entry, member,
+                          message, pairs, score_after, seeded, unpacked, wait_key, work_key)
 
 SECOND = 1_000_000
 STEPS = 400
@@ -19,8 +17,10 @@ STATIONS = ["jobs", "job"]
 MODES = ["lease", "retry", "doubt", "next", "park", "end"]
 
 
-def to_text(message):
-    return json.dumps(message, separators=(",", ":"))
+def readable(rows):
+    """The entries of a history, those records taken apart that the claim packed."""
+    return [(name, {**row, "r": row["r"] if row["r"].startswith("record") else unpacked(row["r"])})
+            for name, row in rows]
 
 
 class Plan:
@@ -34,14 +34,21 @@ class Plan:
     def member(self):
         return member(self.ident, self.station)
 
+    def fields(self):
+        return json.loads(self.text)
+
+    def revision(self):
+        return self.fields()["revision"]
+
 
 class Model:
-    """What the store promises, in plain words: plans by their id, and three counters."""
+    """What the store promises, in plain words: plans by their id, three counters, and a history."""
 
     def __init__(self):
         self.now_us = T0
         self.plans = {}
         self.last_exec, self.seq, self.epoch = 0, 0, None
+        self.history = []
 
     def submit(self, ident, station, score, text):
         held = self.plans.get(ident)
@@ -57,48 +64,85 @@ class Model:
         rows = []
         for _, name, plan in due[:limit]:
             self.last_exec = max(self.last_exec + 1, self.now_us)
-            plan.again = plan.again or plan.run is not None and not plan.doubt
+            lost = plan.run is not None and not plan.doubt
+            if lost:
+                self.remember(plan, False, self.lost(plan))
+                plan.again = True
             plan.doubt = False
             plan.run = self.last_exec
             plan.score = score_after(self.now_us, lease)
             plan.waits = False
-            plan.text = to_text({**json.loads(plan.text), "exec_id": plan.run,
-                                 "exec_time": self.now_us // SECOND})
-            rows.append((name, plan.text, str(plan.run), int(plan.again)))
+            plan.text = message(**{**plan.fields(), "exec_id": plan.run, "plan_state": 2,
+                                   "exec_time": self.now_us // SECOND, "revision": plan.run})
+            rows.append((name, plan.text, str(plan.run), 2 if lost else int(plan.again)))
         first = min((plan.score for plan in queued), default=None)
         return Claim(self.now_us, first, [], rows)
 
-    def commit(self, ident, station, exec_id, mode, when, text, work, tell, wait, participant):
+    def lost(self, plan):
+        return {"title": plan.fields()["description"], "nominal": plan.fields()["plan_time"],
+                "status": 0x86, "state": 2, "exec_id": plan.run, "worker": plan.station, "size": 0,
+                "reason": "no result within the lease"}
+
+    def remember(self, plan, broadcast, record):
+        """Behind the last broadcast, each outcome has a number of its own."""
+        behind = [name for name, _ in self.history if name.startswith(f"{self.seq}-")]
+        name = f"{self.seq}-{0 if broadcast else len(behind) + (f'{self.seq}-0' not in behind)}"
+        self.history.append((name, {"p": plan.ident, "s": plan.station,
+                                    "t": str(self.now_us // 1000), "r": record}))
+
+    def change(self, ident, station, revision, text, place, run):
+        plan = self.plans.get(ident)
+        if not plan or plan.station != station:
+            return 0
+        if plan.revision() != revision or str(plan.run or "") != run:
+            return 2
+        plan.text = text
+        if place == "out":
+            plan.score, plan.waits = None, False
+        elif place != "keep":
+            plan.score = (score_after(self.now_us, float(place[1:])) if place[0] == "+" else
+                          score_after(self.now_us) if place == "now" else float(place))
+            plan.waits = False
+        if place == "now":  # of an old run nothing is waited for
+            plan.run, plan.again, plan.doubt = None, False, False
+        return 1
+
+    def commit(self, ident, station, exec_id, mode, when, text, work, tell, wait, revision, record,
+               votes):
         plan = self.plans.get(ident)
         if not plan or plan.station != station or plan.run is None or str(plan.run) != exec_id:
             return [0]
+        if revision not in ("", str(plan.revision())):
+            return [2, plan.text]
         told = plan.told
         if mode == "end":
             del self.plans[ident]
         plan.text = text or plan.text
-        if work:
-            plan.work[participant] = work
-        plan.score = (None if mode == "park" else float(when) if mode == "next"
-                      else score_after(self.now_us, float(when or 0)))
+        plan.work = {} if votes == "o" else plan.work
+        if mode != "end" or votes == "c":
+            plan.work.update(work)
+        shown = dict(plan.work) if votes == "c" else {}
+        plan.score = (None if mode == "park" or when == "" else float(when) if mode == "next"
+                      else score_after(self.now_us, float(when)))
         plan.doubt = mode == "doubt"
         if mode not in ("lease", "doubt"):
             plan.run, plan.again = None, plan.again and mode == "retry"
         plan.waits = wait
         now = self.now_us / 1e6
-        if tell == "none" or tell == "failure" and told is not None and abs(now - told) < 60:
-            return [1, 0, "", str(self.now_us)]
-        if tell == "failure":
+        silent = tell == "none" or tell == "failure" and told is not None and abs(now - told) < 60
+        if tell == "failure" and not silent:
             plan.told = now
-        self.seq += 1
-        if not self.epoch:
+        self.seq += not silent
+        if not silent and not self.epoch:
             self.epoch = f"{self.now_us // SECOND:x}{self.now_us % SECOND:05x}"
-        return [1, self.seq, self.epoch, str(self.now_us)]
+        if record:
+            self.remember(plan, not silent, record)
+        return [1, 0 if silent else self.seq, "" if silent else self.epoch, str(self.now_us), shown]
 
     def remove(self, ident, station):
         if ident not in self.plans or station not in ("", self.plans[ident].station):
             return 0
-        del self.plans[ident]
-        return 1
+        return self.plans.pop(ident).station
 
     def waiting(self, station):
         return [plan for plan in self.plans.values() if plan.waits and plan.station == station]
@@ -120,6 +164,7 @@ class Model:
             TOLD: {plan.member: f"{plan.told:.3f}" for plan in plans if plan.told is not None},
             META: {name: str(value) for name, value in (("exec", self.last_exec), ("seq", self.seq),
                                                         ("epoch", self.epoch)) if value},
+            HISTORY: self.history,
         }
         for station in STATIONS:
             keys[wait_key(station)] = {plan.member for plan in self.waiting(station)}
@@ -135,6 +180,7 @@ class Walk:
     def __init__(self, store, rng):
         self.store, self.rng, self.model = store, rng, Model()
         self.ran = []  # (ident, station, exec_id) of every run there was
+        self.revision = 0
         self.store.freeze(T0)
 
     def score(self):
@@ -142,10 +188,18 @@ class Walk:
         return self.model.now_us // SECOND + self.rng.randint(-3, 20)
 
     def message(self):
-        # With the fields a claim writes in all orders, and inside of a string.
+        # With the fields that a script reads or writes in all orders, and inside of a string.
+        self.revision += 1
         fields = [("plan_id", 0x7fffffffffffffff), ("x", self.rng.random()), ("exec_id", 0),
-                  ("exec_time", 0), ("caller", '"exec_id":1,"exec_time":1\\')]
-        return to_text(dict(self.rng.sample(fields, len(fields))))
+                  ("exec_time", 0), ("plan_state", 1), ("revision", self.revision),
+                  ("plan_time", self.rng.randint(0, 2**33)), ("description", '"plan_time":1'),
+                  ("caller", '"exec_id":1,"exec_time":1,"revision":1,"plan_state":1\\')]
+        return message(**dict(self.rng.sample(fields, len(fields))))
+
+    def some_revision(self, ident):
+        """Mostly the one that is stored."""
+        plan = self.model.plans.get(ident)
+        return self.rng.choice([plan.revision() if plan else 1] * 4 + [self.revision, 0])
 
     def submit(self):
         args = (*self.rng.choice(PLANS), self.score(), self.message())
@@ -168,11 +222,29 @@ class Walk:
         tell = rng.choice(["none", "result"] + ["failure"] * (mode != "end"))
         args = dict(mode=mode, text=rng.choice(["", self.message()]),
                     when=self.score() if mode == "next" else rng.choice([0, 1, 2.5, 10]),
-                    work=rng.choice(["", f"[{rng.random()}]"]), tell=tell,
-                    wait=mode != "end" and rng.random() < 0.4, station=station,
-                    participant=rng.choice(["a", "b"]))
+                    work={name: f"[{rng.random()}]" for name in "abc" if rng.random() < 0.3},
+                    tell=tell, wait=mode != "end" and rng.random() < 0.4, station=station,
+                    revision=rng.choice(["", str(self.some_revision(ident))]),
+                    # The engine keeps what is to be told: an outcome.
+                    record="" if tell == "none" else f"record {rng.random()}",
+                    votes=rng.choice(["", "", "", "o", "c"]))
+        if rng.random() < 0.1:
+            args["when"] = ""
         answer = self.store.commit(ident, exec_id, **args)
+        if answer[0] == 1:
+            answer[4] = dict(pairs(answer[4]))
         return (ident, exec_id, args), answer, self.model.commit(ident, exec_id=exec_id, **args)
+
+    def change(self):
+        rng = self.rng
+        ident, station = rng.choice(PLANS)
+        plan = self.model.plans.get(ident)
+        station = plan.station if plan and rng.random() < 0.8 else station
+        run = str(plan.run or "") if plan and rng.random() < 0.8 else rng.choice(["", "17"])
+        args = (ident, station, self.some_revision(ident), self.message(),
+                rng.choice(["keep", "out", "now", "+3", str(self.score())]), run)
+        answer = self.store.change(ident, args[2], args[3], args[4], run=run, station=station)
+        return args, answer, self.model.change(*args)
 
     def remove(self):
         args = (self.rng.choice(PLANS)[0], self.rng.choice(["", *STATIONS]))
@@ -209,10 +281,16 @@ class Walk:
         return (plan.member, plan.score), None, None
 
     def look(self):
-        """load, list and sweep tell the state and change nothing."""
+        """load, list, history, stats and sweep tell the state and change nothing."""
         plans = sorted(self.model.plans.values(), key=lambda plan: int(plan.ident, 16))
         assert self.store.list() == [(entry(plan.ident, plan.station), plan.text)
                                      for plan in plans]
+        told = self.store.history(limit=1, newest=True)
+        assert (told.seq, told.epoch) == (self.model.seq, self.model.epoch or "")
+        assert [row.entry for row in told.outcomes] == [name for name, _ in self.model.history[-1:]]
+        queued = [plan for plan in plans if plan.score is not None]
+        due = [plan for plan in queued if plan.score <= score_after(self.model.now_us)]
+        assert self.store.stats()[:3] == [len(plans), len(queued), len(due)]
         outside = [(plan.member, plan.text) for plan in plans if plan.score is None]
         ident = self.rng.choice(PLANS)[0]
         plan = self.model.plans.get(ident)
@@ -220,18 +298,19 @@ class Walk:
         return ident, (self.store.sweep(), self.store.load(ident)[:2]), (("", 0, outside), loaded)
 
     def step(self):
-        name = self.rng.choice(["submit"] * 5 + ["claim"] * 5 + ["commit"] * 8 + ["clock"] * 5 +
-                               ["remove", "wake", "wake", "hand", "look"])
+        name = self.rng.choice(["submit"] * 5 + ["claim"] * 5 + ["commit"] * 8 + ["change"] * 4 +
+                               ["clock"] * 5 + ["remove", "wake", "wake", "hand", "look"])
         args, answer, expected = getattr(self, name)()
         print(name, args, "->", answer)
         assert answer == expected
-        assert self.store.dump() == self.model.dump()
+        stored = self.store.dump()
+        if HISTORY in stored:
+            stored[HISTORY] = readable(stored[HISTORY])
+        assert stored == self.model.dump()
 
 
 @pytest.mark.parametrize("turn", range(5))
 def test_random_calls_agree_with_the_model(store, turn):
-    seed = int(os.environ.get("ZPLAN_STORE_SEED") or random.SystemRandom().getrandbits(32))
-    print(f"ZPLAN_STORE_SEED={seed}")
-    walk = Walk(store, random.Random(f"{seed} {turn}"))
+    walk = Walk(store, seeded(turn))
     for _ in range(STEPS):
         walk.step()

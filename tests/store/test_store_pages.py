@@ -1,8 +1,8 @@
-"""load, remove, list, wake, sweep: plans looked up, deleted, woken and looked after."""
+"""load, remove, wake, sweep: plans looked up, deleted, woken and looked after."""
 import pytest
 
-from storescripts import (IDS, META, RUN, T0, TIME_SET, digits, entry, member, score_after,
-                          wait_key, work_key)
+from storescripts import (AGE, HISTORY, IDS, META, RUN, T0, TIME_SET, WORK, digits, entry, member,
+                          score_after, wait_key, work_key)
 
 BIG = "7fffffffffffffff"
 IDENTS = ["1", "10", "100", "1f0", "1f", "2", "f", "ffff", "1000000000000000", BIG]
@@ -21,15 +21,16 @@ def test_load_tells_the_state(store):
     store.freeze(T0)
     assert store.load("1f") == []
     store.submit("1f", score=5, text="text")
-    assert store.load("1f") == [member("1f"), "text", "", "5"]
+    assert store.load("1f") == [member("1f"), "text", "", []]
     exec_id = store.run("1f")
-    running, lease_end = store.load("1f")[2:]
-    assert running == exec_id and float(lease_end) == score_after(T0, 300)
+    assert store.load("1f")[2:] == [exec_id, []]
     store.db.zadd(TIME_SET, {member("1f"): 5})
     again = store.run("1f")
     assert store.load("1f")[2] == again + "+"
+    store.commit("1f", again, "doubt", 9)
+    assert store.load("1f")[2] == again + "+?"
     store.commit("1f", again, "park", text="parked")
-    assert store.load("1f") == [member("1f"), "parked", "", ""]
+    assert store.load("1f") == [member("1f"), "parked", "", []]
 
 
 def test_load_finds_the_id_and_no_other(store):
@@ -57,8 +58,8 @@ def test_remove_deletes_every_key_of_the_plan_and_no_other(store):
     before = store.dump()
     store.submit("1f00", "jobs")
     exec_id = store.run("1f00")
-    store.commit("1f00", exec_id, "doubt", 9, work="[]", tell="failure", wait=True)
-    assert store.remove("1f00") == 1
+    store.commit("1f00", exec_id, "doubt", 9, work=WORK, tell="failure", wait=True)
+    assert store.remove("1f00") == "jobs"
     state = store.dump()
     state.pop(META)
     assert state == before
@@ -67,7 +68,7 @@ def test_remove_deletes_every_key_of_the_plan_and_no_other(store):
 @pytest.mark.parametrize("ident", IDENTS)
 def test_remove_takes_the_plan_of_the_id_alone(store, ident):
     fill(store)
-    assert store.remove(ident) == 1 and store.remove(ident) == 0
+    assert store.remove(ident) == "jobs" and store.remove(ident) == 0
     rest = [other for other in IN_ORDER if other != ident]
     assert store.db.zrange(IDS, 0, -1) == [entry(other) for other in rest]
     assert set(store.db.zrange(TIME_SET, 0, -1)) == {member(other) for other in rest}
@@ -87,7 +88,7 @@ def test_remove_of_another_stations_plan_changes_nothing(store, station):
     store.submit("2", station)
     before = store.dump()
     assert store.remove("1", station) == 0 and store.dump() == before
-    assert store.remove("1", "jobs") == 1 and store.remove("2", station) == 1
+    assert store.remove("1", "jobs") == "jobs" and store.remove("2", station) == station
     assert store.dump() == {}
 
 
@@ -103,10 +104,10 @@ def test_remove_repairs_what_a_deleted_message_left(store):
 def test_commit_after_remove_is_refused_and_no_key_comes_back(store, mode):
     store.submit("1")
     exec_id = store.run("1")
-    assert store.remove("1") == 1
+    assert store.remove("1") == "jobs"
     before = store.dump()
     assert set(before) == {META}
-    assert store.commit("1", exec_id, mode, 7.5, text="new", work="[]", tell="result",
+    assert store.commit("1", exec_id, mode, 7.5, text="new", work=WORK, tell="result",
                         wait=True) == [0]
     assert store.dump() == before
 
@@ -121,57 +122,6 @@ def test_commit_after_remove_does_not_touch_the_next_plan_of_the_id(store, mode)
     before = store.dump()
     assert store.commit("1", exec_id, mode, 7.5, text="new", tell="result") == [0]
     assert store.dump() == before and current != exec_id
-
-
-# list
-
-def test_list_is_in_the_order_of_the_ids(store):
-    assert store.list() == []
-    fill(store)
-    assert store.list() == [(entry(ident), "text " + ident) for ident in IN_ORDER]
-
-
-@pytest.mark.parametrize("limit", [1, 2, 3, 9, 10, 11])
-def test_pages_have_each_plan_once(store, limit):
-    fill(store)
-    seen, after = [], ""
-    while page := store.list(after, limit):
-        assert len(page) <= limit
-        seen += [name.split(":")[0] for name, _ in page]
-        after = seen[-1]
-    assert seen == [digits(ident) for ident in IN_ORDER]
-
-
-def test_pages_are_stable_while_plans_come_go_and_run(store):
-    """A page goes on after an id: not after a place, which others would move."""
-    fill(store)
-    first = store.list(limit=4)
-    assert [name for name, _ in first] == [entry(ident) for ident in IN_ORDER[:4]]
-    last = IN_ORDER[3]
-    store.remove(IN_ORDER[0])
-    store.remove(last)
-    store.submit("3", score=1)
-    store.commit("3", store.run("3"), "park")
-    rest = store.list(last, limit=100)
-    assert [name for name, _ in rest] == [entry(ident) for ident in IN_ORDER[4:]]
-
-
-@pytest.mark.parametrize("after, count", [("3", 8), (BIG, 0), ("7ffffffffffffffe", 1), ("f", 7)])
-def test_page_after_an_id(store, after, count):
-    fill(store)
-    assert [name for name, _ in store.list(after)] == [entry(i) for i in IN_ORDER[10 - count:]]
-
-
-@pytest.mark.parametrize("kind", ["none", "hash"])
-def test_list_of_a_plan_without_a_sound_message(store, kind):
-    store.submit("1")
-    store.submit("2", text="two")
-    store.db.delete(member("1"))
-    if kind == "hash":
-        store.db.hset(member("1"), "a", "b")
-    before = store.dump()
-    assert store.list() == [(entry("1"), ""), (entry("2"), "two")]
-    assert store.dump() == before
 
 
 # wake
@@ -279,7 +229,7 @@ def test_sweep_tells_of_plans_outside_the_queue_and_leaves_them(store):
 
 def test_sweep_leaves_nothing_of_a_plan_whose_message_is_gone(store):
     store.submit("1")
-    store.commit("1", store.run("1"), "doubt", 1e9, work="[]", tell="failure", wait=True)
+    store.commit("1", store.run("1"), "doubt", 1e9, work=WORK, tell="failure", wait=True)
     store.db.delete(member("1"))
     assert store.sweep().repaired == 1
     left = set(store.dump()) - {META}
@@ -295,3 +245,92 @@ def test_index_entry_that_is_none_stops_neither_list_nor_sweep(store, name):
     assert (entry("2"), "two") in store.list()
     assert store.sweep().repaired == 1
     assert store.db.zrange(IDS, 0, -1) == [entry("2")]
+
+
+# sweep: outcomes that are too old
+
+def age_history(store, *ages_s):
+    """Outcomes that ended these seconds before the second of T0."""
+    for i, age_s in enumerate(ages_s):
+        ended = T0 // 1_000_000 * 1000 - round(age_s * 1000)
+        store.db.xadd(HISTORY, {"p": "1", "s": "jobs", "t": ended, "r": "r"}, id=f"{i + 1}-0")
+
+
+def left(store):
+    return [int(name.split("-")[0]) for name, _ in store.db.xrange(HISTORY)]
+
+
+@pytest.mark.parametrize("ages_s, kept", [
+    ((), []),
+    ((99, 50, 0), [1, 2, 3]),
+    ((101, 99), [2]),
+    ((100.001, 100), [2]),             # at the bound is not over it
+    ((102, 101, 101), []),
+    ((1e6, -1e6), [2]),
+    ((50, 101, 50), [1, 2, 3]),        # behind a younger one it stays: the clock was set back
+])
+def test_sweep_trims_outcomes_that_are_too_old(store, ages_s, kept):
+    store.freeze(T0)
+    age_history(store, *ages_s)
+    assert store.sweep(age=100) == ("", 0, []) and left(store) == kept
+
+
+def test_sweep_trims_what_the_commits_wrote(store):
+    store.freeze(T0)
+    store.submit("1")
+    exec_id = store.run("1", lease=1e6)
+    for turn in range(3):
+        store.freeze(T0 + turn * 1_000_000)
+        store.commit("1", exec_id, "doubt", 1e6, tell="result", record="r")
+    for after_s, kept in ((100, [1, 2, 3]), (101, [2, 3]), (103, [])):
+        store.freeze(T0 + after_s * 1_000_000)
+        store.sweep(age=100)
+        assert left(store) == kept
+    # The numbers go on, and so do the entries.
+    assert store.commit("1", exec_id, "doubt", 1e6, tell="result", record="r")[1] == 4
+    assert left(store) == [4]
+
+
+def test_sweep_trims_a_bounded_number_a_turn(store):
+    store.freeze(T0)
+    age_history(store, *[500] * 2500)
+    sizes = []
+    while store.db.xlen(HISTORY):
+        store.sweep(age=100)
+        sizes.append(store.db.xlen(HISTORY))
+    assert sizes == [1500, 500, 0]
+
+
+def test_sweep_trims_on_every_page(store):
+    store.freeze(T0)
+    fill(store)
+    age_history(store, *[500] * 1500)
+    page = store.sweep(limit=1, age=100)
+    assert page.last == digits(IN_ORDER[0]) and store.db.xlen(HISTORY) == 500
+    store.sweep(page.last, limit=1, age=100)
+    assert store.db.xlen(HISTORY) == 0
+
+
+def test_sweep_trims_entries_that_are_none_of_ours(store):
+    """Nobody could say how old they are, and they would stop the trimming for ever."""
+    store.freeze(T0)
+    store.db.xadd(HISTORY, {"a": "b"}, id="0-1")
+    store.db.xadd(HISTORY, {"t": "x"}, id="0-2")
+    age_history(store, 500, 50)
+    store.sweep(age=100)
+    assert left(store) == [2]
+
+
+def test_sweep_replaces_a_history_of_another_type(store):
+    store.db.set(HISTORY, "by hand")
+    store.submit("1")
+    assert store.sweep() == ("", 0, [])
+    assert HISTORY not in store.dump()
+
+
+def test_age_of_outcomes_is_by_the_clock_of_redis(store):
+    now_ms = store.redis_us() // 1000
+    for i, ms in enumerate((now_ms - (AGE + 10) * 1000, now_ms - (AGE - 10) * 1000)):
+        store.db.xadd(HISTORY, {"p": "1", "s": "jobs", "t": ms, "r": "r"}, id=f"{i + 1}-0")
+    store.sweep()
+    assert left(store) == [2]

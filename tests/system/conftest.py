@@ -6,6 +6,7 @@ ZPLAN_TEST_RSS_MIB, how much the station may grow under noise (64; sanitizers ne
 """
 import pytest
 
+from microzero import FakeCenter
 from zplanprocs import Zpland
 from zplantest import Rig
 
@@ -54,6 +55,19 @@ def shared(shared_rig):
     shared_rig.client = shared_rig.dealer()
     yield shared_rig
     shared_rig.client.close()
+
+
+@pytest.fixture
+def make_center():
+    """A function that makes MicroZero centers: of which generation, and station=type."""
+    made = []
+
+    def make(flavour, **stations):
+        made.append(FakeCenter(flavour, **stations))
+        return made[-1]
+    yield make
+    for center in made:
+        center.close()
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -2,29 +2,9 @@
 // answers, pacing, skips and repeats. Source: contract chapters 4 and 5.
 #include "codes.h"
 #include "engine.h"
+#include "in_hand.h"
 #include "pacing.h"
 #include "plan_json.h"
-#include "rows.h"
-
-enum { NOW = 1012, EXEC_ID = 77 };
-
-// A plan of every ten seconds from 1000 on, five times, whose first occurrence (1010) is in hand.
-static struct plan *plan_in_hand (void)
-{
-    static const struct span messages[] = {BYTES ("*1f"), BYTES ("\4\2\2$%\5\0"), BYTES ("api1"),
-                                           BYTES ("do"),  BYTES ("arg"),          BYTES ("{}")};
-    struct plan *plan = plan_new (0);
-    plan->id = 0x1f;
-    plan->schedule = (struct schedule){SCHEDULE_SECOND, 10, 5, false, 1000, 900};
-    plan->plan_time = 1010;
-    plan->exec_time = 1010;
-    plan->exec_id = EXEC_ID;
-    plan->state = PLAN_EXECUTE;
-    plan->station = span_text ("api1");
-    memcpy (plan->messages, messages, sizeof messages);
-    plan->message_count = ROWS (messages);
-    return plan;
-}
 
 // -- submit
 
@@ -144,7 +124,8 @@ static void due_sends_or_takes_the_right_to_run (void **state)
         const struct due_row *row = &due_rows[i];
         struct plan *plan = plan_of_row (row);
         struct reason reason = {""};
-        struct decision decision = engine_due (plan, span_text ("api1"), 78, NOW, &reason);
+        struct due due = due_now (78);
+        struct decision decision = engine_due (plan, &due, &reason);
         CHECK (row->name, decision.send == !row->reason);
         CHECK_INT (row->name, plan->plan_time, 1010);
         CHECK_INT (row->name, plan->real_repet, 0);
@@ -186,7 +167,8 @@ static void due_takes_the_right_to_run_of_impossible_values (void **state)
         char *text = json_write (object);
         struct reason reason;
         struct plan *read = plan_from_stored_json (plan->id, span_text (text), &reason);
-        bool sent = read && engine_due (read, span_text ("api1"), 78, NOW, &reason).send;
+        struct due due = due_now (78);
+        bool sent = read && engine_due (read, &due, &reason).send;
         json_decref (object);
         free (text);
         plan_destroy (&read);
@@ -261,6 +243,9 @@ static void check_kind (const char *name, enum kind kind, const struct plan *pla
     CHECK_INT (name, decision->broadcast, row->decision.broadcast);
     CHECK_INT (name, decision->waiting, row->decision.waiting);
     CHECK_INT (name, decision->send, false);
+    CHECK_INT (name, decision->unqueued, false);
+    CHECK_INT (name, decision->open_poll, false);
+    CHECK_INT (name, decision->close_poll, false);
     CHECK_INT (name, plan->real_repet, row->real_repet);
     CHECK_INT (name, plan->error_count, row->error_count);
     CHECK_INT (name, plan->skip_num, 0);
@@ -318,7 +303,9 @@ static enum kind kind_as_status (int status, enum target_type target)
 {
     if (status == 0)
         return LATE;
-    if (status == 0x03 || status == 0x22 || (status == 0x23 && target != TARGET_VOTE))
+    if (status == 0x03 || status == 0x22 || status == 0x23)
+        return LIFE;
+    if (status == 0x20 && target == TARGET_VOTE)
         return LIFE;
     if (status == 0x01)
         return SUCCESS;
@@ -407,6 +394,9 @@ static const struct late_row {
     {"again: OK on the connection after RUNING", 0x01, {TARGET_API, RUN_RUNNING, true, true, NO_LOCAL_ID}, SUCCESS},
     {"again: error on the connection after RUNING", 0x81, {TARGET_API, RUN_RUNNING, true, true, NO_LOCAL_ID}, FAIL},
     {"again: WAITING on the connection after RUNING", 0x23, {TARGET_API, RUN_RUNNING, true, true, NO_LOCAL_ID}, LIFE},
+    {"again, vote: VOTE_SENDED before RUNING", 0x20, {TARGET_VOTE, RUN_SENT, true, true, NO_LOCAL_ID}, LATE},
+    {"again, vote: VOTE_SENDED after RUNING", 0x20, {TARGET_VOTE, RUN_RUNNING, true, true, NO_LOCAL_ID}, LIFE},
+    {"again, vote: VOTE_START without voters", 0x23, {TARGET_VOTE, RUN_SENT, true, true, NO_LOCAL_ID}, LATE},
     {"again, vote: result before RUNING", 0x24, {TARGET_VOTE, RUN_SENT, true, true, NO_LOCAL_ID}, LATE},
     {"again, vote: result after RUNING", 0x24, {TARGET_VOTE, RUN_RUNNING, true, true, NO_LOCAL_ID}, SUCCESS},
     {"again, pub: a pub station answers for itself", 0x01, {TARGET_PUB, RUN_SENT, true, true, NO_LOCAL_ID}, SUCCESS},

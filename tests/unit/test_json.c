@@ -139,6 +139,37 @@ static void json_is_read_strictly (void **state)
     }
 }
 
+static const struct read_row array_rows[] = {
+    {"empty array", BYTES ("[]"), true},
+    {"space around", BYTES (" [ 1 , {} , \"x\" ] "), true},
+    {"depth 16", BYTES ("[" DEEP_15 DEEP_15_END "]"), true},
+    {"depth 17", BYTES ("[[" DEEP_15 DEEP_15_END "]]"), false},
+    {"an object", BYTES ("{}"), false},
+    {"a number", BYTES ("1"), false},
+    {"empty", BYTES (""), false},
+    {"not closed", BYTES ("[1"), false},
+    {"comma at the end", BYTES ("[1,]"), false},
+    {"two arrays", BYTES ("[][]"), false},
+    {"trailing NUL", BYTES ("[]\0"), false},
+    {"duplicate field inside", BYTES ("[{\"a\":1,\"a\":1}]"), false},
+    {"bad UTF-8", BYTES ("[\"\xff\"]"), false},
+};
+
+static void arrays_are_read_as_strictly (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (array_rows); i++) {
+        const struct read_row *row = &array_rows[i];
+        uint8_t *text = exact_bytes (row->text);
+        struct reason reason = {""};
+        json_t *value = json_read_array (span_of (text, row->text.size), &reason);
+        free (text);
+        CHECK (row->name, (value != NULL) == row->good);
+        CHECK (row->name, row->good || strncmp (reason.text, "JSON: ", 6) == 0);
+        json_decref (value);
+    }
+}
+
 static void json_of_a_megabyte_of_brackets_is_refused (void **state)
 {
     (void)state;
@@ -297,6 +328,7 @@ int main (void)
         cmocka_unit_test (base64_goes_there_and_back),
         cmocka_unit_test (base64_refuses_what_is_none),
         cmocka_unit_test (json_is_read_strictly),
+        cmocka_unit_test (arrays_are_read_as_strictly),
         cmocka_unit_test (json_of_a_megabyte_of_brackets_is_refused),
         cmocka_unit_test (json_integers_are_exact_and_bounded),
         cmocka_unit_test (frames_become_strings_or_base64),

@@ -38,6 +38,7 @@ static struct plan *sample_plan_run (void)
     plan->exec_id = 1767225611000001;
     plan->real_repet = 1;
     plan->error_count = 2;
+    plan->revision = 42;
     plan->last_state = ZERO_STATUS_RUNING_ID;
     plan->state = PLAN_EXECUTE;
     return plan;
@@ -56,8 +57,9 @@ static char *stored_text (const struct plan *plan)
 #define PUBLIC_FIELDS                                                                              \
     "\"plan_id\":31,\"request_id\":\"r-7\",\"station\":\"api1\",\"caller\":{\"b64\":\"AGJvYg==\"}" \
     ","                                                                                            \
-    "\"description\":\"title\",\"plan_type\":2,\"plan_value\":5,\"plan_repet\":10,"                \
-    "\"real_repet\":1,\"last_state\":3,\"plan_time\":1767225610,\"exec_time\":1767225611,"         \
+    "\"description\":\"title\",\"revision\":42,\"plan_type\":2,\"plan_value\":5,"                  \
+    "\"plan_repet\":10,\"real_repet\":1,\"last_state\":3,\"plan_time\":1767225610,\"exec_time\":"  \
+    "1767225611,"                                                                                  \
     "\"base_time\":0,\"plan_state\":2,\"add_time\":1767225600,\"skip_set\":1,\"skip_num\":1,"      \
     "\"error_count\":2,\"exec_id\":1767225611000001,\"no_keep\":true"
 
@@ -111,6 +113,11 @@ static void stored_json_comes_back_as_it_was (void **state)
     plan->id = INT64_MAX;
     plan->real_repet = plan->skip_num = plan->error_count = INT64_C (1) << 40;
     plan->plan_time = plan->exec_time = SCHEDULE_TIME_MAX;
+    plan->revision = INT64_MAX;
+    plan->poll = INT64_MAX;
+    plan->skip_wait = INT32_MAX;
+    plan->extra = PLAN_ERROR;
+    plan->vote = (struct vote_rule){VOTE_COUNT, 3, 60};
     char *text = stored_text (plan);
     uint8_t *bytes = exact_bytes (span_text (text));
     struct reason reason = {""};
@@ -118,6 +125,7 @@ static void stored_json_comes_back_as_it_was (void **state)
     free (bytes);
     assert_non_null (again);
     assert_memory_equal (&again->schedule, &plan->schedule, sizeof plan->schedule);
+    assert_memory_equal (&again->vote, &plan->vote, sizeof plan->vote);
     assert_int_equal (again->message_count, plan->message_count);
     for (size_t i = 0; i < plan->message_count; i++)
         assert_true (span_equal (again->messages[i], plan->messages[i]));
@@ -127,6 +135,50 @@ static void stored_json_comes_back_as_it_was (void **state)
     free (text_again);
     plan_destroy (&again);
     plan_destroy (&plan);
+}
+
+// What few plans have is written for those alone.
+static const struct rare_row {
+    const char *name;
+    int64_t skip_wait;
+    enum plan_state extra;
+    struct vote_rule vote;
+    const char *text; // what it adds to the public JSON
+} rare_rows[] = {
+    {"none of them", 0, PLAN_NONE, {0}, ""},
+    {"skip_wait", 3, PLAN_NONE, {0}, ",\"skip_wait\":3"},
+    {"extra, from the queue", 0, PLAN_QUEUE, {0}, ",\"extra\":1"},
+    {"extra, from pause", 0, PLAN_PAUSE, {0}, ",\"extra\":5"},
+    {"a vote", 0, PLAN_NONE, {VOTE_ALL, 0, 0}, ",\"vote\":{\"rule\":\"all\"}"},
+    {"a vote with a number and a deadline",
+     0,
+     PLAN_NONE,
+     {VOTE_COUNT, 3, 60},
+     ",\"vote\":{\"rule\":3,\"deadline\":60}"},
+    {"a deadline of no vote is not told", 0, PLAN_NONE, {VOTE_NONE, 0, 60}, ""},
+};
+
+static void rare_fields_are_written_when_they_are_set (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (rare_rows); i++) {
+        const struct rare_row *row = &rare_rows[i];
+        struct plan *plan = sample_plan_run ();
+        plan->skip_wait = row->skip_wait;
+        plan->extra = row->extra;
+        plan->vote = row->vote;
+        char wanted[1024];
+        snprintf (wanted, sizeof wanted, "{" PUBLIC_FIELDS "%s}", row->text);
+        char *text = plan_public_text (plan);
+        json_t *got = json_loads (text, JSON_REJECT_DUPLICATES, NULL);
+        json_t *want = json_loads (wanted, 0, NULL);
+        if (!json_equal (got, want))
+            fail_msg ("%s: got %s", row->name, text);
+        json_decref (got);
+        json_decref (want);
+        free (text);
+        plan_destroy (&plan);
+    }
 }
 
 // The stored message with one field changed by hand; the value NULL takes the field out.
@@ -151,6 +203,14 @@ static const struct edit_row {
     {"messages", "[]", true},
     {"messages", "[\"a\"]", true},
     {"description", "{\"b64\":\"AA==\"}", true},
+    {"revision", NULL, true},
+    {"revision", "9223372036854775807", true},
+    {"skip_wait", "2147483647", true},
+    {"extra", "7", true},
+    {"poll", "9223372036854775807", true},
+    {"vote", NULL, true},
+    {"vote", "{}", true},
+    {"vote", "{\"rule\":\"any\",\"deadline\":1}", true},
     {"plan_type", "8", false},
     {"plan_type", "-1", false},
     {"plan_type", "2.0", false},
@@ -183,6 +243,19 @@ static const struct edit_row {
     {"error_count", "-1", false},
     {"exec_id", "-1", false},
     {"exec_id", "\"1\"", false},
+    {"revision", "-1", false},
+    {"revision", "\"1\"", false},
+    {"skip_wait", "-1", false},
+    {"skip_wait", "4611686018427387904", false},
+    {"extra", "8", false},
+    {"extra", "-1", false},
+    {"extra", "true", false},
+    {"poll", "-1", false},
+    {"vote", "null", false},
+    {"vote", "\"all\"", false},
+    {"vote", "{\"rule\":0}", false},
+    {"vote", "{\"deadline\":0}", false},
+    {"vote", "{\"voters\":1}", false},
     {"station", "1", false},
     {"station", NULL, false},
     {"station", "{}", false},
@@ -339,6 +412,8 @@ static void stored_json_with_broken_bytes_is_read_or_refused (void **state)
 
 // -- the dispatch
 
+static const struct dispatch_way by_frame = {false, ""};
+
 static void check_frames (const char *name, const struct message *message,
                           const struct span *wanted, size_t count)
 {
@@ -357,7 +432,7 @@ static void dispatch_is_byte_exact (void **state)
     struct plan *plan = sample_plan_run ();
     struct plan_texts texts;
     struct message message;
-    plan_dispatch_message (plan, 1767225911, &texts, &message);
+    plan_dispatch_message (plan, &by_frame, 1767225911, &texts, &message);
     const struct span wanted[] = {
         BYTES ("*1f"),
         BYTES ("\x8\x3$%\x4"
@@ -393,7 +468,7 @@ static void dispatch_keeps_the_clients_global_id (void **state)
     struct plan *plan = plan_new_submitted (0x1f, &request, span_text (""), &fields, 1);
     plan->plan_time = 1;
     plan->exec_id = 0xabc;
-    plan_dispatch_message (plan, 301, &texts, &message);
+    plan_dispatch_message (plan, &by_frame, 301, &texts, &message);
     const struct span wanted[] = {
         BYTES ("*1f"), BYTES ("\6\3\1*T\5\6\x8\0"), BYTES ("001F"), BYTES ("news"),
         BYTES (""),    span_text (texts.plan_json), BYTES ("1"),    BYTES ("abc")};
@@ -428,7 +503,7 @@ static void dispatch_fits_into_32_frames (void **state)
             desc_add (&desc, ZERO_FRAME_GLOBAL_ID);
         while (desc.count < row->count)
             desc_add (&desc, ZERO_FRAME_ARG);
-        CHECK (row->name, plan_dispatch_fits (&desc) == row->fits);
+        CHECK (row->name, plan_dispatch_fits (&desc, &by_frame) == row->fits);
     }
 }
 
@@ -503,6 +578,7 @@ int main (void)
         cmocka_unit_test (submitted_plan_keeps_what_was_sent),
         cmocka_unit_test (stored_json_has_the_fields_of_the_contract),
         cmocka_unit_test (stored_json_comes_back_as_it_was),
+        cmocka_unit_test (rare_fields_are_written_when_they_are_set),
         cmocka_unit_test (stored_json_edited_by_hand_is_checked),
         cmocka_unit_test (stored_no_keep_is_a_flag),
         cmocka_unit_test (stored_json_that_is_no_plan_is_refused),

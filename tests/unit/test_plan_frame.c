@@ -212,6 +212,13 @@ static const struct bad_row {
     {"skip_num", BYTES ("{\"plan_type\":0,\"skip_num\":0}"), "skip_num: is kept by the station"},
     {"error_count", BYTES ("{\"plan_type\":0,\"error_count\":0}"), "error_count: is kept by the station"},
     {"exec_id", BYTES ("{\"plan_type\":0,\"exec_id\":0}"), "exec_id: is kept by the station"},
+    {"revision", BYTES ("{\"plan_type\":0,\"revision\":0}"), "revision: is kept by the station"},
+    {"skip_wait", BYTES ("{\"plan_type\":0,\"skip_wait\":0}"), "skip_wait: is kept by the station"},
+    {"extra", BYTES ("{\"plan_type\":0,\"extra\":0}"), "extra: is kept by the station"},
+    {"poll", BYTES ("{\"plan_type\":0,\"poll\":0}"), "poll: is kept by the station"},
+    {"vote of a wrong rule", BYTES ("{\"plan_type\":0,\"vote\":{\"rule\":\"most\"}}"), "vote: rule: want "},
+    {"vote no object", BYTES ("{\"plan_type\":0,\"vote\":true}"), "vote: want an object"},
+    {"vote twice", BYTES ("{\"plan_type\":0,\"vote\":{},\"vote\":{}}"), "PLAN: "},
     {"trailing bytes", BYTES ("{\"plan_type\":0}x"), "PLAN: "},
     {"trailing object", BYTES ("{\"plan_type\":0}{}"), "PLAN: "},
     {"trailing NUL", BYTES ("{\"plan_type\":0}\0"), "PLAN: "},
@@ -355,6 +362,38 @@ static void plan_frame_cut_anywhere_is_refused (void **state)
     free (bytes);
 }
 
+static void a_vote_is_read_where_it_is_given (void **state)
+{
+    (void)state;
+    struct plan_fields fields;
+    struct reason reason = {""};
+    struct span text =
+        span_text ("{\"vote\":{\"deadline\":60,\"rule\":\"majority\"},\"plan_type\":\"none\"}");
+    assert_int_equal (plan_frame_parse (text, &fields, &reason), 0);
+    assert_int_equal (fields.vote.need, VOTE_MAJORITY);
+    assert_int_equal (fields.vote.deadline_s, 60);
+    assert_int_equal (plan_frame_parse (span_text ("{\"plan_type\":0}"), &fields, &reason), 0);
+    assert_int_equal (fields.vote.need, VOTE_NONE);
+    assert_int_equal (fields.vote.deadline_s, 0);
+}
+
+// An update takes the fields of a PLAN frame and no others.
+static void the_fields_of_a_plan_frame_have_names (void **state)
+{
+    (void)state;
+    static const char *const good[] = {"description", "plan_type", "plan_value",
+                                       "plan_repet",  "no_keep",   "no_skip",
+                                       "plan_time",   "skip_set",  "vote"};
+    static const char *const bad[] = {"",           "revision",  "plan_id",    "messages",
+                                      "extra",      "skip_num",  "plan_state", "Plan_type",
+                                      "plan",       "skip_wait", "station",    "exec_id",
+                                      "plan_types", "add_time",  "base_time"};
+    for (size_t i = 0; i < ROWS (good); i++)
+        CHECK (good[i], plan_frame_field (good[i]));
+    for (size_t i = 0; i < ROWS (bad); i++)
+        CHECK (bad[i], !plan_frame_field (bad[i]));
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +404,8 @@ int main (void)
         cmocka_unit_test (bad_packs_are_refused),
         cmocka_unit_test (plan_frames_are_bounded),
         cmocka_unit_test (plan_frame_cut_anywhere_is_refused),
+        cmocka_unit_test (a_vote_is_read_where_it_is_given),
+        cmocka_unit_test (the_fields_of_a_plan_frame_have_names),
     };
     return cmocka_run_group_tests_name ("plan frame", tests, NULL, NULL);
 }

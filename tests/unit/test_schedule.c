@@ -1,19 +1,12 @@
-// Rows for schedule_first and schedule_next: every rule of plan document 3.3.1 to 3.3.4.
+// Rows for the three calls of the schedule: every rule of plan document 3.3.1 to 3.3.4.
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 
 #include "rfc3339.h"
+#include "rows.h"
 #include "schedule.h"
 #include "zonefile.h"
 
 enum { TEXT_SIZE = 1024 };
-
-#define ROWS(table) (sizeof (table) / sizeof *(table))
 
 static struct zone *zone_named (const char *name)
 {
@@ -403,6 +396,120 @@ static void test_next (void **state)
     zone_destroy (&utc);
 }
 
+// -- skips
+
+// The occurrence `count` after the current one.
+static const struct skip_row {
+    const char *name;
+    struct schedule plan;
+    const char *base, *current;
+    int64_t used, count;
+    const char *expected; // NULL: there are fewer
+} skip_rows[] = {
+    // clang-format off
+    {"one is the next", PLAN (SECOND, 10, -1), NOW, "2026-01-01T00:00:10Z", 0, 1, "2026-01-01T00:00:20Z"},
+    {"three", PLAN (SECOND, 10, -1), NOW, "2026-01-01T00:00:10Z", 0, 3, "2026-01-01T00:00:40Z"},
+    {"to the last", PLAN (SECOND, 10, 5), NOW, "2026-01-01T00:00:20Z", 1, 3, "2026-01-01T00:00:50Z"},
+    {"past the last", PLAN (SECOND, 10, 5), NOW, "2026-01-01T00:00:20Z", 1, 4, NULL},
+    {"the last", PLAN (SECOND, 10, INT32_MAX), NOW, "2026-01-01T00:00:10Z", INT32_MAX - 1, 1, NULL},
+    {"days to the end of time", PLAN (DAY, 1, -1), NOW, "2026-01-02T00:00:00Z", 0, 2912441, "9999-12-31T00:00:00Z"},
+    {"without bounds", PLAN (SECOND, 1, -1), NOW, "2026-01-01T00:00:01Z", 0, INT64_MAX, NULL},
+    {"without bounds, many used", PLAN (DAY, 32766, -1), NOW, "2026-01-01T00:00:01Z", INT64_MAX / 2, INT64_MAX, NULL},
+    {"value 0: at the same time", PLAN (SECOND, 0, 5), NOW, "2026-01-01T00:00:40Z", 1, 3, "2026-01-01T00:00:40Z"},
+    {"value 0: past the last", PLAN (SECOND, 0, 5), NOW, "2026-01-01T00:00:40Z", 1, 4, NULL},
+    {"value 0: for ever", PLAN (HOUR, 0, -1), NOW, "2026-01-01T00:00:40Z", 1, INT32_MAX, "2026-01-01T00:00:40Z"},
+    {"value 0: without bounds", PLAN (HOUR, 0, -1), NOW, "2026-01-01T00:00:40Z", 1, INT64_MAX, NULL},
+    {"weeks", PLAN (WEEK, 4, -1), "", NOW, 0, 2, "2026-01-15T00:00:00Z"},
+    {"weeks past the last", PLAN (WEEK, 4, 5), "", NOW, 2, 3, NULL},
+    {"weeks past the end of time", PLAN (WEEK, 4, -1), "", NOW, 0, 416064, NULL},
+    {"weeks to the end of time", PLAN (WEEK, 4, -1), "", NOW, 0, 416063, "9999-12-30T00:00:00Z"},
+    {"months", PLAN (MONTH, 31, -1), "", "2026-01-31T00:00:00Z", 0, 1, "2026-02-28T00:00:00Z"},
+    {"months past the last", PLAN (MONTH, 31, 3), "", "2026-01-31T00:00:00Z", 1, 2, NULL},
+    {"months to the end of time", PLAN (MONTH, 31, -1), "", "2026-01-31T00:00:00Z", 0, 95687, "9999-12-31T00:00:00Z"},
+    {"months past the end of time", PLAN (MONTH, 31, -1), "", "2026-01-31T00:00:00Z", 0, 95688, NULL},
+    {"months without bounds", PLAN (MONTH, 31, -1), "", "2026-01-31T00:00:00Z", INT64_MAX / 2, INT64_MAX, NULL},
+    {"none has no other", PLAN (NONE, 0, -1), "", NOW, 0, 1, NULL},
+    {"time has no other", PLAN (TIME, 0, 5), NOW, NOW, 0, 1, NULL},
+    // clang-format on
+};
+
+static void test_skip (void **state)
+{
+    (void)state;
+    struct zone *utc = zone_named ("UTC");
+    for (size_t i = 0; i < ROWS (skip_rows); i++) {
+        const struct skip_row *row = &skip_rows[i];
+        struct schedule plan = row->plan;
+        plan.base_time = instant (row->base);
+        struct occurrence current = {instant (row->current), row->used};
+        struct occurrence got = {-1, -1}, want = {-1, -1};
+        bool more = schedule_skip (&plan, utc, &current, row->count, &got);
+        if (row->expected)
+            want = (struct occurrence){instant (row->expected), row->used + row->count};
+        if (more != (row->expected != NULL) || got.time != want.time || got.used != want.used)
+            fail_msg ("%s: want %" PRId64 " used %" PRId64 ", got %" PRId64 " used %" PRId64,
+                      row->name, want.time, want.used, got.time, got.used);
+    }
+    zone_destroy (&utc);
+}
+
+// Every count of a plan leads where as many occurrences lead of which none is missed.
+static void check_skips (const struct schedule *plan, const struct zone *zone,
+                         const struct occurrence *first, const char *name)
+{
+    struct occurrence walked = *first;
+    bool more = true;
+    for (int64_t count = 1; more && count <= 60; count++) {
+        struct occurrence skipped = {-1, -1};
+        more = schedule_next (plan, zone, &walked, walked.time, &walked);
+        struct occurrence want = more ? walked : skipped;
+        bool found = schedule_skip (plan, zone, first, count, &skipped);
+        if (found != more || skipped.time != want.time || skipped.used != want.used)
+            fail_msg ("%s: skip %" PRId64 " from %" PRId64 ": want %" PRId64 ", got %" PRId64, name,
+                      count, first->time, want.time, skipped.time);
+    }
+}
+
+// A value of 0 is left to the rows: its times depend on when each run ends.
+static struct schedule plan_at_random (uint64_t *random)
+{
+    static const char *const bases[] = {"", "2010-06-01T01:30:00Z", "2026-01-01T00:30:00Z"};
+    struct schedule plan = {
+        .type = SCHEDULE_SECOND + (enum schedule_type) (next_random (random) % 6),
+        .repeat = next_random (random) % 2 ? SCHEDULE_FOREVER : 1 + (int32_t)(*random % 80),
+        .keep = next_random (random) % 5 == 0,
+        .base_time = instant (bases[next_random (random) % ROWS (bases)])};
+    struct value_range range = {1, 40};
+    if (plan.type >= SCHEDULE_WEEK)
+        range = schedule_value_range (plan.type);
+    uint64_t values = (uint64_t)(range.max - range.min + 1);
+    plan.value = range.min + (int32_t)(next_random (random) % values);
+    return plan;
+}
+
+static void test_skip_equals_next_without_misses (void **state)
+{
+    (void)state;
+    static const char *const zones[] = {"UTC", "Europe/Berlin", "Pacific/Apia", "America/Havana"};
+    static const char *const nows[] = {"2011-11-20T00:00:00Z", "2026-03-22T00:00:00Z",
+                                       "2026-10-25T00:30:00Z", "9999-11-20T00:00:00Z"};
+    uint64_t random = 88172645463325252U;
+    for (size_t i = 0; i < ROWS (zones); i++) {
+        struct zone *zone = zone_named (zones[i]);
+        for (size_t round = 0; round < 1000; round++) {
+            char name[96];
+            struct occurrence first;
+            struct schedule plan = plan_at_random (&random);
+            plan.received = instant (nows[round % ROWS (nows)]);
+            snprintf (name, sizeof name, "%s %d, repeat %d, in %s", schedule_type_name (plan.type),
+                      plan.value, plan.repeat, zones[i]);
+            if (schedule_first (&plan, zone, plan.received, 0, &first))
+                check_skips (&plan, zone, &first, name);
+        }
+        zone_destroy (&zone);
+    }
+}
+
 // The repeats used up before the first occurrence; -1: it never runs.
 static const struct used_row {
     const char *name;
@@ -477,10 +584,16 @@ static void test_names (void **state)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (test_once),           cmocka_unit_test (test_interval),
-        cmocka_unit_test (test_week),           cmocka_unit_test (test_month),
-        cmocka_unit_test (test_days_of_months), cmocka_unit_test (test_next),
-        cmocka_unit_test (test_used),           cmocka_unit_test (test_received_is_the_base),
+        cmocka_unit_test (test_once),
+        cmocka_unit_test (test_interval),
+        cmocka_unit_test (test_week),
+        cmocka_unit_test (test_month),
+        cmocka_unit_test (test_days_of_months),
+        cmocka_unit_test (test_next),
+        cmocka_unit_test (test_skip),
+        cmocka_unit_test (test_skip_equals_next_without_misses),
+        cmocka_unit_test (test_used),
+        cmocka_unit_test (test_received_is_the_base),
         cmocka_unit_test (test_names),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -3,9 +3,10 @@
 -- of its lease, so that a station that dies leaves nothing to repair: the plan is due again then.
 -- A claim has a number: asked again, as when its answer was lost, it gives the same plans and runs.
 -- KEYS  1 time set  2 runs in hand  3 meta  4 index  5 the station's last claim
--- ARGV  1 most plans to take  2 lease in seconds  3 number of the claim
+-- ARGV  1 most plans to take  2 lease in seconds  3 number of the claim  4 most outcomes kept
 -- Answers {now in us, score of the first plan not due or '', {members without a sound message},
---          {member, message, exec_id, again: 1 an earlier run has not ended}, ...}
+--          {member, message, exec_id, again}, ...}
+--   again: 1 an earlier run has not ended, 2 and the one in hand until now had no result in its lease
 -- Cost  O(log n) a plan.
 --@include plan.lua
 local time = redis.call('TIME')
@@ -18,10 +19,19 @@ local exec = math.max(last + 1, now_us)
 -- A reply is bounded in bytes too: what is over the bound stays due and is taken by the next call.
 local BYTES_MAX = 4194304
 
--- What a dispatch changes in the message. JSON text, in which the quotes inside of strings are escaped:
--- the pattern finds the field and nothing else. Never cjson, which would destroy 63-bit integers.
-local function set(message, field, value)
-    return (string.gsub(message, '("' .. field .. '"%s*:%s*)%d+', '%1' .. value, 1))
+-- The outcome of a run whose lease ended without a result. Only here is it known in the step in
+-- which it happens. The title is read by cjson: nothing of that is written back.
+local function remember_lost(station, id, message, run)
+    local good, plan = pcall(cjson.decode, message)
+    local title = good and type(plan) == 'table' and type(plan.description) == 'string'
+                  and plan.description or ''
+    local record = cmsgpack.pack({
+        title = title,
+        nominal = tonumber(string.match(message, '"plan_time"%s*:%s*(%d+)') or '0'),
+        status = 134, -- TIMEOUT
+        state = 2, exec_id = tonumber(run), worker = station, size = 0,
+        reason = 'no result within the lease'})
+    remember(last_seq(), false, station, id, time, record, ARGV[4])
 end
 
 -- A member is taken only in the one form every other script knows it by.
@@ -70,11 +80,20 @@ for _, member in ipairs(due) do
         local held = own('HGET', KEYS[2], member)
         local again = held and (string.find(held, '+', 1, true) or not string.find(held, '?', 1, true))
                       and 1 or 0
-        own('HSET', KEYS[2], member, again == 1 and text .. '+' or text)
+        local lost = again == 1 and not string.find(held, '?', 1, true) and string.match(held, '^%d+')
+        if lost then
+            again = 2
+            -- One besides the schedule is told by the station: it is not sent again.
+            if not string.find(message, '"extra"%s*:%s*[1-9]') then
+                remember_lost(station, id, message, lost)
+            end
+        end
+        own('HSET', KEYS[2], member, again > 0 and text .. '+' or text)
         redis.call('ZADD', KEYS[1], lease_end, member)
         message = set(message, 'exec_id', text)
         message = set(message, 'exec_time', time[1])
         message = set(message, 'plan_state', 2)
+        message = set(message, 'revision', text)
         redis.call('SET', member, message)
         redis.call('ZADD', KEYS[4], 0, string.rep('0', 16 - #id) .. id .. ':' .. station)
         own('SREM', 'plan:wait:' .. station, member)

@@ -2,24 +2,58 @@
 -- A page of plans in the order of their ids.
 -- KEYS  1 index
 -- ARGV  1 the last id of the page before, 16 hex digits, '' = from the start  2 most plans
--- Answers {1 there may be more plans or 0, index entry, message or '', index entry, message or '', ...}
--- Cost  O(log n + page).
+--       3 station, '' = any  4 plan_state as a number, '' = any  5 plan_type, '' = any
+-- Answers {last id looked at, '' = that was all, index entry, message, index entry, message, ...}.
+-- A page is bounded by what it looks at as well, so that it holds nobody up: 2000 entries, 500 messages
+-- (or as many as are wanted), 4 MiB. So it may hold fewer plans, or none, and not be the last.
+-- Cost  O(log n + plans looked at).
 --@include plan.lua
--- A page ends by bytes as well, so that large plans do not hold the connection.
-local BYTES_MAX = 4194304
-local from = ARGV[1] == '' and '-' or '(' .. ARGV[1] .. ';'
-local page = redis.call('ZRANGEBYLEX', KEYS[1], from, '+', 'LIMIT', 0, ARGV[2])
-local answer, bytes = {#page == tonumber(ARGV[2]) and 1 or 0}, 0
-for _, entry in ipairs(page) do
-    local station, id = entry_parse(entry)
-    local message = id and redis.pcall('GET', message_key(station, id))
-    answer[#answer + 1] = entry
-    message = type(message) == 'string' and message or ''
-    answer[#answer + 1] = message
-    bytes = bytes + #message
-    if bytes > BYTES_MAX then
-        answer[1] = 1
-        break
-    end
+local ENTRIES_MAX, MESSAGES_MAX, BYTES_MAX, CHUNK = 2000, 500, 4194304, 500
+local most, station_wanted = tonumber(ARGV[2]), ARGV[3]
+local entries_max, messages_max = math.max(ENTRIES_MAX, most), math.max(MESSAGES_MAX, most)
+local state_wanted, type_wanted = ARGV[4], ARGV[5]
+local entries_seen, messages_seen, bytes, found = 0, 0, 0, 0
+local answer = {''}
+local last = ARGV[1] ~= '' and ARGV[1] or nil
+
+local function fits(message)
+    return (state_wanted == '' or string.match(message, '"plan_state"%s*:%s*(%d+)') == state_wanted)
+           and (type_wanted == '' or string.match(message, '"plan_type"%s*:%s*(%d+)') == type_wanted)
 end
-return answer
+
+local from = last and '(' .. last .. ';' or '-'
+while true do
+    -- Without a wish for a station each entry costs a message.
+    local chunk = math.min(CHUNK, math.max(most - found, station_wanted == '' and 100 or CHUNK))
+    local page = redis.call('ZRANGEBYLEX', KEYS[1], from, '+', 'LIMIT', 0, chunk)
+    for _, entry in ipairs(page) do
+        -- A page ends between two ids, never between two entries of one.
+        local digits = string.sub(entry, 1, 16)
+        if digits ~= last and (found >= most or entries_seen >= entries_max
+                               or messages_seen >= messages_max or bytes > BYTES_MAX) then
+            answer[1] = last
+            return answer
+        end
+        local station, id = entry_parse(entry)
+        if id then
+            entries_seen = entries_seen + 1
+            last = digits
+        end
+        if id and (station_wanted == '' or station == station_wanted) then
+            local message = redis.pcall('GET', message_key(station, id))
+            messages_seen = messages_seen + 1
+            if type(message) == 'string' then
+                bytes = bytes + #message
+                if fits(message) then
+                    found = found + 1
+                    answer[#answer + 1] = entry
+                    answer[#answer + 1] = message
+                end
+            end
+        end
+    end
+    if #page < chunk then
+        return answer
+    end
+    from = '(' .. page[#page]
+end

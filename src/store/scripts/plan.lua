@@ -25,6 +25,49 @@ local function entry_parse(entry)
     end
 end
 
+-- The revision of a stored message: another one after every write. JSON text, in which the quotes
+-- inside of strings are escaped: the pattern finds the field and nothing else.
+local function revision(message)
+    return string.match(message, '"revision"%s*:%s*(%d+)') or '0'
+end
+
+-- A field of the message in another value. Never by cjson, which would destroy 63-bit integers.
+local function set(message, field, value)
+    return (string.gsub(message, '("' .. field .. '"%s*:%s*)%d+', '%1' .. value, 1))
+end
+
+local HISTORY = 'plan:history'
+
+-- The number of the last broadcast. When the counter was lost it goes on behind the history.
+local function last_seq()
+    local seq = own('HGET', 'plan:meta', 'seq')
+    if not seq and redis.call('EXISTS', HISTORY) == 1 then
+        local last = own('XREVRANGE', HISTORY, '+', '-', 'COUNT', 1)
+        seq = last[1] and string.match(last[1][1], '^%d+')
+    end
+    return tonumber(seq or '') or 0
+end
+
+-- Add an outcome to the history, at most `keep` of them: its entry is SEQ-0, or, when it is not
+-- broadcast, SEQ-1, SEQ-2, ... behind the last broadcast.
+local function remember(seq, broadcast, station, id, time, record, keep)
+    if keep == '0' then
+        return
+    end
+    local ms = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+    local fields = {'p', id, 's', station, 't', ms, 'r', record}
+    local number = string.format('%.0f', seq)
+    for _, entry in ipairs(broadcast and {number .. '-0'} or {number .. '-1', number .. '-*'}) do
+        local answer = redis.pcall('XADD', HISTORY, 'MAXLEN', '~', keep, entry, unpack(fields))
+        if type(answer) ~= 'table' then
+            return
+        end
+    end
+    -- Of another type, or of a time whose numbers were higher: it can tell nobody what is missing.
+    redis.call('DEL', HISTORY)
+    redis.call('XADD', HISTORY, number .. (broadcast and '-0' or '-1'), unpack(fields))
+end
+
 -- Delete what is kept of a plan beside its message, its place in the queue and its index entry.
 local function forget(station, id)
     local member = message_key(station, id)

@@ -2,7 +2,7 @@
 -- Delete a plan, in whatever state it is.
 -- KEYS  1 time set  2 index
 -- ARGV  1 id, 16 hex digits  2 the station it must be of, '' = any
--- Answers 1 deleted, 0 there was none.
+-- Answers the station it was of, or 0: there was none.
 -- Cost  O(log n).
 --@include plan.lua
 local entry, station, id, member = find(ARGV[1])
@@ -14,4 +14,4 @@ redis.call('ZREM', KEYS[2], entry)
 redis.call('ZREM', KEYS[1], member)
 redis.call('DEL', member)
 forget(station, id)
-return 1
+return station

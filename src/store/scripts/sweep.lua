@@ -1,8 +1,10 @@
 #!lua flags=allow-oom
 -- Look at a page of plans for what hand edits and losses leave behind: entries without a message are
--- repaired, plans outside the queue are told, for the caller to judge by their state.
--- KEYS  1 time set  2 index
+-- repaired, plans outside the queue are told, for the caller to judge by their state. And forget the
+-- outcomes that are too old.
+-- KEYS  1 time set  2 index  3 history
 -- ARGV  1 the last id of the page before, 16 hex digits, '' = from the start  2 most plans
+--       3 seconds that outcomes are kept
 -- Answers {last id of the page or '' at the end, repaired, member, message, member, message, ...}
 -- Cost  O(log n + page).
 --@include plan.lua
@@ -10,6 +12,26 @@
 local BYTES_MAX = 4194304
 local from = ARGV[1] == '' and '-' or '(' .. ARGV[1] .. ';'
 local page = redis.call('ZRANGEBYLEX', KEYS[2], from, '+', 'LIMIT', 0, ARGV[2])
+
+-- Outcomes that are too old go, a bounded number a turn. Their entries are in the order of time.
+local time = redis.call('TIME')
+local oldest = (time[1] - ARGV[3]) * 1000
+local function forget_old(most)
+    local old = 0
+    for _, entry in ipairs(own('XRANGE', KEYS[3], '-', '+', 'COUNT', most)) do
+        local fields = entry[2]
+        local ended = fields[5] == 't' and tonumber(fields[6]) or 0
+        if ended >= oldest then
+            break
+        end
+        old = old + redis.call('XDEL', KEYS[3], entry[1])
+    end
+    return old
+end
+if forget_old(1) == 1 then
+    forget_old(999)
+end
+
 local repaired, answer, bytes = 0, {}, 0
 local last = ''
 for i, entry in ipairs(page) do

@@ -1,0 +1,66 @@
+#include "dialect.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "zplan_codes.h"
+
+static const char *const names[DIALECTS] = {
+    [DIALECT_ZERONET] = "zeronet", [DIALECT_MICROZERO] = "microzero"};
+
+// A status in both dialects; -1: MicroZero has none.
+static const struct pair {
+    int zeronet, microzero;
+} pairs[] = {
+#define ZPLAN_STATUS(name, zeronet, microzero, word) {zeronet, microzero},
+#include "zplan_codes.def"
+};
+
+// What MicroZero's stations and workers say besides, and what it is to us.
+static const struct pair only_in[] = {
+    {ZERO_STATUS_WAITING_ID, '#'},     // a worker's sign of life: the command's number
+    {ZERO_STATUS_NOT_WORKER_ID, 0x81}, // the station pauses: nobody works there now
+    {ZERO_STATUS_TIMEOUT_ID, 0x82},    // the C# client's own
+};
+
+enum { PAIRS = sizeof pairs / sizeof *pairs, ONLY_IN = sizeof only_in / sizeof *only_in };
+
+const char *dialect_name (enum dialect dialect)
+{
+    return names[dialect];
+}
+
+bool dialect_parse (const char *name, enum dialect *ret)
+{
+    for (int i = 0; i < DIALECTS; i++) {
+        if (strcmp (name, names[i]) != 0)
+            continue;
+        *ret = (enum dialect)i;
+        return true;
+    }
+    return false;
+}
+
+uint8_t dialect_status_in (enum dialect dialect, uint8_t status)
+{
+    if (dialect == DIALECT_ZERONET || status == 0)
+        return status;
+    for (size_t i = 0; i < ONLY_IN; i++)
+        if (only_in[i].microzero == status)
+            return (uint8_t)only_in[i].zeronet;
+    for (size_t i = 0; i < PAIRS; i++)
+        if (pairs[i].microzero == status)
+            return (uint8_t)pairs[i].zeronet;
+    return ZERO_STATUS_ERROR_ID;
+}
+
+uint8_t dialect_status_out (enum dialect dialect, uint8_t status)
+{
+    if (dialect == DIALECT_ZERONET)
+        return status;
+    for (size_t i = 0; i < PAIRS; i++)
+        if (pairs[i].zeronet == status && pairs[i].microzero >= 0)
+            return (uint8_t)pairs[i].microzero;
+    return status < ZERO_STATUS_ERROR_FLAG ? status
+                                           : dialect_status_out (dialect, ZERO_STATUS_FAILED_ID);
+}

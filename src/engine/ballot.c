@@ -1,0 +1,104 @@
+#include "ballot.h"
+
+#include <stdlib.h>
+
+#include "codes.h"
+#include "json.h"
+#include "memory.h"
+
+struct ballot *ballot_new (void)
+{
+    return memory_new (sizeof (struct ballot));
+}
+
+void ballot_destroy (struct ballot **self)
+{
+    if (*self)
+        free ((*self)->at);
+    free (*self);
+    *self = NULL;
+}
+
+bool ballot_in_favour (uint8_t status)
+{
+    return status < ZERO_STATUS_ERROR_FLAG && status != ZERO_STATUS_VOTE_BYE_ID;
+}
+
+bool ballot_name_valid (struct span name)
+{
+    if (name.size < 1 || name.size > VOTER_NAME_MAX || memchr (name.data, 0, name.size))
+        return false;
+    json_t *text = json_stringn ((const char *)name.data, name.size);
+    json_decref (text);
+    return text != NULL;
+}
+
+static struct voter *voter_named (struct ballot *self, struct span name)
+{
+    for (size_t i = 0; i < self->count; i++)
+        if (span_is (name, self->at[i].name))
+            return &self->at[i];
+    if (!ballot_name_valid (name) || self->count == VOTERS_MAX)
+        return NULL;
+    if (self->count == self->room) {
+        self->room = self->room ? 2 * self->room : 8;
+        self->at = memory_resize (self->at, self->room * sizeof *self->at);
+    }
+    struct voter *voter = &self->at[self->count++];
+    *voter = (struct voter){0};
+    memcpy (voter->name, name.data, name.size);
+    return voter;
+}
+
+bool ballot_open (struct ballot *self, struct span names)
+{
+    json_t *list = json_loadb ((const char *)names.data, names.size, 0, NULL);
+    bool fits = json_array_size (list) <= VOTERS_MAX;
+    self->opened = true;
+    self->count = self->bytes = 0;
+    for (size_t i = 0; fits && i < json_array_size (list); i++) {
+        const json_t *name = json_array_get (list, i);
+        voter_named (self, span_of (json_string_value (name), json_string_length (name)));
+    }
+    json_decref (list);
+    return fits;
+}
+
+bool ballot_cast (struct ballot *self, struct span name, bool in_favour, size_t bytes)
+{
+    struct voter *voter = voter_named (self, name);
+    if (!voter)
+        return false;
+    voter->voted = true;
+    voter->in_favour = in_favour;
+    self->bytes += bytes;
+    return true;
+}
+
+void ballot_recall (struct ballot *self, struct span name, const json_t *frames,
+                    enum dialect dialect)
+{
+    struct voter *voter = voter_named (self, name);
+    uint8_t desc[64];
+    size_t size = 0;
+    const json_t *first = json_array_get (frames, 0);
+    self->opened = self->stored = true;
+    if (!voter || !first)
+        return;
+    // A description is small, in text or in base64.
+    const json_t *text = json_is_string (first) ? first : json_object_get (first, "b64");
+    voter->voted =
+        json_string_length (text) <= sizeof desc && json_to_frame (first, desc, &size) && size >= 2;
+    voter->in_favour = voter->voted && ballot_in_favour (dialect_status_in (dialect, desc[1]));
+}
+
+struct tally ballot_tally (const struct ballot *self, enum poll event)
+{
+    struct tally tally = {
+        .event = event, .opened = self->opened, .stored = self->stored, .voters = self->count};
+    for (size_t i = 0; i < self->count; i++) {
+        tally.voted += self->at[i].voted;
+        tally.in_favour += self->at[i].voted && self->at[i].in_favour;
+    }
+    return tally;
+}

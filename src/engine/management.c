@@ -1,0 +1,205 @@
+// One row per word: the states it is allowed in, and what it does.
+#include "management.h"
+
+#include <inttypes.h>
+
+#include "codes.h"
+#include "status.h"
+
+#define IN(state) (1U << (state))
+
+enum {
+    OPEN = IN (PLAN_NONE) | IN (PLAN_QUEUE) | IN (PLAN_EXECUTE) | IN (PLAN_RETRY) | IN (PLAN_SKIP),
+    STOPPED = IN (PLAN_PAUSE) | IN (PLAN_ERROR),
+    CLOSED = IN (PLAN_CLOSE)
+};
+
+static bool is_queued (const struct plan *plan)
+{
+    return (OPEN & IN (plan->state)) != 0;
+}
+
+// Take the plan out of the queue. A run besides the schedule that is out returns there; one that is
+// not fired yet is given up.
+static void stop (struct plan *plan, const struct manage_request *request, enum plan_state state)
+{
+    plan->state = state;
+    plan->extra = plan->extra && request->running ? state : PLAN_NONE;
+}
+
+static int pause_plan (struct plan *plan, const struct manage_request *request, enum requeue *ret,
+                       struct reason *reason)
+{
+    (void)reason;
+    stop (plan, request, PLAN_PAUSE);
+    *ret = REQUEUE_OUT;
+    return 0;
+}
+
+static int close_plan (struct plan *plan, const struct manage_request *request, enum requeue *ret,
+                       struct reason *reason)
+{
+    (void)reason;
+    stop (plan, request, PLAN_CLOSE);
+    *ret = REQUEUE_OUT;
+    return 0;
+}
+
+static int reset_plan (struct plan *plan, const struct manage_request *request, enum requeue *ret,
+                       struct reason *reason)
+{
+    (void)reason;
+    if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID)
+        plan->last_state = 0;
+    plan->error_count = 0;
+    plan->extra = plan->extra && request->running ? PLAN_QUEUE : PLAN_NONE;
+    plan->state = request->running ? PLAN_EXECUTE : PLAN_QUEUE;
+    *ret = request->running ? REQUEUE_LEASE : REQUEUE_TIME;
+    return 0;
+}
+
+static int skip_plan (struct plan *plan, const struct manage_request *request, enum requeue *ret,
+                      struct reason *reason)
+{
+    struct occurrence current = plan_occurrence (plan), next;
+    // A run of the schedule that is out is none of those skipped: they are skipped behind it.
+    bool behind = request->running && !plan->extra;
+    int64_t count = plan->skip_wait + request->count + behind;
+    if (!schedule_skip (&plan->schedule, request->zone, &current, count, &next)) {
+        reason_set (reason,
+                    "skip: no occurrence is left behind %" PRId64 " more; close ends the plan",
+                    request->count);
+        return ZPLAN_EARGUMENT;
+    }
+    plan->skip_set = request->count;
+    *ret = REQUEUE_KEEP;
+    if (behind) {
+        plan->skip_wait += request->count;
+        return 0;
+    }
+    plan->skip_wait = 0;
+    plan->plan_time = next.time;
+    plan->skip_num = next.used - plan->real_repet;
+    plan->error_count = 0;
+    if (is_queued (plan) && !plan->extra) {
+        plan->state = PLAN_QUEUE;
+        *ret = REQUEUE_TIME;
+    }
+    return 0;
+}
+
+static int run_plan (struct plan *plan, const struct manage_request *request, enum requeue *ret,
+                     struct reason *reason)
+{
+    if (request->running) {
+        reason_set (reason, "run: the plan is running");
+        return ZPLAN_EARGUMENT;
+    }
+    if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID) {
+        reason_set (reason, "run: the plan has lost its right to run; reset it first");
+        return ZPLAN_EARGUMENT;
+    }
+    if (!plan->extra)
+        plan->extra = is_queued (plan) ? PLAN_QUEUE : plan->state;
+    plan->state = PLAN_QUEUE;
+    *ret = REQUEUE_NOW;
+    return 0;
+}
+
+// -- update
+
+static void set_description (struct plan *plan, const struct plan_fields *fields)
+{
+    plan->description = span_of (fields->description, fields->description_size);
+}
+
+static int check_repeat (const struct plan *plan, const struct plan_fields *fields,
+                         struct reason *reason)
+{
+    int64_t used = plan_occurrence (plan).used;
+    bool once = fields->schedule.type == SCHEDULE_NONE || fields->schedule.type == SCHEDULE_TIME;
+    if (once || fields->schedule.repeat == SCHEDULE_FOREVER || fields->schedule.repeat > used)
+        return 0;
+    reason_set (reason, "plan_repet: want more than the %" PRId64 " that are used up, got %d", used,
+                fields->schedule.repeat);
+    return ZPLAN_EARGUMENT;
+}
+
+// A schedule that changed is one submitted now: its repeats are counted anew. What would have been
+// before now is passed over, even with no_keep: nobody who edits a plan wants it to fire for its
+// past.
+static int start_anew (struct plan *plan, const struct manage_request *request,
+                       struct reason *reason)
+{
+    const struct plan_fields *fields = request->fields;
+    struct schedule schedule = fields->schedule;
+    struct occurrence first;
+    schedule.received = request->now;
+    struct schedule from_now = schedule;
+    from_now.keep = false;
+    if (!schedule_first (&from_now, request->zone, request->now, fields->skip_set, &first)) {
+        reason_set (reason, "plan_time: with this schedule the plan would never run again");
+        return ZPLAN_EARGUMENT;
+    }
+    plan->schedule = schedule;
+    plan->plan_time = first.time;
+    plan->real_repet = 0;
+    plan->skip_set = fields->skip_set;
+    plan->skip_num = first.used;
+    plan->skip_wait = 0;
+    plan->error_count = 0;
+    return 0;
+}
+
+static int update_plan (struct plan *plan, const struct manage_request *request, enum requeue *ret,
+                        struct reason *reason)
+{
+    const struct plan_fields *fields = request->fields;
+    const struct schedule *old = &plan->schedule, *new = &fields->schedule;
+    if (request->running) {
+        reason_set (reason, "update: the plan is running");
+        return ZPLAN_EARGUMENT;
+    }
+    bool anew = old->type != new->type || old->value != new->value ||
+                old->base_time != new->base_time || fields->skip_set > 0;
+    int rc = anew ? start_anew (plan, request, reason) : check_repeat (plan, fields, reason);
+    if (rc)
+        return rc;
+    plan->schedule.repeat = new->repeat;
+    plan->schedule.keep = new->keep;
+    plan->vote = fields->vote;
+    set_description (plan, fields);
+    *ret = REQUEUE_KEEP;
+    if (anew && is_queued (plan) && !plan->extra) {
+        plan->state = PLAN_QUEUE;
+        *ret = REQUEUE_TIME;
+    }
+    return 0;
+}
+
+// -- the words
+
+static const struct word {
+    const char *name;
+    unsigned states;
+    int (*run) (struct plan *plan, const struct manage_request *request, enum requeue *ret,
+                struct reason *reason);
+} words[MANAGE_WORDS] = {
+    [MANAGE_PAUSE] = {"pause", OPEN, pause_plan},
+    [MANAGE_RESET] = {"reset", STOPPED, reset_plan},
+    [MANAGE_CLOSE] = {"close", OPEN | STOPPED | CLOSED, close_plan},
+    [MANAGE_SKIP] = {"skip", OPEN | STOPPED, skip_plan},
+    [MANAGE_RUN] = {"run", OPEN | STOPPED, run_plan},
+    [MANAGE_UPDATE] = {"update", OPEN | STOPPED, update_plan},
+};
+
+int engine_manage (struct plan *plan, const struct manage_request *request, enum requeue *ret,
+                   struct reason *reason)
+{
+    const struct word *word = &words[request->word];
+    if (!(word->states & IN (plan->state))) {
+        reason_set (reason, "%s: not in the state %s", word->name, plan_state_name (plan->state));
+        return ZPLAN_EARGUMENT;
+    }
+    return word->run (plan, request, ret, reason);
+}

@@ -1,0 +1,38 @@
+// What management does to a plan. Pure: each word takes the plan and says where it stands in the
+// queue afterwards; the station stores it with the revision it was read at.
+// Source: contract 3.2 and chapter 4, rule 9. States are sets, never compared by order.
+#pragma once
+
+#include "plan.h"
+
+enum manage_word {
+    MANAGE_PAUSE,
+    MANAGE_RESET,
+    MANAGE_CLOSE,
+    MANAGE_SKIP,
+    MANAGE_RUN,
+    MANAGE_UPDATE,
+    MANAGE_WORDS
+};
+
+struct manage_request {
+    enum manage_word word;
+    bool running;                     // a run of the plan is out
+    int64_t count;                    // MANAGE_SKIP: occurrences, at least 1
+    const struct plan_fields *fields; // MANAGE_UPDATE: the whole plan frame that is to hold
+    const struct zone *zone;
+    int64_t now; // Unix seconds
+};
+
+// Where the plan stands in the queue afterwards.
+enum requeue {
+    REQUEUE_KEEP, // where it is, if it is there
+    REQUEUE_TIME, // at its plan_time
+    REQUEUE_NOW,
+    REQUEUE_LEASE, // at the end of a new lease: its run is out
+    REQUEUE_OUT
+};
+
+// Change the plan. 0, or ZPLAN_EARGUMENT with a reason: its state, or what is asked, forbids it.
+int engine_manage (struct plan *plan, const struct manage_request *request, enum requeue *ret,
+                   struct reason *reason);

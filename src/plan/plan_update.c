@@ -1,0 +1,85 @@
+#include "plan_update.h"
+
+#include <inttypes.h>
+
+#include "json.h"
+#include "status.h"
+
+// The plan frame that would make the plan as it is. A skip is not among it: it has happened.
+static json_t *present_frame (const struct plan *plan)
+{
+    json_t *frame = json_object ();
+    json_object_set_new (
+        frame, "description",
+        json_stringn ((const char *)plan->description.data, plan->description.size));
+    json_object_set_new (frame, "plan_type", json_integer (plan->schedule.type));
+    json_object_set_new (frame, "plan_value", json_integer (plan->schedule.value));
+    json_object_set_new (frame, "plan_repet", json_integer (plan->schedule.repeat));
+    json_object_set_new (frame, "no_keep", json_boolean (plan->schedule.keep));
+    json_object_set_new (frame, "plan_time", json_integer (plan->schedule.base_time));
+    json_t *vote = vote_rule_write (&plan->vote);
+    if (vote)
+        json_object_set_new (frame, "vote", vote);
+    return frame;
+}
+
+static int check_revision (const struct plan *plan, json_t *update, struct reason *reason)
+{
+    const json_t *revision = json_object_get (update, "revision");
+    if (!json_is_integer (revision)) {
+        reason_set (reason, "revision: is missing; it is the one the plan was read at");
+        return ZPLAN_EARGUMENT;
+    }
+    if (json_integer_value (revision) != plan->revision) {
+        reason_set (reason, "revision: the plan was changed meanwhile, read it again");
+        return ZPLAN_EARGUMENT;
+    }
+    json_object_del (update, "revision");
+    return 0;
+}
+
+// Lay the fields over the frame.
+static int lay_over (json_t *frame, json_t *update, struct plan_update *ret, struct reason *reason)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach (update, name, value)
+    {
+        if (strcmp (name, "messages") == 0) {
+            ret->messages = json_incref (value);
+            continue;
+        }
+        if (!plan_frame_field (name)) {
+            reason_set (reason, "%s: cannot be updated", quoted (span_text (name)));
+            return ZPLAN_EARGUMENT;
+        }
+        if (strcmp (name, "no_skip") == 0) // the same field under its other name
+            json_object_del (frame, "no_keep");
+        json_object_set (frame, name, value);
+    }
+    return 0;
+}
+
+int plan_update_parse (const struct plan *plan, struct span text, struct plan_update *ret,
+                       struct reason *reason)
+{
+    *ret = (struct plan_update){0};
+    json_t *update = json_read_object (text, reason);
+    if (!update)
+        return ZPLAN_EARGUMENT;
+    json_t *frame = present_frame (plan);
+    int rc = check_revision (plan, update, reason);
+    if (!rc)
+        rc = lay_over (frame, update, ret, reason);
+    if (!rc && plan_frame_read (frame, &ret->fields, reason))
+        rc = ZPLAN_EARGUMENT;
+    json_decref (frame);
+    json_decref (update);
+    return rc;
+}
+
+void plan_update_clear (struct plan_update *self)
+{
+    json_decref (self->messages);
+    self->messages = NULL;
+}

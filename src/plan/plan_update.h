@@ -1,0 +1,17 @@
+// The update of a stored plan: some of a PLAN frame's fields, laid over those the plan has, and
+// read by the rules of the PLAN frame. Source: contract 3.2.
+#pragma once
+
+#include "plan.h"
+
+struct plan_update {
+    struct plan_fields fields; // all of the plan frame that is to hold
+    json_t *messages;          // what is to be sent, an array; NULL = as it is
+};
+
+// {"revision": n, field: value, ...}. 0, or ZPLAN_EARGUMENT with a reason that names the field: it
+// is unknown or wrong, or the revision is not the plan's. Clear it in any case.
+int plan_update_parse (const struct plan *plan, struct span text, struct plan_update *ret,
+                       struct reason *reason);
+
+void plan_update_clear (struct plan_update *self);

@@ -1,0 +1,31 @@
+// When a vote is over: the `vote` object of a plan for a vote station. One reader and one writer
+// for the PLAN frame and the stored message. Source: issue of the whole plan document; proto/.
+#pragma once
+
+#include <jansson.h>
+
+#include "reason.h"
+
+enum vote_need {
+    VOTE_NONE,     // not a vote, or nothing said: as VOTE_ALL
+    VOTE_ALL,      // every voter
+    VOTE_ANY,      // one of them
+    VOTE_MAJORITY, // more than half of them
+    VOTE_COUNT     // `count` of them
+};
+
+struct vote_rule {
+    enum vote_need need;
+    int32_t count;      // VOTE_COUNT
+    int32_t deadline_s; // after the dispatch; 0 = none
+};
+
+// {"rule": "all" | "any" | "majority" | n, "deadline": seconds}; both may be absent. False: the
+// reason names the field and the rule.
+bool vote_rule_read (const json_t *object, struct vote_rule *ret, struct reason *reason);
+
+// The object; NULL for VOTE_NONE.
+json_t *vote_rule_write (const struct vote_rule *self);
+
+// How many of the voters must be in favour.
+size_t vote_rule_needed (const struct vote_rule *self, size_t voters);

@@ -1,0 +1,392 @@
+// One question is out at a time, on a DEALER of its own; an answer that does not come takes the
+// socket with it, so that a late one is never read as the next one's. Between two questions no
+// answer is read and events only up to a bound: what else a center sends waits in bounded queues,
+// and then in the center. Questions change nothing, so libzmq may connect anew, and send one late,
+// as it likes.
+#include "center.h"
+
+#include <czmq.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "codes.h"
+#include "context.h"
+#include "log.h"
+#include "memory.h"
+#include "message.h"
+#include "packet.h"
+#include "process.h"
+#include "settings.h"
+
+enum {
+    DEFAULT_PORT = 8000,
+    ASK_MS = 10000,       // when no event comes
+    EVENT_MS = 200,       // after an event: they come in bursts
+    CHANGES_MAX = 10,     // that are looked for so soon; one more is granted every ASK_MS
+    ANSWER_MS = 3000,     // connecting included
+    RETRY_FIRST_MS = 500, // after no good answer; doubling
+    RETRY_LAST_MS = 10000,
+    RECONNECT_LAST_MS = 2000,
+    ANSWERS_QUEUED = 4,
+    EVENTS_QUEUED = 16,
+    EVENTS_TURN = 256,      // read in a row
+    EVENTS_READ = 4096,     // between two questions; more wait until the next
+    EVENT_BYTES = 256 << 10 // a frame: an event holds at most the state of one station
+};
+
+struct center {
+    struct center_settings settings;
+    char endpoint[sizeof ((struct found_station *)0)->endpoint];
+    zloop_t *loop;
+    center_found_fn *found;
+    void *owner;
+
+    void *requests;  // DEALER; NULL after no good answer, until the next question
+    void *events;    // SUB
+    bool asking;     // a question is out, and `requests` is read
+    bool news;       // an event that matters came since the last question
+    int events_read; // since then; EVENTS_READ: no more of them until the next
+    int timer;       // of the answer's end or of the next question; -1 = none
+    int64_t wake_us;
+    int64_t retry_ms;
+    int changes;        // of the list that may yet be looked for at once
+    int64_t granted_us; // when one was added last
+
+    bool known;                   // `list` was answered
+    char trouble[REASON_MAX];     // why there was no good answer; empty = there was one
+    struct found_list list, next; // the last good answer, and the one being read
+};
+
+// -- settings
+
+static int parse_address (struct span address, struct center_settings *ret, struct reason *reason)
+{
+    char text[CENTER_HOST_MAX + 8];
+    int64_t port = DEFAULT_PORT;
+    if (address.size >= sizeof text) {
+        reason_set (reason, "center: the host is longer than %d", CENTER_HOST_MAX);
+        return -1;
+    }
+    memcpy (text, address.data, address.size);
+    text[address.size] = '\0';
+    char *colon = strrchr (text, ':');
+    if (colon && !strchr (colon, ']')) { // not one inside [::1]
+        *colon = '\0';
+        if (!number_parse (colon + 1, &port))
+            port = 0;
+    }
+    if (port < 1 || port > 65534) {
+        reason_set (reason, "center: want a port 1..65534");
+        return -1;
+    }
+    if (!*text || strlen (text) > CENTER_HOST_MAX) {
+        reason_set (reason, "center: want a host of 1..%d bytes", CENTER_HOST_MAX);
+        return -1;
+    }
+    snprintf (ret->host, sizeof ret->host, "%s", text);
+    ret->port = (int)port;
+    return 0;
+}
+
+static int parse_key (const char *option, struct center_settings *ret, struct reason *reason)
+{
+    const char *key = option + strlen ("key=");
+    if (strncmp (option, "key=", 4) != 0 || strchr (option, ',')) {
+        reason_set (reason, "center: want one option, key=TEXT without a comma");
+        return -1;
+    }
+    if (!*key || strlen (key) > CENTER_KEY_MAX) {
+        reason_set (reason, "center: key: want 1..%d bytes", CENTER_KEY_MAX);
+        return -1;
+    }
+    snprintf (ret->key, sizeof ret->key, "%s", key);
+    return 0;
+}
+
+int center_settings_parse (const char *text, struct center_settings *ret, struct reason *reason)
+{
+    static const char transport[] = "tcp://";
+    const char *comma = strchr (text, ',');
+    size_t size = comma ? (size_t)(comma - text) : strlen (text);
+    struct center_settings parsed = {.key = ""};
+    if (strncmp (text, transport, sizeof transport - 1) != 0) {
+        reason_set (reason, "center: want tcp://HOST[:PORT], got %s",
+                    quoted (span_of (text, size)));
+        return -1;
+    }
+    struct span address = span_of (text + sizeof transport - 1, size - (sizeof transport - 1));
+    if (parse_address (address, &parsed, reason) ||
+        (comma && parse_key (comma + 1, &parsed, reason)))
+        return -1;
+    *ret = parsed;
+    return 0;
+}
+
+// -- sockets
+
+static int on_answer (zloop_t *loop, zmq_pollitem_t *item, void *arg);
+static int on_event (zloop_t *loop, zmq_pollitem_t *item, void *arg);
+static void ask (struct center *self);
+static void lose (struct center *self, const char *why);
+
+static void watch (struct center *self, void *socket, zloop_fn *ready)
+{
+    zmq_pollitem_t item = {.socket = socket, .events = ZMQ_POLLIN};
+    zloop_poller (self->loop, &item, ready, self);
+    zloop_poller_set_tolerant (self->loop, &item);
+}
+
+static void unwatch (struct center *self, void *socket)
+{
+    zmq_pollitem_t item = {.socket = socket, .events = ZMQ_POLLIN};
+    zloop_poller_end (self->loop, &item);
+}
+
+static void close_socket (void **socket)
+{
+    if (*socket)
+        zmq_close (*socket);
+    *socket = NULL;
+}
+
+// What came without a question.
+static void throw_away (void *socket)
+{
+    struct packet packet;
+    for (int i = 0; i < ANSWERS_QUEUED && packet_recv (&packet, socket, &packet_of_peers); i++)
+        packet_clear (&packet);
+}
+
+static void *open_socket (const struct center *self, int type, int port, int queued)
+{
+    char endpoint[sizeof self->endpoint];
+    char identity[32];
+    void *socket = wire_socket (type);
+    if (!socket)
+        return NULL;
+    // The center takes the identity for a C string and looks at its first byte. And it ignores the
+    // connection of one that it still knows: hence another one each time.
+    int size = snprintf (identity, sizeof identity, "+zplan-%016" PRIx64, process_random ());
+    snprintf (endpoint, sizeof endpoint, "tcp://%s:%d", self->settings.host, port);
+    wire_set (socket, ZMQ_RCVHWM, queued);
+    wire_set (socket, ZMQ_RECONNECT_IVL_MAX, RECONNECT_LAST_MS);
+    if (type == ZMQ_SUB) {
+        wire_limit (socket, EVENT_BYTES);
+        zmq_setsockopt (socket, ZMQ_SUBSCRIBE, "", 0);
+    } else {
+        wire_limit (socket, packet_of_peers.bytes);
+        zmq_setsockopt (socket, ZMQ_IDENTITY, identity, (size_t)size);
+    }
+    if (zmq_connect (socket, endpoint)) {
+        int why = errno;
+        close_socket (&socket);
+        errno = why;
+    }
+    return socket;
+}
+
+// False: no descriptors left, or no such endpoint.
+static bool open_sockets (struct center *self)
+{
+    if (!self->events) {
+        self->events = open_socket (self, ZMQ_SUB, self->settings.port + 1, EVENTS_QUEUED);
+        if (self->events)
+            watch (self, self->events, on_event);
+    }
+    if (!self->requests)
+        self->requests = open_socket (self, ZMQ_DEALER, self->settings.port, ANSWERS_QUEUED);
+    return self->events && self->requests;
+}
+
+// -- questions
+
+static int on_timer (zloop_t *loop, int timer, void *arg)
+{
+    struct center *self = arg;
+    (void)loop;
+    (void)timer;
+    self->timer = -1;
+    if (self->asking)
+        lose (self, "no answer");
+    else
+        ask (self);
+    return 0;
+}
+
+static void set_timer (struct center *self, int64_t delay_ms)
+{
+    if (self->timer >= 0)
+        zloop_timer_end (self->loop, self->timer);
+    self->timer = zloop_timer (self->loop, (size_t)delay_ms, 1, on_timer, self);
+    self->wake_us = clock_mono_us () + delay_ms * 1000;
+}
+
+static void end_question (struct center *self)
+{
+    if (self->asking)
+        unwatch (self, self->requests);
+    self->asking = false;
+}
+
+static void lose (struct center *self, const char *why)
+{
+    end_question (self);
+    close_socket (&self->requests);
+    if (strcmp (self->trouble, why) != 0)
+        log_event (LEVEL_WARN, "center.lost", "endpoint=%s reason=%s", self->endpoint,
+                   quoted (span_text (why)));
+    snprintf (self->trouble, sizeof self->trouble, "%s", why);
+    set_timer (self, self->retry_ms);
+    self->retry_ms = self->retry_ms * 2 < RETRY_LAST_MS ? self->retry_ms * 2 : RETRY_LAST_MS;
+}
+
+static bool send_question (struct center *self)
+{
+    struct message question;
+    message_start (&question, ZERO_BYTE_COMMAND_NONE);
+    message_add (&question, ZERO_FRAME_COMMAND, span_text ("host"));
+    message_add (&question, ZERO_FRAME_ARG, span_text ("*"));
+    if (self->settings.key[0]) // must be the last one
+        message_add (&question, ZERO_FRAME_SERVICE_KEY, span_text (self->settings.key));
+    return packet_send_message (self->requests, (struct span){0}, &question);
+}
+
+// Each change costs the owner sockets: a center that changes all the time is asked rarely.
+static void grant_changes (struct center *self)
+{
+    int64_t now_us = clock_mono_us ();
+    int64_t more = (now_us - self->granted_us) / (ASK_MS * 1000);
+    if (more > 0)
+        self->granted_us = now_us;
+    self->changes = self->changes + more < CHANGES_MAX ? self->changes + (int)more : CHANGES_MAX;
+}
+
+static void ask (struct center *self)
+{
+    grant_changes (self);
+    if (!open_sockets (self)) {
+        lose (self, zmq_strerror (zmq_errno ()));
+        return;
+    }
+    if (self->events_read >= EVENTS_READ)
+        watch (self, self->events, on_event);
+    self->events_read = 0;
+    self->news = false;
+    throw_away (self->requests);
+    if (!send_question (self)) {
+        lose (self, "it does not read");
+        return;
+    }
+    self->asking = true;
+    watch (self, self->requests, on_answer);
+    set_timer (self, ANSWER_MS);
+}
+
+// -- what the center says
+
+static void take_list (struct center *self)
+{
+    bool changed = !self->known || !center_list_same (&self->list, &self->next);
+    if (changed || self->trouble[0])
+        log_event (LEVEL_INFO, "center.found", "endpoint=%s stations=%zu left_out=%zu",
+                   self->endpoint, self->next.count, self->next.left_out);
+    self->known = true;
+    self->trouble[0] = '\0';
+    self->retry_ms = RETRY_FIRST_MS;
+    if (changed) {
+        self->list = self->next;
+        self->changes -= self->changes > 0;
+    }
+    set_timer (self, self->news && self->changes ? EVENT_MS : ASK_MS);
+    self->found (self->owner, self->list.at, self->list.count);
+}
+
+static int on_answer (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    struct center *self = arg;
+    struct packet packet;
+    struct reason reason;
+    (void)loop;
+    (void)item;
+    if (!packet_recv (&packet, self->requests, &packet_of_peers))
+        return 0;
+    int rc = -1;
+    if (packet.fault)
+        reason_set (&reason, "its answer is too large");
+    else
+        rc = center_list_read (packet.frames, packet.count, self->settings.host, &self->next,
+                               &reason);
+    packet_clear (&packet);
+    end_question (self);
+    if (rc)
+        lose (self, reason.text);
+    else
+        take_list (self);
+    return 0;
+}
+
+static bool read_event (struct center *self)
+{
+    struct packet packet;
+    if (self->events_read >= EVENTS_READ || !packet_recv (&packet, self->events, &packet_of_peers))
+        return false;
+    self->events_read++;
+    if (packet.fault || center_event_matters (packet.frames, packet.count))
+        self->news = true;
+    packet_clear (&packet);
+    return true;
+}
+
+static int on_event (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    struct center *self = arg;
+    (void)loop;
+    (void)item;
+    for (int i = 0; i < EVENTS_TURN && read_event (self); i++) {
+    }
+    if (self->events_read >= EVENTS_READ) {
+        unwatch (self, self->events);
+        self->news = true; // what is left unread may matter
+    }
+    if (self->news && self->changes && !self->asking &&
+        self->wake_us > clock_mono_us () + EVENT_MS * 1000)
+        set_timer (self, EVENT_MS);
+    return 0;
+}
+
+// -- life
+
+struct center *center_new (const struct center_settings *settings, void *loop,
+                           center_found_fn *found, void *owner)
+{
+    struct center *self = memory_new (sizeof *self);
+    self->settings = *settings;
+    snprintf (self->endpoint, sizeof self->endpoint, "tcp://%s:%d", settings->host, settings->port);
+    self->loop = loop;
+    self->found = found;
+    self->owner = owner;
+    self->timer = -1;
+    self->retry_ms = RETRY_FIRST_MS;
+    self->changes = CHANGES_MAX;
+    self->granted_us = clock_mono_us ();
+    ask (self);
+    return self;
+}
+
+void center_destroy (struct center **self_p)
+{
+    struct center *self = *self_p;
+    if (!self)
+        return;
+    if (self->timer >= 0)
+        zloop_timer_end (self->loop, self->timer);
+    end_question (self);
+    if (self->events && self->events_read < EVENTS_READ)
+        unwatch (self, self->events);
+    close_socket (&self->requests);
+    close_socket (&self->events);
+    free (self);
+    *self_p = NULL;
+}

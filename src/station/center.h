@@ -1,0 +1,31 @@
+// Discovery: asks a MicroZero center for its stations, again whenever an event of its says that
+// something has changed, and from time to time without one. What it finds are candidates: what
+// becomes of them is the owner's decision. The center is not trusted: all that it sends is bounded,
+// and a false one can do no more than name stations.
+#pragma once
+
+#include "center_list.h"
+
+struct center;
+
+enum { CENTER_HOST_MAX = 200, CENTER_KEY_MAX = 255 };
+
+struct center_settings {
+    char host[CENTER_HOST_MAX + 1];
+    int port;                     // of SystemManage's requests; its events are at the next one
+    char key[CENTER_KEY_MAX + 1]; // the service key of MicroZero 1.1 and later; empty: none
+};
+
+// tcp://HOST[:PORT][,key=TEXT]; PORT is 8000 by default. 0, or -1 with a reason that never holds
+// the key.
+int center_settings_parse (const char *text, struct center_settings *ret, struct reason *reason);
+
+// All stations the center has now; borrowed for the call. Called after each good answer, mostly
+// with the same list as before. Not called while the center is away: its stations may go on.
+typedef void center_found_fn (void *owner, const struct found_station *list, size_t count);
+
+// Start to ask. `loop` is the reactor. Never NULL: a center that cannot be reached is tried again.
+struct center *center_new (const struct center_settings *settings, void *loop,
+                           center_found_fn *found, void *owner);
+// May be called from within `found`.
+void center_destroy (struct center **self);

@@ -1,0 +1,166 @@
+// The numbers here are the center's own, in the three generations of MicroZero: the seed, of the
+// plan document's time; 1.0 to the master branch; 1.1 and later. They differ in the name's field,
+// in some event and state numbers, and in what stands around the list.
+#include "center_list.h"
+
+#include <stdio.h>
+
+#include "codes.h"
+#include "json.h"
+#include "message.h"
+
+// -- the list
+
+enum {
+    STATION_PUBLISH = 2,
+    STATION_API = 3,
+    STATION_VOTE = 4,
+    STATION_QUEUE = 6,
+
+    STATE_DESTROY = 8,
+    STATE_SEED_UNINSTALL = 9 // the later ones say 9 for stopped, until it is told to recover
+};
+
+// The type of target that a type of station is, or -1 for none:
+// - a queue (1.4 and 1.5) answers as a pub station does;
+// - ROUTE_API (5) answers with ids that are not the request's, so its RUNING is nobody's and each
+//   run would be sent again; who knows better can name it in the settings;
+// - the rest serves the center itself: the dispatcher, plans (255), traces, proxies.
+static int type_of (int64_t type)
+{
+    switch (type) {
+    case STATION_API:
+        return TARGET_API;
+    case STATION_PUBLISH:
+    case STATION_QUEUE:
+        return TARGET_PUB;
+    case STATION_VOTE:
+        return TARGET_VOTE;
+    default:
+        return -1;
+    }
+}
+
+static int64_t number_or_0 (const json_t *entry, const char *field)
+{
+    int64_t number = 0; // a center leaves out what is 0
+    json_get_integer (entry, field, INT64_MIN, INT64_MAX, &number);
+    return number;
+}
+
+// A station that is paused or closed stays: it says so itself, or is away.
+static bool is_gone (const json_t *entry, bool seed)
+{
+    int64_t state = number_or_0 (entry, "station_state");
+    return state == STATE_DESTROY || (seed && state == STATE_SEED_UNINSTALL);
+}
+
+static bool read_name (const json_t *entry, struct found_station *ret)
+{
+    const json_t *name = json_object_get (entry, "name");
+    ret->seed_dialect = !name;
+    if (!name)
+        name = json_object_get (entry, "station_name");
+    if (!json_is_string (name))
+        return false;
+    struct span text = span_of (json_string_value (name), json_string_length (name));
+    if (!station_name_valid (text))
+        return false;
+    memcpy (ret->name, text.data, text.size);
+    ret->name[text.size] = '\0';
+    return true;
+}
+
+static bool read_station (const json_t *entry, const char *host, struct found_station *ret)
+{
+    int64_t port;
+    int type = type_of (number_or_0 (entry, "station_type"));
+    if (type < 0 || json_is_true (json_object_get (entry, "is_base")) || !read_name (entry, ret) ||
+        is_gone (entry, ret->seed_dialect) ||
+        !json_get_integer (entry, "request_port", 1, 65535, &port))
+        return false;
+    ret->type = (enum target_type)type;
+    int size = snprintf (ret->endpoint, sizeof ret->endpoint, "tcp://%s:%d", host, (int)port);
+    return size > 0 && (size_t)size < sizeof ret->endpoint;
+}
+
+// Of two stations with one name the first counts.
+static void add_station (const struct found_station *station, struct found_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp (list->at[i].name, station->name) == 0)
+            return;
+    if (list->count < FOUND_MAX)
+        list->at[list->count++] = *station;
+    else
+        list->left_out++;
+}
+
+int center_list_read (const struct span *frames, size_t count, const char *host,
+                      struct found_list *ret, struct reason *reason)
+{
+    struct message answer;
+    if (message_read (frames, count, &answer, reason))
+        return -1;
+    if (answer.envelope != ENVELOPE_PLAIN || answer.desc.code != ZERO_STATUS_OK_ID) {
+        reason_set (reason, "status: want OK (0x01), got 0x%02x", answer.desc.code);
+        return -1;
+    }
+    bool found;
+    struct span text = message_frame (&answer, ZERO_FRAME_STATUS, &found);
+    if (!found) {
+        reason_set (reason, "STATUS: there is no such frame");
+        return -1;
+    }
+    while (text.size && text.data[text.size - 1] == '\0')
+        text.size--; // texts of a center may be padded
+    json_t *array = json_read_array (text, reason);
+    if (!array)
+        return -1;
+    ret->count = ret->left_out = 0;
+    for (size_t i = 0; i < json_array_size (array); i++) {
+        struct found_station station;
+        if (read_station (json_array_get (array, i), host, &station))
+            add_station (&station, ret);
+    }
+    json_decref (array);
+    return 0;
+}
+
+bool center_list_same (const struct found_list *a, const struct found_list *b)
+{
+    if (a->count != b->count || a->left_out != b->left_out)
+        return false;
+    for (size_t i = 0; i < a->count; i++) {
+        const struct found_station *one = &a->at[i], *other = &b->at[i];
+        if (strcmp (one->name, other->name) != 0 || one->type != other->type ||
+            strcmp (one->endpoint, other->endpoint) != 0 ||
+            one->seed_dialect != other->seed_dialect)
+            return false;
+    }
+    return true;
+}
+
+// -- events
+
+enum {
+    EVENT_WORKER_SOUND_OFF = 4,
+    EVENT_SEED_STATE = 12,
+    EVENT_STATE = 13, // "trends" in the last versions
+    EVENT_CLIENT_JOIN = 16,
+    EVENT_MONITOR_CLOSE = 21 // the last of those about clients and connections
+};
+
+// A center sounds off, and tells the counters of each station, every second or two; the later ones
+// also tell of every connection. All of that leaves the list as it is. What is not known matters.
+bool center_event_matters (const struct span *frames, size_t count)
+{
+    if (count < 2 || frames[1].size < 2)
+        return true;
+    uint8_t event = frames[1].data[1];
+    if (event == EVENT_WORKER_SOUND_OFF)
+        return false;
+    if (span_is (frames[0], "zero_event")) // the title of every event of the seed
+        return event != EVENT_SEED_STATE;
+    return event != EVENT_STATE && (event < EVENT_CLIENT_JOIN || event > EVENT_MONITOR_CLOSE);
+}

@@ -1,0 +1,290 @@
+// pause, reset, close, skip, run, update. The path: read the plan, let the engine change it, store
+// it if it is still the one that was read - else from the start -, and answer with the plan as it
+// is.
+#include <stdlib.h>
+
+#include "codes.h"
+#include "due.h"
+#include "manage_private.h"
+#include "memory.h"
+#include "plan_json.h"
+#include "plan_message.h"
+#include "plan_update.h"
+#include "process.h"
+#include "publish.h"
+#include "runs.h"
+#include "submit.h"
+
+enum { TRIES_MAX = 8 };
+
+struct change {
+    struct inquiry inquiry;
+    enum manage_word word;
+    int64_t count;       // skip
+    struct frames *text; // update: one span
+    int tries;
+
+    struct plan *plan; // as changed, while it is stored
+    char key_station[STATION_NAME_MAX + 1];
+    enum requeue queue;
+};
+
+static const enum plan_event events[MANAGE_WORDS] = {
+    [MANAGE_PAUSE] = EVENT_PAUSE, [MANAGE_RESET] = EVENT_QUEUE, [MANAGE_CLOSE] = EVENT_END,
+    [MANAGE_SKIP] = EVENT_UPDATE, [MANAGE_RUN] = EVENT_QUEUE,   [MANAGE_UPDATE] = EVENT_UPDATE,
+};
+
+static void change_end (struct change *self)
+{
+    struct station *station = self->inquiry.station;
+    plan_destroy (&self->plan);
+    free (self->text);
+    free (self);
+    front_resume (station);
+}
+
+static void refuse (struct change *self, enum zplan_error error, const char *reason)
+{
+    front_refuse (self->inquiry.station, self->inquiry.peer, error, reason);
+    change_end (self);
+}
+
+// -- update
+
+// A copy of the plan, with other frames to send unless `messages` is NULL.
+static struct plan *copy_plan (const struct plan *plan, json_t *messages, struct reason *reason)
+{
+    json_t *object = plan_to_stored_json (plan);
+    if (messages)
+        json_object_set (object, "messages", messages);
+    char *text = json_write (object);
+    struct plan *changed = plan_from_stored_json (plan->id, span_text (text), reason);
+    free (text);
+    json_decref (object);
+    return changed;
+}
+
+// What is to be sent is checked as that of a submission.
+static int check_messages (struct station *self, const struct plan *plan, struct reason *reason)
+{
+    struct message message = {0};
+    struct target *target = station_target (self, plan->station);
+    if (!target) {
+        reason_set (reason, "station: no station %s is known here", quoted (plan->station));
+        return ZPLAN_ENOTFIND;
+    }
+    if (plan->message_count < PLAN_MESSAGES_MIN) {
+        reason_set (reason, "messages: want at least %d frames", PLAN_MESSAGES_MIN);
+        return ZPLAN_EARGUMENT;
+    }
+    if (desc_parse (plan->messages[1], plan->message_count - 2, &message.desc, reason))
+        return ZPLAN_EARGUMENT;
+    for (size_t i = 0; i < message.desc.count; i++)
+        message.frames[i] = plan->messages[2 + i];
+    uint64_t id;
+    bool given;
+    struct span name = message_frame (&message, ZERO_FRAME_GLOBAL_ID, &given);
+    if (!span_equal (message_frame (&message, ZERO_FRAME_STATION_ID, NULL), plan->station) ||
+        (given && (!ident_parse (name, &id) || id != plan->id))) {
+        reason_set (reason, "messages: STATION_ID and GLOBAL_ID cannot be changed");
+        return ZPLAN_EARGUMENT;
+    }
+    return submit_check_frames (&message, target, reason) ? ZPLAN_EARGUMENT : 0;
+}
+
+static int read_update (struct change *self, struct plan **plan, struct plan_update *ret,
+                        struct reason *reason)
+{
+    int rc = plan_update_parse (*plan, self->text->at[0], ret, reason);
+    if (!rc && ret->fields.vote.need != VOTE_NONE && (*plan)->vote.need == VOTE_NONE) {
+        reason_set (reason, "vote: is for plans of vote stations");
+        rc = ZPLAN_EARGUMENT;
+    }
+    if (rc || !ret->messages)
+        return rc;
+    struct plan *changed = copy_plan (*plan, ret->messages, reason);
+    if (!changed)
+        return ZPLAN_EARGUMENT;
+    plan_destroy (plan);
+    *plan = changed;
+    return check_messages (self->inquiry.station, changed, reason);
+}
+
+// -- the change
+
+// Whether a run of the plan is out. One of a plan that is out of the queue has no lease in Redis:
+// it counts while this station hears of it, or as long as a lease would be.
+static bool is_running (struct station *self, const struct plan *plan,
+                        const struct store_loaded *answer)
+{
+    if (!answer->running || answer->given_up)
+        return false;
+    const struct held_run *held = runs_find (self, plan->id);
+    return plan->state == PLAN_EXECUTE || (held && held->run.exec_id == answer->exec_id) ||
+           plan->exec_time + self->settings->exec_timeout_s > station_now (self);
+}
+
+static int apply_change (struct change *self, struct plan **plan, const struct store_loaded *answer,
+                         struct reason *reason)
+{
+    struct station *station = self->inquiry.station;
+    struct plan_update update = {0};
+    struct manage_request request = {
+        .word = self->word,
+        .running = is_running (station, *plan, answer),
+        .count = self->count,
+        .fields = &update.fields,
+        .zone = station->zone,
+        .now = station_now (station),
+    };
+    int rc = 0;
+    if (self->word == MANAGE_UPDATE)
+        rc = read_update (self, plan, &update, reason);
+    if (!rc)
+        rc = engine_manage (*plan, &request, &self->queue, reason);
+    // The plan borrows its new description from the update.
+    struct plan *own = rc ? NULL : copy_plan (*plan, NULL, reason);
+    if (own) {
+        plan_destroy (plan);
+        *plan = own;
+    }
+    plan_update_clear (&update);
+    return own || rc ? rc : ZPLAN_EARGUMENT;
+}
+
+static void on_stored (void *owner, enum store_result result, const char *error);
+
+static void on_loaded (void *owner, const struct store_loaded *answer)
+{
+    struct change *self = owner;
+    struct station *station = self->inquiry.station;
+    struct reason reason;
+    enum store_result result = inquiry_check (&self->inquiry, answer);
+    if (result != STORE_DONE) {
+        inquiry_refuse (&self->inquiry, result, answer->error);
+        change_end (self);
+        return;
+    }
+    struct plan *plan = plan_from_stored_json (self->inquiry.plan.id, answer->message, &reason);
+    if (!plan) {
+        refuse (self, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
+    self->plan = plan;
+    int64_t revision = plan->revision;
+    int rc = apply_change (self, &self->plan, answer, &reason);
+    if (rc) {
+        refuse (self, (enum zplan_error)rc, reason.text);
+        return;
+    }
+    memcpy (self->key_station, answer->station.data, answer->station.size);
+    self->plan->revision = (int64_t)(process_random () >> 11);
+    store_change (station->store,
+                  &(struct store_change){.plan = self->plan,
+                                         .revision = revision,
+                                         .key_station = span_text (self->key_station),
+                                         .exec_id = answer->exec_id,
+                                         .queue = self->queue,
+                                         .lease_s = station->settings->exec_timeout_s},
+                  on_stored, self);
+}
+
+static void load (struct change *self)
+{
+    plan_destroy (&self->plan);
+    store_load (self->inquiry.station->store, self->inquiry.plan.id, LINK_ONCE, on_loaded, self);
+}
+
+static void tell (struct change *self)
+{
+    struct station *station = self->inquiry.station;
+    char *json = plan_public_text (self->plan);
+    manage_reply (station, self->inquiry.peer, self->plan->id, json);
+    publish_event (station, &(struct notice){.event = events[self->word],
+                                             .plan_id = self->plan->id,
+                                             .station = span_text (self->key_station),
+                                             .title = self->plan->description,
+                                             .json = json});
+    free (json);
+    if (self->queue == REQUEUE_NOW)
+        due_wake_now (station);
+    else if (self->queue == REQUEUE_TIME)
+        due_wake_at (station, self->plan->plan_time * 1000000);
+}
+
+static void on_stored (void *owner, enum store_result result, const char *error)
+{
+    struct change *self = owner;
+    // An update names the revision it was made for: it is not tried on another one.
+    struct station *station = self->inquiry.station;
+    if (result == STORE_CHANGED && ++self->tries < TRIES_MAX && self->word != MANAGE_UPDATE) {
+        load (self); // which may be answered, and end, at once
+        link_flush (store_link (station->store));
+        return;
+    }
+    if (result == STORE_CHANGED) {
+        refuse (self, ZPLAN_EARGUMENT, "revision: the plan was changed meanwhile, read it again");
+        return;
+    }
+    if (result == STORE_DONE)
+        tell (self);
+    else
+        inquiry_refuse (&self->inquiry, result, error);
+    change_end (self);
+}
+
+static void start (struct station *self, struct request *request, struct span id,
+                   const struct change *what)
+{
+    struct plan_name plan;
+    if (!manage_plan_name (self, request, id, &plan)) {
+        free (what->text);
+        return;
+    }
+    struct change *change = memory_new (sizeof *change);
+    *change = *what;
+    change->inquiry = (struct inquiry){self, peer_keep (&request->peer), plan};
+    load (change);
+}
+
+// -- the words
+
+void manage_pause (struct station *self, struct request *request, const struct arguments *arguments)
+{
+    start (self, request, arguments->at[0], &(struct change){.word = MANAGE_PAUSE});
+}
+
+void manage_reset (struct station *self, struct request *request, const struct arguments *arguments)
+{
+    start (self, request, arguments->at[0], &(struct change){.word = MANAGE_RESET});
+}
+
+void manage_close (struct station *self, struct request *request, const struct arguments *arguments)
+{
+    start (self, request, arguments->at[0], &(struct change){.word = MANAGE_CLOSE});
+}
+
+void manage_run (struct station *self, struct request *request, const struct arguments *arguments)
+{
+    start (self, request, arguments->at[0], &(struct change){.word = MANAGE_RUN});
+}
+
+void manage_skip (struct station *self, struct request *request, const struct arguments *arguments)
+{
+    struct reason reason;
+    int64_t count;
+    if (!argument_number (arguments->at[1], 1, INT32_MAX, &count)) {
+        reason_set (&reason, "skip: want a number of occurrences 1..%d, got %s", INT32_MAX,
+                    quoted (arguments->at[1]));
+        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
+    start (self, request, arguments->at[0], &(struct change){.word = MANAGE_SKIP, .count = count});
+}
+
+void manage_update (struct station *self, struct request *request,
+                    const struct arguments *arguments)
+{
+    start (self, request, arguments->at[0],
+           &(struct change){.word = MANAGE_UPDATE, .text = frames_copy (&arguments->at[1], 1)});
+}

@@ -1,0 +1,272 @@
+// history: the outcomes of runs, also of plans that have ended; and stats: what there is, in
+// numbers.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "json.h"
+#include "manage_private.h"
+#include "memory.h"
+
+enum { RUNS_DEFAULT = 100, RUNS_MAX = 1000, EPOCH_MAX = 32 };
+
+struct history_question {
+    struct history_filter store; // its station is the text below
+    char station[STATION_NAME_MAX + 1];
+    char epoch[EPOCH_MAX + 1]; // that `since` is of, "" = the present one
+    bool since_given, after_given;
+    int64_t since;
+};
+
+struct historian {
+    struct station *station;
+    struct peer *peer;
+    struct history_question question;
+};
+
+// -- the filter
+
+static bool read_plan (void *filter, const json_t *value)
+{
+    struct history_question *self = filter;
+    return json_is_string (value) &&
+           ident_parse (span_text (json_string_value (value)), &self->store.plan_id);
+}
+
+static bool read_since (void *filter, const json_t *value)
+{
+    struct history_question *self = filter;
+    self->since = json_integer_value (value);
+    self->since_given = true;
+    return json_is_integer (value) && self->since >= 0;
+}
+
+static bool read_epoch (void *filter, const json_t *value)
+{
+    struct history_question *self = filter;
+    return copy_text (value, self->epoch, sizeof self->epoch);
+}
+
+static bool read_after (void *filter, const json_t *value)
+{
+    struct history_question *self = filter;
+    self->store.from_end = false;
+    self->after_given = true;
+    return json_is_string (value) && history_entry_parse (span_text (json_string_value (value)),
+                                                          &self->store.seq, &self->store.sub);
+}
+
+static bool read_station (void *filter, const json_t *value)
+{
+    struct history_question *self = filter;
+    return copy_text (value, self->station, sizeof self->station);
+}
+
+static bool read_limit (void *filter, const json_t *value)
+{
+    struct history_question *self = filter;
+    self->store.limit = json_integer_value (value);
+    return json_is_integer (value) && self->store.limit >= 1 && self->store.limit <= RUNS_MAX;
+}
+
+static bool read_newest (void *filter, const json_t *value)
+{
+    struct history_question *self = filter;
+    self->store.newest = json_is_true (value);
+    return json_is_boolean (value);
+}
+
+static const struct filter_field fields[] = {
+    {"plan", read_plan, "want the plan's hex id"},
+    {"since", read_since, "want the seq of a broadcast, 0 or above"},
+    {"epoch", read_epoch, "want the epoch of that broadcast"},
+    {"after", read_after, "want the next of the page before"},
+    {"station", read_station, "want a station name"},
+    {"limit", read_limit, "want 1..1000"},
+    {"newest", read_newest, "want true or false"},
+};
+
+// history [ID], history FILTER, history since SEQ
+static bool read_question (const struct arguments *arguments, struct history_question *ret,
+                           struct reason *reason)
+{
+    *ret = (struct history_question){.store = {.from_end = true, .limit = RUNS_DEFAULT}};
+    struct span first = arguments->count ? arguments->at[0] : (struct span){0};
+    if (arguments->count == 2) {
+        ret->since_given = true;
+        if (span_is (first, "since") &&
+            argument_number (arguments->at[1], 0, INT64_MAX, &ret->since))
+            return true;
+        reason_set (reason, "want since SEQ, the seq of a broadcast, 0 or above");
+        return false;
+    }
+    struct span station;
+    if (first.size == 0 || ident_parse (first, &ret->store.plan_id) ||
+        message_key_parse (first, &station, &ret->store.plan_id))
+        return true;
+    json_t *object = json_read_object (first, reason);
+    bool good = object && filter_read (object, fields, sizeof fields / sizeof *fields, ret, reason);
+    json_decref (object);
+    if (good && ret->store.newest && ret->since_given) {
+        reason_set (reason, "newest: since goes on from the oldest, give one of them");
+        return false;
+    }
+    return good;
+}
+
+// -- the answer
+
+// Whether outcomes behind `since` are gone. Of another epoch it is judged by the numbers alone,
+// which go on where the history was kept; that the epoch is another one, the asker sees.
+static bool is_missed (const struct history_question *question, const struct store_history *answer)
+{
+    if (!question->since_given)
+        return false;
+    if (question->since > answer->seq)
+        return true;
+    if (answer->first_seq == 0 && answer->first_sub == 0)
+        return answer->seq > question->since;
+    // The first entry may be an outcome that was not broadcast, behind one that is gone.
+    uint64_t first = answer->first_sub ? answer->first_seq + 1 : answer->first_seq;
+    return (uint64_t)question->since + 1 < first;
+}
+
+static char *answer_json (const struct history_question *question,
+                          const struct store_history *answer)
+{
+    json_t *object = json_object (), *runs = json_array ();
+    for (size_t i = 0; i < answer->count; i++) {
+        json_t *run = store_history_at (answer, i);
+        if (run)
+            json_array_append_new (runs, run);
+    }
+    json_object_set_new (object, "runs", runs);
+    if (answer->next.size)
+        json_object_set_new (object, "next", json_from_frame (answer->next));
+    json_object_set_new (object, "first", json_integer ((json_int_t)answer->first_seq));
+    json_object_set_new (object, "last", json_integer (answer->seq));
+    json_object_set_new (object, "epoch", json_from_frame (answer->epoch));
+    json_object_set_new (object, "missed", json_boolean (is_missed (question, answer)));
+    char *text = json_write (object);
+    json_decref (object);
+    return text;
+}
+
+static void ask (struct historian *historian);
+
+static void on_history (void *owner, const struct store_history *answer)
+{
+    struct historian *historian = owner;
+    struct station *self = historian->station;
+    struct history_question *question = &historian->question;
+    bool other_epoch = question->since_given && question->epoch[0] &&
+                       answer->result == STORE_DONE && !span_is (answer->epoch, question->epoch);
+    // The numbers of another epoch say nothing: all that is kept is given.
+    if (other_epoch && !question->store.from_end && !question->after_given) {
+        question->store.from_end = true;
+        ask (historian);
+        link_flush (store_link (self->store));
+        return;
+    }
+    if (answer->result == STORE_DONE) {
+        char *json = answer_json (question, answer);
+        manage_reply (self, historian->peer, question->store.plan_id, json);
+        free (json);
+    } else {
+        front_refuse_store (self, historian->peer, answer->result, answer->error);
+    }
+    free (historian);
+    front_resume (self);
+}
+
+static void ask (struct historian *historian)
+{
+    store_history (historian->station->store, &historian->question.store, on_history, historian);
+}
+
+void manage_history (struct station *self, struct request *request,
+                     const struct arguments *arguments)
+{
+    struct historian *historian = memory_new (sizeof *historian);
+    struct history_question *question = &historian->question;
+    struct reason reason;
+    if (!read_question (arguments, question, &reason)) {
+        free (historian);
+        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
+    historian->station = self;
+    historian->peer = peer_keep (&request->peer);
+    question->store.station = question->station;
+    // Behind a broadcast stand the outcomes after it that were not broadcast.
+    if (question->since_given && question->store.from_end && question->since > 0) {
+        question->store.from_end = false;
+        question->store.seq = (uint64_t)question->since;
+    }
+    ask (historian);
+}
+
+// -- stats
+
+struct statistician {
+    struct station *station;
+    struct peer *peer;
+};
+
+static char *stats_json (const struct station *self, const struct store_stats *stats)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {
+        {"plans", stats->plans},
+        {"queued", stats->queued},
+        {"due", stats->due},
+        {"running", stats->running},
+        {"outcomes", stats->outcomes},
+        {"seq", stats->seq},
+        {"next", (int64_t)stats->next},
+        {"redis_bytes", stats->memory},
+        {"stations", (int64_t)self->target_count},
+        {"runs_in_hand", (int64_t)zhashx_size (self->runs)},
+        {"runs_unanswered", (int64_t)self->runs_unanswered},
+        {"calls_pending", (int64_t)link_pending (store_link (self->store))},
+        {"uptime_s", (clock_mono_us () - self->started_us) / 1000000},
+    };
+    json_t *object = json_object (), *counters = json_object ();
+    json_object_set_new (object, "version", json_string (ZPLAN_VERSION));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        json_object_set_new (object, numbers[i].name, json_integer (numbers[i].value));
+    json_object_set_new (object, "epoch", json_from_frame (stats->epoch));
+#define COUNTER_SET(name)                                                                          \
+    json_object_set_new (counters, #name, json_integer ((json_int_t)self->counters.name));
+    COUNTERS (COUNTER_SET)
+#undef COUNTER_SET
+    json_object_set_new (object, "counters", counters);
+    char *text = json_write (object);
+    json_decref (object);
+    return text;
+}
+
+static void on_stats (void *owner, const struct store_stats *answer)
+{
+    struct statistician *statistician = owner;
+    struct station *self = statistician->station;
+    if (answer->result == STORE_DONE) {
+        char *json = stats_json (self, answer);
+        manage_reply (self, statistician->peer, 0, json);
+        free (json);
+    } else {
+        front_refuse_store (self, statistician->peer, answer->result, answer->error);
+    }
+    free (statistician);
+    front_resume (self);
+}
+
+void manage_stats (struct station *self, struct request *request, const struct arguments *arguments)
+{
+    (void)arguments;
+    struct statistician *statistician = memory_new (sizeof *statistician);
+    *statistician = (struct statistician){self, peer_keep (&request->peer)};
+    store_stats (self->store, on_stats, statistician);
+}

@@ -1,0 +1,171 @@
+// list: a page of plans.
+#include <fnmatch.h>
+#include <stdlib.h>
+
+#include "json.h"
+#include "manage_private.h"
+#include "memory.h"
+
+enum { PAGE_DEFAULT = 100, PAGE_MAX = 1000, PATTERN_MAX = 256 };
+
+struct list_filter {
+    struct store_filter store; // its station is the text below
+    char station[STATION_NAME_MAX + 1];
+    char title[PATTERN_MAX]; // glob; empty = any
+};
+
+struct listing {
+    struct station *station;
+    struct peer *peer;
+    struct list_filter filter;
+};
+
+// -- the filter
+
+static bool read_after (void *filter, const json_t *value)
+{
+    struct list_filter *self = filter;
+    return json_is_string (value) &&
+           ident_parse (span_text (json_string_value (value)), &self->store.after);
+}
+
+static bool read_limit (void *filter, const json_t *value)
+{
+    struct list_filter *self = filter;
+    self->store.limit = json_integer_value (value);
+    return json_is_integer (value) && self->store.limit >= 1 && self->store.limit <= PAGE_MAX;
+}
+
+static bool read_station (void *filter, const json_t *value)
+{
+    struct list_filter *self = filter;
+    return copy_text (value, self->station, sizeof self->station);
+}
+
+static bool read_title (void *filter, const json_t *value)
+{
+    struct list_filter *self = filter;
+    return copy_text (value, self->title, sizeof self->title);
+}
+
+// A name of the table behind `parse`, or its number.
+static bool read_name (const json_t *value, int (*parse) (const char *name), int count, int *ret)
+{
+    json_int_t number = json_integer_value (value);
+    if (json_is_string (value))
+        number = parse (json_string_value (value));
+    else if (!json_is_integer (value))
+        return false;
+    if (number < 0 || number >= count)
+        return false;
+    *ret = (int)number;
+    return true;
+}
+
+static bool read_state (void *filter, const json_t *value)
+{
+    struct list_filter *self = filter;
+    return read_name (value, plan_state_parse, PLAN_STATES, &self->store.state);
+}
+
+static bool read_type (void *filter, const json_t *value)
+{
+    struct list_filter *self = filter;
+    return read_name (value, schedule_type_parse, SCHEDULE_TYPES, &self->store.type);
+}
+
+static const struct filter_field fields[] = {
+    {"after", read_after, "want the hex id of the last plan of the page before"},
+    {"limit", read_limit, "want 1..1000"},
+    {"station", read_station, "want a station name"},
+    {"title", read_title, "want a pattern of at most 255 bytes"},
+    {"state", read_state, "want none, queue, execute, retry, skip, pause, error or close"},
+    {"type", read_type, "want none, time, second, minute, hour, day, week or month"},
+};
+
+static bool read_filter (struct span text, struct list_filter *ret, struct reason *reason)
+{
+    *ret = (struct list_filter){.store = {.limit = PAGE_DEFAULT, .state = -1, .type = -1}};
+    if (text.size == 0)
+        return true;
+    json_t *object = json_read_object (text, reason);
+    bool good = object && filter_read (object, fields, sizeof fields / sizeof *fields, ret, reason);
+    json_decref (object);
+    return good;
+}
+
+// -- the page
+
+static bool has_title (const struct list_filter *filter, const json_t *plan)
+{
+    const char *title = json_string_value (json_object_get (plan, "description"));
+    return !filter->title[0] || (title && fnmatch (filter->title, title, 0) == 0);
+}
+
+// A stored message as it is listed. NULL: it cannot be read, or is not asked for.
+static json_t *listed (const struct list_filter *filter, uint64_t id, struct span message)
+{
+    struct reason reason;
+    json_t *plan = json_read_object (message, &reason);
+    if (plan && has_title (filter, plan)) {
+        json_object_del (plan, "messages");
+        json_object_set_new (plan, "plan_id", json_integer ((json_int_t)id));
+        return plan;
+    }
+    json_decref (plan);
+    return NULL;
+}
+
+static char *page_json (const struct list_filter *filter, const struct store_page *page)
+{
+    json_t *plans = json_array ();
+    json_t *object = json_object ();
+    for (size_t i = 0; i < page->count; i++) {
+        struct span message;
+        uint64_t id;
+        json_t *plan = NULL;
+        if (store_page_at (page, i, &id, &message))
+            plan = listed (filter, id, message);
+        if (plan)
+            json_array_append_new (plans, plan);
+    }
+    json_object_set_new (object, "plans", plans);
+    if (page->last) {
+        char id[IDENT_SIZE];
+        json_object_set_new (object, "next", json_string (ident_text (page->last, id)));
+    }
+    char *text = json_write (object);
+    json_decref (object);
+    return text;
+}
+
+static void on_listed (void *owner, const struct store_page *page)
+{
+    struct listing *listing = owner;
+    struct station *self = listing->station;
+    if (page->result == STORE_DONE) {
+        char *json = page_json (&listing->filter, page);
+        manage_reply (self, listing->peer, 0, json);
+        free (json);
+    } else {
+        front_refuse_store (self, listing->peer, page->result, page->error);
+    }
+    free (listing);
+    front_resume (self);
+}
+
+void manage_list (struct station *self, struct request *request, const struct arguments *arguments)
+{
+    struct listing *listing = memory_new (sizeof *listing);
+    struct reason reason;
+    struct span text = arguments->count ? arguments->at[0] : (struct span){0};
+    if (!read_filter (text, &listing->filter, &reason)) {
+        free (listing);
+        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
+    listing->station = self;
+    listing->peer = peer_keep (&request->peer);
+    listing->filter.store.station = listing->filter.station;
+    store_list (self->store, &listing->filter.store, on_listed, listing);
+}

@@ -1,0 +1,110 @@
+// next: when a plan will run, without running it. Each run is taken to end in its nominal second.
+#include <stdlib.h>
+
+#include "manage_private.h"
+#include "memory.h"
+#include "plan_json.h"
+
+enum { COUNT_DEFAULT = 10, COUNT_MAX = 1000 };
+
+struct preview {
+    struct inquiry inquiry;
+    int64_t count;
+};
+
+// The nominal times from this occurrence on.
+static json_t *times (const struct plan *plan, const struct zone *zone, struct occurrence at,
+                      int64_t count)
+{
+    json_t *list = json_array ();
+    bool more = true;
+    for (int64_t i = 0; more && i < count; i++) {
+        struct occurrence current = at;
+        json_array_append_new (list, json_integer (current.time));
+        more = schedule_next (&plan->schedule, zone, &current, current.time, &at);
+        if (more && i == 0 && plan->skip_wait) {
+            current = at;
+            more = schedule_skip (&plan->schedule, zone, &current, plan->skip_wait, &at);
+        }
+    }
+    return list;
+}
+
+// `list` is taken.
+static void reply_times (struct station *self, struct peer *peer, uint64_t plan_id, json_t *list)
+{
+    json_t *object = json_object ();
+    json_object_set_new (object, "never", json_boolean (json_array_size (list) == 0));
+    json_object_set_new (object, "next", list);
+    char *json = json_write (object);
+    manage_reply (self, peer, plan_id, json);
+    free (json);
+    json_decref (object);
+}
+
+static void on_loaded (void *owner, const struct store_loaded *answer)
+{
+    struct preview *preview = owner;
+    struct station *self = preview->inquiry.station;
+    struct reason reason;
+    enum store_result result = inquiry_check (&preview->inquiry, answer);
+    struct plan *plan = NULL;
+    if (result == STORE_DONE)
+        plan = plan_from_stored_json (preview->inquiry.plan.id, answer->message, &reason);
+    if (plan)
+        reply_times (self, preview->inquiry.peer, plan->id,
+                     plan->state == PLAN_CLOSE
+                         ? json_array ()
+                         : times (plan, self->zone, plan_occurrence (plan), preview->count));
+    else if (result == STORE_DONE)
+        front_refuse (self, preview->inquiry.peer, ZPLAN_EARGUMENT, reason.text);
+    else
+        inquiry_refuse (&preview->inquiry, result, answer->error);
+    plan_destroy (&plan);
+    free (preview);
+    front_resume (self);
+}
+
+// Of a plan frame that is not submitted.
+static void preview_frame (struct station *self, struct request *request, struct span frame,
+                           int64_t count)
+{
+    struct plan_fields fields;
+    struct reason reason;
+    struct occurrence first;
+    if (plan_frame_parse (frame, &fields, &reason)) {
+        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
+    struct plan *plan = plan_new (0);
+    plan->schedule = fields.schedule;
+    plan->schedule.received = station_now (self);
+    bool runs = schedule_first (&plan->schedule, self->zone, plan->schedule.received,
+                                fields.skip_set, &first);
+    reply_times (self, &request->peer, 0,
+                 runs ? times (plan, self->zone, first, count) : json_array ());
+    plan_destroy (&plan);
+}
+
+void manage_next (struct station *self, struct request *request, const struct arguments *arguments)
+{
+    int64_t count = COUNT_DEFAULT;
+    struct reason reason;
+    struct span what = arguments->at[0];
+    if (arguments->count > 1 && !argument_number (arguments->at[1], 1, COUNT_MAX, &count)) {
+        reason_set (&reason, "next: want a number of times 1..%d, got %s", COUNT_MAX,
+                    quoted (arguments->at[1]));
+        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
+    if (what.size && (what.data[0] == '{' || what.data[0] >= 0x80)) {
+        preview_frame (self, request, what, count);
+        return;
+    }
+    struct plan_name plan;
+    if (!manage_plan_name (self, request, what, &plan))
+        return;
+    struct preview *preview = memory_new (sizeof *preview);
+    *preview = (struct preview){{self, peer_keep (&request->peer), plan}, count};
+    store_load (self->store, plan.id, LINK_ONCE, on_loaded, preview);
+}

@@ -1,0 +1,69 @@
+// What the files of management share; nobody else includes it.
+#pragma once
+
+#include "front.h"
+
+enum { ARGS_MAX = 8 };
+
+struct arguments {
+    size_t count;
+    struct span at[ARGS_MAX];
+};
+
+typedef void manage_fn (struct station *self, struct request *request,
+                        const struct arguments *arguments);
+
+// A plan as a request names it: by its hex id, or by its message key, which names the station too.
+struct plan_name {
+    uint64_t id;
+    char station[STATION_NAME_MAX + 1]; // empty: any
+};
+
+// A question about one plan, under way.
+struct inquiry {
+    struct station *station;
+    struct peer *peer;
+    struct plan_name plan;
+};
+
+// Read the name. False: it is none, and the request was refused.
+bool manage_plan_name (struct station *self, struct request *request, struct span text,
+                       struct plan_name *ret);
+
+// Start an inquiry: NULL when the request names no plan and was refused.
+struct inquiry *inquiry_new (struct station *self, struct request *request, struct span text);
+
+// The station that the plan must be of, if the request named one.
+enum store_result inquiry_check (const struct inquiry *inquiry, const struct store_loaded *answer);
+
+// Refuse what did not end with STORE_DONE. The peer is released then.
+void inquiry_refuse (struct inquiry *inquiry, enum store_result result, const char *error);
+
+// The same, and release the inquiry.
+void inquiry_end (struct inquiry *inquiry, enum store_result result, const char *error);
+
+// Answer OK with this JSON, and the plan's id unless it is 0.
+void manage_reply (struct station *self, struct peer *peer, uint64_t plan_id, const char *json);
+
+// A decimal number of an argument within its bounds.
+bool argument_number (struct span text, int64_t min, int64_t max, int64_t *ret);
+
+// A JSON text into a fixed one. False: no string, or too long.
+bool copy_text (const json_t *value, char *out, size_t room);
+
+// -- filters: a JSON object read by a table
+
+struct filter_field {
+    const char *name;
+    bool (*read) (void *filter, const json_t *value);
+    const char *rule;
+};
+
+// False: the reason names the field and its rule.
+bool filter_read (json_t *object, const struct filter_field *fields, size_t count, void *filter,
+                  struct reason *reason);
+
+// -- the words, each in the file of its name
+
+manage_fn manage_list, manage_history, manage_next, manage_station, manage_stats;
+manage_fn manage_pause, manage_reset, manage_close, manage_skip, manage_run, manage_update;

@@ -1,0 +1,144 @@
+// station list, add, remove: targets at run time. What is added is kept in Redis first.
+#include <stdlib.h>
+
+#include "dialect.h"
+#include "json.h"
+#include "manage_private.h"
+#include "memory.h"
+#include "targets.h"
+
+// A station that is being added or removed.
+struct stationing {
+    struct station *station;
+    struct peer *peer;
+    bool add;
+    struct target_settings target;
+};
+
+// -- list
+
+static json_t *target_json (const struct target *target)
+{
+    const struct target_settings *settings = target_settings (target);
+    json_t *object = json_object ();
+    json_object_set_new (object, "name", json_string (settings->name));
+    json_object_set_new (object, "type", json_string (target_type_name (settings->type)));
+    json_object_set_new (object, "endpoint", json_string (settings->endpoint));
+    json_object_set_new (object, "dialect", json_string (dialect_name (settings->dialect)));
+    json_object_set_new (object, "mailbox",
+                         json_string (settings->by_identity ? "identity" : "frame"));
+    json_object_set_new (object, "origin", json_string (origin_name (settings->origin)));
+    json_object_set_new (object, "connected", json_boolean (target_connection (target) != 0));
+    json_object_set_new (object, "unanswered", json_integer (target_unanswered (target)));
+    return object;
+}
+
+static void list (struct station *self, struct request *request)
+{
+    json_t *object = json_object (), *stations = json_array ();
+    for (size_t i = 0; i < self->target_count; i++)
+        json_array_append_new (stations, target_json (self->targets[i]));
+    json_object_set_new (object, "stations", stations);
+    char *json = json_write (object);
+    manage_reply (self, &request->peer, 0, json);
+    free (json);
+    json_decref (object);
+}
+
+// -- add and remove
+
+static void on_kept (void *owner, const struct store_stations *answer)
+{
+    struct stationing *stationing = owner;
+    struct station *self = stationing->station;
+    struct reason reason = {""};
+    bool done = answer->result == STORE_DONE;
+    if (!done)
+        front_refuse_store (self, stationing->peer, answer->result, answer->error);
+    else if (!stationing->add)
+        targets_take (self, stationing->target.name, ORIGIN_ADDED);
+    else if (targets_put (self, &stationing->target, &reason))
+        front_refuse (self, stationing->peer, ZPLAN_EARGUMENT, reason.text);
+    if (done && !reason.text[0])
+        manage_reply (self, stationing->peer, 0, NULL);
+    free (stationing);
+    front_resume (self);
+}
+
+static void keep (struct station *self, struct request *request,
+                  const struct target_settings *target, const char *text)
+{
+    struct stationing *stationing = memory_new (sizeof *stationing);
+    *stationing = (struct stationing){self, peer_keep (&request->peer), text != NULL, *target};
+    store_stations (self->store, target->name, text, LINK_ONCE, on_kept, stationing);
+}
+
+static bool text_of (struct span argument, char out[TARGET_TEXT_MAX])
+{
+    if (argument.size >= TARGET_TEXT_MAX || memchr (argument.data, '\0', argument.size))
+        return false;
+    memcpy (out, argument.data, argument.size);
+    out[argument.size] = '\0';
+    return true;
+}
+
+static void add (struct station *self, struct request *request, struct span argument)
+{
+    char text[TARGET_TEXT_MAX];
+    struct target_settings target = {.origin = ORIGIN_ADDED};
+    struct reason reason;
+    if (!text_of (argument, text)) {
+        front_refuse (self, &request->peer, ZPLAN_EARGUMENT,
+                      "station: want a text of at most 1023 bytes");
+        return;
+    }
+    if (target_settings_parse (text, &target, &reason)) {
+        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
+    const struct target *old = station_target (self, span_text (target.name));
+    if (old && target_settings (old)->origin == ORIGIN_SETTINGS) {
+        reason_set (&reason, "station: %s is named by the settings", target.name);
+        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+    } else if (!old && self->target_count == TARGETS_MAX) {
+        reason_set (&reason, "station: at most %d", TARGETS_MAX);
+        front_refuse (self, &request->peer, ZPLAN_EBUSY, reason.text);
+    } else {
+        keep (self, request, &target, text);
+    }
+}
+
+static void take (struct station *self, struct request *request, struct span name)
+{
+    struct reason reason;
+    const struct target *target = station_target (self, name);
+    if (!target) {
+        reason_set (&reason, "station: no station %s is known here", quoted (name));
+        front_refuse (self, &request->peer, ZPLAN_ENOTFIND, reason.text);
+        return;
+    }
+    const struct target_settings *settings = target_settings (target);
+    if (settings->origin != ORIGIN_ADDED) {
+        reason_set (&reason, "station: %s is named by the %s and cannot be removed", settings->name,
+                    origin_name (settings->origin));
+        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
+    keep (self, request, settings, NULL);
+}
+
+void manage_station (struct station *self, struct request *request,
+                     const struct arguments *arguments)
+{
+    struct span what = arguments->at[0];
+    bool named = arguments->count == 2;
+    if (span_is (what, "list") && !named)
+        list (self, request);
+    else if (span_is (what, "add") && named)
+        add (self, request, arguments->at[1]);
+    else if (span_is (what, "remove") && named)
+        take (self, request, arguments->at[1]);
+    else
+        front_refuse (self, &request->peer, ZPLAN_EARGUMENT,
+                      "station: want list, add NAME=TYPE@ENDPOINT, or remove NAME");
+}

@@ -1,0 +1,129 @@
+#include "target_settings.h"
+
+#include "context.h"
+
+// The text up to the separator, which is passed over; the whole rest when there is none.
+static struct span cut (const char **text, char separator)
+{
+    const char *start = *text;
+    const char *end = strchr (start, separator);
+    *text = end ? end + 1 : start + strlen (start);
+    return span_of (start, end ? (size_t)(end - start) : strlen (start));
+}
+
+static int copy_part (struct span part, const char *what, char *out, size_t size,
+                      struct reason *reason)
+{
+    if (part.size == 0 || part.size >= size) {
+        reason_set (reason, "stations: %s: want 1..%zu bytes", what, size - 1);
+        return -1;
+    }
+    memcpy (out, part.data, part.size);
+    out[part.size] = '\0';
+    return 0;
+}
+
+// -- options
+
+static bool read_dialect (const char *value, struct target_settings *ret)
+{
+    return dialect_parse (value, &ret->dialect);
+}
+
+static bool read_mailbox (const char *value, struct target_settings *ret)
+{
+    ret->by_identity = strcmp (value, "identity") == 0;
+    return ret->by_identity || strcmp (value, "frame") == 0;
+}
+
+static bool read_key (const char *value, struct target_settings *ret)
+{
+    size_t size = strlen (value);
+    if (size < 1 || size > SERVICE_KEY_MAX)
+        return false;
+    memcpy (ret->key, value, size + 1);
+    return true;
+}
+
+static const struct option {
+    const char *name;
+    bool (*read) (const char *value, struct target_settings *ret);
+    const char *rule;
+} options[] = {
+    {"dialect", read_dialect, "want zeronet or microzero"},
+    {"mailbox", read_mailbox, "want frame or identity"},
+    {"key", read_key, "want a text of 1..255 bytes without a comma"},
+};
+
+static int read_option (struct span text, struct target_settings *ret, struct reason *reason)
+{
+    const uint8_t *equals = memchr (text.data, '=', text.size);
+    struct span name = span_of (text.data, equals ? (size_t)(equals - text.data) : text.size);
+    char value[SERVICE_KEY_MAX + 1] = "";
+    size_t size = equals ? text.size - name.size - 1 : 0;
+    if (size < sizeof value && size)
+        memcpy (value, equals + 1, size);
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (!span_is (name, options[i].name))
+            continue;
+        if (equals && size < sizeof value && options[i].read (value, ret))
+            return 0;
+        // What was given is not told: it may be a key.
+        reason_set (reason, "stations: %s: %s: %s", ret->name, options[i].name, options[i].rule);
+        return -1;
+    }
+    reason_set (reason, "stations: %s: %s: no such option; there are dialect, mailbox and key",
+                ret->name, quoted (name));
+    return -1;
+}
+
+// -- all of it
+
+int target_settings_parse (const char *text, struct target_settings *ret, struct reason *reason)
+{
+    char type[16];
+    const char *rest = text;
+    *ret = (struct target_settings){.origin = ret->origin};
+    struct span name = cut (&rest, '=');
+    if (!station_name_valid (name) || !*rest || !strchr (rest, '@')) {
+        reason_set (reason,
+                    "stations: want NAME=TYPE@ENDPOINT, NAME of 1..64 A-Z a-z 0-9 _ . -, got %s...",
+                    quoted (name));
+        return -1;
+    }
+    memcpy (ret->name, name.data, name.size);
+    struct span type_text = cut (&rest, '@');
+    if (copy_part (type_text, "type", type, sizeof type, reason))
+        return -1;
+    int number = target_type_parse (type);
+    if (number < 0) {
+        reason_set (reason, "stations: %s: want the type api, pub or vote, got %s", ret->name,
+                    quoted (type_text));
+        return -1;
+    }
+    ret->type = (enum target_type)number;
+    if (copy_part (cut (&rest, ','), "endpoint", ret->endpoint, sizeof ret->endpoint, reason) ||
+        endpoint_check (ret->endpoint, reason))
+        return -1;
+    bool ends_well = text[strlen (text) - 1] != ',';
+    while (*rest)
+        if (read_option (cut (&rest, ','), ret, reason))
+            return -1;
+    if (!ends_well)
+        return read_option (span_text (""), ret, reason);
+    return 0;
+}
+
+bool target_settings_equal (const struct target_settings *a, const struct target_settings *b)
+{
+    return strcmp (a->name, b->name) == 0 && a->type == b->type &&
+           strcmp (a->endpoint, b->endpoint) == 0 && a->dialect == b->dialect &&
+           a->by_identity == b->by_identity && strcmp (a->key, b->key) == 0;
+}
+
+const char *origin_name (enum origin origin)
+{
+    static const char *const names[] = {
+        [ORIGIN_SETTINGS] = "settings", [ORIGIN_ADDED] = "added", [ORIGIN_CENTER] = "center"};
+    return names[origin];
+}

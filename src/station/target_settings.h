@@ -1,0 +1,29 @@
+// A target station as it is configured: NAME=TYPE@ENDPOINT[,dialect=..][,mailbox=..][,key=..].
+// Source: contract chapter 8.
+#pragma once
+
+#include "dialect.h"
+#include "engine.h"
+
+enum { TARGETS_MAX = 256, TARGET_TEXT_MAX = 1024, SERVICE_KEY_MAX = 255 };
+
+// Where a target was named.
+enum origin { ORIGIN_SETTINGS, ORIGIN_ADDED, ORIGIN_CENTER };
+
+struct target_settings {
+    char name[STATION_NAME_MAX + 1];
+    enum target_type type;
+    char endpoint[256];
+    enum dialect dialect;
+    bool by_identity; // mailbox=identity: it takes the connection's identity as the caller
+    char key[SERVICE_KEY_MAX + 1]; // a secret: never in logs, lists or answers; empty = none
+    enum origin origin;
+};
+
+// 0, or -1 with a reason. The origin is left alone.
+int target_settings_parse (const char *text, struct target_settings *ret, struct reason *reason);
+
+bool target_settings_equal (const struct target_settings *a, const struct target_settings *b);
+
+// "settings", "added", "center"
+const char *origin_name (enum origin origin);

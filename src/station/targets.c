@@ -1,0 +1,198 @@
+#include "targets.h"
+
+#include <stdlib.h>
+
+#include "center.h"
+#include "due.h"
+#include "log.h"
+#include "memory.h"
+#include "results.h"
+#include "runs.h"
+
+enum { WAKE_PAGE = 1000 }; // plans a call
+
+// -- a target connects: the plans that wait for it are due at once
+
+struct waking {
+    struct station *station;
+    char target[STATION_NAME_MAX + 1];
+};
+
+static void wake_page (struct waking *waking);
+
+static void on_woken (void *owner, enum store_result result, const char *error)
+{
+    struct waking *waking = owner;
+    (void)error;
+    if (result == STORE_DONE || result == STORE_HELD)
+        due_wake_now (waking->station);
+    if (result == STORE_HELD)
+        wake_page (waking);
+    else
+        free (waking);
+}
+
+static void wake_page (struct waking *waking)
+{
+    store_wake (waking->station->store, waking->target, WAKE_PAGE, on_woken, waking);
+}
+
+static void on_connected (void *owner, struct target *target)
+{
+    struct station *self = owner;
+    struct waking *waking = memory_new (sizeof *waking);
+    waking->station = self;
+    memcpy (waking->target, target_name (target), sizeof waking->target);
+    wake_page (waking);
+    link_flush (store_link (self->store));
+}
+
+// -- the set
+
+static size_t place_of (const struct station *self, struct span name)
+{
+    size_t at = 0;
+    while (at < self->target_count && !span_is (name, target_name (self->targets[at])))
+        at++;
+    return at;
+}
+
+struct target *station_target (struct station *self, struct span name)
+{
+    size_t at = place_of (self, name);
+    return at < self->target_count ? self->targets[at] : NULL;
+}
+
+static void destroy (struct station *self, size_t at)
+{
+    runs_forget_target (self, self->targets[at]);
+    target_destroy (&self->targets[at]);
+}
+
+int targets_put (struct station *self, const struct target_settings *settings,
+                 struct reason *reason)
+{
+    const struct target_events events = {results_take_packet, on_connected, self};
+    size_t at = place_of (self, span_text (settings->name));
+    if (at < self->target_count) {
+        const struct target_settings *old = target_settings (self->targets[at]);
+        if (old->origin < settings->origin) {
+            reason_set (reason, "station: %s is named by the %s", settings->name,
+                        old->origin == ORIGIN_SETTINGS ? "settings" : "station add");
+            return -1;
+        }
+        if (target_settings_equal (old, settings) && old->origin == settings->origin)
+            return 0;
+        destroy (self, at);
+    } else if (at == TARGETS_MAX) {
+        reason_set (reason, "station: at most %d", TARGETS_MAX);
+        return -1;
+    } else {
+        self->target_count++;
+    }
+    self->targets[at] = target_new (settings, self->loop, &events);
+    if (settings->origin != ORIGIN_SETTINGS)
+        log_event (LEVEL_INFO, "target.added", "station=%s endpoint=%s origin=%s", settings->name,
+                   settings->endpoint, origin_name (settings->origin));
+    return 0;
+}
+
+bool targets_take (struct station *self, const char *name, enum origin origin)
+{
+    size_t at = place_of (self, span_text (name));
+    if (at == self->target_count || target_settings (self->targets[at])->origin != origin)
+        return false;
+    log_event (LEVEL_INFO, "target.removed", "station=%s", name);
+    destroy (self, at);
+    self->targets[at] = self->targets[--self->target_count];
+    return true;
+}
+
+void targets_replace (struct station *self, enum origin origin, const struct target_settings *list,
+                      size_t count)
+{
+    for (size_t at = self->target_count; at > 0; at--) {
+        char name[STATION_NAME_MAX + 1];
+        bool listed = false;
+        memcpy (name, target_name (self->targets[at - 1]), sizeof name);
+        for (size_t i = 0; i < count && !listed; i++)
+            listed = strcmp (list[i].name, name) == 0;
+        if (!listed)
+            targets_take (self, name, origin);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct reason reason;
+        if (targets_put (self, &list[i], &reason))
+            log_event (LEVEL_DEBUG, "target.not_added", "reason=%s",
+                       quoted (span_text (reason.text)));
+    }
+}
+
+// -- those that are kept in Redis
+
+static void on_stations (void *owner, const struct store_stations *answer)
+{
+    struct station *self = owner;
+    struct target_settings *list = memory_new (TARGETS_MAX * sizeof *list);
+    size_t count = 0;
+    struct span name, text;
+    if (answer->result == STORE_DONE) {
+        for (size_t i = 0; store_station_at (answer, i, &name, &text) && count < TARGETS_MAX; i++) {
+            char copy[TARGET_TEXT_MAX];
+            struct reason reason;
+            snprintf (copy, sizeof copy, "%.*s", (int)text.size, (const char *)text.data);
+            list[count].origin = ORIGIN_ADDED;
+            if (target_settings_parse (copy, &list[count], &reason) == 0)
+                count++;
+            else
+                log_event (LEVEL_ERROR, "target.unreadable", "reason=%s",
+                           quoted (span_text (reason.text)));
+        }
+        targets_replace (self, ORIGIN_ADDED, list, count);
+    }
+    free (list);
+}
+
+void targets_load (struct station *self)
+{
+    store_stations (self->store, NULL, NULL, LINK_ONCE, on_stations, self);
+}
+
+// -- those of a center
+
+static void on_found (void *owner, const struct found_station *found, size_t count)
+{
+    struct station *self = owner;
+    struct target_settings *list = memory_new ((count + 1) * sizeof *list);
+    for (size_t i = 0; i < count; i++) {
+        struct target_settings *target = &list[i];
+        memcpy (target->name, found[i].name, sizeof target->name);
+        memcpy (target->endpoint, found[i].endpoint, sizeof target->endpoint);
+        target->type = found[i].type;
+        target->dialect = found[i].seed_dialect ? DIALECT_ZERONET : DIALECT_MICROZERO;
+        target->by_identity = true;
+        memcpy (target->key, self->settings->center.key, sizeof target->key);
+        target->origin = ORIGIN_CENTER;
+    }
+    targets_replace (self, ORIGIN_CENTER, list, count);
+    free (list);
+}
+
+// -- life
+
+void targets_start (struct station *self)
+{
+    struct reason reason;
+    for (size_t i = 0; i < self->settings->target_count; i++)
+        targets_put (self, &self->settings->targets[i], &reason);
+    if (self->settings->center.host[0])
+        self->center = center_new (&self->settings->center, self->loop, on_found, self);
+}
+
+void targets_stop (struct station *self)
+{
+    center_destroy (&self->center);
+    for (size_t i = 0; i < self->target_count; i++)
+        target_destroy (&self->targets[i]);
+    self->target_count = 0;
+}

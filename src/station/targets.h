@@ -1,0 +1,26 @@
+// The set of target stations: those of the settings, those that were added while the station runs
+// (kept in Redis), and those of a MicroZero center. A name stands for one target; where two name
+// it, the settings win over what was added, and that over the center.
+#pragma once
+
+#include "core.h"
+
+// Those of the settings start to connect, and the center is asked for its own.
+void targets_start (struct station *self);
+void targets_stop (struct station *self);
+
+// Put a target in, or in the place of the one with its name. 0, or -1 with a reason: there are too
+// many, or the name is one of the settings.
+int targets_put (struct station *self, const struct target_settings *settings,
+                 struct reason *reason);
+
+// Take the target with this name out, if it is of this origin. Its runs that are out are kept:
+// their results may still come to the request socket.
+bool targets_take (struct station *self, const char *name, enum origin origin);
+
+// Redis is up: those that are kept there are put in.
+void targets_load (struct station *self);
+
+// The targets of this origin that are not in the list are taken out, the others put in.
+void targets_replace (struct station *self, enum origin origin, const struct target_settings *list,
+                      size_t count);

@@ -1,0 +1,37 @@
+#!lua flags=allow-oom
+-- Store a plan that management changed, if it is still the one that was read.
+-- KEYS  1 time set  2 message  3 runs in hand  4 waiting for the target
+-- ARGV  1 the revision that was read  2 message JSON
+--       3 place in the queue: keep, out, now, a score, or +SECONDS from now
+--       4 the run that was out when it was read, '' none
+-- Answers 1 stored, 2 it is another one now, 0 there is none.
+-- Cost  O(log n).
+--@include plan.lua
+local message = redis.pcall('GET', KEYS[2])
+if type(message) ~= 'string' then
+    return 0
+end
+local run = string.match(own('HGET', KEYS[3], KEYS[2]) or '', '^%d+') or ''
+if revision(message) ~= ARGV[1] or run ~= ARGV[4] then
+    return 2
+end
+redis.call('SET', KEYS[2], ARGV[2])
+local place = ARGV[3]
+local time = redis.call('TIME')
+local now = time[1] + time[2] / 1000000
+if place ~= 'keep' then
+    -- It is for its target no more that it waits.
+    own('SREM', KEYS[4], KEYS[2])
+end
+if place == 'out' then
+    redis.call('ZREM', KEYS[1], KEYS[2])
+elseif place ~= 'keep' then
+    local seconds = string.match(place, '^%+(%d+)$')
+    local score = place == 'now' and now or seconds and now + seconds
+    redis.call('ZADD', KEYS[1], score and string.format('%.6f', score) or place, KEYS[2])
+end
+if place == 'now' then
+    -- It was not running: of an old run nothing is waited for any more.
+    own('HDEL', KEYS[3], KEYS[2])
+end
+return 1

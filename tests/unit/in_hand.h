@@ -1,0 +1,33 @@
+// The plan that the engine's tests begin with. For tests only.
+#pragma once
+
+#include "engine.h"
+#include "rows.h"
+
+enum { NOW = 1012, EXEC_ID = 77 };
+
+// As the store claims it for a target that takes the mailbox in the envelope.
+static inline struct due due_now (uint64_t exec_id)
+{
+    static const struct dispatch_way way = {false, ""};
+    return (struct due){
+        .key_station = span_text ("api1"), .exec_id = exec_id, .way = &way, .now = NOW};
+}
+
+// A plan of every ten seconds from 1000 on, five times, whose first occurrence (1010) is in hand.
+static inline struct plan *plan_in_hand (void)
+{
+    static const struct span messages[] = {BYTES ("*1f"), BYTES ("\4\2\2$%\5\0"), BYTES ("api1"),
+                                           BYTES ("do"),  BYTES ("arg"),          BYTES ("{}")};
+    struct plan *plan = plan_new (0);
+    plan->id = 0x1f;
+    plan->schedule = (struct schedule){SCHEDULE_SECOND, 10, 5, false, 1000, 900};
+    plan->plan_time = 1010;
+    plan->exec_time = 1010;
+    plan->exec_id = EXEC_ID;
+    plan->state = PLAN_EXECUTE;
+    plan->station = span_text ("api1");
+    memcpy (plan->messages, messages, sizeof messages);
+    plan->message_count = ROWS (messages);
+    return plan;
+}
