@@ -16,7 +16,10 @@
 extern "C" {
 #endif
 
-enum { ZPLAN_FRAMES_MAX = 32 }; // frames of one message
+enum {
+    ZPLAN_FRAMES_MAX = 32,    // frames of one message
+    ZPLAN_MANAGE_ARGS_MAX = 8 // arguments of one management word
+};
 
 // How a call ends.
 enum zplan_outcome {
@@ -56,6 +59,11 @@ void zplan_client_destroy (struct zplan_client **client);
 // How long each call waits for its answer, in milliseconds; 5000 unless set. Below 0 counts as 0.
 void zplan_client_set_timeout (struct zplan_client *client, int64_t timeout_ms);
 
+// Let a call end before its time: while this descriptor (a signalfd, an eventfd, a pipe) is
+// readable, a call that has no answer yet ends with ZPLAN_NO_ANSWER. The client does not read from
+// it and does not close it. Below 0, as at first: none.
+void zplan_client_set_interrupt (struct zplan_client *client, int fd);
+
 // Send a request and wait for its answer. `command` is ZERO_BYTE_COMMAND_...; at most 32 frames,
 // among them the REQUEST_ID by which the client knows the answer: it adds one unless the frames
 // hold one: give a plan the same one whenever it is submitted again under its id. Answers to other
@@ -85,17 +93,45 @@ struct zplan_submission {
 int zplan_client_submit (struct zplan_client *client, const struct zplan_submission *submission,
                          struct zplan_reply *ret);
 
-// One page of the list of plans. `filter` is a JSON object: after, limit, station, state, type,
-// title. The JSON frame of the reply is {"plans": [...], "next": "id"}; next is absent on the last
-// page. Returns as zplan_client_call.
-int zplan_client_list (struct zplan_client *client, const char *filter, struct zplan_reply *ret);
-
-// A plan with its messages, in the JSON frame of the reply. `id` is hex digits. Returns as
-// zplan_client_call.
-int zplan_client_message (struct zplan_client *client, const char *id, struct zplan_reply *ret);
-
-// Remove a plan, in any state. Returns as zplan_client_call.
-int zplan_client_remove (struct zplan_client *client, const char *id, struct zplan_reply *ret);
+// Say a management word to the station: about its plans, their history, its targets, itself. `args`
+// are `count` texts, at most 8. A plan is named by its id (hex digits) or by its key in Redis
+// (plan:msg:STATION:ID); N is a decimal number. "The plan" is its public JSON, without messages;
+// it has a field "revision", which is another one after every change.
+//
+//   word     arguments              the JSON frame of the reply, when the status is OK
+//   list     [FILTER]               {"plans": [the plan, ...], "next": "id"}
+//   message  ID                     the plan with its "messages"
+//   pause    ID                     the plan; it is out of the queue until `reset`
+//   reset    ID                     the plan; it is in the queue again
+//   skip     ID, N                  the plan; its next N occurrences do not run
+//   close    ID                     the plan; it has ended, and is kept until `remove`
+//   remove   ID                     no JSON; all of the plan is deleted
+//   run      ID                     the plan; it runs now, besides its schedule
+//   update   ID, CHANGES            the plan; CHANGES: {"revision": as read before, and any field
+//                                   of a PLAN frame, or "messages" as in `message`}
+//   next     ID or PLAN JSON, [N]   {"next": [Unix seconds, ...], "never": bool}; N is 10 unless
+//   given history  [ID or FILTER]         {"runs": [...], "next": "cursor", "first": seq, "last":
+//   seq,
+//                                   "epoch": "...", "missed": bool}
+//   station  "list"                 {"stations": [...]}
+//   station  "add", NAME=TYPE@ENDPOINT[,...]; or "remove", NAME
+//   stats                           the station's counters
+//
+// FILTER is a JSON object. Of list: after (the `next` of the page before), limit (1..1000, plans at
+// most), station, state, type, title (a pattern). A page may hold fewer plans than that, or none:
+// only a page without `next` is the last one. Of history: plan, since (only outcomes with a larger
+// seq), epoch (the one that `since` belongs to: when it is another one now, all that is kept is
+// given), after, station, limit, newest (true: the newest first). `missed` is true when outcomes
+// after `since` are gone.
+//
+// Returns as zplan_client_call; ZPLAN_BAD_CALL also when the word or an argument is NULL. Refusals
+// come as a status: ZERO_STATUS_NOT_FIND_ID no such plan, ZERO_STATUS_MANAGE_ARG_ERROR_ID a wrong
+// argument or a plan in the wrong state, ZERO_STATUS_NET_ERROR_ID the station's Redis is away,
+// ZERO_STATUS_NOT_SUPPORT_ID no such word. After ZPLAN_NO_ANSWER it is not known whether it was
+// done. `run` and `skip` said again are done again; the others do no harm, but may be refused
+// because they were done.
+int zplan_client_manage (struct zplan_client *client, const char *word, const char *const *args,
+                         size_t count, struct zplan_reply *ret);
 
 // Ask whether the station serves. Returns as zplan_client_call.
 int zplan_client_ping (struct zplan_client *client, struct zplan_reply *ret);

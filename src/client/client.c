@@ -23,6 +23,7 @@ struct zplan_client {
     char *endpoint;
     void *socket;          // NULL when none could be made anew
     int64_t timeout_ms;    // of each call
+    int interrupt_fd;      // readable = a call waits no longer; -1 = none
     uint64_t session;      // random; with `requests` it makes request ids that nobody else uses
     uint64_t requests;     // request ids made so far
     struct packet packet;  // the last reply
@@ -62,6 +63,7 @@ struct zplan_client *zplan_client_new (const char *endpoint)
     struct zplan_client *self = memory_new (sizeof *self);
     self->endpoint = memory_text (endpoint);
     self->timeout_ms = TIMEOUT_MS;
+    self->interrupt_fd = -1;
     self->session = process_random ();
     if (connect_socket (self)) {
         int error = errno;
@@ -88,6 +90,11 @@ void zplan_client_set_timeout (struct zplan_client *client, int64_t timeout_ms)
     client->timeout_ms = timeout_ms > 0 ? timeout_ms : 0;
 }
 
+void zplan_client_set_interrupt (struct zplan_client *client, int fd)
+{
+    client->interrupt_fd = fd < 0 ? -1 : fd;
+}
+
 // -- a request and its answer
 
 // Whether this answer is for the request. One without a REQUEST_ID can only be the station's
@@ -99,16 +106,18 @@ static bool is_answer (const struct message *answer, struct span request_id)
     return found ? span_equal (echo, request_id) : answer->desc.code >= ZERO_STATUS_ERROR_FLAG;
 }
 
-// Wait for the socket until the deadline. False: it has passed.
-static bool wait_until (void *socket, int64_t deadline_us)
+// Wait for the socket until the deadline. False: it has passed, or the wait was interrupted.
+static bool wait_until (const struct zplan_client *self, int64_t deadline_us)
 {
+    zmq_pollitem_t items[] = {{.socket = self->socket, .events = ZMQ_POLLIN},
+                              {.fd = self->interrupt_fd, .events = ZMQ_POLLIN}};
+    int count = self->interrupt_fd < 0 ? 1 : 2;
     for (;;) {
         int64_t left_us = deadline_us - clock_mono_us ();
         int64_t left_ms = left_us > 0 ? (left_us + 999) / 1000 : 0;
-        zmq_pollitem_t item = {.socket = socket, .events = ZMQ_POLLIN};
-        int rc = zmq_poll (&item, 1, left_ms < INT_MAX ? (long)left_ms : INT_MAX);
+        int rc = zmq_poll (items, count, left_ms < INT_MAX ? (long)left_ms : INT_MAX);
         if (rc > 0)
-            return true;
+            return items[0].revents != 0;
         if (left_ms == 0 || (rc < 0 && errno != EINTR))
             return false;
     }
@@ -117,7 +126,7 @@ static bool wait_until (void *socket, int64_t deadline_us)
 // Receive until the answer is there. The deadline bounds it, also against a station that floods.
 static bool await_answer (struct zplan_client *self, struct span request_id, int64_t deadline_us)
 {
-    while (wait_until (self->socket, deadline_us)) {
+    while (wait_until (self, deadline_us)) {
         packet_clear (&self->packet);
         if (!packet_recv (&self->packet, self->socket, &packet_of_stations))
             continue;
@@ -231,29 +240,19 @@ int zplan_client_submit (struct zplan_client *client, const struct zplan_submiss
     return zplan_client_call (client, ZERO_BYTE_COMMAND_PLAN, frames, count, ret);
 }
 
-static int manage (struct zplan_client *client, const char *command, const char *argument,
-                   struct zplan_reply *ret)
+int zplan_client_manage (struct zplan_client *client, const char *word, const char *const *args,
+                         size_t count, struct zplan_reply *ret)
 {
-    if (!argument)
+    struct zplan_frame frames[1 + ZPLAN_MANAGE_ARGS_MAX];
+    if (!word || count > ZPLAN_MANAGE_ARGS_MAX)
         return ZPLAN_BAD_CALL;
-    const struct zplan_frame frames[] = {text_frame (ZERO_FRAME_COMMAND, command),
-                                         text_frame (ZERO_FRAME_ARG, argument)};
-    return zplan_client_call (client, ZERO_BYTE_COMMAND_NONE, frames, 2, ret);
-}
-
-int zplan_client_list (struct zplan_client *client, const char *filter, struct zplan_reply *ret)
-{
-    return manage (client, "list", filter, ret);
-}
-
-int zplan_client_message (struct zplan_client *client, const char *id, struct zplan_reply *ret)
-{
-    return manage (client, "message", id, ret);
-}
-
-int zplan_client_remove (struct zplan_client *client, const char *id, struct zplan_reply *ret)
-{
-    return manage (client, "remove", id, ret);
+    frames[0] = text_frame (ZERO_FRAME_COMMAND, word);
+    for (size_t i = 0; i < count; i++) {
+        if (!args[i])
+            return ZPLAN_BAD_CALL;
+        frames[1 + i] = text_frame (ZERO_FRAME_ARG, args[i]);
+    }
+    return zplan_client_call (client, ZERO_BYTE_COMMAND_NONE, frames, 1 + count, ret);
 }
 
 int zplan_client_ping (struct zplan_client *client, struct zplan_reply *ret)

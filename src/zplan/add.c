@@ -12,64 +12,13 @@
 #include "rfc3339.h"
 #include "zonefile.h"
 
-static const struct option rows[] = {
-    {.name = "--station",
-     .metavar = "NAME",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct order, station),
-     .help = "the target station"},
-    {.name = "--command",
-     .metavar = "WORD",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct order, command),
-     .help = "what the target is to do (api and vote targets)"},
-    {.name = "--publish-title",
-     .metavar = "TITLE",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct order, publish_title),
-     .help = "what the target is to publish under (pub targets)"},
-    {.name = "--arg",
-     .metavar = "TEXT",
-     .type = OPTION_TEXTS,
-     .offset = offsetof (struct order, arguments),
-     .help = "an argument; may be repeated"},
-    {.name = "--context",
-     .metavar = "TEXT",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct order, context),
-     .help = "the context of the call"},
-    {.name = "--content",
-     .metavar = "TEXT",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct order, content),
-     .help = "the text to publish"},
-    {.name = "--title",
-     .metavar = "TEXT",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct order, title),
-     .help = "the plan's description; its results are published under it"},
-    {.name = "--id",
-     .metavar = "HEX",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct order, id),
-     .help = "the plan's id; the same plan sent again is then one plan"},
-    {.name = "--now",
-     .type = OPTION_FLAG,
-     .offset = offsetof (struct order, words.now),
-     .help = "run once, at once; also without any time"},
-};
-
 static const char about[] =
     "Submit a plan: the station sends the command to the target when it is time.\n\n"
     "  zplan add --station mail --command send --arg 42 --in 90s\n"
     "  zplan add --station billing --command close --monthly -1@23:00 --title 'report close'\n"
     "  zplan add --station news --publish-title tick --content hello --every 10m --repeat 6\n"
-    "  zplan add --station mail --command sweep --weekly mon@08:30 --id 1f\n";
-
-struct option_group order_options (struct order *order)
-{
-    return (struct option_group){"Plan", rows, sizeof rows / sizeof *rows, order};
-}
+    "  zplan add --station mail --command sweep --weekly mon@08:30 --id 1f\n"
+    "  zplan add --station board --command approve --vote majority --vote-deadline 60\n";
 
 static int check_order (const struct order *order, char id[PLAN_ID_SIZE], struct reason *reason)
 {
@@ -87,15 +36,13 @@ static int check_order (const struct order *order, char id[PLAN_ID_SIZE], struct
 
 // -- the request
 
-// The PLAN frame. NULL: the title is not UTF-8.
-static json_t *plan_of (const struct when *when, const char *title)
+// The PLAN frame; `vote` may be NULL and is borrowed.
+static json_t *plan_of (const struct when *when, const char *title, json_t *vote)
 {
     const struct schedule *rule = &when->rule;
     json_t *plan = json_object ();
-    if (title && json_object_set_new (plan, "description", json_string (title))) {
-        json_decref (plan);
-        return NULL;
-    }
+    if (title)
+        json_object_set_new (plan, "description", json_string (title));
     json_object_set_new (plan, "plan_type", json_integer (rule->type));
     json_object_set_new (plan, "plan_value", json_integer (rule->value));
     json_object_set_new (plan, "plan_repet", json_integer (rule->repeat));
@@ -104,28 +51,24 @@ static json_t *plan_of (const struct when *when, const char *title)
         json_object_set_new (plan, "plan_time", json_integer (rule->base_time));
     if (when->skip)
         json_object_set_new (plan, "skip_set", json_integer (when->skip));
+    if (vote)
+        json_object_set (plan, "vote", vote);
     return plan;
-}
-
-static void add_frame (struct zplan_submission *submission, struct zplan_frame *frames,
-                       uint8_t type, const char *text)
-{
-    if (text)
-        frames[submission->count++] = (struct zplan_frame){type, text, strlen (text)};
 }
 
 static int submit (struct zplan_client *client, const struct order *order, const char *plan,
                    const char *id, struct zplan_reply *ret)
 {
-    struct zplan_frame frames[4 + OPTION_TEXTS_MAX];
+    struct zplan_frame frames[ORDER_FRAMES_MAX];
     struct zplan_submission submission = {
         .station = order->station, .plan = plan, .id = id, .frames = frames};
-    add_frame (&submission, frames, ZERO_FRAME_PUB_TITLE, order->publish_title);
-    add_frame (&submission, frames, ZERO_FRAME_COMMAND, order->command);
-    for (size_t i = 0; i < order->arguments.count; i++)
-        add_frame (&submission, frames, ZERO_FRAME_ARG, order->arguments.texts[i]);
-    add_frame (&submission, frames, ZERO_FRAME_CONTEXT, order->context);
-    add_frame (&submission, frames, ZERO_FRAME_CONTENT, order->content);
+    struct order_frames parts = order_frames (order);
+    for (size_t i = 0; i < ORDER_FRAME_TYPES; i++)
+        for (size_t j = 0; j < parts.types[i].count; j++) {
+            const char *text = parts.types[i].texts[j];
+            frames[submission.count++] =
+                (struct zplan_frame){parts.types[i].type, text, strlen (text)};
+        }
     return zplan_client_submit (client, &submission, ret);
 }
 
@@ -165,15 +108,13 @@ static int send_order (const struct cli *cli, const struct order *order, const c
 {
     struct reason reason;
     struct when when;
-    if (when_read (&order->words, zone, clock_wall_us (), &when, &reason))
+    json_t *vote;
+    if (when_read (&order->words, zone, clock_wall_us (), &when, &reason) ||
+        call_text ("--title", order->title, &reason) || order_vote (order, NULL, &vote, &reason))
         return usage_error (cli->argv[0], &reason);
-    json_t *plan = plan_of (&when, order->title);
-    if (!plan) {
-        reason_set (&reason, "--title: want UTF-8, got %s", quoted (span_text (order->title)));
-        return usage_error (cli->argv[0], &reason);
-    }
     int code;
     struct zplan_reply reply;
+    json_t *plan = plan_of (&when, order->title, vote);
     char *text = json_write (plan);
     struct zplan_client *client = call_open (cli, &code);
     if (client)
@@ -183,6 +124,7 @@ static int send_order (const struct cli *cli, const struct order *order, const c
     zplan_client_destroy (&client);
     free (text);
     json_decref (plan);
+    json_decref (vote);
     return code;
 }
 

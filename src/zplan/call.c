@@ -38,23 +38,50 @@ struct span call_frame (const struct zplan_reply *reply, uint8_t type)
     return data ? span_of (data, size) : (struct span){0};
 }
 
+static struct verdict verdict_of (int code, struct span words)
+{
+    struct verdict self = {.code = code, .size = words.size};
+    if (self.size > sizeof self.words)
+        self.size = sizeof self.words;
+    if (self.size)
+        memcpy (self.words, words.data, self.size);
+    return self;
+}
+
+struct verdict verdict_refused (const char *words)
+{
+    return verdict_of (EXIT_REFUSED, span_text (words));
+}
+
+struct verdict call_verdict (const struct cli *cli, int outcome, const struct zplan_reply *reply)
+{
+    if (outcome == ZPLAN_NO_ANSWER) {
+        char text[VERDICT_WORDS_MAX];
+        snprintf (text, sizeof text, "no answer from %s within %" PRId64 " ms", cli->connect,
+                  cli->timeout_ms);
+        return verdict_of (EXIT_NO_ANSWER, span_text (text));
+    }
+    if (outcome != ZPLAN_ANSWERED)
+        return verdict_refused ("the request cannot be sent");
+    if (reply->status < ZERO_STATUS_ERROR_FLAG)
+        return (struct verdict){.code = EXIT_DONE};
+    struct span words = call_frame (reply, ZERO_FRAME_STATUS);
+    return verdict_of (EXIT_REFUSED, words.size ? words : span_text (status_word (reply->status)));
+}
+
+int verdict_tell (const struct verdict *self, const char *subject)
+{
+    // A silent station is silent about everything.
+    if (self->code != EXIT_DONE)
+        complain (self->code == EXIT_NO_ANSWER ? NULL : subject, span_of (self->words, self->size));
+    return self->code;
+}
+
 int call_judge (const struct cli *cli, int outcome, const struct zplan_reply *reply,
                 const char *subject)
 {
-    if (outcome == ZPLAN_NO_ANSWER) {
-        fprintf (stderr, "zplan: no answer from %s within %" PRId64 " ms\n", cli->connect,
-                 cli->timeout_ms);
-        return EXIT_NO_ANSWER;
-    }
-    if (outcome != ZPLAN_ANSWERED) {
-        complain (subject, span_text ("the request cannot be sent"));
-        return EXIT_REFUSED;
-    }
-    if (reply->status < ZERO_STATUS_ERROR_FLAG)
-        return EXIT_DONE;
-    struct span words = call_frame (reply, ZERO_FRAME_STATUS);
-    complain (subject, words.size ? words : span_text (status_word (reply->status)));
-    return EXIT_REFUSED;
+    struct verdict verdict = call_verdict (cli, outcome, reply);
+    return verdict_tell (&verdict, subject);
 }
 
 json_t *call_json (const struct zplan_reply *reply)
@@ -76,4 +103,15 @@ int call_plan_id (const char *text, char out[PLAN_ID_SIZE], struct reason *reaso
     reason_set (reason, "%s: want a plan id, 1 to 16 hex digits, 1..7fffffffffffffff",
                 quoted (span_text (text)));
     return -1;
+}
+
+int call_text (const char *option, const char *text, struct reason *reason)
+{
+    json_t *string = json_string (text ? text : "");
+    if (!string) {
+        reason_set (reason, "%s: want UTF-8, got %s", option, quoted (span_text (text)));
+        return -1;
+    }
+    json_decref (string);
+    return 0;
 }

@@ -11,8 +11,25 @@
 // Open the client. NULL: told on stderr, and the verb ends with `ret_exit`.
 struct zplan_client *call_open (const struct cli *cli, int *ret_exit);
 
-// Judge a call: `outcome` is an enum zplan_outcome. EXIT_DONE; or
-// told on stderr, behind `subject` if that is not NULL, and the exit code.
+enum { VERDICT_WORDS_MAX = 512 };
+
+// How a question ended.
+struct verdict {
+    int code; // EXIT_DONE, EXIT_REFUSED or EXIT_NO_ANSWER
+    size_t size;
+    uint8_t words[VERDICT_WORDS_MAX]; // why it is not done: bytes, as the station sent them
+};
+
+// Judge a call: `outcome` is an enum zplan_outcome; `reply` is read only after ZPLAN_ANSWERED.
+struct verdict call_verdict (const struct cli *cli, int outcome, const struct zplan_reply *reply);
+
+// A verdict of our own: refused, for this reason.
+struct verdict verdict_refused (const char *words);
+
+// Tell on stderr what is not done, behind `subject` if that is not NULL. Returns the exit code.
+int verdict_tell (const struct verdict *self, const char *subject);
+
+// Both together.
 int call_judge (const struct cli *cli, int outcome, const struct zplan_reply *reply,
                 const char *subject);
 
@@ -25,3 +42,7 @@ json_t *call_json (const struct zplan_reply *reply);
 // A plan's id as the user gave it, in the wire's form. 0, or -1 with a reason.
 enum { PLAN_ID_SIZE = 17 };
 int call_plan_id (const char *text, char out[PLAN_ID_SIZE], struct reason *reason);
+
+// Whether this text, which may be NULL, can go into a request's JSON. 0, or -1 with a reason that
+// names the option.
+int call_text (const char *option, const char *text, struct reason *reason);

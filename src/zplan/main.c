@@ -17,11 +17,20 @@ static const struct verb {
     const char *help;
 } verbs[] = {
     {"add", "--station NAME ... [TIME]", verb_add, "submit a plan"},
-    {"next", "TIME", verb_next, "preview when a plan would run; needs no station"},
-    {"list", "", verb_list, "list the plans"},
+    {"next", "TIME | ID", verb_next, "preview when a plan would run, or will run"},
+    {"list", "[FILTER]", verb_list, "list the plans"},
     {"show", "ID", verb_show, "show one plan with its messages"},
-    {"remove", "ID...", verb_remove, "remove plans"},
+    {"update", "ID... CHANGES", verb_update, "change what plans do, and when"},
+    {"pause", "ID... | FILTER", verb_manage, "take plans out of the queue"},
+    {"reset", "ID... | FILTER", verb_manage, "put paused and broken plans into it again"},
+    {"skip", "ID... | FILTER [--count N]", verb_manage, "leave out the next occurrences"},
+    {"run", "ID... | FILTER", verb_manage, "run plans now, besides their schedule"},
+    {"close", "ID... | FILTER", verb_manage, "end plans, but keep them to be looked at"},
+    {"remove", "ID... | FILTER", verb_manage, "remove plans"},
     {"watch", "[TITLE]", verb_watch, "print results as they come"},
+    {"history", "[ID...]", verb_history, "print how runs ended"},
+    {"station", "list | add ... | remove ...", verb_station, "the target stations"},
+    {"stats", "", verb_stats, "the station in numbers"},
     {"ping", "", verb_ping, "ask whether the station serves"},
     {"work", "-- COMMAND [ARGUMENT]...", verb_work, "serve as a worker of a target station"},
 };
@@ -60,14 +69,19 @@ static int print_help (const struct option_group *shared)
             "Plans run later, or again and again: a plan proxy station keeps them and sends their\n"
             "messages to target stations when they are due.\n\nVerbs:\n");
     for (size_t i = 0; i < VERBS; i++)
-        printf ("  %-7s %-26s %s\n", verbs[i].name, verbs[i].arguments, verbs[i].help);
+        printf ("  %-7s %-27s %s\n", verbs[i].name, verbs[i].arguments, verbs[i].help);
     options_help (shared);
     printf ("  --help                   this text; zplan VERB --help tells about a verb\n"
             "  --version                the version\n"
             "They may stand before or after the verb, but not after --.\n\n"
+            "FILTER is --station NAME, --state STATE, --type TYPE, --title PATTERN, or several of\n"
+            "them; what changes plans takes --dry-run, and --all where it means all of them.\n\n"
             "Examples:\n"
             "  zplan add --station billing --command close --monthly -1@23:00\n"
             "  zplan next --weekly mon@08:30 --timezone Europe/Berlin\n"
+            "  zplan list --state error\n"
+            "  zplan pause --station billing --dry-run\n"
+            "  zplan history --newest -n 5\n"
             "  zplan watch --json\n\n"
             "Ends with 0 done, 1 refused or failed, 2 usage, 3 no answer.\n");
     return EXIT_DONE;

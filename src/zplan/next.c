@@ -1,15 +1,17 @@
-// zplan next: when a plan would run, computed here, by the rules that the station computes by.
+// zplan next: when a plan would run, computed here, by the rules that the station computes by; or
+// when a stored plan will run, which the station is asked for.
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 
+#include "call.h"
 #include "clock.h"
 #include "order.h"
 #include "print.h"
 #include "rfc3339.h"
 #include "zonefile.h"
 
-enum { COUNT_DEFAULT = 10, COUNT_MAX = 100000 };
+enum { COUNT_DEFAULT = 10, COUNT_MAX = 100000, STORED_MAX = 1000 };
 
 struct preview {
     const char *now;
@@ -32,7 +34,10 @@ static const struct option rows[] = {
 };
 
 static const char about[] =
-    "Print when a plan would run: one instant a line, in UTC, or never.\n\n"
+    "Print when a plan would run: one instant a line, in UTC, or never. With TIME it is computed\n"
+    "here and needs no station; with the ID of a plan the station is asked when that one will "
+    "run.\n\n"
+    "  zplan next 1f -n 3\n"
     "  zplan next --monthly -1@23:00 --timezone Europe/Berlin -n 3\n"
     "  zplan next --every 90m --start 2026-12-24T18:00Z --repeat 4\n"
     "  zplan next --type month --value -1 --time 2026-01-31T23:00:00Z --repeat 5 \\\n"
@@ -54,10 +59,14 @@ static json_t *occurrences (const struct when *when, const struct zone *zone, in
     return list;
 }
 
-static void print_list (const json_t *list)
+static void print_list (const struct cli *cli, const json_t *list)
 {
     size_t i;
     json_t *instant;
+    if (cli->json) {
+        print_json (list);
+        return;
+    }
     json_array_foreach (list, i, instant) puts (json_string_value (instant));
     if (json_array_size (list) == 0)
         puts ("never");
@@ -82,40 +91,101 @@ static int read_rule (const struct when_words *words, const struct preview *prev
     return when_read (words, zone, now_us, ret, reason);
 }
 
+static int compute (const struct cli *cli, const struct when_words *words,
+                    const struct preview *preview)
+{
+    struct reason reason;
+    struct when when;
+    struct zone *zone = zonefile_load (words->timezone ? words->timezone : "UTC", &reason);
+    if (!zone || read_rule (words, preview, zone, &when, &reason)) {
+        zone_destroy (&zone);
+        return usage_error (cli->argv[0], &reason);
+    }
+    json_t *list = occurrences (&when, zone, preview->count);
+    print_list (cli, list);
+    json_decref (list);
+    zone_destroy (&zone);
+    return EXIT_DONE;
+}
+
+// -- a plan that the station has
+
+static int ask (const struct cli *cli, struct zplan_client *client, const char *id, int64_t count)
+{
+    char number[24];
+    struct zplan_reply reply;
+    snprintf (number, sizeof number, "%" PRId64, count);
+    int outcome = zplan_client_manage (client, "next", (const char *[]){id, number}, 2, &reply);
+    int code = call_judge (cli, outcome, &reply, id);
+    json_t *answer = code == EXIT_DONE ? call_json (&reply) : NULL;
+    if (!answer)
+        return code == EXIT_DONE ? EXIT_REFUSED : code;
+    json_t *list = json_array ();
+    size_t i;
+    json_t *time;
+    json_array_foreach (json_object_get (answer, "next"), i, time)
+    {
+        char text[WORD_SIZE];
+        json_array_append_new (list, json_string (time_word (time, text)));
+    }
+    print_list (cli, list);
+    json_decref (list);
+    json_decref (answer);
+    return EXIT_DONE;
+}
+
+// `given`: an option that goes with a plan to be computed here, or NULL.
+static int check_stored (const struct cli *cli, const char *given, const struct preview *preview,
+                         char id[PLAN_ID_SIZE], struct reason *reason)
+{
+    if (given)
+        reason_set (reason, "a plan id and %s: want one or the other", given);
+    else if (preview->count > STORED_MAX)
+        reason_set (reason, "-n: want a number 1..%d for a stored plan", STORED_MAX);
+    else
+        return call_plan_id (cli->argv[1], id, reason);
+    return -1;
+}
+
+static int ask_station (const struct cli *cli, const char *given, const struct preview *preview)
+{
+    int code;
+    char id[PLAN_ID_SIZE];
+    struct reason reason;
+    if (check_stored (cli, given, preview, id, &reason))
+        return usage_error (cli->argv[0], &reason);
+    struct zplan_client *client = call_open (cli, &code);
+    if (client)
+        code = ask (cli, client, id, preview->count);
+    zplan_client_destroy (&client);
+    return code;
+}
+
 int verb_next (const struct cli *cli)
 {
     struct when_words words = {0};
     struct order ignored = {0};
-    struct option_group plan = order_options (&ignored);
+    struct option_group plan = order_options (&ignored), time = when_options (&words);
     plan.heading = "Plan, as add takes it; it changes nothing here";
     plan.count--; // --now
     struct preview preview = {.count = COUNT_DEFAULT};
     const struct usage usage = {
-        .synopsis = "zplan next TIME [--now INSTANT] [-n N]",
+        .synopsis = "zplan next TIME [--now INSTANT] [-n N]  |  zplan next ID [-n N]",
         .about = about,
-        .groups = {when_options (&words),
-                   {"Preview", rows, sizeof rows / sizeof *rows, &preview},
-                   plan},
+        .groups = {time, {"Preview", rows, sizeof rows / sizeof *rows, &preview}, plan},
         .group_count = 3,
-        .words = "no arguments",
+        .words_max = 1,
+        .words = "at most one plan id",
     };
     int count, code;
     if (!options_read (&usage, cli, &count, &code))
         return code;
-
-    struct reason reason;
-    struct when when;
-    struct zone *zone = zonefile_load (words.timezone ? words.timezone : "UTC", &reason);
-    if (!zone || read_rule (&words, &preview, zone, &when, &reason)) {
-        zone_destroy (&zone);
-        return usage_error (cli->argv[0], &reason);
-    }
-    json_t *list = occurrences (&when, zone, preview.count);
-    if (cli->json)
-        print_json (list);
-    else
-        print_list (list);
-    json_decref (list);
-    zone_destroy (&zone);
-    return EXIT_DONE;
+    if (count == 0)
+        return compute (cli, &words, &preview);
+    const char *given = options_given (&time);
+    if (!given)
+        given = options_given (&plan);
+    if (!given && preview.now)
+        given = "--now";
+    return ask_station (cli, given, &preview);
 }

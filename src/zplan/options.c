@@ -167,6 +167,30 @@ bool options_read (const struct usage *usage, const struct cli *cli, int *ret_wo
     return true;
 }
 
+static bool is_given (const struct option *row, const void *values)
+{
+    const void *field = (const uint8_t *)values + row->offset;
+    switch (row->type) {
+    case OPTION_FLAG:
+        return *(const bool *)field;
+    case OPTION_TEXT:
+        return *(const char *const *)field != NULL;
+    case OPTION_TEXTS:
+        return ((const struct option_texts *)field)->count > 0;
+    case OPTION_NUMBER:
+        return *(const int64_t *)field != 0;
+    }
+    return false;
+}
+
+const char *options_given (const struct option_group *group)
+{
+    for (size_t i = 0; i < group->count; i++)
+        if (is_given (&group->rows[i], group->values))
+            return group->rows[i].name;
+    return NULL;
+}
+
 void options_help (const struct option_group *group)
 {
     printf ("\n%s:\n", group->heading);

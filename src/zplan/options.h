@@ -61,6 +61,10 @@ bool options_read (const struct usage *usage, const struct cli *cli, int *ret_wo
 // in order. Returns the new argc; -1 with a reason.
 int options_take (const struct option_group *group, int argc, char **argv, struct reason *reason);
 
+// The first option of the group that was given a value; NULL: none. An OPTION_NUMBER counts as
+// given when it is not 0.
+const char *options_given (const struct option_group *group);
+
 // The lines of the group's help, to stdout.
 void options_help (const struct option_group *group);
 

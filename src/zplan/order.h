@@ -1,9 +1,12 @@
-// What a plan does, as options: zplan add sends it, zplan next takes and ignores it, so that one
-// line of options serves both.
+// What a plan does, as options: zplan add sends it, zplan update changes it, zplan next takes and
+// ignores it, so that one line of options serves all.
 #pragma once
+
+#include <jansson.h>
 
 #include "options.h"
 #include "when.h"
+#include "zplan_codes.h"
 
 // What the plan does; when it does it is in struct when_words.
 struct order {
@@ -11,8 +14,29 @@ struct order {
     struct option_texts arguments;
     const char *context, *content;
     const char *title, *id;
+    const char *vote;
+    int64_t vote_deadline_s; // 0 = not given
     struct when_words words;
 };
 
 // The options that fill it. The last row is --now, which is another option in zplan next.
 struct option_group order_options (struct order *order);
+
+// Those of them that can be changed in a plan that there is already.
+struct option_group order_change_options (struct order *order);
+
+// The frames that the target gets, by type in the order they are sent in.
+enum { ORDER_FRAME_TYPES = 5, ORDER_FRAMES_MAX = ORDER_FRAME_TYPES - 1 + OPTION_TEXTS_MAX };
+struct order_frames {
+    struct {
+        uint8_t type;
+        const char *const *texts; // borrowed from the order
+        size_t count;             // 0 = not given
+    } types[ORDER_FRAME_TYPES];
+};
+struct order_frames order_frames (const struct order *order);
+
+// The `vote` of the PLAN frame: what is stored, which may be NULL, with what was given put in.
+// 0, and `ret` is an object or, where nothing was given, NULL; -1 with a reason.
+int order_vote (const struct order *order, const json_t *stored, json_t **ret,
+                struct reason *reason);

@@ -96,6 +96,17 @@ void print_frame (const json_t *value)
     free (bytes);
 }
 
+void print_column (struct span text, int width)
+{
+    print_bytes (text);
+    printf ("%*s ", text.size < (size_t)width ? width - (int)text.size : 0, "");
+}
+
+struct span text_of (const json_t *string)
+{
+    return span_of (json_string_value (string), json_string_length (string));
+}
+
 void print_json (const json_t *value)
 {
     char *text = json_dumps (value, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY);
@@ -124,13 +135,26 @@ const char *number_word (const json_t *number, char out[WORD_SIZE])
 
 const char *time_word (const json_t *seconds, char out[WORD_SIZE])
 {
-    json_int_t time = json_integer_value (seconds);
+    double real = json_real_value (seconds); // 0 for an integer
+    json_int_t time = json_is_real (seconds) && real > 0 && real < (double)SCHEDULE_TIME_MAX
+                          ? (json_int_t)real
+                          : json_integer_value (seconds);
     if (time == 0)
         snprintf (out, WORD_SIZE, "-");
     else if (time < 0 || time > SCHEDULE_TIME_MAX)
         number_word (seconds, out);
     else
         rfc3339_format (time, out);
+    return out;
+}
+
+const char *took_word (const json_t *from, const json_t *to, char out[WORD_SIZE])
+{
+    double took = json_number_value (to) - json_number_value (from);
+    if (!json_is_number (from) || !json_is_number (to) || !(took >= 0 && took < 1e9))
+        snprintf (out, WORD_SIZE, "-");
+    else
+        snprintf (out, WORD_SIZE, "%.3f s", took);
     return out;
 }
 
@@ -177,6 +201,20 @@ const char *status_text (const json_t *status, char out[WORD_SIZE])
 const char *repeat_word (const json_t *repeat, char out[WORD_SIZE])
 {
     return json_integer_value (repeat) == SCHEDULE_FOREVER ? "forever" : number_word (repeat, out);
+}
+
+const char *vote_word (const json_t *vote, char out[WORD_SIZE])
+{
+    const json_t *rule = json_object_get (vote, "rule");
+    const json_t *deadline = json_object_get (vote, "deadline");
+    char rule_out[WORD_SIZE] = "all";
+    const char *rule_text = rule ? table_word (rule, NULL, rule_out) : rule_out;
+    if (json_is_integer (deadline))
+        snprintf (out, WORD_SIZE, "%.12s, %" JSON_INTEGER_FORMAT " s", rule_text,
+                  json_integer_value (deadline));
+    else
+        snprintf (out, WORD_SIZE, "%s", rule_text);
+    return out;
 }
 
 int state_parse (const char *word)

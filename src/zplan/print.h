@@ -15,6 +15,12 @@ void complain (const char *subject, struct span bytes);
 // A frame that the station wrote as JSON: a string, or {"b64": "..."}.
 void print_frame (const json_t *value);
 
+// A text that fills its column and a blank behind it; a longer one is not cut.
+void print_column (struct span text, int width);
+
+// The bytes of a JSON string; of another value none.
+struct span text_of (const json_t *string);
+
 // One line of compact JSON, in ASCII.
 void print_json (const json_t *value);
 
@@ -22,7 +28,9 @@ void print_json (const json_t *value);
 // is no number: in `out`, or a constant.
 enum { WORD_SIZE = 32 };
 const char *time_word (const json_t *seconds, char out[WORD_SIZE]); // RFC 3339; "-" for none
-const char *id_word (const json_t *id, char out[WORD_SIZE]);        // hex
+const char *took_word (const json_t *from, const json_t *to, char out[WORD_SIZE]); // "1.250 s"
+const char *vote_word (const json_t *vote, char out[WORD_SIZE]); // "majority, 60 s"
+const char *id_word (const json_t *id, char out[WORD_SIZE]);     // hex
 const char *type_word (const json_t *type, char out[WORD_SIZE]);
 const char *state_word (const json_t *state, char out[WORD_SIZE]);
 const char *status_text (const json_t *status, char out[WORD_SIZE]); // "-" before the first run

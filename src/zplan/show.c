@@ -39,6 +39,8 @@ static const struct row {
     {"error_count", "errors", number_word},
     {"caller", "caller", NULL},
     {"request_id", "request id", NULL},
+    {"vote", "vote", vote_word},
+    {"revision", "revision", number_word},
 };
 
 static void print_fields (const json_t *plan)
@@ -95,7 +97,7 @@ static void print_messages (const json_t *messages)
 static int show (const struct cli *cli, struct zplan_client *client, const char *id)
 {
     struct zplan_reply reply;
-    int outcome = zplan_client_message (client, id, &reply);
+    int outcome = zplan_client_manage (client, "message", (const char *[]){id}, 1, &reply);
     int code = call_judge (cli, outcome, &reply, id);
     json_t *plan = code == EXIT_DONE ? call_json (&reply) : NULL;
     if (!plan)

@@ -21,7 +21,11 @@ int verb_add (const struct cli *cli);
 int verb_next (const struct cli *cli);
 int verb_list (const struct cli *cli);
 int verb_show (const struct cli *cli);
-int verb_remove (const struct cli *cli);
+int verb_update (const struct cli *cli);
+int verb_manage (const struct cli *cli); // pause, reset, skip, close, remove, run
 int verb_watch (const struct cli *cli);
+int verb_history (const struct cli *cli);
+int verb_station (const struct cli *cli);
+int verb_stats (const struct cli *cli);
 int verb_ping (const struct cli *cli);
 int verb_work (const struct cli *cli);

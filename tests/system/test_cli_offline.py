@@ -1,114 +1,19 @@
 """The command line without a station: usage, help, the preview, and a station played by the test
 that sees every byte of a request and answers as the row says."""
 import json
-import os
-import pathlib
-import queue
 import re
-import signal
 import subprocess
-import threading
 
 import pytest
 import zmq
 
-WAIT = 20  # seconds; nothing here takes nearly as long
-REPO = pathlib.Path(__file__).resolve().parents[2]
-ZPLAN = os.path.join(os.environ.get("ZPLAN_BIN_DIR", REPO / "build"), "zplan")
-VERBS = ["add", "next", "list", "show", "remove", "watch", "ping"]
+from clitest import (ARG, COMMAND, CONTENT, CONTEXT, GLOBAL_ID, JSON, NO_ANSWER, PLAN, PUB_TITLE,
+                     REFUSED, REQUEST_ID, STATION_ID, STATUS, USAGE, WAIT, ZPLAN, FakeStation,
+                     always, describe, reply, zplan)
 
-DONE, REFUSED, USAGE, NO_ANSWER = 0, 1, 2, 3
-
-END, GLOBAL_ID, STATION_ID, STATUS, REQUEST_ID, PLAN = 0, 1, 2, 3, 4, 5
-COMMAND, ARG, CONTENT, JSON, CONTEXT = b"$%TJ#"
-PUB_TITLE, SUBTITLE, BIN = b"*@B"
-
-
-def describe(code, *types):
-    return bytes([len(types), code, *types, END])
-
-
-def start(*args, **options):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("ZPLAN_")}
-    env.update(options.pop("env", {}))
-    return subprocess.Popen([ZPLAN, *args], env=env, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, **options)
-
-
-class Ended:
-    def __init__(self, process):
-        out, err = process.communicate(timeout=WAIT)
-        self.code, self.out, self.err = process.returncode, out.decode(), err.decode()
-
-    def done(self):
-        assert (self.code, self.err) == (DONE, ""), self.err
-        return self.out
-
-    def failed(self, code):
-        assert (self.code, self.out) == (code, ""), (self.code, self.out, self.err)
-        return self.err
-
-
-def zplan(*args, **options):
-    return Ended(start(*args, **options))
-
-
-class FakeStation:
-    """A ROUTER in a thread. `answer` makes the messages that answer a request's frames."""
-
-    def __init__(self, answer):
-        self.answer, self.seen = answer, queue.Queue()
-        self.context = zmq.Context()
-        self.router = self.context.socket(zmq.ROUTER)
-        self.router.linger = 0
-        self.endpoint = f"tcp://127.0.0.1:{self.router.bind_to_random_port('tcp://127.0.0.1')}"
-        self.stop = self.context.socket(zmq.PAIR)
-        self.stop.bind("inproc://stop")
-        self.thread = threading.Thread(target=self.serve)
-
-    def serve(self):
-        stopped = self.context.socket(zmq.PAIR)
-        stopped.connect("inproc://stop")
-        poller = zmq.Poller()
-        poller.register(self.router, zmq.POLLIN)
-        poller.register(stopped, zmq.POLLIN)
-        while stopped not in dict(poller.poll()):
-            peer, *frames = self.router.recv_multipart()
-            self.seen.put(frames)
-            for message in self.answer(frames):
-                self.router.send_multipart([peer, *message])
-        stopped.close()
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.stop.send(b"")
-        self.thread.join(WAIT)
-        self.stop.close()
-        self.router.close()
-        self.context.term()
-
-    def zplan(self, *args, **options):
-        return zplan("--connect", self.endpoint, *args, **options)
-
-    def request(self):
-        return self.seen.get_nowait()
-
-
-def reply(request, status, *pairs):
-    """[desc][frames], the REQUEST_ID of the request echoed first."""
-    pairs = [(REQUEST_ID, request_id(request)), *pairs]
-    return [describe(status, *(t for t, _ in pairs)), *(f for _, f in pairs)]
-
-
-def request_id(request):
-    return request[1 + request[0][2:].index(REQUEST_ID)]
-
-
-def always(status, *pairs):
-    return FakeStation(lambda request: [reply(request, status, *pairs)])
+ACTS = ["pause", "reset", "skip", "run", "close", "remove"]
+VERBS = ["add", "next", "list", "show", "update", *ACTS, "watch", "history", "station", "stats",
+         "ping"]
 
 
 # -- usage and help
@@ -125,6 +30,7 @@ def test_help_of_a_verb_teaches_by_examples(verb, option):
     text = zplan(verb, option).done()
     assert text.startswith(f"Usage: zplan {verb}")
     assert text.count(f"\n  zplan {verb}") >= 2
+    assert max(map(len, text.splitlines())) <= 100
 
 
 def test_version():
@@ -151,10 +57,50 @@ def test_version():
     (["show"], "want one plan id"),
     (["show", "1", "2"], "want one plan id"),
     (["show", "0"], "want a plan id"),
-    (["remove"], "want at least one plan id"),
+    *(([verb], "--all means every plan") for verb in ACTS),
     (["remove", "1", "x"], "'x': want a plan id"),
+    (["pause", "--all", "1"], "plan ids and --all: want one or the other"),
+    (["pause", "1", "--station", "jobs"], "plan ids and --station: want one or the other"),
+    (["pause", "--all", "--title", "x*"], "--all and --title: want one or the other"),
+    (["pause", "--dry-run"], "--all means every plan"),
+    (["pause", "--state", "gone"], "--state: want none, queue"),
+    (["pause", "1", "--count", "2"], "unknown option '--count'"),
+    (["skip", "1", "--count", "0"], "--count: want a number 1..2147483647"),
+    (["skip", "--count", "2"], "--all means every plan"),
+    (["update"], "want at least one plan id"),
+    (["update", "1"], "want something to change"),
+    (["update", "1", "--timezone", "UTC"], "want something to change"),
+    (["update", "x", "--title", "t"], "'x': want a plan id"),
+    (["update", "1", "--title", b"\xff"], "--title: want UTF-8"),
+    (["update", "1", "--keep", "--no-keep"], "--keep and --no-keep: want one"),
+    (["update", "1", "--every", "5s", "--repeat", "0"], "plan_repet"),
+    (["update", "1", "--every", "5"], "--every: want a duration"),
+    (["update", "1", "--start", "2030-01-01"], "--start: goes with --every only"),
+    (["update", "1", "--vote", "most"], "--vote: want all, any, majority or a number"),
+    (["update", "1", "--station", "s"], "unknown option '--station'"),
+    (["update", "1", "--id", "2"], "unknown option '--id'"),
+    (["update", "1", "--now"], "unknown option '--now'"),
+    (["history", "x"], "'x': want a plan id"),
+    (["history", "--since", "-1"], "--since: want a number 0.."),
+    (["history", "--epoch", "e"], "--epoch: goes with --since only"),
+    (["history", "-n", "0"], "-n: want a number 1.."),
+    (["history", "--station", b"\xff"], "--station: want UTF-8"),
+    (["station", "drop"], "want list, add or remove, got 'drop'"),
+    (["station", "list", "jobs"], "list: unexpected argument"),
+    (["station", "add"], "add: want at least one station"),
+    (["station", "remove"], "remove: want at least one station"),
+    (["stats", "now"], "unexpected argument 'now'"),
     (["watch", "-n", "0"], "-n: want a number 1.."),
     (["watch", "a", "b"], "want at most one title"),
+    (["add", "--station", "s", "--command", "c", "--vote", "0"], "--vote: want all, any, majority"),
+    (["add", "--station", "s", "--command", "c", "--vote-deadline", "31536001"],
+     "--vote-deadline: want a number 1..31536000"),
+    (["next", "1", "2"], "want at most one plan id"),
+    (["next", "1x"], "'1x': want a plan id"),
+    (["next", "1", "--every", "5s"], "a plan id and --every: want one or the other"),
+    (["next", "1", "--now", "2030-01-01"], "a plan id and --now: want one or the other"),
+    (["next", "1", "--title", "t"], "a plan id and --title: want one or the other"),
+    (["next", "1", "-n", "1001"], "-n: want a number 1..1000 for a stored plan"),
     (["add"], "--station: must be given"),
     (["add", "--station", "s"], "--command: must be given"),
     (["add", "--station", "--command"], "--station: wants a value"),
@@ -279,6 +225,17 @@ def test_add_times(args, plan):
         assert seen_add(station) == (plan, [STATION_ID, COMMAND], [b"s", b"c"])
 
 
+@pytest.mark.parametrize("args, vote", [
+    (["--vote", "majority", "--vote-deadline", "60"], {"rule": "majority", "deadline": 60}),
+    (["--vote", "3"], {"rule": 3}),
+    (["--vote-deadline", "5"], {"deadline": 5}),
+])
+def test_add_a_vote(args, vote):
+    with always(2, (GLOBAL_ID, b"1")) as station:
+        station.zplan("add", "--station", "s", "--command", "c", *args).done()
+        assert seen_add(station)[0]["vote"] == vote
+
+
 def test_add_to_what_is_no_plan_station():
     with always(1) as station:
         ended = station.zplan("add", "--station", "s", "--command", "c")
@@ -322,12 +279,28 @@ def test_answers_to_other_requests_are_passed_over():
         assert station.zplan("ping").done().startswith(f"answer from {station.endpoint} in ")
 
 
-@pytest.mark.parametrize("args", [["ping"], ["list", "--json"], ["show", "1"], ["remove", "1", "2"],
-                                  ["add", "--station", "s", "--command", "c"]])
+@pytest.mark.parametrize("args", [
+    ["ping"], ["list", "--json"], ["show", "1"], ["pause", "--all"], ["reset", "1", "--dry-run"],
+    ["update", "1", "--title", "t"], ["history", "--json"], ["history", "1", "2", "--json"],
+    ["station"], ["station", "list"], ["station", "add", "a=api@x", "b=api@x"], ["stats"],
+    ["next", "1"], ["add", "--station", "s", "--command", "c"]])
 def test_no_answer(args):
     with FakeStation(lambda request: []) as station:
         words = station.zplan(*args, "--timeout", "300").failed(NO_ANSWER)
         assert words == f"zplan: no answer from {station.endpoint} within 300 ms\n"
+        station.request()
+        assert station.seen.empty()
+
+
+@pytest.mark.parametrize("verb, done", zip(ACTS, ["paused", "reset", "skipped", "fired", "closed",
+                                                  "removed"]))
+def test_no_answer_leaves_a_doubt(verb, done):
+    with FakeStation(lambda request: []) as station:
+        words = station.zplan(verb, "1", "2", "3", "--timeout", "300", "--json").failed(NO_ANSWER)
+        assert words.splitlines() == [
+            f"zplan: no answer from {station.endpoint} within 300 ms",
+            f"zplan: it is not known whether plan 1 was {done}",
+            "zplan: not tried after that: 2 more"]
         station.request()
         assert station.seen.empty()
 
@@ -383,6 +356,16 @@ def test_list_turns_all_pages():
                            {"after": "2", "limit": 100}]
 
 
+def test_list_goes_on_behind_an_empty_page():
+    def answer(request):
+        after = json.loads(request[2]).get("after")
+        page = {None: {"plans": [], "next": "5"}, "5": {"plans": PLANS[:1], "next": "1f"},
+                "1f": {"plans": []}}[after]
+        return [reply(request, 1, (JSON, json.dumps(page).encode()))]
+    with FakeStation(answer) as station:
+        assert json.loads(station.zplan("list", "--json").done()) == PLANS[0]
+
+
 def test_list_for_programs_is_an_object_a_line():
     with FakeStation(pages) as station:
         lines = station.zplan("list", "--json").done().splitlines()
@@ -395,8 +378,8 @@ def test_list_filter_and_limit():
                               "queue", "--type", "week", "--title", "report*").done().splitlines()
         assert [json.loads(line) for line in lines] == PLANS[:2]
         chosen = {"station": "mail", "state": "queue", "type": "week", "title": "report*"}
-        assert json.loads(station.request()[2]) == {**chosen, "limit": 100}
-        assert json.loads(station.request()[2]) == {**chosen, "after": "1", "limit": 100}
+        assert json.loads(station.request()[2]) == {**chosen, "limit": 2}
+        assert json.loads(station.request()[2]) == {**chosen, "after": "1", "limit": 1}
         assert station.seen.empty()
 
 
@@ -413,7 +396,8 @@ def test_list_that_is_broken(data, told):
 
 FULL = {**PLANS[0], "base_time": 1795176000, "no_keep": True, "last_state": 0x88, "exec_time": 0,
         "exec_id": 0, "skip_set": 0, "skip_num": 0, "error_count": 1, "add_time": 1795176000,
-        "caller": {"b64": "AGs="}, "request_id": "r",
+        "caller": {"b64": "AGs="}, "request_id": "r", "revision": 99,
+        "vote": {"rule": "majority", "deadline": 60},
         "messages": ["*1f", {"b64": "BAIFAiRaAA=="}, "{}", "billing", "close", {"b64": "AP8="}]}
 
 
@@ -424,7 +408,8 @@ def test_show():
         for row in [["id", "1f"], ["title", r"close\x1b[0m"], ["state", "queue"],
                     ["last status", "-not work"], ["next time", "2026-12-24T17:00:00Z"],
                     ["repeat", "forever"], ["keep", "yes"], ["caller", r"\x00k"], ["PLAN", "{}"],
-                    ["STATION_ID", "billing"], ["COMMAND", "close"], ["0x5a", r"\x00\xff"]]:
+                    ["STATION_ID", "billing"], ["COMMAND", "close"], ["0x5a", r"\x00\xff"],
+                    ["vote", "majority, 60 s"], ["revision", "99"]]:
             assert row in rows, rows
         desc, command, argument, _ = station.request()
         assert (desc, command, argument) == (describe(1, COMMAND, ARG, REQUEST_ID), b"message",
@@ -447,85 +432,6 @@ def test_remove_goes_on_after_a_refusal():
         ended = station.zplan("remove", "1f", "20", "21")
         assert (ended.code, ended.err) == (REFUSED, "zplan: 20: -no find\n")
         assert ended.out == "plan 1f removed\nplan 21 removed\n"
-
-
-# -- watch
-
-class Publisher:
-    """An XPUB, since it hears when the subscription has come."""
-
-    def __enter__(self):
-        self.context = zmq.Context()
-        self.socket = self.context.socket(zmq.XPUB)
-        self.socket.linger = 0
-        self.socket.rcvtimeo = WAIT * 1000
-        port = self.socket.bind_to_random_port("tcp://127.0.0.1")
-        self.endpoint = f"tcp://127.0.0.1:{port}"
-        return self
-
-    def __exit__(self, *_):
-        self.socket.close()
-        self.context.term()
-
-    def watch(self, *args, prefix=b""):
-        process = start("--publish", self.endpoint, "watch", *args)
-        assert self.socket.recv() == b"\x01" + prefix
-        return process
-
-    def send(self, title, status, *pairs, plan=b'{"plan_time":1798131600}'):
-        types = [SUBTITLE, CONTENT, *(t for t, _ in pairs)]
-        self.socket.send_multipart([title, describe(status, *types), b"1f", plan,
-                                    *(f for _, f in pairs)])
-
-
-def test_watch_prints_a_line_a_result():
-    with Publisher() as publisher:
-        process = publisher.watch("rep", "-n", "2", prefix=b"rep")
-        publisher.send(b"other", 1)
-        publisher.send(b"report \x1b[0m", 1, (GLOBAL_ID, b"1f"), (CONTENT, b"4 rows\n"))
-        publisher.send(b"report", 0x81, (STATUS, b"-error: disk"), plan=b"no JSON")
-        lines = Ended(process).done().splitlines()
-        assert [line.split(" ", 1)[1] for line in lines] == [
-            r'1f "report \x1b[0m" +ok next 2026-12-24T17:00:00Z 4 rows',
-            '1f "report" -error next - -error: disk']
-
-
-def test_watch_for_programs():
-    with Publisher() as publisher:
-        process = publisher.watch("-n", "2", "--json")
-        publisher.send(b"t", 1, (CONTENT, b"x"), (BIN, b"\xff"), (0x5A, b""))
-        publisher.send(b"\xff", 0x88, plan=b"{")
-        lines = Ended(process).done().splitlines()
-        assert [json.loads(line) for line in lines] == [
-            {"id": "1f", "title": "t", "status": "+ok", "code": 1,
-             "plan": {"plan_time": 1798131600},
-             "frames": [{"type": CONTENT, "name": "CONTENT", "value": "x"},
-                        {"type": BIN, "name": "BIN", "value": {"b64": "/w=="}},
-                        {"type": 0x5A, "name": None, "value": ""}]},
-            {"id": "1f", "title": {"b64": "/w=="}, "status": "-not work", "code": 0x88,
-             "plan": "{", "frames": []}]
-
-
-def test_watch_passes_over_what_is_no_result():
-    with Publisher() as publisher:
-        process = publisher.watch("-n", "1", "--json")
-        for message in [[b"t"], [b"t", b""], [b"t", describe(1)],
-                        [b"t", describe(1, SUBTITLE, CONTEXT), b"1f", b"{}"],
-                        [b"t", describe(1, SUBTITLE, CONTENT), b"1f"],
-                        [b"t", describe(1, *[ARG] * 40), *[b""] * 40]]:
-            publisher.socket.send_multipart(message)
-        publisher.send(b"good", 1)
-        assert json.loads(Ended(process).done())["title"] == "good"
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_watch_is_unbuffered_and_ends_on_a_signal(number):
-    with Publisher() as publisher:
-        process = publisher.watch("--json")
-        publisher.send(b"one", 1)
-        assert json.loads(process.stdout.readline())["title"] == "one"
-        process.send_signal(number)
-        assert Ended(process).done() == ""
 
 
 def test_output_that_cannot_be_written_is_a_failure():

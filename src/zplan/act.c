@@ -1,0 +1,116 @@
+#include "act.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ident.h"
+#include "json.h"
+#include "memory.h"
+#include "print.h"
+
+// -- the plans
+
+void plan_ids_add (struct plan_ids *self, uint64_t id)
+{
+    if (self->count == self->room) {
+        self->room = self->room ? 2 * self->room : 64;
+        self->at = memory_resize (self->at, self->room * sizeof *self->at);
+    }
+    self->at[self->count++] = id;
+}
+
+int plan_ids_read (struct plan_ids *self, const struct cli *cli, int count, struct reason *reason)
+{
+    for (int i = 1; i <= count; i++) {
+        char text[PLAN_ID_SIZE];
+        uint64_t id;
+        if (call_plan_id (cli->argv[i], text, reason) || !ident_parse (span_text (text), &id))
+            return -1;
+        plan_ids_add (self, id);
+    }
+    return 0;
+}
+
+// -- one plan
+
+int act_refused (struct acting *self, const char *id, const struct verdict *verdict)
+{
+    progress_clear (&self->progress);
+    if (self->cli->json && verdict->code == EXIT_REFUSED) {
+        json_t *answer = json_pack ("{s:s}", "id", id);
+        json_object_set_new (answer, "refused",
+                             json_from_frame (span_of (verdict->words, verdict->size)));
+        print_json (answer);
+        json_decref (answer);
+    }
+    return verdict_tell (verdict, id);
+}
+
+static void report (const struct acting *self, const char *id, const struct zplan_reply *reply)
+{
+    if (!self->cli->json) {
+        printf ("plan %s %s\n", id, self->done);
+        return;
+    }
+    struct reason reason;
+    json_t *answer = json_pack ("{s:s, s:s}", "id", id, "done", self->name);
+    json_t *plan = json_read_object (call_frame (reply, ZERO_FRAME_JSON), &reason);
+    if (plan)
+        json_object_set_new (answer, "plan", plan);
+    print_json (answer);
+    json_decref (answer);
+}
+
+int act_say (struct acting *self, const char *id, const char *argument)
+{
+    struct zplan_reply reply;
+    const char *args[] = {id, argument};
+    int outcome = zplan_client_manage (self->client, self->name, args, argument ? 2 : 1, &reply);
+    struct verdict verdict = call_verdict (self->cli, outcome, &reply);
+    if (verdict.code == EXIT_DONE) {
+        report (self, id, &reply);
+        return EXIT_DONE;
+    }
+    int code = act_refused (self, id, &verdict);
+    if (code == EXIT_NO_ANSWER)
+        fprintf (stderr, "zplan: it is not known whether plan %s was %s\n", id, self->done);
+    return code;
+}
+
+json_t *act_read (struct acting *self, const char *id, int *ret_code)
+{
+    struct zplan_reply reply;
+    int outcome = zplan_client_manage (self->client, "message", (const char *[]){id}, 1, &reply);
+    struct verdict verdict = call_verdict (self->cli, outcome, &reply);
+    struct reason reason;
+    json_t *plan = NULL;
+    if (verdict.code == EXIT_DONE) {
+        plan = json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &reason);
+        if (!plan)
+            verdict = verdict_refused (reason.text);
+    }
+    if (!plan)
+        *ret_code = act_refused (self, id, &verdict);
+    return plan;
+}
+
+// -- all of them
+
+int act_each (struct acting *self, const struct plan_ids *ids)
+{
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < ids->count; i++) {
+        char id[IDENT_SIZE];
+        int one = self->one (self, ident_text (ids->at[i], id));
+        if (one != EXIT_DONE)
+            code = one;
+        size_t left = ids->count - 1 - i;
+        if (code == EXIT_NO_ANSWER && left > 0)
+            fprintf (stderr, "zplan: not tried after that: %zu more\n", left);
+        if (code == EXIT_NO_ANSWER)
+            break;
+        progress_step (&self->progress, i + 1, ids->count);
+    }
+    progress_clear (&self->progress);
+    return code;
+}

@@ -1,0 +1,41 @@
+// Doing something to plans, one after the other: what pause, reset, skip, close, remove, run and
+// update have in common. A refusal does not spare the rest; a silent station does.
+#pragma once
+
+#include "call.h"
+#include "progress.h"
+
+// Plans by their ids, 8 bytes each: a selection may hold all plans of a station.
+struct plan_ids {
+    uint64_t *at; // free ()
+    size_t count, room;
+};
+
+void plan_ids_add (struct plan_ids *self, uint64_t id);
+
+// The ids that the user gave as the verb's first `count` words. 0, or -1 with a reason.
+int plan_ids_read (struct plan_ids *self, const struct cli *cli, int count, struct reason *reason);
+
+// One verb at work.
+struct acting {
+    const struct cli *cli;
+    struct zplan_client *client;
+    const char *name;                                 // the verb, and the word on the wire
+    const char *done;                                 // its past participle
+    int (*one) (struct acting *self, const char *id); // do it to one plan; an exit code
+    void *owner;                                      // of `one`
+    struct progress progress;
+};
+
+// Do it to each plan. Returns EXIT_DONE; EXIT_REFUSED: at least one was refused; EXIT_NO_ANSWER:
+// those after it were not tried.
+int act_each (struct acting *self, const struct plan_ids *ids);
+
+// Say the word about one plan, with one argument more unless that is NULL, and tell how it ended.
+int act_say (struct acting *self, const char *id, const char *argument);
+
+// Ask for a plan with its messages. NULL: told, and `ret_code` is the exit code.
+json_t *act_read (struct acting *self, const char *id, int *ret_code);
+
+// Tell that one plan was refused, or that nothing answered. Returns the exit code.
+int act_refused (struct acting *self, const char *id, const struct verdict *verdict);

@@ -1,0 +1,194 @@
+// zplan history: how runs ended, page by page.
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include "options.h"
+#include "pages.h"
+#include "print.h"
+
+struct asked {
+    int64_t since; // -1 = not given
+    const char *epoch, *station;
+    bool newest;
+    int64_t count;
+};
+
+static const struct option rows[] = {
+    {.name = "--since",
+     .metavar = "SEQ",
+     .type = OPTION_NUMBER,
+     .offset = offsetof (struct asked, since),
+     .help = "only outcomes after this one; tells when some are gone",
+     .max = INT64_MAX},
+    {.name = "--epoch",
+     .metavar = "TEXT",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct asked, epoch),
+     .help = "what SEQ belongs to: in another one now, all is printed"},
+    {.name = "--station",
+     .metavar = "NAME",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct asked, station),
+     .help = "runs at this target station"},
+    {.name = "--newest",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct asked, newest),
+     .help = "the newest first"},
+    {.name = "-n",
+     .metavar = "COUNT",
+     .type = OPTION_NUMBER,
+     .offset = offsetof (struct asked, count),
+     .help = "print at most this many; of each plan, where ids are given",
+     .min = 1,
+     .max = INT64_MAX},
+};
+
+static const char about[] =
+    "Print how runs ended, the oldest first: a table, or with --json an object a line. SEQ counts\n"
+    "what the station has published; an outcome without one was not published.\n\n"
+    "  zplan history 1f\n"
+    "  zplan history --newest -n 20\n"
+    "  zplan history --since 4711 --station jobs --json\n";
+
+struct printing {
+    const struct cli *cli;
+    const struct asked *asked;
+    bool told; // what is missed
+};
+
+// -- a row of the table
+
+static void print_heading (void)
+{
+    printf ("%-8s %-20s %-11s %-16s %-16s %-12s %s\n", "SEQ", "FIRED", "TOOK", "PLAN", "STATION",
+            "STATUS", "TITLE");
+}
+
+static void print_row (const json_t *run)
+{
+    char seq[WORD_SIZE], fired[WORD_SIZE], took[WORD_SIZE], status[WORD_SIZE];
+    const json_t *number = json_object_get (run, "seq");
+    const json_t *start = json_object_get (run, "fired");
+    const json_t *reason = json_object_get (run, "reason");
+    printf ("%-8s %-20s %-11s ", json_integer_value (number) ? number_word (number, seq) : "-",
+            time_word (start, fired), took_word (start, json_object_get (run, "ended"), took));
+    print_column (text_of (json_object_get (run, "plan")), 16);
+    print_column (text_of (json_object_get (run, "station")), 16);
+    printf ("%-12s ", status_text (json_object_get (run, "status"), status));
+    print_frame (json_object_get (run, "title"));
+    if (json_string_length (reason) || json_is_object (reason)) {
+        printf (": ");
+        print_frame (reason);
+    }
+    putchar ('\n');
+}
+
+// -- the pages
+
+static bool take_page (struct pages *pages, const json_t *page)
+{
+    struct printing *self = pages->owner;
+    if (json_is_true (json_object_get (page, "missed")) && !self->told) {
+        char first[WORD_SIZE];
+        fprintf (stderr, "zplan: outcomes after %" PRId64 " are gone: the first one kept is %s\n",
+                 self->asked->since, number_word (json_object_get (page, "first"), first));
+        self->told = true;
+    }
+    size_t i;
+    json_t *run;
+    json_array_foreach (json_object_get (page, "runs"), i, run)
+    {
+        if (pages->room == 0)
+            return false;
+        if (self->cli->json)
+            print_json (run);
+        else
+            print_row (run);
+        pages->room--;
+    }
+    return true;
+}
+
+// `plan` is an id, or NULL: of all.
+static int print_runs (const struct cli *cli, struct zplan_client *client,
+                       const struct asked *asked, const char *plan)
+{
+    struct printing printing = {.cli = cli, .asked = asked};
+    struct pages pages = {.word = "history",
+                          .filter = json_object (),
+                          .room = asked->count,
+                          .take = take_page,
+                          .owner = &printing};
+    if (plan)
+        json_object_set_new (pages.filter, "plan", json_string (plan));
+    if (asked->since >= 0)
+        json_object_set_new (pages.filter, "since", json_integer (asked->since));
+    if (asked->epoch)
+        json_object_set_new (pages.filter, "epoch", json_string (asked->epoch));
+    if (asked->station)
+        json_object_set_new (pages.filter, "station", json_string (asked->station));
+    if (asked->newest)
+        json_object_set_new (pages.filter, "newest", json_true ());
+    struct verdict verdict = pages_turn (cli, client, &pages);
+    json_decref (pages.filter);
+    return verdict_tell (&verdict, plan);
+}
+
+static int print_all (const struct cli *cli, const struct asked *asked, int plans)
+{
+    int code;
+    struct zplan_client *client = call_open (cli, &code);
+    if (!client)
+        return code;
+    if (!cli->json)
+        print_heading ();
+    code = plans == 0 ? print_runs (cli, client, asked, NULL) : EXIT_DONE;
+    for (int i = 1; i <= plans && code != EXIT_NO_ANSWER; i++) {
+        char id[PLAN_ID_SIZE];
+        struct reason reason;
+        call_plan_id (cli->argv[i], id, &reason); // was checked
+        int one = print_runs (cli, client, asked, id);
+        code = one == EXIT_DONE ? code : one;
+    }
+    zplan_client_destroy (&client);
+    return code;
+}
+
+static int check_asked (const struct cli *cli, const struct asked *asked, int plans,
+                        struct reason *reason)
+{
+    for (int i = 1; i <= plans; i++) {
+        char id[PLAN_ID_SIZE];
+        if (call_plan_id (cli->argv[i], id, reason))
+            return -1;
+    }
+    if (asked->epoch && asked->since < 0) {
+        reason_set (reason, "--epoch: goes with --since only");
+        return -1;
+    }
+    return call_text ("--epoch", asked->epoch, reason) ||
+                   call_text ("--station", asked->station, reason)
+               ? -1
+               : 0;
+}
+
+int verb_history (const struct cli *cli)
+{
+    struct asked asked = {.since = -1, .count = INT64_MAX};
+    const struct usage usage = {
+        .synopsis = "zplan history [ID...] [--since SEQ] [--station NAME] [--newest] [-n COUNT]",
+        .about = about,
+        .groups = {{"Which runs", rows, sizeof rows / sizeof *rows, &asked}},
+        .group_count = 1,
+        .words_max = INT_MAX,
+        .words = "plan ids",
+    };
+    int count, code;
+    if (!options_read (&usage, cli, &count, &code))
+        return code;
+    struct reason reason;
+    if (check_asked (cli, &asked, count, &reason))
+        return usage_error (cli->argv[0], &reason);
+    return print_all (cli, &asked, count);
+}

@@ -1,0 +1,122 @@
+#include "order.h"
+
+#include "json.h"
+#include "settings.h"
+
+enum { VOTE_DEADLINE_MAX_S = 31536000, FIRST_CHANGE = 1, CHANGES = 8 };
+
+// What can be changed later stands together: rows FIRST_CHANGE and after.
+static const struct option rows[] = {
+    {.name = "--station",
+     .metavar = "NAME",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct order, station),
+     .help = "the target station"},
+    {.name = "--command",
+     .metavar = "WORD",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct order, command),
+     .help = "what the target is to do (api and vote targets)"},
+    {.name = "--publish-title",
+     .metavar = "TITLE",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct order, publish_title),
+     .help = "what the target is to publish under (pub targets)"},
+    {.name = "--arg",
+     .metavar = "TEXT",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct order, arguments),
+     .help = "an argument; may be repeated"},
+    {.name = "--context",
+     .metavar = "TEXT",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct order, context),
+     .help = "the context of the call"},
+    {.name = "--content",
+     .metavar = "TEXT",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct order, content),
+     .help = "the text to publish"},
+    {.name = "--title",
+     .metavar = "TEXT",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct order, title),
+     .help = "the plan's description; its results are published under it"},
+    {.name = "--vote",
+     .metavar = "RULE",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct order, vote),
+     .help = "how many voters must be for it (vote targets): all any majority N"},
+    {.name = "--vote-deadline",
+     .metavar = "SECONDS",
+     .type = OPTION_NUMBER,
+     .offset = offsetof (struct order, vote_deadline_s),
+     .help = "what is not decided by then has failed",
+     .min = 1,
+     .max = VOTE_DEADLINE_MAX_S},
+    {.name = "--id",
+     .metavar = "HEX",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct order, id),
+     .help = "the plan's id; the same plan sent again is then one plan"},
+    {.name = "--now",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct order, words.now),
+     .help = "run once, at once; also without any time"},
+};
+
+struct option_group order_options (struct order *order)
+{
+    return (struct option_group){"Plan", rows, sizeof rows / sizeof *rows, order};
+}
+
+struct option_group order_change_options (struct order *order)
+{
+    return (struct option_group){"Plan", rows + FIRST_CHANGE, CHANGES, order};
+}
+
+struct order_frames order_frames (const struct order *order)
+{
+    return (struct order_frames){{
+        {ZERO_FRAME_PUB_TITLE, &order->publish_title, order->publish_title ? 1 : 0},
+        {ZERO_FRAME_COMMAND, &order->command, order->command ? 1 : 0},
+        {ZERO_FRAME_ARG, order->arguments.texts, order->arguments.count},
+        {ZERO_FRAME_CONTEXT, &order->context, order->context ? 1 : 0},
+        {ZERO_FRAME_CONTENT, &order->content, order->content ? 1 : 0},
+    }};
+}
+
+// -- the vote
+
+static json_t *vote_rule (const char *text)
+{
+    static const char *const words[] = {"all", "any", "majority"};
+    int64_t number;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp (words[i], text) == 0)
+            return json_string (text);
+    bool good = number_parse (text, &number) && number >= 1 && number <= INT32_MAX;
+    return good ? json_integer (number) : NULL;
+}
+
+int order_vote (const struct order *order, const json_t *stored, json_t **ret,
+                struct reason *reason)
+{
+    *ret = NULL;
+    if (!order->vote && order->vote_deadline_s == 0)
+        return 0;
+    json_t *rule = order->vote ? vote_rule (order->vote) : NULL;
+    if (order->vote && !rule) {
+        reason_set (reason, "--vote: want all, any, majority or a number 1..%d, got %s", INT32_MAX,
+                    quoted (span_text (order->vote)));
+        return -1;
+    }
+    json_t *vote =
+        json_is_object (stored) ? json_copy ((json_t *)(uintptr_t)stored) : json_object ();
+    if (rule)
+        json_object_set_new (vote, "rule", rule);
+    if (order->vote_deadline_s)
+        json_object_set_new (vote, "deadline", json_integer (order->vote_deadline_s));
+    *ret = vote;
+    return 0;
+}

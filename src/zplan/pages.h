@@ -1,0 +1,21 @@
+// What the station gives page by page: the plans of `list`, the runs of `history`. The end is a
+// page without `next`; a page may hold nothing and still not be the last one.
+#pragma once
+
+#include <jansson.h>
+
+#include "call.h"
+
+enum { PAGE_SIZE = 100 }; // items asked for at once
+
+struct pages {
+    const char *word; // list or history
+    json_t *filter;   // borrowed; after and limit are set in it
+    int64_t room;     // items still wanted: `take` counts them off
+    // A page, an object. False: nothing more is wanted.
+    bool (*take) (struct pages *self, const json_t *page);
+    void *owner; // of `take`
+};
+
+// Turn the pages until the last one, until there is no room, or until `take` wants no more.
+struct verdict pages_turn (const struct cli *cli, struct zplan_client *client, struct pages *self);

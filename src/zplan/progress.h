@@ -1,0 +1,26 @@
+// One line on stderr that says how far a long job is. It appears after two seconds, on a terminal,
+// and goes away again.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct progress {
+    const char *verb;
+    bool wanted; // whether there is somebody to see it
+    bool shown;
+    int64_t next_us; // monotonic: when it is written again
+};
+
+enum progress_output { PROGRESS_QUIET, PROGRESS_LINES };
+
+// `output`: PROGRESS_LINES when the job prints lines of its own meanwhile, which on a terminal say
+// enough.
+void progress_start (struct progress *self, const char *verb, enum progress_output output);
+
+// So much is done; `total` 0: it is not known of how much.
+void progress_step (struct progress *self, size_t done, size_t total);
+
+// Take the line away: before anything else is written to stderr, and at the end.
+void progress_clear (struct progress *self);

@@ -1,0 +1,25 @@
+// Which plans: the filter that list and the verbs for many plans share.
+#pragma once
+
+#include "options.h"
+#include "pages.h"
+
+struct selection {
+    const char *station, *state, *type, *title;
+};
+
+// The options that fill it.
+struct option_group select_options (struct selection *selection);
+
+// 0, or -1 with a reason that names the option.
+int select_check (const struct selection *selection, struct reason *reason);
+
+// Turn the pages of the plans that fit, at most `room` of them. `take` is called for each plan;
+// false: it wants no more.
+struct selected {
+    bool (*take) (void *owner, const json_t *plan);
+    void *owner;
+    int64_t room;
+};
+struct verdict select_walk (const struct cli *cli, struct zplan_client *client,
+                            const struct selection *selection, const struct selected *selected);

@@ -1,0 +1,169 @@
+// zplan station: the target stations that the plan station knows, and adding and removing them
+// while it runs.
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include "call.h"
+#include "json.h"
+#include "options.h"
+#include "print.h"
+
+static const char about[] =
+    "The target stations: list them (also without a word), add some, remove some. What is added "
+    "is\n"
+    "kept by the station; those of its settings cannot be removed. A target is written as zpland\n"
+    "--station takes it: NAME=TYPE@ENDPOINT[,dialect=zeronet|microzero][,mailbox=frame|identity]\n"
+    "[,key=TEXT], TYPE is api, pub or vote.\n\n"
+    "  zplan station list\n"
+    "  zplan station add jobs=api@tcp://127.0.0.1:7930\n"
+    "  zplan station add old=api@tcp://10.0.0.7:8000,dialect=microzero,mailbox=identity\n"
+    "  zplan station remove jobs\n";
+
+// -- list
+
+static const struct column {
+    const char *heading, *field;
+    int width;
+} columns[] = {
+    {"NAME", "name", 16},      {"TYPE", "type", 4},       {"ENDPOINT", "endpoint", 26},
+    {"DIALECT", "dialect", 9}, {"MAILBOX", "mailbox", 8}, {"ORIGIN", "origin", 8},
+};
+
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static void print_row (const json_t *station)
+{
+    char out[WORD_SIZE];
+    for (size_t i = 0; i < COLUMNS; i++)
+        print_column (text_of (json_object_get (station, columns[i].field)), columns[i].width);
+    printf ("%-10s %s\n",
+            json_is_true (json_object_get (station, "connected")) ? "connected" : "away",
+            number_word (json_object_get (station, "unanswered"), out));
+}
+
+static void print_stations (const struct cli *cli, const json_t *list)
+{
+    size_t i;
+    json_t *station;
+    for (size_t c = 0; !cli->json && c < COLUMNS; c++)
+        printf ("%-*s ", columns[c].width, columns[c].heading);
+    if (!cli->json)
+        printf ("%-10s %s\n", "STATE", "UNANSWERED");
+    json_array_foreach (list, i, station)
+    {
+        if (cli->json)
+            print_json (station);
+        else
+            print_row (station);
+    }
+}
+
+static int list (const struct cli *cli, struct zplan_client *client)
+{
+    struct zplan_reply reply;
+    int outcome = zplan_client_manage (client, "station", (const char *[]){"list"}, 1, &reply);
+    int code = call_judge (cli, outcome, &reply, NULL);
+    json_t *answer = code == EXIT_DONE ? call_json (&reply) : NULL;
+    if (!answer)
+        return code == EXIT_DONE ? EXIT_REFUSED : code;
+    print_stations (cli, json_object_get (answer, "stations"));
+    json_decref (answer);
+    return EXIT_DONE;
+}
+
+// -- add, remove
+
+static const struct word {
+    const char *name, *done;
+} words[] = {{"list", NULL}, {"add", "added"}, {"remove", "removed"}};
+
+static void report (const struct cli *cli, struct span name, const struct word *word,
+                    const struct verdict *verdict)
+{
+    if (cli->json) {
+        json_t *answer = json_object ();
+        json_object_set_new (answer, "station", json_from_frame (name));
+        if (verdict->code == EXIT_DONE)
+            json_object_set_new (answer, "done", json_string (word->name));
+        else
+            json_object_set_new (answer, "refused",
+                                 json_from_frame (span_of (verdict->words, verdict->size)));
+        print_json (answer);
+        json_decref (answer);
+    } else if (verdict->code == EXIT_DONE) {
+        printf ("station ");
+        print_bytes (name);
+        printf (" %s\n", word->done);
+    }
+}
+
+// `text` is NAME=..., of which only the name is ever shown: a key may stand behind it.
+static int change (const struct cli *cli, struct zplan_client *client, const struct word *word,
+                   const char *text)
+{
+    struct zplan_reply reply;
+    struct span name = span_of (text, strcspn (text, "="));
+    int outcome =
+        zplan_client_manage (client, "station", (const char *[]){word->name, text}, 2, &reply);
+    struct verdict verdict = call_verdict (cli, outcome, &reply);
+    if (verdict.code != EXIT_NO_ANSWER)
+        report (cli, name, word, &verdict);
+    return verdict_tell (&verdict, quoted (name));
+}
+
+static int change_all (const struct cli *cli, struct zplan_client *client, const struct word *word,
+                       int count)
+{
+    int code = EXIT_DONE;
+    for (int i = 0; i < count && code != EXIT_NO_ANSWER; i++) {
+        int one = change (cli, client, word, cli->argv[2 + i]);
+        code = one == EXIT_DONE ? code : one;
+    }
+    return code;
+}
+
+// -- the words
+
+static const struct word *read_word (const struct cli *cli, int count, struct reason *reason)
+{
+    const struct word *word = &words[0];
+    size_t i = 0;
+    if (count == 0)
+        return word;
+    while (i < sizeof words / sizeof *words && strcmp (words[i].name, cli->argv[1]) != 0)
+        i++;
+    if (i == sizeof words / sizeof *words) {
+        reason_set (reason, "want list, add or remove, got %s", quoted (span_text (cli->argv[1])));
+        return NULL;
+    }
+    word = &words[i];
+    bool alone = count == 1;
+    if (word->done ? !alone : alone)
+        return word;
+    reason_set (reason, word->done ? "%s: want at least one station" : "%s: unexpected argument",
+                word->name);
+    return NULL;
+}
+
+int verb_station (const struct cli *cli)
+{
+    const struct usage usage = {
+        .synopsis = "zplan station [list] | add NAME=TYPE@ENDPOINT[,...]... | remove NAME...",
+        .about = about,
+        .words_max = INT_MAX,
+        .words = "list, add or remove",
+    };
+    int count, code;
+    if (!options_read (&usage, cli, &count, &code))
+        return code;
+    struct reason reason;
+    const struct word *word = read_word (cli, count, &reason);
+    if (!word)
+        return usage_error (cli->argv[0], &reason);
+    struct zplan_client *client = call_open (cli, &code);
+    if (client)
+        code = word->done ? change_all (cli, client, word, count - 1) : list (cli, client);
+    zplan_client_destroy (&client);
+    return code;
+}

@@ -1,0 +1,72 @@
+// zplan stats: the station in numbers.
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "call.h"
+#include "options.h"
+#include "print.h"
+
+static const char about[] = "Print the station in numbers: its plans, its queue, its counters.\n\n"
+                            "  zplan stats\n"
+                            "  zplan stats --json | jq .counters\n";
+
+enum { NAME_WIDTH = 24, INDENT = 2 };
+
+// Numbers and words as they are; anything else as JSON.
+static void print_value (const json_t *value)
+{
+    if (json_is_string (value)) {
+        print_bytes (text_of (value));
+        putchar ('\n');
+    } else {
+        print_json (value);
+    }
+}
+
+// Whatever the station counts is printed by its own name; groups are indented.
+static void print_fields (const json_t *object, int indent)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach ((json_t *)(uintptr_t)object, name, value)
+    {
+        printf ("%*s", indent, "");
+        print_column (span_text (name), NAME_WIDTH - indent);
+        if (json_is_object (value) && indent == 0) {
+            putchar ('\n');
+            print_fields (value, INDENT);
+        } else {
+            print_value (value);
+        }
+    }
+}
+
+int verb_stats (const struct cli *cli)
+{
+    const struct usage usage = {
+        .synopsis = "zplan stats",
+        .about = about,
+        .words = "no arguments",
+    };
+    int count, code;
+    if (!options_read (&usage, cli, &count, &code))
+        return code;
+    struct zplan_client *client = call_open (cli, &code);
+    if (!client)
+        return code;
+    struct zplan_reply reply;
+    int outcome = zplan_client_manage (client, "stats", NULL, 0, &reply);
+    code = call_judge (cli, outcome, &reply, NULL);
+    json_t *answer = code == EXIT_DONE ? call_json (&reply) : NULL;
+    if (!answer)
+        code = code == EXIT_DONE ? EXIT_REFUSED : code;
+    else if (cli->json)
+        print_json (answer);
+    else
+        print_fields (answer, 0);
+    json_decref (answer);
+    zplan_client_destroy (&client);
+    return code;
+}

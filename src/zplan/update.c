@@ -1,0 +1,339 @@
+// zplan update: change plans that there are already. A plan is read first and its revision goes
+// back with the changes, so that a change by somebody else in between is refused, not lost.
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "act.h"
+#include "clock.h"
+#include "desc.h"
+#include "json.h"
+#include "memory.h"
+#include "order.h"
+#include "print.h"
+#include "zonefile.h"
+
+struct change {
+    struct order order;
+    bool no_keep;
+    struct zone *zone;
+};
+
+static const struct option rows[] = {
+    {.name = "--no-keep",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct change, no_keep),
+     .help = "skip what was missed, instead of running it late"},
+};
+
+static const char about[] =
+    "Change plans: what is not given stays as it is. A new time counts from now, as if the plan\n"
+    "had just been added. All --arg together replace all arguments. Refused while a run is out,\n"
+    "and when the plan was changed by somebody else at the same moment.\n\n"
+    "  zplan update 1f --weekly tue@09:00\n"
+    "  zplan update 1f --repeat 20 --title 'report, longer'\n"
+    "  zplan update 1f 20 --command sweep --arg /tmp --arg /var/tmp\n";
+
+// -- when it runs
+
+// Without a kind of time the stored one is what --repeat and --skip are checked against.
+struct stored_words {
+    char type[24], value[24], time[24];
+};
+
+static void use_stored_kind (const json_t *plan, struct when_words *words,
+                             struct stored_words *stored)
+{
+    const struct {
+        const char *field;
+        char *text;
+        const char **word;
+    } fields[] = {{"plan_type", stored->type, &words->type},
+                  {"plan_value", stored->value, &words->value},
+                  {"base_time", stored->time, &words->time}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        snprintf (fields[i].text, sizeof stored->type, "%" JSON_INTEGER_FORMAT,
+                  json_integer_value (json_object_get (plan, fields[i].field)));
+        *fields[i].word = fields[i].text;
+    }
+}
+
+static bool runs_once (json_int_t type)
+{
+    return type == SCHEDULE_NONE || type == SCHEDULE_TIME;
+}
+
+// A plan that ran once and now runs again and again needs another plan_repet, and the other way
+// round; else it stays.
+static bool repeat_changes (const struct when *when, const json_t *plan)
+{
+    json_int_t type = json_integer_value (json_object_get (plan, "plan_type"));
+    return runs_once (type) != runs_once (when->rule.type);
+}
+
+static int set_times (const struct change *self, const json_t *plan, json_t *fields,
+                      struct reason *reason)
+{
+    struct when when;
+    struct stored_words stored;
+    struct when_words words = self->order.words;
+    bool new_kind = when_is_given (&words);
+    if (!new_kind && (words.repeat || words.skip))
+        use_stored_kind (plan, &words, &stored);
+    if (when_read (&words, self->zone, clock_wall_us (), &when, reason))
+        return -1;
+    const struct schedule *rule = &when.rule;
+    if (new_kind) {
+        json_object_set_new (fields, "plan_type", json_integer (rule->type));
+        json_object_set_new (fields, "plan_value", json_integer (rule->value));
+        json_object_set_new (fields, "plan_time", json_integer (rule->base_time));
+    }
+    if (words.repeat || (new_kind && repeat_changes (&when, plan)))
+        json_object_set_new (fields, "plan_repet", json_integer (rule->repeat));
+    if (words.skip)
+        json_object_set_new (fields, "skip_set", json_integer (when.skip));
+    if (self->no_keep || words.keep || (new_kind && rule->keep))
+        json_object_set_new (fields, "no_keep", json_boolean (!self->no_keep));
+    return 0;
+}
+
+// -- what it does
+
+enum { FIRST_FRAME = 2 }; // of the stored messages: behind the mailbox and the description
+
+// The description of stored messages. 0, or -1 with a reason.
+static int read_description (const json_t *messages, struct desc *ret, struct reason *reason)
+{
+    size_t count = json_array_size (messages), size;
+    if (count < FIRST_FRAME) {
+        reason_set (reason, "its stored messages are broken");
+        return -1;
+    }
+    char *text = json_write (json_array_get (messages, 1));
+    uint8_t *bytes = memory_new (strlen (text));
+    struct reason why = {"no bytes"};
+    int rc = 0;
+    if (!json_to_frame (json_array_get (messages, 1), bytes, &size) ||
+        desc_parse (span_of (bytes, size), count - FIRST_FRAME, ret, &why)) {
+        reason_set (reason, "its stored description is broken: %s", why.text);
+        rc = -1;
+    }
+    free (bytes);
+    free (text);
+    return rc;
+}
+
+// Frames to be written, and their types.
+struct frames {
+    struct desc desc;
+    json_t *list;
+};
+
+static int add_frame (struct frames *self, uint8_t type, json_t *frame, struct reason *reason)
+{
+    if (self->desc.count == DESC_FRAMES_MAX) {
+        json_decref (frame);
+        reason_set (reason, "more than %d frames", DESC_FRAMES_MAX);
+        return -1;
+    }
+    desc_add (&self->desc, type);
+    json_array_append_new (self->list, frame);
+    return 0;
+}
+
+static int add_part (struct frames *self, const struct order_frames *parts, size_t part,
+                     struct reason *reason)
+{
+    for (size_t i = 0; i < parts->types[part].count; i++)
+        if (add_frame (self, parts->types[part].type,
+                       json_from_frame (span_text (parts->types[part].texts[i])), reason))
+            return -1;
+    return 0;
+}
+
+// The part that replaces frames of this type, or ORDER_FRAME_TYPES.
+static size_t part_of (const struct order_frames *parts, uint8_t type)
+{
+    size_t part = 0;
+    while (part < ORDER_FRAME_TYPES &&
+           (parts->types[part].type != type || parts->types[part].count == 0))
+        part++;
+    return part;
+}
+
+// The stored frames with what was given in their place: where the first of the type stood, or at
+// the end.
+static int merge (const json_t *messages, const struct desc *desc, const struct order_frames *parts,
+                  struct frames *ret, struct reason *reason)
+{
+    bool added[ORDER_FRAME_TYPES + 1] = {false};
+    for (size_t i = 0; i < desc->count; i++) {
+        size_t part = part_of (parts, desc->types[i]);
+        json_t *frame = json_array_get (messages, FIRST_FRAME + i);
+        if (part == ORDER_FRAME_TYPES) {
+            if (add_frame (ret, desc->types[i], json_incref (frame), reason))
+                return -1;
+        } else if (!added[part] && add_part (ret, parts, part, reason)) {
+            return -1;
+        }
+        added[part] = true;
+    }
+    for (size_t part = 0; part < ORDER_FRAME_TYPES; part++)
+        if (!added[part] && add_part (ret, parts, part, reason))
+            return -1;
+    return 0;
+}
+
+static int set_messages (const struct change *self, const json_t *plan, json_t *fields,
+                         struct reason *reason)
+{
+    struct order_frames parts = order_frames (&self->order);
+    const json_t *messages = json_object_get (plan, "messages");
+    size_t given = 0;
+    for (size_t i = 0; i < ORDER_FRAME_TYPES; i++)
+        given += parts.types[i].count;
+    if (given == 0)
+        return 0;
+    struct desc desc;
+    if (read_description (messages, &desc, reason))
+        return -1;
+
+    uint8_t bytes[DESC_SIZE_MAX];
+    struct frames frames = {.desc = {.code = desc.code}, .list = json_array ()};
+    int rc = merge (messages, &desc, &parts, &frames, reason);
+    if (rc == 0) {
+        size_t size = desc_write (&frames.desc, bytes);
+        json_t *list = json_array ();
+        json_array_append (list, json_array_get (messages, 0));
+        json_array_append_new (list, json_from_frame (span_of (bytes, size)));
+        json_array_extend (list, frames.list);
+        json_object_set_new (fields, "messages", list);
+    }
+    json_decref (frames.list);
+    return rc;
+}
+
+// -- one plan
+
+// The argument of `update`. NULL with a reason.
+static json_t *fields_of (const struct change *self, const json_t *plan, struct reason *reason)
+{
+    json_t *revision = json_object_get (plan, "revision");
+    json_t *fields = json_object ();
+    json_t *vote = NULL;
+    bool good = json_is_integer (revision);
+    if (!good)
+        reason_set (reason, "the station gives it no revision: it cannot be changed");
+    json_object_set (fields, "revision", revision);
+    if (self->order.title)
+        json_object_set_new (fields, "description", json_string (self->order.title));
+    good = good && set_times (self, plan, fields, reason) == 0 &&
+           order_vote (&self->order, json_object_get (plan, "vote"), &vote, reason) == 0 &&
+           set_messages (self, plan, fields, reason) == 0;
+    if (vote)
+        json_object_set_new (fields, "vote", vote);
+    if (good)
+        return fields;
+    json_decref (fields);
+    return NULL;
+}
+
+static int update_one (struct acting *acting, const char *id)
+{
+    int code;
+    struct reason reason;
+    json_t *plan = act_read (acting, id, &code);
+    if (!plan)
+        return code;
+    json_t *fields = fields_of (acting->owner, plan, &reason);
+    if (fields) {
+        char *text = json_write (fields);
+        code = act_say (acting, id, text);
+        free (text);
+    } else {
+        struct verdict verdict = verdict_refused (reason.text);
+        code = act_refused (acting, id, &verdict);
+    }
+    json_decref (fields);
+    json_decref (plan);
+    return code;
+}
+
+static int update_each (const struct cli *cli, struct change *self, const struct plan_ids *ids)
+{
+    int code;
+    struct acting acting = {.cli = cli,
+                            .client = call_open (cli, &code),
+                            .name = "update",
+                            .done = "updated",
+                            .one = update_one,
+                            .owner = self};
+    if (!acting.client)
+        return code;
+    progress_start (&acting.progress, acting.name, PROGRESS_LINES);
+    code = act_each (&acting, ids);
+    zplan_client_destroy (&acting.client);
+    return code;
+}
+
+// -- the words
+
+// What can be told to be wrong before a plan is read.
+static int check_change (struct change *self, struct reason *reason)
+{
+    struct when_words words = self->order.words;
+    struct option_group order = order_change_options (&self->order);
+    struct option_group when = when_options (&words);
+    struct when ignored;
+    json_t *vote = NULL;
+    words.timezone = NULL; // changes nothing alone
+    if (!options_given (&order) && !options_given (&when) && !self->no_keep) {
+        reason_set (reason, "want something to change: --title, --every, --repeat, --arg ...");
+        return -1;
+    }
+    if (words.keep && self->no_keep) {
+        reason_set (reason, "--keep and --no-keep: want one or the other");
+        return -1;
+    }
+    // Without a kind of time these two go with the stored one.
+    if (!when_is_given (&words))
+        words.repeat = words.skip = NULL;
+    int rc = when_read (&words, self->zone, clock_wall_us (), &ignored, reason) ||
+                     call_text ("--title", self->order.title, reason) ||
+                     order_vote (&self->order, NULL, &vote, reason)
+                 ? -1
+                 : 0;
+    json_decref (vote);
+    return rc;
+}
+
+int verb_update (const struct cli *cli)
+{
+    struct change self = {0};
+    const struct usage usage = {
+        .synopsis = "zplan update ID... [--title TEXT] [TIME] [--arg TEXT]...",
+        .about = about,
+        .groups = {order_change_options (&self.order),
+                   when_options (&self.order.words),
+                   {"Besides", rows, sizeof rows / sizeof *rows, &self}},
+        .group_count = 3,
+        .words_min = 1,
+        .words_max = INT_MAX,
+        .words = "at least one plan id",
+    };
+    int count, code;
+    if (!options_read (&usage, cli, &count, &code))
+        return code;
+    struct reason reason;
+    struct plan_ids ids = {0};
+    const char *zone = self.order.words.timezone ? self.order.words.timezone : "UTC";
+    self.zone = zonefile_load (zone, &reason);
+    if (!self.zone || plan_ids_read (&ids, cli, count, &reason) || check_change (&self, &reason))
+        code = usage_error (cli->argv[0], &reason);
+    else
+        code = update_each (cli, &self, &ids);
+    zone_destroy (&self.zone);
+    free (ids.at);
+    return code;
+}

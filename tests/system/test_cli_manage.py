@@ -1,0 +1,404 @@
+"""The command line at a station: what is done to plans, the history, the targets. The station is
+played by the test (clitest.PlanStation). What does not need the test to meddle with it runs against
+a real zpland too, with ZPLAN_CLI_REAL=1."""
+import json
+import os
+import pty
+import re
+import subprocess
+import time
+
+import pytest
+
+from clitest import (BIN, COMMAND, DONE, FAILED, NO_ANSWER, OK, PLAN, REFUSED, STATION_ID, STATES,
+                     WAIT, ZPLAN, Refusal, both, describe, objects, station, stored)
+
+assert both and station     # fixtures
+
+
+def state(where, ident):
+    plan = json.loads(where.zplan("show", ident, "--json").done())
+    return STATES[plan["plan_state"]]
+
+
+# -- what is done to plans
+
+def test_pause_and_reset(both):
+    one = both.add()
+    assert both.zplan("pause", one).done() == f"plan {one} paused\n"
+    assert state(both, one) == "pause"
+    assert both.zplan("reset", one).done() == f"plan {one} reset\n"
+    assert state(both, one) == "queue"
+
+
+def test_close_and_remove(both):
+    one, two = both.add(), both.add()
+    assert both.zplan("close", one, two).done() == f"plan {one} closed\nplan {two} closed\n"
+    assert state(both, one) == "close"
+    assert both.zplan("remove", one).done() == f"plan {one} removed\n"
+    assert "no plan" in both.zplan("show", one).failed(REFUSED)
+    assert state(both, two) == "close"
+
+
+def test_skip(both):
+    one = both.add(plan_type=5, plan_value=1, plan_repet=5)
+    assert both.zplan("skip", one).done() == f"plan {one} skipped\n"
+    assert both.zplan("skip", one, "--count", "3").done() == f"plan {one} skipped\n"
+    told = both.zplan("skip", one, "--count", "5").failed(REFUSED)
+    assert told.startswith(f"zplan: {one}: -argument")
+
+
+def test_for_programs_it_is_an_object_a_line(both):
+    one, two = both.add("a"), both.add("b")
+    ended = both.zplan("pause", one, "7777", two, "--json")
+    assert ended.code == REFUSED and ended.err.startswith("zplan: 7777: -no find")
+    first, second, third = map(json.loads, ended.out.splitlines())
+    assert (first["id"], first["done"]) == (one, "pause")
+    assert (first["plan"]["description"], first["plan"]["plan_state"]) == ("a", 5)
+    assert "messages" not in first["plan"] and isinstance(first["plan"]["revision"], int)
+    assert set(second) == {"id", "refused"} and second["id"] == "7777"
+    assert second["refused"].startswith("-no find")
+    assert third["id"] == two
+    both.zplan("close", one).done()
+    assert objects(both.zplan("remove", one, "--json")) == [{"id": one, "done": "remove"}]
+
+
+def test_a_refusal_does_not_spare_the_rest(both):
+    one, two, three = (both.add() for _ in range(3))
+    both.zplan("close", two).done()
+    ended = both.zplan("pause", one, two, three)
+    assert ended.code == REFUSED
+    assert ended.out == f"plan {one} paused\nplan {three} paused\n"
+    assert ended.err.startswith(f"zplan: {two}: -argument") and ended.err.count("\n") == 1
+
+
+def test_a_filter_selects_as_list_does(both):
+    daily, other, weekly = both.add("report daily"), both.add("backup"), both.add("report weekly")
+    both.zplan("pause", weekly).done()
+    chosen = ["--station", "jobs", "--title", "report*", "--state", "queue", "--type", "time"]
+    assert both.zplan("pause", *chosen).done() == f"plan {daily} paused\n"
+    assert state(both, other) == "queue"
+    ended = both.zplan("reset", "--state", "pause")
+    assert sorted(ended.done().splitlines()) == sorted(
+        [f"plan {daily} reset", f"plan {weekly} reset"])
+
+
+def test_all_means_all(both):
+    idents = {both.add() for _ in range(5)}
+    lines = both.zplan("close", "--all").done().splitlines()
+    assert {line.split()[1] for line in lines} == idents
+    lines = both.zplan("remove", "--all", "--json").done().splitlines()
+    assert {json.loads(line)["id"] for line in lines} == idents
+    assert both.zplan("list", "--json").done() == ""
+
+
+def test_a_filter_that_nothing_fits(both):
+    both.add()
+    ended = both.zplan("remove", "--title", "nothing")
+    assert (ended.code, ended.out, ended.err) == (DONE, "", "zplan: no plan fits\n")
+
+
+def test_dry_run_tells_and_does_nothing(both):
+    one, two = both.add("report \x1b[0m"), both.add("x")
+    line = f'plan {one} would be closed: station jobs, state queue, title "report \\x1b[0m"\n'
+    assert both.zplan("close", "--title", "report*", "--dry-run").done() == line
+    assert both.zplan("close", one, "--dry-run").done() == line
+    for chosen in (["--all"], [one, two]):
+        answers = objects(both.zplan("run", *chosen, "--dry-run", "--json"))
+        assert {(answer["id"], answer["would"]) for answer in answers} == {(one, "run"),
+                                                                          (two, "run")}
+        assert answers[0]["plan"]["station"] == "jobs" and "messages" not in answers[0]["plan"]
+    assert "no plan" in both.zplan("close", "7777", "--dry-run").failed(REFUSED)
+    assert state(both, one) == state(both, two) == "queue"
+
+
+def test_each_verb_says_its_word(station):
+    one = station.add(plan_repet=9, plan_type=5)
+    for verb, args in [("pause", [one]), ("reset", [one]), ("skip", [one, "4"]), ("run", [one]),
+                       ("close", [one]), ("remove", [one])]:
+        station.zplan(verb, "1F", *(["--count=4"] if verb == "skip" else [])).done()
+        assert station.requests(verb) == [args]
+
+
+def test_a_filter_walks_all_pages_first(station):
+    """What is done to a plan may move the pages: nothing is done before the last one."""
+    idents = [station.add(str(n)) for n in range(7)]
+    station.looked_at = 2
+    words = []
+    station.before = lambda word, *args: words.append(word)
+    station.zplan("pause", "--state", "queue").done()
+    assert words == ["list"] * 4 + ["pause"] * 7
+    assert [args[0] for args in station.requests("pause")] == idents
+
+
+def test_nothing_is_done_when_a_page_is_refused(station):
+    station.looked_at = 1
+    for _ in range(3):
+        station.add()
+
+    def before(word, *args):
+        if word == "list" and "after" in args[0]:
+            raise Refusal(0x87, "-net error: Redis is away")
+    station.before = before
+    told = station.zplan("remove", "--all").failed(REFUSED)
+    assert told == "zplan: -net error: Redis is away\n" and len(station.plans) == 3
+
+
+def test_a_silent_station_ends_it(station):
+    one, two, three = (station.add() for _ in range(3))
+    station.silent = lambda word, *args: args[:1] == (two,)
+    ended = station.zplan("pause", one, two, three, "--timeout", "300")
+    assert (ended.code, ended.out) == (NO_ANSWER, f"plan {one} paused\n")
+    assert f"it is not known whether plan {two} was paused\n" in ended.err
+    assert "not tried after that: 1 more\n" in ended.err
+    assert [args for args in station.requests("pause")] == [[one], [two]]
+
+
+def test_progress_is_told_on_a_terminal_when_it_takes_long(station):
+    for _ in range(4):
+        station.add()
+    station.before = lambda word, *args: time.sleep(0.7)
+    leader, follower = pty.openpty()
+    process = subprocess.run([ZPLAN, "--connect", station.endpoint, "pause", "--all"],
+                             stdout=subprocess.PIPE, stderr=follower, stdin=subprocess.DEVNULL,
+                             timeout=WAIT, check=False)
+    os.close(follower)
+    told = b""
+    while chunk := read_terminal(leader):
+        told += chunk
+    os.close(leader)
+    assert process.returncode == DONE and process.stdout.count(b"paused\n") == 4
+    assert re.search(rb"\rpause: [34] of 4 plans\x1b\[K", told) and told.endswith(b"\r\x1b[K"), told
+
+
+def read_terminal(leader):
+    try:
+        return os.read(leader, 1000)
+    except OSError:     # the other end is closed
+        return b""
+
+
+def test_no_progress_where_nobody_looks(station):
+    for _ in range(4):
+        station.add()
+    station.before = lambda word, *args: time.sleep(0.7)
+    station.zplan("pause", "--all").done()
+
+
+# -- update
+
+def test_update_changes_what_is_given(both):
+    one = both.add("old", no_keep=True)
+    assert both.zplan("update", one, "--title", "new").done() == f"plan {one} updated\n"
+    answer, = objects(both.zplan("update", one, "--every", "2h", "--repeat", "9", "--json"))
+    plan = answer["plan"]
+    assert (answer["id"], answer["done"]) == (one, "update")
+    assert [plan[field] for field in ("description", "plan_type", "plan_value", "plan_repet",
+                                      "no_keep")] == ["new", 4, 2, 9, True]
+    answer, = objects(both.zplan("update", one, "--no-keep", "--json"))
+    assert answer["plan"]["no_keep"] is False and answer["plan"]["plan_repet"] == 9
+
+
+def test_update_changes_the_frames(both):
+    one = both.add()
+    both.zplan("update", one, "--command", "sweep", "--arg", "a", "--arg=--b").done()
+    text = both.zplan("show", one).done()
+    rows = [row.split() for row in text[text.index("messages"):].splitlines()]
+    assert ["COMMAND", "sweep"] in rows
+    assert [row[1] for row in rows if row[0] == "ARG"] == ["a", "--b"]
+
+
+def test_update_of_several(both):
+    one, two = both.add(), both.add()
+    ended = both.zplan("update", one, "7777", two, "--title", "both")
+    assert ended.code == REFUSED and ended.err.startswith("zplan: 7777: -no find")
+    assert ended.out == f"plan {one} updated\nplan {two} updated\n"
+
+
+@pytest.mark.parametrize("stored, args, fields", [
+    ({}, ["--title", "t"], {"description": "t"}),
+    ({}, ["--every", "10m"], {"plan_type": 3, "plan_value": 10, "plan_time": 0, "plan_repet": -1}),
+    ({}, ["--in", "0s", "--no-keep"], {"plan_type": 1, "plan_value": 0, "no_keep": False}),
+    ({"plan_type": 5, "plan_repet": 4}, ["--weekly", "mon"],
+     {"plan_type": 6, "plan_value": 1, "plan_time": 1705276800}),
+    ({"plan_type": 5, "plan_repet": 4}, ["--at", "2100-01-01"],
+     {"plan_type": 1, "plan_value": 0, "plan_time": 4102444800, "plan_repet": 1}),
+    ({"plan_type": 5, "plan_value": 1}, ["--repeat", "forever"], {"plan_repet": -1}),
+    ({"plan_type": 5, "plan_value": 1}, ["--repeat", "7", "--skip", "2"],
+     {"plan_repet": 7, "skip_set": 2}),
+    ({"plan_type": 5, "plan_value": 1}, ["--keep"], {"no_keep": True}),
+    ({}, ["--vote", "any"], {"vote": {"rule": "any"}}),
+    ({"vote": {"rule": 2, "deadline": 9}}, ["--vote", "3"], {"vote": {"rule": 3, "deadline": 9}}),
+    ({"vote": {"rule": 2}}, ["--vote-deadline", "5"], {"vote": {"rule": 2, "deadline": 5}}),
+])
+def test_update_sends_what_is_given_and_the_revision(station, stored, args, fields):
+    one = station.add(**stored)
+    station.zplan("update", one, *args).done()
+    (ident, text), = station.requests("update")
+    sent = json.loads(text)
+    assert ident == one and sent.pop("revision") == 7
+    if "--in" in args:
+        assert abs(sent.pop("plan_time") - time.time()) < WAIT
+    assert sent == fields
+
+
+def test_update_keeps_every_frame_in_its_place(station):
+    one = station.add()
+    station.zplan("update", one, "--arg", "new", "--context", "{}").done()
+    messages = json.loads(station.requests("update")[0][1])["messages"]
+    description = describe(2, PLAN, STATION_ID, COMMAND, ord("%"), BIN, ord("#"))
+    assert messages == [f"*{one}", stored(description), '{"description": "later"}', "jobs", "do",
+                        "new", {"b64": "/w=="}, "{}"]
+
+
+@pytest.mark.parametrize("messages, told", [
+    (["*1f", "x", "{}", "jobs", "do"], "its stored description is broken"),
+    ([], "its stored messages are broken"),
+    (["*1f", stored(describe(2, *[BIN] * 32)), *["x"] * 32], "more than 32 frames"),
+])
+def test_update_of_frames_that_cannot_be_changed(station, messages, told):
+    one = station.add(messages=messages)
+    assert told in station.zplan("update", one, "--arg", "a").failed(REFUSED)
+    assert station.requests("update") == []
+
+
+def test_update_that_comes_too_late_is_told(station):
+    one = station.add()
+
+    def before(word, *_):
+        if word == "update":
+            station.changed(station.plan(one))
+    station.before = before
+    ended = station.zplan("update", one, "--title", "t", "--json")
+    assert ended.code == REFUSED
+    assert ended.err == f"zplan: {one}: -argument: revision: the plan was changed\n"
+    assert json.loads(ended.out) == {"id": one,
+                                     "refused": "-argument: revision: the plan was changed"}
+    assert station.plan(one)["description"] == "later"
+
+
+def test_update_against_the_stored_kind(station):
+    one = station.add(plan_type=5, plan_value=1, plan_repet=9)
+    told = station.zplan("update", one, "--repeat", "0").failed(REFUSED)
+    assert told.startswith(f"zplan: {one}: --repeat: plan_repet")
+    del station.plans[int(one, 16)]["revision"]
+    assert "no revision" in station.zplan("update", one, "--title", "t").failed(REFUSED)
+
+
+# -- history
+
+def test_history(both):
+    both.outcome("first")
+    both.outcome("report \x1b[0m", FAILED)
+    heading, one, two = both.zplan("history").done().splitlines()
+    assert heading.split() == ["SEQ", "FIRED", "TOOK", "PLAN", "STATION", "STATUS", "TITLE"]
+    assert re.fullmatch(r"1 +\S+Z +\d+\.\d{3} s +[0-9a-f]+ +jobs +\+ok +first", one)
+    assert re.fullmatch(r"2 +\S+Z +\S+ s +[0-9a-f]+ +jobs +-failed +report \\x1b\[0m.*", two)
+    runs = objects(both.zplan("history", "--json"))
+    assert [(run["seq"], run["title"], run["status"]) for run in runs] == [
+        (1, "first", OK), (2, "report \x1b[0m", FAILED)]
+
+
+def test_history_newest_and_since_and_count(both):
+    for title in "abcd":
+        both.outcome(title)
+    def titles(*args):
+        return [run["title"] for run in objects(both.zplan("history", "--json", *args))]
+    assert titles("--newest", "-n", "2") == ["d", "c"]
+    assert titles("--since", "2") == ["c", "d"]
+    assert titles("--since", "0", "-n", "3") == ["a", "b", "c"]
+    assert titles("--since", "4") == []
+    assert titles("--station", "nobody") == []
+    assert titles("--since", "3", "--epoch", "other") == ["a", "b", "c", "d"]
+
+
+def test_history_row(station):
+    station.outcome("t", FAILED, reason="-failed: disk\x1b")
+    station.unpublished("u")
+    station.runs[1].update(ended=None, fired=1700000000)
+    lines = station.zplan("history").done().splitlines()[1:]
+    assert lines == [
+        "1        2023-11-14T22:13:20Z 1.250 s     1f               jobs             -failed      "
+        "t: -failed: disk\\x1b",
+        "-        2023-11-14T22:13:20Z -           1f               jobs             -failed      "
+        "u: -failed: disk\\x1b"]
+
+
+def test_history_of_plans_turns_all_pages(station):
+    for n in range(12):
+        station.outcome(str(n), plan=0x20 + n % 3)
+    station.looked_at = 2
+    titles = [run["title"] for run in objects(station.zplan("history", "--json"))]
+    assert titles == [str(n) for n in range(12)]
+    titles = [run["title"] for run in objects(station.zplan("history", "21", "20", "--json"))]
+    assert titles == ["1", "4", "7", "10", "0", "3", "6", "9"]
+    newest = station.zplan("history", "21", "20", "-n", "1", "--newest", "--json")
+    titles = [run["title"] for run in objects(newest)]
+    assert titles == ["10", "9"]
+
+
+def test_history_that_is_gone_is_told(station):
+    for n in range(9):
+        station.outcome(str(n))
+    station.forget(5)
+    ended = station.zplan("history", "--since", "3", "--json")
+    assert (ended.code, len(ended.out.splitlines())) == (DONE, 4)
+    assert ended.err == "zplan: outcomes after 3 are gone: the first one kept is 6\n"
+    assert len(station.zplan("history", "--since", "5", "--json").done().splitlines()) == 4
+
+
+# -- the station
+
+def test_station_words(both):
+    heading, row, *_ = both.zplan("station").done().splitlines()
+    assert heading.split() == ["NAME", "TYPE", "ENDPOINT", "DIALECT", "MAILBOX", "ORIGIN", "STATE",
+                               "UNANSWERED"]
+    assert row.split()[:2] == ["jobs", "api"] and "settings" in row
+    spec = "extra=pub@tcp://127.0.0.1:7999"
+    assert both.zplan("station", "add", spec).done() == "station extra added\n"
+    stations = {one["name"]: one for one in objects(both.zplan("station", "list", "--json"))}
+    assert (stations["extra"]["origin"], stations["jobs"]["origin"]) == ("added", "settings")
+    ended = both.zplan("station", "remove", "extra", "jobs", "--json")
+    assert ended.code == REFUSED and ended.err.startswith("zplan: 'jobs': -argument")
+    one, two = map(json.loads, ended.out.splitlines())
+    assert one == {"station": "extra", "done": "remove"}
+    assert two["station"] == "jobs" and two["refused"].startswith("-argument")
+
+
+def test_station_add_shows_no_key(station):
+    station.zplan("station", "add", "extra=api@tcp://127.0.0.1:7999,key=secret").done()
+    ended = station.zplan("station", "add", "extra=api@tcp://127.0.0.1:7999,key=secret", "--json")
+    assert ended.code == REFUSED and "secret" not in ended.out + ended.err
+
+
+def test_stats(station):
+    station.add()
+    rows = [line.split() for line in station.zplan("stats").done().splitlines()]
+    assert rows == [["plans", "1"], ["queued", "1"], ["running", "0"], ["due_in_ms", "null"],
+                    ["uptime_s", "61"], ["version", "0.1.0"], ["counters"], ["runs", "3"],
+                    ["late", "0"], ["seq", "0"], ["epoch", "e1"]]
+    assert json.loads(station.zplan("stats", "--json").done()) == station.do_stats()
+
+
+def test_stats_of_any_station(both):
+    both.add()
+    answer = json.loads(both.zplan("stats", "--json").done())
+    assert answer["plans"] == 1 and isinstance(answer["counters"], dict)
+    names = {line.split()[0] for line in both.zplan("stats").done().splitlines()}
+    assert set(answer) | set(answer["counters"]) == names
+
+
+def test_next_of_a_stored_plan(both):
+    one = both.add(plan_type=3, plan_value=1, plan_repet=3, plan_time=4102444800)
+    lines = both.zplan("next", one, "-n", "2").done().splitlines()
+    assert len(lines) == 2 and all(re.fullmatch(r"2100-01-01T00:0\d:00Z", line) for line in lines)
+    assert json.loads(both.zplan("next", one, "--json", "-n", "2").done()) == lines
+    assert len(both.zplan("next", one).done().splitlines()) == 3
+    assert "no plan" in both.zplan("next", "7777").failed(REFUSED)
+
+
+def test_next_of_a_plan_that_never_runs(station):
+    one = station.add(plan_repet=0)
+    assert station.zplan("next", one).done() == "never\n"
+    assert json.loads(station.zplan("next", one, "--json").done()) == []
+    assert station.requests("next") == [[one, "10"]] * 2
