@@ -27,7 +27,7 @@ static const struct verb {
     {"run", "ID... | FILTER", verb_manage, "run plans now, besides their schedule"},
     {"close", "ID... | FILTER", verb_manage, "end plans, but keep them to be looked at"},
     {"remove", "ID... | FILTER", verb_manage, "remove plans"},
-    {"watch", "[TITLE]", verb_watch, "print results as they come"},
+    {"watch", "[TITLE]", verb_watch, "print results as they come; none is missed"},
     {"history", "[ID...]", verb_history, "print how runs ended"},
     {"station", "list | add ... | remove ...", verb_station, "the target stations"},
     {"stats", "", verb_stats, "the station in numbers"},

@@ -92,6 +92,9 @@ def test_version():
     (["stats", "now"], "unexpected argument 'now'"),
     (["watch", "-n", "0"], "-n: want a number 1.."),
     (["watch", "a", "b"], "want at most one title"),
+    (["watch", "--since", "x"], "--since: want a number 0.."),
+    (["watch", "--epoch", "e"], "--epoch: goes with --since only"),
+    (["watch", "--since", "1", "--epoch", b"\xff"], "--epoch: want UTF-8"),
     (["add", "--station", "s", "--command", "c", "--vote", "0"], "--vote: want all, any, majority"),
     (["add", "--station", "s", "--command", "c", "--vote-deadline", "31536001"],
      "--vote-deadline: want a number 1..31536000"),
@@ -283,7 +286,7 @@ def test_answers_to_other_requests_are_passed_over():
     ["ping"], ["list", "--json"], ["show", "1"], ["pause", "--all"], ["reset", "1", "--dry-run"],
     ["update", "1", "--title", "t"], ["history", "--json"], ["history", "1", "2", "--json"],
     ["station"], ["station", "list"], ["station", "add", "a=api@x", "b=api@x"], ["stats"],
-    ["next", "1"], ["add", "--station", "s", "--command", "c"]])
+    ["next", "1"], ["watch", "--since", "0"], ["add", "--station", "s", "--command", "c"]])
 def test_no_answer(args):
     with FakeStation(lambda request: []) as station:
         words = station.zplan(*args, "--timeout", "300").failed(NO_ANSWER)

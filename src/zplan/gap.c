@@ -1,0 +1,117 @@
+#include "gap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *or_empty (const char *epoch)
+{
+    return epoch ? epoch : "";
+}
+
+// An epoch that is not known on one side is no other one.
+static bool is_other (const char *mine, const char *theirs)
+{
+    return *mine && *theirs && strncmp (mine, theirs, EPOCH_SIZE - 1) != 0;
+}
+
+bool gap_is_elsewhere (const struct gap *self, const char *epoch)
+{
+    return is_other (self->epoch, or_empty (epoch));
+}
+
+bool gap_is_behind (const struct gap *self, int64_t last, const char *epoch)
+{
+    return gap_is_elsewhere (self, epoch) || last > self->last;
+}
+
+bool gap_misses (const struct gap *self, int64_t seq, int64_t before)
+{
+    return seq > self->last && seq < before;
+}
+
+// -- what a result is
+
+// One that is not larger than the last.
+static enum gap_sort sort_earlier (const struct gap *self, const struct gap_mark *mark)
+{
+    if (self->fresh)
+        return GAP_NEXT;
+    if (mark->seq < self->last)
+        return self->told && mark->seq >= self->told ? GAP_AGAIN : GAP_BACK;
+    bool same = mark->exec_id == 0 || self->exec_id == 0 || mark->exec_id == self->exec_id;
+    return same ? GAP_AGAIN : GAP_BACK;
+}
+
+enum gap_sort gap_sort (const struct gap *self, const struct gap_mark *mark)
+{
+    if (mark->seq <= 0)
+        return GAP_STRAY;
+    if (!self->known)
+        return GAP_NEXT;
+    if (gap_is_elsewhere (self, mark->epoch)) {
+        bool late = *self->former && !is_other (self->former, or_empty (mark->epoch));
+        return late ? GAP_STRAY : GAP_ANEW;
+    }
+    if (mark->seq <= self->last)
+        return sort_earlier (self, mark);
+    return mark->seq - 1 == self->last ? GAP_NEXT : GAP_MISSING;
+}
+
+// -- what has happened
+
+static void set_epoch (struct gap *self, const char *epoch)
+{
+    if (gap_is_elsewhere (self, epoch))
+        memcpy (self->former, self->epoch, sizeof self->former);
+    if (*or_empty (epoch))
+        snprintf (self->epoch, sizeof self->epoch, "%s", epoch);
+}
+
+static void set_last (struct gap *self, int64_t seq, int64_t exec_id)
+{
+    self->known = true;
+    self->fresh = false;
+    self->last = seq;
+    self->exec_id = exec_id;
+}
+
+void gap_resume (struct gap *self, int64_t last, const char *epoch)
+{
+    *self = (struct gap){.known = true, .last = last};
+    set_epoch (self, epoch);
+}
+
+void gap_begin (struct gap *self, int64_t last, const char *epoch)
+{
+    gap_resume (self, last, epoch);
+    self->fresh = true;
+}
+
+void gap_pass (struct gap *self, const struct gap_mark *mark)
+{
+    set_epoch (self, mark->epoch);
+    set_last (self, mark->seq, mark->exec_id);
+    self->told = 0;
+}
+
+void gap_tell (struct gap *self, const struct gap_mark *mark)
+{
+    set_epoch (self, mark->epoch);
+    set_last (self, mark->seq, mark->exec_id);
+    if (self->told == 0)
+        self->told = mark->seq;
+}
+
+void gap_reach (struct gap *self, int64_t seq, const char *epoch)
+{
+    set_epoch (self, epoch);
+    if (seq > self->last)
+        set_last (self, seq, 0);
+}
+
+void gap_anew (struct gap *self, const char *epoch)
+{
+    set_epoch (self, epoch);
+    set_last (self, 0, 0);
+    self->told = 0;
+}

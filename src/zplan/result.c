@@ -1,0 +1,128 @@
+#include "result.h"
+
+#include <stdio.h>
+
+#include "clock.h"
+#include "codes.h"
+#include "json.h"
+#include "print.h"
+#include "rfc3339.h"
+
+// -- a result for people
+
+// What says most about the result: its content, else its data, else its status in words.
+static struct span result_text (const struct zplan_result *result)
+{
+    static const uint8_t types[] = {ZERO_FRAME_CONTENT, ZERO_FRAME_JSON, ZERO_FRAME_XML,
+                                    ZERO_FRAME_STATUS};
+    for (size_t i = 0; i < sizeof types; i++)
+        for (size_t j = 0; j < result->count; j++)
+            if (result->frames[j].type == types[i])
+                return span_of (result->frames[j].data, result->frames[j].size);
+    return (struct span){0};
+}
+
+// The line ends a command prints last say nothing on a line of ours.
+static struct span without_newlines (struct span text)
+{
+    while (text.size && (text.data[text.size - 1] == '\n' || text.data[text.size - 1] == '\r'))
+        text.size--;
+    return text;
+}
+
+// When the plan is due next: its plan_time, unless it has ended or lost its right to run.
+static const char *next_word (const json_t *plan, char out[WORD_SIZE])
+{
+    enum { STATE_ERROR = 6, STATE_CLOSE = 7 };
+    json_int_t state = json_integer_value (json_object_get (plan, "plan_state"));
+    if (state == STATE_ERROR || state == STATE_CLOSE)
+        return "never";
+    return time_word (json_object_get (plan, "plan_time"), out);
+}
+
+static void print_line (const struct zplan_result *result, const json_t *plan)
+{
+    char now[RFC3339_SIZE], nominal[WORD_SIZE];
+    rfc3339_format (clock_wall_us () / 1000000, now);
+    printf ("%s ", now);
+    print_bytes (span_of (result->id, result->id_size));
+    printf (" \"");
+    print_bytes (span_of (result->title, result->title_size));
+    printf ("\" %s next %s ", status_word (result->status), next_word (plan, nominal));
+    print_bytes (without_newlines (result_text (result)));
+    putchar ('\n');
+}
+
+// -- a result for programs
+
+static json_t *frames_of (const struct zplan_result *result)
+{
+    json_t *list = json_array ();
+    for (size_t i = 0; i < result->count; i++) {
+        const struct zplan_frame *frame = &result->frames[i];
+        const char *name = frame_name (frame->type);
+        json_t *entry = json_object ();
+        json_object_set_new (entry, "type", json_integer (frame->type));
+        json_object_set_new (entry, "name", name ? json_string (name) : json_null ());
+        json_object_set_new (entry, "value", json_from_frame (span_of (frame->data, frame->size)));
+        json_array_append_new (list, entry);
+    }
+    return list;
+}
+
+static void print_object (const struct zplan_result *result, const json_t *plan)
+{
+    json_t *object = json_object ();
+    json_object_set_new (object, "id", json_from_frame (span_of (result->id, result->id_size)));
+    json_object_set_new (object, "title",
+                         json_from_frame (span_of (result->title, result->title_size)));
+    json_object_set_new (object, "status", json_string (status_word (result->status)));
+    json_object_set_new (object, "code", json_integer (result->status));
+    json_object_set_new (object, "plan",
+                         plan ? json_copy ((json_t *)(uintptr_t)plan)
+                              : json_from_frame (span_of (result->plan, result->plan_size)));
+    json_object_set_new (object, "frames", frames_of (result));
+    print_json (object);
+    json_decref (object);
+}
+
+void result_print (const struct cli *cli, const struct zplan_result *result, const json_t *plan)
+{
+    if (cli->json)
+        print_object (result, plan);
+    else
+        print_line (result, plan);
+}
+
+// -- a run of the history
+
+static void print_run_line (const json_t *run)
+{
+    char ended[WORD_SIZE], status[WORD_SIZE];
+    const json_t *reason = json_object_get (run, "reason");
+    const json_t *when = json_object_get (run, "ended");
+    if (!json_is_number (when))
+        when = json_object_get (run, "fired");
+    printf ("%s ", time_word (when, ended));
+    print_bytes (text_of (json_object_get (run, "plan")));
+    printf (" \"");
+    print_frame (json_object_get (run, "title"));
+    printf ("\" %s ", status_text (json_object_get (run, "status"), status));
+    if (json_string_length (reason) || json_is_object (reason)) {
+        print_frame (reason);
+        putchar (' ');
+    }
+    printf ("(from history)\n");
+}
+
+void result_print_run (const struct cli *cli, const json_t *run, const char *epoch)
+{
+    if (!cli->json) {
+        print_run_line (run);
+        return;
+    }
+    json_t *object = json_pack ("{s:s, s:s}", "from", "history", "epoch", epoch);
+    json_object_update_missing (object, (json_t *)(uintptr_t)run);
+    print_json (object);
+    json_decref (object);
+}

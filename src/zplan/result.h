@@ -1,0 +1,13 @@
+// How a run ended, as watch prints it: as it was published, or as the history tells it.
+#pragma once
+
+#include <jansson.h>
+
+#include "verbs.h"
+#include "zplan.h"
+
+// A broadcast; `plan` is its plan JSON, or NULL when that is none.
+void result_print (const struct cli *cli, const struct zplan_result *result, const json_t *plan);
+
+// A run of the history; `epoch` is the one its seq belongs to.
+void result_print_run (const struct cli *cli, const json_t *run, const char *epoch);
