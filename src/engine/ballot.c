@@ -50,18 +50,18 @@ static struct voter *voter_named (struct ballot *self, struct span name)
     return voter;
 }
 
-bool ballot_open (struct ballot *self, struct span names)
+void ballot_open (struct ballot *self, struct span names)
 {
     json_t *list = json_loadb ((const char *)names.data, names.size, 0, NULL);
-    bool fits = json_array_size (list) <= VOTERS_MAX;
     self->opened = true;
-    self->count = self->bytes = 0;
-    for (size_t i = 0; fits && i < json_array_size (list); i++) {
+    self->count = self->others = self->bytes = 0;
+    for (size_t i = 0; i < json_array_size (list); i++) {
         const json_t *name = json_array_get (list, i);
-        voter_named (self, span_of (json_string_value (name), json_string_length (name)));
+        struct span text = span_of (json_string_value (name), json_string_length (name));
+        // When the list is full nobody is looked for in it any more.
+        self->others += self->count == VOTERS_MAX || !voter_named (self, text);
     }
     json_decref (list);
-    return fits;
 }
 
 bool ballot_cast (struct ballot *self, struct span name, bool in_favour, size_t bytes)
@@ -94,8 +94,10 @@ void ballot_recall (struct ballot *self, struct span name, const json_t *frames,
 
 struct tally ballot_tally (const struct ballot *self, enum poll event)
 {
-    struct tally tally = {
-        .event = event, .opened = self->opened, .stored = self->stored, .voters = self->count};
+    struct tally tally = {.event = event,
+                          .opened = self->opened,
+                          .stored = self->stored,
+                          .voters = self->count + self->others};
     for (size_t i = 0; i < self->count; i++) {
         tally.voted += self->at[i].voted;
         tally.in_favour += self->at[i].voted && self->at[i].in_favour;

@@ -15,7 +15,8 @@ struct ballot {
     bool opened; // the voters are known
     bool stored; // the participants in the store are those of this vote
     size_t count, room;
-    size_t bytes; // of all votes
+    size_t others; // named, but their votes cannot be taken
+    size_t bytes;  // of all votes
     struct voter *at;
 };
 
@@ -29,8 +30,8 @@ bool ballot_in_favour (uint8_t status);
 bool ballot_name_valid (struct span name);
 
 // The vote begins: these are the voters, none of whom has voted. `names` is a JSON array of
-// strings; what is none of theirs is passed over. False: there are too many.
-bool ballot_open (struct ballot *self, struct span names);
+// strings;// who has no valid name, or is one too many, is a voter that never votes.
+void ballot_open (struct ballot *self, struct span names);
 
 // A voter's answer, of this many bytes; a second one takes the place of the first. One who was not
 // named is a voter too. False: the name is none, or there are too many.

@@ -72,6 +72,19 @@ static struct decision settle (struct plan *plan, enum plan_state was, struct de
     return decision;
 }
 
+// -- a failure: the same occurrence is tried again, paced
+
+static struct decision retry (struct plan *plan, uint8_t status, enum commit commit)
+{
+    plan->last_state = status;
+    plan->state = PLAN_RETRY;
+    plan->error_count += !plan->extra;
+    return (struct decision){.commit = commit,
+                             .delay_ms = pacing_delay_ms (plan->error_count),
+                             .broadcast = BROADCAST_FAILURE,
+                             .waiting = WAITING_FOR_TARGET};
+}
+
 // -- submit
 
 int engine_submit (struct plan *plan, const struct zone *zone, int64_t now, struct reason *reason)
@@ -133,6 +146,23 @@ struct decision engine_unfit (struct plan *plan)
     return (struct decision){.commit = COMMIT_PARK, .broadcast = BROADCAST_RESULT};
 }
 
+// The time of the vote that was out is over, and nobody was there to end it.
+static bool poll_is_over (const struct plan *plan, int64_t now)
+{
+    return plan->poll && plan->vote.deadline_s &&
+           (int64_t)(plan->poll / 1000000) + plan->vote.deadline_s <= now;
+}
+
+struct decision engine_poll_lost (struct plan *plan)
+{
+    enum plan_state was = plan->state;
+    struct decision decision = retry (plan, ZERO_STATUS_TIMEOUT_ID, COMMIT_RETRY);
+    decision.broadcast = BROADCAST_RESULT;
+    decision.waiting = WAITING_NOT;
+    decision.close_poll = true;
+    return settle (plan, was, decision);
+}
+
 struct decision engine_extra_lost (struct plan *plan)
 {
     plan->last_state = ZERO_STATUS_TIMEOUT_ID;
@@ -147,6 +177,10 @@ struct decision engine_due (struct plan *plan, const struct due *due, struct rea
     }
     if (unfit (plan, due, reason))
         return engine_unfit (plan);
+    if (due->lost && poll_is_over (plan, due->now)) {
+        reason_set (reason, "vote: its time is over");
+        return engine_poll_lost (plan);
+    }
     plan->exec_id = due->exec_id;
     plan->exec_time = due->now;
     plan->state = PLAN_EXECUTE;
@@ -154,17 +188,6 @@ struct decision engine_due (struct plan *plan, const struct due *due, struct rea
 }
 
 // -- failures of the transport
-
-static struct decision retry (struct plan *plan, uint8_t status, enum commit commit)
-{
-    plan->last_state = status;
-    plan->state = PLAN_RETRY;
-    plan->error_count += !plan->extra;
-    return (struct decision){.commit = commit,
-                             .delay_ms = pacing_delay_ms (plan->error_count),
-                             .broadcast = BROADCAST_FAILURE,
-                             .waiting = WAITING_FOR_TARGET};
-}
 
 struct decision engine_not_sent (struct plan *plan)
 {
@@ -201,7 +224,8 @@ struct step {
 static struct decision sign_of_life (const struct step *step)
 {
     // One more of a run that is known to be alive: only its lease starts anew.
-    if (step->run->phase == RUN_RUNNING)
+    bool queued = step->plan->state != PLAN_PAUSE && step->plan->state != PLAN_CLOSE;
+    if (step->run->phase == RUN_RUNNING && queued)
         return (struct decision){.commit = COMMIT_LEASE, .unchanged = true};
     step->run->phase = RUN_RUNNING;
     step->plan->last_state = ZERO_STATUS_RUNING_ID;
@@ -277,9 +301,11 @@ static struct decision fail (const struct step *step)
 
 // -- votes
 
-int64_t engine_poll_end (const struct plan *plan)
+int64_t engine_poll_end_us (const struct plan *plan)
 {
-    return plan->vote.deadline_s ? (int64_t)(plan->exec_id / 1000000) + plan->vote.deadline_s : 0;
+    int64_t deadline_us = (int64_t)plan->vote.deadline_s * 1000000;
+    return deadline_us ? (int64_t)plan->exec_id + deadline_us
+                       : 0; // exec_id: the moment of the claim
 }
 
 static struct decision end_poll (const struct step *step, uint8_t status)
@@ -317,7 +343,7 @@ static struct decision poll (const struct step *step)
         }
         return decision;
     }
-    if (needed && tally->in_favour >= needed)
+    if (needed && tally->in_favour >= needed && (tally->opened || counts))
         return end_poll (step, ZERO_STATUS_OK_ID);
     return end_poll (step,
                      tally->event == POLL_TIMEOUT ? ZERO_STATUS_TIMEOUT_ID : ZERO_STATUS_FAILED_ID);

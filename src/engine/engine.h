@@ -93,6 +93,9 @@ struct decision engine_due (struct plan *plan, const struct due *due, struct rea
 // The plan has lost its right to run (plan document 3.3(3)).
 struct decision engine_unfit (struct plan *plan);
 
+// The time of a vote is over, and the station that had it in hand is gone.
+struct decision engine_poll_lost (struct plan *plan);
+
 // The lease of a run besides the schedule ended without a result.
 struct decision engine_extra_lost (struct plan *plan);
 
@@ -113,8 +116,8 @@ bool engine_is_late (const struct run *run, const struct answer *answer);
 struct decision engine_answer (struct plan *plan, struct run *run, const struct answer *answer,
                                const struct zone *zone, int64_t now);
 
-// The time that a vote has, by the clock of Redis in seconds; 0 = no bound.
-int64_t engine_poll_end (const struct plan *plan);
+// When the time of the run's vote is over, by the clock of Redis in microseconds; 0 = no bound.
+int64_t engine_poll_end_us (const struct plan *plan);
 
 // Whether this commit is the end of its run: no answer counts for it any more.
 bool commit_ends_run (enum commit commit);

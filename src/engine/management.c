@@ -25,6 +25,9 @@ static void stop (struct plan *plan, const struct manage_request *request, enum 
 {
     plan->state = state;
     plan->extra = plan->extra && request->running ? state : PLAN_NONE;
+    if (request->running)
+        plan->exec_time =
+            request->now; // out of the queue it has no lease there: this is its beginning
 }
 
 static int pause_plan (struct plan *plan, const struct manage_request *request, enum requeue *ret,

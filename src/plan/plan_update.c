@@ -43,6 +43,10 @@ static int lay_over (json_t *frame, json_t *update, struct plan_update *ret, str
 {
     const char *name;
     json_t *value;
+    if (json_object_get (update, "no_skip") && json_object_get (update, "no_keep")) {
+        reason_set (reason, "no_skip: is the same field as no_keep, give one");
+        return ZPLAN_EARGUMENT;
+    }
     json_object_foreach (update, name, value)
     {
         if (strcmp (name, "messages") == 0) {

@@ -141,6 +141,16 @@ static size_t participants_of (const struct applying *self, struct participant *
 
 static void on_committed (void *owner, const struct store_committed *answer);
 
+// How long the store waits for a sign of life. A vote with a time of its own needs none until that
+// is over, and then a little for the station to end it.
+static int64_t lease_of (struct station *self, const struct plan *plan)
+{
+    enum { MARGIN_US = 1999999 };
+    int64_t end_us = engine_poll_end_us (plan);
+    int64_t left_s = (end_us - store_now_us (self->store) + MARGIN_US) / 1000000;
+    return !end_us ? self->settings->exec_timeout_s : left_s > 1 ? left_s : 1;
+}
+
 // Write what was decided. `nominal` is that of the run: the plan may stand at its next time now.
 static void commit (struct applying *self, struct plan *plan, int64_t nominal)
 {
@@ -164,7 +174,7 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
                                          .key_station = span_text (self->key_station),
                                          .exec_id = self->run.exec_id,
                                          .decision = &self->decision,
-                                         .lease_s = station->settings->exec_timeout_s,
+                                         .lease_s = lease_of (station, plan),
                                          .participants = participants,
                                          .participant_count = count,
                                          .record = span_of (record, record_size),
@@ -199,6 +209,8 @@ static struct decision decide (struct applying *self, struct plan *plan)
     case CAUSE_UNFIT:
         if (self->tries == 0)
             return self->decision;
+        if (self->decision.close_poll)
+            return engine_poll_lost (plan);
         return plan->extra ? engine_extra_lost (plan) : engine_unfit (plan);
     }
     return (struct decision){.commit = COMMIT_NONE};

@@ -77,8 +77,11 @@ static int check_messages (struct station *self, const struct plan *plan, struct
         reason_set (reason, "messages: want at least %d frames", PLAN_MESSAGES_MIN);
         return ZPLAN_EARGUMENT;
     }
-    if (desc_parse (plan->messages[1], plan->message_count - 2, &message.desc, reason))
+    struct reason why;
+    if (desc_parse (plan->messages[1], plan->message_count - 2, &message.desc, &why)) {
+        reason_set (reason, "messages: %s", why.text);
         return ZPLAN_EARGUMENT;
+    }
     for (size_t i = 0; i < message.desc.count; i++)
         message.frames[i] = plan->messages[2 + i];
     uint64_t id;

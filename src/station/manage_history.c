@@ -116,13 +116,13 @@ static bool read_question (const struct arguments *arguments, struct history_que
 
 // -- the answer
 
-// Whether outcomes behind `since` are gone. Of another epoch it is judged by the numbers alone,
-// which go on where the history was kept; that the epoch is another one, the asker sees.
+// Whether outcomes behind `since` are gone, or were of an epoch whose numbers say nothing now.
 static bool is_missed (const struct history_question *question, const struct store_history *answer)
 {
     if (!question->since_given)
         return false;
-    if (question->since > answer->seq)
+    bool same = !question->epoch[0] || span_is (answer->epoch, question->epoch);
+    if (!same || question->since > answer->seq)
         return true;
     if (answer->first_seq == 0 && answer->first_sub == 0)
         return answer->seq > question->since;
@@ -147,7 +147,8 @@ static char *answer_json (const struct history_question *question,
     json_object_set_new (object, "last", json_integer (answer->seq));
     json_object_set_new (object, "epoch", json_from_frame (answer->epoch));
     json_object_set_new (object, "missed", json_boolean (is_missed (question, answer)));
-    char *text = json_write (object);
+    // Seconds to the millisecond: 13 digits until the year 2286.
+    char *text = json_dumps (object, JSON_COMPACT | JSON_REAL_PRECISION (13));
     json_decref (object);
     return text;
 }

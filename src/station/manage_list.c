@@ -6,10 +6,11 @@
 #include "manage_private.h"
 #include "memory.h"
 
-enum { PAGE_DEFAULT = 100, PAGE_MAX = 1000, PATTERN_MAX = 256 };
+enum { PAGE_DEFAULT = 100, PAGE_MAX = 1000, TITLES_LOOKED_AT = 500, PATTERN_MAX = 256 };
 
 struct list_filter {
     struct store_filter store; // its station is the text below
+    int64_t limit;             // plans in a page; with a title more are looked at
     char station[STATION_NAME_MAX + 1];
     char title[PATTERN_MAX]; // glob; empty = any
 };
@@ -32,8 +33,8 @@ static bool read_after (void *filter, const json_t *value)
 static bool read_limit (void *filter, const json_t *value)
 {
     struct list_filter *self = filter;
-    self->store.limit = json_integer_value (value);
-    return json_is_integer (value) && self->store.limit >= 1 && self->store.limit <= PAGE_MAX;
+    self->limit = json_integer_value (value);
+    return json_is_integer (value) && self->limit >= 1 && self->limit <= PAGE_MAX;
 }
 
 static bool read_station (void *filter, const json_t *value)
@@ -85,7 +86,7 @@ static const struct filter_field fields[] = {
 
 static bool read_filter (struct span text, struct list_filter *ret, struct reason *reason)
 {
-    *ret = (struct list_filter){.store = {.limit = PAGE_DEFAULT, .state = -1, .type = -1}};
+    *ret = (struct list_filter){.store = {.state = -1, .type = -1}, .limit = PAGE_DEFAULT};
     if (text.size == 0)
         return true;
     json_t *object = json_read_object (text, reason);
@@ -120,6 +121,7 @@ static char *page_json (const struct list_filter *filter, const struct store_pag
 {
     json_t *plans = json_array ();
     json_t *object = json_object ();
+    uint64_t last = page->last;
     for (size_t i = 0; i < page->count; i++) {
         struct span message;
         uint64_t id;
@@ -128,11 +130,16 @@ static char *page_json (const struct list_filter *filter, const struct store_pag
             plan = listed (filter, id, message);
         if (plan)
             json_array_append_new (plans, plan);
+        // Full before the end of what was looked at: the next page begins here.
+        if (json_array_size (plans) == (size_t)filter->limit && i + 1 < page->count) {
+            last = id;
+            break;
+        }
     }
     json_object_set_new (object, "plans", plans);
-    if (page->last) {
+    if (last) {
         char id[IDENT_SIZE];
-        json_object_set_new (object, "next", json_string (ident_text (page->last, id)));
+        json_object_set_new (object, "next", json_string (ident_text (last, id)));
     }
     char *text = json_write (object);
     json_decref (object);
@@ -167,5 +174,8 @@ void manage_list (struct station *self, struct request *request, const struct ar
     listing->station = self;
     listing->peer = peer_keep (&request->peer);
     listing->filter.store.station = listing->filter.station;
+    listing->filter.store.limit = listing->filter.limit;
+    if (listing->filter.title[0] && listing->filter.limit < TITLES_LOOKED_AT)
+        listing->filter.store.limit = TITLES_LOOKED_AT;
     store_list (self->store, &listing->filter.store, on_listed, listing);
 }

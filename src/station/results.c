@@ -121,7 +121,7 @@ static bool count_vote (struct held_run *held, const struct message *message, st
     enum poll event = answer->tally.event;
     bool fits = true;
     if (event == POLL_OPENED)
-        fits = ballot_open (ballot, message_frame (message, ZERO_FRAME_JSON, NULL));
+        ballot_open (ballot, message_frame (message, ZERO_FRAME_JSON, NULL));
     else if (event == POLL_VOTE)
         fits =
             ballot->bytes <= VOTES_BYTES_MAX &&
@@ -134,10 +134,9 @@ static bool count_vote (struct held_run *held, const struct message *message, st
 // When the vote's time is over, by our clock.
 static void set_poll_end (struct held_run *held)
 {
-    int64_t end_s = engine_poll_end (held->plan);
-    if (end_s)
-        held->poll_end_us =
-            clock_mono_us () + end_s * 1000000 - store_now_us (held->station->store);
+    int64_t end_us = engine_poll_end_us (held->plan);
+    if (end_us && !held->poll_end_us)
+        held->poll_end_us = clock_mono_us () + end_us - store_now_us (held->station->store);
 }
 
 static void tally_reason (const struct held_run *held, const struct tally *tally, char *out,
@@ -249,8 +248,7 @@ static void take_answer (struct held_run *held, const struct target *target, uin
                                        .voter = voter,
                                        .reason = reason});
     count_result (self, &decision);
-    if (decision.open_poll)
-        set_poll_end (held);
+    set_poll_end (held);
     keep_or_drop (held, &decision);
 }
 

@@ -90,9 +90,16 @@ static bool take_page (struct pages *pages, const json_t *page)
 {
     struct printing *self = pages->owner;
     if (json_is_true (json_object_get (page, "missed")) && !self->told) {
+        const char *asked = self->asked->epoch;
+        const char *epoch = json_string_value (json_object_get (page, "epoch"));
         char first[WORD_SIZE];
-        fprintf (stderr, "zplan: outcomes after %" PRId64 " are gone: the first one kept is %s\n",
-                 self->asked->since, number_word (json_object_get (page, "first"), first));
+        if (asked && epoch && strcmp (asked, epoch) != 0)
+            complain (NULL,
+                      span_text ("the station counts its results anew: this is all that is kept"));
+        else
+            fprintf (stderr,
+                     "zplan: outcomes after %" PRId64 " are gone: the first one kept is %s\n",
+                     self->asked->since, number_word (json_object_get (page, "first"), first));
         self->told = true;
     }
     size_t i;

@@ -170,7 +170,8 @@ static void open_history (struct filling *self, const struct head *head)
     self->opened = true;
     self->last = head->last;
     snprintf (self->epoch, sizeof self->epoch, "%s", head->epoch);
-    if (gap_is_elsewhere (gap, head->epoch)) {
+    bool elsewhere = gap_is_elsewhere (gap, head->epoch);
+    if (elsewhere) {
         complain (NULL, span_text ("the station counts its results anew: what came before that and "
                                    "was not printed is not known"));
         gap_anew (gap, head->epoch);
@@ -179,7 +180,7 @@ static void open_history (struct filling *self, const struct head *head)
                  gap->last, head->last);
         gap->last = head->last;
     }
-    if (head->missed)
+    if (head->missed && !elsewhere)
         fprintf (stderr,
                  "zplan: results after %" PRId64 " are gone: the first one kept is %" PRId64 "\n",
                  gap->last, head->first);

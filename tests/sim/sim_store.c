@@ -156,10 +156,11 @@ void store_change (struct sim *self, struct sim_plan *sim_plan, struct plan *pla
         sim_plan->score_us = plan->plan_time * SIM_S;
     else
         sim_plan->score_us = self->now_us + (requeue == REQUEUE_LEASE ? SIM_LEASE_US : 0);
-    // It was not running: of an old run nothing is waited for any more.
-    if (requeue == REQUEUE_NOW) {
+    // No run is in hand: an old one is of what was before, though its answer may still come.
+    if (requeue == REQUEUE_NOW || requeue == REQUEUE_TIME) {
+        sim_plan->held_again |= sim_plan->held && !sim_plan->given_up;
         sim_plan->held = 0;
-        sim_plan->held_again = sim_plan->given_up = false;
+        sim_plan->given_up = false;
     }
 }
 

@@ -6,7 +6,7 @@
 #include "codes.h"
 #include "sim.h"
 
-enum { OK = 0x01, RUNING = 0x03, ERROR = 0x81, TIMEOUT = 0x86, NOT_WORKER = 0x88 };
+enum { OK = 0x01, RUNING = 0x03, WAITING = 0x22, ERROR = 0x81, TIMEOUT = 0x86, NOT_WORKER = 0x88 };
 
 #define MS    INT64_C (1000)
 #define STEPS 100000
@@ -94,9 +94,28 @@ static void die_after_runing (struct sim *sim, const struct sim_fire *fire)
     sim_answer (sim, fire, 1 * MS, RUNING, SIM_CONNECTION, SIM_WITHOUT_LOCAL_ID);
 }
 
+static void work_700_s (struct sim *sim, const struct sim_fire *fire)
+{
+    sim_answer (sim, fire, 1 * MS, RUNING, SIM_CONNECTION, SIM_WITH_LOCAL_ID);
+    sim_answer (sim, fire, 250 * SIM_S, WAITING, SIM_REQUEST_SOCKET, SIM_WITH_LOCAL_ID);
+    sim_answer (sim, fire, 500 * SIM_S, WAITING, SIM_REQUEST_SOCKET, SIM_WITH_LOCAL_ID);
+    sim_answer (sim, fire, 700 * SIM_S, OK, SIM_REQUEST_SOCKET, SIM_WITH_LOCAL_ID);
+}
+
 static void answer_late (struct sim *sim, const struct sim_fire *fire)
 {
     sim_answer (sim, fire, 10 * SIM_S, OK, SIM_REQUEST_SOCKET, SIM_WITH_LOCAL_ID);
+}
+
+static void end_after_500_s (struct sim *sim, const struct sim_fire *fire)
+{
+    sim_answer (sim, fire, 1 * MS, RUNING, SIM_CONNECTION, SIM_WITH_LOCAL_ID);
+    sim_answer (sim, fire, 500 * SIM_S, OK, SIM_REQUEST_SOCKET, SIM_WITH_LOCAL_ID);
+}
+
+static void end_without_a_status (struct sim *sim, const struct sim_fire *fire)
+{
+    sim_answer (sim, fire, 3700 * MS, OK, SIM_REQUEST_SOCKET, SIM_WITH_LOCAL_ID);
 }
 
 static void have_no_worker (struct sim *sim, const struct sim_fire *fire)
@@ -185,6 +204,25 @@ static void a_worker_that_dies_behind_a_pause_is_replaced_after_the_reset (void 
         CHECK (rows[i].name, sim.fires[1].again);
         sim_end (&sim);
     }
+}
+
+// Rule 5: a run is not fired again until its lease ends, here 300 s after 510. The station was
+// started anew since and knows only what is stored.
+static void a_run_that_is_alive_is_not_lost_behind_a_pause (void **state)
+{
+    (void)state;
+    struct sim sim;
+    struct sim_plan *plan = start (&sim, "pause, reset, restarted", ten_seconds, work_700_s);
+    run_until (&sim, 515);
+    sim_restart (&sim, 5 * SIM_S);
+    manage (&sim, plan, MANAGE_PAUSE, 0);
+    refuse (&sim, plan, MANAGE_RUN);
+    manage (&sim, plan, MANAGE_RESET, 0);
+    run_until (&sim, 709);
+    CHECK_FIRES (&sim, {10000, 10});
+    run_until (&sim, 711);
+    assert_int_equal (plan->counted, 1);
+    sim_end (&sim);
 }
 
 // Management is not held up for ever by a run that is lost behind a pause.
@@ -352,6 +390,28 @@ static void a_run_whose_target_is_away_is_over (void **state)
     sim_end (&sim);
 }
 
+// It was lost behind a pause, and given up with the reset: what comes of it still is late.
+static void a_lost_run_besides_the_schedule_counts_for_nothing (void **state)
+{
+    (void)state;
+    struct sim sim;
+    struct sim_plan *plan = start (&sim, "run, pause, reset, then it ends", hour, end_after_500_s);
+    run_until (&sim, 100);
+    manage (&sim, plan, MANAGE_RUN, 0);
+    run_until (&sim, 101);
+    manage (&sim, plan, MANAGE_PAUSE, 0);
+    run_until (&sim, 410);
+    manage (&sim, plan, MANAGE_RESET, 0);
+    run_until (&sim, 610);
+    assert_int_equal (sim.fire_count, 1);
+    struct plan *stored = sim_stored (&sim, plan);
+    assert_int_equal (stored->real_repet, 0);
+    assert_int_equal (stored->plan_time, SIM_START_TIME + 3600);
+    assert_int_equal (plan->score_us, sim_at (3600));
+    plan_destroy (&stored);
+    sim_end (&sim);
+}
+
 // An earlier run of the schedule ran out of its lease: that says nothing of the run that is asked
 // for.
 static void a_run_is_sent_though_an_earlier_one_may_still_answer (void **state)
@@ -420,6 +480,21 @@ static void a_skip_takes_the_retry_away (void **state)
     sim_end (&sim);
 }
 
+// Its run was given up, and it is skipped: its answer is not one of the occurrence behind it.
+static void a_late_answer_of_one_that_was_skipped_counts_for_nothing (void **state)
+{
+    (void)state;
+    struct sim sim;
+    struct sim_plan *plan = start (&sim, "skip, then it ends", ten_seconds, end_without_a_status);
+    sim_run_until (&sim, sim_at (13) + 500 * MS, STEPS);
+    check_stored (&sim, plan, PLAN_RETRY, ZERO_STATUS_RECV_ERROR_ID);
+    manage (&sim, plan, MANAGE_SKIP, 1);
+    sim.target = work_300_ms;
+    run_until (&sim, 35);
+    CHECK_FIRES (&sim, {10000, 10}, {20000, 20}, {30000, 30});
+    sim_end (&sim);
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
@@ -427,6 +502,7 @@ int main (void)
         cmocka_unit_test (a_plan_paused_while_its_run_is_out_counts_it),
         cmocka_unit_test (a_plan_reset_while_its_run_is_out_is_not_fired_twice),
         cmocka_unit_test (a_worker_that_dies_behind_a_pause_is_replaced_after_the_reset),
+        cmocka_unit_test (a_run_that_is_alive_is_not_lost_behind_a_pause),
         cmocka_unit_test (a_run_is_sent_though_one_was_lost_behind_a_pause),
         cmocka_unit_test (a_run_is_sent_between_tries_of_a_silent_target),
         cmocka_unit_test (a_late_status_counts_behind_a_pause),
@@ -435,10 +511,12 @@ int main (void)
         cmocka_unit_test (a_run_besides_the_schedule_counts_for_nothing),
         cmocka_unit_test (a_run_of_a_paused_plan_leaves_it_paused),
         cmocka_unit_test (a_run_whose_target_is_away_is_over),
+        cmocka_unit_test (a_lost_run_besides_the_schedule_counts_for_nothing),
         cmocka_unit_test (a_run_is_sent_though_an_earlier_one_may_still_answer),
         cmocka_unit_test (a_skip_goes_on_behind_those_skipped),
         cmocka_unit_test (a_run_that_is_out_is_not_skipped),
         cmocka_unit_test (a_skip_takes_the_retry_away),
+        cmocka_unit_test (a_late_answer_of_one_that_was_skipped_counts_for_nothing),
     };
     return cmocka_run_group_tests_name ("management in simulated time", tests, NULL, NULL);
 }

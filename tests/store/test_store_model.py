@@ -103,8 +103,9 @@ class Model:
             plan.score = (score_after(self.now_us, float(place[1:])) if place[0] == "+" else
                           score_after(self.now_us) if place == "now" else float(place))
             plan.waits = False
-        if place == "now":  # of an old run nothing is waited for
-            plan.run, plan.again, plan.doubt = None, False, False
+        if place not in ("keep", "out") and place[0] != "+":  # an old run is of what was before
+            plan.again |= plan.run is not None and not plan.doubt
+            plan.run, plan.doubt = None, False
         return 1
 
     def commit(self, ident, station, exec_id, mode, when, text, work, tell, wait, revision, record,

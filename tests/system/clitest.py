@@ -399,7 +399,7 @@ class PlanStation(FakeStation):
             if len(page) == wanted["limit"] or at == self.looked_at:
                 more = at < len(kept)
                 break
-        missed = since is not None and not elsewhere and since + 1 < self.first
+        missed = since is not None and (elsewhere or since + 1 < self.first)
         return {"runs": page, **({"next": f"{index}-x"} if more else {}), "first": self.first,
                 "last": self.seq, "epoch": self.epoch, "missed": missed}
 

@@ -309,7 +309,9 @@ def test_history_newest_and_since_and_count(both):
     assert titles("--since", "0", "-n", "3") == ["a", "b", "c"]
     assert titles("--since", "4") == []
     assert titles("--station", "nobody") == []
-    assert titles("--since", "3", "--epoch", "other") == ["a", "b", "c", "d"]
+    ended = both.zplan("history", "--json", "--since", "3", "--epoch", "other")
+    assert [json.loads(line)["title"] for line in ended.out.splitlines()] == ["a", "b", "c", "d"]
+    assert "counts its results anew" in ended.err
 
 
 def test_history_row(station):

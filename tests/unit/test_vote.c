@@ -426,15 +426,15 @@ static void the_deadline_counts_from_the_dispatch (void **state)
     } rows[] = {
         {"no vote", {VOTE_NONE, 0, 0}, 1767225611000001, 0},
         {"no deadline", {VOTE_ALL, 0, 0}, 1767225611000001, 0},
-        {"a minute", {VOTE_ALL, 0, 60}, 1767225611000001, 1767225671},
-        {"a minute, late in the second", {VOTE_ANY, 0, 60}, 1767225611999999, 1767225671},
-        {"a year", {VOTE_COUNT, 3, 31536000}, 1767225611000001, 1798761611},
+        {"a minute", {VOTE_ALL, 0, 60}, 1767225611000001, 1767225671000001},
+        {"a minute, late in the second", {VOTE_ANY, 0, 60}, 1767225611999999, 1767225671999999},
+        {"a year", {VOTE_COUNT, 3, 31536000}, 1767225611000001, 1798761611000001},
     };
     for (size_t i = 0; i < ROWS (rows); i++) {
         struct plan *plan = plan_in_hand ();
         plan->vote = rows[i].rule;
         plan->exec_id = rows[i].exec_id;
-        CHECK_INT (rows[i].name, engine_poll_end (plan), rows[i].end);
+        CHECK_INT (rows[i].name, engine_poll_end_us (plan), rows[i].end);
         plan_destroy (&plan);
     }
 }

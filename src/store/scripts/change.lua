@@ -30,8 +30,14 @@ elseif place ~= 'keep' then
     local score = place == 'now' and now or seconds and now + seconds
     redis.call('ZADD', KEYS[1], score and string.format('%.6f', score) or place, KEYS[2])
 end
-if place == 'now' then
-    -- It was not running: of an old run nothing is waited for any more.
-    own('HDEL', KEYS[3], KEYS[2])
+if place ~= 'keep' and place ~= 'out' and string.sub(place, 1, 1) ~= '+' then
+    -- No run is in hand: an old one is of what was before, though its answer may still come.
+    local held = own('HGET', KEYS[3], KEYS[2]) or ''
+    local expected = string.find(held, '+', 1, true) or held ~= '' and not string.find(held, '?', 1, true)
+    if expected then
+        own('HSET', KEYS[3], KEYS[2], '+')
+    else
+        own('HDEL', KEYS[3], KEYS[2])
+    end
 end
 return 1
