@@ -1,6 +1,6 @@
 """The zplan wire a second time, for tests from outside: written from the contract, not from the C.
 
-Wire (dialect zeronet), a client, a target played by the test, a subscriber, and the rig that puts
+Wire (dialect zeronet), a client, a target played by the test, subscribers, and the rig that puts
 them around one real station. The processes are in zplanprocs.py.
 """
 import base64
@@ -19,17 +19,23 @@ from zplanprocs import Redis, Zpland, wait_until, WAIT
 CMD = SimpleNamespace(NONE=0x01, PLAN=0x02, PROXY=0x03, GLOBAL_ID=0x3E, WAITING=0x23,
                       FIND_RESULT=0x25, CLOSE_REQUEST=0x2D, PING=0x2A)
 ST = SimpleNamespace(OK=0x01, PLAN=0x02, RUNING=0x03, WAITING=0x22, WAITING_TOO=0x23,
+                     VOTE_SENDED=0x20, VOTE_BYE=0x21, VOTE_START=0x23, VOTE_END=0x24,
+                     VOTE_CLOSED=0x25,
                      ERROR_FLAG=0x80, ERROR=0x81, FAILED=0x82, NOT_FIND=0x83, NOT_SUPPORT=0x84,
                      FRAME_INVALID=0x85, TIMEOUT=0x86, NET_ERROR=0x87, NOT_WORKER=0x88,
                      ARG_ERROR=0x89, PLANERROR=0x8B, SEND_ERROR=0x8C, RECV_ERROR=0x8D,
                      DENY=0x8E, BUSY=0x8F)
 FT = SimpleNamespace(END=0, GLOBAL_ID=1, STATION_ID=2, STATUS=3, REQUEST_ID=4, PLAN=5, PLAN_TIME=6,
-                     LOCAL_ID=8, COMMAND=ord("$"), ARG=ord("%"), CONTENT=ord("T"), JSON=ord("J"),
+                     SERVICE_KEY=7, LOCAL_ID=8, COMMAND=ord("$"), ARG=ord("%"), CONTENT=ord("T"), JSON=ord("J"),
                      PUB_TITLE=ord("*"), SUBTITLE=ord("@"), CONTEXT=ord("#"), REQUESTER=ord(">"),
                      RESPONSER=ord("<"), BIN=ord("B"), XML=ord("X"))
 WORD = {ST.OK: "+ok", ST.PLAN: "+plan", ST.NOT_FIND: "-no find", ST.NOT_SUPPORT: "-no support",
         ST.FRAME_INVALID: "-invalid", ST.NET_ERROR: "-net error", ST.ARG_ERROR: "-argument",
         ST.PLANERROR: "-plan error", ST.DENY: "-deny", ST.BUSY: "-busy"}
+
+EVENTS = ("add", "update", "queue", "exec", "result", "pause", "end", "remove")     # 1 to 8
+# plan_state.
+NONE, QUEUE, EXECUTE, RETRY, SKIP, PAUSE, ERROR, CLOSE = range(8)
 
 # The fields of a stored plan and their JSON types; str also stands for {"b64": ...} (frames).
 PLAN_FIELDS = {
@@ -158,6 +164,19 @@ class Client:
         return self.ask(CMD.NONE, [(FT.COMMAND, word.encode()),
                                    *((FT.ARG, a.encode()) for a in args), *more])
 
+    def done(self, word, *args):
+        """The word is answered OK; arguments may be numbers and what becomes JSON."""
+        reply = self.manage(word, *map(argument, args))
+        assert reply.code == ST.OK and reply.text.startswith(WORD[ST.OK]), reply
+        return reply
+
+    def refused(self, word, *args, status=ST.ARG_ERROR):
+        """The word is refused; return the reason."""
+        reply = self.manage(word, *map(argument, args))
+        assert reply.code == status and reply.text.startswith(WORD[status] + ": "), reply
+        assert reply.get(FT.JSON) is None
+        return reply.text.removeprefix(WORD[status] + ": ")
+
     def submit(self, plan, **where):
         return self.ask(CMD.PLAN, plan_frames(plan, **where))
 
@@ -170,6 +189,11 @@ class Client:
     def result(self, ident, status, pairs=()):
         """A target's result by the request socket, which is never answered."""
         self.send(status, pairs, before=[b"*" + ident.encode()])
+
+
+def argument(value):
+    """An ARG as text."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def plan_frames(plan, station="jobs", head=None, gid=None, more=()):
@@ -279,6 +303,47 @@ def told(news):
     return json.loads(news.every(FT.CONTENT)[0])
 
 
+class Event:
+    """[plan.EVENT.STATION][desc][plan id][state JSON] taken apart."""
+
+    def __init__(self, parts):
+        packet = Packet(parts, before=1)
+        topic = packet.before[0].decode()
+        word, self.name, self.station = topic.split(".", 2)
+        assert word == "plan" and packet.types == bytes([FT.SUBTITLE, FT.CONTEXT]), packet
+        assert packet.code == EVENTS.index(self.name) + 1, packet
+        self.ident, self.state = packet.frames[0].decode(), json.loads(packet.frames[1])
+        assert self.state["plan_id"] == int(self.ident, 16)
+        self.seq, self.epoch = self.state["seq"], self.state["epoch"]
+
+    def __repr__(self):
+        return f"Event({self.name} {self.station} {self.ident} {self.state})"
+
+
+class Events:
+    """A subscriber of the event socket."""
+
+    def __init__(self, endpoint, topics=(b"",)):
+        self.socket = CONTEXT.socket(zmq.SUB)
+        self.socket.linger = 0
+        self.socket.rcvhwm = 0
+        for topic in topics:
+            self.socket.subscribe(topic)
+        self.socket.connect(endpoint)
+
+    def close(self):
+        self.socket.close()
+
+    def recv(self, timeout=WAIT):
+        return Event(receive(self.socket, timeout, "event"))
+
+    def names(self, count):
+        """The names of the next events, all of one plan."""
+        events = [self.recv() for _ in range(count)]
+        assert len({event.ident for event in events}) == 1, events
+        return [event.name for event in events]
+
+
 class Rig:
     """One Redis, one station, the targets `jobs` (api) and `news` (pub), and the test's sockets."""
 
@@ -344,6 +409,21 @@ class Rig:
             return False
         wait_until(probed, "a probe broadcast")
         return results
+
+    def events(self):
+        """A subscriber of all events; the next it hears is of what happens from now on."""
+        events = self.keep(Events(self.ipc("e")))
+
+        def probed():
+            ident = self.client.added(later(), station="news")
+            self.client.done("remove", ident)
+            while events.socket.poll(500):
+                event = events.recv()
+                if (event.name, event.ident) == ("remove", ident):
+                    return True
+            return False
+        wait_until(probed, "the events of a probe")
+        return events
 
     # What stands in Redis.
 
