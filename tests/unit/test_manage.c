@@ -5,6 +5,7 @@
 #include "management.h"
 #include "plan_json.h"
 #include "status.h"
+#include "utc.h"
 
 enum { REFUSED = -1 };
 
@@ -19,22 +20,6 @@ static struct plan *plan_at_1030 (void)
     plan->error_count = 3;
     plan->state = PLAN_QUEUE;
     return plan;
-}
-
-static struct zone *utc;
-
-static int start_zone (void **state)
-{
-    (void)state;
-    utc = zone_new_utc ();
-    return 0;
-}
-
-static int end_zone (void **state)
-{
-    (void)state;
-    zone_destroy (&utc);
-    return 0;
 }
 
 static const char *const word_names[MANAGE_WORDS] = {

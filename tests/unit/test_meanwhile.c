@@ -4,6 +4,7 @@
 #include "codes.h"
 #include "engine.h"
 #include "in_hand.h"
+#include "utc.h"
 
 enum {
     OK = 0x01,
@@ -17,22 +18,6 @@ enum {
     SEND_ERROR = 0x8C,
     RECV_ERROR = 0x8D
 };
-
-static struct zone *utc;
-
-static int start_zone (void **state)
-{
-    (void)state;
-    utc = zone_new_utc ();
-    return 0;
-}
-
-static int end_zone (void **state)
-{
-    (void)state;
-    zone_destroy (&utc);
-    return 0;
-}
 
 // What may come of a run. A status is the first message of the run's connection.
 enum event { STATUS, RESULT, OTHER_RUN, NOT_SENT, NO_STATUS, LEASE_OVER };

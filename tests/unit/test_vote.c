@@ -5,6 +5,7 @@
 #include "codes.h"
 #include "engine.h"
 #include "in_hand.h"
+#include "utc.h"
 
 // -- the rule
 
@@ -216,22 +217,6 @@ static struct answer vote_answer (const struct tally *tally)
     if (tally->event == POLL_VOTE && tally->in_favour == 0)
         answer.status = ZERO_STATUS_ERROR_ID;
     return answer;
-}
-
-static struct zone *utc;
-
-static int start_zone (void **state)
-{
-    (void)state;
-    utc = zone_new_utc ();
-    return 0;
-}
-
-static int end_zone (void **state)
-{
-    (void)state;
-    zone_destroy (&utc);
-    return 0;
 }
 
 static void check_goes_on (const char *name, const struct plan *plan,
