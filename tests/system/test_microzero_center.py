@@ -199,6 +199,7 @@ def test_a_center_that_changes_all_the_time(make_rig):
     """All its stations move to other ports, whenever it is asked: other plans run on."""
     lists = [json.dumps([{"name": f"s{n}", "station_type": 3, "request_port": base + n}
                          for n in range(256)]).encode() for base in (1000, 2000)]
+    start = time.monotonic()
     with FalseCenter([b"\1\1\3\0", lists[0]]) as center:
         rig = make_rig("--center", center.endpoint)
         wait_until(lambda: len(stations(rig)) >= 256, "256 targets")
@@ -211,7 +212,8 @@ def test_a_center_that_changes_all_the_time(make_rig):
             rig.jobs.finish(rig.jobs.recv())
             rig.gone(ident)
         assert rig.station.rss_mib() - before < RSS_MIB
-        assert len(center.asked) < 25
+        # Asked again at its own pace, not as often as the center has news.
+        assert len(center.asked) < 10 + 2 * (time.monotonic() - start)
 
 
 @pytest.mark.parametrize("wrong", ["ipc:///tmp/x", "127.0.0.1:8000", "tcp://:8000", "tcp://h:0",
