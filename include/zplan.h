@@ -109,9 +109,8 @@ int zplan_client_submit (struct zplan_client *client, const struct zplan_submiss
 //   run      ID                     the plan; it runs now, besides its schedule
 //   update   ID, CHANGES            the plan; CHANGES: {"revision": as read before, and any field
 //                                   of a PLAN frame, or "messages" as in `message`}
-//   next     ID or PLAN JSON, [N]   {"next": [Unix seconds, ...], "never": bool}; N is 10 unless
-//   given history  [ID or FILTER]         {"runs": [...], "next": "cursor", "first": seq, "last":
-//   seq,
+//   next     ID or PLAN JSON, [N]   {"next": [Unix seconds, ...], "never": bool}; N is 10 by itself
+//   history  [ID or FILTER]         {"runs": [...], "next": "cursor", "first": seq, "last": seq,
 //                                   "epoch": "...", "missed": bool}
 //   station  "list"                 {"stations": [...]}
 //   station  "add", NAME=TYPE@ENDPOINT[,...]; or "remove", NAME

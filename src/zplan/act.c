@@ -50,6 +50,7 @@ static void report (const struct acting *self, const char *id, const struct zpla
 {
     if (!self->cli->json) {
         printf ("plan %s %s\n", id, self->done);
+        fflush (stdout); // who is stopped in the middle is to have said what is done
         return;
     }
     struct reason reason;

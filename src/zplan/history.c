@@ -92,10 +92,13 @@ static bool take_page (struct pages *pages, const json_t *page)
     if (json_is_true (json_object_get (page, "missed")) && !self->told) {
         const char *asked = self->asked->epoch;
         const char *epoch = json_string_value (json_object_get (page, "epoch"));
-        char first[WORD_SIZE];
+        char first[WORD_SIZE], last[WORD_SIZE];
         if (asked && epoch && strcmp (asked, epoch) != 0)
             complain (NULL,
                       span_text ("the station counts its results anew: this is all that is kept"));
+        else if (json_integer_value (json_object_get (page, "last")) < self->asked->since)
+            fprintf (stderr, "zplan: there is no outcome %" PRId64 " yet: the last one is %s\n",
+                     self->asked->since, number_word (json_object_get (page, "last"), last));
         else
             fprintf (stderr,
                      "zplan: outcomes after %" PRId64 " are gone: the first one kept is %s\n",

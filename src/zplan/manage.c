@@ -6,11 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "act.h"
-#include "ident.h"
-#include "json.h"
-#include "print.h"
-#include "select.h"
+#include "bulk.h"
 
 // -- the verbs
 
@@ -84,19 +80,18 @@ static const struct deed *deed_named (const char *name)
 // -- the options
 
 struct wish {
-    struct selection selection;
-    bool all, dry_run;
+    struct bulk bulk;
     int64_t count;
 };
 
 static const struct option rows[] = {
     {.name = "--all",
      .type = OPTION_FLAG,
-     .offset = offsetof (struct wish, all),
+     .offset = offsetof (struct wish, bulk.all),
      .help = "every plan of the station"},
     {.name = "--dry-run",
      .type = OPTION_FLAG,
-     .offset = offsetof (struct wish, dry_run),
+     .offset = offsetof (struct wish, bulk.dry_run),
      .help = "only tell which plans it would be done to"},
     {.name = "--count",
      .metavar = "N",
@@ -109,103 +104,11 @@ static const struct option rows[] = {
 
 enum { ROWS = sizeof rows / sizeof *rows };
 
-// Plans must be named in exactly one way: nothing at all is no way to mean everything.
-static int check_wish (struct wish *wish, int ids, struct reason *reason)
-{
-    struct option_group which = select_options (&wish->selection);
-    const char *given = options_given (&which);
-    if (!given && wish->all)
-        given = "--all";
-    if (ids > 0 && given)
-        reason_set (reason, "plan ids and %s: want one or the other", given);
-    else if (wish->all && strcmp (given, "--all") != 0)
-        reason_set (reason, "--all and %s: want one or the other", given);
-    else if (ids == 0 && !given)
-        reason_set (reason, "want plan ids, or a filter (--station, --state, --type, --title); "
-                            "--all means every plan");
-    else
-        return select_check (&wish->selection, reason);
-    return -1;
-}
-
-// -- with --dry-run
-
-static void foretell (const struct acting *acting, const char *id, const json_t *plan)
-{
-    char state[WORD_SIZE];
-    if (acting->cli->json) {
-        json_t *bare = json_copy ((json_t *)(uintptr_t)plan);
-        json_object_del (bare, "messages");
-        json_t *answer =
-            json_pack ("{s:s, s:s, s:o}", "id", id, "would", acting->name, "plan", bare);
-        print_json (answer);
-        json_decref (answer);
-        return;
-    }
-    printf ("plan %s would be %s: station ", id, acting->done);
-    print_bytes (text_of (json_object_get (plan, "station")));
-    printf (", state %s, title \"", state_word (json_object_get (plan, "plan_state"), state));
-    print_frame (json_object_get (plan, "description"));
-    printf ("\"\n");
-}
-
-static int foretell_one (struct acting *acting, const char *id)
-{
-    int code;
-    json_t *plan = act_read (acting, id, &code);
-    if (!plan)
-        return code;
-    foretell (acting, id, plan);
-    json_decref (plan);
-    return EXIT_DONE;
-}
-
 // -- the doing
 
 static int do_one (struct acting *acting, const char *id)
 {
     return act_say (acting, id, acting->owner);
-}
-
-// What a walk through the list is for.
-struct collecting {
-    struct acting *acting;
-    struct plan_ids *ids;
-    bool dry_run;
-};
-
-static bool take_plan (void *owner, const json_t *plan)
-{
-    struct collecting *self = owner;
-    int64_t id;
-    char text[IDENT_SIZE];
-    if (!json_get_integer (plan, "plan_id", 1, INT64_MAX, &id)) {
-        complain ("the station's answer", span_text ("a plan without an id is left out"));
-        return true;
-    }
-    plan_ids_add (self->ids, (uint64_t)id);
-    if (self->dry_run)
-        foretell (self->acting, ident_text ((uint64_t)id, text), plan);
-    progress_step (&self->acting->progress, self->ids->count, 0);
-    return true;
-}
-
-// All pages first, then the plans: what is done to a plan may move the pages.
-static int do_selected (struct acting *acting, const struct wish *wish, struct plan_ids *ids)
-{
-    struct collecting collecting = {acting, ids, wish->dry_run};
-    progress_start (&acting->progress, acting->name,
-                    wish->dry_run ? PROGRESS_LINES : PROGRESS_QUIET);
-    struct verdict verdict = select_walk (
-        acting->cli, acting->client, &wish->selection,
-        &(struct selected){.take = take_plan, .owner = &collecting, .room = INT64_MAX});
-    progress_clear (&acting->progress);
-    if (verdict.code == EXIT_DONE && ids->count == 0)
-        complain (NULL, span_text ("no plan fits"));
-    if (verdict.code != EXIT_DONE || wish->dry_run)
-        return verdict_tell (&verdict, NULL);
-    progress_start (&acting->progress, acting->name, PROGRESS_LINES);
-    return act_each (acting, ids);
 }
 
 static int do_all (const struct cli *cli, const struct deed *deed, const struct wish *wish,
@@ -218,12 +121,11 @@ static int do_all (const struct cli *cli, const struct deed *deed, const struct 
                             .client = call_open (cli, &code),
                             .name = deed->name,
                             .done = deed->done,
-                            .one = wish->dry_run ? foretell_one : do_one,
+                            .one = do_one,
                             .owner = deed->has_count ? count : NULL};
     if (!acting.client)
         return code;
-    progress_start (&acting.progress, acting.name, PROGRESS_LINES);
-    code = ids->count ? act_each (&acting, ids) : do_selected (&acting, wish, ids);
+    code = bulk_do (&acting, &wish->bulk, ids);
     zplan_client_destroy (&acting.client);
     return code;
 }
@@ -232,11 +134,11 @@ int verb_manage (const struct cli *cli)
 {
     const struct deed *deed = deed_named (cli->argv[0]);
     struct wish wish = {.count = 1};
+    const struct option_group which = select_options (&wish.bulk.selection);
     const struct usage usage = {
         .synopsis = deed->synopsis,
         .about = deed->about,
-        .groups = {select_options (&wish.selection),
-                   {"How", rows, deed->has_count ? ROWS : ROWS - 1, &wish}},
+        .groups = {which, {"How", rows, deed->has_count ? ROWS : ROWS - 1, &wish}},
         .group_count = 2,
         .words_max = INT_MAX,
         .words = "plan ids",
@@ -246,7 +148,8 @@ int verb_manage (const struct cli *cli)
         return code;
     struct reason reason;
     struct plan_ids ids = {0};
-    if (check_wish (&wish, count, &reason) || plan_ids_read (&ids, cli, count, &reason))
+    if (bulk_check (&wish.bulk, &which, count, &reason) ||
+        plan_ids_read (&ids, cli, count, &reason))
         code = usage_error (cli->argv[0], &reason);
     else
         code = do_all (cli, deed, &wish, &ids);

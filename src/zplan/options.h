@@ -40,7 +40,7 @@ struct option_group {
     void *values;
 };
 
-enum { USAGE_GROUPS_MAX = 3 };
+enum { USAGE_GROUPS_MAX = 5 };
 
 // All that a verb takes, and its help.
 struct usage {

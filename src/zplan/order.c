@@ -3,7 +3,7 @@
 #include "json.h"
 #include "settings.h"
 
-enum { VOTE_DEADLINE_MAX_S = 31536000, FIRST_CHANGE = 1, CHANGES = 8 };
+enum { VOTE_DEADLINE_MAX_S = 31536000, VOTES_MAX = 1000000, FIRST_CHANGE = 1, CHANGES = 8 };
 
 // What can be changed later stands together: rows FIRST_CHANGE and after.
 static const struct option rows[] = {
@@ -95,7 +95,7 @@ static json_t *vote_rule (const char *text)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp (words[i], text) == 0)
             return json_string (text);
-    bool good = number_parse (text, &number) && number >= 1 && number <= INT32_MAX;
+    bool good = number_parse (text, &number) && number >= 1 && number <= VOTES_MAX;
     return good ? json_integer (number) : NULL;
 }
 
@@ -107,7 +107,7 @@ int order_vote (const struct order *order, const json_t *stored, json_t **ret,
         return 0;
     json_t *rule = order->vote ? vote_rule (order->vote) : NULL;
     if (order->vote && !rule) {
-        reason_set (reason, "--vote: want all, any, majority or a number 1..%d, got %s", INT32_MAX,
+        reason_set (reason, "--vote: want all, any, majority or a number 1..%d, got %s", VOTES_MAX,
                     quoted (span_text (order->vote)));
         return -1;
     }

@@ -109,7 +109,8 @@ struct span text_of (const json_t *string)
 
 void print_json (const json_t *value)
 {
-    char *text = json_dumps (value, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY);
+    char *text = json_dumps (value, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY |
+                                        JSON_REAL_PRECISION (13));
     if (text)
         puts (text);
     free (text);

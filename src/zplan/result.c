@@ -78,6 +78,9 @@ static void print_object (const struct zplan_result *result, const json_t *plan)
                          json_from_frame (span_of (result->title, result->title_size)));
     json_object_set_new (object, "status", json_string (status_word (result->status)));
     json_object_set_new (object, "code", json_integer (result->status));
+    // As in a line from the history: what to go on behind.
+    json_object_set (object, "seq", json_object_get (plan, "seq"));
+    json_object_set (object, "epoch", json_object_get (plan, "epoch"));
     json_object_set_new (object, "plan",
                          plan ? json_copy ((json_t *)(uintptr_t)plan)
                               : json_from_frame (span_of (result->plan, result->plan_size)));
@@ -122,6 +125,7 @@ void result_print_run (const struct cli *cli, const json_t *run, const char *epo
         return;
     }
     json_t *object = json_pack ("{s:s, s:s}", "from", "history", "epoch", epoch);
+    json_object_set (object, "id", json_object_get (run, "plan")); // as of one that was heard
     json_object_update_missing (object, (json_t *)(uintptr_t)run);
     print_json (object);
     json_decref (object);

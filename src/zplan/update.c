@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "act.h"
+#include "bulk.h"
 #include "clock.h"
 #include "desc.h"
 #include "json.h"
@@ -15,6 +15,7 @@
 #include "zonefile.h"
 
 struct change {
+    struct bulk bulk;
     struct order order;
     bool no_keep;
     struct zone *zone;
@@ -27,12 +28,48 @@ static const struct option rows[] = {
      .help = "skip what was missed, instead of running it late"},
 };
 
+// As the other verbs select, but --title and --type are what a plan is changed to.
+static const struct option which_rows[] = {
+    {.name = "--of-station",
+     .metavar = "NAME",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct change, bulk.selection.station),
+     .help = "plans for this target station"},
+    {.name = "--of-state",
+     .metavar = "STATE",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct change, bulk.selection.state),
+     .help = "none queue retry skip pause error"},
+    {.name = "--of-type",
+     .metavar = "TYPE",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct change, bulk.selection.type),
+     .help = "none time second minute hour day week month"},
+    {.name = "--of-title",
+     .metavar = "PATTERN",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct change, bulk.selection.title),
+     .help = "plans whose title fits; * stands for anything"},
+};
+
+static const struct option how_rows[] = {
+    {.name = "--all",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct change, bulk.all),
+     .help = "every plan of the station"},
+    {.name = "--dry-run",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct change, bulk.dry_run),
+     .help = "only tell which plans it would be done to"},
+};
+
 static const char about[] =
     "Change plans: what is not given stays as it is. A new time counts from now, as if the plan\n"
     "had just been added. All --arg together replace all arguments. Refused while a run is out,\n"
     "and when the plan was changed by somebody else at the same moment.\n\n"
     "  zplan update 1f --weekly tue@09:00\n"
     "  zplan update 1f --repeat 20 --title 'report, longer'\n"
+    "  zplan update --of-station jobs --of-title 'report*' --repeat forever --dry-run\n"
     "  zplan update 1f 20 --command sweep --arg /tmp --arg /var/tmp\n";
 
 // -- when it runs
@@ -93,8 +130,11 @@ static int set_times (const struct change *self, const json_t *plan, json_t *fie
         json_object_set_new (fields, "plan_repet", json_integer (rule->repeat));
     if (words.skip)
         json_object_set_new (fields, "skip_set", json_integer (when.skip));
-    if (self->no_keep || words.keep || (new_kind && rule->keep))
-        json_object_set_new (fields, "no_keep", json_boolean (!self->no_keep));
+    // --in and --at keep a run that is late. One that repeats from now on has not asked for that.
+    bool lapses = new_kind && repeat_changes (&when, plan) && !runs_once (rule->type);
+    if (self->no_keep || words.keep || (new_kind && rule->keep) || lapses)
+        json_object_set_new (fields, "no_keep",
+                             json_boolean (!self->no_keep && (words.keep || rule->keep)));
     return 0;
 }
 
@@ -260,7 +300,7 @@ static int update_one (struct acting *acting, const char *id)
     return code;
 }
 
-static int update_each (const struct cli *cli, struct change *self, const struct plan_ids *ids)
+static int update_each (const struct cli *cli, struct change *self, struct plan_ids *ids)
 {
     int code;
     struct acting acting = {.cli = cli,
@@ -271,8 +311,7 @@ static int update_each (const struct cli *cli, struct change *self, const struct
                             .owner = self};
     if (!acting.client)
         return code;
-    progress_start (&acting.progress, acting.name, PROGRESS_LINES);
-    code = act_each (&acting, ids);
+    code = bulk_do (&acting, &self->bulk, ids);
     zplan_client_destroy (&acting.client);
     return code;
 }
@@ -311,16 +350,19 @@ static int check_change (struct change *self, struct reason *reason)
 int verb_update (const struct cli *cli)
 {
     struct change self = {0};
+    const struct option_group which = {"Which plans", which_rows,
+                                       sizeof which_rows / sizeof *which_rows, &self};
     const struct usage usage = {
-        .synopsis = "zplan update ID... [--title TEXT] [TIME] [--arg TEXT]...",
+        .synopsis = "zplan update ID... | --of-station NAME ... | --all  [--title TEXT] [TIME] ...",
         .about = about,
         .groups = {order_change_options (&self.order),
                    when_options (&self.order.words),
-                   {"Besides", rows, sizeof rows / sizeof *rows, &self}},
-        .group_count = 3,
-        .words_min = 1,
+                   {"Besides", rows, sizeof rows / sizeof *rows, &self},
+                   which,
+                   {"How", how_rows, sizeof how_rows / sizeof *how_rows, &self}},
+        .group_count = 5,
         .words_max = INT_MAX,
-        .words = "at least one plan id",
+        .words = "plan ids",
     };
     int count, code;
     if (!options_read (&usage, cli, &count, &code))
@@ -329,7 +371,8 @@ int verb_update (const struct cli *cli)
     struct plan_ids ids = {0};
     const char *zone = self.order.words.timezone ? self.order.words.timezone : "UTC";
     self.zone = zonefile_load (zone, &reason);
-    if (!self.zone || plan_ids_read (&ids, cli, count, &reason) || check_change (&self, &reason))
+    if (!self.zone || bulk_check (&self.bulk, &which, count, &reason) ||
+        plan_ids_read (&ids, cli, count, &reason) || check_change (&self, &reason))
         code = usage_error (cli->argv[0], &reason);
     else
         code = update_each (cli, &self, &ids);

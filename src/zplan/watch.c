@@ -170,8 +170,9 @@ static void open_history (struct filling *self, const struct head *head)
     self->opened = true;
     self->last = head->last;
     snprintf (self->epoch, sizeof self->epoch, "%s", head->epoch);
-    bool elsewhere = gap_is_elsewhere (gap, head->epoch);
-    if (elsewhere) {
+    bool gone = head->missed;
+    if (gap_is_elsewhere (gap, head->epoch)) {
+        gone = false;
         complain (NULL, span_text ("the station counts its results anew: what came before that and "
                                    "was not printed is not known"));
         gap_anew (gap, head->epoch);
@@ -179,8 +180,9 @@ static void open_history (struct filling *self, const struct head *head)
         fprintf (stderr, "zplan: there is no result %" PRId64 " yet: the last one is %" PRId64 "\n",
                  gap->last, head->last);
         gap->last = head->last;
+        gone = false;
     }
-    if (head->missed && !elsewhere)
+    if (gone)
         fprintf (stderr,
                  "zplan: results after %" PRId64 " are gone: the first one kept is %" PRId64 "\n",
                  gap->last, head->first);

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from clitest import (BIN, COMMAND, DONE, FAILED, NO_ANSWER, OK, PLAN, REFUSED, STATION_ID, STATES,
-                     WAIT, ZPLAN, Refusal, both, describe, objects, station, stored)
+                     USAGE, WAIT, ZPLAN, Refusal, both, describe, objects, station, stored)
 
 assert both and station     # fixtures
 
@@ -194,7 +194,9 @@ def test_update_changes_what_is_given(both):
     plan = answer["plan"]
     assert (answer["id"], answer["done"]) == (one, "update")
     assert [plan[field] for field in ("description", "plan_type", "plan_value", "plan_repet",
-                                      "no_keep")] == ["new", 4, 2, 9, True]
+                                      "no_keep")] == ["new", 4, 2, 9, False]
+    answer, = objects(both.zplan("update", one, "--keep", "--json"))
+    assert answer["plan"]["no_keep"] is True and answer["plan"]["plan_repet"] == 9
     answer, = objects(both.zplan("update", one, "--no-keep", "--json"))
     assert answer["plan"]["no_keep"] is False and answer["plan"]["plan_repet"] == 9
 
@@ -217,7 +219,8 @@ def test_update_of_several(both):
 
 @pytest.mark.parametrize("stored, args, fields", [
     ({}, ["--title", "t"], {"description": "t"}),
-    ({}, ["--every", "10m"], {"plan_type": 3, "plan_value": 10, "plan_time": 0, "plan_repet": -1}),
+    ({}, ["--every", "10m"], {"plan_type": 3, "plan_value": 10, "plan_time": 0, "plan_repet": -1,
+                                  "no_keep": False}),
     ({}, ["--in", "0s", "--no-keep"], {"plan_type": 1, "plan_value": 0, "no_keep": False}),
     ({"plan_type": 5, "plan_repet": 4}, ["--weekly", "mon"],
      {"plan_type": 6, "plan_value": 1, "plan_time": 1705276800}),
@@ -404,3 +407,22 @@ def test_next_of_a_plan_that_never_runs(station):
     assert station.zplan("next", one).done() == "never\n"
     assert json.loads(station.zplan("next", one, "--json").done()) == []
     assert station.requests("next") == [[one, "10"]] * 2
+
+
+# -- update of those that a filter selects
+
+def test_update_of_selected_plans(both):
+    one, two, other = (both.add(title) for title in ("report a", "report b", "sweep"))
+    ended = both.zplan("update", "--of-title", "report*", "--title", "both", "--dry-run")
+    assert [line.split()[1] for line in ended.done().splitlines()] == sorted([one, two])
+    assert all("would be updated" in line for line in ended.out.splitlines())
+    both.zplan("update", "--of-title", "report*", "--title", "both").done()
+    shown = [json.loads(both.zplan("show", ident, "--json").done()) for ident in (one, two, other)]
+    assert [plan["description"] for plan in shown] == ["both", "both", "sweep"]
+
+
+@pytest.mark.parametrize("args", [("--title", "x"), ("1f", "--of-state", "queue", "--title", "x"),
+                                  ("--all", "--of-station", "jobs", "--title", "x")])
+def test_update_wants_plans_named_in_one_way(station, args):
+    ended = station.zplan("update", *args)
+    assert ended.code == USAGE and ("--of-station" in ended.err or "one or the other" in ended.err)

@@ -67,7 +67,7 @@ def test_version():
     (["pause", "1", "--count", "2"], "unknown option '--count'"),
     (["skip", "1", "--count", "0"], "--count: want a number 1..2147483647"),
     (["skip", "--count", "2"], "--all means every plan"),
-    (["update"], "want at least one plan id"),
+    (["update", "--title", "t"], "want plan ids, or a filter (--of-station"),
     (["update", "1"], "want something to change"),
     (["update", "1", "--timezone", "UTC"], "want something to change"),
     (["update", "x", "--title", "t"], "'x': want a plan id"),

@@ -128,7 +128,7 @@ def test_watch_asks_for_what_did_not_come(station):
     station.outcome("d", frames=[(CONTENT, b"x")])
     lines = lines_of(process, 3)
     assert [name(line) for line in lines] == [("b", True), ("c", True), ("d", False)]
-    assert lines[0] == {"from": "history", "epoch": "e1", **station.runs[2]}
+    assert lines[0] == {"from": "history", "epoch": "e1", "id": "1f", **station.runs[2]}
     assert lines[2]["frames"][0]["value"] == "x"
     asked, = station.requests("history")
     assert json.loads(asked[0]) == {"since": 2, "epoch": "e1", "limit": 100}

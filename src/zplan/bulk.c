@@ -1,0 +1,109 @@
+#include "bulk.h"
+
+#include <stdio.h>
+
+#include "ident.h"
+#include "json.h"
+#include "print.h"
+
+int bulk_check (const struct bulk *self, const struct option_group *which, int ids,
+                struct reason *reason)
+{
+    const char *given = options_given (which);
+    if (!given && self->all)
+        given = "--all";
+    if (ids > 0 && given)
+        reason_set (reason, "plan ids and %s: want one or the other", given);
+    else if (self->all && strcmp (given, "--all") != 0)
+        reason_set (reason, "--all and %s: want one or the other", given);
+    else if (ids == 0 && !given)
+        reason_set (reason, "want plan ids, or a filter (%s, %s, %s, %s); --all means every plan",
+                    which->rows[0].name, which->rows[1].name, which->rows[2].name,
+                    which->rows[3].name);
+    else
+        return select_check (&self->selection, reason);
+    return -1;
+}
+
+// -- with --dry-run
+
+static void foretell (const struct acting *acting, const char *id, const json_t *plan)
+{
+    char state[WORD_SIZE];
+    if (acting->cli->json) {
+        json_t *bare = json_copy ((json_t *)(uintptr_t)plan);
+        json_object_del (bare, "messages");
+        json_t *answer =
+            json_pack ("{s:s, s:s, s:o}", "id", id, "would", acting->name, "plan", bare);
+        print_json (answer);
+        json_decref (answer);
+        return;
+    }
+    printf ("plan %s would be %s: station ", id, acting->done);
+    print_bytes (text_of (json_object_get (plan, "station")));
+    printf (", state %s, title \"", state_word (json_object_get (plan, "plan_state"), state));
+    print_frame (json_object_get (plan, "description"));
+    printf ("\"\n");
+}
+
+static int foretell_one (struct acting *acting, const char *id)
+{
+    int code;
+    json_t *plan = act_read (acting, id, &code);
+    if (!plan)
+        return code;
+    foretell (acting, id, plan);
+    json_decref (plan);
+    return EXIT_DONE;
+}
+
+// -- the doing
+
+// What a walk through the list is for.
+struct collecting {
+    struct acting *acting;
+    struct plan_ids *ids;
+    bool dry_run;
+};
+
+static bool take_plan (void *owner, const json_t *plan)
+{
+    struct collecting *self = owner;
+    int64_t id;
+    char text[IDENT_SIZE];
+    if (!json_get_integer (plan, "plan_id", 1, INT64_MAX, &id)) {
+        complain ("the station's answer", span_text ("a plan without an id is left out"));
+        return true;
+    }
+    plan_ids_add (self->ids, (uint64_t)id);
+    if (self->dry_run)
+        foretell (self->acting, ident_text ((uint64_t)id, text), plan);
+    progress_step (&self->acting->progress, self->ids->count, 0);
+    return true;
+}
+
+// All pages first, then the plans: what is done to a plan may move the pages.
+static int do_selected (struct acting *acting, const struct bulk *self, struct plan_ids *ids)
+{
+    struct collecting collecting = {acting, ids, self->dry_run};
+    progress_start (&acting->progress, acting->name,
+                    self->dry_run ? PROGRESS_LINES : PROGRESS_QUIET);
+    struct verdict verdict = select_walk (
+        acting->cli, acting->client, &self->selection,
+        &(struct selected){.take = take_plan, .owner = &collecting, .room = INT64_MAX});
+    progress_clear (&acting->progress);
+    if (verdict.code == EXIT_DONE && ids->count == 0)
+        complain (NULL, span_text ("no plan fits"));
+    if (verdict.code != EXIT_DONE || self->dry_run)
+        return verdict_tell (&verdict, NULL);
+    progress_start (&acting->progress, acting->name, PROGRESS_LINES);
+    return act_each (acting, ids);
+}
+
+int bulk_do (struct acting *acting, const struct bulk *self, struct plan_ids *ids)
+{
+    if (self->dry_run)
+        acting->one = foretell_one;
+    progress_start (&acting->progress, acting->name, PROGRESS_LINES);
+    return ids->count ? act_each (acting, ids) : do_selected (acting, self, ids);
+}
