@@ -35,10 +35,12 @@ bool ballot_name_valid (struct span name)
 
 static struct voter *voter_named (struct ballot *self, struct span name)
 {
+    if (!ballot_name_valid (name))
+        return NULL;
     for (size_t i = 0; i < self->count; i++)
         if (span_is (name, self->at[i].name))
             return &self->at[i];
-    if (!ballot_name_valid (name) || self->count == VOTERS_MAX)
+    if (self->count == VOTERS_MAX)
         return NULL;
     if (self->count == self->room) {
         self->room = self->room ? 2 * self->room : 8;
@@ -58,8 +60,8 @@ void ballot_open (struct ballot *self, struct span names)
     for (size_t i = 0; i < json_array_size (list); i++) {
         const json_t *name = json_array_get (list, i);
         struct span text = span_of (json_string_value (name), json_string_length (name));
-        // When the list is full nobody is looked for in it any more.
-        self->others += self->count == VOTERS_MAX || !voter_named (self, text);
+        // Behind the bound nobody is looked for among the others any more.
+        self->others += i >= VOTERS_MAX || !voter_named (self, text);
     }
     json_decref (list);
 }
@@ -71,7 +73,8 @@ bool ballot_cast (struct ballot *self, struct span name, bool in_favour, size_t 
         return false;
     voter->voted = true;
     voter->in_favour = in_favour;
-    self->bytes += bytes;
+    self->bytes += bytes - voter->bytes;
+    voter->bytes = bytes;
     return true;
 }
 

@@ -9,6 +9,7 @@ enum { VOTERS_MAX = 1000, VOTER_NAME_MAX = 72 };
 struct voter {
     char name[VOTER_NAME_MAX + 1];
     bool voted, in_favour;
+    size_t bytes; // of its vote
 };
 
 struct ballot {
@@ -30,7 +31,7 @@ bool ballot_in_favour (uint8_t status);
 bool ballot_name_valid (struct span name);
 
 // The vote begins: these are the voters, none of whom has voted. `names` is a JSON array of
-// strings;// who has no valid name, or is one too many, is a voter that never votes.
+// strings; who has no valid name, or is one too many, is a voter that never votes.
 void ballot_open (struct ballot *self, struct span names);
 
 // A voter's answer, of this many bytes; a second one takes the place of the first. One who was not

@@ -6,7 +6,7 @@
 #include "codes.h"
 #include "pacing.h"
 
-enum { PUT_BACK_MS = 1000 };
+enum { PUT_BACK_MS = 1000, RENEW_S = 10 };
 
 static const char *const target_type_names[TARGET_TYPES] = {
     [TARGET_API] = "api", [TARGET_PUB] = "pub", [TARGET_VOTE] = "vote"};
@@ -147,19 +147,20 @@ struct decision engine_unfit (struct plan *plan)
 }
 
 // The time of the vote that was out is over, and nobody was there to end it.
-static bool poll_is_over (const struct plan *plan, int64_t now)
+static bool poll_is_over (const struct plan *plan, const struct due *due)
 {
-    return plan->poll && plan->vote.deadline_s &&
-           (int64_t)(plan->poll / 1000000) + plan->vote.deadline_s <= now;
+    int64_t deadline_us = (int64_t)plan->vote.deadline_s * 1000000;
+    return deadline_us && due->lost && (int64_t)due->lost + deadline_us <= (int64_t)due->exec_id;
 }
 
-struct decision engine_poll_lost (struct plan *plan)
+struct decision engine_poll_lost (struct plan *plan, uint64_t lost)
 {
     enum plan_state was = plan->state;
     struct decision decision = retry (plan, ZERO_STATUS_TIMEOUT_ID, COMMIT_RETRY);
     decision.broadcast = BROADCAST_RESULT;
     decision.waiting = WAITING_NOT;
     decision.close_poll = true;
+    decision.open_poll = plan->poll != lost; // the participants are of another vote
     return settle (plan, was, decision);
 }
 
@@ -177,9 +178,9 @@ struct decision engine_due (struct plan *plan, const struct due *due, struct rea
     }
     if (unfit (plan, due, reason))
         return engine_unfit (plan);
-    if (due->lost && poll_is_over (plan, due->now)) {
+    if (poll_is_over (plan, due)) {
         reason_set (reason, "vote: its time is over");
-        return engine_poll_lost (plan);
+        return engine_poll_lost (plan, due->lost);
     }
     plan->exec_id = due->exec_id;
     plan->exec_time = due->now;
@@ -224,8 +225,10 @@ struct step {
 static struct decision sign_of_life (const struct step *step)
 {
     // One more of a run that is known to be alive: only its lease starts anew.
+    // Out of the queue the lease is kept by exec_time, which is written now and then.
     bool queued = step->plan->state != PLAN_PAUSE && step->plan->state != PLAN_CLOSE;
-    if (step->run->phase == RUN_RUNNING && queued)
+    bool recent = step->now - step->plan->exec_time < RENEW_S;
+    if (step->run->phase == RUN_RUNNING && (queued || recent))
         return (struct decision){.commit = COMMIT_LEASE, .unchanged = true};
     step->run->phase = RUN_RUNNING;
     step->plan->last_state = ZERO_STATUS_RUNING_ID;
@@ -254,7 +257,7 @@ static struct decision succeed (const struct step *step)
     struct occurrence next;
     plan->last_state = step->answer->status;
     struct decision decision = {
-        .commit = COMMIT_NEXT, .save_work = true, .broadcast = BROADCAST_RESULT};
+        .commit = COMMIT_NEXT, .succeeded = true, .save_work = true, .broadcast = BROADCAST_RESULT};
     if (plan->extra)
         return decision;
     plan->real_repet++;

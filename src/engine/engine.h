@@ -31,6 +31,7 @@ enum waiting { WAITING_NOT, WAITING_FOR_TARGET };
 struct decision {
     enum commit commit;
     int64_t delay_ms; // COMMIT_RETRY and COMMIT_DOUBT
+    bool succeeded;   // the run ended well
     bool unchanged;   // the plan is as it was: its message need not be written
     bool unqueued;    // LEASE and DOUBT of a plan that was paused or closed: out of the queue
     bool save_work;   // the answer's frames are the participant's result
@@ -82,7 +83,7 @@ int engine_submit (struct plan *plan, const struct zone *zone, int64_t now, stru
 struct due {
     struct span key_station; // the station that the plan's key names
     uint64_t exec_id;
-    bool lost;                      // the run before this one had no result within its lease
+    uint64_t lost; // the run before this one, which had no result within its lease; 0 = none
     const struct dispatch_way *way; // of its target
     int64_t now;                    // Unix seconds
 };
@@ -93,8 +94,8 @@ struct decision engine_due (struct plan *plan, const struct due *due, struct rea
 // The plan has lost its right to run (plan document 3.3(3)).
 struct decision engine_unfit (struct plan *plan);
 
-// The time of a vote is over, and the station that had it in hand is gone.
-struct decision engine_poll_lost (struct plan *plan);
+// The time of a vote is over, and the station that had it in hand is gone; `lost` is its run.
+struct decision engine_poll_lost (struct plan *plan, uint64_t lost);
 
 // The lease of a run besides the schedule ended without a result.
 struct decision engine_extra_lost (struct plan *plan);

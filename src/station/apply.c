@@ -23,6 +23,7 @@ struct applying {
     struct run run;
     enum run_phase phase; // of the run when the event came
     enum cause cause;
+    uint64_t lost; // the run that the outcome is of, 0 = `run`
     struct answer answer;
     struct frames *frames; // the answer's description and frames; NULL = there is none
     struct desc desc;
@@ -109,7 +110,7 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
         .nominal = nominal,
         .status = plan->last_state,
         .state = plan->state,
-        .exec_id = self->run.exec_id,
+        .exec_id = self->lost ? self->lost : self->run.exec_id,
         .worker = worker_of (self),
         .size = size_of (self),
         .reason = reason_of (self),
@@ -143,7 +144,7 @@ static void on_committed (void *owner, const struct store_committed *answer);
 
 // How long the store waits for a sign of life. A vote with a time of its own needs none until that
 // is over, and then a little for the station to end it.
-static int64_t lease_of (struct station *self, const struct plan *plan)
+int64_t apply_lease_s (const struct station *self, const struct plan *plan)
 {
     enum { MARGIN_US = 1999999 };
     int64_t end_us = engine_poll_end_us (plan);
@@ -174,7 +175,7 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
                                          .key_station = span_text (self->key_station),
                                          .exec_id = self->run.exec_id,
                                          .decision = &self->decision,
-                                         .lease_s = lease_of (station, plan),
+                                         .lease_s = apply_lease_s (station, plan),
                                          .participants = participants,
                                          .participant_count = count,
                                          .record = span_of (record, record_size),
@@ -210,7 +211,7 @@ static struct decision decide (struct applying *self, struct plan *plan)
         if (self->tries == 0)
             return self->decision;
         if (self->decision.close_poll)
-            return engine_poll_lost (plan);
+            return engine_poll_lost (plan, self->lost);
         return plan->extra ? engine_extra_lost (plan) : engine_unfit (plan);
     }
     return (struct decision){.commit = COMMIT_NONE};
@@ -321,6 +322,10 @@ static void on_committed (void *owner, const struct store_committed *answer)
     }
     if (answer->result == STORE_HELD || answer->result == STORE_CHANGED)
         self->counters.stale_commits++;
+    if (answer->result == STORE_DONE && is_outcome (&applying->decision)) {
+        self->counters.runs_ended_well += applying->decision.succeeded;
+        self->counters.runs_failed += !applying->decision.succeeded;
+    }
     if (answer->result != STORE_DONE)
         tell_failure (applying, answer);
     else if (answer->seq)
@@ -345,6 +350,7 @@ static struct applying *applying_new (struct station *station, const struct outc
     self->run = *outcome->run;
     self->phase = outcome->run->phase;
     self->cause = outcome->cause;
+    self->lost = outcome->decision && outcome->decision->send ? 0 : outcome->lost;
     self->keep_message = outcome->keep_message;
     if (outcome->answer)
         self->answer = *outcome->answer;

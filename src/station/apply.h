@@ -22,9 +22,13 @@ struct outcome {
     const struct message *message;   // the answer itself, NULL = there is none
     struct span voter;               // whose answer it is, empty = the station's
     const struct decision *decision; // CAUSE_UNFIT
-    const char *reason;              // in words, for the history; NULL = the answer tells
-    bool keep_message;               // the stored message is not to be written
+    uint64_t lost;      // CAUSE_UNFIT: the run that the outcome is of; 0 = the one in hand
+    const char *reason; // in words, for the history; NULL = the answer tells
+    bool keep_message;  // the stored message is not to be written
 };
+
+// The lease of a run of this plan that begins now, in seconds.
+int64_t apply_lease_s (const struct station *self, const struct plan *plan);
 
 // Decide and commit; broadcast when it is written. Everything is copied. COMMIT_NONE: the answer is
 // late, and nothing is done.

@@ -69,7 +69,10 @@ static bool dispatch (struct station *self, struct target *target, const struct 
 {
     struct plan_texts texts;
     struct message message;
-    plan_dispatch_message (plan, target_way (target), lease_end_us / 1000000, &texts, &message);
+    // A vote with a time of its own is not sent again before that is over.
+    int64_t poll_end_us = engine_poll_end_us (plan);
+    int64_t deadline_us = poll_end_us ? poll_end_us : lease_end_us;
+    plan_dispatch_message (plan, target_way (target), deadline_us / 1000000, &texts, &message);
     bool sent = target_send (target, &message);
     if (sent)
         publish_event (self, &(struct notice){.event = EVENT_EXEC,
@@ -149,6 +152,7 @@ static void fire (struct station *self, const struct store_claim *claim,
     if (held)
         runs_drop (&held);
     outcome.plan = plan;
+    outcome.lost = claimed->lost;
     outcome.decision = &decision;
     outcome.reason = decision.send ? not_sent_reason (target) : reason.text;
     apply (self, &outcome);
@@ -215,7 +219,6 @@ static void give_up_status (struct station *self, struct held_run *held)
                                        .run = &held->run,
                                        .cause = CAUSE_NO_STATUS,
                                        .reason = reason});
-    self->counters.runs_failed++;
     if (commit_ends_run (decision.commit))
         runs_drop (&held);
     else

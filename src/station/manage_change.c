@@ -3,6 +3,7 @@
 // is.
 #include <stdlib.h>
 
+#include "apply.h"
 #include "codes.h"
 #include "due.h"
 #include "manage_private.h"
@@ -82,6 +83,13 @@ static int check_messages (struct station *self, const struct plan *plan, struct
         reason_set (reason, "messages: %s", why.text);
         return ZPLAN_EARGUMENT;
     }
+    uint64_t mailbox;
+    if (!mailbox_parse (plan->messages[0], &mailbox) || mailbox != plan->id ||
+        message.desc.code != ZERO_BYTE_COMMAND_PLAN) {
+        reason_set (reason,
+                    "messages: want the plan's mailbox, then a description of a PLAN request");
+        return ZPLAN_EARGUMENT;
+    }
     for (size_t i = 0; i < message.desc.count; i++)
         message.frames[i] = plan->messages[2 + i];
     uint64_t id;
@@ -124,7 +132,8 @@ static bool is_running (struct station *self, const struct plan *plan,
         return false;
     const struct held_run *held = runs_find (self, plan->id);
     return plan->state == PLAN_EXECUTE || (held && held->run.exec_id == answer->exec_id) ||
-           plan->exec_time + self->settings->exec_timeout_s > station_now (self);
+           plan->exec_time + self->settings->exec_timeout_s > station_now (self) ||
+           engine_poll_end_us (plan) > store_now_us (self->store);
 }
 
 static int apply_change (struct change *self, struct plan **plan, const struct store_loaded *answer,
@@ -188,7 +197,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
                                          .key_station = span_text (self->key_station),
                                          .exec_id = answer->exec_id,
                                          .queue = self->queue,
-                                         .lease_s = station->settings->exec_timeout_s},
+                                         .lease_s = apply_lease_s (station, self->plan)},
                   on_stored, self);
 }
 

@@ -101,9 +101,12 @@ static bool read_question (const struct arguments *arguments, struct history_que
         return false;
     }
     struct span station;
-    if (first.size == 0 || ident_parse (first, &ret->store.plan_id) ||
-        message_key_parse (first, &station, &ret->store.plan_id))
+    if (first.size == 0 || ident_parse (first, &ret->store.plan_id))
         return true;
+    if (message_key_parse (first, &station, &ret->store.plan_id)) {
+        memcpy (ret->station, station.data, station.size);
+        return true;
+    }
     json_t *object = json_read_object (first, reason);
     bool good = object && filter_read (object, fields, sizeof fields / sizeof *fields, ret, reason);
     json_decref (object);

@@ -6,7 +6,13 @@
 #include "manage_private.h"
 #include "memory.h"
 
-enum { PAGE_DEFAULT = 100, PAGE_MAX = 1000, TITLES_LOOKED_AT = 500, PATTERN_MAX = 256 };
+enum {
+    PAGE_DEFAULT = 100,
+    PAGE_MAX = 1000,
+    // Matching costs up to pattern times title: both are bounded, and so is how often it is done.
+    TITLES_LOOKED_AT = 500,
+    PATTERN_MAX = 65
+};
 
 struct list_filter {
     struct store_filter store; // its station is the text below
@@ -79,7 +85,7 @@ static const struct filter_field fields[] = {
     {"after", read_after, "want the hex id of the last plan of the page before"},
     {"limit", read_limit, "want 1..1000"},
     {"station", read_station, "want a station name"},
-    {"title", read_title, "want a pattern of at most 255 bytes"},
+    {"title", read_title, "want a pattern of at most 64 bytes"},
     {"state", read_state, "want none, queue, execute, retry, skip, pause, error or close"},
     {"type", read_type, "want none, time, second, minute, hour, day, week or month"},
 };
@@ -175,7 +181,7 @@ void manage_list (struct station *self, struct request *request, const struct ar
     listing->peer = peer_keep (&request->peer);
     listing->filter.store.station = listing->filter.station;
     listing->filter.store.limit = listing->filter.limit;
-    if (listing->filter.title[0] && listing->filter.limit < TITLES_LOOKED_AT)
+    if (listing->filter.title[0])
         listing->filter.store.limit = TITLES_LOOKED_AT;
     store_list (self->store, &listing->filter.store, on_listed, listing);
 }

@@ -148,14 +148,6 @@ static void tally_reason (const struct held_run *held, const struct tally *tally
               tally->event == POLL_TIMEOUT ? "; its time is over" : "");
 }
 
-static void count_result (struct station *self, const struct decision *decision)
-{
-    if (decision->commit == COMMIT_NEXT || decision->commit == COMMIT_END)
-        self->counters.runs_ended_well++;
-    else if (decision->commit != COMMIT_LEASE)
-        self->counters.runs_failed++;
-}
-
 // What was decided is under way: the run is over, or stays in hand until it is heard of again.
 static void keep_or_drop (struct held_run *held, const struct decision *decision)
 {
@@ -247,7 +239,6 @@ static void take_answer (struct held_run *held, const struct target *target, uin
                                        .message = message,
                                        .voter = voter,
                                        .reason = reason});
-    count_result (self, &decision);
     set_poll_end (held);
     keep_or_drop (held, &decision);
 }
@@ -256,7 +247,7 @@ void results_end_poll (struct held_run *held)
 {
     char reason[128];
     held->poll_end_us = 0;
-    if (!held->plan) { // too large to be kept: it is sent again when its lease ends
+    if (!held->plan) { // too large to be kept: who claims it next ends the vote
         runs_drop (&held);
         return;
     }
@@ -274,7 +265,6 @@ void results_end_poll (struct held_run *held)
                                                 .cause = CAUSE_ANSWER,
                                                 .answer = &answer,
                                                 .reason = reason});
-    count_result (held->station, &decision);
     keep_or_drop (held, &decision);
 }
 

@@ -72,8 +72,9 @@ static int read_option (struct span text, struct target_settings *ret, struct re
         reason_set (reason, "stations: %s: %s: %s", ret->name, options[i].name, options[i].rule);
         return -1;
     }
+    // Behind a key it may be the rest of one, which is told to nobody.
     reason_set (reason, "stations: %s: %s: no such option; there are dialect, mailbox and key",
-                ret->name, quoted (name));
+                ret->name, ret->key[0] ? "behind the key, which has no comma" : quoted (name));
     return -1;
 }
 

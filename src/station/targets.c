@@ -149,13 +149,16 @@ static void on_stations (void *owner, const struct store_stations *answer)
                            quoted (span_text (reason.text)));
         }
         targets_replace (self, ORIGIN_ADDED, list, count);
+    } else if (answer->result == STORE_ERROR) {
+        log_event (LEVEL_ERROR, "target.not_loaded", "error=%s",
+                   quoted (span_text (answer->error)));
     }
     free (list);
 }
 
 void targets_load (struct station *self)
 {
-    store_stations (self->store, NULL, NULL, LINK_ONCE, on_stations, self);
+    store_stations (self->store, NULL, NULL, LINK_REPEAT, on_stations, self);
 }
 
 // -- those of a center

@@ -228,13 +228,13 @@ void store_claim (struct store *self, int64_t limit, int64_t lease_s, store_clai
 bool store_claim_at (const struct store_claim *answer, size_t index, struct store_claimed *ret)
 {
     const redisReply *row = answer->reply->element[CLAIM_HEAD + index];
-    if (!reply_is_array (row, 4))
+    if (!reply_is_array (row, 5))
         return false;
     bool again;
     ret->message = reply_text (row->element[1]);
     run_parse (reply_text (row->element[2]), &ret->exec_id, &again);
     ret->again = reply_number (row->element[3]) >= 1;
-    ret->lost = reply_number (row->element[3]) == 2;
+    ret->lost = (uint64_t)reply_number (row->element[4]);
     return message_key_parse (reply_text (row->element[0]), &ret->station, &ret->plan_id);
 }
 

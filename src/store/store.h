@@ -70,7 +70,8 @@ struct store_claimed {
     struct span message; // JSON
     uint64_t exec_id;
     bool again; // an earlier run of this occurrence has not ended
-    bool lost;  // that one was in hand until now, and had no result within its lease
+    uint64_t
+        lost; // the one that was in hand until now, without a result within its lease; 0 = none
 };
 
 struct store_claim {
@@ -171,7 +172,8 @@ struct store_loaded {
 
 typedef void store_loaded_fn (void *owner, const struct store_loaded *answer);
 
-// Find a plan by its id. With LINK_REPEAT the call waits while Redis is away.
+// Find a plan by its id. With LINK_REPEAT, for a run, the call waits while Redis is away, and the
+// votes are answered as well.
 void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
                  store_loaded_fn *reply, void *owner);
 

@@ -40,7 +40,8 @@ void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
 {
     char id[IDENT_SIZE];
     id_digits (plan_id, id);
-    const struct span args[] = {span_text (KEY_RUNS), span_text (KEY_INDEX), span_text (id)};
+    const struct span args[] = {span_text (KEY_RUNS), span_text (KEY_INDEX), span_text (id),
+                                span_text (repeat == LINK_REPEAT ? "1" : "")};
     link_call (self->link, &(struct link_call){
                                .script = SCRIPT_LOAD,
                                .repeat = repeat,

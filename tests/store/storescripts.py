@@ -154,7 +154,7 @@ class Store:
         now_us, first, broken, *rows = self.call("claim", [TIME_SET, RUN, META, IDS, CLAIMS],
                                                  [limit, lease, number or self.next_number(), keep])
         return Claim(int(now_us), float(first) if first else None, broken,
-                     [Claimed(*row) for row in rows])
+                     [Claimed(*row[:4]) for row in rows])
 
     def run(self, ident, station="jobs", lease=300):
         """The exec_id of the one plan that is due."""
@@ -178,7 +178,7 @@ class Store:
                          [revision, text, place, run])
 
     def load(self, ident):
-        return self.call("load", [RUN, IDS], [digits(ident)])
+        return self.call("load", [RUN, IDS], [digits(ident), 1])
 
     def remove(self, ident, station=""):
         return self.call("remove", [TIME_SET, IDS], [digits(ident), station])

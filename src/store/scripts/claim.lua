@@ -5,8 +5,9 @@
 -- KEYS  1 time set  2 runs in hand  3 meta  4 index  5 the station's last claim
 -- ARGV  1 most plans to take  2 lease in seconds  3 number of the claim  4 most outcomes kept
 -- Answers {now in us, score of the first plan not due or '', {members without a sound message},
---          {member, message, exec_id, again}, ...}
---   again: 1 an earlier run has not ended, 2 and the one in hand until now had no result in its lease
+--          {member, message, exec_id, again, lost}, ...}
+--   again: 1 an earlier run has not ended, 2 and one was in hand until now
+--   lost: that one, which had no result within its lease, '' = none
 -- Cost  O(log n) a plan.
 --@include plan.lua
 local time = redis.call('TIME')
@@ -44,20 +45,28 @@ end
 
 local broken, claimed, bytes = {}, {}, 0
 
-local function give(member, message, text, again)
-    claimed[#claimed + 1] = {member, message, text, again}
+-- A run besides the schedule, and a vote whose time is over, are not sent again: the station tells what
+-- became of them.
+local function station_tells(message, lost)
+    local deadline = string.match(message, '"vote"%s*:%s*{[^}]*"deadline"%s*:%s*(%d+)')
+    return string.find(message, '"extra"%s*:%s*[1-9]')
+           or deadline and lost + deadline * 1000000 <= now_us
+end
+
+local function give(member, message, text, again, lost)
+    claimed[#claimed + 1] = {member, message, text, again, lost}
     bytes = bytes + #message
 end
 
 -- The plans of this claim when it was asked before: those whose run is still the one it gave.
 local asked_before = own('LINDEX', KEYS[5], 0) == ARGV[3]
 local before = asked_before and redis.call('LRANGE', KEYS[5], 1, -1) or {}
-for i = 1, #before, 2 do
-    local member, text = before[i], before[i + 1]
+for i = 1, #before, 3 do
+    local member, text, lost = before[i], before[i + 1], before[i + 2]
     local held, message = own('HGET', KEYS[2], member) or '', redis.pcall('GET', member)
     if string.match(held, '^%d+') == text and type(message) == 'string' then
         redis.call('ZADD', KEYS[1], lease_end, member)
-        give(member, message, text, string.find(held, '+', 1, true) and 1 or 0)
+        give(member, message, text, lost ~= '' and 2 or string.find(held, '+', 1, true) and 1 or 0, lost)
     end
 end
 
@@ -83,8 +92,7 @@ for _, member in ipairs(due) do
         local lost = again == 1 and not string.find(held, '?', 1, true) and string.match(held, '^%d+')
         if lost then
             again = 2
-            -- One besides the schedule is told by the station: it is not sent again.
-            if not string.find(message, '"extra"%s*:%s*[1-9]') then
+            if not station_tells(message, lost) then
                 remember_lost(station, id, message, lost)
             end
         end
@@ -97,9 +105,10 @@ for _, member in ipairs(due) do
         redis.call('SET', member, message)
         redis.call('ZADD', KEYS[4], 0, string.rep('0', 16 - #id) .. id .. ':' .. station)
         own('SREM', 'plan:wait:' .. station, member)
-        give(member, message, text, again)
+        give(member, message, text, again, lost or '')
         taken[#taken + 1] = member
         taken[#taken + 1] = text
+        taken[#taken + 1] = lost or ''
         exec = exec + 1
         if bytes > BYTES_MAX then
             break
