@@ -10,7 +10,7 @@ enum {
     PAGE_DEFAULT = 100,
     PAGE_MAX = 1000,
     // Matching costs up to pattern times title: both are bounded, and so is how often it is done.
-    TITLES_LOOKED_AT = 500,
+    TITLES_LOOKED_AT = 150,
     PATTERN_MAX = 65
 };
 
