@@ -8,8 +8,8 @@ from storescripts import IDS, digits, entry, member, message, seeded
 BIG = "7fffffffffffffff"
 IDENTS = ["1", "10", "100", "1f0", "1f", "2", "f", "ffff", "1000000000000000", BIG]
 IN_ORDER = sorted(IDENTS, key=lambda ident: int(ident, 16))
-BOUNDS = "local ENTRIES_MAX, MESSAGES_MAX, BYTES_MAX, CHUNK = 2000, 500, 4194304, 500"
-ENTRIES_MAX, MESSAGES_MAX, BYTES_MAX = 2000, 500, 4194304
+BOUNDS = "local ENTRIES_MAX, MESSAGES_MAX, BYTES_MAX, CHUNK = 2000, 250, 4194304, 500"
+ENTRIES_MAX, MESSAGES_MAX, BYTES_MAX = 2000, 250, 4194304
 
 
 def fill(store):

@@ -4,11 +4,11 @@
 -- ARGV  1 the last id of the page before, 16 hex digits, '' = from the start  2 most plans
 --       3 station, '' = any  4 plan_state as a number, '' = any  5 plan_type, '' = any
 -- Answers {last id looked at, '' = that was all, index entry, message, index entry, message, ...}.
--- A page is bounded by what it looks at as well, so that it holds nobody up: 2000 entries, 500 messages
+-- A page is bounded by what it looks at as well, so that it holds nobody up: 2000 entries, 250 messages
 -- (or as many as are wanted), 4 MiB. So it may hold fewer plans, or none, and not be the last.
 -- Cost  O(log n + plans looked at).
 --@include plan.lua
-local ENTRIES_MAX, MESSAGES_MAX, BYTES_MAX, CHUNK = 2000, 500, 4194304, 500
+local ENTRIES_MAX, MESSAGES_MAX, BYTES_MAX, CHUNK = 2000, 250, 4194304, 500
 local most, station_wanted = tonumber(ARGV[2]), ARGV[3]
 local entries_max, messages_max = math.max(ENTRIES_MAX, most), math.max(MESSAGES_MAX, most)
 local state_wanted, type_wanted = ARGV[4], ARGV[5]
