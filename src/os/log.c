@@ -1,14 +1,35 @@
+// A line is written only when the descriptor takes it at once: a reader that stopped, or a full
+// disk, costs lines and never time. And an event that comes too often, as a peer can make it, is
+// cut to a few lines a second; how many were left out is told.
 #include "log.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+enum { LINES_A_SECOND = 20, EVENTS_MAX = 64, LINE_MAX_BYTES = 1024 };
+
+// Of an event, within the present second.
+struct rate {
+    const char *event; // NULL: a free place
+    int64_t second;
+    uint64_t lines;
+    uint64_t left_out; // since the last line that was written
+};
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
 static const char *log_program = "zplan";
 static enum log_level log_limit = LEVEL_INFO;
+static struct rate rates[EVENTS_MAX];
+static uint64_t dropped;
 
 bool log_level_parse (const char *name, enum log_level *ret)
 {
@@ -27,27 +48,75 @@ void log_start (const char *program, enum log_level level)
     log_limit = level;
 }
 
+uint64_t log_dropped (void)
+{
+    return dropped;
+}
+
+// The event's place in the table; with more events than places the last is shared.
+static struct rate *rate_of (const char *event)
+{
+    size_t at = 0;
+    while (at < EVENTS_MAX - 1 && rates[at].event && strcmp (rates[at].event, event) != 0)
+        at++;
+    rates[at].event = event;
+    return &rates[at];
+}
+
+// Whether the event may have a line now; how many were left out before it.
+static bool may_write (const char *event, uint64_t *ret_left_out)
+{
+    struct rate *rate = rate_of (event);
+    int64_t second = clock_mono_us () / 1000000;
+    if (rate->second != second)
+        rate->lines = 0;
+    rate->second = second;
+    if (rate->lines++ >= LINES_A_SECOND) {
+        rate->left_out++;
+        return false;
+    }
+    *ret_left_out = rate->left_out;
+    rate->left_out = 0;
+    return true;
+}
+
+static void write_line (const char *line, size_t size)
+{
+    struct pollfd item = {.fd = STDERR_FILENO, .events = POLLOUT};
+    bool takes = poll (&item, 1, 0) == 1 && item.revents & POLLOUT;
+    // One write a line: lines of several processes on one stderr do not mix.
+    if (!takes || write (STDERR_FILENO, line, size) != (ssize_t)size)
+        dropped++;
+}
+
+static size_t print_head (char *line, size_t room, enum log_level level, const char *event)
+{
+    struct timespec now;
+    struct tm utc;
+    char stamp[32];
+    clock_gettime (CLOCK_REALTIME, &now);
+    gmtime_r (&now.tv_sec, &utc);
+    strftime (stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
+    return (size_t)snprintf (line, room, "ts=%s.%03ldZ level=%s program=%s event=%s ", stamp,
+                             now.tv_nsec / 1000000, level_names[level], log_program, event);
+}
+
 void log_event (enum log_level level, const char *event, const char *format, ...)
 {
-    if (level > log_limit)
+    uint64_t left_out = 0;
+    if (level > log_limit || (level != LEVEL_DEBUG && !may_write (event, &left_out)))
         return;
-    struct timespec now;
-    clock_gettime (CLOCK_REALTIME, &now);
-    struct tm utc;
-    gmtime_r (&now.tv_sec, &utc);
-    char stamp[32];
-    strftime (stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
-
-    char line[1024];
-    int head = snprintf (line, sizeof line, "ts=%s.%03ldZ level=%s program=%s event=%s ", stamp,
-                         now.tv_nsec / 1000000, level_names[level], log_program, event);
+    char line[LINE_MAX_BYTES];
+    size_t size = print_head (line, sizeof line, level, event);
+    if (left_out)
+        size +=
+            (size_t)snprintf (line + size, sizeof line - size, "left_out=%" PRIu64 " ", left_out);
     va_list args;
     va_start (args, format);
-    int tail = vsnprintf (line + head, sizeof line - (size_t)head - 1, format, args);
+    int tail = vsnprintf (line + size, sizeof line - size - 1, format, args);
     va_end (args);
-    size_t room = sizeof line - (size_t)head - 2;
-    size_t size = (size_t)head + ((size_t)tail < room ? (size_t)tail : room);
+    size_t room = sizeof line - size - 2;
+    size += (size_t)tail < room ? (size_t)tail : room;
     line[size++] = '\n';
-    // One write a line: lines of several processes on one stderr do not mix.
-    fwrite (line, 1, size, stderr);
+    write_line (line, size);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 // Not LOG_INFO and so on: those are macros of syslog.h, which czmq includes.
 enum log_level { LEVEL_ERROR, LEVEL_WARN, LEVEL_INFO, LEVEL_DEBUG };
@@ -12,7 +13,11 @@ bool log_level_parse (const char *name, enum log_level *ret);
 // Lines above this level are dropped. `program` is borrowed for the life of the process.
 void log_start (const char *program, enum log_level level);
 
+// Lines that were lost because stderr did not take them at once.
+uint64_t log_dropped (void);
+
 // One line: level, event, then the fields as printf makes them (`key=value` pairs; peer bytes only
-// through quoted ()).
+// through quoted ()). Never waits. At most 20 lines a second of one event; the next one then says
+// how many were left out. `event` is borrowed for the life of the process.
 void log_event (enum log_level level, const char *event, const char *format, ...)
     __attribute__ ((format (printf, 3, 4)));

@@ -5,6 +5,7 @@
 
 #include "codes.h"
 #include "due.h"
+#include "failpoint.h"
 #include "front.h"
 #include "log.h"
 #include "memory.h"
@@ -320,6 +321,7 @@ static void on_committed (void *owner, const struct store_committed *answer)
         front_resume (self);
         return;
     }
+    FAILPOINT (is_outcome (&applying->decision) ? "result_done" : "running_done");
     if (answer->result == STORE_HELD || answer->result == STORE_CHANGED)
         self->counters.stale_commits++;
     if (answer->result == STORE_DONE && is_outcome (&applying->decision)) {
@@ -387,6 +389,8 @@ struct decision apply (struct station *self, const struct outcome *outcome)
     }
     if (held)
         held->lease_pending = decision.commit == COMMIT_LEASE;
+    if (decision.commit == COMMIT_NEXT)
+        FAILPOINT ("next");
     commit (applying, outcome->plan, nominal);
     wake (self, outcome->plan, &decision);
     return decision;

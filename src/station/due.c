@@ -10,6 +10,7 @@
 #include "apply.h"
 #include "clock.h"
 #include "codes.h"
+#include "failpoint.h"
 #include "log.h"
 #include "plan_json.h"
 #include "plan_message.h"
@@ -114,6 +115,7 @@ static bool send_run (struct station *self, const struct store_claim *claim,
     held->connection = target_connection (target);
     runs_wait_status (held, clock_mono_us () + self->settings->send_timeout_ms * 1000);
     self->counters.runs_sent++;
+    FAILPOINT ("sent");
     return true;
 }
 
@@ -170,6 +172,8 @@ static void on_claimed (void *owner, const struct store_claim *claim)
     if (claim->result == STORE_ERROR)
         log_event (LEVEL_ERROR, "claim.failed", "error=%s", quoted (span_text (claim->error)));
     if (claim->result == STORE_DONE) {
+        if (claim->count)
+            FAILPOINT ("claim_done");
         for (size_t i = 0; i < claim->count; i++) {
             struct store_claimed claimed;
             if (store_claim_at (claim, i, &claimed))

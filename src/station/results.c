@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "codes.h"
 #include "dialect.h"
+#include "failpoint.h"
 #include "front.h"
 #include "log.h"
 #include "memory.h"
@@ -196,6 +197,7 @@ static void take_answer (struct held_run *held, const struct target *target, uin
                    target_name (target));
         return;
     }
+    FAILPOINT (message->desc.code == ZERO_STATUS_RUNING_ID ? "running_recv" : "result_recv");
     bool is_vote =
         held->plan->vote.need != VOTE_NONE; // of one that was removed the type is not known
     struct answer answer = {

@@ -13,6 +13,7 @@
 #include "context.h"
 #include "core.h"
 #include "due.h"
+#include "failpoint.h"
 #include "front.h"
 #include "log.h"
 #include "memory.h"
@@ -63,6 +64,7 @@ static void begin_stop (struct station *self)
                    link_pending (store_link (self->store)));
     self->phase = PHASE_STOPPING;
     self->stop_us = clock_mono_us () + STOP_WAIT_US;
+    FAILPOINT ("drain");
 }
 
 static void tell_counters (const struct station *self)
@@ -102,6 +104,8 @@ static void on_link_state (void *owner, enum link_state state)
         log_event (LEVEL_INFO, "redis.up", "fsync=%s", link_fsync (store_link (self->store)));
     } else if (state != LINK_OPENING && self->phase == PHASE_SERVING)
         log_event (LEVEL_WARN, "redis.down", "reason=%s", quoted (span_text (trouble)));
+    if (state == LINK_UP && self->phase == PHASE_STARTING)
+        FAILPOINT ("boot_store");
     if (state == LINK_UP && self->phase == PHASE_STARTING)
         serve (self);
     else if (state == LINK_UP)
@@ -265,9 +269,12 @@ static int start (struct station *self, struct reason *reason)
 {
     struct link_config config;
     self->zone = zonefile_load (self->settings->timezone, reason);
-    if (!self->zone || find_redis (self, &config, reason) || bind_sockets (self, reason) ||
-        (self->embedded && embedded_start (self->embedded, reason)))
+    if (!self->zone || find_redis (self, &config, reason) || bind_sockets (self, reason))
         return -1;
+    FAILPOINT ("boot_bind");
+    if (self->embedded && embedded_start (self->embedded, reason))
+        return -1;
+    FAILPOINT ("boot_redis");
     self->loop = zloop_new ();
     zloop_set_nonstop (self->loop, true);
     runs_start (self);

@@ -6,6 +6,7 @@
 
 #include "codes.h"
 #include "due.h"
+#include "failpoint.h"
 #include "log.h"
 #include "memory.h"
 #include "plan_json.h"
@@ -214,8 +215,10 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
     struct submission *submission = owner;
     struct station *self = submission->station;
     if (answer->result == STORE_DONE) {
+        FAILPOINT ("store_done");
         self->counters.accepted++;
         accept_plan (submission);
+        FAILPOINT ("ack_queued");
         tell_added (submission);
         due_wake_at (self, submission->plan->plan_time * 1000000);
     } else if (answer->result == STORE_HELD) {
@@ -247,6 +250,7 @@ void submit_request (struct station *self, struct request *request)
     struct plan_fields fields;
     struct reason reason;
     uint64_t id;
+    FAILPOINT ("recv");
     int rc = check_request (self, &request->message, &fields, &id, &reason);
     if (rc) {
         front_refuse (self, &request->peer, (enum zplan_error)rc, reason.text);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "context.h"
+#include "failpoint.h"
 #include "log.h"
 #include "memory.h"
 #include "process.h"
@@ -287,5 +288,8 @@ void target_count_unanswered (struct target *self, int change)
 
 bool target_send (struct target *self, const struct message *message)
 {
+    if (FAILPOINT_IS ("send_mid") && self->up)
+        zmq_send (self->socket, "*", 1, ZMQ_SNDMORE | ZMQ_DONTWAIT);
+    FAILPOINT ("send_mid");
     return self->up && packet_send_message (self->socket, (struct span){0}, message);
 }
