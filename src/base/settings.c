@@ -81,6 +81,29 @@ static int set_flag (const struct setting *row, bool *field, const char *text,
     return 0;
 }
 
+static size_t field_size (const struct setting *row)
+{
+    static const size_t sizes[] = {[SETTING_TEXT] = SETTING_TEXT_MAX,
+                                   [SETTING_NUMBER] = sizeof (int64_t),
+                                   [SETTING_FLAG] = sizeof (bool)};
+    assert (row->type != SETTING_OWN && row->type != SETTING_LIST);
+    return sizes[row->type];
+}
+
+bool setting_same (const struct setting *row, const void *a, const void *b)
+{
+    const uint8_t *left = (const uint8_t *)a + row->offset,
+                  *right = (const uint8_t *)b + row->offset;
+    if (row->type == SETTING_TEXT)
+        return strcmp ((const char *)left, (const char *)right) == 0;
+    return memcmp (left, right, field_size (row)) == 0;
+}
+
+void setting_copy (const struct setting *row, void *to, const void *from)
+{
+    memcpy ((uint8_t *)to + row->offset, (const uint8_t *)from + row->offset, field_size (row));
+}
+
 int setting_set (const struct setting *row, void *values, const char *text, struct reason *reason)
 {
     void *field = (uint8_t *)values + row->offset;

@@ -43,5 +43,10 @@ const struct setting *settings_option (const struct setting_table *table, const 
 // Set one field from text. 0, or -1 with a reason that names the setting and the rule.
 int setting_set (const struct setting *row, void *values, const char *text, struct reason *reason);
 
+// Whether two structs of values have the same text, number or flag there; and copy it. Not for LIST
+// and OWN.
+bool setting_same (const struct setting *row, const void *a, const void *b);
+void setting_copy (const struct setting *row, void *to, const void *from);
+
 // Decimal text to a number, whole text, no sign but '-'. False: not a number that fits.
 bool number_parse (const char *text, int64_t *ret);

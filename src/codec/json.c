@@ -81,6 +81,27 @@ json_t *json_read_array (struct span text, struct reason *reason)
     return read_value (text, JSON_ARRAY, reason);
 }
 
+int json_depth (const json_t *value)
+{
+    const char *name;
+    json_t *each;
+    size_t i;
+    int deepest = 0;
+    if (!json_is_object (value) && !json_is_array (value))
+        return 0;
+    json_object_foreach ((json_t *)value, name, each)
+    {
+        int depth = json_depth (each);
+        deepest = depth > deepest ? depth : deepest;
+    }
+    json_array_foreach (value, i, each)
+    {
+        int depth = json_depth (each);
+        deepest = depth > deepest ? depth : deepest;
+    }
+    return 1 + deepest;
+}
+
 char *json_write (const json_t *value)
 {
     char *text = json_dumps (value, JSON_COMPACT | JSON_ENCODE_ANY);

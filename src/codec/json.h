@@ -16,6 +16,9 @@ json_t *json_read_object (struct span text, struct reason *reason);
 // The same for one JSON array.
 json_t *json_read_array (struct span text, struct reason *reason);
 
+// How deep a value that was read is nested: 1 for an object of plain values.
+int json_depth (const json_t *value);
+
 // Compact text of a value; free it with free ().
 char *json_write (const json_t *value);
 

@@ -2,11 +2,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <malloc.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -49,6 +54,48 @@ uint64_t process_random (void)
     while (getrandom (&number, sizeof number, 0) != sizeof number) {
     }
     return number;
+}
+
+int64_t process_memory (void)
+{
+    static int fd = -1;
+    char text[64] = "";
+    if (fd < 0)
+        fd = open ("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    // The second number: resident pages.
+    if (fd < 0 || pread (fd, text, sizeof text - 1, 0) <= 0 || !strchr (text, ' '))
+        return 0;
+    return strtoll (strchr (text, ' '), NULL, 10) * sysconf (_SC_PAGESIZE);
+}
+
+void process_memory_trim (void)
+{
+    malloc_trim (0);
+}
+
+int process_become (const char *user, struct reason *reason)
+{
+    const struct passwd *entry = getpwnam (user);
+    if (!entry) {
+        reason_set (reason, "user: there is no user %s", quoted (span_text (user)));
+        return -1;
+    }
+    if (entry->pw_uid == geteuid ())
+        return 0;
+    if (initgroups (user, entry->pw_gid) || setgid (entry->pw_gid) || setuid (entry->pw_uid)) {
+        reason_set (reason, "user: cannot become %s: %s", quoted (span_text (user)),
+                    strerror (errno));
+        return -1;
+    }
+    return 0;
+}
+
+void process_confine (void)
+{
+    // 1 byte: 0 would still feed a core_pattern that is a pipe.
+    const struct rlimit none = {1, 1};
+    setrlimit (RLIMIT_CORE, &none);
+    prctl (PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
 int process_prepare (void)

@@ -22,6 +22,17 @@ void process_reset_child (void);
 
 uint64_t process_random (void);
 
+// Resident memory in bytes; and give back to the system what was freed.
+int64_t process_memory (void);
+void process_memory_trim (void);
+
+// Become this user, with its groups, for good. 0, or -1 with a reason; not root: only if it is the
+// same user.
+int process_become (const char *user, struct reason *reason);
+
+// No core files: they would hold keys and plans. And no new rights for programs that are started.
+void process_confine (void);
+
 // Make the folder, and its parents, with mode 0700; an existing one must belong to this user.
 // 0, or -1 with a reason.
 int folder_make (const char *path, struct reason *reason);

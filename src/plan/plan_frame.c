@@ -12,6 +12,7 @@
 // What was seen, so that "absent" and "0" differ where the rules tell them apart.
 struct reading {
     struct plan_fields *fields;
+    const struct plan_limits *limits;
     bool has_type, has_value, has_repeat;
     int64_t value;
     int64_t repeat;
@@ -42,8 +43,9 @@ static bool read_description (struct reading *reading, const char *name, const j
         reason_set (reading->reason, "%s: want a string", name);
         return false;
     }
-    if (size > DESCRIPTION_MAX) {
-        reason_set (reading->reason, "%s: at most %d bytes, got %zu", name, DESCRIPTION_MAX, size);
+    if ((int64_t)size > reading->limits->description) {
+        reason_set (reading->reason, "%s: at most %" PRId64 " bytes, got %zu", name,
+                    reading->limits->description, size);
         return false;
     }
     memcpy (reading->fields->description, json_string_value (value), size);
@@ -278,30 +280,37 @@ static bool read_all (struct reading *reading, json_t *object)
     return check_value (reading) && check_repeat (reading) && check_together (reading);
 }
 
-int plan_frame_read (json_t *object, struct plan_fields *ret, struct reason *reason)
+int plan_frame_read (json_t *object, const struct plan_limits *limits, struct plan_fields *ret,
+                     struct reason *reason)
 {
     ret->description_size = 0;
     ret->schedule = (struct schedule){0};
     ret->skip_set = 0;
     ret->vote = (struct vote_rule){0};
-    struct reading reading = {.fields = ret, .reason = reason};
+    struct reading reading = {.fields = ret, .limits = limits, .reason = reason};
     return read_all (&reading, object) ? 0 : ZPLAN_EPLAN;
 }
 
-int plan_frame_parse (struct span frame, struct plan_fields *ret, struct reason *reason)
+const struct plan_limits plan_limits_default = {
+    .bytes = 4096, .description = 1024, .depth = JSON_DEPTH_MAX};
+
+int plan_frame_parse (struct span frame, const struct plan_limits *limits, struct plan_fields *ret,
+                      struct reason *reason)
 {
-    if (frame.size > PLAN_FRAME_MAX) {
-        reason_set (reason, "PLAN: at most %d bytes, got %zu", PLAN_FRAME_MAX, frame.size);
+    if ((int64_t)frame.size > limits->bytes) {
+        reason_set (reason, "PLAN: at most %" PRId64 " bytes, got %zu", limits->bytes, frame.size);
         return ZPLAN_EPLAN;
     }
     struct reason why;
     json_t *object =
         pack_is (frame) ? pack_read_object (frame, &why) : json_read_object (frame, &why);
-    if (!object) {
+    int rc = ZPLAN_EPLAN;
+    if (!object)
         reason_set (reason, "PLAN: %s", why.text);
-        return ZPLAN_EPLAN;
-    }
-    int rc = plan_frame_read (object, ret, reason);
+    else if (json_depth (object) > limits->depth)
+        reason_set (reason, "PLAN: nested deeper than %" PRId64, limits->depth);
+    else
+        rc = plan_frame_read (object, limits, ret, reason);
     json_decref (object);
     return rc;
 }

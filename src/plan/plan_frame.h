@@ -7,10 +7,19 @@
 #include "span.h"
 #include "vote_rule.h"
 
-enum { PLAN_FRAME_MAX = 4096, DESCRIPTION_MAX = 1024 };
+enum { DESCRIPTION_ROOM = 8192 }; // bytes that a description can be allowed
+
+// What a PLAN frame may be; settings of the station (contract 3.1).
+struct plan_limits {
+    int64_t bytes;
+    int64_t description; // bytes, at most DESCRIPTION_ROOM
+    int64_t depth;       // of nesting, at most JSON_DEPTH_MAX
+};
+
+extern const struct plan_limits plan_limits_default;
 
 struct plan_fields {
-    uint8_t description[DESCRIPTION_MAX];
+    uint8_t description[DESCRIPTION_ROOM];
     size_t description_size;
     struct schedule schedule; // `received` is left 0
     int64_t skip_set;
@@ -21,8 +30,10 @@ struct plan_fields {
 bool plan_frame_field (const char *name);
 
 // Parse and check the fields of an object, as plan_frame_parse.
-int plan_frame_read (json_t *object, struct plan_fields *ret, struct reason *reason);
+int plan_frame_read (json_t *object, const struct plan_limits *limits, struct plan_fields *ret,
+                     struct reason *reason);
 
 // Parse and check a PLAN frame (a JSON object, or the same as a msgpack map). 0, or ZPLAN_EPLAN
 // with a reason that names the field and the rule; `ret` is then undefined.
-int plan_frame_parse (struct span frame, struct plan_fields *ret, struct reason *reason);
+int plan_frame_parse (struct span frame, const struct plan_limits *limits, struct plan_fields *ret,
+                      struct reason *reason);

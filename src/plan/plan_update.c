@@ -64,8 +64,8 @@ static int lay_over (json_t *frame, json_t *update, struct plan_update *ret, str
     return 0;
 }
 
-int plan_update_parse (const struct plan *plan, struct span text, struct plan_update *ret,
-                       struct reason *reason)
+int plan_update_parse (const struct plan *plan, struct span text, const struct plan_limits *limits,
+                       struct plan_update *ret, struct reason *reason)
 {
     *ret = (struct plan_update){0};
     json_t *update = json_read_object (text, reason);
@@ -75,7 +75,7 @@ int plan_update_parse (const struct plan *plan, struct span text, struct plan_up
     int rc = check_revision (plan, update, reason);
     if (!rc)
         rc = lay_over (frame, update, ret, reason);
-    if (!rc && plan_frame_read (frame, &ret->fields, reason))
+    if (!rc && plan_frame_read (frame, limits, &ret->fields, reason))
         rc = ZPLAN_EARGUMENT;
     json_decref (frame);
     json_decref (update);

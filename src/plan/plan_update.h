@@ -11,7 +11,7 @@ struct plan_update {
 
 // {"revision": n, field: value, ...}. 0, or ZPLAN_EARGUMENT with a reason that names the field: it
 // is unknown or wrong, or the revision is not the plan's. Clear it in any case.
-int plan_update_parse (const struct plan *plan, struct span text, struct plan_update *ret,
-                       struct reason *reason);
+int plan_update_parse (const struct plan *plan, struct span text, const struct plan_limits *limits,
+                       struct plan_update *ret, struct reason *reason);
 
 void plan_update_clear (struct plan_update *self);

@@ -25,7 +25,8 @@ enum phase {
 };
 
 struct station {
-    const struct station_settings *settings;
+    struct station_settings *settings;
+    station_read_fn *read_settings;
     struct zone *zone;
     enum phase phase;
     struct reason failure; // why PHASE_FAILED
@@ -45,6 +46,9 @@ struct station {
     void *request_socket;
     bool front_open; // the request socket is in the reactor
     uint64_t last_id;
+    zhashx_t *peers;             // requests that wait for Redis, by peer; NULL = none yet
+    struct packet_limits limits; // of messages from peers and targets
+    bool memory_full;            // above max_memory: requests are BUSY
 
     // publish
     void *publish_socket;
@@ -52,6 +56,11 @@ struct station {
     enum dialect dialect; // of the request and publish sockets
     uint64_t event_seq;   // of the last event
     char event_epoch[17]; // of this start of the station
+
+    // attend
+    int64_t attend_us; // when to tell Redis again that this station is here
+    int64_t attending; // stations on this Redis
+    int64_t stations_revision;
 
     // targets
     struct target *targets[TARGETS_MAX];
@@ -75,6 +84,9 @@ struct station {
 
 // The target with this name, or NULL.
 struct target *station_target (struct station *self, struct span name);
+
+// The bounds of the store, from the settings.
+struct store_bounds station_bounds (const struct station *self);
 
 // Whether Redis takes calls now.
 bool station_store_up (const struct station *self);

@@ -17,6 +17,8 @@
     X (runs_ended_well)                                                                            \
     X (runs_failed)                                                                                \
     X (stale_commits) /* writes refused because the run was not the current one */                 \
+    X (lost_data)     /* times that Redis had lost data which were there */                        \
+    X (stale_claims)  /* runs not sent because their lease was nearly over */                      \
     X (lost_plans)    /* queue entries without a sound message, removed */                         \
     X (broadcasts)
 

@@ -18,14 +18,12 @@
 #include "results.h"
 
 enum {
-    BATCH = 256,                 // plans a claim
-    UNANSWERED_MAX = 4096,       // runs sent without a sign of life, in all
-    TARGET_UNANSWERED_MAX = 256, // of one target
-    LOOK_US = 1000000,           // a hand edit is seen within this
-    FORGET_US = 5000000,         // a failed run is forgotten this long after its retry was due
-    SWEEP_PAGE = 100,            // plans
-    SWEEP_TURN_US = 1000000,     // between two pages
-    SWEEP_PAUSE_US = 60000000,   // between two whole sweeps
+    BATCH = 256,               // plans a claim
+    LOOK_US = 1000000,         // a hand edit is seen within this
+    FORGET_US = 5000000,       // a failed run is forgotten this long after its retry was due
+    SWEEP_PAGE = 100,          // plans
+    SWEEP_TURN_US = 1000000,   // between two pages
+    SWEEP_PAUSE_US = 60000000, // between two whole sweeps
 };
 
 // -- the timer
@@ -102,7 +100,7 @@ static bool send_run (struct station *self, const struct store_claim *claim,
                       enum cause *ret_cause)
 {
     *ret_cause = CAUSE_PUT_BACK;
-    if (target && target_unanswered (target) >= TARGET_UNANSWERED_MAX)
+    if (target && target_unanswered (target) >= self->settings->limits.runs_target)
         return false;
     *ret_cause = CAUSE_NOT_SENT;
     // Asked first: the message of a run that cannot be sent need not be made.
@@ -163,6 +161,25 @@ static void fire (struct station *self, const struct store_claim *claim,
 
 // -- claim
 
+// This process may have been stopped since Redis answered. Near the end of the lease another
+// station may have the plans: what was not sent is left alone, and is due again when the lease
+// ends.
+static bool is_stale (const struct station *self, const struct store_claim *claim)
+{
+    enum { PART = 8, MARGIN_MAX_US = 1000000 };
+    int64_t margin_us = self->settings->exec_timeout_s * 1000000 / PART;
+    margin_us = margin_us < MARGIN_MAX_US ? margin_us : MARGIN_MAX_US;
+    return store_now_us (self->store) > claim->lease_end_us - margin_us;
+}
+
+static void give_up_claim (struct station *self, size_t count)
+{
+    self->counters.stale_claims += count;
+    log_event (LEVEL_WARN, "claim.stale",
+               "plans=%zu reason=\"their lease is over, or nearly; was this process stopped?\"",
+               count);
+}
+
 static void on_claimed (void *owner, const struct store_claim *claim)
 {
     struct station *self = owner;
@@ -176,6 +193,10 @@ static void on_claimed (void *owner, const struct store_claim *claim)
             FAILPOINT ("claim_done");
         for (size_t i = 0; i < claim->count; i++) {
             struct store_claimed claimed;
+            if (is_stale (self, claim)) {
+                give_up_claim (self, claim->count - i);
+                break;
+            }
             if (store_claim_at (claim, i, &claimed))
                 fire (self, claim, &claimed);
         }
@@ -196,15 +217,14 @@ static void claim (struct station *self)
         self->claim_us = clock_mono_us () + LOOK_US;
         return;
     }
-    size_t room =
-        self->runs_unanswered < UNANSWERED_MAX ? UNANSWERED_MAX - self->runs_unanswered : 0;
-    if (room == 0) {
+    int64_t room = self->settings->limits.runs - (int64_t)self->runs_unanswered;
+    if (room <= 0) {
         // The next answer or time-out makes room; look again soon.
         self->claim_us = clock_mono_us () + LOOK_US / 100;
         return;
     }
     self->claiming = true;
-    store_claim (self->store, room < BATCH ? (int64_t)room : BATCH, self->settings->exec_timeout_s,
+    store_claim (self->store, room < BATCH ? room : BATCH, self->settings->exec_timeout_s,
                  on_claimed, self);
 }
 

@@ -1,5 +1,6 @@
 #include "front.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "codes.h"
@@ -7,6 +8,7 @@
 #include "log.h"
 #include "manage.h"
 #include "memory.h"
+#include "peers.h"
 #include "results.h"
 #include "submit.h"
 
@@ -17,7 +19,7 @@ enum {
 
 // -- replies
 
-struct peer *peer_keep (const struct peer *peer)
+struct peer *peer_keep (struct station *self, const struct peer *peer)
 {
     struct peer *copy = memory_new (sizeof *copy);
     const struct span bytes[] = {peer->identity, peer->requester, peer->request_id};
@@ -26,12 +28,14 @@ struct peer *peer_keep (const struct peer *peer)
     copy->identity = copy->kept->at[0];
     copy->requester = copy->kept->at[1];
     copy->request_id = copy->kept->at[2];
+    peers_enter (self, copy->identity);
     return copy;
 }
 
-static void peer_release (struct peer *peer)
+static void peer_release (struct station *self, struct peer *peer)
 {
     if (peer->kept) {
+        peers_leave (self, peer->identity);
         free (peer->kept);
         free (peer);
     }
@@ -60,7 +64,7 @@ void front_reply (struct station *self, struct peer *peer, const struct reply *r
         message_add (&message, ZERO_FRAME_JSON, span_text (reply->json));
     if (!packet_send_message (self->request_socket, peer->identity, &message))
         self->counters.dropped_replies++;
-    peer_release (peer);
+    peer_release (self, peer);
 }
 
 void front_refuse (struct station *self, struct peer *peer, enum zplan_error error,
@@ -77,8 +81,15 @@ void front_refuse_store (struct station *self, struct peer *peer, enum store_res
                          const char *error)
 {
     struct reason reason;
+    if (result == STORE_FULL) {
+        front_refuse (self, peer, ZPLAN_EBUSY, error);
+        return;
+    }
     if (result == STORE_ERROR)
         reason_set (&reason, "Redis: %s", error);
+    else if (result == STORE_UNSURE)
+        reason_set (&reason, "it is written, but less than %" PRId64 " replicas have it; ask again",
+                    self->settings->replicas);
     else if (!station_store_up (self) && link_trouble (store_link (self->store))[0])
         reason_set (&reason, "%s", link_trouble (store_link (self->store)));
     else
@@ -110,6 +121,25 @@ static const struct command {
     {ZERO_BYTE_COMMAND_PING, reply_ok},
 };
 
+// Whether this peer, or the station, has all the work that it may have; the peer is told.
+static bool is_too_much (struct station *self, struct request *request)
+{
+    struct reason reason;
+    if (peers_full (self, request->peer.identity))
+        reason_set (&reason,
+                    "max_requests_peer: %" PRId64
+                    " requests of this peer wait for their answers; try again in a second",
+                    self->settings->limits.requests_peer);
+    else if (self->memory_full)
+        reason_set (&reason,
+                    "max_memory: the station uses more than %" PRId64 " MiB; try again in a second",
+                    self->settings->limits.memory_mib);
+    else
+        return false;
+    front_refuse (self, &request->peer, ZPLAN_EBUSY, reason.text);
+    return true;
+}
+
 static void run_command (struct station *self, struct request *request)
 {
     uint8_t code = request->message.desc.code;
@@ -121,6 +151,8 @@ static void run_command (struct station *self, struct request *request)
         front_refuse (self, &request->peer, ZPLAN_ENET, "the station is stopping");
         return;
     }
+    if (code != ZERO_BYTE_COMMAND_PING && is_too_much (self, request))
+        return;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (commands[i].code == code) {
             commands[i].run (self, request);
@@ -159,11 +191,16 @@ static void take_request (struct station *self, const struct packet *packet)
     peer->request_id =
         message_frame (&request.message, ZERO_FRAME_REQUEST_ID, &peer->has_request_id);
     if (packet->fault == PACKET_TOO_LARGE) {
-        front_refuse (self, peer, ZPLAN_EBUSY, "message: at most 1 MiB a frame and 4 MiB in all");
+        reason_set (&reason, "message: at most %zu bytes a frame and %zu in all",
+                    self->limits.frame_bytes, self->limits.bytes);
+        front_refuse (self, peer, ZPLAN_EBUSY, reason.text);
         return;
     }
-    if (packet->fault == PACKET_TOO_MANY) {
-        front_refuse (self, peer, ZPLAN_EFRAME, "message: at most 32 frames");
+    int64_t frames_max = self->settings->limits.frames;
+    if (packet->fault == PACKET_TOO_MANY ||
+        (!rc && (int64_t)request.message.desc.count > frames_max)) {
+        reason_set (&reason, "message: at most %" PRId64 " frames", frames_max);
+        front_refuse (self, peer, ZPLAN_EFRAME, reason.text);
         return;
     }
     if (rc) {
@@ -194,7 +231,7 @@ static int on_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
             front_close (self);
             break;
         }
-        if (!packet_recv (&packet, self->request_socket, &packet_of_peers))
+        if (!packet_recv (&packet, self->request_socket, &self->limits))
             break;
         self->counters.requests++;
         // A ROUTER puts the identity first; without more than that there is only a fault to tell.
@@ -232,7 +269,7 @@ void front_resume (struct station *self)
 void front_drain (struct station *self)
 {
     struct packet packet;
-    for (int i = 0; i < DRAIN_MAX && packet_recv (&packet, self->request_socket, &packet_of_peers);
+    for (int i = 0; i < DRAIN_MAX && packet_recv (&packet, self->request_socket, &self->limits);
          i++)
         packet_clear (&packet);
 }

@@ -45,8 +45,9 @@ void front_reply (struct station *self, struct peer *peer, const struct reply *r
 void front_refuse (struct station *self, struct peer *peer, enum zplan_error error,
                    const char *reason);
 
-// A copy of the peer that outlives the packet; front_reply releases it.
-struct peer *peer_keep (const struct peer *peer);
+// A copy of the peer that outlives the packet; front_reply releases it. Its request counts as
+// waiting until then.
+struct peer *peer_keep (struct station *self, const struct peer *peer);
 
 // Why the store does not answer, as a refusal: NET_ERROR with the reason.
 void front_refuse_store (struct station *self, struct peer *peer, enum store_result result,

@@ -36,7 +36,7 @@ struct inquiry *inquiry_new (struct station *self, struct request *request, stru
     if (!manage_plan_name (self, request, text, &plan))
         return NULL;
     struct inquiry *inquiry = memory_new (sizeof *inquiry);
-    *inquiry = (struct inquiry){self, peer_keep (&request->peer), plan};
+    *inquiry = (struct inquiry){self, peer_keep (self, &request->peer), plan};
     return inquiry;
 }
 
@@ -176,20 +176,24 @@ static const struct word {
     size_t args_min, args_max;
     manage_fn *run;
     const char *usage;
+    enum { NEEDS_REDIS, NEEDS_NOTHING } needs;
 } words[] = {
-    {"list", 0, 1, manage_list, "list [filter as JSON]"},
-    {"message", 1, 1, manage_message, "message ID"},
-    {"remove", 1, 1, manage_remove, "remove ID"},
-    {"pause", 1, 1, manage_pause, "pause ID"},
-    {"reset", 1, 1, manage_reset, "reset ID"},
-    {"close", 1, 1, manage_close, "close ID"},
-    {"skip", 2, 2, manage_skip, "skip ID COUNT"},
-    {"run", 1, 1, manage_run, "run ID"},
-    {"update", 2, 2, manage_update, "update ID FIELDS, a JSON object with the revision"},
-    {"next", 1, 2, manage_next, "next ID or PLAN as JSON, [COUNT]"},
-    {"history", 0, 2, manage_history, "history [ID, filter as JSON, or since SEQ]"},
-    {"station", 1, 2, manage_station, "station list, add NAME=TYPE@ENDPOINT, or remove NAME"},
-    {"stats", 0, 0, manage_stats, "stats"},
+    {"list", 0, 1, manage_list, "list [filter as JSON]", NEEDS_REDIS},
+    {"message", 1, 1, manage_message, "message ID", NEEDS_REDIS},
+    {"remove", 1, 1, manage_remove, "remove ID", NEEDS_REDIS},
+    {"pause", 1, 1, manage_pause, "pause ID", NEEDS_REDIS},
+    {"reset", 1, 1, manage_reset, "reset ID", NEEDS_REDIS},
+    {"close", 1, 1, manage_close, "close ID", NEEDS_REDIS},
+    {"skip", 2, 2, manage_skip, "skip ID COUNT", NEEDS_REDIS},
+    {"run", 1, 1, manage_run, "run ID", NEEDS_REDIS},
+    {"update", 2, 2, manage_update, "update ID FIELDS, a JSON object with the revision",
+     NEEDS_REDIS},
+    {"next", 1, 2, manage_next, "next ID or PLAN as JSON, [COUNT]", NEEDS_REDIS},
+    {"history", 0, 2, manage_history, "history [ID, filter as JSON, or since SEQ]", NEEDS_REDIS},
+    {"station", 1, 2, manage_station, "station list, add NAME=TYPE@ENDPOINT, or remove NAME",
+     NEEDS_REDIS},
+    {"stats", 0, 0, manage_stats, "stats", NEEDS_REDIS},
+    {"health", 0, 0, manage_health, "health", NEEDS_NOTHING},
 };
 
 static void run_word (struct station *self, struct request *request, const struct word *word)
@@ -209,7 +213,7 @@ static void run_word (struct station *self, struct request *request, const struc
         front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
-    if (!station_store_up (self)) {
+    if (word->needs == NEEDS_REDIS && !station_store_up (self)) {
         front_refuse_store (self, &request->peer, STORE_LOST, "");
         return;
     }

@@ -106,7 +106,8 @@ static int check_messages (struct station *self, const struct plan *plan, struct
 static int read_update (struct change *self, struct plan **plan, struct plan_update *ret,
                         struct reason *reason)
 {
-    int rc = plan_update_parse (*plan, self->text->at[0], ret, reason);
+    int rc = plan_update_parse (*plan, self->text->at[0],
+                                &self->inquiry.station->settings->limits.plan, ret, reason);
     if (!rc && ret->fields.vote.need != VOTE_NONE && (*plan)->vote.need == VOTE_NONE) {
         reason_set (reason, "vote: is for plans of vote stations");
         rc = ZPLAN_EARGUMENT;
@@ -255,7 +256,7 @@ static void start (struct station *self, struct request *request, struct span id
     }
     struct change *change = memory_new (sizeof *change);
     *change = *what;
-    change->inquiry = (struct inquiry){self, peer_keep (&request->peer), plan};
+    change->inquiry = (struct inquiry){self, peer_keep (self, &request->peer), plan};
     load (change);
 }
 

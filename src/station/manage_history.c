@@ -7,6 +7,7 @@
 #include "json.h"
 #include "manage_private.h"
 #include "memory.h"
+#include "redis_info.h"
 
 enum { RUNS_DEFAULT = 100, RUNS_MAX = 1000, EPOCH_MAX = 32 };
 
@@ -200,7 +201,7 @@ void manage_history (struct station *self, struct request *request,
         return;
     }
     historian->station = self;
-    historian->peer = peer_keep (&request->peer);
+    historian->peer = peer_keep (self, &request->peer);
     question->store.station = question->station;
     // Behind a broadcast stand the outcomes after it that were not broadcast.
     if (question->since_given && question->store.from_end && question->since > 0) {
@@ -232,6 +233,7 @@ static char *stats_json (const struct station *self, const struct store_stats *s
         {"next", (int64_t)stats->next},
         {"redis_bytes", stats->memory},
         {"stations", (int64_t)self->target_count},
+        {"attending", self->attending},
         {"runs_in_hand", (int64_t)zhashx_size (self->runs)},
         {"runs_unanswered", (int64_t)self->runs_unanswered},
         {"calls_pending", (int64_t)link_pending (store_link (self->store))},
@@ -242,6 +244,9 @@ static char *stats_json (const struct station *self, const struct store_stats *s
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_object_set_new (object, numbers[i].name, json_integer (numbers[i].value));
     json_object_set_new (object, "epoch", json_from_frame (stats->epoch));
+    const char *fsync = link_fsync (store_link (self->store));
+    json_object_set_new (object, "fsync", json_string (fsync));
+    json_object_set_new (object, "acknowledged", json_string (durability_text (fsync)));
 #define COUNTER_SET(name)                                                                          \
     json_object_set_new (counters, #name, json_integer ((json_int_t)self->counters.name));
     COUNTERS (COUNTER_SET)
@@ -271,6 +276,6 @@ void manage_stats (struct station *self, struct request *request, const struct a
 {
     (void)arguments;
     struct statistician *statistician = memory_new (sizeof *statistician);
-    *statistician = (struct statistician){self, peer_keep (&request->peer)};
+    *statistician = (struct statistician){self, peer_keep (self, &request->peer)};
     store_stats (self->store, on_stats, statistician);
 }

@@ -72,7 +72,7 @@ static void preview_frame (struct station *self, struct request *request, struct
     struct plan_fields fields;
     struct reason reason;
     struct occurrence first;
-    if (plan_frame_parse (frame, &fields, &reason)) {
+    if (plan_frame_parse (frame, &self->settings->limits.plan, &fields, &reason)) {
         front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
@@ -105,6 +105,6 @@ void manage_next (struct station *self, struct request *request, const struct ar
     if (!manage_plan_name (self, request, what, &plan))
         return;
     struct preview *preview = memory_new (sizeof *preview);
-    *preview = (struct preview){{self, peer_keep (&request->peer), plan}, count};
+    *preview = (struct preview){{self, peer_keep (self, &request->peer), plan}, count};
     store_load (self->store, plan.id, LINK_ONCE, on_loaded, preview);
 }

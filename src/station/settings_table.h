@@ -3,8 +3,20 @@
 
 #include "address.h"
 #include "center.h"
+#include "plan_frame.h"
 #include "settings.h"
 #include "target_settings.h"
+
+// What is bounded, and by what.
+struct limits {
+    int64_t plans, plans_station, plans_caller; // 0 = no bound
+    int64_t runs, runs_target;                  // sent, without a sign of life
+    int64_t requests, requests_peer;            // that wait for Redis
+    int64_t replies_peer;                       // messages in a socket's queue
+    int64_t frames, frame_bytes, message_bytes; // of a message
+    struct plan_limits plan;
+    int64_t memory_mib;
+};
 
 struct station_settings {
     char request[SETTING_TEXT_MAX];
@@ -12,7 +24,12 @@ struct station_settings {
     char events[SETTING_TEXT_MAX];
     char redis_addr[SETTING_TEXT_MAX];
     int64_t redis_defdb;
+    char redis_user[SETTING_TEXT_MAX];
+    char redis_password_file[SETTING_TEXT_MAX];
     bool accept_loss;
+    bool durable;
+    int64_t replicas;
+    int64_t replica_timeout_ms;
     char data[SETTING_TEXT_MAX];   // empty: $XDG_STATE_HOME/zplan, else ~/.local/state/zplan
     struct center_settings center; // its host is empty: none
     int64_t history_count;
@@ -21,7 +38,9 @@ struct station_settings {
     int64_t send_timeout_ms;
     char dialect[SETTING_TEXT_MAX];
     char timezone[SETTING_TEXT_MAX];
+    char user[SETTING_TEXT_MAX];
     char log_level[SETTING_TEXT_MAX];
+    struct limits limits;
 
     struct target_settings targets[TARGETS_MAX];
     size_t target_count;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "attend.h"
 #include "clock.h"
 #include "context.h"
 #include "core.h"
@@ -17,7 +18,11 @@
 #include "front.h"
 #include "log.h"
 #include "memory.h"
+#include "peers.h"
+#include "redis_info.h"
+#include "reload.h"
 #include "runs.h"
+#include "secrets.h"
 #include "targets.h"
 #include "zonefile.h"
 
@@ -41,6 +46,18 @@ bool station_store_up (const struct station *self)
 int64_t station_now (const struct station *self)
 {
     return store_now_us (self->store) / 1000000;
+}
+
+struct store_bounds station_bounds (const struct station *self)
+{
+    const struct station_settings *settings = self->settings;
+    return (struct store_bounds){
+        .history_count = settings->history_count,
+        .history_age_s = settings->history_age_s,
+        .plans = settings->limits.plans,
+        .plans_station = settings->limits.plans_station,
+        .plans_caller = settings->limits.plans_caller,
+    };
 }
 
 // -- ending
@@ -101,7 +118,10 @@ static void on_link_state (void *owner, enum link_state state)
     if (state == LINK_UP) {
         self->respawn_delay_us = RESPAWN_FIRST_US;
         targets_load (self);
-        log_event (LEVEL_INFO, "redis.up", "fsync=%s", link_fsync (store_link (self->store)));
+        attend_now (self);
+        const char *fsync = link_fsync (store_link (self->store));
+        log_event (LEVEL_INFO, "redis.up", "fsync=%s acknowledged=\"%s\"", fsync,
+                   durability_text (fsync));
     } else if (state != LINK_OPENING && self->phase == PHASE_SERVING)
         log_event (LEVEL_WARN, "redis.down", "reason=%s", quoted (span_text (trouble)));
     if (state == LINK_UP && self->phase == PHASE_STARTING)
@@ -158,6 +178,8 @@ static int on_signal (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     for (int number; (number = process_next_signal (self->signal_fd));) {
         if (number == SIGCHLD) {
             on_child (self);
+        } else if (number == SIGHUP && self->phase == PHASE_SERVING) {
+            reload (self);
         } else if (number == SIGTERM || number == SIGINT) {
             if (self->phase == PHASE_STOPPING)
                 return end_loop (self); // asked twice: at once
@@ -165,6 +187,20 @@ static int on_signal (zloop_t *loop, zmq_pollitem_t *item, void *arg)
         }
     }
     return self->phase == PHASE_FAILED ? end_loop (self) : 0;
+}
+
+// What a peer makes wait in the sockets is memory of libzmq, out of every other bound's reach.
+static void watch_memory (struct station *self)
+{
+    int64_t most = self->settings->limits.memory_mib << 20;
+    bool full = process_memory () > most;
+    if (full)
+        process_memory_trim (); // what was freed may only not have been given back
+    full = full && process_memory () > most;
+    if (full != self->memory_full)
+        log_event (full ? LEVEL_ERROR : LEVEL_INFO, full ? "memory.full" : "memory.good",
+                   "bytes=%" PRId64 " max=%" PRId64, process_memory (), most);
+    self->memory_full = full;
 }
 
 static int tick_starting (struct station *self, int64_t now_us)
@@ -196,13 +232,16 @@ static int on_tick (zloop_t *loop, int timer, void *arg)
     if (self->phase == PHASE_STOPPING &&
         (link_pending (store_link (self->store)) == 0 || now_us > self->stop_us))
         return end_loop (self);
+    watch_memory (self);
+    attend_tick (self);
     front_resume (self);
     return 0;
 }
 
 // -- making it
 
-static void *bound_socket (int type, const char *endpoint, struct reason *reason)
+static void *bound_socket (const struct station *self, int type, const char *endpoint,
+                           struct reason *reason)
 {
     void *socket = wire_socket (type);
     if (!socket) {
@@ -210,9 +249,10 @@ static void *bound_socket (int type, const char *endpoint, struct reason *reason
         return NULL;
     }
     wire_set (socket, ZMQ_LINGER, LINGER_MS);
+    wire_set (socket, ZMQ_SNDHWM, (int)self->settings->limits.replies_peer);
     if (type == ZMQ_ROUTER) {
         // A frame up to the whole message's size is still told why it is refused.
-        wire_limit (socket, packet_of_peers.bytes);
+        wire_limit (socket, self->limits.bytes);
         wire_set (socket, ZMQ_ROUTER_MANDATORY, 1);
     }
     if (wire_bind (socket, endpoint, reason) == 0)
@@ -223,11 +263,11 @@ static void *bound_socket (int type, const char *endpoint, struct reason *reason
 
 static int bind_sockets (struct station *self, struct reason *reason)
 {
-    self->request_socket = bound_socket (ZMQ_ROUTER, self->settings->request, reason);
+    self->request_socket = bound_socket (self, ZMQ_ROUTER, self->settings->request, reason);
     if (self->request_socket)
-        self->publish_socket = bound_socket (ZMQ_PUB, self->settings->publish, reason);
+        self->publish_socket = bound_socket (self, ZMQ_PUB, self->settings->publish, reason);
     if (self->publish_socket)
-        self->events_socket = bound_socket (ZMQ_PUB, self->settings->events, reason);
+        self->events_socket = bound_socket (self, ZMQ_PUB, self->settings->events, reason);
     return self->events_socket ? 0 : -1;
 }
 
@@ -246,12 +286,17 @@ static const char *data_folder (const struct station_settings *settings, char ou
 
 static int find_redis (struct station *self, struct link_config *config, struct reason *reason)
 {
-    char folder[4096];
-    if (address_parse (self->settings->redis_addr, &config->address, reason))
+    char folder[4096], shown[300];
+    const struct station_settings *settings = self->settings;
+    *config = (struct link_config){.db = settings->redis_defdb,
+                                   .accept_loss = settings->accept_loss,
+                                   .durable = settings->durable,
+                                   .replicas = settings->replicas,
+                                   .replica_timeout_ms = settings->replica_timeout_ms,
+                                   .window = settings->limits.requests};
+    if (address_parse (settings->redis_addr, &config->address, reason) ||
+        secrets_read (settings, config, reason))
         return -1;
-    config->db = self->settings->redis_defdb;
-    config->accept_loss = self->settings->accept_loss;
-    char shown[300];
     if (config->address.kind != ADDRESS_EMBEDDED) {
         log_event (LEVEL_INFO, "redis.given", "address=%s", address_text (&config->address, shown));
         return 0;
@@ -265,8 +310,16 @@ static int find_redis (struct station *self, struct link_config *config, struct 
     return 0;
 }
 
+static void read_limits (struct station *self)
+{
+    const struct limits *limits = &self->settings->limits;
+    self->limits =
+        (struct packet_limits){(size_t)limits->frame_bytes, (size_t)limits->message_bytes};
+}
+
 static int start (struct station *self, struct reason *reason)
 {
+    read_limits (self);
     struct link_config config;
     self->zone = zonefile_load (self->settings->timezone, reason);
     if (!self->zone || find_redis (self, &config, reason) || bind_sockets (self, reason))
@@ -284,18 +337,18 @@ static int start (struct station *self, struct reason *reason)
     zloop_poller (self->loop, &item, on_signal, self);
     zloop_timer (self->loop, TICK_MS, 0, on_tick, self);
     self->started_us = clock_mono_us ();
-    const struct history_bounds history = {self->settings->history_count,
-                                           self->settings->history_age_s};
-    self->store = store_new (&config, &history, self->loop, on_link_state, self);
+    const struct store_bounds bounds = station_bounds (self);
+    self->store = store_new (&config, &bounds, self->loop, on_link_state, self);
     targets_start (self);
     return 0;
 }
 
-struct station *station_new (const struct station_settings *settings, int signal_fd,
-                             struct reason *reason)
+struct station *station_new (struct station_settings *settings, station_read_fn *read_settings,
+                             int signal_fd, struct reason *reason)
 {
     struct station *self = memory_new (sizeof *self);
     self->settings = settings;
+    self->read_settings = read_settings;
     self->signal_fd = signal_fd;
     self->timer_fd = -1;
     dialect_parse (settings->dialect, &self->dialect);
@@ -324,6 +377,7 @@ void station_destroy (struct station **self_p)
         return;
     if (self->store)
         store_destroy (&self->store);
+    peers_stop (self);
     runs_stop (self);
     targets_stop (self);
     due_stop (self);

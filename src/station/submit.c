@@ -138,7 +138,7 @@ static int check_request (struct station *self, const struct message *message,
         reason_set (reason, "PLAN: the frame is missing");
         return ZPLAN_EPLAN;
     }
-    if ((rc = plan_frame_parse (frame, fields, reason)) ||
+    if ((rc = plan_frame_parse (frame, &self->settings->limits.plan, fields, reason)) ||
         (rc = check_id (message, ret_id, reason)) ||
         (rc = check_station (self, message, &target, reason)) ||
         (rc = submit_check_frames (message, target, reason)))
@@ -197,10 +197,21 @@ static bool is_repetition (const struct plan *plan, struct span message)
     return same;
 }
 
+static void on_repetition_safe (void *owner, bool enough)
+{
+    struct submission *submission = owner;
+    if (enough)
+        accept_plan (submission);
+    else
+        front_refuse_store (submission->station, submission->peer, STORE_UNSURE, "");
+    submission_end (submission);
+}
+
+// What stands under the id may be this very submission; the submission ends.
 static void answer_held (struct submission *submission, struct span message)
 {
     if (is_repetition (submission->plan, message)) {
-        accept_plan (submission);
+        link_replicate (store_link (submission->station->store), on_repetition_safe, submission);
         return;
     }
     char id[IDENT_SIZE];
@@ -208,12 +219,18 @@ static void answer_held (struct submission *submission, struct span message)
     reason_set (&reason, "GLOBAL_ID: %s is in use by another plan",
                 ident_text (submission->plan->id, id));
     front_refuse (submission->station, submission->peer, ZPLAN_EPLAN, reason.text);
+    submission_end (submission);
 }
 
 static void on_submitted (void *owner, const struct store_submitted *answer)
 {
     struct submission *submission = owner;
     struct station *self = submission->station;
+    if (answer->result == STORE_HELD) {
+        answer_held (submission, answer->message);
+        front_resume (self);
+        return;
+    }
     if (answer->result == STORE_DONE) {
         FAILPOINT ("store_done");
         self->counters.accepted++;
@@ -221,8 +238,6 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
         FAILPOINT ("ack_queued");
         tell_added (submission);
         due_wake_at (self, submission->plan->plan_time * 1000000);
-    } else if (answer->result == STORE_HELD) {
-        answer_held (submission, answer->message);
     } else {
         front_refuse_store (self, submission->peer, answer->result, answer->error);
     }
@@ -235,9 +250,12 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
 {
     struct submission *submission = owner;
     struct station *self = submission->station;
-    if (answer->result == STORE_DONE)
+    if (answer->result == STORE_DONE) {
         answer_held (submission, answer->message);
-    else if (answer->result == STORE_NONE)
+        front_resume (self);
+        return;
+    }
+    if (answer->result == STORE_NONE)
         front_refuse (self, submission->peer, ZPLAN_EPLAN, submission->reason.text);
     else
         front_refuse_store (self, submission->peer, answer->result, answer->error);
@@ -277,7 +295,7 @@ void submit_request (struct station *self, struct request *request)
         submission_end (submission);
         return;
     }
-    submission->peer = peer_keep (&request->peer);
+    submission->peer = peer_keep (self, &request->peer);
     if (rc)
         store_load (self->store, id, LINK_ONCE, on_looked_up, submission);
     else

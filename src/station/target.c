@@ -139,7 +139,7 @@ static void connect_anew (struct target *self)
         give_up (self);
         return;
     }
-    wire_limit (self->socket, packet_of_peers.bytes);
+    wire_limit (self->socket, self->events.limits->bytes);
     // Not by itself before we have long made another; -1 would throw away what the target said
     // last.
     wire_set (self->socket, ZMQ_RECONNECT_IVL, RECONNECT_MS);
@@ -192,7 +192,7 @@ static int on_monitor (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 static bool read_message (struct target *self)
 {
     struct packet packet;
-    if (!packet_recv (&packet, self->socket, &packet_of_peers))
+    if (!packet_recv (&packet, self->socket, self->events.limits))
         return false;
     self->events.message (self->events.owner, self, &packet);
     packet_clear (&packet);

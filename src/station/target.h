@@ -18,6 +18,7 @@ struct target_events {
     void (*message) (void *owner, struct target *target, const struct packet *packet);
     void (*connected) (void *owner, struct target *target);
     void *owner;
+    const struct packet_limits *limits; // of its messages; outlives the target
 };
 
 // The target starts to connect at once, and goes on trying. `loop` is the reactor; the settings are

@@ -72,7 +72,7 @@ static void destroy (struct station *self, size_t at)
 int targets_put (struct station *self, const struct target_settings *settings,
                  struct reason *reason)
 {
-    const struct target_events events = {results_take_packet, on_connected, self};
+    const struct target_events events = {results_take_packet, on_connected, self, &self->limits};
     size_t at = place_of (self, span_text (settings->name));
     if (at < self->target_count) {
         const struct target_settings *old = target_settings (self->targets[at]);

@@ -7,7 +7,8 @@
 
 static int want (struct reason *reason)
 {
-    reason_set (reason, "redis_addr: want embedded, HOST:PORT[:PASSWORD] or unix:PATH");
+    reason_set (reason, "redis_addr: want embedded, HOST:PORT[:PASSWORD], unix:PATH or "
+                        "sentinel:MASTER@HOST:PORT,...");
     return -1;
 }
 
@@ -24,31 +25,67 @@ static int parse_unix (const char *path, struct address *ret, struct reason *rea
     return 0;
 }
 
-static int parse_tcp (const char *text, struct address *ret, struct reason *reason)
+// HOST:PORT of so many bytes.
+static int parse_endpoint (const char *text, size_t size, char host[256], int *ret_port,
+                           struct reason *reason)
 {
-    const char *colon = strchr (text, ':');
-    if (!colon || colon == text || (size_t)(colon - text) >= sizeof ret->host)
-        return want (reason);
-    const char *password = strchr (colon + 1, ':');
+    const char *colon = memchr (text, ':', size);
+    size_t host_size = colon ? (size_t)(colon - text) : 0;
+    size_t digits = colon ? size - host_size - 1 : 0;
     char port[8] = "";
-    size_t digits = password ? (size_t)(password - colon - 1) : strlen (colon + 1);
     int64_t number;
-    if (digits == 0 || digits >= sizeof port)
+    if (host_size == 0 || host_size >= sizeof ((struct endpoint *)0)->host || digits == 0 ||
+        digits >= sizeof port)
         return want (reason);
     memcpy (port, colon + 1, digits);
     if (!number_parse (port, &number) || number < 1 || number > 65535) {
         reason_set (reason, "redis_addr: want a port 1..65535");
         return -1;
     }
+    memcpy (host, text, host_size);
+    host[host_size] = '\0';
+    *ret_port = (int)number;
+    return 0;
+}
+
+static int parse_tcp (const char *text, struct address *ret, struct reason *reason)
+{
+    const char *colon = strchr (text, ':');
+    const char *password = colon ? strchr (colon + 1, ':') : NULL;
+    size_t size = password ? (size_t)(password - text) : strlen (text);
+    if (parse_endpoint (text, size, ret->host, &ret->port, reason))
+        return -1;
     if (password && strlen (password + 1) >= sizeof ret->password) {
         reason_set (reason, "redis_addr: the password is too long");
         return -1;
     }
     ret->kind = ADDRESS_TCP;
-    memcpy (ret->host, text, (size_t)(colon - text));
-    ret->port = (int)number;
     if (password)
         memcpy (ret->password, password + 1, strlen (password + 1) + 1);
+    return 0;
+}
+
+static int parse_sentinel (const char *text, struct address *ret, struct reason *reason)
+{
+    size_t size = strcspn (text, "@");
+    if (size == 0 || size >= sizeof ret->host || text[size] != '@' ||
+        strcspn (text, " \t\r\n") <= size) {
+        reason_set (reason, "redis_addr: want sentinel:MASTER@HOST:PORT,HOST:PORT,...");
+        return -1;
+    }
+    memcpy (ret->host, text, size);
+    ret->kind = ADDRESS_SENTINEL;
+    for (text += size; *text; text += size) {
+        text++; // the separator
+        size = strcspn (text, ",");
+        if (ret->sentinel_count == SENTINELS_MAX) {
+            reason_set (reason, "redis_addr: at most %d sentinels", SENTINELS_MAX);
+            return -1;
+        }
+        struct endpoint *endpoint = &ret->sentinels[ret->sentinel_count++];
+        if (parse_endpoint (text, size, endpoint->host, &endpoint->port, reason))
+            return -1;
+    }
     return 0;
 }
 
@@ -59,6 +96,8 @@ int address_parse (const char *text, struct address *ret, struct reason *reason)
         return 0;
     if (strncmp (text, "unix:", 5) == 0)
         return parse_unix (text + 5, ret, reason);
+    if (strncmp (text, "sentinel:", 9) == 0)
+        return parse_sentinel (text + 9, ret, reason);
     return parse_tcp (text, ret, reason);
 }
 
@@ -67,6 +106,7 @@ const char *address_text (const struct address *self, char out[300])
     if (self->kind == ADDRESS_TCP)
         snprintf (out, 300, "%s:%d", self->host, self->port);
     else
-        snprintf (out, 300, "unix:%s", self->host);
+        snprintf (out, 300, "%s:%s", self->kind == ADDRESS_SENTINEL ? "sentinel" : "unix",
+                  self->host);
     return out;
 }

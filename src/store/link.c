@@ -1,73 +1,18 @@
-#include "link.h"
-
 #include <assert.h>
-#include <czmq.h>
-#include <hiredis/async.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "clock.h"
-#include "log.h"
+#include "failpoint.h"
+#include "link_private.h"
 #include "memory.h"
-#include "redis_info.h"
 
 enum {
     TICK_MS = 50,
     CONNECT_MAX_US = 1000000,
     ANSWER_MAX_US = 3000000, // a Redis that is silent for longer counts as lost
-    BUSY_CALLS = 2048,
     BUSY_BYTES = 4 << 20, // hiredis moves what is left of its buffer at every write: keep it small
-    BACKOFF_FIRST_US = 20000,
-    BACKOFF_LAST_US = 1000000
-};
-
-// One call, kept with its text on the wire until it is answered.
-struct call {
-    struct call *next;
-    struct link *link;
-    char *text;
-    int size;
-    enum script script;
-    enum link_repeat repeat;
-    int64_t sent_us;
-    link_reply_fn *reply;
-    void *owner;
-};
-
-struct call_list {
-    struct call *first;
-    struct call **end;
-    size_t count;
-    size_t bytes;
-};
-
-struct link {
-    struct link_config config;
-    zloop_t *loop;
-    int timer;
-    link_state_fn *changed;
-    void *owner;
-
-    enum link_state state;
-    struct reason trouble;
-    char fsync[16];
-    char sha[SCRIPTS][41];
-
-    redisAsyncContext *context; // NULL while down
-    int fd; // of the context, for the reactor; it outlives the context by a turn
-    bool want_read, want_write; // what hiredis asked for
-    int polled;                 // ZMQ_POLLIN | ZMQ_POLLOUT as the reactor has it
-    bool broken;                // the connection is to be given up, outside hiredis' callbacks
-    bool inside;                // hiredis is on the stack
-    int64_t opened_us;
-    int64_t retry_us; // when to try again
-    int64_t backoff_us;
-
-    struct call_list sent;    // in the order Redis will answer
-    struct call_list lost;    // sent, and not answered by a connection that is being given up
-    struct call_list waiting; // to be sent when the link is up
-    int64_t heard_us;         // of the last answer
-    bool closing;
+    BACKOFF_LAST_US = 250000 // it is back within a second of Redis' return
 };
 
 // -- lists of calls
@@ -100,7 +45,7 @@ static void call_destroy (struct call *call)
 
 // -- state
 
-static void set_state (struct link *self, enum link_state state)
+void link_set_state (struct link *self, enum link_state state)
 {
     if (self->state == state)
         return;
@@ -110,7 +55,7 @@ static void set_state (struct link *self, enum link_state state)
 }
 
 // Give the connection up as soon as no callback of hiredis is on the stack.
-static void give_up (struct link *self, const char *why)
+void link_give_up (struct link *self, const char *why)
 {
     if (self->broken)
         return;
@@ -118,76 +63,10 @@ static void give_up (struct link *self, const char *why)
     reason_set (&self->trouble, "Redis: %s", why);
 }
 
-// -- the reactor's side: hiredis says what it wants to poll for
-
-static int on_ready (zloop_t *loop, zmq_pollitem_t *item, void *arg);
-
-static void poll_as_wanted (struct link *self)
-{
-    int wanted = (self->want_read ? ZMQ_POLLIN : 0) | (self->want_write ? ZMQ_POLLOUT : 0);
-    if (wanted == self->polled)
-        return;
-    zmq_pollitem_t item = {.fd = self->fd, .events = (short)wanted};
-    if (self->polled)
-        zloop_poller_end (self->loop, &item);
-    if (wanted) {
-        zloop_poller (self->loop, &item, on_ready, self);
-        zloop_poller_set_tolerant (self->loop, &item);
-    }
-    self->polled = wanted;
-}
-
-static void add_read (void *arg)
-{
-    ((struct link *)arg)->want_read = true;
-}
-
-static void del_read (void *arg)
-{
-    ((struct link *)arg)->want_read = false;
-}
-
-static void add_write (void *arg)
-{
-    ((struct link *)arg)->want_write = true;
-}
-
-static void del_write (void *arg)
-{
-    ((struct link *)arg)->want_write = false;
-}
-
-// The context is gone after this.
-static void on_cleanup (void *arg)
-{
-    struct link *self = arg;
-    self->context = NULL;
-    self->want_read = self->want_write = false;
-    poll_as_wanted (self);
-}
-
-enum io { IO_READ, IO_WRITE, IO_CLOSE };
-
-// Every call that lets hiredis run callbacks goes through here. hiredis 0.14 frees its context from
-// within a failed write even when a callback is on the stack, so none may come from a callback.
-static void run_hiredis (struct link *self, enum io io)
-{
-    if (!self->context || self->inside)
-        return;
-    self->inside = true;
-    if (io == IO_READ)
-        redisAsyncHandleRead (self->context);
-    else if (io == IO_WRITE)
-        redisAsyncHandleWrite (self->context);
-    else
-        redisAsyncFree (self->context);
-    self->inside = false;
-}
-
 // Close the connection; its calls are answered or wait.
-static void drop (struct link *self)
+void link_drop (struct link *self)
 {
-    run_hiredis (self, IO_CLOSE);
+    connection_close (self->connection);
     self->broken = false;
     // What was sent goes out again before what was called since.
     for (struct call *call; (call = list_take (&self->waiting));)
@@ -198,41 +77,51 @@ static void drop (struct link *self)
     self->backoff_us =
         self->backoff_us * 2 < BACKOFF_LAST_US ? self->backoff_us * 2 : BACKOFF_LAST_US;
     if (!self->trouble.text[0])
-        reason_set (&self->trouble, "Redis: the connection was lost");
+        reason_set (&self->trouble, "Redis: %s",
+                    connection_trouble (self->connection)[0] ? connection_trouble (self->connection)
+                                                             : "the connection was lost");
     if (self->state != LINK_REFUSED)
-        set_state (self, LINK_DOWN);
+        link_set_state (self, LINK_DOWN);
 }
 
-static void settle (struct link *self)
+void link_settle (struct link *self)
 {
-    bool gone = !self->context && (self->state == LINK_UP || self->state == LINK_OPENING);
+    bool finding = self->sentinel && self->state == LINK_OPENING && !self->opened_us;
+    bool gone = !connection_exists (self->connection) && !finding &&
+                (self->state == LINK_UP || self->state == LINK_OPENING);
     if (self->broken || gone)
-        drop (self);
-    if (self->context)
-        poll_as_wanted (self);
+        link_drop (self);
+    connection_settle (self->connection);
 }
 
-static int on_ready (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+// In a build for tests the station may die when a script has left, before its answer is read.
+static void pass_failpoints (struct link *self)
 {
-    struct link *self = arg;
-    short events = item->revents;
-    (void)loop;
-    if (events & (ZMQ_POLLIN | ZMQ_POLLERR))
-        run_hiredis (self, IO_READ);
-    if (events & ZMQ_POLLOUT)
-        run_hiredis (self, IO_WRITE);
-    link_flush (self);
-    return 0;
+    static const char *const names[SCRIPTS] = {[SCRIPT_SUBMIT] = "store_sent",
+                                               [SCRIPT_CLAIM] = "claim_sent",
+                                               [SCRIPT_COMMIT] = "result_sent"};
+    for (int i = 0; i < SCRIPTS; i++)
+        if (self->written & 1U << i && names[i])
+            FAILPOINT (names[i]);
+    self->written = 0;
 }
+
+static void ask_replicas (struct link *self);
 
 void link_flush (struct link *self)
 {
-    if (self->inside)
+    if (connection_inside (self->connection))
         return; // the call that lets callbacks run ends with a flush
-    bool connected = self->context && self->context->c.flags & REDIS_CONNECTED;
-    if (connected && self->want_write && !self->broken)
-        run_hiredis (self, IO_WRITE);
-    settle (self);
+    ask_replicas (self);
+    if (!self->broken)
+        connection_flush (self->connection);
+    pass_failpoints (self);
+    link_settle (self);
+}
+
+static void on_turn (void *owner)
+{
+    link_flush (owner);
 }
 
 // -- calls
@@ -249,12 +138,9 @@ static bool passes (const char *error)
     return false;
 }
 
-static void load_script (struct link *self, enum script script);
-
 static bool can_send (const struct link *self)
 {
-    return self->state == LINK_UP && self->context && !self->broken &&
-           !(self->context->c.flags & (REDIS_DISCONNECTING | REDIS_FREEING));
+    return self->state == LINK_UP && !self->broken && connection_context (self->connection);
 }
 
 static void send_call (struct link *self, struct call *call);
@@ -271,12 +157,12 @@ static bool goes_on (struct link *self, struct call *call, const redisReply *rep
     if (reply->type != REDIS_REPLY_ERROR)
         return false;
     if (strncmp (reply->str, "NOSCRIPT", 8) == 0 && can_send (self)) {
-        load_script (self, call->script);
+        link_load_script (self, call->script);
         send_call (self, call);
         return true;
     }
     if (passes (reply->str) && call->repeat == LINK_REPEAT) {
-        give_up (self, reply->str);
+        link_give_up (self, reply->str);
         list_add (&self->lost, call);
         return true;
     }
@@ -299,9 +185,10 @@ static void on_reply (redisAsyncContext *context, void *data, void *arg)
 static void send_call (struct link *self, struct call *call)
 {
     call->sent_us = clock_mono_us ();
+    self->written |= 1U << call->script;
     list_add (&self->sent, call);
-    if (redisAsyncFormattedCommand (self->context, on_reply, call, call->text,
-                                    (size_t)call->size) != REDIS_OK)
+    if (redisAsyncFormattedCommand (connection_context (self->connection), on_reply, call,
+                                    call->text, (size_t)call->size) != REDIS_OK)
         abort (); // can_send was asked: only memory can lack
 }
 
@@ -352,73 +239,17 @@ size_t link_pending (const struct link *self)
 
 bool link_busy (const struct link *self)
 {
-    return self->sent.count >= BUSY_CALLS || self->sent.bytes >= BUSY_BYTES;
+    return (int64_t)self->sent.count >= self->config.window || self->sent.bytes >= BUSY_BYTES;
 }
 
 bool link_idle (const struct link *self)
 {
-    return self->sent.count < BUSY_CALLS / 2 && self->sent.bytes < BUSY_BYTES / 2;
+    return (int64_t)self->sent.count <= self->config.window / 2 &&
+           self->sent.bytes < BUSY_BYTES / 2;
 }
 
-// -- opening: AUTH, SELECT, INFO, CONFIG GET, the scripts; only then is the link up
-
-static void send_setup (struct link *self, redisCallbackFn *reply, int argc, const char **argv)
+void link_is_up (struct link *self)
 {
-    redisAsyncCommandArgv (self->context, reply, self, argc, argv, NULL);
-}
-
-static void on_setup_reply (redisAsyncContext *context, void *data, void *arg)
-{
-    const redisReply *reply = data;
-    (void)context;
-    if (reply && reply->type == REDIS_REPLY_ERROR)
-        give_up (arg, reply->str);
-}
-
-static void load_script (struct link *self, enum script script)
-{
-    const char *argv[] = {"SCRIPT", "LOAD", script_texts[script].text};
-    send_setup (self, on_setup_reply, 3, argv);
-}
-
-static void on_info (redisAsyncContext *context, void *data, void *arg)
-{
-    struct link *self = arg;
-    const redisReply *reply = data;
-    struct reason reason;
-    (void)context;
-    if (!reply || reply->type != REDIS_REPLY_STRING) {
-        on_setup_reply (context, data, arg);
-        return;
-    }
-    enum info_verdict verdict =
-        redis_info_check (span_of (reply->str, reply->len),
-                          self->config.accept_loss ? LOSS_ACCEPTED : LOSS_REFUSED, &reason);
-    if (verdict == INFO_GOOD)
-        return;
-    give_up (self, reason.text);
-    if (verdict == INFO_REFUSED)
-        set_state (self, LINK_REFUSED);
-}
-
-// Only to tell people what an acknowledgement is worth: a user without CONFIG leaves it unknown.
-static void on_fsync (redisAsyncContext *context, void *data, void *arg)
-{
-    struct link *self = arg;
-    const redisReply *reply = data;
-    (void)context;
-    bool known = reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2;
-    snprintf (self->fsync, sizeof self->fsync, "%s", known ? reply->element[1]->str : "unknown");
-}
-
-static void on_scripts_loaded (redisAsyncContext *context, void *data, void *arg)
-{
-    struct link *self = arg;
-    const redisReply *reply = data;
-    if (!reply || reply->type == REDIS_REPLY_ERROR || self->broken) {
-        on_setup_reply (context, data, arg);
-        return;
-    }
     self->backoff_us = BACKOFF_FIRST_US;
     self->trouble.text[0] = '\0';
     self->state = LINK_UP;
@@ -428,69 +259,61 @@ static void on_scripts_loaded (redisAsyncContext *context, void *data, void *arg
     self->changed (self->owner, LINK_UP);
 }
 
-static void set_up (struct link *self)
+// -- waiting for the replicas
+
+static void waiters_answer (struct waiter_list *list, bool enough)
 {
-    char db[24];
-    const char *auth[] = {"AUTH", self->config.address.password};
-    const char *select[] = {"SELECT", db};
-    const char *info[] = {"INFO"};
-    const char *fsync[] = {"CONFIG", "GET", "appendfsync"};
-    const char *done[] = {"PING"};
-    snprintf (db, sizeof db, "%" PRId64, self->config.db);
-    if (self->config.address.password[0])
-        send_setup (self, on_setup_reply, 2, auth);
-    send_setup (self, on_setup_reply, 2, select);
-    send_setup (self, on_info, 1, info);
-    send_setup (self, on_fsync, 3, fsync);
-    for (int script = 0; script < SCRIPTS; script++)
-        load_script (self, (enum script)script);
-    send_setup (self, on_scripts_loaded, 1, done);
+    struct waiter *waiter = list->first;
+    *list = (struct waiter_list){0};
+    while (waiter) {
+        struct waiter *next = waiter->next;
+        waiter->reply (waiter->owner, enough);
+        free (waiter);
+        waiter = next;
+    }
 }
 
-static void on_connect (const redisAsyncContext *context, int status)
+static void on_replicas (redisAsyncContext *context, void *data, void *arg)
 {
-    struct link *self = context->data;
-    if (status != REDIS_OK)
-        reason_set (&self->trouble, "Redis: %s", context->errstr);
+    struct link *self = arg;
+    const redisReply *reply = data;
+    (void)context;
+    waiters_answer (&self->asked, reply && reply->type == REDIS_REPLY_INTEGER &&
+                                      reply->integer >= self->config.replicas);
 }
 
-static void on_disconnect (const redisAsyncContext *context, int status)
+static void on_touched (redisAsyncContext *context, void *data, void *arg)
 {
-    struct link *self = context->data;
-    if (status != REDIS_OK && !self->trouble.text[0])
-        reason_set (&self->trouble, "Redis: %s", context->errstr);
+    (void)context, (void)data, (void)arg; // full memory: the WAIT says what there is to say
 }
 
-static void open_link (struct link *self)
+// One WAIT for all who wait, and the next when it is answered. A write goes before it: WAIT counts
+// only what its own connection wrote, and what is waited for may have been written on an older one.
+static void ask_replicas (struct link *self)
 {
-    const struct address *address = &self->config.address;
-    redisAsyncContext *context = address->kind == ADDRESS_TCP
-                                     ? redisAsyncConnect (address->host, address->port)
-                                     : redisAsyncConnectUnix (address->host);
-    if (!context)
-        abort (); // memory
-    if (context->err) {
-        reason_set (&self->trouble, "Redis: %s", context->errstr);
-        redisAsyncFree (context);
-        drop (self);
+    char count[24], timeout[24];
+    if (!self->asking.first || self->asked.first || !can_send (self))
+        return;
+    const char *touch[] = {"HINCRBY", "plan:meta", "waited", "1"};
+    const char *wait[] = {"WAIT", count, timeout};
+    snprintf (count, sizeof count, "%" PRId64, self->config.replicas);
+    snprintf (timeout, sizeof timeout, "%" PRId64, self->config.replica_timeout_ms);
+    self->asked = self->asking;
+    self->asking = (struct waiter_list){0};
+    link_setup (self, on_touched, 4, touch);
+    link_setup (self, on_replicas, 3, wait);
+}
+
+void link_replicate (struct link *self, link_replicated_fn *reply, void *owner)
+{
+    if (self->config.replicas == 0 || !can_send (self)) {
+        reply (owner, self->config.replicas == 0);
         return;
     }
-    self->context = context;
-    self->fd = context->c.fd;
-    self->opened_us = clock_mono_us ();
-    context->data = self;
-    context->ev.data = self;
-    context->ev.addRead = add_read;
-    context->ev.delRead = del_read;
-    context->ev.addWrite = add_write;
-    context->ev.delWrite = del_write;
-    context->ev.cleanup = on_cleanup;
-    redisAsyncSetConnectCallback (context, on_connect);
-    redisAsyncSetDisconnectCallback (context, on_disconnect);
-    if (self->state != LINK_REFUSED)
-        set_state (self, LINK_OPENING);
-    set_up (self);
-    settle (self);
+    struct waiter *waiter = memory_new (sizeof *waiter);
+    *waiter = (struct waiter){NULL, reply, owner};
+    *(self->asking.first ? self->asking.end : &self->asking.first) = waiter;
+    self->asking.end = &waiter->next;
 }
 
 static bool is_silent (const struct link *self, int64_t now)
@@ -503,26 +326,31 @@ static bool is_silent (const struct link *self, int64_t now)
 }
 
 // hiredis has no time-outs: they are here, for the whole link, by its oldest call.
+// hiredis has no time-outs: they are here, for the whole link, by its oldest call.
 static int on_tick (zloop_t *loop, int timer, void *arg)
 {
     struct link *self = arg;
     (void)loop;
     (void)timer;
     int64_t now = clock_mono_us ();
-    if (!self->context) {
+    if (!connection_exists (self->connection)) {
         if (now >= self->retry_us)
-            open_link (self);
+            link_open (self);
         return 0;
     }
     // An answer that waits in the socket is none that is missing: this process may have been
     // stopped.
     if (is_silent (self, now))
-        run_hiredis (self, IO_READ);
+        connection_read (self->connection);
     if (self->state != LINK_UP && now - self->opened_us > CONNECT_MAX_US)
-        give_up (self, "does not answer");
+        link_give_up (self, "does not answer");
     else if (is_silent (self, now))
-        give_up (self, "stopped answering");
-    settle (self);
+        link_give_up (self, "stopped answering");
+    else if (self->state == LINK_UP && now >= self->check_us)
+        link_check (self);
+    if (self->sentinel && now >= self->sentinel_us)
+        sentinel_ask (self->sentinel);
+    link_flush (self);
     return 0;
 }
 
@@ -544,8 +372,11 @@ struct link *link_new (const struct link_config *config, void *loop, link_state_
         snprintf (self->sha[i], sizeof self->sha[i], "%s", zdigest_string (digest));
         zdigest_destroy (&digest);
     }
+    self->connection = connection_new (loop, on_turn, self);
+    if (config->address.kind == ADDRESS_SENTINEL)
+        self->sentinel = sentinel_new (&self->config.address, loop, link_on_master, self);
     self->timer = zloop_timer (loop, TICK_MS, 0, on_tick, self);
-    open_link (self);
+    link_open (self);
     return self;
 }
 
@@ -556,11 +387,14 @@ void link_destroy (struct link **self_p)
         return;
     self->closing = true;
     zloop_timer_end (self->loop, self->timer);
-    run_hiredis (self, IO_CLOSE);
+    sentinel_destroy (&self->sentinel);
+    connection_close (self->connection);
+    waiters_answer (&self->asking, false);
     for (struct call *call; (call = list_take (&self->waiting));) {
         call->reply (call->owner, NULL);
         call_destroy (call);
     }
+    connection_destroy (&self->connection);
     free (self);
     *self_p = NULL;
 }

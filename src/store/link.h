@@ -31,7 +31,13 @@ enum link_repeat { LINK_ONCE, LINK_REPEAT };
 struct link_config {
     struct address address;
     int64_t db;
-    bool accept_loss; // take a Redis that keeps no append-only file or may evict
+    char user[65];      // of an ACL; empty = none
+    char password[256]; // empty = none; never printed
+    bool accept_loss;   // take a Redis that keeps no append-only file or may evict
+    bool durable;       // take only one that syncs before it answers
+    int64_t replicas;   // that must have what is acknowledged; 0 = none
+    int64_t replica_timeout_ms;
+    int64_t window; // calls under way at which the link is busy
 };
 
 // The answer of a call. `reply` is NULL when the connection was lost or is not up, and
@@ -52,11 +58,14 @@ enum link_state link_state (const struct link *self);
 // Why the link is not up, for people; empty when it is.
 const char *link_trouble (const struct link *self);
 
-// What an acknowledgement of this Redis is worth: "always", "everysec", "no", or "" before the
-// first connection.
+// When Redis syncs: "always", "everysec", "no", "none" (no append-only file), "unknown", or ""
+// before the first connection.
 const char *link_fsync (const struct link *self);
 
-enum { LINK_ARGS_MAX = 2100 };
+enum {
+    LINK_ARGS_MAX = 2100,
+    LINK_SCHEMA = 1 // of the keys: another number in plan:meta is another program's
+};
 
 struct link_call {
     enum script script;
@@ -71,6 +80,13 @@ struct link_call {
 // Run a script. While the link is not up a LINK_REPEAT call waits, a LINK_ONCE call is answered
 // with NULL before link_call returns.
 void link_call (struct link *self, const struct link_call *call);
+
+// Whether as many replicas as were asked for have all that was written until now. False also when
+// they were too slow, or the link was lost: then it is not known.
+typedef void link_replicated_fn (void *owner, bool enough);
+
+// Wait for the replicas. Without a wish for any it is answered before link_replicate returns.
+void link_replicate (struct link *self, link_replicated_fn *reply, void *owner);
 
 // Calls without an answer yet.
 size_t link_pending (const struct link *self);

@@ -30,6 +30,27 @@ static long major_version (struct span version)
     return strtol (text, NULL, 10);
 }
 
+bool redis_info_keeps_file (struct span info)
+{
+    return span_is (info_value (info, "aof_enabled"), "1");
+}
+
+const char *durability_text (const char *fsync)
+{
+    static const char *const texts[][2] = {
+        {"always", "kept, also when the machine fails"},
+        {"everysec",
+         "kept when a program fails; up to a second (two when the disk is slow) is lost "
+         "with the machine"},
+        {"no", "kept when a program fails; up to half a minute is lost with the machine"},
+        {"none", "lost when Redis ends: it keeps no append-only file"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strcmp (texts[i][0], fsync) == 0)
+            return texts[i][1];
+    return "unknown: Redis does not tell its appendfsync";
+}
+
 enum info_verdict redis_info_check (struct span info, enum loss loss, struct reason *reason)
 {
     struct span version = info_value (info, "redis_version");
@@ -47,7 +68,7 @@ enum info_verdict redis_info_check (struct span info, enum loss loss, struct rea
     }
     if (loss == LOSS_ACCEPTED)
         return INFO_GOOD;
-    if (!span_is (info_value (info, "aof_enabled"), "1")) {
+    if (!redis_info_keeps_file (info)) {
         reason_set (reason,
                     "keeps no append-only file (appendonly no): acknowledged plans could be "
                     "lost; set appendonly yes, or start with --accept-loss");

@@ -13,3 +13,9 @@ enum info_verdict {
 enum loss { LOSS_REFUSED, LOSS_ACCEPTED };
 
 enum info_verdict redis_info_check (struct span info, enum loss loss, struct reason *reason);
+
+// Whether it keeps an append-only file.
+bool redis_info_keeps_file (struct span info);
+
+// What becomes of an acknowledged plan with this appendfsync (or "none", link_fsync), in words.
+const char *durability_text (const char *fsync);

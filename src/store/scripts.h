@@ -16,6 +16,7 @@ enum script {
     SCRIPT_HISTORY,
     SCRIPT_STATIONS,
     SCRIPT_STATS,
+    SCRIPT_ATTEND,
     SCRIPTS
 };
 

@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "ident.h"
+#include "log.h"
 #include "memory.h"
 #include "plan_json.h"
 #include "process.h"
@@ -23,13 +24,14 @@ void names_make (struct names *self, struct span station, uint64_t plan_id)
     snprintf (self->entry, sizeof self->entry, "%016" PRIx64 ":%.*s", plan_id, size, name);
 }
 
-struct store *store_new (const struct link_config *config, const struct history_bounds *history,
+struct store *store_new (const struct link_config *config, const struct store_bounds *bounds,
                          void *loop, link_state_fn *changed, void *owner)
 {
     struct store *self = memory_new (sizeof *self);
-    self->history = *history;
+    self->bounds = *bounds;
     self->offset_us = clock_wall_us () - clock_mono_us ();
     uint64_t instance = process_random ();
+    snprintf (self->instance, sizeof self->instance, "%016" PRIx64, instance);
     snprintf (self->claims_key, sizeof self->claims_key, "plan:claim:%016" PRIx64, instance);
     snprintf (self->sent_key, sizeof self->sent_key, "plan:sent:%016" PRIx64, instance);
     self->link = link_new (config, loop, changed, owner);
@@ -45,6 +47,11 @@ void store_destroy (struct store **self_p)
     *self_p = NULL;
 }
 
+void store_set_bounds (struct store *self, const struct store_bounds *bounds)
+{
+    self->bounds = *bounds;
+}
+
 struct link *store_link (const struct store *self)
 {
     return self->link;
@@ -55,6 +62,8 @@ int64_t store_now_us (const struct store *self)
     return clock_mono_us () + self->offset_us;
 }
 
+enum { STEP_US = 2000000 }; // a clock that differs by more was set
+
 void store_learn_time (struct ask *ask, int64_t redis_us)
 {
     struct store *self = ask->store;
@@ -62,10 +71,18 @@ void store_learn_time (struct ask *ask, int64_t redis_us)
     // in either direction.
     int64_t least = redis_us - clock_mono_us ();
     int64_t most = redis_us - ask->asked_us;
+    int64_t before_us = self->offset_us;
     if (self->offset_us < least)
         self->offset_us = least;
     else if (self->offset_us > most)
         self->offset_us = most;
+    int64_t step_us = self->offset_us - before_us;
+    if (self->learned && (step_us > STEP_US || step_us < -STEP_US))
+        log_event (LEVEL_WARN, "clock.step",
+                   "seconds=%.1f reason=\"the clock of Redis was set: leases end early or late by "
+                   "that\"",
+                   (double)step_us / 1e6);
+    self->learned = true;
 }
 
 // -- asking and reading answers
@@ -129,14 +146,36 @@ void run_parse (struct span text, uint64_t *ret_exec_id, bool *ret_again)
 
 // -- submit
 
+// A submission is acknowledged when the replicas have it as well.
+static void on_submission_safe (void *owner, bool enough)
+{
+    struct ask *ask = owner;
+    struct store_submitted answer = {.result = enough ? STORE_DONE : STORE_UNSURE, .error = ""};
+    ((store_submitted_fn *)ask->reply) (ask->owner, &answer);
+    free (ask);
+}
+
 static void on_submitted (void *owner, const redisReply *reply)
 {
     struct ask *ask = owner;
     struct store_submitted answer = {0};
+    struct reason reason;
     answer.result = reply_result (reply, &answer.error);
-    if (answer.result == STORE_DONE && reply_is_array (reply, 3)) {
+    int64_t how = answer.result == STORE_DONE && reply_is_array (reply, 1)
+                      ? reply_number (reply->element[0])
+                      : 1;
+    if (how == 2 && reply_is_array (reply, 3)) {
+        reason_set (&reason, "%s: there are %s plans already", reply->element[1]->str,
+                    reply->element[2]->str);
+        answer.result = STORE_FULL;
+        answer.error = reason.text;
+    } else if (how == 0 && reply_is_array (reply, 3)) {
         answer.result = STORE_HELD;
         answer.message = reply_text (reply->element[2]);
+    }
+    if (answer.result == STORE_DONE) {
+        link_replicate (ask->store->link, on_submission_safe, ask);
+        return;
     }
     ((store_submitted_fn *)ask->reply) (ask->owner, &answer);
     free (ask);
@@ -146,10 +185,13 @@ void store_submit (struct store *self, const struct plan *plan, store_submitted_
                    void *owner)
 {
     struct names names;
-    char id[IDENT_SIZE], score[24];
+    char id[IDENT_SIZE], score[24], most[24], most_station[24], most_caller[24];
     names_make (&names, plan->station, plan->id);
     snprintf (id, sizeof id, "%016" PRIx64, plan->id);
     snprintf (score, sizeof score, "%" PRId64, plan->plan_time);
+    snprintf (most, sizeof most, "%" PRId64, self->bounds.plans);
+    snprintf (most_station, sizeof most_station, "%" PRId64, self->bounds.plans_station);
+    snprintf (most_caller, sizeof most_caller, "%" PRId64, self->bounds.plans_caller);
     json_t *object = plan_to_stored_json (plan);
     char *json = json_write (object);
     json_decref (object);
@@ -159,7 +201,10 @@ void store_submit (struct store *self, const struct plan *plan, store_submitted_
                                 span_text (id),
                                 plan->station,
                                 span_text (score),
-                                span_text (json)};
+                                span_text (json),
+                                span_text (most),
+                                span_text (most_station),
+                                span_text (most_caller)};
     link_call (self->link, &(struct link_call){
                                .script = SCRIPT_SUBMIT,
                                .repeat = LINK_ONCE,
@@ -175,6 +220,17 @@ void store_submit (struct store *self, const struct plan *plan, store_submitted_
 // -- claim
 
 enum { CLAIM_HEAD = 3 }; // answers before the claimed plans
+
+// The newest run is the last one.
+static void remember_exec (struct store *self, const redisReply *reply)
+{
+    const redisReply *last = reply->element[reply->elements - 1];
+    uint64_t exec_id = 0;
+    bool again;
+    if (reply->elements > CLAIM_HEAD && reply_is_array (last, 5))
+        run_parse (reply_text (last->element[2]), &exec_id, &again);
+    self->exec_id = exec_id > self->exec_id ? exec_id : self->exec_id;
+}
 
 static void on_claimed (void *owner, const redisReply *reply)
 {
@@ -195,6 +251,7 @@ static void on_claimed (void *owner, const redisReply *reply)
         answer.next_us = (int64_t)(fmin (fmax (score, 0), (double)SCHEDULE_TIME_MAX) * 1e6);
         answer.lease_end_us = now_us + ask->lease_us;
         answer.count = reply->elements - CLAIM_HEAD;
+        remember_exec (ask->store, reply);
         answer.reply = reply;
     }
     ((store_claim_fn *)ask->reply) (ask->owner, &answer);
@@ -207,7 +264,7 @@ void store_claim (struct store *self, int64_t limit, int64_t lease_s, store_clai
     char count[24], lease[24], number[24], outcomes[24];
     snprintf (count, sizeof count, "%" PRId64, limit);
     snprintf (lease, sizeof lease, "%" PRId64, lease_s);
-    snprintf (outcomes, sizeof outcomes, "%" PRId64, self->history.count);
+    snprintf (outcomes, sizeof outcomes, "%" PRId64, self->bounds.history_count);
     snprintf (number, sizeof number, "%" PRIu64, ++self->claims);
     const struct span args[] = {
         span_text (KEY_TIME_SET), span_text (KEY_RUNS),         span_text (KEY_META),
@@ -257,6 +314,10 @@ static void on_committed (void *owner, const redisReply *reply)
         answer.seq = reply_number (reply->element[1]);
         answer.epoch = reply->element[2]->str;
         answer.votes = reply->element[4];
+        if (answer.seq) {
+            ask->store->seq = answer.seq;
+            snprintf (ask->store->epoch, sizeof ask->store->epoch, "%s", answer.epoch);
+        }
         store_learn_time (ask, reply_number (reply->element[3]));
     } else if (answer.result == STORE_DONE && reply_is_array (reply, 2)) {
         answer.result = STORE_CHANGED;
@@ -339,7 +400,7 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
     names_make (&names, commit->key_station, commit->plan->id);
     snprintf (exec_id, sizeof exec_id, "%" PRIu64, commit->exec_id);
     snprintf (number, sizeof number, "%" PRIu64, ++self->commits);
-    snprintf (outcomes, sizeof outcomes, "%" PRId64, self->history.count);
+    snprintf (outcomes, sizeof outcomes, "%" PRId64, self->bounds.history_count);
     if (commit->revision != REVISION_ANY)
         snprintf (revision, sizeof revision, "%" PRId64, commit->revision);
     commit_when (commit, when, sizeof when);
@@ -394,6 +455,13 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
 
 // -- change
 
+static void on_change_safe (void *owner, bool enough)
+{
+    struct ask *ask = owner;
+    ((store_done_fn *)ask->reply) (ask->owner, enough ? STORE_DONE : STORE_UNSURE, "");
+    free (ask);
+}
+
 static void on_changed (void *owner, const redisReply *reply)
 {
     static const enum store_result results[] = {STORE_NONE, STORE_DONE, STORE_CHANGED};
@@ -403,6 +471,10 @@ static void on_changed (void *owner, const redisReply *reply)
     int64_t number = result == STORE_DONE ? reply_number (reply) : 0;
     if (result == STORE_DONE)
         result = number >= 0 && number <= 2 ? results[number] : STORE_NONE;
+    if (result == STORE_DONE) {
+        link_replicate (ask->store->link, on_change_safe, ask);
+        return;
+    }
     ((store_done_fn *)ask->reply) (ask->owner, result, error);
     free (ask);
 }

@@ -9,7 +9,11 @@
 //   plan:told          hash: message key -> when its last failure was broadcast
 //   plan:claim:INSTANCE  list: number and plans of the station's last claim
 //   plan:sent:INSTANCE   hash: what its last commits answered; both for answers that were lost
-//   plan:meta          hash: exec (last exec_id), seq and epoch of the broadcasts
+//   plan:count         hash: how many plans there are, "s:STATION" of a target, "c:..." of a caller
+//   plan:meta          hash: exec (last exec_id), seq and epoch of the broadcasts; schema, store
+//   and
+//                      stations (attend.lua); waited (a write that replicas are waited for by)
+//   plan:attending     hash: INSTANCE -> when a station was last here (Unix seconds)
 //   plan:history       stream: the outcome of every run. The entry is SEQ-0; of one that was not
 //                      broadcast it is SEQ-1, SEQ-2, ... behind the last that was
 //   plan:stations      hash: name -> text of the target stations that were added at run time
@@ -28,18 +32,24 @@ enum store_result {
     STORE_CHANGED, // commit, change: the message is not the one that was decided on
     STORE_NONE,    // there is no such plan
     STORE_LOST,    // Redis is away; for a submit that was under way: the outcome is unknown
+    STORE_FULL,    // submit: there are as many plans as are allowed; the text names the bound
+    STORE_UNSURE,  // it is written, but not all the replicas that were asked for have it
     STORE_ERROR    // Redis refused; the text says why
 };
 
-// What is kept of the outcomes of runs.
-struct history_bounds {
-    int64_t count;
-    int64_t age_s;
+// What is kept, and how much of it.
+struct store_bounds {
+    int64_t history_count; // outcomes of runs
+    int64_t history_age_s;
+    int64_t plans, plans_station, plans_caller; // in all, of a target, of a caller; 0 = no bound
 };
 
-struct store *store_new (const struct link_config *config, const struct history_bounds *history,
+struct store *store_new (const struct link_config *config, const struct store_bounds *bounds,
                          void *loop, link_state_fn *changed, void *owner);
 void store_destroy (struct store **self);
+
+// Other bounds from now on.
+void store_set_bounds (struct store *self, const struct store_bounds *bounds);
 
 // The link, for its state and its flush.
 struct link *store_link (const struct store *self);
@@ -53,7 +63,7 @@ int64_t store_now_us (const struct store *self);
 struct store_submitted {
     enum store_result result;
     struct span message; // STORE_HELD: what stands under the id
-    const char *error;   // STORE_ERROR
+    const char *error;   // STORE_ERROR, STORE_FULL
 };
 
 typedef void store_submitted_fn (void *owner, const struct store_submitted *answer);
@@ -282,6 +292,20 @@ void store_stations (struct store *self, const char *name, const char *text,
                      enum link_repeat repeat, store_stations_fn *reply, void *owner);
 bool store_station_at (const struct store_stations *answer, size_t index, struct span *ret_name,
                        struct span *ret_text);
+
+struct store_attended {
+    enum store_result result;
+    bool replaced;     // these are other data than those that were there
+    bool lost;         // their last writes are gone; the broadcasts go on in a new epoch
+    int64_t attending; // stations on this Redis
+    int64_t stations;  // revision of the added targets: another one after every change
+    const char *error;
+};
+
+typedef void store_attended_fn (void *owner, const struct store_attended *answer);
+
+// Say that this station is here, and hear what has become of the data.
+void store_attend (struct store *self, store_attended_fn *reply, void *owner);
 
 struct store_stats {
     enum store_result result;

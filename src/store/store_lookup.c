@@ -53,14 +53,28 @@ void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
                            });
 }
 
+static void on_removal_safe (void *owner, bool enough)
+{
+    struct ask *ask = owner;
+    struct store_removed answer = {.result = enough ? STORE_DONE : STORE_UNSURE,
+                                   .station = span_text (ask->station),
+                                   .error = ""};
+    ((store_removed_fn *)ask->reply) (ask->owner, &answer);
+    free (ask);
+}
+
 static void on_removed (void *owner, const redisReply *reply)
 {
     struct ask *ask = owner;
     struct store_removed answer = {0};
     answer.result = reply_result (reply, &answer.error);
+    struct span station = answer.result == STORE_DONE ? reply_text (reply) : (struct span){0};
+    if (station.size && station.size < sizeof ask->station) {
+        memcpy (ask->station, station.data, station.size);
+        link_replicate (ask->store->link, on_removal_safe, ask);
+        return;
+    }
     if (answer.result == STORE_DONE)
-        answer.station = reply_text (reply);
-    if (answer.result == STORE_DONE && answer.station.size == 0)
         answer.result = STORE_NONE;
     ((store_removed_fn *)ask->reply) (ask->owner, &answer);
     free (ask);
@@ -188,7 +202,7 @@ void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept
     if (after)
         id_digits (after, id);
     snprintf (count, sizeof count, "%" PRId64, limit);
-    snprintf (age, sizeof age, "%" PRId64, self->history.age_s);
+    snprintf (age, sizeof age, "%" PRId64, self->bounds.history_age_s);
     const struct span args[] = {span_text (KEY_TIME_SET), span_text (KEY_INDEX),
                                 span_text (KEY_HISTORY),  span_text (id),
                                 span_text (count),        span_text (age)};
@@ -210,4 +224,47 @@ bool store_swept_at (const struct store_swept *swept, size_t index, uint64_t *re
     *ret_message = reply_text (swept->reply->element[SWEEP_HEAD + 2 * index + 1]);
     return message_key_parse (reply_text (swept->reply->element[SWEEP_HEAD + 2 * index]), &station,
                               ret_id);
+}
+
+// -- attending
+
+static void on_attended (void *owner, const redisReply *reply)
+{
+    struct ask *ask = owner;
+    struct store *self = ask->store;
+    struct store_attended answer = {0};
+    answer.result = reply_result (reply, &answer.error);
+    if (answer.result == STORE_DONE && reply_is_array (reply, 4)) {
+        const char *data = reply->element[0]->str;
+        answer.replaced = self->data[0] && strcmp (self->data, data) != 0;
+        answer.lost = reply_number (reply->element[1]) == 1;
+        answer.attending = reply_number (reply->element[2]);
+        answer.stations = reply_number (reply->element[3]);
+        snprintf (self->data, sizeof self->data, "%s", data);
+        if (answer.replaced) // what was known is of other data
+            self->seq = 0, self->epoch[0] = '\0', self->exec_id = 0;
+    }
+    ((store_attended_fn *)ask->reply) (ask->owner, &answer);
+    free (ask);
+}
+
+void store_attend (struct store *self, store_attended_fn *reply, void *owner)
+{
+    char schema[8], seq[24], exec_id[24];
+    snprintf (schema, sizeof schema, "%d", LINK_SCHEMA);
+    snprintf (seq, sizeof seq, "%" PRId64, self->seq);
+    snprintf (exec_id, sizeof exec_id, "%" PRIu64, self->exec_id);
+    const struct span args[] = {
+        span_text (KEY_META), span_text (KEY_ATTENDING), span_text (self->instance),
+        span_text (schema),   span_text (self->data),    span_text (self->epoch),
+        span_text (seq),      span_text (exec_id)};
+    link_call (self->link, &(struct link_call){
+                               .script = SCRIPT_ATTEND,
+                               .repeat = LINK_ONCE,
+                               .keys = 2,
+                               .args = args,
+                               .count = sizeof args / sizeof *args,
+                               .reply = on_attended,
+                               .owner = ask_new (self, (void (*) (void))reply, owner),
+                           });
 }

@@ -7,20 +7,28 @@
 struct store {
     struct link *link;
     int64_t offset_us;   // Redis' clock minus our monotonic one
+    bool learned;        // by an answer
     char claims_key[48]; // plan:claim:INSTANCE
     char sent_key[48];   // plan:sent:INSTANCE
     uint64_t claims;     // made so far
     uint64_t commits;
-    struct history_bounds history;
+    struct store_bounds bounds;
+    char instance[17];
+    char data[32];    // identity of the data that Redis had; empty = not known yet
+    uint64_t exec_id; // the last that was seen
+    int64_t seq;      // of the last broadcast that was heard of
+    char epoch[24];
 };
 
-#define KEY_TIME_SET "plan:time:set"
-#define KEY_INDEX    "plan:ids"
-#define KEY_RUNS     "plan:run"
-#define KEY_META     "plan:meta"
-#define KEY_TOLD     "plan:told"
-#define KEY_HISTORY  "plan:history"
-#define KEY_STATIONS "plan:stations"
+#define KEY_TIME_SET  "plan:time:set"
+#define KEY_INDEX     "plan:ids"
+#define KEY_RUNS      "plan:run"
+#define KEY_META      "plan:meta"
+#define KEY_TOLD      "plan:told"
+#define KEY_HISTORY   "plan:history"
+#define KEY_STATIONS  "plan:stations"
+#define KEY_COUNT     "plan:count"
+#define KEY_ATTENDING "plan:attending"
 
 // Who asked: kept until the answer, with what the answer is read by.
 struct ask {
@@ -30,6 +38,7 @@ struct ask {
     int64_t asked_us; // monotonic
     int64_t lease_us;
     int64_t limit;
+    char station[STATION_NAME_MAX + 1]; // that an answer named, while replicas are waited for
 };
 
 // Redis' clock as an answer told it: it was that time between the question and now.

@@ -31,6 +31,7 @@ static const struct verb {
     {"history", "[ID...]", verb_history, "print how runs ended"},
     {"station", "list | add ... | remove ...", verb_station, "the target stations"},
     {"stats", "", verb_stats, "the station in numbers"},
+    {"doctor", "", verb_doctor, "whether the station does its work, and what to put right"},
     {"ping", "", verb_ping, "ask whether the station serves"},
     {"work", "-- COMMAND [ARGUMENT]...", verb_work, "serve as a worker of a target station"},
 };

@@ -27,5 +27,6 @@ int verb_watch (const struct cli *cli);
 int verb_history (const struct cli *cli);
 int verb_station (const struct cli *cli);
 int verb_stats (const struct cli *cli);
+int verb_doctor (const struct cli *cli);
 int verb_ping (const struct cli *cli);
 int verb_work (const struct cli *cli);

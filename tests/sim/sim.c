@@ -359,7 +359,7 @@ struct sim_plan *sim_submit (struct sim *self, const char *plan_frame)
     struct reason reason = {""};
     assert_true (self->plan_count < SIM_PLANS_MAX);
     assert_int_equal (message_read (frames, ROWS (frames), &request, &reason), 0);
-    if (plan_frame_parse (frames[3], &fields, &reason))
+    if (plan_frame_parse (frames[3], &plan_limits_default, &fields, &reason))
         fail_msg ("%s: %s: %s", self->name, plan_frame, reason.text);
     uint64_t id = 0x100 + self->plan_count;
     struct plan *plan =

@@ -142,9 +142,9 @@ class Store:
             text = text.replace(line, smaller)
         return self.db.eval(text, len(keys), *keys, *args)
 
-    def submit(self, ident, station="jobs", score=1, text="{}"):
+    def submit(self, ident, station="jobs", score=1, text="{}", most=(0, 0, 0)):
         return self.call("submit", [TIME_SET, member(ident, station), IDS],
-                         [digits(ident), station, score, text])
+                         [digits(ident), station, score, text, *most])
 
     def next_number(self):
         self.number += 1

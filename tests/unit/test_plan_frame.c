@@ -80,7 +80,7 @@ static void check_good (const struct good_row *row, struct span frame)
 {
     struct plan_fields fields;
     struct reason reason = {""};
-    int rc = plan_frame_parse (frame, &fields, &reason);
+    int rc = plan_frame_parse (frame, &plan_limits_default, &fields, &reason);
     CHECK_TEXT (row->name, reason.text, "");
     CHECK_INT (row->name, rc, 0);
     CHECK_INT (row->name, fields.schedule.type, row->schedule.type);
@@ -236,7 +236,8 @@ static void check_bad (const struct bad_row *row, struct span frame)
 {
     struct plan_fields fields;
     struct reason reason = {""};
-    CHECK_INT (row->name, plan_frame_parse (frame, &fields, &reason), ZPLAN_EPLAN);
+    CHECK_INT (row->name, plan_frame_parse (frame, &plan_limits_default, &fields, &reason),
+               ZPLAN_EPLAN);
     if (strncmp (reason.text, row->reason, strlen (row->reason)) != 0)
         fail_msg ("%s: want \"%s...\", got \"%s\"", row->name, row->reason, reason.text);
 }
@@ -306,7 +307,7 @@ static void bad_packs_are_refused (void **state)
 static int parse_sized (size_t size, size_t total, struct plan_fields *fields,
                         struct reason *reason)
 {
-    char text[2 * PLAN_FRAME_MAX], letters[PLAN_FRAME_MAX + 1];
+    char text[2 * 4096], letters[4096 + 1];
     memset (letters, 'a', size);
     letters[size] = '\0';
     snprintf (text, sizeof text, "{\"plan_type\":0,\"description\":\"%s\"}", letters);
@@ -315,7 +316,7 @@ static int parse_sized (size_t size, size_t total, struct plan_fields *fields,
         memset (text + length, ' ', total - length);
         length = total;
     }
-    return plan_frame_parse (span_of (text, length), fields, reason);
+    return plan_frame_parse (span_of (text, length), &plan_limits_default, fields, reason);
 }
 
 static void plan_frames_are_bounded (void **state)
@@ -323,15 +324,17 @@ static void plan_frames_are_bounded (void **state)
     (void)state;
     struct plan_fields fields;
     struct reason reason = {""};
-    assert_int_equal (parse_sized (DESCRIPTION_MAX, 0, &fields, &reason), 0);
-    assert_int_equal (fields.description_size, DESCRIPTION_MAX);
-    assert_int_equal (parse_sized (DESCRIPTION_MAX + 1, 0, &fields, &reason), ZPLAN_EPLAN);
+    assert_int_equal (parse_sized (1024, 0, &fields, &reason), 0);
+    assert_int_equal (fields.description_size, 1024);
+    assert_int_equal (parse_sized (1024 + 1, 0, &fields, &reason), ZPLAN_EPLAN);
     assert_string_equal (reason.text, "description: at most 1024 bytes, got 1025");
-    assert_int_equal (parse_sized (1, PLAN_FRAME_MAX, &fields, &reason), 0);
-    assert_int_equal (parse_sized (1, PLAN_FRAME_MAX + 1, &fields, &reason), ZPLAN_EPLAN);
+    assert_int_equal (parse_sized (1, 4096, &fields, &reason), 0);
+    assert_int_equal (parse_sized (1, 4096 + 1, &fields, &reason), ZPLAN_EPLAN);
     assert_string_equal (reason.text, "PLAN: at most 4096 bytes, got 4097");
-    uint8_t map[PLAN_FRAME_MAX + 1] = {0x80};
-    assert_int_equal (plan_frame_parse (span_of (map, sizeof map), &fields, &reason), ZPLAN_EPLAN);
+    uint8_t map[4096 + 1] = {0x80};
+    assert_int_equal (
+        plan_frame_parse (span_of (map, sizeof map), &plan_limits_default, &fields, &reason),
+        ZPLAN_EPLAN);
     assert_string_equal (reason.text, "PLAN: at most 4096 bytes, got 4097");
 }
 
@@ -342,10 +345,12 @@ static void check_cut (struct span frame)
     struct reason reason;
     for (size_t size = 0; size < frame.size; size++) {
         uint8_t *bytes = exact_bytes (span_of (frame.data, size));
-        assert_int_equal (plan_frame_parse (span_of (bytes, size), &fields, &reason), ZPLAN_EPLAN);
+        assert_int_equal (
+            plan_frame_parse (span_of (bytes, size), &plan_limits_default, &fields, &reason),
+            ZPLAN_EPLAN);
         free (bytes);
     }
-    assert_int_equal (plan_frame_parse (frame, &fields, &reason), 0);
+    assert_int_equal (plan_frame_parse (frame, &plan_limits_default, &fields, &reason), 0);
 }
 
 static void plan_frame_cut_anywhere_is_refused (void **state)
@@ -369,10 +374,12 @@ static void a_vote_is_read_where_it_is_given (void **state)
     struct reason reason = {""};
     struct span text =
         span_text ("{\"vote\":{\"deadline\":60,\"rule\":\"majority\"},\"plan_type\":\"none\"}");
-    assert_int_equal (plan_frame_parse (text, &fields, &reason), 0);
+    assert_int_equal (plan_frame_parse (text, &plan_limits_default, &fields, &reason), 0);
     assert_int_equal (fields.vote.need, VOTE_MAJORITY);
     assert_int_equal (fields.vote.deadline_s, 60);
-    assert_int_equal (plan_frame_parse (span_text ("{\"plan_type\":0}"), &fields, &reason), 0);
+    assert_int_equal (
+        plan_frame_parse (span_text ("{\"plan_type\":0}"), &plan_limits_default, &fields, &reason),
+        0);
     assert_int_equal (fields.vote.need, VOTE_NONE);
     assert_int_equal (fields.vote.deadline_s, 0);
 }

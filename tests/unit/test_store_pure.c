@@ -48,14 +48,22 @@ static const struct refused_row {
     const char *text;
     const char *reason;
 } refused_rows[] = {
-    {"", "redis_addr: want embedded, HOST:PORT[:PASSWORD] or unix:PATH"},
-    {"embedded ", "redis_addr: want embedded, HOST:PORT[:PASSWORD] or unix:PATH"},
-    {"Embedded", "redis_addr: want embedded, HOST:PORT[:PASSWORD] or unix:PATH"},
-    {"localhost", "redis_addr: want embedded, HOST:PORT[:PASSWORD] or unix:PATH"},
-    {":6379", "redis_addr: want embedded, HOST:PORT[:PASSWORD] or unix:PATH"},
-    {"h:", "redis_addr: want embedded, HOST:PORT[:PASSWORD] or unix:PATH"},
-    {"h::secret", "redis_addr: want embedded, HOST:PORT[:PASSWORD] or unix:PATH"},
-    {"h:12345678:secret", "redis_addr: want embedded, HOST:PORT[:PASSWORD] or unix:PATH"},
+    {"", "redis_addr: want embedded, HOST:PORT[:PASSWORD], unix:PATH or "
+         "sentinel:MASTER@HOST:PORT,..."},
+    {"embedded ", "redis_addr: want embedded, HOST:PORT[:PASSWORD], unix:PATH or "
+                  "sentinel:MASTER@HOST:PORT,..."},
+    {"Embedded", "redis_addr: want embedded, HOST:PORT[:PASSWORD], unix:PATH or "
+                 "sentinel:MASTER@HOST:PORT,..."},
+    {"localhost", "redis_addr: want embedded, HOST:PORT[:PASSWORD], unix:PATH or "
+                  "sentinel:MASTER@HOST:PORT,..."},
+    {":6379", "redis_addr: want embedded, HOST:PORT[:PASSWORD], unix:PATH or "
+              "sentinel:MASTER@HOST:PORT,..."},
+    {"h:", "redis_addr: want embedded, HOST:PORT[:PASSWORD], unix:PATH or "
+           "sentinel:MASTER@HOST:PORT,..."},
+    {"h::secret", "redis_addr: want embedded, HOST:PORT[:PASSWORD], unix:PATH or "
+                  "sentinel:MASTER@HOST:PORT,..."},
+    {"h:12345678:secret", "redis_addr: want embedded, HOST:PORT[:PASSWORD], unix:PATH or "
+                          "sentinel:MASTER@HOST:PORT,..."},
     {"h:0", "redis_addr: want a port 1..65535"},
     {"h:65536", "redis_addr: want a port 1..65535"},
     {"h:-1", "redis_addr: want a port 1..65535"},

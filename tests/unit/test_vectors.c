@@ -325,7 +325,8 @@ static void plan_frames_are_read_as_the_vectors_say (void **state)
         const char *name = text_at (vector, "name");
         struct span frame = frame_of (json_object_get (vector, "frame"));
         uint8_t *exact = exact_bytes (frame);
-        int rc = plan_frame_parse (span_of (exact, frame.size), &fields, &reason);
+        int rc =
+            plan_frame_parse (span_of (exact, frame.size), &plan_limits_default, &fields, &reason);
         free (exact);
         if (strcmp (text_at (vector, "verdict"), "valid") == 0) {
             CHECK_TEXT (name, reason.text, "");

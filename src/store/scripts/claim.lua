@@ -103,7 +103,7 @@ for _, member in ipairs(due) do
         message = set(message, 'plan_state', 2)
         message = set(message, 'revision', text)
         redis.call('SET', member, message)
-        redis.call('ZADD', KEYS[4], 0, string.rep('0', 16 - #id) .. id .. ':' .. station)
+        index_add(string.rep('0', 16 - #id) .. id .. ':' .. station, station, message)
         own('SREM', 'plan:wait:' .. station, member)
         give(member, message, text, again, lost or '')
         taken[#taken + 1] = member

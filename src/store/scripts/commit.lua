@@ -98,7 +98,7 @@ end
 if mode == 'end' then
     redis.call('DEL', KEYS[2])
     redis.call('ZREM', KEYS[1], KEYS[2])
-    redis.call('ZREM', KEYS[5], ARGV[8])
+    index_remove(ARGV[8], station, message)
     forget(station, id)
 else
     if ARGV[4] ~= '' then

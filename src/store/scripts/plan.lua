@@ -68,6 +68,44 @@ local function remember(seq, broadcast, station, id, time, record, keep)
     redis.call('XADD', HISTORY, number .. (broadcast and '-0' or '-1'), unpack(fields))
 end
 
+local COUNT = 'plan:count'
+
+-- The caller as a field of the count: the text of the message's own field, a long one by its sum.
+local function caller_of(message)
+    local text = string.match(message, '"caller"%s*:%s*"([^"]*)"')
+    local name = text and 't' .. text
+                 or 'b' .. (string.match(message, '"caller"%s*:%s*{%s*"b64"%s*:%s*"([^"]*)"') or '')
+    return 'c:' .. (#name > 40 and redis.sha1hex(name) or name)
+end
+
+local function count_field(field, change)
+    if (tonumber(own('HINCRBY', COUNT, field, change)) or 0) <= 0 then
+        redis.call('HDEL', COUNT, field)
+    end
+end
+
+-- Put a plan into the index or take it out; how many there are of its station and of its caller is
+-- counted with it. Of one whose message is lost the caller is not known: his count is then too high
+-- until the last plan of all is gone.
+local function index_add(entry, station, message)
+    if redis.call('ZADD', 'plan:ids', 0, entry) == 1 then
+        count_field('s:' .. station, 1)
+        count_field(caller_of(message), 1)
+    end
+end
+
+local function index_remove(entry, station, message)
+    if redis.call('ZREM', 'plan:ids', entry) == 1 and station then
+        count_field('s:' .. station, -1)
+        if message then
+            count_field(caller_of(message), -1)
+        end
+        if redis.call('EXISTS', 'plan:ids') == 0 then
+            redis.call('DEL', COUNT)
+        end
+    end
+end
+
 -- Delete what is kept of a plan beside its message, its place in the queue and its index entry.
 local function forget(station, id)
     local member = message_key(station, id)
@@ -97,7 +135,7 @@ local function clear_dead(digits)
     for _, entry in ipairs(entries(digits)) do
         local station, id = entry_parse(entry)
         if id and redis.call('EXISTS', message_key(station, id)) == 0 then
-            redis.call('ZREM', 'plan:ids', entry)
+            index_remove(entry, station)
             redis.call('ZREM', 'plan:time:set', message_key(station, id))
             forget(station, id)
         end

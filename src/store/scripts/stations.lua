@@ -10,4 +10,8 @@ if #ARGV == 1 then
 elseif #ARGV == 2 then
     own('HSET', KEYS[1], ARGV[1], ARGV[2])
 end
+if #ARGV > 0 then
+    -- By which the other stations know that there is something to read.
+    own('HINCRBY', 'plan:meta', 'stations', 1)
+end
 return own('HGETALL', KEYS[1])

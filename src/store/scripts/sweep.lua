@@ -39,7 +39,7 @@ for i, entry in ipairs(page) do
     local member = id and message_key(station, id)
     local message = id and redis.pcall('GET', member)
     if type(message) ~= 'string' then
-        redis.call('ZREM', KEYS[2], entry)
+        index_remove(entry, station)
         if id then
             forget(station, id)
         end

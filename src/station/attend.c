@@ -1,0 +1,49 @@
+#include "attend.h"
+
+#include <inttypes.h>
+
+#include "clock.h"
+#include "log.h"
+#include "targets.h"
+
+enum { ATTEND_US = 4000000 };
+
+static void tell_loss (struct station *self, const struct store_attended *answer)
+{
+    if (!answer->lost && !answer->replaced)
+        return;
+    self->counters.lost_data++;
+    log_event (LEVEL_ERROR, "redis.lost_data", "how=%s reason=%s",
+               answer->replaced ? "replaced" : "tail",
+               answer->replaced
+                   ? "\"these are other data: plans that were acknowledged may be gone\""
+                   : "\"its last writes are gone: plans and results that were acknowledged may be "
+                     "lost, and runs repeated\"");
+}
+
+static void on_attended (void *owner, const struct store_attended *answer)
+{
+    struct station *self = owner;
+    if (answer->result != STORE_DONE)
+        return;
+    tell_loss (self, answer);
+    if (answer->attending != self->attending)
+        log_event (LEVEL_INFO, "stations.attending", "count=%" PRId64, answer->attending);
+    self->attending = answer->attending;
+    if (answer->stations != self->stations_revision)
+        targets_load (self);
+    self->stations_revision = answer->stations;
+}
+
+void attend_now (struct station *self)
+{
+    self->attend_us = clock_mono_us () + ATTEND_US;
+    store_attend (self->store, on_attended, self);
+}
+
+void attend_tick (struct station *self)
+{
+    if (self->phase == PHASE_SERVING && station_store_up (self) &&
+        clock_mono_us () >= self->attend_us)
+        attend_now (self);
+}

@@ -1,0 +1,11 @@
+// What the station tells Redis of itself from time to time, and hears: that the data are still
+// those it knew, how many stations share them, and that another one has added a target.
+#pragma once
+
+#include "core.h"
+
+// Redis is up, for the first time or again.
+void attend_now (struct station *self);
+
+// Each tick of the reactor.
+void attend_tick (struct station *self);

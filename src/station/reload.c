@@ -1,0 +1,59 @@
+#include "reload.h"
+
+#include <stdlib.h>
+
+#include "failpoint.h"
+#include "log.h"
+#include "memory.h"
+#include "targets.h"
+
+// What a running station cannot change: its sockets, its Redis, its time zone, who it is.
+static const char *const fixed[] = {
+    "request",      "publish",           "events",          "redis_addr",          "redis_defdb",
+    "redis_user",   "durable",           "replicas",        "redis_password_file", "accept_loss",
+    "data",         "dialect",           "timezone",        "replica_timeout",     "user",
+    "max_requests", "max_message_bytes", "max_frame_bytes", "max_replies_peer",
+};
+
+static void keep_fixed (const struct station_settings *old, struct station_settings *fresh)
+{
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        const struct setting *row = settings_named (&station_setting_table, fixed[i]);
+        if (!row || setting_same (row, old, fresh))
+            continue;
+        log_event (LEVEL_WARN, "reload.needs_restart", "setting=%s", row->name);
+        setting_copy (row, fresh, old);
+    }
+    if (memcmp (&old->center, &fresh->center, sizeof old->center) != 0)
+        log_event (LEVEL_WARN, "reload.needs_restart", "setting=center");
+    fresh->center = old->center;
+}
+
+static void apply_settings (struct station *self)
+{
+    enum log_level level;
+    const struct store_bounds bounds = station_bounds (self);
+    if (log_level_parse (self->settings->log_level, &level))
+        log_start ("zpland", level);
+    store_set_bounds (self->store, &bounds);
+    targets_replace (self, ORIGIN_SETTINGS, self->settings->targets, self->settings->target_count);
+    targets_load (self); // a name that is not of the settings any more may be of those added
+}
+
+void reload (struct station *self)
+{
+    struct station_settings *fresh = memory_new (sizeof *fresh);
+    struct reason reason;
+    if (!self->read_settings || self->read_settings (fresh, &reason)) {
+        log_event (LEVEL_ERROR, "reload.kept_old", "reason=%s",
+                   self->read_settings ? quoted (span_text (reason.text)) : "none");
+        free (fresh);
+        return;
+    }
+    FAILPOINT ("reload");
+    keep_fixed (self->settings, fresh);
+    *self->settings = *fresh;
+    free (fresh);
+    apply_settings (self);
+    log_event (LEVEL_INFO, "reload.done", "stations=%zu", self->settings->target_count);
+}

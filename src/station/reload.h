@@ -1,0 +1,7 @@
+// SIGHUP: the settings are read anew. All that may change while the station runs changes at once;
+// with one wrong setting none does.
+#pragma once
+
+#include "core.h"
+
+void reload (struct station *self);

@@ -1,0 +1,72 @@
+#include "secrets.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// The first line of the file.
+static int read_file (const char *path, char *out, size_t room, struct reason *reason)
+{
+    struct stat entry;
+    int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat (fd, &entry)) {
+        reason_set (reason, "redis_password_file: %s: %s", path, strerror (errno));
+        if (fd >= 0)
+            close (fd);
+        return -1;
+    }
+    ssize_t size = S_ISREG (entry.st_mode) ? read (fd, out, room - 1) : -1;
+    close (fd);
+    if (entry.st_mode & 077) {
+        reason_set (reason, "redis_password_file: %s can be read by others; chmod 600 it", path);
+        return -1;
+    }
+    if (size < 0) {
+        reason_set (reason, "redis_password_file: %s is no file", path);
+        return -1;
+    }
+    out[size] = '\0';
+    size_t length = strcspn (out, "\r\n");
+    if (length == 0 || length == room - 1) {
+        reason_set (reason, "redis_password_file: %s: want one line of 1..%zu bytes", path,
+                    room - 2);
+        return -1;
+    }
+    out[length] = '\0';
+    return 0;
+}
+
+static int copy_text (const char *text, const char *name, char *out, size_t room,
+                      struct reason *reason)
+{
+    size_t size = strlen (text);
+    if (size >= room) {
+        reason_set (reason, "%s: at most %zu bytes", name, room - 1);
+        return -1;
+    }
+    memcpy (out, text, size + 1);
+    return 0;
+}
+
+int secrets_read (const struct station_settings *settings, struct link_config *ret,
+                  struct reason *reason)
+{
+    const char *user = getenv ("ZPLAN_REDIS_USER"), *password = getenv ("ZPLAN_REDIS_PASSWORD");
+    if (settings->redis_user[0])
+        user = settings->redis_user;
+    if (user && copy_text (user, "redis_user", ret->user, sizeof ret->user, reason))
+        return -1;
+    if (ret->address.password[0])
+        password = ret->address.password;
+    else if (settings->redis_password_file[0])
+        return read_file (settings->redis_password_file, ret->password, sizeof ret->password,
+                          reason);
+    if (!password)
+        return 0;
+    return copy_text (password, "ZPLAN_REDIS_PASSWORD", ret->password, sizeof ret->password,
+                      reason);
+}

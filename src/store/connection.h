@@ -1,0 +1,45 @@
+// One hiredis connection in the reactor. hiredis 0.14 frees its context from within its own calls,
+// so every one of them is made here, and none from one of its callbacks; the context is looked up
+// anew after each.
+#pragma once
+
+#include <hiredis/async.h>
+#include <hiredis/hiredis.h>
+
+#include "address.h"
+
+struct connection;
+
+// The socket was read or written, or the connection was lost: the owner looks at what there is, and
+// ends with connection_settle.
+typedef void connection_turn_fn (void *owner);
+
+struct connection *connection_new (void *loop, connection_turn_fn *turn, void *owner);
+void connection_destroy (struct connection **self);
+
+// Start to connect: to a host or a Unix socket. 0, or -1 with a reason.
+int connection_open (struct connection *self, const struct address *address, struct reason *reason);
+
+// Close it; the commands without an answer are answered with NULL. Not from a callback of hiredis.
+void connection_close (struct connection *self);
+
+// The context for sending commands; NULL: there is none, or it can take none.
+redisAsyncContext *connection_context (const struct connection *self);
+
+// Whether there is one, connecting or connected.
+bool connection_exists (const struct connection *self);
+
+// Read what has come. Nothing happens from within a callback.
+void connection_read (struct connection *self);
+
+// Hand what was sent to the kernel, as far as it takes it.
+void connection_flush (struct connection *self);
+
+// Poll for what hiredis waits for.
+void connection_settle (struct connection *self);
+
+// Whether hiredis is on the stack.
+bool connection_inside (const struct connection *self);
+
+// Why the last connection ended, or could not be made; "" when hiredis did not say.
+const char *connection_trouble (const struct connection *self);

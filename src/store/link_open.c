@@ -1,0 +1,204 @@
+// Opening the link: AUTH, SELECT, the schema, INFO, CONFIG GET, the scripts; only then is it up.
+// And the questions whether it may stay so.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "link_private.h"
+#include "redis_info.h"
+
+enum {
+    CHECK_US = 5000000,
+    SENTINEL_US = 1000000 // between two questions whether it is still the master
+};
+
+void link_setup (struct link *self, redisCallbackFn *reply, int argc, const char **argv)
+{
+    redisAsyncContext *context = connection_context (self->connection);
+    if (context)
+        redisAsyncCommandArgv (context, reply, self, argc, argv, NULL);
+}
+
+// Redis is there, and must not hold plans.
+static void refuse (struct link *self, const char *why)
+{
+    link_give_up (self, why);
+    link_set_state (self, LINK_REFUSED);
+}
+
+// What no waiting will change: the password, or a right that the user lacks.
+static bool is_refusal (const char *error)
+{
+    static const char *const prefixes[] = {"NOAUTH", "WRONGPASS", "NOPERM"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp (error, prefixes[i], strlen (prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
+static void on_setup_reply (redisAsyncContext *context, void *data, void *arg)
+{
+    const redisReply *reply = data;
+    (void)context;
+    if (!reply || reply->type != REDIS_REPLY_ERROR)
+        return;
+    if (is_refusal (reply->str))
+        refuse (arg, reply->str);
+    else
+        link_give_up (arg, reply->str);
+}
+
+void link_load_script (struct link *self, enum script script)
+{
+    const char *argv[] = {"SCRIPT", "LOAD", script_texts[script].text};
+    link_setup (self, on_setup_reply, 3, argv);
+}
+
+static void on_schema (redisAsyncContext *context, void *data, void *arg)
+{
+    struct reason reason;
+    const redisReply *reply = data;
+    // A key of another type is put right by the first script that uses it.
+    if (reply && reply->type == REDIS_REPLY_ERROR && strncmp (reply->str, "WRONGTYPE", 9) != 0)
+        on_setup_reply (context, data, arg);
+    if (!reply || reply->type != REDIS_REPLY_STRING || strtol (reply->str, NULL, 10) == LINK_SCHEMA)
+        return;
+    reason_set (&reason, "holds plans of another version of zplan (plan:meta schema %s, not %d)",
+                quoted (span_of (reply->str, reply->len)), LINK_SCHEMA);
+    refuse (arg, reason.text);
+}
+
+static void on_info (redisAsyncContext *context, void *data, void *arg)
+{
+    struct link *self = arg;
+    const redisReply *reply = data;
+    struct reason reason;
+    (void)context;
+    if (!reply || reply->type != REDIS_REPLY_STRING) {
+        on_setup_reply (context, data, arg);
+        return;
+    }
+    struct span info = span_of (reply->str, reply->len);
+    self->keeps_file = redis_info_keeps_file (info);
+    enum info_verdict verdict =
+        redis_info_check (info, self->config.accept_loss ? LOSS_ACCEPTED : LOSS_REFUSED, &reason);
+    if (verdict == INFO_REFUSED)
+        refuse (self, reason.text);
+    else if (verdict == INFO_NOT_NOW)
+        link_give_up (self, reason.text);
+}
+
+// What an acknowledgement is worth. A user without CONFIG leaves it unknown.
+static void on_fsync (redisAsyncContext *context, void *data, void *arg)
+{
+    struct link *self = arg;
+    const redisReply *reply = data;
+    struct reason reason;
+    (void)context;
+    if (!reply)
+        return;
+    bool known = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2;
+    snprintf (self->fsync, sizeof self->fsync, "%s",
+              !self->keeps_file ? "none"
+              : known           ? reply->element[1]->str
+                                : "unknown");
+    if (self->config.durable && strcmp (self->fsync, "always") != 0) {
+        reason_set (&reason,
+                    "appendfsync is %s, and durable wants always: an acknowledged plan "
+                    "could be lost",
+                    self->fsync);
+        refuse (self, reason.text);
+    }
+}
+
+// Whether Redis may hold plans: at the start, and from time to time after it.
+void link_check (struct link *self)
+{
+    const char *info[] = {"INFO"};
+    const char *fsync[] = {"CONFIG", "GET", "appendfsync"};
+    link_setup (self, on_info, 1, info);
+    link_setup (self, on_fsync, 3, fsync);
+    self->check_us = clock_mono_us () + CHECK_US;
+}
+
+static void on_scripts_loaded (redisAsyncContext *context, void *data, void *arg)
+{
+    struct link *self = arg;
+    const redisReply *reply = data;
+    if (!reply || reply->type == REDIS_REPLY_ERROR || self->broken) {
+        on_setup_reply (context, data, arg);
+        return;
+    }
+    link_is_up (self);
+}
+
+static void send_password (struct link *self)
+{
+    const char *user[] = {"AUTH", self->config.user, self->config.password};
+    const char *plain[] = {"AUTH", self->config.password};
+    if (self->config.user[0])
+        link_setup (self, on_setup_reply, 3, user);
+    else if (self->config.password[0])
+        link_setup (self, on_setup_reply, 2, plain);
+}
+
+static void set_up (struct link *self)
+{
+    char db[24];
+    const char *select[] = {"SELECT", db};
+    const char *schema[] = {"HGET", "plan:meta", "schema"};
+    const char *done[] = {"PING"};
+    snprintf (db, sizeof db, "%" PRId64, self->config.db);
+    send_password (self);
+    link_setup (self, on_setup_reply, 2, select);
+    link_setup (self, on_schema, 3, schema);
+    link_check (self);
+    for (int script = 0; script < SCRIPTS; script++)
+        link_load_script (self, (enum script)script);
+    link_setup (self, on_scripts_loaded, 1, done);
+}
+
+static void connect_to (struct link *self, const struct address *address)
+{
+    struct reason reason;
+    if (connection_open (self->connection, address, &reason)) {
+        reason_set (&self->trouble, "Redis: %s", reason.text);
+        link_drop (self);
+        return;
+    }
+    self->opened_us = clock_mono_us ();
+    set_up (self);
+    link_settle (self);
+}
+
+void link_on_master (void *owner, const struct address *master, const char *reason)
+{
+    struct link *self = owner;
+    self->sentinel_us = clock_mono_us () + SENTINEL_US;
+    bool same = master && strcmp (master->host, self->master.host) == 0 &&
+                master->port == self->master.port;
+    if (master)
+        self->master = *master;
+    if (connection_exists (self->connection)) {
+        // While it is up, silent sentinels change nothing.
+        if (master && !same)
+            link_give_up (self, "the sentinels name another master");
+        link_settle (self);
+    } else if (master) {
+        connect_to (self, &self->master);
+    } else {
+        reason_set (&self->trouble, "Redis: the sentinels name no master: %s", reason);
+        link_drop (self);
+    }
+}
+
+void link_open (struct link *self)
+{
+    self->opened_us = 0;
+    if (self->state != LINK_REFUSED)
+        link_set_state (self, LINK_OPENING);
+    if (self->sentinel)
+        sentinel_ask (self->sentinel);
+    else
+        connect_to (self, &self->config.address);
+}

@@ -1,0 +1,173 @@
+#include "sentinel.h"
+
+#include <czmq.h>
+#include <stdlib.h>
+
+#include "connection.h"
+#include "memory.h"
+#include "settings.h"
+
+enum { ANSWER_MAX_MS = 500 };
+
+// One sentinel that is being asked.
+struct probe {
+    struct sentinel *sentinel;
+    struct connection *connection;
+    bool answered; // or lost
+};
+
+struct sentinel {
+    const struct address *address;
+    zloop_t *loop;
+    sentinel_found_fn *found;
+    void *owner;
+    struct probe probes[SENTINELS_MAX];
+    bool asking;
+    bool settling; // a probe is being looked after: no second time from within
+    int timer;     // of the end of the question; -1 = none
+    int64_t epoch; // of the newest answer; -1 = none yet
+    struct address master;
+    struct reason trouble; // of the last sentinel that gave no answer
+};
+
+static void end_question (struct sentinel *self)
+{
+    for (size_t i = 0; i < self->address->sentinel_count; i++)
+        connection_close (self->probes[i].connection);
+    if (self->timer >= 0)
+        zloop_timer_end (self->loop, self->timer);
+    self->timer = -1;
+    self->asking = false;
+    self->found (self->owner, self->epoch >= 0 ? &self->master : NULL, self->trouble.text);
+}
+
+static void look (struct sentinel *self)
+{
+    bool all = true;
+    if (!self->asking || self->settling)
+        return;
+    self->settling = true;
+    for (size_t i = 0; i < self->address->sentinel_count; i++) {
+        struct probe *probe = &self->probes[i];
+        connection_flush (probe->connection);
+        if (!connection_exists (probe->connection) && !probe->answered) {
+            probe->answered = true;
+            if (connection_trouble (probe->connection)[0])
+                reason_set (&self->trouble, "%s", connection_trouble (probe->connection));
+        }
+        connection_settle (probe->connection);
+        all = all && probe->answered;
+    }
+    self->settling = false;
+    if (all)
+        end_question (self);
+}
+
+static void on_turn (void *owner)
+{
+    look (((struct probe *)owner)->sentinel);
+}
+
+// "name", "value", "name", "value", ...
+static const char *field_of (const redisReply *reply, const char *name)
+{
+    for (size_t i = 0; i + 1 < reply->elements; i += 2) {
+        const redisReply *key = reply->element[i], *value = reply->element[i + 1];
+        if (key->type == REDIS_REPLY_STRING && value->type == REDIS_REPLY_STRING &&
+            strcmp (key->str, name) == 0)
+            return value->str;
+    }
+    return "";
+}
+
+static void on_master (redisAsyncContext *context, void *data, void *arg)
+{
+    struct probe *probe = arg;
+    struct sentinel *self = probe->sentinel;
+    const redisReply *reply = data;
+    int64_t epoch, port;
+    (void)context;
+    probe->answered = true;
+    if (!reply)
+        return;
+    if (reply->type != REDIS_REPLY_ARRAY) {
+        reason_set (&self->trouble, "%s",
+                    reply->type == REDIS_REPLY_ERROR ? reply->str : "an answer that is none");
+        return;
+    }
+    const char *host = field_of (reply, "ip");
+    if (!*host || strlen (host) >= sizeof self->master.host ||
+        !number_parse (field_of (reply, "port"), &port) || port < 1 || port > 65535 ||
+        !number_parse (field_of (reply, "config-epoch"), &epoch) || epoch <= self->epoch)
+        return;
+    self->epoch = epoch;
+    self->master.kind = ADDRESS_TCP;
+    self->master.port = (int)port;
+    memcpy (self->master.host, host, strlen (host) + 1);
+}
+
+static int on_time_out (zloop_t *loop, int timer, void *arg)
+{
+    struct sentinel *self = arg;
+    (void)loop;
+    (void)timer;
+    self->timer = -1;
+    if (!self->trouble.text[0])
+        reason_set (&self->trouble, "no sentinel answers");
+    end_question (self);
+    return 0;
+}
+
+static void ask_one (struct probe *probe, const struct endpoint *endpoint, const char *name)
+{
+    struct address address = {.kind = ADDRESS_TCP, .port = endpoint->port};
+    memcpy (address.host, endpoint->host, sizeof endpoint->host);
+    probe->answered = connection_open (probe->connection, &address, &probe->sentinel->trouble) != 0;
+    if (!probe->answered)
+        redisAsyncCommand (connection_context (probe->connection), on_master, probe,
+                           "SENTINEL MASTER %s", name);
+}
+
+void sentinel_ask (struct sentinel *self)
+{
+    if (self->asking)
+        return;
+    self->asking = true;
+    self->epoch = -1;
+    self->trouble.text[0] = '\0';
+    self->timer = zloop_timer (self->loop, ANSWER_MAX_MS, 1, on_time_out, self);
+    for (size_t i = 0; i < self->address->sentinel_count; i++) {
+        ask_one (&self->probes[i], &self->address->sentinels[i], self->address->host);
+        connection_settle (self->probes[i].connection);
+    }
+}
+
+struct sentinel *sentinel_new (const struct address *address, void *loop, sentinel_found_fn *found,
+                               void *owner)
+{
+    struct sentinel *self = memory_new (sizeof *self);
+    self->address = address;
+    self->loop = loop;
+    self->found = found;
+    self->owner = owner;
+    self->timer = -1;
+    for (size_t i = 0; i < address->sentinel_count; i++) {
+        self->probes[i].sentinel = self;
+        self->probes[i].connection = connection_new (loop, on_turn, &self->probes[i]);
+    }
+    return self;
+}
+
+void sentinel_destroy (struct sentinel **self_p)
+{
+    struct sentinel *self = *self_p;
+    if (!self)
+        return;
+    self->asking = false;
+    if (self->timer >= 0)
+        zloop_timer_end (self->loop, self->timer);
+    for (size_t i = 0; i < self->address->sentinel_count; i++)
+        connection_destroy (&self->probes[i].connection);
+    free (self);
+    *self_p = NULL;
+}

@@ -1,0 +1,32 @@
+#include "scrub.h"
+
+#include <string.h>
+
+static void write_over (char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        text[i] = '*';
+}
+
+// HOST:PORT:PASSWORD
+static void scrub_address (char *text)
+{
+    char *colon = strchr (text, ':');
+    char *password = colon ? strchr (colon + 1, ':') : NULL;
+    if (strncmp (text, "unix:", 5) != 0 && strncmp (text, "sentinel:", 9) != 0 && password)
+        write_over (password + 1, strlen (password + 1));
+}
+
+void scrub_arguments (int argc, char **argv)
+{
+    static const char set[] = "redis_addr=", key[] = ",key=";
+    for (int i = 1; i < argc; i++) {
+        char *found = strstr (argv[i], key);
+        if (strcmp (argv[i - 1], "--redis") == 0)
+            scrub_address (argv[i]);
+        else if (strncmp (argv[i], set, sizeof set - 1) == 0)
+            scrub_address (argv[i] + sizeof set - 1);
+        if (found)
+            write_over (found + sizeof key - 1, strcspn (found + sizeof key - 1, ","));
+    }
+}
