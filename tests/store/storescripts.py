@@ -18,6 +18,7 @@ TIME_SET, IDS, RUN, META, TOLD = ("plan:time:set", "plan:ids", "plan:run", "plan
                                   "plan:told")
 HISTORY, STATIONS = "plan:history", "plan:stations"
 CLAIMS, SENT = "plan:claim:test", "plan:sent:test"  # of one station, for lost answers
+COUNT = "plan:count"
 
 # A test that fixes the clock puts it here; the scripts then read this key in the place of TIME.
 CLOCK = "test:clock"
@@ -222,8 +223,20 @@ class Store:
             kinds = pipe.execute()
             for key, kind in zip(keys, kinds):
                 read_key(pipe, key, kind)
-            return {key: dict(value) if kind == "zset" else value
-                    for key, kind, value in zip(keys, kinds, pipe.execute())}
+            state = {key: dict(value) if kind == "zset" else value
+                     for key, kind, value in zip(keys, kinds, pipe.execute())}
+        check_count(state.pop(COUNT, {}), state.get(IDS, {}))
+        return state
+
+
+def check_count(count, index):
+    """What is counted of the plans is what the index holds of their stations, always."""
+    stations = {}
+    for entry in index if isinstance(index, dict) else ():
+        station = entry.partition(":")[2]
+        stations["s:" + station] = str(int(stations.get("s:" + station, 0)) + 1)
+    counted = {field: value for field, value in count.items() if field.startswith("s:")}
+    assert counted == stations, (counted, index)
 
 
 def read_key(pipe, key, kind):

@@ -2,7 +2,7 @@
 -- A station is here: it says what it knows of the data, and hears whether they are still the same.
 -- KEYS  1 meta  2 attending
 -- ARGV  1 instance of the station  2 schema of the keys  3 identity of the data it knew, '' none
---       4 epoch and 5 seq of the last broadcast it heard of, '' none  6 last exec_id it saw
+--       4 epoch of the last broadcast it heard of, '' none  5 seq of that  6 last exec_id it saw
 -- Answers {identity of the data, 1 they have lost their last writes, stations that attend, revision of
 --         the added targets}
 -- When the last broadcast that was heard of is not there any more, the numbers go on behind it in a new
