@@ -37,7 +37,9 @@ bool history_entry_parse (struct span text, uint64_t *ret_seq, uint64_t *ret_sub
     if (*end != '-' || end[1] < '0' || end[1] > '9')
         return false;
     *ret_sub = strtoull (end + 1, &end, 10);
-    return *end == '\0' && (*ret_seq || *ret_sub) && *ret_seq < INT64_MAX && *ret_sub < INT64_MAX;
+    // A NUL within the text is no end of it.
+    return end == copy + text.size && (*ret_seq || *ret_sub) && *ret_seq < INT64_MAX &&
+           *ret_sub < INT64_MAX;
 }
 
 enum { HISTORY_HEAD = 4, ENTRY_FIELDS = 5 }; // before the outcomes; of one

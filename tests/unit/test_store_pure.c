@@ -2,6 +2,7 @@
 #include "address.h"
 #include "redis_info.h"
 #include "rows.h"
+#include "store.h"
 
 // -- redis_addr
 
@@ -207,6 +208,41 @@ static void info_cut_anywhere_is_never_good (void **state)
     }
 }
 
+// -- entries of the history
+
+static const struct entry_row {
+    const char *name;
+    struct span text;
+    uint64_t seq, sub; // 0, 0: refused
+} entry_rows[] = {
+    {"of a broadcast", BYTES ("1763-0"), 1763, 0},
+    {"before the first broadcast", BYTES ("0-1"), 0, 1},
+    {"the greatest", BYTES ("9223372036854775806-9223372036854775806"), INT64_MAX - 1,
+     INT64_MAX - 1},
+    {"none", BYTES ("0-0"), 0, 0},
+    {"too great", BYTES ("9223372036854775807-0"), 0, 0},
+    {"no sub", BYTES ("1763-"), 0, 0},
+    {"one number", BYTES ("1763"), 0, 0},
+    {"a NUL, and more", BYTES ("1763-0\0\0\0x"), 0, 0},
+    {"a NUL at the end", BYTES ("1763-0\0"), 0, 0},
+    {"a NUL within", BYTES ("17\0-0"), 0, 0},
+};
+
+static void entry_is_parsed_or_refused (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (entry_rows); i++) {
+        const struct entry_row *row = &entry_rows[i];
+        uint8_t *bytes = exact_bytes (row->text);
+        uint64_t seq = 0, sub = 0;
+        bool good = history_entry_parse (span_of (bytes, row->text.size), &seq, &sub);
+        CHECK_INT (row->name, good, row->seq || row->sub);
+        if (good)
+            CHECK (row->name, seq == row->seq && sub == row->sub);
+        free (bytes);
+    }
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +251,7 @@ int main (void)
         cmocka_unit_test (address_bounds_its_parts),
         cmocka_unit_test (info_tells_whether_redis_may_hold_plans),
         cmocka_unit_test (info_cut_anywhere_is_never_good),
+        cmocka_unit_test (entry_is_parsed_or_refused),
     };
     return cmocka_run_group_tests_name ("store, the pure parts", tests, NULL, NULL);
 }
