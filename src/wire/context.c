@@ -62,7 +62,7 @@ static int check_port (const char *endpoint, const char *port, struct reason *re
     int64_t number;
     if (number_parse (port, &number) && number >= 1 && number <= 65535)
         return 0;
-    reason_set (reason, "%s: want a port 1..65535", endpoint);
+    reason_set (reason, "%s: want a port 1..65535", quoted (span_text (endpoint)));
     return -1;
 }
 
