@@ -149,8 +149,9 @@ struct decision engine_unfit (struct plan *plan)
 // The time of the vote that was out is over, and nobody was there to end it.
 static bool poll_is_over (const struct plan *plan, const struct due *due)
 {
-    int64_t deadline_us = (int64_t)plan->vote.deadline_s * 1000000;
-    return deadline_us && due->lost && (int64_t)due->lost + deadline_us <= (int64_t)due->exec_id;
+    uint64_t deadline_us = (uint64_t)plan->vote.deadline_s * 1000000;
+    return deadline_us && due->lost && due->lost <= due->exec_id &&
+           due->exec_id - due->lost >= deadline_us;
 }
 
 struct decision engine_poll_lost (struct plan *plan, uint64_t lost)
@@ -306,9 +307,11 @@ static struct decision fail (const struct step *step)
 
 int64_t engine_poll_end_us (const struct plan *plan)
 {
+    const int64_t latest_us = SCHEDULE_TIME_MAX * 1000000;
     int64_t deadline_us = (int64_t)plan->vote.deadline_s * 1000000;
-    return deadline_us ? (int64_t)plan->exec_id + deadline_us
-                       : 0; // exec_id: the moment of the claim
+    // exec_id: the moment of the claim, or what an operator wrote there.
+    int64_t claimed_us = plan->exec_id < (uint64_t)latest_us ? (int64_t)plan->exec_id : latest_us;
+    return deadline_us ? claimed_us + deadline_us : 0;
 }
 
 static struct decision end_poll (const struct step *step, uint8_t status)

@@ -414,12 +414,51 @@ static void the_deadline_counts_from_the_dispatch (void **state)
         {"a minute", {VOTE_ALL, 0, 60}, 1767225611000001, 1767225671000001},
         {"a minute, late in the second", {VOTE_ANY, 0, 60}, 1767225611999999, 1767225671999999},
         {"a year", {VOTE_COUNT, 3, 31536000}, 1767225611000001, 1798761611000001},
+        {"an operator's, after all time",
+         {VOTE_ALL, 0, 31536000},
+         INT64_MAX,
+         SCHEDULE_TIME_MAX * 1000000 + INT64_C (31536000000000)},
     };
     for (size_t i = 0; i < ROWS (rows); i++) {
         struct plan *plan = plan_in_hand ();
         plan->vote = rows[i].rule;
         plan->exec_id = rows[i].exec_id;
         CHECK_INT (rows[i].name, engine_poll_end_us (plan), rows[i].end);
+        plan_destroy (&plan);
+    }
+}
+
+static void a_vote_is_over_when_its_deadline_is_past (void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int32_t deadline_s;
+        uint64_t lost, exec_id;
+        bool over;
+    } rows[] = {
+        {"no run before", 60, 0, 1767225671000001, false},
+        {"no deadline", 0, 1767225611000001, 1767225671000001, false},
+        {"within", 60, 1767225611000002, 1767225671000001, false},
+        {"just over", 60, 1767225611000001, 1767225671000001, true},
+        {"an operator's run, after this one", 60, 1767225671000002, 1767225671000001, false},
+        {"an operator's run, after all time", 31536000, INT64_MAX, 1767225671000001, false},
+        {"an operator's run that is no number", 60, UINT64_MAX, 1767225671000001, false},
+    };
+    for (size_t i = 0; i < ROWS (rows); i++) {
+        struct plan *plan = plan_in_hand ();
+        struct dispatch_way way = {false, ""};
+        struct reason reason;
+        plan->vote = (struct vote_rule){VOTE_ALL, 0, rows[i].deadline_s};
+        struct decision decision = engine_due (plan,
+                                               &(struct due){.key_station = plan->station,
+                                                             .exec_id = rows[i].exec_id,
+                                                             .lost = rows[i].lost,
+                                                             .way = &way,
+                                                             .now = NOW},
+                                               &reason);
+        CHECK_INT (rows[i].name, decision.close_poll, rows[i].over);
+        CHECK_INT (rows[i].name, decision.send, !rows[i].over);
         plan_destroy (&plan);
     }
 }
@@ -437,6 +476,7 @@ int main (void)
         cmocka_unit_test (a_vote_on_a_held_plan_goes_on_and_counts),
         cmocka_unit_test (a_vote_besides_the_schedule_is_held_once),
         cmocka_unit_test (the_deadline_counts_from_the_dispatch),
+        cmocka_unit_test (a_vote_is_over_when_its_deadline_is_past),
     };
     return cmocka_run_group_tests_name ("votes", tests, start_zone, end_zone);
 }
