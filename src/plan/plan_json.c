@@ -53,6 +53,13 @@ static int64_t get_integer (const struct plan *self, const struct integer_field 
     return narrow;
 }
 
+// What is written can be read again: a counter that an operator set to its bound stays there.
+static int64_t bounded (const struct plan *self, const struct integer_field *field)
+{
+    int64_t value = get_integer (self, field);
+    return value < field->min ? field->min : value > field->max ? field->max : value;
+}
+
 static void set_integer (struct plan *self, const struct integer_field *field, int64_t value)
 {
     uint8_t *at = (uint8_t *)self + field->offset;
@@ -74,7 +81,7 @@ json_t *plan_to_json (const struct plan *self)
     json_object_set_new (object, "caller", json_from_frame (self->caller));
     json_object_set_new (object, "description", json_from_frame (self->description));
     for (size_t i = 0; i < INTEGERS; i++) {
-        int64_t value = get_integer (self, &integers[i]);
+        int64_t value = bounded (self, &integers[i]);
         if (value || integers[i].presence == ALWAYS)
             json_object_set_new (object, integers[i].name, json_integer (value));
     }

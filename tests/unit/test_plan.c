@@ -137,6 +137,35 @@ static void stored_json_comes_back_as_it_was (void **state)
     plan_destroy (&plan);
 }
 
+// The greatest counters that a message may have, and one failure or run more.
+static void a_counter_at_its_bound_stays_readable (void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t counter;
+    } rows[] = {
+        {"real_repet", offsetof (struct plan, real_repet)},
+        {"skip_num", offsetof (struct plan, skip_num)},
+        {"skip_wait", offsetof (struct plan, skip_wait)},
+        {"error_count", offsetof (struct plan, error_count)},
+    };
+    for (size_t i = 0; i < ROWS (rows); i++) {
+        struct plan *plan = sample_plan_run ();
+        int64_t counter = INT64_MAX / 4 + 1;
+        memcpy ((uint8_t *)plan + rows[i].counter, &counter, sizeof counter);
+        char *text = stored_text (plan);
+        struct reason reason = {""};
+        struct plan *again = plan_from_stored_json (plan->id, span_text (text), &reason);
+        CHECK (rows[i].name, again != NULL);
+        memcpy (&counter, (uint8_t *)again + rows[i].counter, sizeof counter);
+        CHECK_INT (rows[i].name, counter, INT64_MAX / 4);
+        free (text);
+        plan_destroy (&again);
+        plan_destroy (&plan);
+    }
+}
+
 // What few plans have is written for those alone.
 static const struct rare_row {
     const char *name;
@@ -578,6 +607,7 @@ int main (void)
         cmocka_unit_test (submitted_plan_keeps_what_was_sent),
         cmocka_unit_test (stored_json_has_the_fields_of_the_contract),
         cmocka_unit_test (stored_json_comes_back_as_it_was),
+        cmocka_unit_test (a_counter_at_its_bound_stays_readable),
         cmocka_unit_test (rare_fields_are_written_when_they_are_set),
         cmocka_unit_test (stored_json_edited_by_hand_is_checked),
         cmocka_unit_test (stored_no_keep_is_a_flag),
