@@ -1,0 +1,226 @@
+// Stored messages, which an operator may have edited: input is the text, NUL, and what happens to
+// the plan: events of the engine and words of management. After each the plan is still one that can
+// be stored and read.
+#include "ballot.h"
+#include "codes.h"
+#include "fuzz.h"
+#include "management.h"
+#include "plan_json.h"
+#include "plan_update.h"
+#include "zones.h"
+
+enum { EVENTS_MAX = 16 };
+
+static char *stored_text (const struct plan *plan)
+{
+    json_t *object = plan_to_stored_json (plan);
+    char *text = json_write (object);
+    json_decref (object);
+    return text;
+}
+
+static void check_stored (const struct plan *plan)
+{
+    struct reason reason = {""};
+    char *text = stored_text (plan);
+    struct plan *again = plan_from_stored_json (plan->id, span_text (text), &reason);
+    if (!again)
+        fprintf (stderr, "%s\n%s\n", reason.text, text);
+    HOLDS (again);
+    char *second = stored_text (again);
+    HOLDS (strcmp (text, second) == 0);
+    plan_destroy (&again);
+    free (second);
+    free (text);
+}
+
+// -- what is sent
+
+static void check_sent (const struct plan *plan, const struct dispatch_way *way, int64_t now)
+{
+    struct plan_texts texts;
+    struct message message, again;
+    struct reason reason;
+    struct span out[MESSAGE_FRAMES_MAX];
+    uint8_t desc_out[DESC_SIZE_MAX];
+    plan_dispatch_message (plan, way, now + 300, &texts, &message);
+    HOLDS (message.desc.count <= DESC_FRAMES_MAX);
+    HOLDS (message_read (out, message_layout (&message, desc_out, out), &again, &reason) == 0);
+    HOLDS (again.envelope == message.envelope && again.desc.count == message.desc.count);
+    HOLDS (again.desc.code == ZERO_BYTE_COMMAND_PROXY);
+    free (texts.plan_json);
+}
+
+static void check_public (const struct plan *plan)
+{
+    struct reason reason;
+    char *text = plan_public_text (plan);
+    char *json = plan_broadcast_json (text, 7, "1f");
+    json_t *object = json_read_object (span_text (json), &reason);
+    HOLDS (object && !json_object_get (object, "messages"));
+    json_decref (object);
+    free (json);
+    free (text);
+}
+
+// -- what happens
+
+struct story {
+    struct feed *feed;
+    struct plan *plan;
+    struct run run;
+    const struct zone *zone;
+    int64_t now;
+    const struct dispatch_way *way;
+    struct plan_update update; // its description is borrowed by the plan
+    bool updated;
+};
+
+static uint64_t some_exec_id (struct story *self)
+{
+    uint8_t kind = feed_byte (self->feed);
+    uint64_t id = feed_number (self->feed) >> 1;
+    return kind % 4 == 0 ? self->run.exec_id : kind % 4 == 1 ? 0 : id;
+}
+
+static struct decision fire (struct story *self, uint8_t knob)
+{
+    struct reason reason;
+    uint64_t exec_id = (uint64_t)self->now * 1000000 + knob;
+    struct due due = {.key_station = self->plan->station,
+                      .exec_id = exec_id,
+                      .lost = knob & 1 ? some_exec_id (self) : 0,
+                      .way = self->way,
+                      .now = self->now};
+    struct decision decision = engine_due (self->plan, &due, &reason);
+    self->run = (struct run){.exec_id = exec_id, .again = knob & 2};
+    if (decision.send)
+        check_sent (self->plan, self->way, self->now);
+    return decision;
+}
+
+static struct decision answer (struct story *self, uint8_t knob)
+{
+    struct answer answer = {.status = feed_byte (self->feed),
+                            .on_connection = knob & 1,
+                            .has_exec_id = knob & 2,
+                            .target = (enum target_type) (knob >> 2) % TARGET_TYPES};
+    answer.exec_id = some_exec_id (self);
+    if (answer.target == TARGET_VOTE) {
+        uint8_t votes = feed_byte (self->feed);
+        answer.tally.event = (enum poll) (feed_byte (self->feed) % (POLL_TIMEOUT + 1));
+        answer.tally.opened = votes & 1;
+        answer.tally.stored = votes & 2;
+        answer.tally.voters = votes >> 2;
+        answer.tally.voted = answer.tally.voters ? knob % (answer.tally.voters + 1) : 0;
+        answer.tally.in_favour = answer.tally.voted / 2;
+    }
+    return engine_answer (self->plan, &self->run, &answer, self->zone, self->now);
+}
+
+// Fields up to the next NUL.
+static const struct plan_fields *read_update (struct story *self)
+{
+    struct reason reason = {""};
+    struct span text = feed_text (self->feed);
+    if (self->updated || plan_update_parse (self->plan, text, &self->update, &reason)) {
+        if (!self->updated) {
+            check_reason (&reason);
+            plan_update_clear (&self->update);
+        }
+        return NULL;
+    }
+    self->updated = true;
+    return &self->update.fields;
+}
+
+static void manage (struct story *self, uint8_t knob)
+{
+    struct reason reason = {""};
+    enum requeue requeue;
+    struct manage_request request = {.word = (enum manage_word) (knob % MANAGE_WORDS),
+                                     .running = knob & 0x40,
+                                     .count = 1,
+                                     .zone = self->zone,
+                                     .now = self->now};
+    if (request.word == MANAGE_SKIP)
+        request.count = 1 + (int64_t)(feed_number (self->feed) % INT32_MAX);
+    if (request.word == MANAGE_UPDATE && !(request.fields = read_update (self)))
+        return;
+    if (engine_manage (self->plan, &request, &requeue, &reason))
+        check_reason (&reason);
+}
+
+static void step (struct story *self)
+{
+    uint8_t event = feed_byte (self->feed), knob = feed_byte (self->feed);
+    struct decision decision = {0};
+    self->now += knob % 2 ? 1 : (int64_t)knob * 86400;
+    if (self->now > SCHEDULE_TIME_MAX)
+        self->now = SCHEDULE_TIME_MAX;
+    switch (event % 8) {
+    case 0:
+        decision = fire (self, knob);
+        break;
+    case 1:
+        manage (self, knob);
+        break;
+    case 2:
+        decision = engine_no_status (self->plan);
+        break;
+    case 3:
+        decision = engine_not_sent (self->plan);
+        break;
+    case 4:
+        decision = engine_put_back (self->plan);
+        break;
+    case 5:
+        decision = engine_poll_lost (self->plan, some_exec_id (self));
+        break;
+    default:
+        decision = answer (self, knob);
+    }
+    HOLDS (decision.commit < COMMITS && decision.delay_ms >= 0 && decision.delay_ms <= 60000);
+    HOLDS (self->plan->state < PLAN_STATES);
+    HOLDS (engine_poll_end_us (self->plan) >= 0);
+}
+
+// What the station does with any plan it reads.
+static void check_plan (struct feed *feed, struct plan *plan)
+{
+    static const struct dispatch_way ways[] = {
+        {false, ""}, {true, ""}, {false, "secret"}, {true, "secret"}};
+    uint8_t knob = feed_byte (feed);
+    struct story story = {.feed = feed,
+                          .plan = plan,
+                          .zone = fuzz_zone (knob >> 2),
+                          .now = plan->plan_time,
+                          .way = &ways[knob % 4],
+                          .run = {.exec_id = plan->exec_id}};
+    check_stored (plan);
+    check_public (plan);
+    HOLDS (engine_poll_end_us (plan) >= 0);
+    fire (&story, 0); // whatever the input says comes after it
+    for (int i = 0; i < EVENTS_MAX && feed->left.size; i++) {
+        step (&story);
+        check_stored (plan);
+    }
+    check_public (plan);
+    if (story.updated)
+        plan_update_clear (&story.update);
+}
+
+int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
+{
+    struct feed feed = {.left = span_of (data, size)};
+    struct span text = feed_text (&feed);
+    struct reason reason = {""};
+    struct plan *plan = plan_from_stored_json (42, text, &reason);
+    if (plan)
+        check_plan (&feed, plan);
+    else
+        check_reason (&reason);
+    plan_destroy (&plan);
+    feed_free (&feed);
+    return 0;
+}

@@ -1,0 +1,82 @@
+// Zone files: input is the file. Whatever the file says, the clock of the zone can be asked at any
+// instant, and a local time is found where it is.
+#include "fuzz.h"
+#include "zone.h"
+
+// What zone_instant takes.
+#define LOCAL_MAX (INT64_C (1) << 42)
+
+enum { OFFSET_MAX = 26 * 3600, PLACES_MAX = 64, RANDOM = 24 };
+
+static void check_local (const struct zone *zone, int64_t local)
+{
+    if (local < -LOCAL_MAX || local > LOCAL_MAX)
+        return;
+    int64_t instant = zone_instant (zone, local);
+    int64_t clock = instant + zone_offset (zone, instant);
+    HOLDS (instant >= local - OFFSET_MAX && instant <= local + OFFSET_MAX);
+    if (clock == local)
+        return;
+    // In a gap: the clock jumps over it here.
+    HOLDS (clock > local && instant - 1 + zone_offset (zone, instant - 1) < local);
+}
+
+static void check_instant (const struct zone *zone, int64_t instant)
+{
+    if (instant < -LOCAL_MAX || instant > LOCAL_MAX)
+        return;
+    int32_t offset = zone_offset (zone, instant);
+    HOLDS (offset >= -OFFSET_MAX && offset <= OFFSET_MAX);
+    int64_t local = instant + offset;
+    check_local (zone, local);
+    check_local (zone, instant);
+    // It is this instant, or an earlier one that the clock shows as the same.
+    if (local >= -LOCAL_MAX && local <= LOCAL_MAX)
+        HOLDS (zone_instant (zone, local) <= instant);
+}
+
+static int64_t big_endian (const uint8_t *at, size_t size)
+{
+    uint64_t number = size == 4 && at[0] & 0x80 ? UINT64_MAX : 0;
+    for (size_t i = 0; i < size; i++)
+        number = number << 8 | at[i];
+    return (int64_t)number;
+}
+
+// Whatever stands in the file may be a transition: around each is where things go wrong.
+static void check_places (const struct zone *zone, struct span file)
+{
+    size_t places = 0;
+    for (size_t width = 4; width <= 8; width += 4) {
+        for (size_t at = 44; at + width <= file.size && places < PLACES_MAX; at++) {
+            int64_t instant = big_endian (file.data + at, width);
+            if (instant < -LOCAL_MAX / 8 || instant > LOCAL_MAX / 8)
+                continue;
+            for (int64_t near = -1; near <= 1; near++)
+                check_instant (zone, instant + near);
+            places++;
+        }
+        places /= 2;
+    }
+}
+
+int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
+{
+    struct feed feed = {.left = span_of (data, size)};
+    struct span file = feed_take (&feed, size);
+    struct reason reason = {""};
+    struct zone *zone = zone_new (file, &reason);
+    if (!zone) {
+        check_reason (&reason);
+    } else {
+        const int64_t edges[] = {0, -LOCAL_MAX, LOCAL_MAX, INT32_MAX, INT32_MIN, 253402300799};
+        for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
+            check_instant (zone, edges[i]);
+        for (uint64_t i = 0; i < RANDOM; i++) // of our days, and of any
+            check_instant (zone, (int64_t)(feed_hash (file, i) >> (i % 2 ? 33 : 22)));
+        check_places (zone, file);
+    }
+    zone_destroy (&zone);
+    feed_free (&feed);
+    return 0;
+}
