@@ -41,18 +41,23 @@ static inline struct span feed_keep (struct feed *self, struct span bytes)
     return span_of (block->bytes, bytes.size);
 }
 
-static inline struct span feed_take (struct feed *self, size_t size)
+static inline struct span feed_pass (struct feed *self, size_t size)
 {
     struct span bytes = self->left;
     if (size < bytes.size)
         bytes.size = size;
     self->left = span_of (self->left.data + bytes.size, self->left.size - bytes.size);
-    return feed_keep (self, bytes);
+    return bytes;
+}
+
+static inline struct span feed_take (struct feed *self, size_t size)
+{
+    return feed_keep (self, feed_pass (self, size));
 }
 
 static inline uint8_t feed_byte (struct feed *self)
 {
-    struct span byte = feed_take (self, 1);
+    struct span byte = feed_pass (self, 1);
     return byte.size ? *byte.data : 0;
 }
 
@@ -90,7 +95,7 @@ static inline struct span feed_text (struct feed *self)
     const uint8_t *nul = self->left.size ? memchr (self->left.data, 0, self->left.size) : NULL;
     size_t size = nul ? (size_t)(nul - self->left.data) : self->left.size;
     struct span text = feed_take (self, size);
-    feed_take (self, nul != NULL);
+    feed_pass (self, nul != NULL);
     return text;
 }
 
