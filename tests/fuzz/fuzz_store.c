@@ -1,5 +1,5 @@
-// What Redis answers, as an operator may have made it: input is a kind and frames. Histories, pages
-// of plans, message keys, marks of runs, votes, INFO.
+// What Redis answers, as an operator may have made it: input is a kind and frames. Histories,
+// claims, pages of plans, message keys, marks of runs, votes, INFO.
 #include "fuzz.h"
 #include "ident.h"
 #include "json.h"
@@ -64,6 +64,19 @@ static void check_outcome (struct answered *answer)
     json_decref (again);
     free (text);
     json_decref (run);
+}
+
+// A claimed plan; the frames are its columns.
+static void check_claim (struct answered *answer)
+{
+    enum { HEAD = 3 };
+    redisReply *elements[HEAD + 1] = {NULL, NULL, NULL, &answer->row};
+    redisReply all = {.type = REDIS_REPLY_ARRAY, .elements = HEAD + 1, .element = elements};
+    struct store_claim claim = {.result = STORE_DONE, .count = 1, .reply = &all};
+    struct store_claimed claimed;
+    if (store_claim_at (&claim, 0, &claimed))
+        HOLDS (station_name_valid (claimed.station) && claimed.plan_id > 0 &&
+               claimed.plan_id <= INT64_MAX);
 }
 
 static void check_record (const struct span *frames, size_t count)
@@ -159,6 +172,7 @@ int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
         check_record (frames, count);
     } else if (kind % 4 == 1) {
         check_page (&answer);
+        check_claim (&answer);
     } else if (kind % 4 == 2) {
         check_votes (&answer);
     } else if (count) {
