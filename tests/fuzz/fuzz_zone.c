@@ -1,7 +1,7 @@
 // Zone files: input is the file. Whatever the file says, the clock of the zone can be asked at any
-// instant, and a local time is found where it is.
+// instant, a local time is found where it is, and weeks and months go on.
 #include "fuzz.h"
-#include "zone.h"
+#include "schedule.h"
 
 // What zone_instant takes.
 #define LOCAL_MAX (INT64_C (1) << 42)
@@ -60,6 +60,25 @@ static void check_places (const struct zone *zone, struct span file)
     }
 }
 
+static void check_weeks_and_months (const struct zone *zone, uint64_t chosen)
+{
+    const struct schedule schedules[] = {
+        {.type = SCHEDULE_WEEK, .value = (int32_t)(chosen % 7), .repeat = SCHEDULE_FOREVER},
+        {.type = SCHEDULE_MONTH, .value = (int32_t)(chosen % 63) - 31, .repeat = SCHEDULE_FOREVER},
+    };
+    for (size_t i = 0; i < sizeof schedules / sizeof *schedules; i++) {
+        struct schedule schedule = schedules[i];
+        int64_t now = (int64_t)(chosen >> 32);
+        struct occurrence at, next;
+        schedule.base_time = (int64_t)(chosen >> 24) % SCHEDULE_TIME_MAX;
+        HOLDS (schedule_first (&schedule, zone, now, 0, &at) && at.time >= now);
+        HOLDS (at.time <= now + 33 * 86400);
+        for (int round = 0; round < 4; round++, at = next)
+            HOLDS (schedule_next (&schedule, zone, &at, at.time, &next) && next.time > at.time &&
+                   next.time <= at.time + 66 * 86400);
+    }
+}
+
 int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
     struct feed feed = {.left = span_of (data, size)};
@@ -75,6 +94,7 @@ int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
         for (uint64_t i = 0; i < RANDOM; i++) // of our days, and of any
             check_instant (zone, (int64_t)(feed_hash (file, i) >> (i % 2 ? 33 : 22)));
         check_places (zone, file);
+        check_weeks_and_months (zone, feed_hash (file, RANDOM));
     }
     zone_destroy (&zone);
     feed_free (&feed);
