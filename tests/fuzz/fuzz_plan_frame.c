@@ -29,8 +29,8 @@ static void check_form (struct span form, int want, const struct plan_fields *fi
 {
     struct plan_fields again;
     struct reason reason;
-    int rc = plan_frame_parse (form, &again, &reason);
-    if (form.size > PLAN_FRAME_MAX) {
+    int rc = plan_frame_parse (form, &plan_limits_default, &again, &reason);
+    if ((int64_t)form.size > plan_limits_default.bytes) {
         HOLDS (rc);
         return;
     }
@@ -93,7 +93,7 @@ static void check_schedule (const struct plan_fields *fields, struct span frame)
 {
     struct value_range range = schedule_value_range (fields->schedule.type);
     HOLDS (fields->schedule.value >= range.min && fields->schedule.value <= range.max);
-    HOLDS (fields->description_size <= DESCRIPTION_MAX);
+    HOLDS ((int64_t)fields->description_size <= plan_limits_default.description);
     HOLDS (fields->schedule.base_time >= 0 && fields->schedule.base_time <= SCHEDULE_TIME_MAX);
     const int64_t nows[] = {
         0,
@@ -142,14 +142,14 @@ int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     struct span frame = feed_take (&feed, size);
     struct plan_fields fields;
     struct reason reason = {""};
-    int rc = plan_frame_parse (frame, &fields, &reason);
+    int rc = plan_frame_parse (frame, &plan_limits_default, &fields, &reason);
     if (rc)
         check_reason (&reason);
     if (!rc) {
         check_schedule (&fields, frame);
         check_vote (&fields.vote);
     }
-    if (size <= PLAN_FRAME_MAX)
+    if ((int64_t)size <= plan_limits_default.bytes)
         check_forms (frame, rc, &fields);
     check_base64 (frame);
     feed_free (&feed);

@@ -72,7 +72,8 @@ static const struct plan_fields *read_update (struct story *self)
 {
     struct reason reason = {""};
     struct span text = feed_text (self->feed);
-    if (self->updated || plan_update_parse (self->plan, text, &self->update, &reason)) {
+    if (self->updated ||
+        plan_update_parse (self->plan, text, &plan_limits_default, &self->update, &reason)) {
         if (!self->updated) {
             check_reason (&reason);
             plan_update_clear (&self->update);

@@ -26,7 +26,8 @@ static void submit (const struct message *message, uint8_t knob)
     struct reason reason = {""};
     if (!station_name_valid (station) || !plan_dispatch_fits (&message->desc, way))
         return;
-    if (plan_frame_parse (message_frame (message, ZERO_FRAME_PLAN, NULL), &fields, &reason)) {
+    if (plan_frame_parse (message_frame (message, ZERO_FRAME_PLAN, NULL), &plan_limits_default,
+                          &fields, &reason)) {
         check_reason (&reason);
         return;
     }
