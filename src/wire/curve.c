@@ -1,0 +1,480 @@
+// The files are read by a reader of our own, not by zconfig: that one prints the line it does not
+// understand, which may hold a key, and passes over what it does not know; zcert takes a key that
+// is none.
+#include "curve.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#ifndef ZMQ_ZAP_ENFORCE_DOMAIN // a draft in the header of Debian 12, not in the library
+#define ZMQ_ZAP_ENFORCE_DOMAIN 93
+#endif
+
+enum { FILE_MAX = 8192, NAME_MAX_SHOWN = 90, STATION_NAME_MAX = 64 };
+
+#define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+
+// -- keys
+
+bool curve_key_valid (const char *text)
+{
+    uint8_t key[32];
+    if (!text || strlen (text) != CURVE_KEY_SIZE - 1)
+        return false;
+    bool valid = zmq_z85_decode (key, text) != NULL;
+    explicit_bzero (key, sizeof key);
+    return valid;
+}
+
+int curve_keys_make (struct curve_keys *ret, struct reason *reason)
+{
+    struct curve_keys keys;
+    if (zmq_curve_keypair (keys.public_key, keys.secret_key)) {
+        reason_set (reason, "no keys can be made: %s", zmq_strerror (errno));
+        return -1;
+    }
+    *ret = keys;
+    return 0;
+}
+
+// -- roles and stations
+
+// The parts of a comma list, as next_part takes them: "" has none, "a," has an empty second.
+static const char *parts_of (const char *list)
+{
+    return *list ? list : NULL;
+}
+
+// Each part in turn; false at the end.
+static bool next_part (const char **rest, struct span *ret)
+{
+    if (!*rest)
+        return false;
+    *ret = span_of (*rest, strcspn (*rest, ","));
+    *rest = (*rest)[ret->size] ? *rest + ret->size + 1 : NULL;
+    return true;
+}
+
+int curve_roles_read (const char *text, unsigned *ret, struct reason *reason)
+{
+    static const struct {
+        const char *name;
+        unsigned role;
+    } known[] = {{"submit", CURVE_ROLE_SUBMIT},
+                 {"observe", CURVE_ROLE_OBSERVE},
+                 {"manage", CURVE_ROLE_MANAGE},
+                 {"result", CURVE_ROLE_RESULT}};
+    unsigned roles = 0;
+    const char *rest = parts_of (text);
+    struct span part;
+    while (next_part (&rest, &part)) {
+        unsigned role = 0;
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            if (span_is (part, known[i].name))
+                role = known[i].role;
+        if (!role) {
+            reason_set (reason, "roles: want some of submit,observe,manage,result, got %s",
+                        quoted (part));
+            return -1;
+        }
+        roles |= role;
+    }
+    *ret = roles;
+    return 0;
+}
+
+static bool station_pattern_valid (struct span pattern)
+{
+    size_t size = pattern.size;
+    if (size && pattern.data[size - 1] == '*')
+        size--;
+    else if (size == 0)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        if (!pattern.data[i] || !strchr (NAME_CHARACTERS, pattern.data[i]))
+            return false;
+    return size <= STATION_NAME_MAX;
+}
+
+int curve_stations_check (const char *text, struct reason *reason)
+{
+    const char *rest = parts_of (text);
+    struct span part;
+    while (next_part (&rest, &part)) {
+        if (station_pattern_valid (part))
+            continue;
+        reason_set (reason,
+                    "stations: want names of 1..64 A-Z a-z 0-9 _ . - or beginnings of them with a "
+                    "* at the end, got %s",
+                    quoted (part));
+        return -1;
+    }
+    return 0;
+}
+
+static bool pattern_has (struct span pattern, struct span station)
+{
+    if (pattern.size == 0 || pattern.data[pattern.size - 1] != '*')
+        return span_equal (pattern, station);
+    size_t size = pattern.size - 1;
+    return station.size >= size &&
+           span_equal (span_of (pattern.data, size), span_of (station.data, size));
+}
+
+bool curve_stations_have (const char *text, struct span station)
+{
+    const char *rest = parts_of (text);
+    struct span pattern;
+    bool found = !rest;
+    while (!found && next_part (&rest, &pattern))
+        found = pattern_has (pattern, station);
+    return found;
+}
+
+// -- reading a certificate
+
+enum section { SECTION_NONE, SECTION_METADATA, SECTION_CURVE };
+
+static const struct field {
+    enum section section;
+    const char *name;
+    size_t offset, size; // in struct curve_cert
+} fields[] = {
+    {SECTION_METADATA, "name", offsetof (struct curve_cert, name), CURVE_NAME_SIZE},
+    {SECTION_METADATA, "roles", offsetof (struct curve_cert, roles), CURVE_ROLES_SIZE},
+    {SECTION_METADATA, "stations", offsetof (struct curve_cert, stations), CURVE_STATIONS_SIZE},
+    {SECTION_CURVE, "public-key", offsetof (struct curve_cert, keys.public_key), CURVE_KEY_SIZE},
+    {SECTION_CURVE, "secret-key", offsetof (struct curve_cert, keys.secret_key), CURVE_KEY_SIZE},
+};
+
+struct reader {
+    enum section section;
+    unsigned seen; // a bit for each row of `fields`
+    struct curve_cert *cert;
+};
+
+static struct span trimmed (struct span text)
+{
+    while (text.size && text.data[0] == ' ')
+        text = span_of (text.data + 1, text.size - 1);
+    while (text.size && text.data[text.size - 1] == ' ')
+        text.size--;
+    return text;
+}
+
+// A value as zconfig takes it: "what is quoted", 'so too', or bare up to a '#'. What stands behind
+// a quoted one may only be a comment. False: it has no end.
+static bool read_value (struct span text, struct span *ret)
+{
+    text = trimmed (text);
+    uint8_t quote = text.size ? text.data[0] : '\0';
+    bool is_quoted = quote == '"' || quote == '\'';
+    const uint8_t *end = is_quoted ? memchr (text.data + 1, quote, text.size - 1)
+                                   : memchr (text.data, '#', text.size);
+    if (!is_quoted) {
+        *ret = trimmed (span_of (text.data, end ? (size_t)(end - text.data) : text.size));
+        return true;
+    }
+    if (!end)
+        return false;
+    *ret = span_of (text.data + 1, (size_t)(end - text.data - 1));
+    struct span rest = trimmed (span_of (end + 1, text.size - ret->size - 2));
+    return rest.size == 0 || rest.data[0] == '#';
+}
+
+static const char *set_field (struct reader *self, struct span name, struct span value)
+{
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (fields[i].section != self->section || !span_is (name, fields[i].name))
+            continue;
+        if (self->seen & (1u << i))
+            return "is there twice";
+        if (value.size >= fields[i].size)
+            return "is too long";
+        self->seen |= 1u << i;
+        char *field = (char *)self->cert + fields[i].offset;
+        memcpy (field, value.data, value.size);
+        field[value.size] = '\0';
+        return NULL;
+    }
+    return "is no field of a certificate: metadata has name, roles, stations; curve has "
+           "public-key, secret-key";
+}
+
+static const char *read_section (struct reader *self, struct span text)
+{
+    const uint8_t *comment = memchr (text.data, '#', text.size);
+    if (comment)
+        text.size = (size_t)(comment - text.data);
+    text = trimmed (text);
+    if (span_is (text, "metadata"))
+        self->section = SECTION_METADATA;
+    else if (span_is (text, "curve"))
+        self->section = SECTION_CURVE;
+    else
+        return "is no section of a certificate: want metadata or curve";
+    return NULL;
+}
+
+// What is wrong with the line, or NULL. What it holds is not told: it may be a key.
+static const char *read_line (struct reader *self, struct span line)
+{
+    if (line.size && line.data[line.size - 1] == '\r')
+        line.size--;
+    for (size_t i = 0; i < line.size; i++)
+        if (line.data[i] < ' ' || line.data[i] == 0x7F)
+            return "holds a control character";
+    struct span text = trimmed (line);
+    if (text.size == 0 || text.data[0] == '#')
+        return NULL;
+    if (line.data[0] != ' ')
+        return read_section (self, text);
+    const uint8_t *equals = memchr (text.data, '=', text.size);
+    struct span value;
+    if (!equals)
+        return "is not NAME = \"VALUE\"";
+    size_t size = (size_t)(equals - text.data);
+    if (!read_value (span_of (equals + 1, text.size - size - 1), &value))
+        return "has a quote that does not end, or something behind it";
+    return set_field (self, trimmed (span_of (text.data, size)), value);
+}
+
+static int read_lines (struct span text, struct curve_cert *ret, struct reason *reason)
+{
+    struct reader reader = {.cert = ret};
+    for (int number = 1; text.size; number++) {
+        const uint8_t *end = memchr (text.data, '\n', text.size);
+        size_t size = end ? (size_t)(end - text.data) : text.size;
+        const char *wrong = read_line (&reader, span_of (text.data, size));
+        if (wrong) {
+            reason_set (reason, "line %d %s", number, wrong);
+            return -1;
+        }
+        size_t passed = end ? size + 1 : size;
+        text = span_of (text.data + passed, text.size - passed);
+    }
+    return 0;
+}
+
+static const char *key_trouble (const struct curve_keys *keys, enum curve_part part)
+{
+    char public_key[CURVE_KEY_SIZE];
+    if (!*keys->public_key)
+        return "no public-key in it";
+    if (!curve_key_valid (keys->public_key))
+        return "the public-key is not 40 characters of Z85";
+    if (part == CURVE_PUBLIC)
+        return *keys->secret_key ? "a secret key is in it, which does not belong there" : NULL;
+    if (!*keys->secret_key)
+        return "no secret-key in it: want the file whose name ends with _secret";
+    if (!curve_key_valid (keys->secret_key))
+        return "the secret-key is not 40 characters of Z85";
+    if (zmq_curve_public (public_key, keys->secret_key) ||
+        strcmp (public_key, keys->public_key) != 0)
+        return "the public-key is not the secret-key's";
+    return NULL;
+}
+
+static int read_cert (struct span text, enum curve_part part, struct curve_cert *ret,
+                      struct reason *reason)
+{
+    unsigned roles;
+    if (read_lines (text, ret, reason))
+        return -1;
+    const char *trouble = key_trouble (&ret->keys, part);
+    if (trouble) {
+        reason_set (reason, "%s", trouble);
+        return -1;
+    }
+    return curve_roles_read (ret->roles, &roles, reason) ||
+                   curve_stations_check (ret->stations, reason)
+               ? -1
+               : 0;
+}
+
+static const char *file_trouble (int fd, enum curve_part part)
+{
+    struct stat entry;
+    if (fstat (fd, &entry))
+        return strerror (errno);
+    if (!S_ISREG (entry.st_mode))
+        return "is no file";
+    if (entry.st_size > FILE_MAX)
+        return "is too large for a certificate";
+    if (part == CURVE_SECRET && (entry.st_mode & 077))
+        return "others may use this secret: chmod 600 it";
+    return NULL;
+}
+
+// The bytes of the file, or -1 with a reason.
+static ssize_t read_file (const char *path, enum curve_part part, char text[FILE_MAX],
+                          struct reason *reason)
+{
+    // O_NONBLOCK: opening a named pipe must not wait for a writer.
+    int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const char *trouble = fd < 0 ? strerror (errno) : file_trouble (fd, part);
+    ssize_t size = 0, more = 1;
+    while (!trouble && more > 0 && size < FILE_MAX) {
+        more = read (fd, text + size, (size_t)(FILE_MAX - size));
+        size += more > 0 ? more : 0;
+        if (more < 0 && errno != EINTR)
+            trouble = strerror (errno);
+        else if (more < 0)
+            more = 1;
+    }
+    if (trouble)
+        reason_set (reason, "%s", trouble);
+    if (fd >= 0)
+        close (fd);
+    return trouble ? -1 : size;
+}
+
+// A reason that begins with the file's name, or with the end of it when it is long: what is wrong
+// must still find room.
+static void reason_of_file (struct reason *reason, const char *path, const struct reason *why)
+{
+    size_t size = strlen (path);
+    bool is_long = size > NAME_MAX_SHOWN;
+    reason_set (reason, "%s%s: %s", is_long ? "..." : "",
+                is_long ? path + size - NAME_MAX_SHOWN : path, why->text);
+}
+
+int curve_cert_load (const char *path, enum curve_part part, struct curve_cert *ret,
+                     struct reason *reason)
+{
+    char text[FILE_MAX];
+    struct reason why;
+    struct curve_cert cert = {0};
+    ssize_t size = read_file (path, part, text, &why);
+    int rc = size < 0 ? -1 : read_cert (span_of (text, (size_t)size), part, &cert, &why);
+    if (rc)
+        reason_of_file (reason, path, &why);
+    else
+        *ret = cert;
+    explicit_bzero (text, sizeof text);
+    explicit_bzero (&cert, sizeof cert);
+    return rc;
+}
+
+// -- writing one
+
+static int check_new (const struct curve_cert *cert, struct reason *reason)
+{
+    unsigned roles;
+    size_t size = strlen (cert->name);
+    if (size == 0 || cert->name[0] == '.' || strspn (cert->name, NAME_CHARACTERS) != size) {
+        reason_set (reason, "name: want 1..64 of A-Z a-z 0-9 _ . - with no dot first, got %s",
+                    quoted (span_text (cert->name)));
+        return -1;
+    }
+    if (!curve_key_valid (cert->keys.public_key) || !curve_key_valid (cert->keys.secret_key)) {
+        reason_set (reason, "keys: want two of 40 characters of Z85");
+        return -1;
+    }
+    return curve_roles_read (cert->roles, &roles, reason) ||
+                   curve_stations_check (cert->stations, reason)
+               ? -1
+               : 0;
+}
+
+static void print_cert (FILE *file, const struct curve_cert *cert, enum curve_part part)
+{
+    fprintf (file,
+             part == CURVE_SECRET
+                 ? "#   The secret certificate of a ZeroMQ CURVE peer. Keep it to yourself.\n"
+                 : "#   The public certificate of a ZeroMQ CURVE peer, for the folder of the keys "
+                   "that are allowed.\n");
+    fprintf (file, "metadata\n    name = \"%s\"\n", cert->name);
+    if (*cert->roles)
+        fprintf (file, "    roles = \"%s\"\n", cert->roles);
+    if (*cert->stations)
+        fprintf (file, "    stations = \"%s\"\n", cert->stations);
+    fprintf (file, "curve\n    public-key = \"%s\"\n", cert->keys.public_key);
+    if (part == CURVE_SECRET)
+        fprintf (file, "    secret-key = \"%s\"\n", cert->keys.secret_key);
+}
+
+// Write a file that is not there yet.
+static int write_cert (const char *path, const struct curve_cert *cert, enum curve_part part,
+                       struct reason *reason)
+{
+    struct reason why;
+    int fd = open (path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    FILE *file = fd < 0 ? NULL : fdopen (fd, "w");
+    bool written = false;
+    if (file) {
+        print_cert (file, cert, part);
+        written = fflush (file) == 0 && fsync (fd) == 0;
+    }
+    reason_set (&why, "%s",
+                errno == EEXIST ? "is there already, and is not written over" : strerror (errno));
+    if (file ? fclose (file) : fd < 0 ? 0 : close (fd))
+        written = false;
+    if (written)
+        return 0;
+    if (fd >= 0)
+        unlink (path);
+    reason_of_file (reason, path, &why);
+    return -1;
+}
+
+int curve_cert_save (const char *folder, const struct curve_cert *cert,
+                     char ret_public[CURVE_PATH_SIZE], char ret_secret[CURVE_PATH_SIZE],
+                     struct reason *reason)
+{
+    if (check_new (cert, reason))
+        return -1;
+    if (strlen (folder) + CURVE_NAME_SIZE + sizeof "/.key_secret" > CURVE_PATH_SIZE) {
+        reason_set (reason, "the folder's path is too long");
+        return -1;
+    }
+    const char *slash = *folder && folder[strlen (folder) - 1] == '/' ? "" : "/";
+    snprintf (ret_public, CURVE_PATH_SIZE, "%s%s%s.key", folder, slash, cert->name);
+    snprintf (ret_secret, CURVE_PATH_SIZE, "%s%s%s.key_secret", folder, slash, cert->name);
+    if (write_cert (ret_secret, cert, CURVE_SECRET, reason))
+        return -1;
+    if (write_cert (ret_public, cert, CURVE_PUBLIC, reason) == 0)
+        return 0;
+    unlink (ret_secret);
+    return -1;
+}
+
+// -- sockets
+
+static void set_text (void *socket, int option, const char *text)
+{
+    int rc = zmq_setsockopt (socket, option, text, strlen (text));
+    assert (rc == 0);
+    (void)rc;
+}
+
+static void set_key (void *socket, int option, const char *key)
+{
+    int rc = zmq_setsockopt (socket, option, key, CURVE_KEY_SIZE); // with its NUL: Z85
+    assert (rc == 0);
+    (void)rc;
+}
+
+void curve_make_client (void *socket, const struct curve_keys *own, const char *server_key)
+{
+    set_key (socket, ZMQ_CURVE_SERVERKEY, server_key);
+    set_key (socket, ZMQ_CURVE_PUBLICKEY, own->public_key);
+    set_key (socket, ZMQ_CURVE_SECRETKEY, own->secret_key);
+}
+
+void curve_make_server (void *socket, const struct curve_keys *own, const char *domain)
+{
+    int yes = 1;
+    zmq_setsockopt (socket, ZMQ_CURVE_SERVER, &yes, sizeof yes);
+    set_key (socket, ZMQ_CURVE_PUBLICKEY, own->public_key);
+    set_key (socket, ZMQ_CURVE_SECRETKEY, own->secret_key);
+    set_text (socket, ZMQ_ZAP_DOMAIN, domain);
+    int rc = zmq_setsockopt (socket, ZMQ_ZAP_ENFORCE_DOMAIN, &yes, sizeof yes);
+    assert (rc == 0);
+    (void)rc;
+}

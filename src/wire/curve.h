@@ -1,0 +1,91 @@
+// CURVE: keys, the certificate files that hold them, and sockets that use them.
+//
+// A certificate is two files of the ZPL that czmq writes too: NAME.key holds the public key and
+// what its owner may do (for the allow-list folder of a station), NAME.key_secret holds both keys:
+//
+//     metadata
+//         name = "billing"
+//         roles = "submit,observe"
+//         stations = "jobs,report-*"
+//     curve
+//         public-key = "<40 characters of Z85>"
+//         secret-key = "<40 characters of Z85>"
+#pragma once
+
+#include "reason.h"
+
+enum {
+    CURVE_KEY_SIZE = 41, // Z85 text and NUL
+    CURVE_NAME_SIZE = 65,
+    CURVE_ROLES_SIZE = 128,
+    CURVE_STATIONS_SIZE = 1024,
+    CURVE_PATH_SIZE = 4096
+};
+
+struct curve_keys {
+    char public_key[CURVE_KEY_SIZE];
+    char secret_key[CURVE_KEY_SIZE]; // "" = a public certificate
+};
+
+// As it stands in the file; "" = not given.
+struct curve_cert {
+    struct curve_keys keys;
+    char name[CURVE_NAME_SIZE];
+    char roles[CURVE_ROLES_SIZE];       // see curve_roles_read
+    char stations[CURVE_STATIONS_SIZE]; // see curve_stations_check
+};
+
+enum curve_part {
+    CURVE_PUBLIC, // a secret key in the file is refused: it does not belong where others read
+    CURVE_SECRET  // the secret key must be there, and nobody but the owner may use the file
+};
+
+// What the owner of a key may do; a set of them.
+enum curve_role {
+    CURVE_ROLE_SUBMIT = 1,
+    CURVE_ROLE_OBSERVE = 2,
+    CURVE_ROLE_MANAGE = 4,
+    CURVE_ROLE_RESULT = 8
+};
+
+// 40 characters of Z85 that libzmq takes for a key. NULL is none.
+bool curve_key_valid (const char *text);
+
+// A new pair of keys. 0, or -1 with a reason: libzmq was built without CURVE.
+int curve_keys_make (struct curve_keys *ret, struct reason *reason);
+
+// Read a certificate file. 0, or -1 with a reason that begins with the file's name and never holds
+// a key; `ret` is then untouched. Refused is what has a line or a field that is not known, a field
+// twice, a key that is none, a public key that is not the secret key's, a role that is not known, a
+// station that cannot be one. No public key is refused, no role is not: a station's own certificate
+// needs none.
+int curve_cert_load (const char *path, enum curve_part part, struct curve_cert *ret,
+                     struct reason *reason);
+
+// Write FOLDER/NAME.key and FOLDER/NAME.key_secret, mode 0600, with both keys of `cert`, and return
+// their paths. 0, or -1 with a reason and no file written: a file of that name is there already (it
+// is not touched), NAME is not 1..64 of A-Z a-z 0-9 _ . - with no dot at the start, the roles or
+// stations are such that curve_cert_load would refuse them.
+int curve_cert_save (const char *folder, const struct curve_cert *cert,
+                     char ret_public[CURVE_PATH_SIZE], char ret_secret[CURVE_PATH_SIZE],
+                     struct reason *reason);
+
+// "submit,observe" to a set of enum curve_role; "" is the empty set. 0, or -1 with a reason that
+// names the role that is none.
+int curve_roles_read (const char *text, unsigned *ret, struct reason *reason);
+
+// Whether `text` is a comma list of station names, or of beginnings of names that end with '*'; ""
+// is all stations. 0, or -1 with a reason.
+int curve_stations_check (const char *text, struct reason *reason);
+
+// Whether a list that was checked has this station; "" has each.
+bool curve_stations_have (const char *text, struct span station);
+
+// Before zmq_connect: a CURVE client with these keys, for the server that has `server_key`, which
+// must be valid.
+void curve_make_client (void *socket, const struct curve_keys *own, const char *server_key);
+
+// Before zmq_bind: a CURVE server. Who may connect is asked of the ZAP handler, under `domain`; as
+// long as there is none, nobody may (option ZMQ_ZAP_ENFORCE_DOMAIN: libzmq alone would let in every
+// key).
+void curve_make_server (void *socket, const struct curve_keys *own, const char *domain);
