@@ -1,5 +1,6 @@
 #include "context.h"
 
+#include <arpa/inet.h>
 #include <czmq.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -79,6 +80,26 @@ int endpoint_check (const char *endpoint, struct reason *reason)
     }
     reason_set (reason, "%s: want tcp://HOST:PORT or ipc://PATH", quoted (span_text (endpoint)));
     return -1;
+}
+
+bool endpoint_is_local (const char *endpoint)
+{
+    char host[INET6_ADDRSTRLEN + 2] = "";
+    struct in_addr v4;
+    const char *colon = strrchr (endpoint, ':');
+    if (strncmp (endpoint, "tcp://", 6) != 0)
+        return true;
+    size_t size = colon > endpoint + 6 ? (size_t)(colon - endpoint - 6) : 0;
+    if (size == 0 || size >= sizeof host)
+        return false;
+    memcpy (host, endpoint + 6, size);
+    if (inet_pton (AF_INET, host, &v4) == 1)
+        return ntohl (v4.s_addr) >> 24 == 127;
+    static const char *const names[] = {"localhost", "lo", "[::1]", "::1"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp (host, names[i]) == 0)
+            return true;
+    return false;
 }
 
 // libzmq lets a second process take an ipc path from the first without a word. Hold a lock beside

@@ -23,6 +23,10 @@ int wire_bind (void *socket, const char *endpoint, struct reason *reason);
 // Whether this is an endpoint a ZeroMQ socket can connect to: tcp://host:port or ipc://path.
 int endpoint_check (const char *endpoint, struct reason *reason);
 
+// Whether only this machine can reach an endpoint that is bound: ipc, or the tcp of 127.0.0.0/8,
+// [::1], localhost and lo.
+bool endpoint_is_local (const char *endpoint);
+
 void wire_set (void *socket, int option, int value);
 
 // Cut the connection of a peer that sends a frame larger than this. Without the call it is what

@@ -32,11 +32,21 @@ static enum packet_fault fault_of (const struct packet *self, bool too_large)
     return self->count == PACKET_FRAMES_MAX ? PACKET_TOO_MANY : PACKET_WHOLE;
 }
 
+// libzmq 4.3.4 may hand the identity frame of a ROUTER out without the peer's properties; the
+// frames behind it always have them.
+static void read_user (struct packet *self, zmq_msg_t *part)
+{
+    const char *user = zmq_msg_gets (part, "User-Id");
+    if (user && strlen (user) < sizeof self->user)
+        memcpy (self->user, user, strlen (user) + 1);
+}
+
 bool packet_recv (struct packet *self, void *socket, const struct packet_limits *limits)
 {
     self->count = 0;
     self->fault = PACKET_WHOLE;
-    size_t bytes = 0;
+    self->user[0] = '\0';
+    size_t bytes = 0, parts = 0;
     zmq_msg_t part;
     if (!recv_part (&part, socket))
         return false;
@@ -44,6 +54,8 @@ bool packet_recv (struct packet *self, void *socket, const struct packet_limits 
         bool more = zmq_msg_more (&part);
         size_t size = zmq_msg_size (&part);
         bytes += size;
+        if (parts++ == 1)
+            read_user (self, &part);
         self->fault = fault_of (self, size > limits->frame_bytes || bytes > limits->bytes);
         if (!self->fault) {
             zmq_msg_t *kept = &self->parts[self->count];

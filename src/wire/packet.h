@@ -10,7 +10,8 @@
 
 enum {
     PACKET_FRAMES_MAX = MESSAGE_FRAMES_MAX + 1, // and the identity a ROUTER puts first
-    FRAME_BYTES_MAX = 1 << 20                   // of a frame that a client or worker sends
+    FRAME_BYTES_MAX = 1 << 20,                  // of a frame that a client or worker sends
+    PACKET_USER_SIZE = 64
 };
 
 // What is kept of a received message; the rest is thrown away.
@@ -36,7 +37,8 @@ struct packet {
     zmq_msg_t parts[PACKET_FRAMES_MAX];
     struct span frames[PACKET_FRAMES_MAX];
     size_t count;
-    enum packet_fault fault; // what was over a bound: from there on all was thrown away
+    enum packet_fault fault;     // what was over a bound: from there on all was thrown away
+    char user[PACKET_USER_SIZE]; // whom the ZAP handler took a ROUTER's peer for; "" = not asked
 };
 
 // Receive one whole message without waiting. True: there was one, and packet_clear must follow.
