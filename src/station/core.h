@@ -5,6 +5,7 @@
 #include <czmq.h>
 
 #include "counters.h"
+#include "curve.h"
 #include "embedded.h"
 #include "frames.h"
 #include "heap.h"
@@ -41,6 +42,14 @@ struct station {
     bool redis_ended;   // the embedded one has to be started again
     int64_t respawn_us; // when
     int64_t respawn_delay_us;
+
+    // access
+    struct curve_keys curve_keys; // its own; empty = without CURVE
+    struct access *access;        // who may do what; NULL = everybody everything
+    int64_t access_change_ns;     // of the folder as it was read; 0 = to be read again
+    int64_t access_look_us;       // when to look at it next, monotonic
+    struct reason access_trouble; // why it was not taken, empty = it was
+    struct zap *zap;
 
     // front
     void *request_socket;

@@ -6,10 +6,13 @@
 #define COUNTERS(X)                                                                                \
     X (requests)          /* messages on the request socket */                                     \
     X (refused)           /* requests answered with an error */                                    \
+    X (denied)            /* of those: not allowed */                                              \
     X (accepted)          /* plans stored */                                                       \
     X (dropped_statuses)  /* statuses sent as requests, which are never answered */                \
     X (dropped_mailboxes) /* results that no run waits for */                                      \
     X (dropped_replies)   /* replies to peers that are gone or do not read */                      \
+    X (denied_results)    /* results from peers that may not send them */                          \
+    X (refused_keys)      /* connections of keys that may not connect */                           \
     X (broken_answers)    /* messages of targets that break the framing rules */                   \
     X (forged_answers)    /* answers from another target than the plan's */                        \
     X (late_answers)      /* answers of runs that are over */                                      \

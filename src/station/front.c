@@ -3,12 +3,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "access.h"
 #include "codes.h"
 #include "dialect.h"
 #include "log.h"
 #include "manage.h"
 #include "memory.h"
 #include "peers.h"
+#include "permit.h"
 #include "results.h"
 #include "submit.h"
 
@@ -72,6 +74,7 @@ void front_refuse (struct station *self, struct peer *peer, enum zplan_error err
 {
     uint8_t status = status_of_error (error);
     self->counters.refused++;
+    self->counters.denied += error == ZPLAN_EDENY;
     log_event (LEVEL_DEBUG, "request.refused", "status=%s reason=\"%s\"", status_name (status),
                reason);
     front_reply (self, peer, &(struct reply){.status = status, .reason = reason});
@@ -113,12 +116,13 @@ static void reply_new_id (struct station *self, struct request *request)
 
 static const struct command {
     uint8_t code;
+    unsigned roles; // any of them lets it in
     void (*run) (struct station *self, struct request *request);
 } commands[] = {
-    {ZERO_BYTE_COMMAND_PLAN, submit_request},
-    {ZERO_BYTE_COMMAND_NONE, manage_request},
-    {ZERO_BYTE_COMMAND_GLOBAL_ID, reply_new_id},
-    {ZERO_BYTE_COMMAND_PING, reply_ok},
+    {ZERO_BYTE_COMMAND_PLAN, CURVE_ROLE_SUBMIT, submit_request},
+    {ZERO_BYTE_COMMAND_NONE, ROLES_ANY, manage_request}, // each word has its own
+    {ZERO_BYTE_COMMAND_GLOBAL_ID, CURVE_ROLE_SUBMIT, reply_new_id},
+    {ZERO_BYTE_COMMAND_PING, ROLES_ANY, reply_ok},
 };
 
 // Whether this peer, or the station, has all the work that it may have; the peer is told.
@@ -155,7 +159,8 @@ static void run_command (struct station *self, struct request *request)
         return;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (commands[i].code == code) {
-            commands[i].run (self, request);
+            if (permit_roles (self, &request->peer, commands[i].roles))
+                commands[i].run (self, request);
             return;
         }
     }
@@ -164,12 +169,21 @@ static void run_command (struct station *self, struct request *request)
     front_refuse (self, &request->peer, ZPLAN_ENOTKNOWN, reason.text);
 }
 
+static void take_result (struct station *self, const struct request *request)
+{
+    if (permits_roles (self, request->peer.user, CURVE_ROLE_RESULT))
+        results_take (self, NULL, request->peer.user, &request->message);
+    else
+        self->counters.denied_results++;
+}
+
 static void take_request (struct station *self, const struct packet *packet)
 {
     struct request request;
     struct reason reason;
     struct peer *peer = &request.peer;
     *peer = (struct peer){.identity = packet->frames[0]};
+    memcpy (peer->user, packet->user, sizeof peer->user);
     int rc = message_read (packet->frames + 1, packet->count - 1, &request.message, &reason);
     if (packet->fault)
         message_read_cut (packet->frames + 1, packet->count - 1, &request.message);
@@ -180,7 +194,7 @@ static void take_request (struct station *self, const struct packet *packet)
         if (rc || packet->fault)
             self->counters.dropped_mailboxes++;
         else
-            results_take (self, NULL, &request.message);
+            take_result (self, &request);
         return;
     }
     if (request.message.desc.code >= ZERO_STATUS_ERROR_FLAG) {
@@ -190,6 +204,8 @@ static void take_request (struct station *self, const struct packet *packet)
     peer->requester = message_frame (&request.message, ZERO_FRAME_REQUESTER, &peer->has_requester);
     peer->request_id =
         message_frame (&request.message, ZERO_FRAME_REQUEST_ID, &peer->has_request_id);
+    if (!permit_roles (self, peer, ROLES_ANY))
+        return;
     if (packet->fault == PACKET_TOO_LARGE) {
         reason_set (&reason, "message: at most %zu bytes a frame and %zu in all",
                     self->limits.frame_bytes, self->limits.bytes);

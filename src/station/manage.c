@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "access.h"
 #include "codes.h"
 #include "manage_private.h"
 #include "memory.h"
+#include "permit.h"
 #include "plan_json.h"
 #include "publish.h"
 
@@ -23,7 +25,7 @@ bool manage_plan_name (struct station *self, struct request *request, struct spa
         return true;
     if (message_key_parse (text, &station, &ret->id)) {
         memcpy (ret->station, station.data, station.size);
-        return true;
+        return permit_station (self, &request->peer, station);
     }
     reason_set (&reason, "id: want 1..16 hex digits or plan:msg:STATION:ID, got %s", quoted (text));
     front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
@@ -42,9 +44,13 @@ struct inquiry *inquiry_new (struct station *self, struct request *request, stru
 
 enum store_result inquiry_check (const struct inquiry *inquiry, const struct store_loaded *answer)
 {
-    bool other = answer->result == STORE_DONE && inquiry->plan.station[0] &&
-                 !span_is (answer->station, inquiry->plan.station);
-    return other ? STORE_NONE : answer->result;
+    if (answer->result != STORE_DONE)
+        return answer->result;
+    const char *station = inquiry->plan.station;
+    bool same = !station[0] || span_is (answer->station, station);
+    return same && permits_station (inquiry->station, inquiry->peer->user, answer->station)
+               ? STORE_DONE
+               : STORE_NONE;
 }
 
 void inquiry_refuse (struct inquiry *inquiry, enum store_result result, const char *error)
@@ -161,11 +167,30 @@ static void on_removed (void *owner, const struct store_removed *answer)
     inquiry_end (inquiry, answer->result, answer->error);
 }
 
+// Who may not touch plans of every station: it is of one that may be touched.
+static void on_remove_loaded (void *owner, const struct store_loaded *answer)
+{
+    struct inquiry *inquiry = owner;
+    struct station *self = inquiry->station;
+    enum store_result result = inquiry_check (inquiry, answer);
+    if (result != STORE_DONE) {
+        inquiry_end (inquiry, result, answer->error);
+        return;
+    }
+    memcpy (inquiry->plan.station, answer->station.data, answer->station.size);
+    store_remove (self->store, inquiry->plan.id, inquiry->plan.station, on_removed, inquiry);
+    link_flush (store_link (self->store));
+}
+
 static void manage_remove (struct station *self, struct request *request,
                            const struct arguments *arguments)
 {
     struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
-    if (inquiry)
+    if (!inquiry)
+        return;
+    if (!inquiry->plan.station[0] && !permits_all_stations (self, inquiry->peer->user))
+        store_load (self->store, inquiry->plan.id, LINK_ONCE, on_remove_loaded, inquiry);
+    else
         store_remove (self->store, inquiry->plan.id, inquiry->plan.station, on_removed, inquiry);
 }
 
@@ -174,26 +199,29 @@ static void manage_remove (struct station *self, struct request *request,
 static const struct word {
     const char *name;
     size_t args_min, args_max;
+    unsigned roles; // any of them lets it in
     manage_fn *run;
     const char *usage;
     enum { NEEDS_REDIS, NEEDS_NOTHING } needs;
 } words[] = {
-    {"list", 0, 1, manage_list, "list [filter as JSON]", NEEDS_REDIS},
-    {"message", 1, 1, manage_message, "message ID", NEEDS_REDIS},
-    {"remove", 1, 1, manage_remove, "remove ID", NEEDS_REDIS},
-    {"pause", 1, 1, manage_pause, "pause ID", NEEDS_REDIS},
-    {"reset", 1, 1, manage_reset, "reset ID", NEEDS_REDIS},
-    {"close", 1, 1, manage_close, "close ID", NEEDS_REDIS},
-    {"skip", 2, 2, manage_skip, "skip ID COUNT", NEEDS_REDIS},
-    {"run", 1, 1, manage_run, "run ID", NEEDS_REDIS},
-    {"update", 2, 2, manage_update, "update ID FIELDS, a JSON object with the revision",
-     NEEDS_REDIS},
-    {"next", 1, 2, manage_next, "next ID or PLAN as JSON, [COUNT]", NEEDS_REDIS},
-    {"history", 0, 2, manage_history, "history [ID, filter as JSON, or since SEQ]", NEEDS_REDIS},
-    {"station", 1, 2, manage_station, "station list, add NAME=TYPE@ENDPOINT, or remove NAME",
-     NEEDS_REDIS},
-    {"stats", 0, 0, manage_stats, "stats", NEEDS_REDIS},
-    {"health", 0, 0, manage_health, "health", NEEDS_NOTHING},
+    {"list", 0, 1, CURVE_ROLE_OBSERVE, manage_list, "list [filter as JSON]", NEEDS_REDIS},
+    {"message", 1, 1, CURVE_ROLE_OBSERVE, manage_message, "message ID", NEEDS_REDIS},
+    {"remove", 1, 1, CURVE_ROLE_MANAGE, manage_remove, "remove ID", NEEDS_REDIS},
+    {"pause", 1, 1, CURVE_ROLE_MANAGE, manage_pause, "pause ID", NEEDS_REDIS},
+    {"reset", 1, 1, CURVE_ROLE_MANAGE, manage_reset, "reset ID", NEEDS_REDIS},
+    {"close", 1, 1, CURVE_ROLE_MANAGE, manage_close, "close ID", NEEDS_REDIS},
+    {"skip", 2, 2, CURVE_ROLE_MANAGE, manage_skip, "skip ID COUNT", NEEDS_REDIS},
+    {"run", 1, 1, CURVE_ROLE_MANAGE, manage_run, "run ID", NEEDS_REDIS},
+    {"update", 2, 2, CURVE_ROLE_MANAGE, manage_update,
+     "update ID FIELDS, a JSON object with the revision", NEEDS_REDIS},
+    {"next", 1, 2, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT, manage_next,
+     "next ID or PLAN as JSON, [COUNT]", NEEDS_REDIS},
+    {"history", 0, 2, CURVE_ROLE_OBSERVE, manage_history,
+     "history [ID, filter as JSON, or since SEQ]", NEEDS_REDIS},
+    {"station", 1, 2, CURVE_ROLE_OBSERVE | CURVE_ROLE_MANAGE, manage_station,
+     "station list, add NAME=TYPE@ENDPOINT, or remove NAME", NEEDS_REDIS},
+    {"stats", 0, 0, CURVE_ROLE_OBSERVE, manage_stats, "stats", NEEDS_REDIS},
+    {"health", 0, 0, CURVE_ROLE_OBSERVE, manage_health, "health", NEEDS_NOTHING},
 };
 
 static void run_word (struct station *self, struct request *request, const struct word *word)
@@ -207,6 +235,8 @@ static void run_word (struct station *self, struct request *request, const struc
             arguments.at[arguments.count] = message->frames[i];
         arguments.count++;
     }
+    if (!permit_roles (self, &request->peer, word->roles))
+        return;
     if (arguments.count < word->args_min || arguments.count > word->args_max) {
         struct reason reason;
         reason_set (&reason, "got %zu arguments; %s", arguments.count, word->usage);

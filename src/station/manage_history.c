@@ -7,6 +7,7 @@
 #include "json.h"
 #include "manage_private.h"
 #include "memory.h"
+#include "permit.h"
 #include "redis_info.h"
 
 enum { RUNS_DEFAULT = 100, RUNS_MAX = 1000, EPOCH_MAX = 32 };
@@ -135,14 +136,24 @@ static bool is_missed (const struct history_question *question, const struct sto
     return (uint64_t)question->since + 1 < first;
 }
 
-static char *answer_json (const struct history_question *question,
-                          const struct store_history *answer)
+// Whether who asked may know of this outcome.
+static bool is_told (const struct historian *historian, const json_t *run)
 {
+    const char *station = json_string_value (json_object_get (run, "station"));
+    const char *user = historian->peer->user;
+    return permits_all_stations (historian->station, user) ||
+           (station && permits_station (historian->station, user, span_text (station)));
+}
+
+static char *answer_json (const struct historian *historian, const struct store_history *answer)
+{
+    const struct history_question *question = &historian->question;
     json_t *object = json_object (), *runs = json_array ();
     for (size_t i = 0; i < answer->count; i++) {
         json_t *run = store_history_at (answer, i);
-        if (run)
-            json_array_append_new (runs, run);
+        if (run && is_told (historian, run))
+            json_array_append (runs, run);
+        json_decref (run);
     }
     json_object_set_new (object, "runs", runs);
     if (answer->next.size)
@@ -174,7 +185,7 @@ static void on_history (void *owner, const struct store_history *answer)
         return;
     }
     if (answer->result == STORE_DONE) {
-        char *json = answer_json (question, answer);
+        char *json = answer_json (historian, answer);
         manage_reply (self, historian->peer, question->store.plan_id, json);
         free (json);
     } else {
@@ -198,6 +209,11 @@ void manage_history (struct station *self, struct request *request,
     if (!read_question (arguments, question, &reason)) {
         free (historian);
         front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
+    if (question->station[0] &&
+        !permit_station (self, &request->peer, span_text (question->station))) {
+        free (historian);
         return;
     }
     historian->station = self;

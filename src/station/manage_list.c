@@ -5,6 +5,7 @@
 #include "json.h"
 #include "manage_private.h"
 #include "memory.h"
+#include "permit.h"
 
 enum {
     PAGE_DEFAULT = 100,
@@ -123,16 +124,18 @@ static json_t *listed (const struct list_filter *filter, uint64_t id, struct spa
     return NULL;
 }
 
-static char *page_json (const struct list_filter *filter, const struct store_page *page)
+static char *page_json (const struct listing *listing, const struct store_page *page)
 {
+    const struct list_filter *filter = &listing->filter;
     json_t *plans = json_array ();
     json_t *object = json_object ();
     uint64_t last = page->last;
     for (size_t i = 0; i < page->count; i++) {
-        struct span message;
+        struct span message, station;
         uint64_t id;
         json_t *plan = NULL;
-        if (store_page_at (page, i, &id, &message))
+        if (store_page_at (page, i, &id, &station, &message) &&
+            permits_station (listing->station, listing->peer->user, station))
             plan = listed (filter, id, message);
         if (plan)
             json_array_append_new (plans, plan);
@@ -157,7 +160,7 @@ static void on_listed (void *owner, const struct store_page *page)
     struct listing *listing = owner;
     struct station *self = listing->station;
     if (page->result == STORE_DONE) {
-        char *json = page_json (&listing->filter, page);
+        char *json = page_json (listing, page);
         manage_reply (self, listing->peer, 0, json);
         free (json);
     } else {
@@ -175,6 +178,11 @@ void manage_list (struct station *self, struct request *request, const struct ar
     if (!read_filter (text, &listing->filter, &reason)) {
         free (listing);
         front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
+    const char *station = listing->filter.station;
+    if (*station && !permit_station (self, &request->peer, span_text (station))) {
+        free (listing);
         return;
     }
     listing->station = self;

@@ -1,8 +1,10 @@
 // next: when a plan will run, without running it. Each run is taken to end in its nominal second.
 #include <stdlib.h>
 
+#include "access.h"
 #include "manage_private.h"
 #include "memory.h"
+#include "permit.h"
 #include "plan_json.h"
 
 enum { COUNT_DEFAULT = 10, COUNT_MAX = 1000 };
@@ -101,8 +103,10 @@ void manage_next (struct station *self, struct request *request, const struct ar
         preview_frame (self, request, what, count);
         return;
     }
+    // Who submits may ask for its own plan frames, who observes for the plans that are there.
     struct plan_name plan;
-    if (!manage_plan_name (self, request, what, &plan))
+    if (!permit_roles (self, &request->peer, CURVE_ROLE_OBSERVE) ||
+        !manage_plan_name (self, request, what, &plan))
         return;
     struct preview *preview = memory_new (sizeof *preview);
     *preview = (struct preview){{self, peer_keep (self, &request->peer), plan}, count};

@@ -26,14 +26,16 @@ struct inquiry {
     struct plan_name plan;
 };
 
-// Read the name. False: it is none, and the request was refused.
+// Read the name. False: it is none, or of a station that the peer may not touch, and the request
+// was refused.
 bool manage_plan_name (struct station *self, struct request *request, struct span text,
                        struct plan_name *ret);
 
 // Start an inquiry: NULL when the request names no plan and was refused.
 struct inquiry *inquiry_new (struct station *self, struct request *request, struct span text);
 
-// The station that the plan must be of, if the request named one.
+// Whether it is of the station that the request named, if any, and of one that the peer may touch.
+// Any other is as if it were not there.
 enum store_result inquiry_check (const struct inquiry *inquiry, const struct store_loaded *answer);
 
 // Refuse what did not end with STORE_DONE. The peer is released then.

@@ -1,10 +1,12 @@
 // station list, add, remove: targets at run time. What is added is kept in Redis first.
 #include <stdlib.h>
 
+#include "access.h"
 #include "dialect.h"
 #include "json.h"
 #include "manage_private.h"
 #include "memory.h"
+#include "permit.h"
 #include "targets.h"
 
 // A station that is being added or removed.
@@ -33,11 +35,13 @@ static json_t *target_json (const struct target *target)
     return object;
 }
 
-static void list (struct station *self, struct request *request)
+static void list (struct station *self, struct request *request, struct span none)
 {
+    (void)none;
     json_t *object = json_object (), *stations = json_array ();
     for (size_t i = 0; i < self->target_count; i++)
-        json_array_append_new (stations, target_json (self->targets[i]));
+        if (permits_station (self, request->peer.user, span_text (target_name (self->targets[i]))))
+            json_array_append_new (stations, target_json (self->targets[i]));
     json_object_set_new (object, "stations", stations);
     char *json = json_write (object);
     manage_reply (self, &request->peer, 0, json);
@@ -97,6 +101,8 @@ static void add (struct station *self, struct request *request, struct span argu
         front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
+    if (!permit_station (self, &request->peer, span_text (target.name)))
+        return;
     const struct target *old = station_target (self, span_text (target.name));
     if (old && target_settings (old)->origin == ORIGIN_SETTINGS) {
         reason_set (&reason, "station: %s is named by the settings", target.name);
@@ -112,6 +118,8 @@ static void add (struct station *self, struct request *request, struct span argu
 static void take (struct station *self, struct request *request, struct span name)
 {
     struct reason reason;
+    if (!permit_station (self, &request->peer, name))
+        return;
     const struct target *target = station_target (self, name);
     if (!target) {
         reason_set (&reason, "station: no station %s is known here", quoted (name));
@@ -128,18 +136,28 @@ static void take (struct station *self, struct request *request, struct span nam
     keep (self, request, settings, NULL);
 }
 
+static const struct station_word {
+    const char *name;
+    size_t args; // itself and the station
+    unsigned roles;
+    void (*run) (struct station *self, struct request *request, struct span station);
+} station_words[] = {
+    {"list", 1, CURVE_ROLE_OBSERVE, list},
+    {"add", 2, CURVE_ROLE_MANAGE, add},
+    {"remove", 2, CURVE_ROLE_MANAGE, take},
+};
+
 void manage_station (struct station *self, struct request *request,
                      const struct arguments *arguments)
 {
-    struct span what = arguments->at[0];
-    bool named = arguments->count == 2;
-    if (span_is (what, "list") && !named)
-        list (self, request);
-    else if (span_is (what, "add") && named)
-        add (self, request, arguments->at[1]);
-    else if (span_is (what, "remove") && named)
-        take (self, request, arguments->at[1]);
-    else
-        front_refuse (self, &request->peer, ZPLAN_EARGUMENT,
-                      "station: want list, add NAME=TYPE@ENDPOINT, or remove NAME");
+    for (size_t i = 0; i < sizeof station_words / sizeof *station_words; i++) {
+        const struct station_word *word = &station_words[i];
+        if (!span_is (arguments->at[0], word->name) || arguments->count != word->args)
+            continue;
+        if (permit_roles (self, &request->peer, word->roles))
+            word->run (self, request, arguments->at[1]);
+        return;
+    }
+    front_refuse (self, &request->peer, ZPLAN_EARGUMENT,
+                  "station: want list, add NAME=TYPE@ENDPOINT, or remove NAME");
 }

@@ -13,6 +13,7 @@
 #include "front.h"
 #include "log.h"
 #include "memory.h"
+#include "permit.h"
 #include "plan_json.h"
 #include "publish.h"
 
@@ -29,9 +30,10 @@ struct lookup {
     uint64_t plan_id;
     char target[STATION_NAME_MAX + 1]; // whose connection it came on, "" = the request socket
     uint64_t connection;
-    uint8_t status;        // in our numbers
-    struct frames *frames; // description and frames
-    size_t bytes;          // that it holds of lookup_bytes
+    char user[PACKET_USER_SIZE]; // who sent it to the request socket
+    uint8_t status;              // in our numbers
+    struct frames *frames;       // description and frames
+    size_t bytes;                // that it holds of lookup_bytes
 };
 
 // Values that were padded with NULs on the way are what stands before them.
@@ -315,6 +317,16 @@ static struct held_run *recall (struct lookup *lookup, const struct store_loaded
     return held;
 }
 
+// A target may answer on its connection; on the request socket who may for that station.
+static bool may_answer (const struct held_run *held, const struct target *target, const char *user)
+{
+    struct station *self = held->station;
+    if (target || permits_station (self, user, span_text (held->key_station)))
+        return true;
+    self->counters.denied_results++;
+    return false;
+}
+
 static void on_looked_up (void *owner, const struct store_loaded *answer)
 {
     struct lookup *lookup = owner;
@@ -326,7 +338,8 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
     message.desc.code = lookup->status;
     const struct target *target = station_target (self, span_text (lookup->target));
     if (held && rc == 0 && (target || !*lookup->target)) {
-        take_answer (held, target, lookup->connection, &message);
+        if (may_answer (held, target, lookup->user))
+            take_answer (held, target, lookup->connection, &message);
     } else {
         self->counters.dropped_mailboxes++;
         log_event (LEVEL_DEBUG, "answer.dropped", "plan=%" PRIx64, lookup->plan_id);
@@ -338,7 +351,7 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
 }
 
 static void look_up (struct station *self, uint64_t plan_id, struct target *target,
-                     const struct message *message)
+                     const char *user, const struct message *message)
 {
     struct span frames[1 + DESC_FRAMES_MAX];
     size_t count = 0, bytes = LOOKUP_BYTES;
@@ -362,12 +375,14 @@ static void look_up (struct station *self, uint64_t plan_id, struct target *targ
                               .frames = frames_copy (frames, count)};
     if (target)
         memcpy (lookup->target, target_name (target), sizeof lookup->target);
+    snprintf (lookup->user, sizeof lookup->user, "%s", user);
     store_load (self->store, plan_id, LINK_REPEAT, on_looked_up, lookup);
 }
 
 // -- in
 
-void results_take (struct station *self, struct target *target, const struct message *message)
+void results_take (struct station *self, struct target *target, const char *user,
+                   const struct message *message)
 {
     uint64_t plan_id;
     if (!plan_of (self, message, target, &plan_id)) {
@@ -375,10 +390,10 @@ void results_take (struct station *self, struct target *target, const struct mes
         return;
     }
     struct held_run *held = runs_find (self, plan_id);
-    if (held && held->plan)
+    if (!held || !held->plan)
+        look_up (self, plan_id, target, user, message);
+    else if (may_answer (held, target, user))
         take_answer (held, target, target ? target_connection (target) : 0, message);
-    else
-        look_up (self, plan_id, target, message);
 }
 
 void results_take_packet (void *owner, struct target *target, const struct packet *packet)
@@ -396,7 +411,7 @@ void results_take_packet (void *owner, struct target *target, const struct packe
     // Some stations send the key back with a worker's answer; it goes nowhere else.
     message_drop (&message, ZERO_FRAME_SERVICE_KEY, desc_bytes);
     message.desc.code = dialect_status_in (target_settings (target)->dialect, message.desc.code);
-    results_take (self, target, &message);
+    results_take (self, target, "", &message);
     if (link_busy (store_link (self->store))) {
         target_pause (target);
         self->targets_paused = true;

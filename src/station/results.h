@@ -5,8 +5,10 @@
 #include "runs.h"
 
 // A message of the side of a target: `target` whose connection it came on, NULL for the request
-// socket. Borrowed. Nothing is ever answered.
-void results_take (struct station *self, struct target *target, const struct message *message);
+// socket; there `user` sent it, who may not send results of every station. Borrowed. Nothing is
+// ever answered.
+void results_take (struct station *self, struct target *target, const char *user,
+                   const struct message *message);
 
 // The same, still as a packet from a target's connection.
 void results_take_packet (void *station, struct target *target, const struct packet *packet);

@@ -9,6 +9,7 @@
 #include "failpoint.h"
 #include "log.h"
 #include "memory.h"
+#include "permit.h"
 #include "plan_json.h"
 #include "plan_message.h"
 #include "process.h"
@@ -268,6 +269,10 @@ void submit_request (struct station *self, struct request *request)
     struct plan_fields fields;
     struct reason reason;
     uint64_t id;
+    bool named;
+    struct span station = message_frame (&request->message, ZERO_FRAME_STATION_ID, &named);
+    if (named && !permit_station (self, &request->peer, station))
+        return;
     FAILPOINT ("recv");
     int rc = check_request (self, &request->message, &fields, &id, &reason);
     if (rc) {

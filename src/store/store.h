@@ -226,7 +226,7 @@ void store_list (struct store *self, const struct store_filter *filter, store_pa
 
 // One plan of the page. False: the index entry is none.
 bool store_page_at (const struct store_page *page, size_t index, uint64_t *ret_id,
-                    struct span *ret_message);
+                    struct span *ret_station, struct span *ret_message);
 
 // -- history
 

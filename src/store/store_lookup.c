@@ -100,7 +100,8 @@ void store_remove (struct store *self, uint64_t plan_id, const char *station,
 
 // -- pages
 
-enum { PAGE_HEAD = 1 }; // answers before the plans
+enum { PAGE_HEAD = 1 };      // answers before the plans
+enum { ENTRY_STATION = 17 }; // where it begins in an entry of the index
 
 static void on_page (void *owner, const redisReply *reply)
 {
@@ -140,11 +141,14 @@ void store_list (struct store *self, const struct store_filter *filter, store_pa
 }
 
 bool store_page_at (const struct store_page *page, size_t index, uint64_t *ret_id,
-                    struct span *ret_message)
+                    struct span *ret_station, struct span *ret_message)
 {
     struct span entry = reply_text (page->reply->element[PAGE_HEAD + 2 * index]);
     *ret_message = reply_text (page->reply->element[PAGE_HEAD + 2 * index + 1]);
-    return entry.size > 17 && ident_parse (span_of (entry.data, 16), ret_id);
+    if (entry.size <= ENTRY_STATION)
+        return false;
+    *ret_station = span_of (entry.data + ENTRY_STATION, entry.size - ENTRY_STATION);
+    return ident_parse (span_of (entry.data, 16), ret_id);
 }
 
 // -- upkeep

@@ -1,0 +1,70 @@
+#include "permit.h"
+
+#include "access.h"
+
+static const struct access_key *key_of (const struct station *self, const char *user)
+{
+    return *user ? access_find (self->access, user) : NULL;
+}
+
+bool permits_roles (const struct station *self, const char *user, unsigned roles)
+{
+    if (!self->access)
+        return true;
+    const struct access_key *key = key_of (self, user);
+    return key && access_has_role (key, roles);
+}
+
+bool permits_station (const struct station *self, const char *user, struct span station)
+{
+    if (!self->access)
+        return true;
+    const struct access_key *key = key_of (self, user);
+    return key && access_has_station (key, station);
+}
+
+bool permits_all_stations (const struct station *self, const char *user)
+{
+    if (!self->access)
+        return true;
+    const struct access_key *key = key_of (self, user);
+    return key && !key->stations[0];
+}
+
+static void deny_unknown (struct station *self, struct peer *peer)
+{
+    front_refuse (self, peer, ZPLAN_EDENY, "key: is not known here any more");
+}
+
+bool permit_roles (struct station *self, struct peer *peer, unsigned roles)
+{
+    if (permits_roles (self, peer->user, roles))
+        return true;
+    const struct access_key *key = key_of (self, peer->user);
+    if (!key) {
+        deny_unknown (self, peer);
+        return false;
+    }
+    char wanted[ROLES_TEXT_MAX], held[ROLES_TEXT_MAX];
+    struct reason reason;
+    reason_set (&reason, "role: want %s, the key %s has %s", roles_text (roles, wanted),
+                quoted (span_text (key->name)), roles_text (key->roles, held));
+    front_refuse (self, peer, ZPLAN_EDENY, reason.text);
+    return false;
+}
+
+bool permit_station (struct station *self, struct peer *peer, struct span station)
+{
+    if (permits_station (self, peer->user, station))
+        return true;
+    const struct access_key *key = key_of (self, peer->user);
+    if (!key) {
+        deny_unknown (self, peer);
+        return false;
+    }
+    struct reason reason;
+    reason_set (&reason, "station: the key %s may not touch plans of %s",
+                quoted (span_text (key->name)), quoted (station));
+    front_refuse (self, peer, ZPLAN_EDENY, reason.text);
+    return false;
+}

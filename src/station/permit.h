@@ -1,0 +1,17 @@
+// Whether who asked may do what it asks: each question goes to the allow-list as it is now, so that
+// a key that was taken off it is refused on a connection that stands. Without an allow-list
+// everybody may do everything.
+#pragma once
+
+#include "front.h"
+
+// Whether the peer may do what any of these roles allows. False: it was refused.
+bool permit_roles (struct station *self, struct peer *peer, unsigned roles);
+
+// Whether the peer may touch plans of the station it names. False: it was refused.
+bool permit_station (struct station *self, struct peer *peer, struct span station);
+
+// The same questions without a refusal; `user` is that of a packet or peer.
+bool permits_roles (const struct station *self, const char *user, unsigned roles);
+bool permits_station (const struct station *self, const char *user, struct span station);
+bool permits_all_stations (const struct station *self, const char *user);
