@@ -1,5 +1,6 @@
 #include "settings_table.h"
 
+#include "context.h"
 #include "json.h"
 #include "log.h"
 
@@ -37,6 +38,12 @@ static const struct setting rows[] = {
      0, NULL, "where results are broadcast"},
     {"events", "--events", "ENDPOINT", "tcp://127.0.0.1:7922", SETTING_TEXT, FIELD (events), 0, 0,
      NULL, "where events are broadcast"},
+    {"curve", "--curve", "FILE", "", SETTING_TEXT, FIELD (curve), 0, 0, NULL,
+     "the station's secret certificate (see zplan keygen): its sockets are encrypted"},
+    {"allow", "--allow", "DIR", "", SETTING_TEXT, FIELD (allow), 0, 0, NULL,
+     "the public certificates of who may connect then, and what each may do"},
+    {"insecure", "--insecure", NULL, "0", SETTING_FLAG, FIELD (insecure), 0, 0, NULL,
+     "without curve: bind to addresses that other machines reach all the same"},
     {"redis_addr", "--redis", "ADDR", "embedded", SETTING_TEXT, FIELD (redis_addr), 0, 0, NULL,
      "embedded, HOST:PORT[:PASSWORD], unix:PATH, or\n"
      "                              sentinel:MASTER@HOST:PORT,HOST:PORT,..."},
@@ -113,6 +120,34 @@ static const struct setting rows[] = {
 
 const struct setting_table station_setting_table = {rows, sizeof rows / sizeof *rows};
 
+static int check_local (const struct station_settings *self, struct reason *reason)
+{
+    const struct {
+        const char *name, *endpoint;
+    } bound[] = {{"request", self->request}, {"publish", self->publish}, {"events", self->events}};
+    for (size_t i = 0; i < sizeof bound / sizeof *bound; i++) {
+        if (endpoint_is_local (bound[i].endpoint))
+            continue;
+        reason_set (reason, "%s: %s is not loopback: set curve and allow, or --insecure",
+                    bound[i].name, bound[i].endpoint);
+        return -1;
+    }
+    return 0;
+}
+
+static int check_curve (const struct station_settings *self, struct reason *reason)
+{
+    if (self->curve[0] && !self->allow[0]) {
+        reason_set (reason, "allow: is needed with curve");
+        return -1;
+    }
+    if (self->allow[0] && !self->curve[0]) {
+        reason_set (reason, "curve: is needed with allow");
+        return -1;
+    }
+    return self->curve[0] || self->insecure ? 0 : check_local (self, reason);
+}
+
 int station_settings_check (const struct station_settings *self, struct reason *reason)
 {
     enum log_level level;
@@ -127,5 +162,5 @@ int station_settings_check (const struct station_settings *self, struct reason *
                     quoted (span_text (self->log_level)));
         return -1;
     }
-    return 0;
+    return check_curve (self, reason);
 }

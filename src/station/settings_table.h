@@ -30,6 +30,9 @@ struct station_settings {
     bool durable;
     int64_t replicas;
     int64_t replica_timeout_ms;
+    char curve[SETTING_TEXT_MAX];  // file of the secret certificate; empty: no encryption
+    char allow[SETTING_TEXT_MAX];  // folder of the keys that may connect
+    bool insecure;                 // without curve on an address that others reach
     char data[SETTING_TEXT_MAX];   // empty: $XDG_STATE_HOME/zplan, else ~/.local/state/zplan
     struct center_settings center; // its host is empty: none
     int64_t history_count;

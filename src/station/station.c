@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "access_folder.h"
 #include "attend.h"
 #include "clock.h"
 #include "context.h"
@@ -24,6 +25,7 @@
 #include "runs.h"
 #include "secrets.h"
 #include "targets.h"
+#include "zap.h"
 #include "zonefile.h"
 
 enum {
@@ -225,6 +227,7 @@ static int on_tick (zloop_t *loop, int timer, void *arg)
     (void)timer;
     if (self->phase == PHASE_FAILED)
         return end_loop (self);
+    access_watch (self, now_us);
     if (self->redis_ended && now_us >= self->respawn_us)
         respawn (self);
     if (self->phase == PHASE_STARTING)
@@ -240,8 +243,9 @@ static int on_tick (zloop_t *loop, int timer, void *arg)
 
 // -- making it
 
-static void *bound_socket (const struct station *self, int type, const char *endpoint,
-                           struct reason *reason)
+// `domain` is what the ZAP handler is asked about.
+static void *bound_socket (const struct station *self, int type, const char *domain,
+                           const char *endpoint, struct reason *reason)
 {
     void *socket = wire_socket (type);
     if (!socket) {
@@ -250,6 +254,8 @@ static void *bound_socket (const struct station *self, int type, const char *end
     }
     wire_set (socket, ZMQ_LINGER, LINGER_MS);
     wire_set (socket, ZMQ_SNDHWM, (int)self->settings->limits.replies_peer);
+    if (self->access)
+        curve_make_server (socket, &self->curve_keys, domain);
     if (type == ZMQ_ROUTER) {
         // A frame up to the whole message's size is still told why it is refused.
         wire_limit (socket, self->limits.bytes);
@@ -263,11 +269,12 @@ static void *bound_socket (const struct station *self, int type, const char *end
 
 static int bind_sockets (struct station *self, struct reason *reason)
 {
-    self->request_socket = bound_socket (self, ZMQ_ROUTER, self->settings->request, reason);
+    const struct station_settings *settings = self->settings;
+    self->request_socket = bound_socket (self, ZMQ_ROUTER, "request", settings->request, reason);
     if (self->request_socket)
-        self->publish_socket = bound_socket (self, ZMQ_PUB, self->settings->publish, reason);
+        self->publish_socket = bound_socket (self, ZMQ_PUB, "publish", settings->publish, reason);
     if (self->publish_socket)
-        self->events_socket = bound_socket (self, ZMQ_PUB, self->settings->events, reason);
+        self->events_socket = bound_socket (self, ZMQ_PUB, "events", settings->events, reason);
     return self->events_socket ? 0 : -1;
 }
 
@@ -322,7 +329,8 @@ static int start (struct station *self, struct reason *reason)
     read_limits (self);
     struct link_config config;
     self->zone = zonefile_load (self->settings->timezone, reason);
-    if (!self->zone || find_redis (self, &config, reason) || bind_sockets (self, reason))
+    if (!self->zone || find_redis (self, &config, reason) || access_start (self, reason) ||
+        zap_start (self, reason) || bind_sockets (self, reason))
         return -1;
     FAILPOINT ("boot_bind");
     if (self->embedded && embedded_start (self->embedded, reason))
@@ -333,6 +341,7 @@ static int start (struct station *self, struct reason *reason)
     runs_start (self);
     if (due_start (self, reason))
         return -1;
+    zap_watch (self);
     zmq_pollitem_t item = {.fd = self->signal_fd, .events = ZMQ_POLLIN};
     zloop_poller (self->loop, &item, on_signal, self);
     zloop_timer (self->loop, TICK_MS, 0, on_tick, self);
@@ -389,7 +398,9 @@ void station_destroy (struct station **self_p)
     for (size_t i = 0; i < sizeof sockets / sizeof *sockets; i++)
         if (sockets[i])
             zmq_close (sockets[i]);
+    zap_stop (self);
     wire_context_end ();
+    access_stop (self);
     embedded_destroy (&self->embedded);
     zone_destroy (&self->zone);
     free (self);

@@ -1,0 +1,126 @@
+// Asked are: version, request id, domain, address, identity, mechanism and, of CURVE, the key; the
+// answer is version, request id, status, text, user id, metadata. Whatever is malformed is refused.
+#include "zap.h"
+
+#include <stdlib.h>
+
+#include "access.h"
+#include "clock.h"
+#include "context.h"
+#include "log.h"
+#include "memory.h"
+
+enum { TURN_QUESTIONS = 64, TOLD_A_SECOND = 10, KEY_BYTES = 32, SECOND_US = 1000000 };
+
+// The frames of a question behind the asker's identity and the empty one.
+enum { ASKER, EMPTY, VERSION, REQUEST_ID, DOMAIN, ADDRESS, IDENTITY, MECHANISM, KEY, FRAMES };
+
+struct zap {
+    void *socket;      // ROUTER
+    int64_t second_us; // when the present second of the log began, monotonic
+    int told;          // in it
+};
+
+// Whose key it is, if it may connect. `ret_text` is the key, or empty.
+static const struct access_key *judge (const struct station *self, const struct packet *question,
+                                       char ret_text[CURVE_KEY_SIZE])
+{
+    const struct span *frames = question->frames;
+    *ret_text = '\0';
+    if (question->fault || question->count != FRAMES || !span_is (frames[VERSION], "1.0") ||
+        !span_is (frames[MECHANISM], "CURVE") || frames[KEY].size != KEY_BYTES)
+        return NULL;
+    zmq_z85_encode (ret_text, frames[KEY].data, KEY_BYTES);
+    const struct access_key *key = access_find (self->access, ret_text);
+    return key && access_may_connect (key, frames[DOMAIN]) ? key : NULL;
+}
+
+// A stranger who tries again and again must not fill the log.
+static bool may_tell (struct zap *zap)
+{
+    int64_t now_us = clock_mono_us ();
+    if (now_us - zap->second_us >= SECOND_US) {
+        zap->second_us = now_us;
+        zap->told = 0;
+    }
+    return zap->told++ < TOLD_A_SECOND;
+}
+
+static void tell_refused (struct station *self, const struct packet *question, const char *text)
+{
+    const struct span none = {0};
+    bool whole = question->count > ADDRESS;
+    const struct access_key *key = access_find (self->access, text);
+    self->counters.refused_keys++;
+    if (may_tell (self->zap))
+        log_event (LEVEL_WARN, "key.refused", "socket=%s address=%s key=%s name=%s",
+                   quoted (whole ? question->frames[DOMAIN] : none),
+                   quoted (whole ? question->frames[ADDRESS] : none), quoted (span_text (text)),
+                   quoted (key ? span_text (key->name) : none));
+}
+
+static void answer (struct station *self, const struct packet *question)
+{
+    char text[CURVE_KEY_SIZE];
+    if (question->count <= REQUEST_ID)
+        return; // not libzmq's: nobody to answer
+    const struct access_key *key = judge (self, question, text);
+    if (!key)
+        tell_refused (self, question, text);
+    const struct span frames[] = {
+        question->frames[ASKER],
+        question->frames[EMPTY],
+        span_text ("1.0"),
+        question->frames[REQUEST_ID],
+        span_text (key ? "200" : "400"),
+        span_text (key ? "OK" : "refused"),
+        span_text (key ? text : ""),
+        span_text (""),
+    };
+    packet_send (self->zap->socket, frames, sizeof frames / sizeof *frames);
+}
+
+static int on_question (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    struct station *self = arg;
+    struct packet question;
+    (void)loop;
+    (void)item;
+    for (int i = 0;
+         i < TURN_QUESTIONS && packet_recv (&question, self->zap->socket, &packet_of_peers); i++) {
+        answer (self, &question);
+        packet_clear (&question);
+    }
+    return 0;
+}
+
+int zap_start (struct station *self, struct reason *reason)
+{
+    if (!self->access)
+        return 0;
+    self->zap = memory_new (sizeof *self->zap);
+    self->zap->socket = wire_socket (ZMQ_ROUTER);
+    if (self->zap->socket && zmq_bind (self->zap->socket, "inproc://zeromq.zap.01") == 0)
+        return 0;
+    reason_set (reason, "curve: no ZAP handler: %s", zmq_strerror (zmq_errno ()));
+    return -1;
+}
+
+void zap_watch (struct station *self)
+{
+    if (!self->zap)
+        return;
+    zmq_pollitem_t item = {.socket = self->zap->socket, .events = ZMQ_POLLIN};
+    zloop_poller (self->loop, &item, on_question, self);
+    zloop_poller_set_tolerant (self->loop, &item);
+}
+
+void zap_stop (struct station *self)
+{
+    if (!self->zap)
+        return;
+    if (self->zap->socket)
+        zmq_close (self->zap->socket);
+    free (self->zap);
+    self->zap = NULL;
+}
