@@ -29,6 +29,8 @@ static json_t *target_json (const struct target *target)
     json_object_set_new (object, "dialect", json_string (dialect_name (settings->dialect)));
     json_object_set_new (object, "mailbox",
                          json_string (settings->by_identity ? "identity" : "frame"));
+    if (settings->curve[0])
+        json_object_set_new (object, "curve", json_string (settings->curve));
     json_object_set_new (object, "origin", json_string (origin_name (settings->origin)));
     json_object_set_new (object, "connected", json_boolean (target_connection (target) != 0));
     json_object_set_new (object, "unanswered", json_integer (target_unanswered (target)));
@@ -103,6 +105,10 @@ static void add (struct station *self, struct request *request, struct span argu
     }
     if (!permit_station (self, &request->peer, span_text (target.name)))
         return;
+    if (targets_check (self, &target, &reason)) {
+        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
     const struct target *old = station_target (self, span_text (target.name));
     if (old && target_settings (old)->origin == ORIGIN_SETTINGS) {
         reason_set (&reason, "station: %s is named by the settings", target.name);

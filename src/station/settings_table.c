@@ -66,7 +66,8 @@ static const struct setting rows[] = {
      "the folder of the embedded Redis [$XDG_STATE_HOME/zplan]"},
     {"stations", "--station", "NAME=TYPE@ENDPOINT", NULL, SETTING_LIST, 0, 0, 0, add_station,
      "a target station; TYPE is api, pub or vote; may end with\n"
-     "                              ,dialect=microzero,mailbox=identity,key=TEXT; repeatable"},
+     "                              ,dialect=microzero,mailbox=identity,key=TEXT,curve=KEY;\n"
+     "                              repeatable"},
     {"center", "--center", "ENDPOINT", NULL, SETTING_OWN, 0, 0, 0, set_center,
      "a MicroZero center whose stations become targets; may end with ,key=TEXT"},
     {"history_count", "--history-count", "N", "100000", SETTING_NUMBER, FIELD (history_count), 0,
@@ -143,6 +144,12 @@ static int check_curve (const struct station_settings *self, struct reason *reas
     }
     if (self->allow[0] && !self->curve[0]) {
         reason_set (reason, "curve: is needed with allow");
+        return -1;
+    }
+    for (size_t i = 0; i < self->target_count; i++) {
+        if (self->curve[0] || !self->targets[i].curve[0])
+            continue;
+        reason_set (reason, "stations: %s: curve: needs the setting curve", self->targets[i].name);
         return -1;
     }
     return self->curve[0] || self->insecure ? 0 : check_local (self, reason);

@@ -22,6 +22,7 @@ enum {
 
 struct target {
     struct target_settings settings;
+    const struct curve_keys *own; // for settings.curve
     struct dispatch_way way;
     zloop_t *loop;
     struct target_events events;
@@ -139,6 +140,8 @@ static void connect_anew (struct target *self)
         give_up (self);
         return;
     }
+    if (self->settings.curve[0])
+        curve_make_client (self->socket, self->own, self->settings.curve);
     wire_limit (self->socket, self->events.limits->bytes);
     // Not by itself before we have long made another; -1 would throw away what the target said
     // last.
@@ -226,11 +229,12 @@ void target_resume (struct target *self)
     self->paused = false;
 }
 
-struct target *target_new (const struct target_settings *settings, void *loop,
-                           const struct target_events *events)
+struct target *target_new (const struct target_settings *settings, const struct curve_keys *own,
+                           void *loop, const struct target_events *events)
 {
     struct target *self = memory_new (sizeof *self);
     self->settings = *settings;
+    self->own = own;
     self->way = (struct dispatch_way){self->settings.by_identity, self->settings.key};
     self->loop = loop;
     self->events = *events;

@@ -22,9 +22,9 @@ struct target_events {
 };
 
 // The target starts to connect at once, and goes on trying. `loop` is the reactor; the settings are
-// copied.
-struct target *target_new (const struct target_settings *settings, void *loop,
-                           const struct target_events *events);
+// copied. `own` is borrowed for the life of the target: the station's keys, for one with a key.
+struct target *target_new (const struct target_settings *settings, const struct curve_keys *own,
+                           void *loop, const struct target_events *events);
 void target_destroy (struct target **self);
 
 const struct target_settings *target_settings (const struct target *self);

@@ -45,6 +45,14 @@ static bool read_key (const char *value, struct target_settings *ret)
     return true;
 }
 
+static bool read_curve (const char *value, struct target_settings *ret)
+{
+    if (!curve_key_valid (value))
+        return false;
+    memcpy (ret->curve, value, sizeof ret->curve);
+    return true;
+}
+
 static const struct option {
     const char *name;
     bool (*read) (const char *value, struct target_settings *ret);
@@ -53,6 +61,7 @@ static const struct option {
     {"dialect", read_dialect, "want zeronet or microzero"},
     {"mailbox", read_mailbox, "want frame or identity"},
     {"key", read_key, "want a text of 1..255 bytes without a comma"},
+    {"curve", read_curve, "want the target's public key, 40 characters of Z85"},
 };
 
 static int read_option (struct span text, struct target_settings *ret, struct reason *reason)
@@ -73,7 +82,8 @@ static int read_option (struct span text, struct target_settings *ret, struct re
         return -1;
     }
     // Behind a key it may be the rest of one, which is told to nobody.
-    reason_set (reason, "stations: %s: %s: no such option; there are dialect, mailbox and key",
+    reason_set (reason,
+                "stations: %s: %s: no such option; there are dialect, mailbox, key and curve",
                 ret->name, ret->key[0] ? "behind the key, which has no comma" : quoted (name));
     return -1;
 }
@@ -119,7 +129,8 @@ bool target_settings_equal (const struct target_settings *a, const struct target
 {
     return strcmp (a->name, b->name) == 0 && a->type == b->type &&
            strcmp (a->endpoint, b->endpoint) == 0 && a->dialect == b->dialect &&
-           a->by_identity == b->by_identity && strcmp (a->key, b->key) == 0;
+           a->by_identity == b->by_identity && strcmp (a->key, b->key) == 0 &&
+           strcmp (a->curve, b->curve) == 0;
 }
 
 const char *origin_name (enum origin origin)

@@ -1,7 +1,9 @@
-// A target station as it is configured: NAME=TYPE@ENDPOINT[,dialect=..][,mailbox=..][,key=..].
+// A target station as it is configured: NAME=TYPE@ENDPOINT[,dialect=..][,mailbox=..][,key=..]
+// [,curve=..].
 // Source: contract chapter 8.
 #pragma once
 
+#include "curve.h"
 #include "dialect.h"
 #include "engine.h"
 
@@ -17,6 +19,7 @@ struct target_settings {
     enum dialect dialect;
     bool by_identity; // mailbox=identity: it takes the connection's identity as the caller
     char key[SERVICE_KEY_MAX + 1]; // a secret: never in logs, lists or answers; empty = none
+    char curve[CURVE_KEY_SIZE];    // its public key: the connection is encrypted; empty = it is not
     enum origin origin;
 };
 

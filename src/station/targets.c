@@ -69,11 +69,24 @@ static void destroy (struct station *self, size_t at)
     target_destroy (&self->targets[at]);
 }
 
+int targets_check (const struct station *self, const struct target_settings *settings,
+                   struct reason *reason)
+{
+    if (!settings->curve[0] || self->curve_keys.public_key[0])
+        return 0;
+    reason_set (reason,
+                "station: %s: curve: needs the setting curve, the station's own certificate",
+                settings->name);
+    return -1;
+}
+
 int targets_put (struct station *self, const struct target_settings *settings,
                  struct reason *reason)
 {
     const struct target_events events = {results_take_packet, on_connected, self, &self->limits};
     size_t at = place_of (self, span_text (settings->name));
+    if (targets_check (self, settings, reason))
+        return -1;
     if (at < self->target_count) {
         const struct target_settings *old = target_settings (self->targets[at]);
         if (old->origin < settings->origin) {
@@ -90,7 +103,7 @@ int targets_put (struct station *self, const struct target_settings *settings,
     } else {
         self->target_count++;
     }
-    self->targets[at] = target_new (settings, self->loop, &events);
+    self->targets[at] = target_new (settings, &self->curve_keys, self->loop, &events);
     if (settings->origin != ORIGIN_SETTINGS)
         log_event (LEVEL_INFO, "target.added", "station=%s endpoint=%s origin=%s", settings->name,
                    settings->endpoint, origin_name (settings->origin));

@@ -9,8 +9,13 @@
 void targets_start (struct station *self);
 void targets_stop (struct station *self);
 
+// What no text of a target can tell: one with a key needs the station's own. 0, or -1 with a
+// reason.
+int targets_check (const struct station *self, const struct target_settings *settings,
+                   struct reason *reason);
+
 // Put a target in, or in the place of the one with its name. 0, or -1 with a reason: there are too
-// many, or the name is one of the settings.
+// many, the name is one of the settings, or targets_check refuses it.
 int targets_put (struct station *self, const struct target_settings *settings,
                  struct reason *reason);
 
