@@ -15,8 +15,8 @@ def rigs():
     """A function that makes started rigs, and closes them all when the generator goes on."""
     made = []
 
-    def make(*args, start=True, **options):
-        made.append(Rig(*args, **options))
+    def make(*args, start=True, kind=Rig, **options):
+        made.append(kind(*args, **options))
         return made[-1].start() if start else made[-1]
     yield make
     failures = []

@@ -135,12 +135,14 @@ def receive(socket, timeout, what):
 class Client:
     """A DEALER (or REQ) at the request socket."""
 
-    def __init__(self, endpoint, kind=zmq.DEALER, identity=None):
+    def __init__(self, endpoint, kind=zmq.DEALER, identity=None, prepare=None):
         self.socket = CONTEXT.socket(kind)
         self.socket.linger = 0
         self.socket.sndtimeo = int(WAIT * 1000)
         if identity is not None:
             self.socket.identity = identity
+        if prepare:
+            prepare(self.socket)
         self.socket.connect(endpoint)
 
     def close(self):
@@ -271,9 +273,11 @@ class FakeTarget:
 class Results:
     """A subscriber of the result socket."""
 
-    def __init__(self, endpoint, titles):
+    def __init__(self, endpoint, titles, prepare=None):
         self.socket = CONTEXT.socket(zmq.SUB)
         self.socket.linger = 0
+        if prepare:
+            prepare(self.socket)
         for title in titles:
             self.socket.subscribe(title)
         self.socket.connect(endpoint)
@@ -323,9 +327,11 @@ class Event:
 class Events:
     """A subscriber of the event socket."""
 
-    def __init__(self, endpoint, topics=(b"",)):
+    def __init__(self, endpoint, topics=(b"",), prepare=None):
         self.socket = CONTEXT.socket(zmq.SUB)
         self.socket.linger = 0
+        if prepare:
+            prepare(self.socket)
         self.socket.rcvhwm = 0
         for topic in topics:
             self.socket.subscribe(topic)
@@ -346,6 +352,8 @@ class Events:
 
 class Rig:
     """One Redis, one station, the targets `jobs` (api) and `news` (pub), and the test's sockets."""
+
+    prepare = None      # what is done to each of the test's own sockets before it connects
 
     def __init__(self, *args, redis_args=(), db=0, env=None):
         self.folder = tempfile.mkdtemp(prefix="zp", dir="/tmp")   # an ipc path must be short
@@ -391,12 +399,12 @@ class Rig:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def dealer(self, **options):
-        return self.keep(Client(self.ipc("q"), **options))
+        return self.keep(Client(self.ipc("q"), **{"prepare": self.prepare, **options}))
 
     def subscribe(self, *titles):
         """A subscriber that is known to be connected: it has seen a probe broadcast."""
         prefix = f"probe:{next(_names)}:"
-        results = self.keep(Results(self.ipc("p"), [*titles, prefix]))
+        results = self.keep(Results(self.ipc("p"), [*titles, prefix], self.prepare))
 
         def probed():
             title = prefix + str(next(_names))
@@ -412,7 +420,7 @@ class Rig:
 
     def events(self):
         """A subscriber of all events; the next it hears is of what happens from now on."""
-        events = self.keep(Events(self.ipc("e")))
+        events = self.keep(Events(self.ipc("e"), prepare=self.prepare))
 
         def probed():
             ident = self.client.added(later(), station="news")
