@@ -101,6 +101,18 @@ bool access_may_connect (const struct access_key *key, struct span domain)
     return false;
 }
 
+bool access_shuts_out (const struct access *old, const struct access *list, struct span domain)
+{
+    const struct access_key *key = zhashx_first (old->keys);
+    while (key) {
+        const struct access_key *now = access_find (list, key->public_key);
+        if (access_may_connect (key, domain) && !(now && access_may_connect (now, domain)))
+            return true;
+        key = zhashx_next (old->keys);
+    }
+    return false;
+}
+
 const char *roles_text (unsigned roles, char out[ROLES_TEXT_MAX])
 {
     static const struct {

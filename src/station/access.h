@@ -42,5 +42,9 @@ bool access_has_station (const struct access_key *key, struct span station);
 // "events", which carry the plans of all stations, who may observe all of them.
 bool access_may_connect (const struct access_key *key, struct span domain);
 
+// Whether there is a key on the old list that may connect to the socket of this domain, and may not
+// by the new one.
+bool access_shuts_out (const struct access *old, const struct access *list, struct span domain);
+
 // "submit,observe". Returns `out`.
 const char *roles_text (unsigned roles, char out[ROLES_TEXT_MAX]);

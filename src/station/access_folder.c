@@ -87,6 +87,8 @@ static int take_folder (struct station *self, struct reason *reason)
     self->access_change_ns = list ? change_ns : 0;
     if (!list)
         return -1;
+    if (self->access && access_shuts_out (self->access, list, span_text ("publish")))
+        self->subscribers_cut = true;
     access_destroy (&self->access);
     self->access = list;
     self->access_trouble = (struct reason){""};

@@ -62,6 +62,7 @@ struct station {
     // publish
     void *publish_socket;
     void *events_socket;
+    bool subscribers_cut; // both are to be made anew
     enum dialect dialect; // of the request and publish sockets
     uint64_t event_seq;   // of the last event
     char event_epoch[17]; // of this start of the station

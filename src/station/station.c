@@ -172,6 +172,8 @@ static void on_child (struct station *self)
 
 // -- the reactor
 
+static void renew_subscribers (struct station *self);
+
 static int on_signal (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     struct station *self = arg;
@@ -228,6 +230,7 @@ static int on_tick (zloop_t *loop, int timer, void *arg)
     if (self->phase == PHASE_FAILED)
         return end_loop (self);
     access_watch (self, now_us);
+    renew_subscribers (self);
     if (self->redis_ended && now_us >= self->respawn_us)
         respawn (self);
     if (self->phase == PHASE_STARTING)
@@ -243,15 +246,12 @@ static int on_tick (zloop_t *loop, int timer, void *arg)
 
 // -- making it
 
-// `domain` is what the ZAP handler is asked about.
-static void *bound_socket (const struct station *self, int type, const char *domain,
-                           const char *endpoint, struct reason *reason)
+// `domain` is what the ZAP handler is asked about. NULL when descriptors have run out.
+static void *open_socket (const struct station *self, int type, const char *domain)
 {
     void *socket = wire_socket (type);
-    if (!socket) {
-        reason_set (reason, "%s: no descriptors left", endpoint);
+    if (!socket)
         return NULL;
-    }
     wire_set (socket, ZMQ_LINGER, LINGER_MS);
     wire_set (socket, ZMQ_SNDHWM, (int)self->settings->limits.replies_peer);
     if (self->access)
@@ -260,6 +260,17 @@ static void *bound_socket (const struct station *self, int type, const char *dom
         // A frame up to the whole message's size is still told why it is refused.
         wire_limit (socket, self->limits.bytes);
         wire_set (socket, ZMQ_ROUTER_MANDATORY, 1);
+    }
+    return socket;
+}
+
+static void *bound_socket (const struct station *self, int type, const char *domain,
+                           const char *endpoint, struct reason *reason)
+{
+    void *socket = open_socket (self, type, domain);
+    if (!socket) {
+        reason_set (reason, "%s: no descriptors left", endpoint);
+        return NULL;
     }
     if (wire_bind (socket, endpoint, reason) == 0)
         return socket;
@@ -276,6 +287,33 @@ static int bind_sockets (struct station *self, struct reason *reason)
     if (self->publish_socket)
         self->events_socket = bound_socket (self, ZMQ_PUB, "events", settings->events, reason);
     return self->events_socket ? 0 : -1;
+}
+
+// One end of it: until the old socket has let go of the endpoint, nothing is broadcast.
+static void bind_again (struct station *self, void **socket, const char *domain,
+                        const char *endpoint)
+{
+    struct reason reason;
+    void *fresh = *socket ? NULL : open_socket (self, ZMQ_PUB, domain);
+    if (fresh && wire_bind_again (fresh, endpoint, &reason) == 0)
+        *socket = fresh;
+    else if (fresh)
+        zmq_close (fresh);
+}
+
+// Who may not subscribe any more is connected still, and libzmq ends no single connection: all are
+// cut, and who may comes back by itself. What it missed it can ask for.
+static void renew_subscribers (struct station *self)
+{
+    if (self->subscribers_cut) {
+        log_event (LEVEL_INFO, "subscribers.cut", "reason=\"a key may not subscribe any more\"");
+        zmq_close (self->publish_socket);
+        zmq_close (self->events_socket);
+        self->publish_socket = self->events_socket = NULL;
+        self->subscribers_cut = false;
+    }
+    bind_again (self, &self->publish_socket, "publish", self->settings->publish);
+    bind_again (self, &self->events_socket, "events", self->settings->events);
 }
 
 static const char *data_folder (const struct station_settings *settings, char out[4096])

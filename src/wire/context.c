@@ -117,12 +117,17 @@ static int lock_path (const char *endpoint, struct reason *reason)
     return -1;
 }
 
-int wire_bind (void *socket, const char *endpoint, struct reason *reason)
+int wire_bind_again (void *socket, const char *endpoint, struct reason *reason)
 {
-    if (endpoint_check (endpoint, reason) || lock_path (endpoint, reason))
-        return -1;
     if (zmq_bind (socket, endpoint) == 0)
         return 0;
     reason_set (reason, "%s: %s", endpoint, zmq_strerror (errno));
     return -1;
+}
+
+int wire_bind (void *socket, const char *endpoint, struct reason *reason)
+{
+    if (endpoint_check (endpoint, reason) || lock_path (endpoint, reason))
+        return -1;
+    return wire_bind_again (socket, endpoint, reason);
 }

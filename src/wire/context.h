@@ -20,6 +20,10 @@ void *wire_socket (int type);
 // port 34463. 0, or -1 with a reason that starts with the endpoint.
 int wire_bind (void *socket, const char *endpoint, struct reason *reason);
 
+// The same for an endpoint that a closed socket of this process was bound to: the lock of its path
+// is held still. -1 also while the old socket has not let go of its port; try again.
+int wire_bind_again (void *socket, const char *endpoint, struct reason *reason);
+
 // Whether this is an endpoint a ZeroMQ socket can connect to: tcp://host:port or ipc://path.
 int endpoint_check (const char *endpoint, struct reason *reason);
 

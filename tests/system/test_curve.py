@@ -394,6 +394,42 @@ def test_who_observes_all_hears_results_and_events(rig):
     assert not any(one.socket.poll(0) for one in deaf)
 
 
+@pytest.mark.parametrize("transport", ["ipc", "tcp"])
+def test_who_may_not_hear_any_more_is_cut(rig, transport):
+    if transport == "tcp":
+        rig.ports = {name: free_port() for name in "pe"}
+        rig.ipc = lambda name: (f"tcp://127.0.0.1:{rig.ports[name]}" if name in "pe"
+                                else "ipc://" + rig.path(name))
+        rig.station.args += ["--publish", rig.ipc("p"), "--events", rig.ipc("e")]
+    keys = rig.allow("one", "observe")
+    rig.start()
+    good, rig.prepare = rig.prepare, rig.with_keys(keys)
+    results, events = rig.subscribe(""), rig.events()
+    rig.prepare = good
+    others = rig.subscribe("")
+    monitors = [one.socket.get_monitor_socket() for one in (results, events)]
+    with rig.list_changes():
+        rig.allow("one", "submit", keys=keys)
+    for monitor in monitors:
+        assert refusal(monitor) == zmq.EVENT_HANDSHAKE_FAILED_AUTH
+    while results.socket.poll(0):
+        results.recv_any()
+    while events.socket.poll(0):
+        events.recv()
+    rig.subscribe("")       # until one hears
+    rig.events()
+
+    def heard():
+        ident = rig.client.added(at_once())
+        rig.jobs.finish(rig.jobs.recv())
+        while others.socket.poll(200):
+            if told(others.recv_any())["plan_id"] == int(ident, 16):
+                return True
+        return False
+    wait_until(heard, "who may hear comes back")
+    assert not results.socket.poll(0) and not events.socket.poll(0)
+
+
 # -- targets
 
 @pytest.fixture

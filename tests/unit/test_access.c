@@ -231,6 +231,32 @@ static void a_socket_may_be_connected_to_or_not (void **state)
     }
 }
 
+static const struct shut_row {
+    const char *name, *old_roles, *old_stations, *roles, *stations;
+    bool shut;
+} shut_rows[] = {
+    {"the same", "observe", "", "observe", "", false},
+    {"other roles", "observe,submit", "", "manage,observe", "", false},
+    {"gone", "observe", "", NULL, NULL, true},
+    {"no observer any more", "observe,submit", "", "submit", "", true},
+    {"some stations only", "observe", "", "observe", "x", true},
+    {"never could", "submit", "", NULL, NULL, false},
+    {"all stations now", "observe", "x", "observe", "", false},
+};
+
+static void who_is_shut_out_is_noticed (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (shut_rows); i++) {
+        const struct shut_row *row = &shut_rows[i];
+        struct access *old = list_of (row->old_roles, row->old_stations);
+        struct access *list = row->roles ? list_of (row->roles, row->stations) : access_new ();
+        CHECK_INT (row->name, access_shuts_out (old, list, span_text ("publish")), row->shut);
+        access_destroy (&old);
+        access_destroy (&list);
+    }
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +267,7 @@ int main (void)
         cmocka_unit_test (roles_are_told),
         cmocka_unit_test (a_station_may_be_touched_or_not),
         cmocka_unit_test (a_socket_may_be_connected_to_or_not),
+        cmocka_unit_test (who_is_shut_out_is_noticed),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }
