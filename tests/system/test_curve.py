@@ -8,7 +8,7 @@ import zmq
 
 from curvetest import (certificate, CurveRig, CurveTarget, EVERY_ROLE, Keys, monitored, refusal,
                        write)
-from zplanprocs import free_port, run_once
+from zplanprocs import free_port, run_once, ZPLAND
 from zplantest import (at_once, CMD, Events, every, FT, later, Results, ST, told,
                        wait_until, WORD)
 
@@ -152,6 +152,21 @@ def test_many_strangers_do_not_fill_the_log(rig):
     with open(rig.station.log) as log:
         told_of = log.read().count("key.refused")
     assert told_of <= 10 * (int(time.monotonic() - start) + 2)
+
+
+@pytest.mark.skipif(b"ZPLAN_FAILPOINT" not in open(ZPLAND, "rb").read(),
+                    reason="the station is built without -Dfailpoints=true")
+def test_without_the_handler_nobody_is_let_in(make_rig):
+    rig = make_rig(kind=CurveRig, start=False, env={"ZPLAN_FAILPOINT": "no_zap"})
+    rig.start()
+    monitors = []
+    for prepare in (rig.prepare, rig.with_keys(Keys()), lambda socket: None):
+        client = rig.dealer(prepare=monitored(prepare, monitors))
+        client.send(CMD.PING)
+        rig.keep(Results(rig.ipc("p"), [b""], monitored(prepare, monitors)))
+        rig.keep(Events(rig.ipc("e"), prepare=monitored(prepare, monitors)))
+    for monitor in monitors:
+        refusal(monitor)
 
 
 # -- the list changes
