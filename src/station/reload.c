@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "access_folder.h"
 #include "failpoint.h"
 #include "log.h"
 #include "memory.h"
@@ -12,7 +13,8 @@ static const char *const fixed[] = {
     "request",      "publish",           "events",          "redis_addr",          "redis_defdb",
     "redis_user",   "durable",           "replicas",        "redis_password_file", "accept_loss",
     "data",         "dialect",           "timezone",        "replica_timeout",     "user",
-    "max_requests", "max_message_bytes", "max_frame_bytes", "max_replies_peer",
+    "max_requests", "max_message_bytes", "max_frame_bytes", "max_replies_peer",    "curve",
+    "allow",        "insecure",
 };
 
 static void keep_fixed (const struct station_settings *old, struct station_settings *fresh)
@@ -44,6 +46,7 @@ void reload (struct station *self)
 {
     struct station_settings *fresh = memory_new (sizeof *fresh);
     struct reason reason;
+    access_reload (self);
     if (!self->read_settings || self->read_settings (fresh, &reason)) {
         log_event (LEVEL_ERROR, "reload.kept_old", "reason=%s",
                    self->read_settings ? quoted (span_text (reason.text)) : "none");

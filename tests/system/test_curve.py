@@ -1,6 +1,7 @@
 """CURVE: who may connect, and what each key may do."""
 import json
 import os
+import signal
 import time
 
 import pytest
@@ -216,6 +217,18 @@ def test_a_bad_file_keeps_the_old_list(rig):
     denied(client.ask(CMD.PING), "key: is not known here any more")
     with open(rig.station.log) as log:
         assert log.read().count("access.kept_old") == 1
+
+
+def test_a_hangup_reads_the_list_again(rig):
+    keys = rig.allow("one", "submit")
+    rig.start()
+    client = rig.member(keys)
+    # In place: the folder does not change.
+    with open(rig.file("one"), "r+") as file:
+        file.write(certificate(keys, "one", "manage"))
+    rig.station.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: client.submit(later()).code == ST.DENY, "the role is gone")
+    assert client.manage("pause", "1f").code == ST.NOT_FIND
 
 
 def test_a_file_that_is_written_slowly_counts_when_it_is_whole(rig):
