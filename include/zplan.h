@@ -35,6 +35,15 @@ struct zplan_frame {
     size_t size;
 };
 
+// The keys of an encrypted connection (CURVE), each 40 characters of Z85; `zplan keygen` makes a
+// pair. A station that wants keys answers nobody whose public key is not in its list; to a client
+// such a refusal looks like a station that does not answer.
+struct zplan_curve {
+    const char *server_key; // public, of the station
+    const char *public_key; // our own
+    const char *secret_key; // of public_key
+};
+
 // ---- requests
 
 struct zplan_client;
@@ -52,6 +61,10 @@ struct zplan_reply {
 // for an endpoint that is none, else why there is no socket. Give it back with
 // zplan_client_destroy.
 struct zplan_client *zplan_client_new (const char *endpoint);
+
+// The same with CURVE. The keys are copied. NULL with EINVAL also when `curve` is NULL, a key is
+// none, or the public key is not the secret one's: the client never connects without encryption.
+struct zplan_client *zplan_client_new_curve (const char *endpoint, const struct zplan_curve *curve);
 
 // Takes the client away and sets the pointer to NULL; NULL is fine.
 void zplan_client_destroy (struct zplan_client **client);
@@ -157,6 +170,10 @@ struct zplan_result {
 // with these bytes; "" is all. Results published before the connection stands are not heard. NULL
 // and errno as zplan_client_new. Give it back with zplan_subscriber_destroy.
 struct zplan_subscriber *zplan_subscriber_new (const char *endpoint, const char *title_prefix);
+
+// The same with CURVE, as zplan_client_new_curve; `server_key` is that of the station.
+struct zplan_subscriber *zplan_subscriber_new_curve (const char *endpoint, const char *title_prefix,
+                                                     const struct zplan_curve *curve);
 
 // Takes the subscriber away and sets the pointer to NULL; NULL is fine.
 void zplan_subscriber_destroy (struct zplan_subscriber **subscriber);

@@ -60,6 +60,10 @@ struct zplan_answer {
 // zplan_worker_destroy.
 struct zplan_worker *zplan_worker_new (const char *endpoint, const char *name);
 
+// The same with CURVE, as zplan_client_new_curve; `server_key` is that of the target station.
+struct zplan_worker *zplan_worker_new_curve (const char *endpoint, const char *name,
+                                             const struct zplan_curve *curve);
+
 // Tells the station that the worker leaves - a job in hand is then answered as failed - and takes
 // it away; the pointer becomes NULL, and NULL is fine. The last messages have one second to leave.
 void zplan_worker_destroy (struct zplan_worker **worker);

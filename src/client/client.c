@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "context.h"
+#include "keys.h"
 #include "memory.h"
 #include "packet.h"
 #include "process.h"
@@ -21,6 +22,7 @@ _Static_assert((int)ZPLAN_FRAMES_MAX == (int)DESC_FRAMES_MAX, "one limit under t
 
 struct zplan_client {
     char *endpoint;
+    struct keys keys;
     void *socket;          // NULL when none could be made anew
     int64_t timeout_ms;    // of each call
     int interrupt_fd;      // readable = a call waits no longer; -1 = none
@@ -37,6 +39,7 @@ static int connect_socket (struct zplan_client *self)
     self->socket = wire_socket (ZMQ_DEALER);
     if (!self->socket)
         return -1;
+    keys_put (&self->keys, self->socket);
     if (zmq_connect (self->socket, self->endpoint) == 0)
         return 0;
     int error = errno;
@@ -53,7 +56,7 @@ static void drop_socket (struct zplan_client *self)
     self->socket = NULL;
 }
 
-struct zplan_client *zplan_client_new (const char *endpoint)
+static struct zplan_client *client_new (const char *endpoint, const struct keys *keys)
 {
     struct reason reason;
     if (!endpoint || endpoint_check (endpoint, &reason)) {
@@ -62,6 +65,7 @@ struct zplan_client *zplan_client_new (const char *endpoint)
     }
     struct zplan_client *self = memory_new (sizeof *self);
     self->endpoint = memory_text (endpoint);
+    self->keys = *keys;
     self->timeout_ms = TIMEOUT_MS;
     self->interrupt_fd = -1;
     self->session = process_random ();
@@ -71,6 +75,17 @@ struct zplan_client *zplan_client_new (const char *endpoint)
         errno = error;
     }
     return self;
+}
+
+struct zplan_client *zplan_client_new (const char *endpoint)
+{
+    return client_new (endpoint, &(struct keys){0});
+}
+
+struct zplan_client *zplan_client_new_curve (const char *endpoint, const struct zplan_curve *curve)
+{
+    struct keys keys = {0};
+    return keys_take (&keys, curve) ? NULL : client_new (endpoint, &keys);
 }
 
 void zplan_client_destroy (struct zplan_client **client)

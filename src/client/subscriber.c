@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "context.h"
+#include "keys.h"
 #include "memory.h"
 #include "packet.h"
 
@@ -18,7 +19,8 @@ struct zplan_subscriber {
     struct packet packet; // the last result
 };
 
-struct zplan_subscriber *zplan_subscriber_new (const char *endpoint, const char *title_prefix)
+static struct zplan_subscriber *subscriber_new (const char *endpoint, const char *title_prefix,
+                                                const struct keys *keys)
 {
     struct reason reason;
     if (!endpoint || endpoint_check (endpoint, &reason)) {
@@ -27,6 +29,8 @@ struct zplan_subscriber *zplan_subscriber_new (const char *endpoint, const char 
     }
     struct zplan_subscriber *self = memory_new (sizeof *self);
     self->socket = wire_socket (ZMQ_SUB);
+    if (self->socket)
+        keys_put (keys, self->socket);
     if (self->socket &&
         zmq_setsockopt (self->socket, ZMQ_SUBSCRIBE, title_prefix, strlen (title_prefix)) == 0 &&
         zmq_connect (self->socket, endpoint) == 0)
@@ -35,6 +39,18 @@ struct zplan_subscriber *zplan_subscriber_new (const char *endpoint, const char 
     zplan_subscriber_destroy (&self);
     errno = error;
     return NULL;
+}
+
+struct zplan_subscriber *zplan_subscriber_new (const char *endpoint, const char *title_prefix)
+{
+    return subscriber_new (endpoint, title_prefix, &(struct keys){0});
+}
+
+struct zplan_subscriber *zplan_subscriber_new_curve (const char *endpoint, const char *title_prefix,
+                                                     const struct zplan_curve *curve)
+{
+    struct keys keys = {0};
+    return keys_take (&keys, curve) ? NULL : subscriber_new (endpoint, title_prefix, &keys);
 }
 
 void zplan_subscriber_destroy (struct zplan_subscriber **subscriber)

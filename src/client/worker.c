@@ -16,6 +16,7 @@
 #include "context.h"
 #include "ident.h"
 #include "json.h"
+#include "keys.h"
 #include "memory.h"
 #include "packet.h"
 #include "settings.h"
@@ -33,6 +34,7 @@ _Static_assert((int)ZPLAN_FRAMES_MAX == (int)DESC_FRAMES_MAX, "one limit under t
 
 struct zplan_worker {
     char *endpoint;
+    struct keys keys;
     char name[NAME_SIZE_MAX + 1];
     void *socket;             // NULL when none could be made anew
     bool joined;              // the station said OK to JOIN
@@ -68,6 +70,7 @@ static int connect_socket (struct zplan_worker *self)
     self->socket = wire_socket (ZMQ_DEALER);
     if (!self->socket)
         return -1;
+    keys_put (&self->keys, self->socket);
     if (zmq_connect (self->socket, self->endpoint) == 0)
         return 0;
     int error = errno;
@@ -77,7 +80,8 @@ static int connect_socket (struct zplan_worker *self)
     return -1;
 }
 
-struct zplan_worker *zplan_worker_new (const char *endpoint, const char *name)
+static struct zplan_worker *worker_new (const char *endpoint, const char *name,
+                                        const struct keys *keys)
 {
     struct reason reason;
     if (!endpoint || !name || !name_valid (name) || endpoint_check (endpoint, &reason)) {
@@ -86,6 +90,7 @@ struct zplan_worker *zplan_worker_new (const char *endpoint, const char *name)
     }
     struct zplan_worker *self = memory_new (sizeof *self);
     self->endpoint = memory_text (endpoint);
+    self->keys = *keys;
     memcpy (self->name, name, strlen (name) + 1);
     self->held = &self->packets[0];
     self->spare = &self->packets[1];
@@ -95,6 +100,18 @@ struct zplan_worker *zplan_worker_new (const char *endpoint, const char *name)
         errno = error;
     }
     return self;
+}
+
+struct zplan_worker *zplan_worker_new (const char *endpoint, const char *name)
+{
+    return worker_new (endpoint, name, &(struct keys){0});
+}
+
+struct zplan_worker *zplan_worker_new_curve (const char *endpoint, const char *name,
+                                             const struct zplan_curve *curve)
+{
+    struct keys keys = {0};
+    return keys_take (&keys, curve) ? NULL : worker_new (endpoint, name, &keys);
 }
 
 static bool send_message (struct zplan_worker *self, const struct message *message)

@@ -31,13 +31,23 @@ bool curve_key_valid (const char *text)
     return valid;
 }
 
+bool curve_keys_belong (const struct curve_keys *keys)
+{
+    char public_key[CURVE_KEY_SIZE];
+    return curve_key_valid (keys->public_key) && curve_key_valid (keys->secret_key) &&
+           zmq_curve_public (public_key, keys->secret_key) == 0 &&
+           strcmp (public_key, keys->public_key) == 0;
+}
+
 int curve_keys_make (struct curve_keys *ret, struct reason *reason)
 {
     struct curve_keys keys;
-    if (zmq_curve_keypair (keys.public_key, keys.secret_key)) {
-        reason_set (reason, "no keys can be made: %s", zmq_strerror (errno));
-        return -1;
-    }
+    do {
+        if (zmq_curve_keypair (keys.public_key, keys.secret_key)) {
+            reason_set (reason, "no keys can be made: %s", zmq_strerror (errno));
+            return -1;
+        }
+    } while (keys.public_key[0] == '-');
     *ret = keys;
     return 0;
 }
@@ -263,7 +273,6 @@ static int read_lines (struct span text, struct curve_cert *ret, struct reason *
 
 static const char *key_trouble (const struct curve_keys *keys, enum curve_part part)
 {
-    char public_key[CURVE_KEY_SIZE];
     if (!*keys->public_key)
         return "no public-key in it";
     if (!curve_key_valid (keys->public_key))
@@ -274,8 +283,7 @@ static const char *key_trouble (const struct curve_keys *keys, enum curve_part p
         return "no secret-key in it: want the file whose name ends with _secret";
     if (!curve_key_valid (keys->secret_key))
         return "the secret-key is not 40 characters of Z85";
-    if (zmq_curve_public (public_key, keys->secret_key) ||
-        strcmp (public_key, keys->public_key) != 0)
+    if (!curve_keys_belong (keys))
         return "the public-key is not the secret-key's";
     return NULL;
 }
@@ -363,17 +371,13 @@ int curve_cert_load (const char *path, enum curve_part part, struct curve_cert *
 
 // -- writing one
 
-static int check_new (const struct curve_cert *cert, struct reason *reason)
+int curve_cert_check (const struct curve_cert *cert, struct reason *reason)
 {
     unsigned roles;
     size_t size = strlen (cert->name);
     if (size == 0 || cert->name[0] == '.' || strspn (cert->name, NAME_CHARACTERS) != size) {
         reason_set (reason, "name: want 1..64 of A-Z a-z 0-9 _ . - with no dot first, got %s",
                     quoted (span_text (cert->name)));
-        return -1;
-    }
-    if (!curve_key_valid (cert->keys.public_key) || !curve_key_valid (cert->keys.secret_key)) {
-        reason_set (reason, "keys: want two of 40 characters of Z85");
         return -1;
     }
     return curve_roles_read (cert->roles, &roles, reason) ||
@@ -427,7 +431,8 @@ int curve_cert_save (const char *folder, const struct curve_cert *cert,
                      char ret_public[CURVE_PATH_SIZE], char ret_secret[CURVE_PATH_SIZE],
                      struct reason *reason)
 {
-    if (check_new (cert, reason))
+    assert (curve_keys_belong (&cert->keys));
+    if (curve_cert_check (cert, reason))
         return -1;
     if (strlen (folder) + CURVE_NAME_SIZE + sizeof "/.key_secret" > CURVE_PATH_SIZE) {
         reason_set (reason, "the folder's path is too long");

@@ -51,7 +51,11 @@ enum curve_role {
 // 40 characters of Z85 that libzmq takes for a key. NULL is none.
 bool curve_key_valid (const char *text);
 
-// A new pair of keys. 0, or -1 with a reason: libzmq was built without CURVE.
+// Whether both keys are valid and the public one is the secret one's.
+bool curve_keys_belong (const struct curve_keys *keys);
+
+// A new pair of keys. The public one does not begin with '-', which would look like an option on a
+// command line. 0, or -1 with a reason: libzmq was built without CURVE.
 int curve_keys_make (struct curve_keys *ret, struct reason *reason);
 
 // Read a certificate file. 0, or -1 with a reason that begins with the file's name and never holds
@@ -62,10 +66,13 @@ int curve_keys_make (struct curve_keys *ret, struct reason *reason);
 int curve_cert_load (const char *path, enum curve_part part, struct curve_cert *ret,
                      struct reason *reason);
 
+// Whether a file can be written with this name, these roles and stations: the name is 1..64 of
+// A-Z a-z 0-9 _ . - with no dot at the start. 0, or -1 with a reason that names what is wrong.
+int curve_cert_check (const struct curve_cert *cert, struct reason *reason);
+
 // Write FOLDER/NAME.key and FOLDER/NAME.key_secret, mode 0600, with both keys of `cert`, and return
-// their paths. 0, or -1 with a reason and no file written: a file of that name is there already (it
-// is not touched), NAME is not 1..64 of A-Z a-z 0-9 _ . - with no dot at the start, the roles or
-// stations are such that curve_cert_load would refuse them.
+// their paths. The keys must belong together. 0, or -1 with a reason and no file written: a file of
+// that name is there already (it is not touched), or curve_cert_check refuses.
 int curve_cert_save (const char *folder, const struct curve_cert *cert,
                      char ret_public[CURVE_PATH_SIZE], char ret_secret[CURVE_PATH_SIZE],
                      struct reason *reason);
