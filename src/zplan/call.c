@@ -7,6 +7,7 @@
 #include "codes.h"
 #include "ident.h"
 #include "json.h"
+#include "keyfile.h"
 #include "options.h"
 #include "print.h"
 
@@ -14,7 +15,11 @@ _Static_assert((int)PLAN_ID_SIZE == (int)IDENT_SIZE, "one size under two names")
 
 struct zplan_client *call_open (const struct cli *cli, int *ret_exit)
 {
-    struct zplan_client *client = zplan_client_new (cli->connect);
+    struct keyfile key;
+    if (keyfile_read (&key, cli, ret_exit))
+        return NULL;
+    struct zplan_client *client = key.given ? zplan_client_new_curve (cli->connect, &key.curve)
+                                            : zplan_client_new (cli->connect);
     if (client) {
         zplan_client_set_timeout (client, cli->timeout_ms);
         return client;
@@ -57,8 +62,8 @@ struct verdict call_verdict (const struct cli *cli, int outcome, const struct zp
 {
     if (outcome == ZPLAN_NO_ANSWER) {
         char text[VERDICT_WORDS_MAX];
-        snprintf (text, sizeof text, "no answer from %s within %" PRId64 " ms", cli->connect,
-                  cli->timeout_ms);
+        snprintf (text, sizeof text, "no answer from %s within %" PRId64 " ms%s", cli->connect,
+                  cli->timeout_ms, keyfile_hint (cli));
         return verdict_of (EXIT_NO_ANSWER, span_text (text));
     }
     if (outcome != ZPLAN_ANSWERED)

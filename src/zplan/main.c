@@ -33,6 +33,7 @@ static const struct verb {
     {"stats", "", verb_stats, "the station in numbers"},
     {"doctor", "", verb_doctor, "whether the station does its work, and what to put right"},
     {"ping", "", verb_ping, "ask whether the station serves"},
+    {"keygen", "NAME", verb_keygen, "make a pair of keys for encrypted connections"},
     {"work", "-- COMMAND [ARGUMENT]...", verb_work, "serve as a worker of a target station"},
 };
 
@@ -51,6 +52,18 @@ static const struct option shared_rows[] = {
      .offset = offsetof (struct cli, publish),
      .help = "result socket of the station; default $ZPLAN_PUBLISH,\n"
              "                           else tcp://127.0.0.1:7921"},
+    {.name = "--key",
+     .metavar = "FILE",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct cli, key),
+     .help = "connect encrypted, with this NAME.key_secret of `zplan keygen`;\n"
+             "                           default $ZPLAN_KEY; goes with --server-key"},
+    {.name = "--server-key",
+     .metavar = "KEY",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct cli, server_key),
+     .help = "the station's public key (of `work`: the target station's);\n"
+             "                           default $ZPLAN_SERVER_KEY"},
     {.name = "--timeout",
      .metavar = "MS",
      .type = OPTION_NUMBER,
@@ -124,6 +137,8 @@ int main (int argc, char **argv)
         return EXIT_USAGE;
     struct cli cli = {.connect = environment ("ZPLAN_CONNECT", "tcp://127.0.0.1:7920"),
                       .publish = environment ("ZPLAN_PUBLISH", "tcp://127.0.0.1:7921"),
+                      .key = environment ("ZPLAN_KEY", NULL),
+                      .server_key = environment ("ZPLAN_SERVER_KEY", NULL),
                       .timeout_ms = 5000};
     const struct option_group shared = {"Options of every verb", shared_rows,
                                         sizeof shared_rows / sizeof *shared_rows, &cli};

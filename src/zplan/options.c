@@ -144,7 +144,8 @@ static int print_help (const struct usage *usage)
     printf ("Usage: %s\n\n%s", usage->synopsis, usage->about);
     for (size_t i = 0; i < usage->group_count; i++)
         options_help (&usage->groups[i]);
-    printf ("\nOptions of every verb (--connect, --publish, --timeout, --json): zplan --help\n");
+    printf ("\nOptions of every verb (--connect, --publish, --key, --server-key,\n"
+            "--timeout, --json): zplan --help\n");
     return EXIT_DONE;
 }
 

@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "gap.h"
 #include "json.h"
+#include "keyfile.h"
 #include "memory.h"
 #include "options.h"
 #include "pages.h"
@@ -412,7 +413,12 @@ static int wait_and_print (struct watch *self)
 
 static struct zplan_subscriber *subscribe (const struct cli *cli, int *ret_exit)
 {
-    struct zplan_subscriber *subscriber = zplan_subscriber_new (cli->publish, "");
+    struct keyfile key;
+    if (keyfile_read (&key, cli, ret_exit))
+        return NULL;
+    struct zplan_subscriber *subscriber =
+        key.given ? zplan_subscriber_new_curve (cli->publish, "", &key.curve)
+                  : zplan_subscriber_new (cli->publish, "");
     if (subscriber)
         return subscriber;
     struct reason reason;

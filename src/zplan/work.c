@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "ident.h"
 #include "json.h"
+#include "keyfile.h"
 #include "memory.h"
 #include "options.h"
 #include "process.h"
@@ -32,6 +33,7 @@ enum {
 };
 
 struct work {
+    const struct cli *cli;
     // options
     const char *station;
     const char *name;
@@ -288,7 +290,8 @@ static void tell_trouble (struct work *self)
     } else if (!self->told_silence && !*self->told_refusal &&
                clock_mono_us () - self->started_us > SILENCE_US) {
         self->told_silence = true;
-        fprintf (stderr, "zplan work: no answer from %s yet\n", self->station);
+        fprintf (stderr, "zplan work: no answer from %s yet%s\n", self->station,
+                 keyfile_hint (self->cli));
     }
 }
 
@@ -417,12 +420,22 @@ static void default_name (char *out, size_t size)
     snprintf (out, size, "%s-%ld", host, (long)getpid ());
 }
 
+static struct zplan_worker *open_worker (const struct work *self, const struct keyfile *key)
+{
+    return key->given ? zplan_worker_new_curve (self->station, self->name, &key->curve)
+                      : zplan_worker_new (self->station, self->name);
+}
+
 static int run (struct work *self)
 {
+    struct keyfile key;
+    int code;
+    if (keyfile_read (&key, self->cli, &code))
+        return code;
     self->umask = umask (077);
     self->signal_fd = process_prepare ();
     self->started_us = clock_mono_us ();
-    self->worker = zplan_worker_new (self->station, self->name);
+    self->worker = open_worker (self, &key);
     if (!self->worker) {
         struct reason reason;
         bool wrong = errno == EINVAL;
@@ -445,7 +458,7 @@ static int run (struct work *self)
 int verb_work (const struct cli *cli)
 {
     char name[128];
-    struct work work = {.child = {.input = -1, .out.fd = -1, .err.fd = -1}};
+    struct work work = {.cli = cli, .child = {.input = -1, .out.fd = -1, .err.fd = -1}};
     const struct usage usage = {
         .synopsis = "zplan work --station ENDPOINT [--name NAME] [--once] -- COMMAND [ARGUMENT...]",
         .about = about,

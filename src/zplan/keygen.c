@@ -1,0 +1,129 @@
+// zplan keygen: a pair of keys in two certificate files.
+#include <jansson.h>
+#include <stdio.h>
+
+#include "call.h"
+#include "curve.h"
+#include "options.h"
+#include "print.h"
+
+struct wanted {
+    const char *folder;
+    const char *roles;
+    const char *stations;
+};
+
+static const struct option rows[] = {
+    {.name = "--out",
+     .metavar = "DIR",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct wanted, folder),
+     .help = "the folder to write to, which must be there; default: this one"},
+    {.name = "--role",
+     .metavar = "ROLES",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct wanted, roles),
+     .help = "what the key's owner may do, several with commas:\n"
+             "                           submit   plans\n"
+             "                           observe  list, show, next, history, watch, stats\n"
+             "                           manage   pause, reset, skip, close, remove, update,\n"
+             "                                    run, station add and remove\n"
+             "                           result   send results (target stations)"},
+    {.name = "--station",
+     .metavar = "NAMES",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct wanted, stations),
+     .help = "only with plans of these target stations, several with commas;\n"
+             "                           report-* is all that begin so; such a key cannot watch"},
+};
+
+static const char about[] =
+    "Make a pair of keys for encrypted connections (CURVE), and print the public one. Writes\n"
+    "  NAME.key         the public key and what it allows: for the station's folder of keys\n"
+    "                   that are let in (zpland --allow DIR)\n"
+    "  NAME.key_secret  both keys: it stays with their owner, nobody else may read it\n"
+    "and never writes over a file. NAME is 1 to 64 of A-Z a-z 0-9 _ . - and stands in the\n"
+    "station's log.\n\n"
+    "Each program has its own pair:\n"
+    "  zplan keygen station                        # of the plan station; it needs no role\n"
+    "  zplan keygen billing --role submit,observe --station 'jobs,report-*'\n"
+    "  cp billing.key /etc/zplan/allow/            # let it in; take it away to shut it out\n"
+    "  zpland --curve station.key_secret --allow /etc/zplan/allow ...\n"
+    "  zplan list --key billing.key_secret --server-key 'THE PUBLIC KEY OF station'\n"
+    "A key may hold characters that a shell takes for its own: put it in single quotes. A target\n"
+    "station that sends results to the plan station needs the role result there.\n";
+
+// For people the key stands alone on stdout, so that a script can take it.
+static void report (const struct cli *cli, const struct curve_cert *cert, const char *public_file,
+                    const char *secret_file)
+{
+    if (!cli->json) {
+        printf ("%s\n", cert->keys.public_key);
+        fprintf (stderr, "zplan keygen: wrote %s and %s\n", public_file, secret_file);
+        if (!*cert->roles)
+            fprintf (stderr,
+                     "zplan keygen: it has no --role: a station does not take %s into its "
+                     "allow-list\n",
+                     public_file);
+        return;
+    }
+    json_t *object =
+        json_pack ("{s:s, s:s, s:s, s:s}", "name", cert->name, "public_key", cert->keys.public_key,
+                   "public_file", public_file, "secret_file", secret_file);
+    print_json (object);
+    json_decref (object);
+}
+
+// Fill in what was asked for. 0, or -1 with a reason.
+static int read_wanted (const struct wanted *wanted, const char *name, struct curve_cert *ret,
+                        struct reason *reason)
+{
+    struct {
+        const char *what, *text;
+        char *out;
+        size_t size;
+    } texts[] = {
+        {"NAME", name, ret->name, sizeof ret->name},
+        {"--role", wanted->roles, ret->roles, sizeof ret->roles},
+        {"--station", wanted->stations, ret->stations, sizeof ret->stations},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        size_t size = strlen (texts[i].text);
+        if (size >= texts[i].size) {
+            reason_set (reason, "%s: at most %zu bytes", texts[i].what, texts[i].size - 1);
+            return -1;
+        }
+        memcpy (texts[i].out, texts[i].text, size + 1);
+    }
+    return call_text ("--out", wanted->folder, reason) || curve_cert_check (ret, reason) ? -1 : 0;
+}
+
+int verb_keygen (const struct cli *cli)
+{
+    struct wanted wanted = {.folder = ".", .roles = "", .stations = ""};
+    const struct usage usage = {
+        .synopsis = "zplan keygen NAME [--out DIR] [--role ROLES] [--station NAMES]",
+        .about = about,
+        .groups = {{"Options", rows, sizeof rows / sizeof *rows, &wanted}},
+        .group_count = 1,
+        .words_min = 1,
+        .words_max = 1,
+        .words = "one name",
+    };
+    int count, code;
+    if (!options_read (&usage, cli, &count, &code))
+        return code;
+    struct curve_cert cert = {0};
+    struct reason reason;
+    if (read_wanted (&wanted, cli->argv[1], &cert, &reason))
+        return usage_error (cli->argv[0], &reason);
+    char public_file[CURVE_PATH_SIZE], secret_file[CURVE_PATH_SIZE];
+    bool made = curve_keys_make (&cert.keys, &reason) == 0 &&
+                curve_cert_save (wanted.folder, &cert, public_file, secret_file, &reason) == 0;
+    if (made)
+        report (cli, &cert, public_file, secret_file);
+    else
+        complain ("keygen", span_text (reason.text));
+    explicit_bzero (&cert, sizeof cert);
+    return made ? EXIT_DONE : EXIT_REFUSED;
+}
