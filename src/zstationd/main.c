@@ -60,6 +60,20 @@ static int on_plan (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     return 0;
 }
 
+static int on_stranger (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    (void)loop;
+    (void)item;
+    struct station *station = arg;
+    enum allow_answer answer = ALLOW_LET_IN;
+    for (int i = 0; i < MESSAGES_A_WAKE && answer != ALLOW_NOT_ASKED; i++) {
+        answer = allow_answer (station->allow);
+        if (answer == ALLOW_REFUSED)
+            station->counts[COUNT_REFUSED_KEYS]++;
+    }
+    return 0;
+}
+
 static int on_tick (zloop_t *loop, int timer_id, void *arg)
 {
     (void)loop;
@@ -103,6 +117,8 @@ static void serve (struct station *station, int signal_fd)
     zloop_set_nonstop (loop, true); // signals come by their descriptor
     zmq_pollitem_t signals = {NULL, signal_fd, ZMQ_POLLIN, 0};
     zloop_poller (loop, &signals, on_signal, station);
+    watch_socket (loop, station, station->allow ? allow_socket (station->allow) : NULL,
+                  on_stranger);
     watch_socket (loop, station, station->request, on_request);
     watch_socket (loop, station, station->port, on_port);
     watch_socket (loop, station, station->plan, on_plan);

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "curve.h"
+
 enum { NAME_MAX_SIZE = 64, HELP_COLUMN = 24 };
 
 #define FIELD(field) offsetof (struct options, field)
@@ -20,6 +22,14 @@ static const struct setting rows[] = {
     {"plan", "--plan", "ENDPOINT", "", SETTING_TEXT, FIELD (plan), 0, 0, NULL,
      "the plan proxy station's request endpoint: where a result goes when the connection that "
      "asked for it is gone"},
+    {"curve", "--curve", "FILE", "", SETTING_TEXT, FIELD (curve), 0, 0, NULL,
+     "the station's own secret certificate (zplan keygen): its ports take encrypted connections "
+     "only"},
+    {"allow", "--allow", "DIR", "", SETTING_TEXT, FIELD (allow), 0, 0, NULL,
+     "with --curve: the folder of the public certificates whose owners may connect"},
+    {"plan_key", "--plan-key", "KEY", "", SETTING_TEXT, FIELD (plan_key), 0, 0, NULL,
+     "with --curve and --plan: the plan proxy station's public key; it wants the role result of "
+     "ours"},
     {"worker_timeout", "--worker-timeout", "MS", "10000", SETTING_NUMBER, FIELD (worker_timeout),
      100, 3600000, NULL, "drop a worker that is silent for so many milliseconds"},
     {"voter_timeout", "--voter-timeout", "MS", "300000", SETTING_NUMBER, FIELD (voter_timeout), 100,
@@ -61,6 +71,20 @@ static bool type_parse (const char *name, enum station_type *ret)
     return false;
 }
 
+// What goes with what of CURVE; NULL = all is well.
+static const char *curve_trouble (const struct options *self)
+{
+    if (!*self->curve != !*self->allow)
+        return "--curve FILE and --allow DIR go together";
+    if (*self->plan_key && !*self->curve)
+        return "--plan-key: wants --curve FILE";
+    if (*self->plan_key && !*self->plan)
+        return "--plan-key: wants --plan ENDPOINT";
+    if (*self->plan_key && !curve_key_valid (self->plan_key))
+        return "--plan-key: want 40 characters of Z85, the plan proxy station's public key";
+    return NULL;
+}
+
 // The rules that join several options.
 static enum options_result check (struct options *self, struct reason *reason)
 {
@@ -79,6 +103,8 @@ static enum options_result check (struct options *self, struct reason *reason)
     else if (!*needed)
         reason_set (reason, "%s ENDPOINT is missing: a station of type %s needs it",
                     publishes ? "--publish" : "--workers", self->type_name);
+    else if (curve_trouble (self))
+        reason_set (reason, "%s", curve_trouble (self));
     else if (*other)
         reason_set (reason, "%s: not with --type %s", publishes ? "--workers" : "--publish",
                     self->type_name);
@@ -125,6 +151,14 @@ static const char help_head[] =
     "answer as it comes with the voter's name in a RESPONSER frame, VOTE_BYE for a voter that has\n"
     "left or is given up, and VOTE_END when nobody is left. Of workers that have one name, the\n"
     "second to join is the voter NAME#2, and so on.\n"
+    "\n"
+    "With --curve every connection is encrypted, and only who has a key in the folder --allow gets "
+    "one:\n"
+    "clients, workers (zplan work --key --server-key) and the plan proxy station (zpland "
+    "--station\n"
+    "NAME=TYPE@ENDPOINT,curve=KEY, with the public key of this station). The folder is read for "
+    "each\n"
+    "new connection; who is connected stays so.\n"
     "\n"
     "options:\n";
 

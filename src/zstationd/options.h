@@ -12,6 +12,9 @@ struct options {
     char workers[SETTING_TEXT_MAX];
     char publish[SETTING_TEXT_MAX];
     char plan[SETTING_TEXT_MAX];
+    char curve[SETTING_TEXT_MAX];    // "" = connections without CURVE
+    char allow[SETTING_TEXT_MAX];    // with `curve`
+    char plan_key[SETTING_TEXT_MAX]; // "" = the one to `plan` without CURVE
     char type_name[SETTING_TEXT_MAX];
     char level_name[SETTING_TEXT_MAX];
     int64_t worker_timeout; // milliseconds

@@ -25,6 +25,7 @@ static const char *const count_names[COUNT_END] = {
     [COUNT_STRAY_ANSWERS] = "stray_answers",
     [COUNT_LOST_ANSWERS] = "lost_answers",
     [COUNT_WORKERS_GONE] = "workers_gone",
+    [COUNT_REFUSED_KEYS] = "refused_keys",
 };
 
 const struct command *command_find (const struct command_table *table, uint8_t code)
@@ -46,14 +47,46 @@ static int open_socket (void **ret, int type, struct reason *reason)
     return -1;
 }
 
+// Who may connect, and our own keys; before anything is bound.
+static int open_curve (struct station *self, struct reason *reason)
+{
+    struct curve_cert cert;
+    struct reason why;
+    if (!*self->options.curve)
+        return 0;
+    if (curve_cert_load (self->options.curve, CURVE_SECRET, &cert, &why)) {
+        reason_set (reason, "--curve: %s", why.text);
+        return -1;
+    }
+    self->keys = cert.keys;
+    explicit_bzero (&cert, sizeof cert);
+    self->allow = allow_new (self->options.allow, reason);
+    return self->allow ? 0 : -1;
+}
+
+// One of our ports: its name is also the ZAP domain.
+struct port {
+    const char *name;
+    const char *endpoint;
+};
+
+static int bind_port (const struct station *self, void *socket, const struct port *port,
+                      struct reason *reason)
+{
+    if (self->allow)
+        curve_make_server (socket, &self->keys, port->name);
+    return wire_bind (socket, port->endpoint, reason);
+}
+
 // A ROUTER that says when a peer is gone, instead of dropping in silence.
-static int open_router (void **ret, const char *endpoint, int queue, struct reason *reason)
+static int open_router (struct station *self, void **ret, const struct port *port, int queue,
+                        struct reason *reason)
 {
     if (open_socket (ret, ZMQ_ROUTER, reason))
         return -1;
     wire_set (*ret, ZMQ_SNDHWM, queue);
     wire_set (*ret, ZMQ_ROUTER_MANDATORY, 1);
-    return wire_bind (*ret, endpoint, reason);
+    return bind_port (self, *ret, port, reason);
 }
 
 static int open_plan (struct station *self, struct reason *reason)
@@ -63,6 +96,8 @@ static int open_plan (struct station *self, struct reason *reason)
     if (open_socket (&self->plan, ZMQ_DEALER, reason) ||
         endpoint_check (self->options.plan, reason))
         return -1;
+    if (*self->options.plan_key)
+        curve_make_client (self->plan, &self->keys, self->options.plan_key);
     if (zmq_connect (self->plan, self->options.plan) == 0)
         return 0;
     reason_set (reason, "%s: %s", self->options.plan, zmq_strerror (errno));
@@ -71,17 +106,21 @@ static int open_plan (struct station *self, struct reason *reason)
 
 int station_open (struct station *self, struct reason *reason)
 {
-    if (open_router (&self->request, self->options.request, self->kind->answers_max, reason) ||
+    const struct port request = {"request", self->options.request};
+    const struct port workers = {"workers", self->options.workers};
+    const struct port publish = {"publish", self->options.publish};
+    if (open_curve (self, reason) ||
+        open_router (self, &self->request, &request, self->kind->answers_max, reason) ||
         open_plan (self, reason))
         return -1;
     if (self->kind->workers) {
         self->ballots = ballots_new (self->options.voter_timeout * 1000);
         self->workers = workers_new (self->options.worker_timeout * 1000);
-        return open_router (&self->port, self->options.workers, JOBS_MAX, reason);
+        return open_router (self, &self->port, &workers, JOBS_MAX, reason);
     }
     if (open_socket (&self->publish, ZMQ_PUB, reason))
         return -1;
-    return wire_bind (self->publish, self->options.publish, reason);
+    return bind_port (self, self->publish, &publish, reason);
 }
 
 void station_notice (void *router)
@@ -110,6 +149,8 @@ void station_close (struct station *self)
     close_socket (&self->plan);
     close_socket (&self->port);
     close_socket (&self->publish);
+    allow_destroy (&self->allow);
+    explicit_bzero (&self->keys, sizeof self->keys);
 }
 
 void station_log_counts (const struct station *self)

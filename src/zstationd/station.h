@@ -1,7 +1,9 @@
 // The station: its sockets, what it holds, what it has counted.
 #pragma once
 
+#include "allow.h"
 #include "ballot.h"
+#include "curve.h"
 #include "options.h"
 
 // Everything that is dropped or goes wrong is counted; the counts are logged at the end.
@@ -17,6 +19,7 @@ enum count {
     COUNT_STRAY_ANSWERS,  // workers' answers to a job that is not in their hands
     COUNT_LOST_ANSWERS,   // answers that nobody was there for
     COUNT_WORKERS_GONE,   // workers that were silent or could not be reached
+    COUNT_REFUSED_KEYS,   // connections that were not let in
     COUNT_END
 };
 
@@ -54,6 +57,8 @@ struct station_kind {
 struct station {
     const struct station_kind *kind; // of options.type
     struct options options;
+    struct curve_keys keys;  // our own, with options.curve
+    struct allow *allow;     // with options.curve; else NULL
     void *request;           // ROUTER: clients and plan proxy stations
     void *plan;              // DEALER to the plan proxy station's request socket, or NULL
     void *port;              // ROUTER: workers; api and vote
