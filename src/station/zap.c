@@ -73,7 +73,8 @@ static void answer (struct station *self, const struct packet *question)
         question->frames[EMPTY],
         span_text ("1.0"),
         question->frames[REQUEST_ID],
-        span_text (key ? "200" : "400"),
+        // Not 400: a client that was once told that never tries again, even when its key is let in.
+        span_text (key ? "200" : "300"),
         span_text (key ? "OK" : "refused"),
         span_text (key ? text : ""),
         span_text (""),
