@@ -55,7 +55,8 @@ ACTIONS = [
     ("remove", ["manage"], lambda client, ident: client.manage("remove", ident)),
     ("station add", ["manage"],
      lambda client, ident: client.manage("station", "add", "more=api@ipc:///tmp/zp-nobody")),
-    ("station remove", ["manage"], lambda client, ident: client.manage("station", "remove", "more")),
+    ("station remove", ["manage"],
+     lambda client, ident: client.manage("station", "remove", "more")),
 ]
 
 
@@ -534,8 +535,10 @@ def test_settings_that_do_not_go_together(tmp_path, args, why):
 
 
 def endpoints(folder):
-    return [word for name in ("request", "publish", "events")
-            for word in ("--" + name, f"ipc://{folder}/{name}")] + ["--redis", f"unix:{folder}/none"]
+    words = ["--redis", f"unix:{folder}/none"]
+    for name in ("request", "publish", "events"):
+        words += ["--" + name, f"ipc://{folder}/{name}"]
+    return words
 
 
 ONLY_A_KEY = "curve\n    public-key = \"{}\"\n"
