@@ -1,0 +1,75 @@
+"""What stands in Redis at the end, as records: the history, the plans that are left, the last broadcast."""
+import json
+import struct
+
+
+def unpack(data):
+    """One msgpack value, as the station's scripts write them; checked by the tests against those."""
+    value, rest = unpack_from(data, 0)
+    assert rest == len(data), data
+    return value
+
+
+def many(data, at, count, pairs):
+    found = []
+    for _ in range(count * (2 if pairs else 1)):
+        value, at = unpack_from(data, at)
+        found.append(value)
+    return (dict(zip(found[::2], found[1::2])) if pairs else found), at
+
+
+def text(data, at, size):
+    return data[at:at + size].decode(), at + size
+
+
+NUMBERS = {0xCA: ">f", 0xCB: ">d", 0xCC: ">B", 0xCD: ">H", 0xCE: ">I", 0xCF: ">Q",
+           0xD0: ">b", 0xD1: ">h", 0xD2: ">i", 0xD3: ">q"}
+SIZES = {0xC4: ">B", 0xC5: ">H", 0xC6: ">I", 0xD9: ">B", 0xDA: ">H", 0xDB: ">I", 0xDC: ">H", 0xDD: ">I",
+         0xDE: ">H", 0xDF: ">I"}
+
+
+def unpack_from(data, at):
+    head, at = data[at], at + 1
+    if head < 0x80 or head >= 0xE0:
+        return (head if head < 0x80 else head - 256), at
+    if head < 0x90:
+        return many(data, at, head & 15, True)
+    if head < 0xA0:
+        return many(data, at, head & 15, False)
+    if head < 0xC0:
+        return text(data, at, head & 31)
+    if head in (0xC0, 0xC2, 0xC3):
+        return {0xC0: None, 0xC2: False, 0xC3: True}[head], at
+    form = NUMBERS.get(head) or SIZES[head]
+    value, at = struct.unpack_from(form, data, at)[0], at + struct.calcsize(form)
+    if head in NUMBERS:
+        return value, at
+    if head >= 0xDC:
+        return many(data, at, value, head >= 0xDE)
+    return text(data, at, value)
+
+
+def write(db, log):
+    """All of it into the log."""
+    first = "-"
+    while True:
+        page = db.xrange("plan:history", min=first, count=5000)
+        for entry, fields in page:
+            run = unpack(fields[b"r"])
+            log.add("history", id=fields[b"p"].decode(), entry=entry.decode(), at=int(fields[b"t"]) / 1000,
+                    nominal=int(run["nominal"]), status=int(run["status"]), state=int(run["state"]),
+                    exec=int(run["exec_id"]))
+        log.flush()
+        if len(page) < 5000:
+            break
+        first = "(" + page[-1][0].decode()
+    runs = db.hgetall("plan:run")
+    scores = dict(db.zrange("plan:time:set", 0, -1, withscores=True))
+    for key in set(db.scan_iter("plan:msg:*", count=1000)) | set(scores) | set(runs):
+        message = db.get(key)
+        plan = json.loads(message) if message else {}
+        plan.pop("messages", None)
+        log.add("left", id=key.rpartition(b":")[2].decode(), score=scores.get(key),
+                run=runs.get(key, b"").decode(), plan=plan)
+    meta = {name.decode(): value.decode() for name, value in db.hgetall("plan:meta").items()}
+    log.write("meta", seq=int(meta.get("seq", 0)), epoch=meta.get("epoch", ""))
