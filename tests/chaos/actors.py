@@ -306,6 +306,8 @@ class Submitter:
             self.log.add("ack", id=found[FT.GLOBAL_ID].decode(), at=time.time())
             self.open.pop(ident, None)
         elif code in (ST.NET_ERROR, ST.BUSY):
+            text = found[FT.STATUS].decode()
+            self.log.add("unsure" if "before it answered" in text else "not-done", id=ident, at=time.time(), why=text)
             if ident in self.open:
                 self.open[ident].sent = time.monotonic() - self.PATIENCE + self.rng.uniform(.05, .3)
                 self.open[ident].at = None      # it did answer: no reason to go to another station

@@ -4,8 +4,9 @@
 It works on the records alone (records.py says what they are) and knows nothing of how they came about.
 Each rule is a function below; what it finds is a violation: (rule, plan, words).
 
-A submission that was repeated may have been stored twice: an id is free again when its plan has ended. So of a
-plan that was submitted N times N lives are allowed; the exact rules hold for plans that were submitted once.
+A submission whose answer was lost is repeated and may then be stored twice: an id is free again when its plan
+has ended. So of a plan that was submitted N times, without being told that it was not done, N lives are allowed;
+the exact rules hold for plans with one.
 """
 import argparse
 import bisect
@@ -37,11 +38,17 @@ Violation = collections.namedtuple("Violation", "rule plan words")
 
 class Plan:
     """What the records say about one plan."""
-    __slots__ = ("ident", "spec", "sent", "acks", "refused", "words", "removed", "runs", "outcomes", "left")
+    __slots__ = ("ident", "spec", "sent", "undone", "acks", "refused", "words", "removed", "runs", "outcomes", "left")
 
     def __init__(self, ident):
         self.ident, self.spec, self.left, self.removed = ident, None, None, None
+        self.undone = 0
         self.sent, self.acks, self.refused, self.words, self.runs, self.outcomes = (), (), 0, (), (), ()
+
+    @property
+    def lives(self):
+        """How often it may have been stored."""
+        return max(1, len(self.sent) - self.undone)
 
     @property
     def finals(self):
@@ -74,6 +81,10 @@ class Records:
                 plan.acks += (record["at"],)
             elif kind == "refuse":
                 plan.refused += 1
+            elif kind == "not-done":
+                plan.undone += 1
+            elif kind == "unsure":
+                pass
             elif kind == "manage":
                 plan.words += ((record["word"], record["at"]),)
             elif kind == "managed":
@@ -122,7 +133,7 @@ def passed_over(plan):
     """All its occurrences may have been missed before its submission was taken."""
     spec = plan.spec
     return (spec["plan_type"] in UNIT and not spec.get("no_keep")
-            and grid(spec)[-1] < int(plan.acks[0]) and len(plan.sent) > 1)
+            and grid(spec)[-1] < int(plan.acks[0]) and plan.lives > 1)
 
 
 def rule_left(records):
@@ -147,9 +158,9 @@ def rule_unaccounted(records):
         good = plan.good()
         if plan.runs and not good:
             yield "unaccounted", plan.ident, "it ended, and no outcome that is good stands in the history"
-        elif len(plan.sent) == 1 and spec["plan_type"] == TIME and good and good[0].nominal != spec["plan_time"]:
+        elif plan.lives == 1 and spec["plan_type"] == TIME and good and good[0].nominal != spec["plan_time"]:
             yield "unaccounted", plan.ident, f"plan_time {spec['plan_time']}, ran for {good[0].nominal}"
-        elif len(plan.sent) == 1 and spec["plan_type"] in UNIT:
+        elif plan.lives == 1 and spec["plan_type"] in UNIT:
             why = intervals(plan, spec, good)
             if why:
                 yield "unaccounted", plan.ident, why
@@ -198,7 +209,7 @@ def rule_counted_twice(records):
     for plan in records.plans.values():
         if plan.spec is None:
             continue
-        lives, good = max(1, len(plan.sent)), plan.good()
+        lives, good = plan.lives, plan.good()
         if len(good) > plan.repet * lives:
             yield "counted twice", plan.ident, f"done {len(good)} times, plan_repet {plan.repet}"
         for nominal, count in collections.Counter(one.nominal for one in good).items():
@@ -237,7 +248,7 @@ def rule_ghost(records):
 
 def rule_after_removal(records):
     for plan in records.plans.values():
-        if plan.removed and len(plan.sent) == 1:
+        if plan.removed and plan.lives == 1:
             for run in plan.runs:
                 if run.exec / 1e6 > plan.removed + CLOCK_S:
                     yield "after removal", plan.ident, f"removed at {plan.removed}, claimed at {run.exec / 1e6}"
@@ -337,8 +348,9 @@ def unheard(records):
 
 
 def extra_runs(records):
-    """Executions of an occurrence that had been executed before; and those of them without any of the reasons of chapter 12."""
-    extra, unexplained = 0, []
+    """Executions of an occurrence that had been executed before; how many of them the target had asked for (an
+    error, no answer); and the plans of those without any of the reasons of chapter 12."""
+    extra, asked_for, unexplained = 0, 0, []
     faults = sorted((fault["at"], fault["end"]) for fault in records.faults)
     for plan in records.plans.values():
         last = {}
@@ -348,29 +360,31 @@ def extra_runs(records):
             old = last.get(run.nominal)
             if old:
                 extra += 1
+                asked_for += old.answer in ANSWERS
                 first = bisect.bisect_left(faults, (old.exec / 1e6 - 10,))
                 held = any(at < run.at and end > old.exec / 1e6 - 1 for at, end in faults[first:])
                 told = any(one.exec == old.exec and (one.status >= ERROR_FLAG) for one in plan.outcomes)
-                if not held and not told and len(plan.sent) == 1 and not plan.words:
+                if not held and not told and plan.lives == 1 and not plan.words:
                     unexplained.append(plan.ident)
             last[run.nominal] = run
-    return extra, unexplained
+    return extra, asked_for, unexplained
 
 
 def figures(records):
     plans = records.plans.values()
     runs = sum(run.answer != "decline" for plan in plans for run in plan.runs)
-    extra, unexplained = extra_runs(records)
+    extra, asked_for, unexplained = extra_runs(records)
     kinds = collections.Counter(one["kind"] if one["kind"] != "kill" else f"kill {one['who'].rstrip('0123456789')}"
                                 for one in records.faults)
     acks = sum(len(plan.acks) for plan in plans)
     span = (records.healed - records.begin) if records.healed and records.begin else 0
     return {
         "plans": sum(plan.spec is not None for plan in plans), "acknowledged": sum(bool(plan.acks) for plan in plans),
-        "refused": sum(plan.refused for plan in plans), "submissions repeated": sum(len(plan.sent) > 1 for plan in plans),
+        "refused": sum(plan.refused for plan in plans), "submissions in doubt": sum(plan.lives > 1 for plan in plans),
         "acknowledged/s": round(acks / span, 1) if span else 0,
         "executions": runs, "extra executions": extra,
-        "extra executions %": round(100 * extra / runs, 2) if runs else 0, "extra unexplained": len(unexplained),
+        "extra executions %": round(100 * extra / runs, 2) if runs else 0,
+        "by faults %": round(100 * (extra - asked_for) / runs, 2) if runs else 0, "extra unexplained": len(unexplained),
         "of plans": unexplained[:10],
         "outcomes": sum(len(plan.outcomes) for plan in plans), "broadcasts": records.meta["seq"] if records.meta else 0,
         "broadcasts heard": len({one[1] for one in records.heard}), "heard twice": len(records.heard) - len(

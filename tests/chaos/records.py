@@ -6,6 +6,8 @@ last line of a process that was killed may be torn; it had no effect then.
   submit    id at spec          a submission is about to be sent; spec: station and the fields of the PLAN frame
   ack       id at               it was answered PLAN
   refuse    id at code why      it was refused for good
+  not-done  id at why           a submission was not done: Redis away or full
+  unsure    id at why           nobody knows whether it was done
   manage    id at word          a management word is about to be sent
   managed   id at word code     its answer
   exec      id at exec nominal target extra answer    a run has reached a target, which will answer `answer`
@@ -32,7 +34,7 @@ class Log:
         self.fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self.lines = []
 
-    def add(self, kind, **fields):
+    def add(self, kind, /, **fields):
         """Written with the next flush."""
         self.lines.append(json.dumps({"k": kind, **fields}, separators=(",", ":")))
 
@@ -44,7 +46,7 @@ class Log:
         while data:
             data = data[os.write(self.fd, data):]
 
-    def write(self, kind, **fields):
+    def write(self, kind, /, **fields):
         self.add(kind, **fields)
         self.flush()
 
