@@ -162,11 +162,13 @@ struct decision engine_poll_lost (struct plan *plan, uint64_t lost)
     decision.waiting = WAITING_NOT;
     decision.close_poll = true;
     decision.open_poll = plan->poll != lost; // the participants are of another vote
+    plan->exec_id = lost;
     return settle (plan, was, decision);
 }
 
-struct decision engine_extra_lost (struct plan *plan)
+struct decision engine_extra_lost (struct plan *plan, uint64_t lost)
 {
+    plan->exec_id = lost; // what is told is told of that run
     plan->last_state = ZERO_STATUS_TIMEOUT_ID;
     return end_extra (plan, (struct decision){0});
 }
@@ -175,7 +177,7 @@ struct decision engine_due (struct plan *plan, const struct due *due, struct rea
 {
     if (plan->extra && due->lost) {
         reason_set (reason, "the run besides the schedule gave no result within its lease");
-        return engine_extra_lost (plan);
+        return engine_extra_lost (plan, due->lost);
     }
     if (unfit (plan, due, reason))
         return engine_unfit (plan);

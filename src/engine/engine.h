@@ -97,8 +97,8 @@ struct decision engine_unfit (struct plan *plan);
 // The time of a vote is over, and the station that had it in hand is gone; `lost` is its run.
 struct decision engine_poll_lost (struct plan *plan, uint64_t lost);
 
-// The lease of a run besides the schedule ended without a result.
-struct decision engine_extra_lost (struct plan *plan);
+// The lease of a run besides the schedule, `lost`, ended without a result.
+struct decision engine_extra_lost (struct plan *plan, uint64_t lost);
 
 // It could not be handed to its target: nothing was sent.
 struct decision engine_not_sent (struct plan *plan);

@@ -68,6 +68,11 @@ struct plan *plan_new_submitted (uint64_t id, const struct message *request, str
     return self;
 }
 
+int64_t plan_nominal (const struct plan *self, uint64_t exec_id)
+{
+    return self->extra ? (int64_t)(exec_id / 1000000) : self->plan_time;
+}
+
 struct occurrence plan_occurrence (const struct plan *self)
 {
     return (struct occurrence){.time = self->plan_time, .used = self->real_repet + self->skip_num};

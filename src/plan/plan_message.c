@@ -74,11 +74,11 @@ static char *dispatch_json (const struct plan *self, int64_t deadline)
     return text;
 }
 
-// What the additions hold. The nominal time of a run besides the schedule is when it is fired.
+// What the additions hold.
 static void addition_texts (const struct plan *self, const struct dispatch_way *way,
                             int64_t deadline, struct plan_texts *texts, struct span ret[ADDITIONS])
 {
-    int64_t nominal = self->extra ? self->exec_time : self->plan_time;
+    int64_t nominal = plan_nominal (self, self->exec_id);
     texts->plan_json = dispatch_json (self, deadline);
     snprintf (texts->plan_time, sizeof texts->plan_time, "%" PRId64, nominal);
     ident_text (self->id, texts->plan_id);

@@ -188,12 +188,6 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
 
 // -- deciding
 
-// The nominal time of the run in hand; one besides the schedule is of the moment it was fired.
-static int64_t nominal_of (const struct plan *plan, const struct run *run)
-{
-    return plan->extra ? (int64_t)(run->exec_id / 1000000) : plan->plan_time;
-}
-
 static struct decision decide (struct applying *self, struct plan *plan)
 {
     struct station *station = self->station;
@@ -213,7 +207,8 @@ static struct decision decide (struct applying *self, struct plan *plan)
             return self->decision;
         if (self->decision.close_poll)
             return engine_poll_lost (plan, self->lost);
-        return plan->extra ? engine_extra_lost (plan) : engine_unfit (plan);
+        return plan->extra && self->lost ? engine_extra_lost (plan, self->lost)
+                                         : engine_unfit (plan);
     }
     return (struct decision){.commit = COMMIT_NONE};
 }
@@ -237,7 +232,7 @@ static bool decide_anew (struct applying *self, const struct store_committed *an
         return false;
     }
     plan->exec_id = self->run.exec_id;
-    int64_t nominal = nominal_of (plan, &self->run);
+    int64_t nominal = plan_nominal (plan, self->lost ? self->lost : self->run.exec_id);
     self->decision = decide (self, plan);
     bool applies = self->decision.commit != COMMIT_NONE;
     struct held_run *held = runs_find (self->station, self->plan_id);
@@ -376,7 +371,9 @@ struct decision apply (struct station *self, const struct outcome *outcome)
 {
     struct applying *applying = applying_new (self, outcome);
     struct held_run *held = runs_find (self, outcome->plan->id);
-    int64_t nominal = nominal_of (outcome->plan, outcome->run);
+    int64_t nominal = outcome->cause == CAUSE_UNFIT
+                          ? outcome->nominal
+                          : plan_nominal (outcome->plan, outcome->run->exec_id);
     applying->decision = decide (applying, outcome->plan);
     struct decision decision = applying->decision;
     outcome->run->phase = applying->run.phase;

@@ -23,6 +23,7 @@ struct outcome {
     struct span voter;               // whose answer it is, empty = the station's
     const struct decision *decision; // CAUSE_UNFIT
     uint64_t lost;      // CAUSE_UNFIT: the run that the outcome is of; 0 = the one in hand
+    int64_t nominal;    // CAUSE_UNFIT: its nominal time
     const char *reason; // in words, for the history; NULL = the answer tells
     bool keep_message;  // the stored message is not to be written
 };

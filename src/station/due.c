@@ -142,6 +142,7 @@ static void fire (struct station *self, const struct store_claim *claim,
     bool unread = !plan;
     if (unread)
         plan = unreadable (claimed);
+    outcome.nominal = plan_nominal (plan, claimed->lost ? claimed->lost : claimed->exec_id);
     struct decision decision = unread ? engine_unfit (plan) : engine_due (plan, &due, &reason);
     if (decision.send && send_run (self, claim, claimed, plan, target, &outcome.cause))
         return;

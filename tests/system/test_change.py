@@ -445,10 +445,17 @@ def test_run_with_no_status_is_tried_once(make_rig):
 
 def test_run_whose_lease_ends_is_tried_once(make_rig):
     rig = make_rig("--exec-timeout", "1")
+    results = rig.subscribe(b"every")
     ident = rig.client.added(every(1000, 5))
     before = public(rig, ident)
     rig.client.done("run", ident)
-    rig.jobs.answer(rig.jobs.recv(), ST.RUNING)
+    run = rig.jobs.recv()
+    rig.jobs.answer(run, ST.RUNING)
+    news = told(results.recv())
+    assert (news["last_state"], news["exec_id"]) == (ST.TIMEOUT, run.exec_id)
+    kept = rig.client.done("history", ident).json["runs"][-1]
+    assert (kept["seq"], kept["exec_id"], kept["nominal"]) == (news["seq"], run.exec_id, run.plan_time)
+    assert run.plan_time == int(run.claimed)
     wait_until(lambda: rig.message(ident)["plan_state"] == QUEUE and
                not rig.db.hexists("plan:run", rig.key(ident)), "given up")
     assert as_it_was(public(rig, ident)) == as_it_was(before)
