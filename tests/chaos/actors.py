@@ -5,6 +5,7 @@
 What each of them is told stands in CONFIG (JSON); what it does stands in its records.
 """
 import collections
+import itertools
 import json
 import os
 import pathlib
@@ -168,7 +169,7 @@ class Submitter:
     """Submits at a rate, each plan under an id of its own and again until it is acknowledged."""
 
     PATIENCE = 1.5
-    WINDOW = 400
+    WINDOW, FEW, SILENCE = 400, 20, 0.1
 
     def __init__(self, config, life):
         self.config, self.life = config, life
@@ -178,7 +179,7 @@ class Submitter:
         self.turn = config["number"] % len(self.endpoints)
         self.socket = dealer(self.endpoints[self.turn])
         self.changed = time.monotonic()
-        self.count = 0
+        self.count, self.heard = 0, 0.0             # when an answer came last
         self.open = collections.OrderedDict()       # id -> Submission, without an answer
         self.care = {}
         self.stopping = False
@@ -193,11 +194,18 @@ class Submitter:
         self.stopping = True
 
     def inherit(self):
-        """Go on with what the life before had sent, and has no answer to."""
-        specs, paused, done = {}, set(), set()
-        for record in read_file(self.path(self.life - 1)):
-            kind, ident = record["k"], record["id"]
-            if kind == "submit":
+        """Go on with what the lives before had sent, and have no answer to."""
+        specs, paused, done, lives = {}, set(), set(), []
+        for life in range(self.life - 1, -1, -1):
+            # One may have been killed before it had a file, or before it had taken over everything.
+            lives.insert(0, list(read_file(self.path(life))) if os.path.exists(self.path(life)) else [])
+            if any(record["k"] == "carried" for record in lives[0]):
+                break
+        for record in itertools.chain.from_iterable(lives):
+            kind, ident = record["k"], record.get("id")
+            if kind == "carry" and record["spec"] is None:
+                paused.add(ident)
+            elif kind in ("submit", "carry"):
                 specs[ident] = record["spec"]
             elif kind in ("ack", "refuse"):
                 done.add(ident)
@@ -208,8 +216,11 @@ class Submitter:
         for ident, spec in specs.items():
             if ident not in done:
                 self.open[ident] = Submission(ident, spec)
+                self.log.add("carry", id=ident, spec=spec)
         for ident in paused:
             self.care[ident] = Care(ident, ["reset"], 0)
+            self.log.add("carry", id=ident, spec=None)
+        self.log.write("carried")
 
     def new_ident(self):
         self.count += 1
@@ -337,12 +348,15 @@ class Submitter:
         rate, due, last = self.config["rate"], 0.0, time.monotonic()
         while not (self.stopping and not self.open and not self.care):
             self.socket.poll(10)
-            for parts in batch(self.socket):
+            answers = batch(self.socket)
+            for parts in answers:
                 self.take(parts)
             self.log.flush()
             now = time.monotonic()
+            self.heard = now if answers else self.heard
             due, last = min(due + (now - last) * rate, rate), now
-            room = self.WINDOW - len(self.open)
+            # What is sent into a silence will be in doubt, of which the checker knows less: little of it.
+            room = (self.WINDOW if now - self.heard < self.SILENCE else self.FEW) - len(self.open)
             count = 0 if self.stopping else max(0, min(int(due), room))
             due -= count
             self.submit_new(count)

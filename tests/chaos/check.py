@@ -19,7 +19,7 @@ if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from records import read    # noqa: E402
 
-RULES = ("lost", "left", "unaccounted", "equal exec_id", "early", "counted twice", "ghost", "after removal",
+RULES = ("lost", "left", "unaccounted", "equal exec_id", "early", "counted twice", "ghost", "wrong time", "after removal",
          "unknown plan", "untold", "not broadcast", "false broadcast", "broken", "crash", "not drained", "incomplete")
 OK, FRAME_PLANERROR, TIMEOUT, NOT_WORKER, SEND_ERROR, RECV_ERROR = 0x01, 0x8B, 0x86, 0x88, 0x8C, 0x8D
 ERROR_FLAG, PAUSE, NET_ERROR, BUSY = 0x80, 5, 0x87, 0x8F
@@ -73,6 +73,8 @@ class Records:
         specs = {}
         for record in records:
             kind = record["k"]
+            if kind in ("carry", "carried", "unsure"):
+                continue
             plan = self.plan(record["id"]) if "id" in record else None
             if kind == "submit":
                 plan.sent += (record["at"],)
@@ -83,8 +85,6 @@ class Records:
                 plan.refused += 1
             elif kind == "not-done":
                 plan.undone += 1
-            elif kind == "unsure":
-                pass
             elif kind == "manage":
                 plan.words += ((record["word"], record["at"]),)
             elif kind == "managed":
@@ -246,6 +246,16 @@ def rule_ghost(records):
                                             f"whose target answered {answers[one.exec]!r}")
 
 
+def rule_wrong_time(records):
+    """The history names the time that the target was told."""
+    for plan in records.plans.values():
+        nominal = {run.exec: run.nominal for run in plan.runs}
+        for one in plan.outcomes:
+            if nominal.get(one.exec, one.nominal) != one.nominal:
+                yield "wrong time", plan.ident, (f"{one.entry}: nominal time {one.nominal} of the run {one.exec}, "
+                                                 f"whose target was told {nominal[one.exec]}")
+
+
 def rule_after_removal(records):
     for plan in records.plans.values():
         if plan.removed and plan.lives == 1:
@@ -404,7 +414,7 @@ def check(folder):
     records = Records(read(folder))
     found = [Violation(*one) for rule in (
         rule_lost, rule_left, rule_unaccounted, rule_equal_exec, rule_early, rule_counted_twice, rule_ghost,
-        rule_after_removal, rule_unknown, rule_untold, rule_process) for one in rule(records)]
+        rule_wrong_time, rule_after_removal, rule_unknown, rule_untold, rule_process) for one in rule(records)]
     if records.meta:
         found += [Violation(*one) for one in rule_broadcasts(records)]
     first = collections.Counter()

@@ -10,6 +10,8 @@ last line of a process that was killed may be torn; it had no effect then.
   unsure    id at why           nobody knows whether it was done
   manage    id at word          a management word is about to be sent
   managed   id at word code     its answer
+  carry     id spec             taken over from the life before: not answered yet; spec null: to be reset
+  carried                       all has been taken over
   exec      id at exec nominal target extra answer    a run has reached a target, which will answer `answer`
   decline   id at exec nominal target                 the same, and the target says NOT_WORKER
   broken    id at why           what a target or a subscriber received contradicts itself

@@ -132,6 +132,8 @@ BAD = {
     "a result without an execution": ("ghost", [*submit(), outcome("a", T0 + .1, T0, 10), heard("a", T0 + .1, 10)]),
     "a result the target did not give": ("ghost", [
         *submit(), execute("a", T0 + .1, T0, answer="error"), outcome("a", T0 + .1, T0, 10), heard("a", T0 + .1, 10)]),
+    "another time than the target was told": ("wrong time", [
+        *submit(), execute("a", T0 + .1, T0), outcome("a", T0 + .1, T0 + 1, 10), heard("a", T0 + .1, 10)]),
     "ran after its removal": ("after removal", [
         {"k": "manage", "id": "a", "word": "remove", "at": T0 + 1},
         {"k": "managed", "id": "a", "word": "remove", "at": T0 + 1.1, "code": 1}, *plan(runs=[(T0 + 4, T0)])]),
