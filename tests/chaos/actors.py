@@ -168,8 +168,8 @@ class Care:
 class Submitter:
     """Submits at a rate, each plan under an id of its own and again until it is acknowledged."""
 
-    PATIENCE = 1.5
-    WINDOW, FEW, SILENCE = 400, 20, 0.1
+    PATIENCE = 2.0
+    WINDOW, FEW, SILENCE = 100, 20, 0.1
 
     def __init__(self, config, life):
         self.config, self.life = config, life
@@ -320,7 +320,7 @@ class Submitter:
             text = found[FT.STATUS].decode()
             self.log.add("unsure" if "before it answered" in text else "not-done", id=ident, at=time.time(), why=text)
             if ident in self.open:
-                self.open[ident].sent = time.monotonic() - self.PATIENCE + self.rng.uniform(.05, .3)
+                self.open[ident].sent = time.monotonic() - self.PATIENCE + self.rng.uniform(.1, 1)
                 self.open[ident].at = None      # it did answer: no reason to go to another station
         elif ident in self.open:
             self.log.add("refuse", id=ident, at=time.time(), code=code, why=found[FT.STATUS].decode())

@@ -380,6 +380,17 @@ def extra_runs(records):
     return extra, asked_for, unexplained
 
 
+def overtaken(records):
+    """Runs that reached their target behind a later run of the same plan."""
+    count = 0
+    for plan in records.plans.values():
+        latest = 0.0
+        for run in sorted(plan.runs, reverse=True):
+            count += latest and run.at > latest
+            latest = run.at if not latest else min(latest, run.at)
+    return count
+
+
 def figures(records):
     plans = records.plans.values()
     runs = sum(run.answer != "decline" for plan in plans for run in plan.runs)
@@ -395,7 +406,7 @@ def figures(records):
         "executions": runs, "extra executions": extra,
         "extra executions %": round(100 * extra / runs, 2) if runs else 0,
         "by faults %": round(100 * (extra - asked_for) / runs, 2) if runs else 0, "extra unexplained": len(unexplained),
-        "of plans": unexplained[:10],
+        "of plans": unexplained[:10], "overtaken runs": overtaken(records),
         "outcomes": sum(len(plan.outcomes) for plan in plans), "broadcasts": records.meta["seq"] if records.meta else 0,
         "broadcasts heard": len({one[1] for one in records.heard}), "heard twice": len(records.heard) - len(
             {one[:2] for one in records.heard}), "not heard": unheard(records),
