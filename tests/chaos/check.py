@@ -386,7 +386,7 @@ def overtaken(records):
     for plan in records.plans.values():
         latest = 0.0
         for run in sorted(plan.runs, reverse=True):
-            count += latest and run.at > latest
+            count += bool(latest) and run.at > latest
             latest = run.at if not latest else min(latest, run.at)
     return count
 
