@@ -70,8 +70,8 @@ struct plan *plan_new_submitted (uint64_t id, const struct message *request, str
 // The plan's present occurrence, for the schedule.
 struct occurrence plan_occurrence (const struct plan *self);
 
-// The nominal time of one of its runs. One besides the schedule is of the second of its claim, which
-// its exec_id tells: the claim may have been asked twice.
+// The nominal time of one of its runs. One besides the schedule is of the second of its claim,
+// which its exec_id tells: the claim may have been asked twice.
 int64_t plan_nominal (const struct plan *self, uint64_t exec_id);
 
 // A station name: 1 to 64 of A-Z a-z 0-9 _ . - (contract 6.1). It goes into keys, titles and logs.
