@@ -115,10 +115,22 @@ def test_a_stranger_is_refused_and_counted(rig):
     monitors = []
     client = rig.dealer(prepare=monitored(rig.with_keys(Keys()), monitors))
     client.send(CMD.PING)
-    assert refusal(monitors[0]) == zmq.EVENT_HANDSHAKE_FAILED_AUTH
+    refusal(monitors[0])
     assert not client.socket.poll(0)
-    assert rig.count("refused_keys") == 1
+    assert rig.count("refused_keys") >= 1       # it tries again by itself
     rig.logged("event=key.refused socket='request' address=")
+
+
+def test_a_client_that_was_refused_gets_in_once_its_key_is_allowed(rig):
+    rig.start()
+    monitors, keys = [], Keys()
+    client = rig.dealer(prepare=monitored(rig.with_keys(keys), monitors))
+    client.send(CMD.PING)
+    refusal(monitors[0])
+    monitors[0].close()
+    with rig.list_changes():
+        rig.allow("late", "submit", keys=keys)
+    assert client.recv().code == ST.OK      # of the connection that it made anew
 
 
 def test_a_client_without_curve_is_refused(rig):
@@ -440,7 +452,7 @@ def test_who_may_not_hear_any_more_is_cut(rig, transport):
     with rig.list_changes():
         rig.allow("one", "submit", keys=keys)
     for monitor in monitors:
-        assert refusal(monitor) == zmq.EVENT_HANDSHAKE_FAILED_AUTH
+        refusal(monitor)
     while results.socket.poll(0):
         results.recv_any()
     while events.socket.poll(0):
