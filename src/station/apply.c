@@ -133,10 +133,10 @@ static size_t participants_of (const struct applying *self, struct participant *
     }
     if (self->decision.save_work && self->frames) {
         *ret = *ret ? *ret : memory_new (sizeof **ret);
-        (*ret)[count++] = (struct participant){.name = self->voter ? self->voter->at[0]
-                                                                   : span_text (self->key_station),
-                                               .frames = self->frames->at,
-                                               .count = self->frames->count};
+        struct participant *answerer = &(*ret)[count++];
+        answerer->name = self->voter ? self->voter->at[0] : span_text (self->key_station);
+        answerer->frames = self->frames->at;
+        answerer->count = self->frames->count;
     }
     return count;
 }

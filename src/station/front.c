@@ -26,6 +26,7 @@ struct peer *peer_keep (struct station *self, const struct peer *peer)
     struct peer *copy = memory_new (sizeof *copy);
     const struct span bytes[] = {peer->identity, peer->requester, peer->request_id};
     *copy = *peer;
+    copy->copy = copy;
     copy->kept = frames_copy (bytes, 3);
     copy->identity = copy->kept->at[0];
     copy->requester = copy->kept->at[1];
@@ -36,11 +37,12 @@ struct peer *peer_keep (struct station *self, const struct peer *peer)
 
 static void peer_release (struct station *self, struct peer *peer)
 {
-    if (peer->kept) {
-        peers_leave (self, peer->identity);
-        free (peer->kept);
-        free (peer);
-    }
+    struct peer *copy = peer->copy;
+    if (!copy)
+        return;
+    peers_leave (self, copy->identity);
+    free (copy->kept);
+    free (copy);
 }
 
 void front_reply (struct station *self, struct peer *peer, const struct reply *reply)
@@ -179,10 +181,9 @@ static void take_result (struct station *self, const struct request *request)
 
 static void take_request (struct station *self, const struct packet *packet)
 {
-    struct request request;
+    struct request request = {.peer = {.identity = packet->frames[0]}};
     struct reason reason;
     struct peer *peer = &request.peer;
-    *peer = (struct peer){.identity = packet->frames[0]};
     memcpy (peer->user, packet->user, sizeof peer->user);
     int rc = message_read (packet->frames + 1, packet->count - 1, &request.message, &reason);
     if (packet->fault)

@@ -11,7 +11,8 @@ struct peer {
     bool has_requester, has_request_id;
     struct span requester;
     struct span request_id;
-    struct frames *kept;         // owned bytes, NULL while borrowed
+    struct frames *kept;         // owned bytes of a copy
+    struct peer *copy;           // itself, to be freed; NULL while borrowed
     char user[PACKET_USER_SIZE]; // its public key, "" = without CURVE
 };
 
