@@ -112,9 +112,10 @@ int call_plan_id (const char *text, char out[PLAN_ID_SIZE], struct reason *reaso
 
 int call_text (const char *option, const char *text, struct reason *reason)
 {
-    json_t *string = json_string (text ? text : "");
+    const char *given = text ? text : "";
+    json_t *string = json_string (given);
     if (!string) {
-        reason_set (reason, "%s: want UTF-8, got %s", option, quoted (span_text (text)));
+        reason_set (reason, "%s: want UTF-8, got %s", option, quoted (span_text (given)));
         return -1;
     }
     json_decref (string);

@@ -329,7 +329,7 @@ static void look_after (struct watch *self, int64_t gap_us)
 // be on its way.
 static void look (struct watch *self)
 {
-    struct head head;
+    struct head head = {.epoch = ""};
     json_t *page;
     if (!ask_head (self, &page, &head)) {
         int64_t gap_us = 2 * self->look_gap_us;
