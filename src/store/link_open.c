@@ -111,11 +111,13 @@ static void on_fsync (redisAsyncContext *context, void *data, void *arg)
     }
 }
 
-// Whether Redis may hold plans: at the start, and from time to time after it.
+// Whether Redis may hold plans, and ours: at the start, and from time to time after it.
 void link_check (struct link *self)
 {
+    const char *schema[] = {"HGET", "plan:meta", "schema"};
     const char *info[] = {"INFO"};
     const char *fsync[] = {"CONFIG", "GET", "appendfsync"};
+    link_setup (self, on_schema, 3, schema);
     link_setup (self, on_info, 1, info);
     link_setup (self, on_fsync, 3, fsync);
     self->check_us = clock_mono_us () + CHECK_US;
@@ -146,12 +148,10 @@ static void set_up (struct link *self)
 {
     char db[24];
     const char *select[] = {"SELECT", db};
-    const char *schema[] = {"HGET", "plan:meta", "schema"};
     const char *done[] = {"PING"};
     snprintf (db, sizeof db, "%" PRId64, self->config.db);
     send_password (self);
     link_setup (self, on_setup_reply, 2, select);
-    link_setup (self, on_schema, 3, schema);
     link_check (self);
     for (int script = 0; script < SCRIPTS; script++)
         link_load_script (self, (enum script)script);

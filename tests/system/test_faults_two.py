@@ -464,6 +464,28 @@ def test_row_41_another_schema_at_the_start(make_rig, schema):
     rig.station.start()
 
 
+def test_row_41_another_schema_while_it_runs(make_pair):
+    """Both stop submitting and claiming, say why, and go on when it is the right one again."""
+    pair = make_pair(*LONG)
+    rig = pair.rig
+    ident = rig.client.added(later())
+    rig.db.hset("plan:meta", "schema", "2")
+
+    def refused(client):
+        reply = client.submit(later())
+        return reply.code == ST.NET_ERROR and "schema" in reply.text
+    for client in pair.clients:
+        wait_until(lambda: refused(client), "submissions are refused", 10 + LATE)
+        assert client.done("health").json["healthy"] is False
+    rig.due_now(ident)
+    rig.jobs.nothing(1.5)
+    rig.db.hset("plan:meta", "schema", "1")
+    rig.jobs.finish(rig.jobs.recv())
+    rig.gone(ident)
+    for client in pair.clients:
+        wait_until(lambda: client.submit(later()).code == ST.PLAN, "submissions are taken")
+
+
 def test_row_41_data_of_before_there_was_a_schema(make_rig):
     """The station comes up on them, and writes its own."""
     rig = make_rig()
