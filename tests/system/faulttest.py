@@ -106,15 +106,16 @@ def thaw(station):
 
 
 class Pair:
-    """The station of a rig, and another on the same Redis with the same targets."""
+    """The station of a rig, and another on the same Redis with the same targets, or with a `jobs`
+    of its own at this endpoint."""
 
-    def __init__(self, rig):
+    def __init__(self, rig, jobs=None):
+        args = [arg + "2" if arg.startswith("ipc:") else arg for arg in rig.station.args]
+        if jobs:
+            args[args.index("jobs=api@" + rig.jobs.endpoint)] = "jobs=api@" + jobs
         self.rig = rig
         self.clients = [rig.client, rig.keep(Client(rig.ipc("q2")))]
-        self.stations = [rig.station, Zpland(rig.path("log2"), self.args_of_other())]
-
-    def args_of_other(self):
-        return [arg + "2" if arg.startswith("ipc:") else arg for arg in self.rig.station.args]
+        self.stations = [rig.station, Zpland(rig.path("log2"), args)]
 
     def start(self):
         for station, client in zip(self.stations, self.clients):

@@ -202,6 +202,28 @@ def test_row_06_the_late_status_of_the_first_run(make_rig):
     is_whole(rig)
 
 
+@pytest.mark.parametrize("point", ["claim_done", "sent"])
+def test_row_06_a_run_besides_the_schedule(make_rig, point):
+    """It is not sent again: that it had no result is told, and the schedule goes on."""
+    rig = armed(make_rig, point, *SHORT)
+    plan = later()
+    ident = rig.client.added(plan)
+    rig.client.send(CMD.NONE, [(FT.COMMAND, b"run"), (FT.ARG, ident.encode())])
+    died(rig.station)
+    rig.client = rig.dealer()
+    exec_id = first_exec(rig, ident)
+    while rig.jobs.socket.poll(300):
+        assert rig.jobs.recv().exec_id == exec_id
+    rig.station.start()
+    wait_until(lambda: outcomes(rig, ident), "an outcome", WAIT + LEASE)
+    assert outcomes(rig, ident) == [(ST.TIMEOUT, exec_id)]
+    wait_until(lambda: rig.score(ident) == plan["plan_time"], "back in the queue")
+    message = rig.message(ident)
+    assert (message["plan_time"], message["real_repet"]) == (plan["plan_time"], 0)
+    rig.jobs.nothing(0.5)
+    is_whole(rig)
+
+
 # Rows 7 to 11: the target answers.
 
 def dies_at_runing(make_rig, point, *args):

@@ -272,7 +272,75 @@ def test_row_38_result_to_the_other_station_when_the_first_is_killed(make_pair):
     is_whole(rig)
 
 
+def test_row_38_one_target_each(make_rig):
+    """The same name at two endpoints: each sends to its own."""
+    rig = make_rig(*LONG)
+    own = rig.keep(FakeTarget(rig.ipc("j2")))
+    pair = Pair(rig, own.endpoint)
+    try:
+        pair.start()
+        idents, counts, first = set(), {rig.jobs: 0, own: 0}, 1
+        end = time.monotonic() + 60
+        while not all(counts.values()) or rig.db.keys("plan:msg:*"):
+            assert time.monotonic() < end, counts
+            if not all(counts.values()):
+                idents |= submit(pair.clients, range(first, first + 20))
+                first += 20
+            for target in counts:
+                while target.socket.poll(100):
+                    target.finish(target.recv())
+                    counts[target] += 1
+        assert sum(counts.values()) == len(idents)
+        each_counted_once(pair, idents, [])
+    finally:
+        pair.close()
+
+
 # What one is told, the other knows.
+
+def test_row_38_one_id_at_both(make_pair):
+    """The same submission to both at once is one plan; of two with one id one is refused."""
+    pair = make_pair(*LONG)
+    rig, runs = pair.rig, []
+    plan = at_once()
+    for number in range(1, 51):
+        for client in pair.clients:
+            client.send(CMD.PLAN, plan_frames(plan, gid=f"{number:x}"))
+    # A repetition is known as such while the plan is there: nobody answers its run yet.
+    codes = [client.recv().code for client in pair.clients for _ in range(50)]
+    assert set(codes) == {ST.PLAN}
+    answer_all(rig, runs)
+    assert len(runs) == 50
+    each_counted_once(pair, [f"{number:x}" for number in range(1, 51)], runs)
+    for number in range(101, 121):
+        for client, name in zip(pair.clients, "ab"):
+            client.send(CMD.PLAN, plan_frames(later(description=name), gid=f"{number:x}"))
+        assert sorted(client.recv().code for client in pair.clients) == [ST.PLAN, ST.PLANERROR]
+    is_whole(rig)
+
+
+@pytest.mark.parametrize("word", ["skip", "pause", "close", "remove"])
+def test_row_38_managed_at_the_other_while_it_runs(make_pair, word):
+    """The first decides anew on what the other has made of the plan."""
+    pair = make_pair(*LONG)
+    rig = pair.rig
+    ident, run = claimed_by_first(pair, {**twice(), "plan_repet": 3})
+    rig.jobs.answer(run, ST.RUNING)
+    rig.state(ident, ST.RUNING)
+    pair.clients[1].done(word, ident, *([1] if word == "skip" else []))
+    rig.jobs.answer(run, ST.OK, [(FT.LOCAL_ID, run.local_id)])
+    if word == "remove":
+        wait_until(lambda: pair.counter(0, "stale_commits"), "the commit is refused")
+        assert not rig.left(ident) and outcomes(rig, ident) == []
+        return
+    wait_until(lambda: outcomes(rig, ident), "the outcome")
+    assert outcomes(rig, ident) == [(ST.OK, run.exec_id)]
+    message = rig.message(ident)
+    assert word == "close" or message["real_repet"] == 1
+    assert word != "skip" or message["skip_set"] == 1
+    assert word != "pause" or rig.score(ident) is None
+    rig.jobs.nothing(0.3)
+
 
 def names(client):
     return {one["name"] for one in client.done("station", "list").json["stations"]}
@@ -362,10 +430,13 @@ def wait_lease(rig, ident):
     wait_until(over, "the end of the lease")
 
 
-def test_row_40_stopped_before_it_sent(make_rig):
+@pytest.mark.parametrize("cut", [False, True])
+def test_row_40_stopped_before_it_sent(make_rig, cut):
     """Alone: what it had claimed is not sent; it claims it anew, with another number."""
     rig = make_rig(*SHORT)
     ident, exec_id = until_stopped(rig, rig.station, rig.client)
+    if cut:
+        rig.redis.client().client_kill_filter(_type="normal", skipme=True)
     wait_lease(rig, ident)
     thaw(rig.station)
     run = rig.jobs.recv()
