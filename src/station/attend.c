@@ -30,6 +30,9 @@ static void on_attended (void *owner, const struct store_attended *answer)
     if (answer->attending != self->attending)
         log_event (LEVEL_INFO, "stations.attending", "count=%" PRId64, answer->attending);
     self->attending = answer->attending;
+    // What waits for a target may have been claimed by a station that does not reach it.
+    if (self->attending > 1)
+        targets_wake (self);
     if (answer->stations != self->stations_revision)
         targets_load (self);
     self->stations_revision = answer->stations;

@@ -37,14 +37,26 @@ static void wake_page (struct waking *waking)
     store_wake (waking->station->store, waking->target, WAKE_PAGE, on_woken, waking);
 }
 
-static void on_connected (void *owner, struct target *target)
+static void wake (struct station *self, const struct target *target)
 {
-    struct station *self = owner;
     struct waking *waking = memory_new (sizeof *waking);
     waking->station = self;
     memcpy (waking->target, target_name (target), sizeof waking->target);
     wake_page (waking);
+}
+
+static void on_connected (void *owner, struct target *target)
+{
+    struct station *self = owner;
+    wake (self, target);
     link_flush (store_link (self->store));
+}
+
+void targets_wake (struct station *self)
+{
+    for (size_t i = 0; i < self->target_count; i++)
+        if (target_connection (self->targets[i]))
+            wake (self, self->targets[i]);
 }
 
 // -- the set

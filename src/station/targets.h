@@ -26,6 +26,10 @@ bool targets_take (struct station *self, const char *name, enum origin origin);
 // Redis is up: those that are kept there are put in.
 void targets_load (struct station *self);
 
+// The plans that wait for a target that is connected here are due at once: those that another
+// station claimed which does not reach it.
+void targets_wake (struct station *self);
+
 // The targets of this origin that are not in the list are taken out, the others put in.
 void targets_replace (struct station *self, enum origin origin, const struct target_settings *list,
                       size_t count);

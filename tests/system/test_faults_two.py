@@ -296,6 +296,22 @@ def test_row_38_one_target_each(make_rig):
         pair.close()
 
 
+def test_row_38_only_one_reaches_the_target(make_rig):
+    """What the other has claimed and cannot send is soon sent by the one that can."""
+    rig = make_rig(*LONG)
+    pair = Pair(rig, rig.ipc("nobody"))
+    try:
+        pair.stations[1].start()
+        runs, idents = [], submit(pair.clients, range(1, 61))
+        start = time.time()
+        answer_all(rig, runs)
+        each_counted_once(pair, idents, runs)
+        assert {run["exec_id"] for run in history(rig) if run["status"] == ST.SEND_ERROR}
+        assert max(run.claimed for run in runs) - start <= 5 + LATE
+    finally:
+        pair.close()
+
+
 # What one is told, the other knows.
 
 def test_row_38_one_id_at_both(make_pair):
