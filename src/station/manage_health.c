@@ -9,6 +9,7 @@
 #include "json.h"
 #include "log.h"
 #include "manage_private.h"
+#include "permit.h"
 #include "redis_info.h"
 
 static void tell (json_t *list, const char *format, ...) __attribute__ ((format (printf, 2, 3)));
@@ -47,7 +48,7 @@ static json_t *find_problems (const struct station *self)
 }
 
 // What an operator should know of.
-static json_t *find_warnings (const struct station *self)
+static json_t *find_warnings (const struct station *self, const struct peer *peer)
 {
     json_t *list = json_array ();
     const char *fsync = link_fsync (store_link (self->store));
@@ -55,7 +56,8 @@ static json_t *find_warnings (const struct station *self)
         tell (list, "appendfsync is %s: an acknowledged plan is %s", fsync,
               durability_text (fsync));
     for (size_t i = 0; i < self->target_count; i++)
-        if (!target_connection (self->targets[i]))
+        if (!target_connection (self->targets[i]) &&
+            permits_station (self, peer->user, span_text (target_name (self->targets[i]))))
             tell (list, "station %s is not connected", target_name (self->targets[i]));
     if (self->target_count == 0)
         tell (list, "no target stations are known: every plan is refused");
@@ -87,7 +89,7 @@ void manage_health (struct station *self, struct request *request,
     (void)arguments;
     json_object_set_new (object, "healthy", json_boolean (json_array_size (problems) == 0));
     json_object_set_new (object, "problems", problems);
-    json_object_set_new (object, "warnings", find_warnings (self));
+    json_object_set_new (object, "warnings", find_warnings (self, &request->peer));
     json_object_set_new (object, "redis", redis_json (self));
     json_object_set_new (object, "targets", json_integer ((json_int_t)self->target_count));
     json_object_set_new (object, "connected", json_integer ((json_int_t)count_connected (self)));

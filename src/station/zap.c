@@ -5,21 +5,18 @@
 #include <stdlib.h>
 
 #include "access.h"
-#include "clock.h"
 #include "context.h"
 #include "failpoint.h"
 #include "log.h"
 #include "memory.h"
 
-enum { TURN_QUESTIONS = 64, TOLD_A_SECOND = 10, KEY_BYTES = 32, SECOND_US = 1000000 };
+enum { TURN_QUESTIONS = 64, KEY_BYTES = 32 };
 
 // The frames of a question behind the asker's identity and the empty one.
 enum { ASKER, EMPTY, VERSION, REQUEST_ID, DOMAIN, ADDRESS, IDENTITY, MECHANISM, KEY, FRAMES };
 
 struct zap {
-    void *socket;      // ROUTER
-    int64_t second_us; // when the present second of the log began, monotonic
-    int told;          // in it
+    void *socket; // ROUTER
 };
 
 // Whose key it is, if it may connect. `ret_text` is the key, or empty.
@@ -36,28 +33,16 @@ static const struct access_key *judge (const struct station *self, const struct 
     return key && access_may_connect (key, frames[DOMAIN]) ? key : NULL;
 }
 
-// A stranger who tries again and again must not fill the log.
-static bool may_tell (struct zap *zap)
-{
-    int64_t now_us = clock_mono_us ();
-    if (now_us - zap->second_us >= SECOND_US) {
-        zap->second_us = now_us;
-        zap->told = 0;
-    }
-    return zap->told++ < TOLD_A_SECOND;
-}
-
 static void tell_refused (struct station *self, const struct packet *question, const char *text)
 {
     const struct span none = {0};
     bool whole = question->count > ADDRESS;
     const struct access_key *key = access_find (self->access, text);
     self->counters.refused_keys++;
-    if (may_tell (self->zap))
-        log_event (LEVEL_WARN, "key.refused", "socket=%s address=%s key=%s name=%s",
-                   quoted (whole ? question->frames[DOMAIN] : none),
-                   quoted (whole ? question->frames[ADDRESS] : none), quoted (span_text (text)),
-                   quoted (key ? span_text (key->name) : none));
+    log_event (LEVEL_WARN, "key.refused", "socket=%s address=%s key=%s name=%s",
+               quoted (whole ? question->frames[DOMAIN] : none),
+               quoted (whole ? question->frames[ADDRESS] : none), quoted (span_text (text)),
+               quoted (key ? span_text (key->name) : none));
 }
 
 static void answer (struct station *self, const struct packet *question)
