@@ -55,6 +55,7 @@ struct station {
     void *request_socket;
     bool front_open; // the request socket is in the reactor
     uint64_t last_id;
+    byte caller_secret[16];      // of this start; for what stands in the place of identities
     zhashx_t *peers;             // requests that wait for Redis, by peer; NULL = none yet
     struct packet_limits limits; // of messages from peers and targets
     bool memory_full;            // above max_memory: requests are BUSY

@@ -400,6 +400,10 @@ struct station *station_new (struct station_settings *settings, station_read_fn 
     self->timer_fd = -1;
     dialect_parse (settings->dialect, &self->dialect);
     snprintf (self->event_epoch, sizeof self->event_epoch, "%016" PRIx64, process_random ());
+    for (size_t i = 0; i < sizeof self->caller_secret; i += sizeof (uint64_t)) {
+        uint64_t part = process_random ();
+        memcpy (self->caller_secret + i, &part, sizeof part);
+    }
     self->respawn_delay_us = RESPAWN_FIRST_US;
     if (start (self, reason))
         station_destroy (&self);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "caller.h"
 #include "codes.h"
 #include "due.h"
 #include "failpoint.h"
@@ -283,9 +284,8 @@ void submit_request (struct station *self, struct request *request)
         front_refuse_store (self, &request->peer, STORE_LOST, "");
         return;
     }
-    // The caller that a forwarding station names, else the peer itself (plan document 1.3).
-    struct span caller = request->message.envelope == ENVELOPE_CALLER ? request->message.sender
-                                                                      : request->peer.identity;
+    uint8_t mask[CALLER_MASKED_SIZE];
+    struct span caller = caller_of (self, request, mask);
     int64_t now = station_now (self);
     bool given = id != 0;
     if (!given)
