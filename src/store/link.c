@@ -64,6 +64,8 @@ void link_give_up (struct link *self, const char *why)
 }
 
 // Close the connection; its calls are answered or wait.
+static void waiters_answer (struct waiter_list *list, bool enough);
+
 void link_drop (struct link *self)
 {
     connection_close (self->connection);
@@ -82,6 +84,7 @@ void link_drop (struct link *self)
                                                              : "the connection was lost");
     if (self->state != LINK_REFUSED)
         link_set_state (self, LINK_DOWN);
+    waiters_answer (&self->asking, false);
 }
 
 void link_settle (struct link *self)
