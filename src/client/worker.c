@@ -71,6 +71,7 @@ static int connect_socket (struct zplan_worker *self)
     if (!self->socket)
         return -1;
     keys_put (&self->keys, self->socket);
+    wire_heartbeat (self->socket);
     if (zmq_connect (self->socket, self->endpoint) == 0)
         return 0;
     int error = errno;

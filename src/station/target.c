@@ -142,6 +142,7 @@ static void connect_anew (struct target *self)
     }
     if (self->settings.curve[0])
         curve_make_client (self->socket, self->own, self->settings.curve);
+    wire_heartbeat (self->socket);
     wire_limit (self->socket, self->events.limits->bytes);
     // Not by itself before we have long made another; -1 would throw away what the target said
     // last.

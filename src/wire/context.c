@@ -11,7 +11,16 @@
 #include "process.h"
 #include "settings.h"
 
-enum { QUEUE_MAX = 1000, HEARTBEAT_MS = 1000, HEARTBEAT_TIMEOUT_MS = 3000, HANDSHAKE_MS = 3000 };
+enum {
+    QUEUE_MAX = 1000,
+    HEARTBEAT_MS = 1000,
+    HEARTBEAT_TIMEOUT_MS = 3000,
+    HANDSHAKE_MS = 3000,
+    KEEPALIVE_IDLE_S = 5, // then three questions, a second apart
+    KEEPALIVE_INTERVAL_S = 1,
+    KEEPALIVE_COUNT = 3,
+    UNACKNOWLEDGED_MS = 10000 // what the kernel sends in vain
+};
 
 static void *context;
 
@@ -53,9 +62,22 @@ void *wire_socket (int type)
     wire_set (socket, ZMQ_RCVHWM, QUEUE_MAX);
     wire_set (socket, ZMQ_LINGER, 0);
     wire_set (socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS);
+    wire_set (socket, ZMQ_TCP_KEEPALIVE, 1);
+    wire_set (socket, ZMQ_TCP_KEEPALIVE_IDLE, KEEPALIVE_IDLE_S);
+    wire_set (socket, ZMQ_TCP_KEEPALIVE_INTVL, KEEPALIVE_INTERVAL_S);
+    wire_set (socket, ZMQ_TCP_KEEPALIVE_CNT, KEEPALIVE_COUNT);
+    wire_set (socket, ZMQ_TCP_MAXRT, UNACKNOWLEDGED_MS);
+    return socket;
+}
+
+// libzmq 4.3.4 stops reading a connection whose queue is full, and when the peer then closes it the
+// next heartbeat aborts the process ("!_io_error"): any peer could end us. A queue without a bound
+// is never full.
+void wire_heartbeat (void *socket)
+{
+    wire_set (socket, ZMQ_RCVHWM, 0);
     wire_set (socket, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS);
     wire_set (socket, ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT_MS);
-    return socket;
 }
 
 static int check_port (const char *endpoint, const char *port, struct reason *reason)

@@ -12,9 +12,14 @@ void *wire_context (void);
 // End the context once every socket is closed: waits until LINGER lets the last messages go.
 void wire_context_end (void);
 
-// A socket of this type with bounded queues, heartbeats and LINGER 0. NULL when descriptors have
-// run out.
+// A socket of this type with bounded queues, TCP keep-alive and LINGER 0. NULL when descriptors
+// have run out.
 void *wire_socket (int type);
+
+// Give a peer up that is silent for three seconds, as one is that was stopped or whose host is
+// gone. For a connection to a station one has chosen: what it sends is then queued without a bound,
+// so it must be read. Call before connecting.
+void wire_heartbeat (void *socket);
 
 // Bind, after checking the endpoint's form and port ourselves: libzmq takes "tcp://*:99999" for
 // port 34463. 0, or -1 with a reason that starts with the endpoint.
