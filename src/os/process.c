@@ -18,6 +18,9 @@
 
 extern char **environ;
 
+// They mean nothing to us, and would end the process.
+static const int ignored[] = {SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM};
+
 static void handled_signals (sigset_t *set)
 {
     sigemptyset (set);
@@ -102,7 +105,8 @@ int process_prepare (void)
 {
     umask (077);
     unset_zsys ();
-    signal (SIGPIPE, SIG_IGN);
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        signal (ignored[i], SIG_IGN);
     sigset_t set;
     handled_signals (&set);
     sigprocmask (SIG_BLOCK, &set, NULL);
@@ -122,7 +126,8 @@ void process_reset_child (void)
     sigset_t set;
     sigemptyset (&set);
     sigprocmask (SIG_SETMASK, &set, NULL);
-    signal (SIGPIPE, SIG_DFL);
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        signal (ignored[i], SIG_DFL);
 }
 
 static int folder_check (const char *path, struct reason *reason)
