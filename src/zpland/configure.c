@@ -2,6 +2,7 @@
 #include "configure.h"
 
 #include <czmq.h>
+#include <sys/stat.h>
 
 static const char usage_head[] =
     "Usage: zpland [options]\n"
@@ -75,10 +76,27 @@ static int apply_item (struct station_settings *settings, zconfig_t *item, const
     return 0;
 }
 
+// zconfig takes a folder for an empty file, and ends a line at a NUL.
+static bool is_text (const char *path)
+{
+    struct stat entry;
+    if (stat (path, &entry) || S_ISDIR (entry.st_mode))
+        return false;
+    if (!S_ISREG (entry.st_mode))
+        return true; // what a pipe holds can be read only once
+    FILE *file = fopen (path, "r");
+    int byte = file ? 1 : EOF;
+    while (byte != '\0' && byte != EOF)
+        byte = getc (file);
+    if (file)
+        fclose (file);
+    return byte != '\0';
+}
+
 static int apply_file (struct station_settings *settings, const char *path, struct reason *reason)
 {
     struct reason why;
-    zconfig_t *root = zconfig_load (path);
+    zconfig_t *root = is_text (path) ? zconfig_load (path) : NULL;
     int rc = 0;
     if (!root) {
         reason_set (reason, "-c %s: cannot be read as a ZPL file", path);
