@@ -35,7 +35,8 @@ enum {
     STOP_WAIT_US = 5000000,        // for the last writes
     RESPAWN_FIRST_US = 50000,      // before the embedded Redis is started again; doubling
     RESPAWN_LAST_US = 5000000,
-    LINGER_MS = 1000
+    LINGER_MS = 1000,
+    REQUESTS_QUEUED = 16 // of a peer, in libzmq; the rest waits at the peer
 };
 
 // -- questions of the other parts
@@ -259,6 +260,7 @@ static void *open_socket (const struct station *self, int type, const char *doma
     if (type == ZMQ_ROUTER) {
         // A frame up to the whole message's size is still told why it is refused.
         wire_limit (socket, self->limits.bytes);
+        wire_set (socket, ZMQ_RCVHWM, REQUESTS_QUEUED);
         wire_set (socket, ZMQ_ROUTER_MANDATORY, 1);
     }
     return socket;
