@@ -32,6 +32,7 @@ struct peer *peer_keep (struct station *self, const struct peer *peer)
     copy->requester = copy->kept->at[1];
     copy->request_id = copy->kept->at[2];
     peers_enter (self, copy->identity);
+    self->pages += copy->page;
     return copy;
 }
 
@@ -41,6 +42,7 @@ static void peer_release (struct station *self, struct peer *peer)
     if (!copy)
         return;
     peers_leave (self, copy->identity);
+    self->pages -= copy->page;
     free (copy->kept);
     free (copy);
 }
@@ -127,8 +129,7 @@ static const struct command {
     {ZERO_BYTE_COMMAND_PING, ROLES_ANY, reply_ok},
 };
 
-// Whether this peer, or the station, has all the work that it may have; the peer is told.
-static bool is_too_much (struct station *self, struct request *request)
+bool front_too_much (struct station *self, struct request *request)
 {
     struct reason reason;
     if (peers_full (self, request->peer.identity))
@@ -157,7 +158,7 @@ static void run_command (struct station *self, struct request *request)
         front_refuse (self, &request->peer, ZPLAN_ENET, "the station is stopping");
         return;
     }
-    if (code != ZERO_BYTE_COMMAND_PING && is_too_much (self, request))
+    if (code == ZERO_BYTE_COMMAND_PLAN && front_too_much (self, request))
         return;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (commands[i].code == code) {

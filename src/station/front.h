@@ -14,6 +14,7 @@ struct peer {
     struct frames *kept;         // owned bytes of a copy
     struct peer *copy;           // itself, to be freed; NULL while borrowed
     char user[PACKET_USER_SIZE]; // its public key, "" = without CURVE
+    bool page;                   // it asked for a page of plans or outcomes
 };
 
 struct request {
@@ -54,3 +55,6 @@ struct peer *peer_keep (struct station *self, const struct peer *peer);
 // Why the store does not answer, as a refusal: NET_ERROR with the reason.
 void front_refuse_store (struct station *self, struct peer *peer, enum store_result result,
                          const char *error);
+
+// Whether this peer, or the station, has all the work that it may have: the request was refused.
+bool front_too_much (struct station *self, struct request *request);

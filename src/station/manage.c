@@ -196,15 +196,19 @@ static void manage_remove (struct station *self, struct request *request,
 
 // -- the words
 
+// A page is a thousand times as much work as a plan: with as many of them as of other requests all
+// else would have to wait for a minute.
+enum { PAGES_MAX = 32 };
+
 static const struct word {
     const char *name;
     size_t args_min, args_max;
     unsigned roles; // any of them lets it in
     manage_fn *run;
     const char *usage;
-    enum { NEEDS_REDIS, NEEDS_NOTHING } needs;
+    enum { NEEDS_REDIS, NEEDS_NOTHING, NEEDS_PAGE } needs;
 } words[] = {
-    {"list", 0, 1, CURVE_ROLE_OBSERVE, manage_list, "list [filter as JSON]", NEEDS_REDIS},
+    {"list", 0, 1, CURVE_ROLE_OBSERVE, manage_list, "list [filter as JSON]", NEEDS_PAGE},
     {"message", 1, 1, CURVE_ROLE_OBSERVE, manage_message, "message ID", NEEDS_REDIS},
     {"remove", 1, 1, CURVE_ROLE_MANAGE, manage_remove, "remove ID", NEEDS_REDIS},
     {"pause", 1, 1, CURVE_ROLE_MANAGE, manage_pause, "pause ID", NEEDS_REDIS},
@@ -217,7 +221,7 @@ static const struct word {
     {"next", 1, 2, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT, manage_next,
      "next ID or PLAN as JSON, [COUNT]", NEEDS_REDIS},
     {"history", 0, 2, CURVE_ROLE_OBSERVE, manage_history,
-     "history [ID, filter as JSON, or since SEQ]", NEEDS_REDIS},
+     "history [ID, filter as JSON, or since SEQ]", NEEDS_PAGE},
     {"station", 1, 2, CURVE_ROLE_OBSERVE | CURVE_ROLE_MANAGE, manage_station,
      "station list, add NAME=TYPE@ENDPOINT, or remove NAME", NEEDS_REDIS},
     {"stats", 0, 0, CURVE_ROLE_OBSERVE, manage_stats, "stats", NEEDS_REDIS},
@@ -243,8 +247,16 @@ static void run_word (struct station *self, struct request *request, const struc
         front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
-    if (word->needs == NEEDS_REDIS && !station_store_up (self)) {
+    if (word->needs != NEEDS_NOTHING && front_too_much (self, request))
+        return;
+    if (word->needs != NEEDS_NOTHING && !station_store_up (self)) {
         front_refuse_store (self, &request->peer, STORE_LOST, "");
+        return;
+    }
+    request->peer.page = word->needs == NEEDS_PAGE;
+    if (request->peer.page && self->pages >= PAGES_MAX) {
+        front_refuse (self, &request->peer, ZPLAN_EBUSY,
+                      "as many pages as may be are being read; try again in a second");
         return;
     }
     word->run (self, request, &arguments);
