@@ -16,13 +16,15 @@
 
 enum {
     TURN_MESSAGES = 64,
-    DRAIN_MAX = 100000 // messages thrown away at the end
+    KEPT_BYTES_MAX = 64 << 20, // of requests that wait for Redis
+    DRAIN_MAX = 100000         // messages thrown away at the end
 };
 
 // -- replies
 
-struct peer *peer_keep (struct station *self, const struct peer *peer)
+struct peer *peer_keep (struct station *self, const struct request *request)
 {
+    const struct peer *peer = &request->peer;
     struct peer *copy = memory_new (sizeof *copy);
     const struct span bytes[] = {peer->identity, peer->requester, peer->request_id};
     *copy = *peer;
@@ -33,6 +35,9 @@ struct peer *peer_keep (struct station *self, const struct peer *peer)
     copy->request_id = copy->kept->at[2];
     peers_enter (self, copy->identity);
     self->pages += copy->page;
+    // Parts of the message are kept beside: an argument, the plan.
+    copy->weight = copy->identity.size + message_size (&request->message);
+    self->kept_bytes += copy->weight;
     return copy;
 }
 
@@ -43,6 +48,7 @@ static void peer_release (struct station *self, struct peer *peer)
         return;
     peers_leave (self, copy->identity);
     self->pages -= copy->page;
+    self->kept_bytes -= copy->weight;
     free (copy->kept);
     free (copy);
 }
@@ -238,6 +244,11 @@ static void front_close (struct station *self)
     self->front_open = false;
 }
 
+static bool is_busy (const struct station *self)
+{
+    return link_busy (store_link (self->store)) || self->kept_bytes >= KEPT_BYTES_MAX;
+}
+
 static int on_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     struct station *self = arg;
@@ -245,7 +256,7 @@ static int on_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     (void)loop;
     (void)item;
     for (int i = 0; i < TURN_MESSAGES; i++) {
-        if (link_busy (store_link (self->store))) {
+        if (is_busy (self)) {
             front_close (self);
             break;
         }
@@ -275,7 +286,7 @@ void front_open (struct station *self)
 
 void front_resume (struct station *self)
 {
-    if (!link_idle (store_link (self->store)))
+    if (!link_idle (store_link (self->store)) || self->kept_bytes > KEPT_BYTES_MAX / 2)
         return;
     if (self->phase == PHASE_SERVING || self->phase == PHASE_STOPPING)
         front_open (self);

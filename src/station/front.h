@@ -15,6 +15,7 @@ struct peer {
     struct peer *copy;           // itself, to be freed; NULL while borrowed
     char user[PACKET_USER_SIZE]; // its public key, "" = without CURVE
     bool page;                   // it asked for a page of plans or outcomes
+    size_t weight;               // of a copy: bytes that the request holds at most
 };
 
 struct request {
@@ -50,7 +51,7 @@ void front_refuse (struct station *self, struct peer *peer, enum zplan_error err
 
 // A copy of the peer that outlives the packet; front_reply releases it. Its request counts as
 // waiting until then.
-struct peer *peer_keep (struct station *self, const struct peer *peer);
+struct peer *peer_keep (struct station *self, const struct request *request);
 
 // Why the store does not answer, as a refusal: NET_ERROR with the reason.
 void front_refuse_store (struct station *self, struct peer *peer, enum store_result result,

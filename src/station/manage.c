@@ -38,7 +38,7 @@ struct inquiry *inquiry_new (struct station *self, struct request *request, stru
     if (!manage_plan_name (self, request, text, &plan))
         return NULL;
     struct inquiry *inquiry = memory_new (sizeof *inquiry);
-    *inquiry = (struct inquiry){self, peer_keep (self, &request->peer), plan};
+    *inquiry = (struct inquiry){self, peer_keep (self, request), plan};
     return inquiry;
 }
 

@@ -256,7 +256,7 @@ static void start (struct station *self, struct request *request, struct span id
     }
     struct change *change = memory_new (sizeof *change);
     *change = *what;
-    change->inquiry = (struct inquiry){self, peer_keep (self, &request->peer), plan};
+    change->inquiry = (struct inquiry){self, peer_keep (self, request), plan};
     load (change);
 }
 

@@ -217,7 +217,7 @@ void manage_history (struct station *self, struct request *request,
         return;
     }
     historian->station = self;
-    historian->peer = peer_keep (self, &request->peer);
+    historian->peer = peer_keep (self, request);
     question->store.station = question->station;
     // Behind a broadcast stand the outcomes after it that were not broadcast.
     if (question->since_given && question->store.from_end && question->since > 0) {
@@ -292,6 +292,6 @@ void manage_stats (struct station *self, struct request *request, const struct a
 {
     (void)arguments;
     struct statistician *statistician = memory_new (sizeof *statistician);
-    *statistician = (struct statistician){self, peer_keep (self, &request->peer)};
+    *statistician = (struct statistician){self, peer_keep (self, request)};
     store_stats (self->store, on_stats, statistician);
 }

@@ -186,7 +186,7 @@ void manage_list (struct station *self, struct request *request, const struct ar
         return;
     }
     listing->station = self;
-    listing->peer = peer_keep (self, &request->peer);
+    listing->peer = peer_keep (self, request);
     listing->filter.store.station = listing->filter.station;
     listing->filter.store.limit = listing->filter.limit;
     if (listing->filter.title[0])

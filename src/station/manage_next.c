@@ -109,6 +109,6 @@ void manage_next (struct station *self, struct request *request, const struct ar
         !manage_plan_name (self, request, what, &plan))
         return;
     struct preview *preview = memory_new (sizeof *preview);
-    *preview = (struct preview){{self, peer_keep (self, &request->peer), plan}, count};
+    *preview = (struct preview){{self, peer_keep (self, request), plan}, count};
     store_load (self->store, plan.id, LINK_ONCE, on_loaded, preview);
 }

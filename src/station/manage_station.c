@@ -75,8 +75,7 @@ static void keep (struct station *self, struct request *request,
                   const struct target_settings *target, const char *text)
 {
     struct stationing *stationing = memory_new (sizeof *stationing);
-    *stationing =
-        (struct stationing){self, peer_keep (self, &request->peer), text != NULL, *target};
+    *stationing = (struct stationing){self, peer_keep (self, request), text != NULL, *target};
     store_stations (self->store, target->name, text, LINK_ONCE, on_kept, stationing);
 }
 

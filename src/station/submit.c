@@ -300,7 +300,7 @@ void submit_request (struct station *self, struct request *request)
         submission_end (submission);
         return;
     }
-    submission->peer = peer_keep (self, &request->peer);
+    submission->peer = peer_keep (self, request);
     if (rc)
         store_load (self->store, id, LINK_ONCE, on_looked_up, submission);
     else
