@@ -74,8 +74,12 @@ static void on_info (redisAsyncContext *context, void *data, void *arg)
     const redisReply *reply = data;
     struct reason reason;
     (void)context;
-    if (!reply || reply->type != REDIS_REPLY_STRING) {
+    if (!reply || reply->type == REDIS_REPLY_ERROR) {
         on_setup_reply (context, data, arg);
+        return;
+    }
+    if (reply->type != REDIS_REPLY_STRING) {
+        link_give_up (self, "does not answer as Redis does");
         return;
     }
     struct span info = span_of (reply->str, reply->len);
