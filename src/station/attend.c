@@ -21,12 +21,24 @@ static void tell_loss (struct station *self, const struct store_attended *answer
                      "lost, and runs repeated\"");
 }
 
+// Somebody wrote to a key of ours. What stood in it is gone: without the queue no plan runs.
+static void tell_wrong (struct station *self, const struct store_attended *answer)
+{
+    if (!answer->wrong.size)
+        return;
+    self->counters.wrong_keys++;
+    log_event (LEVEL_ERROR, "redis.wrong_key",
+               "key=%s reason=\"it was of another type and has been replaced\"",
+               quoted (answer->wrong));
+}
+
 static void on_attended (void *owner, const struct store_attended *answer)
 {
     struct station *self = owner;
     if (answer->result != STORE_DONE)
         return;
     tell_loss (self, answer);
+    tell_wrong (self, answer);
     if (answer->attending != self->attending)
         log_event (LEVEL_INFO, "stations.attending", "count=%" PRId64, answer->attending);
     self->attending = answer->attending;

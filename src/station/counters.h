@@ -21,6 +21,7 @@
     X (runs_failed)                                                                                \
     X (stale_commits) /* writes refused because the run was not the current one */                 \
     X (lost_data)     /* times that Redis had lost data which were there */                        \
+    X (wrong_keys)    /* keys of ours that were of another type, replaced */                       \
     X (stale_claims)  /* runs not sent because their lease was nearly over */                      \
     X (lost_plans)    /* queue entries without a sound message, removed */                         \
     X (broadcasts)

@@ -299,6 +299,7 @@ struct store_attended {
     bool lost;         // their last writes are gone; the broadcasts go on in a new epoch
     int64_t attending; // stations on this Redis
     int64_t stations;  // revision of the added targets: another one after every change
+    struct span wrong; // a key that was of another type and was replaced; empty: none
     const char *error;
 };
 

@@ -4,7 +4,7 @@
 -- ARGV  1 instance of the station  2 schema of the keys  3 identity of the data it knew, '' none
 --       4 epoch of the last broadcast it heard of, '' none  5 seq of that  6 last exec_id it saw
 -- Answers {identity of the data, 1 they have lost their last writes, stations that attend, revision of
---         the added targets}
+--         the added targets, a key of ours that was of another type and was replaced, '' none}
 -- When the last broadcast that was heard of is not there any more, the numbers go on behind it in a new
 -- epoch: none is given twice.
 -- Cost  O(stations).
@@ -36,4 +36,6 @@ for i = 1, #all, 2 do
         attending = attending + 1
     end
 end
-return {data, lost, attending, redis.call('HGET', KEYS[1], 'stations') or '0'}
+local wrong = redis.call('HGET', KEYS[1], 'wrong') or ''
+redis.call('HDEL', KEYS[1], 'wrong')
+return {data, lost, attending, redis.call('HGET', KEYS[1], 'stations') or '0', wrong}

@@ -1,16 +1,24 @@
 -- What the scripts share; embed.py puts it where a script says --@include plan.lua.
 
--- A command on a key of the station's own. What somebody put there of another type is replaced.
-local function own(command, key, ...)
+-- A command on a key of the station's own. What somebody put there of another type is replaced, and
+-- a station tells it.
+local own
+function own(command, key, ...)
     local answer = redis.pcall(command, key, ...)
     if type(answer) == 'table' and answer.err and string.find(answer.err, 'WRONGTYPE', 1, true) then
         redis.call('DEL', key)
+        own('HSET', 'plan:meta', 'wrong', key)
         return redis.call(command, key, ...)
     elseif type(answer) == 'table' and answer.err then
         error(answer.err)
     end
     return answer
 end
+
+-- The queue and the index, of which a script uses many commands: looked at before the first, so that
+-- no script fails after half of its writes.
+own('ZCARD', 'plan:time:set')
+own('ZCARD', 'plan:ids')
 
 local function message_key(station, id)
     return 'plan:msg:' .. station .. ':' .. id
@@ -64,6 +72,7 @@ local function remember(seq, broadcast, station, id, time, record, keep)
         end
     end
     -- Of another type, or of a time whose numbers were higher: it can tell nobody what is missing.
+    own('XLEN', HISTORY)
     redis.call('DEL', HISTORY)
     redis.call('XADD', HISTORY, number .. (broadcast and '-0' or '-1'), unpack(fields))
 end
