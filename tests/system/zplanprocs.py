@@ -78,15 +78,19 @@ class Redis:
         if "--requirepass" in args:
             self.password = args[args.index("--requirepass") + 1]
         self.process = None
+        self.wrap = []      # a command before the program, which must become it
+        self.env = {}
 
-    def start(self):
+    def start(self, wait=True):
         folder = os.path.dirname(self.socket)
         with open(self.socket + ".log", "ab") as log:
             self.process = subprocess.Popen(
-                ["redis-server", "--port", "0", "--unixsocket", self.socket, "--dir", folder,
-                 "--save", "", "--daemonize", "no", *self.args],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_parent)
-        wait_until(self.answers, "redis-server answers")
+                [*self.wrap, "redis-server", "--port", "0", "--unixsocket", self.socket,
+                 "--dir", folder, "--save", "", "--daemonize", "no", *self.args],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_parent,
+                env={**os.environ, **self.env})
+        if wait:
+            wait_until(self.answers, "redis-server answers")
 
     def answers(self):
         assert self.process.poll() is None, open(self.socket + ".log").read()
@@ -103,6 +107,9 @@ class Redis:
         self.process.terminate()
         self.process.wait(WAIT)
         self.process = None
+
+    def signal(self, number):
+        self.process.send_signal(number)
 
     def kill(self):
         if self.process:
@@ -121,13 +128,14 @@ class Zpland:
         self.args = list(args)
         self.env = {**os.environ, **(env or {})}
         self.process = None
+        self.wrap = []          # a command before the program, which must become it
         self.orphans = []       # what it had started when it was killed
 
     def start(self, wait_ready=True):
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [ZPLAND, *self.args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
-                env=self.env, preexec_fn=die_with_parent)
+                [*self.wrap, ZPLAND, *self.args], stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=log, env=self.env, preexec_fn=die_with_parent)
         Zpland.running.append(self)
         if wait_ready:
             self.wait_ready()

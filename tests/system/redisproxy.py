@@ -1,0 +1,130 @@
+"""A TCP proxy between the station and Redis that does what networks do: it delays, loses, cuts."""
+import collections
+import selectors
+import socket
+import threading
+import time
+
+
+class Pipe:
+    """One connection of the station, and its own to Redis."""
+
+    def __init__(self, station, redis):
+        self.station, self.redis = station, redis
+        self.late = collections.deque()     # (when, reply) that are held back
+
+    def close(self):
+        self.station.close()
+        self.redis.close()
+
+
+class RedisProxy:
+    """Change its attributes at any time; they hold for what comes from then on."""
+
+    def __init__(self, redis_socket):
+        self.redis_socket = redis_socket
+        self.delay = 0.0            # seconds that each reply is late
+        self.blackhole = False      # nothing passes, and nobody is told
+        self.swallow = False        # requests pass, replies are lost
+        self.cut_after = None       # bytes of replies that still pass; then the connection is cut
+        self.swallowed = 0          # bytes
+        self.cuts = 0
+        self.pipes = []
+        self.lock = threading.RLock()
+        self.stopped = False
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.address = f"127.0.0.1:{self.port}"
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(self.listener, selectors.EVENT_READ)
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def close(self):
+        self.stopped = True
+        self.thread.join()
+        self.cut_all()
+        self.listener.close()
+        self.selector.close()
+
+    def cut_all(self):
+        """Cut every connection, as a router that forgot them does."""
+        with self.lock:
+            for pipe in list(self.pipes):
+                self.cut(pipe)
+
+    def heal(self):
+        self.delay, self.cut_after = 0.0, None
+        self.blackhole = self.swallow = False
+        self.cut_all()
+
+    def run(self):
+        while not self.stopped:
+            for key, _ in self.selector.select(0.01):
+                with self.lock:
+                    if key.fileobj is self.listener:
+                        self.accept()
+                    elif key.data in self.pipes:
+                        self.pass_on(key.data, key.fileobj)
+            with self.lock:
+                for pipe in list(self.pipes):
+                    self.send_late(pipe)
+
+    def accept(self):
+        station, _ = self.listener.accept()
+        redis = socket.socket(socket.AF_UNIX)
+        try:
+            redis.connect(self.redis_socket)
+        except OSError:
+            redis.close()
+            station.close()
+            return
+        pipe = Pipe(station, redis)
+        self.pipes.append(pipe)
+        for end in (station, redis):
+            self.selector.register(end, selectors.EVENT_READ, pipe)
+
+    def cut(self, pipe):
+        if pipe in self.pipes:
+            self.pipes.remove(pipe)
+            for end in (pipe.station, pipe.redis):
+                self.selector.unregister(end)
+            pipe.close()
+            self.cuts += 1
+
+    def pass_on(self, pipe, end):
+        try:
+            data = end.recv(65536)
+        except OSError:
+            data = b""
+        if not data:
+            self.cut(pipe)
+        elif self.blackhole:
+            pass
+        elif end is pipe.station:
+            self.send(pipe, pipe.redis, data)
+        elif self.swallow:
+            self.swallowed += len(data)
+        elif self.delay:
+            pipe.late.append((time.monotonic() + self.delay, data))
+        else:
+            self.reply(pipe, data)
+
+    def send_late(self, pipe):
+        while pipe in self.pipes and pipe.late and pipe.late[0][0] <= time.monotonic():
+            self.reply(pipe, pipe.late.popleft()[1])
+
+    def reply(self, pipe, data):
+        if self.cut_after is None:
+            self.send(pipe, pipe.station, data)
+            return
+        self.send(pipe, pipe.station, data[:self.cut_after])
+        self.cut_after -= min(self.cut_after, len(data))
+        if not self.cut_after:
+            self.cut(pipe)
+
+    def send(self, pipe, end, data):
+        try:
+            end.sendall(data)
+        except OSError:
+            self.cut(pipe)
