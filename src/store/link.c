@@ -63,8 +63,17 @@ void link_give_up (struct link *self, const char *why)
     reason_set (&self->trouble, "Redis: %s", why);
 }
 
-// Close the connection; its calls are answered or wait.
-static void waiters_answer (struct waiter_list *list, bool enough);
+static void waiters_answer (struct waiter_list *list, bool enough)
+{
+    struct waiter *waiter = list->first;
+    *list = (struct waiter_list){0};
+    while (waiter) {
+        struct waiter *next = waiter->next;
+        waiter->reply (waiter->owner, enough);
+        free (waiter);
+        waiter = next;
+    }
+}
 
 void link_drop (struct link *self)
 {
@@ -263,18 +272,6 @@ void link_is_up (struct link *self)
 }
 
 // -- waiting for the replicas
-
-static void waiters_answer (struct waiter_list *list, bool enough)
-{
-    struct waiter *waiter = list->first;
-    *list = (struct waiter_list){0};
-    while (waiter) {
-        struct waiter *next = waiter->next;
-        waiter->reply (waiter->owner, enough);
-        free (waiter);
-        waiter = next;
-    }
-}
 
 static void on_replicas (redisAsyncContext *context, void *data, void *arg)
 {
