@@ -81,9 +81,11 @@ local COUNT = 'plan:count'
 
 -- The caller as a field of the count: the text of the message's own field, a long one by its sum.
 local function caller_of(message)
-    local text = string.match(message, '"caller"%s*:%s*"([^"]*)"')
+    -- Found once, and read from there: a message may be large.
+    local at = string.find(message, '"caller"%s*:') or #message + 1
+    local text = string.match(message, '^"caller"%s*:%s*"([^"]*)"', at)
     local name = text and 't' .. text
-                 or 'b' .. (string.match(message, '"caller"%s*:%s*{%s*"b64"%s*:%s*"([^"]*)"') or '')
+                 or 'b' .. (string.match(message, '^"caller"%s*:%s*{%s*"b64"%s*:%s*"([^"]*)"', at) or '')
     return 'c:' .. (#name > 40 and redis.sha1hex(name) or name)
 end
 
