@@ -293,6 +293,7 @@ void target_count_unanswered (struct target *self, int change)
 
 bool target_send (struct target *self, const struct message *message)
 {
+    // Without a number: the part that was sent would spoil the message of a later pass.
     if (FAILPOINT_IS ("send_mid") && self->up)
         zmq_send (self->socket, "*", 1, ZMQ_SNDMORE | ZMQ_DONTWAIT);
     FAILPOINT ("send_mid");

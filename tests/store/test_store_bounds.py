@@ -76,8 +76,8 @@ def attend(store, instance="i1", data="", epoch="", seq=0, exec_id=0):
 
 
 def test_the_first_station_names_the_data(store):
-    data, lost, attending, revision = attend(store)
-    assert data and (lost, attending, revision) == (0, 1, "0")
+    data, lost, attending, revision, wrong = attend(store)
+    assert data and (lost, attending, revision, wrong) == (0, 1, "0", "")
     assert store.db.hget(META, "schema") == "1"
     assert attend(store, data=data)[0] == data
 
