@@ -29,6 +29,7 @@ struct target {
     void *socket;  // the DEALER; NULL between two tries
     void *monitor; // PAIR that tells of its connection
     bool up;
+    bool reads; // as far as is known: it took the last message, or has sent one since
     uint64_t connections; // the number of the last one, of the present while `up`
     int64_t retry_ms;
     int timer;   // of the next try, or of the present one's end; -1 = none
@@ -162,7 +163,7 @@ static void connect_anew (struct target *self)
 static void on_connected (struct target *self)
 {
     static uint64_t made; // in the process, so that no two targets' connections have one number
-    self->up = true;
+    self->up = self->reads = true;
     self->connections = ++made;
     self->retry_ms = RETRY_FIRST_MS;
     set_timer (self, 0);
@@ -198,6 +199,7 @@ static bool read_message (struct target *self)
     struct packet packet;
     if (!packet_recv (&packet, self->socket, self->events.limits))
         return false;
+    self->reads = true;
     self->events.message (self->events.owner, self, &packet);
     packet_clear (&packet);
     return true;
@@ -297,5 +299,12 @@ bool target_send (struct target *self, const struct message *message)
     if (FAILPOINT_IS ("send_mid") && self->up)
         zmq_send (self->socket, "*", 1, ZMQ_SNDMORE | ZMQ_DONTWAIT);
     FAILPOINT ("send_mid");
-    return self->up && packet_send_message (self->socket, (struct span){0}, message);
+    bool sent = self->up && packet_send_message (self->socket, (struct span){0}, message);
+    self->reads = sent;
+    return sent;
+}
+
+bool target_reads (const struct target *self)
+{
+    return self->up && self->reads;
 }

@@ -55,7 +55,7 @@ static void on_connected (void *owner, struct target *target)
 void targets_wake (struct station *self)
 {
     for (size_t i = 0; i < self->target_count; i++)
-        if (target_connection (self->targets[i]))
+        if (target_reads (self->targets[i]))
             wake (self, self->targets[i]);
 }
 
