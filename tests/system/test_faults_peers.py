@@ -133,7 +133,7 @@ def full_and_gone(peer, data):
 
 @pytest.mark.parametrize("where", ["q", "p", "e"])
 def test_row_47_a_peer_that_fills_its_queue_and_leaves(make_rig, where):
-    """Nothing is read while Redis hangs; a heartbeat on such a connection would abort the station."""
+    """Nothing is read while Redis hangs; a heartbeat there would abort it all."""
     rig = make_rig()
     plan = message(*pack(CMD.PLAN, plan_frames(later())))
     busy = rig.keep(RawPeer(rig.ipc("q"))).joined()
@@ -302,7 +302,7 @@ def test_row_51_300_peers_that_stop_inside_a_message(make_rig):
 
 
 def test_row_51_slow_loris(make_rig):
-    """300 peers that give a byte of their handshake now and then live no longer than silent ones."""
+    """300 peers that give a byte of their handshake now and then live no longer than others."""
     rig = make_rig()
     goes_on(rig)
     before = descriptors(rig)

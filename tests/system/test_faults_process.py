@@ -4,24 +4,22 @@ What stands elsewhere already, and is looked at here from another side:
   54  test_process (SIGTERM under load), test_targets (a stop while Redis is away)
   60  test_process (bad settings, one line each)
 """
-import fcntl
 import json
 import os
 import pwd
 import resource
 import shutil
 import signal
+import socket
 import stat
-import subprocess
 import tempfile
 import threading
 import time
 
 import pytest
 
-from zplanprocs import ZPLAND, Zpland, children, die_with_parent, kill_redis, run_once
-from zplantest import (CMD, FT, ST, Client, FakeTarget, at_once, every, later, plan_frames,
-                       wait_until)
+from zplanprocs import children, free_port, kill_redis, run_once
+from zplantest import CMD, FT, ST, FakeTarget, at_once, later, plan_frames, wait_until
 
 
 def health(rig):
@@ -127,7 +125,7 @@ def test_row_54_stopped_under_load(make_rig, number):
 
 
 def test_row_54_who_asks_meanwhile_is_refused_and_a_second_signal_ends_it_at_once(make_rig):
-    """While Redis hangs there is something to wait for: NET_ERROR until then, and no longer than asked."""
+    """While Redis hangs it waits for that: NET_ERROR until then; asked twice, no more."""
     rig = make_rig()
     rig.client.ping()
     os.kill(rig.redis.process.pid, signal.SIGSTOP)
@@ -517,7 +515,6 @@ def test_row_57_secrets_leave_the_command_line(make_rig, args):
     with open(password, "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
         file.write(SECRET + "\n")
     if "{port}" in args[1]:
-        from zplanprocs import free_port
         port = free_port()
         rig.redis.args += ["--port", str(port)]
         at = rig.station.args.index("--redis")
@@ -557,7 +554,6 @@ class Listener:
     """A Redis that notes whether anybody came."""
 
     def __init__(self, path):
-        import socket
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.bind(path)
         self.socket.listen()

@@ -205,7 +205,7 @@ def test_row_28_a_station_that_nobody_knows(rig):
 
 @pytest.mark.parametrize("does", ["silent", "runing"])
 def test_row_29_a_target_killed_before_its_result(make_rig, does):
-    """kill -9 before and after RUNING: each plan runs again with another exec_id, and counts once."""
+    """kill -9 before and after RUNING: each runs again with another exec_id, and counts once."""
     rig = make_rig("--exec-timeout", "2", "--send-timeout", "500", start=False)
     target = rig.keep(TargetProcess(rig.ipc("t"), does))
     rig.station.args += ["--station", "there=api@" + rig.ipc("t")]
@@ -462,7 +462,7 @@ def test_row_36_results_that_are_too_much(rig):
 
 
 def test_row_36_a_frame_that_cuts_the_connection(rig):
-    """Over max_message_bytes in one frame: libzmq cuts; the target comes back, its result counts."""
+    """Over max_message_bytes in one frame: libzmq cuts; it comes back, its result counts."""
     ident = rig.client.added(at_once())
     run = rig.jobs.recv()
     rig.jobs.answer(run, ST.RUNING)
