@@ -347,7 +347,11 @@ def over_tcp(make_rig, *args):
 
 def leave_descriptors(rig, count):
     """The station may open so many more."""
-    used = max(map(int, os.listdir(f"/proc/{rig.station.pid}/fd"))) + 1
+    folder = f"/proc/{rig.station.pid}/fd"
+    # What it opens at its first look at its memory, and then keeps.
+    wait_until(lambda: any(os.readlink(f"{folder}/{name}").endswith("statm")
+                           for name in os.listdir(folder)), "it has all that it keeps open")
+    used = max(map(int, os.listdir(folder))) + 1
     resource.prlimit(rig.station.pid, resource.RLIMIT_NOFILE, (used + count, used + count))
 
 
