@@ -50,8 +50,6 @@ struct plan *plan_new_submitted (uint64_t id, const struct message *request, str
                                  const struct plan_fields *fields, int64_t received)
 {
     struct plan *self = plan_new (submitted_size (request, caller, fields));
-    char mailbox[MAILBOX_SIZE];
-    self->id = id;
     self->schedule = fields->schedule;
     self->schedule.received = received;
     self->skip_set = fields->skip_set;
@@ -61,11 +59,21 @@ struct plan *plan_new_submitted (uint64_t id, const struct message *request, str
     self->caller = keep (self, caller);
     self->request_id = keep (self, message_frame (request, ZERO_FRAME_REQUEST_ID, NULL));
     self->description = keep (self, span_of (fields->description, fields->description_size));
-    self->messages[self->message_count++] = keep (self, span_text (mailbox_text (id, mailbox)));
+    self->message_count = 1; // the mailbox, which is written last
     self->messages[self->message_count++] = keep (self, request->desc_bytes);
     for (size_t i = 0; i < request->desc.count; i++)
         self->messages[self->message_count++] = keep (self, request->frames[i]);
+    self->messages[0] = span_of (self->store + self->store_used, 0);
+    plan_renumber (self, id);
     return self;
+}
+
+void plan_renumber (struct plan *self, uint64_t id)
+{
+    char mailbox[MAILBOX_SIZE];
+    self->id = id;
+    self->store_used = (size_t)(self->messages[0].data - self->store);
+    self->messages[0] = keep (self, span_text (mailbox_text (id, mailbox)));
 }
 
 int64_t plan_nominal (const struct plan *self, uint64_t exec_id)

@@ -63,6 +63,9 @@ struct plan *plan_new (size_t store_size);
 
 void plan_destroy (struct plan **self);
 
+// Give a plan that was just made by plan_new_submitted another id.
+void plan_renumber (struct plan *self, uint64_t id);
+
 // A plan as submitted: checked frames, parsed plan frame. All bytes are copied.
 struct plan *plan_new_submitted (uint64_t id, const struct message *request, struct span caller,
                                  const struct plan_fields *fields, int64_t received);

@@ -101,7 +101,7 @@ void front_refuse_store (struct station *self, struct peer *peer, enum store_res
     if (result == STORE_ERROR)
         reason_set (&reason, "Redis: %s", error);
     else if (result == STORE_UNSURE)
-        reason_set (&reason, "it is written, but less than %" PRId64 " replicas have it; ask again",
+        reason_set (&reason, "it is done, but less than %" PRId64 " replicas have it",
                     self->settings->replicas);
     else if (!station_store_up (self) && link_trouble (store_link (self->store))[0])
         reason_set (&reason, "%s", link_trouble (store_link (self->store)));

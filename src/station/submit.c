@@ -2,6 +2,8 @@
 // store, and reply when Redis has acknowledged.
 #include "submit.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "caller.h"
@@ -23,6 +25,7 @@ struct submission {
     struct station *station;
     struct peer *peer;
     struct plan *plan;
+    int tries; // with ids of our own; 0 = the client gave one
     // The refusal of a plan that would never run now, unless it repeats one that was accepted.
     struct reason reason;
 };
@@ -199,13 +202,29 @@ static bool is_repetition (const struct plan *plan, struct span message)
     return same;
 }
 
+// It is stored, and will run; but it was not acknowledged.
+static void refuse_unsure (struct submission *submission)
+{
+    char id[IDENT_SIZE], text[REASON_MAX];
+    struct station *self = submission->station;
+    snprintf (text, sizeof text,
+              "it is stored, but less than %" PRId64
+              " replicas have it; submit it again with GLOBAL_ID %s",
+              self->settings->replicas, ident_text (submission->plan->id, id));
+    self->counters.refused++;
+    front_reply (self, submission->peer,
+                 &(struct reply){.status = ZERO_STATUS_NET_ERROR_ID,
+                                 .reason = text,
+                                 .plan_id = submission->plan->id});
+}
+
 static void on_repetition_safe (void *owner, bool enough)
 {
     struct submission *submission = owner;
     if (enough)
         accept_plan (submission);
     else
-        front_refuse_store (submission->station, submission->peer, STORE_UNSURE, "");
+        refuse_unsure (submission);
     submission_end (submission);
 }
 
@@ -224,12 +243,28 @@ static void answer_held (struct submission *submission, struct span message)
     submission_end (submission);
 }
 
+static void on_submitted (void *owner, const struct store_submitted *answer);
+
+// Another station has made the same id in the same millisecond.
+static bool try_another_id (struct submission *submission)
+{
+    enum { TRIES_MAX = 8 };
+    if (submission->tries == 0 || submission->tries >= TRIES_MAX)
+        return false;
+    submission->tries++;
+    plan_renumber (submission->plan, submit_new_id (submission->station));
+    store_submit (submission->station->store, submission->plan, on_submitted, submission);
+    return true;
+}
+
 static void on_submitted (void *owner, const struct store_submitted *answer)
 {
     struct submission *submission = owner;
     struct station *self = submission->station;
+    bool stored = answer->result == STORE_DONE || answer->result == STORE_UNSURE;
     if (answer->result == STORE_HELD) {
-        answer_held (submission, answer->message);
+        if (!try_another_id (submission))
+            answer_held (submission, answer->message);
         front_resume (self);
         return;
     }
@@ -238,10 +273,14 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
         self->counters.accepted++;
         accept_plan (submission);
         FAILPOINT ("ack_queued");
-        tell_added (submission);
-        due_wake_at (self, submission->plan->plan_time * 1000000);
+    } else if (answer->result == STORE_UNSURE) {
+        refuse_unsure (submission);
     } else {
         front_refuse_store (self, submission->peer, answer->result, answer->error);
+    }
+    if (stored) {
+        tell_added (submission);
+        due_wake_at (self, submission->plan->plan_time * 1000000);
     }
     submission_end (submission);
     front_resume (self);
@@ -292,6 +331,7 @@ void submit_request (struct station *self, struct request *request)
         id = submit_new_id (self);
     struct submission *submission = memory_new (sizeof *submission);
     submission->station = self;
+    submission->tries = given ? 0 : 1;
     submission->plan = plan_new_submitted (id, &request->message, caller, &fields, now);
     submission->plan->revision = (int64_t)(process_random () >> 11);
     rc = engine_submit (submission->plan, self->zone, now, &submission->reason);

@@ -29,7 +29,7 @@ struct target {
     void *socket;  // the DEALER; NULL between two tries
     void *monitor; // PAIR that tells of its connection
     bool up;
-    bool reads; // as far as is known: it took the last message, or has sent one since
+    bool reads;           // as far as is known: it took the last message, or has sent one since
     uint64_t connections; // the number of the last one, of the present while `up`
     int64_t retry_ms;
     int timer;   // of the next try, or of the present one's end; -1 = none

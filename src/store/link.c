@@ -326,7 +326,6 @@ static bool is_silent (const struct link *self, int64_t now)
 }
 
 // hiredis has no time-outs: they are here, for the whole link, by its oldest call.
-// hiredis has no time-outs: they are here, for the whole link, by its oldest call.
 static int on_tick (zloop_t *loop, int timer, void *arg)
 {
     struct link *self = arg;

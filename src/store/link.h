@@ -19,8 +19,8 @@ enum link_state {
     LINK_DOWN,    // not connected; a new try is due
     LINK_OPENING, // connecting, or getting the connection ready
     LINK_UP,
-    LINK_REFUSED // Redis is there, but must not hold plans (no append-only file, may evict, too
-                 // old)
+    LINK_REFUSED // Redis is there, but must not hold plans: it could lose them, is too old, is of
+                 // another schema, or does not take the password
 };
 
 // "down", "opening", "up", "refused"

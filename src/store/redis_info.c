@@ -40,9 +40,10 @@ const char *durability_text (const char *fsync)
     static const char *const texts[][2] = {
         {"always", "kept, also when the machine fails"},
         {"everysec",
-         "kept when a program fails; up to a second (two when the disk is slow) is lost "
-         "with the machine"},
+         "kept when the station fails; up to two seconds are lost when Redis or its machine "
+         "is killed"},
         {"no", "kept when a program fails; up to half a minute is lost with the machine"},
+        {"", "unknown: Redis was not reached yet"},
         {"none", "lost when Redis ends: it keeps no append-only file"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

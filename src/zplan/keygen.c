@@ -25,7 +25,8 @@ static const struct option rows[] = {
      .offset = offsetof (struct wanted, roles),
      .help = "what the key's owner may do, several with commas:\n"
              "                           submit   plans\n"
-             "                           observe  list, show, next, history, watch, stats\n"
+             "                           observe  list, show, next, history, watch, stats,\n"
+             "                                    doctor, station list\n"
              "                           manage   pause, reset, skip, close, remove, update,\n"
              "                                    run, station add and remove\n"
              "                           result   send results (target stations)"},
