@@ -1,5 +1,7 @@
 // The plan record: its stored JSON, which an operator may edit, and the messages it becomes.
 // Source: contract chapters 5, 6.2 and 7.
+#include <inttypes.h>
+
 #include "codes.h"
 #include "plan_json.h"
 #include "plan_message.h"
@@ -29,6 +31,28 @@ static struct plan *sample_plan (void)
     plan->plan_time = 1767225610;
     plan->skip_num = 1;
     return plan;
+}
+
+// Two stations may make the same id: the second takes another one for the plan it has made.
+static void submitted_plan_can_be_numbered_anew (void **state)
+{
+    static const uint64_t ids[] = {0x20, INT64_MAX, 1, 0x1f};
+    (void)state;
+    struct plan *plan = sample_plan (), *first = sample_plan ();
+    for (size_t i = 0; i < ROWS (ids); i++) {
+        char mailbox[MAILBOX_SIZE], id[24];
+        snprintf (id, sizeof id, "%" PRIx64, ids[i]);
+        plan_renumber (plan, ids[i]);
+        CHECK (id, plan->id == ids[i]);
+        CHECK (id, span_is (plan->messages[0], mailbox_text (ids[i], mailbox)));
+        CHECK (id, plan->message_count == first->message_count);
+        for (size_t j = 1; j < plan->message_count; j++)
+            CHECK (id, span_equal (plan->messages[j], first->messages[j]));
+        CHECK (id, span_equal (plan->caller, first->caller));
+        CHECK (id, span_equal (plan->description, first->description));
+    }
+    plan_destroy (&plan);
+    plan_destroy (&first);
 }
 
 static struct plan *sample_plan_run (void)
@@ -605,6 +629,7 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (submitted_plan_keeps_what_was_sent),
+        cmocka_unit_test (submitted_plan_can_be_numbered_anew),
         cmocka_unit_test (stored_json_has_the_fields_of_the_contract),
         cmocka_unit_test (stored_json_comes_back_as_it_was),
         cmocka_unit_test (a_counter_at_its_bound_stays_readable),
