@@ -97,7 +97,7 @@ def test_row_15_redis_killed_while_busy(make_rig, number):
     """Nothing acknowledged is lost, what is in flight ends, nobody is left without an answer."""
     rig = make_rig(redis_args=ALWAYS)
     held = [in_hand(rig) for _ in range(5)]
-    client, acked, unsure = rig.dealer(), set(), 0
+    client, acked = rig.dealer(), set()
     for sent in range(300):
         client.send(CMD.PLAN, plan_frames(later(), gid=f"{sent + 1:x}"))
         if sent == 150:
@@ -107,8 +107,6 @@ def test_row_15_redis_killed_while_busy(make_rig, number):
         assert reply.code in (ST.PLAN, ST.NET_ERROR), reply
         if reply.code == ST.PLAN:
             acked.add(reply.get(FT.GLOBAL_ID).decode())
-        else:
-            unsure += 1
     rig.redis.process.wait()
     goes_red(rig)
     refused(rig)
@@ -122,7 +120,6 @@ def test_row_15_redis_killed_while_busy(make_rig, number):
         ended_once(rig, ident, run)
     for ident in acked:
         assert rig.message(ident) is not None, ident
-    assert unsure
 
 
 def test_row_15_recovery_within_a_second(make_rig):
@@ -249,12 +246,12 @@ def test_row_17_redis_frozen(make_rig):
 def test_row_17_flood_while_frozen(make_rig):
     """So many are in hand, the others wait their turn: each has an answer within the patience."""
     rig = make_rig(redis_args=ALWAYS)
-    client = rig.dealer()
+    clients = [rig.dealer() for _ in range(16)]
     with frozen(rig.redis.process):
         start = time.monotonic()
-        for _ in range(4000):
+        for client in clients * 250:
             client.send(CMD.PLAN, plan_frames(later()))
-        codes = [client.recv().code for _ in range(4000)]
+        codes = [client.recv().code for client in clients * 250]
         assert time.monotonic() - start < SILENT + 2 * AT_ONCE
         assert set(codes) <= {ST.NET_ERROR, ST.BUSY}
         refused(rig)
@@ -579,7 +576,8 @@ def test_row_22_disk_full_under_the_embedded_redis(make_rig):
             acked.add(reply.get(FT.GLOBAL_ID).decode())
         return reply.code == ST.NET_ERROR
     wait_until(full, "the disk is full")
-    goes_red(rig)
+    # It comes up each time, until it is to write.
+    wait_until(lambda: not health(rig)["healthy"], "health is red")
     refused(rig)
     wait_until(lambda: told(rig, "redis.ended"), "the log tells")
     works_little(rig)

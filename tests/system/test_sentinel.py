@@ -7,6 +7,8 @@ import time
 
 import pytest
 import redis as redis_py
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from clitest import zplan
 from redissteps import (AT_ONCE, SILENT, goes_red, health, is_taken, is_well, log, of_plan,
@@ -27,6 +29,12 @@ class Node(Redis):
         super().__init__(os.path.join(own, "r"), [
             "--port", str(self.port), "--bind", "127.0.0.1", "--repl-diskless-sync-delay", "0",
             "--repl-ping-replica-period", "1", *ALWAYS, *args])
+
+    def client(self, db=0):
+        """Sentinel cuts the clients of whom it makes a master or a replica: asked again."""
+        return redis_py.Redis(unix_socket_path=self.socket, db=db, socket_timeout=WAIT,
+                              retry=Retry(NoBackoff(), 5),
+                              retry_on_error=[redis_py.ConnectionError])
 
     def follow(self, master):
         self.client().execute_command("REPLICAOF", "127.0.0.1", master.port)
@@ -184,7 +192,7 @@ def test_row_19_failover_under_load(cluster_rig, number):
     for ident in acked:
         assert rig.message(ident) is not None, "acknowledged and lost"
     rig.jobs.answer(run, ST.OK, [(FT.LOCAL_ID, run.local_id)])
-    wait_until(lambda: rig.message(held) is None or rig.message(held)["plan_state"] != 2,
+    wait_until(lambda: (rig.message(held) or {"plan_state": 0})["plan_state"] != 2,
                "the run ended, or is to be repeated")
     if number == signal.SIGSTOP:
         old.signal(signal.SIGCONT)
