@@ -41,6 +41,8 @@ static json_t *find_problems (const struct station *self)
     if (!station_store_up (self))
         tell (list, "%s: plans are refused, and none runs, until it is back",
               link_trouble (link)[0] ? link_trouble (link) : "Redis is not there");
+    else if (self->refusing.text[0])
+        tell (list, "the last plan was refused: %s", self->refusing.text);
     if (self->memory_full)
         tell (list, "max_memory: the station uses more than %lld MiB; requests are refused",
               (long long)self->settings->limits.memory_mib);

@@ -100,7 +100,9 @@ static const struct setting rows[] = {
     {"max_requests_peer", "--max-requests-peer", "N", "2048", SETTING_NUMBER,
      FIELD (limits.requests_peer), 1, 65536, NULL, "the same, of one peer; further ones are BUSY"},
     {"max_replies_peer", "--max-replies-peer", "N", "1000", SETTING_NUMBER,
-     FIELD (limits.replies_peer), 1, 100000, NULL, "messages that wait for a peer to read them"},
+     FIELD (limits.replies_peer), 1, 100000, NULL,
+     "messages that wait for a peer to read them; at least max_requests_peer\n"
+     "                              of replies"},
     {"max_frames", "--max-frames", "N", "32", SETTING_NUMBER, FIELD (limits.frames), 3, 32, NULL,
      "frames of a message behind its description"},
     {"max_frame_bytes", "--max-frame-bytes", "N", "1048576", SETTING_NUMBER,

@@ -261,6 +261,9 @@ static void *open_socket (const struct station *self, int type, const char *doma
         // A frame up to the whole message's size is still told why it is refused.
         wire_limit (socket, self->limits.bytes);
         wire_set (socket, ZMQ_RCVHWM, REQUESTS_QUEUED);
+        // When Redis is lost, all that a peer waits for is answered at once.
+        if (self->settings->limits.replies_peer < self->settings->limits.requests_peer)
+            wire_set (socket, ZMQ_SNDHWM, (int)self->settings->limits.requests_peer);
         wire_set (socket, ZMQ_ROUTER_MANDATORY, 1);
     }
     return socket;

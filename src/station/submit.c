@@ -257,11 +257,24 @@ static bool try_another_id (struct submission *submission)
     return true;
 }
 
+// For health: a Redis that is there but takes no plans, or whose replicas are away.
+static void note_refusal (struct station *self, const struct store_submitted *answer)
+{
+    if (answer->result == STORE_ERROR)
+        reason_set (&self->refusing, "Redis: %s", answer->error);
+    else if (answer->result == STORE_UNSURE)
+        reason_set (&self->refusing, "replicas: less than %" PRId64 " of Redis answer in time",
+                    self->settings->replicas);
+    else if (answer->result == STORE_DONE)
+        self->refusing.text[0] = '\0';
+}
+
 static void on_submitted (void *owner, const struct store_submitted *answer)
 {
     struct submission *submission = owner;
     struct station *self = submission->station;
     bool stored = answer->result == STORE_DONE || answer->result == STORE_UNSURE;
+    note_refusal (self, answer);
     if (answer->result == STORE_HELD) {
         if (!try_another_id (submission))
             answer_held (submission, answer->message);

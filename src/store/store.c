@@ -71,6 +71,8 @@ void store_learn_time (struct ask *ask, int64_t redis_us)
     // in either direction.
     int64_t least = redis_us - clock_mono_us ();
     int64_t most = redis_us - ask->asked_us;
+    if (redis_us <= 0)
+        return; // no time of a Redis
     int64_t before_us = self->offset_us;
     if (self->offset_us < least)
         self->offset_us = least;
@@ -165,8 +167,9 @@ static void on_submitted (void *owner, const redisReply *reply)
                       ? reply_number (reply->element[0])
                       : 1;
     if (how == 2 && reply_is_array (reply, 3)) {
-        reason_set (&reason, "%s: there are %s plans already", reply->element[1]->str,
-                    reply->element[2]->str);
+        struct span bound = reply_text (reply->element[1]), most = reply_text (reply->element[2]);
+        reason_set (&reason, "%.*s: there are %.*s plans already", (int)bound.size,
+                    (const char *)bound.data, (int)most.size, (const char *)most.data);
         answer.result = STORE_FULL;
         answer.error = reason.text;
     } else if (how == 0 && reply_is_array (reply, 3)) {
@@ -312,7 +315,7 @@ static void on_committed (void *owner, const redisReply *reply)
     answer.result = reply_result (reply, &answer.error);
     if (answer.result == STORE_DONE && reply_is_array (reply, 5)) {
         answer.seq = reply_number (reply->element[1]);
-        answer.epoch = reply->element[2]->str;
+        answer.epoch = reply_text (reply->element[2]).size ? reply->element[2]->str : "";
         answer.votes = reply->element[4];
         if (answer.seq) {
             ask->store->seq = answer.seq;

@@ -239,13 +239,14 @@ static void on_attended (void *owner, const redisReply *reply)
     struct store_attended answer = {0};
     answer.result = reply_result (reply, &answer.error);
     if (answer.result == STORE_DONE && reply_is_array (reply, 5)) {
-        const char *data = reply->element[0]->str;
-        answer.replaced = self->data[0] && strcmp (self->data, data) != 0;
+        struct span data = reply_text (reply->element[0]);
+        answer.replaced = self->data[0] && !span_is (data, self->data);
         answer.lost = reply_number (reply->element[1]) == 1;
         answer.attending = reply_number (reply->element[2]);
         answer.stations = reply_number (reply->element[3]);
         answer.wrong = reply_text (reply->element[4]);
-        snprintf (self->data, sizeof self->data, "%s", data);
+        snprintf (self->data, sizeof self->data, "%.*s", (int)data.size,
+                  data.size ? (const char *)data.data : "");
         if (answer.replaced) // what was known is of other data
             self->seq = 0, self->epoch[0] = '\0', self->exec_id = 0;
     }
