@@ -59,6 +59,7 @@ struct station {
     zhashx_t *peers;             // requests that wait for Redis, by peer; NULL = none yet
     struct packet_limits limits; // of messages from peers and targets
     struct reason refusing;      // why the last submission could not be written; "" = it was
+    int64_t refusing_us;         // when, monotonic
     bool memory_full;            // above max_memory: requests are BUSY
     size_t kept_bytes;           // of requests that wait for Redis
     int pages;                   // of plans or outcomes that are being read for peers

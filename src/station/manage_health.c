@@ -12,6 +12,8 @@
 #include "permit.h"
 #include "redis_info.h"
 
+enum { RECENT_US = 60000000 }; // a refusal that is older says nothing of now
+
 static void tell (json_t *list, const char *format, ...) __attribute__ ((format (printf, 2, 3)));
 
 static void tell (json_t *list, const char *format, ...)
@@ -41,7 +43,7 @@ static json_t *find_problems (const struct station *self)
     if (!station_store_up (self))
         tell (list, "%s: plans are refused, and none runs, until it is back",
               link_trouble (link)[0] ? link_trouble (link) : "Redis is not there");
-    else if (self->refusing.text[0])
+    else if (self->refusing.text[0] && clock_mono_us () - self->refusing_us < RECENT_US)
         tell (list, "the last plan was refused: %s", self->refusing.text);
     if (self->memory_full)
         tell (list, "max_memory: the station uses more than %lld MiB; requests are refused",

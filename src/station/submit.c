@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "caller.h"
+#include "clock.h"
 #include "codes.h"
 #include "due.h"
 #include "failpoint.h"
@@ -260,6 +261,7 @@ static bool try_another_id (struct submission *submission)
 // For health: a Redis that is there but takes no plans, or whose replicas are away.
 static void note_refusal (struct station *self, const struct store_submitted *answer)
 {
+    self->refusing_us = clock_mono_us ();
     if (answer->result == STORE_ERROR)
         reason_set (&self->refusing, "Redis: %s", answer->error);
     else if (answer->result == STORE_UNSURE)
