@@ -78,6 +78,7 @@ static void waiters_answer (struct waiter_list *list, bool enough)
 void link_drop (struct link *self)
 {
     connection_close (self->connection);
+    bool told = self->broken; // why it is given up stands in `trouble`
     self->broken = false;
     // What was sent goes out again before what was called since.
     for (struct call *call; (call = list_take (&self->waiting));)
@@ -87,7 +88,7 @@ void link_drop (struct link *self)
     self->retry_us = clock_mono_us () + self->backoff_us;
     self->backoff_us =
         self->backoff_us * 2 < BACKOFF_LAST_US ? self->backoff_us * 2 : BACKOFF_LAST_US;
-    if (!self->trouble.text[0])
+    if (!told)
         reason_set (&self->trouble, "Redis: %s",
                     connection_trouble (self->connection)[0] ? connection_trouble (self->connection)
                                                              : "the connection was lost");

@@ -166,7 +166,7 @@ static void connect_to (struct link *self, const struct address *address)
 {
     struct reason reason;
     if (connection_open (self->connection, address, &reason)) {
-        reason_set (&self->trouble, "Redis: %s", reason.text);
+        link_give_up (self, reason.text);
         link_drop (self);
         return;
     }
@@ -178,6 +178,7 @@ static void connect_to (struct link *self, const struct address *address)
 void link_on_master (void *owner, const struct address *master, const char *reason)
 {
     struct link *self = owner;
+    struct reason why;
     self->sentinel_us = clock_mono_us () + SENTINEL_US;
     bool same = master && strcmp (master->host, self->master.host) == 0 &&
                 master->port == self->master.port;
@@ -191,7 +192,8 @@ void link_on_master (void *owner, const struct address *master, const char *reas
     } else if (master) {
         connect_to (self, &self->master);
     } else {
-        reason_set (&self->trouble, "Redis: the sentinels name no master: %s", reason);
+        reason_set (&why, "the sentinels name no master: %s", reason);
+        link_give_up (self, why.text);
         link_drop (self);
     }
 }
