@@ -266,10 +266,11 @@ void link_is_up (struct link *self)
     self->backoff_us = BACKOFF_FIRST_US;
     self->trouble.text[0] = '\0';
     self->state = LINK_UP;
-    // What waited goes out before anybody who is told of the link can call anew.
+    // The owner asks first whether the data are still those it knew: what waited is numbered by
+    // them.
+    self->changed (self->owner, LINK_UP);
     for (struct call *call; (call = list_take (&self->waiting));)
         send_call (self, call);
-    self->changed (self->owner, LINK_UP);
 }
 
 // -- waiting for the replicas

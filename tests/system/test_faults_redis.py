@@ -215,6 +215,37 @@ def test_row_16_redis_lost_its_tail(make_rig):
     assert stats(rig)["counters"]["lost_data"] == 1
 
 
+def test_row_16_results_wait_for_redis_that_lost_its_tail(make_rig):
+    """What came while it was away is numbered behind what is known to be gone."""
+    rig = make_rig(redis_args=ALWAYS)
+    results = rig.subscribe(b"at once")
+
+    def number():
+        plan = plan_of(results.recv())
+        return plan["epoch"], plan["seq"]
+
+    def one_run():
+        ident = rig.client.added(at_once())
+        rig.jobs.finish(of_plan(rig, ident))
+        rig.gone(ident)
+        return number()
+    numbers = [one_run()]
+    held = [in_hand(rig) for _ in range(3)]
+    folder = os.path.join(os.path.dirname(rig.redis.socket), "appendonlydir")
+    name = next(n for n in os.listdir(folder) if n.endswith(".incr.aof"))
+    size = os.path.getsize(os.path.join(folder, name))
+    numbers += [one_run() for _ in range(2)]
+    rig.redis.kill()
+    os.truncate(os.path.join(folder, name), size)
+    for _, run in held:
+        answer(rig, run)
+    goes_red(rig)
+    rig.redis.start()
+    numbers += [number() for _ in held] + [one_run()]
+    assert len(set(numbers)) == len(numbers), numbers
+    assert stats(rig)["counters"]["lost_data"] == 1
+
+
 def test_row_16_an_orderly_restart_loses_nothing(make_rig):
     rig = make_rig(redis_args=ALWAYS)
     runs_through(rig)
