@@ -13,7 +13,7 @@
 #include "clock.h"
 #include "log.h"
 
-enum { LOOK_US = 1000000, CLOCK_TICK_US = 50000 };
+enum { LOOK_US = 1000000, LOOK_MAX_US = 8000000, CLOCK_TICK_US = 50000 };
 
 // -- reading it
 
@@ -110,7 +110,10 @@ void access_watch (struct station *self, int64_t now_us)
 {
     if (!self->access || now_us < self->access_look_us)
         return;
-    self->access_look_us = now_us + LOOK_US;
+    // A folder with something wrong in it is read less and less often.
+    int64_t pause_us = self->access_trouble.text[0] ? 2 * self->access_pause_us : LOOK_US;
+    self->access_pause_us = pause_us < LOOK_MAX_US ? pause_us : LOOK_MAX_US;
+    self->access_look_us = now_us + self->access_pause_us;
     if (!self->access_change_ns || change_of (self->settings->allow) != self->access_change_ns)
         access_reload (self);
 }

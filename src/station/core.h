@@ -36,6 +36,7 @@ struct station {
     zloop_t *loop;
     int signal_fd;
     struct store *store;
+    struct reason told_down;   // why Redis is away, as the log was told last
     struct embedded *embedded; // NULL with a given Redis
     int64_t started_us;
     int64_t stop_us;    // when to stop waiting, PHASE_STOPPING
@@ -47,6 +48,7 @@ struct station {
     struct curve_keys curve_keys; // its own; empty = without CURVE
     struct access *access;        // who may do what; NULL = everybody everything
     int64_t access_change_ns;     // of the folder as it was read; 0 = to be read again
+    int64_t access_pause_us;      // between two looks at it
     int64_t access_look_us;       // when to look at it next, monotonic
     struct reason access_trouble; // why it was not taken, empty = it was
     struct zap *zap;
@@ -60,6 +62,7 @@ struct station {
     struct packet_limits limits; // of messages from peers and targets
     struct reason refusing;      // why the last submission could not be written; "" = it was
     int64_t refusing_us;         // when, monotonic
+    int64_t trimmed_s;           // when memory was given back last
     bool memory_full;            // above max_memory: requests are BUSY
     size_t kept_bytes;           // of requests that wait for Redis
     int pages;                   // of plans or outcomes that are being read for peers

@@ -36,6 +36,7 @@ enum {
     RESPAWN_FIRST_US = 50000,      // before the embedded Redis is started again; doubling
     RESPAWN_LAST_US = 5000000,
     LINGER_MS = 1000,
+    TOPIC_MAX = 16384,   // bytes of what a subscriber selects by
     REQUESTS_QUEUED = 16 // of a peer, in libzmq; the rest waits at the peer
 };
 
@@ -112,6 +113,15 @@ static void serve (struct station *self)
     fflush (stdout);
 }
 
+// Once, and again when it is for another reason: it is tried several times a second.
+static void tell_down (struct station *self, const char *trouble)
+{
+    if (strcmp (self->told_down.text, trouble) == 0)
+        return;
+    reason_set (&self->told_down, "%s", trouble);
+    log_event (LEVEL_WARN, "redis.down", "reason=%s", quoted (span_text (trouble)));
+}
+
 static void on_link_state (void *owner, enum link_state state)
 {
     struct station *self = owner;
@@ -119,6 +129,7 @@ static void on_link_state (void *owner, enum link_state state)
         return; // the first try, before link_new has returned
     const char *trouble = link_trouble (store_link (self->store));
     if (state == LINK_UP) {
+        self->told_down.text[0] = '\0';
         self->respawn_delay_us = RESPAWN_FIRST_US;
         targets_load (self);
         attend_now (self);
@@ -126,7 +137,7 @@ static void on_link_state (void *owner, enum link_state state)
         log_event (LEVEL_INFO, "redis.up", "fsync=%s acknowledged=\"%s\"", fsync,
                    durability_text (fsync));
     } else if (state != LINK_OPENING && self->phase == PHASE_SERVING)
-        log_event (LEVEL_WARN, "redis.down", "reason=%s", quoted (span_text (trouble)));
+        tell_down (self, trouble);
     if (state == LINK_UP && self->phase == PHASE_STARTING)
         FAILPOINT ("boot_store");
     if (state == LINK_UP && self->phase == PHASE_STARTING)
@@ -199,8 +210,10 @@ static void watch_memory (struct station *self)
 {
     int64_t most = self->settings->limits.memory_mib << 20;
     bool full = process_memory () > most;
-    if (full)
+    if (full && clock_mono_us () / 1000000 != self->trimmed_s) {
+        self->trimmed_s = clock_mono_us () / 1000000;
         process_memory_trim (); // what was freed may only not have been given back
+    }
     full = full && process_memory () > most;
     if (full != self->memory_full)
         log_event (full ? LEVEL_ERROR : LEVEL_INFO, full ? "memory.full" : "memory.good",
@@ -257,6 +270,8 @@ static void *open_socket (const struct station *self, int type, const char *doma
     wire_set (socket, ZMQ_SNDHWM, (int)self->settings->limits.replies_peer);
     if (self->access)
         curve_make_server (socket, &self->curve_keys, domain);
+    if (type == ZMQ_PUB)
+        wire_limit (socket, TOPIC_MAX);
     if (type == ZMQ_ROUTER) {
         // A frame up to the whole message's size is still told why it is refused.
         wire_limit (socket, self->limits.bytes);

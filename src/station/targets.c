@@ -16,6 +16,7 @@ enum { WAKE_PAGE = 1000 }; // plans a call
 struct waking {
     struct station *station;
     char target[STATION_NAME_MAX + 1];
+    enum wake which;
 };
 
 static void wake_page (struct waking *waking);
@@ -26,7 +27,7 @@ static void on_woken (void *owner, enum store_result result, const char *error)
     (void)error;
     if (result == STORE_DONE || result == STORE_HELD)
         due_wake_now (waking->station);
-    if (result == STORE_HELD)
+    if (result == STORE_HELD && waking->which == WAKE_ALL)
         wake_page (waking);
     else
         free (waking);
@@ -34,13 +35,14 @@ static void on_woken (void *owner, enum store_result result, const char *error)
 
 static void wake_page (struct waking *waking)
 {
-    store_wake (waking->station->store, waking->target, WAKE_PAGE, on_woken, waking);
+    store_wake (waking->station->store, waking->target, waking->which, WAKE_PAGE, on_woken, waking);
 }
 
-static void wake (struct station *self, const struct target *target)
+static void wake (struct station *self, const struct target *target, enum wake which)
 {
     struct waking *waking = memory_new (sizeof *waking);
     waking->station = self;
+    waking->which = which;
     memcpy (waking->target, target_name (target), sizeof waking->target);
     wake_page (waking);
 }
@@ -48,7 +50,7 @@ static void wake (struct station *self, const struct target *target)
 static void on_connected (void *owner, struct target *target)
 {
     struct station *self = owner;
-    wake (self, target);
+    wake (self, target, WAKE_ALL);
     link_flush (store_link (self->store));
 }
 
@@ -56,7 +58,7 @@ void targets_wake (struct station *self)
 {
     for (size_t i = 0; i < self->target_count; i++)
         if (target_reads (self->targets[i]))
-            wake (self, self->targets[i]);
+            wake (self, self->targets[i], WAKE_NOT_SENT);
 }
 
 // -- the set
@@ -148,8 +150,8 @@ void targets_replace (struct station *self, enum origin origin, const struct tar
     for (size_t i = 0; i < count; i++) {
         struct reason reason;
         if (targets_put (self, &list[i], &reason))
-            log_event (LEVEL_DEBUG, "target.not_added", "reason=%s",
-                       quoted (span_text (reason.text)));
+            log_event (origin == ORIGIN_SETTINGS ? LEVEL_ERROR : LEVEL_DEBUG, "target.not_added",
+                       "reason=%s", quoted (span_text (reason.text)));
     }
 }
 

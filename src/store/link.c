@@ -63,18 +63,7 @@ void link_give_up (struct link *self, const char *why)
     reason_set (&self->trouble, "Redis: %s", why);
 }
 
-static void waiters_answer (struct waiter_list *list, bool enough)
-{
-    struct waiter *waiter = list->first;
-    *list = (struct waiter_list){0};
-    while (waiter) {
-        struct waiter *next = waiter->next;
-        waiter->reply (waiter->owner, enough);
-        free (waiter);
-        waiter = next;
-    }
-}
-
+// Close the connection; its calls are answered or wait.
 void link_drop (struct link *self)
 {
     connection_close (self->connection);
@@ -92,16 +81,15 @@ void link_drop (struct link *self)
         reason_set (&self->trouble, "Redis: %s",
                     connection_trouble (self->connection)[0] ? connection_trouble (self->connection)
                                                              : "the connection was lost");
-    if (self->state != LINK_REFUSED)
-        link_set_state (self, LINK_DOWN);
-    waiters_answer (&self->asking, false);
+    self->opened_us = 0;
+    link_set_state (self, self->refused ? LINK_REFUSED : LINK_DOWN);
+    if (self->replicas)
+        replicas_close (self->replicas);
 }
 
 void link_settle (struct link *self)
 {
-    bool finding = self->sentinel && self->state == LINK_OPENING && !self->opened_us;
-    bool gone = !connection_exists (self->connection) && !finding &&
-                (self->state == LINK_UP || self->state == LINK_OPENING);
+    bool gone = self->opened_us && !connection_exists (self->connection);
     if (self->broken || gone)
         link_drop (self);
     connection_settle (self->connection);
@@ -119,15 +107,14 @@ static void pass_failpoints (struct link *self)
     self->written = 0;
 }
 
-static void ask_replicas (struct link *self);
-
 void link_flush (struct link *self)
 {
     if (connection_inside (self->connection))
         return; // the call that lets callbacks run ends with a flush
-    ask_replicas (self);
     if (!self->broken)
         connection_flush (self->connection);
+    if (self->replicas)
+        replicas_flush (self->replicas);
     pass_failpoints (self);
     link_settle (self);
 }
@@ -266,6 +253,8 @@ void link_is_up (struct link *self)
     self->backoff_us = BACKOFF_FIRST_US;
     self->trouble.text[0] = '\0';
     self->state = LINK_UP;
+    if (self->replicas)
+        replicas_open (self->replicas, self->sentinel ? &self->master : &self->config.address);
     // The owner asks first whether the data are still those it knew: what waited is numbered by
     // them.
     self->changed (self->owner, LINK_UP);
@@ -273,50 +262,15 @@ void link_is_up (struct link *self)
         send_call (self, call);
 }
 
-// -- waiting for the replicas
-
-static void on_replicas (redisAsyncContext *context, void *data, void *arg)
-{
-    struct link *self = arg;
-    const redisReply *reply = data;
-    (void)context;
-    waiters_answer (&self->asked, reply && reply->type == REDIS_REPLY_INTEGER &&
-                                      reply->integer >= self->config.replicas);
-}
-
-static void on_touched (redisAsyncContext *context, void *data, void *arg)
-{
-    (void)context, (void)data, (void)arg; // full memory: the WAIT says what there is to say
-}
-
-// One WAIT for all who wait, and the next when it is answered. A write goes before it: WAIT counts
-// only what its own connection wrote, and what is waited for may have been written on an older one.
-static void ask_replicas (struct link *self)
-{
-    char count[24], timeout[24];
-    if (!self->asking.first || self->asked.first || !can_send (self))
-        return;
-    const char *touch[] = {"HINCRBY", "plan:meta", "waited", "1"};
-    const char *wait[] = {"WAIT", count, timeout};
-    snprintf (count, sizeof count, "%" PRId64, self->config.replicas);
-    snprintf (timeout, sizeof timeout, "%" PRId64, self->config.replica_timeout_ms);
-    self->asked = self->asking;
-    self->asking = (struct waiter_list){0};
-    link_setup (self, on_touched, 4, touch);
-    link_setup (self, on_replicas, 3, wait);
-}
-
 void link_replicate (struct link *self, link_replicated_fn *reply, void *owner)
 {
-    if (self->config.replicas == 0 || !can_send (self)) {
-        reply (owner, self->config.replicas == 0);
-        return;
-    }
-    struct waiter *waiter = memory_new (sizeof *waiter);
-    *waiter = (struct waiter){NULL, reply, owner};
-    *(self->asking.first ? self->asking.end : &self->asking.first) = waiter;
-    self->asking.end = &waiter->next;
+    if (self->replicas && can_send (self))
+        replicas_wait (self->replicas, reply, owner);
+    else
+        reply (owner, !self->replicas);
 }
+
+// -- time
 
 static bool is_silent (const struct link *self, int64_t now)
 {
@@ -376,6 +330,8 @@ struct link *link_new (const struct link_config *config, void *loop, link_state_
     self->connection = connection_new (loop, on_turn, self);
     if (config->address.kind == ADDRESS_SENTINEL)
         self->sentinel = sentinel_new (&self->config.address, loop, link_on_master, self);
+    if (config->replicas)
+        self->replicas = replicas_new (&self->config, loop);
     self->timer = zloop_timer (loop, TICK_MS, 0, on_tick, self);
     link_open (self);
     return self;
@@ -390,7 +346,7 @@ void link_destroy (struct link **self_p)
     zloop_timer_end (self->loop, self->timer);
     sentinel_destroy (&self->sentinel);
     connection_close (self->connection);
-    waiters_answer (&self->asking, false);
+    replicas_destroy (&self->replicas);
     for (struct call *call; (call = list_take (&self->waiting));) {
         call->reply (call->owner, NULL);
         call_destroy (call);

@@ -22,6 +22,7 @@ void link_setup (struct link *self, redisCallbackFn *reply, int argc, const char
 // Redis is there, and must not hold plans.
 static void refuse (struct link *self, const char *why)
 {
+    self->refused = true;
     link_give_up (self, why);
     link_set_state (self, LINK_REFUSED);
 }
@@ -200,6 +201,7 @@ void link_on_master (void *owner, const struct address *master, const char *reas
 
 void link_open (struct link *self)
 {
+    self->refused = false;
     self->opened_us = 0;
     if (self->state != LINK_REFUSED)
         link_set_state (self, LINK_OPENING);

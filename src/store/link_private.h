@@ -5,6 +5,7 @@
 
 #include "connection.h"
 #include "link.h"
+#include "replicas.h"
 #include "sentinel.h"
 
 enum { BACKOFF_FIRST_US = 20000 };
@@ -29,18 +30,6 @@ struct call_list {
     size_t bytes;
 };
 
-// Somebody who waits until the replicas have what was written.
-struct waiter {
-    struct waiter *next;
-    link_replicated_fn *reply;
-    void *owner;
-};
-
-struct waiter_list {
-    struct waiter *first;
-    struct waiter **end;
-};
-
 struct link {
     struct link_config config;
     zloop_t *loop;
@@ -56,9 +45,11 @@ struct link {
     struct connection *connection;
     struct sentinel *sentinel; // NULL: the address is that of Redis itself
     struct address master;     // that the sentinels named last
+    struct replicas *replicas; // NULL: none are waited for
+    bool refused;              // the last try found a Redis that must not hold plans
     bool broken;               // the connection is to be given up, outside hiredis' callbacks
-    int64_t opened_us;
-    int64_t retry_us; // when to try again
+    int64_t opened_us;         // when this try began, monotonic; 0 = there is none
+    int64_t retry_us;          // when to try again
     int64_t backoff_us;
     int64_t check_us;    // when to look again whether Redis may hold plans
     int64_t sentinel_us; // when to ask the sentinels again
@@ -70,9 +61,6 @@ struct link {
     struct call_list waiting; // to be sent when the link is up
     int64_t heard_us;         // of the last answer
     bool closing;
-
-    // Who waits for the replicas: `asked` by the WAIT that is under way, `asking` by the next.
-    struct waiter_list asked, asking;
 };
 
 // Start to connect.

@@ -321,10 +321,15 @@ void store_stats (struct store *self, store_stats_fn *reply, void *owner);
 
 // -- upkeep
 
+enum wake {
+    WAKE_ALL,     // what waits for the target
+    WAKE_NOT_SENT // of that, what could not be handed over to it
+};
+
 // A target connected: at most `limit` plans that wait for it are due at once. The answer's `result`
 // is STORE_HELD when there may be more.
-void store_wake (struct store *self, const char *station, int64_t limit, store_done_fn *reply,
-                 void *owner);
+void store_wake (struct store *self, const char *station, enum wake which, int64_t limit,
+                 store_done_fn *reply, void *owner);
 
 struct store_swept {
     enum store_result result;

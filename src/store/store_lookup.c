@@ -164,13 +164,14 @@ static void on_woken (void *owner, const redisReply *reply)
     free (ask);
 }
 
-void store_wake (struct store *self, const char *station, int64_t limit, store_done_fn *reply,
-                 void *owner)
+void store_wake (struct store *self, const char *station, enum wake which, int64_t limit,
+                 store_done_fn *reply, void *owner)
 {
     char wait[16 + STATION_NAME_MAX], count[24];
     snprintf (wait, sizeof wait, "plan:wait:%s", station);
     snprintf (count, sizeof count, "%" PRId64, limit);
-    const struct span args[] = {span_text (KEY_TIME_SET), span_text (wait), span_text (count)};
+    const struct span args[] = {span_text (KEY_TIME_SET), span_text (wait), span_text (count),
+                                span_text (which == WAKE_NOT_SENT ? "1" : "0")};
     struct ask *ask = ask_new (self, (void (*) (void))reply, owner);
     ask->limit = limit;
     link_call (self->link, &(struct link_call){.script = SCRIPT_WAKE,

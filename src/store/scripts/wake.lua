@@ -1,14 +1,33 @@
 #!lua flags=allow-oom
--- A target connected: the plans that wait for it are due at once.
+-- Plans that wait for a target are due at once: all of them, as when it connects; or only those that
+-- were never handed over to it, as another station may not reach it.
 -- KEYS  1 time set  2 waiting for the target
--- ARGV  1 most plans
+-- ARGV  1 most plans  2 1 = only those that could not be sent
 -- Answers the number of plans taken from the waiting: as many as asked for = there may be more.
 -- Cost  O(log n) a plan.
 --@include plan.lua
-local members = own('SPOP', KEYS[2], ARGV[1])
 local time = redis.call('TIME')
 local now = string.format('%.6f', time[1] + time[2] / 1000000)
-for _, member in ipairs(members) do
-    redis.call('ZADD', KEYS[1], 'XX', 'LT', now, member)
+local SEND_ERROR = '140'
+local woken = 0
+
+local function could_not_be_sent(member)
+    local message = redis.pcall('GET', member)
+    return type(message) == 'string' and string.match(message, '"last_state"%s*:%s*(%d+)') == SEND_ERROR
 end
-return #members
+
+if ARGV[2] == '1' then
+    for _, member in ipairs(own('SRANDMEMBER', KEYS[2], ARGV[1])) do
+        if could_not_be_sent(member) then
+            redis.call('SREM', KEYS[2], member)
+            redis.call('ZADD', KEYS[1], 'XX', 'LT', now, member)
+            woken = woken + 1
+        end
+    end
+    return woken
+end
+for _, member in ipairs(own('SPOP', KEYS[2], ARGV[1])) do
+    redis.call('ZADD', KEYS[1], 'XX', 'LT', now, member)
+    woken = woken + 1
+end
+return woken

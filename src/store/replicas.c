@@ -1,0 +1,163 @@
+#include "replicas.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "connection.h"
+#include "memory.h"
+
+enum { SLACK_US = 2000000 }; // behind the time-out of a WAIT, for the way and a slow Redis
+
+// Somebody who waits.
+struct waiter {
+    struct waiter *next;
+    link_replicated_fn *reply;
+    void *owner;
+};
+
+struct waiter_list {
+    struct waiter *first;
+    struct waiter **end;
+};
+
+struct replicas {
+    const struct link_config *config;
+    struct connection *connection;
+    struct address address;
+    struct waiter_list asked;  // by the WAIT that is under way
+    struct waiter_list asking; // by the next
+    int64_t asked_us;          // when, monotonic
+};
+
+static void answer (struct waiter_list *list, bool enough)
+{
+    struct waiter *waiter = list->first;
+    *list = (struct waiter_list){0};
+    while (waiter) {
+        struct waiter *next = waiter->next;
+        waiter->reply (waiter->owner, enough);
+        free (waiter);
+        waiter = next;
+    }
+}
+
+static void on_replicas (redisAsyncContext *context, void *data, void *arg)
+{
+    struct replicas *self = arg;
+    const redisReply *reply = data;
+    (void)context;
+    answer (&self->asked, reply && reply->type == REDIS_REPLY_INTEGER &&
+                              reply->integer >= self->config->replicas);
+}
+
+static void on_nothing (redisAsyncContext *context, void *data, void *arg)
+{
+    (void)context, (void)data, (void)arg; // what went wrong shows in the answer to WAIT
+}
+
+static void send (struct replicas *self, redisCallbackFn *reply, int argc, const char **argv)
+{
+    redisAsyncContext *context = connection_context (self->connection);
+    if (context)
+        redisAsyncCommandArgv (context, reply, self, argc, argv, NULL);
+}
+
+static void set_up (struct replicas *self)
+{
+    char db[24];
+    const struct link_config *config = self->config;
+    const char *select[] = {"SELECT", db};
+    const char *user[] = {"AUTH", config->user, config->password};
+    const char *plain[] = {"AUTH", config->password};
+    snprintf (db, sizeof db, "%" PRId64, config->db);
+    if (config->user[0])
+        send (self, on_nothing, 3, user);
+    else if (config->password[0])
+        send (self, on_nothing, 2, plain);
+    send (self, on_nothing, 2, select);
+}
+
+static void connect_anew (struct replicas *self)
+{
+    struct reason reason;
+    if (connection_open (self->connection, &self->address, &reason) == 0)
+        set_up (self);
+}
+
+static void ask (struct replicas *self)
+{
+    char count[24], timeout[24];
+    const char *touch[] = {"HINCRBY", "plan:meta", "waited", "1"};
+    const char *wait[] = {"WAIT", count, timeout};
+    snprintf (count, sizeof count, "%" PRId64, self->config->replicas);
+    snprintf (timeout, sizeof timeout, "%" PRId64, self->config->replica_timeout_ms);
+    self->asked = self->asking;
+    self->asking = (struct waiter_list){0};
+    self->asked_us = clock_mono_us ();
+    send (self, on_nothing, 4, touch);
+    send (self, on_replicas, 3, wait);
+}
+
+void replicas_flush (struct replicas *self)
+{
+    if (connection_inside (self->connection))
+        return; // its turn ends with this
+    int64_t most_us = self->config->replica_timeout_ms * 1000 + SLACK_US;
+    if (self->asked.first && clock_mono_us () - self->asked_us > most_us)
+        connection_close (self->connection);
+    if (self->asking.first && !connection_exists (self->connection))
+        connect_anew (self);
+    if (self->asking.first && !self->asked.first) {
+        if (connection_context (self->connection))
+            ask (self);
+        else
+            answer (&self->asking, false);
+    }
+    connection_flush (self->connection);
+    connection_settle (self->connection);
+}
+
+static void on_turn (void *owner)
+{
+    replicas_flush (owner);
+}
+
+void replicas_wait (struct replicas *self, link_replicated_fn *reply, void *owner)
+{
+    struct waiter *waiter = memory_new (sizeof *waiter);
+    *waiter = (struct waiter){NULL, reply, owner};
+    *(self->asking.first ? self->asking.end : &self->asking.first) = waiter;
+    self->asking.end = &waiter->next;
+}
+
+void replicas_open (struct replicas *self, const struct address *address)
+{
+    self->address = *address;
+}
+
+void replicas_close (struct replicas *self)
+{
+    connection_close (self->connection);
+    answer (&self->asked, false);
+    answer (&self->asking, false);
+}
+
+struct replicas *replicas_new (const struct link_config *config, void *loop)
+{
+    struct replicas *self = memory_new (sizeof *self);
+    self->config = config;
+    self->connection = connection_new (loop, on_turn, self);
+    return self;
+}
+
+void replicas_destroy (struct replicas **self_p)
+{
+    struct replicas *self = *self_p;
+    if (!self)
+        return;
+    replicas_close (self);
+    connection_destroy (&self->connection);
+    free (self);
+    *self_p = NULL;
+}
