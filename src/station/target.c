@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "clock.h"
 #include "context.h"
 #include "failpoint.h"
 #include "log.h"
@@ -15,7 +16,8 @@ enum {
     RETRY_LAST_MS = 1000,
     CONNECT_TIMEOUT_MS = 2000,
     RECONNECT_MS = 86400000,
-    TRY_MS = 6000, // for resolving, connecting and the handshake
+    STUCK_US = 5000000, // without a message, and with its queue full
+    TRY_MS = 6000,      // for resolving, connecting and the handshake
     TURN_MESSAGES = 64,
     DRAIN_MESSAGES = 4096 // of a connection that was lost
 };
@@ -29,6 +31,7 @@ struct target {
     void *socket;  // the DEALER; NULL between two tries
     void *monitor; // PAIR that tells of its connection
     bool up;
+    int64_t heard_us;     // when its last message came, or it connected; monotonic
     bool reads;           // as far as is known: it took the last message, or has sent one since
     uint64_t connections; // the number of the last one, of the present while `up`
     int64_t retry_ms;
@@ -164,6 +167,7 @@ static void on_connected (struct target *self)
 {
     static uint64_t made; // in the process, so that no two targets' connections have one number
     self->up = self->reads = true;
+    self->heard_us = clock_mono_us ();
     self->connections = ++made;
     self->retry_ms = RETRY_FIRST_MS;
     set_timer (self, 0);
@@ -200,6 +204,7 @@ static bool read_message (struct target *self)
     if (!packet_recv (&packet, self->socket, self->events.limits))
         return false;
     self->reads = true;
+    self->heard_us = clock_mono_us ();
     self->events.message (self->events.owner, self, &packet);
     packet_clear (&packet);
     return true;
@@ -301,6 +306,10 @@ bool target_send (struct target *self, const struct message *message)
     FAILPOINT ("send_mid");
     bool sent = self->up && packet_send_message (self->socket, (struct span){0}, message);
     self->reads = sent;
+    // A heartbeat cannot be sent either where nothing more can: a target that was stopped with its
+    // queue full would stand as connected for ever.
+    if (self->up && !sent && clock_mono_us () - self->heard_us > STUCK_US)
+        give_up (self);
     return sent;
 }
 

@@ -38,7 +38,7 @@ def goes_red(rig, timeout=10):
     """`health` and `zplan doctor` tell that Redis is away; return the health."""
     def red():
         now = health(rig)
-        return None if now["healthy"] else now
+        return None if now["healthy"] or now["redis"]["state"] == "up" else now
     now = wait_until(red, "health is red", timeout)
     assert now["problems"] and now["redis"]["state"] != "up", now
     doctor = zplan("--connect", rig.ipc("q"), "doctor")

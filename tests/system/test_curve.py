@@ -156,16 +156,15 @@ def test_a_client_of_another_server_is_refused(rig):
 
 def test_many_strangers_do_not_fill_the_log(rig):
     rig.start()
-    start = time.monotonic()
-    for _ in range(40):
-        monitors = []
-        client = rig.dealer(prepare=monitored(rig.with_keys(Keys()), monitors))
-        refusal(monitors[0])
-        client.close()
-    assert rig.count("refused_keys") == 40
+    start, monitors = time.monotonic(), []
+    for _ in range(100):
+        rig.dealer(prepare=monitored(rig.with_keys(Keys()), monitors))
+    for monitor in monitors:
+        refusal(monitor)
+    assert rig.count("refused_keys") >= 100
     with open(rig.station.log) as log:
         told_of = log.read().count("key.refused")
-    assert told_of <= 10 * (int(time.monotonic() - start) + 2)
+    assert told_of <= 20 * (int(time.monotonic() - start) + 2)
 
 
 @pytest.mark.skipif(b"ZPLAN_FAILPOINT" not in open(ZPLAND, "rb").read(),
@@ -425,7 +424,7 @@ def test_who_observes_all_hears_results_and_events(rig):
     deaf.append(rig.keep(Results(rig.ipc("p"), [b""], monitored(lambda socket: None, monitors))))
     for monitor in monitors:
         refusal(monitor)
-    assert rig.count("refused_keys") == 6
+    assert rig.count("refused_keys") >= 6      # they try again by themselves
     rig.prepare = rig.with_keys(good)
     results, events = rig.subscribe("at once"), rig.events()
     ident = rig.client.added(at_once())

@@ -347,7 +347,7 @@ def test_durable_refuses_while_running(make_rig):
 
 
 @pytest.mark.parametrize("fsync, word", [("always", "also when the machine fails"),
-                                         ("everysec", "up to a second"),
+                                         ("everysec", "up to two seconds"),
                                          ("no", "half a minute")])
 def test_durability_is_said_aloud(make_rig, fsync, word):
     """The log, `stats`, `health` and `zplan doctor` tell what an acknowledgement means."""
