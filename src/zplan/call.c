@@ -121,3 +121,22 @@ int call_text (const char *option, const char *text, struct reason *reason)
     json_decref (string);
     return 0;
 }
+
+json_t *call_word (const struct cli *cli, const struct usage *usage, const char *word,
+                   int *ret_code)
+{
+    struct zplan_reply reply;
+    int count;
+    if (!options_read (usage, cli, &count, ret_code))
+        return NULL;
+    struct zplan_client *client = call_open (cli, ret_code);
+    if (!client)
+        return NULL;
+    int outcome = zplan_client_manage (client, word, NULL, 0, &reply);
+    *ret_code = call_judge (cli, outcome, &reply, NULL);
+    json_t *answer = *ret_code == EXIT_DONE ? call_json (&reply) : NULL;
+    if (!answer && *ret_code == EXIT_DONE)
+        *ret_code = EXIT_REFUSED;
+    zplan_client_destroy (&client);
+    return answer;
+}

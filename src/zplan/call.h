@@ -46,3 +46,10 @@ int call_plan_id (const char *text, char out[PLAN_ID_SIZE], struct reason *reaso
 // Whether this text, which may be NULL, can go into a request's JSON. 0, or -1 with a reason that
 // names the option.
 int call_text (const char *option, const char *text, struct reason *reason);
+
+struct usage;
+
+// All of a verb without arguments that asks for one word's JSON: NULL, and `ret_code` is how the
+// verb ends; else the JSON, to be given back, and `ret_code` is EXIT_DONE.
+json_t *call_word (const struct cli *cli, const struct usage *usage, const char *word,
+                   int *ret_code);

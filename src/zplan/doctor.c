@@ -55,23 +55,14 @@ int verb_doctor (const struct cli *cli)
         .about = about,
         .words = "no arguments",
     };
-    int count, code;
-    if (!options_read (&usage, cli, &count, &code))
-        return code;
-    struct zplan_client *client = call_open (cli, &code);
-    if (!client)
-        return code;
-    struct zplan_reply reply;
-    int outcome = zplan_client_manage (client, "health", NULL, 0, &reply);
-    code = call_judge (cli, outcome, &reply, NULL);
-    json_t *health = code == EXIT_DONE ? call_json (&reply) : NULL;
-    if (health && cli->json)
-        print_json (health);
-    else if (health)
-        report (health);
-    if (code == EXIT_DONE && !json_is_true (json_object_get (health, "healthy")))
+    int code;
+    json_t *answer = call_word (cli, &usage, "health", &code);
+    if (answer && cli->json)
+        print_json (answer);
+    else if (answer)
+        report (answer);
+    if (answer && !json_is_true (json_object_get (answer, "healthy")))
         code = EXIT_REFUSED;
-    json_decref (health);
-    zplan_client_destroy (&client);
+    json_decref (answer);
     return code;
 }

@@ -50,23 +50,12 @@ int verb_stats (const struct cli *cli)
         .about = about,
         .words = "no arguments",
     };
-    int count, code;
-    if (!options_read (&usage, cli, &count, &code))
-        return code;
-    struct zplan_client *client = call_open (cli, &code);
-    if (!client)
-        return code;
-    struct zplan_reply reply;
-    int outcome = zplan_client_manage (client, "stats", NULL, 0, &reply);
-    code = call_judge (cli, outcome, &reply, NULL);
-    json_t *answer = code == EXIT_DONE ? call_json (&reply) : NULL;
-    if (!answer)
-        code = code == EXIT_DONE ? EXIT_REFUSED : code;
-    else if (cli->json)
+    int code;
+    json_t *answer = call_word (cli, &usage, "stats", &code);
+    if (answer && cli->json)
         print_json (answer);
-    else
+    else if (answer)
         print_fields (answer, 0);
     json_decref (answer);
-    zplan_client_destroy (&client);
     return code;
 }
