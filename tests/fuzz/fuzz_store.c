@@ -121,7 +121,7 @@ static void check_page (const struct answered *answer)
     struct span message, name;
     uint64_t id;
     for (size_t i = 0; i < page.count; i++)
-        if (store_page_at (&page, i, &id, &message))
+        if (store_page_at (&page, i, &id, &name, &message))
             HOLDS (id > 0 && id <= INT64_MAX);
     for (size_t i = 0; i < swept.count; i++)
         if (store_swept_at (&swept, i, &id, &message))

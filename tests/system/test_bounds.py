@@ -271,10 +271,8 @@ def flood(rig, peers, make, seconds=4, reads=False):
     stop, sent = threading.Event(), [0] * peers
 
     def run(number):
-        client = Client(rig.ipc("q"))
+        client = Client(rig.ipc("q"), prepare=lambda socket: socket.set_hwm(20))
         client.socket.sndtimeo = 50
-        client.socket.sndhwm = 50
-        client.socket.rcvhwm = 1
         while not stop.is_set():
             try:
                 client.socket.send_multipart(make(number))
@@ -314,7 +312,8 @@ FLOODS = {
 @pytest.mark.parametrize("kind", FLOODS)
 def test_flood(make_rig, kind, peers):
     """Nobody reads a reply. Memory stays, others are served, and afterwards all is normal."""
-    rig = make_rig("--max-plans", "2000", "--max-replies-peer", "100")
+    rig = make_rig("--max-plans", "2000", "--max-replies-peer", "100",
+                   "--max-requests-peer", "100")
     for n in range(50):
         rig.client.added(later(), more=[(FT.ARG, b"y" * 1000)], gid=f"{n + 1:x}")
     first = flood(rig, peers, FLOODS[kind], 1)      # what is taken once and kept

@@ -493,4 +493,5 @@ class Rig:
         self.client.added(later())
 
     def dump(self):
-        return {key: self.db.dump(key) for key in self.db.keys("*")}
+        """All that stands in Redis, but for the station's own sign of life."""
+        return {key: self.db.dump(key) for key in self.db.keys("*") if key != b"plan:attending"}
