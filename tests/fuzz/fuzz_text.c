@@ -40,6 +40,10 @@ static void check_address (const char *text)
     }
     if (address.kind == ADDRESS_EMBEDDED)
         return;
+    HOLDS (address.sentinel_count <= SENTINELS_MAX);
+    HOLDS ((address.kind == ADDRESS_SENTINEL) == (address.sentinel_count > 0));
+    if (address.kind == ADDRESS_SENTINEL)
+        return; // what people are shown is its name alone
     address_text (&address, shown);
     snprintf (whole, sizeof whole, "%s%s%s", shown, address.password[0] ? ":" : "",
               address.password);

@@ -14,7 +14,10 @@ static void check_page (const struct list_filter *filter, struct span message)
     redisReply reply = {.type = REDIS_REPLY_ARRAY, .elements = 5, .element = elements};
     struct store_page page = {.count = 2, .last = 0x2b, .reply = &reply};
     struct reason reason = {""};
-    char *json = page_json (filter, &page);
+    static struct station station; // without an allow-list: all may be listed
+    static struct peer peer;
+    struct listing listing = {.station = &station, .peer = &peer, .filter = *filter};
+    char *json = page_json (&listing, &page);
     json_t *object = json_read_object (span_text (json), &reason);
     // The message stands two deeper than it was read.
     HOLDS (object || strstr (reason.text, "nested"));
