@@ -139,7 +139,7 @@ def test_row_38_one_dies_at_a_point(make_pair, point):
     pair = make_pair(*SHORT, env={"ZPLAN_FAILPOINT": point})
     rig = pair.rig
     first, runs, idents, number = pair.stations[0], [], set(), 0
-    plans = [rig.client.added(twice())]
+    plans = []      # no reply is waited for: the station may die before its first has left
     end = time.monotonic() + WAIT
     while first.process.poll() is None:
         assert time.monotonic() < end, "never passed"
