@@ -1,0 +1,172 @@
+#include "json_text.h"
+
+#include "base64.h"
+#include "memory.h"
+#include "utf8.h"
+
+enum { DIGITS_MAX = 20 }; // of an int64, with its sign
+
+// 00 to 99.
+static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+                            "25262728293031323334353637383940414243444546474849"
+                            "50515253545556575859606162636465666768697071727374"
+                            "75767778798081828384858687888990919293949596979899";
+
+// The second byte of a short escape; 0 = \u00XX.
+static const char short_escapes[0x80] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f',
+                                         ['\r'] = 'r', ['"'] = '"',  ['\\'] = '\\'};
+
+void json_text_start (struct json_text *self, size_t room)
+{
+    *self = (struct json_text){.bytes = memory_resize (NULL, room + 1), .room = room + 1};
+}
+
+static void grow (struct json_text *self, size_t more)
+{
+    self->room = self->room * 2 + more;
+    self->bytes = memory_resize (self->bytes, self->room);
+}
+
+// Room for this many bytes, to be counted in `size` by the caller.
+static char *room_for (struct json_text *self, size_t more)
+{
+    if (self->room - self->size < more)
+        grow (self, more);
+    return self->bytes + self->size;
+}
+
+char *json_text_end (struct json_text *self, size_t *ret_size)
+{
+    *room_for (self, 1) = '\0';
+    *ret_size = self->size;
+    return self->bytes;
+}
+
+void json_text_raw (struct json_text *self, struct span bytes)
+{
+    if (!bytes.size)
+        return;
+    memcpy (room_for (self, bytes.size), bytes.data, bytes.size);
+    self->size += bytes.size;
+}
+
+static void put (struct json_text *self, char byte)
+{
+    *room_for (self, 1) = byte;
+    self->size++;
+}
+
+void json_text_item (struct json_text *self)
+{
+    // No value ends with these two.
+    char last = self->bytes[self->size - 1];
+    if (last != '{' && last != '[')
+        put (self, ',');
+}
+
+void json_text_name (struct json_text *self, const struct json_name *name)
+{
+    enum { COPIED = sizeof name->text - 1 };
+    char *at = room_for (self, COPIED);
+    size_t no_comma = at[-1] == '{';
+    memcpy (at, name->text + no_comma, COPIED);
+    self->size += name->size - no_comma;
+}
+
+void json_text_integer (struct json_text *self, int64_t value)
+{
+    if (value >= 0 && value < 10) {
+        put (self, (char)('0' + value));
+        return;
+    }
+    char digits[2 * DIGITS_MAX] = {0}; // as many are copied wherever the number starts
+    char *end = digits + DIGITS_MAX, *at = end;
+    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    for (; left >= 10; left /= 100) {
+        const char *pair = &pairs[left % 100 * 2];
+        *--at = pair[1];
+        *--at = pair[0];
+    }
+    if (left)
+        *--at = (char)('0' + left);
+    if (value < 0)
+        *--at = '-';
+    memcpy (room_for (self, DIGITS_MAX), at, DIGITS_MAX);
+    self->size += (size_t)(end - at);
+}
+
+void json_text_padded (struct json_text *self, int64_t value, size_t width)
+{
+    size_t start = self->size;
+    json_text_integer (self, value);
+    size_t written = self->size - start;
+    if (written >= width)
+        return;
+    memset (room_for (self, width - written), ' ', width - written);
+    self->size += width - written;
+}
+
+static bool needs_escape (uint8_t byte)
+{
+    return byte < 0x20 || byte == '"' || byte == '\\';
+}
+
+static void put_escape (struct json_text *self, uint8_t byte)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    char *at = room_for (self, 6);
+    at[0] = '\\';
+    if (short_escapes[byte]) {
+        at[1] = short_escapes[byte];
+        self->size += 2;
+        return;
+    }
+    memcpy (at + 1, "u00", 3);
+    at[4] = digits[byte >> 4];
+    at[5] = digits[byte & 15];
+    self->size += 6;
+}
+
+// False: it is no text. Some of it may have been written.
+static bool put_text (struct json_text *self, const uint8_t *at, const uint8_t *end)
+{
+    while (at < end) {
+        char *start = room_for (self, (size_t)(end - at));
+        size_t plain = utf8_copy_plain (at, end, (uint8_t *)start);
+        char *out = start + plain;
+        at += plain;
+        while (at < end && *at >= 0x80) {
+            size_t size = utf8_size (at, end);
+            if (!size)
+                return false;
+            for (; size; size--)
+                *out++ = (char)*at++;
+        }
+        self->size += (size_t)(out - start);
+        if (at < end && *at == '\0')
+            return false; // C readers of the store could not take it
+        if (at < end && needs_escape (*at))
+            put_escape (self, *at++);
+    }
+    return true;
+}
+
+static void put_base64 (struct json_text *self, struct span bytes)
+{
+    json_text_raw (self, span_of ("{\"b64\":\"", 8));
+    base64_encode (bytes, room_for (self, BASE64_SIZE (bytes.size)));
+    self->size += BASE64_SIZE (bytes.size) - 1;
+    json_text_raw (self, span_of ("\"}", 2));
+}
+
+void json_text_frame (struct json_text *self, struct span frame)
+{
+    size_t start = self->size;
+    put (self, '"');
+    if (!frame.size || put_text (self, frame.data, frame.data + frame.size)) {
+        put (self, '"');
+        return;
+    }
+    self->size = start;
+    put_base64 (self, frame);
+}

@@ -1,0 +1,61 @@
+// Eight bytes are looked at together: what a subtraction borrows only reaches bytes behind one that
+// is found, and the first is the one that counts.
+#include "utf8.h"
+
+#include <endian.h>
+
+#define EACH(byte) (UINT64_C (0x0101010101010101) * (byte))
+
+static bool is_plain (uint8_t byte)
+{
+    return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+}
+
+static bool follows (uint8_t byte)
+{
+    return (byte & 0xC0) == 0x80;
+}
+
+size_t utf8_size (const uint8_t *at, const uint8_t *end)
+{
+    uint8_t first = *at;
+    size_t left = (size_t)(end - at);
+    if (first < 0x80)
+        return 1;
+    if (first < 0xC2 || first > 0xF4)
+        return 0;
+    if (first < 0xE0)
+        return left >= 2 && follows (at[1]) ? 2 : 0;
+    if (first < 0xF0) {
+        if (left < 3 || !follows (at[1]) || !follows (at[2]))
+            return 0;
+        bool overlong = first == 0xE0 && at[1] < 0xA0;
+        bool surrogate = first == 0xED && at[1] >= 0xA0;
+        return overlong || surrogate ? 0 : 3;
+    }
+    if (left < 4 || !follows (at[1]) || !follows (at[2]) || !follows (at[3]))
+        return 0;
+    bool overlong = first == 0xF0 && at[1] < 0x90;
+    bool too_great = first == 0xF4 && at[1] >= 0x90;
+    return overlong || too_great ? 0 : 4;
+}
+
+size_t utf8_copy_plain (const uint8_t *at, const uint8_t *end, uint8_t *out)
+{
+    const uint8_t *start = at;
+    for (; end - at >= 8; at += 8, out += 8) {
+        uint64_t eight;
+        memcpy (&eight, at, sizeof eight);
+        memcpy (out, &eight, sizeof eight);
+        eight = le64toh (eight);
+        uint64_t control = eight - EACH (0x20);
+        uint64_t quote = (eight ^ EACH ('"')) - EACH (1);
+        uint64_t backslash = (eight ^ EACH ('\\')) - EACH (1);
+        uint64_t found = (control | quote | backslash | eight) & EACH (0x80);
+        if (found)
+            return (size_t)(at - start) + (size_t)__builtin_ctzll (found) / 8;
+    }
+    while (at < end && is_plain (*at))
+        *out++ = *at++;
+    return (size_t)(at - start);
+}

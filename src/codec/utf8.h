@@ -1,0 +1,13 @@
+// UTF-8 (RFC 3629), and the runs of a text that mean themselves in JSON.
+#pragma once
+
+#include "span.h"
+
+// The bytes of the character at `at`, which is before `end`; 0 = it is no UTF-8: cut, overlong, a
+// surrogate or over U+10FFFF.
+size_t utf8_size (const uint8_t *at, const uint8_t *end);
+
+// Copy the bytes before the first that is a control byte, a quote, a backslash or not ASCII:
+// returns how many. `out` has room for all bytes up to `end`, and those behind the copied may be
+// written.
+size_t utf8_copy_plain (const uint8_t *at, const uint8_t *end, uint8_t *out);
