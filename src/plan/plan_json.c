@@ -1,44 +1,126 @@
-// Integers are one table, so that writing and reading cannot drift apart; the rest is by name.
+// Fields are one table, so that writing and reading cannot drift apart.
 #include "plan_json.h"
+
+#include <stdlib.h>
+
+#include "json_text.h"
 
 enum width { WIDTH_8, WIDTH_32, WIDTH_64 };
 enum presence { ALWAYS, RARE }; // a rare field is not written while it is 0
 
-// One integer field of the record.
-static const struct integer_field {
-    const char *name;
-    size_t offset;
-    enum width width; // of the record's member
-    int64_t min, max;
-    enum presence presence;
-} integers[] = {
-    {"revision", offsetof (struct plan, revision), WIDTH_64, 0, INT64_MAX, ALWAYS},
-    {"plan_type", offsetof (struct plan, schedule.type), WIDTH_32, 0, SCHEDULE_TYPES - 1, ALWAYS},
-    {"plan_value", offsetof (struct plan, schedule.value), WIDTH_32, -31, 32766, ALWAYS},
-    {"plan_repet", offsetof (struct plan, schedule.repeat), WIDTH_32, INT32_MIN, INT32_MAX, ALWAYS},
-    {"real_repet", offsetof (struct plan, real_repet), WIDTH_64, 0, INT64_MAX / 4, ALWAYS},
-    {"last_state", offsetof (struct plan, last_state), WIDTH_8, 0, 255, ALWAYS},
-    {"plan_time", offsetof (struct plan, plan_time), WIDTH_64, 0, SCHEDULE_TIME_MAX, ALWAYS},
-    {"exec_time", offsetof (struct plan, exec_time), WIDTH_64, 0, SCHEDULE_TIME_MAX, ALWAYS},
-    {"base_time", offsetof (struct plan, schedule.base_time), WIDTH_64, 0, SCHEDULE_TIME_MAX,
-     ALWAYS},
-    {"plan_state", offsetof (struct plan, state), WIDTH_32, 0, PLAN_STATES - 1, ALWAYS},
-    {"add_time", offsetof (struct plan, schedule.received), WIDTH_64, 0, SCHEDULE_TIME_MAX, ALWAYS},
-    {"skip_set", offsetof (struct plan, skip_set), WIDTH_64, 0, INT32_MAX, ALWAYS},
-    {"skip_num", offsetof (struct plan, skip_num), WIDTH_64, 0, INT64_MAX / 4, ALWAYS},
-    {"skip_wait", offsetof (struct plan, skip_wait), WIDTH_64, 0, INT64_MAX / 4, RARE},
-    {"extra", offsetof (struct plan, extra), WIDTH_32, 0, PLAN_STATES - 1, RARE},
-    {"poll", offsetof (struct plan, poll), WIDTH_64, 0, INT64_MAX, RARE},
-    {"error_count", offsetof (struct plan, error_count), WIDTH_64, 0, INT64_MAX / 4, ALWAYS},
-    {"exec_id", offsetof (struct plan, exec_id), WIDTH_64, 0, INT64_MAX, ALWAYS},
+enum kind { INTEGER, SPAN, PLAN_ID, NO_KEEP, VOTE, MESSAGES };
+
+// In the order of the public text.
+enum field_name {
+    FIELD_PLAN_ID,
+    FIELD_REQUEST_ID,
+    FIELD_STATION,
+    FIELD_CALLER,
+    FIELD_DESCRIPTION,
+    FIELD_REVISION,
+    FIELD_PLAN_TYPE,
+    FIELD_PLAN_VALUE,
+    FIELD_PLAN_REPET,
+    FIELD_REAL_REPET,
+    FIELD_LAST_STATE,
+    FIELD_PLAN_TIME,
+    FIELD_EXEC_TIME,
+    FIELD_BASE_TIME,
+    FIELD_PLAN_STATE,
+    FIELD_ADD_TIME,
+    FIELD_SKIP_SET,
+    FIELD_SKIP_NUM,
+    FIELD_SKIP_WAIT,
+    FIELD_EXTRA,
+    FIELD_POLL,
+    FIELD_ERROR_COUNT,
+    FIELD_EXEC_ID,
+    FIELD_NO_KEEP,
+    FIELD_VOTE,
+    PUBLIC_FIELDS,
+    FIELD_MESSAGES = PUBLIC_FIELDS,
+    FIELDS
 };
 
-enum { INTEGERS = sizeof integers / sizeof *integers };
+// One field of the record.
+static const struct field {
+    const char *name;
+    struct json_name written;
+    enum kind kind;
+    size_t offset;    // of INTEGER and SPAN
+    enum width width; // of an INTEGER's member
+    int64_t min, max;
+    enum presence presence;
+    uint8_t padded; // in the stored text: spaces up to this width
+} fields[FIELDS] = {
+#define INTEGER_FIELD(field, member, ...)                                                          \
+    {                                                                                              \
+        field, JSON_NAME (field), INTEGER, offsetof (struct plan, member), __VA_ARGS__             \
+    }
+#define SPAN_FIELD(field, member)                                                                  \
+    {                                                                                              \
+        field, JSON_NAME (field), SPAN, offsetof (struct plan, member), 0, 0, 0, 0, 0              \
+    }
+#define OTHER_FIELD(field, kind)                                                                   \
+    {                                                                                              \
+        field, JSON_NAME (field), kind, 0, 0, 0, 0, 0, 0                                           \
+    }
+    [FIELD_PLAN_ID] = OTHER_FIELD ("plan_id", PLAN_ID),
+    [FIELD_REQUEST_ID] = SPAN_FIELD ("request_id", request_id),
+    [FIELD_STATION] = SPAN_FIELD ("station", station),
+    [FIELD_CALLER] = SPAN_FIELD ("caller", caller),
+    [FIELD_DESCRIPTION] = SPAN_FIELD ("description", description),
+    [FIELD_REVISION] = INTEGER_FIELD ("revision", revision, WIDTH_64, 0, INT64_MAX, ALWAYS, 0),
+    [FIELD_PLAN_TYPE] =
+        INTEGER_FIELD ("plan_type", schedule.type, WIDTH_32, 0, SCHEDULE_TYPES - 1, ALWAYS, 0),
+    [FIELD_PLAN_VALUE] =
+        INTEGER_FIELD ("plan_value", schedule.value, WIDTH_32, -31, 32766, ALWAYS, 0),
+    [FIELD_PLAN_REPET] =
+        INTEGER_FIELD ("plan_repet", schedule.repeat, WIDTH_32, INT32_MIN, INT32_MAX, ALWAYS, 0),
+    [FIELD_REAL_REPET] =
+        INTEGER_FIELD ("real_repet", real_repet, WIDTH_64, 0, INT64_MAX / 4, ALWAYS, 0),
+    [FIELD_LAST_STATE] = INTEGER_FIELD ("last_state", last_state, WIDTH_8, 0, 255, ALWAYS, 0),
+    [FIELD_PLAN_TIME] =
+        INTEGER_FIELD ("plan_time", plan_time, WIDTH_64, 0, SCHEDULE_TIME_MAX, ALWAYS, 0),
+    [FIELD_EXEC_TIME] = INTEGER_FIELD ("exec_time", exec_time, WIDTH_64, 0, SCHEDULE_TIME_MAX,
+                                       ALWAYS, PLAN_EXEC_TIME_WIDTH),
+    [FIELD_BASE_TIME] =
+        INTEGER_FIELD ("base_time", schedule.base_time, WIDTH_64, 0, SCHEDULE_TIME_MAX, ALWAYS, 0),
+    [FIELD_PLAN_STATE] =
+        INTEGER_FIELD ("plan_state", state, WIDTH_32, 0, PLAN_STATES - 1, ALWAYS, 0),
+    [FIELD_ADD_TIME] =
+        INTEGER_FIELD ("add_time", schedule.received, WIDTH_64, 0, SCHEDULE_TIME_MAX, ALWAYS, 0),
+    [FIELD_SKIP_SET] = INTEGER_FIELD ("skip_set", skip_set, WIDTH_64, 0, INT32_MAX, ALWAYS, 0),
+    [FIELD_SKIP_NUM] = INTEGER_FIELD ("skip_num", skip_num, WIDTH_64, 0, INT64_MAX / 4, ALWAYS, 0),
+    [FIELD_SKIP_WAIT] = INTEGER_FIELD ("skip_wait", skip_wait, WIDTH_64, 0, INT64_MAX / 4, RARE, 0),
+    [FIELD_EXTRA] = INTEGER_FIELD ("extra", extra, WIDTH_32, 0, PLAN_STATES - 1, RARE, 0),
+    [FIELD_POLL] = INTEGER_FIELD ("poll", poll, WIDTH_64, 0, INT64_MAX, RARE, 0),
+    [FIELD_ERROR_COUNT] =
+        INTEGER_FIELD ("error_count", error_count, WIDTH_64, 0, INT64_MAX / 4, ALWAYS, 0),
+    [FIELD_EXEC_ID] =
+        INTEGER_FIELD ("exec_id", exec_id, WIDTH_64, 0, INT64_MAX, ALWAYS, PLAN_EXEC_ID_WIDTH),
+    [FIELD_NO_KEEP] = OTHER_FIELD ("no_keep", NO_KEEP),
+    [FIELD_VOTE] = OTHER_FIELD ("vote", VOTE),
+    [FIELD_MESSAGES] = OTHER_FIELD ("messages", MESSAGES),
+#undef INTEGER_FIELD
+#undef SPAN_FIELD
+#undef OTHER_FIELD
+};
+
+// The order of the stored text: the head, and then as in public.
+static const uint8_t stored_order[FIELDS] = {
+    FIELD_EXEC_ID,    FIELD_EXEC_TIME,  FIELD_PLAN_STATE,  FIELD_REVISION,    FIELD_CALLER,
+    FIELD_PLAN_ID,    FIELD_REQUEST_ID, FIELD_STATION,     FIELD_DESCRIPTION, FIELD_PLAN_TYPE,
+    FIELD_PLAN_VALUE, FIELD_PLAN_REPET, FIELD_REAL_REPET,  FIELD_LAST_STATE,  FIELD_PLAN_TIME,
+    FIELD_BASE_TIME,  FIELD_ADD_TIME,   FIELD_SKIP_SET,    FIELD_SKIP_NUM,    FIELD_SKIP_WAIT,
+    FIELD_EXTRA,      FIELD_POLL,       FIELD_ERROR_COUNT, FIELD_NO_KEEP,     FIELD_VOTE,
+    FIELD_MESSAGES,
+};
 
 _Static_assert(sizeof (enum schedule_type) == 4 && sizeof (enum plan_state) == 4,
                "enums of the record are read and written as 32 bits");
 
-static int64_t get_integer (const struct plan *self, const struct integer_field *field)
+static int64_t get_integer (const struct plan *self, const struct field *field)
 {
     const uint8_t *at = (const uint8_t *)self + field->offset;
     if (field->width == WIDTH_8)
@@ -54,13 +136,13 @@ static int64_t get_integer (const struct plan *self, const struct integer_field 
 }
 
 // What is written can be read again: a counter that an operator set to its bound stays there.
-static int64_t bounded (const struct plan *self, const struct integer_field *field)
+static int64_t bounded (const struct plan *self, const struct field *field)
 {
     int64_t value = get_integer (self, field);
     return value < field->min ? field->min : value > field->max ? field->max : value;
 }
 
-static void set_integer (struct plan *self, const struct integer_field *field, int64_t value)
+static void set_integer (struct plan *self, const struct field *field, int64_t value)
 {
     uint8_t *at = (uint8_t *)self + field->offset;
     int32_t narrow = (int32_t)value;
@@ -72,35 +154,139 @@ static void set_integer (struct plan *self, const struct integer_field *field, i
         memcpy (at, &narrow, sizeof narrow);
 }
 
-json_t *plan_to_json (const struct plan *self)
+// -- writing
+
+// What the texts take besides their frames: names and numbers, of which few are long.
+enum { ROOM_BASE = 640 };
+
+// What most frames take: some need escapes, some base64.
+static size_t room_for (struct span frame)
 {
-    json_t *object = json_object ();
-    json_object_set_new (object, "plan_id", json_integer ((json_int_t)self->id));
-    json_object_set_new (object, "request_id", json_from_frame (self->request_id));
-    json_object_set_new (object, "station", json_from_frame (self->station));
-    json_object_set_new (object, "caller", json_from_frame (self->caller));
-    json_object_set_new (object, "description", json_from_frame (self->description));
-    for (size_t i = 0; i < INTEGERS; i++) {
-        int64_t value = bounded (self, &integers[i]);
-        if (value || integers[i].presence == ALWAYS)
-            json_object_set_new (object, integers[i].name, json_integer (value));
-    }
-    json_object_set_new (object, "no_keep", json_boolean (self->schedule.keep));
-    json_t *vote = vote_rule_write (&self->vote);
-    if (vote)
-        json_object_set_new (object, "vote", vote);
-    return object;
+    return frame.size + frame.size / 2 + 16;
 }
 
-json_t *plan_to_stored_json (const struct plan *self)
+static size_t public_room (const struct plan *self)
 {
-    json_t *object = plan_to_json (self);
-    json_t *messages = json_array ();
-    for (size_t i = 0; i < self->message_count; i++)
-        json_array_append_new (messages, json_from_frame (self->messages[i]));
-    json_object_set_new (object, "messages", messages);
-    return object;
+    return ROOM_BASE + room_for (self->request_id) + room_for (self->station) +
+           room_for (self->caller) + room_for (self->description);
 }
+
+static size_t stored_room (const struct plan *self)
+{
+    size_t room = public_room (self);
+    for (size_t i = 0; i < self->message_count; i++)
+        room += room_for (self->messages[i]);
+    return room;
+}
+
+static void write_vote (const struct plan *self, const struct json_name *name,
+                        struct json_text *text)
+{
+    json_t *vote = vote_rule_write (&self->vote);
+    if (!vote)
+        return;
+    char *rule = json_write (vote);
+    json_text_name (text, name);
+    json_text_raw (text, span_text (rule));
+    free (rule);
+    json_decref (vote);
+}
+
+static void write_messages (const struct plan *self, struct json_text *text)
+{
+    json_text_raw (text, span_of ("[", 1));
+    for (size_t i = 0; i < self->message_count; i++) {
+        json_text_item (text);
+        json_text_frame (text, self->messages[i]);
+    }
+    json_text_raw (text, span_of ("]", 1));
+}
+
+static void write_integer (const struct plan *self, const struct field *field, size_t width,
+                           struct json_text *text)
+{
+    int64_t value = bounded (self, field);
+    if (!value && field->presence == RARE)
+        return;
+    json_text_name (text, &field->written);
+    json_text_padded (text, value, width);
+}
+
+static void write_span (const struct plan *self, const struct field *field, struct json_text *text)
+{
+    struct span span;
+    memcpy (&span, (const uint8_t *)self + field->offset, sizeof span);
+    json_text_frame (text, span);
+}
+
+// Another field than an integer.
+static void write_other (const struct plan *self, const struct field *field, struct json_text *text)
+{
+    if (field->kind == VOTE) {
+        write_vote (self, &field->written, text);
+        return;
+    }
+    json_text_name (text, &field->written);
+    if (field->kind == SPAN)
+        write_span (self, field, text);
+    else if (field->kind == PLAN_ID)
+        json_text_integer (text, (int64_t)self->id);
+    else if (field->kind == NO_KEEP)
+        json_text_raw (text, self->schedule.keep ? span_of ("true", 4) : span_of ("false", 5));
+    else
+        write_messages (self, text);
+}
+
+static void write_public (const struct plan *self, struct json_text *text)
+{
+    json_text_start (text, public_room (self));
+    json_text_raw (text, span_of ("{", 1));
+    for (size_t i = 0; i < PUBLIC_FIELDS; i++) {
+        if (fields[i].kind == INTEGER)
+            write_integer (self, &fields[i], 0, text);
+        else
+            write_other (self, &fields[i], text);
+    }
+}
+
+char *plan_stored_text (const struct plan *self, size_t *ret_size)
+{
+    struct json_text text;
+    json_text_start (&text, stored_room (self));
+    json_text_raw (&text, span_of ("{", 1));
+    for (size_t i = 0; i < FIELDS; i++) {
+        const struct field *field = &fields[stored_order[i]];
+        if (field->kind == INTEGER)
+            write_integer (self, field, field->padded, &text);
+        else
+            write_other (self, field, &text);
+    }
+    json_text_raw (&text, span_of ("}", 1));
+    return json_text_end (&text, ret_size);
+}
+
+char *plan_public_text (const struct plan *self)
+{
+    struct json_text text;
+    size_t size;
+    write_public (self, &text);
+    json_text_raw (&text, span_of ("}", 1));
+    return json_text_end (&text, &size);
+}
+
+char *plan_dispatch_text (const struct plan *self, int64_t deadline)
+{
+    struct json_text text;
+    static const struct json_name name = JSON_NAME ("deadline");
+    size_t size;
+    write_public (self, &text);
+    json_text_name (&text, &name);
+    json_text_integer (&text, deadline);
+    json_text_raw (&text, span_of ("}", 1));
+    return json_text_end (&text, &size);
+}
+
+// -- reading
 
 // Decode a frame value into the plan's own bytes, of which the JSON text is always the larger.
 static bool read_frame (struct plan *self, const json_t *value, struct span *ret)
@@ -153,15 +339,17 @@ static bool read_messages (struct plan *self, const json_t *object, struct reaso
 
 static bool read_integers (struct plan *self, const json_t *object, struct reason *reason)
 {
-    for (size_t i = 0; i < INTEGERS; i++) {
+    for (size_t i = 0; i < FIELDS; i++) {
+        const struct field *field = &fields[i];
         int64_t value = 0;
-        if (json_object_get (object, integers[i].name) &&
-            !json_get_integer (object, integers[i].name, integers[i].min, integers[i].max,
-                               &value)) {
-            reason_set (reason, "%s: no integer within its bounds", integers[i].name);
+        if (field->kind != INTEGER)
+            continue;
+        if (json_object_get (object, field->name) &&
+            !json_get_integer (object, field->name, field->min, field->max, &value)) {
+            reason_set (reason, "%s: no integer within its bounds", field->name);
             return false;
         }
-        set_integer (self, &integers[i], value);
+        set_integer (self, field, value);
     }
     return true;
 }

@@ -4,11 +4,21 @@
 #include "json.h"
 #include "plan.h"
 
-// All fields but `messages`: what targets, subscribers and lists get. A new reference.
-json_t *plan_to_json (const struct plan *self);
+// What the store keeps: all fields. Its first ones are the head, at places that the scripts know
+// and write over as they claim a run:
+//   {"exec_id":E,"exec_time":T,"plan_state":S,"revision":R,"caller":C,"plan_id":...
+// E has spaces behind it up to PLAN_EXEC_ID_WIDTH bytes, T up to PLAN_EXEC_TIME_WIDTH; S is one
+// digit; there is no other space. A NUL is behind the text; free it.
+char *plan_stored_text (const struct plan *self, size_t *ret_size);
 
-// The same with `messages`: what the store keeps. A new reference.
-json_t *plan_to_stored_json (const struct plan *self);
+enum { PLAN_EXEC_ID_WIDTH = 16, PLAN_EXEC_TIME_WIDTH = 10 };
+
+// All fields but `messages`, in the order of plan_id, frames, numbers: what subscribers and lists
+// get, to be completed by plan_broadcast_json. Free it.
+char *plan_public_text (const struct plan *self);
+
+// The same and the end of the lease, Unix seconds: what targets get. Free it.
+char *plan_dispatch_text (const struct plan *self, int64_t deadline);
 
 // Read a stored message, which an operator may have edited: types and bounds are checked, a missing
 // counter is 0. `id` is the key's. NULL with a reason.

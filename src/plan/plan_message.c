@@ -6,7 +6,7 @@
 
 #include "codes.h"
 #include "ident.h"
-#include "memory.h"
+#include "json_text.h"
 #include "plan_json.h"
 
 // -- what a way does with a client's frame
@@ -65,21 +65,12 @@ bool plan_dispatch_fits (const struct desc *submitted, const struct dispatch_way
     return frames <= DESC_FRAMES_MAX;
 }
 
-static char *dispatch_json (const struct plan *self, int64_t deadline)
-{
-    json_t *object = plan_to_json (self);
-    json_object_set_new (object, "deadline", json_integer (deadline));
-    char *text = json_write (object);
-    json_decref (object);
-    return text;
-}
-
 // What the additions hold.
 static void addition_texts (const struct plan *self, const struct dispatch_way *way,
                             int64_t deadline, struct plan_texts *texts, struct span ret[ADDITIONS])
 {
     int64_t nominal = plan_nominal (self, self->exec_id);
-    texts->plan_json = dispatch_json (self, deadline);
+    texts->plan_json = plan_dispatch_text (self, deadline);
     snprintf (texts->plan_time, sizeof texts->plan_time, "%" PRId64, nominal);
     ident_text (self->id, texts->plan_id);
     ident_text (self->exec_id, texts->exec_id);
@@ -132,21 +123,18 @@ void plan_dispatch_message (const struct plan *self, const struct dispatch_way *
         message_add (ret, ZERO_FRAME_SERVICE_KEY, span_text (way->key));
 }
 
-char *plan_public_text (const struct plan *self)
-{
-    json_t *object = plan_to_json (self);
-    char *text = json_write (object);
-    json_decref (object);
-    return text;
-}
-
 char *plan_broadcast_json (const char *public_text, int64_t seq, const char *epoch)
 {
+    static const struct json_name names[] = {JSON_NAME ("seq"), JSON_NAME ("epoch")};
     size_t size = strlen (public_text);
+    struct json_text text;
     assert (size > 2 && public_text[size - 1] == '}');
-    size_t room = size + strlen (epoch) + 64;
-    char *text = memory_new (room);
-    snprintf (text, room, "%.*s,\"seq\":%" PRId64 ",\"epoch\":\"%s\"}", (int)size - 1, public_text,
-              seq, epoch);
-    return text;
+    json_text_start (&text, size + strlen (epoch) + 64);
+    json_text_raw (&text, span_of (public_text, size - 1));
+    json_text_name (&text, &names[0]);
+    json_text_integer (&text, seq);
+    json_text_name (&text, &names[1]);
+    json_text_frame (&text, span_text (epoch));
+    json_text_raw (&text, span_of ("}", 1));
+    return json_text_end (&text, &size);
 }

@@ -33,8 +33,5 @@ struct plan_texts {
 void plan_dispatch_message (const struct plan *self, const struct dispatch_way *way,
                             int64_t deadline, struct plan_texts *texts, struct message *ret);
 
-// The public JSON of the plan as it is now, to be completed by plan_broadcast_json. Free it.
-char *plan_public_text (const struct plan *self);
-
-// That JSON with seq and epoch put in; `epoch` is hex. Free it.
+// The text of plan_public_text with seq and epoch put in; `epoch` is hex. Free it.
 char *plan_broadcast_json (const char *public_text, int64_t seq, const char *epoch);

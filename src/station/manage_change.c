@@ -52,16 +52,25 @@ static void refuse (struct change *self, enum zplan_error error, const char *rea
 
 // -- update
 
+static void replace_messages (char **text, json_t *messages)
+{
+    struct reason reason;
+    json_t *object = json_read_object (span_text (*text), &reason);
+    json_object_set (object, "messages", messages);
+    free (*text);
+    *text = json_write (object);
+    json_decref (object);
+}
+
 // A copy of the plan, with other frames to send unless `messages` is NULL.
 static struct plan *copy_plan (const struct plan *plan, json_t *messages, struct reason *reason)
 {
-    json_t *object = plan_to_stored_json (plan);
+    size_t size;
+    char *text = plan_stored_text (plan, &size);
     if (messages)
-        json_object_set (object, "messages", messages);
-    char *text = json_write (object);
+        replace_messages (&text, messages);
     struct plan *changed = plan_from_stored_json (plan->id, span_text (text), reason);
     free (text);
-    json_decref (object);
     return changed;
 }
 

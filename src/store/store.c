@@ -195,16 +195,15 @@ void store_submit (struct store *self, const struct plan *plan, store_submitted_
     snprintf (most, sizeof most, "%" PRId64, self->bounds.plans);
     snprintf (most_station, sizeof most_station, "%" PRId64, self->bounds.plans_station);
     snprintf (most_caller, sizeof most_caller, "%" PRId64, self->bounds.plans_caller);
-    json_t *object = plan_to_stored_json (plan);
-    char *json = json_write (object);
-    json_decref (object);
+    size_t size;
+    char *json = plan_stored_text (plan, &size);
     const struct span args[] = {span_text (KEY_TIME_SET),
                                 span_text (names.member),
                                 span_text (KEY_INDEX),
                                 span_text (id),
                                 plan->station,
                                 span_text (score),
-                                span_text (json),
+                                span_of (json, size),
                                 span_text (most),
                                 span_text (most_station),
                                 span_text (most_caller)};
@@ -366,10 +365,8 @@ static char *message_json (const struct store_commit *commit)
     if (commit->keep_message || commit->decision->unchanged ||
         commit->decision->commit == COMMIT_END)
         return memory_text ("");
-    json_t *object = plan_to_stored_json (commit->plan);
-    char *text = json_write (object);
-    json_decref (object);
-    return text;
+    size_t size;
+    return plan_stored_text (commit->plan, &size);
 }
 
 // Seconds from now, or the score.
@@ -513,12 +510,11 @@ void store_change (struct store *self, const struct store_change *change, store_
     change_place (change, place, sizeof place);
     if (change->exec_id)
         snprintf (run, sizeof run, "%" PRIu64, change->exec_id);
-    json_t *object = plan_to_stored_json (change->plan);
-    char *json = json_write (object);
-    json_decref (object);
+    size_t size;
+    char *json = plan_stored_text (change->plan, &size);
     const struct span args[] = {
         span_text (KEY_TIME_SET), span_text (names.member), span_text (KEY_RUNS),
-        span_text (names.wait),   span_text (revision),     span_text (json),
+        span_text (names.wait),   span_text (revision),     span_of (json, size),
         span_text (place),        span_text (run),
     };
     link_call (self->link, &(struct link_call){

@@ -8,9 +8,9 @@
 
 static inline char *stored_text (const struct plan *plan)
 {
-    json_t *object = plan_to_stored_json (plan);
-    char *text = json_write (object);
-    json_decref (object);
+    size_t size;
+    char *text = plan_stored_text (plan, &size);
+    HOLDS (strlen (text) == size);
     return text;
 }
 

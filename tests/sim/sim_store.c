@@ -18,10 +18,9 @@ struct plan *sim_stored (struct sim *self, const struct sim_plan *sim_plan)
 static void write_message (struct sim *self, struct sim_plan *sim_plan, struct plan *plan)
 {
     plan->revision = sim_plan->revision = ++self->revisions;
-    json_t *object = plan_to_stored_json (plan);
+    size_t size;
     free (sim_plan->message);
-    sim_plan->message = json_write (object);
-    json_decref (object);
+    sim_plan->message = plan_stored_text (plan, &size);
 }
 
 // -- submit.lua

@@ -163,13 +163,12 @@ static void due_takes_the_right_to_run_of_impossible_values (void **state)
         struct plan *plan = plan_in_hand ();
         plan->schedule.type = (enum schedule_type)row->type;
         plan->schedule.value = row->value;
-        json_t *object = plan_to_stored_json (plan);
-        char *text = json_write (object);
+        size_t size;
+        char *text = plan_stored_text (plan, &size);
         struct reason reason;
-        struct plan *read = plan_from_stored_json (plan->id, span_text (text), &reason);
+        struct plan *read = plan_from_stored_json (plan->id, span_of (text, size), &reason);
         struct due due = due_now (78);
         bool sent = read && engine_due (read, &due, &reason).send;
-        json_decref (object);
         free (text);
         plan_destroy (&read);
         plan_destroy (&plan);

@@ -70,9 +70,9 @@ static struct plan *sample_plan_run (void)
 
 static char *stored_text (const struct plan *plan)
 {
-    json_t *object = plan_to_stored_json (plan);
-    char *text = json_write (object);
-    json_decref (object);
+    size_t size;
+    char *text = plan_stored_text (plan, &size);
+    assert_int_equal (size, strlen (text));
     return text;
 }
 
@@ -125,6 +125,59 @@ static void stored_json_has_the_fields_of_the_contract (void **state)
         fail_msg ("got %s", text);
     json_decref (got);
     json_decref (wanted);
+    free (text);
+    plan_destroy (&plan);
+}
+
+// The scripts know the places: proto/redis.md 3.
+static const struct head_row {
+    const char *name;
+    uint64_t exec_id;
+    int64_t exec_time;
+    enum plan_state state;
+    int64_t revision;
+    const char *text;
+} head_rows[] = {
+    {"before the first run", 0, 0, PLAN_QUEUE, 0,
+     "{\"exec_id\":0               ,\"exec_time\":0         ,\"plan_state\":1,\"revision\":0,"},
+    {"in hand", 1767225611000001, 1767225611, PLAN_EXECUTE, 42,
+     "{\"exec_id\":1767225611000001,\"exec_time\":1767225611,\"plan_state\":2,\"revision\":42,"},
+    {"one digit less", 999999999999999, 999999999, PLAN_CLOSE, INT64_MAX,
+     "{\"exec_id\":999999999999999 ,\"exec_time\":999999999 ,\"plan_state\":7,"
+     "\"revision\":9223372036854775807,"},
+    {"wider than their places", INT64_MAX, SCHEDULE_TIME_MAX, PLAN_NONE, 1,
+     "{\"exec_id\":9223372036854775807,\"exec_time\":253402300799,\"plan_state\":0,"
+     "\"revision\":1,"},
+};
+
+static void stored_json_begins_with_its_head (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (head_rows); i++) {
+        const struct head_row *row = &head_rows[i];
+        struct plan *plan = sample_plan_run ();
+        plan->exec_id = row->exec_id;
+        plan->exec_time = row->exec_time;
+        plan->state = row->state;
+        plan->revision = row->revision;
+        char *text = stored_text (plan), wanted[256];
+        snprintf (wanted, sizeof wanted,
+                  "%s\"caller\":{\"b64\":\"AGJvYg==\"},\"plan_id\":31,\"request_id\":", row->text);
+        text[strlen (wanted)] = '\0';
+        CHECK_TEXT (row->name, text, wanted);
+        free (text);
+        plan_destroy (&plan);
+    }
+}
+
+static void public_json_has_the_order_of_the_contract (void **state)
+{
+    (void)state;
+    struct plan *plan = sample_plan_run ();
+    char *text = plan_public_text (plan), *dispatch = plan_dispatch_text (plan, 1767225900);
+    assert_string_equal (text, "{" PUBLIC_FIELDS "}");
+    assert_string_equal (dispatch, "{" PUBLIC_FIELDS ",\"deadline\":1767225900}");
+    free (dispatch);
     free (text);
     plan_destroy (&plan);
 }
@@ -631,6 +684,8 @@ int main (void)
         cmocka_unit_test (submitted_plan_keeps_what_was_sent),
         cmocka_unit_test (submitted_plan_can_be_numbered_anew),
         cmocka_unit_test (stored_json_has_the_fields_of_the_contract),
+        cmocka_unit_test (stored_json_begins_with_its_head),
+        cmocka_unit_test (public_json_has_the_order_of_the_contract),
         cmocka_unit_test (stored_json_comes_back_as_it_was),
         cmocka_unit_test (a_counter_at_its_bound_stays_readable),
         cmocka_unit_test (rare_fields_are_written_when_they_are_set),
