@@ -19,13 +19,16 @@ void base64_encode (struct span bytes, char *out)
     *out = '\0';
 }
 
-static int sextet (uint8_t byte)
-{
-    if (byte == '\0')
-        return -1;
-    const char *at = strchr (alphabet, byte);
-    return at ? (int)(at - alphabet) : -1;
-}
+// The place in the alphabet, and one more.
+static const uint8_t places[256] = {
+    ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,  ['H'] = 8,
+    ['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16,
+    ['Q'] = 17, ['R'] = 18, ['S'] = 19, ['T'] = 20, ['U'] = 21, ['V'] = 22, ['W'] = 23, ['X'] = 24,
+    ['Y'] = 25, ['Z'] = 26, ['a'] = 27, ['b'] = 28, ['c'] = 29, ['d'] = 30, ['e'] = 31, ['f'] = 32,
+    ['g'] = 33, ['h'] = 34, ['i'] = 35, ['j'] = 36, ['k'] = 37, ['l'] = 38, ['m'] = 39, ['n'] = 40,
+    ['o'] = 41, ['p'] = 42, ['q'] = 43, ['r'] = 44, ['s'] = 45, ['t'] = 46, ['u'] = 47, ['v'] = 48,
+    ['w'] = 49, ['x'] = 50, ['y'] = 51, ['z'] = 52, ['0'] = 53, ['1'] = 54, ['2'] = 55, ['3'] = 56,
+    ['4'] = 57, ['5'] = 58, ['6'] = 59, ['7'] = 60, ['8'] = 61, ['9'] = 62, ['+'] = 63, ['/'] = 64};
 
 bool base64_decode (struct span text, uint8_t *out, size_t *ret_size)
 {
@@ -39,7 +42,7 @@ bool base64_decode (struct span text, uint8_t *out, size_t *ret_size)
             last ? (size_t)(four[3] == '=') + (size_t)(four[3] == '=' && four[2] == '=') : 0;
         uint32_t group = 0;
         for (size_t j = 0; j < 4; j++) {
-            int value = j >= 4 - pad ? 0 : sextet (four[j]);
+            int value = j >= 4 - pad ? 0 : places[four[j]] - 1;
             if (value < 0)
                 return false;
             group = group << 6 | (uint32_t)value;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "json_text.h"
+#include "json_scan.h"
 
 enum width { WIDTH_8, WIDTH_32, WIDTH_64 };
 enum presence { ALWAYS, RARE }; // a rare field is not written while it is 0
@@ -154,6 +154,13 @@ static void set_integer (struct plan *self, const struct field *field, int64_t v
         memcpy (at, &narrow, sizeof narrow);
 }
 
+static struct span get_span (const struct plan *self, const struct field *field)
+{
+    struct span span;
+    memcpy (&span, (const uint8_t *)self + field->offset, sizeof span);
+    return span;
+}
+
 // -- writing
 
 // What the texts take besides their frames: names and numbers, of which few are long.
@@ -212,13 +219,6 @@ static void write_integer (const struct plan *self, const struct field *field, s
     json_text_padded (text, value, width);
 }
 
-static void write_span (const struct plan *self, const struct field *field, struct json_text *text)
-{
-    struct span span;
-    memcpy (&span, (const uint8_t *)self + field->offset, sizeof span);
-    json_text_frame (text, span);
-}
-
 // Another field than an integer.
 static void write_other (const struct plan *self, const struct field *field, struct json_text *text)
 {
@@ -228,7 +228,7 @@ static void write_other (const struct plan *self, const struct field *field, str
     }
     json_text_name (text, &field->written);
     if (field->kind == SPAN)
-        write_span (self, field, text);
+        json_text_frame (text, get_span (self, field));
     else if (field->kind == PLAN_ID)
         json_text_integer (text, (int64_t)self->id);
     else if (field->kind == NO_KEEP)
@@ -287,6 +287,15 @@ char *plan_dispatch_text (const struct plan *self, int64_t deadline)
 }
 
 // -- reading
+
+// What no single field can tell: the schedule asserts on it.
+static bool value_fits (const struct plan *self)
+{
+    struct value_range range = schedule_value_range (self->schedule.type);
+    return self->schedule.value >= range.min && self->schedule.value <= range.max;
+}
+
+// -- reading by jansson: any text
 
 // Decode a frame value into the plan's own bytes, of which the JSON text is always the larger.
 static bool read_frame (struct plan *self, const json_t *value, struct span *ret)
@@ -360,11 +369,10 @@ static bool read_vote (struct plan *self, const json_t *object, struct reason *r
     return !vote || vote_rule_read (vote, &self->vote, reason);
 }
 
-// What no single field can tell: the schedule asserts on it.
 static bool check_together (const struct plan *self, const json_t *object, struct reason *reason)
 {
     struct value_range range = schedule_value_range (self->schedule.type);
-    if (self->schedule.value < range.min || self->schedule.value > range.max) {
+    if (!value_fits (self)) {
         reason_set (reason, "plan_value: want %d..%d for plan_type %s", range.min, range.max,
                     schedule_type_name (self->schedule.type));
         return false;
@@ -377,7 +385,7 @@ static bool check_together (const struct plan *self, const json_t *object, struc
     return true;
 }
 
-struct plan *plan_from_stored_json (uint64_t id, struct span text, struct reason *reason)
+struct plan *plan_parse_stored (uint64_t id, struct span text, struct reason *reason)
 {
     json_t *object = json_read_object (text, reason);
     if (!object)
@@ -391,4 +399,130 @@ struct plan *plan_from_stored_json (uint64_t id, struct span text, struct reason
         plan_destroy (&self);
     json_decref (object);
     return self;
+}
+
+// -- reading what is written above: no tree, and NULL for all that is unusual
+
+struct stored {
+    struct json_scan scan;
+    struct plan *plan;
+    uint32_t seen; // bits: fields
+    size_t next;   // in stored_order: the field that is expected
+};
+
+_Static_assert(FIELDS <= 32, "there is a bit for each field");
+
+// Fields that have to be there.
+static const uint32_t required = 1U << FIELD_REQUEST_ID | 1U << FIELD_STATION | 1U << FIELD_CALLER |
+                                 1U << FIELD_DESCRIPTION | 1U << FIELD_MESSAGES;
+
+static bool scan_frame (struct stored *self, struct span *ret)
+{
+    uint8_t *at = self->plan->store + self->plan->store_used;
+    size_t size;
+    if (!json_scan_frame (&self->scan, at, &size))
+        return false;
+    self->plan->store_used += size;
+    *ret = span_of (at, size);
+    return true;
+}
+
+static bool scan_messages (struct stored *self)
+{
+    struct plan *plan = self->plan;
+    if (!json_scan_take (&self->scan, '['))
+        return false;
+    if (json_scan_take (&self->scan, ']'))
+        return true;
+    do {
+        if (plan->message_count == PLAN_MESSAGES_MAX ||
+            !scan_frame (self, &plan->messages[plan->message_count]))
+            return false;
+        plan->message_count++;
+    } while (json_scan_take (&self->scan, ','));
+    return json_scan_take (&self->scan, ']');
+}
+
+static bool scan_span (struct stored *self, const struct field *field)
+{
+    struct span span;
+    if (!scan_frame (self, &span))
+        return false;
+    memcpy ((uint8_t *)self->plan + field->offset, &span, sizeof span);
+    return true;
+}
+
+static bool scan_integer (struct stored *self, const struct field *field)
+{
+    int64_t value;
+    if (!json_scan_integer (&self->scan, &value) || value < field->min || value > field->max)
+        return false;
+    set_integer (self->plan, field, value);
+    return true;
+}
+
+static bool scan_value (struct stored *self, const struct field *field)
+{
+    int64_t ignored;
+    switch (field->kind) {
+    case INTEGER:
+        return scan_integer (self, field);
+    case SPAN:
+        return scan_span (self, field);
+    case PLAN_ID: // the key's counts
+        return json_scan_integer (&self->scan, &ignored);
+    case NO_KEEP:
+        return json_scan_flag (&self->scan, &self->plan->schedule.keep);
+    case MESSAGES:
+        return scan_messages (self);
+    case VOTE:
+        break;
+    }
+    return false;
+}
+
+// The next name's field, from the expected one on. False: it is not known.
+static bool scan_name (struct stored *self, enum field_name *ret)
+{
+    size_t place = self->next;
+    for (size_t i = 0; i < FIELDS; i++, place++) {
+        if (place == FIELDS)
+            place = 0;
+        if (json_scan_name (&self->scan, &fields[stored_order[place]].written)) {
+            self->next = place + 1;
+            *ret = stored_order[place];
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool scan_fields (struct stored *self)
+{
+    if (!json_scan_take (&self->scan, '{'))
+        return false;
+    do {
+        enum field_name name;
+        if (!scan_name (self, &name) || self->seen & 1U << name ||
+            !scan_value (self, &fields[name]))
+            return false;
+        self->seen |= 1U << name;
+    } while (json_scan_take (&self->scan, ','));
+    return json_scan_take (&self->scan, '}') && json_scan_ended (&self->scan);
+}
+
+struct plan *plan_scan_stored (uint64_t id, struct span text)
+{
+    struct plan *plan = plan_new (text.size);
+    struct stored stored = {.scan = json_scan_of (text), .plan = plan};
+    plan->id = id;
+    if (!scan_fields (&stored) || (stored.seen & required) != required || !value_fits (plan))
+        plan_destroy (&plan);
+    return plan;
+}
+
+struct plan *plan_from_stored_json (uint64_t id, struct span text, struct reason *reason)
+{
+    struct plan *plan = plan_scan_stored (id, text);
+    return plan ? plan : plan_parse_stored (id, text, reason);
 }

@@ -23,3 +23,8 @@ char *plan_dispatch_text (const struct plan *self, int64_t deadline);
 // Read a stored message, which an operator may have edited: types and bounds are checked, a missing
 // counter is 0. `id` is the key's. NULL with a reason.
 struct plan *plan_from_stored_json (uint64_t id, struct span text, struct reason *reason);
+
+// Its two ways, apart for tests. The first takes what the station itself writes and little more,
+// and takes it as the second would; NULL: it does not know. The second judges every text.
+struct plan *plan_scan_stored (uint64_t id, struct span text);
+struct plan *plan_parse_stored (uint64_t id, struct span text, struct reason *reason);

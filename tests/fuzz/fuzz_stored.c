@@ -164,12 +164,31 @@ static void check_plan (struct feed *feed, struct plan *plan)
         plan_update_clear (&story.update);
 }
 
+// The way without a tree takes nothing that the other does not, and takes it as the same.
+static void check_ways (struct span text, const struct plan *plan)
+{
+    struct reason reason = {""};
+    struct plan *scanned = plan_scan_stored (42, text);
+    struct plan *parsed = plan_parse_stored (42, text, &reason);
+    HOLDS (!scanned || parsed);
+    HOLDS (!plan == !parsed);
+    if (scanned) {
+        char *first = stored_text (scanned), *second = stored_text (parsed);
+        HOLDS (strcmp (first, second) == 0);
+        free (second);
+        free (first);
+    }
+    plan_destroy (&parsed);
+    plan_destroy (&scanned);
+}
+
 int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
     struct feed feed = {.left = span_of (data, size)};
     struct span text = feed_text (&feed);
     struct reason reason = {""};
     struct plan *plan = plan_from_stored_json (42, text, &reason);
+    check_ways (text, plan);
     if (plan)
         check_plan (&feed, plan);
     else

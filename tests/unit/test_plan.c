@@ -287,6 +287,29 @@ static void rare_fields_are_written_when_they_are_set (void **state)
     }
 }
 
+// What the first way takes, the second reads as the same plan. Whether the first has taken it.
+static bool check_ways (struct span text)
+{
+    struct reason reason = {""};
+    uint8_t *bytes = exact_bytes (text);
+    struct plan *scanned = plan_scan_stored (0x1f, span_of (bytes, text.size));
+    struct plan *parsed = plan_parse_stored (0x1f, span_of (bytes, text.size), &reason);
+    free (bytes);
+    if (scanned) {
+        if (!parsed)
+            fail_msg ("scanned, but %s: %.*s", reason.text, (int)text.size, text.data);
+        char *first = stored_text (scanned), *second = stored_text (parsed);
+        assert_string_equal (first, second);
+        assert_memory_equal (&scanned->schedule, &parsed->schedule, sizeof parsed->schedule);
+        free (first);
+        free (second);
+    }
+    bool taken = scanned != NULL;
+    plan_destroy (&scanned);
+    plan_destroy (&parsed);
+    return taken;
+}
+
 // The stored message with one field changed by hand; the value NULL takes the field out.
 static const struct edit_row {
     const char *field, *value;
@@ -421,6 +444,7 @@ static void check_edit (const char *text, const struct edit_row *row)
     CHECK (name, !plan || plan->id == 0x1f);
     // The reason names the field.
     CHECK (name, plan || strncmp (reason.text, row->field, strlen (row->field)) == 0);
+    check_ways (span_text (edited));
     plan_destroy (&plan);
     free (bytes);
     free (edited);
@@ -504,6 +528,7 @@ static void stored_json_with_broken_bytes_is_read_or_refused (void **state)
             bytes[next_random (&random) % size] = (uint8_t)(next_random (&random) >> 30);
         struct reason reason;
         struct plan *read = plan_from_stored_json (0x1f, span_of (bytes, size), &reason);
+        check_ways (span_of (bytes, size));
         free (bytes);
         if (read) {
             assert_in_range (read->message_count, 0, PLAN_MESSAGES_MAX);
@@ -512,6 +537,130 @@ static void stored_json_with_broken_bytes_is_read_or_refused (void **state)
         }
         plan_destroy (&read);
     }
+    free (text);
+    plan_destroy (&plan);
+}
+
+// -- the two ways to read a stored text
+
+static void random_counters (struct plan *plan, uint64_t *random)
+{
+    plan->exec_id = next_random (random) >> (1 + next_random (random) % 63);
+    plan->revision = (int64_t)(next_random (random) >> (1 + next_random (random) % 63));
+    plan->poll = next_random (random) % 4 ? 0 : next_random (random) >> 1;
+    plan->skip_wait = next_random (random) % 4 ? 0 : 3;
+    plan->extra = next_random (random) % 4 ? PLAN_NONE : PLAN_PAUSE;
+    plan->state = (enum plan_state) (next_random (random) % PLAN_STATES);
+    plan->last_state = (uint8_t)next_random (random);
+    plan->schedule.repeat = (int32_t)(next_random (random) >> 20);
+    plan->schedule.keep = next_random (random) % 2;
+    plan->exec_time = (int64_t)(next_random (random) % SCHEDULE_TIME_MAX);
+}
+
+// Frames that are parts of these bytes.
+static void random_frames (struct plan *plan, struct span bytes, uint64_t *random)
+{
+    plan->message_count = next_random (random) % (PLAN_MESSAGES_MAX + 1);
+    for (size_t i = 0; i < plan->message_count; i++) {
+        size_t start = next_random (random) % bytes.size;
+        size_t size = next_random (random) % (bytes.size - start);
+        plan->messages[i] =
+            span_of (bytes.data + start, next_random (random) % 4 ? size % 24 : size);
+    }
+}
+
+static const uint8_t frame_bytes[] = "{\"plan_type\":2} do it \xc3\xa9 more of the text "
+                                     "\xe8\xae\xa1\xe5\x88\x92 \xf0\x9f\x98\x80 \n\t\x01"
+                                     "\"quotes\" and \\ and / and \x7f, some binary "
+                                     "\0\xff\xc3\xed\xa0\x80 and a long tail of letters";
+
+static void what_is_written_is_read_without_a_tree (void **state)
+{
+    (void)state;
+    uint64_t random = 88172645463325252U;
+    for (int round = 0; round < 5000; round++) {
+        struct plan *plan = sample_plan_run ();
+        random_counters (plan, &random);
+        random_frames (plan, span_of (frame_bytes, sizeof frame_bytes), &random);
+        char *text = stored_text (plan);
+        if (!check_ways (span_text (text)))
+            fail_msg ("not taken: %s", text);
+        struct plan *read = plan_scan_stored (plan->id, span_text (text));
+        char *again = stored_text (read);
+        assert_string_equal (again, text);
+        free (again);
+        free (text);
+        plan_destroy (&read);
+        plan_destroy (&plan);
+    }
+}
+
+static void earlier_versions_are_read_without_a_tree (void **state)
+{
+    (void)state;
+    assert_true (check_ways (span_text ("{" PUBLIC_FIELDS "," MESSAGES "}")));
+    assert_true (check_ways (span_text ("{" MESSAGES "," PUBLIC_FIELDS "}")));
+    assert_true (check_ways (span_text (" {\n\t" PUBLIC_FIELDS " , " MESSAGES " }\r\n")));
+}
+
+// What an edit by hand, or a fault, may put anywhere.
+static const char *const splices[] = {
+    "",
+    " ",
+    ",",
+    "\"",
+    ":",
+    "{",
+    "}",
+    "[",
+    "]",
+    "0",
+    "-",
+    "1.5",
+    "e1",
+    "null",
+    "true",
+    "\\",
+    "\\u0000",
+    "\\u0041",
+    "\\ud83d",
+    "\xc3",
+    "\x1f",
+    "\xc3\xa9",
+    "/",
+    "\xff",
+    ",\"a\":1",
+    ",\"poll\":1",
+    "\"poll\":1,",
+    ",\"vote\":{}",
+    "\"vote\":null,",
+    "\"plan_id\":\"x\",",
+    "{\"b64\":\"AA==\"}",
+    "{\"b64\":\"\"},",
+    "\"station\":\"x\",",
+    "99999999999999999999",
+    "\n",
+    "//",
+};
+
+static void edited_texts_are_read_in_both_ways_alike (void **state)
+{
+    (void)state;
+    uint64_t random = 521288629521288629U;
+    struct plan *plan = sample_plan_run ();
+    char *text = stored_text (plan);
+    size_t size = strlen (text), taken = 0;
+    for (int round = 0; round < 40000; round++) {
+        char edited[2048];
+        size_t at = next_random (&random) % size;
+        size_t cut =
+            next_random (&random) % 3 ? next_random (&random) % 3 : next_random (&random) % 40;
+        const char *splice = splices[next_random (&random) % ROWS (splices)];
+        cut = cut < size - at ? cut : size - at;
+        snprintf (edited, sizeof edited, "%.*s%s%s", (int)at, text, splice, text + at + cut);
+        taken += check_ways (span_text (edited));
+    }
+    assert_true (taken > 1000); // spaces, letters, digits
     free (text);
     plan_destroy (&plan);
 }
@@ -694,6 +843,9 @@ int main (void)
         cmocka_unit_test (stored_json_that_is_no_plan_is_refused),
         cmocka_unit_test (stored_json_cut_anywhere_is_refused),
         cmocka_unit_test (stored_json_with_broken_bytes_is_read_or_refused),
+        cmocka_unit_test (what_is_written_is_read_without_a_tree),
+        cmocka_unit_test (earlier_versions_are_read_without_a_tree),
+        cmocka_unit_test (edited_texts_are_read_in_both_ways_alike),
         cmocka_unit_test (dispatch_is_byte_exact),
         cmocka_unit_test (dispatch_keeps_the_clients_global_id),
         cmocka_unit_test (dispatch_fits_into_32_frames),

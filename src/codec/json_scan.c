@@ -1,0 +1,218 @@
+#include "json_scan.h"
+
+#include "base64.h"
+#include "utf8.h"
+
+static void skip_space (struct json_scan *self)
+{
+    while (self->at < self->end &&
+           (*self->at == ' ' || *self->at == '\n' || *self->at == '\t' || *self->at == '\r'))
+        self->at++;
+}
+
+static size_t left (const struct json_scan *self)
+{
+    return (size_t)(self->end - self->at);
+}
+
+// These bytes are next, white space or not.
+static bool take_bytes (struct json_scan *self, const char *bytes, size_t size)
+{
+    if (left (self) < size || memcmp (self->at, bytes, size) != 0)
+        return false;
+    self->at += size;
+    return true;
+}
+
+bool json_scan_take (struct json_scan *self, uint8_t byte)
+{
+    skip_space (self);
+    if (self->at == self->end || *self->at != byte)
+        return false;
+    self->at++;
+    return true;
+}
+
+bool json_scan_ended (struct json_scan *self)
+{
+    skip_space (self);
+    return self->at == self->end;
+}
+
+bool json_scan_name (struct json_scan *self, const struct json_name *name)
+{
+    skip_space (self);
+    return take_bytes (self, name->text + 1, name->size - 1U); // without the comma
+}
+
+static bool is_digit (uint8_t byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+bool json_scan_integer (struct json_scan *self, int64_t *ret)
+{
+    enum { DIGITS_MAX = 19 }; // of which an uint64 holds any; another digit is nothing that follows
+    skip_space (self);
+    const uint8_t *at = self->at;
+    bool negative = at < self->end && *at == '-';
+    at += negative;
+    const uint8_t *first = at;
+    const uint8_t *limit = self->end - at > DIGITS_MAX ? at + DIGITS_MAX : self->end;
+    uint64_t number = 0;
+    for (; at < limit && is_digit (*at); at++)
+        number = number * 10 + (*at - '0');
+    if (at == first || (*first == '0' && at - first > 1) || number > (uint64_t)INT64_MAX + negative)
+        return false;
+    self->at = at;
+    *ret = (int64_t)(negative ? 0 - number : number);
+    return true;
+}
+
+bool json_scan_flag (struct json_scan *self, bool *ret)
+{
+    skip_space (self);
+    bool flag = take_bytes (self, "true", 4);
+    if (!flag && !take_bytes (self, "false", 5))
+        return false;
+    *ret = flag;
+    return true;
+}
+
+// -- strings
+
+// Four hex digits, or -1.
+static int32_t read_hex (const uint8_t *at, const uint8_t *end)
+{
+    int32_t value = 0;
+    if (end - at < 4)
+        return -1;
+    for (int i = 0; i < 4; i++) {
+        uint8_t byte = at[i], letter = byte | 0x20;
+        if (byte >= '0' && byte <= '9')
+            value = value << 4 | (byte - '0');
+        else if (letter >= 'a' && letter <= 'f')
+            value = value << 4 | (letter - 'a' + 10);
+        else
+            return -1;
+    }
+    return value;
+}
+
+static size_t put_utf8 (int32_t code, uint8_t *out)
+{
+    if (code < 0x80) {
+        out[0] = (uint8_t)code;
+        return 1;
+    }
+    if (code < 0x800) {
+        out[0] = (uint8_t)(0xC0 | code >> 6);
+        out[1] = (uint8_t)(0x80 | (code & 0x3F));
+        return 2;
+    }
+    if (code < 0x10000) {
+        out[0] = (uint8_t)(0xE0 | code >> 12);
+        out[1] = (uint8_t)(0x80 | (code >> 6 & 0x3F));
+        out[2] = (uint8_t)(0x80 | (code & 0x3F));
+        return 3;
+    }
+    out[0] = (uint8_t)(0xF0 | code >> 18);
+    out[1] = (uint8_t)(0x80 | (code >> 12 & 0x3F));
+    out[2] = (uint8_t)(0x80 | (code >> 6 & 0x3F));
+    out[3] = (uint8_t)(0x80 | (code & 0x3F));
+    return 4;
+}
+
+// Behind "\u". Where it ends; NULL: half a pair, a NUL, or none.
+static const uint8_t *read_code (const uint8_t *at, const uint8_t *end, int32_t *ret)
+{
+    int32_t code = read_hex (at, end);
+    at += 4;
+    if (code <= 0 || (code >= 0xDC00 && code <= 0xDFFF))
+        return NULL;
+    if (code >= 0xD800 && code <= 0xDBFF) {
+        if (end - at < 2 || at[0] != '\\' || at[1] != 'u')
+            return NULL;
+        int32_t second = read_hex (at + 2, end);
+        if (second < 0xDC00 || second > 0xDFFF)
+            return NULL;
+        code = 0x10000 + ((code & 0x3FF) << 10 | (second & 0x3FF));
+        at += 6;
+    }
+    *ret = code;
+    return at;
+}
+
+// Behind a backslash: decode what it stands for. Where it ends, or NULL.
+static const uint8_t *read_escape (const uint8_t *at, const uint8_t *end, uint8_t **out)
+{
+    static const uint8_t bytes[0x80] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
+                                        ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
+    if (at == end || *at >= sizeof bytes)
+        return NULL;
+    if (bytes[*at]) {
+        *(*out)++ = bytes[*at];
+        return at + 1;
+    }
+    int32_t code = 0;
+    at = *at == 'u' ? read_code (at + 1, end, &code) : NULL;
+    if (at)
+        *out += put_utf8 (code, *out);
+    return at;
+}
+
+// Characters beyond ASCII. Where they end, or NULL.
+static const uint8_t *copy_characters (const uint8_t *at, const uint8_t *end, uint8_t **out)
+{
+    while (at < end && *at >= 0x80) {
+        size_t size = utf8_size (at, end);
+        if (!size)
+            return NULL;
+        for (; size; size--)
+            *(*out)++ = *at++;
+    }
+    return at;
+}
+
+bool json_scan_string (struct json_scan *self, uint8_t *out, size_t *ret_size)
+{
+    uint8_t *to = out;
+    if (!json_scan_take (self, '"'))
+        return false;
+    for (const uint8_t *at = self->at; at;) {
+        size_t plain = utf8_copy_plain (at, self->end, to);
+        at += plain;
+        to += plain;
+        if (at == self->end)
+            return false;
+        if (*at == '"') {
+            self->at = at + 1;
+            *ret_size = (size_t)(to - out);
+            return true;
+        }
+        if (*at == '\\')
+            at = read_escape (at + 1, self->end, &to);
+        else
+            at = *at >= 0x80 ? copy_characters (at, self->end, &to) : NULL;
+    }
+    return false;
+}
+
+bool json_scan_frame (struct json_scan *self, uint8_t *out, size_t *ret_size)
+{
+    static const struct json_name name = JSON_NAME ("b64");
+    if (!json_scan_take (self, '{'))
+        return json_scan_string (self, out, ret_size);
+    if (!json_scan_name (self, &name) || !json_scan_take (self, '"'))
+        return false;
+    // No base64 has a quote or a backslash in it.
+    const uint8_t *end = memchr (self->at, '"', left (self));
+    size_t size;
+    if (!end || !base64_decode (span_of (self->at, (size_t)(end - self->at)), out, &size))
+        return false;
+    self->at = end + 1;
+    if (!json_scan_take (self, '}'))
+        return false;
+    *ret_size = size;
+    return true;
+}

@@ -1,0 +1,37 @@
+// JSON read straight from its bytes, for texts of the hot path that this program wrote. Every call
+// takes the next part, behind white space, or gives up: then the text is broken, or only unusual,
+// and is one for json_read_object, which knows and says why. What is taken, that would have taken
+// in the same way; the caller takes all of a text, and looks for doubled names.
+#pragma once
+
+#include "json_text.h"
+
+struct json_scan {
+    const uint8_t *at, *end;
+};
+
+static inline struct json_scan json_scan_of (struct span text)
+{
+    return (struct json_scan){text.data, text.size ? text.data + text.size : text.data};
+}
+
+// This byte, one of {}[],: is next: it is taken.
+bool json_scan_take (struct json_scan *self, uint8_t byte);
+
+// Nothing is left.
+bool json_scan_ended (struct json_scan *self);
+
+// The name of a member and its colon are next: they are taken. Written with escapes, or with a
+// space before the colon, it is not known.
+bool json_scan_name (struct json_scan *self, const struct json_name *name);
+
+bool json_scan_integer (struct json_scan *self, int64_t *ret);
+
+bool json_scan_flag (struct json_scan *self, bool *ret);
+
+// Decode a string to `out`, which has room for as many bytes as are left in the text. Those behind
+// the decoded may be written, too.
+bool json_scan_string (struct json_scan *self, uint8_t *out, size_t *ret_size);
+
+// A frame as json_to_frame reads it, to `out` as before.
+bool json_scan_frame (struct json_scan *self, uint8_t *out, size_t *ret_size);
