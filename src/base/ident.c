@@ -1,8 +1,5 @@
 #include "ident.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 static int hex_digit (uint8_t byte)
 {
     if (byte >= '0' && byte <= '9')
@@ -30,6 +27,11 @@ bool ident_parse (struct span text, uint64_t *ret)
 
 const char *ident_text (uint64_t id, char out[IDENT_SIZE])
 {
-    snprintf (out, IDENT_SIZE, "%" PRIx64, id);
+    static const char digits[] = "0123456789abcdef";
+    int highest = (63 - __builtin_clzll (id | 1)) / 4; // 0 has one digit, too
+    char *at = out;
+    for (int digit = highest; digit >= 0; digit--)
+        *at++ = digits[id >> 4 * digit & 15];
+    *at = '\0';
     return out;
 }

@@ -64,6 +64,19 @@ static void ident_reads_and_writes_hex (void **state)
     }
 }
 
+static void ident_is_written_as_by_printf (void **state)
+{
+    (void)state;
+    uint64_t random = 88172645463325252U;
+    for (int i = 0; i < 10000; i++) {
+        // Of each length, and 0.
+        uint64_t id = i < 65 ? (i ? UINT64_MAX >> (i - 1) : 0) : next_random (&random) >> i % 64;
+        char text[IDENT_SIZE], want[IDENT_SIZE];
+        snprintf (want, sizeof want, "%" PRIx64, id);
+        CHECK_TEXT (want, ident_text (id, text), want);
+    }
+}
+
 // -- the heap
 
 enum { HEAP_NODES = 200, HEAP_STEPS = 20000 };
@@ -417,6 +430,7 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (ident_reads_and_writes_hex),
+        cmocka_unit_test (ident_is_written_as_by_printf),
         cmocka_unit_test (heap_keeps_the_smallest_first),
         cmocka_unit_test (heap_is_as_a_sorted_array),
         cmocka_unit_test (reason_is_cut_between_characters),
