@@ -1,10 +1,12 @@
-// Fields are read by a table of name and reader; what a plan type demands of them is a second
-// table, applied when the type is known.
+// Fields are read by a table of name and reader; what a plan type demands of them is checked when
+// all are read. A reader takes a value, whether it comes from a tree or was read without one: every
+// rule stands once, and both ways keep it.
 #include "plan_frame.h"
 
 #include <inttypes.h>
 
 #include "json.h"
+#include "json_scan.h"
 #include "pack.h"
 #include "rfc3339.h"
 #include "status.h"
@@ -20,26 +22,38 @@ struct reading {
     struct reason *reason;
 };
 
-struct field {
-    const char *name;
-    bool (*read) (struct reading *reading, const char *name, const json_t *value);
+enum kind { INTEGER, TEXT, FLAG, OTHER };
+
+// The value of a field.
+struct value {
+    enum kind kind;
+    int64_t integer;
+    bool flag;
+    struct span text;   // UTF-8, with a NUL behind it
+    const json_t *tree; // NULL: it was read without one, and is no OTHER
 };
 
-static bool read_integer (struct reading *reading, const char *name, const json_t *value,
+struct field {
+    const char *name;
+    struct json_name written;
+    bool (*read) (struct reading *reading, const char *name, const struct value *value);
+};
+
+static bool read_integer (struct reading *reading, const char *name, const struct value *value,
                           int64_t *ret)
 {
-    if (json_is_integer (value)) {
-        *ret = json_integer_value (value);
+    if (value->kind == INTEGER) {
+        *ret = value->integer;
         return true;
     }
     reason_set (reading->reason, "%s: want an integer", name);
     return false;
 }
 
-static bool read_description (struct reading *reading, const char *name, const json_t *value)
+static bool read_description (struct reading *reading, const char *name, const struct value *value)
 {
-    size_t size = json_string_length (value);
-    if (!json_is_string (value)) {
+    size_t size = value->text.size;
+    if (value->kind != TEXT) {
         reason_set (reading->reason, "%s: want a string", name);
         return false;
     }
@@ -48,18 +62,18 @@ static bool read_description (struct reading *reading, const char *name, const j
                     reading->limits->description, size);
         return false;
     }
-    memcpy (reading->fields->description, json_string_value (value), size);
+    memcpy (reading->fields->description, value->text.data, size);
     reading->fields->description_size = size;
     return true;
 }
 
-static bool read_type (struct reading *reading, const char *name, const json_t *value)
+static bool read_type (struct reading *reading, const char *name, const struct value *value)
 {
     int64_t type = -1;
-    if (json_is_integer (value))
-        type = json_integer_value (value);
-    else if (json_is_string (value))
-        type = schedule_type_parse (json_string_value (value));
+    if (value->kind == INTEGER)
+        type = value->integer;
+    else if (value->kind == TEXT)
+        type = schedule_type_parse ((const char *)value->text.data);
     if (type < 0 || type >= SCHEDULE_TYPES) {
         reason_set (reading->reason,
                     "%s: want 0..7 or none, time, second, minute, hour, day, week, month", name);
@@ -70,21 +84,21 @@ static bool read_type (struct reading *reading, const char *name, const json_t *
     return true;
 }
 
-static bool read_value (struct reading *reading, const char *name, const json_t *value)
+static bool read_value (struct reading *reading, const char *name, const struct value *value)
 {
     reading->has_value = true;
     return read_integer (reading, name, value, &reading->value);
 }
 
-static bool read_repeat (struct reading *reading, const char *name, const json_t *value)
+static bool read_repeat (struct reading *reading, const char *name, const struct value *value)
 {
     reading->has_repeat = true;
     return read_integer (reading, name, value, &reading->repeat);
 }
 
-static bool read_keep (struct reading *reading, const char *name, const json_t *value)
+static bool read_keep (struct reading *reading, const char *name, const struct value *value)
 {
-    if (!json_is_boolean (value)) {
+    if (value->kind != FLAG) {
         reason_set (reading->reason, "%s: want true or false", name);
         return false;
     }
@@ -93,26 +107,25 @@ static bool read_keep (struct reading *reading, const char *name, const json_t *
         return false;
     }
     reading->keep_seen = true;
-    reading->fields->schedule.keep = json_is_true (value);
+    reading->fields->schedule.keep = value->flag;
     return true;
 }
 
-static bool read_time (struct reading *reading, const char *name, const json_t *value)
+static bool read_time (struct reading *reading, const char *name, const struct value *value)
 {
     int64_t time;
-    if (json_is_string (value)) {
-        struct span text = span_of (json_string_value (value), json_string_length (value));
+    if (value->kind == TEXT) {
         struct reason why;
-        if (rfc3339_parse (text, &time, &why)) {
+        if (rfc3339_parse (value->text, &time, &why)) {
             reason_set (reading->reason, "%s: %s", name, why.text);
             return false;
         }
-    } else if (!json_is_integer (value)) {
+    } else if (value->kind != INTEGER) {
         reason_set (reading->reason,
                     "%s: want whole Unix seconds or an RFC 3339 string, no fraction", name);
         return false;
     } else {
-        time = json_integer_value (value);
+        time = value->integer;
     }
     if (time < 0 || time > SCHEDULE_TIME_MAX) {
         reason_set (reading->reason,
@@ -124,7 +137,7 @@ static bool read_time (struct reading *reading, const char *name, const json_t *
     return true;
 }
 
-static bool read_skip (struct reading *reading, const char *name, const json_t *value)
+static bool read_skip (struct reading *reading, const char *name, const struct value *value)
 {
     if (!read_integer (reading, name, value, &reading->fields->skip_set))
         return false;
@@ -136,47 +149,36 @@ static bool read_skip (struct reading *reading, const char *name, const json_t *
     return true;
 }
 
-static bool read_vote (struct reading *reading, const char *name, const json_t *value)
+static bool read_vote (struct reading *reading, const char *name, const struct value *value)
 {
     (void)name;
-    return vote_rule_read (value, &reading->fields->vote, reading->reason);
-}
-
-static bool refuse_read_only (struct reading *reading, const char *name, const json_t *value)
-{
-    (void)value;
-    reason_set (reading->reason, "%s: is kept by the station and cannot be submitted", name);
-    return false;
+    return vote_rule_read (value->tree, &reading->fields->vote, reading->reason);
 }
 
 static const struct field fields[] = {
-    {"description", read_description},
-    {"plan_type", read_type},
-    {"plan_value", read_value},
-    {"plan_repet", read_repeat},
-    {"no_keep", read_keep},
-    {"no_skip", read_keep},
-    {"plan_time", read_time},
-    {"skip_set", read_skip},
-    {"vote", read_vote},
-    {"plan_id", refuse_read_only},
-    {"request_id", refuse_read_only},
-    {"station", refuse_read_only},
-    {"caller", refuse_read_only},
-    {"real_repet", refuse_read_only},
-    {"last_state", refuse_read_only},
-    {"exec_time", refuse_read_only},
-    {"messages", refuse_read_only},
-    {"base_time", refuse_read_only},
-    {"plan_state", refuse_read_only},
-    {"add_time", refuse_read_only},
-    {"skip_num", refuse_read_only},
-    {"error_count", refuse_read_only},
-    {"exec_id", refuse_read_only},
-    {"revision", refuse_read_only},
-    {"skip_wait", refuse_read_only},
-    {"extra", refuse_read_only},
-    {"poll", refuse_read_only},
+#define FIELD(name, read)                                                                          \
+    {                                                                                              \
+        name, JSON_NAME (name), read                                                               \
+    }
+    FIELD ("description", read_description),
+    FIELD ("plan_type", read_type),
+    FIELD ("plan_value", read_value),
+    FIELD ("plan_repet", read_repeat),
+    FIELD ("no_keep", read_keep),
+    FIELD ("no_skip", read_keep),
+    FIELD ("plan_time", read_time),
+    FIELD ("skip_set", read_skip),
+    FIELD ("vote", read_vote),
+#undef FIELD
+};
+
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+// Fields of a plan that are no client's.
+static const char *const read_only[] = {
+    "plan_id",     "request_id", "station",   "caller",     "real_repet", "last_state",
+    "exec_time",   "messages",   "base_time", "plan_state", "add_time",   "skip_num",
+    "error_count", "exec_id",    "revision",  "skip_wait",  "extra",      "poll",
 };
 
 static bool repeats (enum schedule_type type)
@@ -245,34 +247,8 @@ static bool check_together (struct reading *reading)
     return true;
 }
 
-static const struct field *field_named (const char *name)
+static bool check_all (struct reading *reading)
 {
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        if (strcmp (fields[i].name, name) == 0)
-            return &fields[i];
-    return NULL;
-}
-
-bool plan_frame_field (const char *name)
-{
-    const struct field *field = field_named (name);
-    return field && field->read != refuse_read_only;
-}
-
-static bool read_field (struct reading *reading, const char *name, const json_t *value)
-{
-    const struct field *field = field_named (name);
-    if (field)
-        return field->read (reading, name, value);
-    reason_set (reading->reason, "%s: unknown field", quoted (span_text (name)));
-    return false;
-}
-
-static bool read_all (struct reading *reading, json_t *object)
-{
-    const char *name;
-    json_t *value;
-    json_object_foreach (object, name, value) if (!read_field (reading, name, value)) return false;
     if (!reading->has_type) {
         reason_set (reading->reason, "plan_type: is missing");
         return false;
@@ -280,27 +256,86 @@ static bool read_all (struct reading *reading, json_t *object)
     return check_value (reading) && check_repeat (reading) && check_together (reading);
 }
 
+// Of nothing yet.
+static struct reading reading_of (struct plan_fields *into, const struct plan_limits *limits,
+                                  struct reason *reason)
+{
+    into->description_size = 0;
+    into->schedule = (struct schedule){0};
+    into->skip_set = 0;
+    into->vote = (struct vote_rule){0};
+    return (struct reading){.fields = into, .limits = limits, .reason = reason};
+}
+
+// -- reading a tree: any frame
+
+static struct value value_of (const json_t *tree)
+{
+    struct value value = {.kind = OTHER, .tree = tree};
+    if (json_is_integer (tree)) {
+        value.kind = INTEGER;
+        value.integer = json_integer_value (tree);
+    } else if (json_is_string (tree)) {
+        value.kind = TEXT;
+        value.text = span_of (json_string_value (tree), json_string_length (tree));
+    } else if (json_is_boolean (tree)) {
+        value.kind = FLAG;
+        value.flag = json_is_true (tree);
+    }
+    return value;
+}
+
+static const struct field *field_named (const char *name)
+{
+    for (size_t i = 0; i < FIELDS; i++)
+        if (strcmp (fields[i].name, name) == 0)
+            return &fields[i];
+    return NULL;
+}
+
+bool plan_frame_field (const char *name)
+{
+    return field_named (name) != NULL;
+}
+
+static bool refuse_field (struct reading *reading, const char *name)
+{
+    for (size_t i = 0; i < sizeof read_only / sizeof *read_only; i++) {
+        if (strcmp (read_only[i], name) == 0) {
+            reason_set (reading->reason, "%s: is kept by the station and cannot be submitted",
+                        name);
+            return false;
+        }
+    }
+    reason_set (reading->reason, "%s: unknown field", quoted (span_text (name)));
+    return false;
+}
+
+static bool read_field (struct reading *reading, const char *name, const json_t *tree)
+{
+    const struct field *field = field_named (name);
+    struct value value = value_of (tree);
+    return field ? field->read (reading, name, &value) : refuse_field (reading, name);
+}
+
+static bool read_all (struct reading *reading, json_t *object)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach (object, name, value) if (!read_field (reading, name, value)) return false;
+    return check_all (reading);
+}
+
 int plan_frame_read (json_t *object, const struct plan_limits *limits, struct plan_fields *ret,
                      struct reason *reason)
 {
-    ret->description_size = 0;
-    ret->schedule = (struct schedule){0};
-    ret->skip_set = 0;
-    ret->vote = (struct vote_rule){0};
-    struct reading reading = {.fields = ret, .limits = limits, .reason = reason};
+    struct reading reading = reading_of (ret, limits, reason);
     return read_all (&reading, object) ? 0 : ZPLAN_EPLAN;
 }
 
-const struct plan_limits plan_limits_default = {
-    .bytes = 4096, .description = 1024, .depth = JSON_DEPTH_MAX};
-
-int plan_frame_parse (struct span frame, const struct plan_limits *limits, struct plan_fields *ret,
-                      struct reason *reason)
+int plan_frame_parse_tree (struct span frame, const struct plan_limits *limits,
+                           struct plan_fields *ret, struct reason *reason)
 {
-    if ((int64_t)frame.size > limits->bytes) {
-        reason_set (reason, "PLAN: at most %" PRId64 " bytes, got %zu", limits->bytes, frame.size);
-        return ZPLAN_EPLAN;
-    }
     struct reason why;
     json_t *object =
         pack_is (frame) ? pack_read_object (frame, &why) : json_read_object (frame, &why);
@@ -313,4 +348,91 @@ int plan_frame_parse (struct span frame, const struct plan_limits *limits, struc
         rc = plan_frame_read (object, limits, ret, reason);
     json_decref (object);
     return rc;
+}
+
+// -- reading JSON of plain values without a tree: false for all that is wrong or only unusual
+
+struct scan {
+    struct json_scan left;
+    uint32_t seen; // bits: fields
+    size_t next;   // the field that is expected
+    uint8_t *text; // room for the one string that is read
+};
+
+_Static_assert(FIELDS <= 32, "there is a bit for each field");
+
+// The next name's field, from the expected one on. NULL: it is not known, or doubled.
+static const struct field *scan_name (struct scan *self)
+{
+    size_t place = self->next;
+    for (size_t i = 0; i < FIELDS; i++, place++) {
+        if (place == FIELDS)
+            place = 0;
+        if (!json_scan_name (&self->left, &fields[place].written))
+            continue;
+        if (self->seen & 1U << place)
+            return NULL;
+        self->seen |= 1U << place;
+        self->next = place + 1;
+        return &fields[place];
+    }
+    return NULL;
+}
+
+static bool scan_value (struct scan *self, struct value *ret)
+{
+    size_t size;
+    *ret = (struct value){.kind = INTEGER};
+    if (json_scan_integer (&self->left, &ret->integer))
+        return true;
+    ret->kind = FLAG;
+    if (json_scan_flag (&self->left, &ret->flag))
+        return true;
+    ret->kind = TEXT;
+    if (!json_scan_string (&self->left, self->text, &size))
+        return false;
+    self->text[size] = '\0';
+    ret->text = span_of (self->text, size);
+    return true;
+}
+
+static bool scan_fields (struct scan *self, struct reading *reading)
+{
+    if (!json_scan_take (&self->left, '{'))
+        return false;
+    do {
+        struct value value;
+        const struct field *field = scan_name (self);
+        if (!field || !scan_value (self, &value) || !field->read (reading, field->name, &value))
+            return false;
+    } while (json_scan_take (&self->left, ','));
+    return json_scan_take (&self->left, '}') && json_scan_ended (&self->left);
+}
+
+bool plan_frame_scan (struct span frame, const struct plan_limits *limits, struct plan_fields *ret)
+{
+    uint8_t text[DESCRIPTION_ROOM + 1];
+    struct reason ignored;
+    if (frame.size > DESCRIPTION_ROOM || limits->depth < 1)
+        return false;
+    struct scan scan = {.left = json_scan_of (frame), .text = text};
+    struct reading reading = reading_of (ret, limits, &ignored);
+    return scan_fields (&scan, &reading) && check_all (&reading);
+}
+
+// -- either way
+
+const struct plan_limits plan_limits_default = {
+    .bytes = 4096, .description = 1024, .depth = JSON_DEPTH_MAX};
+
+int plan_frame_parse (struct span frame, const struct plan_limits *limits, struct plan_fields *ret,
+                      struct reason *reason)
+{
+    if ((int64_t)frame.size > limits->bytes) {
+        reason_set (reason, "PLAN: at most %" PRId64 " bytes, got %zu", limits->bytes, frame.size);
+        return ZPLAN_EPLAN;
+    }
+    return plan_frame_scan (frame, limits, ret)
+               ? 0
+               : plan_frame_parse_tree (frame, limits, ret, reason);
 }

@@ -37,3 +37,11 @@ int plan_frame_read (json_t *object, const struct plan_limits *limits, struct pl
 // with a reason that names the field and the rule; `ret` is then undefined.
 int plan_frame_parse (struct span frame, const struct plan_limits *limits, struct plan_fields *ret,
                       struct reason *reason);
+
+// The two ways of plan_frame_parse; a frame is within limits->bytes. Without a tree: true, or false
+// for a frame that is wrong, msgpack or only unusual, as one with a vote; `ret` is then undefined.
+bool plan_frame_scan (struct span frame, const struct plan_limits *limits, struct plan_fields *ret);
+
+// By a tree: any frame, and the reason of each refusal.
+int plan_frame_parse_tree (struct span frame, const struct plan_limits *limits,
+                           struct plan_fields *ret, struct reason *reason);

@@ -122,6 +122,36 @@ static void check_vote (const struct vote_rule *vote)
         HOLDS (vote_rule_needed (vote, voters) >= 1);
 }
 
+// The way without a tree takes nothing that the other does not, and takes it as the same; what it
+// leaves, the other tells.
+static void check_ways (struct span frame, const struct plan_limits *limits)
+{
+    struct plan_fields scanned, parsed, fields;
+    struct reason told = {""}, reason = {""};
+    bool taken = plan_frame_scan (frame, limits, &scanned);
+    int rc = plan_frame_parse_tree (frame, limits, &parsed, &told);
+    HOLDS (!taken || !rc);
+    if (taken)
+        check_same (&parsed, &scanned);
+    HOLDS (plan_frame_parse (frame, limits, &fields, &reason) == rc);
+    HOLDS (strcmp (reason.text, told.text) == 0);
+    if (!rc)
+        check_same (&parsed, &fields);
+}
+
+static void check_limits (struct span frame)
+{
+    uint64_t random = feed_hash (frame, 1);
+    const struct plan_limits limits[] = {
+        plan_limits_default,
+        {(int64_t)frame.size, DESCRIPTION_ROOM, JSON_DEPTH_MAX},
+        {(int64_t)frame.size, (int64_t)(random % 32), (int64_t)(random >> 32) % 3},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if ((int64_t)frame.size <= limits[i].bytes)
+            check_ways (frame, &limits[i]);
+}
+
 // Any bytes as a frame in JSON.
 static void check_base64 (struct span frame)
 {
@@ -149,6 +179,7 @@ int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
         check_schedule (&fields, frame);
         check_vote (&fields.vote);
     }
+    check_limits (frame);
     if ((int64_t)size <= plan_limits_default.bytes)
         check_forms (frame, rc, &fields);
     check_base64 (frame);

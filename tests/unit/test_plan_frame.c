@@ -19,6 +19,37 @@ static uint8_t *packed (struct span text, size_t *ret_size)
     return bytes;
 }
 
+// -- the two ways
+
+static bool same_fields (const struct plan_fields *a, const struct plan_fields *b)
+{
+    return span_equal (span_of (a->description, a->description_size),
+                       span_of (b->description, b->description_size)) &&
+           a->schedule.type == b->schedule.type && a->schedule.value == b->schedule.value &&
+           a->schedule.repeat == b->schedule.repeat && a->schedule.keep == b->schedule.keep &&
+           a->schedule.base_time == b->schedule.base_time &&
+           a->schedule.received == b->schedule.received && a->skip_set == b->skip_set &&
+           a->vote.need == b->vote.need && a->vote.count == b->vote.count &&
+           a->vote.deadline_s == b->vote.deadline_s;
+}
+
+// What is read without a tree is read by one, and as the same. Whether it was.
+static bool check_ways (const char *name, struct span frame, const struct plan_limits *limits)
+{
+    struct plan_fields scanned, parsed;
+    struct reason reason = {""};
+    uint8_t *bytes = exact_bytes (frame);
+    frame.data = bytes;
+    memset (&scanned, 0xA5, sizeof scanned); // nothing is left as it was
+    memset (&parsed, 0x5A, sizeof parsed);
+    bool taken = plan_frame_scan (frame, limits, &scanned);
+    int rc = plan_frame_parse_tree (frame, limits, &parsed, &reason);
+    CHECK (name, !taken || rc == 0);
+    CHECK (name, !taken || same_fields (&scanned, &parsed));
+    free (bytes);
+    return taken;
+}
+
 // -- what is taken
 
 // clang-format off
@@ -91,6 +122,7 @@ static void check_good (const struct good_row *row, struct span frame)
     CHECK_INT (row->name, fields.skip_set, row->skip_set);
     CHECK (row->name,
            span_is (span_of (fields.description, fields.description_size), row->description));
+    check_ways (row->name, frame, &plan_limits_default);
 }
 
 static void good_plan_frames_are_read (void **state)
@@ -240,6 +272,7 @@ static void check_bad (const struct bad_row *row, struct span frame)
                ZPLAN_EPLAN);
     if (strncmp (reason.text, row->reason, strlen (row->reason)) != 0)
         fail_msg ("%s: want \"%s...\", got \"%s\"", row->name, row->reason, reason.text);
+    CHECK (row->name, !check_ways (row->name, frame, &plan_limits_default));
 }
 
 static void bad_plan_frames_are_refused_with_the_field (void **state)
@@ -384,6 +417,137 @@ static void a_vote_is_read_where_it_is_given (void **state)
     assert_int_equal (fields.vote.deadline_s, 0);
 }
 
+// -- without a tree
+
+#define NAMED "{\"plan_type\":\"none\",\"description\":"
+
+static const struct way_row {
+    struct span text;
+    bool taken;
+} way_rows[] = {
+    {BYTES ("{\"description\":\"bench\",\"plan_type\":\"time\",\"plan_time\":1797881074}"), true},
+    {BYTES ("\r\n{ \"plan_type\": \"week\", \"plan_repet\": -1,\t\"plan_value\": 7 }\n"), true},
+    {BYTES ("{\"skip_set\":1,\"plan_time\":\"2026-01-01T00:00:00Z\",\"no_keep\":true,"
+            "\"plan_repet\":3,\"plan_value\":0,\"plan_type\":2}"),
+     true},
+    {BYTES ("{\"no_skip\":true,\"plan_type\":0}"), true},
+    {BYTES ("{\"plan_type\":-0}"), true},
+    {BYTES (NAMED "\"\"}"), true},
+    {BYTES (NAMED "\"\\u8ba1\\ud83d\\ude00\\n\\\"\\\\\"}"), true},
+    {BYTES (NAMED "\"\xe8\xae\xa1\xf0\x9f\x98\x80\x7f\"}"), true},
+    // Good, and a tree's.
+    {BYTES ("{\"plan_type\":0,\"vote\":{}}"), false},
+    {BYTES ("{\"plan_\\u0074ype\":0}"), false},
+    {BYTES ("{\"plan_type\" :0}"), false},
+    {BYTES ("\x81\xa9plan_type\0"), false},
+    // Not good.
+    {BYTES ("{\"plan_type\":0,}"), false},
+    {BYTES ("{,\"plan_type\":0}"), false},
+    {BYTES ("{\"plan_type\":00}"), false},
+    {BYTES ("{\"plan_type\":0x0}"), false},
+    {BYTES ("{\"plan_type\":0\0}"), false},
+    {BYTES ("{\"plan_type\":\"none\"\"}"), false},
+    {BYTES ("{\"plan_type\":0}}"), false},
+    {BYTES ("{\"plan_type\":0,\"no_keep\":truefalse}"), false},
+    {BYTES ("{\"plan_type\":0,\"skip_set\":9223372036854775808}"), false},
+    {BYTES ("{\"plan_type\":1,\"plan_time\":18446744073709551617}"), false},
+    {BYTES ("{\"plan_type\":0,\"plan_type\":0}"), false},
+    {BYTES ("{\"plan_type\":0,\"description\":\"\",\"description\":\"\"}"), false},
+    {BYTES ("{\"plan_type\":0,\"plan_value\":1,\"plan_value\":1}"), false},
+    {BYTES (NAMED "\"a\nb\"}"), false},
+    {BYTES (NAMED "\"\\ud83d\"}"), false},
+    {BYTES (NAMED "\"\xed\xa0\x80\"}"), false},
+};
+
+static void the_usual_frames_are_read_without_a_tree (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (way_rows); i++) {
+        const char *name = quoted (way_rows[i].text);
+        CHECK_INT (name, check_ways (name, way_rows[i].text, &plan_limits_default),
+                   way_rows[i].taken);
+    }
+}
+
+// The description counts as it is decoded, and the limits are those of the station.
+static void limits_hold_without_a_tree (void **state)
+{
+    (void)state;
+    struct span text = span_text (NAMED "\"\\u0061\\u00e9\"}"); // three bytes
+    struct plan_limits limits = {.bytes = 4096, .description = 3, .depth = 1};
+    assert_true (check_ways ("as many as allowed", text, &limits));
+    limits.description = 2;
+    assert_false (check_ways ("one too many", text, &limits));
+    limits = (struct plan_limits){.bytes = 4096, .description = 3, .depth = 0};
+    assert_false (check_ways ("no object allowed", text, &limits));
+
+    // As large as there is room, and one more.
+    char large[DESCRIPTION_ROOM + 1];
+    memset (large, 'a', sizeof large);
+    memcpy (large, NAMED "\"", strlen (NAMED "\""));
+    limits =
+        (struct plan_limits){.bytes = sizeof large, .description = DESCRIPTION_ROOM, .depth = 1};
+    memcpy (large + sizeof large - 2, "\"}", 2);
+    assert_false (check_ways ("no room", span_of (large, sizeof large), &limits));
+    memcpy (large + sizeof large - 3, "\"}", 2);
+    assert_true (check_ways ("room", span_of (large, sizeof large - 1), &limits));
+}
+
+static void random_frames_are_read_as_by_a_tree (void **state)
+{
+    (void)state;
+    static const char *const names[] = {"description", "plan_type", "plan_value", "plan_repet",
+                                        "no_keep",     "no_skip",   "plan_time",  "skip_set",
+                                        "vote",        "plan_id",   "plan"};
+    static const char *const values[] = {"0",
+                                         "1",
+                                         "2",
+                                         "6",
+                                         "7",
+                                         "-1",
+                                         "1",
+                                         "3",
+                                         "true",
+                                         "false",
+                                         "\"none\"",
+                                         "\"time\"",
+                                         "\"week\"",
+                                         "\"\\u0074ime\"",
+                                         "\"d\\u00e9j\xc3\xa0\"",
+                                         "\"2026-12-24T18:00:00+01:00\"",
+                                         "253402300799",
+                                         "253402300800",
+                                         "2147483647",
+                                         "2147483648",
+                                         "-0",
+                                         "1.0",
+                                         "1e2",
+                                         "null",
+                                         "{}",
+                                         "[]",
+                                         "{\"rule\":\"any\"}",
+                                         "\"",
+                                         "01",
+                                         ""};
+    uint64_t random = 88172645463325252U;
+    size_t taken = 0;
+    for (int round = 0; round < 200000; round++) {
+        char text[1024];
+        size_t size = 0;
+        const char *before = "{";
+        for (uint64_t left = 1 + next_random (&random) % 5; left; left--, before = ",") {
+            // Most often good ones: few of the others make a whole frame refused.
+            bool any = next_random (&random) % 8 == 0;
+            size += (size_t)snprintf (text + size, sizeof text - size, "%s\"%s\":%s", before,
+                                      names[next_random (&random) % (any ? ROWS (names) : 8)],
+                                      values[next_random (&random) % (any ? ROWS (values) : 21)]);
+        }
+        size += (size_t)snprintf (text + size, sizeof text - size, "}");
+        taken += check_ways (text, span_of (text, size), &plan_limits_default);
+    }
+    assert_in_range (taken, 1000, 200000);
+}
+
 // An update takes the fields of a PLAN frame and no others.
 static void the_fields_of_a_plan_frame_have_names (void **state)
 {
@@ -411,6 +575,9 @@ int main (void)
         cmocka_unit_test (bad_packs_are_refused),
         cmocka_unit_test (plan_frames_are_bounded),
         cmocka_unit_test (plan_frame_cut_anywhere_is_refused),
+        cmocka_unit_test (the_usual_frames_are_read_without_a_tree),
+        cmocka_unit_test (limits_hold_without_a_tree),
+        cmocka_unit_test (random_frames_are_read_as_by_a_tree),
         cmocka_unit_test (a_vote_is_read_where_it_is_given),
         cmocka_unit_test (the_fields_of_a_plan_frame_have_names),
     };
