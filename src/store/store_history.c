@@ -1,29 +1,91 @@
 // The outcomes of runs, the stations that were added, the numbers.
 #include <inttypes.h>
 #include <math.h>
+#include <msgpack.h>
 #include <stdlib.h>
 
+#include "base64.h"
 #include "ident.h"
 #include "json.h"
+#include "memory.h"
 #include "pack.h"
 #include "store_private.h"
+#include "utf8.h"
 
 // -- one outcome
 
+// Writes whole, or ends the program: only memory can lack.
+static int write_bytes (void *buffer, const char *bytes, size_t size)
+{
+    if (msgpack_sbuffer_write (buffer, bytes, size))
+        abort ();
+    return 0;
+}
+
+static void pack_text (msgpack_packer *out, const void *text, size_t size)
+{
+    msgpack_pack_str_with_body (out, text, size);
+}
+
+static void pack_name (msgpack_packer *out, const char *name)
+{
+    pack_text (out, name, strlen (name));
+}
+
+static void pack_integer (msgpack_packer *out, const char *name, int64_t value)
+{
+    pack_name (out, name);
+    msgpack_pack_int64 (out, value);
+}
+
+// UTF-8 without NUL.
+static bool is_text (struct span frame)
+{
+    const uint8_t *at = frame.data, *end = at + frame.size;
+    while (at < end) {
+        size_t size = *at ? utf8_size (at, end) : 0;
+        if (!size)
+            return false;
+        at += size;
+    }
+    return true;
+}
+
+// A frame as json_from_frame makes it.
+static void pack_frame (msgpack_packer *out, const char *name, struct span frame)
+{
+    pack_name (out, name);
+    if (!frame.size || is_text (frame)) {
+        pack_text (out, frame.size ? frame.data : (const uint8_t *)"", frame.size);
+        return;
+    }
+    char *encoded = memory_new (BASE64_SIZE (frame.size));
+    base64_encode (frame, encoded);
+    msgpack_pack_map (out, 1);
+    pack_name (out, "b64");
+    pack_text (out, encoded, BASE64_SIZE (frame.size) - 1);
+    free (encoded);
+}
+
+// The bytes of pack_write, straight from the fields: there is a record for each run.
 char *store_record (const struct outcome_record *record, size_t *ret_size)
 {
-    json_t *object = json_object ();
-    json_object_set_new (object, "title", json_from_frame (record->title));
-    json_object_set_new (object, "nominal", json_integer (record->nominal));
-    json_object_set_new (object, "status", json_integer (record->status));
-    json_object_set_new (object, "state", json_integer (record->state));
-    json_object_set_new (object, "exec_id", json_integer ((json_int_t)record->exec_id));
-    json_object_set_new (object, "worker", json_from_frame (record->worker));
-    json_object_set_new (object, "size", json_integer ((json_int_t)record->size));
-    json_object_set_new (object, "reason", json_from_frame (record->reason));
-    char *bytes = pack_write (object, ret_size);
-    json_decref (object);
-    return bytes;
+    enum { FIELDS = 8 };
+    msgpack_sbuffer buffer;
+    msgpack_packer out;
+    msgpack_sbuffer_init (&buffer);
+    msgpack_packer_init (&out, &buffer, write_bytes);
+    msgpack_pack_map (&out, FIELDS);
+    pack_frame (&out, "title", record->title);
+    pack_integer (&out, "nominal", record->nominal);
+    pack_integer (&out, "status", record->status);
+    pack_integer (&out, "state", record->state);
+    pack_integer (&out, "exec_id", (int64_t)record->exec_id);
+    pack_frame (&out, "worker", record->worker);
+    pack_integer (&out, "size", (int64_t)record->size);
+    pack_frame (&out, "reason", record->reason);
+    *ret_size = buffer.size;
+    return msgpack_sbuffer_release (&buffer);
 }
 
 bool history_entry_parse (struct span text, uint64_t *ret_seq, uint64_t *ret_sub)

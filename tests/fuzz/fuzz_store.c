@@ -3,6 +3,7 @@
 #include "fuzz.h"
 #include "ident.h"
 #include "json.h"
+#include "pack.h"
 #include "redis_info.h"
 #include "store_private.h"
 
@@ -79,6 +80,28 @@ static void check_claim (struct answered *answer)
                claimed.plan_id <= INT64_MAX);
 }
 
+// A record is written without a tree: it is what one would be packed to.
+static void check_packed (const struct outcome_record *record, struct span bytes)
+{
+    const struct {
+        const char *name;
+        struct span frame;
+    } frames[] = {{"title", record->title}, {"worker", record->worker}, {"reason", record->reason}};
+    struct reason reason;
+    size_t size;
+    json_t *object = pack_read_object (bytes, &reason);
+    HOLDS (object && json_object_size (object) == 8);
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+        json_t *want = json_from_frame (frames[i].frame);
+        HOLDS (json_equal (json_object_get (object, frames[i].name), want));
+        json_decref (want);
+    }
+    char *again = pack_write (object, &size);
+    HOLDS (span_equal (span_of (again, size), bytes));
+    free (again);
+    json_decref (object);
+}
+
 static void check_record (const struct span *frames, size_t count)
 {
     if (count < 4)
@@ -92,6 +115,7 @@ static void check_record (const struct span *frames, size_t count)
                                     .reason = frames[2]};
     size_t size;
     char *bytes = store_record (&record, &size);
+    check_packed (&record, span_of (bytes, size));
     struct feed feed = {0};
     struct span columns[] = {span_text ("7-0"), span_text ("2a"), span_text ("jobs"),
                              span_text ("1795227362000"), span_of (bytes, size)};

@@ -1,5 +1,7 @@
 // The pure parts of the store: where Redis is, and whether a Redis may hold plans.
 #include "address.h"
+#include "json.h"
+#include "pack.h"
 #include "redis_info.h"
 #include "rows.h"
 #include "store.h"
@@ -243,6 +245,91 @@ static void entry_is_parsed_or_refused (void **state)
     }
 }
 
+// -- outcomes
+
+// The same by a tree.
+static char *packed_by_tree (const struct outcome_record *record, size_t *ret_size)
+{
+    json_t *object = json_object ();
+    json_object_set_new (object, "title", json_from_frame (record->title));
+    json_object_set_new (object, "nominal", json_integer (record->nominal));
+    json_object_set_new (object, "status", json_integer (record->status));
+    json_object_set_new (object, "state", json_integer (record->state));
+    json_object_set_new (object, "exec_id", json_integer ((json_int_t)record->exec_id));
+    json_object_set_new (object, "worker", json_from_frame (record->worker));
+    json_object_set_new (object, "size", json_integer ((json_int_t)record->size));
+    json_object_set_new (object, "reason", json_from_frame (record->reason));
+    char *bytes = pack_write (object, ret_size);
+    json_decref (object);
+    return bytes;
+}
+
+static void check_record (const char *name, const struct outcome_record *record)
+{
+    size_t size, want_size;
+    char *bytes = store_record (record, &size), *want = packed_by_tree (record, &want_size);
+    CHECK (name, span_equal (span_of (bytes, size), span_of (want, want_size)));
+    free (want);
+    free (bytes);
+}
+
+static const struct frame_row {
+    const char *name;
+    struct span frame;
+} frame_rows[] = {
+    {"none", {NULL, 0}},
+    {"empty", BYTES ("")},
+    {"a text", BYTES ("weekly report")},
+    {"UTF-8", BYTES ("\x7f\xc3\xa9\xe8\xae\xa1\xf0\x9f\x98\x80\n\"")},
+    {"a NUL", BYTES ("\0")},
+    {"a NUL at the end", BYTES ("worker\0")},
+    {"an identity", BYTES ("\0\x6b\x8b\x45\x67")},
+    {"no UTF-8", BYTES ("\xff")},
+    {"overlong", BYTES ("a\xc0\xaf")},
+    {"a surrogate", BYTES ("\xed\xa0\x80")},
+    {"a character that is cut", BYTES ("ok\xe2\x82")},
+    {"over U+10FFFF", BYTES ("\xf4\x90\x80\x80")},
+};
+
+static void outcomes_are_packed_as_by_a_tree (void **state)
+{
+    (void)state;
+    static const int64_t numbers[] = {0,      1,      127,       128,       255,       256,
+                                      32767,  32768,  65535,     65536,     -1,        -32,
+                                      -33,    -128,   -129,      INT32_MAX, INT32_MIN, UINT32_MAX,
+                                      -32768, -32769, 1LL << 32, INT64_MAX, INT64_MIN, 1797881074};
+    for (size_t i = 0; i < ROWS (frame_rows); i++) {
+        struct span frame = frame_rows[i].frame;
+        check_record (frame_rows[i].name, &(struct outcome_record){.title = frame});
+        check_record (frame_rows[i].name, &(struct outcome_record){.worker = frame});
+        check_record (frame_rows[i].name, &(struct outcome_record){.reason = frame});
+    }
+    for (size_t i = 0; i < ROWS (numbers); i++) {
+        struct outcome_record record = {.nominal = numbers[i],
+                                        .status = (uint8_t)numbers[i],
+                                        .state = (enum plan_state) (numbers[i] & 7),
+                                        .exec_id = (uint64_t)numbers[i],
+                                        .size = (size_t)numbers[i]};
+        check_record ("numbers", &record);
+    }
+}
+
+// Each form of a string's length, as text and as base64.
+static void outcomes_of_any_size_are_packed_as_by_a_tree (void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {1, 31, 32, 187, 192, 255, 256, 8192, 49149, 65535, 65536};
+    static uint8_t bytes[65536];
+    for (size_t i = 0; i < ROWS (sizes); i++) {
+        struct outcome_record record = {.title = span_of (bytes, sizes[i]),
+                                        .reason = span_of (bytes, sizes[i])};
+        memset (bytes, 'x', sizeof bytes);
+        check_record ("letters", &record);
+        bytes[sizes[i] - 1] = 0xFF;
+        check_record ("bytes", &record);
+    }
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +339,8 @@ int main (void)
         cmocka_unit_test (info_tells_whether_redis_may_hold_plans),
         cmocka_unit_test (info_cut_anywhere_is_never_good),
         cmocka_unit_test (entry_is_parsed_or_refused),
+        cmocka_unit_test (outcomes_are_packed_as_by_a_tree),
+        cmocka_unit_test (outcomes_of_any_size_are_packed_as_by_a_tree),
     };
     return cmocka_run_group_tests_name ("store, the pure parts", tests, NULL, NULL);
 }
