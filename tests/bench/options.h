@@ -17,7 +17,8 @@ struct options {
     int64_t expect;   // runs, where others submit
     int64_t mark;     // say so when this many runs have come; 0 = never
     int64_t rate, seconds;
-    int64_t patience_s; // without anything happening
+    int64_t batch, in_flight; // of the limit of Redis
+    int64_t patience_s;       // without anything happening
     bool skip_submit;
 };
 
