@@ -49,6 +49,10 @@ static const struct setting rows[] = {
      "plans in one write"},
     {"in_flight", "--in-flight", "N", "2", SETTING_NUMBER, FIELD (in_flight), 1, 16, NULL,
      "writes under way at one time"},
+    {"port", "--port", "N", "11300", SETTING_NUMBER, FIELD (port), 1, 65535, NULL,
+     "where beanstalkd listens"},
+    {"pid", "--pid", "N", "0", SETTING_NUMBER, FIELD (pid), 0, INT32_MAX, NULL,
+     "beanstalkd, which is stopped until all is due"},
     {"skip_submit", "--skip-submit", NULL, "0", SETTING_FLAG, FIELD (skip_submit), 0, 0, NULL,
      "the plans are in Redis already"},
 };

@@ -18,6 +18,7 @@ struct options {
     int64_t mark;     // say so when this many runs have come; 0 = never
     int64_t rate, seconds;
     int64_t batch, in_flight; // of the limit of Redis
+    int64_t port, pid;        // of beanstalkd
     int64_t patience_s;       // without anything happening
     bool skip_submit;
 };
