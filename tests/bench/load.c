@@ -1,5 +1,6 @@
 // zplan-bench: the load generator. It speaks the public protocol (proto/README.md) and knows
 // nothing of the station's inside; one command is one scenario, told in one line of JSON.
+// --version is libzmq's.
 #include "load.h"
 
 #include <stdio.h>
@@ -15,11 +16,11 @@ struct command {
 static const char *const intake_options[] = {"connect",  "station", "plans",    "clients", "window",
                                              "argument", "in",      "patience", NULL};
 static const char *const drain_options[] = {
-    "connect",  "target", "publish", "station",     "plans", "clients",  "window",
-    "argument", "due_in", "expect",  "skip_submit", "mark",  "patience", NULL};
+    "connect", "target", "publish",     "station", "plans", "clients",  "window", "argument",
+    "due_in",  "expect", "skip_submit", "mark",    "seq",   "patience", NULL};
 static const char *const late_options[] = {"connect",  "target",   "station", "rate",
                                            "seconds",  "mode",     "redis",   "window",
-                                           "argument", "patience", NULL};
+                                           "argument", "patience", "mark",    NULL};
 static const char *const target_options[] = {"bind", "behave", NULL};
 
 static const struct command commands[] = {
@@ -66,6 +67,12 @@ int main (int argc, char **argv)
     if (argc < 2 || strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "-h") == 0) {
         print_help ();
         return argc < 2 ? 2 : 0;
+    }
+    if (strcmp (argv[1], "--version") == 0) {
+        int major, minor, patch;
+        zmq_version (&major, &minor, &patch);
+        printf ("%d.%d.%d\n", major, minor, patch);
+        return 0;
     }
     for (size_t i = 0; i < COMMANDS; i++) {
         if (strcmp (argv[1], commands[i].name) != 0)

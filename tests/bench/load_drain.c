@@ -23,6 +23,7 @@ static void open_all (struct drain *self)
     const struct options *options = self->options;
     book_open (&self->book, options->expect ? options->expect : options->plans);
     subscriber_open (&self->subscriber, options->publish, &self->book);
+    self->subscriber.seq = options->seq;
     if (!options->skip_submit)
         producers_open (&self->producers, options);
     // Last: what is overdue comes as soon as we are there.

@@ -44,27 +44,7 @@ static void note_id (void *owner, struct span id)
         fail ("an acknowledgement without an id");
 }
 
-static bool take_runs (struct late *self)
-{
-    enum { READ_AT_ONCE = 64 };
-    struct run run;
-    int taken = 0;
-    for (; taken < READ_AT_ONCE && target_take (&self->target, &run); taken++) {
-        uint64_t mark;
-        int64_t late_us = 0;
-        if (run.entry->meant_wall_us)
-            late_us = clock_wall_us () - run.entry->meant_wall_us;
-        else if (argument_mark (run.argument, &mark))
-            late_us = run.at_us - (int64_t)mark;
-        if (run.entry->runs == 1)
-            samples_add (&self->lateness, late_us);
-        target_answer (&self->target);
-    }
-    return taken == READ_AT_ONCE;
-}
-
-// -- mode none
-
+// Plans are sent from now on; the target is known to be connected.
 static void timer_open (struct late *self)
 {
     long long ns = 1000000000LL / self->options->rate;
@@ -75,6 +55,31 @@ static void timer_open (struct late *self)
         fail ("no timer: %s", strerror (errno));
     self->start_us = clock_mono_us ();
 }
+
+static bool take_runs (struct late *self)
+{
+    enum { READ_AT_ONCE = 64 };
+    struct run run;
+    int taken = 0;
+    for (; taken < READ_AT_ONCE && target_take (&self->target, &run); taken++) {
+        uint64_t mark;
+        int64_t late_us = 0;
+        if (run.entry->meant_wall_us)
+            late_us = clock_wall_us () - run.entry->meant_wall_us;
+        else if (argument_mark (run.argument, &mark) && mark)
+            late_us = run.at_us - (int64_t)mark;
+        else if (self->sent < self->total && self->timer_fd < 0)
+            timer_open (self); // the first plan of mode none, which is not counted
+        if (late_us && run.entry->runs == 1)
+            samples_add (&self->lateness, late_us);
+        if (self->options->mark && self->target.runs == self->options->mark)
+            fputs ("mark\n", stderr);
+        target_answer (&self->target);
+    }
+    return taken == READ_AT_ONCE;
+}
+
+// -- mode none
 
 // As many as should have been sent by now: what was too late for its own tick is made up for.
 static void send_due (struct late *self)
@@ -159,7 +164,7 @@ static void open_all (struct late *self)
     producers_open (&self->producers, options);
     if (!due) {
         producers_plan_none (&self->producers);
-        timer_open (self);
+        producers_send_marked (&self->producers, 0);
         return;
     }
     self->ids = memory_new ((size_t)self->total * sizeof *self->ids);

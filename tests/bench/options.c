@@ -37,6 +37,8 @@ static const struct setting rows[] = {
      "of the ARG frame"},
     {"expect", "--expect", "N", "0", SETTING_NUMBER, FIELD (expect), 0, 100000000, NULL,
      "plans that will run; 0 = those that were submitted"},
+    {"seq", "--seq", "N", "-1", SETTING_NUMBER, FIELD (seq), -1, INT64_MAX, NULL,
+     "seq of the last broadcast before, so that a gap at the begin is seen; -1 = not known"},
     {"mark", "--mark", "N", "0", SETTING_NUMBER, FIELD (mark), 0, 100000000, NULL,
      "say \"mark\" on standard error when so many runs have come"},
     {"rate", "--rate", "N", "1000", SETTING_NUMBER, FIELD (rate), 1, 1000000, NULL,

@@ -15,6 +15,7 @@ struct options {
     int64_t due_in_s;
     int64_t argument; // bytes
     int64_t expect;   // runs, where others submit
+    int64_t seq;      // of the last broadcast before; -1 = not known
     int64_t mark;     // say so when this many runs have come; 0 = never
     int64_t rate, seconds;
     int64_t batch, in_flight; // of the limit of Redis

@@ -37,7 +37,7 @@ void subscriber_open (struct subscriber *self, const char *endpoint, struct book
     enum { SETTLE_MS = 100 }; // until the subscription itself is there
     static const char news[] = "inproc://subscriber";
     // The socket is made unconnected, as its monitor must be there before.
-    *self = (struct subscriber){.book = book};
+    *self = (struct subscriber){.book = book, .seq = -1};
     self->socket = traffic_socket (ZMQ_SUB);
     zmq_setsockopt (self->socket, ZMQ_SUBSCRIBE, "", 0);
     zmq_socket_monitor (self->socket, news, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
@@ -85,13 +85,12 @@ static void note_seq (struct subscriber *self, struct span json)
     char word[sizeof self->epoch] = "";
     for (size_t i = 0; i + 1 < sizeof word && ++epoch < end && *epoch != '"'; i++)
         word[i] = *epoch;
-    bool same = strcmp (word, self->epoch) == 0;
-    if (self->seq && same && seq != self->seq + 1) {
+    bool same = !*self->epoch || strcmp (word, self->epoch) == 0;
+    if (self->seq >= 0 && same && seq != self->seq + 1) {
         self->gaps++;
         self->missed += seq > self->seq ? seq - self->seq - 1 : 0;
     }
-    if (!same)
-        memcpy (self->epoch, word, sizeof word);
+    memcpy (self->epoch, word, sizeof word);
     self->seq = seq;
 }
 

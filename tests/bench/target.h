@@ -82,7 +82,7 @@ struct subscriber {
     int64_t done_again;   // OK of plans that were done before
     int64_t errors;       // with an error status
     int64_t gaps, missed; // holes in `seq`, and how many broadcasts they are in all
-    int64_t seq;          // of the last one; 0 = none yet
+    int64_t seq;          // of the last one; -1 = not known
     char epoch[32];
     int64_t last_us; // of the last OK; monotonic
 };
