@@ -17,8 +17,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 os.environ.setdefault("ZPLAN_TEST_WAIT", "120")     # a Redis that reads a million plans takes long
 sys.path.insert(0, str(HERE.parents[0] / "system"))
-from zplanprocs import (BIN_DIR, Redis, ZPLAND, Zpland, children, die_with_parent,      # noqa: E402
-                        free_port, wait_until)
+from zplanprocs import (BIN_DIR, Redis, Zpland, children, die_with_parent, free_port,   # noqa: E402
+                        wait_until)
 
 TICK = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")

@@ -22,8 +22,11 @@ import sys
 import tempfile
 import time
 
-from benchrig import Failed, Folder, say, tool, ZPLAND
+import redis
+
+from benchrig import Failed, Folder, say, tool
 from scenarios import Bench, SCENARIOS, Sizes
+from zplanprocs import ZPLAND
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
 SYSTEMS = ("station", "redis", "bullmq", "beanstalkd")
@@ -105,22 +108,37 @@ def brief(values):
     return ", ".join(f"{name} {short(value)}" for name, value in list(values.items())[:4])
 
 
-def run_all(bench, options, there):
-    """(scenario, fsync, system) -> what each run has measured."""
-    found = {}
+def turns(options, there):
+    """Every run there is to be, in order: (scenario, fsync, system, which of them)."""
     for name in options.only:
-        scenario = SCENARIOS[name]
         for fsync in options.fsync:
             for turn in range(options.repeat):
                 for system in SYSTEMS:
-                    if system not in there or system not in scenario.systems:
-                        continue
-                    begin = time.monotonic()
-                    say(f"{name}, {fsync}: {system} {turn + 1}/{options.repeat}")
-                    values = scenario.systems[system](bench, fsync)
-                    found.setdefault((name, fsync, system), []).append(values)
-                    say(f"  {brief(values)} ({time.monotonic() - begin:.0f} s)")
-    return found
+                    if system in there and system in SCENARIOS[name].systems:
+                        yield name, fsync, system, turn
+
+
+def run_all(bench, options, there):
+    """(scenario, fsync, system) -> what each run has measured; and the runs that failed, in words.
+
+    One that fails takes no other with it: an hour of figures is worth keeping. So does Ctrl-C.
+    """
+    found, failed = {}, []
+    for name, fsync, system, turn in turns(options, there):
+        begin = time.monotonic()
+        say(f"{name}, {fsync}: {system} {turn + 1}/{options.repeat}")
+        try:
+            values = SCENARIOS[name].systems[system](bench, fsync)
+        except (Failed, AssertionError, OSError, redis.RedisError) as failure:
+            failed.append(f"{name}, {fsync}: {system} {turn + 1}: {failure}")
+            say(f"  FAILED: {failure}")
+        except KeyboardInterrupt:
+            failed.append("interrupted")
+            break
+        else:
+            found.setdefault((name, fsync, system), []).append(values)
+            say(f"  {brief(values)} ({time.monotonic() - begin:.0f} s)")
+    return found, failed
 
 
 def medians(runs):
@@ -245,18 +263,18 @@ def main():
             peers = install_bullmq((options.peers or pathlib.Path(folder)).resolve())
         there = systems_there(options, peers)
         facts = environment(options, peers)
-        try:
-            found = run_all(Bench(Sizes(options.small, options.scale), peers), options, there)
-        except Failed as failure:
-            sys.exit(f"run.py: {failure}")
+        found, failed = run_all(Bench(Sizes(options.small, options.scale), peers), options, there)
     rows = rows_of(found)
     if options.json:
         runs = [{"scenario": name, "fsync": fsync, "system": system, "values": values}
                 for (name, fsync, system), values in found.items()]
-        print(json.dumps({"environment": facts, "rows": rows, "runs": runs}, indent=1))
+        print(json.dumps({"environment": facts, "rows": rows, "runs": runs, "failed": failed}, indent=1))
     else:
         print_table(facts, rows)
+        for failure in failed:
+            print(f"failed: {failure}")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

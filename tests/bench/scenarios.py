@@ -80,7 +80,7 @@ def intake(clients, window, plans_of):
     def bullmq(bench, fsync):
         plans = plans_of(bench.sizes) // clients
         with Bare(fsync) as rig:
-            begin = int(time.time() * 1000) + 1500      # all of them, when node has started
+            begin = int(time.time() * 1000) + 5000      # all of them, when node is warm
             return together(lambda _: rig.bullmq(bench.peers, "intake", "--plans", plans, "--window", window,
                                                  "--start-at", begin))
 
@@ -336,7 +336,7 @@ SCENARIOS = {
     "memory": Scenario(
         "memory of pending plans, Redis and station",
         {"station": memory,
-         "bullmq": pending_of(Bare, lambda b, rig, n: rig.bullmq(b.peers, "intake", "--plans", n)),
+         "bullmq": pending_of(Bare, lambda b, rig, n: rig.bullmq(b.peers, "intake", "--plans", n, "--warm", 0)),
          "beanstalkd": pending_of(Beanstalkd, lambda b, rig, n: rig.bench("intake", "--plans", n))},
         [("station_mib", most(32))],
         [("bytes_per_plan", "bullmq", most(0.95)), ("bytes_per_plan", "beanstalkd", None)],

@@ -14,7 +14,7 @@ const BULK = 1000;
 function read_options(argv) {
     const options = {
         command: argv[0], redis: "", plans: 10000, window: 1000, argument: 200, due_in: 10,
-        concurrency: 200, start_at: 0,
+        concurrency: 200, start_at: 0, warm: 5000,
     };
     for (let i = 1; i < argv.length; i += 2) {
         const name = argv[i].replace(/^--/, "").replace(/-/g, "_");
@@ -42,7 +42,7 @@ function share(sorted, part) {
 }
 
 // One of the window's places: adds one job after the other.
-async function add_jobs(queue, data, state, options) {
+async function add_jobs(queue, data, state) {
     while (state.left > 0) {
         state.left--;
         const begin = performance.now();
@@ -51,16 +51,27 @@ async function add_jobs(queue, data, state, options) {
     }
 }
 
+// What node has not compiled yet is slow; that is not what is compared.
+async function warm_up(connection, data, options) {
+    const queue = new Queue(`warm-${process.pid}`, { connection });
+    const state = { left: options.warm, latencies: [] };
+    const places = Array.from({ length: options.window }, () => add_jobs(queue, data, state));
+    await Promise.all(places);
+    await queue.obliterate({ force: true });
+    await queue.close();
+}
+
 async function intake(options) {
     const connection = connect(options);
     const queue = new Queue("bench", { connection });
     const state = { left: options.plans, latencies: [] };
     const data = { argument: "x".repeat(options.argument) };
     await queue.waitUntilReady();
+    await warm_up(connection, data, options);
     if (options.start_at)
         await sleep_until(options.start_at);
     const begin_us = now_us();
-    const places = Array.from({ length: options.window }, () => add_jobs(queue, data, state, options));
+    const places = Array.from({ length: options.window }, () => add_jobs(queue, data, state));
     await Promise.all(places);
     const end_us = now_us();
     const sorted = state.latencies.sort((a, b) => a - b);
