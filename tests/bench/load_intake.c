@@ -20,8 +20,9 @@ int load_intake (const struct options *options)
         int64_t again_us = producers_work (&producers), now = clock_mono_us ();
         if (producers_done (&producers))
             break;
-        if (producers.answered + producers.busy_count != answered) {
-            answered = producers.answered + producers.busy_count;
+        // BUSY is no answer: it may be so for ever.
+        if (producers.answered != answered) {
+            answered = producers.answered;
             last_us = now;
         } else if (now - last_us > patience_us) {
             fprintf (stderr, "zplan-bench: no answer for %lld s\n", (long long)options->patience_s);

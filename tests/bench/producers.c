@@ -170,8 +170,7 @@ static int64_t told_wait_us (const char *words)
     return BUSY_US;
 }
 
-// BUSY and other refusals overtake what is written; as the plans are alike, the time of the oldest
-// one is as good as another.
+// Acknowledgements come in the order of the plans.
 static int64_t take_oldest (struct producers *self, struct producer *producer)
 {
     if (producer->out == 0)
@@ -182,6 +181,14 @@ static int64_t take_oldest (struct producers *self, struct producer *producer)
     return sent_us;
 }
 
+// A refusal overtakes what is written, and is for one of the plans that were sent last.
+static void drop_newest (struct producer *producer)
+{
+    if (producer->out == 0)
+        fail ("an answer to nothing that was sent");
+    producer->out--;
+}
+
 static void note_refused (struct producers *self, struct producer *producer, uint8_t status,
                           struct span words, int64_t now)
 {
@@ -189,7 +196,7 @@ static void note_refused (struct producers *self, struct producer *producer, uin
     if (size)
         memcpy (self->refusal, words.data, size);
     self->refusal[size] = '\0';
-    take_oldest (self, producer);
+    drop_newest (producer);
     if (status != ZERO_STATUS_BUSY_ID) {
         self->refused[status]++;
         self->answered++;

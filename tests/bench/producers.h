@@ -1,6 +1,7 @@
 // Connections that submit plans and keep so many of them unacknowledged. All plans are alike but
 // for what stands at the beginning of their argument, so one that was refused with BUSY is made up
-// for by another; acknowledgements are taken for the oldest plan that waits on their connection.
+// for by another. Acknowledgements are taken for the oldest plan that waits on their connection,
+// refusals for the newest.
 #pragma once
 
 #include "figures.h"

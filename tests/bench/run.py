@@ -5,7 +5,7 @@ Every scenario is run so many times, the station, Redis and the peers in turn; w
 their ratios with what they are to be. It needs the programs of tests/bench built; ZPLAN_BIN_DIR says where
 zpland is, as for the tests. BullMQ is compared with where node and npm are, beanstalkd where it is installed.
 
-  tests/bench/run.py --peers ~/.cache/zplan-bench          everything: an hour and a half
+  tests/bench/run.py --peers ~/.cache/zplan-bench          everything: about two hours
   tests/bench/run.py --only drain,late --scale 0.1 --repeat 3
   tests/bench/run.py --small                               whether it works, in seconds; its figures mean nothing
 """
@@ -16,6 +16,7 @@ import os
 import pathlib
 import platform
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -254,8 +255,13 @@ def read_options():
     return options
 
 
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
 def main():
     options = read_options()
+    signal.signal(signal.SIGTERM, interrupt)    # as Ctrl-C: what was started is stopped and cleared away
     Folder.base = options.dir
     with tempfile.TemporaryDirectory(prefix="zb") as folder:
         peers = None
