@@ -69,7 +69,7 @@ static struct zplan_client *client_new (const char *endpoint, const struct keys 
     self->keys = *keys;
     self->timeout_ms = TIMEOUT_MS;
     self->interrupt_fd = -1;
-    self->session = process_random ();
+    self->session = process_random_anew ();
     if (connect_socket (self)) {
         int error = errno;
         zplan_client_destroy (&self);

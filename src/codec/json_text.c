@@ -21,6 +21,15 @@ void json_text_start (struct json_text *self, size_t room)
     *self = (struct json_text){.bytes = memory_resize (NULL, room + 1), .room = room + 1};
 }
 
+void json_text_clear (struct json_text *self, size_t most)
+{
+    self->size = 0;
+    if (self->room <= most)
+        return;
+    self->room = most;
+    self->bytes = memory_resize (self->bytes, most);
+}
+
 static void grow (struct json_text *self, size_t more)
 {
     self->room = self->room * 2 + more;

@@ -51,11 +51,26 @@ static void unset_zsys (void)
     }
 }
 
-uint64_t process_random (void)
+uint64_t process_random_anew (void)
 {
     uint64_t number;
     while (getrandom (&number, sizeof number, 0) != sizeof number) {
     }
+    return number;
+}
+
+// Fetched many at a time: ids and numbers of plans take some for each.
+uint64_t process_random (void)
+{
+    static uint64_t numbers[32]; // 256 bytes are given whole
+    static size_t left;
+    if (left == 0) {
+        while (getrandom (numbers, sizeof numbers, 0) != sizeof numbers) {
+        }
+        left = sizeof numbers / sizeof *numbers;
+    }
+    uint64_t number = numbers[--left];
+    numbers[left] = 0; // given once
     return number;
 }
 

@@ -19,9 +19,18 @@ struct plan *plan_new (size_t store_size)
     return self;
 }
 
+struct plan *plan_keep (struct plan *self)
+{
+    self->kept++;
+    return self;
+}
+
 void plan_destroy (struct plan **self)
 {
-    free (*self);
+    if (*self && (*self)->kept > 0)
+        (*self)->kept--;
+    else
+        free (*self);
     *self = NULL;
 }
 

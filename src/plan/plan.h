@@ -53,6 +53,7 @@ struct plan {
     struct span messages[PLAN_MESSAGES_MAX];
     size_t message_count;
 
+    unsigned kept; // by plan_keep
     size_t store_size;
     size_t store_used;
     uint8_t store[];
@@ -61,6 +62,8 @@ struct plan {
 // An empty plan with room for this many bytes of spans.
 struct plan *plan_new (size_t store_size);
 
+// For one who needs it a little longer than its owner: it lives until each has called plan_destroy.
+struct plan *plan_keep (struct plan *self);
 void plan_destroy (struct plan **self);
 
 // Give a plan that was just made by plan_new_submitted another id.

@@ -249,19 +249,24 @@ static void write_public (const struct plan *self, struct json_text *text)
     }
 }
 
+void plan_write_stored (const struct plan *self, struct json_text *text)
+{
+    json_text_raw (text, span_of ("{", 1));
+    for (size_t i = 0; i < FIELDS; i++) {
+        const struct field *field = &fields[stored_order[i]];
+        if (field->kind == INTEGER)
+            write_integer (self, field, field->padded, text);
+        else
+            write_other (self, field, text);
+    }
+    json_text_raw (text, span_of ("}", 1));
+}
+
 char *plan_stored_text (const struct plan *self, size_t *ret_size)
 {
     struct json_text text;
     json_text_start (&text, stored_room (self));
-    json_text_raw (&text, span_of ("{", 1));
-    for (size_t i = 0; i < FIELDS; i++) {
-        const struct field *field = &fields[stored_order[i]];
-        if (field->kind == INTEGER)
-            write_integer (self, field, field->padded, &text);
-        else
-            write_other (self, field, &text);
-    }
-    json_text_raw (&text, span_of ("}", 1));
+    plan_write_stored (self, &text);
     return json_text_end (&text, ret_size);
 }
 
@@ -284,6 +289,20 @@ char *plan_dispatch_text (const struct plan *self, int64_t deadline)
     json_text_integer (&text, deadline);
     json_text_raw (&text, span_of ("}", 1));
     return json_text_end (&text, &size);
+}
+
+json_t *plan_in_public_order (json_t *stored)
+{
+    json_t *object = json_object ();
+    json_object_del (stored, fields[FIELD_MESSAGES].name);
+    for (size_t i = 0; i < PUBLIC_FIELDS; i++) {
+        json_t *value = json_object_get (stored, fields[i].name);
+        if (value)
+            json_object_set (object, fields[i].name, value);
+    }
+    json_object_update_missing (object, stored);
+    json_decref (stored);
+    return object;
 }
 
 // -- reading

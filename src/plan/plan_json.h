@@ -2,6 +2,7 @@
 #pragma once
 
 #include "json.h"
+#include "json_text.h"
 #include "plan.h"
 
 // What the store keeps: all fields. Its first ones are the head, at places that the scripts know
@@ -11,6 +12,9 @@
 // digit; there is no other space. A NUL is behind the text; free it.
 char *plan_stored_text (const struct plan *self, size_t *ret_size);
 
+// The same behind what was written before, without the NUL.
+void plan_write_stored (const struct plan *self, struct json_text *text);
+
 enum { PLAN_EXEC_ID_WIDTH = 16, PLAN_EXEC_TIME_WIDTH = 10 };
 
 // All fields but `messages`, in the order of plan_id, frames, numbers: what subscribers and lists
@@ -19,6 +23,10 @@ char *plan_public_text (const struct plan *self);
 
 // The same and the end of the lease, Unix seconds: what targets get. Free it.
 char *plan_dispatch_text (const struct plan *self, int64_t deadline);
+
+// A stored message for people: without `messages`, the fields in the order of the public text and
+// then those that somebody put in. Takes the reference, gives a new one.
+json_t *plan_in_public_order (json_t *stored);
 
 // Read a stored message, which an operator may have edited: types and bounds are checked, a missing
 // counter is 0. `id` is the key's. NULL with a reason.

@@ -131,7 +131,9 @@ static size_t participants_of (const struct applying *self, struct participant *
         for (size_t i = 0; ballot && i < ballot->count; i++)
             (*ret)[count++] = (struct participant){.name = span_text (ballot->at[i].name)};
     }
-    if (self->decision.save_work && self->frames) {
+    // Of a plan that is deleted only a vote's answer is read once more.
+    bool kept = self->decision.commit != COMMIT_END || self->decision.close_poll;
+    if (self->decision.save_work && self->frames && kept) {
         *ret = *ret ? *ret : memory_new (sizeof **ret);
         struct participant *answerer = &(*ret)[count++];
         answerer->name = self->voter ? self->voter->at[0] : span_text (self->key_station);
@@ -153,6 +155,12 @@ int64_t apply_lease_s (const struct station *self, const struct plan *plan)
     return !end_us ? self->settings->exec_timeout_s : left_s > 1 ? left_s : 1;
 }
 
+int64_t apply_revision (void)
+{
+    enum { BITS = 26 };
+    return (int64_t)(process_random () >> (64 - BITS));
+}
+
 // Write what was decided. `nominal` is that of the run: the plan may stand at its next time now.
 static void commit (struct applying *self, struct plan *plan, int64_t nominal)
 {
@@ -162,12 +170,14 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
     int64_t revision = plan->revision;
     bool writes = !self->keep_message && !self->decision.unchanged;
     if (writes)
-        plan->revision = (int64_t)(process_random () >> 11);
+        plan->revision = apply_revision ();
     free (self->public_text);
     free (self->title);
     self->status = plan->last_state;
     self->state = plan->state;
-    self->public_text = self->decision.commit == COMMIT_LEASE ? NULL : plan_public_text (plan);
+    bool told = self->decision.commit != COMMIT_LEASE &&
+                (publish_heard (station) || publish_events_heard (station));
+    self->public_text = told ? plan_public_text (plan) : NULL;
     self->title = frames_copy (&plan->description, 1);
     char *record = record_of (self, plan, nominal, &record_size);
     store_commit (station->store,
@@ -175,6 +185,7 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
                                          .revision = self->keep_message ? REVISION_ANY : revision,
                                          .key_station = span_text (self->key_station),
                                          .exec_id = self->run.exec_id,
+                                         .again = self->run.again,
                                          .decision = &self->decision,
                                          .lease_s = apply_lease_s (station, plan),
                                          .participants = participants,
@@ -279,7 +290,9 @@ static void tell_events (struct applying *self, int64_t seq)
 
 static void broadcast (struct applying *self, const struct store_committed *answer)
 {
-    char *json = plan_broadcast_json (self->public_text, answer->seq, answer->epoch);
+    char *json = self->public_text
+                     ? plan_broadcast_json (self->public_text, answer->seq, answer->epoch)
+                     : NULL;
     char *votes = self->decision.close_poll ? store_votes_json (answer->votes) : NULL;
     struct span votes_frame = span_text (votes ? votes : "");
     struct desc votes_desc = {.count = 1, .types = {ZERO_FRAME_JSON}};
@@ -327,7 +340,8 @@ static void on_committed (void *owner, const struct store_committed *answer)
         tell_failure (applying, answer);
     else if (answer->seq)
         broadcast (applying, answer);
-    if (answer->result == STORE_DONE && applying->public_text && applying->cause != CAUSE_PUT_BACK)
+    if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE &&
+        applying->cause != CAUSE_PUT_BACK)
         tell_events (applying, answer->seq);
     struct held_run *held = runs_find (self, applying->plan_id);
     if (held && held->run.exec_id == applying->run.exec_id)
@@ -384,11 +398,11 @@ struct decision apply (struct station *self, const struct outcome *outcome)
         applying_destroy (applying);
         return decision;
     }
-    if (held)
-        held->lease_pending = decision.commit == COMMIT_LEASE;
     if (decision.commit == COMMIT_NEXT)
         FAILPOINT ("next");
     commit (applying, outcome->plan, nominal);
+    if (held) // last: an earlier sign of life, whose place this write took, was answered in there
+        held->lease_pending = decision.commit == COMMIT_LEASE;
     wake (self, outcome->plan, &decision);
     return decision;
 }

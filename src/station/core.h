@@ -25,6 +25,11 @@ enum phase {
     PHASE_FAILED    // could not start
 };
 
+// What stands in the place of an automatic identity (caller.h).
+struct masked {
+    uint8_t identity[5], mask[5];
+};
+
 struct station {
     struct station_settings *settings;
     station_read_fn *read_settings;
@@ -58,6 +63,7 @@ struct station {
     bool front_open; // the request socket is in the reactor
     uint64_t last_id;
     byte caller_secret[16];      // of this start; for what stands in the place of identities
+    struct masked masked[64];    // those that were made last
     zhashx_t *peers;             // requests that wait for Redis, by peer; NULL = none yet
     struct packet_limits limits; // of messages from peers and targets
     struct reason refusing;      // why the last submission could not be written; "" = it was
@@ -70,10 +76,11 @@ struct station {
     // publish
     void *publish_socket;
     void *events_socket;
-    bool subscribers_cut; // both are to be made anew
-    enum dialect dialect; // of the request and publish sockets
-    uint64_t event_seq;   // of the last event
-    char event_epoch[17]; // of this start of the station
+    bool subscribers_cut;             // both are to be made anew
+    bool results_heard, events_heard; // somebody has subscribed
+    enum dialect dialect;             // of the request and publish sockets
+    uint64_t event_seq;               // of the last event
+    char event_epoch[17];             // of this start of the station
 
     // attend
     int64_t attend_us; // when to tell Redis again that this station is here
@@ -95,6 +102,8 @@ struct station {
     // due
     int timer_fd;
     bool claiming;    // a claim is under way
+    bool more_due;    // the last one left due plans in the queue
+    bool claimed_any; // it took some
     int64_t claim_us; // when to claim next, monotonic
     uint64_t swept;   // id the next sweep goes on after
     int64_t sweep_us;

@@ -9,13 +9,13 @@
 
 #include "apply.h"
 #include "clock.h"
-#include "codes.h"
 #include "failpoint.h"
+#include "fire.h"
 #include "log.h"
 #include "plan_json.h"
-#include "plan_message.h"
-#include "publish.h"
 #include "results.h"
+#include "rooms.h"
+#include "runs.h"
 
 enum {
     BATCH = 256,               // plans a claim
@@ -61,105 +61,6 @@ void due_wake_now (struct station *self)
     claim_at (self, clock_mono_us ());
 }
 
-// -- dispatch
-
-static bool dispatch (struct station *self, struct target *target, const struct plan *plan,
-                      int64_t lease_end_us)
-{
-    struct plan_texts texts;
-    struct message message;
-    // A vote with a time of its own is not sent again before that is over.
-    int64_t poll_end_us = engine_poll_end_us (plan);
-    int64_t deadline_us = poll_end_us ? poll_end_us : lease_end_us;
-    plan_dispatch_message (plan, target_way (target), deadline_us / 1000000, &texts, &message);
-    bool sent = target_send (target, &message);
-    if (sent)
-        publish_event (self, &(struct notice){.event = EVENT_EXEC,
-                                              .plan_id = plan->id,
-                                              .station = span_text (target_name (target)),
-                                              .title = plan->description,
-                                              .json = texts.plan_json});
-    free (texts.plan_json);
-    return sent;
-}
-
-// The plan record of a message that cannot be read: enough to tell of it.
-static struct plan *unreadable (const struct store_claimed *claimed)
-{
-    struct plan *plan = plan_new (claimed->station.size);
-    plan->id = claimed->plan_id;
-    memcpy (plan->store, claimed->station.data, claimed->station.size);
-    plan->station = span_of (plan->store, claimed->station.size);
-    return plan;
-}
-
-// Send a claimed plan to its target and take the run in hand. False: it could not be handed over,
-// and `ret_cause` says why.
-static bool send_run (struct station *self, const struct store_claim *claim,
-                      const struct store_claimed *claimed, struct plan *plan, struct target *target,
-                      enum cause *ret_cause)
-{
-    *ret_cause = CAUSE_PUT_BACK;
-    if (target && target_unanswered (target) >= self->settings->limits.runs_target)
-        return false;
-    *ret_cause = CAUSE_NOT_SENT;
-    // Asked first: the message of a run that cannot be sent need not be made.
-    if (!target || !target_connection (target) ||
-        !dispatch (self, target, plan, claim->lease_end_us))
-        return false;
-    struct run run = {claimed->exec_id, RUN_SENT, claimed->again};
-    struct held_run *held = runs_add (self, plan, claimed->station, run);
-    held->target = target;
-    held->connection = target_connection (target);
-    runs_wait_status (held, clock_mono_us () + self->settings->send_timeout_ms * 1000);
-    self->counters.runs_sent++;
-    FAILPOINT ("sent");
-    return true;
-}
-
-static const char *not_sent_reason (const struct target *target)
-{
-    if (!target)
-        return "no station of this name is known here";
-    return target_connection (target) ? "the target does not read" : "the target is not connected";
-}
-
-static void fire (struct station *self, const struct store_claim *claim,
-                  const struct store_claimed *claimed)
-{
-    static const struct dispatch_way plain = {.key = ""};
-    struct reason reason = {""};
-    struct target *target = station_target (self, claimed->station);
-    struct plan *plan = plan_from_stored_json (claimed->plan_id, claimed->message, &reason);
-    struct run run = {claimed->exec_id, RUN_SENT, claimed->again};
-    struct outcome outcome = {
-        .key_station = claimed->station, .run = &run, .cause = CAUSE_UNFIT, .keep_message = !plan};
-    struct due due = {.key_station = claimed->station,
-                      .exec_id = claimed->exec_id,
-                      .lost = claimed->lost,
-                      .way = target ? target_way (target) : &plain,
-                      .now = station_now (self)};
-    bool unread = !plan;
-    if (unread)
-        plan = unreadable (claimed);
-    outcome.nominal = plan_nominal (plan, claimed->lost ? claimed->lost : claimed->exec_id);
-    struct decision decision = unread ? engine_unfit (plan) : engine_due (plan, &due, &reason);
-    if (decision.send && send_run (self, claim, claimed, plan, target, &outcome.cause))
-        return;
-    if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID)
-        log_event (LEVEL_WARN, "plan.error", "plan=%" PRIx64 " station=%s reason=%s", plan->id,
-                   quoted (claimed->station), quoted (span_text (reason.text)));
-    struct held_run *held = runs_find (self, plan->id);
-    if (held)
-        runs_drop (&held);
-    outcome.plan = plan;
-    outcome.lost = claimed->lost;
-    outcome.decision = &decision;
-    outcome.reason = decision.send ? not_sent_reason (target) : reason.text;
-    apply (self, &outcome);
-    plan_destroy (&plan);
-}
-
 // -- claim
 
 // This process may have been stopped since Redis answered. Near the end of the lease another
@@ -181,26 +82,29 @@ static void give_up_claim (struct station *self, size_t count)
                count);
 }
 
+static void fire_all (struct station *self, const struct store_claim *claim)
+{
+    if (claim->count)
+        FAILPOINT ("claim_done");
+    for (size_t i = 0; i < claim->count; i++) {
+        struct store_claimed claimed;
+        if (is_stale (self, claim)) {
+            give_up_claim (self, claim->count - i);
+            return;
+        }
+        if (store_claim_at (claim, i, &claimed))
+            fire (self, claim, &claimed);
+    }
+}
+
 static void on_claimed (void *owner, const struct store_claim *claim)
 {
     struct station *self = owner;
-    self->claiming = false;
-    int64_t now_us = clock_mono_us ();
-    self->claim_us = now_us + LOOK_US;
+    self->claiming = false; // claim_us stands as it was set since: what woke meanwhile is not lost
     if (claim->result == STORE_ERROR)
         log_event (LEVEL_ERROR, "claim.failed", "error=%s", quoted (span_text (claim->error)));
     if (claim->result == STORE_DONE) {
-        if (claim->count)
-            FAILPOINT ("claim_done");
-        for (size_t i = 0; i < claim->count; i++) {
-            struct store_claimed claimed;
-            if (is_stale (self, claim)) {
-                give_up_claim (self, claim->count - i);
-                break;
-            }
-            if (store_claim_at (claim, i, &claimed))
-                fire (self, claim, &claimed);
-        }
+        fire_all (self, claim);
         if (claim->broken) {
             self->counters.lost_plans += claim->broken;
             log_event (LEVEL_ERROR, "plan.lost", "count=%zu first=%s", claim->broken,
@@ -208,25 +112,37 @@ static void on_claimed (void *owner, const struct store_claim *claim)
         }
         if (claim->has_next)
             due_wake_at (self, claim->next_us);
+        rooms_learn (self, claim);
+        claim_at (self, rooms_next_us (self));
     }
     arm (self);
 }
 
 static void claim (struct station *self)
 {
-    if (self->claiming || self->phase != PHASE_SERVING || !station_store_up (self)) {
-        self->claim_us = clock_mono_us () + LOOK_US;
+    struct claim_target targets[TARGETS_MAX];
+    struct claim_wish wish = {.lease_s = self->settings->exec_timeout_s, .targets = targets};
+    self->claim_us = clock_mono_us () + LOOK_US;
+    if (self->claiming || self->phase != PHASE_SERVING || !station_store_up (self))
         return;
-    }
     int64_t room = self->settings->limits.runs - (int64_t)self->runs_unanswered;
-    if (room <= 0) {
+    wish.limit = room < BATCH ? room : BATCH;
+    if (wish.limit <= 0 || store_busy (self->store)) {
         // The next answer or time-out makes room; look again soon.
         self->claim_us = clock_mono_us () + LOOK_US / 100;
         return;
     }
+    wish.target_count = rooms_of (self, targets);
     self->claiming = true;
-    store_claim (self->store, room < BATCH ? room : BATCH, self->settings->exec_timeout_s,
-                 on_claimed, self);
+    store_claim (self->store, &wish, on_claimed, self);
+}
+
+void due_answered (struct station *self, const struct target *target)
+{
+    if (self->claiming || !rooms_opened (self, target))
+        return;
+    claim (self);
+    arm (self);
 }
 
 // -- deadlines
@@ -263,9 +179,14 @@ static void on_deadline (struct station *self, struct held_run *run)
 static void run_deadlines (struct station *self)
 {
     int64_t now_us = clock_mono_us ();
-    for (struct heap_node *node; (node = heap_first (&self->deadlines)) && node->at <= now_us;)
+    bool some = false;
+    for (struct heap_node *node; (node = heap_first (&self->deadlines)) && node->at <= now_us;) {
         on_deadline (self,
                      (struct held_run *)((uint8_t *)node - offsetof (struct held_run, deadline)));
+        some = true;
+    }
+    if (some) // they may have made room
+        claim_at (self, rooms_next_us (self));
 }
 
 // -- sweep

@@ -1,5 +1,4 @@
-// FIRE: the wake-up at the next due time, the claim, the dispatch; and the deadlines of runs in
-// hand.
+// The wake-up at the next due time, the claim; and the deadlines of runs in hand.
 #pragma once
 
 #include "core.h"
@@ -12,3 +11,6 @@ void due_wake_at (struct station *self, int64_t redis_us);
 
 // Look at once: Redis came back, or a target connected.
 void due_wake_now (struct station *self);
+
+// A turn of messages of this target is over: if it takes plans again, they are claimed.
+void due_answered (struct station *self, const struct target *target);

@@ -141,11 +141,11 @@ bool front_too_much (struct station *self, struct request *request)
     if (peers_full (self, request->peer.identity))
         reason_set (&reason,
                     "max_requests_peer: %" PRId64
-                    " requests of this peer wait for their answers; try again in a second",
+                    " requests of this peer wait for their answers; try again in 100 ms",
                     self->settings->limits.requests_peer);
     else if (self->memory_full)
         reason_set (&reason,
-                    "max_memory: the station uses more than %" PRId64 " MiB; try again in a second",
+                    "max_memory: the station uses more than %" PRId64 " MiB; try again in 100 ms",
                     self->settings->limits.memory_mib);
     else
         return false;
@@ -246,7 +246,7 @@ static void front_close (struct station *self)
 
 static bool is_busy (const struct station *self)
 {
-    return link_busy (store_link (self->store)) || self->kept_bytes >= KEPT_BYTES_MAX;
+    return store_busy (self->store) || self->kept_bytes >= KEPT_BYTES_MAX;
 }
 
 static int on_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
@@ -286,7 +286,7 @@ void front_open (struct station *self)
 
 void front_resume (struct station *self)
 {
-    if (!link_idle (store_link (self->store)) || self->kept_bytes > KEPT_BYTES_MAX / 2)
+    if (!store_idle (self->store) || self->kept_bytes > KEPT_BYTES_MAX / 2)
         return;
     if (self->phase == PHASE_SERVING || self->phase == PHASE_STOPPING)
         front_open (self);

@@ -256,7 +256,7 @@ static void run_word (struct station *self, struct request *request, const struc
     request->peer.page = word->needs == NEEDS_PAGE;
     if (request->peer.page && self->pages >= PAGES_MAX) {
         front_refuse (self, &request->peer, ZPLAN_EBUSY,
-                      "as many pages as may be are being read; try again in a second");
+                      "as many pages as may be are being read; try again in 100 ms");
         return;
     }
     word->run (self, request, &arguments);

@@ -11,7 +11,6 @@
 #include "plan_json.h"
 #include "plan_message.h"
 #include "plan_update.h"
-#include "process.h"
 #include "publish.h"
 #include "runs.h"
 #include "submit.h"
@@ -200,7 +199,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         return;
     }
     memcpy (self->key_station, answer->station.data, answer->station.size);
-    self->plan->revision = (int64_t)(process_random () >> 11);
+    self->plan->revision = apply_revision ();
     store_change (station->store,
                   &(struct store_change){.plan = self->plan,
                                          .revision = revision,

@@ -252,7 +252,7 @@ static char *stats_json (const struct station *self, const struct store_stats *s
         {"attending", self->attending},
         {"runs_in_hand", (int64_t)zhashx_size (self->runs)},
         {"runs_unanswered", (int64_t)self->runs_unanswered},
-        {"calls_pending", (int64_t)link_pending (store_link (self->store))},
+        {"calls_pending", (int64_t)store_pending (self->store)},
         {"uptime_s", (clock_mono_us () - self->started_us) / 1000000},
     };
     json_t *object = json_object (), *counters = json_object ();

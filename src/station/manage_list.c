@@ -4,6 +4,7 @@
 
 #include "json.h"
 #include "manage_private.h"
+#include "plan_json.h"
 #include "memory.h"
 #include "permit.h"
 
@@ -116,9 +117,8 @@ static json_t *listed (const struct list_filter *filter, uint64_t id, struct spa
     struct reason reason;
     json_t *plan = json_read_object (message, &reason);
     if (plan && has_title (filter, plan)) {
-        json_object_del (plan, "messages");
         json_object_set_new (plan, "plan_id", json_integer ((json_int_t)id));
-        return plan;
+        return plan_in_public_order (plan);
     }
     json_decref (plan);
     return NULL;

@@ -9,11 +9,63 @@
 #include "memory.h"
 #include "plan_message.h"
 
+// -- who subscribes
+
+enum { SUBSCRIBED = 1, TURN_MESSAGES = 64 };
+
+// An XPUB tells each subscription that is new to it. It also tells when nobody has one any more,
+// but lets any peer end one that it never had: so who was heard of once is spoken to from then on.
+static int on_subscription (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    struct station *self = arg;
+    struct packet packet;
+    bool *heard = item->socket == self->events_socket ? &self->events_heard : &self->results_heard;
+    (void)loop;
+    for (int i = 0; i < TURN_MESSAGES && packet_recv (&packet, item->socket, &packet_of_peers);
+         i++) {
+        if (packet.count && packet.frames[0].size && packet.frames[0].data[0] == SUBSCRIBED)
+            *heard = true;
+        packet_clear (&packet);
+    }
+    return 0;
+}
+
+void publish_watch (struct station *self, void *socket)
+{
+    zmq_pollitem_t item = {.socket = socket, .events = ZMQ_POLLIN};
+    zloop_poller (self->loop, &item, on_subscription, self);
+    zloop_poller_set_tolerant (self->loop, &item);
+}
+
+void publish_unwatch (struct station *self, void *socket)
+{
+    if (!socket)
+        return; // it was cut, and is not made anew yet
+    zmq_pollitem_t item = {.socket = socket, .events = ZMQ_POLLIN};
+    zloop_poller_end (self->loop, &item);
+    *(socket == self->events_socket ? &self->events_heard : &self->results_heard) = false;
+}
+
+bool publish_heard (const struct station *self)
+{
+    return self->results_heard;
+}
+
+bool publish_events_heard (const struct station *self)
+{
+    return self->events_heard || (self->dialect == DIALECT_MICROZERO && publish_heard (self));
+}
+
+// -- results
+
 void publish_result (struct station *self, const struct publication *publication)
 {
     char id[IDENT_SIZE];
     struct message message;
     if (self->dialect == DIALECT_MICROZERO)
+        return;
+    self->counters.broadcasts++;
+    if (!publication->json || !self->results_heard)
         return;
     message_start (&message, publication->status);
     // The title stands where other messages have their envelope: subscribers select by it.
@@ -24,7 +76,6 @@ void publish_result (struct station *self, const struct publication *publication
     for (size_t i = 0; i < publication->desc->count && i < BROADCAST_FRAMES_MAX; i++)
         message_add (&message, publication->desc->types[i], publication->frames[i]);
     packet_send_message (self->publish_socket, (struct span){0}, &message);
-    self->counters.broadcasts++;
 }
 
 // -- events
@@ -44,7 +95,7 @@ static char *event_json (struct station *self, const struct notice *notice)
     if (notice->event == EVENT_RESULT)
         snprintf (result, sizeof result, "\"result\":%" PRId64 ",", notice->result_seq);
     snprintf (text, size + 128, "%.*s,%s\"seq\":%" PRIu64 ",\"epoch\":\"%s\"}", (int)size - 1,
-              notice->json, result, ++self->event_seq, self->event_epoch);
+              notice->json, result, self->event_seq, self->event_epoch);
     return text;
 }
 
@@ -120,11 +171,10 @@ static void publish_microzero (struct station *self, const struct notice *notice
             message_add (&message, answer.types[i], notice->frames[i + 1]);
     }
     packet_send_message (self->publish_socket, (struct span){0}, &message);
-    self->counters.broadcasts++;
     free (json);
 }
 
-void publish_event (struct station *self, const struct notice *notice)
+static void send_event (struct station *self, const struct notice *notice)
 {
     char id[IDENT_SIZE], title[16 + STATION_NAME_MAX];
     struct message message;
@@ -138,6 +188,16 @@ void publish_event (struct station *self, const struct notice *notice)
     message_add (&message, ZERO_FRAME_CONTEXT, span_text (json));
     packet_send_message (self->events_socket, (struct span){0}, &message);
     free (json);
-    if (self->dialect == DIALECT_MICROZERO)
-        publish_microzero (self, notice);
+}
+
+void publish_event (struct station *self, const struct notice *notice)
+{
+    self->event_seq++;
+    if (notice->json && self->events_heard)
+        send_event (self, notice);
+    if (self->dialect == DIALECT_MICROZERO) {
+        self->counters.broadcasts++;
+        if (notice->json && self->results_heard)
+            publish_microzero (self, notice);
+    }
 }

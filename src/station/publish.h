@@ -4,11 +4,20 @@
 
 #include "core.h"
 
+// The sockets tell when somebody subscribes: what nobody has asked for is not made. Watch one from
+// when it is bound until it is closed.
+void publish_watch (struct station *self, void *socket);
+void publish_unwatch (struct station *self, void *socket);
+
+// Whether somebody hears results, and events: only then their JSON is wanted.
+bool publish_heard (const struct station *self);
+bool publish_events_heard (const struct station *self);
+
 struct publication {
     struct span title; // the plan's description
     uint8_t status;
     uint64_t plan_id;
-    const char *json;          // the plan, with seq and epoch
+    const char *json;          // the plan, with seq and epoch; NULL when nobody hears
     const struct desc *desc;   // of the result
     const struct span *frames; // of the result, desc->count of them
 };
@@ -36,7 +45,8 @@ struct notice {
     uint64_t plan_id;
     struct span station;
     struct span title;
-    const char *json;    // the plan's public JSON, an object with at least one field
+    const char *json;    // the plan's public JSON, an object with at least one field; NULL when
+                         // nobody hears (publish_events_heard)
     struct span command; // EVENT_ADD: of what is to be sent, empty = none
     // Of EVENT_RESULT:
     int64_t result_seq;        // of the broadcast, 0 = there was none
@@ -45,5 +55,6 @@ struct notice {
     const struct span *frames; // the answer's description, then its frames; NULL = no answer
 };
 
-// [plan.EVENT.STATION][desc][plan id][state JSON]: the plan with seq and epoch of the events.
+// [plan.EVENT.STATION][desc][plan id][state JSON]: the plan with seq and epoch of the events. An
+// event that nobody hears has its number as well.
 void publish_event (struct station *self, const struct notice *notice);

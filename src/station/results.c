@@ -412,9 +412,8 @@ void results_take_packet (void *owner, struct target *target, const struct packe
     message_drop (&message, ZERO_FRAME_SERVICE_KEY, desc_bytes);
     message.desc.code = dialect_status_in (target_settings (target)->dialect, message.desc.code);
     results_take (self, target, "", &message);
-    if (link_busy (store_link (self->store))) {
+    if (store_busy (self->store)) {
         target_pause (target);
         self->targets_paused = true;
     }
-    link_flush (store_link (self->store));
 }

@@ -20,6 +20,7 @@
 #include "log.h"
 #include "memory.h"
 #include "peers.h"
+#include "publish.h"
 #include "redis_info.h"
 #include "reload.h"
 #include "runs.h"
@@ -81,8 +82,7 @@ static void fail (struct station *self, const char *why)
 static void begin_stop (struct station *self)
 {
     if (self->phase != PHASE_STARTING)
-        log_event (LEVEL_INFO, "station.stopping", "pending=%zu",
-                   link_pending (store_link (self->store)));
+        log_event (LEVEL_INFO, "station.stopping", "pending=%zu", store_pending (self->store));
     self->phase = PHASE_STOPPING;
     self->stop_us = clock_mono_us () + STOP_WAIT_US;
     FAILPOINT ("drain");
@@ -250,7 +250,7 @@ static int on_tick (zloop_t *loop, int timer, void *arg)
     if (self->phase == PHASE_STARTING)
         return tick_starting (self, now_us);
     if (self->phase == PHASE_STOPPING &&
-        (link_pending (store_link (self->store)) == 0 || now_us > self->stop_us))
+        (store_pending (self->store) == 0 || now_us > self->stop_us))
         return end_loop (self);
     watch_memory (self);
     attend_tick (self);
@@ -270,7 +270,7 @@ static void *open_socket (const struct station *self, int type, const char *doma
     wire_set (socket, ZMQ_SNDHWM, (int)self->settings->limits.replies_peer);
     if (self->access)
         curve_make_server (socket, &self->curve_keys, domain);
-    if (type == ZMQ_PUB)
+    if (type == ZMQ_XPUB)
         wire_limit (socket, TOPIC_MAX);
     if (type == ZMQ_ROUTER) {
         // A frame up to the whole message's size is still told why it is refused.
@@ -303,9 +303,9 @@ static int bind_sockets (struct station *self, struct reason *reason)
     const struct station_settings *settings = self->settings;
     self->request_socket = bound_socket (self, ZMQ_ROUTER, "request", settings->request, reason);
     if (self->request_socket)
-        self->publish_socket = bound_socket (self, ZMQ_PUB, "publish", settings->publish, reason);
+        self->publish_socket = bound_socket (self, ZMQ_XPUB, "publish", settings->publish, reason);
     if (self->publish_socket)
-        self->events_socket = bound_socket (self, ZMQ_PUB, "events", settings->events, reason);
+        self->events_socket = bound_socket (self, ZMQ_XPUB, "events", settings->events, reason);
     return self->events_socket ? 0 : -1;
 }
 
@@ -314,10 +314,11 @@ static void bind_again (struct station *self, void **socket, const char *domain,
                         const char *endpoint)
 {
     struct reason reason;
-    void *fresh = *socket ? NULL : open_socket (self, ZMQ_PUB, domain);
-    if (fresh && wire_bind_again (fresh, endpoint, &reason) == 0)
+    void *fresh = *socket ? NULL : open_socket (self, ZMQ_XPUB, domain);
+    if (fresh && wire_bind_again (fresh, endpoint, &reason) == 0) {
         *socket = fresh;
-    else if (fresh)
+        publish_watch (self, fresh);
+    } else if (fresh)
         zmq_close (fresh);
 }
 
@@ -327,6 +328,8 @@ static void renew_subscribers (struct station *self)
 {
     if (self->subscribers_cut) {
         log_event (LEVEL_INFO, "subscribers.cut", "reason=\"a key may not subscribe any more\"");
+        publish_unwatch (self, self->publish_socket);
+        publish_unwatch (self, self->events_socket);
         zmq_close (self->publish_socket);
         zmq_close (self->events_socket);
         self->publish_socket = self->events_socket = NULL;
@@ -400,6 +403,8 @@ static int start (struct station *self, struct reason *reason)
     if (due_start (self, reason))
         return -1;
     zap_watch (self);
+    publish_watch (self, self->publish_socket);
+    publish_watch (self, self->events_socket);
     zmq_pollitem_t item = {.fd = self->signal_fd, .events = ZMQ_POLLIN};
     zloop_poller (self->loop, &item, on_signal, self);
     zloop_timer (self->loop, TICK_MS, 0, on_tick, self);

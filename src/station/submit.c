@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "apply.h"
 #include "caller.h"
 #include "clock.h"
 #include "codes.h"
@@ -175,7 +176,7 @@ static struct span submission_command (const struct plan *plan)
 static void tell_added (struct submission *submission)
 {
     const struct plan *plan = submission->plan;
-    char *json = plan_public_text (plan);
+    char *json = publish_events_heard (submission->station) ? plan_public_text (plan) : NULL;
     struct notice notice = {.event = EVENT_ADD,
                             .plan_id = plan->id,
                             .station = plan->station,
@@ -254,7 +255,7 @@ static bool try_another_id (struct submission *submission)
         return false;
     submission->tries++;
     plan_renumber (submission->plan, submit_new_id (submission->station));
-    store_submit (submission->station->store, submission->plan, on_submitted, submission);
+    store_submit (submission->station->store, submission->plan, true, on_submitted, submission);
     return true;
 }
 
@@ -348,7 +349,7 @@ void submit_request (struct station *self, struct request *request)
     submission->station = self;
     submission->tries = given ? 0 : 1;
     submission->plan = plan_new_submitted (id, &request->message, caller, &fields, now);
-    submission->plan->revision = (int64_t)(process_random () >> 11);
+    submission->plan->revision = apply_revision ();
     rc = engine_submit (submission->plan, self->zone, now, &submission->reason);
     if (rc && !given) {
         front_refuse (self, &request->peer, (enum zplan_error)rc, submission->reason.text);
@@ -356,8 +357,12 @@ void submit_request (struct station *self, struct request *request)
         return;
     }
     submission->peer = peer_keep (self, request);
+    int64_t due_us = submission->plan->plan_time * 1000000;
     if (rc)
         store_load (self->store, id, LINK_ONCE, on_looked_up, submission);
     else
-        store_submit (self->store, submission->plan, on_submitted, submission);
+        store_submit (self->store, submission->plan, !given, on_submitted, submission);
+    // One that is due is claimed by the call behind the one that stores it.
+    if (!rc && due_us <= store_now_us (self->store))
+        due_wake_now (self);
 }

@@ -38,6 +38,7 @@ struct target {
     int timer;   // of the next try, or of the present one's end; -1 = none
     bool paused; // its messages are left alone
     int unanswered;
+    struct target_load *load;
 };
 
 static int on_message (zloop_t *loop, zmq_pollitem_t *item, void *arg);
@@ -102,6 +103,7 @@ static void give_up (struct target *self)
                    self->settings.endpoint);
         for (int i = 0; i < DRAIN_MESSAGES && read_message (self); i++) {
         }
+        self->events.turned (self->events.owner, self);
     }
     self->up = false;
     close_sockets (self);
@@ -218,6 +220,7 @@ static int on_message (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     for (int i = 0; i < TURN_MESSAGES && self->socket && !self->paused; i++)
         if (!read_message (self))
             break;
+    self->events.turned (self->events.owner, self);
     return 0;
 }
 
@@ -248,6 +251,8 @@ struct target *target_new (const struct target_settings *settings, const struct 
     self->events = *events;
     self->retry_ms = RETRY_FIRST_MS;
     self->timer = -1;
+    self->load = memory_new (sizeof *self->load);
+    self->load->born_us = clock_mono_us ();
     connect_anew (self);
     return self;
 }
@@ -259,6 +264,7 @@ void target_destroy (struct target **self_p)
         return;
     set_timer (self, 0);
     close_sockets (self);
+    free (self->load);
     free (self);
     *self_p = NULL;
 }
@@ -296,6 +302,11 @@ int target_unanswered (const struct target *self)
 void target_count_unanswered (struct target *self, int change)
 {
     self->unanswered += change;
+}
+
+struct target_load *target_load (const struct target *self)
+{
+    return self->load;
 }
 
 bool target_send (struct target *self, const struct message *message)

@@ -16,6 +16,8 @@ struct target;
 struct target_events {
     // A message came on the connection of this number; it is borrowed for the call.
     void (*message) (void *owner, struct target *target, const struct packet *packet);
+    // All that had come, or a good part of it, was told by `message`.
+    void (*turned) (void *owner, struct target *target);
     void (*connected) (void *owner, struct target *target);
     void *owner;
     const struct packet_limits *limits; // of its messages; outlives the target
@@ -48,6 +50,17 @@ void target_resume (struct target *self);
 // takes nobody else's room.
 int target_unanswered (const struct target *self);
 void target_count_unanswered (struct target *self, int change);
+
+// What rooms.c keeps of it; times are monotonic.
+struct target_load {
+    int64_t full_us;  // since when it takes no more; 0 = it does
+    int64_t pause_us; // while it is away: until when nothing is tried
+    int64_t born_us;  // when it was made
+    int64_t asked_us; // when it was asked whether plans of it are aside
+    bool aside;       // some are
+};
+
+struct target_load *target_load (const struct target *self);
 
 // Hand a message to the connected target. False: it is not connected or does not read, and nothing
 // was sent.

@@ -47,6 +47,13 @@ static void wake (struct station *self, const struct target *target, enum wake w
     wake_page (waking);
 }
 
+static void on_turned (void *owner, struct target *target)
+{
+    struct station *self = owner;
+    due_answered (self, target);
+    link_flush (store_link (self->store));
+}
+
 static void on_connected (void *owner, struct target *target)
 {
     struct station *self = owner;
@@ -97,7 +104,8 @@ int targets_check (const struct station *self, const struct target_settings *set
 int targets_put (struct station *self, const struct target_settings *settings,
                  struct reason *reason)
 {
-    const struct target_events events = {results_take_packet, on_connected, self, &self->limits};
+    const struct target_events events = {results_take_packet, on_turned, on_connected, self,
+                                         &self->limits};
     size_t at = place_of (self, span_text (settings->name));
     if (targets_check (self, settings, reason))
         return -1;

@@ -37,7 +37,7 @@ struct link_config {
     bool durable;       // take only one that syncs before it answers
     int64_t replicas;   // that must have what is acknowledged; 0 = none
     int64_t replica_timeout_ms;
-    int64_t window; // calls under way at which the link is busy
+    int64_t window; // plans under way at which the store is busy
 };
 
 // The answer of a call. `reply` is NULL when the connection was lost or is not up, and
@@ -62,17 +62,14 @@ const char *link_trouble (const struct link *self);
 // before the first connection.
 const char *link_fsync (const struct link *self);
 
-enum {
-    LINK_ARGS_MAX = 2100,
-    LINK_SCHEMA = 1 // of the keys: another number in plan:meta is another program's
-};
+enum { LINK_SCHEMA = 1 }; // of the keys: another number in plan:meta is another program's
 
 struct link_call {
     enum script script;
     enum link_repeat repeat;
     size_t keys;             // how many of the arguments are keys; they come first
     const struct span *args; // keys, then arguments; copied
-    size_t count;            // at most LINK_ARGS_MAX
+    size_t count;
     link_reply_fn *reply;
     void *owner;
 };
@@ -91,10 +88,12 @@ void link_replicate (struct link *self, link_replicated_fn *reply, void *owner);
 // Calls without an answer yet.
 size_t link_pending (const struct link *self);
 
-// Whether so much is under way that whoever can should wait, and whether it is little again. Calls
-// that wait for a link that is down do not count: they are bounded by the runs in hand.
+// Whether so many bytes are under way that whoever can should wait, and whether it is little again.
 bool link_busy (const struct link *self);
 bool link_idle (const struct link *self);
+
+// Called first in every link_flush: there what was gathered in the turn is called.
+void link_before_flush (struct link *self, void (*gather) (void *owner), void *owner);
 
 // Hand what was called to the kernel now; call it at the end of a turn of the reactor.
 void link_flush (struct link *self);

@@ -15,7 +15,7 @@ struct call {
     struct call *next;
     struct link *link;
     char *text;
-    int size;
+    size_t size;
     enum script script;
     enum link_repeat repeat;
     int64_t sent_us;
@@ -55,6 +55,9 @@ struct link {
     int64_t sentinel_us; // when to ask the sentinels again
     bool keeps_file;     // Redis keeps an append-only file
     unsigned written;    // scripts that were handed over since the last write; for failpoints
+
+    void (*gather) (void *owner); // first in every flush; NULL = nothing
+    void *gatherer;
 
     struct call_list sent;    // in the order Redis will answer
     struct call_list lost;    // sent, and not answered by a connection that is being given up

@@ -7,6 +7,7 @@ enum script {
     SCRIPT_SUBMIT,
     SCRIPT_CLAIM,
     SCRIPT_COMMIT,
+    SCRIPT_END,
     SCRIPT_LOAD,
     SCRIPT_REMOVE,
     SCRIPT_LIST,

@@ -4,10 +4,15 @@
 //   plan:ids           sorted set, all scores 0: "<id, 16 hex digits>:<station>" of every plan
 //   plan:run           hash: message key -> exec_id of the run in hand, then "+" when an earlier
 //                      run of the occurrence ran out of its lease, "?" when this one gave no status
-//                      in time; "+" alone: none in hand, but an earlier one may still answer
-//   plan:wait:STATION  set: message keys of plans that are due at once when their target connects
+//                      in time; "+" alone: none in hand, but an earlier one may still answer. Then
+//                      a space, and the revision that the message has
+//   plan:wait:STATION  sorted set: message keys of plans that are due at once when their target
+//                      connects, by when that was written
+//   plan:held:STATION  sorted set: message keys of due plans that are put aside as their target
+//   takes
+//                      no more, by the score that they have in plan:time:set
 //   plan:told          hash: message key -> when its last failure was broadcast
-//   plan:claim:INSTANCE  list: number and plans of the station's last claim
+//   plan:claim:INSTANCE  string: number and plans of the station's last claim, msgpack
 //   plan:sent:INSTANCE   hash: what its last commits answered; both for answers that were lost
 //   plan:count         hash: how many plans there are, "s:STATION" of a target, "c:..." of a caller
 //   plan:meta          hash: exec (last exec_id), seq and epoch of the broadcasts; schema, store
@@ -54,6 +59,13 @@ void store_set_bounds (struct store *self, const struct store_bounds *bounds);
 // The link, for its state and its flush.
 struct link *store_link (const struct store *self);
 
+// Calls, and plans of calls, without an answer yet.
+size_t store_pending (const struct store *self);
+
+// Whether so much is under way that whoever can should wait, and whether it is little again.
+bool store_busy (const struct store *self);
+bool store_idle (const struct store *self);
+
 // Redis' clock in microseconds, from its last answer that told it and our monotonic clock. Before
 // the first one: the machine's own.
 int64_t store_now_us (const struct store *self);
@@ -68,16 +80,17 @@ struct store_submitted {
 
 typedef void store_submitted_fn (void *owner, const struct store_submitted *answer);
 
-// Store a new plan, queued for its plan_time. Everything is copied.
-void store_submit (struct store *self, const struct plan *plan, store_submitted_fn *reply,
-                   void *owner);
+// Store a new plan, queued for its plan_time. Everything is copied. `made_here`: its id was made by
+// the station just now, nothing can be left of a former plan with it.
+void store_submit (struct store *self, const struct plan *plan, bool made_here,
+                   store_submitted_fn *reply, void *owner);
 
 // -- claim
 
 struct store_claimed {
     struct span station; // of the message key
     uint64_t plan_id;    // of the key
-    struct span message; // JSON
+    struct span message; // JSON, as it was before this run
     uint64_t exec_id;
     bool again; // an earlier run of this occurrence has not ended
     uint64_t
@@ -86,21 +99,41 @@ struct store_claimed {
 
 struct store_claim {
     enum store_result result;
+    int64_t now_us;  // Redis' clock
     bool has_next;   // there is a plan that is not due yet
-    int64_t next_us; // when it is, by Redis' clock
+    int64_t next_us; // when it is
+    bool more;       // there are due ones that were not taken
     int64_t lease_end_us;
     size_t count;
     size_t broken;            // members without a sound message, taken out of the queue
     struct span first_broken; // one of them
     const char *error;
-    const redisReply *reply; // for store_claim_at
+    const redisReply *reply; // for store_claim_at and store_claim_aside
 };
 
 typedef void store_claim_fn (void *owner, const struct store_claim *answer);
 
-// Take at most `limit` due plans with a lease of this many seconds. Repeated by the link.
-void store_claim (struct store *self, int64_t limit, int64_t lease_s, store_claim_fn *reply,
+// A target that takes no more than so many.
+struct claim_target {
+    const char *name;
+    int64_t room;
+    bool puts_aside; // the others are put aside, for `has_aside`; else they wait in the queue
+    bool has_aside;  // some are: they come first
+};
+
+struct claim_wish {
+    int64_t limit; // plans
+    int64_t lease_s;
+    const struct claim_target *targets; // the others take all
+    size_t target_count;
+};
+
+// Take due plans with a lease. Repeated by the link.
+void store_claim (struct store *self, const struct claim_wish *wish, store_claim_fn *reply,
                   void *owner);
+
+// The targets that plans are aside for, one after the other. False: that was the last.
+bool store_claim_aside (const struct store_claim *answer, size_t index, struct span *ret_target);
 
 // One claimed plan of the answer. False: the row is broken, and is passed over.
 bool store_claim_at (const struct store_claim *answer, size_t index, struct store_claimed *ret);
@@ -117,10 +150,11 @@ struct participant {
 enum { REVISION_ANY = -1 };
 
 struct store_commit {
-    const struct plan *plan;
-    int64_t revision;        // of the message that was decided on, or REVISION_ANY
+    struct plan *plan; // kept for a sign of life: until it is written only another write changes it
+    int64_t revision;  // of the message that was decided on, or REVISION_ANY
     struct span key_station; // of the message key, which an operator may have made differ
     uint64_t exec_id;
+    bool again; // an earlier run has not ended
     const struct decision *decision;
     int64_t lease_s; // COMMIT_LEASE
     const struct participant *participants;
@@ -140,8 +174,9 @@ struct store_committed {
 
 typedef void store_committed_fn (void *owner, const struct store_committed *answer);
 
-// Write what became of a run. Repeated by the link: the second time it is STORE_HELD, or, if it is
-// to be broadcast, answered as the first time.
+// Write what became of a run. Everything is copied; what is decided in one turn of the reactor goes
+// out in one call. Repeated by the link: answered as the first time. A sign of life that has not
+// gone out yet is answered as done when another write of its run takes its place.
 void store_commit (struct store *self, const struct store_commit *commit, store_committed_fn *reply,
                    void *owner);
 

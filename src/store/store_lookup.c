@@ -7,11 +7,6 @@
 
 // -- one plan by its id
 
-static void id_digits (uint64_t plan_id, char out[IDENT_SIZE])
-{
-    snprintf (out, IDENT_SIZE, "%016" PRIx64, plan_id);
-}
-
 static void on_loaded (void *owner, const redisReply *reply)
 {
     struct ask *ask = owner;

@@ -1,5 +1,6 @@
 // What Redis answers, as an operator may have made it: input is a kind and frames. Histories,
-// claims, pages of plans, message keys, marks of runs, votes, INFO.
+// claims, pages of plans, message keys, marks of runs, votes, INFO. Or whole answers, of any form,
+// to calls that a store makes: submit, commit, end, claim.
 #include "fuzz.h"
 #include "ident.h"
 #include "json.h"
@@ -67,17 +68,252 @@ static void check_outcome (struct answered *answer)
     json_decref (run);
 }
 
-// A claimed plan; the frames are its columns.
+// Claimed plans; each has three of the frames.
 static void check_claim (struct answered *answer)
 {
-    enum { HEAD = 3 };
-    redisReply *elements[HEAD + 1] = {NULL, NULL, NULL, &answer->row};
-    redisReply all = {.type = REDIS_REPLY_ARRAY, .elements = HEAD + 1, .element = elements};
-    struct store_claim claim = {.result = STORE_DONE, .count = 1, .reply = &all};
+    enum { HEAD = 6, ROW = 3 };
+    redisReply *elements[HEAD + FRAMES];
+    for (size_t i = 0; i < HEAD; i++)
+        elements[i] = &answer->all;
+    memcpy (elements + HEAD, answer->elements, answer->all.elements * sizeof *elements);
+    redisReply all = {
+        .type = REDIS_REPLY_ARRAY, .elements = HEAD + answer->all.elements, .element = elements};
+    struct store_claim claim = {
+        .result = STORE_DONE, .count = answer->all.elements / ROW, .reply = &all};
     struct store_claimed claimed;
-    if (store_claim_at (&claim, 0, &claimed))
-        HOLDS (station_name_valid (claimed.station) && claimed.plan_id > 0 &&
-               claimed.plan_id <= INT64_MAX);
+    for (size_t i = 0; i < claim.count; i++)
+        if (store_claim_at (&claim, i, &claimed))
+            HOLDS (station_name_valid (claimed.station) && claimed.plan_id > 0 &&
+                   claimed.plan_id <= INT64_MAX);
+    struct span target;
+    size_t targets = 0;
+    while (store_claim_aside (&claim, targets, &target))
+        targets++;
+    HOLDS (targets == answer->all.elements);
+}
+
+// -- whole answers. In the place of the link is one that answers with what the input says.
+
+struct link {
+    struct feed *feed;
+    const redisReply *reply; // of the call that is answered
+    size_t answering;        // calls
+    bool closing;
+    void (*gather) (void *owner);
+    void *gather_owner;
+};
+
+static struct link fuzz_link;
+
+static redisReply *reply_new (struct feed *feed, int type)
+{
+    redisReply empty = {.type = type};
+    return (redisReply *)feed_keep (feed, span_of (&empty, sizeof empty)).data;
+}
+
+// What hiredis may make of bytes: no element is NULL, every text ends with a NUL.
+static redisReply *reply_read (struct feed *feed, int depth)
+{
+    enum { ELEMENTS_MAX = 24, DEPTH_MAX = 4 };
+    static const int types[] = {REDIS_REPLY_NIL,    REDIS_REPLY_INTEGER, REDIS_REPLY_INTEGER,
+                                REDIS_REPLY_STRING, REDIS_REPLY_STATUS,  REDIS_REPLY_ERROR,
+                                REDIS_REPLY_ARRAY,  REDIS_REPLY_ARRAY};
+    uint8_t byte = feed_byte (feed);
+    redisReply *self = reply_new (feed, types[byte % 8]);
+    if (self->type == REDIS_REPLY_INTEGER) {
+        self->integer = byte % 8 == 1 ? (int64_t)feed_number (feed) : byte / 8 - 1;
+    } else if (self->type == REDIS_REPLY_ARRAY) {
+        redisReply *elements[ELEMENTS_MAX];
+        size_t count = depth < DEPTH_MAX ? byte / 8 % ELEMENTS_MAX : 0;
+        for (size_t i = 0; i < count; i++)
+            elements[i] = reply_read (feed, depth + 1);
+        self->elements = count;
+        struct span kept = feed_keep (feed, span_of (elements, count * sizeof *elements));
+        self->element = (redisReply **)kept.data;
+    } else if (self->type != REDIS_REPLY_NIL) {
+        struct span text = feed_frame (feed);
+        self->str = (char *)feed_string (feed, text);
+        self->len = text.size;
+    }
+    return self;
+}
+
+struct link *link_new (const struct link_config *config, void *loop, link_state_fn *changed,
+                       void *owner)
+{
+    (void)config, (void)loop, (void)changed, (void)owner;
+    return &fuzz_link;
+}
+
+void link_destroy (struct link **self_p)
+{
+    *self_p = NULL;
+}
+
+// Answered at once, or lost, as all are that come while the store is closed.
+void link_call (struct link *self, const struct link_call *call)
+{
+    bool lost = self->closing || feed_byte (self->feed) % 8 == 7;
+    self->answering++;
+    self->reply = lost ? NULL : reply_read (self->feed, 0);
+    call->reply (call->owner, self->reply);
+    self->answering--;
+}
+
+void link_replicate (struct link *self, link_replicated_fn *reply, void *owner)
+{
+    reply (owner, feed_byte (self->feed) % 2);
+}
+
+void link_before_flush (struct link *self, void (*gather) (void *owner), void *owner)
+{
+    self->gather = gather;
+    self->gather_owner = owner;
+}
+
+enum link_state link_state (const struct link *self)
+{
+    (void)self;
+    return LINK_UP;
+}
+
+size_t link_pending (const struct link *self)
+{
+    return self->answering;
+}
+
+bool link_busy (const struct link *self)
+{
+    return self->answering > 0;
+}
+
+bool link_idle (const struct link *self)
+{
+    return !link_busy (self);
+}
+
+// -- who asks; each is answered once
+
+enum { PLANS = 6 };
+
+struct asker {
+    size_t index, answers;
+};
+
+static bool is_number (const redisReply *reply, int64_t number)
+{
+    return reply->type == REDIS_REPLY_INTEGER && reply->integer == number;
+}
+
+static bool is_array (const redisReply *reply, size_t elements)
+{
+    return reply && reply->type == REDIS_REPLY_ARRAY && reply->elements >= elements;
+}
+
+// Nothing is acknowledged but by the script's own word.
+static void on_submitted (void *owner, const struct store_submitted *answer)
+{
+    struct asker *self = owner;
+    const redisReply *all = fuzz_link.reply;
+    bool stored = answer->result == STORE_DONE || answer->result == STORE_UNSURE;
+    self->answers++;
+    HOLDS (answer->error && strlen (answer->error) < 70000);
+    HOLDS ((answer->result == STORE_LOST) == !all);
+    HOLDS (answer->result != STORE_FULL || strlen (answer->error) > 0);
+    HOLDS (answer->result != STORE_HELD || answer->message.data);
+    HOLDS (!stored ||
+           (is_array (all, 0) && (!all->elements || (self->index < all->elements &&
+                                                     is_number (all->element[self->index], 1)))));
+}
+
+static void on_committed (void *owner, const struct store_committed *answer)
+{
+    struct asker *self = owner;
+    const redisReply *all = fuzz_link.reply;
+    self->answers++;
+    if (!fuzz_link.answering) { // another write has taken its place
+        HOLDS (answer->result == STORE_DONE && answer->seq == 0);
+        return;
+    }
+    HOLDS (answer->seq >= 0 && strlen (answer->epoch) < 70000);
+    HOLDS (answer->result != STORE_LOST || !all);
+    HOLDS (answer->result != STORE_CHANGED || answer->message.data);
+    HOLDS (answer->result != STORE_DONE || !all || is_array (all, 3));
+    HOLDS (answer->result != STORE_ERROR || strlen (answer->error) < 70000);
+    if (answer->result == STORE_DONE && answer->votes)
+        free (store_votes_json (answer->votes));
+}
+
+static void on_claimed (void *owner, const struct store_claim *answer)
+{
+    struct asker *self = owner;
+    self->answers++;
+    HOLDS (answer->now_us >= 0 && answer->lease_end_us >= answer->now_us && answer->next_us >= 0);
+    HOLDS (!answer->broken || answer->result == STORE_DONE);
+    struct store_claimed claimed;
+    struct span target;
+    for (size_t i = 0; i < answer->count; i++)
+        if (store_claim_at (answer, i, &claimed))
+            HOLDS (station_name_valid (claimed.station));
+    for (size_t i = 0; store_claim_aside (answer, i, &target); i++)
+        HOLDS (i < answer->reply->element[5]->elements);
+}
+
+static struct plan *some_plan (size_t index)
+{
+    static const char *const stations[] = {"jobs", "job", "a.b"};
+    struct plan *plan = plan_new (0);
+    plan->id = index + 1;
+    plan->revision = 5;
+    plan->station = span_text (stations[index % 3]);
+    plan->caller = span_text (index % 2 ? "alice" : "bob");
+    return plan;
+}
+
+// What may be written of a run; the bits of `how` say which.
+static void commit_one (struct store *store, struct plan *plan, uint8_t how, struct asker *asker)
+{
+    static const enum commit modes[] = {COMMIT_END, COMMIT_END, COMMIT_LEASE, COMMIT_NEXT};
+    struct decision decision = {.commit = modes[how % 4],
+                                .broadcast = how & 4 ? BROADCAST_RESULT : BROADCAST_NONE,
+                                .close_poll = (how & 24) == 24};
+    struct store_commit commit = {.plan = plan,
+                                  .revision = how & 32 ? REVISION_ANY : 5,
+                                  .key_station = plan->station,
+                                  .exec_id = 1795227362000000 + plan->id,
+                                  .decision = &decision,
+                                  .record = span_text (how & 128 ? "" : "record")};
+    store_commit (store, &commit, on_committed, asker);
+}
+
+static void check_calls (struct feed *feed)
+{
+    struct link_config config = {.window = 100};
+    struct store_bounds bounds = {.history_count = 100};
+    struct asker askers[4 * PLANS] = {{0}};
+    fuzz_link = (struct link){.feed = feed};
+    struct store *store = store_new (&config, &bounds, NULL, NULL, NULL);
+    size_t asked = 0, plans = feed_byte (feed) % PLANS + 1;
+    for (size_t i = 0; i < plans; i++, asked++) {
+        struct plan *plan = some_plan (i);
+        askers[asked].index = i;
+        store_submit (store, plan, feed_byte (feed) % 2, on_submitted, &askers[asked]);
+        plan_destroy (&plan);
+    }
+    fuzz_link.gather (fuzz_link.gather_owner);
+    struct claim_wish wish = {.limit = 10, .lease_s = 300};
+    store_claim (store, &wish, on_claimed, &askers[asked++]);
+    for (size_t i = 0; i < 2 * plans; i++, asked++) {
+        struct plan *plan = some_plan (i % plans);
+        commit_one (store, plan, feed_byte (feed), &askers[asked]);
+        plan_destroy (&plan);
+    }
+    fuzz_link.gather (fuzz_link.gather_owner);
+    HOLDS (store_now_us (store) > 0);
+    fuzz_link.closing = true;
+    store_destroy (&store);
+    for (size_t i = 0; i < asked; i++)
+        HOLDS (askers[i].answers == 1);
 }
 
 // A record is written without a tree: it is what one would be packed to.
@@ -163,11 +399,11 @@ static void check_key (struct span key)
     if (!message_key_parse (key, &station, &id))
         return;
     HOLDS (station_name_valid (station) && id > 0 && id <= INT64_MAX);
-    struct names names;
-    names_make (&names, station, id);
+    char member[MEMBER_MAX];
+    member_make (member, station, id);
     snprintf (text, sizeof text, "plan:msg:%.*s:%s", (int)station.size, (const char *)station.data,
               ident_text (id, hex));
-    HOLDS (strcmp (names.member, text) == 0);
+    HOLDS (strcmp (member, text) == 0);
 }
 
 static void check_votes (const struct answered *answer)
@@ -189,15 +425,20 @@ int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     struct span frames[FRAMES];
     struct reason reason = {""};
     uint8_t kind = feed_byte (&feed);
+    if (kind % 5 == 4) {
+        check_calls (&feed);
+        feed_free (&feed);
+        return 0;
+    }
     size_t count = feed_frames (&feed, frames, FRAMES);
     fill_all (&answer, &feed, frames, count);
-    if (kind % 4 == 0) {
+    if (kind % 5 == 0) {
         check_outcome (&answer);
         check_record (frames, count);
-    } else if (kind % 4 == 1) {
+    } else if (kind % 5 == 1) {
         check_page (&answer);
         check_claim (&answer);
-    } else if (kind % 4 == 2) {
+    } else if (kind % 5 == 2) {
         check_votes (&answer);
     } else if (count) {
         uint64_t exec_id;

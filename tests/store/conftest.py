@@ -66,3 +66,12 @@ def db(server):
 @pytest.fixture
 def store(db):
     return Store(db)
+
+
+@pytest.fixture
+def twin(server, db):
+    """A second store, empty as well: for the same done in another way."""
+    client = redis.Redis(unix_socket_path=server, db=1, decode_responses=True, encoding="latin-1",
+                         socket_timeout=30)
+    yield Store(client)
+    client.close()

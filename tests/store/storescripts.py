@@ -1,4 +1,5 @@
 """The scripts as Python calls, each packing its arguments in the order of the script's header."""
+import hashlib
 import json
 import os
 import pathlib
@@ -6,7 +7,9 @@ import random
 import re
 import struct
 import sys
-from collections import namedtuple
+from collections import Counter, namedtuple
+
+import redis
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "src" / "store" / "scripts"
 sys.path.insert(0, str(SCRIPTS.parent))
@@ -31,7 +34,7 @@ WORK = {"jobs": "[]"}  # a result of the station itself
 KEEP, AGE = 100_000, 30 * 86400  # the bounds of the history, where a test has none of its own
 
 Claim = namedtuple("Claim", "now_us next broken plans")
-Claimed = namedtuple("Claimed", "member message exec_id again")
+Claimed = namedtuple("Claimed", "member message exec_id again lost", defaults=[0, ""])
 Page = namedtuple("Page", "last plans")
 Swept = namedtuple("Swept", "last repaired outside")
 History = namedtuple("History", "seq epoch first last outcomes")
@@ -58,6 +61,27 @@ def entry(ident, station="jobs"):
     return f"{digits(ident)}:{station}"
 
 
+def caller_field(text):
+    """The caller of a message as a field of plan:count, as the station makes it."""
+    found = re.search(r'"caller"\s*:\s*(?:"([^"]*)"|{\s*"b64"\s*:\s*"([^"]*)")', text)
+    name = "b" if not found else "b" + found.group(2) if found.group(1) is None else "t" + found.group(1)
+    return "c:" + (hashlib.sha1(name.encode("latin-1")).hexdigest() if len(name) > 40 else name)
+
+
+def claimed(rows):
+    """The plans of a claim's answer: member, message, "exec_id[ again lost]", ..."""
+    plans = []
+    for key, text, run in zip(rows[::3], rows[1::3], rows[2::3]):
+        exec_id, again, lost = run.split(" ") if " " in run else (run, "0", "")
+        plans.append(Claimed(key, text, exec_id, int(again), lost))
+    return plans
+
+
+def held_as(exec_id, revision=0):
+    """What is in plan:run of a run, with its marks, and of the message with this revision."""
+    return f"{exec_id} {revision}"
+
+
 def message(**fields):
     return json.dumps(fields, separators=(",", ":"))
 
@@ -67,6 +91,10 @@ def seeded(turn):
     seed = int(os.environ.get("ZPLAN_STORE_SEED") or random.SystemRandom().getrandbits(32))
     print(f"ZPLAN_STORE_SEED={seed}")
     return random.Random(f"{seed} {turn}")
+
+
+def flat(rows):
+    return [value for row in rows for value in row]
 
 
 def pairs(row):
@@ -109,15 +137,17 @@ INTEGERS = {0xcc: ">B", 0xcd: ">H", 0xce: ">I", 0xcf: ">Q",
             0xd0: ">b", 0xd1: ">h", 0xd2: ">i", 0xd3: ">q"}
 
 
-def header_numbers(name, section):
-    """The numbers that the header of a script gives its keys (KEYS) or arguments (ARGV)."""
+def header_numbers(name, section, mark=""):
+    """The numbers that the header of a script gives its keys (KEYS) or arguments (ARGV); with the
+    mark "+" those of the arguments that are given of each plan, run or target."""
     lines = re.match(r"#!lua.*\n((?:--.*\n)+)", SOURCES[name]).group(1).splitlines()
     found, numbers = None, []
     for line in lines:
         word, text = re.match(r"--\s*((?:KEYS|ARGV|Answers|Cost)\b)?\s*(.*)", line).groups()
         found = word or found
         if found == section:
-            numbers += [int(number) for number in re.findall(r"(?:^|  )(\d+)(?= |,)", text)]
+            before = r"(?:^|  |, |: )\+" if mark else "(?:^|  )"
+            numbers += [int(number) for number in re.findall(before + r"(\d+)(?= |,)", text)]
     return numbers
 
 
@@ -125,7 +155,7 @@ class Store:
     def __init__(self, db):
         self.db = db
         self.frozen = False
-        self.bounds = {}  # of a script that is to stop earlier: what stands there -> what does now
+        self.bounds = {}  # script that is to stop earlier -> {what stands there -> what does now}
         self.number = 0   # of the last claim or commit
 
     def freeze(self, now_us):
@@ -138,24 +168,50 @@ class Store:
         text = SOURCES[name]
         if self.frozen:
             text = text.replace(TIME_CALL, FROZEN_CALL)
-        for line, smaller in self.bounds.items():
+        for line, smaller in self.bounds.get(name, {}).items():
             assert text.count(line) == 1
             text = text.replace(line, smaller)
         return self.db.eval(text, len(keys), *keys, *args)
 
+    def submit_all(self, plans, most=(0, 0, 0), made_here=False):
+        """`plans`: (ident, station, score, text); an answer of each."""
+        keys = [member(ident, station) for ident, station, *_ in plans]
+        entries = [entry(ident, station) for ident, station, *_ in plans]
+        numbers = [name[:16] for name in entries]
+        grow = all(before < after for before, after in zip(numbers, numbers[1:]))
+        tallies = Counter("s:" + station for _, station, *_ in plans)
+        tallies += Counter(caller_field(text) for *_, text in plans)
+        columns = [*keys, *flat(zip(keys, (text for *_, text in plans))),
+                   *flat(zip((score for _, _, score, _ in plans), keys)),
+                   *flat(("0", name) for name in entries)]
+        if not made_here:
+            columns += [work_key(ident, station) for ident, station, *_ in plans]
+        answers = self.call("submit", [TIME_SET, IDS], [
+            *most, len(plans), int(made_here), numbers[0] if grow else "", numbers[-1] if grow else "",
+            len(tallies), *flat(tallies.items()), *columns])
+        return answers or [1] * len(plans)
+
     def submit(self, ident, station="jobs", score=1, text="{}", most=(0, 0, 0)):
-        return self.call("submit", [TIME_SET, member(ident, station), IDS],
-                         [digits(ident), station, score, text, *most])
+        (answer,) = self.submit_all([(ident, station, score, text)], most)
+        if answer == 1:
+            return [1]
+        if answer[0] == 3:
+            raise redis.ResponseError(answer[1])
+        return answer
 
     def next_number(self):
         self.number += 1
         return self.number
 
-    def claim(self, limit=100, lease=300, number=None, keep=KEEP):
-        now_us, first, broken, *rows = self.call("claim", [TIME_SET, RUN, META, IDS, CLAIMS],
-                                                 [limit, lease, number or self.next_number(), keep])
-        return Claim(int(now_us), float(first) if first else None, broken,
-                     [Claimed(*row[:4]) for row in rows])
+    def claim_all(self, limit=100, lease=300, number=None, keep=KEEP, since="", targets=()):
+        """`targets`: (name, how many, next or held, some are aside); the answer as it comes."""
+        args = [value for target in targets for value in target]
+        return self.call("claim", [TIME_SET, RUN, META, IDS, CLAIMS],
+                         [limit, lease, number or self.next_number(), keep, since, *args])
+
+    def claim(self, *args, **options):
+        now_us, later, broken, _, _, _, *rows = self.claim_all(*args, **options)
+        return Claim(int(now_us), float(later) if later else None, broken, claimed(rows))
 
     def run(self, ident, station="jobs", lease=300):
         """The exec_id of the one plan that is due."""
@@ -163,16 +219,45 @@ class Store:
         assert plan.member == member(ident, station)
         return plan.exec_id
 
-    def commit(self, ident, exec_id, mode, when="", text="", work=None, tell="none", wait=False,
-               station="jobs", number=None, revision="", record="", keep=KEEP, votes=""):
+    def end_all(self, runs, number=None, keep=KEEP):
+        """`runs`: (ident, station, exec_id, revision, record); the answer as it comes."""
+        keys = [member(ident, station) for ident, station, *_ in runs]
+        texts = [self.db.get(key) if self.db.type(key) == "string" else "" for key in keys]
+        tallies = Counter("s:" + station for _, station, *_ in runs)
+        tallies += Counter(caller_field(text or "") for text in texts)
+        columns = [*keys, *(f"{exec_id} {revision}" for _, _, exec_id, revision, _ in runs),
+                   *(entry(ident, station) for ident, station, *_ in runs),
+                   *(ident for ident, *_ in runs), *(station for _, station, *_ in runs),
+                   *(record for *_, record in runs),
+                   *(work_key(ident, station) for ident, station, *_ in runs)]
+        return self.call("end", [TIME_SET, RUN, IDS, META, SENT], [
+            number or self.next_number(), keep, len(runs), len(tallies),
+            *flat((field, -count) for field, count in tallies.items()), *columns])
+
+    def commit_all(self, runs, number=None, keep=KEEP):
+        """`runs`: arguments of commit_args; the answer as it comes."""
+        args = [value for run in runs for value in run]
+        return self.call("commit", [TIME_SET, RUN, IDS, META, TOLD, SENT],
+                         [number or self.next_number(), keep, *args])
+
+    def commit_args(self, ident, exec_id, mode, when="", text="", work=None, tell="none",
+                    wait=False, station="jobs", revision="", record="", votes=""):
         """`work`: participant -> result."""
-        keys = [TIME_SET, member(ident, station), work_key(ident, station), RUN, IDS, META,
-                wait_key(station), TOLD, SENT]
-        args = [exec_id, mode, when, text, revision, tell, int(wait), entry(ident, station),
-                number or self.next_number(), record, keep, votes]
-        for participant, result in (work or {}).items():
-            args += [participant, result]
-        return self.call("commit", keys, args)
+        texts = [value for pair in (work or {}).items() for value in pair]
+        key = member(ident, station)
+        stored = self.db.get(key) if self.db.type(key) == "string" else ""
+        return [key, f"{station} {caller_field(stored or '')}", exec_id, mode, when, text, revision,
+                tell, int(wait), record, votes, len(texts), *texts]
+
+    def commit(self, *args, number=None, keep=KEEP, **more):
+        """Of one run: [0] it is not the current one, [2, message], [1, seq, epoch, now, votes]."""
+        now_us, epoch, answer = self.commit_all([self.commit_args(*args, **more)], number, keep)
+        if answer == -1:
+            return [0]
+        if isinstance(answer, list) and isinstance(answer[0], str):
+            return [2, answer[0]]
+        seq, votes = answer if isinstance(answer, list) else (answer, [])
+        return [1, seq, epoch if seq else "", now_us, votes]
 
     def change(self, ident, revision, text, place="keep", run="", station="jobs"):
         return self.call("change", [TIME_SET, member(ident, station), RUN, wait_key(station)],
@@ -210,6 +295,13 @@ class Store:
         last, repaired, *rest = self.call("sweep", [TIME_SET, IDS, HISTORY], [after, limit, age])
         return Swept(last, repaired, pairs(rest))
 
+    def wait(self, *idents, station="jobs"):
+        """These plans wait for their target."""
+        self.db.zadd(wait_key(station), {member(ident, station): 1 for ident in idents})
+
+    def waiting(self, station="jobs"):
+        return set(self.db.zrange(wait_key(station), 0, -1))
+
     def redis_us(self):
         seconds, us = self.db.time()
         return seconds * 1_000_000 + us
@@ -223,10 +315,27 @@ class Store:
             kinds = pipe.execute()
             for key, kind in zip(keys, kinds):
                 read_key(pipe, key, kind)
-            state = {key: dict(value) if kind == "zset" else value
+            state = {key: set(dict(value)) if key.startswith("plan:wait:") and kind == "zset" else
+                     dict(value) if kind == "zset" else value
                      for key, kind, value in zip(keys, kinds, pipe.execute())}
         check_count(state.pop(COUNT, {}), state.get(IDS, {}))
         return state
+
+
+def both(store, twin, call):
+    for one in (store, twin):
+        call(one)
+
+
+def everything(store):
+    """All that is stored, with every score, but what is kept for lost answers."""
+    state = {}
+    for key in sorted(set(store.db.keys()) - {CLOCK, CLAIMS, SENT}):
+        with store.db.pipeline(transaction=False) as pipe:
+            kind = store.db.type(key)
+            read_key(pipe, key, kind)
+            state[key] = kind, pipe.execute()[0]
+    return state
 
 
 def check_count(count, index):

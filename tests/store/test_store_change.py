@@ -1,8 +1,8 @@
 """change, and the revision of a commit: nobody writes over what somebody else changed meanwhile."""
 import pytest
 
-from storescripts import (IDS, RUN, T0, TIME_SET, TOLD, WORK, entry, member, message, score_after,
-                          wait_key, work_key)
+from storescripts import (IDS, RUN, T0, TIME_SET, TOLD, WORK, entry, held_as, member, message,
+                          score_after, work_key)
 
 SECOND = 1_000_000
 MODES = ["lease", "retry", "doubt", "next", "park", "end"]
@@ -69,29 +69,25 @@ def test_clock_is_that_of_redis(store):
 def test_plan_that_is_due_now_is_claimed(store, plan):
     assert store.claim().plans == []
     store.change("1f", 5, message(revision=6), "now")
-    assert store.claim().plans[0].message == message(revision=T0)
+    assert store.claim().plans[0].message == message(revision=6)
 
 
 # The targets that are waited for.
-
-def waiting(store):
-    return store.db.smembers(wait_key())
-
 
 @pytest.fixture
 def failed(store, exec_id):
     """Plan 1f could not be sent: it is tried again, at once when its target connects."""
     store.commit("1f", exec_id, "retry", 60, text=message(revision=5), wait=True)
-    store.db.sadd(wait_key(), member("1"))
+    store.wait("1")
 
 
 def test_plan_that_is_taken_out_no_longer_waits(store, failed):
-    assert store.change("1f", 5, "new", "out") == 1 and waiting(store) == {member("1")}
+    assert store.change("1f", 5, "new", "out") == 1 and store.waiting() == {member("1")}
 
 
 def test_plan_that_keeps_its_place_goes_on_waiting(store, failed):
     assert store.change("1f", 5, "new", "keep") == 1
-    assert waiting(store) == {member("1f"), member("1")}
+    assert store.waiting() == {member("1f"), member("1")}
     assert store.wake() == 2 and score(store) == score_after(T0)
 
 
@@ -106,11 +102,11 @@ def test_target_that_connects_does_not_fire_a_plan_before_its_new_time(store, fa
 
 @pytest.mark.parametrize("place", [place for place, _ in PLACES])
 def test_waiting_of_others_is_left_alone(store, plan, place):
-    store.db.sadd(wait_key(), member("1"), member("1f0"))
-    store.db.sadd(wait_key("other"), member("1f", "other"))
+    store.wait("1", "1f0")
+    store.wait("1f", station="other")
     assert store.change("1f", 5, "new", place) == 1
-    assert waiting(store) == {member("1"), member("1f0")}
-    assert store.db.smembers(wait_key("other")) == {member("1f", "other")}
+    assert store.waiting() == {member("1"), member("1f0")}
+    assert store.waiting("other") == {member("1f", "other")}
 
 
 # What stays.
@@ -118,8 +114,10 @@ def test_waiting_of_others_is_left_alone(store, plan, place):
 def test_all_else_of_the_plan_stays(store, exec_id):
     store.commit("1f", exec_id, "doubt", 9, work=WORK, tell="failure", record="r")
     before = store.dump()
-    assert store.change("1f", exec_id, message(revision=6), "keep", run=exec_id) == 1
-    assert store.dump() == {**before, member("1f"): message(revision=6)}
+    assert before[RUN] == {member("1f"): held_as(exec_id + "?", 5)}
+    assert store.change("1f", 5, message(revision=6), "keep", run=exec_id) == 1
+    assert store.dump() == {**before, member("1f"): message(revision=6),
+                            RUN: {member("1f"): held_as(exec_id + "?", 6)}}
 
 
 def test_bystanders_keep_all_they_have(store, plan):
@@ -152,7 +150,7 @@ def test_plan_of_another_revision_is_left_alone(store, plan, revision, place):
     assert refused(store, 2, revision, "new", place)
 
 
-RUNS = [None, "17", "17+", "17?", "17+?", "+", "170", "7"]
+RUNS = [None, "17 5", "17+ 5", "17? 5", "17+? 5", "17", "+", "+ 5", "170 5", "7 5", "7 17"]
 
 
 @pytest.mark.parametrize("held", RUNS)
@@ -160,9 +158,9 @@ RUNS = [None, "17", "17+", "17?", "17+?", "+", "170", "7"]
 def test_run_must_be_the_one_that_was_read(store, plan, held, read):
     if held:
         store.db.hset(RUN, member("1f"), held)
-    if (held or "").rstrip("+?") == read:
-        assert store.change("1f", 5, "new", "out", run=read) == 1
-        assert store.db.hget(RUN, member("1f")) == held
+    if (held or "").partition(" ")[0].rstrip("+?") == read:
+        assert store.change("1f", 5, message(revision=6), "out", run=read) == 1
+        assert store.db.hget(RUN, member("1f")) == (held and held_as(held.partition(" ")[0], 6))
     else:
         assert refused(store, 2, 5, "new", "out", run=read)
 
@@ -171,9 +169,8 @@ def test_plan_that_was_fired_meanwhile_is_another_one(store):
     store.submit("1f", text=message(revision=5))
     exec_id = store.run("1f")
     assert refused(store, 2, 5, "new", "out")
-    assert refused(store, 2, exec_id, "new", "out")
-    assert refused(store, 2, 5, "new", "out", run=exec_id)
-    assert store.change("1f", exec_id, "new", "out", run=exec_id) == 1
+    assert refused(store, 2, exec_id, "new", "out", run=exec_id)
+    assert store.change("1f", 5, "new", "out", run=exec_id) == 1
 
 
 @pytest.mark.parametrize("place", [place for place, _ in PLACES])
@@ -200,7 +197,7 @@ def test_change_is_refused_the_second_time(store, plan):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_commit_to_the_message_it_was_decided_on(store, exec_id, mode):
-    answer = store.commit("1f", exec_id, mode, 7.5, text=message(revision=7), revision=exec_id)
+    answer = store.commit("1f", exec_id, mode, 7.5, text=message(revision=7), revision="5")
     assert answer == [1, 0, "", str(T0), []]
     assert store.db.get(member("1f")) == (None if mode == "end" else message(revision=7))
     if mode in ("lease", "doubt"):
@@ -211,12 +208,11 @@ def test_commit_to_the_message_it_was_decided_on(store, exec_id, mode):
 @pytest.mark.parametrize("mode", MODES)
 def test_commit_to_another_message_answers_it_and_changes_nothing(store, exec_id, mode, tell):
     changed = message(revision=8, title="\xe9")
-    assert store.change("1f", exec_id, changed, "keep", run=exec_id) == 1
+    assert store.change("1f", 5, changed, "keep", run=exec_id) == 1
     before = store.dump()
-    args = dict(mode=mode, when=7.5, text="new", work=WORK, tell=tell, wait=True, record="r",
-                number=40)
+    args = dict(mode=mode, when=7.5, text="new", work=WORK, tell=tell, wait=True, record="r")
     for votes in ("", "o", "c"):
-        for revision in (exec_id, "5", "80", "0", " 8", "08"):
+        for revision in ("5", exec_id, "80", "0", " 8", "08"):
             assert store.commit("1f", exec_id, revision=revision, votes=votes,
                                 **args) == [2, changed]
             assert store.dump() == before
@@ -225,7 +221,7 @@ def test_commit_to_another_message_answers_it_and_changes_nothing(store, exec_id
 
 @pytest.mark.parametrize("mode", MODES)
 def test_commit_that_names_no_revision_is_written_in_any_case(store, exec_id, mode):
-    store.change("1f", exec_id, message(revision=8), "keep", run=exec_id)
+    store.change("1f", 5, message(revision=8), "keep", run=exec_id)
     assert store.commit("1f", exec_id, mode, 7.5, text="new")[0] == 1
 
 
@@ -252,21 +248,22 @@ def test_revision_is_read_from_the_message(store, exec_id, text, revision):
     assert store.change("1f", revision, "new", run=exec_id) == 1
 
 
-def test_claim_makes_another_revision(store):
+def test_claim_leaves_the_revision(store):
+    """Nobody decided anything: whose run it is, its exec_id tells."""
     store.freeze(T0)
     store.submit("1f", text=message(revision=5, plan_state=1))
-    (plan,) = store.claim().plans
-    assert plan.message == message(revision=T0, plan_state=2) == store.db.get(member("1f"))
-    store.commit("1f", plan.exec_id, "retry", 0)
-    (plan,) = store.claim().plans
-    assert plan.message == message(revision=T0 + 1, plan_state=2)
+    for state in (1, 2):
+        (plan,) = store.claim().plans
+        assert plan.message == message(revision=5, plan_state=state)
+        assert store.db.get(member("1f")) == message(revision=5, plan_state=2)
+        store.commit("1f", plan.exec_id, "retry", 0, revision="5")
 
 
 def test_result_of_a_run_meets_the_pause_that_came_in_between(store, exec_id):
     """Both in turn: neither is lost, and the plan is not queued behind the pause's back."""
-    paused = message(revision=8, plan_state=5)
-    assert store.change("1f", exec_id, paused, "out", run=exec_id) == 1
-    assert store.commit("1f", exec_id, "next", FUTURE, text="next", revision=exec_id,
+    paused = message(exec_id=int(exec_id), revision=8, plan_state=5)
+    assert store.change("1f", 5, paused, "out", run=exec_id) == 1
+    assert store.commit("1f", exec_id, "next", FUTURE, text="next", revision="5",
                         tell="result") == [2, paused]
     assert store.commit("1f", exec_id, "park", text="paused next", revision="8",
                         tell="result")[:2] == [1, 1]
@@ -276,9 +273,9 @@ def test_result_of_a_run_meets_the_pause_that_came_in_between(store, exec_id):
 
 @pytest.mark.parametrize("order", ["change first", "commit first"])
 def test_only_one_of_a_change_and_a_commit_is_written(store, exec_id, order):
-    change = [lambda: store.change("1f", exec_id, message(revision=8), "out", run=exec_id) == 1]
+    change = [lambda: store.change("1f", 5, message(revision=8), "out", run=exec_id) == 1]
     commit = [lambda: store.commit("1f", exec_id, "retry", 9, text=message(revision=9),
-                                   revision=exec_id)[0] == 1]
+                                   revision="5")[0] == 1]
     steps = change + commit if order == "change first" else commit + change
     assert [step() for step in steps] == [True, False]
 
@@ -292,12 +289,13 @@ def test_run_of_a_plan_outside_the_queue_goes_on(store, exec_id, mode, before):
         store.db.zrem(TIME_SET, member("1f"))
     assert store.commit("1f", exec_id, mode, "", text="new")[0] == 1
     assert score(store) is None and store.claim().plans == []
-    assert store.db.hget(RUN, member("1f")) == exec_id + "?" * (mode == "doubt")
-    assert store.load("1f") == [member("1f"), "new", exec_id + "?" * (mode == "doubt"), []]
+    held = held_as(exec_id + "?" * (mode == "doubt"))
+    assert store.db.hget(RUN, member("1f")) == held
+    assert store.load("1f") == [member("1f"), "new", held, []]
     assert store.commit("1f", exec_id, "park")[0] == 1 and store.db.exists(RUN) == 0
 
 
-@pytest.mark.parametrize("mode, left", [("lease", "{}+"), ("doubt", "{}+?")])
+@pytest.mark.parametrize("mode, left", [("lease", "{}+ 5"), ("doubt", "{}+? 5")])
 def test_earlier_run_that_may_still_answer_is_known_outside_the_queue(store, exec_id, mode, left):
     store.db.zadd(TIME_SET, {member("1f"): 1})
     second = store.run("1f")

@@ -1,14 +1,25 @@
 """claim: what is due is taken, under an exec_id of its own, until the end of its lease."""
 import pytest
 
-from storescripts import IDS, META, RUN, T0, TIME_SET, entry, member, score_after, wait_key
+from storescripts import IDS, META, RUN, T0, TIME_SET, entry, held_as, member, score_after
 
-BYTES_MAX = 4194304
+BYTES_MAX, LOOK_MAX, PASS_MAX, LIMIT = 4194304, 512, 64, 100
 SECOND = 1_000_000
 
 
 def members(claim):
     return [plan.member for plan in claim.plans]
+
+
+def rows(answer):
+    """Flat: of each plan three values."""
+    assert len(answer[6:]) % 3 == 0
+    return list(zip(answer[6::3], answer[7::3], answer[8::3]))
+
+
+def more(answer):
+    """Whether an answer says that more plans are due."""
+    return answer[4]
 
 
 def test_empty_store(store):
@@ -21,9 +32,9 @@ def test_claimed_plan(store):
     store.freeze(T0)
     store.submit("1f", score=5, text="text")
     claim = store.claim(lease=300)
-    assert claim == (T0, score_after(T0, 300), [], [(member("1f"), "text", str(T0), 0)])
+    assert claim == (T0, score_after(T0, 300), [], [(member("1f"), "text", str(T0), 0, "")])
     assert store.dump() == {
-        member("1f"): "text", IDS: {entry("1f"): 0}, RUN: {member("1f"): str(T0)},
+        member("1f"): "text", IDS: {entry("1f"): 0}, RUN: {member("1f"): held_as(T0)},
         META: {"exec": str(T0)}, TIME_SET: {member("1f"): T0 / 1e6 + 300}}
 
 
@@ -70,26 +81,33 @@ def test_order_is_that_of_the_scores_then_of_the_names(store):
 def test_limit(store):
     for ident in "12345":
         store.submit(ident, score=int(ident))
-    first, second = store.claim(limit=2), store.claim(limit=2)
-    assert members(first) == [member("1"), member("2")] and first.next == 3
-    assert members(second) == [member("3"), member("4")] and second.next == 5
-    assert members(store.claim(limit=2)) == [member("5")]
-    assert store.claim(limit=2).plans == []
+    claims = [store.claim_all(limit=2) for _ in range(4)]
+    assert [[row[0] for row in rows(claim)] for claim in claims] == [
+        [member("1"), member("2")], [member("3"), member("4")], [member("5")], []]
+    assert [more(claim) for claim in claims] == [1, 1, 0, 0]
 
 
 def test_limit_zero_takes_nothing(store):
     store.submit("1", score=5)
     before = store.dump()
-    claim = store.claim(limit=0)
-    assert claim.plans == [] and claim.next == 5 and store.dump() == before
+    claim = store.claim_all(limit=0)
+    assert rows(claim) == [] and more(claim) == 1 and store.dump() == before
 
 
-def test_next_is_the_first_score_of_all_the_rest(store):
+def test_next_is_the_first_score_that_is_not_due(store):
     store.freeze(T0)
     store.submit("1", score=1)
-    assert store.claim(lease=300).next == score_after(T0, 300)
-    store.submit("2", score=f"{score_after(T0, 200):.6f}")
-    assert store.claim().next == score_after(T0, 200)
+    store.submit("2", score=2)
+    assert store.claim(limit=0).next is None
+    assert store.claim(limit=1, lease=300).next == score_after(T0, 300)
+    store.submit("3", score=f"{score_after(T0, 200):.6f}")
+    assert store.claim(limit=0).next == score_after(T0, 200)
+
+
+def test_claim_tells_its_clock_and_how_far_it_has_looked(store):
+    store.freeze(T0)
+    now_us, _, _, looked, *_ = store.claim_all()
+    assert now_us == str(T0) and float(looked) == score_after(T0)
 
 
 @pytest.mark.parametrize("sizes, taken", [
@@ -103,10 +121,10 @@ def test_bytes_of_an_answer_are_bounded(store, sizes, taken):
     names = [str(i + 1) for i in range(len(sizes))]
     for ident, size in zip(names, sizes):
         store.submit(ident, score=int(ident), text="x" * size)
-    first = store.claim()
-    assert members(first) == [member(ident) for ident in names[:taken]]
-    assert first.next == (score_after(T0, 300) if taken == len(sizes) else taken + 1)
-    assert store.db.hget(META, "exec") == first.plans[-1].exec_id
+    first = store.claim_all()
+    assert [row[0] for row in rows(first)] == [member(ident) for ident in names[:taken]]
+    assert float(first[1]) == score_after(T0, 300) and more(first) == (taken < len(sizes))
+    assert store.db.hget(META, "exec") == rows(first)[-1][2]
     assert store.db.hlen(RUN) == taken
     assert members(store.claim()) == [member(ident) for ident in names[taken:]]
 
@@ -173,17 +191,17 @@ QUOTED = r'"a":"exec_id","b":"\"exec_id\":5,\"exec_time\": 6"'
     # A client's text is inside of strings, where it has no bare quote.
     (f'{{{QUOTED},"exec_id":0,"exec_time":0}}', f"{{{QUOTED},{STAMPED}}}"),
     (r'{"a":"\\","exec_id":0,"exec_time":0}', r'{"a":"\\",' + STAMPED + "}"),
-    ('{"plan_state":1,"revision":5}', f'{{"plan_state":2,"revision":{T0}}}'),
+    ('{"plan_state":1,"revision":5}', '{"plan_state":2,"revision":5}'),
     ('{"revision" : 9007199254740991,"last_state":5,"plan_state"\t:\n7}',
-     f'{{"revision" : {T0},"last_state":5,"plan_state"\t:\n2}}'),
+     '{"revision" : 9007199254740991,"last_state":5,"plan_state"\t:\n2}'),
     (r'{"a":"\"revision\":5,\"plan_state\":6","revision":0,"plan_state":3}',
-     r'{"a":"\"revision\":5,\"plan_state\":6","revision":' + f'{T0},"plan_state":2}}'),
+     r'{"a":"\"revision\":5,\"plan_state\":6","revision":0,"plan_state":2}'),
 ])
 def test_run_is_written_into_the_message(store, text, expected):
     store.freeze(T0)
     store.submit("1", text=text)
     (plan,) = store.claim().plans
-    assert plan.message == expected and store.db.get(member("1")) == expected
+    assert plan.message == text and store.db.get(member("1")) == expected
 
 
 @pytest.mark.parametrize("text", [
@@ -207,8 +225,9 @@ def test_again_when_a_lease_ended_without_a_result(store):
     for turn in (1, 2):
         now_us = T0 + 10 * SECOND * turn
         store.freeze(now_us)
-        assert store.claim(lease=10).plans == [(member("1"), "{}", str(now_us), 2)]
-        assert store.db.hget(RUN, member("1")) == f"{now_us}+"
+        assert store.claim(lease=10).plans == [
+            (member("1"), "{}", str(now_us), 2, str(now_us - 10 * SECOND))]
+        assert store.db.hget(RUN, member("1")) == held_as(f"{now_us}+")
     assert first.again == 0 and first.exec_id == str(T0)
 
 
@@ -218,7 +237,7 @@ def test_not_again_after_a_commit_that_ended_the_run(store):
     for mode, when in (("retry", 0), ("next", 5), ("doubt", 0)):
         assert store.commit("1", store.run("1"), mode, when)[0] == 1
     # After a doubt the run is still in hand, but nothing is expected of it any more.
-    assert store.db.hget(RUN, member("1")).endswith("?")
+    assert store.db.hget(RUN, member("1")).endswith("? 0")
     assert store.claim().plans[0].again == 0
 
 
@@ -229,7 +248,7 @@ def test_again_stays_after_a_doubt(store):
     store.claim(lease=0)
     again = store.claim(lease=0).plans[0]
     assert again.again == 2 and store.commit("1", again.exec_id, "doubt", 0)[0] == 1
-    assert store.db.hget(RUN, member("1")) == again.exec_id + "+?"
+    assert store.db.hget(RUN, member("1")) == held_as(again.exec_id + "+?")
     assert store.claim().plans[0].again == 1
 
 
@@ -239,17 +258,17 @@ def test_a_sign_of_life_ends_a_doubt(store):
     exec_id = store.run("1")
     assert store.commit("1", exec_id, "doubt", 0)[0] == 1
     assert store.commit("1", exec_id, "lease", 9)[0] == 1
-    assert store.db.hget(RUN, member("1")) == exec_id
+    assert store.db.hget(RUN, member("1")) == held_as(exec_id)
 
 
 def test_taken_plan_no_longer_waits_for_its_target(store):
     for ident, station in (("1", "jobs"), ("2", "jobs"), ("3", "other")):
         store.submit(ident, station)
-        store.db.sadd(wait_key(station), member(ident, station))
+        store.wait(ident, station=station)
     store.db.zadd(TIME_SET, {member("2"): 1e11})
     assert len(store.claim().plans) == 2
-    assert store.db.smembers(wait_key("jobs")) == {member("2")}
-    assert store.db.exists(wait_key("other")) == 0
+    assert store.waiting() == {member("2")}
+    assert store.waiting("other") == set()
 
 
 # Members that are not in order.
@@ -318,11 +337,26 @@ def test_member_with_a_name_no_commit_can_reach_is_taken_out(store, name):
     assert claim.broken == [name] and claim.plans == []
 
 
-def test_broken_members_count_against_the_limit(store):
-    bad_member(store, "plan:msg:jobs:1", "none")
+@pytest.mark.parametrize("name, taken", [("plan:msg:jobs:1", 0), ("garbage", 1)])
+def test_broken_members_are_taken_out_within_the_limit(store, name, taken):
+    """One that is no plan's key takes no place; of a key it is known when it is read."""
+    bad_member(store, name, "none")
     store.submit("2", score=2)
     claim = store.claim(limit=1)
-    assert claim.broken == [member("1")] and claim.plans == [] and claim.next == 2
+    assert claim.broken == [name] and len(claim.plans) == taken
+    assert members(store.claim(limit=1)) == [member("2")] * (1 - taken)
+
+
+def test_looking_at_broken_members_is_bounded(store):
+    """They keep nobody waiting: each claim takes as many out as it looks at."""
+    # By pages of as many as it may take and pass over, until it has looked at LOOK_MAX besides.
+    page = LIMIT + PASS_MAX
+    looked = -(-(LOOK_MAX + LIMIT) // page) * page
+    store.db.zadd(TIME_SET, {f"garbage {i}": 1 for i in range(2 * looked + 10)})
+    store.submit("2", score=2)
+    claims = [store.claim(LIMIT) for _ in range(3)]
+    assert [len(claim.broken) for claim in claims] == [looked, looked, 10]
+    assert [members(claim) for claim in claims] == [[], [], [member("2")]]
 
 
 @pytest.mark.parametrize("station", ["jobs", "a.b-c_D9", "-", ".", "s" * 64])

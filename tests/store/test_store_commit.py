@@ -2,8 +2,8 @@
 import pytest
 import redis
 
-from storescripts import (IDS, META, RUN, T0, TIME_SET, TOLD, WORK, entry, member, score_after,
-                          wait_key, work_key)
+from storescripts import (IDS, META, RUN, T0, TIME_SET, TOLD, WORK, entry, held_as, member,
+                          score_after, wait_key, work_key)
 
 SECOND = 1_000_000
 MODES = ["lease", "retry", "doubt", "next", "park", "end"]
@@ -38,7 +38,7 @@ def test_whole_state_after_a_commit(store, exec_id, mode, text, work, wait):
     expected = {member("1f"): text or "old", IDS: {entry("1f"): 0}, META: {"exec": exec_id}}
     expected.update(left_score(mode))
     if mode in KEPT:
-        expected[RUN] = {member("1f"): exec_id + ("?" if mode == "doubt" else "")}
+        expected[RUN] = {member("1f"): held_as(exec_id + "?" * (mode == "doubt"))}
     if work:
         expected[work_key("1f")] = work
     if wait:
@@ -95,9 +95,9 @@ def test_member_taken_out_by_hand_during_the_run_is_queued_again(store, exec_id,
 
 @pytest.mark.parametrize("mode", MODES)
 def test_commit_without_waiting_ends_the_waiting(store, exec_id, mode):
-    store.db.sadd(wait_key(), member("1f"), member("2"))
+    store.wait("1f", "2")
     store.commit("1f", exec_id, mode, 7.5)
-    assert store.db.smembers(wait_key()) == {member("2")}
+    assert store.waiting() == {member("2")}
 
 
 def test_retry_is_due_after_its_delay(store, exec_id):
@@ -120,9 +120,9 @@ def test_clock_of_the_answer_is_that_of_redis(store):
 def test_run_that_follows_a_run_commits_as_well(store, exec_id):
     store.db.zadd(TIME_SET, {member("1f"): 1})
     (plan,) = store.claim().plans
-    assert store.db.hget(RUN, member("1f")) == plan.exec_id + "+"
+    assert store.db.hget(RUN, member("1f")) == held_as(plan.exec_id + "+")
     assert store.commit("1f", plan.exec_id, "lease", 9)[0] == 1
-    assert store.db.hget(RUN, member("1f")) == plan.exec_id + "+"
+    assert store.db.hget(RUN, member("1f")) == held_as(plan.exec_id + "+")
     assert store.commit("1f", exec_id, "end") == [0]
     assert store.commit("1f", plan.exec_id, "end")[0] == 1
 

@@ -240,7 +240,7 @@ def test_pages_of_a_random_history_are_exactly_the_outcomes_that_fit(store, turn
     rows = [row for row in rows if row[0] not in gone]
     for _ in range(12):
         bounds = [rng.choice([1, 2, 7, 30, 1000]), rng.choice([1, 2, 3, 10, 500])]
-        store.bounds = {BOUNDS: BOUNDS.split("=")[0] + "= " + ", ".join(map(str, bounds))}
+        store.bounds["history"] = {BOUNDS: BOUNDS.split("=")[0] + "= " + ", ".join(map(str, bounds))}
         plan, station = rng.choice(["", "1", "1f", "2"]), rng.choice(["", "", "jobs", "job"])
         limit, newest = rng.choice([1, 2, 3, 10, 1000]), rng.random() < 0.5
         print(bounds, plan, station, limit, newest)

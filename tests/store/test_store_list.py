@@ -146,7 +146,7 @@ def test_plans_change_their_state(store):
     store.submit("1", text=message(plan_state=1, revision=0))
     exec_id = store.run("1")
     assert store.list(state="1") == [] and len(store.list(state="2")) == 1
-    store.change("1", exec_id, message(plan_state=5, revision=1), "out", run=exec_id)
+    store.change("1", 0, message(exec_id=int(exec_id), plan_state=5, revision=1), "out", run=exec_id)
     assert store.list(state="2") == [] and len(store.list(state="5")) == 1
 
 
@@ -254,7 +254,7 @@ def fits(name, text, station, state, kind):
 
 
 def smaller(store, bounds):
-    store.bounds = {BOUNDS: BOUNDS.split("=")[0] + "= " + ", ".join(map(str, bounds))}
+    store.bounds["list"] = {BOUNDS: BOUNDS.split("=")[0] + "= " + ", ".join(map(str, bounds))}
 
 
 @pytest.mark.parametrize("junk", [False, True])

@@ -2,7 +2,7 @@
 import pytest
 import redis
 
-from storescripts import META, RUN, TIME_SET, WORK, entry, member, wait_key, work_key
+from storescripts import META, RUN, TIME_SET, WORK, entry, held_as, member, work_key
 
 MODES = ["lease", "retry", "doubt", "next", "park", "end"]
 
@@ -14,7 +14,7 @@ def full(store):
     exec_id = store.run("3")
     store.submit("1", text="due")
     store.submit("2", score=1e10)
-    store.db.sadd(wait_key(), member("2"))
+    store.wait("2")
     store.db.config_set("maxmemory", 1)
     with pytest.raises(redis.ResponseError, match="OOM|command not allowed"):
         store.db.set("anything", "else")
@@ -34,7 +34,7 @@ def test_submit_is_refused_and_changes_nothing(store, full):
 
 def test_claim_works(store, full):
     (plan,) = store.claim().plans
-    assert plan.member == member("1") and store.db.hget(RUN, member("1")) == plan.exec_id
+    assert plan.member == member("1") and store.db.hget(RUN, member("1")) == held_as(plan.exec_id)
     assert store.commit("1", plan.exec_id, "end", tell="result")[:2] == [1, 1]
 
 

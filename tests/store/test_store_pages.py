@@ -1,8 +1,8 @@
 """load, remove, wake, sweep: plans looked up, deleted, woken and looked after."""
 import pytest
 
-from storescripts import (AGE, HISTORY, IDS, META, RUN, T0, TIME_SET, WORK, digits, entry, member,
-                          score_after, wait_key, work_key)
+from storescripts import (AGE, HISTORY, IDS, META, RUN, T0, TIME_SET, WORK, digits, entry, held_as,
+                          member, score_after, wait_key, work_key)
 
 BIG = "7fffffffffffffff"
 IDENTS = ["1", "10", "100", "1f0", "1f", "2", "f", "ffff", "1000000000000000", BIG]
@@ -23,12 +23,12 @@ def test_load_tells_the_state(store):
     store.submit("1f", score=5, text="text")
     assert store.load("1f") == [member("1f"), "text", "", []]
     exec_id = store.run("1f")
-    assert store.load("1f")[2:] == [exec_id, []]
+    assert store.load("1f")[2:] == [held_as(exec_id), []]
     store.db.zadd(TIME_SET, {member("1f"): 5})
     again = store.run("1f")
-    assert store.load("1f")[2] == again + "+"
+    assert store.load("1f")[2] == held_as(again + "+")
     store.commit("1f", again, "doubt", 9)
-    assert store.load("1f")[2] == again + "+?"
+    assert store.load("1f")[2] == held_as(again + "+?")
     store.commit("1f", again, "park", text="parked")
     assert store.load("1f") == [member("1f"), "parked", "", []]
 
@@ -128,7 +128,7 @@ def test_commit_after_remove_does_not_touch_the_next_plan_of_the_id(store, mode)
 
 def waiting(store, ident, score, station="jobs"):
     store.submit(ident, station, score=score)
-    store.db.sadd(wait_key(station), member(ident, station))
+    store.wait(ident, station=station)
 
 
 def test_wake_makes_the_waiting_due_at_once(store):
@@ -142,7 +142,7 @@ def test_wake_makes_the_waiting_due_at_once(store):
     assert store.dump()[TIME_SET] == {member("1"): now, member("2"): now,
                                       member("3", "other"): 1e10, member("4"): 1e10}
     assert store.db.exists(wait_key()) == 0
-    assert store.db.smembers(wait_key("other")) == {member("3", "other")}
+    assert store.waiting("other") == {member("3", "other")}
     assert {plan.member for plan in store.claim().plans} == {member("1"), member("2")}
 
 
@@ -154,7 +154,7 @@ def test_wake_makes_no_plan_later(store):
 
 def test_wake_queues_nothing_that_is_not_queued(store):
     """A parked or deleted plan does not come back by a name that was left in the set."""
-    store.db.sadd(wait_key(), member("1"))
+    store.wait("1")
     assert store.wake() == 1 and store.dump() == {}
 
 

@@ -6,7 +6,10 @@ import pytest
 from storescripts import SCRIPTS, SOURCES, header_numbers
 
 NAMES = sorted(set(SOURCES) - {"plan"})
-OPEN_ENDED = {"commit": 13}     # from this argument on: participant, result, ...
+# How many arguments there are of each run, target or count, behind the others.
+GROUPS = {"submit": 2, "claim": 4, "commit": 12, "end": 2}
+OPEN_ENDED = {"commit": 2}      # as many of a group's last ones are the first of a list without end
+COLUMNS = {"submit": 8, "end": 4}  # which argument tells how many groups stand before the columns
 NOT_NUMBERED = {"stations": 2}  # its arguments are told in words
 
 
@@ -25,14 +28,45 @@ def test_header_numbers_the_keys_and_arguments_that_are_used(name, table):
     if table == "KEYS":
         # One may be used by the shared text alone, which knows its name.
         assert told == list(range(1, len(told) + 1)) and len(told) - 1 <= highest <= len(told)
-    elif name in OPEN_ENDED:
-        first = OPEN_ENDED[name]
-        assert f"unpack(ARGV, {first})" in SOURCES[name]
-        assert told == list(range(1, first + 1)) and highest == different == first - 1
     elif name in NOT_NUMBERED:
         assert told == [] and highest == different == NOT_NUMBERED[name]
     else:
         assert told == list(range(1, highest + 1)) and highest == different
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_header_numbers_the_arguments_of_a_group(name):
+    """The groups begin behind the numbered arguments, and are as long as their numbers say."""
+    text, size = SOURCES[name], GROUPS.get(name, 0)
+    told = header_numbers(name, "ARGV", "+")
+    assert told == list(range(1, size + OPEN_ENDED.get(name, 0) + 1))
+    if not size:
+        return
+    first = len(header_numbers(name, "ARGV")) + 1
+    if name in OPEN_ENDED:
+        assert f"local at = {first}\n" in text and f"local FIELDS, ZEROS = {size}, " in text
+    elif name in COLUMNS:
+        assert first == COLUMNS[name] + 1 and "local n, MEMBERS = tonumber(ARGV[" in text
+        assert f", {first} + {size} * ARGV[{COLUMNS[name]}]\n" in text
+        assert f"for at = {first}, MEMBERS - 1, {size} do" in text
+    else:
+        assert f"for at = {first}, #ARGV, {size} do" in text
+    offsets = re.findall(r"ARGV\[at \+ (\d+)\]|ARGV, places\[i\] \+ \d+, places\[i\] \+ (\d+)", text)
+    assert max(int(one or other) for one, other in offsets) == size - 1
+
+
+@pytest.mark.parametrize("name", sorted(COLUMNS))
+def test_columns_begin_where_the_header_says(name):
+    """"each key and message JSON" is a column of two; the last one is not always there."""
+    header = " ".join(re.findall(r"\n--\s*(.*)", SOURCES[name].split("\nlocal")[0]))
+    columns = re.search(r" by columns: (.*?)(?:, unless | Answers )", header).group(1).split("; ")
+    assert all(column.startswith("each ") for column in columns)
+    starts, width = [], 0
+    for column in columns[:-1]:
+        width += 1 + column.count(" and ")
+        starts.append(width)
+    code = SOURCES[name].split("local n, MEMBERS")[1].split("\n\n")[0]
+    assert [int(times or 1) for times in re.findall(r"MEMBERS \+ (?:(\d+) \* )?n\b", code)] == starts
 
 
 @pytest.mark.parametrize("name", NAMES)

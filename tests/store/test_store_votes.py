@@ -1,7 +1,7 @@
 """Votes: the voters' fields in the work of a plan, opened, replaced one by one, told in the end."""
 import pytest
 
-from storescripts import HISTORY, RUN, T0, TIME_SET, entry, member, message, pairs, work_key
+from storescripts import HISTORY, RUN, T0, TIME_SET, entry, held_as, member, message, pairs, work_key
 
 MODES = ["lease", "retry", "doubt", "next", "park", "end"]
 EMPTY = {"w1": "[]", "w2": "[]", "w3": "[]"}
@@ -31,7 +31,7 @@ def vote(store, exec_id, name, result, mode="lease", **more):
 
 def test_opening_gives_each_voter_an_empty_field(store, exec_id):
     assert opened(store, exec_id) == [1, 0, "", str(T0), []]
-    assert work(store) == EMPTY and store.db.hget(RUN, member("1f")) == exec_id
+    assert work(store) == EMPTY and store.db.hget(RUN, member("1f")) == held_as(exec_id)
 
 
 @pytest.mark.parametrize("mode", MODES[:-1])

@@ -68,7 +68,8 @@ def test_each_evenly_spaced_plan_is_timed(scenario):
 
 def test_a_killed_station_loses_nothing():
     values = small(["kill"])["kill", "station"]
-    counts(values, accepted=600, plans_run=600, lost=0, same_exec_id=0, not_told=0)
+    counts(values, accepted=600, plans_run=600, lost=0, same_exec_id=0)
+    assert values["not_told"] <= 0, values  # a failed send has a number as well
 
 
 def test_a_start_runs_what_is_overdue_beside_what_is_pending():
@@ -81,3 +82,10 @@ def test_neighbours_have_their_runs():
     values = small(["neighbours"])["neighbours", "station"]
     counts(values, accepted=100, plans_run=100, runs_dead=0)
     positive(values, "runs_silent", "runs_slow", "p99_ms")
+
+
+def test_instructions_are_counted():
+    """Not how many: the C library of another machine makes other numbers."""
+    done = subprocess.run([RUN.parent / "instructions", "desc_parse"], text=True, capture_output=True,
+                          timeout=170, preexec_fn=die_with_parent, check=False)
+    assert done.returncode in (0, 1) and "desc_parse" in done.stdout, (done.stdout, done.stderr)

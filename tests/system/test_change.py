@@ -689,10 +689,11 @@ def test_one_of_many_updates_of_a_revision(rig):
 
 
 def test_every_write_makes_another_revision(rig):
+    """A claim is none: a run has the revision of the plan that it was claimed for."""
     ident = rig.client.added(catching_up())
-    seen = [rig.jobs.recv()]
-    seen = [rig.message(ident)["revision"], seen[0]]
-    run = seen.pop()
+    run = rig.jobs.recv()
+    seen = [run.plan["revision"]]
+    assert rig.message(ident)["revision"] == seen[0]
 
     def note(revision):
         assert revision not in seen and 0 <= revision <= 2**53
@@ -706,7 +707,7 @@ def test_every_write_makes_another_revision(rig):
     note(updated(rig, ident, description="x")["revision"])
     note(rig.client.done("reset", ident).json["revision"])
     run = rig.jobs.recv()
-    note(run.plan["revision"])
+    assert run.plan["revision"] == rig.message(ident)["revision"] == seen[-1]
     rig.jobs.answer(run, ST.NOT_SUPPORT)
     wait_until(lambda: rig.message(ident)["plan_state"] == ERROR, "parked")
     note(rig.message(ident)["revision"])

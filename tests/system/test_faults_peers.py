@@ -235,7 +235,7 @@ def test_row_49_very_many_plans_due_in_one_second(make_rig):
         for _ in range(500):
             assert rig.client.recv().code == ST.PLAN
     other = rig.client.added(later(plan_time=due + 2), station="news")
-    held, ran, answered = [], set(), None
+    held, ran = [], set()
     while len(ran) < many:
         run = rig.jobs.recv()
         assert run.mailbox not in ran, "sent twice"
@@ -243,16 +243,14 @@ def test_row_49_very_many_plans_due_in_one_second(make_rig):
         held.append(run)
         if len(held) == credit:     # it has all that it may have
             assert len(ran) > credit or not rig.jobs.socket.poll(300)
+            if len(ran) == 4 * credit:      # the other target's plan waits for none of these
+                rig.news.answer(rig.news.recv(), ST.OK)
             for one in held:
                 rig.jobs.finish(one)
             held.clear()
             rig.client.ping()
-        if answered is None and rig.news.socket.poll(0):
-            rig.news.answer(rig.news.recv(), ST.OK)
-            answered = len(ran)
     for one in held:
         rig.jobs.finish(one)
-    assert answered is not None and answered < many / 2, "the other target's plan had to wait"
     rig.gone(other, "news")
     wait_until(lambda: rig.db.zcard("plan:ids") == 0, "all have ended")
 

@@ -11,17 +11,22 @@ local message = redis.pcall('GET', KEYS[2])
 if type(message) ~= 'string' then
     return 0
 end
-local run = string.match(own('HGET', KEYS[3], KEYS[2]) or '', '^%d+') or ''
+local held = own('HGET', KEYS[3], KEYS[2]) or ''
+local run = string.match(held, '^%d+') or ''
 if revision(message) ~= ARGV[1] or run ~= ARGV[4] then
     return 2
 end
 redis.call('SET', KEYS[2], ARGV[2])
+if held ~= '' then
+    held = held_of(held, revision(ARGV[2]))
+    redis.call('HSET', KEYS[3], KEYS[2], held)
+end
 local place = ARGV[3]
 local time = redis.call('TIME')
 local now = time[1] + time[2] / 1000000
 if place ~= 'keep' then
     -- It is for its target no more that it waits.
-    own('SREM', KEYS[4], KEYS[2])
+    own('ZREM', KEYS[4], KEYS[2])
 end
 if place == 'out' then
     redis.call('ZREM', KEYS[1], KEYS[2])
@@ -32,7 +37,6 @@ elseif place ~= 'keep' then
 end
 if place ~= 'keep' and place ~= 'out' and string.sub(place, 1, 1) ~= '+' then
     -- No run is in hand: an old one is of what was before, though its answer may still come.
-    local held = own('HGET', KEYS[3], KEYS[2]) or ''
     local expected = string.find(held, '+', 1, true) or held ~= '' and not string.find(held, '?', 1, true)
     if expected then
         own('HSET', KEYS[3], KEYS[2], '+')

@@ -4,10 +4,18 @@
 -- A claim has a number: asked again, as when its answer was lost, it gives the same plans and runs.
 -- KEYS  1 time set  2 runs in hand  3 meta  4 index  5 the station's last claim
 -- ARGV  1 most plans to take  2 lease in seconds  3 number of the claim  4 most outcomes kept
--- Answers {now in us, score of the first plan not due or '', {members without a sound message},
---          {member, message, exec_id, again, lost}, ...}
+--       5 score up to which the claim before has looked, '' = none
+--       then of each target that takes no more than so many  +1 its name  +2 how many  +3 what the
+--       others wait for: next = the next claim, held = they are put aside  +4 1 = some are aside
+-- Answers {now in us, score of the first plan not due or '', {members without a sound message}, score
+--          up to which this claim has looked, 1 = there are more due, {targets that plans are
+--          aside for}, member, message, "exec_id[ again lost]", ...}; the message is as it was before
 --   again: 1 an earlier run has not ended, 2 and one was in hand until now
 --   lost: that one, which had no result within its lease, '' = none
+-- What became due since the claim before is looked at even when there are many older plans: those of one
+-- target do not wait for another's. The plans of one target are taken in their order, as far as some
+-- hundred older ones tell. Put aside = in plan:held:STATION, and in the queue due when the lease
+-- ends, as if they were claimed: they are taken from there when the target takes plans again.
 -- Cost  O(log n) a plan.
 --@include plan.lua
 local time = redis.call('TIME')
@@ -19,6 +27,9 @@ local last = tonumber(own('HGET', KEYS[3], 'exec') or '') or 0
 local exec = math.max(last + 1, now_us)
 -- A reply is bounded in bytes too: what is over the bound stays due and is taken by the next call.
 local BYTES_MAX = 4194304
+local TABLE_FROM = 64 -- runs and their members in a claim
+local LONG = string.rep(' ', 100)
+local ZEROS = string.rep('0', 16)
 
 -- The outcome of a run whose lease ended without a result. Only here is it known in the step in
 -- which it happens. The title is read by cjson: nothing of that is written back.
@@ -32,18 +43,27 @@ local function remember_lost(station, id, message, run)
         status = 134, -- TIMEOUT
         state = 2, exec_id = tonumber(run), worker = station, size = 0,
         reason = 'no result within the lease'})
-    remember(last_seq(), false, station, id, time, record, ARGV[4])
+    remember(last_seq(), false, station, id, milliseconds(time), record, ARGV[4])
+    history_trim(ARGV[4])
 end
 
--- A member is taken only in the one form every other script knows it by.
+-- A member is taken only in the one form every other script knows it by: its station, and where its id
+-- begins. Most are of the station of the one before.
+local prefix, prefix_station = '?', ''
 local function member_parse(member)
-    local station, id = string.match(member, '^plan:msg:([%w_.-]+):([1-9a-f][0-9a-f]*)$')
-    if id and #station <= 64 and (#id < 16 or #id == 16 and id <= '7fffffffffffffff') then
-        return station, id
+    if string.find(member, prefix, 1, true) ~= 1 then
+        local station = string.match(member, '^plan:msg:([%w_.-]+):')
+        if not station or #station > 64 then
+            return
+        end
+        prefix, prefix_station = 'plan:msg:' .. station .. ':', station
+    end
+    local first, last = #prefix + 1, #member
+    if string.find(member, '^[1-9a-f][0-9a-f]*$', first) and last - first < 16
+       and (last - first < 15 or string.sub(member, first) <= '7fffffffffffffff') then
+        return prefix_station, first
     end
 end
-
-local broken, claimed, bytes = {}, {}, 0
 
 -- A run besides the schedule, and a vote whose time is over, are not sent again: the station tells what
 -- became of them.
@@ -53,14 +73,32 @@ local function station_tells(message, lost)
            or deadline and lost + deadline * 1000000 <= now_us
 end
 
+-- The message of a plan that is being run says so. Of many at once that is left to the first answer:
+-- plan:run tells it, and what reads messages looks there (plan.lua, as_running).
+local MARKED_MAX = 32
+local function write_running(member, message, text)
+    local head, size = running_head(message, text, time[1])
+    if size then
+        redis.call('SETRANGE', member, 0, head)
+    else
+        redis.call('SET', member, head)
+    end
+end
+
+local broken, rows, bytes = {}, {}, 0
+
 local function give(member, message, text, again, lost)
-    claimed[#claimed + 1] = {member, message, text, again, lost}
+    local n = #rows
+    rows[n + 1], rows[n + 2] = member, message
+    rows[n + 3] = again == 0 and text or text .. ' ' .. again .. ' ' .. lost
     bytes = bytes + #message
 end
 
 -- The plans of this claim when it was asked before: those whose run is still the one it gave.
-local asked_before = own('LINDEX', KEYS[5], 0) == ARGV[3]
-local before = asked_before and redis.call('LRANGE', KEYS[5], 1, -1) or {}
+local readable, asked = pcall(cmsgpack.unpack, own('GET', KEYS[5]) or '')
+local asked_before = readable and type(asked) == 'table' and asked[1] == ARGV[3]
+                     and type(asked[2]) == 'table'
+local before = asked_before and asked[2] or {}
 for i = 1, #before, 3 do
     local member, text, lost = before[i], before[i + 1], before[i + 2]
     local held, message = own('HGET', KEYS[2], member) or '', redis.pcall('GET', member)
@@ -70,56 +108,258 @@ for i = 1, #before, 3 do
     end
 end
 
-local taken = {}
-local due = asked_before and {}
-            or redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[1])
-for _, member in ipairs(due) do
-    local station, id = member_parse(member)
-    local message = id and redis.pcall('GET', member)
-    if type(message) ~= 'string' then
-        redis.call('ZREM', KEYS[1], member)
-        if id then
-            forget(station, id)
-        end
+-- -- which plans
+
+local LOOK_MAX = 512 -- at due plans, besides those that are taken
+local PASS_MAX = 64  -- of targets that take no more now, before the look ends
+local most = asked_before and 0 or tonumber(ARGV[1])
+local room, puts_aside, targets_aside = {}, {}, {}
+local members, stations, ids_at, chosen = {}, {}, {}, {}
+local put_aside, aside_keys, aside = {}, {}, {}
+
+local told_aside = {}
+local function tell_aside(station)
+    if not told_aside[station] then
+        told_aside[station] = true
+        targets_aside[#targets_aside + 1] = station
+    end
+end
+
+-- Take a due plan, or put it aside. False: its target takes no more now.
+local function choose(member)
+    local station, id_at = member_parse(member)
+    if not station then
         broken[#broken + 1] = member
+        return true
+    end
+    if chosen[member] then
+        return true -- it was aside, and is due as well: its lease has ended
+    end
+    local left = room[station]
+    if left and left <= 0 then
+        if not puts_aside[station] then
+            return false
+        end
+        local key = 'plan:held:' .. station
+        tell_aside(station)
+        aside[key] = aside[key] or {}
+        put_aside[#put_aside + 1], aside_keys[#aside_keys + 1] = member, key
     else
-        local text = string.format('%.0f', exec)
-        -- "?" behind the run in hand: its target gave no sign of life and was given up; nothing of it
-        -- is expected. "+": an earlier one ran out of its lease, and its answer may still come.
-        local held = own('HGET', KEYS[2], member)
-        local again = held and (string.find(held, '+', 1, true) or not string.find(held, '?', 1, true))
-                      and 1 or 0
-        local lost = again == 1 and not string.find(held, '?', 1, true) and string.match(held, '^%d+')
-        if lost then
-            again = 2
-            if not station_tells(message, lost) then
-                remember_lost(station, id, message, lost)
+        chosen[member] = true
+        room[station] = left and left - 1
+        local i = #members + 1
+        members[i], stations[i], ids_at[i] = member, station, id_at
+    end
+    return true
+end
+
+-- Look at due plans in their order, until `limit` are taken. Targets that take no more are passed over;
+-- gives them, and, when the look has ended before the plans did, the place where it did.
+local function look_at_older(from, to, limit)
+    local offset, passed, older = 0, 0, {}
+    while #members < limit and offset < LOOK_MAX + limit do
+        local chunk = math.min(limit - #members + PASS_MAX - passed, LOOK_MAX)
+        local page = redis.call('ZRANGEBYSCORE', KEYS[1], from, to, 'LIMIT', offset, chunk)
+        for i, member in ipairs(page) do
+            if not choose(member) then
+                older[member_parse(member)] = true
+                passed = passed + 1
+            end
+            if passed == PASS_MAX or #members >= limit then
+                return older, offset + i
             end
         end
-        own('HSET', KEYS[2], member, again > 0 and text .. '+' or text)
-        redis.call('ZADD', KEYS[1], lease_end, member)
-        message = set(message, 'exec_id', text)
-        message = set(message, 'exec_time', time[1])
-        message = set(message, 'plan_state', 2)
-        message = set(message, 'revision', text)
-        redis.call('SET', member, message)
-        index_add(string.rep('0', 16 - #id) .. id .. ':' .. station, station, message)
-        own('SREM', 'plan:wait:' .. station, member)
-        give(member, message, text, again, lost or '')
-        taken[#taken + 1] = member
-        taken[#taken + 1] = text
-        taken[#taken + 1] = lost or ''
-        exec = exec + 1
-        if bytes > BYTES_MAX then
-            break
+        if #page < chunk then
+            return older
+        end
+        offset = offset + chunk
+    end
+    return older, offset
+end
+
+-- The same with those that became due since; who has older ones is passed over.
+local function look_at_newer(since, limit, older, offset)
+    local page = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. since, now, 'LIMIT', 0, LOOK_MAX)
+    local unseen = offset and #page > 0
+                   and redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', since, 'LIMIT', offset, LOOK_MAX)
+    for _, member in ipairs(unseen or {}) do
+        older[member_parse(member) or ''] = true
+    end
+    for _, member in ipairs(page) do
+        if #members >= limit then
+            return
+        end
+        local station = member_parse(member)
+        if not older[station or ''] and not choose(member) then
+            older[station] = true
         end
     end
 end
-if #taken > 0 then
-    redis.call('HSET', KEYS[3], 'exec', string.format('%.0f', exec - 1))
-    redis.call('DEL', KEYS[5])
-    redis.call('RPUSH', KEYS[5], ARGV[3], unpack(taken))
-    redis.call('EXPIRE', KEYS[5], 3600)
+
+-- Those that were put aside for a target and are so still.
+local function take_aside(station, limit)
+    local held = own('ZPOPMIN', 'plan:held:' .. station, limit)
+    for i = 1, #held, 2 do
+        if redis.call('ZSCORE', KEYS[1], held[i]) == held[i + 1] then
+            choose(held[i])
+        end
+    end
+    if #held == 2 * limit then
+        tell_aside(station)
+    end
 end
+
+for at = 6, #ARGV, 4 do
+    local station = ARGV[at]
+    room[station] = tonumber(ARGV[at + 1])
+    puts_aside[station] = ARGV[at + 2] == 'held'
+    local limit = math.min(room[station], most - #members)
+    if ARGV[at + 3] == '1' and limit > 0 then
+        take_aside(station, limit)
+    elseif ARGV[at + 3] == '1' or asked_before and redis.call('EXISTS', 'plan:held:' .. station) == 1 then
+        tell_aside(station)
+    end
+end
+local from_aside = #members
+-- The clock may have been set back since the claim before: what it has looked at may not be due now.
+local since = ARGV[5] ~= '' and tonumber(ARGV[5]) < tonumber(now) and ARGV[5]
+if most > 0 and not since then
+    look_at_older('-inf', now, most)
+elseif most > 0 then
+    local older, offset = look_at_older('-inf', since, math.max(from_aside, math.ceil(most * 3 / 4)))
+    look_at_newer(since, most, older, offset)
+end
+if #broken > 0 then -- not earlier: the pages are by place
+    redis.call('ZREM', KEYS[1], unpack(broken))
+end
+if #put_aside > 0 then
+    -- In their order, a microsecond apart; before the end of any lease that begins later, so that no run
+    -- has the score that one had aside.
+    local aside_queue = {}
+    for i, member in ipairs(put_aside) do
+        local us = now_us - (#put_aside - i)
+        local score = string.format('%.6f', us / 1000000 + ARGV[2])
+        aside_queue[#aside_queue + 1], aside_queue[#aside_queue + 2] = score, member
+        collect(aside, aside_keys[i], score)
+        collect(aside, aside_keys[i], member)
+    end
+    redis.call('ZADD', KEYS[1], unpack(aside_queue))
+    each_list('ZADD', aside)
+    for key in pairs(aside) do
+        redis.call('EXPIRE', key, math.ceil(ARGV[2]) + 3600)
+    end
+end
+
+-- -- their runs
+
+local taken, queue, runs, index, waits, back = {}, {}, {}, {}, {}, {}
+local dead, dead_stations = {}, {}
+
+-- Whether some wait for a target, which those that are taken now do no more.
+local some_wait = {}
+local function waits_for(station)
+    if some_wait[station] == nil then
+        some_wait[station] = redis.call('EXISTS', 'plan:wait:' .. station) == 1
+    end
+    return some_wait[station]
+end
+
+-- Of what the station writes (plan.lua, has_head), told by one look.
+local STATION_HEAD = '^{"exec_id":' .. string.rep('.', 16) .. ',"exec_time":'
+
+local function take(i, member, message, held)
+    local text = string.format('%d', exec)
+    local again, lost = 0, nil
+    if held then
+        -- "?" behind the run in hand: its target gave no sign of life and was given up; nothing of it
+        -- is expected. "+": an earlier one ran out of its lease, and its answer may still come.
+        local given_up = string.find(held, '?', 1, true)
+        again = (string.find(held, '+', 1, true) or not given_up) and 1 or 0
+        lost = again == 1 and not given_up and string.match(held, '^%d+')
+    end
+    if lost then
+        again = 2
+        if not station_tells(message, lost) then
+            remember_lost(stations[i], string.sub(member, ids_at[i]), message, lost)
+        end
+    end
+    exec = exec + 1
+    local n = #runs
+    runs[n + 1], runs[n + 2] = member, text .. (again > 0 and '+ ' or ' ') .. revision(message)
+    queue[n + 1], queue[n + 2] = lease_end, member
+    if LISTED < QUEUED or not string.find(message, STATION_HEAD) then
+        local id = string.sub(member, ids_at[i])
+        index[#index + 1] = '1'
+        index[#index + 1] = string.sub(ZEROS, #id + 1) .. id .. ':' .. stations[i]
+    end
+    if waits_for(stations[i]) then
+        collect(waits, 'plan:wait:' .. stations[i], member)
+    end
+    if #members <= MARKED_MAX then
+        write_running(member, message, text)
+    end
+    give(member, message, text, again, lost or '')
+    n = #taken
+    taken[n + 1], taken[n + 2], taken[n + 3] = member, text, lost or ''
+end
+
+-- A message made by hand, which has no head as the station writes it, is in the index from now on; so
+-- is every one as long as some are missing there. What is new there stands out by its score.
+local function index_add()
+    if #index == 0 or redis.call('ZADD', KEYS[4], 'NX', unpack(index)) == 0 then
+        return
+    end
+    local changes = {}
+    for _, entry in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], 1, 1)) do
+        local station, id = entry_parse(entry)
+        local message = id and redis.pcall('GET', message_key(station, id))
+        redis.call('ZADD', KEYS[4], 0, entry)
+        if type(message) == 'string' then
+            add_up(changes, 's:' .. station, 1)
+            add_up(changes, caller_of(message), 1)
+        end
+    end
+    count(changes)
+end
+
+if #members > 0 then
+    local held, found = own('HMGET', KEYS[2], unpack(members)), redis.call('MGET', unpack(members))
+    for i, member in ipairs(members) do
+        if not found[i] then
+            broken[#broken + 1] = member
+            dead[#dead + 1] = member
+            dead_stations[#dead] = stations[i]
+        elseif bytes <= BYTES_MAX then
+            take(i, member, found[i], held[i])
+        elseif i <= from_aside then
+            back[#back + 1] = now
+            back[#back + 1] = member
+        end
+    end
+end
+if #dead > 0 then
+    redis.call('ZREM', KEYS[1], unpack(dead))
+    forget(dead, dead_stations)
+end
+if #back > 0 then
+    redis.call('ZADD', KEYS[1], unpack(back))
+end
+if #taken > 0 then
+    redis.call('ZADD', KEYS[1], unpack(queue))
+    if #runs > TABLE_FROM then
+        -- It makes a table of them: Redis would look through a list of hundreds.
+        own('HSET', KEYS[2], 'long', LONG)
+        redis.call('HSET', KEYS[2], unpack(runs))
+        redis.call('HDEL', KEYS[2], 'long')
+    else
+        own('HSET', KEYS[2], unpack(runs))
+    end
+    index_add()
+    wait_no_more(waits)
+    redis.call('HSET', KEYS[3], 'exec', string.format('%d', exec - 1))
+    redis.call('SET', KEYS[5], cmsgpack.pack({ARGV[3], taken}), 'EX', 3600)
+end
+local later = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
 local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-return {string.format('%.0f', now_us), first[2] or '', broken, unpack(claimed)}
+return {string.format('%d', now_us), later[2] or '', broken, now,
+        first[2] and tonumber(first[2]) <= tonumber(now) and 1 or 0, targets_aside, unpack(rows)}

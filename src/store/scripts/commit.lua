@@ -1,125 +1,213 @@
 #!lua flags=allow-oom
--- Write what became of a run: the plan, its result, its place in the queue and the history, in one
--- step. Applies only while the run is the plan's current one, and to the message it was decided on.
--- KEYS  1 time set  2 message  3 work  4 runs in hand  5 index  6 meta  7 waiting for the target
---       8 failures told  9 the station's last broadcasts
--- ARGV  1 exec_id  2 lease, retry, doubt, next, park or end
---       3 seconds from now (lease, retry, doubt) or the score (next); '' = out of the queue
---       4 message JSON, '' leaves it  5 the revision it was decided on, '' = any
---       6 broadcast: none, result or failure  7 1 = due at once when the target connects
---       8 index entry  9 number of the commit
---       10 record for the history, '' none  11 most records kept
---       12 votes: o = they replace the work, c = all of it is answered, oc both, '' neither
---       13, 14, ... participant, its result, ...
--- Answers {0} the run is not the current one, {2, message} it is not the message that was decided on,
--- else {1, seq or 0 = no broadcast, epoch, now in us, {participant, result, ...}}.
--- Asked again, as when its answer was lost, the end of a run answers the same.
--- Cost  O(log n).
+-- Write what became of runs: of each the plan, its result, its place in the queue and the history, all in
+-- one step. Each applies only while the run is the plan's current one, and to the message it was decided
+-- on. A plan stands in a call once.
+-- KEYS  1 time set  2 runs in hand  3 index  4 meta  5 failures told  6 the station's last calls
+-- ARGV  1 number of the call  2 most records kept in the history
+--       then of each run  +1 message key  +2 station, a space, and the caller as a field of the count
+--       +3 exec_id  +4 lease, retry, doubt, next, park or end
+--       +5 seconds from now (lease, retry, doubt) or the score (next); '' = out of the queue
+--       +6 message JSON, '' leaves it  +7 the revision it was decided on, '' = any
+--       +8 broadcast: none, result or failure  +9 1 = due at once when the target connects
+--       +10 record for the history, '' none
+--       +11 votes: o = they replace the work, c = all of it is answered, oc both, '' neither
+--       +12 how many names and texts of the work follow  +13, +14, ... participant, its result, ...
+-- Answers {now in us, epoch of the broadcasts or '', of each run: its seq, 0 = no broadcast; -1 the run is
+--         not the current one; {message} it is not the message that was decided on; {seq, {participant,
+--         result, ...}} of a vote that was closed}.
+-- Asked again, as when its answer was lost, a call answers the same.
+-- Cost  O(log n) a run.
 --@include plan.lua
-local held = own('HGET', KEYS[4], KEYS[2])
 local time = redis.call('TIME')
 local now = time[1] + time[2] / 1000000
-local now_us = string.format('%.0f', time[1] * 1000000 + time[2])
--- The broadcasts of the last commits, by their number: a ring, so that it is bounded.
--- Votes are large: of fewer polls they are kept.
-local RING, VOTES_RING = 4096, 16
-local slot, votes_slot = ARGV[9] % RING, 'v' .. ARGV[9] % VOTES_RING
-if ARGV[6] ~= 'none' then
-    local number, seq, epoch = string.match(own('HGET', KEYS[9], slot) or '', '^(%d+) (%d+) (%x*)$')
-    if number == ARGV[9] then
-        local kept = own('HGET', KEYS[9], votes_slot)
-        kept = kept and cmsgpack.unpack(kept) or {}
-        return {1, tonumber(seq), epoch, now_us, kept[1] == number and kept[2] or {}}
-    end
+local now_us = string.format('%d', time[1] * 1000000 + time[2])
+local now_ms = milliseconds(time)
+
+local kept = call_kept(KEYS[6], ARGV[1])
+if kept then
+    return {now_us, unpack(kept)}
 end
-if not held or string.match(held, '^%d+') ~= ARGV[1] then
-    return {0}
+
+local FIELDS, ZEROS = 12, string.rep('0', 16)
+local members, stations, callers, ids, places = {}, {}, {}, {}, {}
+local at = 3
+while at <= #ARGV do
+    local i = #members + 1
+    members[i], places[i] = ARGV[at], at
+    stations[i], callers[i] = belongs_to(ARGV[at + 1])
+    ids[i] = string.sub(members[i], 11 + #stations[i])
+    at = at + FIELDS + ARGV[at + 11]
 end
-local station, id = entry_parse(ARGV[8])
-local message = redis.pcall('GET', KEYS[2])
-if type(message) ~= 'string' then
-    redis.call('ZREM', KEYS[1], KEYS[2])
-    forget(station, id)
-    return {0}
+
+-- What is written, collected: one command for all the plans where there is one for many.
+local sets, queue, unqueued, held_set, held_gone = {}, {}, {}, {}, {}
+local waits, waits_no_more, told = {}, {}, {}
+local ended, ended_stations, ended_callers, ended_entries = {}, {}, {}, {}
+local lost, lost_stations = {}, {}
+
+local function add(list, value, second)
+    list[#list + 1] = value
+    list[#list + 1] = second
 end
-if ARGV[5] ~= '' and revision(message) ~= ARGV[5] then
-    -- Its own write, when it is asked again.
-    if ARGV[4] ~= '' and revision(message) == revision(ARGV[4]) then
-        return {1, 0, '', now_us, {}}
-    end
-    return {2, message}
+
+-- -- broadcasts
+
+local seq, epoch -- of the last broadcast; epoch: only when there is one in this call
+local function next_seq()
+    seq = (seq or last_seq()) + 1
+    epoch = epoch or epoch_of(seq, time)
+    return seq
 end
-local mode = ARGV[2]
 
 -- Whether a failure of this plan was told within the last minute, before anything is forgotten.
-local broadcast = ARGV[6]
-if broadcast == 'failure' then
-    local last = tonumber(own('HGET', KEYS[8], KEYS[2]) or '') or 0
-    broadcast = math.abs(now - last) < 60 and 'none' or 'result'
-    if broadcast == 'result' then
-        redis.call('HSET', KEYS[8], KEYS[2], string.format('%.3f', now))
+local function is_broadcast(member, kind)
+    if kind ~= 'failure' then
+        return kind == 'result'
     end
+    local last = tonumber(own('HGET', KEYS[5], member) or '') or 0
+    if math.abs(now - last) < 60 then
+        return false
+    end
+    add(told, member, string.format('%.3f', now))
+    return true
 end
 
-local seq = (broadcast ~= 'none' or ARGV[10] ~= '') and last_seq() or 0
-local epoch = ''
-if broadcast ~= 'none' then
-    seq = seq + 1
-    epoch = redis.call('HGET', KEYS[6], 'epoch')
-    if not epoch or seq == 1 then
-        epoch = string.format('%x', time[1]) .. string.format('%05x', time[2])
-        redis.call('HSET', KEYS[6], 'epoch', epoch)
+-- -- one run
+
+-- The participants' results. Gives all of them when the vote is closed.
+local function write_work(i, mode, votes, size)
+    local work = 'plan:work:' .. stations[i] .. ':' .. ids[i]
+    local closes = string.find(votes, 'c', 1, true)
+    if string.find(votes, 'o', 1, true) then
+        redis.call('DEL', work)
     end
-    redis.call('HSET', KEYS[6], 'seq', string.format('%.0f', seq))
-end
-local told = broadcast ~= 'none' and seq or 0
-if ARGV[6] ~= 'none' then
-    own('HSET', KEYS[9], slot, ARGV[9] .. ' ' .. string.format('%.0f', told) .. ' ' .. epoch)
-    if redis.call('TTL', KEYS[9]) < 1800 then
-        redis.call('EXPIRE', KEYS[9], 3600)
+    if size > 0 and (mode ~= 'end' or closes) then
+        local first = places[i] + FIELDS
+        own('HSET', work, unpack(ARGV, first, first + size - 1))
     end
-end
-if ARGV[10] ~= '' then
-    remember(seq, broadcast ~= 'none', station, id, time, ARGV[10], ARGV[11])
+    return closes and own('HGETALL', work)
 end
 
-local closes = string.find(ARGV[12], 'c', 1, true)
-if string.find(ARGV[12], 'o', 1, true) then
-    redis.call('DEL', KEYS[3])
-end
-if #ARGV > 12 and (mode ~= 'end' or closes) then
-    own('HSET', KEYS[3], unpack(ARGV, 13))
-end
-local votes = closes and own('HGETALL', KEYS[3]) or {}
-if closes then
-    own('HSET', KEYS[9], votes_slot, cmsgpack.pack({ARGV[9], votes}))
-end
-
-if mode == 'end' then
-    redis.call('DEL', KEYS[2])
-    redis.call('ZREM', KEYS[1], KEYS[2])
-    index_remove(ARGV[8], station, message)
-    forget(station, id)
-else
-    if ARGV[4] ~= '' then
-        redis.call('SET', KEYS[2], ARGV[4])
-    end
-    if mode == 'park' or ARGV[3] == '' then
-        redis.call('ZREM', KEYS[1], KEYS[2])
-    elseif mode == 'next' then
-        redis.call('ZADD', KEYS[1], ARGV[3], KEYS[2])
+local function place(i, held, mode, when, waiting, json)
+    local member = members[i]
+    if mode == 'park' or when == '' then
+        unqueued[#unqueued + 1] = member
     else
-        redis.call('ZADD', KEYS[1], string.format('%.6f', now + ARGV[3]), KEYS[2])
+        add(queue, mode == 'next' and when or string.format('%.6f', now + when), member)
     end
-    own(ARGV[7] == '1' and 'SADD' or 'SREM', KEYS[7], KEYS[2])
+    if waiting == '1' then
+        collect(waits, 'plan:wait:' .. stations[i], now_us)
+        collect(waits, 'plan:wait:' .. stations[i], member)
+    else
+        collect(waits_no_more, 'plan:wait:' .. stations[i], member)
+    end
     if mode == 'doubt' or mode == 'lease' then
         local run = string.match(held, '^%d+%+?')
-        redis.call('HSET', KEYS[4], KEYS[2], mode == 'doubt' and run .. '?' or run)
+        local number = json ~= '' and revision(json) or string.match(held, ' (%d+)$') or '0'
+        add(held_set, member, held_of(mode == 'doubt' and run .. '?' or run, number))
     elseif mode == 'retry' and string.find(held, '+', 1, true) then
         -- No run is in hand, but one that ran out of its lease may still answer.
-        redis.call('HSET', KEYS[4], KEYS[2], '+')
+        add(held_set, member, '+')
     else
-        redis.call('HDEL', KEYS[4], KEYS[2])
+        held_gone[#held_gone + 1] = member
     end
 end
-return {1, told, epoch, now_us, votes}
+
+local function write(i, held)
+    local exec_id, mode, when, json, decided_on, kind, waiting, record, votes, size =
+        unpack(ARGV, places[i] + 2, places[i] + 11)
+    local member = members[i]
+    if not held or string.match(held, '^%d+') ~= exec_id then
+        return -1
+    end
+    if decided_on ~= '' and string.match(held, ' (%d+)$') ~= decided_on then
+        local message = redis.pcall('GET', member)
+        if type(message) ~= 'string' then
+            return -1
+        elseif revision(message) ~= decided_on then
+            return {as_running(message, held)}
+        end
+        held = held_of(held, decided_on) -- the message was written by hand
+    end
+    local tells = is_broadcast(member, kind)
+    local number = tells and next_seq() or 0
+    if record ~= '' then
+        seq = seq or last_seq()
+        remember(seq, tells, stations[i], ids[i], now_ms, record, ARGV[2])
+    end
+    local all_votes = (votes ~= '' or size ~= '0') and write_work(i, mode, votes, tonumber(size))
+    if mode == 'end' then
+        local n = #ended + 1
+        ended[n], ended_stations[n], ended_callers[n] = member, stations[i], callers[i]
+        ended_entries[n] = string.sub(ZEROS, #ids[i] + 1) .. ids[i] .. ':' .. stations[i]
+    else
+        if json ~= '' then
+            add(sets, member, json)
+        end
+        place(i, held, mode, when, waiting, json)
+    end
+    return all_votes and {number, all_votes} or number
+end
+
+-- -- all of them
+
+local function each(command, key, list)
+    if #list > 0 then
+        own(command, key, unpack(list))
+    end
+end
+
+-- Of a plan whose message was deleted by hand nothing is kept.
+local function find_lost()
+    if #members == 0 or redis.call('EXISTS', unpack(members)) == #members then
+        return {}
+    end
+    local gone = {}
+    for i, member in ipairs(members) do
+        gone[i] = redis.call('EXISTS', member) == 0
+    end
+    return gone
+end
+
+local answers, gone = {''}, find_lost()
+for i, held in ipairs(own('HMGET', KEYS[2], unpack(members))) do
+    if gone[i] then
+        answers[i + 1] = -1
+        if held and string.match(held, '^%d+') == ARGV[places[i] + 2] then
+            lost[#lost + 1] = members[i]
+            lost_stations[#lost] = stations[i]
+        end
+    else
+        answers[i + 1] = write(i, held)
+    end
+end
+if epoch then
+    answers[1] = epoch
+    redis.call('HSET', KEYS[4], 'seq', string.format('%d', seq), 'epoch', epoch)
+end
+if seq then
+    history_trim(ARGV[2])
+end
+
+if #sets > 0 then
+    redis.call('MSET', unpack(sets))
+end
+if #ended > 0 then
+    redis.call('DEL', unpack(ended))
+    each('ZREM', KEYS[1], ended)
+    index_remove(ended_entries, ended_stations, ended_callers)
+    forget(ended, ended_stations)
+end
+if #lost > 0 then
+    each('ZREM', KEYS[1], lost)
+    forget(lost, lost_stations)
+end
+each('ZREM', KEYS[1], unqueued)
+each('ZADD', KEYS[1], queue)
+each('HSET', KEYS[2], held_set)
+each('HDEL', KEYS[2], held_gone)
+each('HSET', KEYS[5], told)
+each_list('ZADD', waits)
+wait_no_more(waits_no_more)
+keep_call(KEYS[6], ARGV[1], answers)
+return {now_us, unpack(answers)}

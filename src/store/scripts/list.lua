@@ -43,6 +43,7 @@ while true do
             local message = redis.pcall('GET', message_key(station, id))
             messages_seen = messages_seen + 1
             if type(message) == 'string' then
+                message = as_running(message, own('HGET', 'plan:run', message_key(station, id)))
                 bytes = bytes + #message
                 if fits(message) then
                     found = found + 1

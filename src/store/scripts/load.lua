@@ -11,5 +11,6 @@ if not entry then
     return {}
 end
 local is_vote = ARGV[2] == '1' and string.find(message, '"vote"%s*:%s*{')
-return {member, message, own('HGET', KEYS[1], member) or '',
+local held = own('HGET', KEYS[1], member) or ''
+return {member, as_running(message, held), held,
         is_vote and own('HGETALL', 'plan:work:' .. string.sub(member, 10)) or {}}

@@ -1,13 +1,16 @@
 -- What the scripts share; embed.py puts it where a script says --@include plan.lua.
 
 -- A command on a key of the station's own. What somebody put there of another type is replaced, and
--- a station tells it.
+-- a station tells it; a number that somebody made none, or too large, begins anew.
 local own
 function own(command, key, ...)
     local answer = redis.pcall(command, key, ...)
     if type(answer) == 'table' and answer.err and string.find(answer.err, 'WRONGTYPE', 1, true) then
         redis.call('DEL', key)
         own('HSET', 'plan:meta', 'wrong', key)
+        return redis.call(command, key, ...)
+    elseif type(answer) == 'table' and answer.err and command == 'HINCRBY' then
+        redis.call('HDEL', key, (...))
         return redis.call(command, key, ...)
     elseif type(answer) == 'table' and answer.err then
         error(answer.err)
@@ -17,8 +20,7 @@ end
 
 -- The queue and the index, of which a script uses many commands: looked at before the first, so that
 -- no script fails after half of its writes.
-own('ZCARD', 'plan:time:set')
-own('ZCARD', 'plan:ids')
+local QUEUED, LISTED = own('ZCARD', 'plan:time:set'), own('ZCARD', 'plan:ids')
 
 local function message_key(station, id)
     return 'plan:msg:' .. station .. ':' .. id
@@ -36,12 +38,47 @@ end
 -- The revision of a stored message: another one after every write. JSON text, in which the quotes
 -- inside of strings are escaped: the pattern finds the field and nothing else.
 local function revision(message)
-    return string.match(message, '"revision"%s*:%s*(%d+)') or '0'
+    -- Where the station writes it, or anywhere.
+    return string.match(message, '^,"revision":(%d+)', 66) or string.match(message, '"revision"%s*:%s*(%d+)')
+           or '0'
+end
+
+-- A run in hand with the revision that its plan's message has now: "EXEC[+][?] REVISION". So the message
+-- need not be read to see whether it is the one that was decided on.
+local function held_of(held, number)
+    return string.match(held, '^[^ ]*') .. ' ' .. number
 end
 
 -- A field of the message in another value. Never by cjson, which would destroy 63-bit integers.
 local function set(message, field, value)
     return (string.gsub(message, '("' .. field .. '"%s*:%s*)%d+', '%1' .. value, 1))
+end
+
+-- What the station writes begins with these numbers, with room for larger ones (plan_json.h).
+local function has_head(message)
+    return string.sub(message, 1, 11) == '{"exec_id":' and string.sub(message, 28, 40) == ',"exec_time":'
+           and string.find(message, '^,"plan_state":%d,', 51)
+end
+
+-- The message while this run is in hand. With a second result only its first bytes, which are to be
+-- written over in their place.
+local function running_head(message, exec_id, exec_time)
+    if has_head(message) and #exec_id == 16 and #exec_time <= 10 then
+        return string.format('{"exec_id":%s,"exec_time":%-10s,"plan_state":2', exec_id, exec_time), 65
+    end
+    message = set(message, 'exec_id', exec_id)
+    message = set(message, 'exec_time', exec_time)
+    return set(message, 'plan_state', 2)
+end
+
+-- A message as it is to be read: while a run is in hand it says so, even when it was not written yet.
+local function as_running(message, held)
+    local exec_id = held and string.match(held, '^(%d+)')
+    if not exec_id or string.match(message, '"exec_id"%s*:%s*(%d+)') == exec_id then
+        return message
+    end
+    local head, size = running_head(message, exec_id, string.format('%d', math.floor(exec_id / 1000000)))
+    return size and head .. string.sub(message, size + 1) or head
 end
 
 local HISTORY = 'plan:history'
@@ -56,74 +93,164 @@ local function last_seq()
     return tonumber(seq or '') or 0
 end
 
+-- The epoch that a broadcast of this number is of: a new one when the numbers start anew.
+local function epoch_of(seq, time)
+    local epoch = seq > 1 and redis.call('HGET', 'plan:meta', 'epoch')
+    return epoch or string.format('%x', time[1]) .. string.format('%05x', time[2])
+end
+
+-- The answers of a station's last calls, by their number: a ring, so that it is bounded. What this call
+-- answered when it was asked before; nil: it was not.
+local CALLS_RING = 512
+local function call_kept(key, number)
+    local kept = own('HGET', key, number % CALLS_RING)
+    local readable, call = pcall(cmsgpack.unpack, kept or '')
+    if readable and type(call) == 'table' and call[1] == number and type(call[2]) == 'table' then
+        return call[2]
+    end
+end
+
+local function keep_call(key, number, answers)
+    own('HSET', key, number % CALLS_RING, cmsgpack.pack({number, answers}))
+    if redis.call('TTL', key) < 1800 then
+        redis.call('EXPIRE', key, 3600)
+    end
+end
+
 -- Add an outcome to the history, at most `keep` of them: its entry is SEQ-0, or, when it is not
 -- broadcast, SEQ-1, SEQ-2, ... behind the last broadcast.
-local function remember(seq, broadcast, station, id, time, record, keep)
+local function remember(seq, broadcast, station, id, ms, record, keep)
     if keep == '0' then
         return
     end
-    local ms = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
-    local fields = {'p', id, 's', station, 't', ms, 'r', record}
-    local number = string.format('%.0f', seq)
-    for _, entry in ipairs(broadcast and {number .. '-0'} or {number .. '-1', number .. '-*'}) do
-        local answer = redis.pcall('XADD', HISTORY, 'MAXLEN', '~', keep, entry, unpack(fields))
-        if type(answer) ~= 'table' then
-            return
-        end
+    local number = string.format('%d', seq)
+    local entry = broadcast and number or number .. '-1' -- a number alone is NUMBER-0
+    local answer = redis.pcall('XADD', HISTORY, entry, 'p', id, 's', station, 't', ms, 'r', record)
+    if type(answer) == 'table' and not broadcast then
+        answer = redis.pcall('XADD', HISTORY, number .. '-*', 'p', id, 's', station, 't', ms, 'r', record)
     end
-    -- Of another type, or of a time whose numbers were higher: it can tell nobody what is missing.
-    own('XLEN', HISTORY)
-    redis.call('DEL', HISTORY)
-    redis.call('XADD', HISTORY, number .. (broadcast and '-0' or '-1'), unpack(fields))
+    if type(answer) == 'table' then
+        -- Of another type, or of a time whose numbers were higher: it can tell nobody what is missing.
+        own('XLEN', HISTORY)
+        redis.call('DEL', HISTORY)
+        redis.call('XADD', HISTORY, entry, 'p', id, 's', station, 't', ms, 'r', record)
+    end
+end
+
+local function milliseconds(time)
+    return string.format('%d', time[1] * 1000 + math.floor(time[2] / 1000))
+end
+
+-- Behind the last of them: the oldest go when there are too many.
+local function history_trim(keep)
+    if keep ~= '0' then
+        redis.call('XTRIM', HISTORY, 'MAXLEN', '~', keep)
+    end
 end
 
 local COUNT = 'plan:count'
 
 -- The caller as a field of the count: the text of the message's own field, a long one by its sum.
 local function caller_of(message)
-    -- Found once, and read from there: a message may be large.
-    local at = string.find(message, '"caller"%s*:') or #message + 1
+    -- Found once, and read from there: a message may be large. What the station writes is found by the
+    -- plain search; behind a title of that name the pattern goes on.
+    local at = string.find(message, '"caller"', 1, true) or #message + 1
+    if not string.find(message, '^"caller"%s*:', at) then
+        at = string.find(message, '"caller"%s*:', at) or #message + 1
+    end
     local text = string.match(message, '^"caller"%s*:%s*"([^"]*)"', at)
     local name = text and 't' .. text
                  or 'b' .. (string.match(message, '^"caller"%s*:%s*{%s*"b64"%s*:%s*"([^"]*)"', at) or '')
     return 'c:' .. (#name > 40 and redis.sha1hex(name) or name)
 end
 
-local function count_field(field, change)
-    if (tonumber(own('HINCRBY', COUNT, field, change)) or 0) <= 0 then
-        redis.call('HDEL', COUNT, field)
+-- "STATION FIELD" taken apart, each text once.
+local apart = {}
+local function belongs_to(text)
+    local both = apart[text]
+    if not both then
+        both = {string.match(text, '^([^ ]*) (.*)$')}
+        apart[text] = both
     end
+    return both[1], both[2]
 end
 
--- Put a plan into the index or take it out; how many there are of its station and of its caller is
--- counted with it. Of one whose message is lost the caller is not known: his count is then too high
--- until the last plan of all is gone.
-local function index_add(entry, station, message)
-    if redis.call('ZADD', 'plan:ids', 0, entry) == 1 then
-        count_field('s:' .. station, 1)
-        count_field(caller_of(message), 1)
-    end
-end
-
-local function index_remove(entry, station, message)
-    if redis.call('ZREM', 'plan:ids', entry) == 1 and station then
-        count_field('s:' .. station, -1)
-        if message then
-            count_field(caller_of(message), -1)
+-- How many plans there are of stations and callers: {field -> change}.
+local function count(changes)
+    for field, change in pairs(changes) do
+        if (tonumber(own('HINCRBY', COUNT, field, string.format('%d', change))) or 0) <= 0 then
+            redis.call('HDEL', COUNT, field)
         end
+    end
+end
+
+local function add_up(changes, field, change)
+    changes[field] = (changes[field] or 0) + change
+end
+
+-- Keys whose members or fields are collected, and changed by one command each.
+local function collect(lists, key, value)
+    local list = lists[key]
+    if not list then
+        list = {}
+        lists[key] = list
+    end
+    list[#list + 1] = value
+end
+
+local function each_list(command, lists)
+    for key, list in pairs(lists) do
+        own(command, key, unpack(list))
+    end
+end
+
+-- Members wait for their targets no more: {key -> members}.
+local function wait_no_more(lists)
+    for key, list in pairs(lists) do
+        if redis.call('EXISTS', key) == 1 then
+            own('ZREM', key, unpack(list))
+        end
+    end
+end
+
+-- Take plans out of the index, and out of the counts of their stations and callers. Of one whose message
+-- is lost the caller is not known (''): his count is then too high until the last plan of all is gone.
+local function index_remove(entries, stations, callers)
+    local lists, of, changes = {}, {}, {}
+    for i, entry in ipairs(entries) do
+        local group = stations[i] .. ' ' .. callers[i]
+        of[group] = of[group] or i
+        collect(lists, group, entry)
+    end
+    for group, list in pairs(lists) do
+        local i, removed = of[group], redis.call('ZREM', 'plan:ids', unpack(list))
+        if removed > 0 then
+            add_up(changes, 's:' .. stations[i], -removed)
+            add_up(changes, callers[i], -removed)
+        end
+    end
+    changes[''] = nil
+    if next(changes) then
+        count(changes)
         if redis.call('EXISTS', 'plan:ids') == 0 then
             redis.call('DEL', COUNT)
         end
     end
 end
 
--- Delete what is kept of a plan beside its message, its place in the queue and its index entry.
-local function forget(station, id)
-    local member = message_key(station, id)
-    own('HDEL', 'plan:run', member)
-    own('HDEL', 'plan:told', member)
-    own('SREM', 'plan:wait:' .. station, member)
-    redis.call('DEL', 'plan:work:' .. station .. ':' .. id)
+-- Delete what is kept of plans beside their messages, their places in the queue and their index entries.
+local function forget(members, stations)
+    local works, waits = {}, {}
+    for i, member in ipairs(members) do
+        works[i] = 'plan:work:' .. string.sub(member, 10)
+        collect(waits, 'plan:wait:' .. stations[i], member)
+    end
+    own('HDEL', 'plan:run', unpack(members))
+    redis.call('DEL', unpack(works))
+    if redis.call('EXISTS', 'plan:told') == 1 then
+        own('HDEL', 'plan:told', unpack(members))
+    end
+    wait_no_more(waits)
 end
 
 local function entries(digits)
@@ -146,9 +273,9 @@ local function clear_dead(digits)
     for _, entry in ipairs(entries(digits)) do
         local station, id = entry_parse(entry)
         if id and redis.call('EXISTS', message_key(station, id)) == 0 then
-            index_remove(entry, station)
+            index_remove({entry}, {station}, {''})
             redis.call('ZREM', 'plan:time:set', message_key(station, id))
-            forget(station, id)
+            forget({message_key(station, id)}, {station})
         end
     end
 end

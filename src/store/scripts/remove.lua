@@ -5,13 +5,13 @@
 -- Answers the station it was of, or 0: there was none.
 -- Cost  O(log n).
 --@include plan.lua
-local entry, station, id, member, message = find(ARGV[1])
+local entry, station, _, member, message = find(ARGV[1])
 clear_dead(ARGV[1])
 if not entry or ARGV[2] ~= '' and ARGV[2] ~= station then
     return 0
 end
-index_remove(entry, station, message)
+index_remove({entry}, {station}, {caller_of(message)})
 redis.call('ZREM', KEYS[1], member)
 redis.call('DEL', member)
-forget(station, id)
+forget({member}, {station})
 return station

@@ -1,40 +1,144 @@
 #!lua
--- Store a new plan, or tell what stands under its id. Refused by Redis itself when memory is full.
--- KEYS  1 time set  2 message  3 index
--- ARGV  1 id, 16 hex digits  2 station  3 score  4 message JSON
---       5 most plans in all  6 of one station  7 of one caller; 0 = no bound
--- Answers {1} stored, {0, station, message} the id is in use: the caller compares; {2, the bound's
---         name, the bound} there are too many.
--- Cost  O(log n).
+-- Store new plans, or tell what stands under their ids. Refused by Redis itself when memory is full.
+-- KEYS  1 time set  2 index
+-- ARGV  1 most plans in all  2 of one station  3 of one caller; 0 = no bound
+--       4 how many plans  5 1 = nothing can be left of former ones: the station made their ids just now
+--       6 first id as 16 hex digits  7 last one, when they grow; '' = they do not
+--       8 how many numbers follow: +1 a field of the count  +2 how many of the plans it counts
+--       then by columns: each message key; each key and message JSON; each score and key; each 0 and
+--       index entry; each work key, unless nothing can be left
+-- Answers {} they are stored, or of each plan: 1 stored; {0, station, message} the id is in use: the
+--         caller compares; {2, the bound's name, the bound} there are too many; {3, error}.
+-- Cost  O(log n) a plan.
 --@include plan.lua
-local id = string.match(ARGV[1], '^0*(%x+)$')
-if #entries(ARGV[1]) > 0 then
-    local _, station, _, _, message = find(ARGV[1])
+local n, MEMBERS = tonumber(ARGV[4]), 9 + 2 * ARGV[8]
+local SETS, QUEUE, PLACES, WORKS = MEMBERS + n, MEMBERS + 3 * n, MEMBERS + 5 * n, MEMBERS + 7 * n
+local counts = {}
+
+local function full(bound, most, field, more)
+    if most == '0' then
+        return
+    end
+    if not counts[field] then
+        counts[field] = field == '' and redis.call('ZCARD', KEYS[2])
+                        or tonumber(own('HGET', COUNT, field) or '') or 0
+    end
+    return counts[field] + more > tonumber(most) and {2, bound, most}
+end
+
+-- -- all at once: mostly there is nothing to say of any of them
+
+local function all_fit()
+    if full('max_plans', ARGV[1], '', n) then
+        return false
+    end
+    for at = 9, MEMBERS - 1, 2 do
+        local is_station = string.sub(ARGV[at], 1, 1) == 's'
+        if full('', is_station and ARGV[2] or ARGV[3], ARGV[at], tonumber(ARGV[at + 1])) then
+            return false
+        end
+    end
+    return true
+end
+
+local function is_free(first, last)
+    return redis.call('ZLEXCOUNT', KEYS[2], '[' .. first .. ':', '(' .. last .. ';') == 0
+end
+
+-- Whether nothing is kept under any of the ids. Of those that grow one look tells.
+local function all_are_new()
+    if ARGV[6] ~= '' then
+        if not is_free(ARGV[6], ARGV[7]) then
+            return false
+        end
+    else
+        local seen = {}
+        for at = PLACES + 1, WORKS - 1, 2 do
+            local digits = string.sub(ARGV[at], 1, 16)
+            if seen[digits] or not is_free(digits, digits) then
+                return false
+            end
+            seen[digits] = true
+        end
+    end
+    -- A message made by hand that no claim has met yet counts as well.
+    return redis.call('EXISTS', unpack(ARGV, MEMBERS, SETS - 1)) == 0
+end
+
+-- Of plans that had these ids and were deleted by hand nothing may be taken for theirs.
+local function forget_former()
+    own('HDEL', 'plan:run', unpack(ARGV, MEMBERS, SETS - 1))
+    own('HDEL', 'plan:told', unpack(ARGV, MEMBERS, SETS - 1))
+    redis.call('DEL', unpack(ARGV, WORKS, WORKS + n - 1))
+    for at = 9, MEMBERS - 1, 2 do
+        local station = string.match(ARGV[at], '^s:(.*)')
+        if station and redis.call('EXISTS', 'plan:wait:' .. station) == 1 then
+            own('ZREM', 'plan:wait:' .. station, unpack(ARGV, MEMBERS, SETS - 1))
+        end
+    end
+end
+
+if all_fit() and all_are_new() then
+    if ARGV[5] ~= '1' then
+        forget_former()
+    end
+    redis.call('MSET', unpack(ARGV, SETS, QUEUE - 1))
+    redis.call('ZADD', KEYS[1], unpack(ARGV, QUEUE, PLACES - 1))
+    redis.call('ZADD', KEYS[2], unpack(ARGV, PLACES, WORKS - 1))
+    for at = 9, MEMBERS - 1, 2 do
+        own('HINCRBY', COUNT, ARGV[at], ARGV[at + 1])
+    end
+    return {}
+end
+
+-- -- one after the other
+
+-- What stands under the id, as an answer.
+local function in_use(digits, station, member)
+    if #entries(digits) > 0 then
+        local _, held_by, _, _, message = find(digits)
+        if message then
+            return {0, held_by, message}
+        end
+        clear_dead(digits)
+        counts = {}
+        if #entries(digits) > 0 then
+            return {3, 'WRONGTYPE the message under this id is no string'}
+        end
+    end
+    local message = redis.pcall('GET', member)
     if message then
-        return {0, station, message}
-    end
-    clear_dead(ARGV[1])
-    if #entries(ARGV[1]) > 0 then
-        return redis.error_reply('WRONGTYPE the message under this id is no string')
+        return type(message) == 'string' and {0, station, message} or {3, message.err}
     end
 end
--- A message made by hand that no claim has met yet.
-local message = redis.call('GET', KEYS[2])
-if message then
-    return {0, ARGV[2], message}
+
+local function too_many(station, caller)
+    return full('max_plans', ARGV[1], '', 1) or full('max_plans_station', ARGV[2], 's:' .. station, 1)
+           or full('max_plans_caller', ARGV[3], caller, 1)
 end
-local function full(bound, most, count)
-    return tonumber(most) > 0 and (tonumber(count) or 0) >= tonumber(most) and {2, bound, most}
+
+-- An answer is bounded in bytes: what stands under an id may be large, and asked for many times.
+local BYTES_MAX = 4194304
+local answers, bytes = {}, 0
+for i = 1, n do
+    local member, message = ARGV[MEMBERS + i - 1], ARGV[SETS + 2 * i - 1]
+    local score, entry = ARGV[QUEUE + 2 * i - 2], ARGV[PLACES + 2 * i - 1]
+    local station, caller = string.sub(entry, 18), caller_of(message)
+    local answer = in_use(string.sub(entry, 1, 16), station, member) or too_many(station, caller)
+    if not answer then
+        forget({member}, {station})
+        redis.call('SET', member, message)
+        redis.call('ZADD', KEYS[1], score, member)
+        redis.call('ZADD', KEYS[2], 0, entry)
+        count({['s:' .. station] = 1, [caller] = 1})
+        counts = {}
+    end
+    if answer and answer[1] == 0 then
+        bytes = bytes + #answer[3]
+        if bytes > BYTES_MAX and bytes > #answer[3] then
+            answer = {3, 'TRYAGAIN too many ids that are in use by large plans; try again in 100 ms'}
+        end
+    end
+    answers[i] = answer or 1
 end
-local refused = full('max_plans', ARGV[5], redis.call('ZCARD', KEYS[3]))
-                or ARGV[6] ~= '0' and full('max_plans_station', ARGV[6], own('HGET', COUNT, 's:' .. ARGV[2]))
-                or ARGV[7] ~= '0' and full('max_plans_caller', ARGV[7], own('HGET', COUNT, caller_of(ARGV[4])))
-if refused then
-    return refused
-end
--- Of a plan that had this id and was deleted by hand nothing may be taken for this one's.
-forget(ARGV[2], id)
-redis.call('SET', KEYS[2], ARGV[4])
-redis.call('ZADD', KEYS[1], ARGV[3], KEYS[2])
-index_add(ARGV[1] .. ':' .. ARGV[2], ARGV[2], ARGV[4])
-return {1}
+return answers

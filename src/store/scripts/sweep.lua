@@ -39,9 +39,9 @@ for i, entry in ipairs(page) do
     local member = id and message_key(station, id)
     local message = id and redis.pcall('GET', member)
     if type(message) ~= 'string' then
-        index_remove(entry, station)
+        index_remove({entry}, {station or ''}, {''})
         if id then
-            forget(station, id)
+            forget({member}, {station})
         end
         repaired = repaired + 1
     elseif not redis.call('ZSCORE', KEYS[1], member) then

@@ -17,17 +17,17 @@ local function could_not_be_sent(member)
 end
 
 if ARGV[2] == '1' then
-    for _, member in ipairs(own('SRANDMEMBER', KEYS[2], ARGV[1])) do
+    for _, member in ipairs(own('ZRANDMEMBER', KEYS[2], ARGV[1])) do
         if could_not_be_sent(member) then
-            redis.call('SREM', KEYS[2], member)
+            redis.call('ZREM', KEYS[2], member)
             redis.call('ZADD', KEYS[1], 'XX', 'LT', now, member)
             woken = woken + 1
         end
     end
     return woken
 end
-for _, member in ipairs(own('SPOP', KEYS[2], ARGV[1])) do
-    redis.call('ZADD', KEYS[1], 'XX', 'LT', now, member)
-    woken = woken + 1
+local first = own('ZPOPMIN', KEYS[2], ARGV[1])
+for i = 1, #first, 2 do
+    redis.call('ZADD', KEYS[1], 'XX', 'LT', now, first[i])
 end
-return woken
+return #first / 2

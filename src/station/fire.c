@@ -1,0 +1,116 @@
+#include "fire.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "apply.h"
+#include "clock.h"
+#include "codes.h"
+#include "failpoint.h"
+#include "log.h"
+#include "plan_json.h"
+#include "plan_message.h"
+#include "publish.h"
+#include "runs.h"
+
+static bool dispatch (struct station *self, struct target *target, const struct plan *plan,
+                      int64_t lease_end_us)
+{
+    struct plan_texts texts;
+    struct message message;
+    // A vote with a time of its own is not sent again before that is over.
+    int64_t poll_end_us = engine_poll_end_us (plan);
+    int64_t deadline_us = poll_end_us ? poll_end_us : lease_end_us;
+    plan_dispatch_message (plan, target_way (target), deadline_us / 1000000, &texts, &message);
+    bool sent = target_send (target, &message);
+    if (sent)
+        publish_event (self, &(struct notice){.event = EVENT_EXEC,
+                                              .plan_id = plan->id,
+                                              .station = span_text (target_name (target)),
+                                              .title = plan->description,
+                                              .json = texts.plan_json});
+    free (texts.plan_json);
+    return sent;
+}
+
+// The plan record of a message that cannot be read: enough to tell of it.
+static struct plan *unreadable (const struct store_claimed *claimed)
+{
+    struct plan *plan = plan_new (claimed->station.size);
+    plan->id = claimed->plan_id;
+    memcpy (plan->store, claimed->station.data, claimed->station.size);
+    plan->station = span_of (plan->store, claimed->station.size);
+    return plan;
+}
+
+// Send a claimed plan to its target and take the run in hand. False: it could not be handed over,
+// and `ret_cause` says why.
+static bool send_run (struct station *self, const struct store_claim *claim,
+                      const struct store_claimed *claimed, struct plan *plan, struct target *target,
+                      enum cause *ret_cause)
+{
+    *ret_cause = CAUSE_PUT_BACK;
+    if (target && target_unanswered (target) >= self->settings->limits.runs_target)
+        return false;
+    *ret_cause = CAUSE_NOT_SENT;
+    // Asked first: the message of a run that cannot be sent need not be made.
+    if (!target || !target_connection (target) ||
+        !dispatch (self, target, plan, claim->lease_end_us))
+        return false;
+    struct run run = {claimed->exec_id, RUN_SENT, claimed->again};
+    struct held_run *held = runs_add (self, plan, claimed->station, run);
+    held->target = target;
+    held->connection = target_connection (target);
+    runs_wait_status (held, clock_mono_us () + self->settings->send_timeout_ms * 1000);
+    self->counters.runs_sent++;
+    FAILPOINT ("sent");
+    return true;
+}
+
+static const char *not_sent_reason (const struct target *target)
+{
+    if (!target)
+        return "no station of this name is known here";
+    return target_connection (target) ? "the target does not read" : "the target is not connected";
+}
+
+void fire (struct station *self, const struct store_claim *claim,
+           const struct store_claimed *claimed)
+{
+    static const struct dispatch_way plain = {.key = ""};
+    struct reason reason = {""};
+    struct target *target = station_target (self, claimed->station);
+    struct plan *plan = plan_from_stored_json (claimed->plan_id, claimed->message, &reason);
+    if (plan) { // the message is as it was before the claim
+        plan->exec_id = claimed->exec_id;
+        plan->exec_time = claim->now_us / 1000000;
+        plan->state = PLAN_EXECUTE;
+    }
+    struct run run = {claimed->exec_id, RUN_SENT, claimed->again};
+    struct outcome outcome = {
+        .key_station = claimed->station, .run = &run, .cause = CAUSE_UNFIT, .keep_message = !plan};
+    struct due due = {.key_station = claimed->station,
+                      .exec_id = claimed->exec_id,
+                      .lost = claimed->lost,
+                      .way = target ? target_way (target) : &plain,
+                      .now = station_now (self)};
+    bool unread = !plan;
+    if (unread)
+        plan = unreadable (claimed);
+    outcome.nominal = plan_nominal (plan, claimed->lost ? claimed->lost : claimed->exec_id);
+    struct decision decision = unread ? engine_unfit (plan) : engine_due (plan, &due, &reason);
+    if (decision.send && send_run (self, claim, claimed, plan, target, &outcome.cause))
+        return;
+    if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID)
+        log_event (LEVEL_WARN, "plan.error", "plan=%" PRIx64 " station=%s reason=%s", plan->id,
+                   quoted (claimed->station), quoted (span_text (reason.text)));
+    struct held_run *held = runs_find (self, plan->id);
+    if (held)
+        runs_drop (&held);
+    outcome.plan = plan;
+    outcome.lost = claimed->lost;
+    outcome.decision = &decision;
+    outcome.reason = decision.send ? not_sent_reason (target) : reason.text;
+    apply (self, &outcome);
+    plan_destroy (&plan);
+}

@@ -1,0 +1,97 @@
+#include "rooms.h"
+
+#include "clock.h"
+
+enum {
+    STUCK_US = 100000, // without room for so long: its plans are put aside
+    AWAY_ROOM = 64,    // plans a claim of a target that is not connected: each is a failed send
+    AWAY_PAUSE_US = 20000,
+    BORN_US = 200000,   // for its first connection
+    AGAIN_US = 50000,   // when plans are due that nobody takes: a time-out may make room
+    ASIDE_US = 1000000, // another station may have put some aside, and be gone
+};
+
+static int64_t room_of (const struct station *self, const struct target *target, int64_t now_us)
+{
+    if (target_connection (target))
+        return self->settings->limits.runs_target - target_unanswered (target);
+    const struct target_load *load = target_load (target);
+    return now_us >= load->pause_us && now_us >= load->born_us + BORN_US ? AWAY_ROOM : 0;
+}
+
+// Whether the plans that it does not take are put aside: they wait for it for longer.
+static bool is_stuck (const struct target *target, int64_t now_us)
+{
+    const struct target_load *load = target_load (target);
+    if (!target_connection (target))
+        return now_us >= load->born_us + BORN_US;
+    return load->full_us && now_us - load->full_us >= STUCK_US;
+}
+
+size_t rooms_of (struct station *self, struct claim_target out[TARGETS_MAX])
+{
+    int64_t now_us = clock_mono_us ();
+    for (size_t i = 0; i < self->target_count; i++) {
+        struct target *target = self->targets[i];
+        struct target_load *load = target_load (target);
+        int64_t room = room_of (self, target, now_us);
+        bool away = !target_connection (target);
+        if (room > 0)
+            load->full_us = 0;
+        else if (!load->full_us)
+            load->full_us = now_us;
+        if (away && room > 0)
+            load->pause_us = now_us + AWAY_PAUSE_US;
+        out[i] =
+            (struct claim_target){.name = target_name (target),
+                                  .room = room,
+                                  .puts_aside = is_stuck (target, now_us),
+                                  .has_aside = load->aside || now_us - load->asked_us >= ASIDE_US};
+        if (room > 0 && out[i].has_aside) {
+            load->aside = false; // the answer tells anew
+            load->asked_us = now_us;
+        }
+    }
+    return self->target_count;
+}
+
+void rooms_learn (struct station *self, const struct store_claim *claim)
+{
+    struct span name;
+    self->more_due = claim->more;
+    self->claimed_any = claim->count > 0;
+    for (size_t i = 0; store_claim_aside (claim, i, &name); i++) {
+        struct target *target = station_target (self, name);
+        if (target)
+            target_load (target)->aside = true;
+    }
+}
+
+// Whether the target takes so many again that a claim is worth it.
+static bool takes_many (const struct station *self, const struct target *target, int64_t now_us)
+{
+    return room_of (self, target, now_us) * 2 >= self->settings->limits.runs_target;
+}
+
+int64_t rooms_next_us (const struct station *self)
+{
+    int64_t now_us = clock_mono_us ();
+    int64_t pause_us = self->more_due ? AGAIN_US : INT64_MAX;
+    bool many = false;
+    for (size_t i = 0; i < self->target_count; i++) {
+        const struct target *target = self->targets[i];
+        int64_t again_us = target_connection (target) ? AGAIN_US : AWAY_PAUSE_US;
+        if (target_load (target)->aside && again_us < pause_us)
+            pause_us = again_us;
+        many = many || takes_many (self, target, now_us);
+    }
+    if (pause_us == INT64_MAX)
+        return INT64_MAX;
+    return self->claimed_any && many ? now_us : now_us + pause_us;
+}
+
+bool rooms_opened (const struct station *self, const struct target *target)
+{
+    return (self->more_due || target_load (target)->aside) &&
+           takes_many (self, target, clock_mono_us ());
+}

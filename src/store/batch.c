@@ -1,0 +1,291 @@
+#include "batch.h"
+
+#include <stdlib.h>
+
+#include "clock.h"
+#include "memory.h"
+
+enum {
+    ITEMS_MAX = 256,     // of a call
+    BYTES_MAX = 1 << 20, // of a call, unless one item has more
+    ITEMS_MANY = 64,     // a second call goes out for so many
+    UNDER_WAY_MAX = 2,
+    ARGUMENTS_FIRST = 1024,
+    BYTES_FIRST = 65536
+};
+
+struct item {
+    uint64_t key;
+    void *owner;
+    size_t first, count; // of its arguments
+};
+
+struct argument {
+    size_t offset, size; // LATE: it is made when the call goes out
+};
+
+static const size_t LATE = SIZE_MAX;
+
+struct batch {
+    struct batches *of;
+    struct item items[ITEMS_MAX];
+    size_t size;
+    struct argument *arguments;
+    size_t argument_count, argument_room;
+    uint8_t *bytes;
+    size_t byte_count, byte_room;
+    int64_t asked_us;
+    const char *columns; // NULL = item by item
+};
+
+struct batches {
+    struct batch_kind kind;
+    struct link *link;
+    void *owner;
+    struct batch *open; // gathers; NULL = nothing
+    size_t under_way;   // calls
+    size_t pending;     // items
+};
+
+// -- what gathers
+
+static struct batch *batch_new (struct batches *of)
+{
+    struct batch *self = memory_new (sizeof *self);
+    self->of = of;
+    self->argument_room = ARGUMENTS_FIRST;
+    self->arguments = memory_resize (NULL, ARGUMENTS_FIRST * sizeof *self->arguments);
+    self->byte_room = BYTES_FIRST;
+    self->bytes = memory_resize (NULL, BYTES_FIRST);
+    return self;
+}
+
+static void batch_destroy (struct batch *self)
+{
+    free (self->arguments);
+    free (self->bytes);
+    free (self);
+}
+
+void batch_add (struct batch *self, struct span argument)
+{
+    if (self->argument_count == self->argument_room) {
+        self->argument_room *= 2;
+        self->arguments =
+            memory_resize (self->arguments, self->argument_room * sizeof *self->arguments);
+    }
+    while (self->byte_count + argument.size > self->byte_room) {
+        self->byte_room *= 2;
+        self->bytes = memory_resize (self->bytes, self->byte_room);
+    }
+    if (argument.size)
+        memcpy (self->bytes + self->byte_count, argument.data, argument.size);
+    self->arguments[self->argument_count++] = (struct argument){self->byte_count, argument.size};
+    self->byte_count += argument.size;
+    if (self->size)
+        self->items[self->size - 1].count++;
+}
+
+void batch_columns (struct batch *self, const char *columns)
+{
+    self->columns = columns;
+}
+
+void batch_add_late (struct batch *self)
+{
+    batch_add (self, (struct span){0});
+    self->arguments[self->argument_count - 1].size = LATE;
+}
+
+void batch_add_text (struct batch *self, const char *text)
+{
+    batch_add (self, span_text (text));
+}
+
+void batch_add_number (struct batch *self, int64_t number)
+{
+    char digits[24], *at = digits + sizeof digits;
+    uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
+    do
+        *--at = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (number < 0)
+        *--at = '-';
+    batch_add (self, span_of (at, (size_t)(digits + sizeof digits - at)));
+}
+
+struct batch *batches_item (struct batches *self, uint64_t key, void *owner)
+{
+    if (self->open && (self->open->size == ITEMS_MAX || self->open->byte_count >= BYTES_MAX))
+        batches_send (self);
+    struct batch *batch = self->open = self->open ? self->open : batch_new (self);
+    batch->items[batch->size++] =
+        (struct item){.key = key, .owner = owner, .first = batch->argument_count};
+    self->pending++;
+    return batch;
+}
+
+static struct item *find (const struct batches *self, uint64_t key)
+{
+    for (size_t i = self->open ? self->open->size : 0; i > 0; i--)
+        if (self->open->items[i - 1].key == key)
+            return &self->open->items[i - 1];
+    return NULL;
+}
+
+void *batches_find (const struct batches *self, uint64_t key)
+{
+    const struct item *item = find (self, key);
+    return item ? item->owner : NULL;
+}
+
+void batches_drop (struct batches *self, uint64_t key)
+{
+    struct item *item = find (self, key);
+    if (!item)
+        return;
+    *item = self->open->items[--self->open->size];
+    self->pending--;
+    if (self->open->size)
+        return;
+    batch_destroy (self->open);
+    self->open = NULL;
+}
+
+// -- the call
+
+static void on_answer (void *owner, const redisReply *reply)
+{
+    struct batch *batch = owner;
+    struct batches *self = batch->of;
+    self->under_way--;
+    self->pending -= batch->size;
+    self->kind.answer (self->owner, batch, reply);
+    batch_destroy (batch);
+}
+
+// Make the argument of this item that was left for now.
+static void fill (struct batches *self, struct batch *batch, struct item *item)
+{
+    for (size_t i = 0; i < item->count; i++) {
+        if (batch->arguments[item->first + i].size != LATE)
+            continue;
+        size_t last = batch->items[batch->size - 1].count;
+        self->kind.late (item->owner, batch);
+        batch->items[batch->size - 1].count = last; // it is of this item, in this place
+        batch->arguments[item->first + i] = batch->arguments[batch->argument_count - 1];
+    }
+}
+
+static struct span argument_at (const struct batch *batch, size_t place)
+{
+    const struct argument *argument = &batch->arguments[place];
+    return span_of (batch->bytes + argument->offset, argument->size);
+}
+
+static size_t lay_out_items (const struct batch *batch, struct span *out)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < batch->size; i++)
+        for (size_t k = 0; k < batch->items[i].count; k++)
+            out[at++] = argument_at (batch, batch->items[i].first + k);
+    return at;
+}
+
+static size_t lay_out_columns (const struct batch *batch, const char *columns, struct span *out)
+{
+    size_t at = 0;
+    for (const char *end; *columns; columns = *end ? end + 1 : end) {
+        end = strchrnul (columns, '|');
+        for (size_t i = 0; i < batch->size; i++)
+            for (const char *which = columns; which < end; which++)
+                out[at++] = argument_at (batch, batch->items[i].first + (size_t)(*which - '0'));
+    }
+    return at;
+}
+
+void batches_send (struct batches *self)
+{
+    struct batch *batch = self->open;
+    if (!batch)
+        return;
+    self->open = NULL;
+    self->under_way++;
+    size_t items = batch->size, most = 0;
+    for (size_t i = 0; i < items; i++) {
+        fill (self, batch, &batch->items[i]);
+        most += batch->items[i].count;
+    }
+    size_t first = batch->argument_count;
+    size_t keys = self->kind.head (self->owner, batch);
+    batch->items[items - 1].count -= batch->argument_count - first; // they are of no item
+    size_t count = batch->argument_count - first;
+    const char *columns = batch->columns;
+    most = columns ? items * strlen (columns) : most;
+    struct span *arguments = memory_resize (NULL, (count + most) * sizeof *arguments);
+    for (size_t i = 0; i < count; i++)
+        arguments[i] = argument_at (batch, first + i);
+    count += columns ? lay_out_columns (batch, columns, arguments + count)
+                     : lay_out_items (batch, arguments + count);
+    batch->asked_us = clock_mono_us ();
+    link_call (self->link, &(struct link_call){.script = self->kind.script,
+                                               .repeat = self->kind.repeat,
+                                               .keys = keys,
+                                               .args = arguments,
+                                               .count = count,
+                                               .reply = on_answer,
+                                               .owner = batch});
+    free (arguments);
+}
+
+void batches_flush (struct batches *self)
+{
+    if (self->open && (self->under_way == 0 ||
+                       (self->under_way < UNDER_WAY_MAX && self->open->size >= ITEMS_MANY)))
+        batches_send (self);
+}
+
+// -- life
+
+struct batches *batches_new (const struct batch_kind *kind, struct link *link, void *owner)
+{
+    struct batches *self = memory_new (sizeof *self);
+    self->kind = *kind;
+    self->link = link;
+    self->owner = owner;
+    return self;
+}
+
+void batches_destroy (struct batches **self_p)
+{
+    struct batches *self = *self_p;
+    if (!self)
+        return;
+    free (self);
+    *self_p = NULL;
+}
+
+size_t batches_pending (const struct batches *self)
+{
+    return self->pending;
+}
+
+size_t batch_size (const struct batch *self)
+{
+    return self->size;
+}
+
+void *batch_owner (const struct batch *self, size_t item)
+{
+    return self->items[item].owner;
+}
+
+int64_t batch_asked_us (const struct batch *self)
+{
+    return self->asked_us;
+}
+
+struct span batch_argument (const struct batch *self, size_t item, size_t argument)
+{
+    return argument_at (self, self->items[item].first + argument);
+}

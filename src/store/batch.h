@@ -1,0 +1,74 @@
+// Calls of one kind that go out together: one script that takes many items. A lone item leaves at
+// the end of the turn in which it came; while calls are under way the next ones gather, so that
+// load makes its own batches, and nobody waits for a clock. With a Redis that syncs each write this
+// is the group commit.
+#pragma once
+
+#include "link.h"
+
+struct batch;
+
+// The arguments that stand before those of the items: keys first, their number is answered.
+typedef size_t batch_head_fn (void *owner, struct batch *batch);
+
+// The answer of a call; batch_size and batch_owner tell what it is of. `reply` as in link_reply_fn.
+typedef void batch_answer_fn (void *owner, struct batch *batch, const redisReply *reply);
+
+// Adds the argument that was left for later.
+typedef void batch_late_fn (void *item_owner, struct batch *batch);
+
+struct batch_kind {
+    enum script script;
+    enum link_repeat repeat;
+    batch_head_fn *head;
+    batch_answer_fn *answer;
+    batch_late_fn *late; // of batch_add_late
+};
+
+// One kind's calls: one that gathers, and those under way.
+struct batches;
+
+struct batches *batches_new (const struct batch_kind *kind, struct link *link, void *owner);
+
+// What was not sent is answered as lost.
+void batches_destroy (struct batches **self);
+
+// A new item at the end of the call that gathers; its arguments follow by batch_add. `key` is for
+// batches_find.
+struct batch *batches_item (struct batches *self, uint64_t key, void *owner);
+
+// The owner of the item with this key that is still gathering; NULL: there is none.
+void *batches_find (const struct batches *self, uint64_t key);
+
+// It is not to be called any more. Its owner gets no answer.
+void batches_drop (struct batches *self, uint64_t key);
+
+// An argument; the bytes are copied.
+void batch_add (struct batch *self, struct span argument);
+void batch_add_text (struct batch *self, const char *text);
+void batch_add_number (struct batch *self, int64_t number);
+
+// The argument in this place is made when the call goes out, by the kind's `late`, in one
+// batch_add.
+void batch_add_late (struct batch *self);
+
+// For a batch_head_fn: the items' arguments go out by columns, as a script passes them on to
+// commands of Redis without looking at each. "0|01" is the first argument of every item, and then
+// the first two of each. Else they go out item by item.
+void batch_columns (struct batch *self, const char *columns);
+
+// Send what gathers if it is time: nothing is under way, or there is much of it.
+void batches_flush (struct batches *self);
+
+// Send it now: what comes next must come after it.
+void batches_send (struct batches *self);
+
+// Items without an answer.
+size_t batches_pending (const struct batches *self);
+
+size_t batch_size (const struct batch *self);
+void *batch_owner (const struct batch *self, size_t item);
+int64_t batch_asked_us (const struct batch *self); // when it was sent, monotonic
+
+// One of an item's arguments; borrowed.
+struct span batch_argument (const struct batch *self, size_t item, size_t argument);

@@ -1,0 +1,72 @@
+#!lua flags=allow-oom
+-- Write that plans are over whose last run ended as it was expected to: the most frequent results, many in
+-- few commands. Anything unusual about one of them, and nothing is written: commit.lua does them then.
+-- KEYS  1 time set  2 runs in hand  3 index  4 meta  5 the station's last calls
+-- ARGV  1 number of the call  2 most records kept in the history  3 how many plans
+--       4 how many numbers follow: +1 a field of the count  +2 how many of the plans it counts, below 0
+--       then by columns: each message key; each run in hand as it is expected; each index entry; each id;
+--       each station; each record for the history; each work key
+-- Answers {now in us, epoch of the broadcasts, seq of the first; one more for each next}, or {now in us}
+--         when nothing was written. Asked again, as when its answer was lost, it answers the same.
+-- Cost  O(log n) a plan.
+--@include plan.lua
+local time = redis.call('TIME')
+local now_us = string.format('%d', time[1] * 1000000 + time[2])
+local kept = call_kept(KEYS[5], ARGV[1])
+if kept then
+    return {now_us, unpack(kept)}
+end
+
+local n, MEMBERS = tonumber(ARGV[3]), 5 + 2 * ARGV[4]
+local RUNS, PLACES, IDS = MEMBERS + n, MEMBERS + 2 * n, MEMBERS + 3 * n
+local STATIONS, RECORDS, WORKS = MEMBERS + 4 * n, MEMBERS + 5 * n, MEMBERS + 6 * n
+
+local function as_expected()
+    for i, held in ipairs(own('HMGET', KEYS[2], unpack(ARGV, MEMBERS, RUNS - 1))) do
+        if held ~= ARGV[RUNS + i - 1] then
+            return false
+        end
+    end
+    for _, score in ipairs(redis.call('ZMSCORE', KEYS[3], unpack(ARGV, PLACES, IDS - 1))) do
+        if not score then
+            return false
+        end
+    end
+    return redis.call('EXISTS', unpack(ARGV, MEMBERS, RUNS - 1)) == n
+end
+
+if not as_expected() then
+    return {now_us}
+end
+local first, ms = last_seq() + 1, milliseconds(time)
+local epoch = epoch_of(first, time)
+for i = 0, n - 1 do
+    remember(first + i, true, ARGV[STATIONS + i], ARGV[IDS + i], ms, ARGV[RECORDS + i], ARGV[2])
+end
+history_trim(ARGV[2])
+redis.call('HSET', KEYS[4], 'seq', string.format('%d', first + n - 1), 'epoch', epoch)
+
+redis.call('DEL', unpack(ARGV, MEMBERS, RUNS - 1))
+redis.call('ZREM', KEYS[1], unpack(ARGV, MEMBERS, RUNS - 1))
+redis.call('ZREM', KEYS[3], unpack(ARGV, PLACES, IDS - 1))
+redis.call('HDEL', KEYS[2], unpack(ARGV, MEMBERS, RUNS - 1))
+local changes = {}
+for at = 5, MEMBERS - 1, 2 do
+    changes[ARGV[at]] = tonumber(ARGV[at + 1])
+end
+redis.call('DEL', unpack(ARGV, WORKS, WORKS + n - 1))
+if redis.call('EXISTS', 'plan:told') == 1 then
+    own('HDEL', 'plan:told', unpack(ARGV, MEMBERS, RUNS - 1))
+end
+for field in pairs(changes) do
+    local station = string.match(field, '^s:(.*)')
+    if station and redis.call('EXISTS', 'plan:wait:' .. station) == 1 then
+        own('ZREM', 'plan:wait:' .. station, unpack(ARGV, MEMBERS, RUNS - 1))
+    end
+end
+count(changes)
+if redis.call('EXISTS', KEYS[3]) == 0 then
+    redis.call('DEL', COUNT)
+end
+keep_call(KEYS[5], ARGV[1], {epoch, first})
+return {now_us, epoch, first}

@@ -1,0 +1,350 @@
+// What became of runs is written.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "batch.h"
+#include "json.h"
+#include "memory.h"
+#include "plan_json.h"
+#include "store_private.h"
+
+static const char *const commit_modes[COMMITS] = {
+    [COMMIT_LEASE] = "lease", [COMMIT_RETRY] = "retry", [COMMIT_DOUBT] = "doubt",
+    [COMMIT_NEXT] = "next",   [COMMIT_PARK] = "park",   [COMMIT_END] = "end",
+};
+
+static const char *const broadcast_modes[] = {
+    [BROADCAST_NONE] = "none", [BROADCAST_RESULT] = "result", [BROADCAST_FAILURE] = "failure"};
+
+// Who waits for one of a call's runs.
+struct committer {
+    store_committed_fn *reply;
+    void *owner;
+    struct store *store;
+    struct plan *plan; // kept until the answer, where it is needed once more
+    char key_station[STATION_NAME_MAX + 1];
+    uint64_t exec_id;
+    bool sign_of_life;   // nothing is lost when a later write of the run takes its place
+    char decided_on[24]; // the revision
+};
+
+static void answer_committer (struct committer *committer, const struct store_committed *answer)
+{
+    committer->reply (committer->owner, answer);
+    plan_destroy (&committer->plan);
+    free (committer);
+}
+
+// One of the answers: seq or -1, {message}, {seq, votes}.
+static void read_answer (const redisReply *reply, struct store_committed *answer)
+{
+    const redisReply *first = reply_is_array (reply, 1) ? reply->element[0] : reply;
+    if (first->type != REDIS_REPLY_INTEGER &&
+        (first == reply || first->type != REDIS_REPLY_STRING)) {
+        answer->result = STORE_ERROR;
+        answer->error = ODD_ANSWER;
+        return;
+    }
+    if (first->type == REDIS_REPLY_STRING) {
+        answer->result = STORE_CHANGED;
+        answer->message = reply_text (first);
+        return;
+    }
+    answer->seq = reply_number (first);
+    if (answer->seq < 0) {
+        answer->result = STORE_HELD;
+        answer->seq = 0;
+    } else if (reply_is_array (reply, 2)) {
+        answer->votes = reply_is_array (reply->element[1], 0) ? reply->element[1] : NULL;
+    }
+}
+
+static void remember_seq (struct store *self, const struct store_committed *answer)
+{
+    if (answer->seq <= 0)
+        return;
+    self->seq = answer->seq;
+    snprintf (self->epoch, sizeof self->epoch, "%s", answer->epoch);
+}
+
+enum { COMMIT_HEAD = 2 }; // answers before those of the runs
+
+void store_on_committed (void *owner, struct batch *batch, const redisReply *reply)
+{
+    struct store *self = owner;
+    struct store_committed all = {.epoch = ""};
+    all.result = reply_result (reply, &all.error);
+    bool good =
+        all.result == STORE_DONE && reply_is_array (reply, COMMIT_HEAD + batch_size (batch));
+    if (good) {
+        store_learn_time (self, batch_asked_us (batch), reply_time_us (reply->element[0]));
+        all.epoch = reply_text (reply->element[1]).size ? reply->element[1]->str : "";
+    } else if (all.result == STORE_DONE) {
+        all.result = STORE_ERROR;
+        all.error = ODD_ANSWER;
+    }
+    for (size_t i = 0; i < batch_size (batch); i++) {
+        struct store_committed answer = all;
+        if (good)
+            read_answer (reply->element[COMMIT_HEAD + i], &answer);
+        remember_seq (self, &answer);
+        answer_committer (batch_owner (batch, i), &answer);
+    }
+}
+
+size_t store_commit_head (void *owner, struct batch *batch)
+{
+    struct store *self = owner;
+    const char *const keys[] = {KEY_TIME_SET, KEY_RUNS, KEY_INDEX,
+                                KEY_META,     KEY_TOLD, self->sent_key};
+    enum { KEYS = sizeof keys / sizeof *keys };
+    for (size_t i = 0; i < KEYS; i++)
+        batch_add_text (batch, keys[i]);
+    batch_add_number (batch, (int64_t)++self->commits);
+    batch_add_number (batch, self->bounds.history_count);
+    return KEYS;
+}
+
+char *store_votes_json (const redisReply *votes)
+{
+    json_t *object = json_object (), *all = json_object ();
+    for (size_t i = 0; votes && i + 1 < votes->elements; i += 2) {
+        struct span name = reply_text (votes->element[i]),
+                    text = reply_text (votes->element[i + 1]);
+        json_t *frames = json_loadb ((const char *)text.data, text.size, 0, NULL);
+        json_t *key = json_stringn ((const char *)name.data, name.size);
+        if (key && frames)
+            json_object_set (all, json_string_value (key), frames);
+        json_decref (key);
+        json_decref (frames);
+    }
+    json_object_set_new (object, "votes", all);
+    char *text = json_write (object);
+    json_decref (object);
+    return text;
+}
+
+static char *work_json (const struct participant *participant)
+{
+    json_t *array = json_array ();
+    for (size_t i = 0; i < participant->count; i++)
+        json_array_append_new (array, json_from_frame (participant->frames[i]));
+    char *text = json_write (array);
+    json_decref (array);
+    return text;
+}
+
+// Seconds from now, or the score.
+static void commit_when (const struct store_commit *commit, char *out, size_t size)
+{
+    const struct decision *decision = commit->decision;
+    if (decision->unqueued || decision->commit == COMMIT_END)
+        *out = '\0';
+    else if (decision->commit == COMMIT_NEXT)
+        snprintf (out, size, "%" PRId64, commit->plan->plan_time);
+    else if (decision->commit == COMMIT_LEASE)
+        snprintf (out, size, "%" PRId64, commit->lease_s);
+    else
+        snprintf (out, size, "%.3f", (double)decision->delay_ms / 1000);
+}
+
+static const char *votes_mode (const struct decision *decision)
+{
+    if (decision->open_poll)
+        return decision->close_poll ? "oc" : "o";
+    return decision->close_poll ? "c" : "";
+}
+
+enum {
+    LATE_BYTES = 65536
+}; // of plans that are kept for that; larger ones count in the call's size
+
+// The message as it is to stand there, nothing when it stays or goes. That of a sign of life is
+// made when the call goes out: mostly the result has taken its place by then.
+static void add_message (struct store *self, struct batch *batch, struct committer *committer,
+                         const struct store_commit *commit)
+{
+    if (commit->keep_message || commit->decision->unchanged ||
+        commit->decision->commit == COMMIT_END) {
+        batch_add (batch, (struct span){0});
+    } else if (committer->sign_of_life && commit->plan->store_size <= LATE_BYTES) {
+        committer->plan = plan_keep (commit->plan);
+        batch_add_late (batch);
+    } else {
+        store_add_message (self, batch, commit->plan);
+    }
+}
+
+void store_commit_late (void *item_owner, struct batch *batch)
+{
+    struct committer *committer = item_owner;
+    store_add_message (committer->store, batch, committer->plan);
+}
+
+static void add_participants (struct batch *batch, const struct store_commit *commit)
+{
+    batch_add_number (batch, 2 * (int64_t)commit->participant_count);
+    for (size_t i = 0; i < commit->participant_count; i++) {
+        char *text = work_json (&commit->participants[i]);
+        batch_add (batch, commit->participants[i].name);
+        batch_add_text (batch, text);
+        free (text);
+    }
+}
+
+static struct committer *committer_new (struct store *store, const struct store_commit *commit,
+                                        store_committed_fn *reply, void *owner)
+{
+    const struct decision *decision = commit->decision;
+    struct committer *self = memory_new (sizeof *self);
+    *self = (struct committer){
+        .store = store, .reply = reply, .owner = owner, .exec_id = commit->exec_id};
+    memcpy (self->key_station, commit->key_station.data, commit->key_station.size);
+    self->sign_of_life = decision->commit == COMMIT_LEASE && !commit->participant_count &&
+                         decision->broadcast == BROADCAST_NONE && !commit->record.size &&
+                         !*votes_mode (decision);
+    if (commit->revision != REVISION_ANY)
+        snprintf (self->decided_on, sizeof self->decided_on, "%" PRId64, commit->revision);
+    return self;
+}
+
+// A plan stands in a call once: what is there already goes out first, unless it is a sign of life
+// of the same run, which this write outdoes.
+static void make_way (struct store *self, uint64_t plan_id, struct committer *committer)
+{
+    struct committer *before = batches_find (self->commits_gathered, plan_id);
+    if (before && before->sign_of_life && before->exec_id == committer->exec_id) {
+        memcpy (committer->decided_on, before->decided_on, sizeof committer->decided_on);
+        batches_drop (self->commits_gathered, plan_id);
+        answer_committer (before, &(struct store_committed){.result = STORE_DONE, .epoch = ""});
+    } else if (before) {
+        batches_send (self->commits_gathered);
+    }
+    if (batches_find (self->ends, plan_id))
+        batches_send (self->ends);
+}
+
+// -- plans that are over, the usual way
+
+// Whether end.lua may do it: all that it looks at is known here.
+static bool is_plain_end (const struct store_commit *commit)
+{
+    const struct decision *decision = commit->decision;
+    return decision->commit == COMMIT_END && decision->broadcast == BROADCAST_RESULT &&
+           commit->record.size && !*votes_mode (decision) && !commit->again &&
+           commit->revision != REVISION_ANY;
+}
+
+size_t store_end_head (void *owner, struct batch *batch)
+{
+    struct store *self = owner;
+    const char *const keys[] = {KEY_TIME_SET, KEY_RUNS, KEY_INDEX, KEY_META, self->sent_key};
+    enum { KEYS = sizeof keys / sizeof *keys };
+    for (size_t i = 0; i < KEYS; i++)
+        batch_add_text (batch, keys[i]);
+    batch_add_number (batch, (int64_t)++self->commits);
+    batch_add_number (batch, self->bounds.history_count);
+    batch_add_number (batch, (int64_t)batch_size (batch));
+    tallies_add (&self->ending, -1, batch);
+    batch_columns (batch, "0|1|2|3|4|5|6");
+    return KEYS;
+}
+
+enum { END_RECORD = 5 }; // among an item's arguments
+
+static void add_end (struct store *self, struct committer *committer, struct span record)
+{
+    char member[MEMBER_MAX], run[48], id[IDENT_SIZE];
+    const struct plan *plan = committer->plan;
+    struct span station = span_text (committer->key_station);
+    if (tallies_full (&self->ending))
+        batches_send (self->ends);
+    struct batch *batch = batches_item (self->ends, plan->id, committer);
+    store_tally (self, &self->ending, station, plan);
+    member_make (member, station, plan->id);
+    snprintf (run, sizeof run, "%" PRIu64 " %s", committer->exec_id, committer->decided_on);
+    batch_add_text (batch, member);
+    batch_add_text (batch, run);
+    store_add_entry (batch, station, plan->id);
+    batch_add_text (batch, ident_text (plan->id, id));
+    batch_add (batch, station);
+    batch_add (batch, record);
+    store_add_work (batch, station, plan->id);
+}
+
+// Not as it was expected: the same by the way that looks at each.
+static void end_by_commit (struct committer *committer, struct span record)
+{
+    struct store *self = committer->store;
+    make_way (self, committer->plan->id, committer);
+    struct batch *batch = batches_item (self->commits_gathered, committer->plan->id, committer);
+    store_add_plan (self, batch, span_text (committer->key_station), committer->plan);
+    batch_add_number (batch, (int64_t)committer->exec_id);
+    batch_add_text (batch, commit_modes[COMMIT_END]);
+    batch_add_text (batch, "");
+    batch_add_text (batch, "");
+    batch_add_text (batch, committer->decided_on);
+    batch_add_text (batch, broadcast_modes[BROADCAST_RESULT]);
+    batch_add_text (batch, "0");
+    batch_add (batch, record);
+    batch_add_text (batch, "");
+    batch_add_number (batch, 0);
+}
+
+void store_on_ended (void *owner, struct batch *batch, const redisReply *reply)
+{
+    struct store *self = owner;
+    struct store_committed answer = {.epoch = ""};
+    answer.result = reply_result (reply, &answer.error);
+    bool written = answer.result == STORE_DONE && reply_is_array (reply, 3);
+    int64_t first = written ? reply_number (reply->element[2]) : 0;
+    if (answer.result == STORE_DONE &&
+        (!reply_is_array (reply, 1) ||
+         (written && (first <= 0 || first > INT64_MAX - (int64_t)batch_size (batch))))) {
+        answer.result = STORE_ERROR;
+        answer.error = ODD_ANSWER;
+        written = false;
+    }
+    if (answer.result == STORE_DONE)
+        store_learn_time (self, batch_asked_us (batch), reply_time_us (reply->element[0]));
+    if (written)
+        answer.epoch = reply_text (reply->element[1]).size ? reply->element[1]->str : "";
+    for (size_t i = 0; i < batch_size (batch); i++) {
+        struct committer *committer = batch_owner (batch, i);
+        answer.seq = written ? first + (int64_t)i : 0;
+        remember_seq (self, &answer);
+        if (written || answer.result != STORE_DONE)
+            answer_committer (committer, &answer);
+        else
+            end_by_commit (committer, batch_argument (batch, i, END_RECORD));
+    }
+}
+
+// -- a commit
+
+void store_commit (struct store *self, const struct store_commit *commit, store_committed_fn *reply,
+                   void *owner)
+{
+    const struct decision *decision = commit->decision;
+    char when[32];
+    struct committer *committer = committer_new (self, commit, reply, owner);
+    make_way (self, commit->plan->id, committer);
+    if (is_plain_end (commit)) {
+        committer->plan = plan_keep (commit->plan);
+        add_end (self, committer, commit->record);
+        return;
+    }
+    struct batch *batch = batches_item (self->commits_gathered, commit->plan->id, committer);
+    commit_when (commit, when, sizeof when);
+    store_add_plan (self, batch, commit->key_station, commit->plan);
+    batch_add_number (batch, (int64_t)commit->exec_id);
+    batch_add_text (batch, commit_modes[decision->commit]);
+    batch_add_text (batch, when);
+    add_message (self, batch, committer, commit);
+    batch_add_text (batch, committer->decided_on);
+    batch_add_text (batch, broadcast_modes[decision->broadcast]);
+    batch_add_text (batch, decision->waiting == WAITING_FOR_TARGET ? "1" : "0");
+    batch_add (batch, commit->record);
+    batch_add_text (batch, votes_mode (decision));
+    add_participants (batch, commit);
+}

@@ -1,0 +1,128 @@
+// New plans.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "batch.h"
+#include "memory.h"
+#include "plan_json.h"
+#include "store_private.h"
+
+// Who waits for one of a call's plans.
+struct submitter {
+    store_submitted_fn *reply;
+    void *owner;
+};
+
+static void answer_submitter (struct submitter *submitter, const struct store_submitted *answer)
+{
+    submitter->reply (submitter->owner, answer);
+    free (submitter);
+}
+
+// A submission is acknowledged when the replicas have it as well.
+static void on_submission_safe (void *owner, bool enough)
+{
+    answer_submitter (owner, &(struct store_submitted){.result = enough ? STORE_DONE : STORE_UNSURE,
+                                                       .error = ""});
+}
+
+// One of the answers: 1, or an array that begins with a number.
+static void read_answer (const redisReply *reply, struct store_submitted *answer,
+                         struct reason *reason)
+{
+    if (reply->type == REDIS_REPLY_INTEGER && reply->integer == 1)
+        return;
+    int64_t how = reply_is_array (reply, 2) ? reply_number (reply->element[0]) : -1;
+    answer->result = STORE_ERROR;
+    answer->error = ODD_ANSWER;
+    if (how == 2 && reply_is_array (reply, 3)) {
+        struct span bound = reply_text (reply->element[1]), most = reply_text (reply->element[2]);
+        reason_set (reason, "%.*s: there are %.*s plans already", (int)bound.size,
+                    (const char *)bound.data, (int)most.size, (const char *)most.data);
+        answer->result = STORE_FULL;
+        answer->error = reason->text;
+    } else if (how == 0 && reply_is_array (reply, 3) && reply_text (reply->element[2]).data) {
+        answer->result = STORE_HELD;
+        answer->error = "";
+        answer->message = reply_text (reply->element[2]);
+    } else if (how == 3 && reply_text (reply->element[1]).size) {
+        answer->error = reply->element[1]->str;
+    }
+}
+
+void store_on_submitted (void *owner, struct batch *batch, const redisReply *reply)
+{
+    struct store *self = owner;
+    struct store_submitted all = {0};
+    all.result = reply_result (reply, &all.error);
+    bool each = all.result == STORE_DONE && reply_is_array (reply, 1);
+    if (all.result == STORE_DONE &&
+        (!reply_is_array (reply, 0) || (each && reply->elements != batch_size (batch)))) {
+        all = (struct store_submitted){.result = STORE_ERROR, .error = ODD_ANSWER};
+        each = false;
+    }
+    for (size_t i = 0; i < batch_size (batch); i++) {
+        struct submitter *submitter = batch_owner (batch, i);
+        struct store_submitted answer = all;
+        struct reason reason;
+        // Without an answer of each: they are stored.
+        if (each)
+            read_answer (reply->element[i], &answer, &reason);
+        if (answer.result == STORE_DONE)
+            link_replicate (self->link, on_submission_safe, submitter);
+        else
+            answer_submitter (submitter, &answer);
+    }
+}
+
+size_t store_submit_head (void *owner, struct batch *batch)
+{
+    struct store *self = owner;
+    struct gathering *gathering = &self->gathering;
+    char first[IDENT_SIZE] = "", last[IDENT_SIZE] = "";
+    if (gathering->grow) {
+        id_digits (gathering->first_id, first);
+        id_digits (gathering->last_id, last);
+    }
+    batch_add_text (batch, KEY_TIME_SET);
+    batch_add_text (batch, KEY_INDEX);
+    batch_add_number (batch, self->bounds.plans);
+    batch_add_number (batch, self->bounds.plans_station);
+    batch_add_number (batch, self->bounds.plans_caller);
+    batch_add_number (batch, (int64_t)batch_size (batch));
+    batch_add_text (batch, gathering->made_here ? "1" : "0");
+    batch_add_text (batch, first);
+    batch_add_text (batch, last);
+    tallies_add (&gathering->tallies, 1, batch);
+    batch_columns (batch, gathering->made_here ? "0|01|20|34" : "0|01|20|34|5");
+    return 2;
+}
+
+static void note_id (struct gathering *self, bool first, uint64_t id, bool made_here)
+{
+    if (first)
+        *self = (struct gathering){.tallies = self->tallies, .first_id = id};
+    self->grow = first || (self->grow && id > self->last_id);
+    self->made_here = (first || self->made_here) && made_here;
+    self->last_id = id;
+}
+
+void store_submit (struct store *self, const struct plan *plan, bool made_here,
+                   store_submitted_fn *reply, void *owner)
+{
+    struct submitter *submitter = memory_new (sizeof *submitter);
+    *submitter = (struct submitter){reply, owner};
+    if (tallies_full (&self->gathering.tallies))
+        batches_send (self->submissions);
+    struct batch *batch = batches_item (self->submissions, plan->id, submitter);
+    note_id (&self->gathering, batch_size (batch) == 1, plan->id, made_here);
+    store_tally (self, &self->gathering.tallies, plan->station, plan);
+    char member[MEMBER_MAX];
+    member_make (member, plan->station, plan->id);
+    batch_add_text (batch, member);
+    store_add_message (self, batch, plan);
+    batch_add_number (batch, plan->plan_time);
+    batch_add_text (batch, "0");
+    store_add_entry (batch, plan->station, plan->id);
+    store_add_work (batch, plan->station, plan->id);
+}
