@@ -6,9 +6,9 @@
 #include "memory.h"
 
 enum {
-    ITEMS_MAX = 256,     // of a call
+    ITEMS_MAX = 256,     // of a call: more give nothing, and Redis stands still for longer
     BYTES_MAX = 1 << 20, // of a call, unless one item has more
-    ITEMS_MANY = 64,     // a second call goes out for so many
+    ITEMS_MANY = 64,     // so many go out beside a call, that Redis need not wait for the station
     UNDER_WAY_MAX = 2,
     ARGUMENTS_FIRST = 1024,
     BYTES_FIRST = 65536

@@ -5,6 +5,7 @@
 #include "failpoint.h"
 #include "link_private.h"
 #include "memory.h"
+#include "resp.h"
 
 enum {
     TICK_MS = 50,
@@ -200,64 +201,22 @@ static void send_call (struct link *self, struct call *call)
         abort (); // can_send was asked: only memory can lack
 }
 
-// -- a command as Redis reads it (RESP)
-
-static char *put_number (char *at, char mark, size_t number)
-{
-    char digits[24];
-    size_t size = 0;
-    do
-        digits[size++] = (char)('0' + number % 10);
-    while (number /= 10);
-    *at++ = mark;
-    while (size)
-        *at++ = digits[--size];
-    *at++ = '\r';
-    *at++ = '\n';
-    return at;
-}
-
-static char *put_argument (char *at, struct span argument)
-{
-    at = put_number (at, '$', argument.size);
-    if (argument.size)
-        memcpy (at, argument.data, argument.size);
-    at += argument.size;
-    *at++ = '\r';
-    *at++ = '\n';
-    return at;
-}
-
-// What hiredis would make of it, which takes a microsecond for each ten arguments.
 static struct call *call_new (struct link *self, const struct link_call *asked)
 {
-    enum { HEAD = 3, AROUND = 1 + 20 + 2 + 2 }; // bytes around an argument, at most
+    enum { HEAD = 3 };
     char keys[24];
     snprintf (keys, sizeof keys, "%zu", asked->keys);
     const struct span head[HEAD] = {span_text ("EVALSHA"), span_text (self->sha[asked->script]),
                                     span_text (keys)};
-    size_t room = AROUND * (1 + HEAD + asked->count);
-    for (size_t i = 0; i < HEAD; i++)
-        room += head[i].size;
-    for (size_t i = 0; i < asked->count; i++)
-        room += asked->args[i].size;
     struct call *call = memory_new (sizeof *call);
     *call = (struct call){.link = self,
                           .script = asked->script,
                           .repeat = asked->repeat,
                           .reply = asked->reply,
                           .owner = asked->owner};
-    call->text = memory_resize (NULL, room);
-    char *at = put_number (call->text, '*', HEAD + asked->count);
-    for (size_t i = 0; i < HEAD; i++)
-        at = put_argument (at, head[i]);
-    for (size_t i = 0; i < asked->count; i++)
-        at = put_argument (at, asked->args[i]);
-    call->size = (size_t)(at - call->text);
+    call->text = resp_command (head, HEAD, asked->args, asked->count, &call->size);
     return call;
 }
-
-// -- calling
 
 void link_call (struct link *self, const struct link_call *asked)
 {

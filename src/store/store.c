@@ -7,10 +7,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "batch.h"
 #include "clock.h"
 #include "ident.h"
-#include "json_text.h"
 #include "log.h"
 #include "memory.h"
 #include "plan_json.h"

@@ -9,14 +9,12 @@
 //   plan:wait:STATION  sorted set: message keys of plans that are due at once when their target
 //                      connects, by when that was written
 //   plan:held:STATION  sorted set: message keys of due plans that are put aside as their target
-//   takes
-//                      no more, by the score that they have in plan:time:set
+//                      takes no more, by the score that they have in plan:time:set
 //   plan:told          hash: message key -> when its last failure was broadcast
 //   plan:claim:INSTANCE  string: number and plans of the station's last claim, msgpack
 //   plan:sent:INSTANCE   hash: what its last commits answered; both for answers that were lost
 //   plan:count         hash: how many plans there are, "s:STATION" of a target, "c:..." of a caller
-//   plan:meta          hash: exec (last exec_id), seq and epoch of the broadcasts; schema, store
-//   and
+//   plan:meta          hash: exec (last exec_id), seq and epoch of the broadcasts; schema, store,
 //                      stations (attend.lua); waited (a write that replicas are waited for by)
 //   plan:attending     hash: INSTANCE -> when a station was last here (Unix seconds)
 //   plan:history       stream: the outcome of every run. The entry is SEQ-0; of one that was not
@@ -92,9 +90,8 @@ struct store_claimed {
     uint64_t plan_id;    // of the key
     struct span message; // JSON, as it was before this run
     uint64_t exec_id;
-    bool again; // an earlier run of this occurrence has not ended
-    uint64_t
-        lost; // the one that was in hand until now, without a result within its lease; 0 = none
+    bool again;    // an earlier run of this occurrence has not ended
+    uint64_t lost; // that one, in hand until now without a result within its lease; 0 = none
 };
 
 struct store_claim {

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "batch.h"
 #include "memory.h"
 #include "plan_json.h"
 #include "store_private.h"
