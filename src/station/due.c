@@ -133,6 +133,10 @@ static void claim (struct station *self)
         return;
     }
     wish.target_count = rooms_of (self, targets);
+    if (!rooms_any (targets, wish.target_count)) {
+        self->claim_us = clock_mono_us () + LOOK_US / 20; // or when one connects or answers
+        return;
+    }
     self->claiming = true;
     store_claim (self->store, &wish, on_claimed, self);
 }

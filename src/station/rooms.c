@@ -55,6 +55,14 @@ size_t rooms_of (struct station *self, struct claim_target out[TARGETS_MAX])
     return self->target_count;
 }
 
+bool rooms_any (const struct claim_target *targets, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (targets[i].room > 0 || targets[i].puts_aside)
+            return true;
+    return count == 0;
+}
+
 void rooms_learn (struct station *self, const struct store_claim *claim)
 {
     struct span name;
