@@ -3,7 +3,7 @@
 #include "clock.h"
 
 enum {
-    STUCK_US = 100000, // without room for so long: its plans are put aside
+    STUCK_US = 100000, // with little or no room for so long: its plans are put aside
     AWAY_ROOM = 64,    // plans a claim of a target that is not connected: each is a failed send
     AWAY_PAUSE_US = 20000,
     BORN_US = 200000,   // for its first connection
@@ -28,6 +28,12 @@ static bool is_stuck (const struct target *target, int64_t now_us)
     return load->full_us && now_us - load->full_us >= STUCK_US;
 }
 
+// Whether the target takes so many again that a claim is worth it.
+static bool takes_many (const struct station *self, const struct target *target, int64_t now_us)
+{
+    return room_of (self, target, now_us) * 2 >= self->settings->limits.runs_target;
+}
+
 size_t rooms_of (struct station *self, struct claim_target out[TARGETS_MAX])
 {
     int64_t now_us = clock_mono_us ();
@@ -36,7 +42,7 @@ size_t rooms_of (struct station *self, struct claim_target out[TARGETS_MAX])
         struct target_load *load = target_load (target);
         int64_t room = room_of (self, target, now_us);
         bool away = !target_connection (target);
-        if (room > 0)
+        if (takes_many (self, target, now_us))
             load->full_us = 0;
         else if (!load->full_us)
             load->full_us = now_us;
@@ -73,12 +79,6 @@ void rooms_learn (struct station *self, const struct store_claim *claim)
         if (target)
             target_load (target)->aside = true;
     }
-}
-
-// Whether the target takes so many again that a claim is worth it.
-static bool takes_many (const struct station *self, const struct target *target, int64_t now_us)
-{
-    return room_of (self, target, now_us) * 2 >= self->settings->limits.runs_target;
 }
 
 int64_t rooms_next_us (const struct station *self)

@@ -53,7 +53,7 @@ void target_count_unanswered (struct target *self, int change);
 
 // What rooms.c keeps of it; times are monotonic.
 struct target_load {
-    int64_t full_us;  // since when it takes no more; 0 = it does
+    int64_t full_us;  // since when it takes few or none; 0 = it takes many
     int64_t pause_us; // while it is away: until when nothing is tried
     int64_t born_us;  // when it was made
     int64_t asked_us; // when it was asked whether plans of it are aside
