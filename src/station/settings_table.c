@@ -132,7 +132,7 @@ static int check_local (const struct station_settings *self, struct reason *reas
         if (endpoint_is_local (bound[i].endpoint))
             continue;
         reason_set (reason, "%s: %s is not loopback: set curve and allow, or --insecure",
-                    bound[i].name, bound[i].endpoint);
+                    bound[i].name, quoted (span_text (bound[i].endpoint)));
         return -1;
     }
     return 0;

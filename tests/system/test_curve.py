@@ -595,7 +595,7 @@ def test_without_curve_only_this_machine_is_served(tmp_path, which, host):
     args = endpoints(tmp_path) + ["--" + which, f"tcp://{host}:7920"]
     code, out, err = run_once(args)
     assert (code, out) == (1, "")
-    assert err == (f"zpland: {which}: tcp://{host}:7920 is not loopback: "
+    assert err == (f"zpland: {which}: 'tcp://{host}:7920' is not loopback: "
                    "set curve and allow, or --insecure\n")
 
 
