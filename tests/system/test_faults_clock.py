@@ -147,6 +147,7 @@ def test_row_42_redis_backward(make_rig, seconds):
 def test_row_42_redis_to_and_fro(make_rig):
     """Plans go on being run while the clock jumps; each ends once, none is left."""
     rig, clock = redis_clock(make_rig)
+    runs_through(rig)           # a claim has told the station what the clock was
     execs = []
     for turn in range(6):
         step(rig, clock, 20 if turn % 2 else -20)
