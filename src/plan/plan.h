@@ -43,6 +43,7 @@ struct plan {
     enum plan_state state;
     enum plan_state extra; // a run besides the schedule: the state to return to; PLAN_NONE = none
     struct vote_rule vote; // of plans for vote stations
+    bool first_run;        // was never sent before the run in hand; not stored
     uint64_t poll;         // the run whose voters the participants in the store are; 0 = none
 
     // Borrowed from `store`, the record's own bytes.

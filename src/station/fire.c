@@ -82,6 +82,7 @@ void fire (struct station *self, const struct store_claim *claim,
     struct target *target = station_target (self, claimed->station);
     struct plan *plan = plan_from_stored_json (claimed->plan_id, claimed->message, &reason);
     if (plan) { // the message is as it was before the claim
+        plan->first_run = plan->exec_id == 0;
         plan->exec_id = claimed->exec_id;
         plan->exec_time = claim->now_us / 1000000;
         plan->state = PLAN_EXECUTE;

@@ -199,7 +199,8 @@ static size_t lay_out_columns (const struct batch *batch, const char *columns, s
         end = strchrnul (columns, '|');
         for (size_t i = 0; i < batch->size; i++)
             for (const char *which = columns; which < end; which++)
-                out[at++] = argument_at (batch, batch->items[i].first + (size_t)(*which - '0'));
+                if ((size_t)(*which - '0') < batch->items[i].count)
+                    out[at++] = argument_at (batch, batch->items[i].first + (size_t)(*which - '0'));
     }
     return at;
 }

@@ -54,7 +54,8 @@ void batch_add_late (struct batch *self);
 
 // For a batch_head_fn: the items' arguments go out by columns, as a script passes them on to
 // commands of Redis without looking at each. "0|01" is the first argument of every item, and then
-// the first two of each. Else they go out item by item.
+// the first two of each; an item that has no such argument is left out. Else they go out item by
+// item.
 void batch_columns (struct batch *self, const char *columns);
 
 // Send what gathers if it is time: nothing is under way, or there is much of it.

@@ -234,6 +234,23 @@ static bool is_plain_end (const struct store_commit *commit)
            commit->revision != REVISION_ANY;
 }
 
+// An item's arguments; what the history gets is sent as one.
+enum { END_OUTCOME = 3, END_RECORD };
+
+static void add_outcomes (struct batch *batch)
+{
+    size_t count = batch_size (batch), size = 0;
+    struct span *parts = memory_new (2 * count * sizeof *parts);
+    for (size_t i = 0; i < count; i++) {
+        parts[2 * i] = batch_argument (batch, i, END_OUTCOME);
+        parts[2 * i + 1] = batch_argument (batch, i, END_RECORD);
+    }
+    char *packed = store_outcomes (parts, count, &size);
+    batch_add (batch, span_of (packed, size));
+    free (packed);
+    free (parts);
+}
+
 size_t store_end_head (void *owner, struct batch *batch)
 {
     struct store *self = owner;
@@ -244,16 +261,16 @@ size_t store_end_head (void *owner, struct batch *batch)
     batch_add_number (batch, (int64_t)++self->commits);
     batch_add_number (batch, self->bounds.history_count);
     batch_add_number (batch, (int64_t)batch_size (batch));
+    add_outcomes (batch);
     tallies_add (&self->ending, -1, batch);
-    batch_columns (batch, "0|1|2|3|4|5|6");
+    batch_columns (batch, "0|1|2|5");
     return KEYS;
 }
 
-enum { END_RECORD = 5 }; // among an item's arguments
-
 static void add_end (struct store *self, struct committer *committer, struct span record)
 {
-    char member[MEMBER_MAX], run[48], id[IDENT_SIZE];
+    char member[MEMBER_MAX], run[48];
+    size_t outcome_size;
     const struct plan *plan = committer->plan;
     struct span station = span_text (committer->key_station);
     if (tallies_full (&self->ending))
@@ -265,10 +282,12 @@ static void add_end (struct store *self, struct committer *committer, struct spa
     batch_add_text (batch, member);
     batch_add_text (batch, run);
     store_add_entry (batch, station, plan->id);
-    batch_add_text (batch, ident_text (plan->id, id));
-    batch_add (batch, station);
+    char *outcome = store_outcome (plan->id, station, record, &outcome_size);
+    batch_add (batch, span_of (outcome, outcome_size));
+    free (outcome);
     batch_add (batch, record);
-    store_add_work (batch, station, plan->id);
+    if (!plan->first_run || plan->poll)
+        store_add_work (batch, station, plan->id);
 }
 
 // Not as it was expected: the same by the way that looks at each.

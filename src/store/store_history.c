@@ -88,6 +88,35 @@ char *store_record (const struct outcome_record *record, size_t *ret_size)
     return msgpack_sbuffer_release (&buffer);
 }
 
+char *store_outcome (uint64_t plan_id, struct span station, struct span record, size_t *ret_size)
+{
+    enum { FIELDS = 3 };
+    char id[IDENT_SIZE];
+    msgpack_sbuffer buffer;
+    msgpack_packer out;
+    msgpack_sbuffer_init (&buffer);
+    msgpack_packer_init (&out, &buffer, write_bytes);
+    msgpack_pack_array (&out, FIELDS);
+    pack_name (&out, ident_text (plan_id, id));
+    pack_text (&out, station.data, station.size);
+    msgpack_pack_str (&out, record.size); // its bytes follow
+    *ret_size = buffer.size;
+    return msgpack_sbuffer_release (&buffer);
+}
+
+char *store_outcomes (const struct span *parts, size_t count, size_t *ret_size)
+{
+    msgpack_sbuffer buffer;
+    msgpack_packer out;
+    msgpack_sbuffer_init (&buffer);
+    msgpack_packer_init (&out, &buffer, write_bytes);
+    msgpack_pack_array (&out, count);
+    for (size_t i = 0; i < 2 * count; i++)
+        write_bytes (&buffer, (const char *)parts[i].data, parts[i].size);
+    *ret_size = buffer.size;
+    return msgpack_sbuffer_release (&buffer);
+}
+
 bool history_entry_parse (struct span text, uint64_t *ret_seq, uint64_t *ret_sub)
 {
     char copy[48], *end;

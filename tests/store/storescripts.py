@@ -106,8 +106,8 @@ def score_after(now_us, seconds=0):
     return float(f"{now_us / 1e6 + seconds:.6f}")
 
 
-def unpacked(text):
-    """A msgpack value of the kinds that a record has: map, string and integer."""
+def unpacked(text, read=bytes.decode):
+    """A msgpack value of the kinds that the history has: map, array, string and integer."""
     def take(size):
         nonlocal data
         head, data = data[:size], data[size:]
@@ -120,10 +120,14 @@ def unpacked(text):
             return byte
         if byte & 0xf0 == 0x80:
             return {value(): value() for _ in range(byte & 0x0f)}
+        if byte & 0xf0 == 0x90:
+            return [value() for _ in range(byte & 0x0f)]
         if byte & 0xe0 == 0xa0:
-            return take(byte & 0x1f).decode()
+            return read(take(byte & 0x1f))
         if byte in SIZES:
-            return take(struct.unpack(SIZES[byte], take(struct.calcsize(SIZES[byte])))[0]).decode()
+            return read(take(struct.unpack(SIZES[byte], take(struct.calcsize(SIZES[byte])))[0]))
+        if byte == 0xdc:
+            return [value() for _ in range(struct.unpack(">H", take(2))[0])]
         return struct.unpack(INTEGERS[byte], take(struct.calcsize(INTEGERS[byte])))[0]
 
     data = text.encode("latin-1")
@@ -135,6 +139,33 @@ def unpacked(text):
 SIZES = {0xd9: ">B", 0xda: ">H", 0xdb: ">I"}
 INTEGERS = {0xcc: ">B", 0xcd: ">H", 0xce: ">I", 0xcf: ">Q",
             0xd0: ">b", 0xd1: ">h", 0xd2: ">i", 0xd3: ">q"}
+
+
+def packed_text(text):
+    data = text.encode("latin-1")
+    for head, form, most in ((0xd9, ">BB", 0xff), (0xda, ">BH", 0xffff), (0xdb, ">BI", 1 << 32)):
+        if len(data) <= most:
+            return struct.pack(form, head, len(data)) + data
+
+
+def packed_outcomes(rows):
+    """What the history gets of many runs at once: (plan, station, record) of each."""
+    return b"".join([struct.pack(">BH", 0xdc, len(rows)),
+                     *(b"\x93" + b"".join(map(packed_text, row)) for row in rows)])
+
+
+def each_outcome(entries):
+    """The entries of the history as if each outcome had one of its own."""
+    for name, fields in entries:
+        if "m" not in fields:
+            yield name, fields
+            continue
+        rows = unpacked(fields["m"], lambda text: text.decode("latin-1"))
+        assert len(rows) == int(fields["n"])
+        last = int(name.split("-")[0])
+        for i, (plan, station, record) in enumerate(rows):
+            yield (f"{last - len(rows) + 1 + i}-0",
+                   {"p": plan, "s": station, "t": fields["t"], "r": record})
 
 
 def header_numbers(name, section, mark=""):
@@ -227,11 +258,10 @@ class Store:
         tallies += Counter(caller_field(text or "") for text in texts)
         columns = [*keys, *(f"{exec_id} {revision}" for _, _, exec_id, revision, _ in runs),
                    *(entry(ident, station) for ident, station, *_ in runs),
-                   *(ident for ident, *_ in runs), *(station for _, station, *_ in runs),
-                   *(record for *_, record in runs),
                    *(work_key(ident, station) for ident, station, *_ in runs)]
+        outcomes = packed_outcomes([(ident, station, record) for ident, station, _, _, record in runs])
         return self.call("end", [TIME_SET, RUN, IDS, META, SENT], [
-            number or self.next_number(), keep, len(runs), len(tallies),
+            number or self.next_number(), keep, len(runs), outcomes, len(tallies),
             *flat((field, -count) for field, count in tallies.items()), *columns])
 
     def commit_all(self, runs, number=None, keep=KEEP):
@@ -316,7 +346,8 @@ class Store:
             for key, kind in zip(keys, kinds):
                 read_key(pipe, key, kind)
             state = {key: set(dict(value)) if key.startswith("plan:wait:") and kind == "zset" else
-                     dict(value) if kind == "zset" else value
+                     dict(value) if kind == "zset" else
+                     list(each_outcome(value)) if kind == "stream" else value
                      for key, kind, value in zip(keys, kinds, pipe.execute())}
         check_count(state.pop(COUNT, {}), state.get(IDS, {}))
         return state
@@ -334,7 +365,8 @@ def everything(store):
         with store.db.pipeline(transaction=False) as pipe:
             kind = store.db.type(key)
             read_key(pipe, key, kind)
-            state[key] = kind, pipe.execute()[0]
+            value = pipe.execute()[0]
+            state[key] = kind, list(each_outcome(value)) if kind == "stream" else value
     return state
 
 

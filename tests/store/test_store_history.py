@@ -1,9 +1,9 @@
 """history: outcomes from either end, page by page, filtered, and bounded in what is looked at."""
 import pytest
 
-from storescripts import HISTORY, META, T0, Outcome, seeded
+from storescripts import HISTORY, META, T0, Outcome, packed_outcomes, seeded
 
-BOUNDS = "local LOOK_MAX, CHUNK = 5000, 500"
+BOUNDS = "local LOOK_MAX, CHUNK = 5000, 20"
 LOOK_MAX = 5000
 MS = str(T0 // 1000)
 
@@ -248,3 +248,69 @@ def test_pages_of_a_random_history_are_exactly_the_outcomes_that_fit(store, turn
                  if plan in ("", row[1]) and station in ("", row[2])]
         assert outcomes(walk(store, limit, newest, plan=plan,
                              station=station)) == (found[::-1] if newest else found)
+
+
+# Entries of several outcomes, as the ends of many plans in one call write them.
+
+def add_some(store, last, rows):
+    """The outcomes (plan, station) of the broadcasts up to `last`."""
+    names = [f"{last - len(rows) + 1 + i}-0" for i in range(len(rows))]
+    packed = packed_outcomes([(plan, station, "record " + name)
+                              for name, (plan, station) in zip(names, rows)])
+    store.db.execute_command("XADD", HISTORY, f"{last}-0", "t", MS, "n", len(rows), "m", packed)
+    return [(name, plan, station) for name, (plan, station) in zip(names, rows)]
+
+
+def add_mixed(store, rng, count):
+    rows, seq = [], 0
+    for _ in range(count):
+        if rng.random() < 0.4:
+            some = [(rng.choice(["1", "1f", "10"]), rng.choice(["jobs", "job"]))
+                    for _ in range(rng.choice([1, 2, 3, 40]))]
+            seq += len(some) + rng.choice([0, 0, 3])
+            rows += add_some(store, seq, some)
+            continue
+        seq += rng.choice([0, 1])
+        sub = int(rows[-1][0].split("-")[1]) + 1 if rows and rows[-1][0].startswith(f"{seq}-") else 0
+        rows.append((f"{seq}-{sub or int(seq == 0)}", rng.choice(["1", "1f"]), "jobs"))
+        add(store, rows[-1])
+    return rows
+
+
+@pytest.mark.parametrize("turn", range(20))
+def test_pages_of_entries_of_several_are_exactly_the_outcomes(store, turn):
+    rng = seeded(turn)
+    rows = add_mixed(store, rng, rng.randint(1, 60))
+    for _ in range(12):
+        bounds = [rng.choice([1, 2, 7, 30, 1000]), rng.choice([1, 2, 3, 20])]
+        store.bounds["history"] = {BOUNDS: BOUNDS.split("=")[0] + "= " + ", ".join(map(str, bounds))}
+        plan, station = rng.choice(["", "1", "1f", "2"]), rng.choice(["", "", "jobs", "job"])
+        limit, newest = rng.choice([1, 2, 3, 10, 1000]), rng.random() < 0.5
+        print(bounds, plan, station, limit, newest)
+        found = [outcome(*row) for row in rows if plan in ("", row[1]) and station in ("", row[2])]
+        pages = list(walk(store, limit, newest, plan=plan, station=station))
+        assert outcomes(pages) == (found[::-1] if newest else found)
+        assert {page.first for page in pages} == {rows[0][0]}
+
+
+@pytest.mark.parametrize("newest", [False, True])
+def test_page_from_anywhere_in_an_entry_of_several(store, newest):
+    rows = add_some(store, 5, [("1", "jobs")] * 5) + add_some(store, 9, [("2", "jobs")] * 4)
+    for seq in range(1, 12):
+        for sub in (0, 1, 2**64 - 1):
+            names = [row[0] for row in rows if (entry_key(row[0]) < (seq, sub) if newest
+                                                else entry_key(row[0]) > (seq, sub))]
+            page = store.history(f"{seq}-{sub}", newest=newest)
+            assert [row.entry for row in page.outcomes] == (names[::-1] if newest else names)
+
+
+@pytest.mark.parametrize("newest", [False, True])
+@pytest.mark.parametrize("fields", [{"m": "\x93\x01"}, {"m": "\xc1", "n": "3"}, {"m": "\x01", "n": "x"},
+                                    {"m": "\x90", "n": "-4"}, {"m": "\x90", "n": "4"}])
+def test_entry_of_several_that_nobody_can_read_is_passed_over(store, newest, fields):
+    add(store, ("1-0", "1", "jobs"))
+    for seq in range(10, 60):
+        store.db.xadd(HISTORY, fields, id=f"{seq}-0")
+    add(store, ("99-0", "1", "jobs"))
+    names = [row.entry for row in outcomes(walk(store, newest=newest))]
+    assert names == (["99-0", "1-0"] if newest else ["1-0", "99-0"])

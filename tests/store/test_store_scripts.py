@@ -9,7 +9,7 @@ NAMES = sorted(set(SOURCES) - {"plan"})
 # How many arguments there are of each run, target or count, behind the others.
 GROUPS = {"submit": 2, "claim": 4, "commit": 12, "end": 2}
 OPEN_ENDED = {"commit": 2}      # as many of a group's last ones are the first of a list without end
-COLUMNS = {"submit": 8, "end": 4}  # which argument tells how many groups stand before the columns
+COLUMNS = {"submit": 8, "end": 5}  # which argument tells how many groups stand before the columns
 NOT_NUMBERED = {"stations": 2}  # its arguments are told in words
 
 

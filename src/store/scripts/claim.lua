@@ -44,7 +44,7 @@ local function remember_lost(station, id, message, run)
         state = 2, exec_id = tonumber(run), worker = station, size = 0,
         reason = 'no result within the lease'})
     remember(last_seq(), false, station, id, milliseconds(time), record, ARGV[4])
-    history_trim(ARGV[4])
+    history_trim(ARGV[4], last_seq())
 end
 
 -- A member is taken only in the one form every other script knows it by: its station, and where its id

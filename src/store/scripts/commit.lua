@@ -186,7 +186,7 @@ if epoch then
     redis.call('HSET', KEYS[4], 'seq', string.format('%d', seq), 'epoch', epoch)
 end
 if seq then
-    history_trim(ARGV[2])
+    history_trim(ARGV[2], seq)
 end
 
 if #sets > 0 then

@@ -2,10 +2,11 @@
 -- Write that plans are over whose last run ended as it was expected to: the most frequent results, many in
 -- few commands. Anything unusual about one of them, and nothing is written: commit.lua does them then.
 -- KEYS  1 time set  2 runs in hand  3 index  4 meta  5 the station's last calls
--- ARGV  1 number of the call  2 most records kept in the history  3 how many plans
---       4 how many numbers follow: +1 a field of the count  +2 how many of the plans it counts, below 0
---       then by columns: each message key; each run in hand as it is expected; each index entry; each id;
---       each station; each record for the history; each work key
+-- ARGV  1 number of the call  2 most records kept in the history  3 how many plans  4 their outcomes, packed
+--       (plan.lua, remember_all)  5 how many numbers follow: +1 a field of the count  +2 how many of the
+--       plans it counts, below 0
+--       then by columns: each message key; each run in hand as it is expected; each index entry; each work
+--       key, unless the plan can have none
 -- Answers {now in us, epoch of the broadcasts, seq of the first; one more for each next}, or {now in us}
 --         when nothing was written. Asked again, as when its answer was lost, it answers the same.
 -- Cost  O(log n) a plan.
@@ -17,18 +18,18 @@ if kept then
     return {now_us, unpack(kept)}
 end
 
-local n, MEMBERS = tonumber(ARGV[3]), 5 + 2 * ARGV[4]
-local RUNS, PLACES, IDS = MEMBERS + n, MEMBERS + 2 * n, MEMBERS + 3 * n
-local STATIONS, RECORDS, WORKS = MEMBERS + 4 * n, MEMBERS + 5 * n, MEMBERS + 6 * n
+local n, MEMBERS = tonumber(ARGV[3]), 6 + 2 * ARGV[5]
+local RUNS, PLACES, WORKS = MEMBERS + n, MEMBERS + 2 * n, MEMBERS + 3 * n
+
+-- A claim of many plans writes the run alone, without the revision: the message is then the one it gave as
+-- long as nobody has written another revision beside the run.
+local function is_expected(held, run)
+    return held == run or held and string.byte(run, #held + 1) == 32 and string.sub(run, 1, #held) == held
+end
 
 local function as_expected()
     for i, held in ipairs(own('HMGET', KEYS[2], unpack(ARGV, MEMBERS, RUNS - 1))) do
-        if held ~= ARGV[RUNS + i - 1] then
-            return false
-        end
-    end
-    for _, score in ipairs(redis.call('ZMSCORE', KEYS[3], unpack(ARGV, PLACES, IDS - 1))) do
-        if not score then
+        if not is_expected(held, ARGV[RUNS + i - 1]) then
             return false
         end
     end
@@ -39,22 +40,22 @@ if not as_expected() then
     return {now_us}
 end
 local first, ms = last_seq() + 1, milliseconds(time)
-local epoch = epoch_of(first, time)
-for i = 0, n - 1 do
-    remember(first + i, true, ARGV[STATIONS + i], ARGV[IDS + i], ms, ARGV[RECORDS + i], ARGV[2])
-end
-history_trim(ARGV[2])
-redis.call('HSET', KEYS[4], 'seq', string.format('%d', first + n - 1), 'epoch', epoch)
+local last, epoch = first + n - 1, epoch_of(first, time)
+remember_all(last, n, ms, ARGV[4], ARGV[2])
+history_trim(ARGV[2], last)
+redis.call('HSET', KEYS[4], 'seq', string.format('%d', last), 'epoch', epoch)
 
 redis.call('DEL', unpack(ARGV, MEMBERS, RUNS - 1))
 redis.call('ZREM', KEYS[1], unpack(ARGV, MEMBERS, RUNS - 1))
-redis.call('ZREM', KEYS[3], unpack(ARGV, PLACES, IDS - 1))
+redis.call('ZREM', KEYS[3], unpack(ARGV, PLACES, WORKS - 1))
 redis.call('HDEL', KEYS[2], unpack(ARGV, MEMBERS, RUNS - 1))
 local changes = {}
-for at = 5, MEMBERS - 1, 2 do
+for at = 6, MEMBERS - 1, 2 do
     changes[ARGV[at]] = tonumber(ARGV[at + 1])
 end
-redis.call('DEL', unpack(ARGV, WORKS, WORKS + n - 1))
+if WORKS <= #ARGV then
+    redis.call('DEL', unpack(ARGV, WORKS))
+end
 if redis.call('EXISTS', 'plan:told') == 1 then
     own('HDEL', 'plan:told', unpack(ARGV, MEMBERS, RUNS - 1))
 end

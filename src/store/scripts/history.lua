@@ -7,46 +7,100 @@
 --          {entry, plan, station, ended in ms, record}, ...}
 -- Cost  O(log n + outcomes looked at).
 --@include plan.lua
-local LOOK_MAX, CHUNK = 5000, 500
+-- An entry may hold some hundred outcomes.
+local LOOK_MAX, CHUNK = 5000, 20
 local most, newest = tonumber(ARGV[2]), ARGV[3] == '1'
 local plan_wanted, station_wanted = ARGV[4], ARGV[5]
-local first = own('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)
+
+-- The outcomes of an entry, the oldest first: {entry, plan, station, ended in ms, record}. Of several only the
+-- last has the entry's number.
+local function outcomes_of(entry)
+    local name, fields = entry[1], entry[2]
+    local ended, several = entry_field(fields, 't'), entry_field(fields, 'm')
+    if several == '' then
+        return {{name, entry_field(fields, 'p'), entry_field(fields, 's'), ended, entry_field(fields, 'r')}}
+    end
+    local readable, packed = pcall(cmsgpack.unpack, several)
+    local outcomes, first = {}, tonumber(string.match(name, '^%d+')) - entry_size(fields)
+    for i, row in ipairs(readable and type(packed) == 'table' and packed or {}) do
+        outcomes[i] = {string.format('%d-0', first + i), row[1], row[2], ended, row[3]}
+    end
+    return outcomes
+end
+
+-- Whether an outcome of an entry of several comes after this place, in the order that was asked for.
+local function is_behind(name, after)
+    local seq = tonumber(string.match(name, '^%d+'))
+    local after_seq, after_sub = string.match(after, '^(%d+)-(%d+)$')
+    if after == '' then
+        return true
+    elseif newest then
+        return seq < tonumber(after_seq) or seq == tonumber(after_seq) and after_sub ~= '0'
+    end
+    return seq > tonumber(after_seq)
+end
+
+-- The next entries behind the last outcome looked at, and whether they are the last ones. When that was, or
+-- may have been, in the middle of an entry, it is the first of them.
+local function entries_behind(last)
+    local page, within
+    if last == '' then
+        page = newest and redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', CHUNK)
+               or redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', CHUNK)
+    elseif newest then
+        page = redis.call('XREVRANGE', KEYS[1], '(' .. last, '-', 'COUNT', CHUNK)
+        within = redis.call('XRANGE', KEYS[1], last, '+', 'COUNT', 1)[1]
+    else
+        page = redis.call('XRANGE', KEYS[1], '(' .. last, '+', 'COUNT', CHUNK)
+    end
+    local ends = #page < CHUNK
+    if within and entry_size(within[2]) > 1 then
+        table.insert(page, 1, within)
+    end
+    return page, ends
+end
+
+local first = own('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
+first = first and (outcomes_of(first)[1] or first)
 local answer = {string.format('%.0f', last_seq()), own('HGET', KEYS[2], 'epoch') or '',
-                first[1] and first[1][1] or '', ''}
+                first and first[1] or '', ''}
 local last, looked, found = ARGV[1], 0, 0
 
-local function field(fields, name)
-    for i = 1, #fields, 2 do
-        if fields[i] == name then
-            return fields[i + 1]
+-- Look at one outcome. False: the page ends with it.
+local function look(outcome)
+    last, looked = outcome[1], looked + 1
+    if (plan_wanted == '' or outcome[2] == plan_wanted)
+       and (station_wanted == '' or outcome[3] == station_wanted) then
+        found = found + 1
+        answer[#answer + 1] = outcome
+    end
+    return found < most and looked < LOOK_MAX
+end
+
+local function look_at(entry)
+    local outcomes, after = outcomes_of(entry), last
+    for i = 1, #outcomes do
+        local outcome = outcomes[newest and #outcomes + 1 - i or i]
+        if (#outcomes == 1 or is_behind(outcome[1], after)) and not look(outcome) then
+            return false
         end
     end
-    return ''
+    if #outcomes == 0 then -- nobody can read it: the page goes on behind all that it says it holds
+        local seq = tonumber(string.match(entry[1], '^%d+'))
+        last = newest and string.format('%.0f-0', math.max(seq - entry_size(entry[2]) + 1, 1)) or entry[1]
+    end
+    return true
 end
 
 while true do
-    local from = last ~= '' and '(' .. last
-    local chunk = math.min(CHUNK, (plan_wanted == '' and station_wanted == '') and most - found or CHUNK)
-    local page
-    if newest then
-        page = redis.call('XREVRANGE', KEYS[1], from or '+', '-', 'COUNT', chunk)
-    else
-        page = redis.call('XRANGE', KEYS[1], from or '-', '+', 'COUNT', chunk)
-    end
+    local page, ends = entries_behind(last)
     for _, entry in ipairs(page) do
-        local plan, station = field(entry[2], 'p'), field(entry[2], 's')
-        last, looked = entry[1], looked + 1
-        if (plan_wanted == '' or plan == plan_wanted)
-           and (station_wanted == '' or station == station_wanted) then
-            found = found + 1
-            answer[#answer + 1] = {entry[1], plan, station, field(entry[2], 't'), field(entry[2], 'r')}
-        end
-        if found >= most or looked >= LOOK_MAX then
+        if not look_at(entry) then
             answer[4] = last
             return answer
         end
     end
-    if #page < chunk then
+    if ends then
         return answer
     end
 end

@@ -117,6 +117,17 @@ local function keep_call(key, number, answers)
     end
 end
 
+-- An entry of the history. What stands there of another type, or of a time whose numbers were higher, can
+-- tell nobody what is missing: it goes.
+local function add_entry(entry, ...)
+    local answer = redis.pcall('XADD', HISTORY, entry, ...)
+    if type(answer) == 'table' then
+        own('XLEN', HISTORY)
+        redis.call('DEL', HISTORY)
+        redis.call('XADD', HISTORY, entry, ...)
+    end
+end
+
 -- Add an outcome to the history, at most `keep` of them: its entry is SEQ-0, or, when it is not
 -- broadcast, SEQ-1, SEQ-2, ... behind the last broadcast.
 local function remember(seq, broadcast, station, id, ms, record, keep)
@@ -124,28 +135,63 @@ local function remember(seq, broadcast, station, id, ms, record, keep)
         return
     end
     local number = string.format('%d', seq)
-    local entry = broadcast and number or number .. '-1' -- a number alone is NUMBER-0
-    local answer = redis.pcall('XADD', HISTORY, entry, 'p', id, 's', station, 't', ms, 'r', record)
-    if type(answer) == 'table' and not broadcast then
+    if broadcast then
+        add_entry(number .. '-0', 'p', id, 's', station, 't', ms, 'r', record)
+        return
+    end
+    local answer = redis.pcall('XADD', HISTORY, number .. '-1', 'p', id, 's', station, 't', ms, 'r', record)
+    if type(answer) == 'table' then
         answer = redis.pcall('XADD', HISTORY, number .. '-*', 'p', id, 's', station, 't', ms, 'r', record)
     end
     if type(answer) == 'table' then
-        -- Of another type, or of a time whose numbers were higher: it can tell nobody what is missing.
-        own('XLEN', HISTORY)
-        redis.call('DEL', HISTORY)
-        redis.call('XADD', HISTORY, entry, 'p', id, 's', station, 't', ms, 'r', record)
+        add_entry(number .. '-1', 'p', id, 's', station, 't', ms, 'r', record)
     end
+end
+
+-- Add the outcomes of `count` broadcasts, whose numbers end with `last`, as one entry: an entry of each would
+-- be half of all that Redis does for a run. `packed`: {plan, station, record} of each, as msgpack.
+local function remember_all(last, count, ms, packed, keep)
+    if keep == '0' then
+        return
+    end
+    -- What has numbers of these is of a time whose numbers were higher (add_entry).
+    local first = string.format('%d-0', last - count + 1)
+    if #own('XRANGE', HISTORY, first, '+', 'COUNT', 1) > 0 then
+        redis.call('DEL', HISTORY)
+    end
+    add_entry(string.format('%d-0', last), 't', ms, 'n', count, 'm', packed)
 end
 
 local function milliseconds(time)
     return string.format('%d', time[1] * 1000 + math.floor(time[2] / 1000))
 end
 
--- Behind the last of them: the oldest go when there are too many.
-local function history_trim(keep)
-    if keep ~= '0' then
-        redis.call('XTRIM', HISTORY, 'MAXLEN', '~', keep)
+-- Behind the last of them: the oldest go when there are too many. By their numbers, as an entry may hold
+-- several, and by the entries, as those that were not broadcast have no numbers.
+local function history_trim(keep, seq)
+    if keep == '0' then
+        return
     end
+    redis.call('XTRIM', HISTORY, 'MAXLEN', '~', keep)
+    local first = seq - keep + 1
+    if first > 1 then
+        redis.call('XTRIM', HISTORY, 'MINID', '~', string.format('%d', first))
+    end
+end
+
+local function entry_field(fields, name)
+    for i = 1, #fields, 2 do
+        if fields[i] == name then
+            return fields[i + 1]
+        end
+    end
+    return ''
+end
+
+-- How many outcomes an entry of the history holds; of several the last has the entry's number. The station
+-- puts some hundred together.
+local function entry_size(fields)
+    return math.min(math.max(tonumber(entry_field(fields, 'n')) or 1, 1), 1000)
 end
 
 local COUNT = 'plan:count'

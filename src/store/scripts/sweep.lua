@@ -17,20 +17,27 @@ local page = redis.call('ZRANGEBYLEX', KEYS[2], from, '+', 'LIMIT', 0, ARGV[2])
 local time = redis.call('TIME')
 local oldest = (time[1] - ARGV[3]) * 1000
 local function forget_old(most)
-    local old = 0
+    local old = {}
     for _, entry in ipairs(own('XRANGE', KEYS[3], '-', '+', 'COUNT', most)) do
-        local fields = entry[2]
-        local ended = fields[5] == 't' and tonumber(fields[6]) or 0
-        if ended >= oldest then
+        if (tonumber(entry_field(entry[2], 't')) or 0) >= oldest then
             break
         end
-        old = old + redis.call('XDEL', KEYS[3], entry[1])
+        old[#old + 1] = entry[1]
     end
-    return old
+    if #old > 0 then
+        redis.call('XDEL', KEYS[3], unpack(old))
+    end
+    return #old
 end
-if forget_old(1) == 1 then
-    forget_old(999)
-end
+-- A look at the first tells mostly that there is none; an entry may be large, so they are read by few.
+local FORGET_MAX, CHUNK = 1000, 10
+local forgotten, asked = 0, 1
+repeat
+    local old = forget_old(asked)
+    local all_were = old == asked
+    forgotten = forgotten + old
+    asked = math.min(CHUNK, FORGET_MAX - forgotten)
+until not all_were or asked == 0
 
 local repaired, answer, bytes = 0, {}, 0
 local last = ''
