@@ -164,7 +164,7 @@ static bool goes_on (struct link *self, struct call *call, const redisReply *rep
     }
     if (reply->type != REDIS_REPLY_ERROR)
         return false;
-    if (strncmp (reply->str, "NOSCRIPT", 8) == 0 && can_send (self)) {
+    if (strncmp (reply->str, "NOSCRIPT", 8) == 0 && call->script != SCRIPTS && can_send (self)) {
         link_load_script (self, call->script);
         send_call (self, call);
         return true;
@@ -203,18 +203,21 @@ static void send_call (struct link *self, struct call *call)
 
 static struct call *call_new (struct link *self, const struct link_call *asked)
 {
-    enum { HEAD = 3 };
+    enum { SCRIPT_HEAD = 3, COMMAND_HEAD = 1 };
     char keys[24];
     snprintf (keys, sizeof keys, "%zu", asked->keys);
-    const struct span head[HEAD] = {span_text ("EVALSHA"), span_text (self->sha[asked->script]),
-                                    span_text (keys)};
+    const struct span script[SCRIPT_HEAD] = {
+        span_text ("EVALSHA"), span_text (self->sha[asked->script]), span_text (keys)};
+    const struct span command[COMMAND_HEAD] = {span_text (asked->command ? asked->command : "")};
     struct call *call = memory_new (sizeof *call);
     *call = (struct call){.link = self,
-                          .script = asked->script,
+                          .script = asked->command ? SCRIPTS : asked->script,
                           .repeat = asked->repeat,
                           .reply = asked->reply,
                           .owner = asked->owner};
-    call->text = resp_command (head, HEAD, asked->args, asked->count, &call->size);
+    call->text = resp_command (asked->command ? command : script,
+                               asked->command ? COMMAND_HEAD : SCRIPT_HEAD, asked->args,
+                               asked->count, &call->size);
     return call;
 }
 

@@ -66,8 +66,9 @@ enum { LINK_SCHEMA = 1 }; // of the keys: another number in plan:meta is another
 
 struct link_call {
     enum script script;
+    const char *command; // of Redis, in the place of a script; NULL: the script
     enum link_repeat repeat;
-    size_t keys;             // how many of the arguments are keys; they come first
+    size_t keys;             // of a script: how many of the arguments are keys; they come first
     const struct span *args; // keys, then arguments; copied
     size_t count;
     link_reply_fn *reply;

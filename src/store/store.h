@@ -105,7 +105,7 @@ struct store_claim {
     size_t broken;            // members without a sound message, taken out of the queue
     struct span first_broken; // one of them
     const char *error;
-    const redisReply *reply; // for store_claim_at and store_claim_aside
+    const struct claim_kept *kept; // for store_claim_at and store_claim_aside
 };
 
 typedef void store_claim_fn (void *owner, const struct store_claim *answer);

@@ -3,10 +3,41 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "clock.h"
 #include "memory.h"
 #include "store_private.h"
 
-enum { CLAIM_HEAD = 6, ROW = 3 }; // answers before the claimed plans; of each
+// A claim of few plans is answered with their messages; those of many are read by a second call, as
+// the script would be slow with them. So the answer is kept until they are here.
+enum { CLAIM_HEAD = 7, BROKEN_MAX = 128 }; // answers before the claimed plans; bytes that are told
+
+struct claim_row {
+    char member[MEMBER_MAX];
+    size_t member_size;
+    struct store_claimed claimed; // the message: of the answer that is being read
+};
+
+struct claim_kept {
+    struct store *store;
+    store_claim_fn *reply;
+    void *owner;
+    int64_t asked_us; // monotonic
+    int64_t lease_us;
+    struct store_claim answer;
+    char first_broken[BROKEN_MAX];
+    char (*aside)[STATION_NAME_MAX + 1]; // targets
+    size_t aside_count;
+    struct claim_row *rows;
+};
+
+static void finish (struct claim_kept *kept)
+{
+    kept->answer.kept = kept;
+    kept->reply (kept->owner, &kept->answer);
+    free (kept->aside);
+    free (kept->rows);
+    free (kept);
+}
 
 // "1763...[ again lost]" of a claimed plan.
 static void read_run (struct span text, struct store_claimed *ret)
@@ -17,46 +48,134 @@ static void read_run (struct span text, struct store_claimed *ret)
     ret->lost = ret->again && *end == ' ' ? strtoull (end + 1, NULL, 10) : 0;
 }
 
-// The newest run is the last one.
-static void remember_exec (struct store *self, const struct store_claim *answer)
+// A member that is too long is none: the row is broken.
+static void read_row (struct claim_row *row, struct span member, struct span run)
 {
-    struct store_claimed claimed;
-    if (answer->count && store_claim_at (answer, answer->count - 1, &claimed) &&
-        claimed.exec_id > self->exec_id)
-        self->exec_id = claimed.exec_id;
+    *row = (struct claim_row){.member_size = member.size < MEMBER_MAX ? member.size : 0};
+    if (row->member_size)
+        memcpy (row->member, member.data, row->member_size);
+    read_run (run, &row->claimed);
+}
+
+static void keep_aside (struct claim_kept *kept, const redisReply *targets)
+{
+    kept->aside = memory_new ((targets->elements + 1) * sizeof *kept->aside);
+    for (size_t i = 0; i < targets->elements; i++) {
+        struct span name = reply_text (targets->element[i]);
+        if (station_name_valid (name))
+            memcpy (kept->aside[kept->aside_count++], name.data, name.size);
+    }
+}
+
+static void keep_broken (struct claim_kept *kept, const redisReply *broken)
+{
+    struct span first = broken->elements ? reply_text (broken->element[0]) : (struct span){0};
+    size_t size = first.size < BROKEN_MAX ? first.size : BROKEN_MAX;
+    if (size)
+        memcpy (kept->first_broken, first.data, size);
+    kept->answer.broken = broken->elements;
+    kept->answer.first_broken = span_of (kept->first_broken, size);
+}
+
+static void keep_head (struct claim_kept *kept, const redisReply *reply)
+{
+    struct store *store = kept->store;
+    struct store_claim *answer = &kept->answer;
+    struct span next = reply_text (reply->element[1]), looked = reply_text (reply->element[3]);
+    answer->now_us = reply_time_us (reply->element[0]);
+    store_learn_time (store, kept->asked_us, answer->now_us);
+    answer->has_next = next.size > 0;
+    // An operator's score may be anything: bound it before it is an integer.
+    double score = answer->has_next ? strtod ((const char *)next.data, NULL) : 0;
+    answer->next_us = (int64_t)(fmin (fmax (score, 0), (double)SCHEDULE_TIME_MAX) * 1e6);
+    answer->lease_end_us = answer->now_us + kept->lease_us;
+    keep_broken (kept, reply->element[2]);
+    snprintf (store->looked, sizeof store->looked, "%.*s", (int)looked.size,
+              looked.size ? (const char *)looked.data : "");
+    answer->more = reply_number (reply->element[4]) == 1;
+    keep_aside (kept, reply->element[5]);
+}
+
+// `width`: values of each plan.
+static void keep_rows (struct claim_kept *kept, const redisReply *reply, size_t width)
+{
+    struct store_claim *answer = &kept->answer;
+    answer->count = (reply->elements - CLAIM_HEAD) / width;
+    kept->rows = memory_new ((answer->count + 1) * sizeof *kept->rows);
+    for (size_t i = 0; i < answer->count; i++) {
+        redisReply *const *at = reply->element + CLAIM_HEAD + width * i;
+        read_row (&kept->rows[i], reply_text (at[0]), reply_text (at[1]));
+        if (width > 2)
+            kept->rows[i].claimed.message = reply_text (at[2]);
+    }
+    // The newest run is the last one.
+    if (answer->count && kept->rows[answer->count - 1].claimed.exec_id > kept->store->exec_id)
+        kept->store->exec_id = kept->rows[answer->count - 1].claimed.exec_id;
+}
+
+static void fail (struct claim_kept *kept, enum store_result result, const char *error)
+{
+    kept->answer.result = result;
+    kept->answer.error = error;
+    kept->answer.count = 0;
+    finish (kept);
+}
+
+static void on_messages (void *owner, const redisReply *reply)
+{
+    struct claim_kept *kept = owner;
+    const char *error;
+    enum store_result result = reply_result (reply, &error);
+    if (result != STORE_DONE) {
+        fail (kept, result, error);
+        return;
+    }
+    if (!reply_is_array (reply, kept->answer.count)) {
+        fail (kept, STORE_ERROR, ODD_ANSWER);
+        return;
+    }
+    // Of a plan that was removed meanwhile there is none.
+    for (size_t i = 0; i < kept->answer.count; i++)
+        kept->rows[i].claimed.message = reply_text (reply->element[i]);
+    finish (kept);
+}
+
+static void read_messages (struct claim_kept *kept)
+{
+    struct span *members = memory_new ((kept->answer.count + 1) * sizeof *members);
+    for (size_t i = 0; i < kept->answer.count; i++)
+        members[i] = span_of (kept->rows[i].member, kept->rows[i].member_size);
+    link_call (kept->store->link, &(struct link_call){.command = "MGET",
+                                                      .repeat = LINK_REPEAT,
+                                                      .args = members,
+                                                      .count = kept->answer.count,
+                                                      .reply = on_messages,
+                                                      .owner = kept});
+    free (members);
 }
 
 static void on_claimed (void *owner, const redisReply *reply)
 {
-    struct ask *ask = owner;
-    struct store_claim answer = {0};
-    answer.result = reply_result (reply, &answer.error);
-    if (answer.result == STORE_DONE && reply_is_array (reply, CLAIM_HEAD)) {
-        const redisReply *broken = reply->element[2];
-        answer.broken = broken->elements;
-        answer.first_broken =
-            broken->elements ? reply_text (broken->element[0]) : answer.first_broken;
-        answer.now_us = reply_time_us (reply->element[0]);
-        struct span next = reply_text (reply->element[1]);
-        store_learn_time (ask->store, ask->asked_us, answer.now_us);
-        answer.has_next = next.size > 0;
-        // An operator's score may be anything: bound it before it is an integer.
-        double score = answer.has_next ? strtod ((const char *)next.data, NULL) : 0;
-        answer.next_us = (int64_t)(fmin (fmax (score, 0), (double)SCHEDULE_TIME_MAX) * 1e6);
-        answer.lease_end_us = answer.now_us + ask->lease_us;
-        struct span looked = reply_text (reply->element[3]);
-        snprintf (ask->store->looked, sizeof ask->store->looked, "%.*s", (int)looked.size,
-                  looked.size ? (const char *)looked.data : "");
-        answer.more = reply_number (reply->element[4]) == 1;
-        answer.count = (reply->elements - CLAIM_HEAD) / ROW;
-        answer.reply = reply;
-        remember_exec (ask->store, &answer);
-    } else if (answer.result == STORE_DONE) {
-        answer.result = STORE_ERROR;
-        answer.error = ODD_ANSWER;
+    enum { WITHOUT = 2, WITH = 3 };
+    struct claim_kept *kept = owner;
+    const char *error;
+    enum store_result result = reply_result (reply, &error);
+    if (result != STORE_DONE) {
+        fail (kept, result, error);
+        return;
     }
-    ((store_claim_fn *)ask->reply) (ask->owner, &answer);
-    free (ask);
+    if (!reply_is_array (reply, CLAIM_HEAD)) {
+        fail (kept, STORE_ERROR, ODD_ANSWER);
+        return;
+    }
+    bool without = reply_number (reply->element[6]) == 1;
+    keep_head (kept, reply);
+    keep_rows (kept, reply, without ? WITHOUT : WITH);
+    kept->answer.error = "";
+    if (without && kept->answer.count)
+        read_messages (kept);
+    else
+        finish (kept);
 }
 
 void store_claim (struct store *self, const struct claim_wish *wish, store_claim_fn *reply,
@@ -87,32 +206,35 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
         at[2] = span_text (target->puts_aside ? "held" : "next");
         at[3] = span_text (target->has_aside ? "1" : "0");
     }
-    struct ask *ask = ask_new (self, (void (*) (void))reply, owner);
-    ask->lease_us = wish->lease_s * 1000000;
+    struct claim_kept *kept = memory_new (sizeof *kept);
+    *kept = (struct claim_kept){.store = self,
+                                .reply = reply,
+                                .owner = owner,
+                                .asked_us = clock_mono_us (),
+                                .lease_us = wish->lease_s * 1000000};
     link_call (self->link, &(struct link_call){.script = SCRIPT_CLAIM,
                                                .repeat = LINK_REPEAT,
                                                .keys = 5,
                                                .args = args,
                                                .count = arguments,
                                                .reply = on_claimed,
-                                               .owner = ask});
+                                               .owner = kept});
     free (rooms);
     free (args);
 }
 
 bool store_claim_at (const struct store_claim *answer, size_t index, struct store_claimed *ret)
 {
-    redisReply *const *row = answer->reply->element + CLAIM_HEAD + ROW * index;
-    ret->message = reply_text (row[1]);
-    read_run (reply_text (row[2]), ret);
-    return message_key_parse (reply_text (row[0]), &ret->station, &ret->plan_id);
+    const struct claim_row *row = &answer->kept->rows[index];
+    *ret = row->claimed;
+    return row->claimed.message.data && message_key_parse (span_of (row->member, row->member_size),
+                                                           &ret->station, &ret->plan_id);
 }
 
 bool store_claim_aside (const struct store_claim *answer, size_t index, struct span *ret_target)
 {
-    const redisReply *targets = answer->reply ? answer->reply->element[5] : NULL;
-    if (!targets || index >= targets->elements)
+    if (index >= answer->kept->aside_count)
         return false;
-    *ret_target = reply_text (targets->element[index]);
+    *ret_target = span_text (answer->kept->aside[index]);
     return true;
 }

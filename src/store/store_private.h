@@ -65,7 +65,6 @@ struct ask {
     void (*reply) (void); // the caller's function, under its own type again when it is called
     void *owner;
     int64_t asked_us; // monotonic
-    int64_t lease_us;
     int64_t limit;
     char station[STATION_NAME_MAX + 1]; // that an answer named, while replicas are waited for
 };

@@ -3,23 +3,19 @@ import json
 import struct
 
 
-def unpack(data):
+def unpack(data, text=bytes.decode):
     """One msgpack value, as the station's scripts write them; checked by the tests against those."""
-    value, rest = unpack_from(data, 0)
+    value, rest = unpack_from(data, 0, text)
     assert rest == len(data), data
     return value
 
 
-def many(data, at, count, pairs):
+def many(data, at, count, pairs, text):
     found = []
     for _ in range(count * (2 if pairs else 1)):
-        value, at = unpack_from(data, at)
+        value, at = unpack_from(data, at, text)
         found.append(value)
     return (dict(zip(found[::2], found[1::2])) if pairs else found), at
-
-
-def text(data, at, size):
-    return data[at:at + size].decode(), at + size
 
 
 NUMBERS = {0xCA: ">f", 0xCB: ">d", 0xCC: ">B", 0xCD: ">H", 0xCE: ">I", 0xCF: ">Q",
@@ -28,16 +24,16 @@ SIZES = {0xC4: ">B", 0xC5: ">H", 0xC6: ">I", 0xD9: ">B", 0xDA: ">H", 0xDB: ">I",
          0xDE: ">H", 0xDF: ">I"}
 
 
-def unpack_from(data, at):
+def unpack_from(data, at, text):
     head, at = data[at], at + 1
     if head < 0x80 or head >= 0xE0:
         return (head if head < 0x80 else head - 256), at
     if head < 0x90:
-        return many(data, at, head & 15, True)
+        return many(data, at, head & 15, True, text)
     if head < 0xA0:
-        return many(data, at, head & 15, False)
+        return many(data, at, head & 15, False, text)
     if head < 0xC0:
-        return text(data, at, head & 31)
+        return text(data[at:at + (head & 31)]), at + (head & 31)
     if head in (0xC0, 0xC2, 0xC3):
         return {0xC0: None, 0xC2: False, 0xC3: True}[head], at
     form = NUMBERS.get(head) or SIZES[head]
@@ -45,8 +41,19 @@ def unpack_from(data, at):
     if head in NUMBERS:
         return value, at
     if head >= 0xDC:
-        return many(data, at, value, head >= 0xDE)
-    return text(data, at, value)
+        return many(data, at, value, head >= 0xDE, text)
+    return text(data[at:at + value]), at + value
+
+
+def outcomes(entry, fields):
+    """Of an entry of the history: one, or those of several plans that ended by one call."""
+    if b"m" not in fields:
+        yield entry.decode(), fields[b"p"], fields[b"t"], fields[b"r"]
+        return
+    last, rows = int(entry.split(b"-")[0]), unpack(fields[b"m"], bytes)
+    assert len(rows) == int(fields[b"n"])
+    for seq, (plan, _, record) in enumerate(rows, last - len(rows) + 1):
+        yield f"{seq}-0", plan, fields[b"t"], record
 
 
 def write(db, log):
@@ -54,9 +61,9 @@ def write(db, log):
     first = "-"
     while True:
         page = db.xrange("plan:history", min=first, count=5000)
-        for entry, fields in page:
-            run = unpack(fields[b"r"])
-            log.add("history", id=fields[b"p"].decode(), entry=entry.decode(), at=int(fields[b"t"]) / 1000,
+        for entry, plan, at, record in (row for item in page for row in outcomes(*item)):
+            run = unpack(record)
+            log.add("history", id=plan.decode(), entry=entry, at=int(at) / 1000,
                     nominal=int(run["nominal"]), status=int(run["status"]), state=int(run["state"]),
                     exec=int(run["exec_id"]))
         log.flush()

@@ -68,10 +68,14 @@ def caller_field(text):
     return "c:" + (hashlib.sha1(name.encode("latin-1")).hexdigest() if len(name) > 40 else name)
 
 
-def claimed(rows):
-    """The plans of a claim's answer: member, message, "exec_id[ again lost]", ..."""
+def claimed(db, answer):
+    """The plans of a claim's answer: member, "exec_id[ again lost]", message, ...; of many plans the caller
+    reads the messages."""
+    without, rows = answer[6] == 1, answer[7:]
+    keys = rows[::2] if without else rows[::3]
+    texts = db.mget(keys) if without and keys else rows[2::3]
     plans = []
-    for key, text, run in zip(rows[::3], rows[1::3], rows[2::3]):
+    for key, text, run in zip(keys, texts, rows[1::2] if without else rows[1::3]):
         exec_id, again, lost = run.split(" ") if " " in run else (run, "0", "")
         plans.append(Claimed(key, text, exec_id, int(again), lost))
     return plans
@@ -241,8 +245,9 @@ class Store:
                          [limit, lease, number or self.next_number(), keep, since, *args])
 
     def claim(self, *args, **options):
-        now_us, later, broken, _, _, _, *rows = self.claim_all(*args, **options)
-        return Claim(int(now_us), float(later) if later else None, broken, claimed(rows))
+        answer = self.claim_all(*args, **options)
+        now_us, later, broken = answer[:3]
+        return Claim(int(now_us), float(later) if later else None, broken, claimed(self.db, answer))
 
     def run(self, ident, station="jobs", lease=300):
         """The exec_id of the one plan that is due."""

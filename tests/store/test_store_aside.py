@@ -15,7 +15,7 @@ SECOND = 1_000_000
 LEASE = 300
 BYTES_MAX, LOOK_MAX, PASS_MAX, LIMIT = 4194304, 512, 64, 100
 # How many due plans a claim looks at when it takes none: by pages of those it may take and pass over.
-LOOKED = -(-(LOOK_MAX + LIMIT) // (LIMIT + PASS_MAX)) * (LIMIT + PASS_MAX)
+LOOKED = -(-(LOOK_MAX + LIMIT) // LIMIT) * LIMIT
 
 Answer = namedtuple("Answer", "next broken looked more aside members plans")
 
@@ -27,9 +27,10 @@ def held_key(station):
 def claim(store, targets=(), since="", limit=LIMIT, **options):
     """`targets`: what claim_all takes; a name alone is one that is full, for which others wait."""
     targets = [(target, 0, "next", 0) if isinstance(target, str) else target for target in targets]
-    _, later, broken, looked, more, aside, *rows = store.claim_all(
+    answer = store.claim_all(
         limit, options.pop("lease", LEASE), since=since, targets=targets, **options)
-    plans = claimed(rows)
+    _, later, broken, looked, more, aside, *_ = answer
+    plans = claimed(store.db, answer)
     members = [plan.member.split(":")[3] for plan in plans]
     return Answer(float(later) if later else None, broken, looked, more, aside, members, plans)
 

@@ -369,7 +369,7 @@ class Walk:
         both(store, twin, lambda one: one.freeze(T0))
         marked = rng.choice([32, 3])  # the messages of a claim of more are not written
         both(store, twin, lambda one: one.bounds.update(
-            claim={"local MARKED_MAX = 32\n": f"local MARKED_MAX = {marked}\n"}))
+            claim={"local FEW = 32\n": f"local FEW = {marked}\n"}))
 
     def ident(self):
         return self.rng.choice(self.IDENTS)

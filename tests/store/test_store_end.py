@@ -3,6 +3,7 @@ what commit writes of the same ends, one after the other.
 
 ZPLAN_STORE_SEED=N repeats a run of the random tests.
 """
+import re
 from collections import namedtuple
 
 import pytest
@@ -211,6 +212,7 @@ UNEXPECTED = {
     "only an earlier one": lambda store, run: hold(store, "+"),
     "another revision": lambda store, run: hold(store, held_as(run.exec_id, 6)),
     "a longer revision": lambda store, run: hold(store, held_as(run.exec_id, 55)),
+    "no revision": lambda store, run: hold(store, run.exec_id),
     "empty": lambda store, run: hold(store, ""),
     "none in hand": lambda store, run: store.db.hdel(RUN, member("2")),
     "no runs at all": lambda store, run: store.db.delete(RUN),
@@ -330,11 +332,18 @@ def test_runs_of_another_type_are_nothing_that_was_expected(store, twin):
 
 # -- what is as good as expected
 
-def test_run_without_a_revision_is_that_of_a_claim_of_many(store, twin):
+def test_message_is_as_a_claim_of_many_gave_it(store, twin):
     """Whoever writes the message meanwhile writes its revision there."""
     runs = due(store, twin, ["1", "2", "3"])
-    both(store, twin, lambda one: hold(one, runs[1].exec_id))
+    both(store, twin, lambda one: hold(one, held_as(runs[1].exec_id, "=")))
     end_both(store, twin, runs)
+
+
+@pytest.mark.parametrize("value", ["{}", "{} =5", "{}+ =", "{}? =", "{}0 =", "{} = ", "{}=", "=", " ="])
+def test_another_run_is_not_the_one_that_a_claim_of_many_gave(store, twin, value):
+    runs = due(store, twin, ["1", "2", "3"])
+    hold(store, value.format(runs[1].exec_id))
+    assert store.end_all(runs) == [str(T0)]
 
 
 @pytest.mark.parametrize("loss", [lambda db: db.zrem(IDS, entry("2")), lambda db: db.delete(IDS),
@@ -403,7 +412,9 @@ class EndWalk(Walk):
         runs = []
         for (ident, station), exec_id in rng.sample(names, min(len(names), rng.randint(1, 8))):
             held = self.held(ident, station)
-            runs.append(Run(ident, station, exec_id, held.partition(" ")[2] or "5", f"r{rng.random()}"))
+            known = held.partition(" ")[2]
+            known = self.revision(ident, station) if known == "=" else known or "5"
+            runs.append(Run(ident, station, exec_id, known, f"r{rng.random()}"))
         plain = all(self.is_plain(run.ident, run.station, run.exec_id) for run in runs)
         keep = rng.choice([0, 1000])
         if plain:
@@ -413,6 +424,10 @@ class EndWalk(Walk):
         assert len(answer) == 1 and everything(self.store) == before
         return runs, answer
 
+    def revision(self, ident, station):
+        found = re.search(r'"revision"\s*:\s*(\d+)', self.store.db.get(member(ident, station)) or "")
+        return found.group(1) if found else "0"
+
     def held(self, ident, station):
         # A key that was spoiled by hand holds nothing.
         is_hash = self.store.db.type(RUN) == "hash"
@@ -420,7 +435,8 @@ class EndWalk(Walk):
 
     def is_plain(self, ident, station, exec_id):
         db, key = self.store.db, member(ident, station)
-        return self.held(ident, station).partition(" ")[0] == exec_id and db.exists(key) == 1
+        exec_held, _, revision = self.held(ident, station).partition(" ")
+        return exec_held == exec_id and revision != "" and db.exists(key) == 1
 
     def is_listed(self, ident, station):
         db = self.store.db

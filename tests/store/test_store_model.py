@@ -32,6 +32,7 @@ class Plan:
         self.ident, self.station = ident, station
         self.score, self.text = score, text  # score None: not in the queue
         self.run, self.again, self.doubt = None, False, False
+        self.of_many = False  # the run is of a claim that did not look at the message
         self.work, self.told, self.waits = {}, None, None  # waits: since when
 
     @property
@@ -58,7 +59,8 @@ class Plan:
         """Without a run in hand the revision is of no use."""
         if self.run is None:
             return "+"
-        return held_as(f"{self.run}{'+' * self.again}{'?' * self.doubt}", self.revision())
+        run = f"{self.run}{'+' * self.again}{'?' * self.doubt}"
+        return held_as(run, "=" if self.of_many else self.revision())
 
 
 class Model:
@@ -95,7 +97,8 @@ class Model:
             plan.waits = None
             rows.append((name, plan.text, str(plan.run), 2 if lost else int(plan.again),
                          str(before) if lost else ""))
-            if len(due[:limit]) <= self.marked_max:
+            plan.of_many = len(due[:limit]) > self.marked_max
+            if not plan.of_many:
                 plan.text = message(**{**plan.fields(), "exec_id": plan.run, "plan_state": 2,
                                        "exec_time": self.now_us // SECOND})
         later = min((plan.score for plan in queued if plan.score > score_after(self.now_us)),
@@ -120,7 +123,7 @@ class Model:
             return 0
         if plan.revision() != revision or str(plan.run or "") != run:
             return 2
-        plan.text = text
+        plan.text, plan.of_many = text, False
         if place == "out":
             plan.score, plan.waits = None, None
         elif place != "keep":
@@ -149,7 +152,7 @@ class Model:
         shown = dict(plan.work) if votes == "c" else {}
         plan.score = (None if mode == "park" or when == "" else float(when) if mode == "next"
                       else score_after(self.now_us, float(when)))
-        plan.doubt = mode == "doubt"
+        plan.doubt, plan.of_many = mode == "doubt", False
         if mode not in ("lease", "doubt"):
             plan.run, plan.again = None, plan.again and mode == "retry"
         plan.waits = self.now_us if wait else None
@@ -214,7 +217,7 @@ class Walk:
 
     def __init__(self, store, rng, marked_max):
         self.store, self.rng, self.model = store, rng, Model(marked_max)
-        store.bounds["claim"] = {"local MARKED_MAX = 32\n": f"local MARKED_MAX = {marked_max}\n",
+        store.bounds["claim"] = {"local FEW = 32\n": f"local FEW = {marked_max}\n",
                                  "local TABLE_FROM = 64 ": f"local TABLE_FROM = {2 * marked_max} "}
         self.ran = []  # (ident, station, exec_id) of every run there was
         self.revision = 0

@@ -9,7 +9,9 @@
 --       others wait for: next = the next claim, held = they are put aside  +4 1 = some are aside
 -- Answers {now in us, score of the first plan not due or '', {members without a sound message}, score
 --          up to which this claim has looked, 1 = there are more due, {targets that plans are
---          aside for}, member, message, "exec_id[ again lost]", ...}; the message is as it was before
+--          aside for}, 1 = without messages, member, "exec_id[ again lost]", message, ...}
+--   message: as it was before. Of many plans it is left to the caller to read them: a script that takes
+--   hundreds of long texts in its hands is slow
 --   again: 1 an earlier run has not ended, 2 and one was in hand until now
 --   lost: that one, which had no result within its lease, '' = none
 -- What became due since the claim before is looked at even when there are many older plans: those of one
@@ -47,9 +49,12 @@ local function remember_lost(station, id, message, run)
     history_trim(ARGV[4], last_seq())
 end
 
+-- So many plans are given with their messages, and these say at once that they are run.
+local FEW = 32
+
 -- A member is taken only in the one form every other script knows it by: its station, and where its id
 -- begins. Most are of the station of the one before.
-local prefix, prefix_station = '?', ''
+local prefix, prefix_station, largest = '?', '', ''
 local function member_parse(member)
     if string.find(member, prefix, 1, true) ~= 1 then
         local station = string.match(member, '^plan:msg:([%w_.-]+):')
@@ -57,10 +62,11 @@ local function member_parse(member)
             return
         end
         prefix, prefix_station = 'plan:msg:' .. station .. ':', station
+        largest = prefix .. '7fffffffffffffff'
     end
-    local first, last = #prefix + 1, #member
-    if string.find(member, '^[1-9a-f][0-9a-f]*$', first) and last - first < 16
-       and (last - first < 15 or string.sub(member, first) <= '7fffffffffffffff') then
+    local first, size = #prefix + 1, #member
+    if string.find(member, '^[1-9a-f][0-9a-f]*$', first)
+       and (size < #largest or size == #largest and member <= largest) then
         return prefix_station, first
     end
 end
@@ -75,7 +81,6 @@ end
 
 -- The message of a plan that is being run says so. Of many at once that is left to the first answer:
 -- plan:run tells it, and what reads messages looks there (plan.lua, as_running).
-local MARKED_MAX = 32
 local function write_running(member, message, text)
     local head, size = running_head(message, text, time[1])
     if size then
@@ -87,25 +92,55 @@ end
 
 local broken, rows, bytes = {}, {}, 0
 
-local function give(member, message, text, again, lost)
+-- `message` false: it is left to the caller.
+local function give(member, text, again, lost, message)
     local n = #rows
-    rows[n + 1], rows[n + 2] = member, message
-    rows[n + 3] = again == 0 and text or text .. ' ' .. again .. ' ' .. lost
-    bytes = bytes + #message
+    rows[n + 1] = member
+    rows[n + 2] = again == 0 and text or text .. ' ' .. again .. ' ' .. lost
+    if message then
+        rows[n + 3] = message
+        bytes = bytes + #message
+    end
 end
 
--- The plans of this claim when it was asked before: those whose run is still the one it gave.
+-- The plans of this claim when it was asked before: those whose run is still one of those it gave.
 local readable, asked = pcall(cmsgpack.unpack, own('GET', KEYS[5]) or '')
 local asked_before = readable and type(asked) == 'table' and asked[1] == ARGV[3]
-                     and type(asked[2]) == 'table'
-local before = asked_before and asked[2] or {}
-for i = 1, #before, 3 do
-    local member, text, lost = before[i], before[i + 1], before[i + 2]
-    local held, message = own('HGET', KEYS[2], member) or '', redis.pcall('GET', member)
-    if string.match(held, '^%d+') == text and type(message) == 'string' then
-        redis.call('ZADD', KEYS[1], lease_end, member)
-        give(member, message, text, lost ~= '' and 2 or string.find(held, '+', 1, true) and 1 or 0, lost)
+                     and tonumber(asked[2]) and tonumber(asked[3]) and type(asked[4]) == 'table'
+local with_messages = true
+
+local function given_before()
+    local all, before, members = own('HGETALL', KEYS[2]), {}, {}
+    for i = 1, #all, 2 do
+        local run = tonumber(string.match(all[i + 1], '^%d+') or '')
+        if run and run >= asked[2] and run <= asked[3] and member_parse(all[i]) then
+            before[#before + 1] = {all[i], all[i + 1], run}
+        end
     end
+    table.sort(before, function(one, other) return one[3] < other[3] end)
+    return before
+end
+
+local function give_again()
+    local before, queue = given_before(), {}
+    with_messages = #before <= FEW
+    for _, row in ipairs(before) do
+        local member, held, text = row[1], row[2], string.match(row[2], '^%d+')
+        local message = redis.pcall('GET', member)
+        if type(message) == 'string' then
+            local lost = asked[4][text] or ''
+            queue[#queue + 1], queue[#queue + 2] = lease_end, member
+            give(member, text, lost ~= '' and 2 or string.find(held, '+', 1, true) and 1 or 0, lost,
+                 with_messages and message)
+        end
+    end
+    if #queue > 0 then
+        redis.call('ZADD', KEYS[1], unpack(queue))
+    end
+end
+
+if asked_before then
+    give_again()
 end
 
 -- -- which plans
@@ -115,7 +150,7 @@ local PASS_MAX = 64  -- of targets that take no more now, before the look ends
 local most = asked_before and 0 or tonumber(ARGV[1])
 local room, puts_aside, targets_aside = {}, {}, {}
 local members, stations, ids_at, chosen = {}, {}, {}, {}
-local put_aside, aside_keys, aside = {}, {}, {}
+local put_aside, aside_keys, aside, some_aside = {}, {}, {}, false
 
 local told_aside = {}
 local function tell_aside(station)
@@ -132,7 +167,7 @@ local function choose(member)
         broken[#broken + 1] = member
         return true
     end
-    if chosen[member] then
+    if some_aside and chosen[member] then
         return true -- it was aside, and is due as well: its lease has ended
     end
     local left = room[station]
@@ -158,7 +193,7 @@ end
 local function look_at_older(from, to, limit)
     local offset, passed, older = 0, 0, {}
     while #members < limit and offset < LOOK_MAX + limit do
-        local chunk = math.min(limit - #members + PASS_MAX - passed, LOOK_MAX)
+        local chunk = math.min(limit - #members + passed, LOOK_MAX)
         local page = redis.call('ZRANGEBYSCORE', KEYS[1], from, to, 'LIMIT', offset, chunk)
         for i, member in ipairs(page) do
             if not choose(member) then
@@ -201,6 +236,7 @@ local function take_aside(station, limit)
     local held = own('ZPOPMIN', 'plan:held:' .. station, limit)
     for i = 1, #held, 2 do
         if redis.call('ZSCORE', KEYS[1], held[i]) == held[i + 1] then
+            some_aside = true
             choose(held[i])
         end
     end
@@ -252,8 +288,9 @@ end
 
 -- -- their runs
 
-local taken, queue, runs, index, waits, back = {}, {}, {}, {}, {}, {}
+local queue, runs, index, waits, back, losses = {}, {}, {}, {}, {}, {}
 local dead, dead_stations = {}, {}
+local few, first_exec = #members <= FEW, exec
 
 -- Whether some wait for a target, which those that are taken now do no more.
 local some_wait = {}
@@ -267,40 +304,49 @@ end
 -- Of what the station writes (plan.lua, has_head), told by one look.
 local STATION_HEAD = '^{"exec_id":' .. string.rep('.', 16) .. ',"exec_time":'
 
-local function take(i, member, message, held)
-    local text = string.format('%d', exec)
-    local again, lost = 0, nil
-    if held then
-        -- "?" behind the run in hand: its target gave no sign of life and was given up; nothing of it
-        -- is expected. "+": an earlier one ran out of its lease, and its answer may still come.
-        local given_up = string.find(held, '?', 1, true)
-        again = (string.find(held, '+', 1, true) or not given_up) and 1 or 0
-        lost = again == 1 and not given_up and string.match(held, '^%d+')
+-- What the run in hand until now means for the new one: whether an earlier one may still answer, and the one
+-- that had no result within its lease. "?" behind it: its target gave no sign of life and was given up; nothing
+-- of it is expected. "+": an earlier one ran out of its lease, and its answer may still come.
+local function read_held(held)
+    local given_up = string.find(held, '?', 1, true)
+    local again = string.find(held, '+', 1, true) or not given_up
+    return again and true, again and not given_up and string.match(held, '^%d+') or nil
+end
+
+local function end_lost(i, message, lost)
+    losses[string.format('%d', exec)] = lost
+    if not station_tells(message, lost) then
+        remember_lost(stations[i], string.sub(members[i], ids_at[i]), message, lost)
     end
-    if lost then
-        again = 2
-        if not station_tells(message, lost) then
-            remember_lost(stations[i], string.sub(member, ids_at[i]), message, lost)
+end
+
+-- One of many: its message is looked at only when there is something to find in it.
+local function take(i, held, message)
+    local member, station = members[i], stations[i]
+    local text, again, lost = string.format('%d', exec), false, nil
+    if held then
+        again, lost = read_held(held)
+        if lost then
+            end_lost(i, message or redis.call('GET', member), lost)
         end
     end
     exec = exec + 1
     local n = #runs
-    runs[n + 1], runs[n + 2] = member, text .. (again > 0 and '+ ' or ' ') .. revision(message)
+    runs[n + 1] = member
+    runs[n + 2] = text .. (again and '+ ' or ' ') .. (few and revision(message) or AS_GIVEN)
     queue[n + 1], queue[n + 2] = lease_end, member
-    if LISTED < QUEUED or not string.find(message, STATION_HEAD) then
-        local id = string.sub(member, ids_at[i])
-        index[#index + 1] = '1'
-        index[#index + 1] = string.sub(ZEROS, #id + 1) .. id .. ':' .. stations[i]
-    end
-    if waits_for(stations[i]) then
-        collect(waits, 'plan:wait:' .. stations[i], member)
-    end
-    if #members <= MARKED_MAX then
+    if few then
         write_running(member, message, text)
     end
-    give(member, message, text, again, lost or '')
-    n = #taken
-    taken[n + 1], taken[n + 2], taken[n + 3] = member, text, lost or ''
+    if LISTED < QUEUED or few and not string.find(message, STATION_HEAD) then
+        local id = string.sub(member, ids_at[i])
+        index[#index + 1] = '1'
+        index[#index + 1] = string.sub(ZEROS, #id + 1) .. id .. ':' .. station
+    end
+    if waits_for(station) then
+        collect(waits, 'plan:wait:' .. station, member)
+    end
+    give(member, text, lost and 2 or again and 1 or 0, lost or '', message)
 end
 
 -- A message made by hand, which has no head as the station writes it, is in the index from now on; so
@@ -322,20 +368,40 @@ local function index_add()
     count(changes)
 end
 
-if #members > 0 then
-    local held, found = own('HMGET', KEYS[2], unpack(members)), redis.call('MGET', unpack(members))
+-- Of the message; nil: there is none.
+local function size_of(member)
+    local size = redis.pcall('STRLEN', member)
+    if type(size) == 'number' and (size > 0 or redis.call('EXISTS', member) == 1) then
+        return size
+    end
+end
+
+-- Take those whose message is there, as many as fit into the bytes.
+local function take_all()
+    local held, found = own('HMGET', KEYS[2], unpack(members)), few and redis.call('MGET', unpack(members))
+    with_messages = few
     for i, member in ipairs(members) do
-        if not found[i] then
+        local message = found and found[i]
+        local size = message and #message
+        if not few then
+            size = size_of(member)
+        end
+        if not size then
             broken[#broken + 1] = member
             dead[#dead + 1] = member
             dead_stations[#dead] = stations[i]
         elseif bytes <= BYTES_MAX then
-            take(i, member, found[i], held[i])
+            bytes = few and bytes or bytes + size
+            take(i, held[i], message)
         elseif i <= from_aside then
             back[#back + 1] = now
             back[#back + 1] = member
         end
     end
+end
+
+if #members > 0 then
+    take_all()
 end
 if #dead > 0 then
     redis.call('ZREM', KEYS[1], unpack(dead))
@@ -344,7 +410,7 @@ end
 if #back > 0 then
     redis.call('ZADD', KEYS[1], unpack(back))
 end
-if #taken > 0 then
+if #runs > 0 then
     redis.call('ZADD', KEYS[1], unpack(queue))
     if #runs > TABLE_FROM then
         -- It makes a table of them: Redis would look through a list of hundreds.
@@ -357,9 +423,10 @@ if #taken > 0 then
     index_add()
     wait_no_more(waits)
     redis.call('HSET', KEYS[3], 'exec', string.format('%d', exec - 1))
-    redis.call('SET', KEYS[5], cmsgpack.pack({ARGV[3], taken}), 'EX', 3600)
+    redis.call('SET', KEYS[5], cmsgpack.pack({ARGV[3], first_exec, exec - 1, losses}), 'EX', 3600)
 end
 local later = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
 local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
 return {string.format('%d', now_us), later[2] or '', broken, now,
-        first[2] and tonumber(first[2]) <= tonumber(now) and 1 or 0, targets_aside, unpack(rows)}
+        first[2] and tonumber(first[2]) <= tonumber(now) and 1 or 0, targets_aside, with_messages and 0 or 1,
+        unpack(rows)}

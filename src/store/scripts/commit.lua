@@ -103,7 +103,7 @@ local function place(i, held, mode, when, waiting, json)
     end
     if mode == 'doubt' or mode == 'lease' then
         local run = string.match(held, '^%d+%+?')
-        local number = json ~= '' and revision(json) or string.match(held, ' (%d+)$') or '0'
+        local number = json ~= '' and revision(json) or string.match(held, ' (%d+)$')
         add(held_set, member, held_of(mode == 'doubt' and run .. '?' or run, number))
     elseif mode == 'retry' and string.find(held, '+', 1, true) then
         -- No run is in hand, but one that ran out of its lease may still answer.
@@ -120,14 +120,16 @@ local function write(i, held)
     if not held or string.match(held, '^%d+') ~= exec_id then
         return -1
     end
-    if decided_on ~= '' and string.match(held, ' (%d+)$') ~= decided_on then
+    local known = string.match(held, ' (%d+)$')
+    if not known or decided_on ~= '' and known ~= decided_on then
+        -- A claim of many did not look at it, or the message was written by hand.
         local message = redis.pcall('GET', member)
         if type(message) ~= 'string' then
             return -1
-        elseif revision(message) ~= decided_on then
+        elseif decided_on ~= '' and revision(message) ~= decided_on then
             return {as_running(message, held)}
         end
-        held = held_of(held, decided_on) -- the message was written by hand
+        held = held_of(held, revision(message))
     end
     local tells = is_broadcast(member, kind)
     local number = tells and next_seq() or 0

@@ -49,6 +49,10 @@ local function held_of(held, number)
     return string.match(held, '^[^ ]*') .. ' ' .. number
 end
 
+-- In the place of the revision: the message is as the claim gave it, which did not look at it. Whoever writes
+-- the message writes its revision here.
+local AS_GIVEN = '='
+
 -- A field of the message in another value. Never by cjson, which would destroy 63-bit integers.
 local function set(message, field, value)
     return (string.gsub(message, '("' .. field .. '"%s*:%s*)%d+', '%1' .. value, 1))
