@@ -93,7 +93,7 @@ const char *zplan_client_error (const struct zplan_client *client);
 // Send a request and wait for its answer. `command` is ZERO_BYTE_COMMAND_...; at most 32 frames of
 // 1 MiB each and 4 MiB in all, among them the REQUEST_ID by which the client knows the answer: it
 // adds one unless the frames hold one: give a plan the same one whenever it is submitted again
-// under its id. Answers to other requests are thrown away.
+// under its id. Callbacks of other requests may be called from within.
 //
 // ZPLAN_OK: `ret` is filled; its status may be a refusal. Otherwise it is untouched. After
 // ZPLAN_ERROR_NO_ANSWER it is not known whether the station got the request, but it does not get it

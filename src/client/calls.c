@@ -68,7 +68,7 @@ static int order_submission (struct zplan_client *client, const struct zplan_sub
 int zplan_client_submit (struct zplan_client *client, const struct zplan_submission *submission,
                          struct zplan_reply *ret)
 {
-    struct order order;
+    struct order order = {0};
     int error = order_submission (client, submission, &order);
     return error ? error : call (client, &order, ret);
 }
@@ -77,7 +77,7 @@ int zplan_client_send_submission (struct zplan_client *client,
                                   const struct zplan_submission *submission, zplan_reply_fn *fn,
                                   void *context)
 {
-    struct order order;
+    struct order order = {0};
     int error = order_submission (client, submission, &order);
     return error ? error : send (client, &order, fn, context);
 }
@@ -97,7 +97,7 @@ static int order_plan (struct zplan_client *client, struct zplan_plan *plan, str
 int zplan_client_submit_plan (struct zplan_client *client, struct zplan_plan *plan,
                               struct zplan_reply *ret)
 {
-    struct order order;
+    struct order order = {0};
     int error = order_plan (client, plan, &order);
     return error ? error : call (client, &order, ret);
 }
@@ -105,7 +105,7 @@ int zplan_client_submit_plan (struct zplan_client *client, struct zplan_plan *pl
 int zplan_client_send_plan (struct zplan_client *client, struct zplan_plan *plan,
                             zplan_reply_fn *fn, void *context)
 {
-    struct order order;
+    struct order order = {0};
     int error = order_plan (client, plan, &order);
     return error ? error : send (client, &order, fn, context);
 }
@@ -136,7 +136,7 @@ static int order_word (struct zplan_client *client, const char *word, const char
 int zplan_client_manage (struct zplan_client *client, const char *word, const char *const *args,
                          size_t count, struct zplan_reply *ret)
 {
-    struct order order;
+    struct order order = {0};
     int error = order_word (client, word, args, count, &order);
     return error ? error : call (client, &order, ret);
 }
@@ -144,7 +144,7 @@ int zplan_client_manage (struct zplan_client *client, const char *word, const ch
 int zplan_client_send_word (struct zplan_client *client, const char *word, const char *const *args,
                             size_t count, zplan_reply_fn *fn, void *context)
 {
-    struct order order;
+    struct order order = {0};
     int error = order_word (client, word, args, count, &order);
     return error ? error : send (client, &order, fn, context);
 }

@@ -330,12 +330,15 @@ int zplan_plan_add_frame (struct zplan_plan *plan, uint8_t type, const void *dat
         return FAIL (plan, "frames: at most %d", FRAMES_MAX);
     if (size > packet_of_peers.frame_bytes)
         return FAIL (plan, "frame: at most %zu bytes, got %zu", packet_of_peers.frame_bytes, size);
-    uint8_t *copy = malloc (size ? size : 1);
+    void *copy = malloc (size ? size : 1);
     if (!copy)
         return settle (plan, refuse_memory (plan));
     if (size)
         memcpy (copy, data, size);
-    plan->frames[plan->count++] = (struct zplan_frame){type, copy, size};
+    struct zplan_frame *frame = &plan->frames[plan->count++];
+    frame->type = type;
+    frame->data = copy;
+    frame->size = size;
     return ZPLAN_OK;
 }
 

@@ -1,6 +1,8 @@
 // The plan builder: what each setter takes, what it refuses and in which words. Needs no station.
 #include <zplan.h>
 
+#include <sys/resource.h>
+
 #include "check.h"
 
 static void expect (struct zplan_plan *plan, int error, const char *words)
@@ -216,8 +218,25 @@ static void words (void)
     CHECK (strcmp (zplan_reply_words (&reply, out, sizeof out), "-busy") == 0);
 }
 
+// Without descriptors there is no client, and no end of the program.
+static void no_descriptors (void)
+{
+    struct rlimit limit, small = {16, 16};
+    CHECK (getrlimit (RLIMIT_NOFILE, &limit) == 0);
+    small.rlim_max = limit.rlim_max;
+    CHECK (setrlimit (RLIMIT_NOFILE, &small) == 0);
+    errno = 0;
+    CHECK (!zplan_client_new ("tcp://127.0.0.1:1") && errno == EMFILE);
+    errno = 0;
+    CHECK (!zplan_subscriber_new ("tcp://127.0.0.1:1", "") && errno == EMFILE);
+    errno = 0;
+    CHECK (!zplan_events_new ("tcp://127.0.0.1:1") && errno == EMFILE);
+    CHECK (setrlimit (RLIMIT_NOFILE, &limit) == 0);
+}
+
 int main (void)
 {
+    no_descriptors ();
     refusals ();
     together ();
     texts ();
