@@ -4,15 +4,26 @@
 //     #include <stdio.h>
 //     #include <zplan.h>
 //
+//     static void notice (void *context, const struct zplan_notice *notice)
+//     {
+//         (void)context;
+//         if (notice->kind == ZPLAN_NOTICE_GONE)
+//             fprintf (stderr, "what came behind result %lld is gone\n", (long long)notice->after);
+//     }
+//
 //     int main (int argc, char **argv)
 //     {
-//         const char *endpoint = argc > 1 ? argv[1] : "tcp://127.0.0.1:7921";
-//         struct zplan_subscriber *subscriber = zplan_subscriber_new (endpoint, "");
-//         struct zplan_result result;
-//         if (!subscriber) {
-//             perror (endpoint);
+//         const char *publish = argc > 1 ? argv[1] : "tcp://127.0.0.1:7921";
+//         struct zplan_recovery recovery = {
+//             .endpoint = argc > 2 ? argv[2] : "tcp://127.0.0.1:7920",
+//             .since = -1, // or, with its epoch, the seq of the last result that was dealt with
+//             .fn = notice};
+//         struct zplan_subscriber *subscriber = zplan_subscriber_new (publish, "");
+//         if (!subscriber || zplan_subscriber_recover (subscriber, &recovery)) {
+//             perror (publish);
 //             return 1;
 //         }
+//         struct zplan_result result;
 //         if (zplan_subscriber_recv (subscriber, 60000, &result) == ZPLAN_OK)
 //             printf ("plan %.*s: status %d\n", (int)result.id_size, (const char *)result.id,
 //                     result.status);

@@ -10,6 +10,7 @@ import subprocess
 import pytest
 import zmq
 
+from clitest import FakeStation, reply
 from zplanprocs import BIN_DIR, REPO, WAIT, wait_until
 from zplantest import ST, at_once, describe, later
 
@@ -162,8 +163,8 @@ def test_example_loop(installed, rig):
 
 
 def test_example_results(installed, rig):
-    program = subprocess.Popen([installed.example("results"), rig.ipc("p")], text=True,
-                               stdout=subprocess.PIPE)
+    program = subprocess.Popen([installed.example("results"), rig.ipc("p"), rig.ipc("q")],
+                               text=True, stdout=subprocess.PIPE)
     idents = []
 
     def heard():
@@ -199,6 +200,20 @@ def test_a_loop_of_ones_own_with_a_thousand_under_way(installed, rig):
 
 def test_a_silent_station(installed, tmp_path):
     run(installed.program("silence"), f"ipc://{tmp_path}/nobody")
+
+
+def test_a_connection_goes_only_with_what_may_still_be_in_it(installed):
+    peers = []
+
+    class Station(FakeStation):
+        def serve(self):        # as its parent, and notes who asked
+            send = self.router.send_multipart
+            self.router.send_multipart = lambda frames: (peers.append(frames[0]), send(frames))
+            super().serve()
+    with Station(lambda request: [] if b"stats" in request else [reply(request, 1)]) as station:
+        run(installed.program("late"), station.endpoint)
+    # list, list and ping over one connection, the last ping over another.
+    assert len(peers) == 4 and peers[0] == peers[1] == peers[2] != peers[3]
 
 
 def test_two_clients_in_two_threads(installed, rig):
