@@ -333,6 +333,7 @@ def test_events_of_a_station(installed, rig):
         program.kill()
 
 
+@pytest.mark.timeout(600)       # some 200 runs, most of which wait for a second
 def test_no_allocation_that_fails_ends_the_program(tmp_path, rig):
     """The sanitizers have an allocator of their own, so this is of the plain build."""
     plain = Installation(str(tmp_path / "plain"), os.path.join(REPO, "build"))
