@@ -21,7 +21,8 @@ function end(code) {
 // The results' connection first: what is broadcast before it stands is not heard.
 results.once("open", () => {
     const submit = () => station.send(pack(CODE.PLAN, [
-        [TYPE.PLAN, plan], [TYPE.STATION_ID, target], [TYPE.COMMAND, command], [TYPE.ARG, argument]]));
+        [TYPE.PLAN, plan], [TYPE.STATION_ID, target],
+        [TYPE.COMMAND, command], [TYPE.ARG, argument]]));
     if (station.open) submit();
     else station.once("open", submit);
 });

@@ -29,8 +29,9 @@ function frame(flags, body) {
 }
 
 function ready(type) {
-    const size = Buffer.from([0, 0, 0, type.length]);
-    return frame(COMMAND, Buffer.concat([Buffer.from("\x05READY\x0bSocket-Type"), size, Buffer.from(type)]));
+    return frame(COMMAND, Buffer.concat([
+        Buffer.from("\x05READY\x0bSocket-Type"), Buffer.from([0, 0, 0, type.length]),
+        Buffer.from(type)]));
 }
 
 class ZmtpSocket extends EventEmitter {
@@ -95,8 +96,10 @@ class ZmtpSocket extends EventEmitter {
     }
 
     send(parts) {
+        const last = parts.length - 1;
         if (this.open)
-            this.stream.write(Buffer.concat(parts.map((part, i) => frame(i + 1 < parts.length ? MORE : 0, part))));
+            this.stream.write(Buffer.concat(
+                parts.map((part, i) => frame(i < last ? MORE : 0, part))));
     }
 
     close() { // what was sent before still leaves

@@ -81,10 +81,7 @@ class Lasting:
     def end(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        try:
-            return self.process.wait(WAIT)
-        finally:
-            self.process.kill()
+        return self.process.wait(WAIT)
 
 
 class Newcomer:
@@ -189,19 +186,27 @@ class Newcomer:
         """The next command goes on; it has told this."""
         return self.start(self.next(beginning), telling)
 
-    def demo(self, *options):
+    def demo(self, worker=True):
         """Station, target and worker as in the first chapter, for the chapters behind it."""
         self.programs_are_found()
-        self.start(f"zpland --data {self.folder}/data --station jobs=api@{self.at('7930')} "
-                   + " ".join(options), "(?m)^ready$")
+        self.start(f"zpland --data {self.folder}/data --station jobs=api@{self.at('7930')}",
+                   "(?m)^ready$")
         self.start(f"zstationd --name jobs --type api --request {self.at('7930')} "
                    f"--workers {self.at('7931')}", "(?m)^ready$")
-        self.start(f"zplan work --station {self.at('7931')} -- "
-                   "sh -c 'echo \"$ZPLAN_COMMAND $(cat): done\"'", "joined")
+        if worker:
+            self.start(f"zplan work --station {self.at('7931')} -- "
+                       "sh -c 'echo \"$ZPLAN_COMMAND $(cat): done\"'", "joined")
 
     def close(self):
-        for one in reversed(self.started):
-            one.end()
+        """End what goes on, the last first; each must end well, and none goes on after this."""
+        try:
+            for one in reversed(self.started):
+                code = one.end()
+                assert code == 0, (one.command, code, one.text())
+        finally:
+            for one in self.started:
+                one.process.kill()
+                one.process.wait()
 
 
 def sanitizers():
