@@ -101,7 +101,7 @@ class Newcomer:
         self.started = []
         self.make_checkout()
         self.env = {name: value for name, value in os.environ.items() if name[:6] != "ZPLAN_"}
-        self.env.update(PATH=f"{folder}/tools:{os.environ['PATH']}",
+        self.env.update(PATH=f"{folder}/tools:{os.environ['PATH']}", XDG_STATE_HOME=str(folder),
                         ZPLAN_CONNECT=self.at("7920"), ZPLAN_PUBLISH=self.at("7921"))
 
     def at(self, port):

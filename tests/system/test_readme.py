@@ -297,7 +297,6 @@ def test_beside_microzero(newcomer):
     with FakeCenter("v1.5", Orders="api") as center:
         newcomer.words = {"tcp://10.0.0.5:8003": center["Orders"].endpoint,
                           "SECRET": KEY.decode(), **newcomer.words}
-        newcomer.words["zpland "] = f"zpland --data {newcomer.folder}/data "
         newcomer.lasts("zpland --station Orders=", READY)
         newcomer.run("zplan add --station Orders --command x --title order")
         center["Orders"].job().finish()
