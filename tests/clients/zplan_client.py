@@ -1,0 +1,29 @@
+"""Submit a plan and print its results until it has ended (proto/README.md, chapters 3, 5 and 8.1):
+
+    zplan_client.py tcp://127.0.0.1:7920 tcp://127.0.0.1:7921 jobs greet world \
+        '{"plan_type": "second", "plan_value": 2, "plan_repet": 3}'
+"""
+import json, sys, zmq
+
+request, publish, target, command, argument, plan = sys.argv[1:]
+results = zmq.Context.instance().socket(zmq.SUB)
+results.subscribe(b"")
+results.connect(publish)
+station = zmq.Context.instance().socket(zmq.DEALER)
+station.connect(request)
+# PLAN, STATION_ID, COMMAND, ARG; in front the count, the code PLAN, a type per frame and END.
+frames = {0x05: plan, 0x02: target, ord("$"): command, ord("%"): argument}
+station.send_multipart([bytes([len(frames), 0x02, *frames, 0]), *map(str.encode, frames.values())])
+description, *frames = station.recv_multipart()
+reply = dict(zip(description[2:], frames))
+if description[1] != 0x02:
+    sys.exit("refused: " + reply[0x03].decode())
+print("accepted as", reply[0x01].decode(), flush=True)
+ended = False
+while not ended:
+    title, description, ident, stored, *frames = results.recv_multipart()
+    if ident == reply[0x01]:
+        told = dict(zip(description[4:], frames))   # behind SUBTITLE and CONTENT: the target's own
+        print("ok:" if description[1] < 0x80 else "failed:",
+              (told.get(ord("T")) or told.get(0x03, b"")).decode(), flush=True)
+        ended = json.loads(stored)["plan_state"] == 7

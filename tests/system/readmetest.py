@@ -1,0 +1,215 @@
+"""README.md as a newcomer uses it: its commands by chapter, and a folder in which they run as they
+stand there."""
+import itertools
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+
+from microzero import pick_ports
+from zplanprocs import BIN_DIR, REPO, WAIT, die_with_parent, wait_until
+
+README = pathlib.Path(REPO, "README.md")
+BIN = pathlib.Path(BIN_DIR) if os.path.exists(os.path.join(BIN_DIR, "zplan")) else \
+    pathlib.Path(BIN_DIR, "src")
+PORTS = ("7920", "7921", "7922", "7930", "7931", "7940", "6379", "26379", "8000", "8003")
+PROGRAMS = ("zpland", "zstationd", "zplan")
+COMMAND = "    "        # what a line of a block starts with
+
+
+class Chapter:
+    def __init__(self, title):
+        self.title, self.commands, self.texts, self.prose = title, [], [], []
+
+
+def read_fence(lines, language, chapter):
+    """The lines up to the end of a fenced block."""
+    text = "".join(itertools.takewhile(lambda line: not line.startswith("```"), lines))
+    chapter.texts.append((language, text))
+
+
+def read():
+    """{title: Chapter}: commands (one for all lines that \\ joins), fenced texts, and the rest."""
+    chapter = Chapter("")
+    chapters, joined = {}, ""
+    lines = iter(README.read_text(encoding="utf-8").splitlines(keepends=True))
+    for line in lines:
+        if line.startswith("#"):
+            chapter = Chapter(line.strip("# \n"))
+            assert chapter.title not in chapters, f"two chapters {chapter.title!r}"
+            chapters[chapter.title] = chapter
+        elif line.startswith("```"):
+            read_fence(lines, line.strip("`\n"), chapter)
+        elif line.startswith(COMMAND):
+            joined += line.strip()
+            if not joined.endswith("\\"):
+                chapter.commands.append(joined)
+                joined = ""
+            joined = joined.rstrip("\\")
+        else:
+            chapter.prose.append(line)
+    return chapters
+
+
+CHAPTERS = read()
+
+
+class Lasting:
+    """A command that goes on until it is ended; what it prints goes to a file."""
+
+    def __init__(self, command, cwd, env, path):
+        self.command, self.path = command, path
+        with open(path, "wb") as out:
+            self.process = subprocess.Popen(
+                ["bash", "-c", "exec " + command], cwd=cwd, env=env, stdin=subprocess.DEVNULL,
+                stdout=out, stderr=out, preexec_fn=die_with_parent)
+
+    def text(self):
+        return self.path.read_text(errors="replace")
+
+    def seen(self, telling):
+        """Wait until it has printed this (a pattern)."""
+        def there():
+            text = self.text()
+            assert re.search(telling, text) or self.process.poll() is None, (self.command, text)
+            return re.search(telling, text)
+        wait_until(there, f"{telling!r} of {self.command}", 2 * WAIT)
+        return self
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(WAIT)
+
+
+class Newcomer:
+    """Types the commands of one chapter, in their order, in a folder that looks like a checkout.
+
+    What the commands name is replaced: the default ports by free ones, hosts 10.0.0.N by 127.0.0.N,
+    folders of the system by those of the test, and the rows of `words`."""
+
+    def __init__(self, folder, title):
+        self.folder, self.title = folder, title
+        self.chapter = CHAPTERS[title]
+        self.left = list(self.chapter.commands)
+        first = pick_ports(len(PORTS))
+        self.ports = {port: str(first + i) for i, port in enumerate(PORTS)}
+        self.words = {"/var/lib/zplan": f"{folder}/data", "/etc/zplan/": f"{folder}/etc-",
+                      "/run/redis/": f"{folder}/", "10.0.0.": "127.0.0."}
+        self.started = []
+        self.make_checkout()
+        self.env = {name: value for name, value in os.environ.items() if name[:6] != "ZPLAN_"}
+        self.env.update(PATH=f"{folder}/tools:{os.environ['PATH']}", XDG_STATE_HOME=str(folder),
+                        ZPLAN_CONNECT=self.at("7920"), ZPLAN_PUBLISH=self.at("7921"))
+
+    def at(self, port):
+        return f"tcp://127.0.0.1:{self.ports[port]}"
+
+    # The folder.
+
+    def make_checkout(self):
+        built, tools = self.folder / "build" / "src", self.folder / "tools"
+        built.mkdir(parents=True)
+        tools.mkdir()
+        sockets = " ".join(f"--{name} {self.at(port)}" for name, port in
+                           (("request", "7920"), ("publish", "7921"), ("events", "7922")))
+        for name in PROGRAMS:   # what is given to zpland twice counts as it is given last
+            self.script(built / name, f"exec {BIN / name} {sockets if name == 'zpland' else ''}")
+        for archive in BIN.glob("*.a"):     # thin archives must stay where they are
+            (built / archive.name).write_text(f"INPUT({archive.resolve()})\n")
+        self.script(tools / "python3", "exec /usr/bin/python3")
+        node = shutil.which("nodejs") or shutil.which("node") or "nodejs"
+        self.script(tools / "node", "exec " + node)
+        self.script(tools / "cc", "exec gcc " + sanitizers())
+        (self.folder / "docker").mkdir()
+        shutil.copy(os.path.join(REPO, "docker", "demo"), self.folder / "docker")
+        # Nothing is installed, nor built: that would relink programs that other tests are running.
+        self.script(self.folder / "docker" / "setup", "exit 0")
+        (self.folder / "include").symlink_to(os.path.join(REPO, "include"))
+        (self.folder / "tests").symlink_to(os.path.join(REPO, "tests"))
+
+    @staticmethod
+    def script(path, line):
+        path.write_text(f'#!/bin/sh\n{line} "$@"\n')
+        path.chmod(0o755)
+
+    def programs_are_found(self):
+        self.env["PATH"] = f"{self.folder}/build/src:{self.env['PATH']}"
+
+    def here(self, text):
+        """The text with this place's ports, hosts and folders."""
+        for word, mine in self.words.items():
+            text = text.replace(word, mine)
+        return re.sub(r"(?<=:)\d{4,5}\b", lambda port: self.ports.get(port[0], port[0]), text)
+
+    def file(self, name, language):
+        """Write the chapter's fenced text in this language to a file."""
+        text, = (text for known, text in self.chapter.texts if known == language)
+        (self.folder / name).write_text(self.here(text))
+
+    # Commands.
+
+    def run(self, command, code=0):
+        """A command that ends, with this exit status; what it exports stays. Its output."""
+        state = self.folder / "environment"
+        ended = subprocess.run(
+            ["bash", "-c", f'{command}\ncode=$?\nenv -0 >"{state}"\nexit $code'], cwd=self.folder,
+            env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, timeout=3 * WAIT, check=False)
+        assert ended.returncode == code, (command, ended.returncode, ended.stdout)
+        pairs = state.read_text().split("\0")
+        self.env = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
+        return ended.stdout
+
+    def start(self, command, telling):
+        """A command that lasts; wait until it tells this."""
+        path = self.folder / f"out{len(self.started)}"
+        self.started.append(Lasting(command, self.folder, self.env, path))
+        return self.started[-1].seen(telling)
+
+    def next(self, beginning):
+        """The next command of the chapter, which must begin like this."""
+        assert self.left, f"{self.title}: no command is left for {beginning!r}"
+        command = self.left.pop(0)
+        assert command.startswith(beginning), f"{self.title}: {command!r} is not {beginning!r}"
+        return self.here(command)
+
+    def does(self, beginning, telling="", code=0):
+        """The next command ends well, and prints this (a pattern)."""
+        output = self.run(self.next(beginning), code)
+        assert re.search(telling, output), (beginning, telling, output)
+        return output
+
+    def lasts(self, beginning, telling):
+        """The next command goes on; it has told this."""
+        return self.start(self.next(beginning), telling)
+
+    def demo(self, worker=True):
+        """Station, target and worker as in the first chapter, for the chapters behind it."""
+        self.programs_are_found()
+        self.start(f"zpland --data {self.folder}/data --station jobs=api@{self.at('7930')}",
+                   "(?m)^ready$")
+        self.start(f"zstationd --name jobs --type api --request {self.at('7930')} "
+                   f"--workers {self.at('7931')}", "(?m)^ready$")
+        if worker:
+            self.start(f"zplan work --station {self.at('7931')} -- "
+                       "sh -c 'echo \"$ZPLAN_COMMAND $(cat): done\"'", "joined")
+
+    def close(self):
+        """End what goes on, the last first; each must end well, and none goes on after this."""
+        try:
+            for one in reversed(self.started):
+                code = one.end()
+                assert code == 0, (one.command, code, one.text())
+        finally:
+            for one in self.started:
+                one.process.kill()
+                one.process.wait()
+
+
+def sanitizers():
+    """What a program needs to be linked with our libraries as they were built."""
+    linked = subprocess.run(["ldd", BIN / "zplan"], capture_output=True, text=True, check=True)
+    return "-fsanitize=address,undefined" if "libasan" in linked.stdout else ""

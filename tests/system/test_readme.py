@@ -1,0 +1,438 @@
+"""Every command of README.md is run, and does what stands beside it.
+
+A test a chapter; a chapter or a command without a test fails. How it is read and where the commands
+run: readmetest.py.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import pytest
+import redis
+
+from microzero import KEY, FakeCenter
+from readmetest import BIN, CHAPTERS, README, Newcomer
+from test_sentinel import Node, Sentinel
+from zplanprocs import REPO, WAIT, Redis, children, wait_until
+from zplantest import FT, ST, FakeTarget
+
+READY = "(?m)^ready$"
+
+# Commands that are run elsewhere, and why.
+ELSEWHERE = {
+    "tests/run": "runs this test",
+    "tests/chaos/run": "minutes long; test_chaos.py runs it short",
+    "tests/bench/run.py": "minutes long, with peers to be installed; test_bench.py runs it small",
+}
+PICTURES = {"How it works": {""}, "How to read this code": {""}}
+TESTED = set()      # the chapters that a test below has asked for
+
+
+def of_chapter(title):
+    """A test of this chapter: it gets a newcomer, and must leave no command of it over."""
+    TESTED.add(title)
+    return pytest.mark.parametrize("newcomer", [title], indirect=True, ids=[""])
+
+
+@pytest.fixture
+def newcomer(request):
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="zr", dir="/tmp"))    # a socket's path is short
+    made = Newcomer(folder, request.param)
+    made.left = [command for command in made.left if command.split()[0] not in ELSEWHERE]
+    try:
+        yield made
+        assert not made.left, f"not run: {made.left}"
+    finally:
+        try:
+            made.close()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+# -- nothing is forgotten
+
+
+def test_every_chapter_with_commands_has_a_test():
+    for title, chapter in CHAPTERS.items():
+        known = all(command.split()[0] in ELSEWHERE for command in chapter.commands)
+        assert title in TESTED or known, f"{title}: {chapter.commands}"
+        languages = {language for language, _ in chapter.texts}
+        assert languages <= ({"c", "python"} if title in TESTED else PICTURES.get(title, set())), \
+            f"{title}: a fenced block that no test takes"
+
+
+def test_what_is_run_elsewhere_is_there():
+    named = {command.split()[0]: command for chapter in CHAPTERS.values()
+             for command in chapter.commands if command.split()[0] in ELSEWHERE}
+    assert set(named) == set(ELSEWHERE)
+    for program, command in named.items():
+        path = os.path.join(REPO, program)
+        assert os.access(path, os.X_OK), program
+        options = re.findall(r"--[a-z-]+", command.split(" #")[0])
+        if options:
+            text = subprocess.run([path, "--help"], capture_output=True, text=True, check=True,
+                                  timeout=WAIT).stdout
+            assert not [option for option in options if option not in text], command
+
+
+def test_every_link_leads_somewhere():
+    """Files are there, and have the chapters that are named."""
+    for path, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", README.read_text(encoding="utf-8")):
+        where = os.path.join(REPO, path) if path else README
+        assert os.path.exists(where), path
+        if anchor:
+            with open(where, encoding="utf-8") as text:
+                titles = re.findall(r"(?m)^#+ (.*)$", text.read())
+            assert anchor in [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+                              for title in titles], anchor
+
+
+def test_every_option_and_verb_is_known():
+    """Also those that stand in the text, not in a command."""
+    def told(*words):
+        return subprocess.run(words, capture_output=True, text=True, check=True,
+                              timeout=WAIT).stdout
+    helps = told(BIN / "zplan", "--help")
+    verbs = set(re.findall(r"(?m)^  ([a-z]+) +\S", helps.split("Verbs:")[1].split("\n\n")[0]))
+    helps += "".join(told(BIN / "zplan", verb, "--help") for verb in sorted(verbs))
+    helps += told(BIN / "zpland", "--help") + told(BIN / "zstationd", "--help")
+    known = set(re.findall(r"--[a-z-]+", helps))
+    assert {"add", "doctor", "work"} <= verbs and "--redis" in known
+    text = "\n".join(line for line in README.read_text(encoding="utf-8").splitlines()
+                     if not line.strip().startswith(tuple(ELSEWHERE)) and "<!--" not in line)
+    of_others = {"--libs", "--cflags"}      # of pkg-config
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) <= known | of_others
+    assert set(re.findall(r"(?m)(?:^ {4}|`)zplan ([a-z]+)", text)) <= verbs
+
+
+# -- the chapters
+
+
+@of_chapter("Try it")
+def test_try_it(newcomer):
+    command = newcomer.next("docker/demo")
+    demo = newcomer.start(f"env ZPLAN_DEMO_PORT={newcomer.ports['7920']} {command}",
+                          '(?s)"at once" .*"often" .*"once" .*in five seconds')
+    demo.process.send_signal(signal.SIGINT)
+    assert demo.process.wait(2 * WAIT) == 0 and "Stopped." in demo.text()
+    newcomer.does("export PATH=")
+    newcomer.lasts("zpland", READY)
+    newcomer.lasts("zstationd", READY)
+    newcomer.lasts("zplan work", "joined")
+    watch = newcomer.lasts("zplan watch", "")
+    newcomer.does("zplan add", "accepted, first run at")
+    watch.seen('"hello" .*greet world: done')
+
+
+@of_chapter("From a shell")
+def test_from_a_shell(newcomer):
+    newcomer.demo()
+    newcomer.does("zplan add --station jobs --command report", r"accepted, first run at .*T08:30")
+    newcomer.does("zplan add --station jobs --command cleanup", "plan 1f accepted, first run at")
+    newcomer.does("zplan add --station jobs --command payroll", r"accepted, first run at .*T23:00")
+    newcomer.does("zplan list", r"(?s)1f .*minute.*week.*0/10.*queue.*weekly report.*payroll")
+    newcomer.does("zplan show 1f", "cleanup")
+    watch = newcomer.lasts("zplan watch", "")
+    newcomer.does("zplan next", r"^(\d{4}-\d\d-\d\dT0[67]:00:00Z\n){3}$")
+    newcomer.does("zplan pause --station jobs --title", "weekly report")
+    newcomer.does("zplan pause 1f", "1f")
+    assert '"plan_state":5' in newcomer.run("zplan show 1f --json").replace(" ", "")
+    newcomer.does("zplan reset 1f", "1f")
+    assert '"plan_state":1' in newcomer.run("zplan show 1f --json").replace(" ", "")
+    newcomer.does("zplan skip 1f --count 3", "1f")
+    newcomer.does("zplan update 1f", "1f")
+    newcomer.does("zplan update --of-title", "(?s)weekly report.*later report|later report.*weekly")
+    newcomer.does("zplan run 1f", "1f")
+    heard(newcomer, watch)
+    newcomer.does("zplan history 1f", r" 1f +jobs +\+ok +later report")
+    newcomer.does("zplan close 1f", "1f")
+    newcomer.does("zplan remove 1f", "1f")
+    newcomer.does("zplan station add print", "print")
+    newcomer.does("zplan station remove print", "print")
+    newcomer.does("zplan stats", r"(?m)^plans +\d")
+    newcomer.does("zplan doctor", "the station does its work")
+
+
+def heard(newcomer, watch):
+    """A watch begins when it has connected: runs until it has printed one, and all are over."""
+    def one():
+        newcomer.run("zplan add --station jobs --command cleanup --arg /tmp --title again")
+        return re.search(r'"again" .*cleanup /tmp: done', watch.text())
+    wait_until(one, "the watch prints a result")
+    wait_until(lambda: "+ok" in newcomer.run("zplan history 1f"), "1f has run")
+
+
+@of_chapter("From C")
+def test_from_c(newcomer):
+    newcomer.demo()
+    newcomer.file("hello.c", "c")
+    newcomer.does("cc hello.c", "^$")
+    newcomer.does("./hello", "^accepted: [0-9a-f]+\n$")
+    assert "hello" in newcomer.run("zplan list")
+
+
+@of_chapter("From Python")
+def test_from_python(newcomer):
+    newcomer.demo()
+    newcomer.file("hello.py", "python")
+    newcomer.does("python3 hello.py", r"^accepted \[b'[0-9a-f]+'\]\n$")
+    assert "hello" in newcomer.run("zplan list")
+
+
+@of_chapter("From other languages")
+def test_from_other_languages(newcomer):
+    newcomer.demo(worker=False)
+    newcomer.lasts("python3 tests/clients/zplan_worker.py", "told 01")
+    newcomer.lasts("node tests/clients/worker.js", "told 01")
+    told = r"^accepted as [0-9a-f]+\n(ok: hello world\n){1,3}$"
+    newcomer.does("python3 tests/clients/zplan_client.py", told)
+    newcomer.does("node tests/clients/client.js", told)
+
+
+class Watcher(Sentinel):
+    """A Sentinel at an address of its own."""
+
+    def __init__(self, folder, host, port, master):
+        self.host = host
+        super().__init__(folder, "sentinel-" + host, master, port)
+        with open(self.file, encoding="utf-8") as file:
+            text = file.read()
+        with open(self.file, "w", encoding="utf-8") as file:
+            file.write(text.replace("bind 127.0.0.1", "bind " + host))
+
+    def client(self):
+        return redis.Redis(host=self.host, port=self.port, socket_timeout=WAIT)
+
+
+@pytest.fixture
+def servers():
+    """Redis and Sentinels that are ended."""
+    made = []
+    yield made
+    for one in made:
+        one.process.kill()
+        one.process.wait()
+
+
+def started(servers, server):
+    servers.append(server)
+    server.start()
+    return server
+
+
+def works(newcomer):
+    """The last program is a station that keeps plans."""
+    newcomer.run(f"zplan station add jobs=api@{newcomer.at('7930')}")
+    output = newcomer.run("zplan add --station jobs --command x --in 1d")
+    assert "accepted" in output, output
+
+
+@of_chapter("Redis")
+def test_redis(newcomer, servers):
+    newcomer.programs_are_found()
+    folder = newcomer.folder
+    db = started(servers, Redis(f"{folder}/redis.sock", [
+        "--port", newcomer.ports["6379"], "--bind", "127.0.0.5", "--appendfsync", "everysec"]))
+    db.client().execute_command("ACL", "SETUSER", "zplan", "on", ">secret", "~*", "&*", "+@all")
+    password = folder / "etc-redis"
+    password.write_text("secret\n")
+    password.chmod(0o644)
+    command = newcomer.next("zpland --redis 10.0.0.5")
+    assert "chmod 600" in newcomer.run(command, code=1)
+    password.chmod(0o600)
+    newcomer.start(command, READY)
+    works(newcomer)
+    assert newcomer.started[-1].end() == 0
+
+    command = newcomer.next("zpland --redis unix:")
+    assert "appendfsync" in newcomer.run(command, code=1)
+    db.client().config_set("appendfsync", "always")
+    newcomer.start(command, READY)
+    assert "kept, also when the machine fails" in newcomer.run("zplan doctor")
+    assert newcomer.started[-1].end() == 0
+
+    master = started(servers, Node(str(folder), "m"))
+    replica = started(servers, Node(str(folder), "s"))
+    replica.follow(master)
+    for host in ("127.0.0.5", "127.0.0.6", "127.0.0.7"):
+        started(servers, Watcher(str(folder), host, newcomer.ports["26379"], master))
+    newcomer.lasts("zpland --redis sentinel:", READY)
+    works(newcomer)
+    assert replica.client().keys("plan:msg:*"), "a replica has what was acknowledged"
+
+
+@of_chapter("Keys")
+def test_keys(newcomer):
+    newcomer.programs_are_found()
+    newcomer.does("mkdir -p allow")
+    newcomer.does("zplan keygen station")
+    newcomer.does("zplan keygen ops")
+    newcomer.does("zplan keygen billing")
+    newcomer.does("cp ops.key billing.key allow/")
+    station = newcomer.lasts("zpland --curve", READY)
+    assert "no answer" in newcomer.run("zplan --timeout 1000 list", code=3)     # without a key
+    newcomer.does("export ZPLAN_CONNECT")
+    newcomer.does("export ZPLAN_SERVER_KEY")
+    newcomer.does("zplan list", "TITLE")
+    billing = "--key billing.key_secret "
+    words = newcomer.run(f"zplan {billing} add --station jobs --command x", code=1)
+    assert "may not touch plans of 'jobs'" in words or "-no find" in words, words
+    words = newcomer.run(f"zplan {billing} pause 1f", code=1)
+    assert "-deny: role: want manage, the key 'billing' has submit,observe" in words
+    os.unlink(newcomer.folder / "allow" / "ops.key")
+    station.seen("event=access.loaded keys=1")
+    assert "no answer" in newcomer.run("zplan --timeout 1000 list", code=3)
+    station.seen("event=key.refused")
+
+
+@of_chapter("Beside MicroZero")
+def test_beside_microzero(newcomer):
+    newcomer.programs_are_found()
+    with FakeCenter("v1.5", Orders="api") as center:
+        newcomer.words = {"tcp://10.0.0.5:8003": center["Orders"].endpoint,
+                          "SECRET": KEY.decode(), **newcomer.words}
+        newcomer.lasts("zpland --station Orders=", READY)
+        newcomer.run("zplan add --station Orders --command x --title order")
+        center["Orders"].job().finish()
+        wait_until(lambda: "+ok" in newcomer.run("zplan history"), "the run has ended well")
+        assert newcomer.started[-1].end() == 0
+    with FakeCenter("master", Found="api") as center:
+        newcomer.words = {"tcp://10.0.0.5:8000": center.endpoint, **newcomer.words}
+        newcomer.lasts("zpland --center", READY)
+        wait_until(lambda: "Found" in newcomer.run("zplan station list"), "Found is found")
+        assert newcomer.started[-1].end() == 0
+
+
+# -- when something is wrong
+
+# Words of the table that the chapter's own test does not bring about: the test that sees them.
+SEEN_BY = {
+    "MISCONF": "test_faults_redis.py",
+    "No space left on device": None,    # the system's own words
+    "--accept-loss": "test_faults_redis.py",
+    "appendfsync": "test_readme.py",
+    "--durable": "test_readme.py",
+    "event=redis.lost_data": "test_faults_redis.py",
+    "event=key.refused": "test_readme.py",
+    "-deny: role: want manage, the key 'billing' has submit,observe": "test_readme.py",
+    "event=late_run": "test_zstationd.py",
+    "event=clock.step": "test_faults_clock.py",
+    "event=reload.kept_old": "test_faults_process.py",
+    "event=access.kept_old": "test_curve.py",
+}
+
+
+def words_of_the_table():
+    """The code in the first column."""
+    rows = [line for line in CHAPTERS["When something is wrong"].prose if line.startswith("| ")]
+    assert len(rows) > 20
+    return [word for row in rows for word in re.findall(r"`([^`]+)`", row.split(" | ")[0])]
+
+
+@of_chapter("When something is wrong")
+def test_when_something_is_wrong(newcomer):
+    """What the first column says is what the programs say."""
+    newcomer.programs_are_found()
+    says = [newcomer.run("zplan ping", code=3)]
+    station = newcomer.start(
+        f"zpland --data {newcomer.folder}/data --station jobs=api@{newcomer.at('7930')} "
+        f"--station slow=api@{newcomer.at('7940')} --send-timeout 200 --exec-timeout 1 "
+        "--max-plans-station 2", READY)
+    says += brought_about(newcomer)
+    says.append(newcomer.does("zplan doctor", "the station does its work"))
+    says.append(newcomer.does("zplan history --newest -n 20", "STATUS"))
+    says.append(newcomer.does("zplan list --state error", "burnt"))
+    says += redis_stopped(newcomer, station)
+    heard_of = "\n".join([*says, station.text()])
+    for word in words_of_the_table():
+        if word not in SEEN_BY:
+            assert newcomer.here(word) in heard_of, f"{word!r} was not said:\n{heard_of}"
+
+
+def brought_about(newcomer):
+    """One trouble after the other; what the command line said."""
+    def add(title, *words, station="jobs", code=0):
+        return newcomer.run(f"zplan add --station {station} --command x --title {title} "
+                            + " ".join(words), code)
+
+    def ended(what):
+        """Wait until the history tells this of a run."""
+        return wait_until(lambda: what in newcomer.run("zplan history") and
+                          newcomer.run("zplan history"), what)
+
+    def answer_until(command, what, status):
+        """Answer the runs of `slow` like this until the command tells that."""
+        def told():
+            if slow.socket.poll(50):
+                run = slow.recv()
+                slow.answer(run, status, [(FT.LOCAL_ID, run.local_id)])
+            return what in newcomer.run(command)
+        wait_until(told, what)
+    says = [newcomer.run("zplan doctor"), add("early"), ended("the target is not connected")]
+    newcomer.start(f"zstationd --name jobs --type api --request {newcomer.at('7930')} "
+                   f"--workers {newcomer.at('7931')}", READY)
+    says.append(ended("no worker has joined"))
+    newcomer.start(f"zplan work --station {newcomer.at('7931')} -- sh -c 'exit 7'", "joined")
+    says.append(ended("-failed"))
+    says.append(add("later", "--in 1d --id 1f"))
+    says.append(add("later", "--in 1d", code=1))
+    says.append(newcomer.run("zplan reset 1f", code=1))
+    says.append(add("nowhere", station="nix", code=1))
+    # The command line would not let it out.
+    says.append(newcomer.run(
+        f"python3 tests/clients/zplan_client.py {newcomer.at('7920')} {newcomer.at('7921')} jobs "
+        """x y '{"plan_type": "second", "plan_value": 40000, "plan_repet": 1}'""", code=1))
+    slow = FakeTarget(newcomer.at("7940"))
+    try:
+        add("burnt", station="slow")
+        slow.recv()                                 # not a word
+        says.append(ended("-recv error"))
+        answer_until("zplan history", "-time out", ST.RUNING)       # and then no more
+        says.append(newcomer.run("zplan history"))
+        answer_until("zplan list --state error", "burnt", ST.PLANERROR)
+    finally:
+        slow.close()
+    spoil(newcomer, "1f")
+    wait_until(lambda: "1f " in newcomer.run("zplan list --state error"), "1f is parked")
+    says.append(newcomer.run("zplan stats"))
+    return [*says, *os.listdir(newcomer.folder / "data")]
+
+
+def spoil(newcomer, ident):
+    """A hand in Redis takes the frames of a plan away, and makes it due."""
+    db = redis.Redis(unix_socket_path=f"{newcomer.folder}/data/redis.sock", socket_timeout=WAIT)
+    key = f"plan:msg:jobs:{ident}"
+    plan = json.loads(db.get(key))
+    db.set(key, json.dumps({**plan, "messages": plan["messages"][:2]}))
+    db.zadd("plan:time:set", {key: int(time.time())})
+
+
+def redis_stopped(newcomer, station):
+    """The embedded Redis does not answer; then it does again."""
+    server, = children(station.process.pid)
+
+    def said():
+        return [newcomer.run("zplan doctor; true"),
+                newcomer.run("zplan add --station jobs --command x; true")]
+    os.kill(server, signal.SIGSTOP)
+    try:
+        return wait_until(lambda: (lambda both: "Redis is opening" in both[0] and
+                                   "stopped answering" in both[1] and both)(said()),
+                          "Redis is seen to be away")
+    finally:
+        os.kill(server, signal.SIGCONT)
+
+
+def test_the_other_words_are_seen_elsewhere():
+    words = words_of_the_table()
+    for word, name in SEEN_BY.items():
+        assert word in words, word
+        if name:
+            with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as test:
+                assert word.removeprefix("event=") in test.read(), word
