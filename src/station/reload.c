@@ -6,6 +6,7 @@
 #include "failpoint.h"
 #include "log.h"
 #include "memory.h"
+#include "notify.h"
 #include "targets.h"
 
 // What a running station cannot change: its sockets, its Redis, its time zone, who it is.
@@ -42,7 +43,7 @@ static void apply_settings (struct station *self)
     targets_load (self); // a name that is not of the settings any more may be of those added
 }
 
-void reload (struct station *self)
+static void reread (struct station *self)
 {
     struct station_settings *fresh = memory_new (sizeof *fresh);
     struct reason reason;
@@ -59,4 +60,11 @@ void reload (struct station *self)
     free (fresh);
     apply_settings (self);
     log_event (LEVEL_INFO, "reload.done", "stations=%zu", self->settings->target_count);
+}
+
+void reload (struct station *self)
+{
+    notify_reloading ();
+    reread (self);
+    notify_ready ();
 }
