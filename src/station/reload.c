@@ -9,20 +9,12 @@
 #include "notify.h"
 #include "targets.h"
 
-// What a running station cannot change: its sockets, its Redis, its time zone, who it is.
-static const char *const fixed[] = {
-    "request",      "publish",           "events",          "redis_addr",          "redis_defdb",
-    "redis_user",   "durable",           "replicas",        "redis_password_file", "accept_loss",
-    "data",         "dialect",           "timezone",        "replica_timeout",     "user",
-    "max_requests", "max_message_bytes", "max_frame_bytes", "max_replies_peer",    "curve",
-    "allow",        "insecure",
-};
-
 static void keep_fixed (const struct station_settings *old, struct station_settings *fresh)
 {
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
-        const struct setting *row = settings_named (&station_setting_table, fixed[i]);
-        if (!row || setting_same (row, old, fresh))
+    for (size_t i = 0; i < station_setting_table.count; i++) {
+        const struct setting *row = &station_setting_table.rows[i];
+        if (!station_setting_fixed (row) || row->type == SETTING_OWN ||
+            setting_same (row, old, fresh))
             continue;
         log_event (LEVEL_WARN, "reload.needs_restart", "setting=%s", row->name);
         setting_copy (row, fresh, old);
