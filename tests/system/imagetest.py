@@ -42,6 +42,28 @@ def run(command, **options):
     return done.stdout
 
 
+class NoNetwork(Exception):
+    """What is downloaded did not come, or not in time."""
+
+
+DOWNLOAD_S = 240
+NOT_FETCHED = re.compile("Failed to fetch|Could not connect|Temporary failure resolving|timed out")
+
+
+def run_online(command):
+    """The same for a step that downloads."""
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, start_new_session=True) as step:
+        try:
+            out, _ = step.communicate(timeout=DOWNLOAD_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(step.pid, signal.SIGKILL)
+            raise NoNetwork(f"after {DOWNLOAD_S} s there is no end of {command[-1]}") from None
+    if step.returncode and NOT_FETCHED.search(out):
+        raise NoNetwork(out[-1000:])
+    assert step.returncode == 0, f"{command}: {step.returncode}\n{out[-6000:]}"
+
+
 # -- the Dockerfile
 
 def instructions(path):
@@ -86,8 +108,8 @@ class Builder:
     def base(self, image):
         if image not in self.bases:
             root = os.path.join(self.folder, "base")
-            run(["mmdebstrap", "--variant=minbase", "--aptopt=Acquire::Retries 5",
-                 "--dpkgopt=force-unsafe-io", BASES[image], root, MIRROR])
+            run_online(["mmdebstrap", "--variant=minbase", "--aptopt=Acquire::Retries 5",
+                        "--dpkgopt=force-unsafe-io", BASES[image], root, MIRROR])
             for name, text in BASE_FILES.items():
                 with open(os.path.join(root, name), "w", encoding="utf-8") as file:
                     file.write(text)
@@ -127,7 +149,8 @@ class Builder:
 
     def do_run(self, rest):
         assert not rest.startswith("["), "only the shell form is known"
-        run(self.stage.container(["/bin/sh", "-c", rest]))
+        online = "apt-get" in rest or "docker/setup" in rest
+        (run_online if online else run)(self.stage.container(["/bin/sh", "-c", rest]))
 
     def do_user(self, rest):
         self.stage.user = rest
