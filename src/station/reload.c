@@ -6,22 +6,15 @@
 #include "failpoint.h"
 #include "log.h"
 #include "memory.h"
+#include "notify.h"
 #include "targets.h"
-
-// What a running station cannot change: its sockets, its Redis, its time zone, who it is.
-static const char *const fixed[] = {
-    "request",      "publish",           "events",          "redis_addr",          "redis_defdb",
-    "redis_user",   "durable",           "replicas",        "redis_password_file", "accept_loss",
-    "data",         "dialect",           "timezone",        "replica_timeout",     "user",
-    "max_requests", "max_message_bytes", "max_frame_bytes", "max_replies_peer",    "curve",
-    "allow",        "insecure",
-};
 
 static void keep_fixed (const struct station_settings *old, struct station_settings *fresh)
 {
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
-        const struct setting *row = settings_named (&station_setting_table, fixed[i]);
-        if (!row || setting_same (row, old, fresh))
+    for (size_t i = 0; i < station_setting_table.count; i++) {
+        const struct setting *row = &station_setting_table.rows[i];
+        if (!station_setting_fixed (row) || row->type == SETTING_OWN ||
+            setting_same (row, old, fresh))
             continue;
         log_event (LEVEL_WARN, "reload.needs_restart", "setting=%s", row->name);
         setting_copy (row, fresh, old);
@@ -42,7 +35,7 @@ static void apply_settings (struct station *self)
     targets_load (self); // a name that is not of the settings any more may be of those added
 }
 
-void reload (struct station *self)
+static void reread (struct station *self)
 {
     struct station_settings *fresh = memory_new (sizeof *fresh);
     struct reason reason;
@@ -59,4 +52,11 @@ void reload (struct station *self)
     free (fresh);
     apply_settings (self);
     log_event (LEVEL_INFO, "reload.done", "stations=%zu", self->settings->target_count);
+}
+
+void reload (struct station *self)
+{
+    notify_reloading ();
+    reread (self);
+    notify_ready ();
 }

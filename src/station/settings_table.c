@@ -123,6 +123,22 @@ static const struct setting rows[] = {
 
 const struct setting_table station_setting_table = {rows, sizeof rows / sizeof *rows};
 
+static const char *const fixed[] = {
+    "request",      "publish",           "events",          "redis_addr",          "redis_defdb",
+    "redis_user",   "durable",           "replicas",        "redis_password_file", "accept_loss",
+    "data",         "dialect",           "timezone",        "replica_timeout",     "user",
+    "max_requests", "max_message_bytes", "max_frame_bytes", "max_replies_peer",    "curve",
+    "allow",        "insecure",          "center",
+};
+
+bool station_setting_fixed (const struct setting *row)
+{
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        if (strcmp (row->name, fixed[i]) == 0)
+            return true;
+    return false;
+}
+
 static int check_local (const struct station_settings *self, struct reason *reason)
 {
     const struct {

@@ -51,5 +51,8 @@ struct station_settings {
 
 extern const struct setting_table station_setting_table;
 
+// Whether a running station keeps it, whatever is read anew: its sockets, its Redis, who it is.
+bool station_setting_fixed (const struct setting *row);
+
 // What no single row can check. 0, or -1 with a reason.
 int station_settings_check (const struct station_settings *self, struct reason *reason);

@@ -19,6 +19,7 @@
 #include "front.h"
 #include "log.h"
 #include "memory.h"
+#include "notify.h"
 #include "peers.h"
 #include "publish.h"
 #include "redis_info.h"
@@ -81,6 +82,7 @@ static void fail (struct station *self, const char *why)
 
 static void begin_stop (struct station *self)
 {
+    notify_stopping ();
     if (self->phase != PHASE_STARTING)
         log_event (LEVEL_INFO, "station.stopping", "pending=%zu", store_pending (self->store));
     self->phase = PHASE_STOPPING;
@@ -111,6 +113,9 @@ static void serve (struct station *self)
                link_fsync (store_link (self->store)));
     puts ("ready");
     fflush (stdout);
+    notify_ready ();
+    if (station_store_up (self))
+        notify_status ("serving");
 }
 
 // Once, and again when it is for another reason: it is tried several times a second.
@@ -120,6 +125,9 @@ static void tell_down (struct station *self, const char *trouble)
         return;
     reason_set (&self->told_down, "%s", trouble);
     log_event (LEVEL_WARN, "redis.down", "reason=%s", quoted (span_text (trouble)));
+    char words[sizeof self->told_down.text + sizeof "Redis is away: "];
+    snprintf (words, sizeof words, "Redis is away: %s", trouble);
+    notify_status (words);
 }
 
 static void on_link_state (void *owner, enum link_state state)
@@ -142,9 +150,10 @@ static void on_link_state (void *owner, enum link_state state)
         FAILPOINT ("boot_store");
     if (state == LINK_UP && self->phase == PHASE_STARTING)
         serve (self);
-    else if (state == LINK_UP)
+    else if (state == LINK_UP) {
         due_wake_now (self);
-    else if (state == LINK_REFUSED && self->phase == PHASE_STARTING)
+        notify_status ("serving");
+    } else if (state == LINK_REFUSED && self->phase == PHASE_STARTING)
         fail (self, trouble);
 }
 
@@ -225,12 +234,12 @@ static int tick_starting (struct station *self, int64_t now_us)
 {
     int64_t waited = now_us - self->started_us;
     if (!self->embedded && waited > GIVEN_REDIS_WAIT_US) {
-        log_event (LEVEL_WARN, "redis.down", "reason=%s",
-                   quoted (span_text (link_trouble (store_link (self->store)))));
+        tell_down (self, link_trouble (store_link (self->store)));
         serve (self);
     } else if (waited / TELL_WAIT_US != (waited - TICK_MS * 1000) / TELL_WAIT_US) {
         log_event (LEVEL_INFO, "redis.waiting", "seconds=%" PRId64 " reason=%s", waited / 1000000,
                    quoted (span_text (link_trouble (store_link (self->store)))));
+        notify_status ("waiting for Redis");
     }
     return 0;
 }
@@ -241,6 +250,7 @@ static int on_tick (zloop_t *loop, int timer, void *arg)
     int64_t now_us = clock_mono_us ();
     (void)loop;
     (void)timer;
+    notify_alive (now_us);
     if (self->phase == PHASE_FAILED)
         return end_loop (self);
     access_watch (self, now_us);

@@ -2,6 +2,7 @@
 #include "configure.h"
 
 #include <czmq.h>
+#include <jansson.h>
 #include <sys/stat.h>
 
 static const char usage_head[] =
@@ -16,6 +17,7 @@ static const char usage_head[] =
 static const char usage_tail[] =
     "  -c FILE                     read settings from a ZPL file first\n"
     "  --set NAME=VALUE            set any setting by its name in the file\n"
+    "  --settings                  print all settings as JSON, for programs\n"
     "  --help, --version\n"
     "\n"
     "Example: a station with its own Redis and one target\n"
@@ -34,6 +36,30 @@ static void print_help (void)
         putchar ('\n');
     }
     fputs (usage_tail, stdout);
+}
+
+// A line for each setting; the manual is made of them.
+static void print_settings (void)
+{
+    static const char *const types[] = {[SETTING_TEXT] = "text",
+                                        [SETTING_NUMBER] = "number",
+                                        [SETTING_FLAG] = "flag",
+                                        [SETTING_OWN] = "text",
+                                        [SETTING_LIST] = "list"};
+    for (size_t i = 0; i < station_setting_table.count; i++) {
+        const struct setting *row = &station_setting_table.rows[i];
+        json_t *line =
+            json_pack ("{ss ss ss* ss ss* sb ss}", "name", row->name, "option", row->option,
+                       "value", row->metavar, "type", types[row->type], "default", row->fallback,
+                       "reload", !station_setting_fixed (row), "help", row->help);
+        if (row->type == SETTING_NUMBER) {
+            json_object_set_new (line, "min", json_integer (row->min));
+            json_object_set_new (line, "max", json_integer (row->max));
+        }
+        json_dumpf (line, stdout, 0);
+        putchar ('\n');
+        json_decref (line);
+    }
 }
 
 // -- the file
@@ -163,7 +189,7 @@ static enum configured apply_option (struct arguments *arguments)
                                                                             : CONFIGURED;
 }
 
-// --help, --version, -c: what comes before every other option.
+// --help, --version, --settings, -c: what comes before every other option.
 static enum configured apply_first (struct arguments *arguments)
 {
     for (int i = 1; i < arguments->count; i++) {
@@ -174,6 +200,10 @@ static enum configured apply_first (struct arguments *arguments)
         }
         if (strcmp (option, "--version") == 0) {
             puts ("zpland " ZPLAN_VERSION);
+            return CONFIGURED_DONE;
+        }
+        if (strcmp (option, "--settings") == 0) {
+            print_settings ();
             return CONFIGURED_DONE;
         }
         if (strcmp (option, "-c") == 0 && i + 1 < arguments->count &&

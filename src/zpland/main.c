@@ -6,6 +6,7 @@
 #include "configure.h"
 #include "log.h"
 #include "memory.h"
+#include "notify.h"
 #include "process.h"
 #include "scrub.h"
 #include "station.h"
@@ -56,6 +57,7 @@ static int run (struct station_settings *settings, struct reason *reason)
     if (settings->user[0] && process_become (settings->user, reason))
         return -1;
     process_confine ();
+    notify_start ();
     int signal_fd = process_prepare ();
     struct station *station = station_new (settings, read_settings, signal_fd, reason);
     int rc = station ? station_run (station, reason) : -1;

@@ -10,6 +10,7 @@
 #include "api.h"
 #include "context.h"
 #include "front.h"
+#include "notify.h"
 #include "packet.h"
 #include "port.h"
 #include "process.h"
@@ -126,9 +127,11 @@ static void serve (struct station *station, int signal_fd)
         zloop_timer (loop, tick_ms (&station->options), 0, on_tick, station);
     puts ("ready");
     fflush (stdout);
+    notify_ready ();
     log_event (LEVEL_INFO, "serving", "station=%s type=%s request=%s", station->options.name,
                station->options.type_name, station->options.request);
     zloop_start (loop);
+    notify_stopping ();
     zloop_destroy (&loop);
 }
 
@@ -136,6 +139,7 @@ static int run (struct station *station)
 {
     struct reason reason;
     int signal_fd = process_prepare ();
+    notify_start ();
     log_start ("zstationd", station->options.level);
     station->kind = kinds[station->options.type];
     int rc = station_open (station, &reason);

@@ -1,0 +1,283 @@
+"""A manual page from its template and from what the programs say of themselves.
+
+    generate.py VERSION BIN_DIR TEMPLATE OUTPUT
+
+A template is roff (man(7)) with @VERSION@, and with lines of its own that are replaced:
+
+    .Options PROGRAM      the option list in the help of a program
+    .About PROGRAM        what stands before it: usage goes to .Usage, prose stays
+    .Usage PROGRAM        the lines behind "Usage:"
+    .Rest PROGRAM         what stands behind the options
+    .Verbs                each verb of zplan: its own help
+    .SettingOptions       the settings of zpland as options
+    .Settings             the settings of zpland as they stand in its file
+
+The help of a program is paragraphs, separated by empty lines. A line that ends with a colon heads
+what is indented by two below it: rows "  NAME  what it is", or else lines to be typed.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+
+PROGRAMS = ("zplan", "zpland", "zstationd")
+OPTION = re.compile(r"(?<![\w\-/])(--?[a-zA-Z][\w-]*)(?![\w*])")
+# A row: two columns with at least two blanks between them, or an option too long for its column.
+ROW = re.compile(r"  (?P<term>\S+(?: \S+)*)(?:  +(?P<text>\S.*))?")
+LONG_ROW = re.compile(r"  (?P<term>--?[\w-]+ [A-Z]\S*) (?P<text>\S.*)")
+DEEP = re.compile(r" {10,}\S")
+
+
+# -- roff
+
+def escape(text):
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return "\\&" + text if text[:1] in (".", "'") else text
+
+
+def inline(text):
+    """Prose: options and what stands in backquotes are bold."""
+    parts = []
+    for i, part in enumerate(text.split("`")):
+        if i % 2:
+            parts.append(f"\\fB{escape(part)}\\fR")
+            continue
+        at = 0
+        for found in OPTION.finditer(part):
+            parts += [escape(part[at:found.start()]), f"\\fB{escape(found[1])}\\fR"]
+            at = found.end()
+        parts.append(escape(part[at:]))
+    line = "".join(parts)
+    return "\\&" + line if line[:1] in (".", "'") else line
+
+
+def term(text):
+    """What a list explains: names bold, what stands for a value in italics."""
+    words = []
+    for word in text.split(" "):
+        comma = "," if word.endswith(",") else ""
+        word = word.rstrip(",")
+        value = re.match(r"[A-Z][A-Z_]*\b", word) and not text.startswith("ZPLAN_")
+        words.append(f"\\f{'I' if value else 'B'}{escape(word)}\\fR{comma}")
+    return " ".join(words)
+
+
+def example(lines):
+    return [".PP", ".RS 4", ".nf", *(escape(line) or ".sp" for line in lines), ".fi", ".RE"]
+
+
+def paragraph(lines):
+    return [".PP", *(inline(line) for line in lines)]
+
+
+# -- the form of the help
+
+def rows_of(lines):
+    """[(term, [text])], or None when the lines are to be typed."""
+    rows, two_columns = [], False
+    for line in lines:
+        if DEEP.match(line):
+            if not rows:
+                return None
+            rows[-1][1].append(line.strip())
+            continue
+        found = LONG_ROW.fullmatch(line) if "  " not in line.strip() else None
+        found = found or ROW.fullmatch(line)
+        if not found or found["term"].split()[0] in (*PROGRAMS, "cp", "$"):
+            return None
+        two_columns |= bool(found["text"])
+        rows.append((found["term"], [found["text"]] if found["text"] else []))
+    options = all(row[0].startswith("-") for row in rows)
+    return rows if two_columns or options else None
+
+
+def indented(lines):
+    rows = rows_of(lines)
+    if rows is None:
+        return example([line[2:] for line in lines])
+    return listed(rows)
+
+
+def listed(rows):
+    return [line for name, text in rows
+            for line in (".TP", term(name), *(explained(text) if text else ["\\&"]))]
+
+
+def explained(text):
+    """What stands beside a name; in it a name with at least two blanks behind it begins a line."""
+    for line in text:
+        found = re.fullmatch(r"(\S+) {2,}(.*)", line)
+        yield from [".br", f"\\fB{escape(found[1])}\\fR " + inline(found[2])] if found else [inline(line)]
+
+
+def blocks(text):
+    """The paragraphs, as lists of lines."""
+    return [block.split("\n") for block in re.split(r"\n\n+", text.strip("\n"))]
+
+
+def typeset(block):
+    """A paragraph, and what is indented in it."""
+    out, at = [], 0
+    while at < len(block):
+        deep = block[at].startswith("  ")
+        end = at
+        while end < len(block) and block[end].startswith("  ") == deep:
+            end += 1
+        out += indented(block[at:end]) if deep else paragraph(block[at:end])
+        at = end
+    return out
+
+
+def synopsis(block):
+    out = []
+    for line in block:
+        words = re.sub(r"^usage:", "", line, flags=re.I).strip()
+        if re.match(r"z\w+", words):
+            out += [".PP"] if out else []
+            name, _, rest = words.partition(" ")
+            out.append(f"\\fB{name}\\fR " + inline(rest))
+        else:
+            out.append(inline(words))
+    return out
+
+
+class Help:
+    """What a program, or a verb, says with --help, taken apart."""
+
+    def __init__(self, command):
+        text = subprocess.run([*command, "--help"], check=True, stdout=subprocess.PIPE,
+                              stdin=subprocess.DEVNULL, text=True).stdout
+        every = blocks(text)
+        self.usage = next(b for b in every if b[0].lower().startswith("usage:"))
+        rest = [b for b in every if b is not self.usage
+                and not b[0].startswith(("Options of every verb (", f"{os.path.basename(command[-1])} - "))]
+        heads = [i for i, block in enumerate(rest) if self.is_list(block)]
+        first = next((i for i in heads if rest[i][0].lower().startswith("options")), None)
+        self.about = rest[:heads[0]] if heads else rest
+        self.every = rest
+        self.options = rest[first] if first is not None else []
+        self.rest = rest[first + 1:] if first is not None else []
+
+    @staticmethod
+    def is_list(block):
+        return (block[0].endswith(":") and len(block) > 1 and block[1].startswith("  ")
+                and rows_of(block[1:2]) is not None)
+
+    def lists(self, block):
+        """The list under its heading, which is left out; what follows it stays."""
+        return typeset(block[1:])
+
+
+# -- the lines of a template
+
+def verb_names(text):
+    for block in blocks(text):
+        if block[0] == "Verbs:":
+            return [re.match(r"  ([a-z]\S*)", line)[1] for line in block[1:]
+                    if re.match(r"  [a-z]", line)]
+    raise SystemExit("zplan --help: no list of verbs")
+
+
+class Page:
+    def __init__(self, version, folder):
+        self.version, self.folder = version, folder
+
+    def program(self, name):
+        return os.path.join(self.folder, name)
+
+    def help(self, *words):
+        return Help([self.program(words[0]), *words[1:]])
+
+    def settings(self):
+        text = subprocess.run([self.program("zpland"), "--settings"], check=True,
+                              stdout=subprocess.PIPE, text=True).stdout
+        return [json.loads(line) for line in text.splitlines()]
+
+    def do_usage(self, program):
+        return synopsis(self.help(program).usage)
+
+    def do_about(self, program):
+        return [line for block in self.help(program).about for line in typeset(block)]
+
+    def do_options(self, program):
+        told = self.help(program)
+        return told.lists(told.options)
+
+    def do_rest(self, program):
+        return [line for block in self.help(program).rest for line in typeset(block)]
+
+    def do_verbs(self):
+        text = subprocess.run([self.program("zplan"), "--help"], check=True,
+                              stdout=subprocess.PIPE, text=True).stdout
+        out = []
+        for verb in verb_names(text):
+            told = self.help("zplan", verb)
+            out += [f".SS {escape(verb)}", *synopsis(told.usage)]
+            for block in told.every:
+                out += typeset(block)
+        return out
+
+    def do_settingoptions(self):
+        out = []
+        for setting in self.settings():
+            value = f" {setting['value']}" if "value" in setting else ""
+            out += [".TP", term(setting["option"] + value), *self.what(setting),
+                    f"In the file: \\fB{escape(setting['name'])}\\fR."]
+        known = {setting["option"] for setting in self.settings()}
+        others = [(name, text) for name, text in rows_of(self.help("zpland").options[1:])
+                  if name.split()[0] not in known]
+        return out + listed(others)
+
+    def do_settings(self):
+        out = []
+        for setting in self.settings():
+            out += [".TP", self.assignment(setting), *self.what(setting),
+                    f"On the command line: \\fB{escape(setting['option'])}\\fR.",
+                    "Read again on SIGHUP." if setting["reload"] else "Needs a restart."]
+        return out
+
+    @staticmethod
+    def assignment(setting):
+        if setting["type"] == "list":
+            return (f"\\fB{escape(setting['name'])}\\fR section: "
+                    "\\fINAME\\fR = \\fITYPE@ENDPOINT\\fR")
+        value = "\\fI0|1\\fR" if setting["type"] == "flag" else term(setting["value"])
+        return f"\\fB{escape(setting['name'])}\\fR = {value}"
+
+    @staticmethod
+    def what(setting):
+        """Its help as sentences, its range, its default."""
+        text = " ".join(setting["help"].split())
+        out = [inline(text + ".")]
+        if setting["type"] == "number":
+            out.append(f"From {setting['min']} to {setting['max']}.")
+        if setting.get("default") and setting["type"] != "flag":
+            out.append(f"Default: \\fB{escape(setting['default'])}\\fR.")
+        return out
+
+    def made(self, template):
+        out = []
+        for line in template.replace("@VERSION@", self.version).splitlines():
+            found = re.fullmatch(r"\.([A-Z][a-z]\w+)(?: (\w+))?", line)
+            method = getattr(self, "do_" + found[1].lower(), None) if found else None
+            out += method(*filter(None, found.groups()[1:])) if method else [line]
+        # A heading or a list needs no .PP before it, nor a page two of them.
+        kept = []
+        for line in out:
+            if line == ".PP" and kept and re.match(r"\.(PP|S[HS])", kept[-1]):
+                continue
+            kept.append(line)
+        return "\n".join(kept) + "\n"
+
+
+def main():
+    version, folder, template, output = sys.argv[1:]
+    with open(template, encoding="utf-8") as file:
+        text = Page(version, folder).made(file.read())
+    with open(output, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+if __name__ == "__main__":
+    main()

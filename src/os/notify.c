@@ -1,0 +1,100 @@
+// By hand and not by libsystemd: the protocol is one datagram, and the station has to run without
+// it.
+#include "notify.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+enum { LINES_MAX = 512 };
+
+// One manager a process, as there is one environment.
+static struct {
+    int fd; // 0 = there is none
+    struct sockaddr_un address;
+    socklen_t size;
+    int64_t pause_us; // between two signs of life; 0 = none are wanted
+    int64_t alive_us; // when the last one was given
+} manager;
+
+static void tell (const char *lines)
+{
+    if (manager.fd)
+        (void)!sendto (manager.fd, lines, strlen (lines), MSG_DONTWAIT | MSG_NOSIGNAL,
+                       (struct sockaddr *)&manager.address, manager.size);
+}
+
+// A path, or with '@' before it a name in the abstract space, which begins with a NUL.
+static int read_address (const char *name)
+{
+    size_t size = strlen (name);
+    if ((name[0] != '/' && name[0] != '@') || size < 2 || size >= sizeof manager.address.sun_path)
+        return -1;
+    manager.address.sun_family = AF_UNIX;
+    memcpy (manager.address.sun_path, name, size);
+    if (name[0] == '@')
+        manager.address.sun_path[0] = '\0';
+    manager.size = (socklen_t)(offsetof (struct sockaddr_un, sun_path) + size);
+    return 0;
+}
+
+static int64_t read_pause_us (void)
+{
+    const char *wait = getenv ("WATCHDOG_USEC");
+    const char *pid = getenv ("WATCHDOG_PID");
+    if (!wait || (pid && strtoll (pid, NULL, 10) != getpid ()))
+        return 0;
+    return strtoll (wait, NULL, 10) / 2;
+}
+
+void notify_start (void)
+{
+    const char *name = getenv ("NOTIFY_SOCKET");
+    if (name && read_address (name) == 0) {
+        int fd = socket (AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        manager.fd = fd > 0 ? fd : 0;
+        manager.pause_us = read_pause_us ();
+    }
+    unsetenv ("NOTIFY_SOCKET");
+    unsetenv ("WATCHDOG_USEC");
+    unsetenv ("WATCHDOG_PID");
+}
+
+void notify_ready (void)
+{
+    tell ("READY=1");
+}
+
+void notify_reloading (void)
+{
+    char lines[LINES_MAX];
+    snprintf (lines, sizeof lines, "RELOADING=1\nMONOTONIC_USEC=%" PRId64, clock_mono_us ());
+    tell (lines);
+}
+
+void notify_stopping (void)
+{
+    tell ("STOPPING=1");
+}
+
+void notify_status (const char *words)
+{
+    char lines[LINES_MAX];
+    snprintf (lines, sizeof lines, "STATUS=%.*s", (int)strcspn (words, "\n"), words);
+    tell (lines);
+}
+
+void notify_alive (int64_t now_us)
+{
+    if (manager.pause_us <= 0 || now_us - manager.alive_us < manager.pause_us)
+        return;
+    manager.alive_us = now_us;
+    tell ("WATCHDOG=1");
+}

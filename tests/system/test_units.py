@@ -1,0 +1,124 @@
+"""What is installed besides the programs: unit files, their restrictions, the example settings."""
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from zplanprocs import REPO, ZPLAND, Zpland, run_once
+from zplantest import Client, FakeTarget, ST, at_once
+
+BUILD = os.path.dirname(os.path.dirname(ZPLAND))
+UNITS = os.path.join(BUILD, "docker")
+SANDBOXED = os.path.join(os.path.dirname(__file__), "sandboxed.py")
+WORST = 20      # tenths; systemd-analyze calls it OK, and 90 is a service without any restriction
+
+
+def run(*command, **options):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          **options)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """Everything as `meson install` leaves it."""
+    folder = tmp_path_factory.mktemp("installed")
+    run("meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", str(folder))
+    return folder
+
+
+def test_install(installed):
+    found = {os.path.relpath(os.path.join(at, name), installed)
+             for at, _, names in os.walk(installed) for name in names}
+    prefix = "usr/local"
+    wanted = {f"{prefix}/bin/{name}" for name in ("zplan", "zpland", "zstationd")}
+    wanted |= {f"{prefix}/share/man/man{page[-1]}/{page}" for page in
+               ("zplan.1", "zpland.8", "zstationd.8", "zplan.conf.5", "zplan.7")}
+    wanted |= {f"{prefix}/share/doc/zplan/examples/zplan.conf",
+               f"{prefix}/lib/sysusers.d/zplan.conf"}
+    assert wanted <= found
+    units = {name for name in found if name.endswith(".service")}
+    assert {os.path.basename(name) for name in units} == {"zpland.service", "zstationd@.service"}
+    assert {os.path.dirname(name)[-len("systemd/system"):] for name in units} == {"systemd/system"}
+    for name in units:
+        with open(installed / name) as unit:
+            program, = re.findall(r"^ExecStart=(\S+)", unit.read(), re.M)
+        assert program.lstrip("/") in found
+
+
+@pytest.mark.parametrize("name", ["zpland.service", "zstationd@.service"])
+def test_unit_is_well_formed(tmp_path, name):
+    """All that systemd finds amiss, but for programs and pages that are not installed here."""
+    with open(os.path.join(UNITS, name)) as unit:
+        text = re.sub(r"^(ExecStart=)\S+", r"\1/bin/true", unit.read(), flags=re.M)
+    (tmp_path / name).write_text(re.sub(r"^Documentation=.*\n", "", text, flags=re.M))
+    assert run("systemd-analyze", "verify", str(tmp_path / name)) == ""
+
+
+@pytest.mark.parametrize("name", ["zpland.service", "zstationd@.service"])
+def test_unit_is_sandboxed(name):
+    text = run("systemd-analyze", "security", "--offline=yes", f"--threshold={WORST}", "--no-pager",
+               os.path.join(UNITS, name))
+    assert "Overall exposure level" in text
+
+
+@pytest.fixture
+def in_sandbox(tmp_path):
+    """A station with a Redis of its own, in the sandbox of its unit."""
+    station = Zpland(str(tmp_path / "log"),
+                     ["--data", str(tmp_path / "data"), "--request", f"ipc://{tmp_path}/q",
+                      "--publish", f"ipc://{tmp_path}/p", "--events", f"ipc://{tmp_path}/e",
+                      "--station", f"jobs=api@ipc://{tmp_path}/j"],
+                     # Looking for leaks a sanitizer traces its own process.
+                     env={"ASAN_OPTIONS": "detect_leaks=0"})
+    station.wrap = [sys.executable, SANDBOXED, os.path.join(UNITS, "zpland.service")]
+    yield station
+    station.reap()
+
+
+def test_station_works_in_its_sandbox(in_sandbox, tmp_path):
+    """Its Redis too, Lua and allocator included: a plan is taken, sent, done."""
+    target = FakeTarget(f"ipc://{tmp_path}/j")
+    client = Client(f"ipc://{tmp_path}/q")
+    try:
+        in_sandbox.start()
+        with open(f"/proc/{in_sandbox.pid}/status") as status:
+            assert re.search(r"^Seccomp:\t2$", status.read(), re.M)
+        client.added(at_once(plan_type=2, plan_value=1, plan_repet=2))
+        for _ in range(2):
+            target.finish(target.recv(), ST.OK)
+        in_sandbox.stop()
+    finally:
+        target.close()
+        client.close()
+
+
+def test_sandbox_refuses(tmp_path):
+    """The test of the test: in it what is not allowed does not work."""
+    unit = os.path.join(UNITS, "zpland.service")
+    for what in ("import os; os.chroot('/')",
+                 "import mmap; mmap.mmap(-1, 4096, prot=7)",
+                 "import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)"):
+        done = subprocess.run([sys.executable, SANDBOXED, unit, sys.executable, "-c", what],
+                              stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 1 and re.search("PermissionError|OSError", done.stderr), done
+
+
+def test_example_settings_are_taken(tmp_path):
+    """They name no setting that there is not: the only complaint is of what the test adds."""
+    code, _, err = run_once(["-c", os.path.join(REPO, "docker", "zplan.conf"), "--data",
+                             str(tmp_path), "--timezone", "Mars/Phobos"])
+    assert code == 1 and "Mars/Phobos" in err and len(err.splitlines()) == 1, err
+
+
+def test_commented_example_settings_are_taken(tmp_path):
+    """The same with each commented setting."""
+    with open(os.path.join(REPO, "docker", "zplan.conf")) as file:
+        text = re.sub(r"^# ((?:    )?\w+ = \S+|stations)$", r"\1", file.read(), flags=re.M)
+    assert "\n    jobs = " in text and "\nallow = " in text
+    (tmp_path / "conf").write_text(text)
+    code, _, err = run_once(["-c", str(tmp_path / "conf"), "--timezone", "Mars/Phobos"])
+    assert code == 1 and "Mars/Phobos" in err and len(err.splitlines()) == 1, err
