@@ -15,8 +15,8 @@
 static const char about[] =
     "Submit a plan: the station sends the command to the target when it is time.\n\n"
     "  zplan add --station mail --command send --arg 42 --in 90s\n"
-    "  zplan add --station billing --command close --monthly -1@23:00 --title 'report close'\n"
-    "  zplan add --station news --publish-title tick --content hello --every 10m --repeat 6\n"
+    "  zplan add --station billing --command close --monthly -1@23:00\n"
+    "  zplan add --station news --publish-title tick --content hi --every 10m\n"
     "  zplan add --station mail --command sweep --weekly mon@08:30 --id 1f\n"
     "  zplan add --station board --command approve --vote majority --vote-deadline 60\n";
 

@@ -27,9 +27,17 @@ struct option {
     const char *name;    // "--station"
     const char *metavar; // what the help calls the value; NULL for a flag
     enum option_type type;
-    size_t offset; // of the field in the group's values
-    const char *help;
-    int64_t min, max; // of OPTION_NUMBER
+    size_t offset;      // of the field in the group's values
+    const char *help;   // may have several lines
+    int64_t min, max;   // of OPTION_NUMBER
+    const char *values; // of OPTION_TEXT: the words it may be, with blanks between; NULL: any text
+    enum {
+        VALUES_ALL,      // it is one of `values`, or any text where there are none
+        VALUES_SOME,     // `values` are offered, others may be
+        VALUES_STATIONS, // names of targets; these are offered by the completion only
+        VALUES_FILES,
+        VALUES_FOLDERS
+    } offered;
 };
 
 // Rows that fill one struct.
@@ -50,6 +58,12 @@ struct usage {
     size_t group_count;
     int words_min, words_max; // arguments that are no options
     const char *words;        // what the usage error calls them: "one plan id"
+};
+
+// Whoever wants to know what a verb takes, instead of running it, sets this in the struct cli.
+struct describe {
+    void (*take) (void *owner, const struct usage *usage); // called once, by options_read
+    void *owner;
 };
 
 // Read the verb's options into its groups. True: what is no option is left in cli->argv[1] and
