@@ -26,6 +26,8 @@ static const struct verb verbs[] = {
      NULL},
     {"ping", verb_ping, "ask whether the station serves", WORDS_NONE, NULL},
     {"keygen", verb_keygen, "make a pair of keys for encrypted connections", WORDS_NONE, NULL},
+    {"completion", verb_completion, "print a script that completes words in bash or zsh",
+     WORDS_LISTED, "bash zsh"},
     {"work", verb_work, "serve as a worker of a target station", WORDS_COMMAND, NULL},
 };
 

@@ -35,4 +35,5 @@ int verb_stats (const struct cli *cli);
 int verb_doctor (const struct cli *cli);
 int verb_ping (const struct cli *cli);
 int verb_keygen (const struct cli *cli);
+int verb_completion (const struct cli *cli);
 int verb_work (const struct cli *cli);
