@@ -93,8 +93,7 @@ static int set_text (const struct option *row, const char **field, const char *t
     return -1;
 }
 
-static int set_value (const struct option *row, void *values, const char *text,
-                      struct reason *reason)
+int option_set (const struct option *row, void *values, const char *text, struct reason *reason)
 {
     void *field = (uint8_t *)values + row->offset;
     switch (row->type) {
@@ -117,14 +116,14 @@ static int take_option (const struct option *row, void *values, const char *join
 {
     if (row->type == OPTION_FLAG) {
         if (!joined)
-            return set_value (row, values, NULL, reason) ? -1 : 1;
+            return option_set (row, values, NULL, reason) ? -1 : 1;
         reason_set (reason, "%s: takes no value", row->name);
         return -1;
     }
     if (joined)
-        return set_value (row, values, joined, reason) ? -1 : 1;
+        return option_set (row, values, joined, reason) ? -1 : 1;
     if (argv[1] && strncmp (argv[1], "--", 2) != 0)
-        return set_value (row, values, argv[1], reason) ? -1 : 2;
+        return option_set (row, values, argv[1], reason) ? -1 : 2;
     reason_set (reason, "%s: wants a value, %s%s", row->name, row->metavar,
                 argv[1] ? "; one that starts with -- is joined by =" : "");
     return -1;

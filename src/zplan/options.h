@@ -75,6 +75,10 @@ bool options_read (const struct usage *usage, const struct cli *cli, int *ret_wo
 // in order. Returns the new argc; -1 with a reason.
 int options_take (const struct option_group *group, int argc, char **argv, struct reason *reason);
 
+// Set the field of this row in the group's values; of a flag `text` is not read. 0, or -1 with a
+// reason that names the option.
+int option_set (const struct option *row, void *values, const char *text, struct reason *reason);
+
 // The first option of the group that was given a value; NULL: none. An OPTION_NUMBER counts as
 // given when it is not 0.
 const char *options_given (const struct option_group *group);

@@ -18,6 +18,8 @@ static const struct verb verbs[] = {
     {"run", verb_manage, "run plans now, besides their schedule", WORDS_PLANS, NULL},
     {"close", verb_manage, "end plans, but keep them to be looked at", WORDS_PLANS, NULL},
     {"remove", verb_manage, "remove plans", WORDS_PLANS, NULL},
+    {"export", verb_export, "write plans, an object a line", WORDS_NONE, NULL},
+    {"import", verb_import, "take plans that export wrote into a station", WORDS_FILES, NULL},
     {"watch", verb_watch, "print results as they come; none is missed", WORDS_NONE, NULL},
     {"history", verb_history, "print how runs ended", WORDS_PLANS, NULL},
     {"station", verb_station, "the target stations", WORDS_LISTED, "list add remove"},
