@@ -241,6 +241,10 @@ static void print_text (const char *text, int column)
     for (bool first = true; *text; first = false) {
         if (!first && *text != '\n')
             printf ("%*s", column, "");
+        if (*text == '\n') {
+            putchar (*text++);
+            continue;
+        }
         if (*text != ' ') {
             text = print_paragraph (text, column);
             continue;
