@@ -189,7 +189,8 @@ static int print_all (const struct cli *cli, const struct asked *asked, int plan
     struct zplan_client *client = call_open (cli, &code);
     if (!client)
         return code;
-    struct table *table = cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns);
+    struct table *table =
+        cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout);
     code = plans == 0 ? print_runs (cli, client, asked, table, NULL) : EXIT_DONE;
     for (int i = 1; i <= plans && code != EXIT_NO_ANSWER; i++) {
         char id[PLAN_ID_SIZE];

@@ -118,7 +118,7 @@ int verb_list (const struct cli *cli)
     if (!client)
         return code;
     if (!cli->json)
-        self.table = table_new (columns, sizeof columns / sizeof *columns);
+        self.table = table_new (columns, sizeof columns / sizeof *columns, stdout);
     struct verdict verdict =
         select_walk (cli, client, &selection,
                      &(struct selected){.take = take_plan, .owner = &self, .room = self.limit});

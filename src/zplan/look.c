@@ -14,6 +14,7 @@
 enum { BOTH_COLUMNS = 120, COLUMNS_DEFAULT = 80, COLUMNS_MAX = 10000 };
 
 static struct look decided;
+static const char *times; // what the user wants
 
 const struct look *look_now (void)
 {
@@ -44,7 +45,7 @@ static bool wants_colours (const struct cli *cli, bool terminal)
     return terminal && !(none && *none) && kind && strcmp (kind, "dumb") != 0;
 }
 
-static void decide_times (const char *word)
+static void decide_times (void)
 {
     static const struct {
         const char *word;
@@ -58,7 +59,7 @@ static void decide_times (const char *word)
                                                      : MOMENT_BOTH;
     decided.times_alone = decided.terminal ? MOMENT_BOTH : MOMENT_ABSOLUTE;
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
-        if (strcmp (styles[i].word, word) == 0)
+        if (strcmp (styles[i].word, times) == 0)
             decided.times = decided.times_alone = styles[i].style;
 }
 
@@ -70,7 +71,16 @@ void look_decide (const struct cli *cli)
     decided.columns = look_size ().columns;
     decided.terminal = decided.columns > 0;
     decided.coloured = wants_colours (cli, decided.terminal);
-    decide_times (cli->times);
+    times = cli->times;
+    decide_times ();
+    decided.now = clock_wall_us () / 1000000;
+}
+
+void look_again (void)
+{
+    if (decided.terminal)
+        decided.columns = look_size ().columns;
+    decide_times ();
     decided.now = clock_wall_us () / 1000000;
 }
 

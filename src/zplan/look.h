@@ -25,6 +25,9 @@ void look_decide (const struct cli *cli);
 
 const struct look *look_now (void);
 
+// For a view that lives on: the time, and the width of a terminal that was resized.
+void look_again (void);
+
 // The terminal's columns and rows now: it may have been resized. 0 where there is none.
 struct look_size {
     int columns, rows;

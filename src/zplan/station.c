@@ -73,7 +73,8 @@ static void print_stations (const struct cli *cli, const json_t *list)
 {
     size_t i;
     json_t *station;
-    struct table *table = cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns);
+    struct table *table =
+        cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout);
     json_array_foreach (list, i, station)
     {
         if (cli->json)

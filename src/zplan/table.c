@@ -19,6 +19,7 @@ struct line {
 struct table {
     const struct column *columns;
     size_t count;
+    FILE *out;
     int widths[COLUMNS_MAX];
     bool settled;             // the widths, and the heading is printed
     struct line held[SAMPLE]; // rows before that
@@ -34,16 +35,16 @@ static struct span cell_text (const struct line *line, size_t i)
 // -- writing a line
 
 // Write a cell that may be cut to so many columns, 0 = it may not. Returns how many it takes.
-static int write_cell (struct span text, int room, enum colour colour)
+static int write_cell (FILE *out, struct span text, int room, enum colour colour)
 {
     int used = text_width (text);
     bool cut = room > 0 && used > room;
     if (cut)
         text.size = text_fit (text, room - 1);
-    colour_on (stdout, colour);
-    fwrite (text.data, 1, text.size, stdout);
-    fputs (cut ? ellipsis : "", stdout);
-    colour_off (stdout, colour);
+    colour_on (out, colour);
+    fwrite (text.data, 1, text.size, out);
+    fputs (cut ? ellipsis : "", out);
+    colour_off (out, colour);
     return cut ? text_width (text) + 1 : used;
 }
 
@@ -54,19 +55,18 @@ static void write_line (const struct table *self, const struct span *cells,
     int at = 0, start = 0, columns = look_now ()->columns;
     for (size_t i = 0; i < self->count; i++) {
         const struct column *column = &self->columns[i];
-        if (i > 0) {
-            int gap = start > at ? start - at : 1;
-            printf ("%*s", gap, "");
-            at += gap;
-        }
-        int room = columns == 0 || column->rule == COLUMN_WHOLE ? 0
-                   : column->rule == COLUMN_SHORT               ? self->widths[i]
-                   : columns > at                               ? columns - at
-                                                                : 1;
-        at += write_cell (cells[i], room, colours[i]);
+        int gap = i == 0 ? 0 : start > at ? start - at : 1, left = columns - at - gap;
+        if (columns > 0 && left < 1)
+            break; // a terminal that is too narrow for the table
+        fprintf (self->out, "%*s", gap, "");
+        at += gap;
+        int room = columns == 0                                             ? 0
+                   : column->rule == COLUMN_SHORT && self->widths[i] < left ? self->widths[i]
+                                                                            : left;
+        at += write_cell (self->out, cells[i], room, colours[i]);
         start += self->widths[i] + 1;
     }
-    putchar ('\n');
+    fputc ('\n', self->out);
 }
 
 static void write_row (const struct table *self, const struct line *line)
@@ -151,10 +151,11 @@ static void lay_out (const struct table *self, const json_t *row, struct line *r
     fclose (out);
 }
 
-struct table *table_new (const struct column *columns, size_t count)
+struct table *table_new (const struct column *columns, size_t count, FILE *out)
 {
     struct table *self = memory_new (sizeof *self);
     self->columns = columns;
+    self->out = out;
     self->count = count < COLUMNS_MAX ? count : COLUMNS_MAX;
     return self;
 }

@@ -21,8 +21,8 @@ struct column {
 
 struct table;
 
-// The columns are borrowed.
-struct table *table_new (const struct column *columns, size_t count);
+// The columns and the file, stdout or one that is shown on it, are borrowed.
+struct table *table_new (const struct column *columns, size_t count, FILE *out);
 
 // Add a row; it may be printed later.
 void table_row (struct table *self, const json_t *row);

@@ -24,6 +24,7 @@ static const struct verb verbs[] = {
     {"history", verb_history, "print how runs ended", WORDS_PLANS, NULL},
     {"station", verb_station, "the target stations", WORDS_LISTED, "list add remove"},
     {"stats", verb_stats, "the station in numbers", WORDS_NONE, NULL},
+    {"top", verb_top, "watch the station at work", WORDS_NONE, NULL},
     {"doctor", verb_doctor, "whether the station does its work, and what to put right", WORDS_NONE,
      NULL},
     {"ping", verb_ping, "ask whether the station serves", WORDS_NONE, NULL},
