@@ -312,8 +312,11 @@ static int print_stations (const struct cli *cli)
 static const struct kind {
     const char *name;
     int (*print) (const struct cli *cli);
-} kinds[] = {
-    {"bash", print_bash}, {"zsh", print_zsh}, {"plans", print_plans}, {"stations", print_stations}};
+    bool is_script;
+} kinds[] = {{"bash", print_bash, true},
+             {"zsh", print_zsh, true},
+             {"plans", print_plans, false},
+             {"stations", print_stations, false}};
 
 int verb_completion (const struct cli *cli)
 {
@@ -327,10 +330,14 @@ int verb_completion (const struct cli *cli)
     int count, code;
     if (!options_read (&usage, cli, &count, &code))
         return code;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp (kinds[i].name, cli->argv[1]) == 0)
-            return kinds[i].print (cli);
     struct reason reason;
     reason_set (&reason, "want bash or zsh, got %s", quoted (span_text (cli->argv[1])));
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp (kinds[i].name, cli->argv[1]) != 0)
+            continue;
+        if (!cli->json || !kinds[i].is_script)
+            return kinds[i].print (cli);
+        reason_set (&reason, "a script is no JSON");
+    }
     return usage_error (cli->argv[0], &reason);
 }

@@ -26,8 +26,8 @@ static const struct option rows[] = {
      .offset = offsetof (struct wanted, roles),
      .help = "what the key's owner may do, several with commas:\n"
              " submit   plans\n"
-             " observe  list, show, next, history, watch, stats, top,\n"
-             "          export, doctor, station list\n"
+             " observe  list, show, next, history, watch, stats,\n"
+             "          top, export, doctor, station list\n"
              " manage   pause, reset, skip, close, remove, update,\n"
              "          run, station add and remove\n"
              " result   send results (target stations)"},
