@@ -214,9 +214,13 @@ static int read_words (json_t *object, const struct zone *zone, int64_t now_us, 
 
 // -- as the station keeps it
 
+// Above all that a station takes, and small enough to be added and multiplied.
+static const int64_t NUMBER_MAX = INT64_C (1) << 45;
+
 static int64_t number (const json_t *object, const char *field)
 {
-    return json_integer_value (json_object_get (object, field));
+    int64_t value = json_integer_value (json_object_get (object, field));
+    return value > NUMBER_MAX ? NUMBER_MAX : value < -NUMBER_MAX ? -NUMBER_MAX : value;
 }
 
 // The PLAN frame of a plan that goes on where this one is. Its first occurrence is the one that

@@ -81,7 +81,7 @@ static const struct column columns[] = {
     {.heading = "STATION", .width = 16, .rule = COLUMN_SHORT, .write = write_station},
     {.heading = "NEXT", .width = 20, .write = write_next},
     {.heading = "TYPE", .width = 6, .write = write_type},
-    {.heading = "RUNS", .width = 12, .write = write_runs},
+    {.heading = "RUNS", .width = 12, .is_number = true, .write = write_runs},
     {.heading = "STATE", .width = 7, .write = write_state, .colour = colour_of_state},
     {.heading = "TITLE", .rule = COLUMN_REST, .write = write_title},
 };

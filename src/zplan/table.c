@@ -63,7 +63,10 @@ static void write_line (const struct table *self, const struct span *cells,
         int room = columns == 0                                             ? 0
                    : column->rule == COLUMN_SHORT && self->widths[i] < left ? self->widths[i]
                                                                             : left;
-        at += write_cell (self->out, cells[i], room, colours[i]);
+        int blanks = columns > 0 && column->is_number ? self->widths[i] - text_width (cells[i]) : 0;
+        blanks = blanks > 0 && blanks < left ? blanks : 0;
+        fprintf (self->out, "%*s", blanks, "");
+        at += blanks + write_cell (self->out, cells[i], room, colours[i]);
         start += self->widths[i] + 1;
     }
     fputc ('\n', self->out);

@@ -15,6 +15,7 @@ struct column {
         COLUMN_SHORT, // cut when the line would not fit otherwise
         COLUMN_REST   // the last one: takes what is left of the line
     } rule;
+    bool is_number; // to the right, on a terminal
     void (*write) (FILE *out, const json_t *row);
     enum colour (*colour) (const json_t *row); // NULL: plain
 };

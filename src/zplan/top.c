@@ -199,10 +199,14 @@ static void write_since (FILE *out, const json_t *row)
 static const struct column columns[] = {
     {.heading = "TARGET", .width = 16, .rule = COLUMN_SHORT, .write = write_name},
     {.heading = "STATE", .width = 9, .write = write_state, .colour = colour_of_state},
-    {.heading = "UNANSWERED", .width = 10, .write = write_unanswered},
-    {.heading = "DONE/S", .width = 8, .write = write_done},
-    {.heading = "FAILED/S", .width = 8, .write = write_failed, .colour = colour_of_failed},
-    {.heading = "LATE/MS", .width = 8, .write = write_late},
+    {.heading = "UNANSWERED", .width = 10, .is_number = true, .write = write_unanswered},
+    {.heading = "DONE/S", .width = 8, .is_number = true, .write = write_done},
+    {.heading = "FAILED/S",
+     .width = 8,
+     .is_number = true,
+     .write = write_failed,
+     .colour = colour_of_failed},
+    {.heading = "LATE/MS", .width = 8, .is_number = true, .write = write_late},
     {.heading = "SINCE", .rule = COLUMN_REST, .write = write_since},
 };
 

@@ -103,6 +103,10 @@ def test_from_standard_input_and_in_json(one):
     ({**LATER, "station": "nowhere"}, "-no find"),
     ({**LATER, "at": None, "messages": ["*1f"]}, "messages: want mailbox"),
     ({"station": "jobs", "command": "x", "plan_type": "time"}, "-plan error: plan_time"),
+    ({"station": "jobs", "plan_type": 5, "plan_value": 2**62, "plan_repet": -2**62, "plan_time": 2**62,
+      "skip_num": -2**62, "messages": ["*1f", {"b64": "AQEkAA=="}, "x"]}, "-plan error: plan_value"),
+    ({"station": "jobs", "messages": ["*1f", "\u0002\u0001$", "x"]}, "messages: want mailbox"),
+    ({"station": ["jobs"], "messages": ["*1f", {"b64": "AQEkAA=="}, "x"]}, "station: must be given"),
 ])
 def test_a_line_that_is_refused_is_named_and_the_next_follows(shared, tmp_path, line, told):
     one = Station(shared)
