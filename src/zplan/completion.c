@@ -12,7 +12,8 @@
 static const char about[] =
     "Print a script that completes verbs, options, their values, plan ids and the\n"
     "names of targets. The station is asked for plans and targets while one types,\n"
-    "with a time-out of half a second. For every new shell:\n\n"
+    "with a time-out of $ZPLAN_COMPLETION_TIMEOUT milliseconds, 500 by itself. For\n"
+    "every new shell:\n\n"
     "  echo 'source <(zplan completion bash)' >>~/.bashrc\n"
     "  echo 'source <(zplan completion zsh)' >>~/.zshrc   # behind compinit\n\n"
     "The scripts themselves ask for\n\n"
@@ -126,7 +127,8 @@ static void print_tables (void)
 
 // The line is split at blanks here: COMP_WORDS is split at colons too, as in tcp://.
 static const char bash_script[] =
-    "_zplan_ask () { \"${words[0]}\" \"${where[@]}\" --timeout 500 completion \"$1\" 2>/dev/null "
+    "_zplan_ask () { \"${words[0]}\" \"${where[@]}\" --timeout "
+    "\"${ZPLAN_COMPLETION_TIMEOUT:-500}\" completion \"$1\" 2>/dev/null "
     "|\n"
     "    cut -f 1; }\n\n"
     "# the replies of this kind that begin so\n"
@@ -183,7 +185,8 @@ static const char bash_script[] =
 // -- zsh
 
 static const char zsh_script[] =
-    "_zplan_ask () { \"$words[1]\" $where --timeout 500 completion \"$1\" 2>/dev/null }\n\n"
+    "_zplan_ask () { \"$words[1]\" $where --timeout \"${ZPLAN_COMPLETION_TIMEOUT:-500}\" "
+    "completion \"$1\" 2>/dev/null }\n\n"
     "# the replies of this kind\n"
     "_zplan_reply ()\n{\n"
     "    local -a names texts\n"

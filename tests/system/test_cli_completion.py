@@ -114,7 +114,8 @@ def test_plans_and_targets_are_asked_for(complete, station, where):
     one, two = station.add("first; $(touch x) `y`"), station.add("second\ttab")
     station.stations.append({**station.stations[0], "name": "print"})
     where = where.format(station.endpoint)
-    env = {"ZPLAN_CONNECT": "tcp://127.0.0.1:1" if where else station.endpoint}
+    env = {"ZPLAN_CONNECT": "tcp://127.0.0.1:1" if where else station.endpoint,
+           "ZPLAN_COMPLETION_TIMEOUT": str(int(WAIT * 1000))}
     assert complete(f"zplan {where}pause ", env=env) == [one, two]
     assert complete(f"zplan {where}show {two}", env=env) == [two]
     assert complete(f"zplan {where}pause {one} ", env=env) == [one, two]

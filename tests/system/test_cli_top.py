@@ -170,7 +170,7 @@ def stopped(pid):
 
 
 def test_a_station_that_goes_away_and_comes_back(busy):
-    terminal = busy.terminal("top", "--timeout", "300", **leader())
+    terminal = busy.terminal("top", "--timeout", "2000", **leader())
     terminal.read(r"done [\d.]+/s")
     busy.answers = False
     terminal.read(r"no answer from")
@@ -181,27 +181,28 @@ def test_a_station_that_goes_away_and_comes_back(busy):
 
 
 def test_off_a_terminal_a_silent_station_ends_it(busy):
-    process = start("--connect", busy.endpoint, "--timeout", "300", "top", "--json")
+    process = start("--connect", busy.endpoint, "--timeout", "2000", "top", "--json")
     json.loads(process.stdout.readline())
     busy.answers = False
     out, err = process.communicate(timeout=WAIT)
     assert process.returncode == NO_ANSWER and b"no answer" in err
-    assert "no answer" in busy.zplan("--timeout", "300", "top").failed(NO_ANSWER)
+    assert "no answer" in busy.zplan("--timeout", "2000", "top").failed(NO_ANSWER)
 
 
 def test_a_real_station(rig):
     process = start("--connect", rig.ipc("q"), "top", "--json")
-    json.loads(process.stdout.readline())
+    last = json.loads(process.stdout.readline())
     for _ in range(5):
         rig.client.added(at_once())
         rig.jobs.finish(rig.jobs.recv())
-    looks, done = [], 0
+    done = 0
     end = time.monotonic() + WAIT
-    while done < 4.5 and time.monotonic() < end:    # a look lasts a second, or a little longer
-        looks.append(json.loads(process.stdout.readline()))
-        jobs = [target for target in looks[-1]["targets"] if target["name"] == "jobs"]
-        done += jobs[0]["done_per_s"] * 1.1
-    assert done >= 4.5 and all(jobs[0]["connected"] for look in looks)
+    while done < 4 and time.monotonic() < end:
+        look = json.loads(process.stdout.readline())
+        jobs, = (target for target in look["targets"] if target["name"] == "jobs")
+        done += jobs["done_per_s"] * (look["now_ms"] - last["now_ms"]) / 1000   # 5, or nearly
+        last = look
+    assert 4 <= done < 7 and jobs["connected"] is True
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=WAIT)
     assert process.returncode == 0
