@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from clitest import FAILED, USAGE, columns_of, station, zplan
+from clitest import FAILED, USAGE, WAIT, columns_of, station, zplan
 
 assert station      # a fixture
 
@@ -107,6 +107,16 @@ def test_a_state_has_its_colour(station):
     station.add("waits")
     _, broken, waits = station.terminal("list").done().splitlines()
     assert "\x1b[31merror" in broken and not coloured(waits)
+
+
+def test_a_result_that_is_watched_has_its_colour(station):
+    terminal = station.terminal("--publish", station.results, "watch", "-n", "2")
+    station.subscribed()
+    assert station.asked.wait(WAIT)
+    station.outcome("good")
+    station.outcome("bad", FAILED)
+    good, bad = terminal.done().splitlines()
+    assert '"good" \x1b[32m+ok\x1b[0m next in ' in good and '"bad" \x1b[31m-failed\x1b[0m next' in bad
 
 
 # -- times
