@@ -9,6 +9,7 @@ import pytest
 
 from clitest import (GLOBAL_ID, NO_ANSWER, REFUSED, STATES, STATUS, USAGE, WAIT, ZPLAN,
                      FakeStation, objects, reply, zplan)
+from keyedtest import LockedStation, Pair
 from zplantest import later
 
 OK_PLAN, BUSY = 0x02, 0x8F
@@ -342,3 +343,14 @@ def test_many_are_exported_in_order(one, tmp_path):
     path = lines(tmp_path / "plans", *({**LATER, "id": f"{n:x}"} for n in range(1, 251)))
     one.zplan("add", "--from", path).done()
     assert [plan["plan_id"] for plan in objects(one.zplan("export"))] == list(range(1, 251))
+
+
+def test_with_keys(tmp_path):
+    server, client = Pair(tmp_path, "station"), Pair(tmp_path, "client", "--role", "submit")
+    path = lines(tmp_path / "plans", *({**LATER, "id": f"{n:x}"} for n in range(1, 50)))
+    with LockedStation(lambda request: [reply(request, OK_PLAN, (GLOBAL_ID, ident(request)))],
+                       server, [client]) as station:
+        keys = client.options(server)
+        assert station.zplan("add", "--from", path, *keys).done() == "49 plans added\n"
+        ended = station.zplan("add", "--from", path, "--timeout", "1000")
+        assert (ended.code, ended.out) == (NO_ANSWER, "0 plans added, 49 not known\n")
