@@ -333,8 +333,14 @@ static void on_committed (void *owner, const struct store_committed *answer)
     if (answer->result == STORE_HELD || answer->result == STORE_CHANGED)
         self->counters.stale_commits++;
     if (answer->result == STORE_DONE && is_outcome (&applying->decision)) {
-        self->counters.runs_ended_well += applying->decision.succeeded;
-        self->counters.runs_failed += !applying->decision.succeeded;
+        struct target *target = station_target (self, span_text (applying->key_station));
+        bool succeeded = applying->decision.succeeded;
+        self->counters.runs_ended_well += succeeded;
+        self->counters.runs_failed += !succeeded;
+        if (target) {
+            target_tally (target)->ended_well += succeeded;
+            target_tally (target)->failed += !succeeded;
+        }
     }
     if (answer->result != STORE_DONE)
         tell_failure (applying, answer);

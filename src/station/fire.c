@@ -63,8 +63,16 @@ static bool send_run (struct station *self, const struct store_claim *claim,
     held->connection = target_connection (target);
     runs_wait_status (held, clock_mono_us () + self->settings->send_timeout_ms * 1000);
     self->counters.runs_sent++;
+    target_tally (target)->sent++;
     FAILPOINT ("sent");
     return true;
+}
+
+static void count_late (struct target *target, int64_t late_us)
+{
+    struct target_tally *tally = target_tally (target);
+    tally->fresh++;
+    tally->late_ms += late_us > 0 ? (uint64_t)late_us / 1000 : 0;
 }
 
 static const char *not_sent_reason (const struct target *target)
@@ -100,8 +108,13 @@ void fire (struct station *self, const struct store_claim *claim,
         plan = unreadable (claimed);
     outcome.nominal = plan_nominal (plan, claimed->lost ? claimed->lost : claimed->exec_id);
     struct decision decision = unread ? engine_unfit (plan) : engine_due (plan, &due, &reason);
-    if (decision.send && send_run (self, claim, claimed, plan, target, &outcome.cause))
+    bool fresh = plan->schedule.type != SCHEDULE_NONE && plan->error_count == 0 &&
+                 !claimed->again && !claimed->lost;
+    if (decision.send && send_run (self, claim, claimed, plan, target, &outcome.cause)) {
+        if (fresh)
+            count_late (target, claim->now_us - outcome.nominal * 1000000);
         return;
+    }
     if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID)
         log_event (LEVEL_WARN, "plan.error", "plan=%" PRIx64 " station=%s reason=%s", plan->id,
                    quoted (claimed->station), quoted (span_text (reason.text)));

@@ -14,9 +14,18 @@
 
 enum { RECENT_US = 60000000 }; // a refusal that is older says nothing of now
 
-static void tell (json_t *list, const char *format, ...) __attribute__ ((format (printf, 2, 3)));
+// What is found: the texts for people of problems and warnings, and each with what to do about it.
+struct findings {
+    json_t *problems, *warnings, *all;
+};
 
-static void tell (json_t *list, const char *format, ...)
+enum { TELL_PROBLEM, TELL_WARNING };
+
+// `advice`: what to do, a constant.
+static void tell (struct findings *self, int level, const char *advice, const char *format, ...)
+    __attribute__ ((format (printf, 4, 5)));
+
+static void tell (struct findings *self, int level, const char *advice, const char *format, ...)
 {
     char text[REASON_MAX];
     va_list args;
@@ -24,7 +33,12 @@ static void tell (json_t *list, const char *format, ...)
     vsnprintf (text, sizeof text, format, args);
     va_end (args);
     json_t *line = json_string (text);
-    json_array_append_new (list, line ? line : json_string ("(not UTF-8)"));
+    line = line ? line : json_string ("(not UTF-8)");
+    json_t *finding =
+        json_pack ("{s:s, s:O, s:s}", "level", level == TELL_PROBLEM ? "problem" : "warning",
+                   "text", line, "do", advice);
+    json_array_append_new (self->all, finding);
+    json_array_append_new (level == TELL_PROBLEM ? self->problems : self->warnings, line);
 }
 
 static size_t count_connected (const struct station *self)
@@ -36,64 +50,112 @@ static size_t count_connected (const struct station *self)
 }
 
 // What keeps the station from its work.
-static json_t *find_problems (const struct station *self)
+static void find_problems (const struct station *self, struct findings *list)
 {
-    json_t *list = json_array ();
     const struct link *link = store_link (self->store);
     if (!station_store_up (self))
-        tell (list, "%s: plans are refused, and none runs, until it is back",
+        tell (list, TELL_PROBLEM,
+              link_state (link) == LINK_REFUSED
+                  ? "put right in Redis what is named, or start zpland with another --redis"
+                  : "start Redis, or see whether --redis names it and the network lets through",
+              "%s: plans are refused, and none runs, until it is back",
               link_trouble (link)[0] ? link_trouble (link) : "Redis is not there");
     else if (self->refusing.text[0] && clock_mono_us () - self->refusing_us < RECENT_US)
-        tell (list, "the last plan was refused: %s", self->refusing.text);
+        tell (list, TELL_PROBLEM, "look at the log of Redis, and at the room on its disk",
+              "the last plan was refused: %s", self->refusing.text);
     if (self->memory_full)
-        tell (list, "max_memory: the station uses more than %lld MiB; requests are refused",
+        tell (list, TELL_PROBLEM, "raise --max-memory, or see who sends so much (zplan stats)",
+              "max_memory: the station uses more than %lld MiB; requests are refused",
               (long long)self->settings->limits.memory_mib);
-    return list;
+}
+
+// Whether Redis keeps what it was given.
+static void find_redis (const struct station *self, struct findings *list)
+{
+    enum { CLOCK_MS = 1000, FULL_PERCENT = 90 };
+    const struct link *link = store_link (self->store);
+    const struct link_facts *facts = link_facts (link);
+    const char *fsync = link_fsync (link);
+    if (strcmp (fsync, "always") != 0)
+        tell (list, TELL_WARNING,
+              strcmp (fsync, "none") == 0
+                  ? "redis-cli CONFIG SET appendonly yes, and CONFIG REWRITE"
+                  : "redis-cli CONFIG SET appendfsync always, and CONFIG REWRITE, if that is too "
+                    "little",
+              "appendfsync is %s: an acknowledged plan is %s", fsync, durability_text (fsync));
+    if (facts->redis.policy[0] && strcmp (facts->redis.policy, "noeviction") != 0)
+        tell (list, TELL_WARNING,
+              "redis-cli CONFIG SET maxmemory-policy noeviction, and CONFIG REWRITE",
+              "maxmemory-policy is %s: plans may be thrown away", facts->redis.policy);
+    if (facts->redis.limit > 0 && facts->redis.used / FULL_PERCENT >= facts->redis.limit / 100)
+        tell (list, TELL_WARNING, "raise maxmemory of Redis, or remove plans",
+              "Redis uses %lld of its %lld bytes: no plan is taken when they are used up",
+              (long long)facts->redis.used, (long long)facts->redis.limit);
+    if (facts->clock_known && llabs (facts->clock_ahead_ms) > CLOCK_MS)
+        tell (list, TELL_WARNING, "let both machines take their time from NTP",
+              "the clock of Redis is %lld ms %s this machine's, and plans run by it",
+              (long long)llabs (facts->clock_ahead_ms),
+              facts->clock_ahead_ms > 0 ? "before" : "behind");
 }
 
 // What an operator should know of.
-static json_t *find_warnings (const struct station *self, const struct peer *peer)
+static void find_warnings (const struct station *self, const struct peer *peer,
+                           struct findings *list)
 {
-    json_t *list = json_array ();
-    const char *fsync = link_fsync (store_link (self->store));
-    if (station_store_up (self) && strcmp (fsync, "always") != 0)
-        tell (list, "appendfsync is %s: an acknowledged plan is %s", fsync,
-              durability_text (fsync));
+    if (station_store_up (self))
+        find_redis (self, list);
     for (size_t i = 0; i < self->target_count; i++)
         if (!target_connection (self->targets[i]) &&
             permits_station (self, peer->user, span_text (target_name (self->targets[i]))))
-            tell (list, "station %s is not connected", target_name (self->targets[i]));
+            tell (list, TELL_WARNING,
+                  "start it, or see whether its endpoint is right (zplan station list)",
+                  "station %s is not connected", target_name (self->targets[i]));
     if (self->target_count == 0)
-        tell (list, "no target stations are known: every plan is refused");
+        tell (list, TELL_WARNING, "zplan station add NAME=TYPE@ENDPOINT",
+              "no target stations are known: every plan is refused");
     if (self->counters.lost_data)
-        tell (list, "Redis has lost data since this station started");
+        tell (list, TELL_WARNING, "see in the log which; zplan import puts back what was exported",
+              "Redis has lost data since this station started");
     if (log_dropped ())
-        tell (list, "lines of the log were lost: stderr does not take them");
+        tell (list, TELL_WARNING, "see why what reads the log of zpland does not read",
+              "lines of the log were lost: stderr does not take them");
     if (geteuid () == 0)
-        tell (list, "runs as root: give it a user of its own (--user)");
-    return list;
+        tell (list, TELL_WARNING, "start zpland with --user NAME",
+              "runs as root: give it a user of its own (--user)");
 }
 
 static json_t *redis_json (const struct station *self)
 {
     const struct link *link = store_link (self->store);
+    const struct link_facts *facts = link_facts (link);
     json_t *object = json_object ();
     json_object_set_new (object, "state", json_string (link_state_name (link_state (link))));
     json_object_set_new (object, "trouble", json_from_frame (span_text (link_trouble (link))));
     json_object_set_new (object, "fsync", json_from_frame (span_text (link_fsync (link))));
     json_object_set_new (object, "acknowledged", json_string (durability_text (link_fsync (link))));
     json_object_set_new (object, "replicas", json_integer (self->settings->replicas));
+    json_object_set_new (object, "version", json_string (facts->redis.version));
+    json_object_set_new (object, "maxmemory_policy", json_string (facts->redis.policy));
+    json_object_set_new (object, "maxmemory", json_integer (facts->redis.limit));
+    json_object_set_new (object, "used_memory", json_integer (facts->redis.used));
+    json_object_set_new (object, "clock_ahead_ms",
+                         facts->clock_known ? json_integer (facts->clock_ahead_ms) : json_null ());
     return object;
 }
 
 void manage_health (struct station *self, struct request *request,
                     const struct arguments *arguments)
 {
-    json_t *object = json_object (), *problems = find_problems (self);
+    json_t *object = json_object ();
+    struct findings findings = {json_array (), json_array (), json_array ()};
     (void)arguments;
-    json_object_set_new (object, "healthy", json_boolean (json_array_size (problems) == 0));
-    json_object_set_new (object, "problems", problems);
-    json_object_set_new (object, "warnings", find_warnings (self, &request->peer));
+    find_problems (self, &findings);
+    find_warnings (self, &request->peer, &findings);
+    json_object_set_new (object, "healthy",
+                         json_boolean (json_array_size (findings.problems) == 0));
+    json_object_set_new (object, "problems", findings.problems);
+    json_object_set_new (object, "warnings", findings.warnings);
+    json_object_set_new (object, "findings", findings.all);
     json_object_set_new (object, "redis", redis_json (self));
     json_object_set_new (object, "targets", json_integer ((json_int_t)self->target_count));
     json_object_set_new (object, "connected", json_integer ((json_int_t)count_connected (self)));
@@ -101,6 +163,7 @@ void manage_health (struct station *self, struct request *request,
     json_object_set_new (object, "version", json_string (ZPLAN_VERSION));
     json_object_set_new (object, "uptime_s",
                          json_integer ((clock_mono_us () - self->started_us) / 1000000));
+    json_object_set_new (object, "now_ms", json_integer (clock_wall_us () / 1000));
     char *text = json_write (object);
     manage_reply (self, &request->peer, 0, text);
     free (text);

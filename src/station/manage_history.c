@@ -234,7 +234,38 @@ struct statistician {
     struct peer *peer;
 };
 
-static char *stats_json (const struct station *self, const struct store_stats *stats)
+static json_t *target_stats (struct target *target)
+{
+    const struct target_tally *tally = target_tally (target);
+    json_t *object = json_object ();
+    json_object_set_new (object, "name", json_string (target_name (target)));
+    json_object_set_new (object, "connected", json_boolean (target_connection (target) != 0));
+    const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {
+        {"since", target_since (target)},     {"unanswered", target_unanswered (target)},
+        {"sent", (int64_t)tally->sent},       {"ended_well", (int64_t)tally->ended_well},
+        {"failed", (int64_t)tally->failed},   {"fresh", (int64_t)tally->fresh},
+        {"late_ms", (int64_t)tally->late_ms},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        json_object_set_new (object, numbers[i].name, json_integer (numbers[i].value));
+    return object;
+}
+
+// Those that the peer may know of.
+static json_t *targets_stats (const struct station *self, const struct peer *peer)
+{
+    json_t *list = json_array ();
+    for (size_t i = 0; i < self->target_count; i++)
+        if (permits_station (self, peer->user, span_text (target_name (self->targets[i]))))
+            json_array_append_new (list, target_stats (self->targets[i]));
+    return list;
+}
+
+static char *stats_json (const struct station *self, const struct peer *peer,
+                         const struct store_stats *stats)
 {
     const struct {
         const char *name;
@@ -254,6 +285,7 @@ static char *stats_json (const struct station *self, const struct store_stats *s
         {"runs_unanswered", (int64_t)self->runs_unanswered},
         {"calls_pending", (int64_t)store_pending (self->store)},
         {"uptime_s", (clock_mono_us () - self->started_us) / 1000000},
+        {"now_ms", clock_wall_us () / 1000},
     };
     json_t *object = json_object (), *counters = json_object ();
     json_object_set_new (object, "version", json_string (ZPLAN_VERSION));
@@ -268,6 +300,7 @@ static char *stats_json (const struct station *self, const struct store_stats *s
     COUNTERS (COUNTER_SET)
 #undef COUNTER_SET
     json_object_set_new (object, "counters", counters);
+    json_object_set_new (object, "targets", targets_stats (self, peer));
     char *text = json_write (object);
     json_decref (object);
     return text;
@@ -278,7 +311,7 @@ static void on_stats (void *owner, const struct store_stats *answer)
     struct statistician *statistician = owner;
     struct station *self = statistician->station;
     if (answer->result == STORE_DONE) {
-        char *json = stats_json (self, answer);
+        char *json = stats_json (self, statistician->peer, answer);
         manage_reply (self, statistician->peer, 0, json);
         free (json);
     } else {

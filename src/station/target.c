@@ -38,6 +38,8 @@ struct target {
     int timer;   // of the next try, or of the present one's end; -1 = none
     bool paused; // its messages are left alone
     int unanswered;
+    int64_t since_us; // wall clock: when `up` changed last
+    struct target_tally tally;
     struct target_load *load;
 };
 
@@ -105,6 +107,8 @@ static void give_up (struct target *self)
         }
         self->events.turned (self->events.owner, self);
     }
+    if (self->up)
+        self->since_us = clock_wall_us ();
     self->up = false;
     close_sockets (self);
     set_timer (self, self->retry_ms);
@@ -169,6 +173,7 @@ static void on_connected (struct target *self)
 {
     static uint64_t made; // in the process, so that no two targets' connections have one number
     self->up = self->reads = true;
+    self->since_us = clock_wall_us ();
     self->heard_us = clock_mono_us ();
     self->connections = ++made;
     self->retry_ms = RETRY_FIRST_MS;
@@ -253,6 +258,7 @@ struct target *target_new (const struct target_settings *settings, const struct 
     self->timer = -1;
     self->load = memory_new (sizeof *self->load);
     self->load->born_us = clock_mono_us ();
+    self->since_us = clock_wall_us ();
     connect_anew (self);
     return self;
 }
@@ -292,6 +298,16 @@ enum target_type target_type (const struct target *self)
 uint64_t target_connection (const struct target *self)
 {
     return self->up ? self->connections : 0;
+}
+
+int64_t target_since (const struct target *self)
+{
+    return self->since_us / 1000000;
+}
+
+struct target_tally *target_tally (struct target *self)
+{
+    return &self->tally;
 }
 
 int target_unanswered (const struct target *self)

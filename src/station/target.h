@@ -51,6 +51,18 @@ void target_resume (struct target *self);
 int target_unanswered (const struct target *self);
 void target_count_unanswered (struct target *self, int change);
 
+// When it was connected last, or lost, or made: Unix seconds.
+int64_t target_since (const struct target *self);
+
+// What was counted of it since it was made.
+struct target_tally {
+    uint64_t sent, ended_well, failed; // runs
+    uint64_t fresh;                    // runs sent that were no repetition, of plans with a time,
+    uint64_t late_ms;                  // and how late these were in all
+};
+
+struct target_tally *target_tally (struct target *self);
+
 // What rooms.c keeps of it; times are monotonic.
 struct target_load {
     int64_t full_us;  // since when it takes few or none; 0 = it takes many

@@ -376,6 +376,11 @@ const char *link_trouble (const struct link *self)
     return self->trouble.text;
 }
 
+const struct link_facts *link_facts (const struct link *self)
+{
+    return &self->facts;
+}
+
 const char *link_fsync (const struct link *self)
 {
     return self->fsync;

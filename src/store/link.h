@@ -10,6 +10,7 @@
 #include <hiredis/hiredis.h>
 
 #include "address.h"
+#include "redis_info.h"
 #include "scripts.h"
 #include "span.h"
 
@@ -61,6 +62,15 @@ const char *link_trouble (const struct link *self);
 // When Redis syncs: "always", "everysec", "no", "none" (no append-only file), "unknown", or ""
 // before the first connection.
 const char *link_fsync (const struct link *self);
+
+// What was seen of Redis when it was looked at last, which is every few seconds while it is up.
+struct link_facts {
+    struct redis_facts redis;
+    bool clock_known;
+    int64_t clock_ahead_ms; // of Redis, before this machine's
+};
+
+const struct link_facts *link_facts (const struct link *self);
 
 enum { LINK_SCHEMA = 1 }; // of the keys: another number in plan:meta is another program's
 

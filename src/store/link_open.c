@@ -85,12 +85,28 @@ static void on_info (redisAsyncContext *context, void *data, void *arg)
     }
     struct span info = span_of (reply->str, reply->len);
     self->keeps_file = redis_info_keeps_file (info);
+    redis_info_facts (info, &self->facts.redis);
     enum info_verdict verdict =
         redis_info_check (info, self->config.accept_loss ? LOSS_ACCEPTED : LOSS_REFUSED, &reason);
     if (verdict == INFO_REFUSED)
         refuse (self, reason.text);
     else if (verdict == INFO_NOT_NOW)
         link_give_up (self, reason.text);
+}
+
+// Redis' clock beside this machine's: taken to be told in the middle of the round trip.
+static void on_time (redisAsyncContext *context, void *data, void *arg)
+{
+    struct link *self = arg;
+    const redisReply *reply = data;
+    (void)context;
+    self->facts.clock_known = reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+                              reply->element[0]->str && reply->element[1]->str;
+    if (!self->facts.clock_known)
+        return;
+    int64_t redis_ms = strtoll (reply->element[0]->str, NULL, 10) * 1000 +
+                       strtoll (reply->element[1]->str, NULL, 10) / 1000;
+    self->facts.clock_ahead_ms = redis_ms - (self->time_asked_us + clock_wall_us ()) / 2000;
 }
 
 // What an acknowledgement is worth. A user without CONFIG leaves it unknown.
@@ -122,9 +138,12 @@ void link_check (struct link *self)
     const char *schema[] = {"HGET", "plan:meta", "schema"};
     const char *info[] = {"INFO"};
     const char *fsync[] = {"CONFIG", "GET", "appendfsync"};
+    const char *time[] = {"TIME"};
     link_setup (self, on_schema, 3, schema);
     link_setup (self, on_info, 1, info);
     link_setup (self, on_fsync, 3, fsync);
+    self->time_asked_us = clock_wall_us ();
+    link_setup (self, on_time, 1, time);
     self->check_us = clock_mono_us () + CHECK_US;
 }
 

@@ -40,6 +40,8 @@ struct link {
     enum link_state state;
     struct reason trouble;
     char fsync[16];
+    struct link_facts facts;
+    int64_t time_asked_us; // wall clock, when Redis was asked for its
     char sha[SCRIPTS][41];
 
     struct connection *connection;

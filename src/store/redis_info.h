@@ -14,6 +14,15 @@ enum loss { LOSS_REFUSED, LOSS_ACCEPTED };
 
 enum info_verdict redis_info_check (struct span info, enum loss loss, struct reason *reason);
 
+// What INFO says that people want to know.
+struct redis_facts {
+    char version[24];    // "" = not asked yet
+    char policy[24];     // maxmemory-policy
+    int64_t used, limit; // memory in bytes; limit 0 = none
+};
+
+void redis_info_facts (struct span info, struct redis_facts *ret);
+
 // Whether it keeps an append-only file.
 bool redis_info_keeps_file (struct span info);
 

@@ -7,6 +7,7 @@
 #include "call.h"
 #include "clock.h"
 #include "json.h"
+#include "load.h"
 #include "order.h"
 #include "print.h"
 #include "rfc3339.h"
@@ -15,10 +16,22 @@
 static const char about[] =
     "Submit a plan: the station sends the command to the target when it is time.\n\n"
     "  zplan add --station mail --command send --arg 42 --in 90s\n"
-    "  zplan add --station billing --command close --monthly -1@23:00 --title 'report close'\n"
-    "  zplan add --station news --publish-title tick --content hello --every 10m --repeat 6\n"
+    "  zplan add --station billing --command close --monthly -1@23:00\n"
+    "  zplan add --station news --publish-title tick --content hi --every 10m\n"
     "  zplan add --station mail --command sweep --weekly mon@08:30 --id 1f\n"
-    "  zplan add --station board --command approve --vote majority --vote-deadline 60\n";
+    "  zplan add --station board --command approve --vote majority --vote-deadline 60\n"
+    "  zplan add --from plans.ndjson\n\n"
+    "A line of --from is a JSON object: the options as fields, without dashes in\n"
+    "front, texts, numbers or true; `arg` may be an array. Instead of a kind of time\n"
+    "it may have the fields of the wire (plan_type, plan_value, plan_repet,\n"
+    "plan_time, no_keep, skip_set, description). What `zplan export` writes is taken\n"
+    "as `zplan import` takes it. A line that is refused is told with its number, and\n"
+    "the next one follows. Lines with an id may be sent again: a plan that is there\n"
+    "is left as it is.\n\n"
+    "  {\"station\": \"jobs\", \"command\": \"sweep\", \"every\": \"10m\", \"id\": \"1f\"}\n"
+    "  {\"station\": \"jobs\", \"command\": \"send\", \"arg\": [\"a\", \"b\"], \"in\": \"90s\"}\n"
+    "  {\"station\": \"news\", \"publish_title\": \"tick\", \"plan_type\": \"time\",\n"
+    "   \"plan_time\": \"2027-01-01T00:00:00Z\"}\n";
 
 static int check_order (const struct order *order, char id[PLAN_ID_SIZE], struct reason *reason)
 {
@@ -35,26 +48,6 @@ static int check_order (const struct order *order, char id[PLAN_ID_SIZE], struct
 }
 
 // -- the request
-
-// The PLAN frame; `vote` may be NULL and is borrowed.
-static json_t *plan_of (const struct when *when, const char *title, json_t *vote)
-{
-    const struct schedule *rule = &when->rule;
-    json_t *plan = json_object ();
-    if (title)
-        json_object_set_new (plan, "description", json_string (title));
-    json_object_set_new (plan, "plan_type", json_integer (rule->type));
-    json_object_set_new (plan, "plan_value", json_integer (rule->value));
-    json_object_set_new (plan, "plan_repet", json_integer (rule->repeat));
-    json_object_set_new (plan, "no_keep", json_boolean (rule->keep));
-    if (rule->base_time)
-        json_object_set_new (plan, "plan_time", json_integer (rule->base_time));
-    if (when->skip)
-        json_object_set_new (plan, "skip_set", json_integer (when->skip));
-    if (vote)
-        json_object_set (plan, "vote", vote);
-    return plan;
-}
 
 static int submit (struct zplan_client *client, const struct order *order, const char *plan,
                    const char *id, struct zplan_reply *ret)
@@ -114,7 +107,7 @@ static int send_order (const struct cli *cli, const struct order *order, const c
         return usage_error (cli->argv[0], &reason);
     int code;
     struct zplan_reply reply;
-    json_t *plan = plan_of (&when, order->title, vote);
+    json_t *plan = order_plan (&when, order->title, vote);
     char *text = json_write (plan);
     struct zplan_client *client = call_open (cli, &code);
     if (client)
@@ -128,20 +121,54 @@ static int send_order (const struct cli *cli, const struct order *order, const c
     return code;
 }
 
+// -- many
+
+static const struct option from_rows[] = {
+    {.name = "--from",
+     .metavar = "FILE",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct load, file),
+     .offered = VALUES_FILES,
+     .help = "add a plan for each line of a file, or of standard input (-)"},
+    {.name = "--stop-on-error",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct load, stop_on_error),
+     .help = "with --from: go on to no further line when one is refused"},
+};
+
+static int add_from (const struct cli *cli, struct order *order, struct load *load)
+{
+    struct reason reason;
+    load->timezone = order->words.timezone;
+    order->words.timezone = NULL;
+    struct option_group plan = order_options (order), time = when_options (&order->words);
+    const char *given = options_given (&plan) ? options_given (&plan) : options_given (&time);
+    if (!given)
+        return load_file (cli, load);
+    reason_set (&reason, "--from and %s: want one or the other", given);
+    return usage_error (cli->argv[0], &reason);
+}
+
 int verb_add (const struct cli *cli)
 {
     struct order order = {0};
+    struct load load = {0};
     const struct usage usage = {
-        .synopsis = "zplan add --station NAME --command WORD [--arg TEXT]... [TIME]",
+        .synopsis = "zplan add --station NAME --command WORD [--arg TEXT]... [TIME]\n"
+                    "zplan add --from FILE [--timezone ZONE] [--stop-on-error]",
         .about = about,
-        .groups = {order_options (&order), when_options (&order.words)},
-        .group_count = 2,
+        .groups = {order_options (&order),
+                   when_options (&order.words),
+                   {"Many plans", from_rows, sizeof from_rows / sizeof *from_rows, &load}},
+        .group_count = 3,
         .words = "no arguments",
     };
     int count, code;
     if (!options_read (&usage, cli, &count, &code))
         return code;
 
+    if (load.file)
+        return add_from (cli, &order, &load);
     struct reason reason;
     char id[PLAN_ID_SIZE];
     if (check_order (&order, id, &reason))

@@ -1,28 +1,82 @@
-// zplan doctor: whether the station does its work, and what to put right.
+// zplan doctor: whether the station does its work, and what to put right. The station finds most
+// itself (`health`); what needs two clocks, or Redis, is found here.
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "call.h"
+#include "clock.h"
 #include "options.h"
 #include "print.h"
 
 static const char about[] =
-    "Ask the station whether it does its work: Redis, what an acknowledgement is worth, its\n"
-    "targets. Ends with 1 when something keeps it from its work. Answers while Redis is away.\n\n"
+    "Ask the station whether it does its work, and tell what to put right: Redis (its\n"
+    "version, whether it keeps what it was given, its memory and clock), the targets,\n"
+    "plans that are overdue, and the clocks of station and this machine. Ends with 1\n"
+    "when something keeps the station from its work (bad); a warning does not.\n"
+    "Answers while Redis is away.\n\n"
     "  zplan doctor\n"
-    "  zplan doctor --json | jq .problems\n";
+    "  zplan doctor --json | jq '.findings[] | .text, .do'\n";
 
-static void print_list (const char *mark, const json_t *list)
+enum {
+    CLOCK_MS = 1000, // clocks that differ by more are told
+    LAG_S = 60       // plans that are overdue for longer are
+};
+
+// Add what was found here to what the station found.
+static void find (json_t *health, const char *level, const char *advice, const char *text)
 {
-    size_t i;
-    const json_t *line;
-    json_array_foreach (list, i, line)
-    {
-        printf ("%s  ", mark);
-        print_bytes (text_of (line));
-        putchar ('\n');
-    }
+    bool bad = strcmp (level, "problem") == 0;
+    json_array_append_new (json_object_get (health, bad ? "problems" : "warnings"),
+                           json_string (text));
+    json_array_append_new (
+        json_object_get (health, "findings"),
+        json_pack ("{s:s, s:s, s:s}", "level", level, "text", text, "do", advice));
+    if (bad)
+        json_object_set_new (health, "healthy", json_false ());
+}
+
+static void find_clock (json_t *health, int64_t before_us, int64_t after_us)
+{
+    char text[128];
+    const json_t *now = json_object_get (health, "now_ms");
+    int64_t off_ms = json_integer_value (now) - (before_us + after_us) / 2000;
+    int64_t doubt_ms = (after_us - before_us) / 2000; // the answer may be that old, or young
+    if (!json_is_integer (now) || llabs (off_ms) <= CLOCK_MS + doubt_ms)
+        return;
+    snprintf (text, sizeof text, "the station's clock is %lld ms %s this machine's",
+              (long long)llabs (off_ms), off_ms > 0 ? "before" : "behind");
+    find (health, "warning", "let both machines take their time from NTP", text);
+}
+
+static void find_lag (json_t *health, const json_t *stats)
+{
+    char text[128];
+    int64_t due = json_integer_value (json_object_get (stats, "due"));
+    int64_t first = json_integer_value (json_object_get (stats, "next"));
+    int64_t lag_s = json_integer_value (json_object_get (stats, "now_ms")) / 1000 - first;
+    if (due <= 0 || first <= 0 || lag_s <= LAG_S)
+        return;
+    snprintf (text, sizeof text, "%" PRId64 " plans are overdue, the first for %" PRId64 " s", due,
+              lag_s);
+    find (health, "problem", "see which target takes too little: zplan top, zplan station list",
+          text);
+}
+
+// -- the report
+
+static void print_finding (const json_t *finding)
+{
+    bool bad = strcmp (json_string_value (json_object_get (finding, "level")), "problem") == 0;
+    colour_on (stdout, bad ? RED : YELLOW);
+    fputs (bad ? "bad " : "warn", stdout);
+    colour_off (stdout, bad ? RED : YELLOW);
+    printf ("  ");
+    print_bytes (text_of (json_object_get (finding, "text")));
+    printf ("\n      do: ");
+    print_bytes (text_of (json_object_get (finding, "do")));
+    putchar ('\n');
 }
 
 static void print_text (const char *label, const json_t *text)
@@ -32,20 +86,91 @@ static void print_text (const char *label, const json_t *text)
     putchar ('\n');
 }
 
-static void report (const json_t *health)
+static void print_redis (const json_t *redis)
 {
-    const json_t *redis = json_object_get (health, "redis");
-    print_list ("bad ", json_object_get (health, "problems"));
-    print_list ("warn", json_object_get (health, "warnings"));
-    if (json_is_true (json_object_get (health, "healthy")))
-        puts ("good  the station does its work");
+    const json_t *ahead = json_object_get (redis, "clock_ahead_ms");
     print_text ("Redis is ", json_object_get (redis, "state"));
+    if (json_string_length (json_object_get (redis, "version"))) {
+        printf ("      its version is ");
+        print_bytes (text_of (json_object_get (redis, "version")));
+        printf (", appendfsync ");
+        print_bytes (text_of (json_object_get (redis, "fsync")));
+        printf (", maxmemory-policy ");
+        print_bytes (text_of (json_object_get (redis, "maxmemory_policy")));
+        if (json_is_integer (ahead))
+            printf (", its clock %+" JSON_INTEGER_FORMAT " ms", json_integer_value (ahead));
+        putchar ('\n');
+    }
     print_text ("an acknowledged plan is ", json_object_get (redis, "acknowledged"));
+}
+
+static void print_targets (const json_t *stats)
+{
+    size_t i;
+    const json_t *target;
+    json_array_foreach (json_object_get (stats, "targets"), i, target)
+    {
+        char since[WORD_SIZE];
+        printf ("      station ");
+        print_bytes (text_of (json_object_get (target, "name")));
+        printf (" is %s since %s\n",
+                json_is_true (json_object_get (target, "connected")) ? "connected" : "away",
+                moment_word (json_object_get (target, "since"), since));
+    }
+}
+
+static void report (const json_t *health, const json_t *stats)
+{
+    size_t i;
+    const json_t *finding;
+    json_array_foreach (json_object_get (health, "findings"), i, finding) print_finding (finding);
+    if (json_is_true (json_object_get (health, "healthy"))) {
+        colour_on (stdout, GREEN);
+        fputs ("good", stdout);
+        colour_off (stdout, GREEN);
+        puts ("  the station does its work");
+    }
+    print_redis (json_object_get (health, "redis"));
     printf ("      %" PRId64 " of %" PRId64 " target stations are connected\n",
             (int64_t)json_integer_value (json_object_get (health, "connected")),
             (int64_t)json_integer_value (json_object_get (health, "targets")));
+    print_targets (stats);
     printf ("      %" PRId64 " plan stations share this Redis\n",
             (int64_t)json_integer_value (json_object_get (health, "attending")));
+}
+
+// -- the questions
+
+// What `stats` says; NULL where it is refused, as while Redis is away: `health` tells why.
+static json_t *ask_stats (const struct cli *cli, struct zplan_client *client)
+{
+    struct zplan_reply reply;
+    int outcome = zplan_client_manage (client, "stats", NULL, 0, &reply);
+    return call_verdict (cli, outcome, &reply).code == EXIT_DONE ? call_json (&reply) : NULL;
+}
+
+static int examine (const struct cli *cli, struct zplan_client *client)
+{
+    struct zplan_reply reply;
+    int64_t before_us = clock_wall_us ();
+    int outcome = zplan_client_manage (client, "health", NULL, 0, &reply);
+    int64_t after_us = clock_wall_us ();
+    int code = call_judge (cli, outcome, &reply, NULL);
+    json_t *health = code == EXIT_DONE ? call_json (&reply) : NULL;
+    if (!health)
+        return code == EXIT_DONE ? EXIT_REFUSED : code;
+    json_t *stats = ask_stats (cli, client);
+    find_clock (health, before_us, after_us);
+    if (stats)
+        find_lag (health, stats);
+    if (cli->json)
+        print_json (health);
+    else
+        report (health, stats);
+    code = json_is_true (json_object_get (health, "healthy")) ? EXIT_DONE : EXIT_REFUSED;
+    json_decref (stats);
+    json_decref (health);
+    return code;
 }
 
 int verb_doctor (const struct cli *cli)
@@ -55,14 +180,12 @@ int verb_doctor (const struct cli *cli)
         .about = about,
         .words = "no arguments",
     };
-    int code;
-    json_t *answer = call_word (cli, &usage, "health", &code);
-    if (answer && cli->json)
-        print_json (answer);
-    else if (answer)
-        report (answer);
-    if (answer && !json_is_true (json_object_get (answer, "healthy")))
-        code = EXIT_REFUSED;
-    json_decref (answer);
+    int count, code;
+    if (!options_read (&usage, cli, &count, &code))
+        return code;
+    struct zplan_client *client = call_open (cli, &code);
+    if (client)
+        code = examine (cli, client);
+    zplan_client_destroy (&client);
     return code;
 }

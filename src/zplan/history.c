@@ -6,6 +6,7 @@
 #include "options.h"
 #include "pages.h"
 #include "print.h"
+#include "table.h"
 
 struct asked {
     int64_t since; // -1 = not given
@@ -30,6 +31,7 @@ static const struct option rows[] = {
      .metavar = "NAME",
      .type = OPTION_TEXT,
      .offset = offsetof (struct asked, station),
+     .offered = VALUES_STATIONS,
      .help = "runs at this target station"},
     {.name = "--newest",
      .type = OPTION_FLAG,
@@ -54,35 +56,71 @@ static const char about[] =
 struct printing {
     const struct cli *cli;
     const struct asked *asked;
-    bool told; // what is missed
+    struct table *table; // NULL with --json
+    bool told;           // what is missed
 };
 
-// -- a row of the table
+// -- the table
 
-static void print_heading (void)
+static void write_seq (FILE *out, const json_t *run)
 {
-    printf ("%-8s %-20s %-11s %-16s %-16s %-12s %s\n", "SEQ", "FIRED", "TOOK", "PLAN", "STATION",
-            "STATUS", "TITLE");
+    char word[WORD_SIZE];
+    const json_t *seq = json_object_get (run, "seq");
+    fputs (json_integer_value (seq) ? number_word (seq, word) : "-", out);
 }
 
-static void print_row (const json_t *run)
+static void write_fired (FILE *out, const json_t *run)
 {
-    char seq[WORD_SIZE], fired[WORD_SIZE], took[WORD_SIZE], status[WORD_SIZE];
-    const json_t *number = json_object_get (run, "seq");
-    const json_t *start = json_object_get (run, "fired");
+    char word[WORD_SIZE];
+    fputs (time_word (json_object_get (run, "fired"), word), out);
+}
+
+static void write_took (FILE *out, const json_t *run)
+{
+    char word[WORD_SIZE];
+    fputs (took_word (json_object_get (run, "fired"), json_object_get (run, "ended"), word), out);
+}
+
+static void write_plan (FILE *out, const json_t *run)
+{
+    write_bytes (out, text_of (json_object_get (run, "plan")));
+}
+
+static void write_station (FILE *out, const json_t *run)
+{
+    write_bytes (out, text_of (json_object_get (run, "station")));
+}
+
+static void write_status (FILE *out, const json_t *run)
+{
+    char word[WORD_SIZE];
+    fputs (status_text (json_object_get (run, "status"), word), out);
+}
+
+static enum colour colour_of_status (const json_t *run)
+{
+    return status_colour (json_object_get (run, "status"));
+}
+
+static void write_title (FILE *out, const json_t *run)
+{
     const json_t *reason = json_object_get (run, "reason");
-    printf ("%-8s %-20s %-11s ", json_integer_value (number) ? number_word (number, seq) : "-",
-            time_word (start, fired), took_word (start, json_object_get (run, "ended"), took));
-    print_column (text_of (json_object_get (run, "plan")), 16);
-    print_column (text_of (json_object_get (run, "station")), 16);
-    printf ("%-12s ", status_text (json_object_get (run, "status"), status));
-    print_frame (json_object_get (run, "title"));
+    write_frame (out, json_object_get (run, "title"));
     if (json_string_length (reason) || json_is_object (reason)) {
-        printf (": ");
-        print_frame (reason);
+        fputs (": ", out);
+        write_frame (out, reason);
     }
-    putchar ('\n');
 }
+
+static const struct column columns[] = {
+    {.heading = "SEQ", .width = 8, .is_number = true, .write = write_seq},
+    {.heading = "FIRED", .width = 20, .write = write_fired},
+    {.heading = "TOOK", .width = 11, .is_number = true, .write = write_took},
+    {.heading = "PLAN", .width = 16, .write = write_plan},
+    {.heading = "STATION", .width = 16, .rule = COLUMN_SHORT, .write = write_station},
+    {.heading = "STATUS", .width = 12, .write = write_status, .colour = colour_of_status},
+    {.heading = "TITLE", .rule = COLUMN_REST, .write = write_title},
+};
 
 // -- the pages
 
@@ -114,7 +152,7 @@ static bool take_page (struct pages *pages, const json_t *page)
         if (self->cli->json)
             print_json (run);
         else
-            print_row (run);
+            table_row (self->table, run);
         pages->room--;
     }
     return true;
@@ -122,9 +160,9 @@ static bool take_page (struct pages *pages, const json_t *page)
 
 // `plan` is an id, or NULL: of all.
 static int print_runs (const struct cli *cli, struct zplan_client *client,
-                       const struct asked *asked, const char *plan)
+                       const struct asked *asked, struct table *table, const char *plan)
 {
-    struct printing printing = {.cli = cli, .asked = asked};
+    struct printing printing = {.cli = cli, .asked = asked, .table = table};
     struct pages pages = {.word = "history",
                           .filter = json_object (),
                           .room = asked->count,
@@ -151,16 +189,17 @@ static int print_all (const struct cli *cli, const struct asked *asked, int plan
     struct zplan_client *client = call_open (cli, &code);
     if (!client)
         return code;
-    if (!cli->json)
-        print_heading ();
-    code = plans == 0 ? print_runs (cli, client, asked, NULL) : EXIT_DONE;
+    struct table *table =
+        cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout);
+    code = plans == 0 ? print_runs (cli, client, asked, table, NULL) : EXIT_DONE;
     for (int i = 1; i <= plans && code != EXIT_NO_ANSWER; i++) {
         char id[PLAN_ID_SIZE];
         struct reason reason;
         call_plan_id (cli->argv[i], id, &reason); // was checked
-        int one = print_runs (cli, client, asked, id);
+        int one = print_runs (cli, client, asked, table, id);
         code = one == EXIT_DONE ? code : one;
     }
+    table_end (&table);
     zplan_client_destroy (&client);
     return code;
 }

@@ -18,37 +18,38 @@ static const struct option rows[] = {
      .metavar = "DIR",
      .type = OPTION_TEXT,
      .offset = offsetof (struct wanted, folder),
+     .offered = VALUES_FOLDERS,
      .help = "the folder to write to, which must be there; default: this one"},
     {.name = "--role",
      .metavar = "ROLES",
      .type = OPTION_TEXT,
      .offset = offsetof (struct wanted, roles),
      .help = "what the key's owner may do, several with commas:\n"
-             "                           submit   plans\n"
-             "                           observe  list, show, next, history, watch, stats,\n"
-             "                                    doctor, station list\n"
-             "                           manage   pause, reset, skip, close, remove, update,\n"
-             "                                    run, station add and remove\n"
-             "                           result   send results (target stations)"},
+             " submit   plans\n"
+             " observe  list, show, next, history, watch, stats,\n"
+             "          top, export, doctor, station list\n"
+             " manage   pause, reset, skip, close, remove, update,\n"
+             "          run, station add and remove\n"
+             " result   send results (target stations)"},
     {.name = "--station",
      .metavar = "NAMES",
      .type = OPTION_TEXT,
      .offset = offsetof (struct wanted, stations),
      .help = "only with plans of these target stations, several with commas;\n"
-             "                           report-* is all that begin so; such a key cannot watch"},
+             "report-* is all that begin so; such a key cannot watch"},
 };
 
 static const char about[] =
     "Make a pair of keys for encrypted connections (CURVE), and print the public one. Writes\n"
-    "  NAME.key         the public key and what it allows: for the station's folder of keys\n"
-    "                   that are let in (zpland --allow DIR)\n"
+    "  NAME.key         the public key and what it allows: for the station's folder\n"
+    "                   of keys that are let in (zpland --allow DIR)\n"
     "  NAME.key_secret  both keys: it stays with their owner, nobody else may read it\n"
     "and never writes over a file. NAME is 1 to 64 of A-Z a-z 0-9 _ . - and stands in the\n"
     "station's log.\n\n"
     "Each program has its own pair:\n"
-    "  zplan keygen station                        # of the plan station; it needs no role\n"
+    "  zplan keygen station                   # of the plan station; it needs no role\n"
     "  zplan keygen billing --role submit,observe --station 'jobs,report-*'\n"
-    "  cp billing.key /etc/zplan/allow/            # let it in; take it away to shut it out\n"
+    "  cp billing.key /etc/zplan/allow/       # let it in; taken away: shut out\n"
     "  zpland --curve station.key_secret --allow /etc/zplan/allow ...\n"
     "  zplan list --key billing.key_secret --server-key 'THE PUBLIC KEY OF station'\n"
     "A key may hold characters that a shell takes for its own: put it in single quotes. A target\n"

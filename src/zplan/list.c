@@ -3,10 +3,12 @@
 
 #include "print.h"
 #include "select.h"
+#include "table.h"
 
 struct listing {
     const struct cli *cli;
     int64_t limit;
+    struct table *table; // NULL with --json
 };
 
 static const struct option rows[] = {
@@ -19,36 +21,70 @@ static const struct option rows[] = {
      .max = INT64_MAX},
 };
 
-static const char about[] = "List the plans: a table, or with --json an object a line.\n\n"
-                            "  zplan list\n"
-                            "  zplan list --station billing --state error\n"
-                            "  zplan list --type week --title 'report*' --json\n";
+static const char about[] =
+    "List the plans: a table, or with --json an object a line. On a terminal long titles are\n"
+    "cut, and NEXT is told from now; --times absolute and a pipe show it all.\n\n"
+    "  zplan list\n"
+    "  zplan list --station billing --state error\n"
+    "  zplan list --type week --title 'report*' --json\n";
 
-// -- a row of the table
+// -- the table
 
-static void print_row (const json_t *plan)
+static void write_id (FILE *out, const json_t *plan)
 {
-    char id[WORD_SIZE], time[WORD_SIZE], type[WORD_SIZE], done[WORD_SIZE], total[WORD_SIZE];
-    char state[WORD_SIZE];
-    char repeat[2 * WORD_SIZE];
-    const json_t *station = json_object_get (plan, "station");
-    snprintf (repeat, sizeof repeat, "%s/%s",
-              number_word (json_object_get (plan, "real_repet"), done),
-              repeat_word (json_object_get (plan, "plan_repet"), total));
-    printf ("%-16s ", id_word (json_object_get (plan, "plan_id"), id));
-    print_column (span_of (json_string_value (station), json_string_length (station)), 16);
-    printf ("%-20s %-6s %-12s %-7s ", time_word (json_object_get (plan, "plan_time"), time),
-            type_word (json_object_get (plan, "plan_type"), type), repeat,
-            state_word (json_object_get (plan, "plan_state"), state));
-    print_frame (json_object_get (plan, "description"));
-    putchar ('\n');
+    char word[WORD_SIZE];
+    fputs (id_word (json_object_get (plan, "plan_id"), word), out);
 }
 
-static void print_heading (void)
+static void write_station (FILE *out, const json_t *plan)
 {
-    printf ("%-16s %-16s %-20s %-6s %-12s %-7s %s\n", "ID", "STATION", "NEXT", "TYPE", "RUNS",
-            "STATE", "TITLE");
+    write_bytes (out, text_of (json_object_get (plan, "station")));
 }
+
+static void write_next (FILE *out, const json_t *plan)
+{
+    char word[WORD_SIZE];
+    fputs (time_word (json_object_get (plan, "plan_time"), word), out);
+}
+
+static void write_type (FILE *out, const json_t *plan)
+{
+    char word[WORD_SIZE];
+    fputs (type_word (json_object_get (plan, "plan_type"), word), out);
+}
+
+static void write_runs (FILE *out, const json_t *plan)
+{
+    char done[WORD_SIZE], total[WORD_SIZE];
+    fprintf (out, "%s/%s", number_word (json_object_get (plan, "real_repet"), done),
+             repeat_word (json_object_get (plan, "plan_repet"), total));
+}
+
+static void write_state (FILE *out, const json_t *plan)
+{
+    char word[WORD_SIZE];
+    fputs (state_word (json_object_get (plan, "plan_state"), word), out);
+}
+
+static enum colour colour_of_state (const json_t *plan)
+{
+    return state_colour (json_object_get (plan, "plan_state"));
+}
+
+static void write_title (FILE *out, const json_t *plan)
+{
+    write_frame (out, json_object_get (plan, "description"));
+}
+
+static const struct column columns[] = {
+    {.heading = "ID", .width = 16, .write = write_id},
+    {.heading = "STATION", .width = 16, .rule = COLUMN_SHORT, .write = write_station},
+    {.heading = "NEXT", .width = 20, .write = write_next},
+    {.heading = "TYPE", .width = 6, .write = write_type},
+    {.heading = "RUNS", .width = 12, .is_number = true, .write = write_runs},
+    {.heading = "STATE", .width = 7, .write = write_state, .colour = colour_of_state},
+    {.heading = "TITLE", .rule = COLUMN_REST, .write = write_title},
+};
 
 static bool take_plan (void *owner, const json_t *plan)
 {
@@ -56,7 +92,7 @@ static bool take_plan (void *owner, const json_t *plan)
     if (self->cli->json)
         print_json (plan);
     else
-        print_row (plan);
+        table_row (self->table, plan);
     return true;
 }
 
@@ -82,10 +118,11 @@ int verb_list (const struct cli *cli)
     if (!client)
         return code;
     if (!cli->json)
-        print_heading ();
+        self.table = table_new (columns, sizeof columns / sizeof *columns, stdout);
     struct verdict verdict =
         select_walk (cli, client, &selection,
                      &(struct selected){.take = take_plan, .owner = &self, .room = self.limit});
+    table_end (&self.table);
     code = verdict_tell (&verdict, NULL);
     zplan_client_destroy (&client);
     return code;

@@ -8,7 +8,6 @@
 #include "clock.h"
 #include "order.h"
 #include "print.h"
-#include "rfc3339.h"
 #include "zonefile.h"
 
 enum { COUNT_DEFAULT = 10, COUNT_MAX = 100000, STORED_MAX = 1000 };
@@ -34,9 +33,9 @@ static const struct option rows[] = {
 };
 
 static const char about[] =
-    "Print when a plan would run: one instant a line, in UTC, or never. With TIME it is computed\n"
-    "here and needs no station; with the ID of a plan the station is asked when that one will "
-    "run.\n\n"
+    "Print when a plan would run: one instant a line, in UTC, or never. With TIME\n"
+    "it is computed here and needs no station; with the ID of a plan the station\n"
+    "is asked when that one will run.\n\n"
     "  zplan next 1f -n 3\n"
     "  zplan next --monthly -1@23:00 --timezone Europe/Berlin -n 3\n"
     "  zplan next --every 90m --start 2026-12-24T18:00Z --repeat 4\n"
@@ -50,26 +49,30 @@ static json_t *occurrences (const struct when *when, const struct zone *zone, in
     struct occurrence at;
     bool more = schedule_first (&when->rule, zone, when->rule.received, when->skip, &at);
     for (int64_t i = 0; more && i < count; i++) {
-        char text[RFC3339_SIZE];
-        rfc3339_format (at.time, text);
-        json_array_append_new (list, json_string (text));
+        json_array_append_new (list, json_integer (at.time));
         struct occurrence current = at;
         more = schedule_next (&when->rule, zone, &current, current.time, &at);
     }
     return list;
 }
 
-static void print_list (const struct cli *cli, const json_t *list)
+static void print_list (const struct cli *cli, const json_t *times)
 {
     size_t i;
-    json_t *instant;
-    if (cli->json) {
-        print_json (list);
-        return;
+    json_t *time, *texts = json_array ();
+    json_array_foreach (times, i, time)
+    {
+        char text[WORD_SIZE];
+        if (cli->json)
+            json_array_append_new (texts, json_string (instant_word (time, text)));
+        else
+            puts (moment_word (time, text));
     }
-    json_array_foreach (list, i, instant) puts (json_string_value (instant));
-    if (json_array_size (list) == 0)
+    if (cli->json)
+        print_json (texts);
+    else if (json_array_size (times) == 0)
         puts ("never");
+    json_decref (texts);
 }
 
 static int read_rule (const struct when_words *words, const struct preview *preview,
@@ -120,16 +123,7 @@ static int ask (const struct cli *cli, struct zplan_client *client, const char *
     json_t *answer = code == EXIT_DONE ? call_json (&reply) : NULL;
     if (!answer)
         return code == EXIT_DONE ? EXIT_REFUSED : code;
-    json_t *list = json_array ();
-    size_t i;
-    json_t *time;
-    json_array_foreach (json_object_get (answer, "next"), i, time)
-    {
-        char text[WORD_SIZE];
-        json_array_append_new (list, json_string (time_word (time, text)));
-    }
-    print_list (cli, list);
-    json_decref (list);
+    print_list (cli, json_object_get (answer, "next"));
     json_decref (answer);
     return EXIT_DONE;
 }

@@ -3,7 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "nearest.h"
 #include "settings.h"
+#include "verb_table.h"
 
 // -- one option
 
@@ -47,8 +49,51 @@ static int add_text (const struct option *row, struct option_texts *field, const
     return -1;
 }
 
-static int set_value (const struct option *row, void *values, const char *text,
-                      struct reason *reason)
+static bool is_word_of (const char *words, const char *text)
+{
+    size_t wanted = strlen (text);
+    while (*words) {
+        size_t size = strcspn (words, " ");
+        if (size == wanted && memcmp (words, text, size) == 0)
+            return true;
+        words += size + strspn (words + size, " ");
+    }
+    return false;
+}
+
+// "a, b or c" of the words "a b c".
+static const char *listed (const char *words, char out[REASON_MAX])
+{
+    size_t size = 0;
+    while (*words && size + 1 < REASON_MAX) {
+        size_t word = strcspn (words, " ");
+        const char *rest = words + word + strspn (words + word, " ");
+        bool last = !*rest, before_last = !last && !strchr (rest, ' ');
+        size += (size_t)snprintf (out + size, REASON_MAX - size, "%.*s%s", (int)word, words,
+                                  last          ? ""
+                                  : before_last ? " or "
+                                                : ", ");
+        words = rest;
+    }
+    return out;
+}
+
+static int set_text (const struct option *row, const char **field, const char *text,
+                     struct reason *reason)
+{
+    if (!row->values || row->offered != VALUES_ALL || is_word_of (row->values, text)) {
+        *field = text;
+        return 0;
+    }
+    char words[REASON_MAX];
+    struct nearest nearest = nearest_to (text);
+    nearest_try_list (&nearest, row->values);
+    reason_set (reason, "%s: want %s, got %s%s", row->name, listed (row->values, words),
+                quoted (span_text (text)), nearest_hint (&nearest));
+    return -1;
+}
+
+int option_set (const struct option *row, void *values, const char *text, struct reason *reason)
 {
     void *field = (uint8_t *)values + row->offset;
     switch (row->type) {
@@ -56,8 +101,7 @@ static int set_value (const struct option *row, void *values, const char *text,
         *(bool *)field = true;
         return 0;
     case OPTION_TEXT:
-        *(const char **)field = text;
-        return 0;
+        return set_text (row, field, text, reason);
     case OPTION_TEXTS:
         return add_text (row, field, text, reason);
     case OPTION_NUMBER:
@@ -72,14 +116,14 @@ static int take_option (const struct option *row, void *values, const char *join
 {
     if (row->type == OPTION_FLAG) {
         if (!joined)
-            return set_value (row, values, NULL, reason) ? -1 : 1;
+            return option_set (row, values, NULL, reason) ? -1 : 1;
         reason_set (reason, "%s: takes no value", row->name);
         return -1;
     }
     if (joined)
-        return set_value (row, values, joined, reason) ? -1 : 1;
+        return option_set (row, values, joined, reason) ? -1 : 1;
     if (argv[1] && strncmp (argv[1], "--", 2) != 0)
-        return set_value (row, values, argv[1], reason) ? -1 : 2;
+        return option_set (row, values, argv[1], reason) ? -1 : 2;
     reason_set (reason, "%s: wants a value, %s%s", row->name, row->metavar,
                 argv[1] ? "; one that starts with -- is joined by =" : "");
     return -1;
@@ -107,6 +151,23 @@ int options_take (const struct option_group *group, int argc, char **argv, struc
     return kept;
 }
 
+static void refuse_option (const struct usage *usage, const char *argument, struct reason *reason)
+{
+    char name[NEAREST_WORD_MAX + 1];
+    size_t size = strcspn (argument, "=");
+    snprintf (name, sizeof name, "%.*s", (int)size, argument);
+    struct nearest nearest = nearest_to (name);
+    struct option_group shared = shared_options (NULL);
+    for (size_t i = 0; i < usage->group_count; i++)
+        for (size_t j = 0; j < usage->groups[i].count; j++)
+            nearest_try (&nearest, usage->groups[i].rows[j].name);
+    for (size_t i = 0; i < shared.count; i++)
+        nearest_try (&nearest, shared.rows[i].name);
+    nearest_try (&nearest, "--help");
+    reason_set (reason, "unknown option %s%s", quoted (span_text (argument)),
+                nearest_hint (&nearest));
+}
+
 // After every group took its own: what is left are words, and options that nobody knows.
 static int check_words (const struct usage *usage, int argc, char **argv, struct reason *reason)
 {
@@ -116,7 +177,7 @@ static int check_words (const struct usage *usage, int argc, char **argv, struct
         if (!ended && strcmp (argv[i], "--") == 0) {
             ended = true;
         } else if (!ended && argv[i][0] == '-' && argv[i][1] != '\0') {
-            reason_set (reason, "unknown option %s", quoted (span_text (argv[i])));
+            refuse_option (usage, argv[i], reason);
             return -1;
         } else {
             argv[1 + words++] = argv[i];
@@ -139,18 +200,95 @@ static bool wants_help (int argc, char **argv)
     return false;
 }
 
+// -- the help
+
+enum { HELP_COLUMN = 27, HELP_WIDTH = 79 };
+
+// Whether the line that ends here goes on in the next one: of prose, where neither a blank line nor
+// an example, which starts with a blank, follows.
+static bool flows_on (const char *end)
+{
+    return end[0] == '\n' && end[1] && end[1] != '\n' && end[1] != ' ';
+}
+
+// A paragraph of prose from this column on, its further lines under its first; no word is cut.
+// Returns where it ends.
+static const char *print_paragraph (const char *text, int column)
+{
+    int used = column;
+    for (;;) {
+        size_t word = strcspn (text, " \n");
+        if (used > column && used + 1 + (int)word > HELP_WIDTH)
+            used = printf ("\n%*s", column, "") - 1;
+        else if (used > column)
+            used += printf (" ");
+        used += printf ("%.*s", (int)word, text);
+        text += word;
+        if (*text == ' ')
+            text += strspn (text, " ");
+        else if (flows_on (text))
+            text++;
+        else
+            break;
+    }
+    putchar ('\n');
+    return text + (*text == '\n');
+}
+
+// A help text: its prose fills the lines, its examples stay as they are.
+static void print_text (const char *text, int column)
+{
+    for (bool first = true; *text; first = false) {
+        if (!first && *text != '\n')
+            printf ("%*s", column, "");
+        if (*text == '\n') {
+            putchar (*text++);
+            continue;
+        }
+        if (*text != ' ') {
+            text = print_paragraph (text, column);
+            continue;
+        }
+        size_t size = strcspn (text, "\n");
+        printf ("%.*s\n", (int)size, text);
+        text += size + (text[size] == '\n');
+    }
+}
+
+void options_help (const struct option_group *group)
+{
+    printf ("\n%s:\n", group->heading);
+    for (size_t i = 0; i < group->count; i++) {
+        const struct option *row = &group->rows[i];
+        char left[64];
+        snprintf (left, sizeof left, "%s%s%s", row->name, row->metavar ? " " : "",
+                  row->metavar ? row->metavar : "");
+        if (printf ("  %-24s ", left) > HELP_COLUMN)
+            printf ("\n%*s", HELP_COLUMN, "");
+        print_text (row->help, HELP_COLUMN);
+    }
+}
+
 static int print_help (const struct usage *usage)
 {
-    printf ("Usage: %s\n\n%s", usage->synopsis, usage->about);
+    printf ("Usage: ");
+    print_text (usage->synopsis, (int)strlen ("Usage: "));
+    putchar ('\n');
+    print_text (usage->about, 0);
     for (size_t i = 0; i < usage->group_count; i++)
         options_help (&usage->groups[i]);
-    printf ("\nOptions of every verb (--connect, --publish, --key, --server-key,\n"
-            "--timeout, --json): zplan --help\n");
+    printf ("\nOptions of every verb (--connect, --publish, --key, --server-key, --timeout,\n"
+            "--color, --times, --json): zplan --help\n");
     return EXIT_DONE;
 }
 
 bool options_read (const struct usage *usage, const struct cli *cli, int *ret_words, int *ret_exit)
 {
+    if (cli->describe) {
+        cli->describe->take (cli->describe->owner, usage);
+        *ret_exit = EXIT_DONE;
+        return false;
+    }
     if (wants_help (cli->argc, cli->argv)) {
         *ret_exit = print_help (usage);
         return false;
@@ -190,17 +328,6 @@ const char *options_given (const struct option_group *group)
         if (is_given (&group->rows[i], group->values))
             return group->rows[i].name;
     return NULL;
-}
-
-void options_help (const struct option_group *group)
-{
-    printf ("\n%s:\n", group->heading);
-    for (size_t i = 0; i < group->count; i++) {
-        const struct option *row = &group->rows[i];
-        char left[64];
-        snprintf (left, sizeof left, "%s %s", row->name, row->metavar ? row->metavar : "");
-        printf ("  %-24s %s\n", left, row->help);
-    }
 }
 
 int usage_error (const char *verb, const struct reason *reason)

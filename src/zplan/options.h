@@ -27,9 +27,17 @@ struct option {
     const char *name;    // "--station"
     const char *metavar; // what the help calls the value; NULL for a flag
     enum option_type type;
-    size_t offset; // of the field in the group's values
-    const char *help;
-    int64_t min, max; // of OPTION_NUMBER
+    size_t offset;      // of the field in the group's values
+    const char *help;   // may have several lines
+    int64_t min, max;   // of OPTION_NUMBER
+    const char *values; // of OPTION_TEXT: the words it may be, with blanks between; NULL: any text
+    enum {
+        VALUES_ALL,      // it is one of `values`, or any text where there are none
+        VALUES_SOME,     // `values` are offered, others may be
+        VALUES_STATIONS, // names of targets; these are offered by the completion only
+        VALUES_FILES,
+        VALUES_FOLDERS
+    } offered;
 };
 
 // Rows that fill one struct.
@@ -52,6 +60,12 @@ struct usage {
     const char *words;        // what the usage error calls them: "one plan id"
 };
 
+// Whoever wants to know what a verb takes, instead of running it, sets this in the struct cli.
+struct describe {
+    void (*take) (void *owner, const struct usage *usage); // called once, by options_read
+    void *owner;
+};
+
 // Read the verb's options into its groups. True: what is no option is left in cli->argv[1] and
 // after, `ret_words` of them. False: the verb ends with `ret_exit`, since --help was asked for and
 // printed, or a usage error was told on stderr.
@@ -60,6 +74,10 @@ bool options_read (const struct usage *usage, const struct cli *cli, int *ret_wo
 // Take the options of this group out of argv[1] and after, up to "--", and leave everything else
 // in order. Returns the new argc; -1 with a reason.
 int options_take (const struct option_group *group, int argc, char **argv, struct reason *reason);
+
+// Set the field of this row in the group's values; of a flag `text` is not read. 0, or -1 with a
+// reason that names the option.
+int option_set (const struct option *row, void *values, const char *text, struct reason *reason);
 
 // The first option of the group that was given a value; NULL: none. An OPTION_NUMBER counts as
 // given when it is not 0.

@@ -11,6 +11,7 @@ static const struct option rows[] = {
      .metavar = "NAME",
      .type = OPTION_TEXT,
      .offset = offsetof (struct order, station),
+     .offered = VALUES_STATIONS,
      .help = "the target station"},
     {.name = "--command",
      .metavar = "WORD",
@@ -46,6 +47,8 @@ static const struct option rows[] = {
      .metavar = "RULE",
      .type = OPTION_TEXT,
      .offset = offsetof (struct order, vote),
+     .values = "all any majority",
+     .offered = VALUES_SOME,
      .help = "how many voters must be for it (vote targets): all any majority N"},
     {.name = "--vote-deadline",
      .metavar = "SECONDS",
@@ -119,4 +122,23 @@ int order_vote (const struct order *order, const json_t *stored, json_t **ret,
         json_object_set_new (vote, "deadline", json_integer (order->vote_deadline_s));
     *ret = vote;
     return 0;
+}
+
+json_t *order_plan (const struct when *when, const char *title, json_t *vote)
+{
+    const struct schedule *rule = &when->rule;
+    json_t *plan = json_object ();
+    if (title)
+        json_object_set_new (plan, "description", json_string (title));
+    json_object_set_new (plan, "plan_type", json_integer (rule->type));
+    json_object_set_new (plan, "plan_value", json_integer (rule->value));
+    json_object_set_new (plan, "plan_repet", json_integer (rule->repeat));
+    json_object_set_new (plan, "no_keep", json_boolean (rule->keep));
+    if (rule->base_time)
+        json_object_set_new (plan, "plan_time", json_integer (rule->base_time));
+    if (when->skip)
+        json_object_set_new (plan, "skip_set", json_integer (when->skip));
+    if (vote)
+        json_object_set (plan, "vote", vote);
+    return plan;
 }

@@ -40,3 +40,6 @@ struct order_frames order_frames (const struct order *order);
 // 0, and `ret` is an object or, where nothing was given, NULL; -1 with a reason.
 int order_vote (const struct order *order, const json_t *stored, json_t **ret,
                 struct reason *reason);
+
+// The PLAN frame: title and vote may be NULL and are borrowed.
+json_t *order_plan (const struct when *when, const char *title, json_t *vote);

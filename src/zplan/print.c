@@ -8,7 +8,6 @@
 #include "ident.h"
 #include "json.h"
 #include "memory.h"
-#include "rfc3339.h"
 #include "schedule.h"
 
 // -- bytes
@@ -52,7 +51,7 @@ static bool is_printable (uint32_t character)
     return true;
 }
 
-static void write_bytes (FILE *file, struct span bytes)
+void write_bytes (FILE *file, struct span bytes)
 {
     size_t at = 0;
     while (at < bytes.size) {
@@ -82,7 +81,7 @@ void complain (const char *subject, struct span bytes)
 
 // -- JSON
 
-void print_frame (const json_t *value)
+void write_frame (FILE *file, const json_t *value)
 {
     const char *encoded = json_string_value (json_object_get (value, "b64"));
     size_t size = json_is_string (value) ? json_string_length (value)
@@ -90,10 +89,15 @@ void print_frame (const json_t *value)
                                          : 0;
     uint8_t *bytes = memory_new (size);
     if (json_to_frame (value, bytes, &size))
-        print_bytes (span_of (bytes, size));
+        write_bytes (file, span_of (bytes, size));
     else
-        putchar ('-');
+        fputc ('-', file);
     free (bytes);
+}
+
+void print_frame (const json_t *value)
+{
+    write_frame (stdout, value);
 }
 
 void print_column (struct span text, int width)
@@ -134,7 +138,7 @@ const char *number_word (const json_t *number, char out[WORD_SIZE])
     return out;
 }
 
-const char *time_word (const json_t *seconds, char out[WORD_SIZE])
+static const char *styled_time (const json_t *seconds, enum moment_style style, char out[WORD_SIZE])
 {
     double real = json_real_value (seconds); // 0 for an integer
     json_int_t time = json_is_real (seconds) && real > 0 && real < (double)SCHEDULE_TIME_MAX
@@ -145,8 +149,23 @@ const char *time_word (const json_t *seconds, char out[WORD_SIZE])
     else if (time < 0 || time > SCHEDULE_TIME_MAX)
         number_word (seconds, out);
     else
-        rfc3339_format (time, out);
+        moment_text (time, look_now ()->now, style, out);
     return out;
+}
+
+const char *time_word (const json_t *seconds, char out[WORD_SIZE])
+{
+    return styled_time (seconds, look_now ()->times, out);
+}
+
+const char *moment_word (const json_t *seconds, char out[WORD_SIZE])
+{
+    return styled_time (seconds, look_now ()->times_alone, out);
+}
+
+const char *instant_word (const json_t *seconds, char out[WORD_SIZE])
+{
+    return styled_time (seconds, MOMENT_ABSOLUTE, out);
 }
 
 const char *took_word (const json_t *from, const json_t *to, char out[WORD_SIZE])
@@ -218,10 +237,18 @@ const char *vote_word (const json_t *vote, char out[WORD_SIZE])
     return out;
 }
 
-int state_parse (const char *word)
+// -- colours
+
+enum colour state_colour (const json_t *state)
 {
-    for (int i = 0; i < STATES; i++)
-        if (strcmp (state_words[i], word) == 0)
-            return i;
-    return -1;
+    static const enum colour colours[STATES] = {
+        [2] = CYAN, [3] = YELLOW, [5] = YELLOW, [6] = RED, [7] = DIM};
+    json_int_t number = json_integer_value (state);
+    return number > 0 && number < STATES ? colours[number] : PLAIN;
+}
+
+enum colour status_colour (const json_t *status)
+{
+    json_int_t number = json_integer_value (status);
+    return number <= 0 ? PLAIN : number < ZERO_STATUS_ERROR_FLAG ? GREEN : RED;
 }

@@ -3,17 +3,22 @@
 
 #include <jansson.h>
 
+#include "look.h"
 #include "span.h"
 
 // The bytes to stdout: printable UTF-8 as it is; control characters (C1 and those that turn the
 // direction of writing, too), backslashes and what is not UTF-8 as \xHH.
 void print_bytes (struct span bytes);
 
+// The same to a file.
+void write_bytes (FILE *file, struct span bytes);
+
 // The same to stderr, as a whole line: "zplan: [subject: ]bytes". `subject` may be NULL.
 void complain (const char *subject, struct span bytes);
 
 // A frame that the station wrote as JSON: a string, or {"b64": "..."}.
 void print_frame (const json_t *value);
+void write_frame (FILE *file, const json_t *value);
 
 // A text that fills its column and a blank behind it; a longer one is not cut.
 void print_column (struct span text, int width);
@@ -26,8 +31,10 @@ void print_json (const json_t *value);
 
 // Words for the numbers of a plan, or the number itself where there is no word, or "-" where there
 // is no number: in `out`, or a constant.
-enum { WORD_SIZE = 32 };
-const char *time_word (const json_t *seconds, char out[WORD_SIZE]); // RFC 3339; "-" for none
+enum { WORD_SIZE = MOMENT_SIZE };
+const char *time_word (const json_t *seconds, char out[WORD_SIZE]);   // in a table, as --times says
+const char *moment_word (const json_t *seconds, char out[WORD_SIZE]); // on a line of its own
+const char *instant_word (const json_t *seconds, char out[WORD_SIZE]); // RFC 3339, for programs
 const char *took_word (const json_t *from, const json_t *to, char out[WORD_SIZE]); // "1.250 s"
 const char *vote_word (const json_t *vote, char out[WORD_SIZE]); // "majority, 60 s"
 const char *id_word (const json_t *id, char out[WORD_SIZE]);     // hex
@@ -37,5 +44,8 @@ const char *status_text (const json_t *status, char out[WORD_SIZE]); // "-" befo
 const char *repeat_word (const json_t *repeat, char out[WORD_SIZE]);
 const char *number_word (const json_t *number, char out[WORD_SIZE]);
 
-// The number of a plan's state, or -1.
-int state_parse (const char *word);
+// The states, with blanks between, for the option tables.
+#define STATE_WORDS "none queue execute retry skip pause error close"
+
+enum colour state_colour (const json_t *state);
+enum colour status_colour (const json_t *status);

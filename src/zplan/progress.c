@@ -5,7 +5,7 @@
 
 #include "clock.h"
 
-enum { PATIENCE_US = 2000000, PACE_US = 200000 };
+enum { PATIENCE_US = 2000000, PACE_US = 200000, BAR = 20 };
 
 void progress_start (struct progress *self, const char *verb, enum progress_output output)
 {
@@ -13,17 +13,45 @@ void progress_start (struct progress *self, const char *verb, enum progress_outp
     self->wanted = isatty (STDERR_FILENO) && (output == PROGRESS_QUIET || !isatty (STDOUT_FILENO));
 }
 
-void progress_step (struct progress *self, size_t done, size_t total)
+static bool is_time (struct progress *self)
 {
     int64_t now_us = clock_mono_us ();
     if (!self->wanted || now_us < self->next_us)
-        return;
-    if (total)
-        fprintf (stderr, "\r%s: %zu of %zu plans\x1b[K", self->verb, done, total);
-    else
-        fprintf (stderr, "\r%s: %zu plans found\x1b[K", self->verb, done);
+        return false;
     self->shown = true;
     self->next_us = now_us + PACE_US;
+    return true;
+}
+
+// "[######--------------] 30 %", and the rest of the line taken away.
+static void write_bar (int64_t part, int64_t whole)
+{
+    static const char done[] = "####################", left[] = "--------------------";
+    int length = whole > 0 ? (int)((double)part / (double)whole * BAR) : 0;
+    length = length > BAR ? BAR : length;
+    if (whole > 0)
+        fprintf (stderr, " [%.*s%.*s] %d %%", length, done, BAR - length, left,
+                 (int)((double)part / (double)whole * 100));
+    fputs ("\x1b[K", stderr);
+}
+
+void progress_step (struct progress *self, size_t done, size_t total)
+{
+    if (!is_time (self))
+        return;
+    if (total)
+        fprintf (stderr, "\r%s: %zu of %zu plans", self->verb, done, total);
+    else
+        fprintf (stderr, "\r%s: %zu plans found", self->verb, done);
+    write_bar ((int64_t)done, (int64_t)total);
+}
+
+void progress_share (struct progress *self, size_t done, int64_t part, int64_t whole)
+{
+    if (!is_time (self))
+        return;
+    fprintf (stderr, "\r%s: %zu plans", self->verb, done);
+    write_bar (part, whole);
 }
 
 void progress_clear (struct progress *self)

@@ -22,5 +22,8 @@ void progress_start (struct progress *self, const char *verb, enum progress_outp
 // So much is done; `total` 0: it is not known of how much.
 void progress_step (struct progress *self, size_t done, size_t total);
 
+// So many plans are done, and this share of the job; `whole` 0: it is not known of how much.
+void progress_share (struct progress *self, size_t done, int64_t part, int64_t whole);
+
 // Take the line away: before anything else is written to stderr, and at the end.
 void progress_clear (struct progress *self);

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "clock.h"
 #include "codes.h"
 #include "json.h"
 #include "print.h"
@@ -40,15 +39,28 @@ static const char *next_word (const json_t *plan, char out[WORD_SIZE])
     return time_word (json_object_get (plan, "plan_time"), out);
 }
 
+static void print_status (int64_t status, const char *word)
+{
+    json_t *number = json_integer (status);
+    enum colour colour = status_colour (number);
+    colour_on (stdout, colour);
+    fputs (word, stdout);
+    colour_off (stdout, colour);
+    json_decref (number);
+}
+
 static void print_line (const struct zplan_result *result, const json_t *plan)
 {
     char now[RFC3339_SIZE], nominal[WORD_SIZE];
-    rfc3339_format (clock_wall_us () / 1000000, now);
+    look_again (); // times are told from now
+    rfc3339_format (look_now ()->now, now);
     printf ("%s ", now);
     print_bytes (span_of (result->id, result->id_size));
     printf (" \"");
     print_bytes (span_of (result->title, result->title_size));
-    printf ("\" %s next %s ", status_word (result->status), next_word (plan, nominal));
+    printf ("\" ");
+    print_status (result->status, status_word (result->status));
+    printf (" next %s ", next_word (plan, nominal));
     print_bytes (without_newlines (result_text (result)));
     putchar ('\n');
 }
@@ -104,13 +116,17 @@ static void print_run_line (const json_t *run)
     char ended[WORD_SIZE], status[WORD_SIZE];
     const json_t *reason = json_object_get (run, "reason");
     const json_t *when = json_object_get (run, "ended");
+    look_again ();
     if (!json_is_number (when))
         when = json_object_get (run, "fired");
     printf ("%s ", time_word (when, ended));
     print_bytes (text_of (json_object_get (run, "plan")));
     printf (" \"");
     print_frame (json_object_get (run, "title"));
-    printf ("\" %s ", status_text (json_object_get (run, "status"), status));
+    printf ("\" ");
+    print_status (json_integer_value (json_object_get (run, "status")),
+                  status_text (json_object_get (run, "status"), status));
+    putchar (' ');
     if (json_string_length (reason) || json_is_object (reason)) {
         print_frame (reason);
         putchar (' ');

@@ -1,24 +1,27 @@
 #include "select.h"
 
 #include "print.h"
-#include "schedule.h"
+#include "when.h"
 
 static const struct option rows[] = {
     {.name = "--station",
      .metavar = "NAME",
      .type = OPTION_TEXT,
      .offset = offsetof (struct selection, station),
+     .offered = VALUES_STATIONS,
      .help = "plans for this target station"},
     {.name = "--state",
      .metavar = "STATE",
      .type = OPTION_TEXT,
      .offset = offsetof (struct selection, state),
-     .help = "none queue execute retry skip pause error close"},
+     .values = STATE_WORDS,
+     .help = STATE_WORDS},
     {.name = "--type",
      .metavar = "TYPE",
      .type = OPTION_TEXT,
      .offset = offsetof (struct selection, type),
-     .help = "none time second minute hour day week month"},
+     .values = TYPE_WORDS,
+     .help = TYPE_WORDS},
     {.name = "--title",
      .metavar = "PATTERN",
      .type = OPTION_TEXT,
@@ -33,19 +36,10 @@ struct option_group select_options (struct selection *selection)
 
 int select_check (const struct selection *selection, struct reason *reason)
 {
-    if (selection->state && state_parse (selection->state) < 0)
-        reason_set (reason,
-                    "--state: want none, queue, execute, retry, skip, pause, error or close, "
-                    "got %s",
-                    quoted (span_text (selection->state)));
-    else if (selection->type && schedule_type_parse (selection->type) < 0)
-        reason_set (reason,
-                    "--type: want none, time, second, minute, hour, day, week or month, got %s",
-                    quoted (span_text (selection->type)));
-    else if (call_text ("--station", selection->station, reason) == 0 &&
-             call_text ("--title", selection->title, reason) == 0)
-        return 0;
-    return -1;
+    return call_text ("--station", selection->station, reason) ||
+                   call_text ("--title", selection->title, reason)
+               ? -1
+               : 0;
 }
 
 static json_t *filter_of (const struct selection *selection)

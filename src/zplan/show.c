@@ -18,29 +18,30 @@ static const char about[] = "Show a plan: its fields and the frames that were su
 static const struct row {
     const char *field, *label;
     const char *(*word) (const json_t *value, char out[WORD_SIZE]);
+    enum colour (*colour) (const json_t *value); // NULL: plain
 } rows[] = {
-    {"plan_id", "id", id_word},
-    {"station", "station", NULL},
-    {"description", "title", NULL},
-    {"plan_state", "state", state_word},
-    {"last_state", "last status", status_text},
-    {"plan_time", "next time", time_word},
-    {"plan_type", "type", type_word},
-    {"plan_value", "value", number_word},
-    {"plan_repet", "repeat", repeat_word},
-    {"real_repet", "runs done", number_word},
-    {"no_keep", "keep", number_word},
-    {"base_time", "base time", time_word},
-    {"skip_set", "skip", number_word},
-    {"skip_num", "skipped", number_word},
-    {"add_time", "added", time_word},
-    {"exec_time", "last run", time_word},
-    {"exec_id", "last run's id", id_word},
-    {"error_count", "errors", number_word},
-    {"caller", "caller", NULL},
-    {"request_id", "request id", NULL},
-    {"vote", "vote", vote_word},
-    {"revision", "revision", number_word},
+    {"plan_id", "id", id_word, NULL},
+    {"station", "station", NULL, NULL},
+    {"description", "title", NULL, NULL},
+    {"plan_state", "state", state_word, state_colour},
+    {"last_state", "last status", status_text, status_colour},
+    {"plan_time", "next time", moment_word, NULL},
+    {"plan_type", "type", type_word, NULL},
+    {"plan_value", "value", number_word, NULL},
+    {"plan_repet", "repeat", repeat_word, NULL},
+    {"real_repet", "runs done", number_word, NULL},
+    {"no_keep", "keep", number_word, NULL},
+    {"base_time", "base time", moment_word, NULL},
+    {"skip_set", "skip", number_word, NULL},
+    {"skip_num", "skipped", number_word, NULL},
+    {"add_time", "added", moment_word, NULL},
+    {"exec_time", "last run", moment_word, NULL},
+    {"exec_id", "last run's id", id_word, NULL},
+    {"error_count", "errors", number_word, NULL},
+    {"caller", "caller", NULL, NULL},
+    {"request_id", "request id", NULL, NULL},
+    {"vote", "vote", vote_word, NULL},
+    {"revision", "revision", number_word, NULL},
 };
 
 static void print_fields (const json_t *plan)
@@ -51,10 +52,13 @@ static void print_fields (const json_t *plan)
         if (!value)
             continue;
         printf ("%-14s ", rows[i].label);
+        enum colour colour = rows[i].colour ? rows[i].colour (value) : PLAIN;
+        colour_on (stdout, colour);
         if (rows[i].word)
             printf ("%s", rows[i].word (value, out));
         else
             print_frame (value);
+        colour_off (stdout, colour);
         putchar ('\n');
     }
 }

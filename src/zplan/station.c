@@ -6,8 +6,10 @@
 
 #include "call.h"
 #include "json.h"
+#include "nearest.h"
 #include "options.h"
 #include "print.h"
+#include "table.h"
 
 static const char about[] =
     "The target stations: list them (also without a word), add some, remove some. What is added "
@@ -17,46 +19,70 @@ static const char about[] =
     "[,key=TEXT], TYPE is api, pub or vote.\n\n"
     "  zplan station list\n"
     "  zplan station add jobs=api@tcp://127.0.0.1:7930\n"
-    "  zplan station add old=api@tcp://10.0.0.7:8000,dialect=microzero,mailbox=identity\n"
+    "  zplan station add old=api@tcp://10.0.0.7:8000,dialect=microzero\n"
     "  zplan station remove jobs\n";
 
 // -- list
 
-static const struct column {
-    const char *heading, *field;
-    int width;
-} columns[] = {
-    {"NAME", "name", 16},      {"TYPE", "type", 4},       {"ENDPOINT", "endpoint", 26},
-    {"DIALECT", "dialect", 9}, {"MAILBOX", "mailbox", 8}, {"ORIGIN", "origin", 8},
-};
+#define FIELD_WRITER(field)                                                                        \
+    static void write_##field (FILE *out, const json_t *station)                                   \
+    {                                                                                              \
+        write_bytes (out, text_of (json_object_get (station, #field)));                            \
+    }
 
-enum { COLUMNS = sizeof columns / sizeof *columns };
+FIELD_WRITER (name)
+FIELD_WRITER (type)
+FIELD_WRITER (endpoint)
+FIELD_WRITER (dialect)
+FIELD_WRITER (mailbox)
+FIELD_WRITER (origin)
 
-static void print_row (const json_t *station)
+static bool is_connected (const json_t *station)
 {
-    char out[WORD_SIZE];
-    for (size_t i = 0; i < COLUMNS; i++)
-        print_column (text_of (json_object_get (station, columns[i].field)), columns[i].width);
-    printf ("%-10s %s\n",
-            json_is_true (json_object_get (station, "connected")) ? "connected" : "away",
-            number_word (json_object_get (station, "unanswered"), out));
+    return json_is_true (json_object_get (station, "connected"));
 }
+
+static void write_state (FILE *out, const json_t *station)
+{
+    fputs (is_connected (station) ? "connected" : "away", out);
+}
+
+static enum colour colour_of_state (const json_t *station)
+{
+    return is_connected (station) ? GREEN : RED;
+}
+
+static void write_unanswered (FILE *out, const json_t *station)
+{
+    char word[WORD_SIZE];
+    fputs (number_word (json_object_get (station, "unanswered"), word), out);
+}
+
+static const struct column columns[] = {
+    {.heading = "NAME", .width = 16, .rule = COLUMN_SHORT, .write = write_name},
+    {.heading = "TYPE", .width = 4, .write = write_type},
+    {.heading = "ENDPOINT", .width = 26, .rule = COLUMN_SHORT, .write = write_endpoint},
+    {.heading = "DIALECT", .width = 9, .write = write_dialect},
+    {.heading = "MAILBOX", .width = 8, .write = write_mailbox},
+    {.heading = "ORIGIN", .width = 8, .write = write_origin},
+    {.heading = "STATE", .width = 10, .write = write_state, .colour = colour_of_state},
+    {.heading = "UNANSWERED", .rule = COLUMN_REST, .write = write_unanswered},
+};
 
 static void print_stations (const struct cli *cli, const json_t *list)
 {
     size_t i;
     json_t *station;
-    for (size_t c = 0; !cli->json && c < COLUMNS; c++)
-        printf ("%-*s ", columns[c].width, columns[c].heading);
-    if (!cli->json)
-        printf ("%-10s %s\n", "STATE", "UNANSWERED");
+    struct table *table =
+        cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout);
     json_array_foreach (list, i, station)
     {
         if (cli->json)
             print_json (station);
         else
-            print_row (station);
+            table_row (table, station);
     }
+    table_end (&table);
 }
 
 static int list (const struct cli *cli, struct zplan_client *client)
@@ -134,7 +160,11 @@ static const struct word *read_word (const struct cli *cli, int count, struct re
     while (i < sizeof words / sizeof *words && strcmp (words[i].name, cli->argv[1]) != 0)
         i++;
     if (i == sizeof words / sizeof *words) {
-        reason_set (reason, "want list, add or remove, got %s", quoted (span_text (cli->argv[1])));
+        struct nearest nearest = nearest_to (cli->argv[1]);
+        for (i = 0; i < sizeof words / sizeof *words; i++)
+            nearest_try (&nearest, words[i].name);
+        reason_set (reason, "want list, add or remove, got %s%s", quoted (span_text (cli->argv[1])),
+                    nearest_hint (&nearest));
         return NULL;
     }
     word = &words[i];

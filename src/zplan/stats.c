@@ -25,6 +25,35 @@ static void print_value (const json_t *value)
     }
 }
 
+// "connected true, since 1795302941", and so on: what is known of one of many.
+static void print_entry (const json_t *entry)
+{
+    const char *name, *separator = "";
+    json_t *value;
+    printf ("%*s", INDENT, "");
+    print_column (text_of (json_object_get (entry, "name")), NAME_WIDTH - INDENT);
+    json_object_foreach ((json_t *)(uintptr_t)entry, name, value)
+    {
+        if (strcmp (name, "name") == 0)
+            continue;
+        char *text = json_dumps (value, JSON_COMPACT | JSON_ENCODE_ANY);
+        printf ("%s", separator);
+        print_bytes (span_text (name));
+        printf (" %s", text ? text : "");
+        free (text);
+        separator = ", ";
+    }
+    putchar ('\n');
+}
+
+static void print_entries (const json_t *list)
+{
+    size_t i;
+    const json_t *entry;
+    putchar ('\n');
+    json_array_foreach (list, i, entry) print_entry (entry);
+}
+
 // Whatever the station counts is printed by its own name; groups are indented.
 static void print_fields (const json_t *object, int indent)
 {
@@ -37,6 +66,8 @@ static void print_fields (const json_t *object, int indent)
         if (json_is_object (value) && indent == 0) {
             putchar ('\n');
             print_fields (value, INDENT);
+        } else if (json_is_object (json_array_get (value, 0)) && indent == 0) {
+            print_entries (value);
         } else {
             print_value (value);
         }

@@ -9,14 +9,17 @@ enum exit_code { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_NO_ANSWER
 
 // What main.c read before the verb runs: the options that all verbs share, wherever they stood.
 struct cli {
-    const char *connect;    // the station's request endpoint
-    const char *publish;    // the station's result endpoint
-    const char *key;        // file of the own secret certificate; NULL: without CURVE
-    const char *server_key; // the station's public key; NULL with `key`
-    int64_t timeout_ms;     // how long to wait for an answer
-    bool json;              // output for programs
-    int argc;               // the verb's own arguments, options not yet read
-    char **argv;            // argv[0] is the verb
+    const char *connect;             // the station's request endpoint
+    const char *publish;             // the station's result endpoint
+    const char *key;                 // file of the own secret certificate; NULL: without CURVE
+    const char *server_key;          // the station's public key; NULL with `key`
+    int64_t timeout_ms;              // how long to wait for an answer
+    bool json;                       // output for programs
+    const char *color;               // auto, always or never
+    const char *times;               // auto, relative, absolute, both or unix
+    const struct describe *describe; // options.h; NULL: the verb is to run
+    int argc;                        // the verb's own arguments, options not yet read
+    char **argv;                     // argv[0] is the verb
 };
 
 int verb_add (const struct cli *cli);
@@ -25,11 +28,15 @@ int verb_list (const struct cli *cli);
 int verb_show (const struct cli *cli);
 int verb_update (const struct cli *cli);
 int verb_manage (const struct cli *cli); // pause, reset, skip, close, remove, run
+int verb_export (const struct cli *cli);
+int verb_import (const struct cli *cli);
 int verb_watch (const struct cli *cli);
 int verb_history (const struct cli *cli);
 int verb_station (const struct cli *cli);
 int verb_stats (const struct cli *cli);
+int verb_top (const struct cli *cli);
 int verb_doctor (const struct cli *cli);
 int verb_ping (const struct cli *cli);
 int verb_keygen (const struct cli *cli);
+int verb_completion (const struct cli *cli);
 int verb_work (const struct cli *cli);

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "civil.h"
+#include "nearest.h"
 #include "rfc3339.h"
 #include "settings.h"
 
@@ -74,7 +75,9 @@ static const struct option rows[] = {
      .metavar = "TYPE",
      .type = OPTION_TEXT,
      WHEN_FIELD (type),
-     .help = "the wire's own words: none time second minute hour day week month"},
+     .values = TYPE_WORDS,
+     .offered = VALUES_SOME,
+     .help = "the wire's own words: " TYPE_WORDS},
     {.name = "--value",
      .metavar = "N",
      .type = OPTION_TEXT,
@@ -423,10 +426,12 @@ static int read_type (const struct reading *self, const char *text)
     if (!number_parse (text, &number))
         number = schedule_type_parse (text);
     if (number < 0 || number >= SCHEDULE_TYPES) {
+        struct nearest nearest = nearest_to (text);
+        nearest_try_list (&nearest, TYPE_WORDS);
         reason_set (self->reason,
                     "--type: plan_type: want none, time, second, minute, hour, day, week, month "
-                    "or 0..7, got %s",
-                    quoted (span_text (text)));
+                    "or 0..7, got %s%s",
+                    quoted (span_text (text)), nearest_hint (&nearest));
         return -1;
     }
     self->rule->type = (enum schedule_type)number;

@@ -4,6 +4,9 @@
 #include "options.h"
 #include "schedule.h"
 
+// The types of plans, with blanks between, for the option tables.
+#define TYPE_WORDS "none time second minute hour day week month"
+
 // What was said; NULL and false where nothing was.
 struct when_words {
     const char *in, *at, *every, *weekly, *monthly; // the kinds of time; one at most is given,

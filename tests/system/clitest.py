@@ -1,15 +1,22 @@
 """What the tests of the command line share: starting it, and stations and publishers played by the
 test."""
 import base64
+import fcntl
 import fnmatch
 import itertools
 import json
 import os
 import pathlib
+import pty
 import queue
+import re
+import select
+import struct
 import subprocess
+import termios
 import threading
 import time
+import unicodedata
 
 import pytest
 import zmq
@@ -55,6 +62,63 @@ def zplan(*args, **options):
     return Ended(start(*args, **options))
 
 
+class Terminal:
+    """zplan on a terminal of so many columns. It is stdin, stdout and stderr unless
+    something else is given."""
+
+    def __init__(self, *args, columns=80, rows=24, **options):
+        self.fd, terminal = pty.openpty()
+        self.resize(columns, rows)
+        env = {k: v for k, v in os.environ.items()
+               if not k.startswith("ZPLAN_") and k not in ("NO_COLOR", "COLUMNS")}
+        env.update({"TERM": "xterm", "LC_ALL": "C.UTF-8", **options.pop("env", {})})
+        self.text = ""
+        self.process = subprocess.Popen([ZPLAN, *args], env=env, close_fds=True,
+                                        **{"stdin": terminal, "stdout": terminal,
+                                           "stderr": terminal, **options})
+        os.close(terminal)
+
+    def resize(self, columns, rows=24):
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def read(self, wanted=None):
+        """All that is written until it ends, or until the text that is wanted has come."""
+        end, data = time.monotonic() + WAIT, b""
+        while wanted is None or not re.search(wanted, data.decode(errors="ignore")):
+            ready, _, _ = select.select([self.fd], [], [], end - time.monotonic())
+            assert ready, f"{wanted!r} did not come: {data!r}"
+            try:
+                chunk = os.read(self.fd, 65536)
+            except OSError:             # the other side is closed
+                chunk = b""
+            if not chunk:
+                assert wanted is None, f"{wanted!r} did not come: {data!r}"
+                break
+            data += chunk
+        return data.decode(errors="replace").replace("\r\n", "\n")
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def end(self):
+        """(exit code, what was written since the last read)"""
+        text = self.read()
+        code = self.process.wait(WAIT)
+        os.close(self.fd)
+        return code, text
+
+    def done(self):
+        code, text = self.end()
+        assert code == DONE, text
+        return text
+
+
+def columns_of(line):
+    """How many columns of a terminal a line takes."""
+    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
+               for c in line)
+
+
 class FakeStation:
     """A ROUTER in a thread. `answer` makes the messages that answer a request's frames."""
 
@@ -94,6 +158,9 @@ class FakeStation:
 
     def zplan(self, *args, **options):
         return zplan("--connect", self.endpoint, *args, **options)
+
+    def terminal(self, *args, **options):
+        return Terminal("--connect", self.endpoint, *args, **options)
 
     def request(self):
         return self.seen.get_nowait()

@@ -168,7 +168,7 @@ def test_progress_is_told_on_a_terminal_when_it_takes_long(station):
         told += chunk
     os.close(leader)
     assert process.returncode == DONE and process.stdout.count(b"paused\n") == 4
-    assert re.search(rb"\rpause: [34] of 4 plans\x1b\[K", told) and told.endswith(b"\r\x1b[K"), told
+    assert re.search(rb"\rpause: [34] of 4 plans \[#+-*\] \d+ %\x1b\[K", told) and told.endswith(b"\r\x1b[K"), told
 
 
 def read_terminal(leader):

@@ -1,0 +1,42 @@
+// A plan as a line of JSON: what `zplan add --from` takes, and what `zplan export` writes. Pure.
+//
+// A line in the words of `zplan add` has its options as fields, without dashes in front: texts,
+// numbers, true for a flag, an array for what may be repeated. Instead of a kind of time it may
+// have the fields of the PLAN frame (plan_type, plan_value, ...). `id` is the plan's id.
+//
+// A line that has `messages` is a plan as the station keeps it. It goes on where it was: the same
+// id, target, frames and schedule, with the repeats that are left. What the station counts begins
+// anew.
+#pragma once
+
+#include <jansson.h>
+
+#include "ident.h"
+#include "order.h"
+#include "zplan.h"
+
+enum entry_state {
+    ENTRY_RUNS,
+    ENTRY_PAUSED, // it was paused, or out of the queue for an error
+    ENTRY_OVER    // it was closed, or has no repeats left
+};
+
+struct entry {
+    enum entry_state state;
+    char id[IDENT_SIZE]; // "" = none is given
+    const char *station;
+    char *plan; // the PLAN frame
+    size_t count;
+    struct zplan_frame frames[ZPLAN_FRAMES_MAX]; // what the target gets; no PLAN or STATION_ID
+    json_t *object;                              // the texts above are its,
+    uint8_t *bytes;                              // or stand here
+};
+
+// Read a line. Local times are in this zone. 0; or -1 with a reason that names the field, and the
+// entry is empty. The object is borrowed and may be changed; entry_clear gives back what is kept.
+int entry_read (json_t *object, const struct zone *zone, int64_t now_us, struct entry *ret,
+                struct reason *reason);
+void entry_clear (struct entry *self);
+
+// Whether both are of one target and have the same frames, but for GLOBAL_ID and REQUEST_ID.
+bool entry_same (const struct entry *a, const struct entry *b);

@@ -1,0 +1,121 @@
+// zplan export: plans with all that the station keeps of them, a line each.
+#include <stdio.h>
+
+#include "ident.h"
+#include "json.h"
+#include "pipeline.h"
+#include "print.h"
+#include "progress.h"
+#include "select.h"
+
+static const char about[] =
+    "Write plans to standard output, an object of JSON a line, in the order of their\n"
+    "ids: what `zplan show --json` prints, with messages, counters and state. What\n"
+    "is changed meanwhile is written as it is found. `zplan import` reads it, and so\n"
+    "does `zplan add --from`.\n\n"
+    "  zplan export >plans.ndjson\n"
+    "  zplan export --station jobs --state pause | wc -l\n";
+
+enum { BATCH = 32 }; // plans asked for at once; each may be large
+
+struct exporting {
+    const struct cli *cli;
+    struct pipeline *pipeline;
+    uint64_t ids[BATCH];
+    json_t *plans[BATCH]; // NULL: it is not there any more
+    size_t count;
+    size_t written;
+    struct verdict trouble;
+    struct progress progress;
+};
+
+// The item is where the plan's place is kept.
+static void on_answer (void *owner, void *item, int outcome, const struct zplan_reply *reply)
+{
+    struct exporting *self = owner;
+    struct reason reason;
+    json_t **plan = item;
+    struct verdict verdict = call_verdict (self->cli, outcome, reply);
+    if (outcome == ZPLAN_OK && reply->status == ZERO_STATUS_NOT_FIND_ID)
+        return;
+    if (verdict.code == EXIT_DONE) {
+        *plan = json_read_object (call_frame (reply, ZERO_FRAME_JSON), &reason);
+        if (!*plan)
+            verdict = verdict_refused (reason.text);
+    }
+    if (verdict.code != EXIT_DONE)
+        self->trouble = verdict;
+}
+
+// Ask for the batch, and write it. False: the station is silent.
+static bool write_batch (struct exporting *self)
+{
+    bool going = true;
+    for (size_t i = 0; i < self->count && going; i++) {
+        char id[IDENT_SIZE];
+        const char *args[] = {ident_text (self->ids[i], id)};
+        going = pipeline_manage (self->pipeline, "message", args, 1, &self->plans[i]);
+    }
+    going = going && pipeline_drain (self->pipeline);
+    for (size_t i = 0; i < self->count; i++) {
+        if (self->plans[i]) {
+            print_json (self->plans[i]);
+            self->written++;
+        }
+        json_decref (self->plans[i]);
+        self->plans[i] = NULL;
+    }
+    self->count = 0;
+    progress_step (&self->progress, self->written, 0);
+    return going;
+}
+
+static bool take_plan (void *owner, const json_t *plan)
+{
+    struct exporting *self = owner;
+    int64_t id;
+    if (!json_get_integer (plan, "plan_id", 1, INT64_MAX, &id))
+        return true;
+    self->ids[self->count++] = (uint64_t)id;
+    return self->count < BATCH || write_batch (self);
+}
+
+static int export(const struct cli *cli, const struct selection *selection)
+{
+    int code;
+    struct exporting self = {.cli = cli, .trouble = {.code = EXIT_DONE}};
+    struct zplan_client *client = call_open (cli, &code);
+    self.pipeline = client ? pipeline_open (cli, on_answer, &self, &code) : NULL;
+    if (self.pipeline) {
+        progress_start (&self.progress, "export", PROGRESS_LINES);
+        struct verdict verdict =
+            select_walk (cli, client, selection,
+                         &(struct selected){.take = take_plan, .owner = &self, .room = INT64_MAX});
+        if (self.trouble.code != EXIT_NO_ANSWER)
+            write_batch (&self);
+        progress_clear (&self.progress);
+        code = verdict_tell (self.trouble.code != EXIT_DONE ? &self.trouble : &verdict, NULL);
+    }
+    pipeline_destroy (&self.pipeline);
+    zplan_client_destroy (&client);
+    return code;
+}
+
+int verb_export (const struct cli *cli)
+{
+    struct selection selection = {0};
+    const struct usage usage = {
+        .synopsis = "zplan export [--station NAME] [--state STATE] [--type TYPE] [--title PATTERN]",
+        .about = about,
+        .groups = {select_options (&selection)},
+        .group_count = 1,
+        .words = "no arguments",
+    };
+    int count, code;
+    struct reason reason;
+    if (!options_read (&usage, cli, &count, &code))
+        return code;
+    if (select_check (&selection, &reason))
+        return usage_error (cli->argv[0], &reason);
+    return export(cli, &selection);
+}

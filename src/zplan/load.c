@@ -1,0 +1,356 @@
+// A line is read (entry.h), and goes through stages: is a plan with this id there already, submit
+// it, pause it. Each stage is a request of its own in the pipeline.
+#include "load.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "clock.h"
+#include "entry.h"
+#include "json.h"
+#include "memory.h"
+#include "pipeline.h"
+#include "print.h"
+#include "progress.h"
+#include "zonefile.h"
+
+enum stage { STAGE_LOOK, STAGE_SUBMIT, STAGE_COMPARE, STAGE_PAUSE };
+
+// A line that is under way.
+struct item {
+    int64_t line;
+    enum stage stage;
+    bool pause;
+    struct entry entry;
+    struct verdict refusal; // of STAGE_COMPARE: why the submission was refused
+};
+
+struct loading {
+    const struct cli *cli;
+    const struct load *load;
+    struct pipeline *pipeline;
+    struct zone *zone;
+    FILE *file;
+    int64_t size, read; // bytes of the file; 0 = not known
+    int64_t line;
+    int64_t added, there, over, refused, unknown;
+    struct progress progress;
+    struct verdict silence;
+};
+
+// -- what became of a line
+
+static void end_item (struct item **item)
+{
+    entry_clear (&(*item)->entry);
+    free (*item);
+    *item = NULL;
+}
+
+static void show_progress (struct loading *self)
+{
+    progress_share (&self->progress,
+                    (size_t)(self->added + self->there + self->over + self->refused),
+                    self->size ? self->read : 0, self->size);
+}
+
+static void tell_line (struct loading *self, int64_t line, const char *name, struct span text)
+{
+    if (self->cli->json) {
+        json_t *answer = json_pack ("{s:I}", "line", (json_int_t)line);
+        json_object_set_new (answer, name, json_from_frame (text));
+        print_json (answer);
+        json_decref (answer);
+    }
+}
+
+static void refuse (struct loading *self, int64_t line, struct span words)
+{
+    char subject[REASON_MAX];
+    snprintf (subject, sizeof subject, "%.150s:%" PRId64,
+              strcmp (self->load->file, "-") == 0 ? "stdin" : self->load->file, line);
+    progress_clear (&self->progress);
+    complain (subject, words);
+    tell_line (self, line, "refused", words);
+    self->refused++;
+}
+
+static void refuse_item (struct loading *self, struct item **item, const struct verdict *verdict)
+{
+    refuse (self, (*item)->line, span_of (verdict->words, verdict->size));
+    end_item (item);
+}
+
+static void count_item (struct loading *self, struct item **item, int64_t *count, const char *word)
+{
+    ++*count;
+    if (self->cli->json) {
+        json_t *answer = json_pack ("{s:I, s:s, s:s}", "line", (json_int_t)(*item)->line, "id",
+                                    (*item)->entry.id, "done", word);
+        print_json (answer);
+        json_decref (answer);
+    }
+    end_item (item);
+}
+
+// -- the stages
+
+static bool submit (struct loading *self, struct item *item)
+{
+    struct zplan_frame frames[ZPLAN_FRAMES_MAX];
+    const struct entry *entry = &item->entry;
+    char request_id[48];
+    bool has_request_id = false;
+    size_t count = 0;
+    frames[count++] = (struct zplan_frame){ZERO_FRAME_PLAN, entry->plan, strlen (entry->plan)};
+    frames[count++] =
+        (struct zplan_frame){ZERO_FRAME_STATION_ID, entry->station, strlen (entry->station)};
+    if (*entry->id)
+        frames[count++] = (struct zplan_frame){ZERO_FRAME_GLOBAL_ID, entry->id, strlen (entry->id)};
+    for (size_t i = 0; i < entry->count && count < ZPLAN_FRAMES_MAX; i++) {
+        has_request_id = has_request_id || entry->frames[i].type == ZERO_FRAME_REQUEST_ID;
+        frames[count++] = entry->frames[i];
+    }
+    // As zplan_client_submit makes it: the same line again is the same bytes.
+    if (*entry->id && !has_request_id && count < ZPLAN_FRAMES_MAX) {
+        snprintf (request_id, sizeof request_id, "plan-%s", entry->id);
+        frames[count++] =
+            (struct zplan_frame){ZERO_FRAME_REQUEST_ID, request_id, strlen (request_id)};
+        has_request_id = true;
+    }
+    if (count + !has_request_id > ZPLAN_FRAMES_MAX) {
+        struct verdict verdict = verdict_refused ("messages: too many frames");
+        refuse_item (self, &item, &verdict);
+        return true;
+    }
+    item->stage = STAGE_SUBMIT;
+    return pipeline_send (self->pipeline, ZERO_BYTE_COMMAND_PLAN, frames, count, item);
+}
+
+static bool manage (struct loading *self, struct item *item, enum stage stage, const char *word)
+{
+    item->stage = stage;
+    return pipeline_manage (self->pipeline, word, (const char *[]){item->entry.id}, 1, item);
+}
+
+// Whether the plan that is there with this id is the one of the line.
+static bool is_there (const struct loading *self, const struct item *item,
+                      const struct zplan_reply *reply)
+{
+    struct reason reason;
+    struct entry kept;
+    json_t *plan = json_read_object (call_frame (reply, ZERO_FRAME_JSON), &reason);
+    bool same = plan && entry_read (plan, self->zone, clock_wall_us (), &kept, &reason) == 0;
+    if (same) {
+        same = entry_same (&kept, &item->entry);
+        entry_clear (&kept);
+    }
+    json_decref (plan);
+    return same;
+}
+
+static void on_looked (struct loading *self, struct item *item, const struct verdict *verdict,
+                       const struct zplan_reply *reply)
+{
+    if (reply->status == ZERO_STATUS_NOT_FIND_ID) {
+        submit (self, item);
+    } else if (verdict->code != EXIT_DONE) {
+        refuse_item (self, &item, verdict);
+    } else if (is_there (self, item, reply)) {
+        count_item (self, &item, &self->there, "nothing");
+    } else {
+        struct verdict other = verdict_refused ("id: there is another plan with it");
+        refuse_item (self, &item, &other);
+    }
+}
+
+static void on_submitted (struct loading *self, struct item *item, const struct verdict *verdict,
+                          const struct zplan_reply *reply)
+{
+    struct span id = call_frame (reply, ZERO_FRAME_GLOBAL_ID);
+    if (reply->status == ZERO_STATUS_FRAME_PLANERROR_ID && *item->entry.id) {
+        item->refusal = *verdict;
+        manage (self, item, STAGE_COMPARE, "message");
+    } else if (verdict->code != EXIT_DONE) {
+        refuse_item (self, &item, verdict);
+    } else if (reply->status != ZERO_STATUS_PLAN_ID || id.size == 0 ||
+               id.size >= sizeof item->entry.id) {
+        struct verdict none = verdict_refused ("the station answers, but keeps no plan");
+        refuse_item (self, &item, &none);
+    } else {
+        snprintf (item->entry.id, sizeof item->entry.id, "%.*s", (int)id.size,
+                  (const char *)id.data);
+        if (item->pause)
+            manage (self, item, STAGE_PAUSE, "pause");
+        else
+            count_item (self, &item, &self->added, "add");
+    }
+}
+
+static void on_answer (void *owner, void *given, int outcome, const struct zplan_reply *reply)
+{
+    struct loading *self = owner;
+    struct item *item = given;
+    struct verdict verdict = call_verdict (self->cli, outcome, reply);
+    if (outcome != ZPLAN_OK) {
+        self->silence = verdict;
+        self->unknown++;
+        end_item (&item);
+    } else if (item->stage == STAGE_LOOK) {
+        on_looked (self, item, &verdict, reply);
+    } else if (item->stage == STAGE_SUBMIT) {
+        on_submitted (self, item, &verdict, reply);
+    } else if (item->stage == STAGE_COMPARE && verdict.code == EXIT_DONE &&
+               is_there (self, item, reply)) {
+        count_item (self, &item, &self->there, "nothing");
+    } else if (item->stage == STAGE_COMPARE) {
+        refuse_item (self, &item, &item->refusal);
+    } else if (verdict.code != EXIT_DONE) {
+        refuse_item (self, &item, &verdict);
+    } else {
+        count_item (self, &item, &self->added, "add");
+    }
+    show_progress (self);
+}
+
+// -- the lines
+
+// False: the station is silent.
+static bool start_item (struct loading *self, struct item *item)
+{
+    static const char at_once[] = "plan_type: a plan that runs at once cannot be held";
+    struct reason reason;
+    int64_t type = 0;
+    json_t *plan = json_read_object (span_text (item->entry.plan), &reason);
+    json_get_integer (plan, "plan_type", 0, INT64_MAX, &type);
+    json_decref (plan);
+    bool held = self->load->how == LOAD_HELD;
+    item->pause = held || item->entry.state == ENTRY_PAUSED;
+    if (item->entry.state == ENTRY_OVER) {
+        count_item (self, &item, &self->over, "nothing");
+        return true;
+    }
+    if (item->pause && type == SCHEDULE_NONE) {
+        struct verdict verdict = verdict_refused (at_once);
+        refuse_item (self, &item, &verdict);
+        return true;
+    }
+    // What is there already is not to be paused: it may have been let go meanwhile.
+    bool sent = item->pause && *item->entry.id ? manage (self, item, STAGE_LOOK, "message")
+                                               : submit (self, item);
+    if (!sent) {
+        self->unknown++;
+        end_item (&item);
+    }
+    return sent;
+}
+
+static bool take_line (struct loading *self, struct span text)
+{
+    struct reason reason;
+    struct item *item = memory_new (sizeof *item);
+    item->line = self->line;
+    json_t *object = json_read_object (text, &reason);
+    bool good =
+        object && entry_read (object, self->zone, clock_wall_us (), &item->entry, &reason) == 0;
+    json_decref (object);
+    if (good)
+        return start_item (self, item);
+    free (item);
+    refuse (self, self->line, span_text (reason.text));
+    return true;
+}
+
+static bool is_blank (const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (!strchr (" \t\r\n", text[i]))
+            return false;
+    return true;
+}
+
+// False: the station is silent.
+static bool take_lines (struct loading *self)
+{
+    char *text = NULL;
+    size_t room = 0;
+    ssize_t size;
+    bool going = true;
+    while (going && !(self->load->stop_on_error && self->refused > 0) &&
+           (size = getline (&text, &room, self->file)) >= 0) {
+        self->line++;
+        self->read += size;
+        if (!is_blank (text, (size_t)size))
+            going = take_line (self, span_of (text, (size_t)size));
+        show_progress (self);
+    }
+    free (text);
+    return going && pipeline_drain (self->pipeline);
+}
+
+// -- all of it
+
+static int report (struct loading *self)
+{
+    progress_clear (&self->progress);
+    if (self->cli->json) {
+        json_t *sum =
+            json_pack ("{s:{s:I, s:I, s:I, s:I, s:I, s:I}}", "summary", "lines",
+                       (json_int_t)self->line, "added", (json_int_t)self->added, "there",
+                       (json_int_t)self->there, "ended", (json_int_t)self->over, "refused",
+                       (json_int_t)self->refused, "unknown", (json_int_t)self->unknown);
+        print_json (sum);
+        json_decref (sum);
+    } else {
+        printf ("%" PRId64 " plans added", self->added);
+        if (self->there)
+            printf (", %" PRId64 " there already", self->there);
+        if (self->over)
+            printf (", %" PRId64 " ended and left out", self->over);
+        if (self->refused)
+            printf (", %" PRId64 " refused", self->refused);
+        if (self->unknown)
+            printf (", %" PRId64 " not known", self->unknown);
+        putchar ('\n');
+    }
+    if (self->unknown)
+        return verdict_tell (&self->silence, NULL);
+    return self->refused ? EXIT_REFUSED : EXIT_DONE;
+}
+
+static int open_file (struct loading *self, const char *name)
+{
+    struct stat status;
+    self->file = strcmp (name, "-") == 0 ? stdin : fopen (name, "r");
+    if (self->file && fstat (fileno (self->file), &status) == 0 && S_ISREG (status.st_mode))
+        self->size = status.st_size;
+    if (self->file && !(fileno (self->file) != 0 && S_ISDIR (status.st_mode)))
+        return 0;
+    complain (name, span_text (strerror (self->file ? EISDIR : errno)));
+    return -1;
+}
+
+int load_file (const struct cli *cli, const struct load *load)
+{
+    int code = EXIT_REFUSED;
+    struct reason reason;
+    struct loading self = {.cli = cli, .load = load};
+    self.zone = zonefile_load (load->timezone ? load->timezone : "UTC", &reason);
+    if (!self.zone)
+        return usage_error (cli->argv[0], &reason);
+    if (open_file (&self, load->file) == 0)
+        self.pipeline = pipeline_open (cli, on_answer, &self, &code);
+    if (self.pipeline) {
+        progress_start (&self.progress, cli->argv[0], cli->json ? PROGRESS_LINES : PROGRESS_QUIET);
+        take_lines (&self);
+        code = report (&self);
+    }
+    pipeline_destroy (&self.pipeline);
+    if (self.file && self.file != stdin)
+        fclose (self.file);
+    zone_destroy (&self.zone);
+    return code;
+}

@@ -1,0 +1,14 @@
+// Plans from a file of lines, many in flight at once: zplan add --from, and zplan import.
+#pragma once
+
+#include "options.h"
+
+struct load {
+    const char *file;     // "-" is stdin
+    const char *timezone; // of local times in lines; NULL: UTC
+    enum { LOAD_AS_THEY_ARE, LOAD_HELD } how;
+    bool stop_on_error; // at the first line that is wrong or refused
+};
+
+// Submit the plan of each line, and tell what became of them. Returns an exit code.
+int load_file (const struct cli *cli, const struct load *load);

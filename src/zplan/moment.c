@@ -1,0 +1,53 @@
+#include "moment.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "rfc3339.h"
+
+// A unit is used from `from_s` on.
+static const struct unit {
+    int64_t from_s, size_s;
+    const char *name;
+} units[] = {
+    {2 * 365 * 86400, 365 * 86400, "years"},
+    {2 * 86400, 86400, "days"},
+    {2 * 3600, 3600, "h"},
+    {2 * 60, 60, "min"},
+    {1, 1, "s"},
+};
+
+static void relative_text (int64_t time, int64_t now, char out[MOMENT_SIZE])
+{
+    int64_t distance = time > now ? time - now : now - time;
+    snprintf (out, MOMENT_SIZE, "now");
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (distance < units[i].from_s)
+            continue;
+        snprintf (out, MOMENT_SIZE, "%s%" PRId64 " %s%s", time > now ? "in " : "",
+                  distance / units[i].size_s, units[i].name, time > now ? "" : " ago");
+        return;
+    }
+}
+
+const char *moment_text (int64_t time, int64_t now, enum moment_style style, char out[MOMENT_SIZE])
+{
+    char absolute[RFC3339_SIZE], relative[MOMENT_SIZE];
+    rfc3339_format (time, absolute);
+    relative_text (time, now, relative);
+    switch (style) {
+    case MOMENT_ABSOLUTE:
+        snprintf (out, MOMENT_SIZE, "%s", absolute);
+        break;
+    case MOMENT_RELATIVE:
+        snprintf (out, MOMENT_SIZE, "%s", relative);
+        break;
+    case MOMENT_BOTH:
+        snprintf (out, MOMENT_SIZE, "%s (%.20s)", absolute, relative);
+        break;
+    case MOMENT_UNIX:
+        snprintf (out, MOMENT_SIZE, "%" PRId64, time);
+        break;
+    }
+    return out;
+}

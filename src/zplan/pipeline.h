@@ -1,0 +1,34 @@
+// Requests to the station, many in flight at once. An answer is known by the REQUEST_ID of its
+// request. A station that is busy says how long to wait: then the request is sent again.
+#pragma once
+
+#include "call.h"
+
+struct pipeline;
+
+enum { PIPELINE_ROOM = 256 }; // requests in flight
+
+// What became of a request, `item` as it was given with it; once for each. `outcome` is an enum
+// zplan_error; the reply is borrowed for the call. More requests may be sent from here.
+typedef void pipeline_fn (void *owner, void *item, int outcome, const struct zplan_reply *reply);
+
+// NULL: told on stderr, and the verb ends with `ret_exit`.
+struct pipeline *pipeline_open (const struct cli *cli, pipeline_fn *answered, void *owner,
+                                int *ret_exit);
+
+// What is in flight is forgotten, without a word.
+void pipeline_destroy (struct pipeline **self);
+
+// Send a request; its bytes are copied. Waits while there is no room, or while a request with the
+// same REQUEST_ID is in flight. Without a REQUEST_ID it is given one. At most 31 frames then.
+// False: the station is silent; all in flight have been told ZPLAN_ERROR_NO_ANSWER, this one was not sent
+// and is not told.
+bool pipeline_send (struct pipeline *self, uint8_t command, const struct zplan_frame *frames,
+                    size_t count, void *item);
+
+// A word of management, as zplan_client_manage.
+bool pipeline_manage (struct pipeline *self, const char *word, const char *const *args,
+                      size_t count, void *item);
+
+// Wait until nothing is in flight any more. False as above.
+bool pipeline_drain (struct pipeline *self);

@@ -1,0 +1,127 @@
+#include "screen.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "look.h"
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP};
+
+enum { SIGNALS = sizeof signals / sizeof *signals };
+
+static void show (struct screen *self)
+{
+    if (self->keyed) {
+        struct termios keys = self->before;
+        keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+        tcsetattr (STDIN_FILENO, TCSANOW, &keys);
+    }
+    if (self->shown)
+        fputs ("\x1b[?1049h\x1b[?25l", stdout);
+    fflush (stdout);
+}
+
+static void leave (struct screen *self)
+{
+    if (self->shown)
+        fputs ("\x1b[?25h\x1b[?1049l", stdout);
+    fflush (stdout);
+    if (self->keyed)
+        tcsetattr (STDIN_FILENO, TCSANOW, &self->before);
+}
+
+int screen_open (struct screen *self, bool wanted)
+{
+    sigset_t set;
+    struct epoll_event readable = {.events = EPOLLIN};
+    *self = (struct screen){.signal_fd = -1, .any_fd = -1};
+    sigemptyset (&set);
+    for (size_t i = 0; i < SIGNALS; i++)
+        sigaddset (&set, signals[i]);
+    sigprocmask (SIG_BLOCK, &set, NULL);
+    self->signal_fd = signalfd (-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    self->any_fd = epoll_create1 (EPOLL_CLOEXEC);
+    if (self->signal_fd < 0 || self->any_fd < 0 ||
+        epoll_ctl (self->any_fd, EPOLL_CTL_ADD, self->signal_fd, &readable))
+        return -1;
+    self->shown = wanted && look_now ()->terminal;
+    // Who runs in the background would be stopped for touching the terminal.
+    self->keyed = self->shown && tcgetpgrp (STDIN_FILENO) == getpgrp () &&
+                  tcgetattr (STDIN_FILENO, &self->before) == 0 &&
+                  epoll_ctl (self->any_fd, EPOLL_CTL_ADD, STDIN_FILENO, &readable) == 0;
+    show (self);
+    return 0;
+}
+
+void screen_close (struct screen *self)
+{
+    leave (self);
+    if (self->any_fd >= 0)
+        close (self->any_fd);
+    if (self->signal_fd >= 0)
+        close (self->signal_fd);
+    *self = (struct screen){.signal_fd = -1, .any_fd = -1};
+}
+
+// Ctrl-Z: give the terminal back, stop, and take it again.
+static void suspend (struct screen *self)
+{
+    leave (self);
+    raise (SIGSTOP);
+    show (self);
+}
+
+// SCREEN_TIME: it was nothing that matters here.
+static enum screen_event take_event (struct screen *self)
+{
+    struct signalfd_siginfo info;
+    char key;
+    if (read (self->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGTSTP)
+            suspend (self);
+        bool drawn = info.ssi_signo == SIGTSTP || info.ssi_signo == SIGWINCH;
+        return drawn ? SCREEN_RESIZED : SCREEN_QUIT;
+    }
+    ssize_t got = self->keyed ? read (STDIN_FILENO, &key, 1) : -1;
+    return got == 0 || (got == 1 && (key == 'q' || key == 'Q')) ? SCREEN_QUIT : SCREEN_TIME;
+}
+
+enum screen_event screen_wait (struct screen *self, int64_t until_us)
+{
+    for (;;) {
+        struct epoll_event event;
+        int64_t left_us = until_us - clock_mono_us ();
+        int left_ms = left_us <= 0 ? 0 : (int)((left_us + 999) / 1000);
+        int ready = epoll_wait (self->any_fd, &event, 1, left_ms);
+        enum screen_event what = ready > 0 ? take_event (self) : SCREEN_TIME;
+        if (what != SCREEN_TIME || (ready == 0 && clock_mono_us () >= until_us))
+            return what;
+        if (ready < 0 && errno != EINTR)
+            return SCREEN_QUIT;
+    }
+}
+
+void screen_draw (const struct screen *self, const char *lines)
+{
+    int rows = look_size ().rows;
+    if (!self->shown) {
+        fputs (lines, stdout);
+        fflush (stdout);
+        return;
+    }
+    fputs ("\x1b[H", stdout);
+    for (int row = 1; *lines && (rows == 0 || row <= rows); row++) {
+        size_t size = strcspn (lines, "\n");
+        fwrite (lines, 1, size, stdout);
+        fputs (rows && row == rows ? "\x1b[K" : "\x1b[K\n", stdout);
+        lines += size + (lines[size] == '\n');
+    }
+    fputs ("\x1b[J", stdout);
+    fflush (stdout);
+}

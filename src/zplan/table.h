@@ -1,0 +1,32 @@
+// A table of rows that come one by one: its columns are rows of a table of their own. On a terminal
+// the widths are those of the first hundred rows, and what does not fit is cut so that a line fits;
+// elsewhere nothing is cut, and the columns stand where they always stand.
+#pragma once
+
+#include <jansson.h>
+
+#include "look.h"
+
+struct column {
+    const char *heading;
+    int width; // filled up to this where there is no terminal
+    enum {
+        COLUMN_WHOLE, // never cut
+        COLUMN_SHORT, // cut when the line would not fit otherwise
+        COLUMN_REST   // the last one: takes what is left of the line
+    } rule;
+    bool is_number; // to the right, on a terminal
+    void (*write) (FILE *out, const json_t *row);
+    enum colour (*colour) (const json_t *row); // NULL: plain
+};
+
+struct table;
+
+// The columns and the file, stdout or one that is shown on it, are borrowed.
+struct table *table_new (const struct column *columns, size_t count, FILE *out);
+
+// Add a row; it may be printed later.
+void table_row (struct table *self, const json_t *row);
+
+// Print the rest, or a heading alone where there was no row.
+void table_end (struct table **self);

@@ -1,0 +1,135 @@
+#include "verb_table.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "look.h"
+
+static const struct verb verbs[] = {
+    {"add", verb_add, "submit a plan", WORDS_NONE, NULL},
+    {"next", verb_next, "preview when a plan would run, or will run", WORDS_PLANS, NULL},
+    {"list", verb_list, "list the plans", WORDS_NONE, NULL},
+    {"show", verb_show, "show one plan with its messages", WORDS_PLANS, NULL},
+    {"update", verb_update, "change what plans do, and when", WORDS_PLANS, NULL},
+    {"pause", verb_manage, "take plans out of the queue", WORDS_PLANS, NULL},
+    {"reset", verb_manage, "put paused and broken plans into it again", WORDS_PLANS, NULL},
+    {"skip", verb_manage, "leave out the next occurrences", WORDS_PLANS, NULL},
+    {"run", verb_manage, "run plans now, besides their schedule", WORDS_PLANS, NULL},
+    {"close", verb_manage, "end plans, but keep them to be looked at", WORDS_PLANS, NULL},
+    {"remove", verb_manage, "remove plans", WORDS_PLANS, NULL},
+    {"export", verb_export, "write plans, an object a line", WORDS_NONE, NULL},
+    {"import", verb_import, "take plans that export wrote into a station", WORDS_FILES, NULL},
+    {"watch", verb_watch, "print results as they come; none is missed", WORDS_NONE, NULL},
+    {"history", verb_history, "print how runs ended", WORDS_PLANS, NULL},
+    {"station", verb_station, "the target stations", WORDS_LISTED, "list add remove"},
+    {"stats", verb_stats, "the station in numbers", WORDS_NONE, NULL},
+    {"top", verb_top, "watch the station at work", WORDS_NONE, NULL},
+    {"doctor", verb_doctor, "whether the station does its work, and what to put right", WORDS_NONE,
+     NULL},
+    {"ping", verb_ping, "ask whether the station serves", WORDS_NONE, NULL},
+    {"keygen", verb_keygen, "make a pair of keys for encrypted connections", WORDS_NONE, NULL},
+    {"completion", verb_completion, "print a script that completes words in bash or zsh",
+     WORDS_LISTED, "bash zsh"},
+    {"work", verb_work, "serve as a worker of a target station", WORDS_COMMAND, NULL},
+};
+
+enum { VERBS = sizeof verbs / sizeof *verbs };
+
+const struct verb *verb_table (size_t *ret_count)
+{
+    *ret_count = VERBS;
+    return verbs;
+}
+
+const struct verb *verb_named (const char *name)
+{
+    for (size_t i = 0; i < VERBS; i++)
+        if (strcmp (verbs[i].name, name) == 0)
+            return &verbs[i];
+    return NULL;
+}
+
+static const struct option shared_rows[] = {
+    {.name = "--connect",
+     .metavar = "ENDPOINT",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct cli, connect),
+     .help = "request socket of the station; default $ZPLAN_CONNECT,\n"
+             "else tcp://127.0.0.1:7920"},
+    {.name = "--publish",
+     .metavar = "ENDPOINT",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct cli, publish),
+     .help = "result socket of the station; default $ZPLAN_PUBLISH,\n"
+             "else tcp://127.0.0.1:7921"},
+    {.name = "--key",
+     .metavar = "FILE",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct cli, key),
+     .offered = VALUES_FILES,
+     .help = "connect encrypted, with this NAME.key_secret of `zplan keygen`;\n"
+             "default $ZPLAN_KEY; goes with --server-key"},
+    {.name = "--server-key",
+     .metavar = "KEY",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct cli, server_key),
+     .help = "the station's public key (of `work`: the target station's);\n"
+             "default $ZPLAN_SERVER_KEY"},
+    {.name = "--timeout",
+     .metavar = "MS",
+     .type = OPTION_NUMBER,
+     .offset = offsetof (struct cli, timeout_ms),
+     .help = "wait this long for an answer; default 5000",
+     .min = 1,
+     .max = INT_MAX},
+    {.name = "--color",
+     .metavar = "WHEN",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct cli, color),
+     .values = LOOK_COLOURS,
+     .help = "auto (on a terminal, unless NO_COLOR is set), always, never"},
+    {.name = "--times",
+     .metavar = "STYLE",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct cli, times),
+     .values = LOOK_TIMES,
+     .help = "relative (in 3 min), absolute, both, unix; default auto:\n"
+             "relative or both on a terminal, else absolute"},
+    {.name = "--json",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct cli, json),
+     .help = "output for programs"},
+};
+
+struct option_group shared_options (struct cli *cli)
+{
+    return (struct option_group){"Options of every verb", shared_rows,
+                                 sizeof shared_rows / sizeof *shared_rows, cli};
+}
+
+int print_verbs (void)
+{
+    printf ("Usage: zplan [OPTIONS] VERB [ARGUMENTS]\n\n"
+            "Plans run later, or again and again: a plan proxy station keeps them and sends\n"
+            "their messages to target stations when they are due.\n\nVerbs:\n");
+    for (size_t i = 0; i < VERBS; i++)
+        printf ("  %-10s  %s\n", verbs[i].name, verbs[i].help);
+    struct option_group shared = shared_options (NULL);
+    options_help (&shared);
+    printf ("  --help                   this text; zplan VERB --help tells about a verb\n"
+            "  --version                the version\n"
+            "They may stand before or after the verb, but not after --.\n\n"
+            "Plans are selected by --station NAME, --state STATE, --type TYPE, --title\n"
+            "PATTERN, or several of them; what changes plans takes --dry-run, and --all\n"
+            "where it means all of them.\n\n"
+            "Examples:\n"
+            "  zplan add --station billing --command close --monthly -1@23:00\n"
+            "  zplan next --weekly mon@08:30 --timezone Europe/Berlin\n"
+            "  zplan list --state error\n"
+            "  zplan pause --station billing --dry-run\n"
+            "  zplan history --newest -n 5\n"
+            "  zplan watch --json\n\n"
+            "Ends with 0 done, 1 refused or failed, 2 usage, 3 no answer.\n");
+    return EXIT_DONE;
+}

@@ -1,0 +1,12 @@
+// How many columns a text takes on a terminal. Characters have the widths of the locale (LC_CTYPE),
+// which is to be one of UTF-8. The text is printable (print.h); what is not UTF-8 counts one a
+// byte.
+#pragma once
+
+#include "span.h"
+
+int text_width (struct span text);
+
+// The bytes at the start of the text that take at most so many columns; a character is never cut in
+// two, nor taken from the marks that stand on it.
+size_t text_fit (struct span text, int columns);

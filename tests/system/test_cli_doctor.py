@@ -1,0 +1,117 @@
+"""zplan doctor: what it finds, and what it says is to be done."""
+import json
+import time
+
+import pytest
+
+from clitest import DONE, REFUSED, NO_ANSWER, JSON, STATUS, FakeStation, reply, taken_apart, zplan
+from zplantest import at_once, later, wait_until
+
+HEALTHY = {"healthy": True, "problems": [], "warnings": [], "findings": [],
+           "redis": {"state": "up", "trouble": "", "fsync": "always", "acknowledged": "kept",
+                     "replicas": 0, "version": "7.0.15", "maxmemory_policy": "noeviction",
+                     "maxmemory": 0, "used_memory": 1, "clock_ahead_ms": 3},
+           "targets": 1, "connected": 1, "attending": 1, "version": "0.1.0", "uptime_s": 5}
+STATS = {"due": 0, "next": 0, "targets": [{"name": "jobs", "connected": True, "since": 1700000000}]}
+
+
+def doctor(health=None, stats=None, *args, clock_ms=0, up=True):
+    """What it says of a station that answers so."""
+    def answer(request):
+        word, _ = taken_apart(request)
+        now = {"now_ms": int(time.time() * 1000) + clock_ms}
+        told = {**HEALTHY, **(health or {})} if word == "health" else {**STATS, **(stats or {})}
+        if word == "stats" and not up:
+            return [reply(request, 0x87, (STATUS, b"-net error: Redis is away"))]
+        return [reply(request, 1, (STATUS, b"+ok"), (JSON, json.dumps({**told, **now}).encode()))]
+    with FakeStation(answer) as station:
+        return station.zplan("doctor", *args)
+
+
+def test_all_is_well():
+    out = doctor().done()
+    assert out.startswith("good  the station does its work\n")
+    assert "its version is 7.0.15, appendfsync always, maxmemory-policy noeviction, its clock +3 ms" \
+        in out
+    assert "station jobs is connected since 2023-11-14T22:13:20Z\n" in out
+
+
+def test_what_the_station_found_is_told_with_what_to_do():
+    ended = doctor({"healthy": False, "problems": ["x"], "findings": [
+        {"level": "problem", "text": "Redis\x1b is away", "do": "start it"},
+        {"level": "warning", "text": "runs as root", "do": "give it a user"}]}, up=False)
+    assert ended.code == REFUSED and ended.err == ""
+    assert ended.out.startswith("bad   Redis\\x1b is away\n      do: start it\n"
+                                "warn  runs as root\n      do: give it a user\n      Redis is up\n")
+
+
+@pytest.mark.parametrize("clock_ms, told", [(0, None), (-90000, "behind"), (90000, "before")])
+def test_the_clock_of_the_station(clock_ms, told):
+    ended = doctor(clock_ms=clock_ms)
+    assert ended.code == DONE
+    assert ("the station's clock is" in ended.out) == bool(told)
+    assert not told or f"ms {told} this machine's\n      do: " in ended.out
+
+
+def test_plans_that_are_overdue():
+    first = int(time.time()) - 300
+    ended = doctor(None, {"due": 17, "next": first}, "--json")
+    told = json.loads(ended.out)
+    assert ended.code == REFUSED and told["healthy"] is False
+    assert told["problems"] == [told["findings"][0]["text"]]
+    assert told["findings"][0]["text"].startswith("17 plans are overdue, the first for 30")
+    assert doctor(None, {"due": 17, "next": int(time.time()) - 5}).code == DONE
+    assert doctor(None, {"due": 0, "next": first}).code == DONE
+
+
+def test_a_station_that_does_not_answer():
+    assert "no answer" in zplan("--connect", "tcp://127.0.0.1:1", "--timeout", "100",
+                                "doctor").failed(NO_ANSWER)
+
+
+# -- a real one
+
+def finding(rig, text):
+    told = json.loads(zplan("--connect", rig.ipc("q"), "doctor", "--json").out)
+    return [found["do"] for found in told["findings"] if text in found["text"]]
+
+
+def test_redis_and_the_targets_of_a_real_station(make_rig):
+    rig = make_rig("--accept-loss")
+    out = zplan("--connect", rig.ipc("q"), "doctor").done()
+    version = rig.redis.client().info()["redis_version"]
+    assert f"its version is {version}, appendfsync everysec" in out
+    assert "station jobs is connected since 20" in out
+    assert "appendfsync is everysec" in out and "do: redis-cli CONFIG SET appendfsync always" in out
+    admin = rig.redis.client()
+    admin.config_set("maxmemory", "1gb")
+    admin.config_set("maxmemory-policy", "allkeys-lru")
+    wait_until(lambda: finding(rig, "maxmemory-policy is allkeys-lru"), "the policy is told")
+    admin.config_set("maxmemory-policy", "noeviction")
+    wait_until(lambda: not finding(rig, "maxmemory-policy"), "it is put right")
+    admin.config_set("maxmemory", str(int(admin.info("memory")["used_memory"] * 1.02)))
+    wait_until(lambda: finding(rig, "Redis uses"), "it is nearly full")
+    rig.jobs.close()
+    wait_until(lambda: finding(rig, "station jobs is not connected"), "the target is away")
+    assert "station jobs is away since 20" in zplan("--connect", rig.ipc("q"), "doctor").out
+
+
+def test_stats_tell_of_each_target(rig):
+    def jobs():
+        return {target["name"]: target for target in rig.client.done("stats").json["targets"]}["jobs"]
+    before = time.time()
+    assert jobs()["connected"] is True and abs(jobs()["since"] - before) < 60
+    rig.client.added(at_once())
+    run = rig.jobs.recv()
+    assert (jobs()["sent"], jobs()["unanswered"], jobs()["fresh"]) == (1, 1, 0)
+    rig.jobs.finish(run)
+    wait_until(lambda: jobs()["ended_well"] == 1, "it ended")
+    ident = rig.client.added(later())
+    rig.due_now(ident)      # a day before its time: that is not late
+    rig.jobs.finish(rig.jobs.recv(), 0x82)
+    wait_until(lambda: jobs()["failed"] == 1, "it failed")
+    assert (jobs()["sent"], jobs()["fresh"], jobs()["late_ms"]) == (2, 1, 0)
+    rig.client.added({"plan_type": 1, "plan_time": int(time.time()) - 50, "no_keep": True,
+                      "description": "late"})
+    wait_until(lambda: jobs()["fresh"] == 2, "it is sent")
+    assert 50000 <= jobs()["late_ms"] < 90000

@@ -1,0 +1,174 @@
+"""What the command line looks like on a terminal, and that it is whole and plain off it."""
+import json
+import re
+import time
+
+import pytest
+
+from clitest import FAILED, USAGE, WAIT, columns_of, station, zplan
+
+assert station      # a fixture
+
+SGR = re.compile(r"\x1b\[[0-9;]*m")
+LONG = "the quarterly report of the sales department, with all its attachments and figures, " * 3
+WIDE = "\u6bcf\u9031\u306e\u5831\u544a\u66f8 " * 20
+
+
+def plain(text):
+    return SGR.sub("", text)
+
+
+def rows(text):
+    return plain(text).splitlines()
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+@pytest.mark.parametrize("title", [LONG, WIDE, "e\u0301" * 300])
+def test_a_line_of_the_list_fits_the_terminal(station, columns, title):
+    station.add("short")
+    station.add(title, station="a-station-with-a-rather-long-name")
+    heading, short, long = rows(station.terminal("list", columns=columns).done())
+    assert heading.startswith("ID") and short.endswith("short")
+    assert "\u2026" in long and columns - 1 <= columns_of(long) <= columns
+    assert columns_of(heading[:heading.index("TITLE")]) == columns_of(short[:short.index("short")])
+
+
+def test_all_of_the_columns_have_their_room(station):
+    for number in range(150):
+        station.add(f"title {number}", station="jobs" if number % 2 else "print")
+    lines = rows(station.terminal("list").done())
+    at = lines[0].index("TITLE")
+    assert [line[at:] for line in lines[1:]] == [f"title {number}" for number in range(150)]
+
+
+def test_a_late_row_that_is_wider_fits_as_well(station):
+    for number in range(150):
+        station.add("short")
+    station.add(LONG, station="a-station-with-a-rather-long-name", plan_repet=-1)
+    *_, line = rows(station.terminal("list").done())
+    assert columns_of(line) <= 80 and "\u2026" in line and "forever" in line
+
+
+def test_off_a_terminal_nothing_is_cut(station):
+    station.add(LONG, station="a-station-with-a-rather-long-name")
+    for env in ({}, {"COLUMNS": "40"}):
+        out = station.zplan("list", env=env).done()
+        assert LONG in out and "a-station-with-a-rather-long-name" in out and "2100-01-01T" in out
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_history_and_stations_fit(station, columns):
+    station.outcome(LONG, FAILED, publish=False, reason="because " + LONG)
+    station.stations[0]["endpoint"] = "tcp://" + "a.very.long.name." * 8 + "example:7930"
+    for verb in (["history"], ["station", "list"]):
+        heading, line = rows(station.terminal(*verb, columns=columns).done())
+        assert columns_of(line) <= columns and "\u2026" in line, line
+        assert columns_of(heading) <= columns
+
+
+def test_titles_cannot_command_the_terminal(station):
+    station.add("a\x1b[31mred\x07" * 30)
+    text = station.terminal("list", "--color", "never").done()
+    assert "\x1b" not in text and "\x07" not in text and r"a\x1b[31mred\x07" in text
+
+
+# -- colours
+
+def coloured(text):
+    return bool(SGR.search(text))
+
+
+@pytest.mark.parametrize("options, env, wanted", [
+    ([], {}, True),
+    ([], {"NO_COLOR": ""}, True),
+    ([], {"NO_COLOR": "1"}, False),
+    ([], {"TERM": "dumb"}, False),
+    (["--color", "never"], {}, False),
+    (["--color=always"], {"NO_COLOR": "1"}, True),
+    (["--json"], {}, False),
+    (["--json", "--color", "always"], {}, False),
+])
+@pytest.mark.parametrize("verb", [["list"], ["show", "1f"], ["history"], ["station"]])
+def test_colours(station, verb, options, env, wanted):
+    station.add("broken", plan_state=6, last_state=0x82)
+    station.outcome("broken", FAILED, publish=False)
+    assert coloured(station.terminal(*verb, *options, env=env).done()) is wanted
+
+
+def test_no_colours_in_a_pipe_unless_they_are_wanted(station):
+    station.add("broken", plan_state=6)
+    assert not coloured(station.zplan("list").done())
+    assert coloured(station.zplan("list", "--color", "always").done())
+    assert not coloured(station.zplan("list", "--color", "always", "--json").done())
+
+
+def test_a_state_has_its_colour(station):
+    station.add("broken", plan_state=6)
+    station.add("waits")
+    _, broken, waits = station.terminal("list").done().splitlines()
+    assert "\x1b[31merror" in broken and not coloured(waits)
+
+
+def test_a_result_that_is_watched_has_its_colour(station):
+    terminal = station.terminal("--publish", station.results, "watch", "-n", "2")
+    station.subscribed()
+    assert station.asked.wait(WAIT)
+    station.outcome("good")
+    station.outcome("bad", FAILED)
+    good, bad = terminal.done().splitlines()
+    assert '"good" \x1b[32m+ok\x1b[0m next in ' in good and '"bad" \x1b[31m-failed\x1b[0m next' in bad
+
+
+# -- times
+
+@pytest.mark.parametrize("options, columns, pattern", [
+    ([], 80, r" in [0-9]+ min "),
+    ([], 160, r" 20..-..-..T..:..:..Z \(in [0-9]+ min\) "),
+    (["--times", "relative"], 160, r"[a-z] +in [0-9]+ min "),
+    (["--times", "absolute"], 80, r"Z +time"),
+    (["--times=both"], 80, r"Z \(in [0-9]+ min\) "),
+    (["--times", "unix"], 80, r" [0-9]{10} "),
+])
+def test_times(station, options, columns, pattern):
+    station.add("soon", plan_time=int(time.time()) + 3600)
+    _, line = rows(station.terminal("list", *options, columns=columns).done())
+    assert re.search(pattern, line), line
+
+
+def test_times_off_a_terminal_and_in_json(station):
+    at = int(time.time()) - 7000
+    station.add("past", plan_time=at)
+    assert re.search(r" 20..-..-..T..:..:..Z ", station.zplan("list").done())
+    assert re.search(r" 11\d min ago", station.zplan("list", "--times", "relative").done())
+    out = station.zplan("list", "--times", "relative", "--json").done()
+    assert json.loads(out)["plan_time"] == at
+    for style in ("unix", "relative", "both"):
+        out = zplan("next", "--at", "2100-01-01", "--json", "--times", style).done()
+        assert json.loads(out) == ["2100-01-01T00:00:00Z"]
+    out = zplan("next", "--at", "2100-01-01", "--times", "unix").done()
+    assert out == "4102444800\n"
+    assert "next time      4102444800\n" in (station.add("later"), station.zplan(
+        "show", "20", "--times", "unix").done())[1]
+
+
+# -- did you mean
+
+@pytest.mark.parametrize("args, hint", [
+    (["lsit"], "unknown verb 'lsit'; did you mean list?"),
+    (["histroy", "1f"], "did you mean history?"),
+    (["qwertz"], "unknown verb 'qwertz'\n"),
+    (["--jsno", "list"], "unknown option '--jsno'; did you mean --json?"),
+    (["list", "--sate", "queue"], "unknown option '--sate'; did you mean --state?"),
+    (["list", "--sate=queue"], "did you mean --state?"),
+    (["list", "--jsno"], "did you mean --json?"),
+    (["pause", "1f", "--dryrun"], "did you mean --dry-run?"),
+    (["list", "--state", "paused"], "got 'paused'; did you mean pause?"),
+    (["list", "--type=wek"], "did you mean week?"),
+    (["next", "--type", "mnoth", "--value", "1"], "did you mean month?"),
+    (["list", "--color", "allways"], "want auto, always or never, got 'allways'; did you mean"),
+    (["list", "--times", "x"], "--times: want auto, relative, absolute, both or unix, got 'x'\n"),
+    (["station", "lsit"], "did you mean list?"),
+])
+def test_did_you_mean(args, hint):
+    told = zplan(*args).failed(USAGE)
+    assert hint in told and "Try: zplan" in told, told

@@ -1,0 +1,167 @@
+"""What holds for every verb: its help, --json, its exit codes. The verbs are those that the program
+lists, so a new one fails here until it has its row."""
+import json
+import re
+import subprocess
+
+import pytest
+
+from clitest import DONE, NO_ANSWER, REFUSED, USAGE, WAIT, ZPLAN, zplan
+from zplantest import at_once, every, later, wait_until
+
+VERBS = re.findall(r"^  (\w+) ", zplan("--help").done().split("Options of every")[0], re.M)
+
+TIME = ["--at", "2100-01-01"]
+PLAN = ["--station", "jobs", "--command", "x", *TIME]
+
+# What a verb is tried with; {id} is a plan's, {dir} an empty folder.
+GOOD = {
+    "add": PLAN,
+    "next": ["{id}"],
+    "list": [],
+    "show": ["{id}"],
+    "update": ["{id}", "--title", "other"],
+    "pause": ["{id}"],
+    "reset": ["{paused}"],
+    "skip": ["{id}", "--count", "2"],
+    "run": ["{id}"],
+    "close": ["{id}"],
+    "remove": ["{id}"],
+    "export": [],
+    "import": ["{dir}/plans"],
+    "watch": ["-n", "1", "--since", "0"],
+    "history": [],
+    "station": ["list"],
+    "stats": [],
+    "top": ["-n", "1"],
+    "doctor": [],
+    "ping": [],
+    "keygen": ["key", "--out", "{dir}"],
+    "completion": ["plans"],
+}
+
+# What is refused by the station, or by the machine.
+REFUSALS = {
+    "add": ["--station", "nowhere", "--command", "x", *TIME],
+    "next": ["7777"],
+    "show": ["7777"],
+    "update": ["7777", "--title", "x"],
+    **{verb: ["7777"] for verb in ("pause", "reset", "skip", "run", "close", "remove")},
+    "import": ["/nonexistent"],
+    "station": ["remove", "nowhere"],
+    "keygen": ["key", "--out", "/nonexistent"],
+}
+
+NO_STATION = {"next", "keygen", "work"}     # these need none, or another one
+OWN_TESTS = {"work"}                        # test_process.py: it serves, and prints nothing itself
+
+
+@pytest.fixture(scope="module")
+def where(make_shared, tmp_path_factory):
+    rig = make_shared()
+    for _ in range(2):
+        rig.client.added(at_once())
+        rig.jobs.finish(rig.jobs.recv())
+    return rig
+
+
+def options(rig):
+    return ["--connect", rig.ipc("q"), "--publish", rig.ipc("p"), "--timeout", str(int(WAIT * 1000))]
+
+
+def filled(rig, args, folder):
+    ident = rig.client.added(every(3600, 100))
+    paused = rig.client.added(later())
+    zplan(*options(rig), "pause", paused).done()
+    (folder / "plans").write_text(json.dumps({"station": "jobs", "command": "x", "at": "2100-01-01"})
+                                  + "\n")
+    return [arg.format(id=ident, paused=paused, dir=folder) for arg in args]
+
+
+def test_each_verb_has_a_row():
+    assert set(VERBS) == set(GOOD) | OWN_TESTS
+
+
+@pytest.mark.parametrize("verb", sorted(GOOD))
+def test_json_is_an_object_a_line(where, verb, tmp_path):
+    wait_until(lambda: json.loads(zplan(*options(where), "stats", "--json").done())["outcomes"] >= 2,
+               "two runs have ended")
+    ended = zplan(*options(where), verb, *filled(where, GOOD[verb], tmp_path), "--json")
+    assert ended.code == DONE and ended.out and ended.out.endswith("\n"), ended.err
+    for line in ended.out.splitlines():
+        value = json.loads(line)
+        assert isinstance(value, list if verb == "next" else dict)
+        assert line.isascii() and "\x1b" not in line
+
+
+@pytest.mark.parametrize("verb", sorted(GOOD))
+def test_done_for_people(where, verb, tmp_path):
+    ended = zplan(*options(where), verb, *filled(where, GOOD[verb], tmp_path))
+    assert ended.code == DONE and "\x1b" not in ended.out + ended.err
+    assert verb == "keygen" or not ended.err, ended.err
+
+
+@pytest.mark.parametrize("verb", sorted(REFUSALS))
+@pytest.mark.parametrize("output", [[], ["--json"]])
+def test_refused(where, verb, output, tmp_path):
+    ended = zplan(*options(where), verb, *filled(where, REFUSALS[verb], tmp_path), *output)
+    assert ended.code == REFUSED and ended.err.startswith("zplan: ") or verb == "keygen"
+    assert ended.code == REFUSED and ended.err.count("\n") == 1
+    for line in ended.out.splitlines():
+        assert output and json.loads(line)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_usage(verb):
+    told = zplan(verb, "--qwertz").failed(USAGE)
+    assert told == f"zplan {verb}: unknown option '--qwertz'\nTry: zplan {verb} --help\n"
+
+
+@pytest.mark.parametrize("verb", sorted(set(GOOD) - NO_STATION))
+@pytest.mark.parametrize("output", [[], ["--json"]])
+def test_no_answer(verb, output, tmp_path):
+    (tmp_path / "plans").write_text(json.dumps({"station": "jobs", "command": "x"}) + "\n")
+    args = [arg.format(id="1f", paused="1f", dir=tmp_path) for arg in GOOD[verb]]
+    ended = zplan("--connect", f"ipc://{tmp_path}/q", "--publish", f"ipc://{tmp_path}/p",
+                  "--timeout", "100", verb, *args, *output)
+    assert ended.code == NO_ANSWER and "zplan: no answer from ipc://" in ended.err
+    if output:
+        assert all(json.loads(line) for line in ended.out.splitlines())
+
+
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_help(verb):
+    out = zplan(*[verb] * bool(verb), "--help").done()
+    assert out.startswith(f"Usage: zplan {verb}")
+    assert max(map(len, out.splitlines())) <= 80, max(out.splitlines(), key=len)
+    examples = re.findall(rf"^  (zplan.* {verb}\b.*)", out, re.M)
+    assert examples, "an example"
+    assert not re.search(r"\n\n\n| $", out, re.M)
+
+
+@pytest.mark.parametrize("verb", sorted(set(VERBS) - {"work", "keygen", "watch"}))
+def test_the_examples_are_understood(verb, tmp_path):
+    """They are no usage errors: with a station that is not there they find no answer."""
+    for example in re.findall(rf"^  (zplan {verb}\b[^|>\n#]*?)(?:\\\n *(.*))?(?:[|>#].*)?$",
+                              zplan(verb, "--help").done(), re.M):
+        line = " ".join(example).split("#")[0]
+        args = [arg.strip("'") for arg in re.findall(r"'[^']*'|\S+", line)[1:]]
+        if "--connect" in args or "bash" in args or "zsh" in args:
+            continue
+        ended = zplan(*args, "--connect", f"ipc://{tmp_path}/q", "--publish", f"ipc://{tmp_path}/p",
+                      "--timeout", "1")
+        assert ended.code != USAGE, (line, ended.err)
+
+
+def test_the_program(tmp_path):
+    assert re.fullmatch(r"zplan \d+\.\d+\.\d+\n", zplan("--version").done())
+    assert zplan().failed(USAGE).startswith("zplan: want a verb\n")
+    assert "a script is no JSON" in zplan("completion", "bash", "--json").failed(USAGE)
+
+
+def test_output_that_cannot_be_written(where):
+    with open("/dev/full", "wb") as full:
+        for verb in (["list"], ["export"], ["stats"], ["completion", "bash"], ["--help"]):
+            done = subprocess.run([ZPLAN, *options(where), *verb], stdout=full,
+                                  stderr=subprocess.PIPE, timeout=WAIT, check=False)
+            assert done.returncode == REFUSED and b"cannot be written" in done.stderr, verb
