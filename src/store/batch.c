@@ -36,6 +36,8 @@ struct batch {
     size_t byte_count, byte_room;
     int64_t asked_us;
     const char *columns; // NULL = item by item
+    enum script script;
+    struct batch_before before; // without a command there is none
 };
 
 struct batches {
@@ -53,6 +55,7 @@ static struct batch *batch_new (struct batches *of)
 {
     struct batch *self = memory_new (sizeof *self);
     self->of = of;
+    self->script = of->kind.script;
     self->argument_room = ARGUMENTS_FIRST;
     self->arguments = memory_resize (NULL, ARGUMENTS_FIRST * sizeof *self->arguments);
     self->byte_room = BYTES_FIRST;
@@ -205,6 +208,23 @@ static size_t lay_out_columns (const struct batch *batch, const char *columns, s
     return at;
 }
 
+// The command before the script. Free what it returns.
+static struct span *lay_out_before (const struct batch *batch, size_t *ret_count)
+{
+    enum { OWN = 3 }; // the command, and the last two arguments
+    const struct batch_before *before = &batch->before;
+    if (!before->command)
+        return NULL;
+    struct span *out = memory_new ((OWN + batch->size * strlen (before->columns)) * sizeof *out);
+    size_t count = 0;
+    out[count++] = span_text (before->command);
+    count += lay_out_columns (batch, before->columns, out + count);
+    out[count++] = before->last[0];
+    out[count++] = before->last[1];
+    *ret_count = count;
+    return out;
+}
+
 void batches_send (struct batches *self)
 {
     struct batch *batch = self->open;
@@ -228,14 +248,19 @@ void batches_send (struct batches *self)
         arguments[i] = argument_at (batch, first + i);
     count += columns ? lay_out_columns (batch, columns, arguments + count)
                      : lay_out_items (batch, arguments + count);
+    size_t before_count = 0;
+    struct span *before = lay_out_before (batch, &before_count);
     batch->asked_us = clock_mono_us ();
-    link_call (self->link, &(struct link_call){.script = self->kind.script,
+    link_call (self->link, &(struct link_call){.script = batch->script,
                                                .repeat = self->kind.repeat,
+                                               .before = before,
+                                               .before_count = before_count,
                                                .keys = keys,
                                                .args = arguments,
                                                .count = count,
                                                .reply = on_answer,
                                                .owner = batch});
+    free (before);
     free (arguments);
 }
 
@@ -269,6 +294,22 @@ void batches_destroy (struct batches **self_p)
 size_t batches_pending (const struct batches *self)
 {
     return self->pending;
+}
+
+void batch_before (struct batch *self, const struct batch_before *before)
+{
+    self->before = *before;
+    self->script = before->script;
+}
+
+enum script batch_script (const struct batch *self)
+{
+    return self->script;
+}
+
+size_t batch_arguments (const struct batch *self, size_t item)
+{
+    return self->items[item].count;
 }
 
 size_t batch_size (const struct batch *self)

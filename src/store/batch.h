@@ -58,6 +58,20 @@ void batch_add_late (struct batch *self);
 // item.
 void batch_columns (struct batch *self, const char *columns);
 
+// What a batch_head_fn may have in the place of the kind's script: another one, and a command of
+// Redis before it, in one step with it (link_call). The texts last as long as the call.
+struct batch_before {
+    enum script script;
+    const char *command;
+    const char *columns; // the items' arguments for the command
+    struct span last[2]; // two more behind them
+};
+
+void batch_before (struct batch *self, const struct batch_before *before);
+
+// The script that was called.
+enum script batch_script (const struct batch *self);
+
 // Send what gathers if it is time: nothing is under way, or there is much of it.
 void batches_flush (struct batches *self);
 
@@ -71,5 +85,6 @@ size_t batch_size (const struct batch *self);
 void *batch_owner (const struct batch *self, size_t item);
 int64_t batch_asked_us (const struct batch *self); // when it was sent, monotonic
 
-// One of an item's arguments; borrowed.
+// An item's arguments, as they were added; borrowed.
+size_t batch_arguments (const struct batch *self, size_t item);
 struct span batch_argument (const struct batch *self, size_t item, size_t argument);

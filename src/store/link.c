@@ -40,6 +40,7 @@ static struct call *list_take (struct call_list *list)
 static void call_destroy (struct call *call)
 {
     free (call->text);
+    free (call->before);
     free (call);
 }
 
@@ -99,6 +100,7 @@ void link_settle (struct link *self)
 static void pass_failpoints (struct link *self)
 {
     static const char *const names[SCRIPTS] = {[SCRIPT_SUBMIT] = "store_sent",
+                                               [SCRIPT_PLACE] = "store_sent",
                                                [SCRIPT_CLAIM] = "claim_sent",
                                                [SCRIPT_COMMIT] = "result_sent"};
     for (int i = 0; i < SCRIPTS; i++)
@@ -178,17 +180,68 @@ static bool goes_on (struct link *self, struct call *call, const redisReply *rep
     return false;
 }
 
-static void on_reply (redisAsyncContext *context, void *data, void *arg)
+static void on_answered (struct call *call, const redisReply *reply)
 {
-    struct call *call = arg;
     struct link *self = call->link;
-    (void)context;
     list_take (&self->sent); // Redis answers in order: it is this one
     self->heard_us = clock_mono_us ();
-    if (goes_on (self, call, data))
+    if (goes_on (self, call, reply))
         return;
-    call->reply (call->owner, data);
+    call->reply (call->owner, reply);
     call_destroy (call);
+}
+
+static void on_reply (redisAsyncContext *context, void *data, void *arg)
+{
+    (void)context;
+    on_answered (arg, data);
+}
+
+static void put (struct link *self, redisCallbackFn *reply, struct call *call, const char *text,
+                 size_t size)
+{
+    if (redisAsyncFormattedCommand (connection_context (self->connection), reply, call, text,
+                                    size) != REDIS_OK)
+        abort (); // can_send was asked: only memory can lack
+}
+
+// -- a command and the script in one step: MULTI, both, EXEC
+
+// Redis says here what keeps it from doing a command, and at EXEC only that something does.
+static void on_queued (redisAsyncContext *context, void *data, void *arg)
+{
+    const redisReply *reply = data;
+    struct call *call = arg;
+    (void)context;
+    if (reply && reply->type == REDIS_REPLY_ERROR && !*call->refusal)
+        snprintf (call->refusal, sizeof call->refusal, "%s", reply->str);
+}
+
+// The script's own answer is the second one.
+static void on_done (redisAsyncContext *context, void *data, void *arg)
+{
+    const redisReply *reply = data;
+    struct call *call = arg;
+    (void)context;
+    if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2) {
+        on_answered (call, reply->element[1]);
+    } else if (reply && *call->refusal) {
+        redisReply refusal = {
+            .type = REDIS_REPLY_ERROR, .str = call->refusal, .len = strlen (call->refusal)};
+        on_answered (call, &refusal);
+    } else {
+        on_answered (call, reply);
+    }
+}
+
+static void put_both (struct link *self, struct call *call)
+{
+    static const char multi[] = "*1\r\n$5\r\nMULTI\r\n", exec[] = "*1\r\n$4\r\nEXEC\r\n";
+    *call->refusal = '\0';
+    put (self, on_queued, call, multi, sizeof multi - 1);
+    put (self, on_queued, call, call->before, call->before_size);
+    put (self, on_queued, call, call->text, call->size - call->before_size);
+    put (self, on_done, call, exec, sizeof exec - 1);
 }
 
 static void send_call (struct link *self, struct call *call)
@@ -196,9 +249,10 @@ static void send_call (struct link *self, struct call *call)
     call->sent_us = clock_mono_us ();
     self->written |= 1U << call->script;
     list_add (&self->sent, call);
-    if (redisAsyncFormattedCommand (connection_context (self->connection), on_reply, call,
-                                    call->text, call->size) != REDIS_OK)
-        abort (); // can_send was asked: only memory can lack
+    if (call->before)
+        put_both (self, call);
+    else
+        put (self, on_reply, call, call->text, call->size);
 }
 
 static struct call *call_new (struct link *self, const struct link_call *asked)
@@ -218,6 +272,11 @@ static struct call *call_new (struct link *self, const struct link_call *asked)
     call->text = resp_command (asked->command ? command : script,
                                asked->command ? COMMAND_HEAD : SCRIPT_HEAD, asked->args,
                                asked->count, &call->size);
+    if (asked->before_count) {
+        call->before =
+            resp_command (asked->before, asked->before_count, NULL, 0, &call->before_size);
+        call->size += call->before_size;
+    }
     return call;
 }
 

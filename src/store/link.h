@@ -78,6 +78,10 @@ struct link_call {
     enum script script;
     const char *command; // of Redis, in the place of a script; NULL: the script
     enum link_repeat repeat;
+    // A command of Redis that is done just before the script, in one step with it: its name and
+    // arguments. It must do nothing the second time. None: the count is 0.
+    const struct span *before;
+    size_t before_count;
     size_t keys;             // of a script: how many of the arguments are keys; they come first
     const struct span *args; // keys, then arguments; copied
     size_t count;

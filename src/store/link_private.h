@@ -8,14 +8,17 @@
 #include "replicas.h"
 #include "sentinel.h"
 
-enum { BACKOFF_FIRST_US = 20000 };
+enum { BACKOFF_FIRST_US = 20000, REFUSAL_SIZE = 128 };
 
 // One call, kept with its text on the wire until it is answered.
 struct call {
     struct call *next;
     struct link *link;
     char *text;
-    size_t size;
+    size_t size;  // of all that it sends
+    char *before; // text of the command before it, which makes both a transaction; NULL: none
+    size_t before_size;
+    char refusal[REFUSAL_SIZE]; // of one of its commands, before they were done; empty: none
     enum script script;
     enum link_repeat repeat;
     int64_t sent_us;

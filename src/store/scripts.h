@@ -5,6 +5,7 @@
 
 enum script {
     SCRIPT_SUBMIT,
+    SCRIPT_PLACE,
     SCRIPT_CLAIM,
     SCRIPT_COMMIT,
     SCRIPT_END,

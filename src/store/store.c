@@ -150,6 +150,7 @@ static void gather (void *owner)
 {
     struct store *self = owner;
     batches_flush (self->submissions);
+    batches_flush (self->looked_at);
     batches_flush (self->commits_gathered);
     batches_flush (self->ends);
 }
@@ -161,6 +162,10 @@ struct store *store_new (const struct link_config *config, const struct store_bo
                                                  .repeat = LINK_ONCE,
                                                  .head = store_submit_head,
                                                  .answer = store_on_submitted};
+    static const struct batch_kind looked_at = {.script = SCRIPT_SUBMIT,
+                                                .repeat = LINK_ONCE,
+                                                .head = store_look_at_head,
+                                                .answer = store_on_submitted};
     static const struct batch_kind commit = {.script = SCRIPT_COMMIT,
                                              .repeat = LINK_REPEAT,
                                              .head = store_commit_head,
@@ -178,9 +183,11 @@ struct store *store_new (const struct link_config *config, const struct store_bo
     snprintf (self->instance, sizeof self->instance, "%016" PRIx64, instance);
     snprintf (self->claims_key, sizeof self->claims_key, "plan:claim:%016" PRIx64, instance);
     snprintf (self->sent_key, sizeof self->sent_key, "plan:sent:%016" PRIx64, instance);
+    snprintf (self->new_key, sizeof self->new_key, "plan:new:%016" PRIx64, instance);
     json_text_start (&self->text, TEXT_KEPT / 16);
     self->link = link_new (config, loop, changed, owner);
     self->submissions = batches_new (&submission, self->link, self);
+    self->looked_at = batches_new (&looked_at, self->link, self);
     self->commits_gathered = batches_new (&commit, self->link, self);
     self->ends = batches_new (&end, self->link, self);
     link_before_flush (self->link, gather, self);
@@ -193,10 +200,12 @@ void store_destroy (struct store **self_p)
     if (!self)
         return;
     batches_send (self->submissions);
+    batches_send (self->looked_at);
     batches_send (self->commits_gathered);
     batches_send (self->ends);
     link_destroy (&self->link);
     batches_destroy (&self->submissions);
+    batches_destroy (&self->looked_at);
     batches_destroy (&self->commits_gathered);
     batches_destroy (&self->ends);
     free (self->text.bytes);
@@ -207,7 +216,8 @@ void store_destroy (struct store **self_p)
 size_t store_pending (const struct store *self)
 {
     return link_pending (self->link) + batches_pending (self->submissions) +
-           batches_pending (self->commits_gathered) + batches_pending (self->ends);
+           batches_pending (self->looked_at) + batches_pending (self->commits_gathered) +
+           batches_pending (self->ends);
 }
 
 // What waits for a link that is down does not count: it is bounded by the runs in hand, and whoever

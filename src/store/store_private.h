@@ -36,6 +36,10 @@ struct store {
     char looked[32];       // score up to which the last claim has looked; empty = none yet
     struct json_text text; // for what is written of a plan
     struct batches *submissions;
+    struct batches *looked_at;  // submissions that place.lua would not do
+    char new_key[48];           // plan:new:INSTANCE
+    char new_mark[24];          // what stands there, of the call that goes out
+    uint64_t placed;            // calls
     struct gathering gathering; // of the submissions
     struct batches *commits_gathered;
     struct batches *ends;
@@ -104,6 +108,7 @@ char *store_outcome (uint64_t plan_id, struct span station, struct span record, 
 char *store_outcomes (const struct span *parts, size_t count, size_t *ret_size);
 
 size_t store_submit_head (void *owner, struct batch *batch);
+size_t store_look_at_head (void *owner, struct batch *batch);
 void store_on_submitted (void *owner, struct batch *batch, const redisReply *reply);
 size_t store_commit_head (void *owner, struct batch *batch);
 void store_commit_late (void *item_owner, struct batch *batch);

@@ -49,22 +49,45 @@ static void read_answer (const redisReply *reply, struct store_submitted *answer
     }
 }
 
+// place.lua stored none: submit.lua looks at each of them.
+static void look_at_each (struct store *self, struct batch *batch)
+{
+    for (size_t i = 0; i < batch_size (batch); i++) {
+        struct batch *each = batches_item (self->looked_at, 0, batch_owner (batch, i));
+        for (size_t k = 0; k < batch_arguments (batch, i); k++)
+            batch_add (each, batch_argument (batch, i, k));
+    }
+}
+
+static bool is_number (const redisReply *reply, int64_t number)
+{
+    return reply && reply->type == REDIS_REPLY_INTEGER && reply->integer == number;
+}
+
+// Whether the answer says that all of them are stored.
+static bool all_stored (const struct batch *batch, const redisReply *reply)
+{
+    return batch_script (batch) == SCRIPT_PLACE ? is_number (reply, 1)
+                                                : reply_is_array (reply, 0) && !reply->elements;
+}
+
 void store_on_submitted (void *owner, struct batch *batch, const redisReply *reply)
 {
     struct store *self = owner;
+    if (batch_script (batch) == SCRIPT_PLACE && is_number (reply, 0)) {
+        look_at_each (self, batch);
+        return;
+    }
     struct store_submitted all = {0};
     all.result = reply_result (reply, &all.error);
-    bool each = all.result == STORE_DONE && reply_is_array (reply, 1);
-    if (all.result == STORE_DONE &&
-        (!reply_is_array (reply, 0) || (each && reply->elements != batch_size (batch)))) {
+    bool each = batch_script (batch) == SCRIPT_SUBMIT && all.result == STORE_DONE &&
+                reply_is_array (reply, 1) && reply->elements == batch_size (batch);
+    if (all.result == STORE_DONE && !each && !all_stored (batch, reply))
         all = (struct store_submitted){.result = STORE_ERROR, .error = ODD_ANSWER};
-        each = false;
-    }
     for (size_t i = 0; i < batch_size (batch); i++) {
         struct submitter *submitter = batch_owner (batch, i);
         struct store_submitted answer = all;
         struct reason reason;
-        // Without an answer of each: they are stored.
         if (each)
             read_answer (reply->element[i], &answer, &reason);
         if (answer.result == STORE_DONE)
@@ -74,26 +97,73 @@ void store_on_submitted (void *owner, struct batch *batch, const redisReply *rep
     }
 }
 
+static void add_bounds (const struct store *self, struct batch *batch)
+{
+    batch_add_number (batch, self->bounds.plans);
+    batch_add_number (batch, self->bounds.plans_station);
+    batch_add_number (batch, self->bounds.plans_caller);
+    batch_add_number (batch, (int64_t)batch_size (batch));
+}
+
+// The station made the ids just now, so hardly anything can stand there: MSETNX stores the messages
+// without a script, and all of them or none; the mark among them tells place.lua which.
+static size_t place_head (struct store *self, struct batch *batch)
+{
+    struct gathering *gathering = &self->gathering;
+    char first[IDENT_SIZE], last[IDENT_SIZE];
+    snprintf (self->new_mark, sizeof self->new_mark, "%" PRIu64, ++self->placed);
+    batch_before (batch, &(struct batch_before){
+                             .script = SCRIPT_PLACE,
+                             .command = "MSETNX",
+                             .columns = "01",
+                             .last = {span_text (self->new_key), span_text (self->new_mark)},
+                         });
+    id_digits (gathering->first_id, first);
+    id_digits (gathering->last_id, last);
+    batch_add_text (batch, KEY_TIME_SET);
+    batch_add_text (batch, KEY_INDEX);
+    batch_add_text (batch, self->new_key);
+    add_bounds (self, batch);
+    batch_add_text (batch, self->new_mark);
+    batch_add_text (batch, first);
+    batch_add_text (batch, last);
+    tallies_add (&gathering->tallies, 1, batch);
+    batch_columns (batch, "20|34");
+    return 3;
+}
+
 size_t store_submit_head (void *owner, struct batch *batch)
 {
     struct store *self = owner;
     struct gathering *gathering = &self->gathering;
     char first[IDENT_SIZE] = "", last[IDENT_SIZE] = "";
+    if (gathering->grow && gathering->made_here)
+        return place_head (self, batch);
     if (gathering->grow) {
         id_digits (gathering->first_id, first);
         id_digits (gathering->last_id, last);
     }
     batch_add_text (batch, KEY_TIME_SET);
     batch_add_text (batch, KEY_INDEX);
-    batch_add_number (batch, self->bounds.plans);
-    batch_add_number (batch, self->bounds.plans_station);
-    batch_add_number (batch, self->bounds.plans_caller);
-    batch_add_number (batch, (int64_t)batch_size (batch));
-    batch_add_text (batch, gathering->made_here ? "1" : "0");
+    add_bounds (self, batch);
+    batch_add_text (batch, gathering->made_here ? "made" : "any");
     batch_add_text (batch, first);
     batch_add_text (batch, last);
     tallies_add (&gathering->tallies, 1, batch);
     batch_columns (batch, gathering->made_here ? "0|01|20|34" : "0|01|20|34|5");
+    return 2;
+}
+
+size_t store_look_at_head (void *owner, struct batch *batch)
+{
+    batch_add_text (batch, KEY_TIME_SET);
+    batch_add_text (batch, KEY_INDEX);
+    add_bounds (owner, batch);
+    batch_add_text (batch, "each");
+    batch_add_text (batch, "");
+    batch_add_text (batch, "");
+    batch_add_number (batch, 0);
+    batch_columns (batch, "0|01|20|34");
     return 2;
 }
 

@@ -28,6 +28,8 @@ CLOCK = "test:clock"
 TIME_CALL = "redis.call('TIME')"
 FROZEN_CALL = f"redis.call('HMGET', '{CLOCK}', 's', 'us')"
 
+NEW = "plan:new:test"  # the mark of a submission
+
 T0 = 1_700_000_000_250_000  # a moment for tests with a fixed clock, in us
 
 WORK = {"jobs": "[]"}  # a result of the station itself
@@ -222,9 +224,23 @@ class Store:
         if not made_here:
             columns += [work_key(ident, station) for ident, station, *_ in plans]
         answers = self.call("submit", [TIME_SET, IDS], [
-            *most, len(plans), int(made_here), numbers[0] if grow else "", numbers[-1] if grow else "",
+            *most, len(plans), "made" if made_here else "any", numbers[0] if grow else "", numbers[-1] if grow else "",
             len(tallies), *flat(tallies.items()), *columns])
         return answers or [1] * len(plans)
+
+    def place_all(self, plans, most=(0, 0, 0), mark="7", number=None):
+        """The same of new plans with ids that grow, in a transaction: 1, or 0 and nothing is stored."""
+        keys = [member(ident, station) for ident, station, *_ in plans]
+        entries = [entry(ident, station) for ident, station, *_ in plans]
+        tallies = Counter("s:" + station for _, station, *_ in plans)
+        tallies += Counter(caller_field(text) for *_, text in plans)
+        with self.db.pipeline(transaction=True) as pipe:
+            pipe.execute_command("MSETNX", *flat(zip(keys, (text for *_, text in plans))), NEW, mark)
+            pipe.eval(SOURCES["place"], 3, TIME_SET, IDS, NEW, *most, len(plans), number or mark,
+                      entries[0][:16], entries[-1][:16], len(tallies), *flat(tallies.items()),
+                      *flat(zip((score for _, _, score, _ in plans), keys)),
+                      *flat(("0", name) for name in entries))
+            return pipe.execute()[1]
 
     def submit(self, ident, station="jobs", score=1, text="{}", most=(0, 0, 0)):
         (answer,) = self.submit_all([(ident, station, score, text)], most)

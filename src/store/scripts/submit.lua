@@ -2,11 +2,12 @@
 -- Store new plans, or tell what stands under their ids. Refused by Redis itself when memory is full.
 -- KEYS  1 time set  2 index
 -- ARGV  1 most plans in all  2 of one station  3 of one caller; 0 = no bound
---       4 how many plans  5 1 = nothing can be left of former ones: the station made their ids just now
+--       4 how many plans  5 made = nothing can be left of former ones: the station made their ids just now;
+--       any = something may; each = each is to be looked at
 --       6 first id as 16 hex digits  7 last one, when they grow; '' = they do not
 --       8 how many numbers follow: +1 a field of the count  +2 how many of the plans it counts
 --       then by columns: each message key; each key and message JSON; each score and key; each 0 and
---       index entry; each work key, unless nothing can be left
+--       index entry; each work key, unless nothing can be left, or each is looked at
 -- Answers {} they are stored, or of each plan: 1 stored; {0, station, message} the id is in use: the
 --         caller compares; {2, the bound's name, the bound} there are too many; {3, error}.
 -- Cost  O(log n) a plan.
@@ -78,8 +79,8 @@ local function forget_former()
     end
 end
 
-if all_fit() and all_are_new() then
-    if ARGV[5] ~= '1' then
+if ARGV[5] ~= 'each' and all_fit() and all_are_new() then
+    if ARGV[5] == 'any' then
         forget_former()
     end
     redis.call('MSET', unpack(ARGV, SETS, QUEUE - 1))
