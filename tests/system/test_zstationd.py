@@ -139,8 +139,11 @@ def test_heartbeats(station):
     assert peer.ask(*pack(READY, (ARG, b"w"))).code == NOT_FIND
     assert peer.ask(*pack(JOIN)).code == ARGUMENT
     assert peer.ask(*pack(JOIN, (ARG, b"no spaces"))).code == ARGUMENT
+    for wrong in (b"", b"0", b"65", b"many", b"1\0", b"9" * 30):
+        assert peer.ask(*pack(JOIN, (ARG, b"w"), (ARG, wrong))).code == ARGUMENT
     assert peer.ask(*pack(JOIN, (ARG, b"w"))).code == OK
     assert peer.ask(*pack(PITPAT, (ARG, b"w"))).code == OK
+    assert peer.ask(*pack(READY, (ARG, b"w"), (ARG, b"2"))).code == ARGUMENT
     assert peer.ask(*pack(0x7F)).code == NOT_SUPPORT
     assert peer.ask(b"\x05\x01").code == INVALID
     assert peer.ask(*pack(LEFT, (ARG, b"w"))).code == BYE
@@ -263,6 +266,72 @@ def test_one_job_for_one_credit(station):
     worker.answer(second, OK)
     assert client.recv().get(REQUEST_ID) == b"1"
     assert worker.recv().get(REQUEST_ID) == b"2"
+
+
+def test_as_many_jobs_at_once_as_were_asked_for(station):
+    station.start()
+    worker, client = station.worker(credits=5, jobs=3), station.peer()
+    for n in range(5):
+        client.send(*a_call((REQUEST_ID, b"%d" % n)))
+    client.settle()
+    jobs = [worker.recv() for _ in range(3)]
+    worker.settle()  # three credits are as many as there can be
+    assert [job.get(REQUEST_ID) for job in jobs] == [b"0", b"1", b"2"]
+    for job in (jobs[1], jobs[2], jobs[0]):
+        worker.answer(job, OK)
+        assert client.recv().get(REQUEST_ID) == job.get(REQUEST_ID)
+    worker.answer(jobs[1], OK)
+    worker.settle()
+    worker.ready()
+    assert worker.recv().get(REQUEST_ID) == b"3"
+    worker.settle()
+    assert station.count("stray_answers") == 1
+
+
+def test_credits_are_given_back(station):
+    station.start()
+    leaving, staying, client = station.worker(jobs=2, credits=2), station.worker(), station.peer()
+    client.send(*a_call((REQUEST_ID, b"0")))
+    job = leaving.recv()
+    leaving.send(*pack(READY, (ARG, b"w"), (ARG, b"0")))
+    leaving.settle()
+    for n in (1, 2):
+        client.send(*a_call((REQUEST_ID, b"%d" % n)))
+        other = staying.recv()
+        assert other.get(REQUEST_ID) == b"%d" % n
+        staying.answer(other, OK)
+        staying.ready()
+        assert client.recv().get(REQUEST_ID) == b"%d" % n
+    leaving.answer(job, OK)  # what it has it may still answer
+    assert client.recv().get(REQUEST_ID) == b"0"
+
+
+def test_two_runs_of_one_plan_in_the_same_hands(station):
+    station.start()
+    worker, plan = station.worker(jobs=3, credits=3), station.peer()
+    jobs = []
+    for local_id in (b"1", b"2", b"3"):
+        plan.send(*a_run(b"a1", local_id=local_id))
+        jobs.append(worker.recv())
+        assert plan.recv().code == RUNING
+    worker.answer(jobs[1], OK, (LOCAL_ID, b"2"))
+    assert plan.recv().get(LOCAL_ID) == b"2"
+    worker.answer(jobs[0], OK)  # without a number it is the oldest
+    assert plan.recv().get(LOCAL_ID) == b"1"
+    worker.answer(jobs[2], OK, (LOCAL_ID, b"3"))
+    assert plan.recv().get(LOCAL_ID) == b"3"
+
+
+def test_who_leaves_loses_all_of_its_jobs(station):
+    station.start()
+    worker, client = station.worker(jobs=64, credits=64), station.peer()
+    for n in range(64):
+        client.send(*a_call((REQUEST_ID, b"%d" % n)))
+        assert worker.recv().get(REQUEST_ID) == b"%d" % n
+    worker.send(*pack(LEFT, (ARG, b"w")))
+    failed = [client.recv() for _ in range(64)]
+    assert all(x.code == FAILED and "has left" in x.status for x in failed)
+    assert [x.get(REQUEST_ID) for x in failed] == [b"%d" % n for n in range(64)]
 
 
 def test_the_least_recently_used_worker_is_next(station):

@@ -82,9 +82,10 @@ class Peer:
 
 
 class Worker(Peer):
-    def __init__(self, context, endpoint, name=b"w", credits=1, identity=None):
+    def __init__(self, context, endpoint, name=b"w", credits=1, identity=None, jobs=None):
         super().__init__(context, zmq.DEALER, endpoint, identity)
-        assert self.ask(*pack(JOIN, (ARG, name))).code == OK
+        at_once = [(ARG, b"%d" % jobs)] if jobs else []
+        assert self.ask(*pack(JOIN, (ARG, name), *at_once)).code == OK
         for _ in range(credits):
             self.ready()
         self.settle()
