@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "zplan_codes.h"
+#include "zplan_error.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,13 +20,6 @@ extern "C" {
 enum {
     ZPLAN_FRAMES_MAX = 32,    // frames of one message
     ZPLAN_MANAGE_ARGS_MAX = 8 // arguments of one management word
-};
-
-// How a call ends.
-enum zplan_outcome {
-    ZPLAN_ANSWERED = 0,   // there is a reply; its status may still be a refusal
-    ZPLAN_NO_ANSWER = -1, // nothing came within the time-out
-    ZPLAN_BAD_CALL = -2   // nothing was sent: too many frames, an argument missing, or no socket
 };
 
 // A frame of a message. The bytes are borrowed.
@@ -73,15 +67,15 @@ void zplan_client_destroy (struct zplan_client **client);
 void zplan_client_set_timeout (struct zplan_client *client, int64_t timeout_ms);
 
 // Let a call end before its time: while this descriptor (a signalfd, an eventfd, a pipe) is
-// readable, a call that has no answer yet ends with ZPLAN_NO_ANSWER. The client does not read from
-// it and does not close it. Below 0, as at first: none.
+// readable, a call that has no answer yet ends with ZPLAN_ERROR_NO_ANSWER. The client does not read
+// from it and does not close it. Below 0, as at first: none.
 void zplan_client_set_interrupt (struct zplan_client *client, int fd);
 
 // Send a request and wait for its answer. `command` is ZERO_BYTE_COMMAND_...; at most 32 frames,
 // among them the REQUEST_ID by which the client knows the answer: it adds one unless the frames
 // hold one: give a plan the same one whenever it is submitted again under its id. Answers to other
-// requests are thrown away. Returns an enum zplan_outcome; `ret` is filled when it is
-// ZPLAN_ANSWERED and untouched otherwise. After ZPLAN_NO_ANSWER it is not known whether the station
+// requests are thrown away. Returns an enum zplan_error; `ret` is filled when it is
+// ZPLAN_OK and untouched otherwise. After ZPLAN_ERROR_NO_ANSWER it is not known whether the station
 // got the request; the client has dropped the connection, so it cannot arrive later than that.
 int zplan_client_call (struct zplan_client *client, uint8_t command,
                        const struct zplan_frame *frames, size_t count, struct zplan_reply *ret);
@@ -136,12 +130,12 @@ int zplan_client_submit (struct zplan_client *client, const struct zplan_submiss
 // given), after, station, limit, newest (true: the newest first). `missed` is true when outcomes
 // after `since` are gone.
 //
-// Returns as zplan_client_call; ZPLAN_BAD_CALL also when the word or an argument is NULL. Refusals
-// come as a status: ZERO_STATUS_NOT_FIND_ID no such plan, ZERO_STATUS_MANAGE_ARG_ERROR_ID a wrong
-// argument or a plan in the wrong state, ZERO_STATUS_NET_ERROR_ID the station's Redis is away,
-// ZERO_STATUS_NOT_SUPPORT_ID no such word. After ZPLAN_NO_ANSWER it is not known whether it was
-// done. `run` and `skip` said again are done again; the others do no harm, but may be refused
-// because they were done.
+// Returns as zplan_client_call; ZPLAN_ERROR_ARGUMENT also when the word or an argument is NULL.
+// Refusals come as a status: ZERO_STATUS_NOT_FIND_ID no such plan, ZERO_STATUS_MANAGE_ARG_ERROR_ID
+// a wrong argument or a plan in the wrong state, ZERO_STATUS_NET_ERROR_ID the station's Redis is
+// away, ZERO_STATUS_NOT_SUPPORT_ID no such word. After ZPLAN_ERROR_NO_ANSWER it is not known
+// whether it was done. `run` and `skip` said again are done again; the others do no harm, but may
+// be refused because they were done.
 int zplan_client_manage (struct zplan_client *client, const char *word, const char *const *args,
                          size_t count, struct zplan_reply *ret);
 
@@ -179,7 +173,7 @@ struct zplan_subscriber *zplan_subscriber_new_curve (const char *endpoint, const
 void zplan_subscriber_destroy (struct zplan_subscriber **subscriber);
 
 // Wait for the next result, at most `timeout_ms` milliseconds; 0 does not wait, below 0 waits for
-// ever. What is no result is passed over. ZPLAN_ANSWERED and `ret` filled; or ZPLAN_NO_ANSWER, also
+// ever. What is no result is passed over. ZPLAN_OK and `ret` filled; or ZPLAN_ERROR_NO_ANSWER, also
 // when a signal was caught, and `ret` untouched.
 int zplan_subscriber_recv (struct zplan_subscriber *subscriber, int64_t timeout_ms,
                            struct zplan_result *ret);

@@ -1,9 +1,8 @@
-// How calls fail: 0 is done, negative is the reason's class. Each class maps to one status of the
-// wire, once, in codec/codes.c.
+// How calls of ours fail: 0 is done, negative is the reason's class. Each class maps to one status
+// of the wire, once, in codec/codes.c.
 #pragma once
 
-enum zplan_error {
-    ZPLAN_OK = 0,
+enum wire_error {
     ZPLAN_EFRAME = -1,    // the message breaks the framing rules
     ZPLAN_EPLAN = -2,     // a plan frame or field is wrong or missing
     ZPLAN_ENOTFIND = -3,  // no such station or plan

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 
 #include "clock.h"
-#include "context.h"
+#include "socket.h"
 #include "keys.h"
 #include "memory.h"
 #include "packet.h"
-#include "process.h"
+#include "random.h"
 
 enum { REQUEST_ID_SIZE = 48, TIMEOUT_MS = 5000 };
 
@@ -23,6 +23,7 @@ _Static_assert((int)ZPLAN_FRAMES_MAX == (int)DESC_FRAMES_MAX, "one limit under t
 struct zplan_client {
     char *endpoint;
     struct keys keys;
+    void *context;         // of this client alone
     void *socket;          // NULL when none could be made anew
     int64_t timeout_ms;    // of each call
     int interrupt_fd;      // readable = a call waits no longer; -1 = none
@@ -36,7 +37,7 @@ struct zplan_client {
 
 static int connect_socket (struct zplan_client *self)
 {
-    self->socket = wire_socket (ZMQ_DEALER);
+    self->socket = wire_socket_in (self->context, ZMQ_DEALER);
     if (!self->socket)
         return -1;
     keys_put (&self->keys, self->socket);
@@ -69,8 +70,9 @@ static struct zplan_client *client_new (const char *endpoint, const struct keys 
     self->keys = *keys;
     self->timeout_ms = TIMEOUT_MS;
     self->interrupt_fd = -1;
-    self->session = process_random_anew ();
-    if (connect_socket (self)) {
+    self->session = random_anew ();
+    self->context = wire_context_new ();
+    if (!self->context || connect_socket (self)) {
         int error = errno;
         zplan_client_destroy (&self);
         errno = error;
@@ -96,6 +98,7 @@ void zplan_client_destroy (struct zplan_client **client)
         return;
     packet_clear (&self->packet);
     drop_socket (self);
+    wire_context_destroy (&self->context);
     free (self->endpoint);
     free (self);
     *client = NULL;
@@ -176,17 +179,17 @@ static int exchange (struct zplan_client *self, const struct message *request,
     struct span request_id = message_frame (request, ZERO_FRAME_REQUEST_ID, NULL);
     int64_t deadline_us = deadline_after (self->timeout_ms);
     if (!self->socket && connect_socket (self))
-        return ZPLAN_BAD_CALL;
+        return ZPLAN_ERROR_ARGUMENT;
     bool answered = packet_send_message (self->socket, (struct span){0}, request) &&
                     await_answer (self, request_id, deadline_us);
     if (!answered) {
         drop_socket (self);
-        return ZPLAN_NO_ANSWER;
+        return ZPLAN_ERROR_NO_ANSWER;
     }
     ret->status = self->answer.desc.code;
     ret->count = self->answer.desc.count;
     fill_frames (&self->answer, ret->frames);
-    return ZPLAN_ANSWERED;
+    return ZPLAN_OK;
 }
 
 int zplan_client_call (struct zplan_client *client, uint8_t command,
@@ -200,7 +203,7 @@ int zplan_client_call (struct zplan_client *client, uint8_t command,
         has_id = has_id || frames[i].type == ZERO_FRAME_REQUEST_ID;
     }
     if (count + (has_id ? 0 : 1) > ZPLAN_FRAMES_MAX)
-        return ZPLAN_BAD_CALL;
+        return ZPLAN_ERROR_ARGUMENT;
 
     char request_id[REQUEST_ID_SIZE];
     if (!has_id) {
@@ -238,7 +241,7 @@ int zplan_client_submit (struct zplan_client *client, const struct zplan_submiss
     size_t count = 0;
     if (!submission->station || !submission->plan ||
         submission->count > ZPLAN_FRAMES_MAX - OWN_FRAMES)
-        return ZPLAN_BAD_CALL;
+        return ZPLAN_ERROR_ARGUMENT;
 
     frames[count++] = text_frame (ZERO_FRAME_PLAN, submission->plan);
     frames[count++] = text_frame (ZERO_FRAME_STATION_ID, submission->station);
@@ -261,11 +264,11 @@ int zplan_client_manage (struct zplan_client *client, const char *word, const ch
 {
     struct zplan_frame frames[1 + ZPLAN_MANAGE_ARGS_MAX];
     if (!word || count > ZPLAN_MANAGE_ARGS_MAX)
-        return ZPLAN_BAD_CALL;
+        return ZPLAN_ERROR_ARGUMENT;
     frames[0] = text_frame (ZERO_FRAME_COMMAND, word);
     for (size_t i = 0; i < count; i++) {
         if (!args[i])
-            return ZPLAN_BAD_CALL;
+            return ZPLAN_ERROR_ARGUMENT;
         frames[1 + i] = text_frame (ZERO_FRAME_ARG, args[i]);
     }
     return zplan_client_call (client, ZERO_BYTE_COMMAND_NONE, frames, 1 + count, ret);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
-#include "context.h"
+#include "socket.h"
 #include "keys.h"
 #include "memory.h"
 #include "packet.h"
@@ -15,6 +15,7 @@
 enum { OWN_FRAMES = 2 }; // the plan's id and JSON stand before what the target sent
 
 struct zplan_subscriber {
+    void *context; // of this subscriber alone
     void *socket;
     struct packet packet; // the last result
 };
@@ -28,7 +29,8 @@ static struct zplan_subscriber *subscriber_new (const char *endpoint, const char
         return NULL;
     }
     struct zplan_subscriber *self = memory_new (sizeof *self);
-    self->socket = wire_socket (ZMQ_SUB);
+    self->context = wire_context_new ();
+    self->socket = self->context ? wire_socket_in (self->context, ZMQ_SUB) : NULL;
     if (self->socket)
         keys_put (keys, self->socket);
     if (self->socket &&
@@ -61,6 +63,7 @@ void zplan_subscriber_destroy (struct zplan_subscriber **subscriber)
     packet_clear (&self->packet);
     if (self->socket)
         zmq_close (self->socket);
+    wire_context_destroy (&self->context);
     free (self);
     *subscriber = NULL;
 }
@@ -106,14 +109,14 @@ int zplan_subscriber_recv (struct zplan_subscriber *subscriber, int64_t timeout_
         long left_ms = wait_ms (timeout_ms, start_us);
         zmq_pollitem_t item = {.socket = subscriber->socket, .events = ZMQ_POLLIN};
         if (zmq_poll (&item, 1, left_ms) <= 0)
-            return ZPLAN_NO_ANSWER;
+            return ZPLAN_ERROR_NO_ANSWER;
         packet_clear (&subscriber->packet);
         if (packet_recv (&subscriber->packet, subscriber->socket, &packet_of_stations) &&
             read_result (&subscriber->packet, ret))
-            return ZPLAN_ANSWERED;
+            return ZPLAN_OK;
         // A publisher of nothing but other broadcasts must not hold the caller past its time.
         if (left_ms == 0)
-            return ZPLAN_NO_ANSWER;
+            return ZPLAN_ERROR_NO_ANSWER;
     }
 }
 

@@ -13,13 +13,13 @@
 
 #include "clock.h"
 #include "codes.h"
-#include "context.h"
 #include "ident.h"
 #include "json.h"
 #include "keys.h"
 #include "memory.h"
 #include "packet.h"
 #include "settings.h"
+#include "socket.h"
 
 enum {
     BEAT_US = 1000000,
@@ -36,6 +36,7 @@ struct zplan_worker {
     char *endpoint;
     struct keys keys;
     char name[NAME_SIZE_MAX + 1];
+    void *context;            // of this worker alone
     void *socket;             // NULL when none could be made anew
     bool joined;              // the station said OK to JOIN
     bool credit;              // READY was said and no job came for it yet
@@ -67,7 +68,7 @@ static int connect_socket (struct zplan_worker *self)
     self->credit = false;
     self->asked_us = 0;
     self->beat_us = clock_mono_us ();
-    self->socket = wire_socket (ZMQ_DEALER);
+    self->socket = wire_socket_in (self->context, ZMQ_DEALER);
     if (!self->socket)
         return -1;
     keys_put (&self->keys, self->socket);
@@ -95,7 +96,8 @@ static struct zplan_worker *worker_new (const char *endpoint, const char *name,
     memcpy (self->name, name, strlen (name) + 1);
     self->held = &self->packets[0];
     self->spare = &self->packets[1];
-    if (connect_socket (self)) {
+    self->context = wire_context_new ();
+    if (!self->context || connect_socket (self)) {
         int error = errno;
         zplan_worker_destroy (&self);
         errno = error;
@@ -353,6 +355,7 @@ void zplan_worker_destroy (struct zplan_worker **worker)
             wire_set (self->socket, ZMQ_LINGER, LAST_WORDS_MS);
         zmq_close (self->socket);
     }
+    wire_context_destroy (&self->context); // waits for the last words
     job_free (self);
     free (self->endpoint);
     free (self);

@@ -47,7 +47,7 @@ const char *frame_name (uint8_t type)
     return frame_names[type];
 }
 
-uint8_t status_of_error (enum zplan_error error)
+uint8_t status_of_error (enum wire_error error)
 {
     assert (error < 0 && error >= ZPLAN_EINTERNAL);
     return error_statuses[-error];

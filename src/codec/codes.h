@@ -16,5 +16,5 @@ const char *status_name (uint8_t status);
 // The frame type's name ("COMMAND"), or NULL.
 const char *frame_name (uint8_t type);
 
-// The wire's status for an error of ours (a negative enum zplan_error).
-uint8_t status_of_error (enum zplan_error error);
+// The wire's status for an error of ours (a negative enum wire_error).
+uint8_t status_of_error (enum wire_error error);

@@ -51,14 +51,6 @@ static void unset_zsys (void)
     }
 }
 
-uint64_t process_random_anew (void)
-{
-    uint64_t number;
-    while (getrandom (&number, sizeof number, 0) != sizeof number) {
-    }
-    return number;
-}
-
 // Fetched many at a time: ids and numbers of plans take some for each.
 uint64_t process_random (void)
 {

@@ -22,9 +22,6 @@ void process_reset_child (void);
 
 uint64_t process_random (void);
 
-// The same from the kernel at each call: for code that may be in any thread, or behind a fork.
-uint64_t process_random_anew (void);
-
 // Resident memory in bytes; and give back to the system what was freed.
 int64_t process_memory (void);
 void process_memory_trim (void);

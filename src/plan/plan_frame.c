@@ -7,9 +7,11 @@
 
 #include "json.h"
 #include "json_scan.h"
-#include "pack.h"
 #include "rfc3339.h"
 #include "status.h"
+
+const struct plan_limits plan_limits_default = {
+    .bytes = 4096, .description = 1024, .depth = JSON_DEPTH_MAX};
 
 // What was seen, so that "absent" and "0" differ where the rules tell them apart.
 struct reading {
@@ -333,23 +335,6 @@ int plan_frame_read (json_t *object, const struct plan_limits *limits, struct pl
     return read_all (&reading, object) ? 0 : ZPLAN_EPLAN;
 }
 
-int plan_frame_parse_tree (struct span frame, const struct plan_limits *limits,
-                           struct plan_fields *ret, struct reason *reason)
-{
-    struct reason why;
-    json_t *object =
-        pack_is (frame) ? pack_read_object (frame, &why) : json_read_object (frame, &why);
-    int rc = ZPLAN_EPLAN;
-    if (!object)
-        reason_set (reason, "PLAN: %s", why.text);
-    else if (json_depth (object) > limits->depth)
-        reason_set (reason, "PLAN: nested deeper than %" PRId64, limits->depth);
-    else
-        rc = plan_frame_read (object, limits, ret, reason);
-    json_decref (object);
-    return rc;
-}
-
 // -- reading JSON of plain values without a tree: false for all that is wrong or only unusual
 
 struct scan {
@@ -418,21 +403,4 @@ bool plan_frame_scan (struct span frame, const struct plan_limits *limits, struc
     struct scan scan = {.left = json_scan_of (frame), .text = text};
     struct reading reading = reading_of (ret, limits, &ignored);
     return scan_fields (&scan, &reading) && check_all (&reading);
-}
-
-// -- either way
-
-const struct plan_limits plan_limits_default = {
-    .bytes = 4096, .description = 1024, .depth = JSON_DEPTH_MAX};
-
-int plan_frame_parse (struct span frame, const struct plan_limits *limits, struct plan_fields *ret,
-                      struct reason *reason)
-{
-    if ((int64_t)frame.size > limits->bytes) {
-        reason_set (reason, "PLAN: at most %" PRId64 " bytes, got %zu", limits->bytes, frame.size);
-        return ZPLAN_EPLAN;
-    }
-    return plan_frame_scan (frame, limits, ret)
-               ? 0
-               : plan_frame_parse_tree (frame, limits, ret, reason);
 }

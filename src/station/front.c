@@ -79,7 +79,7 @@ void front_reply (struct station *self, struct peer *peer, const struct reply *r
     peer_release (self, peer);
 }
 
-void front_refuse (struct station *self, struct peer *peer, enum zplan_error error,
+void front_refuse (struct station *self, struct peer *peer, enum wire_error error,
                    const char *reason)
 {
     uint8_t status = status_of_error (error);

@@ -46,7 +46,7 @@ void front_resume (struct station *self);
 void front_reply (struct station *self, struct peer *peer, const struct reply *reply);
 
 // The reply to a refused request: the status of the error's class, the word and the reason.
-void front_refuse (struct station *self, struct peer *peer, enum zplan_error error,
+void front_refuse (struct station *self, struct peer *peer, enum wire_error error,
                    const char *reason);
 
 // A copy of the peer that outlives the packet; front_reply releases it. Its request counts as

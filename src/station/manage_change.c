@@ -43,7 +43,7 @@ static void change_end (struct change *self)
     front_resume (station);
 }
 
-static void refuse (struct change *self, enum zplan_error error, const char *reason)
+static void refuse (struct change *self, enum wire_error error, const char *reason)
 {
     front_refuse (self->inquiry.station, self->inquiry.peer, error, reason);
     change_end (self);
@@ -195,7 +195,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     int64_t revision = plan->revision;
     int rc = apply_change (self, &self->plan, answer, &reason);
     if (rc) {
-        refuse (self, (enum zplan_error)rc, reason.text);
+        refuse (self, (enum wire_error)rc, reason.text);
         return;
     }
     memcpy (self->key_station, answer->station.data, answer->station.size);

@@ -332,7 +332,7 @@ void submit_request (struct station *self, struct request *request)
     FAILPOINT ("recv");
     int rc = check_request (self, &request->message, &fields, &id, &reason);
     if (rc) {
-        front_refuse (self, &request->peer, (enum zplan_error)rc, reason.text);
+        front_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
         return;
     }
     if (!station_store_up (self)) {
@@ -352,7 +352,7 @@ void submit_request (struct station *self, struct request *request)
     submission->plan->revision = apply_revision ();
     rc = engine_submit (submission->plan, self->zone, now, &submission->reason);
     if (rc && !given) {
-        front_refuse (self, &request->peer, (enum zplan_error)rc, submission->reason.text);
+        front_refuse (self, &request->peer, (enum wire_error)rc, submission->reason.text);
         submission_end (submission);
         return;
     }

@@ -60,13 +60,13 @@ struct verdict verdict_refused (const char *words)
 
 struct verdict call_verdict (const struct cli *cli, int outcome, const struct zplan_reply *reply)
 {
-    if (outcome == ZPLAN_NO_ANSWER) {
+    if (outcome == ZPLAN_ERROR_NO_ANSWER) {
         char text[VERDICT_WORDS_MAX];
         snprintf (text, sizeof text, "no answer from %s within %" PRId64 " ms%s", cli->connect,
                   cli->timeout_ms, keyfile_hint (cli));
         return verdict_of (EXIT_NO_ANSWER, span_text (text));
     }
-    if (outcome != ZPLAN_ANSWERED)
+    if (outcome != ZPLAN_OK)
         return verdict_refused ("the request cannot be sent");
     if (reply->status < ZERO_STATUS_ERROR_FLAG)
         return (struct verdict){.code = EXIT_DONE};

@@ -20,7 +20,7 @@ struct verdict {
     uint8_t words[VERDICT_WORDS_MAX]; // why it is not done: bytes, as the station sent them
 };
 
-// Judge a call: `outcome` is an enum zplan_outcome; `reply` is read only after ZPLAN_ANSWERED.
+// Judge a call: `outcome` is an enum zplan_error; `reply` is read only after ZPLAN_OK.
 struct verdict call_verdict (const struct cli *cli, int outcome, const struct zplan_reply *reply);
 
 // A verdict of our own: refused, for this reason.

@@ -381,7 +381,7 @@ static void hear_all (struct watch *self)
 {
     struct zplan_result result;
     for (int i = 0; i < RESULTS_AT_ONCE && !self->ended; i++) {
-        if (zplan_subscriber_recv (self->subscriber, 0, &result) != ZPLAN_ANSWERED)
+        if (zplan_subscriber_recv (self->subscriber, 0, &result) != ZPLAN_OK)
             break;
         hear (self, &result);
         self->behind = false;

@@ -128,7 +128,7 @@ static void frame_types_have_their_numbers (void **state)
 
 // The statuses of refusals, contract chapter 3.
 static const struct error_row {
-    enum zplan_error error;
+    enum wire_error error;
     uint8_t status;
 } error_rows[] = {
     {ZPLAN_EFRAME, 0x85},    {ZPLAN_EPLAN, 0x8B},     {ZPLAN_ENOTFIND, 0x83},

@@ -1,0 +1,11 @@
+#include "random.h"
+
+#include <sys/random.h>
+
+uint64_t random_anew (void)
+{
+    uint64_t number;
+    while (getrandom (&number, sizeof number, 0) != sizeof number) {
+    }
+    return number;
+}

@@ -1,0 +1,7 @@
+// Random numbers for code that may be in any thread, or behind a fork.
+#pragma once
+
+#include <stdint.h>
+
+// From the kernel at each call.
+uint64_t random_anew (void);
