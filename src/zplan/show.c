@@ -24,6 +24,7 @@ static const struct row {
     {"description", "title", NULL},
     {"plan_state", "state", state_word},
     {"last_state", "last status", status_text},
+    {"progress", "progress", NULL},
     {"plan_time", "next time", time_word},
     {"plan_type", "type", type_word},
     {"plan_value", "value", number_word},
