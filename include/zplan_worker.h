@@ -10,7 +10,7 @@
 //
 // A whole worker with handlers:
 //
-// example: handlers
+// ---- example: worker_handlers
 //     #include <signal.h>
 //     #include <stdio.h>
 //     #include <zplan_worker.h>
@@ -47,11 +47,11 @@
 //         zplan_worker_destroy (&worker);
 //         return 0;
 //     }
-// end of example
+// ---- end
 //
 // The same by hand:
 //
-// example: by hand
+// ---- example: worker_hands
 //     #include <stdio.h>
 //     #include <zplan_worker.h>
 //
@@ -71,11 +71,11 @@
 //         zplan_worker_destroy (&worker);
 //         return job ? 0 : 1;
 //     }
-// end of example
+// ---- end
 //
 // And beside other things, in a loop of one's own:
 //
-// example: loop
+// ---- example: worker_loop
 //     #include <poll.h>
 //     #include <unistd.h>
 //     #include <zplan_worker.h>
@@ -111,7 +111,7 @@
 //         zplan_worker_destroy (&worker);
 //         return 0;
 //     }
-// end of example
+// ---- end
 //
 // A job may come twice: when its answer was lost, or the station gave the worker up, as it does
 // with one that it has not heard for 10 seconds (zstationd --worker-timeout). Two deliveries of one
@@ -134,7 +134,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "zplan.h"
+#include "zplan_error.h"
+#include "zplan_frame.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "curve.h"
-#include "zplan.h"
+#include "zplan_frame.h"
 
 struct keys {
     bool used; // false: a connection without CURVE

@@ -10,8 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "memory.h"
-
 enum { NAME_MAX_SIZE = 64, FILE_MAX_SIZE = 1 << 20, PATH_SIZE = 4096 };
 
 static const char *folder (void)
@@ -69,7 +67,11 @@ static struct zone *load_file (int file, const char *name, struct reason *reason
         return NULL;
     }
     size_t size = (size_t)info.st_size;
-    uint8_t *data = memory_new (size);
+    uint8_t *data = malloc (size ? size : 1);
+    if (!data) {
+        reason_set (reason, "timezone: the file of '%s' is not read: out of memory", name);
+        return NULL;
+    }
     ssize_t got = read_all (file, data, size);
     struct zone *zone = NULL;
     struct reason detail = {0};
@@ -87,8 +89,12 @@ struct zone *zonefile_load (const char *name, struct reason *reason)
         reason_set (reason, "timezone: %s is no zone name", quoted (span_text (name)));
         return NULL;
     }
-    if (strcmp (name, "UTC") == 0)
-        return zone_new_utc ();
+    if (strcmp (name, "UTC") == 0) {
+        struct zone *utc = zone_new_utc ();
+        if (!utc)
+            reason_set (reason, "timezone: out of memory");
+        return utc;
+    }
 
     char path[PATH_SIZE];
     int length = snprintf (path, sizeof path, "%s/%s", folder (), name);

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "memory.h"
 #include "tzrule.h"
 
 enum {
@@ -106,8 +105,12 @@ static int read_transitions (struct zone *self, const struct block *block, struc
     if (block->time_count == 0)
         return 0;
     self->count = block->time_count;
-    self->times = memory_new (self->count * sizeof *self->times);
-    self->types = memory_new (self->count);
+    self->times = calloc (self->count, sizeof *self->times);
+    self->types = calloc (self->count, 1);
+    if (!self->times || !self->types) {
+        reason_set (reason, "not read: out of memory");
+        return -1;
+    }
     const uint8_t *types = block->times + self->count * block->time_size;
     for (size_t i = 0; i < self->count; i++) {
         self->times[i] = read_time (block->times + i * block->time_size, block->time_size);
@@ -162,15 +165,17 @@ static int zone_read (struct zone *self, struct span tzif, struct reason *reason
 
 struct zone *zone_new (struct span tzif, struct reason *reason)
 {
-    struct zone *self = memory_new (sizeof *self);
-    if (zone_read (self, tzif, reason))
+    struct zone *self = zone_new_utc ();
+    if (!self)
+        reason_set (reason, "not read: out of memory");
+    else if (zone_read (self, tzif, reason))
         zone_destroy (&self);
     return self;
 }
 
 struct zone *zone_new_utc (void)
 {
-    return memory_new (sizeof (struct zone)); // no transitions, one type: offset 0
+    return calloc (1, sizeof (struct zone)); // no transitions, one type: offset 0
 }
 
 void zone_destroy (struct zone **self)

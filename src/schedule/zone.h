@@ -10,10 +10,10 @@
 struct zone;
 
 // Make a zone from the bytes of a TZif file, version 1 to 4, footer included. The bytes are copied.
-// NULL with a reason when they are not one: the bytes may be hostile.
+// NULL with a reason when they are not one, for the bytes may be hostile, or memory lacks.
 struct zone *zone_new (struct span tzif, struct reason *reason);
 
-// UTC, which needs no file.
+// UTC, which needs no file. NULL: there is no memory.
 struct zone *zone_new_utc (void);
 
 void zone_destroy (struct zone **self);

@@ -1,0 +1,38 @@
+// What messages are made of, and the keys of a connection.
+#ifndef ZPLAN_FRAME_H
+#define ZPLAN_FRAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "zplan_codes.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    ZPLAN_FRAMES_MAX = 32 // frames of one message
+};
+
+// A frame of a message. The bytes are borrowed.
+struct zplan_frame {
+    uint8_t type; // ZERO_FRAME_...
+    const void *data;
+    size_t size;
+};
+
+// The keys of an encrypted connection (CURVE), each 40 characters of Z85; `zplan keygen` makes a
+// pair. A station that wants keys answers nobody whose public key is not in its list; to a client
+// such a refusal looks like a station that does not answer.
+struct zplan_curve {
+    const char *server_key; // public, of the station
+    const char *public_key; // our own
+    const char *secret_key; // of public_key
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

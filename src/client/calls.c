@@ -1,0 +1,155 @@
+// The typed calls: frames for zplan_client_call and zplan_client_send.
+#include "client_private.h"
+
+#include <stdio.h>
+
+#include "plan_builder.h"
+
+// A request in the making. Everything but the request id is borrowed from the caller.
+struct order {
+    uint8_t command;
+    size_t count;
+    struct zplan_frame frames[ZPLAN_FRAMES_MAX];
+    char request_id[REQUEST_ID_SIZE];
+};
+
+static void put (struct order *self, uint8_t type, const char *text)
+{
+    self->frames[self->count++] = (struct zplan_frame){type, text, strlen (text)};
+}
+
+static int call (struct zplan_client *client, const struct order *order, struct zplan_reply *ret)
+{
+    return zplan_client_call (client, order->command, order->frames, order->count, ret);
+}
+
+static int send (struct zplan_client *client, const struct order *order, zplan_reply_fn *fn,
+                 void *context)
+{
+    return zplan_client_send (client, order->command, order->frames, order->count, fn, context);
+}
+
+// -- submissions
+
+static int order_submission (struct zplan_client *client, const struct zplan_submission *submission,
+                             struct order *ret)
+{
+    enum { OWN_FRAMES = 4 }; // PLAN, STATION_ID, GLOBAL_ID, REQUEST_ID
+    if (!client)
+        return ZPLAN_ERROR_ARGUMENT;
+    if (!submission || !submission->station || !submission->plan ||
+        (submission->count && !submission->frames))
+        return client_fail (client, ZPLAN_ERROR_ARGUMENT, "submission: %s is missing",
+                            !submission            ? "it"
+                            : !submission->station ? "station"
+                            : !submission->plan    ? "plan"
+                                                   : "frames");
+    if (submission->count > ZPLAN_FRAMES_MAX - OWN_FRAMES)
+        return client_fail (client, ZPLAN_ERROR_ARGUMENT, "frames: at most %d, got %zu",
+                            ZPLAN_FRAMES_MAX - OWN_FRAMES, submission->count);
+    ret->command = ZERO_BYTE_COMMAND_PLAN;
+    ret->count = 0;
+    put (ret, ZERO_FRAME_PLAN, submission->plan);
+    put (ret, ZERO_FRAME_STATION_ID, submission->station);
+    if (submission->id)
+        put (ret, ZERO_FRAME_GLOBAL_ID, submission->id);
+    bool has_request_id = false;
+    for (size_t i = 0; i < submission->count; i++) {
+        has_request_id = has_request_id || submission->frames[i].type == ZERO_FRAME_REQUEST_ID;
+        ret->frames[ret->count++] = submission->frames[i];
+    }
+    if (submission->id && !has_request_id) {
+        snprintf (ret->request_id, sizeof ret->request_id, "plan-%.32s", submission->id);
+        put (ret, ZERO_FRAME_REQUEST_ID, ret->request_id);
+    }
+    return ZPLAN_OK;
+}
+
+int zplan_client_submit (struct zplan_client *client, const struct zplan_submission *submission,
+                         struct zplan_reply *ret)
+{
+    struct order order;
+    int error = order_submission (client, submission, &order);
+    return error ? error : call (client, &order, ret);
+}
+
+int zplan_client_send_submission (struct zplan_client *client,
+                                  const struct zplan_submission *submission, zplan_reply_fn *fn,
+                                  void *context)
+{
+    struct order order;
+    int error = order_submission (client, submission, &order);
+    return error ? error : send (client, &order, fn, context);
+}
+
+static int order_plan (struct zplan_client *client, struct zplan_plan *plan, struct order *ret)
+{
+    struct zplan_submission submission;
+    if (!client)
+        return ZPLAN_ERROR_ARGUMENT;
+    if (!plan)
+        return client_fail (client, ZPLAN_ERROR_ARGUMENT, "plan: is missing");
+    int error = plan_builder_submission (plan, &submission);
+    return error ? client_fail_as (client, error, zplan_plan_error (plan))
+                 : order_submission (client, &submission, ret);
+}
+
+int zplan_client_submit_plan (struct zplan_client *client, struct zplan_plan *plan,
+                              struct zplan_reply *ret)
+{
+    struct order order;
+    int error = order_plan (client, plan, &order);
+    return error ? error : call (client, &order, ret);
+}
+
+int zplan_client_send_plan (struct zplan_client *client, struct zplan_plan *plan,
+                            zplan_reply_fn *fn, void *context)
+{
+    struct order order;
+    int error = order_plan (client, plan, &order);
+    return error ? error : send (client, &order, fn, context);
+}
+
+// -- management
+
+static int order_word (struct zplan_client *client, const char *word, const char *const *args,
+                       size_t count, struct order *ret)
+{
+    if (!client)
+        return ZPLAN_ERROR_ARGUMENT;
+    if (!word || (count && !args))
+        return client_fail (client, ZPLAN_ERROR_ARGUMENT, "%s: is missing", word ? "args" : "word");
+    if (count > ZPLAN_MANAGE_ARGS_MAX)
+        return client_fail (client, ZPLAN_ERROR_ARGUMENT, "args: at most %d, got %zu",
+                            ZPLAN_MANAGE_ARGS_MAX, count);
+    ret->command = ZERO_BYTE_COMMAND_NONE;
+    ret->count = 0;
+    put (ret, ZERO_FRAME_COMMAND, word);
+    for (size_t i = 0; i < count; i++) {
+        if (!args[i])
+            return client_fail (client, ZPLAN_ERROR_ARGUMENT, "args: number %zu is NULL", i);
+        put (ret, ZERO_FRAME_ARG, args[i]);
+    }
+    return ZPLAN_OK;
+}
+
+int zplan_client_manage (struct zplan_client *client, const char *word, const char *const *args,
+                         size_t count, struct zplan_reply *ret)
+{
+    struct order order;
+    int error = order_word (client, word, args, count, &order);
+    return error ? error : call (client, &order, ret);
+}
+
+int zplan_client_send_word (struct zplan_client *client, const char *word, const char *const *args,
+                            size_t count, zplan_reply_fn *fn, void *context)
+{
+    struct order order;
+    int error = order_word (client, word, args, count, &order);
+    return error ? error : send (client, &order, fn, context);
+}
+
+int zplan_client_ping (struct zplan_client *client, struct zplan_reply *ret)
+{
+    return zplan_client_call (client, ZERO_BYTE_COMMAND_PING, NULL, 0, ret);
+}

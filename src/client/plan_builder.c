@@ -1,0 +1,387 @@
+// A plan in the making: the members of its PLAN frame as a JSON object, and its frames. Each change
+// is made to a copy, which is judged by the rules of the PLAN frame; what is not decided yet is
+// filled in for that so that it cannot be the reason of a refusal.
+#include "plan_builder.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "civil.h"
+#include "clock.h"
+#include "ident.h"
+#include "json.h"
+#include "packet.h"
+#include "plan.h"
+#include "utf8.h"
+#include "zonefile.h"
+
+enum { FRAMES_MAX = ZPLAN_FRAMES_MAX - 4 }; // PLAN, STATION_ID, GLOBAL_ID and REQUEST_ID are added
+
+struct zplan_plan {
+    char station[STATION_NAME_MAX + 1];
+    char id[IDENT_SIZE]; // "" = the station makes one
+    json_t *members;
+    struct zone *zone; // of times of day; NULL = UTC
+    size_t count;
+    struct zplan_frame frames[FRAMES_MAX]; // their data are owned
+    char *text;                            // of the PLAN frame; NULL = not written yet
+    int error;                             // of the first setter that failed
+    struct reason reason;
+};
+
+// The station may allow less.
+static const struct plan_limits limits = {
+    .bytes = INT64_MAX, .description = DESCRIPTION_ROOM, .depth = JSON_DEPTH_MAX};
+
+// -- errors
+
+// Why not. The first error of a setter stays, and so do its words.
+static int refuse (struct zplan_plan *self, int error, const char *format, ...)
+    __attribute__ ((format (printf, 3, 4)));
+
+static int refuse (struct zplan_plan *self, int error, const char *format, ...)
+{
+    char text[REASON_MAX];
+    va_list args;
+    va_start (args, format);
+    vsnprintf (text, sizeof text, format, args);
+    va_end (args);
+    if (!self->error)
+        reason_set (&self->reason, "%s", text);
+    return error;
+}
+
+static int refuse_memory (struct zplan_plan *self)
+{
+    return refuse (self, ZPLAN_ERROR_MEMORY, "%s", zplan_error_text (ZPLAN_ERROR_MEMORY));
+}
+
+// How each setter ends: a plan that lacks what was asked for must not be submitted.
+static int settle (struct zplan_plan *self, int error)
+{
+    if (!self->error)
+        self->error = error;
+    return error;
+}
+
+#define FAIL(plan, ...) settle (plan, refuse (plan, ZPLAN_ERROR_ARGUMENT, __VA_ARGS__))
+
+const char *zplan_plan_error (const struct zplan_plan *plan)
+{
+    return plan ? plan->reason.text : zplan_error_text (ZPLAN_ERROR_ARGUMENT);
+}
+
+// -- the members of the PLAN frame
+
+static int64_t member (const json_t *members, const char *name)
+{
+    return json_integer_value (json_object_get (members, name));
+}
+
+static bool has (const json_t *members, const char *name)
+{
+    return json_object_get (members, name) != NULL;
+}
+
+// Give `name` this number unless there is one. False: no memory.
+static bool fill_in (json_t *members, const char *name, int64_t value)
+{
+    return has (members, name) || json_object_set_new (members, name, json_integer (value)) == 0;
+}
+
+// Whether the members keep the rules of the PLAN frame.
+static int judge (struct zplan_plan *self, json_t *members)
+{
+    struct plan_fields fields;
+    struct reason reason;
+    return plan_frame_read (members, &limits, &fields, &reason)
+               ? refuse (self, ZPLAN_ERROR_ARGUMENT, "%s", reason.text)
+               : ZPLAN_OK;
+}
+
+// The same of a plan that is not finished: without a type it may still become anything.
+static int judge_unfinished (struct zplan_plan *self, const json_t *members)
+{
+    json_t *trial = json_copy ((json_t *)(uintptr_t)members);
+    if (!trial)
+        return refuse_memory (self);
+    bool typed = has (members, "plan_type");
+    bool filled = fill_in (trial, "plan_repet", SCHEDULE_FOREVER) &&
+                  (typed || (fill_in (trial, "plan_type", SCHEDULE_SECOND) &&
+                             fill_in (trial, "plan_value", 1)));
+    if (typed && !has (members, "plan_value"))
+        filled = filled && fill_in (trial, "plan_value", 1);
+    if (typed && !has (members, "plan_time"))
+        filled = filled && fill_in (trial, "plan_time", 1);
+    int error = filled ? judge (self, trial) : refuse_memory (self);
+    json_decref (trial);
+    return error;
+}
+
+// Lay `changes` over the members; takes the reference. NULL: there was no memory to make them.
+static int change (struct zplan_plan *self, json_t *changes)
+{
+    json_t *members = changes ? json_copy (self->members) : NULL;
+    int error = ZPLAN_OK;
+    if (!members || json_object_update (members, changes))
+        error = refuse_memory (self);
+    else
+        error = judge_unfinished (self, members);
+    json_decref (changes);
+    if (error) {
+        json_decref (members);
+        return settle (self, error);
+    }
+    json_decref (self->members);
+    self->members = members;
+    free (self->text);
+    self->text = NULL;
+    return ZPLAN_OK;
+}
+
+// -- making one
+
+static bool is_text (const char *text)
+{
+    const uint8_t *at = (const uint8_t *)text, *end = at + strlen (text);
+    while (at < end) {
+        size_t size = utf8_size (at, end);
+        if (!size)
+            return false;
+        at += size;
+    }
+    return true;
+}
+
+struct zplan_plan *zplan_plan_new (const char *station, const char *command)
+{
+    struct zplan_plan *self = calloc (1, sizeof *self);
+    if (!self)
+        return NULL;
+    self->members = json_object ();
+    if (!self->members) {
+        free (self);
+        return NULL;
+    }
+    if (station && station_name_valid (span_text (station)))
+        memcpy (self->station, station, strlen (station) + 1);
+    else
+        FAIL (self, "station: want 1..64 of A-Z a-z 0-9 _ . -, got %s",
+              quoted (span_text (station ? station : "")));
+    if (command)
+        zplan_plan_add_frame (self, ZERO_FRAME_COMMAND, command, strlen (command));
+    return self;
+}
+
+void zplan_plan_destroy (struct zplan_plan **plan)
+{
+    if (!plan || !*plan)
+        return;
+    struct zplan_plan *self = *plan;
+    for (size_t i = 0; i < self->count; i++)
+        free ((void *)(uintptr_t)self->frames[i].data);
+    json_decref (self->members);
+    zone_destroy (&self->zone);
+    free (self->text);
+    free (self);
+    *plan = NULL;
+}
+
+int zplan_plan_set_id (struct zplan_plan *plan, const char *id)
+{
+    uint64_t number;
+    if (!plan)
+        return ZPLAN_ERROR_ARGUMENT;
+    if (!id || !ident_parse (span_text (id), &number))
+        return FAIL (plan, "id: want 1 to 16 hex digits, 1..7fffffffffffffff, got %s",
+                     quoted (span_text (id ? id : "")));
+    ident_text (number, plan->id);
+    return ZPLAN_OK;
+}
+
+int zplan_plan_set_title (struct zplan_plan *plan, const char *title)
+{
+    if (!plan)
+        return ZPLAN_ERROR_ARGUMENT;
+    if (!title || !is_text (title))
+        return FAIL (plan, "description: want UTF-8");
+    return change (plan, json_pack ("{s:s}", "description", title));
+}
+
+// -- when it runs
+
+static bool repeats (const json_t *members)
+{
+    return member (members, "plan_type") >= SCHEDULE_SECOND;
+}
+
+int zplan_plan_set_at (struct zplan_plan *plan, int64_t unix_s)
+{
+    if (!plan)
+        return ZPLAN_ERROR_ARGUMENT;
+    if (unix_s < 1)
+        return FAIL (plan, "plan_time: want Unix seconds from 1 on, got %" PRId64, unix_s);
+    json_t *changes = json_pack ("{s:I}", "plan_time", (json_int_t)unix_s);
+    if (changes && !repeats (plan->members) &&
+        json_object_set_new (changes, "plan_type", json_integer (SCHEDULE_TIME))) {
+        json_decref (changes);
+        changes = NULL;
+    }
+    return change (plan, changes);
+}
+
+int zplan_plan_set_in (struct zplan_plan *plan, int64_t seconds)
+{
+    if (!plan)
+        return ZPLAN_ERROR_ARGUMENT;
+    if (seconds < 0 || seconds > SCHEDULE_TIME_MAX)
+        return FAIL (plan, "in: want 0..%" PRId64 " seconds, got %" PRId64, SCHEDULE_TIME_MAX,
+                     seconds);
+    return zplan_plan_set_at (plan, (clock_wall_us () + 999999) / 1000000 + seconds);
+}
+
+int zplan_plan_set_every (struct zplan_plan *plan, int number, enum zplan_unit unit)
+{
+    if (!plan)
+        return ZPLAN_ERROR_ARGUMENT;
+    if (unit < ZPLAN_SECONDS || unit > ZPLAN_DAYS)
+        return FAIL (plan, "plan_type: want an enum zplan_unit, got %d", (int)unit);
+    return change (plan, json_pack ("{s:i, s:i}", "plan_type", (int)unit, "plan_value", number));
+}
+
+// The rule reads nothing but the time of day from plan_time, so it lies on a fixed day on which no
+// zone changed its clock: the same words are then the same plan, whenever they are said.
+static int set_calendar (struct zplan_plan *self, enum schedule_type type, int day, int hour,
+                         int minute)
+{
+    static const struct civil_date fixed_day = {2024, 1, 15};
+    if (hour < 0 || hour > 23)
+        return FAIL (self, "hour: want 0..23, got %d", hour);
+    if (minute < 0 || minute > 59)
+        return FAIL (self, "minute: want 0..59, got %d", minute);
+    int64_t local = civil_days (fixed_day) * CIVIL_DAY + hour * 3600 + minute * 60;
+    int64_t time = self->zone ? zone_instant (self->zone, local) : local;
+    return change (self, json_pack ("{s:i, s:i, s:I}", "plan_type", (int)type, "plan_value", day,
+                                    "plan_time", (json_int_t)time));
+}
+
+int zplan_plan_set_weekly (struct zplan_plan *plan, int day, int hour, int minute)
+{
+    return plan ? set_calendar (plan, SCHEDULE_WEEK, day, hour, minute) : ZPLAN_ERROR_ARGUMENT;
+}
+
+int zplan_plan_set_monthly (struct zplan_plan *plan, int day, int hour, int minute)
+{
+    return plan ? set_calendar (plan, SCHEDULE_MONTH, day, hour, minute) : ZPLAN_ERROR_ARGUMENT;
+}
+
+int zplan_plan_set_timezone (struct zplan_plan *plan, const char *name)
+{
+    if (!plan)
+        return ZPLAN_ERROR_ARGUMENT;
+    struct reason reason;
+    struct zone *zone = name ? zonefile_load (name, &reason) : NULL;
+    if (!zone)
+        return FAIL (plan, "%s", name ? reason.text : "timezone: is missing");
+    zone_destroy (&plan->zone);
+    plan->zone = zone;
+    return ZPLAN_OK;
+}
+
+int zplan_plan_set_repeat (struct zplan_plan *plan, int64_t times)
+{
+    return plan ? change (plan, json_pack ("{s:I}", "plan_repet", (json_int_t)times))
+                : ZPLAN_ERROR_ARGUMENT;
+}
+
+int zplan_plan_set_json (struct zplan_plan *plan, const char *name, const char *json)
+{
+    if (!plan)
+        return ZPLAN_ERROR_ARGUMENT;
+    if (!name || !json || !is_text (name))
+        return FAIL (plan, "member: its name or its JSON is missing");
+    json_error_t why;
+    json_t *value = json_loads (json, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
+    if (!value)
+        return json_error_code (&why) == json_error_out_of_memory
+                   ? settle (plan, refuse_memory (plan))
+                   : FAIL (plan, "%.64s: JSON: %s", name, why.text);
+    json_t *changes = json_object ();
+    if (!changes || json_object_set_new (changes, name, value)) {
+        if (!changes)
+            json_decref (value);
+        json_decref (changes);
+        changes = NULL;
+    }
+    return change (plan, changes);
+}
+
+// -- what the target gets
+
+int zplan_plan_add_frame (struct zplan_plan *plan, uint8_t type, const void *data, size_t size)
+{
+    if (!plan)
+        return ZPLAN_ERROR_ARGUMENT;
+    if (!data && size)
+        return FAIL (plan, "frame: its data are missing");
+    if (plan->count == FRAMES_MAX)
+        return FAIL (plan, "frames: at most %d", FRAMES_MAX);
+    if (size > packet_of_peers.frame_bytes)
+        return FAIL (plan, "frame: at most %zu bytes, got %zu", packet_of_peers.frame_bytes, size);
+    uint8_t *copy = malloc (size ? size : 1);
+    if (!copy)
+        return settle (plan, refuse_memory (plan));
+    if (size)
+        memcpy (copy, data, size);
+    plan->frames[plan->count++] = (struct zplan_frame){type, copy, size};
+    return ZPLAN_OK;
+}
+
+int zplan_plan_add_argument (struct zplan_plan *plan, const char *text)
+{
+    return zplan_plan_add_frame (plan, ZERO_FRAME_ARG, text, text ? strlen (text) : 1);
+}
+
+// -- the finished plan
+
+static int write_text (struct zplan_plan *self)
+{
+    json_t *members = json_copy (self->members);
+    if (!members)
+        return refuse_memory (self);
+    bool filled = fill_in (members, "plan_type", SCHEDULE_NONE) &&
+                  (!repeats (members) || fill_in (members, "plan_repet", SCHEDULE_FOREVER));
+    int error = filled ? judge (self, members) : refuse_memory (self);
+    if (!error) {
+        self->text = json_dumps (members, JSON_COMPACT);
+        error = self->text ? ZPLAN_OK : refuse_memory (self);
+    }
+    json_decref (members);
+    return error;
+}
+
+const char *zplan_plan_json (struct zplan_plan *plan)
+{
+    if (!plan || plan->error || (!plan->text && write_text (plan)))
+        return NULL;
+    return plan->text;
+}
+
+int plan_builder_submission (struct zplan_plan *self, struct zplan_submission *ret)
+{
+    int error = self->error;
+    if (!error && self->count == 0)
+        error = refuse (self, ZPLAN_ERROR_ARGUMENT, "command: is missing");
+    if (!error && !self->text)
+        error = write_text (self);
+    if (error)
+        return error;
+    *ret = (struct zplan_submission){.station = self->station,
+                                     .plan = self->text,
+                                     .id = *self->id ? self->id : NULL,
+                                     .frames = self->frames,
+                                     .count = self->count};
+    return ZPLAN_OK;
+}

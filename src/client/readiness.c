@@ -1,0 +1,78 @@
+#include "readiness.h"
+
+#include <poll.h>
+#include <stdbool.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+#include <zmq.h>
+
+static int add (const struct readiness *self, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+    return epoll_ctl (self->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+int readiness_open (struct readiness *self)
+{
+    *self = (struct readiness){.timer_fd = -1, .zmq_fd = -1, .at_us = READINESS_NEVER};
+    self->epoll_fd = epoll_create1 (EPOLL_CLOEXEC);
+    if (self->epoll_fd >= 0)
+        self->timer_fd = timerfd_create (CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    return self->timer_fd < 0 ? -1 : add (self, self->timer_fd);
+}
+
+void readiness_close (struct readiness *self)
+{
+    if (self->timer_fd >= 0)
+        close (self->timer_fd);
+    if (self->epoll_fd >= 0)
+        close (self->epoll_fd);
+    self->timer_fd = self->epoll_fd = self->zmq_fd = -1;
+}
+
+int readiness_watch (struct readiness *self, void *socket)
+{
+    if (self->zmq_fd >= 0)
+        epoll_ctl (self->epoll_fd, EPOLL_CTL_DEL, self->zmq_fd, NULL);
+    self->socket = socket;
+    self->zmq_fd = -1;
+    if (!socket)
+        return 0;
+    size_t size = sizeof self->zmq_fd;
+    return zmq_getsockopt (socket, ZMQ_FD, &self->zmq_fd, &size) || add (self, self->zmq_fd) ? -1
+                                                                                             : 0;
+}
+
+// Asking for the events also makes ZMQ_FD unreadable until something new happens.
+static bool has_input (void *socket)
+{
+    int events = 0;
+    size_t size = sizeof events;
+    return socket && zmq_getsockopt (socket, ZMQ_EVENTS, &events, &size) == 0 &&
+           (events & ZMQ_POLLIN);
+}
+
+void readiness_update (struct readiness *self, int64_t at_us)
+{
+    if (has_input (self->socket) || at_us < 0)
+        at_us = 0;
+    if (at_us == self->at_us)
+        return;
+    self->at_us = at_us;
+    struct itimerspec when = {0}; // all 0: the timer is off
+    if (at_us != READINESS_NEVER) {
+        when.it_value.tv_sec = at_us / 1000000;
+        when.it_value.tv_nsec = at_us % 1000000 * 1000 + (at_us == 0); // 1 ns: long ago
+    }
+    timerfd_settime (self->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+enum readiness_event readiness_wait (const struct readiness *self, int interrupt_fd)
+{
+    struct pollfd items[] = {{.fd = self->epoll_fd, .events = POLLIN},
+                             {.fd = interrupt_fd, .events = POLLIN}};
+    if (poll (items, 2, -1) < 0) // a descriptor below 0 is passed over
+        return READINESS_SIGNAL;
+    return items[0].revents ? READINESS_READY : READINESS_INTERRUPT;
+}

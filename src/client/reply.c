@@ -1,0 +1,52 @@
+#include "zplan_client.h"
+
+#include "codes.h"
+#include "utf8.h"
+
+const void *zplan_reply_frame (const struct zplan_reply *reply, uint8_t type, size_t *ret_size)
+{
+    for (size_t i = 0; reply && i < reply->count; i++) {
+        if (reply->frames[i].type == type) {
+            if (ret_size)
+                *ret_size = reply->frames[i].size;
+            return reply->frames[i].data;
+        }
+    }
+    return NULL;
+}
+
+// Copy what is text; each byte of a control character or of what is not UTF-8 becomes a '?'.
+static void copy_words (struct span words, char *out, size_t size)
+{
+    const uint8_t *at = words.data, *end = at + words.size;
+    size_t used = 0;
+    while (at < end) {
+        size_t length = *at < 0x80 ? 1 : utf8_size (at, end);
+        bool plain = length && *at >= 0x20 && *at != 0x7F;
+        if (used + (plain ? length : 1) >= size)
+            break; // at a character's boundary
+        if (plain)
+            memcpy (out + used, at, length);
+        else
+            out[used] = '?';
+        used += plain ? length : 1;
+        at += plain ? length : 1;
+    }
+    out[used] = '\0';
+}
+
+const char *zplan_reply_words (const struct zplan_reply *reply, char *out, size_t size)
+{
+    size_t length = 0;
+    if (!out || size == 0)
+        return "";
+    *out = '\0';
+    if (!reply)
+        return out;
+    const void *words = zplan_reply_frame (reply, ZERO_FRAME_STATUS, &length);
+    if (length)
+        copy_words (span_of (words, length), out, size);
+    else
+        copy_words (span_text (status_word (reply->status)), out, size);
+    return out;
+}
