@@ -206,8 +206,9 @@ void zplan_worker_leave (struct zplan_worker *worker);
 // Whether the worker was to leave, and no job is in hand any more.
 bool zplan_worker_left (struct zplan_worker *worker);
 
-// Whether the station has taken the worker in.
-bool zplan_worker_joined (struct zplan_worker *worker);
+// Whether the station has taken the worker in: 0 = not, or not any more; else how many times it has
+// so far, which grows when the station or the connection was made anew.
+unsigned zplan_worker_joined (struct zplan_worker *worker);
 
 // Write why the station refused the worker when it last asked to join, with a NUL and cut at `size`
 // bytes; "" if it did not. It asks again each second.

@@ -160,12 +160,12 @@ static void look (struct zplan_worker *self)
     worker_show (self);
 }
 
-bool zplan_worker_joined (struct zplan_worker *self)
+unsigned zplan_worker_joined (struct zplan_worker *self)
 {
     if (!self)
-        return false;
+        return 0;
     pthread_mutex_lock (&self->lock);
-    bool joined = self->joined;
+    unsigned joined = self->joined ? self->joins : 0;
     look (self);
     pthread_mutex_unlock (&self->lock);
     return joined;

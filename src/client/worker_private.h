@@ -73,6 +73,7 @@ struct zplan_worker {
     pthread_mutex_t lock;
     pthread_cond_t changed; // a job came, or the worker has left
     bool joined;            // the station said OK to JOIN
+    unsigned joins;         // how many times it did
     bool leaving;
     bool news;  // `joined` or `refusal` changed since the user looked
     bool shown; // show_fd is readable

@@ -174,6 +174,7 @@ static void take_status (struct zplan_worker *self, const struct message *messag
         self->beat_us = clock_mono_us (); // join at once
     } else if (status == ZERO_STATUS_OK_ID && !self->joined) {
         self->joined = self->news = true;
+        self->joins++;
         self->refusal[0] = '\0';
     } else if (status >= ZERO_STATUS_ERROR_FLAG && !self->joined) {
         struct span text = message_frame (message, ZERO_FRAME_STATUS, NULL);

@@ -41,7 +41,7 @@ struct work {
     bool stopping;      // no more jobs
     int64_t end_us;     // monotonic; when commands are told to end, 0 = never or done
     int64_t kill_us;    // when those that do not are killed, 0 = never or done
-    bool told_joined;
+    unsigned told_joined;
     bool told_silence;
     char told_refusal[REASON_MAX];
     int64_t started_us; // monotonic
@@ -108,16 +108,19 @@ static void tell_trouble (struct work *self)
 
 static void tell_joined (struct work *self)
 {
-    bool joined = zplan_worker_joined (self->worker);
+    unsigned joined = zplan_worker_joined (self->worker);
     if (self->rules.quiet)
         return;
     if (!joined)
         tell_trouble (self);
     if (joined == self->told_joined)
         return;
+    // Both may have come to pass since the last look.
+    if (self->told_joined)
+        fprintf (stderr, "zplan work: no longer joined to %s as %s\n", self->station, self->name);
+    if (joined)
+        fprintf (stderr, "zplan work: joined %s as %s\n", self->station, self->name);
     self->told_joined = joined;
-    fprintf (stderr, "zplan work: %s %s as %s\n", joined ? "joined" : "no longer joined to",
-             self->station, self->name);
 }
 
 // -- the loop

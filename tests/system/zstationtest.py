@@ -156,11 +156,11 @@ def station():
         assert "ERROR: AddressSanitizer" not in log and "runtime error" not in log, log
 
 
-def a_run(plan_id=b"a1", *more, local_id=b"5f", deadline=None):
+def a_run(plan_id=b"a1", *more, command=b"close", local_id=b"5f", deadline=None):
     plan = {"plan_id": int(plan_id, 16), "description": "Title"}
     if deadline is not None:
         plan["deadline"] = deadline
-    return [b"*" + plan_id, *pack(PROXY, (COMMAND, b"close"), *more, (PLAN, json.dumps(plan).encode()),
+    return [b"*" + plan_id, *pack(PROXY, (COMMAND, command), *more, (PLAN, json.dumps(plan).encode()),
                                   (PLAN_TIME, b"1700000000"), (LOCAL_ID, local_id),
                                   (GLOBAL_ID, plan_id))]
 

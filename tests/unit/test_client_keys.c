@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "curve.h"
+#include "zplan.h"
 #include "zplan_worker.h"
 
 #define ENDPOINT "ipc:///tmp/zplan-nobody-is-here"
