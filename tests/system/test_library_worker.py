@@ -19,8 +19,8 @@ ZPLAN = os.path.join(os.path.dirname(ZPLAND), "zplan")
 class Program:
     """A program with orders in and lines out."""
 
-    def __init__(self, path, *args, env=None):
-        self.process = subprocess.Popen([path, *map(str, args)], text=True, bufsize=1,
+    def __init__(self, *command, env=None):
+        self.process = subprocess.Popen([*map(str, command)], text=True, bufsize=1,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, env={**os.environ, **(env or {})})
 
@@ -43,9 +43,9 @@ def program(installed, station):
     """Starts tests/library/worker.c: (credit, threads)."""
     started = []
 
-    def start(credit=1, threads=1, path=None, **options):
-        path = path or installed.program("worker")
-        started.append(Program(path, station.endpoint("workers"), credit, threads, **options))
+    def start(credit=1, threads=1, command=None, **options):
+        command = command or [installed.program("worker")]
+        started.append(Program(*command, station.endpoint("workers"), credit, threads, **options))
         assert started[-1].line() == "joined", started[-1].process.stderr.read()
         return started[-1]
 
@@ -243,6 +243,10 @@ def test_a_handler_that_blocks_keeps_its_lease(program, served):
 # -- the examples of the header
 
 
+def nobody_has_joined(station):
+    wait_until(lambda: station.peer().ask(*call(b"any")).code == NOT_WORKER, "nobody has joined")
+
+
 def test_example_worker_handlers(installed, station):
     station.start()
     one = Program(installed.example("worker_handlers"), station.endpoint("workers"))
@@ -255,14 +259,15 @@ def test_example_worker_handlers(installed, station):
     assert client.ask(*call(b"sing")).code == NOT_SUPPORT
     one.process.terminate()
     assert one.end() == []
-    assert client.ask(*call(b"greet")).code == NOT_WORKER
+    nobody_has_joined(station)
 
 
 def test_example_worker_hands(installed, station):
     station.start()
-    client = station.peer()
     for more, code in ([(ARG, b"page")], OK), ([], FAILED):
+        nobody_has_joined(station)
         one = Program(installed.example("worker_hands"), station.endpoint("workers"))
+        client = station.peer()
 
         def taken():
             client.send(*a_run(b"a1", *more, local_id=b"5f"))
@@ -316,16 +321,14 @@ def test_no_allocation_that_fails_ends_the_worker(tmp_path, station):
         one = Program(path, station.endpoint("workers"),
                       env={"LD_PRELOAD": shim, "ZPLAN_TEST_MALLOC": str(number)})
 
-        def served():
-            """It answers, or could not even be made."""
-            if one.process.poll() is not None:
-                return True
+        def ended():
+            """It has done a job, or could not even be made."""
+            while client.poll(0):
+                client.recv()
             client.send(*a_run(b"a1"))
-            return client.recv().code != NOT_WORKER
-        wait_until(served, "a worker")
+            return one.process.poll() is not None
+        wait_until(ended, "a job was done")
         failed, = one.end()
-        while client.poll(0):
-            client.recv()
         if failed == "0":
             break
         assert failed == "1"
@@ -349,13 +352,19 @@ def watched(tmp_path_factory):
         *layers, "-o", str(folder / "worker"), os.path.join(PROGRAMS, "worker.c"), *sources,
         "-lzmq", "-ljansson", "-lpthread")
     (folder / "suppressions").write_text("called_from_lib:libzmq\nrace:libzmq\n")
-    return folder
+    command = [str(folder / "worker")]
+    # Where addresses are more random than gcc 12 knows: without that. A sandbox may forbid it.
+    for command in (command, ["setarch", "-R", *command]):
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=WAIT)
+        if "argc == 4" in ended.stderr:
+            return command, f"suppressions={folder}/suppressions halt_on_error=1"
+    pytest.skip("the thread sanitizer does not run here: " + ended.stderr)
 
 
 def test_no_data_race(watched, program, station):
     station.start()
-    one = program(4, 4, path=str(watched / "worker"),
-                  env={"TSAN_OPTIONS": f"suppressions={watched}/suppressions halt_on_error=1"})
+    command, options = watched
+    one = program(4, 4, command=command, env={"TSAN_OPTIONS": options})
     client = station.peer()
     for turn in range(20):
         for n in range(4):
