@@ -303,7 +303,7 @@ def test_descriptors_and_threads_of_a_worker(program, station):
     station.start()
     one = program(64, 0)
     mine = f"/proc/{one.process.pid}"
-    assert len(os.listdir(f"{mine}/fd")) <= 3 + 20
+    assert len(os.listdir(f"{mine}/fd")) <= 3 + 12
     assert len(os.listdir(f"{mine}/task")) <= 1 + 3
     assert one.end() == ["destroyed"]
 
