@@ -20,6 +20,7 @@
 #include "zplan_client.h"
 #include "zplan_codes.h"
 #include "zplan_error.h"
+#include "zplan_events.h"
 #include "zplan_frame.h"
 #include "zplan_plan.h"
 #include "zplan_subscriber.h"

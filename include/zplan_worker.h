@@ -123,10 +123,10 @@
 // zplan_worker_destroy must be the last call, with no other under way. After a fork only the parent
 // may use the worker.
 //
-// A worker needs three threads and about 12 descriptors. It sets no signal handler, its threads take
-// no signals, and it has no part in what other workers and clients of the process do. Calls return
-// an enum zplan_error (zplan_error.h) unless they say otherwise. When memory is exhausted they say
-// so; libzmq, below them, ends the process then.
+// A worker needs three threads and about 12 descriptors. It sets no signal handler, its threads
+// take no signals, and it has no part in what other workers and clients of the process do. Calls
+// return an enum zplan_error (zplan_error.h) unless they say otherwise. When memory is exhausted
+// they say so; libzmq, below them, ends the process then.
 #ifndef ZPLAN_WORKER_H
 #define ZPLAN_WORKER_H
 

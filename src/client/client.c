@@ -278,8 +278,9 @@ static void update_readiness (struct zplan_client *self)
     if (self->count == 0)
         self->deadline_us = READINESS_NEVER;
     // A request is late when its deadline has passed.
-    readiness_update (&self->ready, self->deadline_us == READINESS_NEVER ? READINESS_NEVER
-                                                                         : self->deadline_us + 1);
+    readiness_update (
+        &self->ready,
+        self->deadline_us == READINESS_NEVER ? READINESS_NEVER : self->deadline_us + 1, true);
 }
 
 int zplan_client_process (struct zplan_client *client)
@@ -417,7 +418,8 @@ static void await (struct zplan_client *self, struct waiting *waiting)
         if (waiting->done || taken)
             continue;
         update_readiness (self);
-        if (readiness_wait (&self->ready, self->interrupt_fd) == READINESS_INTERRUPT)
+        if (readiness_wait (&self->ready, self->interrupt_fd, READINESS_NEVER) ==
+            READINESS_INTERRUPT)
             interrupt (self, waiting);
     }
     update_readiness (self);

@@ -1,13 +1,13 @@
 #include "readiness.h"
 
+#include <limits.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 #include <zmq.h>
 
-static int add (const struct readiness *self, int fd)
+int readiness_add (struct readiness *self, int fd)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
     return epoll_ctl (self->epoll_fd, EPOLL_CTL_ADD, fd, &event);
@@ -19,7 +19,7 @@ int readiness_open (struct readiness *self)
     self->epoll_fd = epoll_create1 (EPOLL_CLOEXEC);
     if (self->epoll_fd >= 0)
         self->timer_fd = timerfd_create (CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    return self->timer_fd < 0 ? -1 : add (self, self->timer_fd);
+    return self->timer_fd < 0 ? -1 : readiness_add (self, self->timer_fd);
 }
 
 void readiness_close (struct readiness *self)
@@ -40,8 +40,10 @@ int readiness_watch (struct readiness *self, void *socket)
     if (!socket)
         return 0;
     size_t size = sizeof self->zmq_fd;
-    return zmq_getsockopt (socket, ZMQ_FD, &self->zmq_fd, &size) || add (self, self->zmq_fd) ? -1
-                                                                                             : 0;
+    return zmq_getsockopt (socket, ZMQ_FD, &self->zmq_fd, &size) ||
+                   readiness_add (self, self->zmq_fd)
+               ? -1
+               : 0;
 }
 
 // Asking for the events also makes ZMQ_FD unreadable until something new happens.
@@ -53,9 +55,10 @@ static bool has_input (void *socket)
            (events & ZMQ_POLLIN);
 }
 
-void readiness_update (struct readiness *self, int64_t at_us)
+void readiness_update (struct readiness *self, int64_t at_us, bool listens)
 {
-    if (has_input (self->socket) || at_us < 0)
+    bool input = has_input (self->socket); // asked in any case
+    if ((listens && input) || at_us < 0)
         at_us = 0;
     if (at_us == self->at_us)
         return;
@@ -68,11 +71,15 @@ void readiness_update (struct readiness *self, int64_t at_us)
     timerfd_settime (self->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-enum readiness_event readiness_wait (const struct readiness *self, int interrupt_fd)
+enum readiness_event readiness_wait (const struct readiness *self, int interrupt_fd,
+                                     int64_t timeout_ms)
 {
     struct pollfd items[] = {{.fd = self->epoll_fd, .events = POLLIN},
                              {.fd = interrupt_fd, .events = POLLIN}};
-    if (poll (items, 2, -1) < 0) // a descriptor below 0 is passed over
+    int wait_ms = timeout_ms == READINESS_NEVER ? -1
+                  : timeout_ms < INT_MAX        ? (int)timeout_ms
+                                                : INT_MAX;
+    if (poll (items, 2, wait_ms) < 0) // a descriptor below 0 is passed over
         return READINESS_SIGNAL;
-    return items[0].revents ? READINESS_READY : READINESS_INTERRUPT;
+    return items[0].revents || !items[1].revents ? READINESS_READY : READINESS_INTERRUPT;
 }

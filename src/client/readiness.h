@@ -3,6 +3,7 @@
 // (readiness_update), and what is left makes the timer run out at once.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct readiness {
@@ -23,15 +24,19 @@ void readiness_close (struct readiness *self);
 // watched is closed. 0, or -1 with errno.
 int readiness_watch (struct readiness *self, void *socket);
 
+// Be readable when this descriptor is, too; for good.
+int readiness_add (struct readiness *self, int fd);
+
 // To be called after each use of the socket, before anybody waits: readable at `at_us` (monotonic),
-// or at once when the socket has something to receive.
-void readiness_update (struct readiness *self, int64_t at_us);
+// or, if it `listens`, at once when the socket has something to receive.
+void readiness_update (struct readiness *self, int64_t at_us, bool listens);
 
 enum readiness_event {
-    READINESS_READY,
+    READINESS_READY,    // or the time is over
     READINESS_SIGNAL,   // one was caught
     READINESS_INTERRUPT // `interrupt_fd` is readable, and nothing else
 };
 
-// Wait, however long. `interrupt_fd` may be -1: none.
-enum readiness_event readiness_wait (const struct readiness *self, int interrupt_fd);
+// Wait, at most so long; READINESS_NEVER is for ever. `interrupt_fd` may be -1: none.
+enum readiness_event readiness_wait (const struct readiness *self, int interrupt_fd,
+                                     int64_t timeout_ms);

@@ -1,46 +1,64 @@
 // Results as the station publishes them: [title][description][plan id][plan JSON][frames...]. What
 // does not have this form is passed over: the socket may carry other broadcasts.
-#include "zplan.h"
+#include "subscriber_private.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "clock.h"
+#include "json.h"
 #include "socket.h"
-#include "keys.h"
-#include "memory.h"
-#include "packet.h"
 
-enum { OWN_FRAMES = 2 }; // the plan's id and JSON stand before what the target sent
-
-struct zplan_subscriber {
-    void *context; // of this subscriber alone
-    void *socket;
-    struct packet packet; // the last result
+enum {
+    OWN_FRAMES = 2, // the plan's id and JSON stand before what the target sent
+    MESSAGES_A_TURN = 64
 };
+
+// -- the connection
+
+static int subscriber_open (struct zplan_subscriber *self, const char *endpoint, const char *prefix)
+{
+    if (readiness_open (&self->ready))
+        return -1;
+    self->prefix = strdup (prefix);
+    self->context = self->prefix ? wire_context_new () : NULL;
+    self->socket = self->context ? wire_socket_in (self->context, ZMQ_SUB) : NULL;
+    if (!self->socket)
+        return -1;
+    keys_put (&self->keys, self->socket);
+    return zmq_setsockopt (self->socket, ZMQ_SUBSCRIBE, prefix, strlen (prefix)) ||
+                   zmq_connect (self->socket, endpoint)
+               ? -1
+               : readiness_watch (&self->ready, self->socket);
+}
+
+void subscriber_update (struct zplan_subscriber *self)
+{
+    bool listens = true;
+    int64_t wake_us = READINESS_NEVER;
+    if (self->recovery.client)
+        wake_us = recovery_wake_us (&self->recovery, &listens);
+    readiness_update (&self->ready, wake_us, listens);
+}
 
 static struct zplan_subscriber *subscriber_new (const char *endpoint, const char *title_prefix,
                                                 const struct keys *keys)
 {
     struct reason reason;
-    if (!endpoint || endpoint_check (endpoint, &reason)) {
+    if (!endpoint || !title_prefix || endpoint_check (endpoint, &reason)) {
         errno = EINVAL;
         return NULL;
     }
-    struct zplan_subscriber *self = memory_new (sizeof *self);
-    self->context = wire_context_new ();
-    self->socket = self->context ? wire_socket_in (self->context, ZMQ_SUB) : NULL;
-    if (self->socket)
-        keys_put (keys, self->socket);
-    if (self->socket &&
-        zmq_setsockopt (self->socket, ZMQ_SUBSCRIBE, title_prefix, strlen (title_prefix)) == 0 &&
-        zmq_connect (self->socket, endpoint) == 0)
-        return self;
-    int error = errno;
-    zplan_subscriber_destroy (&self);
-    errno = error;
-    return NULL;
+    struct zplan_subscriber *self = calloc (1, sizeof *self);
+    if (!self)
+        return NULL;
+    self->keys = *keys;
+    if (subscriber_open (self, endpoint, title_prefix))
+        zplan_subscriber_destroy (&self);
+    else
+        subscriber_update (self);
+    return self;
 }
 
 struct zplan_subscriber *zplan_subscriber_new (const char *endpoint, const char *title_prefix)
@@ -57,16 +75,26 @@ struct zplan_subscriber *zplan_subscriber_new_curve (const char *endpoint, const
 
 void zplan_subscriber_destroy (struct zplan_subscriber **subscriber)
 {
-    struct zplan_subscriber *self = *subscriber;
-    if (!self)
+    if (!subscriber || !*subscriber || (*subscriber)->calling)
         return;
+    struct zplan_subscriber *self = *subscriber;
+    int error = errno;
+    recovery_end (&self->recovery);
     packet_clear (&self->packet);
+    readiness_watch (&self->ready, NULL);
     if (self->socket)
         zmq_close (self->socket);
+    readiness_close (&self->ready);
     wire_context_destroy (&self->context);
+    explicit_bzero (&self->keys, sizeof self->keys);
+    free (self->prefix);
+    free (self->bytes);
     free (self);
     *subscriber = NULL;
+    errno = error;
 }
+
+// -- a result
 
 static bool read_result (const struct packet *packet, struct zplan_result *ret)
 {
@@ -92,35 +120,89 @@ static bool read_result (const struct packet *packet, struct zplan_result *ret)
     return true;
 }
 
-// Milliseconds to wait until the deadline, as zmq_poll takes them; -1 = for ever.
-static long wait_ms (int64_t timeout_ms, int64_t start_us)
+struct gap_mark subscriber_mark (const json_t *object, char epoch[EPOCH_SIZE])
 {
-    if (timeout_ms < 0)
-        return -1;
-    int64_t left_ms = timeout_ms - (clock_mono_us () - start_us) / 1000;
-    return left_ms < 0 ? 0 : left_ms < INT_MAX ? (long)left_ms : INT_MAX;
+    const char *text = json_string_value (json_object_get (object, "epoch"));
+    struct gap_mark mark = {.epoch = epoch};
+    snprintf (epoch, EPOCH_SIZE, "%s", text ? text : "");
+    json_get_integer (object, "seq", 1, INT64_MAX, &mark.seq);
+    json_get_integer (object, "exec_id", 1, INT64_MAX, &mark.exec_id);
+    return mark;
+}
+
+static void read_mark (struct zplan_subscriber *self)
+{
+    struct reason reason;
+    json_t *plan = json_read_object (span_of (self->result.plan, self->result.plan_size), &reason);
+    self->mark = subscriber_mark (plan, self->mark_epoch);
+    json_decref (plan);
+}
+
+bool subscriber_wants (const struct zplan_subscriber *self, struct span title)
+{
+    size_t size = strlen (self->prefix);
+    return title.size >= size && memcmp (title.data, self->prefix, size) == 0;
+}
+
+bool subscriber_receive (struct zplan_subscriber *self, int *turns)
+{
+    while (*turns > 0) {
+        (*turns)--;
+        packet_clear (&self->packet);
+        if (!packet_recv (&self->packet, self->socket, &packet_of_stations))
+            return false;
+        if (read_result (&self->packet, &self->result)) {
+            read_mark (self);
+            return true;
+        }
+    }
+    return false;
+}
+
+void subscriber_give (struct zplan_subscriber *self, struct zplan_result *ret)
+{
+    memcpy (self->epoch, self->mark_epoch, sizeof self->epoch);
+    *ret = self->result;
+    ret->seq = self->mark.seq;
+    ret->exec_id = self->mark.exec_id;
+    ret->epoch = self->epoch;
+}
+
+// -- receiving
+
+static bool next (struct zplan_subscriber *self, struct zplan_result *ret)
+{
+    int turns = MESSAGES_A_TURN;
+    if (self->recovery.client)
+        return recovery_next (self, ret);
+    if (!subscriber_receive (self, &turns))
+        return false;
+    subscriber_give (self, ret);
+    return true;
 }
 
 int zplan_subscriber_recv (struct zplan_subscriber *subscriber, int64_t timeout_ms,
                            struct zplan_result *ret)
 {
+    if (!subscriber || !ret)
+        return ZPLAN_ERROR_ARGUMENT;
+    if (subscriber->calling)
+        return ZPLAN_ERROR_NESTED;
     int64_t start_us = clock_mono_us ();
     for (;;) {
-        long left_ms = wait_ms (timeout_ms, start_us);
-        zmq_pollitem_t item = {.socket = subscriber->socket, .events = ZMQ_POLLIN};
-        if (zmq_poll (&item, 1, left_ms) <= 0)
-            return ZPLAN_ERROR_NO_ANSWER;
-        packet_clear (&subscriber->packet);
-        if (packet_recv (&subscriber->packet, subscriber->socket, &packet_of_stations) &&
-            read_result (&subscriber->packet, ret))
+        bool given = next (subscriber, ret);
+        subscriber_update (subscriber);
+        if (given)
             return ZPLAN_OK;
         // A publisher of nothing but other broadcasts must not hold the caller past its time.
-        if (left_ms == 0)
+        int64_t left_ms =
+            timeout_ms < 0 ? READINESS_NEVER : timeout_ms - (clock_mono_us () - start_us) / 1000;
+        if (left_ms <= 0 || readiness_wait (&subscriber->ready, -1, left_ms) == READINESS_SIGNAL)
             return ZPLAN_ERROR_NO_ANSWER;
     }
 }
 
-void *zplan_subscriber_socket (struct zplan_subscriber *subscriber)
+int zplan_subscriber_fd (const struct zplan_subscriber *subscriber)
 {
-    return subscriber->socket;
+    return subscriber ? subscriber->ready.epoll_fd : -1;
 }

@@ -1,4 +1,4 @@
-// memory ENDPOINT N: does a bit of everything while the Nth allocation of libzplan or jansson fails
+// memory REQUEST PUBLISH: does a bit of everything while an allocation of libzplan or jansson fails
 // (see malloc_shim.c). Whatever the calls return, nothing crashes. Says how many
 // allocations failed.
 #include <zplan.h>
@@ -30,9 +30,27 @@ static void ask (struct zplan_client *client, struct zplan_plan *plan)
     CHECK (error == ZPLAN_OK || error == ZPLAN_ERROR_MEMORY);
 }
 
+// The one result that the station has published comes in the end, whatever fails on the way.
+static void follow (const char *publish, const char *request)
+{
+    struct zplan_subscriber *subscriber = zplan_subscriber_new (publish, "mem");
+    struct zplan_recovery recovery = {.endpoint = request};
+    struct zplan_result result;
+    CHECK (subscriber || errno == ENOMEM);
+    if (!subscriber)
+        return;
+    int error = zplan_subscriber_recover (subscriber, &recovery);
+    CHECK (error == ZPLAN_OK || error == ZPLAN_ERROR_MEMORY);
+    if (!error) {
+        CHECK (zplan_subscriber_recv (subscriber, 60000, &result) == ZPLAN_OK);
+        CHECK (result.from_history && result.seq == 1);
+    }
+    zplan_subscriber_destroy (&subscriber);
+}
+
 int main (int argc, char **argv)
 {
-    CHECK (argc == 2);
+    CHECK (argc == 3);
     *(void **)&failures = dlsym (RTLD_DEFAULT, "malloc_shim_failures");
     CHECK (failures);
     struct zplan_client *client = zplan_client_new (argv[1]);
@@ -50,6 +68,7 @@ int main (int argc, char **argv)
         ask (client, plan);
     zplan_plan_destroy (&plan);
     zplan_client_destroy (&client);
+    follow (argv[2], argv[1]);
     printf ("%ld\n", failures ());
     return 0;
 }

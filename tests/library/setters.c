@@ -165,6 +165,15 @@ static void nothing (void)
     CHECK (zplan_client_process (NULL) == ZPLAN_ERROR_ARGUMENT);
     CHECK (zplan_client_fd (NULL) == -1 && zplan_client_in_hand (NULL) == 0);
     CHECK (*zplan_client_error (NULL));
+    struct zplan_result result;
+    errno = 0;
+    CHECK (!zplan_subscriber_new (NULL, "") && errno == EINVAL);
+    errno = 0;
+    CHECK (!zplan_subscriber_new ("tcp://127.0.0.1:1", NULL) && errno == EINVAL);
+    zplan_subscriber_destroy (NULL);
+    CHECK (zplan_subscriber_recv (NULL, 0, &result) == ZPLAN_ERROR_ARGUMENT);
+    CHECK (zplan_subscriber_recover (NULL, NULL) == ZPLAN_ERROR_ARGUMENT);
+    CHECK (zplan_subscriber_fd (NULL) == -1);
     CHECK (!zplan_reply_frame (NULL, 1, NULL));
     CHECK (strcmp (zplan_reply_words (NULL, words, sizeof words), "") == 0);
 
@@ -181,6 +190,13 @@ static void nothing (void)
     CHECK (zplan_client_submit_plan (client, NULL, &reply) == ZPLAN_ERROR_ARGUMENT);
     zplan_client_destroy (&client);
     CHECK (!client);
+
+    struct zplan_subscriber *subscriber = zplan_subscriber_new ("tcp://127.0.0.1:1", "");
+    CHECK (zplan_subscriber_recv (subscriber, 0, NULL) == ZPLAN_ERROR_ARGUMENT);
+    CHECK (zplan_subscriber_recover (subscriber, NULL) == ZPLAN_ERROR_ARGUMENT);
+    CHECK (zplan_subscriber_recover (subscriber, &(struct zplan_recovery){.endpoint = "x"}) ==
+           ZPLAN_ERROR_ARGUMENT);
+    zplan_subscriber_destroy (&subscriber);
 }
 
 static void words (void)

@@ -1,13 +1,17 @@
 """libzplan, as others use it: installed, found by pkg-config, and linked with programs that know
 nothing but its headers."""
+import concurrent.futures
+import itertools
+import json
 import os
 import re
 import subprocess
 
 import pytest
+import zmq
 
 from zplanprocs import BIN_DIR, REPO, WAIT, wait_until
-from zplantest import ST, at_once
+from zplantest import ST, at_once, describe, later
 
 HEADERS = sorted(name for name in os.listdir(os.path.join(REPO, "include")) if name.endswith(".h"))
 PROGRAMS = os.path.join(REPO, "tests", "library")
@@ -220,6 +224,100 @@ def test_a_station_that_goes_and_comes_back(installed, rig):
             program.kill()
 
 
+def fire(rig, title):
+    """A plan that has run: its id."""
+    ident = rig.client.added(at_once(description=title), station="news")
+    rig.news.answer(rig.news.recv(), ST.OK)
+    rig.gone(ident, station="news")
+    return ident
+
+
+def test_a_subscriber_that_misses_nothing(installed, rig):
+    titles = ["red", "green", "red", "red fox"]
+    idents = [fire(rig, title) for title in titles]
+    last = rig.client.done("history", "{}").json
+    program = subprocess.Popen(
+        [installed.program("follow"), rig.ipc("p"), rig.ipc("q"), "1", last["epoch"], "red", "4"],
+        stdout=subprocess.PIPE, text=True)
+
+    def line():
+        return program.stdout.readline()
+    try:
+        # Behind the first: what was published before it came.
+        assert line() == f"3 history {idents[2]} red 1\n"
+        assert line() == f"4 history {idents[3]} red fox 1\n"
+        # From now on as it comes, or at the latest when it is asked for.
+        assert re.fullmatch(f"5 (live|history) {fire(rig, 'red')} red 1\n", line())
+        fire(rig, "green")
+        assert re.fullmatch(f"7 (live|history) {fire(rig, 'red')} red 1\n", line())
+        assert program.wait(WAIT) == 0
+    finally:
+        program.kill()
+
+
+def test_a_subscriber_is_told_what_is_gone(installed, make_rig):
+    rig = make_rig()
+    idents = [fire(rig, "red") for _ in range(5)]
+    rig.db.xtrim("plan:history", maxlen=2, approximate=False)
+    epoch = rig.client.done("history", "{}").json["epoch"]
+    said = run(installed.program("follow"), rig.ipc("p"), rig.ipc("q"), "1", epoch, "", "2")
+    assert said.splitlines() == ["notice 0 1 4", f"4 history {idents[3]} red 1",
+                                 f"5 history {idents[4]} red 1"]
+    # Another epoch: all that is kept, and that it is another one.
+    said = run(installed.program("follow"), rig.ipc("p"), rig.ipc("q"), "77", "other", "", "2")
+    assert said.splitlines()[0].startswith("notice 2 77 ")
+    # The same one, but further than the station is.
+    program = subprocess.Popen(
+        [installed.program("follow"), rig.ipc("p"), rig.ipc("q"), "77", epoch, "", "1"],
+        stdout=subprocess.PIPE, text=True)
+    try:
+        assert program.stdout.readline() == "notice 4 77 5\n"
+        ident = fire(rig, "red")
+        assert re.fullmatch(f"6 (live|history) {ident} red 1\n", program.stdout.readline())
+        assert program.wait(WAIT) == 0
+    finally:
+        program.kill()
+
+
+def test_events_and_those_that_did_not_come(installed):
+    with zmq.Context() as context, context.socket(zmq.XPUB) as publisher:
+        publisher.linger, publisher.rcvtimeo = 0, int(WAIT * 1000)
+        port = publisher.bind_to_random_port("tcp://127.0.0.1")
+        program = subprocess.Popen([installed.program("events"), f"tcp://127.0.0.1:{port}", "5"],
+                                   stdout=subprocess.PIPE, text=True)
+
+        def send(name, code, **state):
+            publisher.send_multipart([f"plan.{name}.jobs".encode(), describe(code, b"@#"), b"2a",
+                                      json.dumps(state).encode()])
+        try:
+            assert publisher.recv() == b"\x01"
+            send("add", 1, seq=7, epoch="e1")
+            send("queue", 3, seq=8, epoch="e1")
+            for junk in [b"plan.add.jobs"], [b"x", b"y"], [b"plan", describe(1, b"@#"), b"1", b"{}"]:
+                publisher.send_multipart(junk)
+            send("exec", 4, seq=11, epoch="e1")
+            send("result", 5, seq=1, epoch="e2")
+            send("remove", 8)
+            assert program.stdout.read().splitlines() == [
+                "1 jobs 2a 7 0 e1", "3 jobs 2a 8 0 e1", "4 jobs 2a 11 2 e1", "5 jobs 2a 1 -1 e2",
+                "8 jobs 2a 0 0 "]
+            assert program.wait(WAIT) == 0
+        finally:
+            program.kill()
+
+
+def test_events_of_a_station(installed, rig):
+    program = subprocess.Popen([installed.program("events"), rig.ipc("e"), "2"],
+                               stdout=subprocess.PIPE, text=True)
+    try:
+        wait_until(lambda: rig.client.added(later()) and program.poll() is not None, "two events")
+        one, two = (line.split() for line in program.stdout.read().splitlines())
+        assert (one[1], two[1], two[4], one[5]) == ("jobs", "jobs", "0", two[5])
+        assert int(two[3]) == int(one[3]) + 1 and program.returncode == 0
+    finally:
+        program.kill()
+
+
 def test_no_allocation_that_fails_ends_the_program(tmp_path, rig):
     """The sanitizers have an allocator of their own, so this is of the plain build."""
     plain = Installation(str(tmp_path / "plain"), os.path.join(REPO, "build"))
@@ -228,12 +326,16 @@ def test_no_allocation_that_fails_ends_the_program(tmp_path, rig):
     run("cc", "-D_GNU_SOURCE", "-O1", "-shared", "-fPIC", "-o", shim,
         os.path.join(PROGRAMS, "malloc_shim.c"))
     program = plain.program("memory")
-    number = 0
-    while True:
-        number += 1
-        said = run(program, rig.ipc("q"),
+    fire(rig, "memory")
+
+    def failures(number):
+        return run(program, rig.ipc("q"), rig.ipc("p"),
                    env={"LD_PRELOAD": shim, "ZPLAN_TEST_MALLOC": str(number)})
-        if said == "0\n":
-            break
-        assert said == "1\n"
-    assert number > 50     # the shim did count
+    numbers = itertools.count(1)
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:     # most of them wait a second
+        while True:
+            said = list(pool.map(failures, itertools.islice(numbers, 16)))
+            assert set(said) <= {"1\n", "0\n"}
+            if "0\n" in said:
+                break
+    assert next(numbers) > 100      # the shim did count

@@ -1,0 +1,180 @@
+// Events as the station publishes them: [plan.EVENT.STATION][description][plan id][state JSON]. The
+// number of each is one more than that of the one before, within an epoch; so all are heard.
+#include "zplan_events.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "gap.h"
+#include "json.h"
+#include "keys.h"
+#include "packet.h"
+#include "readiness.h"
+#include "socket.h"
+
+enum { MESSAGES_A_TURN = 64, TITLE_MAX = 128 };
+
+struct zplan_events {
+    void *context; // of this listener alone
+    void *socket;
+    struct readiness ready;
+    struct keys keys;
+    struct packet packet;   // the last event
+    int64_t last;           // its seq; 0 = none came
+    char epoch[EPOCH_SIZE]; // of it
+};
+
+static int events_open (struct zplan_events *self, const char *endpoint)
+{
+    if (readiness_open (&self->ready))
+        return -1;
+    self->context = wire_context_new ();
+    self->socket = self->context ? wire_socket_in (self->context, ZMQ_SUB) : NULL;
+    if (!self->socket)
+        return -1;
+    keys_put (&self->keys, self->socket);
+    return zmq_setsockopt (self->socket, ZMQ_SUBSCRIBE, "", 0) ||
+                   zmq_connect (self->socket, endpoint)
+               ? -1
+               : readiness_watch (&self->ready, self->socket);
+}
+
+static struct zplan_events *events_new (const char *endpoint, const struct keys *keys)
+{
+    struct reason reason;
+    if (!endpoint || endpoint_check (endpoint, &reason)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    struct zplan_events *self = calloc (1, sizeof *self);
+    if (!self)
+        return NULL;
+    self->keys = *keys;
+    if (events_open (self, endpoint))
+        zplan_events_destroy (&self);
+    return self;
+}
+
+struct zplan_events *zplan_events_new (const char *endpoint)
+{
+    return events_new (endpoint, &(struct keys){0});
+}
+
+struct zplan_events *zplan_events_new_curve (const char *endpoint, const struct zplan_curve *curve)
+{
+    struct keys keys = {0};
+    return keys_take (&keys, curve) ? NULL : events_new (endpoint, &keys);
+}
+
+void zplan_events_destroy (struct zplan_events **events)
+{
+    if (!events || !*events)
+        return;
+    struct zplan_events *self = *events;
+    int error = errno;
+    packet_clear (&self->packet);
+    readiness_watch (&self->ready, NULL);
+    if (self->socket)
+        zmq_close (self->socket);
+    readiness_close (&self->ready);
+    wire_context_destroy (&self->context);
+    explicit_bzero (&self->keys, sizeof self->keys);
+    free (self);
+    *events = NULL;
+    errno = error;
+}
+
+// The target's name in the title, which is behind the second dot; NULL: it is no event's.
+static const uint8_t *station_in (struct span title)
+{
+    static const char start[] = "plan.";
+    size_t skip = sizeof start - 1;
+    if (title.size <= skip || title.size > TITLE_MAX || memcmp (title.data, start, skip) != 0)
+        return NULL;
+    const uint8_t *dot = memchr (title.data + skip, '.', title.size - skip);
+    return dot ? dot + 1 : NULL;
+}
+
+static bool read_event (const struct packet *packet, struct zplan_event *ret)
+{
+    enum { FRAMES = 4 };
+    struct desc desc;
+    struct reason reason;
+    const struct span *frames = packet->frames;
+    if (packet->fault || packet->count < FRAMES ||
+        desc_parse (frames[1], packet->count - 2, &desc, &reason) ||
+        desc.types[0] != ZERO_FRAME_SUBTITLE || desc.types[1] != ZERO_FRAME_CONTEXT)
+        return false;
+    const uint8_t *station = station_in (frames[0]);
+    if (!station)
+        return false;
+    *ret = (struct zplan_event){.code = desc.code,
+                                .station = station,
+                                .station_size = frames[0].size - (size_t)(station - frames[0].data),
+                                .id = frames[2].data,
+                                .id_size = frames[2].size,
+                                .state = frames[3].data,
+                                .state_size = frames[3].size};
+    return true;
+}
+
+// Its number, and what is missing before it.
+static void number (struct zplan_events *self, struct zplan_event *event)
+{
+    struct reason reason;
+    json_t *state = json_read_object (span_of (event->state, event->state_size), &reason);
+    const char *text = json_string_value (json_object_get (state, "epoch"));
+    char epoch[EPOCH_SIZE];
+    snprintf (epoch, sizeof epoch, "%s", text ? text : "");
+    json_get_integer (state, "seq", 1, INT64_MAX, &event->seq);
+    json_decref (state);
+    if (event->seq && self->last) {
+        bool anew = strcmp (epoch, self->epoch) != 0 || event->seq <= self->last;
+        event->missed = anew ? ZPLAN_EVENTS_UNKNOWN : event->seq - self->last - 1;
+    }
+    if (event->seq) {
+        self->last = event->seq;
+        memcpy (self->epoch, epoch, sizeof self->epoch);
+    }
+    event->epoch = event->seq ? self->epoch : "";
+}
+
+static bool next (struct zplan_events *self, struct zplan_event *ret)
+{
+    struct zplan_event event;
+    for (int i = 0; i < MESSAGES_A_TURN; i++) {
+        packet_clear (&self->packet);
+        if (!packet_recv (&self->packet, self->socket, &packet_of_stations))
+            return false;
+        if (read_event (&self->packet, &event)) {
+            number (self, &event);
+            *ret = event;
+            return true;
+        }
+    }
+    return false;
+}
+
+int zplan_events_recv (struct zplan_events *events, int64_t timeout_ms, struct zplan_event *ret)
+{
+    if (!events || !ret)
+        return ZPLAN_ERROR_ARGUMENT;
+    int64_t start_us = clock_mono_us ();
+    for (;;) {
+        bool given = next (events, ret);
+        readiness_update (&events->ready, READINESS_NEVER, true);
+        if (given)
+            return ZPLAN_OK;
+        int64_t left_ms =
+            timeout_ms < 0 ? READINESS_NEVER : timeout_ms - (clock_mono_us () - start_us) / 1000;
+        if (left_ms <= 0 || readiness_wait (&events->ready, -1, left_ms) == READINESS_SIGNAL)
+            return ZPLAN_ERROR_NO_ANSWER;
+    }
+}
+
+int zplan_events_fd (const struct zplan_events *events)
+{
+    return events ? events->ready.epoll_fd : -1;
+}

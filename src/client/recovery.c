@@ -1,0 +1,498 @@
+// A subscriber that misses nothing. It hears all titles, keeps the seq of what it gave, and when a
+// number is left out asks `history` for it before it goes on; what comes meanwhile waits in the
+// socket. When nothing comes it looks now and then whether the station has published more: the last
+// result may be the lost one.
+#include "subscriber_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "json.h"
+
+enum {
+    LOOK_US = 5000000,      // quiet for this long: look whether there is more
+    GRACE_US = 1000000,     // there is: it may be on its way, so look again before asking for it
+    LOOK_MAX_US = 60000000, // between looks at a station that does not answer
+    AGAIN_US = 1000000,     // between two tries to fill a gap
+    PATIENCE_US = 60000000, // with those of one gap
+    TURNS = 64              // messages that one call passes over
+};
+
+// -- notices
+
+static void notify (struct zplan_subscriber *self, const struct zplan_notice *notice)
+{
+    self->calling = true;
+    if (self->recovery.notice)
+        self->recovery.notice (self->recovery.context, notice);
+    self->calling = false;
+}
+
+static void notify_seqs (struct zplan_subscriber *self, enum zplan_notice_kind kind, int64_t after,
+                         int64_t before)
+{
+    notify (self,
+            &(struct zplan_notice){.kind = kind, .after = after, .before = before, .words = ""});
+}
+
+// Tell once that the history cannot be asked.
+static void notify_silence (struct zplan_subscriber *self)
+{
+    struct recovery *recovery = &self->recovery;
+    if (!recovery->told)
+        notify (self, &(struct zplan_notice){.kind = ZPLAN_NOTICE_SILENT,
+                                             .error = recovery->error,
+                                             .at_start = recovery->filling.purpose == FOR_BEGIN,
+                                             .words = recovery->words});
+    recovery->told = true;
+}
+
+// -- questions
+
+static void look_after (struct recovery *self, int64_t gap_us)
+{
+    self->look_gap_us = gap_us;
+    self->look_us = clock_mono_us () + gap_us;
+}
+
+// A result came. Looks at a station that does not answer stay as rare as they have become.
+static void look_later (struct recovery *self)
+{
+    self->behind = false;
+    look_after (self, self->told ? self->look_gap_us : LOOK_US);
+}
+
+// Begin to read the history behind the last result.
+static void fill (struct recovery *self)
+{
+    struct filling *filling = &self->filling;
+    filling->opened = false;
+    filling->after[0] = '\0';
+    recovery_ask_page (self);
+}
+
+static void start_filling (struct recovery *self, enum purpose purpose, int64_t before)
+{
+    int64_t patience_us = purpose == FOR_HELD && self->answered ? PATIENCE_US : 0;
+    self->filling = (struct filling){
+        .purpose = purpose, .before = before, .until_us = clock_mono_us () + patience_us};
+    fill (self);
+}
+
+// -- reading the history
+
+static void history_answers (struct recovery *self)
+{
+    self->answered = true;
+    self->told = false;
+}
+
+static void open_history (struct zplan_subscriber *self, const struct history_head *head)
+{
+    struct recovery *recovery = &self->recovery;
+    struct filling *filling = &recovery->filling;
+    struct gap *gap = &recovery->gap;
+    filling->opened = true;
+    filling->last = head->last;
+    snprintf (filling->epoch, sizeof filling->epoch, "%s", head->epoch);
+    if (gap_is_elsewhere (gap, head->epoch)) {
+        notify_seqs (self, ZPLAN_NOTICE_ANEW, gap->last, head->first);
+        gap_anew (gap, head->epoch);
+    } else if (head->last < gap->last) {
+        notify_seqs (self, ZPLAN_NOTICE_AHEAD, gap->last, head->last);
+        gap->last = head->last;
+    } else if (head->missed) {
+        notify_seqs (self, ZPLAN_NOTICE_GONE, gap->last, head->first);
+    }
+}
+
+// It has been told what there was.
+static void filled (struct recovery *self)
+{
+    struct filling *filling = &self->filling;
+    int64_t before = filling->before;
+    history_answers (self);
+    // Where the history holds no run for a number, none will come.
+    gap_reach (&self->gap, filling->last < before ? filling->last : before - 1, filling->epoch);
+    self->phase = PHASE_LISTEN;
+    if (filling->purpose != FOR_HELD) {
+        self->behind = false;
+        look_after (self, LOOK_US);
+    }
+    filling->purpose = FOR_LOOK;
+}
+
+static void rest (struct recovery *self)
+{
+    self->phase = PHASE_REST;
+    self->rest_us = clock_mono_us () + AGAIN_US;
+}
+
+// It cannot be read now. Where it was answered before it is waited for: nothing is given out of its
+// order as long as there is hope.
+static void unfilled (struct zplan_subscriber *self)
+{
+    struct recovery *recovery = &self->recovery;
+    const struct filling *filling = &recovery->filling;
+    notify_silence (self);
+    if (filling->purpose == FOR_BEGIN) {
+        rest (recovery);
+    } else if (filling->purpose == FOR_LOOK) {
+        recovery->behind = false;
+        recovery->phase = PHASE_LISTEN;
+        look_after (recovery, LOOK_US);
+    } else if (clock_mono_us () < filling->until_us) {
+        rest (recovery);
+    } else {
+        bool elsewhere = gap_is_elsewhere (&recovery->gap, self->mark.epoch);
+        notify_seqs (self, ZPLAN_NOTICE_MISSED, elsewhere ? 0 : recovery->gap.last, self->mark.seq);
+        recovery->phase = PHASE_LISTEN;
+    }
+}
+
+// The page behind this one. False: there is none. A station that names the same place again would
+// hold us for ever.
+static bool advance (struct zplan_subscriber *self, const json_t *page)
+{
+    struct filling *filling = &self->recovery.filling;
+    const char *next = json_string_value (json_object_get (page, "next"));
+    if (!next)
+        return false;
+    if (strlen (next) >= sizeof filling->after || strcmp (next, filling->after) == 0) {
+        struct reason reason;
+        reason_set (&reason, "the history does not go on behind %s", quoted (span_text (next)));
+        recovery_set_words (&self->recovery, span_text (reason.text));
+        unfilled (self);
+        return true;
+    }
+    snprintf (filling->after, sizeof filling->after, "%s", next);
+    recovery_ask_page (&self->recovery);
+    return true;
+}
+
+static void close_page (struct filling *self)
+{
+    json_decref (self->page);
+    self->page = NULL;
+    self->next = 0;
+}
+
+static void take_page (struct zplan_subscriber *self)
+{
+    struct recovery *recovery = &self->recovery;
+    struct history_head head;
+    json_t *page;
+    if (!recovery_take_page (recovery, &page, &head)) {
+        unfilled (self);
+        return;
+    }
+    if (!recovery->filling.opened)
+        open_history (self, &head);
+    recovery->filling.page = page;
+    recovery->filling.next = 0;
+    recovery->phase = PHASE_TELL;
+}
+
+// The title as bytes to `ret`, which is owned by the subscriber with the run's text behind it.
+static bool read_run (struct zplan_subscriber *self, const json_t *run, struct zplan_result *ret)
+{
+    const json_t *title = json_object_get (run, "title");
+    const char *id = json_string_value (json_object_get (run, "plan"));
+    int64_t status = 0;
+    char *text = json_dumps (run, JSON_COMPACT);
+    char *title_text = json_dumps (title, JSON_ENCODE_ANY); // as long as its bytes, or longer
+    size_t size = text ? strlen (text) : 0, title_size = 0;
+    uint8_t *bytes = text && (title_text || !title)
+                         ? malloc (size + 1 + (title_text ? strlen (title_text) : 0))
+                         : NULL;
+    if (bytes)
+        memcpy (bytes, text, size + 1);
+    if (bytes && title && !json_to_frame (title, bytes + size + 1, &title_size))
+        title_size = 0;
+    free (title_text);
+    free (text);
+    if (!bytes)
+        return false;
+    free (self->bytes);
+    self->bytes = bytes;
+    json_get_integer (run, "status", 0, UINT8_MAX, &status);
+    *ret = (struct zplan_result){.title = bytes + size + 1,
+                                 .title_size = title_size,
+                                 .status = (uint8_t)status,
+                                 .id = id ? id : "",
+                                 .id_size = id ? strlen (id) : 0,
+                                 .from_history = true,
+                                 .run = bytes,
+                                 .run_size = size};
+    return true;
+}
+
+// Give a run of the page, unless it is not wanted. True: `ret` is filled.
+static bool tell_run (struct zplan_subscriber *self, const json_t *run, struct zplan_result *ret)
+{
+    struct recovery *recovery = &self->recovery;
+    struct gap_mark mark = {.epoch = recovery->filling.epoch};
+    json_get_integer (run, "seq", 1, INT64_MAX, &mark.seq);
+    json_get_integer (run, "exec_id", 1, INT64_MAX, &mark.exec_id);
+    struct zplan_result result;
+    if (!gap_misses (&recovery->gap, mark.seq, recovery->filling.before))
+        return false;
+    if (!read_run (self, run, &result)) {
+        recovery->error = ZPLAN_ERROR_MEMORY;
+        recovery_set_words (recovery, span_text (zplan_error_text (ZPLAN_ERROR_MEMORY)));
+        close_page (&recovery->filling);
+        unfilled (self);
+        return false;
+    }
+    gap_tell (&recovery->gap, &mark);
+    if (!subscriber_wants (self, span_of (result.title, result.title_size)))
+        return false;
+    memcpy (self->epoch, recovery->filling.epoch, sizeof self->epoch);
+    result.seq = mark.seq;
+    result.exec_id = mark.exec_id;
+    result.epoch = self->epoch;
+    *ret = result;
+    return true;
+}
+
+// Go on telling the page. True: `ret` is filled.
+static bool tell_page (struct zplan_subscriber *self, struct zplan_result *ret)
+{
+    struct recovery *recovery = &self->recovery;
+    struct filling *filling = &recovery->filling;
+    const json_t *runs = json_object_get (filling->page, "runs");
+    while (recovery->phase == PHASE_TELL && filling->next < json_array_size (runs)) {
+        const json_t *run = json_array_get (runs, filling->next++);
+        int64_t seq = 0;
+        if (json_get_integer (run, "seq", 1, INT64_MAX, &seq) && seq >= filling->before) {
+            close_page (filling);
+            filled (recovery);
+            return false;
+        }
+        if (tell_run (self, run, ret))
+            return true;
+    }
+    if (recovery->phase != PHASE_TELL)
+        return false;
+    json_t *page = filling->page;
+    filling->page = NULL;
+    if (!advance (self, page))
+        filled (recovery);
+    json_decref (page);
+    return false;
+}
+
+// -- looking
+
+// What is found for the first time may still be on its way.
+static void take_head (struct zplan_subscriber *self)
+{
+    struct recovery *recovery = &self->recovery;
+    struct history_head head;
+    json_t *page;
+    recovery->phase = PHASE_LISTEN;
+    if (!recovery_take_page (recovery, &page, &head)) {
+        int64_t gap_us = 2 * recovery->look_gap_us;
+        notify_silence (self);
+        look_after (recovery, gap_us < LOOK_US       ? LOOK_US
+                              : gap_us < LOOK_MAX_US ? gap_us
+                                                     : LOOK_MAX_US);
+        return;
+    }
+    history_answers (recovery);
+    if (!recovery->gap.known)
+        gap_begin (&recovery->gap, head.last, head.epoch);
+    bool behind = gap_is_behind (&recovery->gap, head.last, head.epoch);
+    json_decref (page);
+    if (behind && recovery->behind) {
+        start_filling (recovery, FOR_LOOK, INT64_MAX);
+        return;
+    }
+    recovery->behind = behind;
+    look_after (recovery, behind ? GRACE_US : LOOK_US);
+}
+
+// -- results
+
+// Give the one that was received. False: it is not wanted.
+static bool pass (struct zplan_subscriber *self, enum gap_sort sort, struct zplan_result *ret)
+{
+    if (sort != GAP_STRAY)
+        gap_pass (&self->recovery.gap, &self->mark);
+    if (!subscriber_wants (self, span_of (self->result.title, self->result.title_size)))
+        return false;
+    subscriber_give (self, ret);
+    return true;
+}
+
+// Take what has come. True: `ret` is filled.
+static bool listen (struct zplan_subscriber *self, int *turns, struct zplan_result *ret)
+{
+    struct recovery *recovery = &self->recovery;
+    while (subscriber_receive (self, turns)) {
+        enum gap_sort sort = gap_sort (&recovery->gap, &self->mark);
+        look_later (recovery);
+        if (sort == GAP_MISSING || sort == GAP_ANEW) {
+            recovery->held = true;
+            start_filling (recovery, FOR_HELD, self->mark.seq);
+            return false;
+        }
+        if (sort == GAP_BACK)
+            notify_seqs (self, ZPLAN_NOTICE_BACK, recovery->gap.last, self->mark.seq);
+        if (sort != GAP_AGAIN && pass (self, sort, ret))
+            return true;
+    }
+    return false;
+}
+
+// What is to be done in each phase. True: `ret` is filled.
+static bool step (struct zplan_subscriber *self, int *turns, struct zplan_result *ret)
+{
+    struct recovery *recovery = &self->recovery;
+    switch (recovery->phase) {
+    case PHASE_LISTEN:
+        if (recovery->held) {
+            recovery->held = false;
+            look_later (recovery);
+            return pass (self, GAP_MISSING, ret);
+        }
+        if (listen (self, turns, ret))
+            return true;
+        if (recovery->phase == PHASE_LISTEN && clock_mono_us () >= recovery->look_us)
+            recovery_ask_head (recovery);
+        return false;
+    case PHASE_HEAD:
+        take_head (self);
+        return false;
+    case PHASE_PAGE:
+        take_page (self);
+        return false;
+    case PHASE_TELL:
+        return tell_page (self, ret);
+    case PHASE_REST:
+        fill (recovery);
+        return false;
+    }
+    return false;
+}
+
+// Whether the phase has something to do now.
+static bool is_ready (const struct recovery *self, int turns)
+{
+    switch (self->phase) {
+    case PHASE_HEAD:
+    case PHASE_PAGE:
+        return self->ended;
+    case PHASE_REST:
+        return clock_mono_us () >= self->rest_us;
+    case PHASE_LISTEN:
+    case PHASE_TELL:
+        break;
+    }
+    return turns > 0;
+}
+
+bool recovery_next (struct zplan_subscriber *self, struct zplan_result *ret)
+{
+    struct recovery *recovery = &self->recovery;
+    int turns = TURNS;
+    zplan_client_process (recovery->client);
+    while (turns > 0 && is_ready (recovery, turns)) {
+        enum phase before = recovery->phase;
+        turns--;
+        if (step (self, &turns, ret))
+            return true;
+        if (before == PHASE_LISTEN && recovery->phase == PHASE_LISTEN)
+            return false; // nothing is there
+    }
+    return false;
+}
+
+int64_t recovery_wake_us (const struct recovery *self, bool *ret_listens)
+{
+    *ret_listens = self->phase == PHASE_LISTEN;
+    switch (self->phase) {
+    case PHASE_LISTEN:
+        return self->held ? 0 : self->look_us;
+    case PHASE_HEAD:
+    case PHASE_PAGE:
+        return self->ended ? 0 : READINESS_NEVER; // the client's descriptor tells
+    case PHASE_TELL:
+        return 0;
+    case PHASE_REST:
+        return self->rest_us;
+    }
+    return 0;
+}
+
+// -- beginning and end
+
+static struct zplan_client *open_client (const struct zplan_subscriber *self, const char *endpoint)
+{
+    if (!self->keys.used)
+        return zplan_client_new (endpoint);
+    struct zplan_curve curve = {.server_key = self->keys.server_key,
+                                .public_key = self->keys.own.public_key,
+                                .secret_key = self->keys.own.secret_key};
+    return zplan_client_new_curve (endpoint, &curve);
+}
+
+static int error_of (int number)
+{
+    return number == EINVAL   ? ZPLAN_ERROR_ARGUMENT
+           : number == ENOMEM ? ZPLAN_ERROR_MEMORY
+                              : ZPLAN_ERROR_SOCKET;
+}
+
+// Hear every title, as the numbers of the others tell what is missing; give those that are wanted.
+// False: there is no memory.
+static bool hear_all (struct zplan_subscriber *self, const char *title)
+{
+    char *prefix = strdup (title ? title : self->prefix);
+    if (!prefix)
+        return false;
+    if (*self->prefix && zmq_setsockopt (self->socket, ZMQ_SUBSCRIBE, "", 0) == 0)
+        zmq_setsockopt (self->socket, ZMQ_UNSUBSCRIBE, self->prefix, strlen (self->prefix));
+    free (self->prefix);
+    self->prefix = prefix;
+    return true;
+}
+
+int zplan_subscriber_recover (struct zplan_subscriber *subscriber,
+                              const struct zplan_recovery *recovery)
+{
+    if (!subscriber || !recovery || !recovery->endpoint || subscriber->recovery.client)
+        return ZPLAN_ERROR_ARGUMENT;
+    struct zplan_client *client = open_client (subscriber, recovery->endpoint);
+    if (!client)
+        return error_of (errno);
+    bool added = readiness_add (&subscriber->ready, zplan_client_fd (client)) == 0;
+    if (!added || !hear_all (subscriber, recovery->title)) {
+        zplan_client_destroy (&client); // which closes the descriptor: it leaves the others
+        return added ? ZPLAN_ERROR_MEMORY : ZPLAN_ERROR_SOCKET;
+    }
+    if (recovery->timeout_ms > 0)
+        zplan_client_set_timeout (client, recovery->timeout_ms);
+    struct recovery *self = &subscriber->recovery;
+    *self =
+        (struct recovery){.client = client, .notice = recovery->fn, .context = recovery->context};
+    look_after (self, LOOK_US);
+    if (recovery->since < 0) {
+        recovery_ask_head (self);
+    } else {
+        gap_resume (&self->gap, recovery->since, recovery->epoch);
+        start_filling (self, FOR_BEGIN, INT64_MAX);
+    }
+    subscriber_update (subscriber);
+    return ZPLAN_OK;
+}
+
+void recovery_end (struct recovery *self)
+{
+    zplan_client_destroy (&self->client);
+    json_decref (self->answer);
+    json_decref (self->filling.page);
+    self->answer = self->filling.page = NULL;
+}

@@ -1,0 +1,110 @@
+// The questions a recovery asks, and what their answers say of the whole.
+#include "subscriber_private.h"
+
+#include <stdlib.h>
+
+#include "codes.h"
+#include "json.h"
+
+enum { PAGE_RUNS = 100 };
+
+// -- questions
+
+void recovery_set_words (struct recovery *self, struct span words)
+{
+    size_t size = words.size < sizeof self->words ? words.size : sizeof self->words - 1;
+    if (size)
+        memcpy (self->words, words.data, size);
+    self->words[size] = '\0';
+}
+
+static void take_answer (void *context, int error, const struct zplan_reply *reply)
+{
+    struct recovery *self = context;
+    struct reason reason;
+    size_t size = 0;
+    self->ended = true;
+    self->error = error;
+    if (error) {
+        recovery_set_words (self, span_text (zplan_error_text (error)));
+    } else if (reply->status >= ZERO_STATUS_ERROR_FLAG) {
+        const void *words = zplan_reply_frame (reply, ZERO_FRAME_STATUS, &size);
+        recovery_set_words (self,
+                            size ? span_of (words, size) : span_text (status_word (reply->status)));
+    } else {
+        const void *json = zplan_reply_frame (reply, ZERO_FRAME_JSON, &size);
+        self->answer = json_read_object (span_of (json, size), &reason);
+        if (!self->answer)
+            recovery_set_words (self, span_text ("the station's history is broken"));
+    }
+}
+
+// Ask the history; takes the reference of `filter`, which is NULL where there was no memory.
+static void ask (struct recovery *self, enum phase phase, json_t *filter)
+{
+    self->phase = phase;
+    self->ended = false;
+    char *text = filter ? json_dumps (filter, JSON_COMPACT) : NULL;
+    json_decref (filter);
+    int error = text ? zplan_client_send_word (self->client, "history", (const char *[]){text}, 1,
+                                               take_answer, self)
+                     : ZPLAN_ERROR_MEMORY;
+    free (text);
+    if (error)
+        take_answer (self, error, NULL);
+}
+
+static json_t *filter_since (const struct gap *gap, int limit)
+{
+    json_t *filter = json_pack ("{s:I, s:i}", "since", (json_int_t)gap->last, "limit", limit);
+    if (filter && *gap->epoch && json_object_set_new (filter, "epoch", json_string (gap->epoch))) {
+        json_decref (filter);
+        filter = NULL;
+    }
+    return filter;
+}
+
+void recovery_ask_head (struct recovery *self)
+{
+    ask (self, PHASE_HEAD,
+         self->gap.known ? filter_since (&self->gap, 1)
+                         : json_pack ("{s:b, s:i}", "newest", 1, "limit", 1));
+}
+
+void recovery_ask_page (struct recovery *self)
+{
+    json_t *filter = filter_since (&self->gap, PAGE_RUNS);
+    const char *after = self->filling.after;
+    if (filter && *after && json_object_set_new (filter, "after", json_string (after))) {
+        json_decref (filter);
+        filter = NULL;
+    }
+    ask (self, PHASE_PAGE, filter);
+}
+
+// -- what the history says of the whole
+
+static bool read_head (const json_t *page, struct history_head *ret)
+{
+    *ret = (struct history_head){.epoch = json_string_value (json_object_get (page, "epoch")),
+                                 .missed = json_is_true (json_object_get (page, "missed"))};
+    json_get_integer (page, "first", 0, INT64_MAX, &ret->first);
+    if (!ret->epoch)
+        ret->epoch = ""; // nothing was ever published
+    return json_get_integer (page, "last", 0, INT64_MAX, &ret->last);
+}
+
+bool recovery_take_page (struct recovery *self, json_t **ret_page, struct history_head *ret)
+{
+    json_t *page = self->answer;
+    self->answer = NULL;
+    if (!page)
+        return false;
+    if (!read_head (page, ret)) {
+        recovery_set_words (self, span_text ("the station's history is broken"));
+        json_decref (page);
+        return false;
+    }
+    *ret_page = page;
+    return true;
+}
