@@ -1,16 +1,20 @@
 """libzplan's half for workers: small programs that know nothing but its headers, at a real zstationd."""
 import os
 import re
+import shutil
 import subprocess
+import tempfile
+import time
 
 import pytest
+import zmq
 
 from test_library import BUILD, Installation, PROGRAMS, REPO, WAIT, installed, run  # noqa: F401
-from zplanprocs import ZPLAND
-from zplantest import at_once, wait_until
+from zplanprocs import ZPLAND, die_with_parent, wait_until
+from zplantest import at_once
 from zstationtest import (  # noqa: F401 station and work are fixtures
-    ARG, CONTENT, FAILED, NOT_SUPPORT, NOT_WORKER, OK, REQUEST_ID, RUNING, STATUS, WAITING, a_call,
-    a_run, pack, station, work)
+    ARG, Answer, CONTENT, FAILED, JOIN, LEFT, LOCAL_ID, NOT_FIND, NOT_SUPPORT, NOT_WORKER, OK, PITPAT,
+    PROXY, READY, REQUEST_ID, RUNING, STATUS, WAITING, a_run, pack, station, work)
 
 NONE, COMMAND = 1, ord("$")
 ZPLAN = os.path.join(os.path.dirname(ZPLAND), "zplan")
@@ -22,7 +26,8 @@ class Program:
     def __init__(self, *command, env=None):
         self.process = subprocess.Popen([*map(str, command)], text=True, bufsize=1,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, env={**os.environ, **(env or {})})
+                                        stderr=subprocess.PIPE, env={**os.environ, **(env or {})},
+                                        preexec_fn=die_with_parent)
 
     def order(self, words):
         self.process.stdin.write(words + "\n")
@@ -115,25 +120,28 @@ def test_an_answer_from_another_thread(program, station):
 
 def test_who_leaves_ends_what_is_in_hand_and_takes_nothing_new(program, station):
     station.start()
-    one = program(2, 2)
+    one = program(64, 1)
     client = station.peer()
     client.send(*call(b"gate"))
     assert one.line() == "at the gate"
     other = station.worker(b"other")
     one.order("leave")
-    client.send(*call(b"any"))
-    wait_until(lambda: client.poll(0) or other.poll(0), "one of the workers has got the job")
-    if client.poll(0):      # the station had not heard of it yet
-        answer = client.recv()
-        assert (answer.code, answer.status) == (NOT_WORKER, "-not work: the worker leaves")
+    # While both have a credit they take turns: two jobs in a row for one tell that the other has none.
+    refused = in_a_row = 0
+    while in_a_row < 2:
         client.send(*call(b"any"))
-    for _ in range(4):
+        wait_until(lambda: client.poll(0) or other.poll(0), "one of the workers has got the job")
+        if client.poll(0):      # the station had not heard of it yet
+            answer = client.recv()
+            assert (answer.code, answer.status) == (NOT_WORKER, "-not work: the worker leaves")
+            refused += 1
+            in_a_row = 0
+            continue
         other.answer(other.recv(), OK)
         other.ready()
         assert client.recv().code == OK
-        client.send(*call(b"any"))
-    other.answer(other.recv(), OK)
-    assert client.recv().code == OK
+        in_a_row += 1
+    assert refused < 63     # it gave its credits back
     one.order("open")
     assert client.recv().code == OK
     assert one.end() == ["destroyed"]
@@ -205,6 +213,111 @@ def test_progress_is_told_now_and_then_and_the_last_words_count(program, station
     assert plan.recv().status == told[-1]   # each sign of life has it
     one.order("open")
     assert one.end() == ["destroyed"]
+
+
+# -- at a station played by the test
+
+
+class Workers:
+    """A workers' port: a ROUTER with one worker."""
+
+    def __init__(self, folder):
+        self.context = zmq.Context()
+        self.socket = self.context.socket(zmq.ROUTER)
+        self.socket.linger = 0
+        self.socket.rcvtimeo = int(WAIT * 1000)
+        self.endpoint = f"ipc://{folder}/port"
+        self.socket.bind(self.endpoint)
+
+    def close(self):
+        self.context.destroy(linger=0)
+
+    def hear(self, code, mailbox=None):
+        """The next message with this code; those of before are passed over."""
+        end = time.monotonic() + WAIT
+        while time.monotonic() < end:
+            self.peer, *frames = self.socket.recv_multipart()
+            answer = Answer(frames)
+            if answer.code == code:
+                assert answer.sender == mailbox
+                return answer
+        raise AssertionError(f"not heard: {code:#x}")
+
+    def say(self, *frames):
+        self.socket.send_multipart([self.peer, *frames])
+
+
+@pytest.fixture
+def port():
+    folder = tempfile.mkdtemp(prefix="zsw", dir="/tmp")     # an ipc path must be short
+    made = Workers(folder)
+    yield made
+    made.close()
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("credit, asked", [(1, [b"tested"]), (4, [b"tested", b"4"])])
+def test_what_a_worker_says(installed, port, credit, asked):
+    one = Program(installed.program("worker"), port.endpoint, credit, 1)
+    assert port.hear(JOIN).frames == asked
+    port.say(*pack(0x8F, (STATUS, b"-busy: too many workers")))
+    assert port.hear(JOIN).frames == asked      # it asks again
+    port.say(*pack(OK))
+    assert one.line() == "joined"
+    for _ in range(credit):
+        assert port.hear(READY).frames == [b"tested"]
+    assert port.hear(PITPAT).frames == [b"tested"]
+    port.say(*pack(OK))
+    for mailbox, job in ((b"*a1", pack(PROXY, *[(ARG, b"")] * 40)), (b"*a2", [b"\x07\x01"])):
+        port.say(mailbox, *job)     # what cannot be read is answered all the same
+        answer = port.hear(FAILED, mailbox)
+        assert answer.status == "-failed: the worker cannot read the job"
+    port.say(b"*a3", *pack(PROXY, (COMMAND, b"meet"), (LOCAL_ID, b"5f")))
+    answer = port.hear(OK, b"*a3")
+    assert (answer.get(LOCAL_ID), answer.get(CONTENT)) == (b"5f", b"met")
+    port.say(*pack(NOT_FIND))       # as a station that was restarted
+    assert port.hear(JOIN).frames == asked
+    port.say(*pack(OK))
+    port.hear(READY)
+    one.order("leave")
+    while port.hear(READY).frames != [b"tested", b"0"]:     # the credits are given back
+        pass
+    port.say(b"*a4", *pack(PROXY, (COMMAND, b"meet"), (LOCAL_ID, b"60")))
+    assert port.hear(NOT_WORKER, b"*a4").get(LOCAL_ID) == b"60"
+    assert one.end() == ["destroyed"]
+    assert port.hear(LEFT).frames == [b"tested"]
+
+
+def test_a_silent_station_is_connected_to_anew(installed, port):
+    one = Program(installed.program("worker"), port.endpoint, 1, 1)
+    port.hear(JOIN)
+    first = port.peer
+    while port.peer == first:
+        port.hear(JOIN)
+    port.say(*pack(OK))
+    assert one.line() == "joined" and one.end() == ["destroyed"]
+
+
+def test_work_tells_why_it_is_refused(port):
+    one = Program(ZPLAN, "work", "--station", port.endpoint, "--name", "w", "--", "true")
+    told = one.process.stderr.readline
+    try:
+        port.hear(JOIN)
+        port.say(*pack(0x8F, (STATUS, b"-busy: it's full")))
+        assert told() == f"zplan work: {port.endpoint} refuses: '-busy: it\\x27s full'\n"
+        port.hear(JOIN)
+        port.say(*pack(OK))
+        assert told() == f"zplan work: joined {port.endpoint} as w\n"
+        port.hear(READY)
+        port.say(*pack(NOT_FIND))
+        port.hear(JOIN)
+        port.say(*pack(OK))     # at once: both are told nevertheless
+        assert "no longer joined" in told() and "zplan work: joined" in told()
+        one.process.terminate()
+        assert one.process.wait(WAIT) == 0
+    finally:
+        one.process.kill()
+        one.process.wait(WAIT)
 
 
 # -- at a real plan proxy station
