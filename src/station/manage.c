@@ -7,11 +7,13 @@
 
 #include "access.h"
 #include "codes.h"
+#include "json.h"
 #include "manage_private.h"
 #include "memory.h"
 #include "permit.h"
 #include "plan_json.h"
 #include "publish.h"
+#include "runs.h"
 
 // -- plans by name
 
@@ -129,13 +131,44 @@ bool filter_read (json_t *object, const struct filter_field *fields, size_t coun
 
 // -- message
 
+// What the worker said last of the run in hand, as a member more of the stored object:
+// `,"progress":
+// "..."}`, to be freed; NULL when it said nothing.
+static char *progress_member (struct station *self, uint64_t id, const struct store_loaded *answer)
+{
+    const struct held_run *held = runs_find (self, id);
+    if (!held || !held->progress || !answer->running || answer->exec_id != held->run.exec_id)
+        return NULL;
+    json_t *words = json_string (held->progress);
+    char *text = json_write (words);
+    json_decref (words);
+    size_t size = strlen (text) + sizeof ",\"progress\":}";
+    char *member = memory_new (size);
+    snprintf (member, size, ",\"progress\":%s}", text);
+    free (text);
+    return member;
+}
+
+// The stored object is not parsed for that: it may be large.
+static char *with_progress (struct station *self, uint64_t id, const struct store_loaded *answer)
+{
+    char *member = progress_member (self, id, answer);
+    size_t size = answer->message.size, more = member ? strlen (member) : 0;
+    char *json = memory_new (size + more + 1);
+    memcpy (json, answer->message.data, size);
+    char *brace = member ? memrchr (json, '}', size) : NULL;
+    if (brace)
+        memcpy (brace, member, more + 1);
+    free (member);
+    return json;
+}
+
 static void on_message_loaded (void *owner, const struct store_loaded *answer)
 {
     struct inquiry *inquiry = owner;
     enum store_result result = inquiry_check (inquiry, answer);
     if (result == STORE_DONE) {
-        char *json = memory_new (answer->message.size + 1);
-        memcpy (json, answer->message.data, answer->message.size);
+        char *json = with_progress (inquiry->station, inquiry->plan.id, answer);
         manage_reply (inquiry->station, inquiry->peer, inquiry->plan.id, json);
         free (json);
     }

@@ -186,6 +186,14 @@ static void tell_late (struct held_run *held, const struct answer *answer)
                                               .json = json});
 }
 
+// What a worker says of its progress is kept with the run and written nowhere.
+static void note_progress (struct held_run *held, const struct message *message)
+{
+    uint8_t status = message->desc.code;
+    if (status == ZERO_STATUS_WAITING_ID || status == ZERO_STATUS_VOTE_START_ID) // 23, see 7.4
+        runs_note_progress (held, trimmed (message_frame (message, ZERO_FRAME_STATUS, NULL)));
+}
+
 static void take_answer (struct held_run *held, const struct target *target, uint64_t connection,
                          const struct message *message)
 {
@@ -223,6 +231,8 @@ static void take_answer (struct held_run *held, const struct target *target, uin
         tell_late (held, &answer);
         return;
     }
+    if (answer.target != TARGET_VOTE)
+        note_progress (held, message);
     if (answer.tally.event == POLL_VOTE)
         voter = name;
     if (answer.tally.event != POLL_NONE) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "memory.h"
+#include "utf8.h"
 
 static size_t hash_id (const void *key)
 {
@@ -42,6 +43,7 @@ static void release (struct held_run *run)
     set_unanswered (run, false);
     plan_destroy (&run->plan);
     ballot_destroy (&run->ballot);
+    free (run->progress);
     free (run);
 }
 
@@ -119,6 +121,24 @@ struct held_run *runs_add (struct station *self, struct plan *plan, struct span 
     memcpy (held->key_station, key_station.data, key_station.size);
     zhashx_insert (self->runs, &held->plan_id, held);
     return held;
+}
+
+void runs_note_progress (struct held_run *run, struct span words)
+{
+    size_t size = 0;
+    for (size_t next; size < words.size; size += next) {
+        next = utf8_size (words.data + size, words.data + words.size);
+        if (next == 0 || words.data[size] == '\0')
+            return;
+        if (size + next > RUN_PROGRESS_MAX)
+            break;
+    }
+    if (size == 0 || (!run->progress && zhashx_size (run->station->runs) > RUN_PROGRESS_RUNS))
+        return;
+    if (!run->progress)
+        run->progress = memory_new (RUN_PROGRESS_MAX + 1);
+    memcpy (run->progress, words.data, size);
+    run->progress[size] = '\0';
 }
 
 void runs_wait_status (struct held_run *run, int64_t deadline_us)

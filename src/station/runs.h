@@ -5,6 +5,8 @@
 #include "ballot.h"
 #include "core.h"
 
+enum { RUN_PROGRESS_MAX = 256, RUN_PROGRESS_RUNS = 8192 };
+
 struct held_run {
     uint64_t plan_id;
     struct station *station;
@@ -13,6 +15,7 @@ struct held_run {
     char key_station[STATION_NAME_MAX + 1]; // of the message key
     bool unanswered;                        // it holds room: sent, and no status yet
     bool lease_pending;                     // a write of its lease is under way
+    char *progress;                         // the worker's last words, UTF-8; NULL = none
     struct ballot *ballot;                  // of a vote; NULL = none
     int64_t poll_end_us;                    // monotonic; 0 = the vote has no deadline
     struct target *target;                  // it was sent to; NULL when it was looked up
@@ -41,6 +44,10 @@ void runs_forget_target (struct station *self, const struct target *target);
 
 // Drop it: whatever comes for it is looked up anew.
 void runs_drop (struct held_run **run);
+
+// Keep what the worker says of its progress: UTF-8 without NUL, else nothing is done; cut at
+// RUN_PROGRESS_MAX bytes. When very many runs are in hand it is not kept.
+void runs_note_progress (struct held_run *run, struct span words);
 
 // It was sent: wait for its status until this moment, in monotonic microseconds.
 void runs_wait_status (struct held_run *run, int64_t deadline_us);

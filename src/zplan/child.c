@@ -23,7 +23,7 @@ enum {
 
 // -- start
 
-enum { IN, OUT, ERR, TOLD, PIPES }; // TOLD carries errno when the command cannot be executed
+enum { IN, OUT, ERR, PROGRESS, TOLD, PIPES }; // TOLD: errno when the command cannot be executed
 
 struct pipes {
     int ends[PIPES][2]; // read end, write end
@@ -57,17 +57,22 @@ static void become (const struct child_command *command, const struct pipes *pip
 {
     setpgid (0, 0);
     umask (command->umask);
-    bool wired = dup2 (pipes->ends[IN][0], STDIN_FILENO) >= 0 &&
+    // Out of the way of the number that the child is to find its progress at. dup2 leaves
+    // close-on-exec behind, unless it is the same number.
+    int told = fcntl (pipes->ends[TOLD][1], F_DUPFD_CLOEXEC, CHILD_PROGRESS_FD + 1);
+    int progress = fcntl (pipes->ends[PROGRESS][1], F_DUPFD_CLOEXEC, CHILD_PROGRESS_FD + 1);
+    bool wired = told >= 0 && dup2 (pipes->ends[IN][0], STDIN_FILENO) >= 0 &&
                  dup2 (pipes->ends[OUT][1], STDOUT_FILENO) >= 0 &&
-                 dup2 (pipes->ends[ERR][1], STDERR_FILENO) >= 0;
+                 dup2 (pipes->ends[ERR][1], STDERR_FILENO) >= 0 &&
+                 dup2 (progress, CHILD_PROGRESS_FD) >= 0;
     // Every descriptor of ours is close-on-exec; this is for those we were started with.
-    close_range (STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+    close_range (CHILD_PROGRESS_FD + 1, ~0U, CLOSE_RANGE_CLOEXEC);
     process_reset_child ();
     if (wired)
         execvpe (command->argv[0], command->argv, command->environment);
     int error = errno;
-    ssize_t told = write (pipes->ends[TOLD][1], &error, sizeof error);
-    (void)told; // nobody is left to tell
+    ssize_t size = write (told, &error, sizeof error);
+    (void)size; // nobody is left to tell
     _exit (EXIT_NOT_EXECUTED);
 }
 
@@ -93,9 +98,14 @@ static int read_told (struct pipes *pipes)
     return size == sizeof error ? error : 0;
 }
 
+void child_reset (struct child *self)
+{
+    *self = (struct child){.input = -1, .out.fd = -1, .err.fd = -1, .progress.fd = -1};
+}
+
 int child_start (struct child *self, const struct child_command *command, struct reason *reason)
 {
-    *self = (struct child){.input = -1, .out.fd = -1, .err.fd = -1};
+    child_reset (self);
     struct pipes pipes;
     if (pipes_open (&pipes)) {
         reason_set (reason, "cannot start %s: %s", command->argv[0], strerror (errno));
@@ -121,21 +131,22 @@ int child_start (struct child *self, const struct child_command *command, struct
     self->input = take_end (&pipes, IN, 1);
     self->out.fd = take_end (&pipes, OUT, 0);
     self->err.fd = take_end (&pipes, ERR, 0);
+    self->progress.fd = take_end (&pipes, PROGRESS, 0);
     pipes_close (&pipes);
     return 0;
 }
 
 // -- work
 
-size_t child_poll_items (const struct child *self, zmq_pollitem_t items[CHILD_ITEMS_MAX])
+size_t child_poll_items (const struct child *self, struct pollfd items[CHILD_ITEMS_MAX])
 {
     size_t count = 0;
+    const int read[] = {self->out.fd, self->err.fd, self->progress.fd};
     if (self->input >= 0)
-        items[count++] = (zmq_pollitem_t){NULL, self->input, ZMQ_POLLOUT, 0};
-    if (self->out.fd >= 0)
-        items[count++] = (zmq_pollitem_t){NULL, self->out.fd, ZMQ_POLLIN, 0};
-    if (self->err.fd >= 0)
-        items[count++] = (zmq_pollitem_t){NULL, self->err.fd, ZMQ_POLLIN, 0};
+        items[count++] = (struct pollfd){.fd = self->input, .events = POLLOUT};
+    for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+        if (read[i] >= 0)
+            items[count++] = (struct pollfd){.fd = read[i], .events = POLLIN};
     return count;
 }
 
@@ -199,6 +210,7 @@ void child_serve (struct child *self)
     feed (self);
     drain (&self->out);
     drain (&self->err);
+    lines_read (&self->progress);
 }
 
 bool child_done (const struct child *self)
@@ -222,7 +234,8 @@ void child_free (struct child *self)
     close_end (&self->input);
     close_end (&self->out.fd);
     close_end (&self->err.fd);
+    close_end (&self->progress.fd);
     free (self->out.bytes);
     free (self->err.bytes);
-    *self = (struct child){.input = -1, .out.fd = -1, .err.fd = -1};
+    child_reset (self);
 }

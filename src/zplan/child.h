@@ -1,16 +1,18 @@
-// A command that is run for a job: a child process in a group of its own, fed on standard input and
-// read on standard output and error, never waited for.
+// A command that is run for a job: a child process in a group of its own, fed on standard input,
+// read on standard output and error and where it tells its progress, never waited for.
 #pragma once
 
+#include <poll.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <zmq.h>
 
+#include "lines.h"
 #include "reason.h"
 
 enum {
     CHILD_OUTPUT_MAX = (1 << 20) - 4096, // a frame's limit, less what else a result holds
-    CHILD_ITEMS_MAX = 3
+    CHILD_ITEMS_MAX = 4,
+    CHILD_PROGRESS_FD = 3 // where the child writes lines of its progress
 };
 
 // What the child wrote to one of its outputs.
@@ -28,14 +30,16 @@ struct child {
     struct span left; // of the input
     struct child_output out;
     struct child_output err;
+    struct lines progress;
     bool exited;
     int wait_status;   // as waitpid tells it, once exited
     int64_t exited_us; // monotonic
 };
 
 // Start the command, found by $PATH as a shell finds it. `input` is borrowed until child_free. Only
-// standard input, output and error reach the child; its signals and its umask are as they were
-// before this program changed them. 0, or -1 with the reason why it cannot be started.
+// standard input, output, error and CHILD_PROGRESS_FD reach the child; its signals and its umask
+// are as they were before this program changed them. 0, or -1 with the reason why it cannot be
+// started.
 struct child_command {
     char *const *argv;
     char *const *environment;
@@ -45,7 +49,7 @@ struct child_command {
 int child_start (struct child *self, const struct child_command *command, struct reason *reason);
 
 // What to wait for besides SIGCHLD. Returns the number of items written.
-size_t child_poll_items (const struct child *self, zmq_pollitem_t items[CHILD_ITEMS_MAX]);
+size_t child_poll_items (const struct child *self, struct pollfd items[CHILD_ITEMS_MAX]);
 
 // Write, read and reap what can be done without waiting.
 void child_serve (struct child *self);
@@ -53,6 +57,9 @@ void child_serve (struct child *self);
 // Whether the child has ended and its outputs are complete. A grandchild that keeps an output open
 // is waited for at most one second longer.
 bool child_done (const struct child *self);
+
+// A child that is not running, to be given to child_free or started.
+void child_reset (struct child *self);
 
 // Send a signal to the child's whole group.
 void child_signal (const struct child *self, int number);

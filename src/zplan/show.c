@@ -25,6 +25,7 @@ static const struct row {
     {"description", "title", NULL, NULL},
     {"plan_state", "state", state_word, state_colour},
     {"last_state", "last status", status_text, status_colour},
+    {"progress", "progress", NULL, NULL},
     {"plan_time", "next time", moment_word, NULL},
     {"plan_type", "type", type_word, NULL},
     {"plan_value", "value", number_word, NULL},

@@ -1,33 +1,26 @@
 // zplan work: a worker of a target station that runs a command for each job.
 //
-// One loop waits for the station, for signals and for the command's pipes at once, so that signs of
-// life go out while the command runs and nothing it does can stop them.
+// One loop waits for jobs, for signals and for the commands' pipes at once. The library's thread
+// keeps the conversation with the station going.
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "child.h"
 #include "clock.h"
-#include "ident.h"
-#include "json.h"
 #include "keyfile.h"
 #include "memory.h"
 #include "options.h"
 #include "process.h"
-#include "zplan_worker.h"
-
-extern char **environ;
+#include "task.h"
 
 enum {
-    WAITING_US = 1000000,    // between two signs that the command still runs
     KILL_AFTER_US = 2000000, // from SIGTERM to SIGKILL
     SILENCE_US = 3000000,    // without an answer, before that is told
     ORPHAN_TURN_MS = 100,    // how often an ended command's outputs are looked at
+    GRACE_MAX_S = 86400,
     ARGUMENTS_MAX = 4096,
     HOST_MAX = 48
 };
@@ -37,256 +30,74 @@ struct work {
     // options
     const char *station;
     const char *name;
+    int64_t jobs; // at once; 0 = one
+    int64_t grace_s;
     bool once;
-    char *const *command;
-    bool quiet;
-    mode_t umask; // of our caller, for the command
+    struct task_rules rules;
     // state
     int signal_fd;
     struct zplan_worker *worker;
-    const struct zplan_job *job; // in hand; NULL = none
-    struct child child;          // runs while `job` is set
-    int64_t waiting_us;          // monotonic; when the next WAITING is due
-    bool stopping;
-    int64_t kill_us; // monotonic; when a command that ignores SIGTERM is killed
-    bool told_joined;
+    struct task *tasks; // `jobs` of them
+    bool stopping;      // no more jobs
+    int64_t end_us;     // monotonic; when commands are told to end, 0 = never or done
+    int64_t kill_us;    // when those that do not are killed, 0 = never or done
+    unsigned told_joined;
     bool told_silence;
     char told_refusal[REASON_MAX];
     int64_t started_us; // monotonic
-    size_t answers;
     size_t failures;
 };
 
-// -- the command's environment
+// -- signals
 
-// The frame's bytes as text of an environment variable; false: they hold a NUL.
-static bool add_frame (char **at, const char *name, const struct zplan_frame *frame)
+static void signal_tasks (struct work *self, int number)
 {
-    size_t head = strlen (name);
-    if (memchr (frame->size ? frame->data : "x", 0, frame->size ? frame->size : 1))
-        return false;
-    char *entry = memory_new (head + 1 + frame->size + 1);
-    memcpy (entry, name, head);
-    entry[head] = '=';
-    if (frame->size)
-        memcpy (entry + head + 1, frame->data, frame->size);
-    *at = entry;
-    return true;
+    for (int64_t i = 0; i < self->jobs; i++)
+        if (self->tasks[i].job)
+            task_stop (&self->tasks[i], number);
 }
 
-static struct zplan_frame of_text (const char *text)
-{
-    return (struct zplan_frame){.data = text, .size = strlen (text)};
-}
-
-static void environment_free (char **environment, size_t own)
-{
-    for (size_t i = 0; i < own; i++)
-        free (environment[i]);
-    free (environment);
-}
-
-struct variable {
-    const char *name;
-    const struct zplan_frame *value; // NULL = the job does not have it
-};
-
-static bool is_own (const char *entry, const struct variable *variables, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        size_t size = strlen (variables[i].name);
-        if (strncmp (entry, variables[i].name, size) == 0 && entry[size] == '=')
-            return true;
-    }
-    return false;
-}
-
-// Our own variables first, `ret_own` of them to be freed, then the rest as we got it. NULL with a
-// reason.
-static char **environment_new (const struct variable *variables, size_t count, size_t *ret_own,
-                               struct reason *reason)
-{
-    size_t inherited = 0;
-    while (environ[inherited])
-        inherited++;
-    char **environment = memory_new ((inherited + count + 1) * sizeof *environment);
-    size_t at = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!variables[i].value)
-            continue;
-        if (!add_frame (&environment[at], variables[i].name, variables[i].value)) {
-            reason_set (reason, "%s: a NUL byte cannot stand in the environment",
-                        variables[i].name);
-            environment_free (environment, at);
-            return NULL;
-        }
-        at++;
-    }
-    *ret_own = at;
-    for (size_t i = 0; i < inherited; i++)
-        if (!is_own (environ[i], variables, count))
-            environment[at++] = environ[i];
-    return environment;
-}
-
-static char **job_environment (const struct zplan_job *job, size_t *ret_own, struct reason *reason)
-{
-    char plan_id[IDENT_SIZE], exec_id[IDENT_SIZE], plan_time[24];
-    ident_text (job->plan_id, plan_id);
-    ident_text (job->exec_id, exec_id);
-    snprintf (plan_time, sizeof plan_time, "%" PRId64, job->plan_time_s);
-    struct zplan_frame plan = of_text (plan_id), exec = of_text (exec_id),
-                       time = of_text (plan_time), title = of_text (job->title);
-    const struct variable variables[] = {
-        {"ZPLAN_PLAN_ID", job->plan_id ? &plan : NULL},
-        {"ZPLAN_EXEC_ID", job->exec_id ? &exec : NULL},
-        {"ZPLAN_PLAN_TIME", job->plan_time_s >= 0 ? &time : NULL},
-        {"ZPLAN_COMMAND", job->command},
-        {"ZPLAN_TITLE", title.size ? &title : NULL},
-        {"ZPLAN_CONTEXT", job->context},
-    };
-    return environment_new (variables, sizeof variables / sizeof *variables, ret_own, reason);
-}
-
-// -- one job
-
-static void tell (const struct work *self, const char *result)
-{
-    if (self->quiet)
-        return;
-    char plan[IDENT_SIZE] = "-";
-    if (self->job->plan_id)
-        ident_text (self->job->plan_id, plan);
-    const struct zplan_frame *command = self->job->command;
-    fprintf (stderr, "zplan work: plan %s command %s: %s\n", plan,
-             command ? quoted (span_of (command->data, command->size)) : "-", result);
-}
-
-static void answer (struct work *self, const struct zplan_answer *answer)
-{
-    bool failed = answer->status >= ZERO_STATUS_ERROR_FLAG;
-    tell (self, answer->reason ? answer->reason : "ok");
-    self->answers++;
-    self->failures += failed;
-    if (zplan_worker_answer (self->worker, answer))
-        fprintf (stderr, "zplan work: the answer could not be sent\n");
-    self->job = NULL;
-    child_free (&self->child);
-}
-
-static void answer_failed (struct work *self, const char *reason)
-{
-    answer (self, &(struct zplan_answer){.status = ZERO_STATUS_FAILED_ID, .reason = reason});
-}
-
-static void start_job (struct work *self)
-{
-    struct reason reason;
-    size_t own;
-    char **environment = job_environment (self->job, &own, &reason);
-    if (!environment) {
-        answer_failed (self, reason.text);
-        return;
-    }
-    const struct zplan_frame *argument = self->job->argument;
-    struct child_command command = {
-        .argv = self->command,
-        .environment = environment,
-        .input = argument ? span_of (argument->data, argument->size) : (struct span){0},
-        .umask = self->umask,
-    };
-    int rc = child_start (&self->child, &command, &reason);
-    environment_free (environment, own);
-    if (rc)
-        answer_failed (self, reason.text);
-    self->waiting_us = clock_mono_us () + WAITING_US;
-}
-
-static bool is_utf8 (struct span bytes)
-{
-    json_t *text = json_stringn (bytes.size ? (const char *)bytes.data : "", bytes.size);
-    json_decref (text);
-    return text;
-}
-
-// A cut may have gone through a character: leave its beginning away.
-static struct span whole_characters (const struct child_output *output)
-{
-    struct span bytes = span_of (output->bytes, output->size);
-    if (!output->cut)
-        return bytes;
-    for (size_t back = 1; back <= 4 && back <= bytes.size; back++) {
-        uint8_t byte = bytes.data[bytes.size - back];
-        size_t wants = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
-        if (byte >= 0xC0 && wants > back)
-            return span_of (bytes.data, bytes.size - back);
-        if (byte < 0x80 || byte >= 0xC0)
-            break;
-    }
-    return bytes;
-}
-
-// How the command ended, in words; "" for exit 0 with all of its output.
-static void describe (const struct child *child, const struct child_output *output,
-                      struct reason *ret)
-{
-    char cut[48] = "";
-    if (output->cut)
-        snprintf (cut, sizeof cut, "output cut at %d bytes", CHILD_OUTPUT_MAX);
-    const char *comma = *cut ? ", " : "";
-    if (WIFSIGNALED (child->wait_status))
-        reason_set (ret, "killed by signal %d%s%s", WTERMSIG (child->wait_status), comma, cut);
-    else if (WEXITSTATUS (child->wait_status) != 0)
-        reason_set (ret, "exit %d%s%s", WEXITSTATUS (child->wait_status), comma, cut);
-    else
-        reason_set (ret, "%s", cut);
-}
-
-static void end_job (struct work *self)
-{
-    const struct child *child = &self->child;
-    if (self->stopping) {
-        child_signal (child, SIGKILL); // whoever of its group is left
-        answer_failed (self, "worker is stopped");
-        return;
-    }
-    bool done = WIFEXITED (child->wait_status) && WEXITSTATUS (child->wait_status) == 0;
-    const struct child_output *output = done ? &child->out : &child->err;
-    struct span content = whole_characters (output);
-    struct reason reason;
-    describe (child, output, &reason);
-    answer (self, &(struct zplan_answer){
-                      .status = done ? ZERO_STATUS_OK_ID : ZERO_STATUS_FAILED_ID,
-                      .reason = *reason.text ? reason.text : NULL,
-                      .content_type = is_utf8 (content) ? ZERO_FRAME_CONTENT : ZERO_FRAME_BIN,
-                      .content = content.data,
-                      .content_size = content.size,
-                  });
-}
-
-// -- the loop
-
+// Let the commands end by themselves first; a second signal does not.
 static void take_signals (struct work *self)
 {
     for (int number; (number = process_next_signal (self->signal_fd));) {
-        bool stop = number != SIGCHLD;
-        if (!stop || self->stopping)
+        if (number == SIGCHLD)
             continue;
+        int64_t now_us = clock_mono_us ();
+        if (!self->stopping)
+            self->end_us = now_us + self->grace_s * 1000000;
+        else if (self->end_us)
+            self->end_us = now_us;
         self->stopping = true;
-        self->kill_us = clock_mono_us () + KILL_AFTER_US;
-        if (self->job)
-            child_signal (&self->child, SIGTERM);
+        zplan_worker_leave (self->worker);
     }
 }
+
+static void end_tasks (struct work *self)
+{
+    int64_t now_us = clock_mono_us ();
+    if (self->end_us && now_us >= self->end_us) {
+        signal_tasks (self, SIGTERM);
+        self->end_us = 0;
+        self->kill_us = now_us + KILL_AFTER_US;
+    }
+    if (self->kill_us && now_us >= self->kill_us) {
+        signal_tasks (self, SIGKILL);
+        self->kill_us = 0;
+    }
+}
+
+// -- what is told of the station
 
 // Why it is not joined yet: what the station says, or that it says nothing. Once each.
 static void tell_trouble (struct work *self)
 {
-    const char *refusal = zplan_worker_refusal (self->worker);
-    if (refusal && *refusal && strcmp (refusal, self->told_refusal) != 0) {
-        snprintf (self->told_refusal, sizeof self->told_refusal, "%s", refusal);
+    char refusal[REASON_MAX];
+    zplan_worker_refusal (self->worker, refusal, sizeof refusal);
+    if (*refusal && strcmp (refusal, self->told_refusal) != 0) {
+        memcpy (self->told_refusal, refusal, sizeof refusal);
         fprintf (stderr, "zplan work: %s refuses: %s\n", self->station,
-                 quoted (span_text (self->told_refusal)));
+                 quoted (span_text (refusal)));
     } else if (!self->told_silence && !*self->told_refusal &&
                clock_mono_us () - self->started_us > SILENCE_US) {
         self->told_silence = true;
@@ -297,78 +108,92 @@ static void tell_trouble (struct work *self)
 
 static void tell_joined (struct work *self)
 {
-    if (!self->quiet && !zplan_worker_joined (self->worker))
-        tell_trouble (self);
-    bool joined = zplan_worker_joined (self->worker);
-    if (joined == self->told_joined || self->quiet)
+    unsigned joined = zplan_worker_joined (self->worker);
+    if (self->rules.quiet)
         return;
+    if (!joined)
+        tell_trouble (self);
+    if (joined == self->told_joined)
+        return;
+    // Both may have come to pass since the last look.
+    if (self->told_joined)
+        fprintf (stderr, "zplan work: no longer joined to %s as %s\n", self->station, self->name);
+    if (joined)
+        fprintf (stderr, "zplan work: joined %s as %s\n", self->station, self->name);
     self->told_joined = joined;
-    fprintf (stderr, "zplan work: %s %s as %s\n", joined ? "joined" : "no longer joined to",
-             self->station, self->name);
 }
 
-// How long the loop may sleep, in milliseconds.
-static long sleep_ms (const struct work *self)
+// -- the loop
+
+static void earlier (int64_t *until_us, int64_t at_us)
 {
-    int64_t wait_ms = zplan_worker_wait_ms (self->worker);
-    if (!self->job)
-        return (long)wait_ms;
-    int64_t due_us = self->waiting_us;
-    if (self->stopping && self->kill_us && self->kill_us < due_us)
-        due_us = self->kill_us;
-    int64_t left_ms = (due_us - clock_mono_us () + 999) / 1000;
-    left_ms = left_ms < wait_ms ? left_ms : wait_ms;
-    if (self->child.exited && left_ms > ORPHAN_TURN_MS)
-        left_ms = ORPHAN_TURN_MS;
-    return left_ms > 0 ? (long)left_ms : 0;
+    if (at_us && (!*until_us || at_us < *until_us))
+        *until_us = at_us;
+}
+
+// How long the loop may sleep, in milliseconds; -1 = until something happens.
+static int sleep_ms (const struct work *self)
+{
+    int64_t now_us = clock_mono_us (), until_us = 0;
+    earlier (&until_us, self->end_us);
+    earlier (&until_us, self->kill_us);
+    if (!self->told_joined && !self->told_silence)
+        earlier (&until_us, self->started_us + SILENCE_US + 1000);
+    for (int64_t i = 0; i < self->jobs; i++)
+        if (self->tasks[i].job && self->tasks[i].child.exited)
+            earlier (&until_us, now_us + ORPHAN_TURN_MS * 1000);
+    if (!until_us)
+        return -1;
+    return until_us > now_us ? (int)((until_us - now_us + 999) / 1000) : 0;
 }
 
 static void wait_for_events (const struct work *self)
 {
-    zmq_pollitem_t items[2 + CHILD_ITEMS_MAX];
+    struct pollfd items[2 + ZPLAN_CREDIT_MAX * CHILD_ITEMS_MAX];
     size_t count = 0;
-    void *socket = zplan_worker_socket (self->worker);
-    items[count++] = (zmq_pollitem_t){NULL, self->signal_fd, ZMQ_POLLIN, 0};
-    if (socket)
-        items[count++] = (zmq_pollitem_t){socket, 0, ZMQ_POLLIN, 0};
-    if (self->job)
-        count += child_poll_items (&self->child, items + count);
-    zmq_poll (items, (int)count, sleep_ms (self));
+    items[count++] = (struct pollfd){.fd = self->signal_fd, .events = POLLIN};
+    items[count++] = (struct pollfd){.fd = zplan_worker_fd (self->worker), .events = POLLIN};
+    for (int64_t i = 0; i < self->jobs; i++)
+        if (self->tasks[i].job)
+            count += child_poll_items (&self->tasks[i].child, items + count);
+    poll (items, count, sleep_ms (self));
 }
 
-static void serve_job (struct work *self)
+static void count_end (struct work *self, enum task_end end)
 {
-    int64_t now_us = clock_mono_us ();
-    child_serve (&self->child);
-    if (child_done (&self->child)) {
-        end_job (self);
-        return;
-    }
-    if (self->stopping && self->kill_us && now_us >= self->kill_us) {
-        child_signal (&self->child, SIGKILL);
-        self->kill_us = 0;
-    }
-    if (now_us >= self->waiting_us) {
-        zplan_worker_waiting (self->worker);
-        self->waiting_us = now_us + WAITING_US;
+    self->failures += end == TASK_FAILED;
+}
+
+// As many as there are tasks for: that is the worker's credit.
+static void take_jobs (struct work *self)
+{
+    for (int64_t i = 0; i < self->jobs; i++) {
+        struct task *task = &self->tasks[i];
+        struct zplan_job *job = task->job ? NULL : zplan_worker_take (self->worker, 0);
+        if (!job)
+            continue;
+        if (self->stopping) { // it came before the station heard of that
+            zplan_job_answer (job, &(struct zplan_answer){.status = ZERO_STATUS_NOT_WORKER_ID,
+                                                          .reason = "worker is stopped"});
+            continue;
+        }
+        if (self->once)
+            zplan_worker_leave (self->worker);
+        count_end (self, task_start (task, &self->rules, job));
     }
 }
 
 static void loop (struct work *self)
 {
-    while (self->job || !(self->stopping || (self->once && self->answers))) {
+    while (!zplan_worker_left (self->worker)) {
         wait_for_events (self);
         take_signals (self);
-        if (self->stopping && !self->job)
-            return;
-        const struct zplan_job *job = zplan_worker_recv (self->worker, 0);
         tell_joined (self);
-        if (job) {
-            self->job = job;
-            start_job (self);
-        }
-        if (self->job)
-            serve_job (self);
+        take_jobs (self);
+        end_tasks (self);
+        for (int64_t i = 0; i < self->jobs; i++)
+            if (self->tasks[i].job)
+                count_end (self, task_serve (&self->tasks[i]));
     }
 }
 
@@ -385,6 +210,20 @@ static const struct option rows[] = {
      .type = OPTION_TEXT,
      .offset = offsetof (struct work, name),
      .help = "what the station calls this worker; default host and process"},
+    {.name = "--jobs",
+     .metavar = "N",
+     .type = OPTION_NUMBER,
+     .offset = offsetof (struct work, jobs),
+     .help = "run N commands at once, 1 to 64; default 1",
+     .min = 1,
+     .max = ZPLAN_CREDIT_MAX},
+    {.name = "--grace",
+     .metavar = "SECONDS",
+     .type = OPTION_NUMBER,
+     .offset = offsetof (struct work, grace_s),
+     .help = "at SIGTERM give commands so long to end by themselves; default 0",
+     .min = 0,
+     .max = GRACE_MAX_S},
     {.name = "--once",
      .type = OPTION_FLAG,
      .offset = offsetof (struct work, once),
@@ -399,9 +238,12 @@ static const char about[] =
     "  ZPLAN_EXEC_ID       this run, in hex; another one each time the plan is sent\n"
     "  ZPLAN_PLAN_TIME     the run's nominal time, Unix seconds\n"
     "  ZPLAN_COMMAND, ZPLAN_CONTEXT, ZPLAN_TITLE\n"
+    "  ZPLAN_PROGRESS_FD   a descriptor for lines of its progress, that zplan show tells:\n"
+    "                      echo \"40 copying\" >&$ZPLAN_PROGRESS_FD\n"
     "Exit 0 answers OK with what it wrote to standard output; any other end answers FAILED with\n"
     "what it wrote to standard error. A run may come twice: key what must not be done twice by\n"
-    "ZPLAN_PLAN_ID and ZPLAN_PLAN_TIME. SIGTERM ends the command and the worker.\n\n"
+    "ZPLAN_PLAN_ID and ZPLAN_PLAN_TIME. SIGTERM: no more jobs are taken, and when the time of\n"
+    "--grace is over, or at a second SIGTERM, the commands are ended, and the worker with them.\n\n"
     "Example:\n"
     "  zplan work --station tcp://127.0.0.1:7931 -- ./report.sh --monthly\n";
 
@@ -422,8 +264,33 @@ static void default_name (char *out, size_t size)
 
 static struct zplan_worker *open_worker (const struct work *self, const struct keyfile *key)
 {
-    return key->given ? zplan_worker_new_curve (self->station, self->name, &key->curve)
-                      : zplan_worker_new (self->station, self->name);
+    return zplan_worker_new (&(struct zplan_worker_options){
+        .endpoint = self->station,
+        .name = self->name,
+        .curve = key->given ? &key->curve : NULL,
+        .credit = (int)self->jobs,
+    });
+}
+
+static int refuse_start (const struct work *self)
+{
+    struct reason reason;
+    bool wrong = errno == EINVAL;
+    reason_set (&reason, "%s %s: %s", self->station, self->name,
+                wrong ? "want tcp://HOST:PORT or ipc://PATH, and a name of 1..64 of "
+                        "A-Z a-z 0-9 _ . -"
+                      : strerror (errno));
+    if (wrong)
+        return usage_error ("work", &reason);
+    fprintf (stderr, "zplan work: %s\n", reason.text);
+    return EXIT_REFUSED;
+}
+
+static void make_tasks (struct work *self)
+{
+    self->tasks = memory_new ((size_t)self->jobs * sizeof *self->tasks);
+    for (int64_t i = 0; i < self->jobs; i++)
+        child_reset (&self->tasks[i].child);
 }
 
 static int run (struct work *self)
@@ -432,35 +299,45 @@ static int run (struct work *self)
     int code;
     if (keyfile_read (&key, self->cli, &code))
         return code;
-    self->umask = umask (077);
+    self->rules.umask = umask (077);
     self->signal_fd = process_prepare ();
     self->started_us = clock_mono_us ();
     self->worker = open_worker (self, &key);
-    if (!self->worker) {
-        struct reason reason;
-        bool wrong = errno == EINVAL;
-        reason_set (&reason, "%s %s: %s", self->station, self->name,
-                    wrong ? "want tcp://HOST:PORT or ipc://PATH, and a name of 1..64 of "
-                            "A-Z a-z 0-9 _ . -"
-                          : zmq_strerror (errno));
-        close (self->signal_fd);
-        if (wrong)
-            return usage_error ("work", &reason);
-        fprintf (stderr, "zplan work: %s\n", reason.text);
-        return EXIT_REFUSED;
+    if (self->worker) {
+        make_tasks (self);
+        loop (self);
+        code = self->once && self->failures && !self->stopping ? EXIT_REFUSED : EXIT_DONE;
+    } else {
+        code = refuse_start (self);
     }
-    loop (self);
     zplan_worker_destroy (&self->worker);
+    free (self->tasks);
     close (self->signal_fd);
-    return self->once && self->failures && !self->stopping ? EXIT_REFUSED : EXIT_DONE;
+    return code;
+}
+
+static int check_options (struct work *self)
+{
+    struct reason reason;
+    if (self->station && !(self->once && self->jobs > 1)) {
+        self->jobs = self->jobs ? self->jobs : 1;
+        return 0;
+    }
+    if (!self->station)
+        reason_set (&reason, "--station ENDPOINT is missing");
+    else
+        reason_set (&reason, "--once and --jobs do not go together");
+    return usage_error ("work", &reason);
 }
 
 int verb_work (const struct cli *cli)
 {
     char name[128];
-    struct work work = {.cli = cli, .child = {.input = -1, .out.fd = -1, .err.fd = -1}};
+    struct work work = {.cli = cli};
     const struct usage usage = {
-        .synopsis = "zplan work --station ENDPOINT [--name NAME] [--once] -- COMMAND [ARGUMENT...]",
+        .synopsis =
+            "zplan work --station ENDPOINT [--name NAME] [--jobs N] [--grace SECONDS] [--once] "
+            "-- COMMAND [ARGUMENT...]",
         .about = about,
         .groups = {{"Options", rows, sizeof rows / sizeof *rows, &work}},
         .group_count = 1,
@@ -471,14 +348,12 @@ int verb_work (const struct cli *cli)
     int words, code;
     if (!options_read (&usage, cli, &words, &code))
         return code;
-    if (!work.station) {
-        struct reason reason;
-        reason_set (&reason, "--station ENDPOINT is missing");
-        return usage_error ("work", &reason);
-    }
+    code = check_options (&work);
+    if (code)
+        return code;
     cli->argv[1 + words] = NULL; // the words moved to the front, over "--"
-    work.command = cli->argv + 1;
-    work.quiet = cli->json;
+    work.rules.command = cli->argv + 1;
+    work.rules.quiet = cli->json;
     default_name (name, sizeof name);
     if (!work.name)
         work.name = name;

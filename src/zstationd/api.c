@@ -92,15 +92,16 @@ static void worker_ready (struct station *station, struct worker *worker)
     serve_queue (station);
 }
 
-static void worker_answer (struct station *station, struct worker *worker, struct message *answer)
+static void worker_answer (struct station *station, struct worker *worker, struct job *job,
+                           struct message *answer)
 {
     // A caller waits for one answer; only a plan's run has a lease to prolong.
     if (is_sign_of_life (answer->desc.code)) {
-        if (worker->job->message.envelope == ENVELOPE_MAILBOX)
-            answer_pass (station, worker->job, answer);
+        if (job->message.envelope == ENVELOPE_MAILBOX)
+            answer_pass (station, job, answer);
         return;
     }
-    struct job *job = workers_take (station->workers, worker);
+    workers_take (station->workers, worker, job);
     station->counts[COUNT_ANSWERS]++;
     log_event (LEVEL_DEBUG, "job_done", "worker=%s mailbox=%s status=%02x", worker->name,
                quoted (job->mailbox), answer->desc.code);
@@ -117,23 +118,24 @@ static void fail (struct station *station, struct worker *worker, struct job *jo
     answer_failed (station, &job, ZERO_STATUS_FAILED_ID, reason.text);
 }
 
-static void worker_broken (struct station *station, struct worker *worker)
+static void worker_broken (struct station *station, struct worker *worker, struct job *job)
 {
-    fail (station, worker, workers_take (station->workers, worker), "sent a broken answer");
+    workers_take (station->workers, worker, job);
+    fail (station, worker, job, "sent a broken answer");
     serve_queue (station);
 }
 
-static void worker_lost (struct station *station, struct worker *worker, struct job *job,
-                         const char *what)
+static void worker_lost (struct station *station, struct worker *worker, struct job **jobs,
+                         size_t count, const char *what)
 {
-    if (job)
-        fail (station, worker, job, what);
+    for (size_t i = 0; i < count; i++)
+        fail (station, worker, jobs[i], what);
     if (workers_count (station->workers) == 0)
         fail_queue (station, "the last worker is gone");
 }
 
-static const struct worker_rules workers = {worker_ready, worker_answer, worker_broken,
-                                            worker_lost};
+static const struct worker_rules workers = {worker_ready, worker_answer, worker_broken, worker_lost,
+                                            WORKER_JOBS_MAX};
 
 static void stop (struct station *station)
 {

@@ -82,7 +82,7 @@ const char *voter_name (const struct voter *voter, char out[VOTER_NAME_SIZE])
 
 bool voter_has_ballot (const struct voter *voter)
 {
-    return voter->worker->job == voter->ballot->job;
+    return worker_has (voter->worker, voter->ballot->job);
 }
 
 void voter_alive (struct ballots *self, struct voter *voter)

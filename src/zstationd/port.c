@@ -1,10 +1,11 @@
-// Invariant: an answer reaches the station's type only from the worker that has the job in its
+// Invariant: an answer reaches the station's type only from the worker that has its job in its
 // hands, and once: whatever else a worker sends is counted and dropped.
 #include "port.h"
 
 #include "answer.h"
 #include "codes.h"
 #include "packet.h"
+#include "settings.h"
 
 // Answer a worker: never behind a mailbox, which would look like a job.
 static void tell (struct station *station, const struct request *request, uint8_t status,
@@ -22,10 +23,13 @@ static void tell (struct station *station, const struct request *request, uint8_
 
 void port_lose (struct station *station, struct worker *worker, const char *what)
 {
-    struct job *job = workers_take (station->workers, worker);
+    struct job *jobs[WORKER_JOBS_MAX];
+    size_t count = worker->job_count;
+    memcpy (jobs, worker->jobs, count * sizeof *jobs);
+    worker->job_count = 0;
     log_event (LEVEL_INFO, "worker_lost", "worker=%s what=\"%s\"", worker->name, what);
     workers_remove (station->workers, worker);
-    station->kind->workers->lost (station, worker, job, what);
+    station->kind->workers->lost (station, worker, jobs, count, what);
     worker_destroy (&worker);
 }
 
@@ -65,9 +69,35 @@ void port_stop (struct station *station)
 
 // -- the commands
 
+// The number behind the name, where there is one. False: it is none.
+static bool read_number (const struct message *message, int64_t min, int64_t max, int64_t *ret)
+{
+    char digits[8];
+    size_t args = 0;
+    for (size_t i = 0; i < message->desc.count; i++) {
+        struct span text = message->frames[i];
+        if (message->desc.types[i] != ZERO_FRAME_ARG || ++args != 2)
+            continue;
+        if (text.size == 0 || text.size >= sizeof digits || memchr (text.data, 0, text.size))
+            return false;
+        memcpy (digits, text.data, text.size);
+        digits[text.size] = '\0';
+        return number_parse (digits, ret) && *ret >= min && *ret <= max;
+    }
+    return true;
+}
+
 static void join (struct station *station, const struct request *request)
 {
+    int64_t jobs_max = 1;
     struct span name = message_frame (&request->message, ZERO_FRAME_ARG, NULL);
+    if (!read_number (&request->message, 1, WORKER_JOBS_MAX, &jobs_max)) {
+        tell (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID,
+              "ARG: want 1..64 jobs at once behind the name");
+        return;
+    }
+    if (jobs_max > (int64_t)station->kind->workers->jobs_max)
+        jobs_max = (int64_t)station->kind->workers->jobs_max;
     if (!name_valid (name) || request->identity.size > WORKER_IDENTITY_MAX) {
         tell (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID,
               "ARG: want the worker's name, 1..64 of A-Z a-z 0-9 _ . -");
@@ -78,7 +108,7 @@ static void join (struct station *station, const struct request *request)
         tell (station, request, ZERO_STATUS_BUSY_ID, "too many workers");
         return;
     }
-    workers_join (station->workers, request->identity, name);
+    workers_join (station->workers, request->identity, name, (size_t)jobs_max);
     log_event (LEVEL_INFO, "worker_joined", "worker=%.*s", (int)name.size, (const char *)name.data);
     // Who joins anew has forgotten what it was doing. The new entry hides the old one from
     // workers_find, and as it exists already, the old one is not the last to go.
@@ -94,8 +124,16 @@ static void ready (struct station *station, const struct request *request)
         tell (station, request, ZERO_STATUS_NOT_FIND_ID, "join first");
         return;
     }
-    workers_credit (station->workers, worker);
-    station->kind->workers->ready (station, worker);
+    int64_t credits = 1;
+    if (!read_number (&request->message, 0, 1, &credits)) {
+        tell (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID,
+              "ARG: want 1, a job, or 0, no more jobs, behind the name");
+    } else if (credits == 0) {
+        workers_no_credit (station->workers, worker);
+    } else {
+        workers_credit (station->workers, worker);
+        station->kind->workers->ready (station, worker);
+    }
 }
 
 static void pitpat (struct station *station, const struct request *request)
@@ -135,16 +173,11 @@ bool is_sign_of_life (uint8_t status)
            status == ZERO_STATUS_RUNING_ID;
 }
 
-// Whether this came from the mailbox of the job in the worker's hands.
-static bool is_in_hand (const struct worker *worker, const struct message *message)
-{
-    return worker && worker->job && span_equal (worker->job->mailbox, message->sender);
-}
-
 static void take_answer (struct station *station, struct worker *worker, struct message *answer)
 {
-    if (is_in_hand (worker, answer)) {
-        station->kind->workers->answer (station, worker, answer);
+    struct job *job = worker ? worker_job_of (worker, answer) : NULL;
+    if (job) {
+        station->kind->workers->answer (station, worker, job, answer);
         return;
     }
     station->counts[COUNT_STRAY_ANSWERS]++;
@@ -152,15 +185,16 @@ static void take_answer (struct station *station, struct worker *worker, struct 
                quoted (answer->sender));
 }
 
-// A message that cannot be read. If it was to be the answer to the job in hand, no other will come.
+// A message that cannot be read. If it was to be the answer to a job in hand, no other will come.
 static void take_broken (struct station *station, struct worker *worker,
                          const struct request *request, const struct reason *reason)
 {
     station->counts[COUNT_INVALID]++;
     log_event (LEVEL_WARN, "port_invalid", "worker=%s reason=\"%s\"", worker ? worker->name : "",
                reason->text);
-    if (is_in_hand (worker, &request->message))
-        station->kind->workers->broken (station, worker);
+    struct job *job = worker ? worker_job_of (worker, &request->message) : NULL;
+    if (job)
+        station->kind->workers->broken (station, worker, job);
     tell (station, request, ZERO_STATUS_FRAME_INVALID_ID, reason->text);
 }
 

@@ -10,15 +10,17 @@ enum { WORKERS_MAX = 10000 };
 struct worker_rules {
     // The worker has a credit.
     void (*ready) (struct station *station, struct worker *worker);
-    // It said something about the job in its hands; the job is still there.
-    void (*answer) (struct station *station, struct worker *worker, struct message *answer);
-    // What it said about the job in its hands cannot be read, and nothing else will come; the job
-    // is still there.
-    void (*broken) (struct station *station, struct worker *worker);
-    // It is no longer among the workers and freed afterwards; `job` was in its hands, or is NULL.
-    // `what` became of it, in words that follow its name.
-    void (*lost) (struct station *station, struct worker *worker, struct job *job,
+    // It said something about a job in its hands; the job is still there.
+    void (*answer) (struct station *station, struct worker *worker, struct job *job,
+                    struct message *answer);
+    // What it said about a job in its hands cannot be read, and nothing else will come; the job is
+    // still there.
+    void (*broken) (struct station *station, struct worker *worker, struct job *job);
+    // It is no longer among the workers and freed afterwards; these jobs were in its hands, oldest
+    // first. `what` became of it, in words that follow its name.
+    void (*lost) (struct station *station, struct worker *worker, struct job **jobs, size_t count,
                   const char *what);
+    size_t jobs_max; // that one worker may have in its hands, at most WORKER_JOBS_MAX
 };
 
 // Receive one message of the port. False: there was none.

@@ -180,7 +180,7 @@ static const struct command rows[] = {
 // The worker has done with the ballot in its hands.
 static void lay_down (struct station *station, struct worker *worker)
 {
-    workers_take (station->workers, worker);
+    workers_take (station->workers, worker, worker->jobs[0]);
     settle (station, worker->voters.head);
     serve (station, worker);
 }
@@ -192,8 +192,9 @@ static void spoil (struct station *station, struct worker *worker, const char *w
     lay_down (station, worker);
 }
 
-static void worker_broken (struct station *station, struct worker *worker)
+static void worker_broken (struct station *station, struct worker *worker, struct job *job)
 {
+    (void)job; // that of the first voter in the worker's queue
     spoil (station, worker, "sent a broken answer");
 }
 
@@ -218,8 +219,10 @@ static void worker_at_it (struct station *station, struct voter *voter, struct m
     tell (station, voter, answer);
 }
 
-static void worker_answer (struct station *station, struct worker *worker, struct message *answer)
+static void worker_answer (struct station *station, struct worker *worker, struct job *job,
+                           struct message *answer)
 {
+    (void)job;
     struct voter *voter = worker->voters.head;
     uint8_t status = answer->desc.code;
     if (!has_room_for_name (answer)) {
@@ -239,15 +242,17 @@ static void worker_answer (struct station *station, struct worker *worker, struc
 
 // -- workers
 
-static void worker_lost (struct station *station, struct worker *worker, struct job *job,
-                         const char *what)
+static void worker_lost (struct station *station, struct worker *worker, struct job **jobs,
+                         size_t count, const char *what)
 {
-    (void)job; // the ballot's
+    (void)jobs; // the ballots'
+    (void)count;
     while (worker->voters.head)
         give_up (station, worker->voters.head, what);
 }
 
-static const struct worker_rules workers = {serve, worker_answer, worker_broken, worker_lost};
+// One ballot at a time: the order in which a worker votes is that in which it was asked.
+static const struct worker_rules workers = {serve, worker_answer, worker_broken, worker_lost, 1};
 
 static void tick (struct station *station)
 {
@@ -271,7 +276,7 @@ static void stop (struct station *station)
         for (size_t i = 0; i < ballot->count; i++) {
             struct voter *voter = &ballot->voters[i];
             if (voter->worker && voter_has_ballot (voter))
-                workers_take (station->workers, voter->worker);
+                workers_take (station->workers, voter->worker, ballot->job);
             if (voter->worker)
                 voter_settle (station->ballots, voter);
         }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "codes.h"
 #include "memory.h"
 #include "process.h"
 
@@ -56,7 +57,6 @@ void workers_destroy (struct workers **self)
     if (!*self)
         return;
     for (struct worker *worker; (worker = workers_any (*self));) {
-        workers_take (*self, worker);
         workers_remove (*self, worker);
         worker_destroy (&worker);
     }
@@ -85,10 +85,13 @@ struct worker *workers_find (const struct workers *self, struct span identity)
     return worker;
 }
 
-struct worker *workers_join (struct workers *self, struct span identity, struct span name)
+struct worker *workers_join (struct workers *self, struct span identity, struct span name,
+                             size_t jobs_max)
 {
     assert (identity.size <= WORKER_IDENTITY_MAX && name.size < WORKER_NAME_SIZE);
-    struct worker *worker = memory_new (sizeof *worker);
+    assert (jobs_max >= 1 && jobs_max <= WORKER_JOBS_MAX);
+    struct worker *worker = memory_new (sizeof *worker + jobs_max * sizeof *worker->jobs);
+    worker->jobs_max = jobs_max;
     memcpy (worker->identity, identity.data, identity.size);
     worker->identity_size = identity.size;
     memcpy (worker->name, name.data, name.size);
@@ -106,16 +109,55 @@ void workers_alive (struct workers *self, struct worker *worker)
     heap_set (&self->life, &worker->life, clock_mono_us () + self->timeout_us);
 }
 
+// In the heap of those whose turn comes, or out of it.
+static void place (struct workers *self, struct worker *worker)
+{
+    if (worker_is_free (worker))
+        heap_set (&self->ready, &worker->ready, worker->used);
+    else
+        heap_remove (&self->ready, &worker->ready);
+}
+
 void workers_credit (struct workers *self, struct worker *worker)
 {
-    worker->credit = true;
-    if (!worker->job)
-        heap_set (&self->ready, &worker->ready, worker->used);
+    if (worker->credit < worker->jobs_max)
+        worker->credit++;
+    place (self, worker);
+}
+
+void workers_no_credit (struct workers *self, struct worker *worker)
+{
+    worker->credit = 0;
+    place (self, worker);
 }
 
 bool worker_is_free (const struct worker *worker)
 {
-    return worker->credit && !worker->job;
+    return worker->credit > 0 && worker->job_count < worker->jobs_max;
+}
+
+bool worker_has (const struct worker *worker, const struct job *job)
+{
+    for (size_t i = 0; i < worker->job_count; i++)
+        if (worker->jobs[i] == job)
+            return true;
+    return false;
+}
+
+struct job *worker_job_of (const struct worker *worker, const struct message *answer)
+{
+    struct job *oldest = NULL;
+    struct span run = message_last_frame (answer, ZERO_FRAME_LOCAL_ID, NULL);
+    for (size_t i = 0; i < worker->job_count; i++) {
+        struct job *job = worker->jobs[i];
+        if (!span_equal (job->mailbox, answer->sender))
+            continue;
+        if (span_equal (message_last_frame (&job->message, ZERO_FRAME_LOCAL_ID, NULL), run))
+            return job;
+        if (!oldest)
+            oldest = job;
+    }
+    return oldest;
 }
 
 struct worker *workers_next (const struct workers *self)
@@ -126,19 +168,21 @@ struct worker *workers_next (const struct workers *self)
 void workers_give (struct workers *self, struct worker *worker, struct job *job)
 {
     assert (worker_is_free (worker));
-    heap_remove (&self->ready, &worker->ready);
-    worker->credit = false;
-    worker->job = job;
+    worker->credit--;
+    worker->jobs[worker->job_count++] = job;
     worker->used = ++self->turn;
+    place (self, worker);
 }
 
-struct job *workers_take (struct workers *self, struct worker *worker)
+void workers_take (struct workers *self, struct worker *worker, const struct job *job)
 {
-    struct job *job = worker->job;
-    worker->job = NULL;
-    if (worker->credit)
-        heap_set (&self->ready, &worker->ready, worker->used);
-    return job;
+    size_t at = 0;
+    while (worker->jobs[at] != job)
+        at++;
+    worker->job_count--;
+    for (; at < worker->job_count; at++)
+        worker->jobs[at] = worker->jobs[at + 1];
+    place (self, worker);
 }
 
 struct worker *workers_silent (const struct workers *self)
@@ -154,7 +198,6 @@ struct worker *workers_any (const struct workers *self)
 
 void workers_remove (struct workers *self, struct worker *worker)
 {
-    assert (!worker->job);
     heap_remove (&self->ready, &worker->ready);
     heap_remove (&self->life, &worker->life);
     struct worker **link = &self->buckets[bucket_of (self, identity_of (worker))];

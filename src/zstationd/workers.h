@@ -1,14 +1,15 @@
 // The workers that have joined: found by connection, chosen by credit and least recent use, given
 // up when they are silent.
 //
-// A worker is the connection it came by; two may have one name. It gets one job at a time, and only
-// for a credit (READY): nothing is sent to a worker that did not ask for it.
+// A worker is the connection it came by; two may have one name. It gets a job only for a credit
+// (READY), and never has more of them in its hands than it said when it joined: nothing is sent to
+// a worker that did not ask for it.
 #pragma once
 
 #include "heap.h"
 #include "job.h"
 
-enum { WORKER_NAME_SIZE = 65, WORKER_IDENTITY_MAX = 255 };
+enum { WORKER_NAME_SIZE = 65, WORKER_IDENTITY_MAX = 255, WORKER_JOBS_MAX = 64 };
 
 struct voter;
 
@@ -18,17 +19,19 @@ struct voter_queue {
 };
 
 struct worker {
-    struct heap_node ready;    // in the heap while it has a credit and no job; key: its last use
+    struct heap_node ready;    // in the heap while it is free; key: its last use
     struct heap_node life;     // key: monotonic microseconds at which it is given up
     struct worker *next;       // in its bucket
-    struct job *job;           // in its hands; NULL = none. Whose it is the station's type knows
     struct voter_queue voters; // vote only: the ballots it is to vote in, oldest first
-    bool credit;               // it said READY and got no job for it yet
+    size_t credit;             // how many times it said READY and got no job for it yet
     int64_t used;              // the turn in which it last got a job, or joined
     int64_t joined;            // the turn in which it joined
     char name[WORKER_NAME_SIZE];
     size_t identity_size;
     uint8_t identity[WORKER_IDENTITY_MAX];
+    size_t job_count;
+    size_t jobs_max;    // in its hands at once
+    struct job *jobs[]; // in its hands, oldest first. Whose they are the station's type knows
 };
 
 struct workers;
@@ -47,17 +50,29 @@ void workers_list (const struct workers *self, struct worker **out);
 // The worker of this connection, or NULL.
 struct worker *workers_find (const struct workers *self, struct span identity);
 
-// Register a connection that is not known yet. The name and identity fit the sizes above.
-struct worker *workers_join (struct workers *self, struct span identity, struct span name);
+// Register a connection that is not known yet. The name and identity fit the sizes above; it takes
+// at most `jobs_max` jobs at once, 1 to WORKER_JOBS_MAX.
+struct worker *workers_join (struct workers *self, struct span identity, struct span name,
+                             size_t jobs_max);
 
 // It gave a sign of life.
 void workers_alive (struct workers *self, struct worker *worker);
 
-// It may get one job more. A second credit before the first is used up changes nothing.
+// It may get one job more. Credits beyond jobs_max change nothing.
 void workers_credit (struct workers *self, struct worker *worker);
 
-// Whether it has a credit and no job.
+// It wants no more jobs than it has: its credits are gone.
+void workers_no_credit (struct workers *self, struct worker *worker);
+
+// Whether it has a credit and a hand for a job.
 bool worker_is_free (const struct worker *worker);
+
+// Whether the job is in its hands.
+bool worker_has (const struct worker *worker, const struct job *job);
+
+// The job in its hands that this answer is about: of several with that mailbox - runs of one plan -
+// the one with the answer's LOCAL_ID, else the oldest. NULL = none.
+struct job *worker_job_of (const struct worker *worker, const struct message *answer);
 
 // The worker whose turn it is, or NULL when none has a credit.
 struct worker *workers_next (const struct workers *self);
@@ -65,8 +80,8 @@ struct worker *workers_next (const struct workers *self);
 // Put the job in its hands, for its credit.
 void workers_give (struct workers *self, struct worker *worker, struct job *job);
 
-// Take the job out of its hands; NULL = it had none.
-struct job *workers_take (struct workers *self, struct worker *worker);
+// Take the job, which is there, out of its hands.
+void workers_take (struct workers *self, struct worker *worker, const struct job *job);
 
 // One that was silent for too long, or NULL.
 struct worker *workers_silent (const struct workers *self);
@@ -74,7 +89,7 @@ struct worker *workers_silent (const struct workers *self);
 // Any one, or NULL: to empty the registry.
 struct worker *workers_any (const struct workers *self);
 
-// Take it out of the registry. Its job must have been taken.
+// Take it out of the registry, with the jobs in its hands.
 void workers_remove (struct workers *self, struct worker *worker);
 
 // Free a worker that was taken out.

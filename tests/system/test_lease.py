@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from zplantest import FT, ST, at_once, describe, every, later, told
+from zplantest import FT, ST, at_once, describe, every, later, told, wait_until
 
 LATE = 5        # an upper bound for what should take about a second
 
@@ -68,6 +68,34 @@ def test_A115_A116_waiting_keeps_the_lease(short, by_request_socket):
     news = results.recv()
     assert news.code == ST.OK and told(news)["real_repet"] == 1
     short.jobs.nothing(0.2)
+
+
+@pytest.mark.parametrize("words, shown", [
+    (b"40 % copying", "40 % copying"),
+    ("\u00e4\"\\\n".encode(), "\u00e4\"\\\n"),
+    (b"x" * 255 + "\u00e4".encode(), "x" * 255),     # no character is cut in two
+    (b"\xff is no text", "before"),
+    (b"nor\0is this", "before"),
+    (b"", "before"),
+])
+def test_progress_is_shown_while_the_run_is_in_hand(rig, words, shown):
+    """A STATUS frame of WAITING: told by `message`, written nowhere, gone with the run."""
+    ident = rig.client.added(every(1, 2))
+    run = rig.jobs.recv()
+    runing(rig, ident, run)
+    stored = rig.message(ident)
+    assert "progress" not in rig.client.done("message", ident).json
+    for word in (b"before", words):
+        rig.jobs.answer(run, ST.WAITING, [(FT.STATUS, word), (FT.LOCAL_ID, run.local_id)])
+    rig.jobs.answer(run, ST.WAITING, [(FT.STATUS, b"of another run"), (FT.LOCAL_ID, b"1")])
+    wait_until(lambda: rig.client.done("stats").json["counters"]["late_answers"] == 1, "all is read")
+    assert rig.client.done("message", ident).json == {**stored, "progress": shown}
+    assert rig.message(ident) == stored
+    rig.jobs.finish(run)
+    second = rig.jobs.recv()
+    assert "progress" not in rig.client.done("message", ident).json
+    rig.jobs.finish(second)
+    rig.gone(ident)
 
 
 def test_A115_silent_after_waiting(short):

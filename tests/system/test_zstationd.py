@@ -1,6 +1,7 @@
 """zstationd and `zplan work`, driven with raw frames from a second implementation of the wire."""
 
 import os
+import select
 import signal
 import subprocess
 import time
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 import zmq
 
+from zplanprocs import wait_until
 from zstationtest import (  # noqa: F401 station and work are fixtures
     ARG, ARGUMENT, Answer, BIN, BIN_TYPE, BYE, COMMAND, CONTENT, CONTEXT, FAILED, GLOBAL_ID,
     INVALID, JOIN, LEFT, LOCAL_ID, NONE, NOT_FIND, NOT_SUPPORT, NOT_WORKER, OK, PING, PITPAT, PLAN,
@@ -139,8 +141,11 @@ def test_heartbeats(station):
     assert peer.ask(*pack(READY, (ARG, b"w"))).code == NOT_FIND
     assert peer.ask(*pack(JOIN)).code == ARGUMENT
     assert peer.ask(*pack(JOIN, (ARG, b"no spaces"))).code == ARGUMENT
+    for wrong in (b"", b"0", b"65", b"many", b"1\0", b"9" * 30):
+        assert peer.ask(*pack(JOIN, (ARG, b"w"), (ARG, wrong))).code == ARGUMENT
     assert peer.ask(*pack(JOIN, (ARG, b"w"))).code == OK
     assert peer.ask(*pack(PITPAT, (ARG, b"w"))).code == OK
+    assert peer.ask(*pack(READY, (ARG, b"w"), (ARG, b"2"))).code == ARGUMENT
     assert peer.ask(*pack(0x7F)).code == NOT_SUPPORT
     assert peer.ask(b"\x05\x01").code == INVALID
     assert peer.ask(*pack(LEFT, (ARG, b"w"))).code == BYE
@@ -263,6 +268,72 @@ def test_one_job_for_one_credit(station):
     worker.answer(second, OK)
     assert client.recv().get(REQUEST_ID) == b"1"
     assert worker.recv().get(REQUEST_ID) == b"2"
+
+
+def test_as_many_jobs_at_once_as_were_asked_for(station):
+    station.start()
+    worker, client = station.worker(credits=5, jobs=3), station.peer()
+    for n in range(5):
+        client.send(*a_call((REQUEST_ID, b"%d" % n)))
+    client.settle()
+    jobs = [worker.recv() for _ in range(3)]
+    worker.settle()  # three credits are as many as there can be
+    assert [job.get(REQUEST_ID) for job in jobs] == [b"0", b"1", b"2"]
+    for job in (jobs[1], jobs[2], jobs[0]):
+        worker.answer(job, OK)
+        assert client.recv().get(REQUEST_ID) == job.get(REQUEST_ID)
+    worker.answer(jobs[1], OK)
+    worker.settle()
+    worker.ready()
+    assert worker.recv().get(REQUEST_ID) == b"3"
+    worker.settle()
+    assert station.count("stray_answers") == 1
+
+
+def test_credits_are_given_back(station):
+    station.start()
+    leaving, staying, client = station.worker(jobs=2, credits=2), station.worker(), station.peer()
+    client.send(*a_call((REQUEST_ID, b"0")))
+    job = leaving.recv()
+    leaving.send(*pack(READY, (ARG, b"w"), (ARG, b"0")))
+    leaving.settle()
+    for n in (1, 2):
+        client.send(*a_call((REQUEST_ID, b"%d" % n)))
+        other = staying.recv()
+        assert other.get(REQUEST_ID) == b"%d" % n
+        staying.answer(other, OK)
+        staying.ready()
+        assert client.recv().get(REQUEST_ID) == b"%d" % n
+    leaving.answer(job, OK)  # what it has it may still answer
+    assert client.recv().get(REQUEST_ID) == b"0"
+
+
+def test_two_runs_of_one_plan_in_the_same_hands(station):
+    station.start()
+    worker, plan = station.worker(jobs=3, credits=3), station.peer()
+    jobs = []
+    for local_id in (b"1", b"2", b"3"):
+        plan.send(*a_run(b"a1", local_id=local_id))
+        jobs.append(worker.recv())
+        assert plan.recv().code == RUNING
+    worker.answer(jobs[1], OK, (LOCAL_ID, b"2"))
+    assert plan.recv().get(LOCAL_ID) == b"2"
+    worker.answer(jobs[0], OK)  # without a number it is the oldest
+    assert plan.recv().get(LOCAL_ID) == b"1"
+    worker.answer(jobs[2], OK, (LOCAL_ID, b"3"))
+    assert plan.recv().get(LOCAL_ID) == b"3"
+
+
+def test_who_leaves_loses_all_of_its_jobs(station):
+    station.start()
+    worker, client = station.worker(jobs=64, credits=64), station.peer()
+    for n in range(64):
+        client.send(*a_call((REQUEST_ID, b"%d" % n)))
+        assert worker.recv().get(REQUEST_ID) == b"%d" % n
+    worker.send(*pack(LEFT, (ARG, b"w")))
+    failed = [client.recv() for _ in range(64)]
+    assert all(x.code == FAILED and "has left" in x.status for x in failed)
+    assert [x.get(REQUEST_ID) for x in failed] == [b"%d" % n for n in range(64)]
 
 
 def test_the_least_recently_used_worker_is_next(station):
@@ -661,11 +732,94 @@ def test_work_ends_the_command_and_leaves_when_it_is_stopped(station, work, trap
     assert client.ask(*a_call()).code == NOT_WORKER
 
 
-def test_work_gives_the_command_only_its_three_descriptors(station, work):
+def test_work_runs_as_many_commands_as_it_may_at_once(station, work):
+    station.start()
+    for name in ("started", "go0", "go1", "go2", "go3"):
+        os.mkfifo(station.folder / name)
+    work(f"n=$(cat); echo $n > {station.folder}/started; cat {station.folder}/go$n", "--jobs", "3")
+    client = station.peer()
+    with open(os.open(station.folder / "started", os.O_RDWR), "rb", buffering=0) as started:
+        def begun():
+            ready, _, _ = select.select([started], [], [], WAIT_S)
+            assert ready
+            return started.read(2)[:1]
+        for n in range(4):
+            client.send(*a_call((ARG, b"%d" % n)))
+        assert {begun() for _ in range(3)} == {b"0", b"1", b"2"}
+        client.settle()
+        assert not select.select([started], [], [], 0)[0]       # no hand is free for the fourth
+        for n in (2, 3, 0, 1):      # the fourth has the hand of the third
+            (station.folder / f"go{n}").write_text(str(n))
+            assert client.recv().get(CONTENT) == b"%d" % n
+            assert n != 2 or begun() == b"3"
+
+
+def test_work_gives_commands_time_to_end(station, work):
+    station.start()
+    started, fifo = station.folder / "started", station.folder / "go"
+    os.mkfifo(started)
+    os.mkfifo(fifo)
+    one = work(f"echo > {started}; cat {fifo}", "--grace", "1000")
+    client = station.peer()
+    client.send(*a_call())
+    started.read_text()
+    one.process.terminate()
+    other = station.worker(b"other")    # what comes now is not for the one that leaves
+    client.send(*a_call((CONTEXT, b"other")))
+    job = other.recv()
+    other.answer(job, OK)
+    assert job.get(CONTEXT) == b"other" and client.recv().code == OK
+    fifo.write_text("at last")
+    answer = client.recv()
+    assert (answer.code, answer.get(CONTENT)) == (OK, b"at last")
+    assert one.process.wait(WAIT_S) == 0
+
+
+@pytest.mark.parametrize("grace", ["1", "1000"])
+def test_work_ends_commands_when_their_time_is_over_or_at_a_second_signal(station, work, grace):
+    station.start()
+    started = station.folder / "started"
+    os.mkfifo(started)
+    one = work(f"echo $$ > {started}; exec sleep 1000", "--grace", grace)
+    client = station.peer()
+    client.send(*a_call())
+    group = int(started.read_text())
+    one.process.terminate()
+    if grace == "1000":
+        def ended():    # two signals that are pending together are one
+            one.process.terminate()
+            return client.poll(0.05)
+        wait_until(ended, "the second signal ends it")
+    answer = client.recv()
+    assert (answer.code, answer.status) == (FAILED, "-failed: worker is stopped")
+    assert one.process.wait(WAIT_S) == 0 and living(group) == []
+
+
+@pytest.mark.parametrize("line, words", [
+    ("40 copying", "40 % copying"), ("40 % copying", "40 % copying"), ("40% copying", "40 % copying"),
+    ("7", "7 %"), ("copying", "copying"), ("101 files", "101 files"), ("3rd file", "3rd file"),
+    ("early\\n50 late", "50 % late"), ("x" * 9000, "x" * 256),
+])
+def test_work_tells_the_progress_of_its_command(station, work, line, words):
+    station.start()
+    fifo = station.folder / "go"
+    os.mkfifo(fifo)
+    work(f'printf "%b" "{line}\\nnot a line" >&$ZPLAN_PROGRESS_FD; cat {fifo}')
+    plan = station.peer()
+    assert plan.ask(*a_run()).code == RUNING
+    for _ in range(2):      # once as it is told, and then with each sign of life
+        answer = plan.recv()
+        assert (answer.code, answer.status) == (WAITING, words)
+    fifo.write_text("done")
+    codes, answer = recv_result(plan)
+    assert (codes[-1], answer.get(CONTENT)) == (OK, b"done")
+
+
+def test_work_gives_the_command_only_its_own_descriptors(station, work):
     station.start()
     work("ls /proc/self/fd | wc -l; grep -h Sig[BI] /proc/self/status")
     lines = station.peer().ask(*a_call()).get(CONTENT).decode().split()
-    assert lines[0] == "4"  # and the one that ls has open
+    assert lines[0] == "5"  # with that for its progress, and the one that ls has open
     assert all(int(mask, 16) == 0 for mask in (lines[2], lines[4])), lines
 
 
@@ -686,6 +840,10 @@ def test_work_joins_again_when_the_station_comes_back(station, work):
     (["--station", "nowhere", "--", "true"], "nowhere"),
     (["--station", "ipc:///tmp/x", "--name", "a b", "--", "true"], "a b"),
     (["--wat", "--", "true"], "--wat"),
+    (["--station", "ipc:///tmp/x", "--jobs", "0", "--", "true"], "--jobs"),
+    (["--station", "ipc:///tmp/x", "--jobs", "65", "--", "true"], "--jobs"),
+    (["--station", "ipc:///tmp/x", "--jobs", "2", "--once", "--", "true"], "--once"),
+    (["--station", "ipc:///tmp/x", "--grace", "-1", "--", "true"], "--grace"),
 ])
 def test_work_wrong_usage_is_2(args, word):
     done = subprocess.run([BIN / "zplan", "work", *args], capture_output=True, text=True,

@@ -82,9 +82,10 @@ class Peer:
 
 
 class Worker(Peer):
-    def __init__(self, context, endpoint, name=b"w", credits=1, identity=None):
+    def __init__(self, context, endpoint, name=b"w", credits=1, identity=None, jobs=None):
         super().__init__(context, zmq.DEALER, endpoint, identity)
-        assert self.ask(*pack(JOIN, (ARG, name))).code == OK
+        at_once = [(ARG, b"%d" % jobs)] if jobs else []
+        assert self.ask(*pack(JOIN, (ARG, name), *at_once)).code == OK
         for _ in range(credits):
             self.ready()
         self.settle()
@@ -155,11 +156,11 @@ def station():
         assert "ERROR: AddressSanitizer" not in log and "runtime error" not in log, log
 
 
-def a_run(plan_id=b"a1", *more, local_id=b"5f", deadline=None):
+def a_run(plan_id=b"a1", *more, command=b"close", local_id=b"5f", deadline=None):
     plan = {"plan_id": int(plan_id, 16), "description": "Title"}
     if deadline is not None:
         plan["deadline"] = deadline
-    return [b"*" + plan_id, *pack(PROXY, (COMMAND, b"close"), *more, (PLAN, json.dumps(plan).encode()),
+    return [b"*" + plan_id, *pack(PROXY, (COMMAND, command), *more, (PLAN, json.dumps(plan).encode()),
                                   (PLAN_TIME, b"1700000000"), (LOCAL_ID, local_id),
                                   (GLOBAL_ID, plan_id))]
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "curve.h"
+#include "zplan.h"
 #include "zplan_worker.h"
 
 #define ENDPOINT "ipc:///tmp/zplan-nobody-is-here"
@@ -52,7 +53,8 @@ static void only_sound_keys_make_something (void **state)
         check (row->name, subscriber, row->valid);
         zplan_subscriber_destroy (&subscriber);
         errno = 0;
-        struct zplan_worker *worker = zplan_worker_new_curve (ENDPOINT, "w", &row->curve);
+        struct zplan_worker *worker = zplan_worker_new (&(struct zplan_worker_options){
+            .endpoint = ENDPOINT, .name = "w", .curve = &row->curve});
         check (row->name, worker, row->valid);
         zplan_worker_destroy (&worker);
     }
@@ -64,7 +66,6 @@ static void no_keys_at_all_are_none (void **state)
     errno = 0;
     check ("client", zplan_client_new_curve (ENDPOINT, NULL), false);
     check ("subscriber", zplan_subscriber_new_curve (ENDPOINT, "", NULL), false);
-    check ("worker", zplan_worker_new_curve (ENDPOINT, "w", NULL), false);
 }
 
 static void an_endpoint_is_still_checked (void **state)
@@ -73,8 +74,66 @@ static void an_endpoint_is_still_checked (void **state)
     errno = 0;
     check ("client", zplan_client_new_curve ("tcp://x", &rows[0].curve), false);
     check ("subscriber", zplan_subscriber_new_curve ("tcp://x", "", &rows[0].curve), false);
-    check ("worker", zplan_worker_new_curve ("tcp://x", "w", &rows[0].curve), false);
-    check ("name", zplan_worker_new_curve (ENDPOINT, "a b", &rows[0].curve), false);
+}
+
+static void options_of_a_worker_are_checked (void **state)
+{
+    static const struct {
+        const char *name;
+        struct zplan_worker_options options;
+        bool valid;
+    } cases[] = {
+        {"all there is", {ENDPOINT, "w", &rows[0].curve, ZPLAN_CREDIT_MAX}, true},
+        {"as little as may be", {.endpoint = ENDPOINT, .name = "A-z_0.9"}, true},
+        {"no endpoint", {.name = "w"}, false},
+        {"an endpoint that is none", {"tcp://x", "w", &rows[0].curve, 1}, false},
+        {"no name", {.endpoint = ENDPOINT}, false},
+        {"an empty name", {.endpoint = ENDPOINT, .name = ""}, false},
+        {"a name with a space", {.endpoint = ENDPOINT, .name = "a b"}, false},
+        {"a credit below none", {.endpoint = ENDPOINT, .name = "w", .credit = -1}, false},
+        {"too much credit",
+         {.endpoint = ENDPOINT, .name = "w", .credit = ZPLAN_CREDIT_MAX + 1},
+         false},
+    };
+    (void)state;
+    for (size_t i = 0; i < ROWS (cases); i++) {
+        errno = 0;
+        struct zplan_worker *worker = zplan_worker_new (&cases[i].options);
+        check (cases[i].name, worker, cases[i].valid);
+        zplan_worker_destroy (&worker);
+        CHECK_INT (cases[i].name, worker == NULL, true);
+    }
+    errno = 0;
+    check ("no options", zplan_worker_new (NULL), false);
+}
+
+static int nothing (struct zplan_job *job, struct zplan_answer *answer, void *context)
+{
+    (void)job, (void)answer, (void)context;
+    return ZPLAN_JOB_KEPT;
+}
+
+static void without_a_worker_or_a_job_calls_say_so (void **state)
+{
+    char text[8];
+    struct zplan_answer answer = {.status = ZERO_STATUS_OK_ID};
+    struct zplan_worker *none = NULL;
+    (void)state;
+    CHECK_INT ("handle", zplan_worker_handle (NULL, "x", nothing, NULL), ZPLAN_ERROR_ARGUMENT);
+    CHECK_INT ("run", zplan_worker_run (NULL, 0), ZPLAN_ERROR_ARGUMENT);
+    CHECK_INT ("process", zplan_worker_process (NULL), ZPLAN_ERROR_ARGUMENT);
+    CHECK_INT ("fd", zplan_worker_fd (NULL), ZPLAN_ERROR_ARGUMENT);
+    CHECK_INT ("refusal", zplan_worker_refusal (NULL, text, sizeof text), ZPLAN_ERROR_ARGUMENT);
+    CHECK_INT ("take", zplan_worker_take (NULL, 0) == NULL, true);
+    CHECK_INT ("joined", zplan_worker_joined (NULL), false);
+    CHECK_INT ("left", zplan_worker_left (NULL), true);
+    CHECK_INT ("answer", zplan_job_answer (NULL, &answer), ZPLAN_ERROR_ARGUMENT);
+    CHECK_INT ("fail", zplan_job_fail (NULL, "x"), ZPLAN_ERROR_ARGUMENT);
+    CHECK_INT ("progress", zplan_job_progress (NULL, 1, "x"), ZPLAN_ERROR_ARGUMENT);
+    CHECK_INT ("lost", zplan_job_lost (NULL), false);
+    zplan_worker_leave (NULL);
+    zplan_worker_destroy (NULL);
+    zplan_worker_destroy (&none);
 }
 
 static int set_up (void **state)
@@ -90,6 +149,8 @@ int main (void)
         cmocka_unit_test (only_sound_keys_make_something),
         cmocka_unit_test (no_keys_at_all_are_none),
         cmocka_unit_test (an_endpoint_is_still_checked),
+        cmocka_unit_test (options_of_a_worker_are_checked),
+        cmocka_unit_test (without_a_worker_or_a_job_calls_say_so),
     };
     return cmocka_run_group_tests (tests, set_up, NULL);
 }

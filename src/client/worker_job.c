@@ -1,0 +1,241 @@
+// A job: what the user sees of it, and the calls that answer it.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codes.h"
+#include "ident.h"
+#include "json.h"
+#include "settings.h"
+#include "utf8.h"
+#include "worker_private.h"
+
+enum { PLAN_FRAME_MAX = 64 << 10 }; // a larger PLAN frame is not looked into
+
+_Static_assert((int)ZPLAN_FRAMES_MAX == (int)DESC_FRAMES_MAX, "one limit under two names");
+
+// -- reading
+
+static const struct zplan_frame *find (const struct zplan_job *job, uint8_t type)
+{
+    for (size_t i = 0; i < job->count; i++)
+        if (job->frames[i].type == type)
+            return &job->frames[i];
+    return NULL;
+}
+
+// Decimal Unix seconds, or -1.
+static int64_t read_seconds (struct span text)
+{
+    char digits[24];
+    int64_t seconds;
+    if (text.size == 0 || text.size >= sizeof digits)
+        return -1;
+    memcpy (digits, text.data, text.size);
+    digits[text.size] = '\0';
+    return strlen (digits) == text.size && number_parse (digits, &seconds) ? seconds : -1;
+}
+
+static void read_plan (struct job *self)
+{
+    struct reason reason;
+    struct span plan = message_frame (&self->message, ZERO_FRAME_PLAN, NULL);
+    if (plan.size && plan.size <= PLAN_FRAME_MAX)
+        self->plan = json_read_object (plan, &reason);
+    const char *title = json_string_value (json_object_get (self->plan, "description"));
+    self->shown.title = title ? title : "";
+    json_get_integer (self->plan, "deadline", 1, INT64_MAX, &self->shown.deadline_s);
+}
+
+void job_read (struct job *self)
+{
+    const struct message *message = &self->message;
+    struct zplan_job *job = &self->shown;
+    *job = (struct zplan_job){.count = message->desc.count};
+    for (size_t i = 0; i < job->count; i++)
+        job->frames[i] = (struct zplan_frame){message->desc.types[i], message->frames[i].data,
+                                              message->frames[i].size};
+    // The plan proxy station appends its frames: the last one is its own.
+    mailbox_parse (message->sender, &job->plan_id);
+    ident_parse (message_last_frame (message, ZERO_FRAME_LOCAL_ID, NULL), &job->exec_id);
+    job->plan_time_s = read_seconds (message_last_frame (message, ZERO_FRAME_PLAN_TIME, NULL));
+    job->command = find (job, ZERO_FRAME_COMMAND);
+    job->context = find (job, ZERO_FRAME_CONTEXT);
+    job->argument = find (job, ZERO_FRAME_ARG);
+    if (!job->argument)
+        job->argument = find (job, ZERO_FRAME_CONTENT);
+    read_plan (self);
+}
+
+// -- what is sent for it
+
+// From the job's mailbox, with the run's id.
+static void address (const struct job *self, struct message *message)
+{
+    bool given;
+    struct span exec_id = message_last_frame (&self->message, ZERO_FRAME_LOCAL_ID, &given);
+    if (given)
+        message_add (message, ZERO_FRAME_LOCAL_ID, exec_id);
+    message->envelope = self->message.envelope;
+    message->sender = self->message.sender;
+}
+
+void job_answer (const struct job *self, struct message *ret)
+{
+    message_start (ret, self->status);
+    if (*self->reason)
+        message_add (ret, ZERO_FRAME_STATUS, span_text (self->reason));
+    if (self->content_type)
+        message_add (ret, self->content_type, span_of (self->content, self->content_size));
+    address (self, ret);
+}
+
+void job_sign (const struct job *self, struct message *ret)
+{
+    message_start (ret, ZERO_STATUS_WAITING_ID);
+    if (*self->progress)
+        message_add (ret, ZERO_FRAME_STATUS, span_text (self->progress));
+    address (self, ret);
+}
+
+void job_close (struct job *self, uint8_t status, const char *words)
+{
+    struct reason reason;
+    self->place = JOB_ANSWERED;
+    self->status = status;
+    if (!words)
+        return;
+    reason_set (&reason, "%s", words); // cut at a character boundary
+    snprintf (self->reason, sizeof self->reason, "%s: %s", status_word (status), reason.text);
+}
+
+void job_clear (struct job *self)
+{
+    struct zplan_worker *worker = self->worker;
+    json_decref (self->plan);
+    packet_clear (&self->packet);
+    free (self->content);
+    *self = (struct job){.worker = worker};
+}
+
+// -- the user's calls
+
+static struct job *of_user (struct zplan_job *job)
+{
+    return (struct job *)job;
+}
+
+// Take hold of a job that is the user's. False: it is not in hand.
+static bool hold (struct job *job)
+{
+    if (!job)
+        return false;
+    pthread_mutex_lock (&job->worker->lock);
+    if (job->place == JOB_TAKEN)
+        return true;
+    pthread_mutex_unlock (&job->worker->lock);
+    return false;
+}
+
+static void let_go (struct job *job)
+{
+    pthread_mutex_unlock (&job->worker->lock);
+}
+
+static bool is_final (uint8_t status)
+{
+    return status != 0 && status != ZERO_STATUS_WAITING_ID && status != ZERO_STATUS_RUNING_ID &&
+           status != ZERO_STATUS_VOTE_START_ID;
+}
+
+static bool is_valid (const struct zplan_answer *answer)
+{
+    return answer && is_final (answer->status) && answer->content_size <= FRAME_BYTES_MAX &&
+           (answer->content_size == 0 || (answer->content && answer->content_type));
+}
+
+int zplan_job_answer (struct zplan_job *shown, const struct zplan_answer *answer)
+{
+    struct job *job = of_user (shown);
+    if (!job || !is_valid (answer))
+        return ZPLAN_ERROR_ARGUMENT;
+    void *content = NULL;
+    if (answer->content_size) {
+        content = malloc (answer->content_size);
+        if (!content)
+            return ZPLAN_ERROR_MEMORY;
+        memcpy (content, answer->content, answer->content_size);
+    }
+    if (!hold (job)) {
+        free (content);
+        return ZPLAN_ERROR_ARGUMENT;
+    }
+    job_close (job, answer->status, answer->reason);
+    job->content_type = answer->content_type;
+    job->content = content;
+    job->content_size = answer->content_size;
+    let_go (job);
+    worker_wake (job->worker);
+    if (answer->release)
+        answer->release ((void *)(uintptr_t)answer->content);
+    return ZPLAN_OK;
+}
+
+int zplan_job_fail (struct zplan_job *shown, const char *words)
+{
+    struct job *job = of_user (shown);
+    if (!hold (job))
+        return ZPLAN_ERROR_ARGUMENT;
+    job_close (job, ZERO_STATUS_FAILED_ID, words);
+    let_go (job);
+    worker_wake (job->worker);
+    return ZPLAN_OK;
+}
+
+// As much of the text as fits, in whole characters. False: it is no UTF-8.
+static bool put_words (char out[ZPLAN_PROGRESS_MAX + 1], int percent, const char *words)
+{
+    size_t size = 0;
+    if (percent >= 0)
+        size = (size_t)snprintf (out, ZPLAN_PROGRESS_MAX, "%d %%%s", percent, *words ? " " : "");
+    const uint8_t *at = (const uint8_t *)words, *end = at + strlen (words);
+    for (bool full = false; at < end;) {
+        size_t next = utf8_size (at, end);
+        if (next == 0)
+            return false;
+        full = full || size + next > ZPLAN_PROGRESS_MAX;
+        if (!full) {
+            memcpy (out + size, at, next);
+            size += next;
+        }
+        at += next;
+    }
+    out[size] = '\0';
+    return true;
+}
+
+int zplan_job_progress (struct zplan_job *shown, int percent, const char *words)
+{
+    struct job *job = of_user (shown);
+    char text[ZPLAN_PROGRESS_MAX + 1];
+    bool silent = percent < 0 && (!words || !*words);
+    if (!job || percent < -1 || percent > 100 || silent ||
+        !put_words (text, percent, words ? words : "") || !hold (job))
+        return ZPLAN_ERROR_ARGUMENT;
+    bool wake = !job->progress_new;
+    memcpy (job->progress, text, sizeof text);
+    job->progress_new = true;
+    let_go (job);
+    if (wake)
+        worker_wake (job->worker);
+    return ZPLAN_OK;
+}
+
+bool zplan_job_lost (struct zplan_job *shown)
+{
+    struct job *job = of_user (shown);
+    if (!hold (job))
+        return false;
+    bool lost = job->lost;
+    let_go (job);
+    return lost;
+}

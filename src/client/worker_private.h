@@ -1,0 +1,126 @@
+// What the two halves of a worker share: the calls of its users (worker.c, worker_run.c,
+// worker_job.c) and its thread (worker_thread.c). They meet under one lock.
+#pragma once
+
+#include <jansson.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "keys.h"
+#include "packet.h"
+#include "zplan_worker.h"
+
+enum { WORKER_NAME_MAX = 64 };
+
+// Where a job is. It goes down this list and back to the top.
+enum job_place {
+    JOB_FREE,    // no job; one of them holds what is being received
+    JOB_WAITING, // nobody has taken it yet
+    JOB_TAKEN,   // its user's
+    JOB_ANSWERED // its answer has not gone out yet
+};
+
+// A job and the room for its answer. A worker makes as many as it may need when it is made itself:
+// so taking a job and answering it cannot fail for want of memory, the content of the answer apart.
+struct job {
+    struct zplan_job shown; // what the user has; the first member
+    struct zplan_worker *worker;
+    enum job_place place;
+    uint64_t turn; // of its coming: who came first is taken first
+    bool lost;     // the station does not know any more that we have it
+    struct packet packet;
+    struct message message; // the job's, read; borrows from `packet`
+    json_t *plan;           // its PLAN frame; the title borrows from it
+
+    int64_t sign_us;   // monotonic; when it was last said to be worked on, or came
+    int64_t told_us;   // when its progress was last told
+    bool progress_new; // it was not told yet
+    char progress[ZPLAN_PROGRESS_MAX + 1];
+
+    uint8_t status; // the answer
+    char reason[REASON_MAX + 32];
+    uint8_t content_type;
+    void *content; // owned
+    size_t content_size;
+};
+
+struct handler {
+    char *command; // NULL = every other
+    zplan_handler_fn *call;
+    void *context;
+};
+
+struct zplan_worker {
+    // set once
+    char *endpoint;
+    char name[WORKER_NAME_MAX + 1];
+    struct keys keys;
+    size_t credit;
+    void *context; // of this worker alone
+    int wake_fd;   // eventfd: there is something for the thread
+    int show_fd;   // eventfd: there is something for the user
+    pthread_t thread;
+    atomic_bool leave; // asked for; the thread takes note of it
+    atomic_bool stop;
+
+    // the thread's alone
+    void *socket;     // NULL when none could be made anew
+    size_t asked;     // jobs that were asked for and have not come
+    int64_t beat_us;  // monotonic; when the next JOIN or PITPAT is due
+    int64_t quiet_us; // when the oldest of them without an answer was sent; 0 = none
+
+    // under the lock
+    pthread_mutex_t lock;
+    pthread_cond_t changed; // a job came, or the worker has left
+    bool joined;            // the station said OK to JOIN
+    unsigned joins;         // how many times it did
+    bool leaving;
+    bool news;  // `joined` or `refusal` changed since the user looked
+    bool shown; // show_fd is readable
+    char refusal[REASON_MAX];
+    uint64_t turn;
+    struct handler *handlers;
+    size_t handler_count;
+    size_t job_count; // one more than the credit
+    struct job jobs[];
+};
+
+// ---- the thread's half
+
+// Make the first socket. 0, or -1 with errno.
+int worker_connect (struct zplan_worker *self);
+
+// What the thread does until `stop` is set.
+void *worker_serve (void *worker);
+
+// Let the thread look what there is to do. For any thread, and a signal handler.
+void worker_wake (struct zplan_worker *self);
+
+// ---- jobs, under the lock
+
+// The first job of this place, or NULL.
+struct job *worker_first (struct zplan_worker *self, enum job_place place);
+
+// How many jobs are in hand: neither free nor over.
+size_t worker_in_hand (const struct zplan_worker *self);
+
+// Whether the worker has left.
+bool worker_has_left (const struct zplan_worker *self);
+
+// Make show_fd readable or not, as things are.
+void worker_show (struct zplan_worker *self);
+
+// Fill what the user sees from the message, which was read from the packet.
+void job_read (struct job *self);
+
+// Give the job its last answer, `words` with the status's word before them, or NULL.
+void job_close (struct job *self, uint8_t status, const char *words);
+
+// The message that answers it, to be sent with what the job holds.
+void job_answer (const struct job *self, struct message *ret);
+
+// The sign that it is worked on, with the words of its progress.
+void job_sign (const struct job *self, struct message *ret);
+
+// It is over: free again.
+void job_clear (struct job *self);

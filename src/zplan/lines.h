@@ -1,0 +1,22 @@
+// The last whole line that came through a pipe: what is older, and what is longer than it may be,
+// is thrown away.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { LINE_MAX_SIZE = 512 };
+
+struct lines {
+    int fd; // non-blocking; -1 when it is closed
+    size_t size;
+    char part[LINE_MAX_SIZE]; // of the line that is coming
+    bool fresh;               // `last` was not looked at yet
+    char last[LINE_MAX_SIZE]; // with a NUL, without a newline
+};
+
+// Read what is there, up to a bound, and close the pipe at its end.
+void lines_read (struct lines *self);
+
+// The last line since the call before, or NULL.
+const char *lines_last (struct lines *self);

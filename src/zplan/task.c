@@ -1,0 +1,262 @@
+#include "task.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "ident.h"
+#include "json.h"
+#include "memory.h"
+#include "settings.h"
+
+extern char **environ;
+
+// -- the command's environment
+
+// The frame's bytes as text of an environment variable; false: they hold a NUL.
+static bool add_frame (char **at, const char *name, const struct zplan_frame *frame)
+{
+    size_t head = strlen (name);
+    if (memchr (frame->size ? frame->data : "x", 0, frame->size ? frame->size : 1))
+        return false;
+    char *entry = memory_new (head + 1 + frame->size + 1);
+    memcpy (entry, name, head);
+    entry[head] = '=';
+    if (frame->size)
+        memcpy (entry + head + 1, frame->data, frame->size);
+    *at = entry;
+    return true;
+}
+
+static struct zplan_frame of_text (const char *text)
+{
+    return (struct zplan_frame){.data = text, .size = strlen (text)};
+}
+
+static void environment_free (char **environment, size_t own)
+{
+    for (size_t i = 0; i < own; i++)
+        free (environment[i]);
+    free (environment);
+}
+
+struct variable {
+    const char *name;
+    const struct zplan_frame *value; // NULL = the job does not have it
+};
+
+static bool is_own (const char *entry, const struct variable *variables, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t size = strlen (variables[i].name);
+        if (strncmp (entry, variables[i].name, size) == 0 && entry[size] == '=')
+            return true;
+    }
+    return false;
+}
+
+// Our own variables first, `ret_own` of them to be freed, then the rest as we got it. NULL with a
+// reason.
+static char **environment_new (const struct variable *variables, size_t count, size_t *ret_own,
+                               struct reason *reason)
+{
+    size_t inherited = 0;
+    while (environ[inherited])
+        inherited++;
+    char **environment = memory_new ((inherited + count + 1) * sizeof *environment);
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!variables[i].value)
+            continue;
+        if (!add_frame (&environment[at], variables[i].name, variables[i].value)) {
+            reason_set (reason, "%s: a NUL byte cannot stand in the environment",
+                        variables[i].name);
+            environment_free (environment, at);
+            return NULL;
+        }
+        at++;
+    }
+    *ret_own = at;
+    for (size_t i = 0; i < inherited; i++)
+        if (!is_own (environ[i], variables, count))
+            environment[at++] = environ[i];
+    return environment;
+}
+
+static char **job_environment (const struct zplan_job *job, size_t *ret_own, struct reason *reason)
+{
+    char plan_id[IDENT_SIZE], exec_id[IDENT_SIZE], plan_time[24], progress_fd[8];
+    ident_text (job->plan_id, plan_id);
+    ident_text (job->exec_id, exec_id);
+    snprintf (plan_time, sizeof plan_time, "%" PRId64, job->plan_time_s);
+    snprintf (progress_fd, sizeof progress_fd, "%d", CHILD_PROGRESS_FD);
+    struct zplan_frame plan = of_text (plan_id), exec = of_text (exec_id),
+                       time = of_text (plan_time), title = of_text (job->title),
+                       progress = of_text (progress_fd);
+    const struct variable variables[] = {
+        {"ZPLAN_PLAN_ID", job->plan_id ? &plan : NULL},
+        {"ZPLAN_EXEC_ID", job->exec_id ? &exec : NULL},
+        {"ZPLAN_PLAN_TIME", job->plan_time_s >= 0 ? &time : NULL},
+        {"ZPLAN_COMMAND", job->command},
+        {"ZPLAN_TITLE", title.size ? &title : NULL},
+        {"ZPLAN_CONTEXT", job->context},
+        {"ZPLAN_PROGRESS_FD", &progress},
+    };
+    return environment_new (variables, sizeof variables / sizeof *variables, ret_own, reason);
+}
+
+// -- its end
+
+static bool is_utf8 (struct span bytes)
+{
+    json_t *text = json_stringn (bytes.size ? (const char *)bytes.data : "", bytes.size);
+    json_decref (text);
+    return text;
+}
+
+// A cut may have gone through a character: leave its beginning away.
+static struct span whole_characters (const struct child_output *output)
+{
+    struct span bytes = span_of (output->bytes, output->size);
+    if (!output->cut)
+        return bytes;
+    for (size_t back = 1; back <= 4 && back <= bytes.size; back++) {
+        uint8_t byte = bytes.data[bytes.size - back];
+        size_t wants = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
+        if (byte >= 0xC0 && wants > back)
+            return span_of (bytes.data, bytes.size - back);
+        if (byte < 0x80 || byte >= 0xC0)
+            break;
+    }
+    return bytes;
+}
+
+// How the command ended, in words; "" for exit 0 with all of its output.
+static void describe (const struct child *child, const struct child_output *output,
+                      struct reason *ret)
+{
+    char cut[48] = "";
+    if (output->cut)
+        snprintf (cut, sizeof cut, "output cut at %d bytes", CHILD_OUTPUT_MAX);
+    const char *comma = *cut ? ", " : "";
+    if (WIFSIGNALED (child->wait_status))
+        reason_set (ret, "killed by signal %d%s%s", WTERMSIG (child->wait_status), comma, cut);
+    else if (WEXITSTATUS (child->wait_status) != 0)
+        reason_set (ret, "exit %d%s%s", WEXITSTATUS (child->wait_status), comma, cut);
+    else
+        reason_set (ret, "%s", cut);
+}
+
+static void tell (const struct task *self, const char *result)
+{
+    if (self->rules->quiet)
+        return;
+    char plan[IDENT_SIZE] = "-";
+    if (self->job->plan_id)
+        ident_text (self->job->plan_id, plan);
+    const struct zplan_frame *command = self->job->command;
+    fprintf (stderr, "zplan work: plan %s command %s: %s\n", plan,
+             command ? quoted (span_of (command->data, command->size)) : "-", result);
+}
+
+static enum task_end answer (struct task *self, const struct zplan_answer *answer)
+{
+    bool failed = answer->status >= ZERO_STATUS_ERROR_FLAG;
+    tell (self, answer->reason ? answer->reason : "ok");
+    int rc = zplan_job_answer (self->job, answer);
+    if (rc) {
+        fprintf (stderr, "zplan work: the answer could not be sent: %s\n", zplan_error_text (rc));
+        zplan_job_fail (self->job, zplan_error_text (rc));
+    }
+    self->job = NULL;
+    child_free (&self->child);
+    return failed || rc ? TASK_FAILED : TASK_DONE;
+}
+
+static enum task_end answer_failed (struct task *self, const char *reason)
+{
+    return answer (self, &(struct zplan_answer){.status = ZERO_STATUS_FAILED_ID, .reason = reason});
+}
+
+static enum task_end end (struct task *self)
+{
+    const struct child *child = &self->child;
+    if (self->stopped) {
+        child_signal (child, SIGKILL); // whoever of its group is left
+        return answer_failed (self, "worker is stopped");
+    }
+    bool done = WIFEXITED (child->wait_status) && WEXITSTATUS (child->wait_status) == 0;
+    const struct child_output *output = done ? &child->out : &child->err;
+    struct span content = whole_characters (output);
+    struct reason reason;
+    describe (child, output, &reason);
+    return answer (self,
+                   &(struct zplan_answer){
+                       .status = done ? ZERO_STATUS_OK_ID : ZERO_STATUS_FAILED_ID,
+                       .reason = *reason.text ? reason.text : NULL,
+                       .content_type = is_utf8 (content) ? ZERO_FRAME_CONTENT : ZERO_FRAME_BIN,
+                       .content = content.data,
+                       .content_size = content.size,
+                   });
+}
+
+// -- its life
+
+enum task_end task_start (struct task *self, const struct task_rules *rules, struct zplan_job *job)
+{
+    struct reason reason;
+    size_t own;
+    self->rules = rules;
+    self->job = job;
+    self->stopped = false;
+    char **environment = job_environment (job, &own, &reason);
+    if (!environment)
+        return answer_failed (self, reason.text);
+    const struct zplan_frame *argument = job->argument;
+    struct child_command command = {
+        .argv = rules->command,
+        .environment = environment,
+        .input = argument ? span_of (argument->data, argument->size) : (struct span){0},
+        .umask = rules->umask,
+    };
+    int rc = child_start (&self->child, &command, &reason);
+    environment_free (environment, own);
+    return rc ? answer_failed (self, reason.text) : TASK_GOES_ON;
+}
+
+// "40 copying", "40 % copying", "40" or "copying".
+static void tell_progress (const struct task *self, const char *line)
+{
+    char digits[4] = "";
+    int64_t percent;
+    size_t size = strspn (line, "0123456789");
+    if (size < sizeof digits)
+        memcpy (digits, line, size);
+    const char *words = line + size + strspn (line + size, " ");
+    bool apart = line[size] == '\0' || line[size] == ' ' || line[size] == '%';
+    if (!apart || !number_parse (digits, &percent) || percent > 100) {
+        zplan_job_progress (self->job, -1, line);
+        return;
+    }
+    if (*words == '%')
+        words += 1 + strspn (words + 1, " ");
+    zplan_job_progress (self->job, (int)percent, words);
+}
+
+enum task_end task_serve (struct task *self)
+{
+    child_serve (&self->child);
+    const char *line = lines_last (&self->child.progress);
+    if (line)
+        tell_progress (self, line);
+    return child_done (&self->child) ? end (self) : TASK_GOES_ON;
+}
+
+void task_stop (struct task *self, int number)
+{
+    self->stopped = true;
+    child_signal (&self->child, number);
+}
