@@ -110,7 +110,7 @@ local asked_before = readable and type(asked) == 'table' and asked[1] == ARGV[3]
 local with_messages = true
 
 local function given_before()
-    local all, before, members = own('HGETALL', KEYS[2]), {}, {}
+    local all, before = own('HGETALL', KEYS[2]), {}
     for i = 1, #all, 2 do
         local run = tonumber(string.match(all[i + 1], '^%d+') or '')
         if run and run >= asked[2] and run <= asked[3] and member_parse(all[i]) then
