@@ -40,9 +40,8 @@ struct pipeline {
     pipeline_fn *answered;
     void *owner;
     int64_t timeout_us;
-    int64_t
-        heard_us;   // the last answer, or when the station wants to be asked again if that is later
-    uint64_t given; // requests, in all
+    int64_t heard_us; // the last answer; or later, when a busy station wants to be asked again
+    uint64_t given;   // requests, in all
     size_t in_flight;
     struct request requests[PIPELINE_ROOM];
 };
