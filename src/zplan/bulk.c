@@ -6,6 +6,22 @@
 #include "json.h"
 #include "print.h"
 
+static const struct option rows[] = {
+    {.name = "--all",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct bulk, all),
+     .help = "every plan of the station"},
+    {.name = "--dry-run",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct bulk, dry_run),
+     .help = "only tell which plans it would be done to"},
+};
+
+struct option_group bulk_options (struct bulk *self)
+{
+    return (struct option_group){"How", rows, sizeof rows / sizeof *rows, self};
+}
+
 int bulk_check (const struct bulk *self, const struct option_group *which, int ids,
                 struct reason *reason)
 {

@@ -122,21 +122,25 @@ int call_text (const char *option, const char *text, struct reason *reason)
     return 0;
 }
 
-json_t *call_word (const struct cli *cli, const struct usage *usage, const char *word,
-                   int *ret_code)
+json_t *call_words (const struct cli *cli, struct zplan_client *client, const char *const *words,
+                    const char *subject, int *ret_code)
 {
     struct zplan_reply reply;
-    int count;
-    if (!options_read (usage, cli, &count, ret_code))
-        return NULL;
-    struct zplan_client *client = call_open (cli, ret_code);
-    if (!client)
-        return NULL;
-    int outcome = zplan_client_manage (client, word, NULL, 0, &reply);
-    *ret_code = call_judge (cli, outcome, &reply, NULL);
+    size_t count = 0;
+    while (words[1 + count])
+        count++;
+    int outcome = zplan_client_manage (client, words[0], words + 1, count, &reply);
+    *ret_code = call_judge (cli, outcome, &reply, subject);
     json_t *answer = *ret_code == EXIT_DONE ? call_json (&reply) : NULL;
     if (!answer && *ret_code == EXIT_DONE)
         *ret_code = EXIT_REFUSED;
-    zplan_client_destroy (&client);
     return answer;
+}
+
+struct zplan_client *call_begin (const struct cli *cli, const char *synopsis, const char *about,
+                                 int *ret_exit)
+{
+    const struct usage usage = {.synopsis = synopsis, .about = about, .words = "no arguments"};
+    int count;
+    return options_read (&usage, cli, &count, ret_exit) ? call_open (cli, ret_exit) : NULL;
 }

@@ -47,9 +47,12 @@ int call_plan_id (const char *text, char out[PLAN_ID_SIZE], struct reason *reaso
 // names the option.
 int call_text (const char *option, const char *text, struct reason *reason);
 
-struct usage;
+// Say words to the station, which end with a NULL, for the JSON that it answers. NULL: told on
+// stderr, behind `subject` if that is not NULL, and `ret_code` is EXIT_REFUSED or EXIT_NO_ANSWER;
+// else the JSON, to be given back, and `ret_code` is EXIT_DONE.
+json_t *call_words (const struct cli *cli, struct zplan_client *client, const char *const *words,
+                    const char *subject, int *ret_code);
 
-// All of a verb without arguments that asks for one word's JSON: NULL, and `ret_code` is how the
-// verb ends; else the JSON, to be given back, and `ret_code` is EXIT_DONE.
-json_t *call_word (const struct cli *cli, const struct usage *usage, const char *word,
-                   int *ret_code);
+// What a verb that takes no options and no arguments begins with: its usage, and call_open.
+struct zplan_client *call_begin (const struct cli *cli, const char *synopsis, const char *about,
+                                 int *ret_exit);

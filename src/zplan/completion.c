@@ -297,13 +297,11 @@ static int print_plans (const struct cli *cli)
 static int print_stations (const struct cli *cli)
 {
     int code;
-    struct zplan_reply reply;
+    const char *const say[] = {"station", "list", NULL};
     struct zplan_client *client = call_open (cli, &code);
     if (!client)
         return code;
-    int outcome = zplan_client_manage (client, "station", (const char *[]){"list"}, 1, &reply);
-    code = call_judge (cli, outcome, &reply, NULL);
-    json_t *answer = code == EXIT_DONE ? call_json (&reply) : NULL, *station;
+    json_t *answer = call_words (cli, client, say, NULL, &code), *station;
     size_t i;
     json_array_foreach (json_object_get (answer, "stations"), i, station)
         print_offer (cli, json_object_get (station, "name"), json_object_get (station, "endpoint"));

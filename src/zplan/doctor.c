@@ -7,7 +7,6 @@
 
 #include "call.h"
 #include "clock.h"
-#include "options.h"
 #include "print.h"
 
 static const char about[] =
@@ -151,14 +150,12 @@ static json_t *ask_stats (const struct cli *cli, struct zplan_client *client)
 
 static int examine (const struct cli *cli, struct zplan_client *client)
 {
-    struct zplan_reply reply;
+    int code;
     int64_t before_us = clock_wall_us ();
-    int outcome = zplan_client_manage (client, "health", NULL, 0, &reply);
+    json_t *health = call_words (cli, client, (const char *[]){"health", NULL}, NULL, &code);
     int64_t after_us = clock_wall_us ();
-    int code = call_judge (cli, outcome, &reply, NULL);
-    json_t *health = code == EXIT_DONE ? call_json (&reply) : NULL;
     if (!health)
-        return code == EXIT_DONE ? EXIT_REFUSED : code;
+        return code;
     json_t *stats = ask_stats (cli, client);
     find_clock (health, before_us, after_us);
     if (stats)
@@ -175,15 +172,8 @@ static int examine (const struct cli *cli, struct zplan_client *client)
 
 int verb_doctor (const struct cli *cli)
 {
-    const struct usage usage = {
-        .synopsis = "zplan doctor",
-        .about = about,
-        .words = "no arguments",
-    };
-    int count, code;
-    if (!options_read (&usage, cli, &count, &code))
-        return code;
-    struct zplan_client *client = call_open (cli, &code);
+    int code;
+    struct zplan_client *client = call_begin (cli, "zplan doctor", about, &code);
     if (client)
         code = examine (cli, client);
     zplan_client_destroy (&client);

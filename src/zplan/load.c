@@ -195,10 +195,12 @@ static void on_answer (void *owner, void *given, int outcome, const struct zplan
     struct loading *self = owner;
     struct item *item = given;
     struct verdict verdict = call_verdict (self->cli, outcome, reply);
-    if (outcome != ZPLAN_OK) {
+    if (verdict.code == EXIT_NO_ANSWER) {
         self->silence = verdict;
         self->unknown++;
         end_item (&item);
+    } else if (outcome != ZPLAN_OK) {
+        refuse_item (self, &item, &verdict);
     } else if (item->stage == STAGE_LOOK) {
         on_looked (self, item, &verdict, reply);
     } else if (item->stage == STAGE_SUBMIT) {

@@ -85,14 +85,6 @@ struct wish {
 };
 
 static const struct option rows[] = {
-    {.name = "--all",
-     .type = OPTION_FLAG,
-     .offset = offsetof (struct wish, bulk.all),
-     .help = "every plan of the station"},
-    {.name = "--dry-run",
-     .type = OPTION_FLAG,
-     .offset = offsetof (struct wish, bulk.dry_run),
-     .help = "only tell which plans it would be done to"},
     {.name = "--count",
      .metavar = "N",
      .type = OPTION_NUMBER,
@@ -101,8 +93,6 @@ static const struct option rows[] = {
      .min = 1,
      .max = INT32_MAX},
 };
-
-enum { ROWS = sizeof rows / sizeof *rows };
 
 // -- the doing
 
@@ -138,8 +128,10 @@ int verb_manage (const struct cli *cli)
     const struct usage usage = {
         .synopsis = deed->synopsis,
         .about = deed->about,
-        .groups = {which, {"How", rows, deed->has_count ? ROWS : ROWS - 1, &wish}},
-        .group_count = 2,
+        .groups = {which,
+                   bulk_options (&wish.bulk),
+                   {"Besides", rows, sizeof rows / sizeof *rows, &wish}},
+        .group_count = deed->has_count ? 3 : 2,
         .words_max = INT_MAX,
         .words = "plan ids",
     };

@@ -116,16 +116,14 @@ static int compute (const struct cli *cli, const struct when_words *words,
 static int ask (const struct cli *cli, struct zplan_client *client, const char *id, int64_t count)
 {
     char number[24];
-    struct zplan_reply reply;
+    int code;
     snprintf (number, sizeof number, "%" PRId64, count);
-    int outcome = zplan_client_manage (client, "next", (const char *[]){id, number}, 2, &reply);
-    int code = call_judge (cli, outcome, &reply, id);
-    json_t *answer = code == EXIT_DONE ? call_json (&reply) : NULL;
-    if (!answer)
-        return code == EXIT_DONE ? EXIT_REFUSED : code;
-    print_list (cli, json_object_get (answer, "next"));
+    json_t *answer =
+        call_words (cli, client, (const char *[]){"next", id, number, NULL}, id, &code);
+    if (answer)
+        print_list (cli, json_object_get (answer, "next"));
     json_decref (answer);
-    return EXIT_DONE;
+    return code;
 }
 
 // `given`: an option that goes with a plan to be computed here, or NULL.

@@ -5,7 +5,6 @@
 
 #include "call.h"
 #include "clock.h"
-#include "options.h"
 #include "print.h"
 
 static const char about[] = "Ask the station whether it serves, and print how long it took.\n\n"
@@ -27,15 +26,8 @@ static void report (const struct cli *cli, int64_t took_us)
 
 int verb_ping (const struct cli *cli)
 {
-    const struct usage usage = {
-        .synopsis = "zplan ping",
-        .about = about,
-        .words = "no arguments",
-    };
-    int count, code;
-    if (!options_read (&usage, cli, &count, &code))
-        return code;
-    struct zplan_client *client = call_open (cli, &code);
+    int code;
+    struct zplan_client *client = call_begin (cli, "zplan ping", about, &code);
     if (!client)
         return code;
     struct zplan_reply reply;

@@ -1,87 +1,69 @@
+// libzplan sends the requests and knows their answers. What is added: a bound, and copies of the
+// requests, because one that was answered with BUSY is to be sent again.
+//
+// A request that waits its turn behind hundreds of others is no sign of a silent station. So the
+// time-out is not that of each request, as libzplan has it, but counts from the last answer.
 #include "pipeline.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "clock.h"
-#include "context.h"
-#include "keyfile.h"
-#include "keys.h"
 #include "memory.h"
-#include "options.h"
-#include "packet.h"
-#include "print.h"
-#include "random.h"
 
 enum {
-    ID_SIZE = 48,
     BUSY_MS_MAX = 60000, // a station that says a longer time is asked again after this
-    BUSY_TRIES = 10000
+    BUSY_TRIES = 10000,
+    QUEUE_FULL_US = 10000 // what the connection does not take is offered again after this
 };
 
 struct request {
+    struct pipeline *pipeline;
     bool used;
+    bool out;        // the client has it; else it is to be sent
+    int64_t due_us;  // not before
+    uint64_t number; // counts up: the order in which they were given
     uint8_t command;
     size_t count;
     struct zplan_frame frames[ZPLAN_FRAMES_MAX]; // into `bytes`
     uint8_t *bytes;
-    struct span id; // its REQUEST_ID, one of the frames
+    struct span id; // its REQUEST_ID, one of the frames; empty: the client makes one
     void *item;
-    int64_t again_us; // when it is sent again; 0 = it waits for its answer
-    int busy;         // how often it was
+    int busy; // how often the station was
 };
 
 struct pipeline {
-    const struct cli *cli;
-    void *socket;
+    struct zplan_client *client; // NULL: the station was silent
     pipeline_fn *answered;
     void *owner;
-    uint64_t session, made; // request ids that nobody else uses
-    int64_t heard_us;       // when the station last said something, or was first asked after that
+    int64_t timeout_us;
+    int64_t heard_us; // the last answer; or later, when a busy station wants to be asked again
+    uint64_t given;   // requests, in all
     size_t in_flight;
     struct request requests[PIPELINE_ROOM];
 };
 
-// -- the connection
-
 struct pipeline *pipeline_open (const struct cli *cli, pipeline_fn *answered, void *owner,
                                 int *ret_exit)
 {
-    struct keyfile file;
-    struct keys keys = {0};
-    struct reason reason;
-    if (keyfile_read (&file, cli, ret_exit))
+    struct zplan_client *client = call_open (cli, ret_exit);
+    if (!client)
         return NULL;
-    if (endpoint_check (cli->connect, &reason) || (file.given && keys_take (&keys, &file.curve))) {
-        reason_set (&reason, "--connect: want tcp://HOST:PORT or ipc://PATH, got %s",
-                    quoted (span_text (cli->connect)));
-        *ret_exit = usage_error (cli->argv[0], &reason);
-        return NULL;
-    }
     struct pipeline *self = memory_new (sizeof *self);
-    *self = (struct pipeline){
-        .cli = cli, .answered = answered, .owner = owner, .session = random_anew ()};
-    self->socket = wire_socket (ZMQ_DEALER);
-    if (self->socket) {
-        keys_put (&keys, self->socket);
-        wire_heartbeat (self->socket);
-        if (zmq_connect (self->socket, cli->connect) == 0)
-            return self;
-    }
-    complain (cli->connect, span_text (strerror (errno)));
-    *ret_exit = EXIT_REFUSED;
-    pipeline_destroy (&self);
-    return NULL;
+    *self = (struct pipeline){.client = client, .answered = answered, .owner = owner};
+    self->timeout_us = cli->timeout_ms < INT64_MAX / 4000 ? cli->timeout_ms * 1000 : INT64_MAX / 4;
+    zplan_client_set_timeout (client, INT64_MAX);
+    return self;
 }
 
-static void forget (struct pipeline *self, struct request *request)
+static void forget (struct request *request)
 {
+    request->pipeline->in_flight--;
     free (request->bytes);
     *request = (struct request){0};
-    self->in_flight--;
 }
 
 void pipeline_destroy (struct pipeline **pipeline)
@@ -89,36 +71,28 @@ void pipeline_destroy (struct pipeline **pipeline)
     struct pipeline *self = *pipeline;
     if (!self)
         return;
+    zplan_client_destroy (&self->client);
     for (size_t i = 0; i < PIPELINE_ROOM; i++)
         if (self->requests[i].used)
-            forget (self, &self->requests[i]);
-    if (self->socket)
-        zmq_close (self->socket);
+            forget (&self->requests[i]);
     free (self);
     *pipeline = NULL;
 }
 
 // -- answers
 
-static void put (struct pipeline *self, struct request *request)
+static void tell (struct request *request, int outcome, const struct zplan_reply *reply)
 {
-    struct message message;
-    message_start (&message, request->command);
-    for (size_t i = 0; i < request->count; i++)
-        message_add (&message, request->frames[i].type,
-                     span_of (request->frames[i].data, request->frames[i].size));
-    // A queue that is full empties, or the station is silent: then the time-out tells.
-    request->again_us = packet_send_message (self->socket, (struct span){0}, &message)
-                            ? 0
-                            : clock_mono_us () + 10000;
+    struct pipeline *self = request->pipeline;
+    void *item = request->item;
+    forget (request);
+    self->answered (self->owner, item, outcome, reply);
 }
 
-static void tell (struct pipeline *self, struct request *request, int outcome,
-                  const struct zplan_reply *reply)
+static void hear (struct pipeline *self, int64_t at_us)
 {
-    void *item = request->item;
-    forget (self, request);
-    self->answered (self->owner, item, outcome, reply);
+    if (self->heard_us < at_us)
+        self->heard_us = at_us;
 }
 
 // How long a busy station wants to be left alone; 0: it does not say, so it will not pass.
@@ -137,141 +111,129 @@ static int64_t busy_ms (const struct zplan_reply *reply)
     return wait_ms > BUSY_MS_MAX ? BUSY_MS_MAX : wait_ms;
 }
 
-static void take_answer (struct pipeline *self, const struct message *message)
+static void on_reply (void *context, int error, const struct zplan_reply *reply)
 {
-    struct span id = message_frame (message, ZERO_FRAME_REQUEST_ID, NULL);
-    struct zplan_reply reply = {.status = message->desc.code, .count = message->desc.count};
-    for (size_t i = 0; i < reply.count; i++)
-        reply.frames[i] = (struct zplan_frame){message->desc.types[i], message->frames[i].data,
-                                               message->frames[i].size};
-    for (size_t i = 0; i < PIPELINE_ROOM; i++) {
-        struct request *request = &self->requests[i];
-        if (!request->used || request->again_us || !span_equal (request->id, id))
-            continue;
-        int64_t wait_ms = busy_ms (&reply);
-        if (wait_ms > 0 && ++request->busy < BUSY_TRIES)
-            request->again_us = clock_mono_us () + wait_ms * 1000;
-        else
-            tell (self, request, ZPLAN_OK, &reply);
+    struct request *request = context;
+    int64_t now_us = clock_mono_us ();
+    if (error == ZPLAN_ERROR_CLOSED)
+        return; // who closes the client ends all requests
+    hear (request->pipeline, now_us);
+    int64_t wait_ms = error ? 0 : busy_ms (reply);
+    if (wait_ms <= 0 || ++request->busy >= BUSY_TRIES) {
+        tell (request, error, reply);
         return;
     }
-}
-
-static void receive (struct pipeline *self)
-{
-    struct packet packet = {0};
-    struct message message;
-    struct reason reason;
-    while (packet_recv (&packet, self->socket, &packet_of_stations)) {
-        self->heard_us = clock_mono_us ();
-        if (!packet.fault && message_read (packet.frames, packet.count, &message, &reason) == 0)
-            take_answer (self, &message);
-        packet_clear (&packet);
-    }
+    request->out = false;
+    request->due_us = now_us + wait_ms * 1000;
+    hear (request->pipeline, request->due_us);
 }
 
 static void tell_silence (struct pipeline *self)
 {
+    zplan_client_destroy (&self->client);
     for (size_t i = 0; i < PIPELINE_ROOM; i++)
         if (self->requests[i].used)
-            tell (self, &self->requests[i], ZPLAN_ERROR_NO_ANSWER, NULL);
+            tell (&self->requests[i], ZPLAN_ERROR_NO_ANSWER, NULL);
 }
 
-// Send again what is to be sent again. Returns when the next one is.
-static int64_t put_again (struct pipeline *self)
+// -- what is to be sent
+
+// Whether one with the same REQUEST_ID was given before and is not answered: an answer to either
+// would look like the other's.
+static bool is_behind (const struct pipeline *self, const struct request *request)
 {
-    int64_t now_us = clock_mono_us (), until_us = INT64_MAX;
+    for (size_t i = 0; i < PIPELINE_ROOM && request->id.size; i++)
+        if (self->requests[i].used && self->requests[i].number < request->number &&
+            span_equal (self->requests[i].id, request->id))
+            return true;
+    return false;
+}
+
+static void put (struct pipeline *self, struct request *request)
+{
+    int error = zplan_client_send (self->client, request->command, request->frames, request->count,
+                                   on_reply, request);
+    if (error == ZPLAN_ERROR_AGAIN)
+        request->due_us = clock_mono_us () + QUEUE_FULL_US;
+    else if (error)
+        tell (request, error, NULL);
+    else
+        request->out = true;
+}
+
+static void put_due (struct pipeline *self)
+{
+    int64_t now_us = clock_mono_us ();
     for (size_t i = 0; i < PIPELINE_ROOM; i++) {
         struct request *request = &self->requests[i];
-        if (request->used && request->again_us && request->again_us <= now_us) {
-            self->heard_us = request->busy ? now_us : self->heard_us; // it asked to be left alone
+        if (request->used && !request->out && request->due_us <= now_us &&
+            !is_behind (self, request))
             put (self, request);
-        }
-        if (request->used && request->again_us && request->again_us < until_us)
-            until_us = request->again_us;
     }
-    return until_us;
+}
+
+static int64_t next_due_us (const struct pipeline *self)
+{
+    int64_t next_us = INT64_MAX;
+    for (size_t i = 0; i < PIPELINE_ROOM; i++) {
+        const struct request *request = &self->requests[i];
+        if (request->used && !request->out && request->due_us < next_us &&
+            !is_behind (self, request))
+            next_us = request->due_us;
+    }
+    return next_us;
 }
 
 // Wait for something to happen, and deal with it. False: the station is silent.
 static bool turn (struct pipeline *self)
 {
-    int64_t timeout_us =
-        self->cli->timeout_ms < INT64_MAX / 4000 ? self->cli->timeout_ms * 1000 : INT64_MAX / 4;
-    int64_t wake_us = put_again (self);
-    if (self->heard_us + timeout_us < wake_us)
-        wake_us = self->heard_us + timeout_us;
-    int64_t left_ms = (wake_us - clock_mono_us ()) / 1000 + 1;
-    zmq_pollitem_t items[] = {{.socket = self->socket, .events = ZMQ_POLLIN}};
-    left_ms = left_ms < 0 ? 0 : left_ms > INT_MAX ? INT_MAX : left_ms;
-    if (zmq_poll (items, 1, (long)left_ms) < 0 && errno != EINTR)
-        return false;
-    receive (self);
-    if (clock_mono_us () < self->heard_us + timeout_us)
-        return true;
-    for (size_t i = 0; i < PIPELINE_ROOM; i++)
-        if (self->requests[i].used && self->requests[i].busy && self->requests[i].again_us)
-            return true; // it said so itself
-    tell_silence (self);
-    return false;
+    put_due (self);
+    int64_t silent_us = self->heard_us + self->timeout_us, wake_us = next_due_us (self);
+    int64_t left_ms = ((wake_us < silent_us ? wake_us : silent_us) - clock_mono_us ()) / 1000 + 1;
+    struct pollfd item = {.fd = zplan_client_fd (self->client), .events = POLLIN};
+    if (poll (&item, 1, left_ms < 0 ? 0 : left_ms > INT_MAX ? INT_MAX : (int)left_ms) > 0)
+        zplan_client_process (self->client);
+    else if (clock_mono_us () >= silent_us)
+        tell_silence (self);
+    return self->client;
 }
 
 // -- requests
 
-static bool is_in_flight (const struct pipeline *self, struct span id)
+static void copy_frames (struct request *self, const struct zplan_frame *frames, size_t count)
 {
-    for (size_t i = 0; i < PIPELINE_ROOM && id.size; i++)
-        if (self->requests[i].used && span_equal (self->requests[i].id, id))
-            return true;
-    return false;
-}
-
-// A copy of the frames, and a REQUEST_ID if there is none.
-static void fill (struct pipeline *self, struct request *request, const struct zplan_frame *frames,
-                  size_t count)
-{
-    char own[ID_SIZE];
-    size_t size = sizeof own, used = 0;
+    size_t size = 1, used = 0;
     for (size_t i = 0; i < count; i++)
         size += frames[i].size;
-    request->bytes = memory_new (size);
+    self->bytes = memory_new (size);
     for (size_t i = 0; i < count; i++) {
         if (frames[i].size)
-            memcpy (request->bytes + used, frames[i].data, frames[i].size);
-        request->frames[request->count++] =
-            (struct zplan_frame){frames[i].type, request->bytes + used, frames[i].size};
+            memcpy (self->bytes + used, frames[i].data, frames[i].size);
+        self->frames[self->count++] =
+            (struct zplan_frame){frames[i].type, self->bytes + used, frames[i].size};
         if (frames[i].type == ZERO_FRAME_REQUEST_ID)
-            request->id = span_of (request->bytes + used, frames[i].size);
+            self->id = span_of (self->bytes + used, frames[i].size);
         used += frames[i].size;
     }
-    if (request->id.data)
-        return;
-    snprintf (own, sizeof own, "%016" PRIx64 "-%" PRIu64, self->session, ++self->made);
-    memcpy (request->bytes + used, own, strlen (own));
-    request->id = span_of (request->bytes + used, strlen (own));
-    request->frames[request->count++] =
-        (struct zplan_frame){ZERO_FRAME_REQUEST_ID, request->id.data, request->id.size};
 }
 
 bool pipeline_send (struct pipeline *self, uint8_t command, const struct zplan_frame *frames,
                     size_t count, void *item)
 {
-    struct span id = {0};
-    for (size_t i = 0; i < count; i++)
-        if (frames[i].type == ZERO_FRAME_REQUEST_ID)
-            id = span_of (frames[i].data, frames[i].size);
-    while (self->in_flight == PIPELINE_ROOM || is_in_flight (self, id))
-        if (!turn (self))
-            return false;
-    size_t at = 0;
-    while (self->requests[at].used)
-        at++;
-    struct request *request = &self->requests[at];
+    while (self->client && self->in_flight == PIPELINE_ROOM)
+        turn (self);
+    if (!self->client)
+        return false;
+    struct request *request = self->requests;
+    while (request->used)
+        request++;
     if (self->in_flight++ == 0)
-        self->heard_us = clock_mono_us ();
-    *request = (struct request){.used = true, .command = command, .item = item};
-    fill (self, request, frames, count);
-    put (self, request);
+        hear (self, clock_mono_us ());
+    *request = (struct request){
+        .pipeline = self, .used = true, .number = ++self->given, .command = command, .item = item};
+    copy_frames (request, frames, count);
+    if (!is_behind (self, request))
+        put (self, request);
     return true;
 }
 
@@ -287,8 +249,7 @@ bool pipeline_manage (struct pipeline *self, const char *word, const char *const
 
 bool pipeline_drain (struct pipeline *self)
 {
-    while (self->in_flight > 0)
-        if (!turn (self))
-            return false;
-    return true;
+    while (self->client && self->in_flight > 0)
+        turn (self);
+    return self->client;
 }

@@ -1,5 +1,5 @@
-// Requests to the station, many in flight at once. An answer is known by the REQUEST_ID of its
-// request. A station that is busy says how long to wait: then the request is sent again.
+// Requests to the station, many in flight at once (zplan_client_send), and no more than it takes: a
+// station that is busy says how long to wait, and then the request is sent again.
 #pragma once
 
 #include "call.h"
@@ -8,8 +8,9 @@ struct pipeline;
 
 enum { PIPELINE_ROOM = 256 }; // requests in flight
 
-// What became of a request, `item` as it was given with it; once for each. `outcome` is an enum
-// zplan_error; the reply is borrowed for the call. More requests may be sent from here.
+// What became of a request, `item` as it was given with it; once for each, possibly from within
+// pipeline_send. `outcome` is an enum zplan_error; the reply is borrowed for the call, and NULL
+// unless that is ZPLAN_OK. After ZPLAN_OK one request may be sent from here: its place is free.
 typedef void pipeline_fn (void *owner, void *item, int outcome, const struct zplan_reply *reply);
 
 // NULL: told on stderr, and the verb ends with `ret_exit`.
@@ -19,10 +20,10 @@ struct pipeline *pipeline_open (const struct cli *cli, pipeline_fn *answered, vo
 // What is in flight is forgotten, without a word.
 void pipeline_destroy (struct pipeline **self);
 
-// Send a request; its bytes are copied. Waits while there is no room, or while a request with the
-// same REQUEST_ID is in flight. Without a REQUEST_ID it is given one. At most 31 frames then.
-// False: the station is silent; all in flight have been told ZPLAN_ERROR_NO_ANSWER, this one was not sent
-// and is not told.
+// Send a request; its bytes are copied. At most 32 frames, with the REQUEST_ID that it is given
+// unless it has one. Waits while there is no room. One with the REQUEST_ID of another in flight is
+// sent when that is answered. False: the station is silent, now or before; all in flight have been
+// told ZPLAN_ERROR_NO_ANSWER, this one was not sent and is not told.
 bool pipeline_send (struct pipeline *self, uint8_t command, const struct zplan_frame *frames,
                     size_t count, void *item);
 

@@ -101,20 +101,16 @@ static void print_messages (const json_t *messages)
 
 static int show (const struct cli *cli, struct zplan_client *client, const char *id)
 {
-    struct zplan_reply reply;
-    int outcome = zplan_client_manage (client, "message", (const char *[]){id}, 1, &reply);
-    int code = call_judge (cli, outcome, &reply, id);
-    json_t *plan = code == EXIT_DONE ? call_json (&reply) : NULL;
-    if (!plan)
-        return code == EXIT_DONE ? EXIT_REFUSED : code;
-    if (cli->json) {
+    int code;
+    json_t *plan = call_words (cli, client, (const char *[]){"message", id, NULL}, id, &code);
+    if (plan && cli->json) {
         print_json (plan);
-    } else {
+    } else if (plan) {
         print_fields (plan);
         print_messages (json_object_get (plan, "messages"));
     }
     json_decref (plan);
-    return EXIT_DONE;
+    return code;
 }
 
 int verb_show (const struct cli *cli)

@@ -87,15 +87,13 @@ static void print_stations (const struct cli *cli, const json_t *list)
 
 static int list (const struct cli *cli, struct zplan_client *client)
 {
-    struct zplan_reply reply;
-    int outcome = zplan_client_manage (client, "station", (const char *[]){"list"}, 1, &reply);
-    int code = call_judge (cli, outcome, &reply, NULL);
-    json_t *answer = code == EXIT_DONE ? call_json (&reply) : NULL;
-    if (!answer)
-        return code == EXIT_DONE ? EXIT_REFUSED : code;
-    print_stations (cli, json_object_get (answer, "stations"));
+    int code;
+    const char *const say[] = {"station", "list", NULL};
+    json_t *answer = call_words (cli, client, say, NULL, &code);
+    if (answer)
+        print_stations (cli, json_object_get (answer, "stations"));
     json_decref (answer);
-    return EXIT_DONE;
+    return code;
 }
 
 // -- add, remove

@@ -1,11 +1,9 @@
 // zplan stats: the station in numbers.
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "call.h"
-#include "options.h"
 #include "print.h"
 
 static const char about[] = "Print the station in numbers: its plans, its queue, its counters.\n\n"
@@ -76,17 +74,16 @@ static void print_fields (const json_t *object, int indent)
 
 int verb_stats (const struct cli *cli)
 {
-    const struct usage usage = {
-        .synopsis = "zplan stats",
-        .about = about,
-        .words = "no arguments",
-    };
     int code;
-    json_t *answer = call_word (cli, &usage, "stats", &code);
+    struct zplan_client *client = call_begin (cli, "zplan stats", about, &code);
+    if (!client)
+        return code;
+    json_t *answer = call_words (cli, client, (const char *[]){"stats", NULL}, NULL, &code);
     if (answer && cli->json)
         print_json (answer);
     else if (answer)
         print_fields (answer, 0);
     json_decref (answer);
+    zplan_client_destroy (&client);
     return code;
 }

@@ -55,17 +55,6 @@ static const struct option which_rows[] = {
      .help = "plans whose title fits; * stands for anything"},
 };
 
-static const struct option how_rows[] = {
-    {.name = "--all",
-     .type = OPTION_FLAG,
-     .offset = offsetof (struct change, bulk.all),
-     .help = "every plan of the station"},
-    {.name = "--dry-run",
-     .type = OPTION_FLAG,
-     .offset = offsetof (struct change, bulk.dry_run),
-     .help = "only tell which plans it would be done to"},
-};
-
 static const char about[] =
     "Change plans: what is not given stays as it is. A new time counts from now, as if the plan\n"
     "had just been added. All --arg together replace all arguments. Refused while a run is out,\n"
@@ -362,7 +351,7 @@ int verb_update (const struct cli *cli)
                    when_options (&self.order.words),
                    {"Besides", rows, sizeof rows / sizeof *rows, &self},
                    which,
-                   {"How", how_rows, sizeof how_rows / sizeof *how_rows, &self}},
+                   bulk_options (&self.bulk)},
         .group_count = 5,
         .words_max = INT_MAX,
         .words = "plan ids",

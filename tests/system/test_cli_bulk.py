@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from clitest import (GLOBAL_ID, NO_ANSWER, REFUSED, STATES, STATUS, USAGE, WAIT, ZPLAN,
-                     FakeStation, objects, reply, zplan)
+from clitest import (GLOBAL_ID, JSON, NO_ANSWER, NOT_FIND, OK, PLAN, REFUSED, STATES, STATUS, USAGE,
+                     WAIT, ZPLAN, FakeStation, objects, reply, taken_apart, zplan)
 from keyedtest import LockedStation, Pair
 from zplantest import later
 
@@ -101,6 +101,7 @@ def test_from_standard_input_and_in_json(one):
     ({**LATER, "plan_type": 1}, "at and the fields of the PLAN frame: want one or the other"),
     ({**LATER, "every": "1h"}, "--every"),
     ({**LATER, "arg": ["a"] * 40}, "--arg: at most"),
+    ({**LATER, "arg": "a" * 2**21}, "the request cannot be sent"),
     ({**LATER, "station": "nowhere"}, "-no find"),
     ({**LATER, "at": None, "messages": ["*1f"]}, "messages: want mailbox"),
     ({"station": "jobs", "command": "x", "plan_type": "time"}, "-plan error: plan_time"),
@@ -223,6 +224,61 @@ def test_many_are_in_flight(tmp_path):
         return [reply(r, OK_PLAN, (GLOBAL_ID, ident(r))) for r in held] if len(held) == 200 else []
     with FakeStation(hold) as station:
         assert station.zplan("add", "--from", path).done() == "200 plans added\n"
+
+
+class Held:
+    """Answers no look before `looks` of them are there, and no plan before there is one with the id
+    2; the first plan is refused as BUSY then."""
+
+    def __init__(self, looks):
+        self.looks, self.looked, self.plans, self.order = looks, [], [], []
+        self.first = None       # ids of the plans that came before any was answered
+
+    def __call__(self, request):
+        if PLAN not in request[0][2:]:
+            word, _ = taken_apart(request)
+            if word == "pause":
+                return [reply(request, OK, (JSON, b"{}"))]
+            self.looked.append(request)
+            ready = self.looked if len(self.looked) == self.looks else []
+            return [reply(look, NOT_FIND, (STATUS, b"-no find")) for look in ready]
+        self.plans.append(request)
+        if self.first is None and ident(request) != b"2":
+            return []
+        if self.first is not None:
+            return [self.take(request)]
+        self.first = [ident(plan) for plan in self.plans]
+        busy = reply(self.plans[0], BUSY, (STATUS, b"-busy: max_runs; try again in 200 ms"))
+        return [busy, *map(self.take, self.plans[1:])]
+
+    def take(self, request):
+        plan = json.loads(request[1 + request[0][2:].index(PLAN)])
+        self.order.append(plan["description"])
+        return reply(request, OK_PLAN, (GLOBAL_ID, ident(request)))
+
+
+@pytest.mark.parametrize("verb, looks", [(["add", "--from"], 0), (["import", "--hold"], 4)])
+def test_a_request_id_is_in_flight_once(tmp_path, verb, looks):
+    """Those that have the same one go in the order of their lines, also past a BUSY."""
+    path = lines(tmp_path / "plans", *({**LATER, "id": "1", "title": f"{n}"} for n in range(3)),
+                 {**LATER, "id": "2", "title": "other"})
+    held = Held(looks)
+    with FakeStation(held) as station:
+        assert station.zplan(*verb, path).done() == "4 plans added\n"
+    assert held.first == [b"1", b"2"]
+    assert held.order == ["other", "0", "1", "2"]
+
+
+def test_a_slow_station_is_not_silent(tmp_path):
+    """Each waits behind those before it for longer than the time-out."""
+    path = lines(tmp_path / "plans", *({**LATER, "id": f"{n:x}"} for n in range(1, 257)))
+
+    def slow(request):
+        time.sleep(0.02)
+        return [reply(request, OK_PLAN, (GLOBAL_ID, ident(request)))]
+    with FakeStation(slow) as station:
+        ended = station.zplan("add", "--from", path, "--timeout", "3000")
+    assert ended.done() == "256 plans added\n"
 
 
 def test_a_silent_station(tmp_path):
