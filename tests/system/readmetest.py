@@ -14,6 +14,7 @@ from zplanprocs import BIN_DIR, REPO, WAIT, die_with_parent, wait_until
 README = pathlib.Path(REPO, "README.md")
 BIN = pathlib.Path(BIN_DIR) if os.path.exists(os.path.join(BIN_DIR, "zplan")) else \
     pathlib.Path(BIN_DIR, "src")
+BUILD = BIN.parent
 PORTS = ("7920", "7921", "7922", "7930", "7931", "7940", "6379", "26379", "8000", "8003")
 PROGRAMS = ("zpland", "zstationd", "zplan")
 COMMAND = "    "        # what a line of a block starts with
@@ -93,7 +94,7 @@ class Newcomer:
     def __init__(self, folder, title):
         self.folder, self.title = folder, title
         self.chapter = CHAPTERS[title]
-        self.left = list(self.chapter.commands)
+        self.left, self.texts = list(self.chapter.commands), list(self.chapter.texts)
         first = pick_ports(len(PORTS))
         self.ports = {port: str(first + i) for i, port in enumerate(PORTS)}
         self.words = {"/var/lib/zplan": f"{folder}/data", "/etc/zplan/": f"{folder}/etc-",
@@ -101,7 +102,8 @@ class Newcomer:
         self.started = []
         self.make_checkout()
         self.env = {name: value for name, value in os.environ.items() if name[:6] != "ZPLAN_"}
-        self.env.update(PATH=f"{folder}/tools:{os.environ['PATH']}", XDG_STATE_HOME=str(folder),
+        self.env.update(PATH=f"{folder}/tools:{os.environ['PATH']}", HOME=str(folder),
+                        XDG_STATE_HOME=str(folder),
                         ZPLAN_CONNECT=self.at("7920"), ZPLAN_PUBLISH=self.at("7921"))
 
     def at(self, port):
@@ -117,8 +119,6 @@ class Newcomer:
                            (("request", "7920"), ("publish", "7921"), ("events", "7922")))
         for name in PROGRAMS:   # what is given to zpland twice counts as it is given last
             self.script(built / name, f"exec {BIN / name} {sockets if name == 'zpland' else ''}")
-        for archive in BIN.glob("*.a"):     # thin archives must stay where they are
-            (built / archive.name).write_text(f"INPUT({archive.resolve()})\n")
         self.script(tools / "python3", "exec /usr/bin/python3")
         node = shutil.which("nodejs") or shutil.which("node") or "nodejs"
         self.script(tools / "node", "exec " + node)
@@ -127,7 +127,6 @@ class Newcomer:
         shutil.copy(os.path.join(REPO, "docker", "demo"), self.folder / "docker")
         # Nothing is installed, nor built: that would relink programs that other tests are running.
         self.script(self.folder / "docker" / "setup", "exit 0")
-        (self.folder / "include").symlink_to(os.path.join(REPO, "include"))
         (self.folder / "tests").symlink_to(os.path.join(REPO, "tests"))
 
     @staticmethod
@@ -145,9 +144,23 @@ class Newcomer:
         return re.sub(r"(?<=:)\d{4,5}\b", lambda port: self.ports.get(port[0], port[0]), text)
 
     def file(self, name, language):
-        """Write the chapter's fenced text in this language to a file."""
-        text, = (text for known, text in self.chapter.texts if known == language)
+        """Write the chapter's next fenced text, in this language, to a file."""
+        known, text = self.texts.pop(0)
+        assert known == language, f"{self.title}: {name} is {known}"
         (self.folder / name).write_text(self.here(text))
+
+    def installed(self):
+        """Where the next command, `meson install`, has put the library: what builds and runs
+        programs finds it there, as it finds it in the place that it is made for."""
+        root = self.folder / "root"
+        self.words["meson install -C build"] = \
+            f"DESTDIR={root} meson install --no-rebuild -C {BUILD}"
+        self.words["ldconfig"] = "true"
+        self.does("meson install", "zplan.pc")
+        found, = root.rglob("zplan.pc")
+        self.env.update(PKG_CONFIG_PATH=str(found.parent), PKG_CONFIG_SYSROOT_DIR=str(root),
+                        LD_LIBRARY_PATH=str(found.parent.parent))
+        return pathlib.Path("/", found.parent.relative_to(root))
 
     # Commands.
 

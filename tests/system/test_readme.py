@@ -24,14 +24,24 @@ from zplantest import FT, ST, FakeTarget
 
 READY = "(?m)^ready$"
 
-# Commands that are run elsewhere, and why.
+# Commands that are run elsewhere, by what they begin with, and why.
 ELSEWHERE = {
     "tests/run": "runs this test",
     "tests/chaos/run": "minutes long; test_chaos.py runs it short",
     "tests/bench/run.py": "minutes long, with peers to be installed; test_bench.py runs it small",
+    "docker compose": "wants Docker; test_image.py makes the image and runs the services without",
+    "docker/deb": "a minute long; test_deb.py runs it",
+    "apt-get install": "changes the machine; test_deb.py looks at what would be installed",
+    "systemctl reload": "wants systemd; test_systemd.py plays it",
+    "systemctl enable": "wants systemd; test_units.py runs what the unit says in its sandbox",
 }
 PICTURES = {"How it works": {""}, "How to read this code": {""}}
 TESTED = set()      # the chapters that a test below has asked for
+
+
+def elsewhere(command):
+    """The row of ELSEWHERE, or None."""
+    return next((row for row in ELSEWHERE if command.startswith(row)), None)
 
 
 def of_chapter(title):
@@ -44,10 +54,11 @@ def of_chapter(title):
 def newcomer(request):
     folder = pathlib.Path(tempfile.mkdtemp(prefix="zr", dir="/tmp"))    # a socket's path is short
     made = Newcomer(folder, request.param)
-    made.left = [command for command in made.left if command.split()[0] not in ELSEWHERE]
+    made.left = [command for command in made.left if not elsewhere(command)]
     try:
         yield made
         assert not made.left, f"not run: {made.left}"
+        assert not made.texts, f"not taken: {made.texts}"
     finally:
         try:
             made.close()
@@ -60,7 +71,7 @@ def newcomer(request):
 
 def test_every_chapter_with_commands_has_a_test():
     for title, chapter in CHAPTERS.items():
-        known = all(command.split()[0] in ELSEWHERE for command in chapter.commands)
+        known = all(elsewhere(command) for command in chapter.commands)
         assert title in TESTED or known, f"{title}: {chapter.commands}"
         languages = {language for language, _ in chapter.texts}
         assert languages <= ({"c", "python"} if title in TESTED else PICTURES.get(title, set())), \
@@ -68,17 +79,34 @@ def test_every_chapter_with_commands_has_a_test():
 
 
 def test_what_is_run_elsewhere_is_there():
-    named = {command.split()[0]: command for chapter in CHAPTERS.values()
-             for command in chapter.commands if command.split()[0] in ELSEWHERE}
-    assert set(named) == set(ELSEWHERE)
-    for program, command in named.items():
+    commands = [command for chapter in CHAPTERS.values() for command in chapter.commands
+                if elsewhere(command)]
+    assert {elsewhere(command) for command in commands} == set(ELSEWHERE)
+    for name in re.findall(r"test_\w+\.py", " ".join(ELSEWHERE.values())):
+        assert os.path.exists(os.path.join(os.path.dirname(__file__), name)), name
+    for command in commands:
+        program = command.split()[0]
         path = os.path.join(REPO, program)
+        if "/" not in program:      # of others
+            continue
         assert os.access(path, os.X_OK), program
         options = re.findall(r"--[a-z-]+", command.split(" #")[0])
         if options:
             text = subprocess.run([path, "--help"], capture_output=True, text=True, check=True,
                                   timeout=WAIT).stdout
             assert not [option for option in options if option not in text], command
+
+
+def test_services_are_as_their_files_say():
+    """What no test here can run stands word for word in the file, or names a unit that is there."""
+    with open(os.path.join(REPO, "docker", "compose.yaml"), encoding="utf-8") as file:
+        composed = set(re.findall(r"(?m)^#   (docker compose .*)$", file.read()))
+    assert set(command.split("  ")[0] for command in CHAPTERS["With Docker"].commands) == composed
+    units = os.listdir(os.path.join(REPO, "docker", "systemd"))
+    for command in CHAPTERS["With systemd"].commands:
+        if command.startswith("systemctl "):
+            unit = re.sub("@.*", "@", command.split("#")[0].split()[-1])
+            assert f"{unit}.service.in" in units, command
 
 
 def test_every_link_leads_somewhere():
@@ -105,7 +133,7 @@ def test_every_option_and_verb_is_known():
     known = set(re.findall(r"--[a-z-]+", helps))
     assert {"add", "doctor", "work"} <= verbs and "--redis" in known
     text = "\n".join(line for line in README.read_text(encoding="utf-8").splitlines()
-                     if not line.strip().startswith(tuple(ELSEWHERE)) and "<!--" not in line)
+                     if not elsewhere(line.strip()))
     of_others = {"--libs", "--cflags"}      # of pkg-config
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) <= known | of_others
     assert set(re.findall(r"(?m)(?:^ {4}|`)zplan ([a-z]+)", text)) <= verbs
@@ -156,7 +184,28 @@ def test_from_a_shell(newcomer):
     newcomer.does("zplan station add print", "print")
     newcomer.does("zplan station remove print", "print")
     newcomer.does("zplan stats", r"(?m)^plans +\d")
+    newcomer.lasts("zplan top", r"(?m)^jobs +connected ")
     newcomer.does("zplan doctor", "the station does its work")
+    in_bulk(newcomer)
+    newcomer.does("echo 'source <(zplan completion bash)'")
+    assert "zplan" in newcomer.run("source ~/.bashrc && complete -p zplan")
+
+
+def in_bulk(newcomer):
+    """Many plans, and another station that they go to."""
+    newcomer.does("echo '{")
+    newcomer.does("zplan add --from", "1 plans added")
+    wait_until(lambda: "again" not in newcomer.run("zplan list"), "what ran once is over")
+    newcomer.does("zplan export", "^$")
+    other = {name: newcomer.at(port) for name, port in
+             (("request", "8000"), ("publish", "8003"), ("events", "6379"))}
+    newcomer.start(f"zpland --data {newcomer.folder}/other " + " ".join(
+        f"--{name} {endpoint}" for name, endpoint in other.items()), READY)
+    newcomer.run(f"zplan --connect {other['request']} station add jobs=api@{newcomer.at('7930')}")
+    newcomer.words = {"tcp://10.0.0.7:7920": other["request"], **newcomer.words}
+    newcomer.does("zplan --connect", "3 plans added")
+    held = newcomer.run(f"zplan --connect {other['request']} list --state pause --json")
+    assert all(title in held for title in ("weekly report", "payroll")), held
 
 
 def heard(newcomer, watch):
@@ -170,11 +219,19 @@ def heard(newcomer, watch):
 
 @of_chapter("From C")
 def test_from_c(newcomer):
-    newcomer.demo()
+    newcomer.demo(worker=False)
+    place = newcomer.installed()
+    assert str(place) in newcomer.run("pkg-config --variable pc_path pkg-config")
+    assert str(place.parent) in newcomer.run("cat /etc/ld.so.conf.d/*")
     newcomer.file("hello.c", "c")
     newcomer.does("cc hello.c", "^$")
-    newcomer.does("./hello", "^accepted: [0-9a-f]+\n$")
-    assert "hello" in newcomer.run("zplan list")
+    newcomer.does("./hello", r"^\+plan\n$")
+    newcomer.file("worker.c", "c")
+    newcomer.does("cc worker.c", "^$")
+    worker = newcomer.lasts("./worker", "")
+    wait_until(lambda: "+ok" in newcomer.run("zplan history"), "the worker has answered")
+    assert worker.end() == -signal.SIGTERM      # it has no handler; the headers' example does
+    newcomer.started.remove(worker)
 
 
 @of_chapter("From Python")
@@ -193,6 +250,18 @@ def test_from_other_languages(newcomer):
     told = r"^accepted as [0-9a-f]+\n(ok: hello world\n){1,3}$"
     newcomer.does("python3 tests/clients/zplan_client.py", told)
     newcomer.does("node tests/clients/client.js", told)
+
+
+@of_chapter("Deploy it")
+def test_deploy_it(newcomer):
+    newcomer.programs_are_found()
+    told = newcomer.does("zpland --settings").splitlines()
+    keys = {"name", "type", "reload", "help"}
+    assert len(told) > 30 and all(keys <= set(json.loads(line)) for line in told)
+    pages = re.findall(r"`man (?:(\d) )?([\w.]+)`", "".join(newcomer.chapter.prose))
+    assert len(pages) >= 4
+    for section, page in pages:
+        assert list((BIN / "man").glob(f"{page}.{section or '[58]'}")), page
 
 
 class Watcher(Sentinel):
