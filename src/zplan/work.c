@@ -238,7 +238,7 @@ static const char about[] =
     "  ZPLAN_EXEC_ID       this run, in hex; another one each time the plan is sent\n"
     "  ZPLAN_PLAN_TIME     the run's nominal time, Unix seconds\n"
     "  ZPLAN_COMMAND, ZPLAN_CONTEXT, ZPLAN_TITLE\n"
-    "  ZPLAN_PROGRESS_FD   a descriptor for lines of its progress, that zplan show tells:\n"
+    "  ZPLAN_PROGRESS_FD   a descriptor for its progress, which zplan show tells:\n"
     "                      echo \"40 copying\" >&$ZPLAN_PROGRESS_FD\n"
     "Exit 0 answers OK with what it wrote to standard output; any other end answers FAILED with\n"
     "what it wrote to standard error. A run may come twice: key what must not be done twice by\n"

@@ -160,6 +160,7 @@ def test_the_program(tmp_path):
 
 
 def test_output_that_cannot_be_written(where):
+    where.client.added(later())     # something to write
     with open("/dev/full", "wb") as full:
         for verb in (["list"], ["export"], ["stats"], ["completion", "bash"], ["--help"]):
             done = subprocess.run([ZPLAN, *options(where), *verb], stdout=full,

@@ -152,10 +152,14 @@ local function remember(seq, broadcast, station, id, ms, record, keep)
     end
 end
 
--- Add the outcomes of `count` broadcasts, whose numbers end with `last`, as one entry: an entry of each would
--- be half of all that Redis does for a run. `packed`: {plan, station, record} of each, as msgpack.
+-- Add the outcomes of `count` broadcasts, whose numbers end with `last`. Several are one entry: an entry of each
+-- would be half of all that Redis does for a run. `packed`: {plan, station, record} of each, as msgpack.
 local function remember_all(last, count, ms, packed, keep)
     if keep == '0' then
+        return
+    elseif count == 1 then
+        local one = cmsgpack.unpack(packed)[1]
+        remember(last, true, one[2], one[1], ms, one[3], keep)
         return
     end
     -- What has numbers of these is of a time whose numbers were higher (add_entry).
