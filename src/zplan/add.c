@@ -154,7 +154,7 @@ int verb_add (const struct cli *cli)
     struct order order = {0};
     struct load load = {0};
     const struct usage usage = {
-        .synopsis = "zplan add --station NAME --command WORD [--arg TEXT]... [TIME]\n"
+        .synopsis = "zplan add --station NAME --command WORD [--arg TEXT]... [TIME]  |  "
                     "zplan add --from FILE [--timezone ZONE] [--stop-on-error]",
         .about = about,
         .groups = {order_options (&order),

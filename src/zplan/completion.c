@@ -15,7 +15,7 @@ static const char about[] =
     "with a time-out of $ZPLAN_COMPLETION_TIMEOUT milliseconds, 500 by itself. For\n"
     "every new shell:\n\n"
     "  echo 'source <(zplan completion bash)' >>~/.bashrc\n"
-    "  echo 'source <(zplan completion zsh)' >>~/.zshrc   # behind compinit\n\n"
+    "  echo 'source <(zplan completion zsh)' >>~/.zshrc # behind compinit\n\n"
     "The scripts themselves ask for\n\n"
     "  zplan completion plans       # an id, a tab, and the title; 200 at most\n"
     "  zplan completion stations    # a name, a tab, and the endpoint\n";
