@@ -156,7 +156,8 @@ struct zplan_worker_options {
 };
 
 // A job in hand. It belongs to the worker, and with it everything it points to, until it is
-// answered or the worker destroyed. It is only read. A frame that the job does not have is NULL.
+// answered or the worker destroyed. It is only read. A frame that the job does not have is NULL. Do
+// not use it any more once it was answered: another job may be in its place by then.
 struct zplan_job {
     uint64_t plan_id;    // of the plan that fires; 0 = an ordinary call
     uint64_t exec_id;    // of this run, another one each time the plan is sent; 0 = none was given
