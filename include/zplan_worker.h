@@ -193,8 +193,9 @@ struct zplan_answer {
 // zplan_worker_destroy.
 struct zplan_worker *zplan_worker_new (const struct zplan_worker_options *options);
 
-// Tells the station that the worker leaves and takes it away; the pointer becomes NULL, and NULL is
-// fine. Jobs that are in hand still are gone with it: the station answers those that were taken as
+// Tells the station that the worker leaves and takes it away; NULL is fine. The pointer becomes
+// NULL first: a signal handler of this thread may call zplan_worker_leave with it all the while.
+// Jobs that are in hand still are gone with it: the station answers those that were taken as
 // failed, the others as not begun. Waits up to one second for the last messages to leave. No other
 // call may be under way.
 void zplan_worker_destroy (struct zplan_worker **worker);
