@@ -156,7 +156,8 @@ struct zplan_worker_options {
 };
 
 // A job in hand. It belongs to the worker, and with it everything it points to, until it is
-// answered or the worker destroyed. It is only read. A frame that the job does not have is NULL.
+// answered or the worker destroyed. It is only read. A frame that the job does not have is NULL. Do
+// not use it any more once it was answered: another job may be in its place by then.
 struct zplan_job {
     uint64_t plan_id;    // of the plan that fires; 0 = an ordinary call
     uint64_t exec_id;    // of this run, another one each time the plan is sent; 0 = none was given
@@ -192,8 +193,9 @@ struct zplan_answer {
 // zplan_worker_destroy.
 struct zplan_worker *zplan_worker_new (const struct zplan_worker_options *options);
 
-// Tells the station that the worker leaves and takes it away; the pointer becomes NULL, and NULL is
-// fine. Jobs that are in hand still are gone with it: the station answers those that were taken as
+// Tells the station that the worker leaves and takes it away; NULL is fine. The pointer becomes
+// NULL first: a signal handler of this thread may call zplan_worker_leave with it all the while.
+// Jobs that are in hand still are gone with it: the station answers those that were taken as
 // failed, the others as not begun. Waits up to one second for the last messages to leave. No other
 // call may be under way.
 void zplan_worker_destroy (struct zplan_worker **worker);

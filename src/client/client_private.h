@@ -35,6 +35,7 @@ struct zplan_client {
     struct request **end;  // where the next one is put
     size_t count;          // of them
     int64_t deadline_us;   // none of them ends before it
+    int late_turns;        // how often the socket was read behind it without an end
     bool calling;          // a callback is running
     bool closing;          // being destroyed
     struct packet packet;  // the last reply

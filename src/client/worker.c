@@ -125,12 +125,12 @@ void zplan_worker_destroy (struct zplan_worker **worker)
     struct zplan_worker *self = worker ? *worker : NULL;
     if (!self)
         return;
+    *worker = NULL; // first: a signal handler may still make the worker leave by it
     zplan_worker_leave (self);
     atomic_store (&self->stop, true);
     worker_wake (self);
     pthread_join (self->thread, NULL);
     release (self);
-    *worker = NULL;
 }
 
 // -- leaving, and being there

@@ -110,11 +110,12 @@ void job_close (struct job *self, uint8_t status, const char *words)
 
 void job_clear (struct job *self)
 {
-    struct zplan_worker *worker = self->worker;
     json_decref (self->plan);
     packet_clear (&self->packet);
     free (self->content);
-    *self = (struct job){.worker = worker};
+    self->shown = (struct zplan_job){0};
+    memset ((char *)self + offsetof (struct job, place), 0,
+            sizeof *self - offsetof (struct job, place));
 }
 
 // -- the user's calls

@@ -24,10 +24,11 @@ enum job_place {
 // so taking a job and answering it cannot fail for want of memory, the content of the answer apart.
 struct job {
     struct zplan_job shown; // what the user has; the first member
+    // Set once and never cleared: it is read without the lock, also by way of a job that is over.
     struct zplan_worker *worker;
-    enum job_place place;
-    uint64_t turn; // of its coming: who came first is taken first
-    bool lost;     // the station does not know any more that we have it
+    enum job_place place; // from here on all is cleared when the job is over
+    uint64_t turn;        // of its coming: who came first is taken first
+    bool lost;            // the station does not know any more that we have it
     struct packet packet;
     struct message message; // the job's, read; borrows from `packet`
     json_t *plan;           // its PLAN frame; the title borrows from it

@@ -3,10 +3,11 @@
 // for every job in hand.
 //
 // The connection is made anew when the station has left PITPAT or JOIN unanswered for three beats:
-// what is still queued would otherwise reach a restarted station late. A station that was restarted
-// does not know the worker, says so (NOT_FIND), and the worker joins again. Either way the station
-// knows nothing any more of the jobs in hand: those that nobody has taken are dropped, the others
-// are lost, and nothing more is said of them.
+// what is still queued would otherwise reach a restarted station late. A thread that was held up
+// itself gives the station that time once more. A station that was restarted does not know the
+// worker, says so (NOT_FIND), and the worker joins again. Either way the station knows nothing any
+// more of the jobs in hand: those that nobody has taken are dropped, the others are lost, and
+// nothing more is said of them.
 //
 // Each turn of the loop holds the lock: nothing in it waits.
 #include <errno.h>
@@ -131,6 +132,9 @@ static void beat (struct zplan_worker *self, int64_t now_us)
 {
     if (now_us < self->beat_us)
         return;
+    // The answer may have come while we did not run, and libzmq not have handed it on yet.
+    if (now_us - self->beat_us >= BEAT_US)
+        self->quiet_us = 0;
     if (!self->socket || (self->quiet_us && now_us - self->quiet_us >= SILENCE_US)) {
         if (self->socket)
             zmq_close (self->socket);
@@ -176,7 +180,8 @@ static void take_status (struct zplan_worker *self, const struct message *messag
         self->joined = self->news = true;
         self->joins++;
         self->refusal[0] = '\0';
-    } else if (status >= ZERO_STATUS_ERROR_FLAG && !self->joined) {
+    } else if (status >= ZERO_STATUS_ERROR_FLAG && status != ZERO_STATUS_NOT_FIND_ID &&
+               !self->joined) { // that one is about what was said before JOIN
         struct span text = message_frame (message, ZERO_FRAME_STATUS, NULL);
         struct reason reason; // cuts at a character boundary
         reason_set (&reason, "%.*s", (int)text.size, text.size ? (const char *)text.data : "");

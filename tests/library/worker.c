@@ -75,6 +75,7 @@ static int keep (struct zplan_job *job, struct zplan_answer *answer, void *conte
     return ZPLAN_JOB_KEPT;
 }
 
+// No other job may come before it has ended: it would be in the place of the one that is over.
 static void *answer_kept (void *nothing)
 {
     pthread_mutex_lock (&lock);
@@ -152,6 +153,7 @@ static void obey (const char *order)
     if (strcmp (order, "answer\n") == 0) {
         CHECK (pthread_create (&thread, NULL, answer_kept, NULL) == 0);
         pthread_join (thread, NULL);
+        say ("answered");
     }
 }
 

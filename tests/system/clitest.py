@@ -127,6 +127,7 @@ class FakeStation:
         self.context = zmq.Context()
         self.router = self.context.socket(zmq.ROUTER)
         self.router.linger = 0
+        self.router.sndhwm = 0      # it would drop what is not read in time
         self.endpoint = f"tcp://127.0.0.1:{self.router.bind_to_random_port('tcp://127.0.0.1')}"
         self.stop = self.context.socket(zmq.PAIR)
         self.stop.bind("inproc://stop")

@@ -216,6 +216,24 @@ def test_a_connection_goes_only_with_what_may_still_be_in_it(installed):
     assert len(peers) == 4 and peers[0] == peers[1] == peers[2] != peers[3]
 
 
+def test_answers_that_wait_are_not_late(installed):
+    """Unless very much else stands before them: that could go on for ever."""
+    junk = [[b"\x00\x01\x00"]] * 5000
+    with FakeStation(lambda request: (junk if b"stats" in request else []) + [
+            reply(request, 1)]) as station:
+        busy = subprocess.Popen([installed.program("busy"), station.endpoint], text=True,
+                                stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            for count in (300, 600, 602):    # with the call that waits
+                wait_until(lambda: station.seen.qsize() == count, "all requests have come")
+                busy.stdin.write("answered\n")
+                busy.stdin.flush()
+            assert busy.communicate(timeout=WAIT) == (None, "") and busy.returncode == 0
+        finally:
+            busy.kill()
+            busy.communicate()
+
+
 def test_two_clients_in_two_threads(installed, rig):
     said = run(installed.program("threads"), rig.ipc("q"))
     assert sorted(said.split()) == ["lemons", "melons"]
