@@ -252,6 +252,33 @@ def test_A001_A026_redis_restarted(make_rig, gently):
     rig.gone(ident)
 
 
+def test_command_that_redis_forbids_is_told_by_its_name(rig):
+    """Nothing of the submission is stored, and the next one is taken when it is allowed again."""
+    keys = set(rig.db.keys())
+    rig.db.execute_command("ACL", "SETUSER", "default", "-msetnx")
+    reply = rig.client.submit(later())
+    assert reply.code >= ST.ERROR_FLAG and "msetnx" in reply.text, reply
+    assert set(rig.db.keys()) - keys <= {"plan:attending", "plan:meta"}
+    rig.db.execute_command("ACL", "SETUSER", "default", "+msetnx")
+    rig.client.added(later())
+
+
+def test_scripts_that_were_flushed_are_loaded_again(rig):
+    """Between the messages of a submission and its script, too."""
+    rig.db.script_flush()
+    ident = rig.client.added(at_once())
+    run = rig.jobs.recv()
+    rig.db.script_flush()
+    rig.jobs.finish(run)
+    rig.gone(ident)
+    rig.db.script_flush()
+    many = [rig.client.added(at_once()) for _ in range(3)]
+    for _ in many:
+        rig.jobs.finish(rig.jobs.recv())
+    for each in many:
+        rig.gone(each)
+
+
 def test_A046_connections_killed_under_load(rig):
     """No member without a message, no message without a member, nothing acknowledged is lost."""
     acked, sent = set(), 0
