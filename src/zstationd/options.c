@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "curve.h"
+#include "socket.h"
 
 enum { NAME_MAX_SIZE = 64, HELP_COLUMN = 24 };
 
@@ -30,6 +31,8 @@ static const struct setting rows[] = {
     {"plan_key", "--plan-key", "KEY", "", SETTING_TEXT, FIELD (plan_key), 0, 0, NULL,
      "with --curve and --plan: the plan proxy station's public key; it wants the role result of "
      "ours"},
+    {"insecure", "--insecure", NULL, "0", SETTING_FLAG, FIELD (insecure), 0, 0, NULL,
+     "without --curve: bind to addresses that other machines reach all the same"},
     {"worker_timeout", "--worker-timeout", "MS", "10000", SETTING_NUMBER, FIELD (worker_timeout),
      100, 3600000, NULL, "drop a worker that is silent for so many milliseconds"},
     {"voter_timeout", "--voter-timeout", "MS", "300000", SETTING_NUMBER, FIELD (voter_timeout), 100,
@@ -85,6 +88,25 @@ static const char *curve_trouble (const struct options *self)
     return NULL;
 }
 
+// Whether a port that takes everybody is one that other machines reach, with a reason then.
+static bool is_exposed (const struct options *self, struct reason *reason)
+{
+    const struct {
+        const char *option, *endpoint;
+    } bound[] = {
+        {"--request", self->request}, {"--workers", self->workers}, {"--publish", self->publish}};
+    if (*self->curve || self->insecure)
+        return false;
+    for (size_t i = 0; i < sizeof bound / sizeof *bound; i++) {
+        if (endpoint_is_local (bound[i].endpoint))
+            continue;
+        reason_set (reason, "%s: %s is not loopback: set --curve and --allow, or --insecure",
+                    bound[i].option, quoted (span_text (bound[i].endpoint)));
+        return true;
+    }
+    return false;
+}
+
 // The rules that join several options.
 static enum options_result check (struct options *self, struct reason *reason)
 {
@@ -108,7 +130,7 @@ static enum options_result check (struct options *self, struct reason *reason)
     else if (*other)
         reason_set (reason, "%s: not with --type %s", publishes ? "--workers" : "--publish",
                     self->type_name);
-    else
+    else if (!is_exposed (self, reason))
         return OPTIONS_READ;
     return OPTIONS_WRONG;
 }
@@ -125,11 +147,12 @@ enum options_result options_read (int argc, char **argv, struct options *ret, st
             reason_set (reason, "%s: no such option", quoted (span_text (argv[i])));
             return OPTIONS_WRONG;
         }
-        if (i + 1 == argc) {
+        const char *value = row->type == SETTING_FLAG ? "1" : argv[++i];
+        if (!value) {
             reason_set (reason, "%s: %s is missing", row->option, row->metavar);
             return OPTIONS_WRONG;
         }
-        if (setting_set (row, ret, argv[++i], reason))
+        if (setting_set (row, ret, value, reason))
             return OPTIONS_WRONG;
     }
     return check (ret, reason);
@@ -158,7 +181,9 @@ static const char help_head[] =
     "--station\n"
     "NAME=TYPE@ENDPOINT,curve=KEY, with the public key of this station). The folder is read for "
     "each\n"
-    "new connection; who is connected stays so.\n"
+    "new connection; who is connected stays so. Without it everybody who reaches a port may use "
+    "it: an\n"
+    "address that other machines reach is refused then, unless --insecure is given.\n"
     "\n"
     "options:\n";
 
@@ -181,9 +206,9 @@ void options_help (void)
     for (size_t i = 0; i < table.count; i++) {
         const struct setting *row = &table.rows[i];
         char option[64];
-        snprintf (option, sizeof option, "%s %s", row->option, row->metavar);
+        snprintf (option, sizeof option, "%s %s", row->option, row->metavar ? row->metavar : "");
         printf ("  %-*s %s", HELP_COLUMN, option, row->help);
-        if (*row->fallback)
+        if (*row->fallback && row->type != SETTING_FLAG)
             printf (" (default %s)", row->fallback);
         putchar ('\n');
     }

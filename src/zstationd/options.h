@@ -15,6 +15,7 @@ struct options {
     char curve[SETTING_TEXT_MAX];    // "" = connections without CURVE
     char allow[SETTING_TEXT_MAX];    // with `curve`
     char plan_key[SETTING_TEXT_MAX]; // "" = the one to `plan` without CURVE
+    bool insecure;                   // without `curve` on an address that others reach
     char type_name[SETTING_TEXT_MAX];
     char level_name[SETTING_TEXT_MAX];
     int64_t worker_timeout; // milliseconds

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import zmq
 
-from zplanprocs import wait_until
+from zplanprocs import free_port, wait_until
 from zstationtest import (  # noqa: F401 station and work are fixtures
     ARG, ARGUMENT, Answer, BIN, BIN_TYPE, BYE, COMMAND, CONTENT, CONTEXT, FAILED, GLOBAL_ID,
     INVALID, JOIN, LEFT, LOCAL_ID, NONE, NOT_FIND, NOT_SUPPORT, NOT_WORKER, OK, PING, PITPAT, PLAN,
-    PROXY, READY, REQUESTER, REQUEST_ID, RUNING, STATUS, TITLE, WAITING, WAIT_S, a_call, a_run,
+    PROXY, Peer, READY, REQUESTER, REQUEST_ID, RUNING, STATUS, TITLE, WAITING, WAIT_S, a_call, a_run,
     pack, station, work)
 
 
@@ -42,10 +42,31 @@ def test_help_teaches():
       "--publish", "ipc:///tmp/z"], "--publish"),
     (["--worker-timeout", "soon"], "worker_timeout"),
     (["--log-level"], "--log-level"),
+    (["--insecure", "1"], "'1': no such option"),
 ])
 def test_wrong_usage_is_2_and_names_the_option(args, word):
     done = run_zstationd(*args)
     assert done.returncode == 2 and word in done.stderr and done.stdout == ""
+
+
+@pytest.mark.parametrize("type_, which, other", [
+    ("api", "request", "workers"), ("api", "workers", "request"), ("vote", "workers", "request"),
+    ("pub", "publish", "request"), ("pub", "request", "publish")])
+@pytest.mark.parametrize("host", ["0.0.0.0", "*", "192.0.2.1", "[::]"])
+def test_without_curve_only_this_machine_is_served(type_, which, other, host):
+    done = run_zstationd("--name", "x", "--type", type_, f"--{other}", "tcp://localhost:7930",
+                         f"--{which}", f"tcp://{host}:7931")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"zstationd: --{which}: 'tcp://{host}:7931' is not loopback: set --curve and --allow, or "
+        "--insecure (zstationd --help tells more)\n")
+
+
+def test_with_insecure_any_address_is_taken(station):
+    port = free_port()
+    station.start("--request", f"tcp://0.0.0.0:{port}", "--insecure")
+    station.peers.append(Peer(station.context, zmq.DEALER, f"tcp://127.0.0.1:{port}"))
+    station.peers[-1].settle()
 
 
 @pytest.mark.parametrize("endpoint", ["tcp://127.0.0.1:99999", "inproc://x", "ipc:///no/such/dir/x"])
