@@ -40,6 +40,8 @@ static const struct setting rows[] = {
      "vote: give up a voter that for so many milliseconds neither votes nor says WAITING"},
     {"queue", "--queue", "N", "1000", SETTING_NUMBER, FIELD (queue), 0, 100000, NULL,
      "jobs that may wait while all workers are busy; vote: ballots that may wait behind one"},
+    {"grace", "--grace", "SECONDS", "10", SETTING_NUMBER, FIELD (grace), 0, 86400, NULL,
+     "at SIGTERM wait so long for the answers to jobs in hand"},
     {"log_level", "--log-level", "LEVEL", "info", SETTING_TEXT, FIELD (level_name), 0, 0, NULL,
      "error, warn, info or debug"},
 };
@@ -189,10 +191,12 @@ static const char help_head[] =
 
 static const char help_tail[] =
     "\n"
-    "It runs in the foreground, logs to stderr, prints `ready` once it serves, and ends on "
-    "SIGTERM\n"
-    "or SIGINT: jobs in hand are then answered as failed, votes are ended. Exit codes: 0 stopped,\n"
-    "1 could not start, 2 usage.\n"
+    "It runs in the foreground, logs to stderr, and prints `ready` once it serves. On SIGTERM or\n"
+    "SIGINT it takes nothing more: what comes then, and what still waits for a worker, is "
+    "answered\n"
+    "NOT_WORKER. Jobs that workers have in hand, and votes that have begun, are waited for; when\n"
+    "the time of --grace is over, or at a second signal, jobs are answered as failed and votes\n"
+    "ended. Exit codes: 0 stopped, 1 could not start, 2 usage.\n"
     "\n"
     "example: a station whose jobs are done by a script\n"
     "  zstationd --name jobs --type api --request tcp://127.0.0.1:7930 \\\n"

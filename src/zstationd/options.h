@@ -21,6 +21,7 @@ struct options {
     int64_t worker_timeout; // milliseconds
     int64_t voter_timeout;  // milliseconds
     int64_t queue;          // jobs, ballots
+    int64_t grace;          // seconds from the first signal to the end
     enum station_type type; // of type_name
     enum log_level level;   // of level_name
 };

@@ -612,6 +612,91 @@ def test_pub_refuses_what_it_cannot_publish(station):
     client.settle()
 
 
+# -- the end
+
+
+def told_to_stop(station):
+    station.process.send_signal(signal.SIGTERM)
+    wait_until(lambda: "event=stopping" in station.log(), "it is about to stop")
+
+
+def test_a_stop_waits_for_what_is_in_hand_and_takes_nothing_more(station):
+    station.start(grace=None)
+    worker, plan, client = station.worker(), station.peer(), station.peer()
+    plan.send(*a_run(b"a1"))
+    client.send(*a_run(b"a2"))
+    jobs = [worker.recv()]
+    assert [plan.recv().code, client.recv().code] == [RUNING, RUNING]
+    told_to_stop(station)
+    answer = client.recv()      # nobody had begun with it
+    assert (answer.sender, answer.code) == (b"*a2", NOT_WORKER)
+    assert answer.status.endswith(": the station is stopped")
+    other = station.worker(b"other")    # a credit changes nothing
+    for frames in (a_run(b"a3"), a_call()):
+        answer = client.ask(*frames)
+        assert answer.code == NOT_WORKER and answer.status.endswith(": the station is stopped")
+    worker.ready()
+    worker.settle()     # no job
+    other.settle()
+    worker.answer(jobs[0], WAITING)
+    assert plan.recv().code == WAITING
+    worker.answer(jobs[0], OK, (CONTENT, b"done"))
+    answer = plan.recv()
+    assert (answer.sender, answer.code, answer.get(CONTENT)) == (b"*a1", OK, b"done")
+    assert station.process.wait(WAIT_S) == 0
+
+
+def test_a_stop_waits_for_a_command(station, work):
+    station.start(grace="1000")
+    started = station.folder / "started"
+    os.mkfifo(started)
+    work(f"echo > {started}; sleep 2; echo done")
+    plan = station.peer()
+    assert plan.ask(*a_run()).code == RUNING
+    started.read_text()
+    told_to_stop(station)
+    codes, answer = recv_result(plan)
+    assert (codes[-1], answer.get(CONTENT)) == (OK, b"done\n")
+    assert station.process.wait(WAIT_S) == 0
+
+
+@pytest.mark.parametrize("grace", ["1", "1000"])
+def test_a_stop_does_not_wait_for_longer_than_its_time_or_a_second_signal(station, grace):
+    station.start(grace=grace)
+    worker, plan = station.worker(), station.peer()
+    assert plan.ask(*a_run()).code == RUNING
+    worker.recv()
+    told_to_stop(station)
+    if grace == "1000":
+        station.process.send_signal(signal.SIGTERM)
+    answer = plan.recv()
+    assert (answer.code, answer.status) == (
+        FAILED, "-failed: worker w is gone: the station is stopped")
+    assert station.process.wait(WAIT_S) == 0
+
+
+@pytest.mark.parametrize("how", ["leaves", "is silent"])
+def test_a_stop_does_not_wait_for_a_worker_that_is_gone(station, how):
+    station.start("--worker-timeout", "1000", grace="1000")
+    worker, plan = station.worker(), station.peer()
+    assert plan.ask(*a_run()).code == RUNING
+    worker.recv()
+    told_to_stop(station)
+    if how == "leaves":
+        worker.send(*pack(LEFT, (ARG, b"w")))
+    assert plan.recv().code == FAILED
+    assert station.process.wait(WAIT_S) == 0
+
+
+@pytest.mark.parametrize("type_", ["api", "pub", "vote"])
+def test_a_stop_with_nothing_in_hand_waits_for_nothing(station, type_):
+    station.start(type_=type_, grace="1000")
+    if type_ != "pub":
+        station.worker()
+    station.process.send_signal(signal.SIGTERM)
+    assert station.process.wait(WAIT_S) == 0
+
+
 # -- zplan work
 
 

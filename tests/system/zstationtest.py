@@ -107,11 +107,13 @@ class Station:
     def endpoint(self, name):
         return f"ipc://{self.folder}/{name}"
 
-    def start(self, *options, type_="api"):
+    def start(self, *options, type_="api", grace="0"):
+        """Its end does not wait for what a test leaves in hand, but with a `grace`; None = its own."""
         second = "publish" if type_ == "pub" else "workers"
         self.process = subprocess.Popen(
             [BIN / "zstationd", "--name", "jobs", "--type", type_, "--request",
-             self.endpoint("request"), f"--{second}", self.endpoint(second), *options],
+             self.endpoint("request"), f"--{second}", self.endpoint(second),
+             *(["--grace", grace] if grace else []), *options],
             stdout=subprocess.PIPE, stderr=open(self.folder / "log", "ab"), text=True)
         assert self.process.stdout.readline() == "ready\n", self.log()
         return self
