@@ -621,7 +621,7 @@ def told_to_stop(station):
 
 
 def test_a_stop_waits_for_what_is_in_hand_and_takes_nothing_more(station):
-    station.start(grace=None)
+    station.start(grace="1000")
     worker, plan, client = station.worker(), station.peer(), station.peer()
     plan.send(*a_run(b"a1"))
     client.send(*a_run(b"a2"))
@@ -660,14 +660,15 @@ def test_a_stop_waits_for_a_command(station, work):
     assert station.process.wait(WAIT_S) == 0
 
 
-@pytest.mark.parametrize("grace", ["1", "1000"])
+@pytest.mark.parametrize("grace", ["1", "1000", None])
 def test_a_stop_does_not_wait_for_longer_than_its_time_or_a_second_signal(station, grace):
     station.start(grace=grace)
     worker, plan = station.worker(), station.peer()
     assert plan.ask(*a_run()).code == RUNING
     worker.recv()
     told_to_stop(station)
-    if grace == "1000":
+    assert f"event=stopping grace_ms={int(grace or 10) * 1000}\n" in station.log()
+    if grace != "1":
         station.process.send_signal(signal.SIGTERM)
     answer = plan.recv()
     assert (answer.code, answer.status) == (
@@ -865,7 +866,7 @@ def test_work_gives_commands_time_to_end(station, work):
     started, fifo = station.folder / "started", station.folder / "go"
     os.mkfifo(started)
     os.mkfifo(fifo)
-    one = work(f"echo > {started}; cat {fifo}", "--grace", "1000")
+    one = work(f"echo > {started}; cat {fifo}", grace="1000")
     client = station.peer()
     client.send(*a_call())
     started.read_text()
@@ -881,17 +882,20 @@ def test_work_gives_commands_time_to_end(station, work):
     assert one.process.wait(WAIT_S) == 0
 
 
-@pytest.mark.parametrize("grace", ["1", "1000"])
+@pytest.mark.parametrize("grace", ["1", "1000", None])
 def test_work_ends_commands_when_their_time_is_over_or_at_a_second_signal(station, work, grace):
     station.start()
     started = station.folder / "started"
     os.mkfifo(started)
-    one = work(f"echo $$ > {started}; exec sleep 1000", "--grace", grace)
+    one = work(f"echo $$ > {started}; exec sleep 1000", grace=grace)
     client = station.peer()
     client.send(*a_call())
     group = int(started.read_text())
     one.process.terminate()
-    if grace == "1000":
+    assert one.process.stderr.readline() == (
+        f"zplan work: no more jobs; commands still running: 1, which have {grace or 10} s to end; "
+        "a second signal ends them now\n")
+    if grace != "1":
         def ended():    # two signals that are pending together are one
             one.process.terminate()
             return client.poll(0.05)
