@@ -11,6 +11,7 @@ import pytest
 import zmq
 
 from zplanprocs import free_port, wait_until
+from zplantest import at_once
 from zstationtest import (  # noqa: F401 station and work are fixtures
     ARG, ARGUMENT, Answer, BIN, BIN_TYPE, BYE, COMMAND, CONTENT, CONTEXT, FAILED, GLOBAL_ID,
     INVALID, JOIN, LEFT, LOCAL_ID, NONE, NOT_FIND, NOT_SUPPORT, NOT_WORKER, OK, PING, PITPAT, PLAN,
@@ -658,6 +659,26 @@ def test_a_stop_waits_for_a_command(station, work):
     codes, answer = recv_result(plan)
     assert (codes[-1], answer.get(CONTENT)) == (OK, b"done\n")
     assert station.process.wait(WAIT_S) == 0
+
+
+def test_a_restart_makes_no_run_twice(make_rig, station, work):
+    """At a real plan proxy station."""
+    rig = make_rig("--station", f"jobs=api@{station.endpoint('request')}")
+    station.start("--plan", rig.ipc("q"), grace="1000")
+    begun, started, fifo = (station.folder / name for name in ("begun", "started", "go"))
+    os.mkfifo(started)
+    os.mkfifo(fifo)
+    work(f"echo >> {begun}; echo > {started}; cat {fifo}")
+    results = rig.subscribe(b"once")
+    ident = rig.client.added({**at_once(), "description": "once"}, head=[(COMMAND, b"close")])
+    started.read_text()
+    told_to_stop(station)
+    fifo.write_text("done")
+    assert results.recv().code == OK
+    assert station.process.wait(WAIT_S) == 0
+    station.start("--plan", rig.ipc("q"))
+    rig.gone(ident)
+    assert begun.read_text() == "\n"
 
 
 @pytest.mark.parametrize("grace", ["1", "1000", None])
