@@ -15,8 +15,8 @@ from zplantest import at_once
 from zstationtest import (  # noqa: F401 station and work are fixtures
     ARG, ARGUMENT, Answer, BIN, BIN_TYPE, BYE, COMMAND, CONTENT, CONTEXT, FAILED, GLOBAL_ID,
     INVALID, JOIN, LEFT, LOCAL_ID, NONE, NOT_FIND, NOT_SUPPORT, NOT_WORKER, OK, PING, PITPAT, PLAN,
-    PROXY, Peer, READY, REQUESTER, REQUEST_ID, RUNING, STATUS, TITLE, WAITING, WAIT_S, a_call, a_run,
-    pack, station, work)
+    PROXY, Peer, READY, REQUESTER, REQUEST_ID, RUNING, STATUS, TITLE, WAITING, WAIT_S, a_call,
+    a_run, pack, station, work)
 
 
 # -- the command line

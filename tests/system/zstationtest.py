@@ -108,7 +108,7 @@ class Station:
         return f"ipc://{self.folder}/{name}"
 
     def start(self, *options, type_="api", grace="0"):
-        """Its end does not wait for what a test leaves in hand, but with a `grace`; None = its own."""
+        """Its end waits for jobs in hand only with a `grace`; None = its own."""
         second = "publish" if type_ == "pub" else "workers"
         self.process = subprocess.Popen(
             [BIN / "zstationd", "--name", "jobs", "--type", type_, "--request",
@@ -175,7 +175,7 @@ def a_call(*more):
 
 
 class Work:
-    """`zplan work` with a shell script, which has no time to end but with a `grace`; None = its own."""
+    """`zplan work` with a shell script, which has time to end only with a `grace`; None = its own."""
 
     def __init__(self, station, script, *options, env=None, grace="0"):
         path = station.folder / f"script{len(list(station.folder.glob('script*')))}.sh"
@@ -183,8 +183,8 @@ class Work:
         path.chmod(0o755)
         self.process = subprocess.Popen(
             [BIN / "zplan", "work", "--station", station.endpoint("workers"), "--name", "sh",
-             *(["--grace", grace] if grace else []), *options, "--", path, "one two", "$x"], stderr=subprocess.PIPE, text=True,
-            env={**os.environ, **(env or {})})
+             *(["--grace", grace] if grace else []), *options, "--", path, "one two", "$x"],
+            stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
 
     def joined(self):
         assert "joined" in self.process.stderr.readline()
