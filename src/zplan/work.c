@@ -3,6 +3,7 @@
 // One loop waits for jobs, for signals and for the commands' pipes at once. The library's thread
 // keeps the conversation with the station going.
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ enum {
     KILL_AFTER_US = 2000000, // from SIGTERM to SIGKILL
     SILENCE_US = 3000000,    // without an answer, before that is told
     ORPHAN_TURN_MS = 100,    // how often an ended command's outputs are looked at
+    GRACE_S = 10,
     GRACE_MAX_S = 86400,
     ARGUMENTS_MAX = 4096,
     HOST_MAX = 48
@@ -30,8 +32,8 @@ struct work {
     // options
     const char *station;
     const char *name;
-    int64_t jobs; // at once; 0 = one
-    int64_t grace_s;
+    int64_t jobs;    // at once; 0 = one
+    int64_t grace_s; // from the first signal on
     bool once;
     struct task_rules rules;
     // state
@@ -57,6 +59,19 @@ static void signal_tasks (struct work *self, int number)
             task_stop (&self->tasks[i], number);
 }
 
+// Who pressed Ctrl-C would else see nothing happen.
+static void tell_grace (const struct work *self)
+{
+    int64_t running = 0;
+    for (int64_t i = 0; i < self->jobs; i++)
+        running += self->tasks[i].job != NULL;
+    if (running && self->grace_s && !self->rules.quiet)
+        fprintf (stderr,
+                 "zplan work: no more jobs; commands still running: %" PRId64
+                 ", which have %" PRId64 " s to end; a second signal ends them now\n",
+                 running, self->grace_s);
+}
+
 // Let the commands end by themselves first; a second signal does not.
 static void take_signals (struct work *self)
 {
@@ -64,10 +79,12 @@ static void take_signals (struct work *self)
         if (number == SIGCHLD)
             continue;
         int64_t now_us = clock_mono_us ();
-        if (!self->stopping)
+        if (!self->stopping) {
             self->end_us = now_us + self->grace_s * 1000000;
-        else if (self->end_us)
+            tell_grace (self);
+        } else if (self->end_us) {
             self->end_us = now_us;
+        }
         self->stopping = true;
         zplan_worker_leave (self->worker);
     }
@@ -221,7 +238,7 @@ static const struct option rows[] = {
      .metavar = "SECONDS",
      .type = OPTION_NUMBER,
      .offset = offsetof (struct work, grace_s),
-     .help = "at SIGTERM give commands so long to end by themselves; default 0",
+     .help = "at SIGTERM give commands so long to end by themselves; default 10",
      .min = 0,
      .max = GRACE_MAX_S},
     {.name = "--once",
@@ -242,8 +259,9 @@ static const char about[] =
     "                      echo \"40 copying\" >&$ZPLAN_PROGRESS_FD\n"
     "Exit 0 answers OK with what it wrote to standard output; any other end answers FAILED with\n"
     "what it wrote to standard error. A run may come twice: key what must not be done twice by\n"
-    "ZPLAN_PLAN_ID and ZPLAN_PLAN_TIME. SIGTERM: no more jobs are taken, and when the time of\n"
-    "--grace is over, or at a second SIGTERM, the commands are ended, and the worker with them.\n\n"
+    "ZPLAN_PLAN_ID and ZPLAN_PLAN_TIME. SIGTERM or SIGINT: no more jobs are taken, and when the\n"
+    "commands have ended the worker does. When the time of --grace is over, or at a second\n"
+    "signal, they are ended, which answers FAILED.\n\n"
     "Example:\n"
     "  zplan work --station tcp://127.0.0.1:7931 -- ./report.sh --monthly\n";
 
@@ -333,7 +351,7 @@ static int check_options (struct work *self)
 int verb_work (const struct cli *cli)
 {
     char name[128];
-    struct work work = {.cli = cli};
+    struct work work = {.cli = cli, .grace_s = GRACE_S};
     const struct usage usage = {
         .synopsis =
             "zplan work --station ENDPOINT [--name NAME] [--jobs N] [--grace SECONDS] [--once] "

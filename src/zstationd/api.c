@@ -137,10 +137,14 @@ static void worker_lost (struct station *station, struct worker *worker, struct 
 static const struct worker_rules workers = {worker_ready, worker_answer, worker_broken, worker_lost,
                                             WORKER_JOBS_MAX};
 
-static void stop (struct station *station)
+static void drain (struct station *station)
 {
     fail_queue (station, "the station is stopped");
-    port_stop (station);
+}
+
+static bool busy (const struct station *station)
+{
+    return workers_jobs (station->workers) > 0;
 }
 
 const struct station_kind api_station = {
@@ -148,5 +152,7 @@ const struct station_kind api_station = {
     .answers_max = 1000,
     .workers = &workers,
     .tick = port_tick,
-    .stop = stop,
+    .drain = drain,
+    .busy = busy,
+    .stop = port_stop,
 };

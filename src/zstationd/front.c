@@ -80,10 +80,13 @@ struct job *front_job (struct station *station, const struct request *request, e
         return NULL;
     }
     struct job *job = job_new (request->identity, &request->message, kind);
-    if (!deadline_past (job->deadline_s))
-        return job;
-    front_drop_late (station, job);
-    return NULL;
+    if (deadline_past (job->deadline_s)) {
+        front_drop_late (station, job);
+        return NULL;
+    }
+    if (station->stopping)
+        answer_failed (station, &job, ZERO_STATUS_NOT_WORKER_ID, "the station is stopped");
+    return job;
 }
 
 void front_ping (struct station *station, const struct request *request)

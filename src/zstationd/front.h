@@ -6,8 +6,8 @@
 // Receive one message and carry it out. False: there was none.
 bool front_recv (struct station *station);
 
-// A request for workers as a job. NULL: it has no COMMAND and was refused, or it is a run whose
-// deadline is past and was dropped.
+// A request for workers as a job. NULL: it was refused, having no COMMAND or coming when the
+// station is to stop; or it is a run whose deadline is past and was dropped.
 struct job *front_job (struct station *station, const struct request *request, enum job_kind kind);
 
 // Drop a run whose deadline is past.

@@ -1,5 +1,6 @@
 // zstationd: the reference target station. Start, the reactor, stop.
 #include <czmq.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 
@@ -37,13 +38,20 @@ static int on_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     return 0;
 }
 
+// After whatever may have been the last answer. What the loop wants of a handler: 0, or -1 to end.
+static int goes_on (const struct station *station)
+{
+    bool (*busy) (const struct station *) = station->kind->busy;
+    return station->stopping && !(busy && busy (station)) ? -1 : 0;
+}
+
 static int on_port (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     (void)loop;
     (void)item;
     for (int i = 0; i < MESSAGES_A_WAKE && port_recv (arg); i++) {
     }
-    return 0;
+    return goes_on (arg);
 }
 
 // Nothing is expected from the plan proxy station on this connection; what comes is read so that it
@@ -81,17 +89,40 @@ static int on_tick (zloop_t *loop, int timer_id, void *arg)
     (void)timer_id;
     struct station *station = arg;
     station->kind->tick (station);
-    return 0;
+    return goes_on (station);
 }
 
-static int on_signal (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+static int on_grace_over (zloop_t *loop, int timer_id, void *arg)
 {
     (void)loop;
+    (void)timer_id;
     (void)arg;
-    for (int number; (number = process_next_signal (item->fd));)
-        if (number != SIGCHLD)
-            return -1; // ends the loop
-    return 0;
+    return -1;
+}
+
+static void begin_stop (zloop_t *loop, struct station *station)
+{
+    int64_t grace_ms = station->options.grace * 1000;
+    notify_stopping ();
+    log_event (LEVEL_INFO, "stopping", "grace_ms=%" PRId64, grace_ms);
+    station->stopping = true;
+    if (station->kind->drain)
+        station->kind->drain (station);
+    zloop_timer (loop, (size_t)grace_ms, 1, on_grace_over, NULL);
+}
+
+// A second signal does not wait for what the first one does.
+static int on_signal (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    struct station *station = arg;
+    for (int number; (number = process_next_signal (item->fd));) {
+        if (number == SIGCHLD)
+            continue;
+        if (station->stopping)
+            return -1;
+        begin_stop (loop, station);
+    }
+    return goes_on (station);
 }
 
 static void watch_socket (zloop_t *loop, struct station *station, void *socket, zloop_fn handler)
@@ -131,7 +162,6 @@ static void serve (struct station *station, int signal_fd)
     log_event (LEVEL_INFO, "serving", "station=%s type=%s request=%s", station->options.name,
                station->options.type_name, station->options.request);
     zloop_start (loop);
-    notify_stopping ();
     zloop_destroy (&loop);
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "curve.h"
+#include "socket.h"
 
 enum { NAME_MAX_SIZE = 64, HELP_COLUMN = 24 };
 
@@ -30,6 +31,8 @@ static const struct setting rows[] = {
     {"plan_key", "--plan-key", "KEY", "", SETTING_TEXT, FIELD (plan_key), 0, 0, NULL,
      "with --curve and --plan: the plan proxy station's public key; it wants the role result of "
      "ours"},
+    {"insecure", "--insecure", NULL, "0", SETTING_FLAG, FIELD (insecure), 0, 0, NULL,
+     "without --curve: bind to addresses that other machines reach all the same"},
     {"worker_timeout", "--worker-timeout", "MS", "10000", SETTING_NUMBER, FIELD (worker_timeout),
      100, 3600000, NULL, "drop a worker that is silent for so many milliseconds"},
     {"voter_timeout", "--voter-timeout", "MS", "300000", SETTING_NUMBER, FIELD (voter_timeout), 100,
@@ -37,6 +40,8 @@ static const struct setting rows[] = {
      "vote: give up a voter that for so many milliseconds neither votes nor says WAITING"},
     {"queue", "--queue", "N", "1000", SETTING_NUMBER, FIELD (queue), 0, 100000, NULL,
      "jobs that may wait while all workers are busy; vote: ballots that may wait behind one"},
+    {"grace", "--grace", "SECONDS", "10", SETTING_NUMBER, FIELD (grace), 0, 86400, NULL,
+     "at SIGTERM wait so long for the answers to jobs in hand"},
     {"log_level", "--log-level", "LEVEL", "info", SETTING_TEXT, FIELD (level_name), 0, 0, NULL,
      "error, warn, info or debug"},
 };
@@ -85,6 +90,25 @@ static const char *curve_trouble (const struct options *self)
     return NULL;
 }
 
+// Whether a port that takes everybody is one that other machines reach, with a reason then.
+static bool is_exposed (const struct options *self, struct reason *reason)
+{
+    const struct {
+        const char *option, *endpoint;
+    } bound[] = {
+        {"--request", self->request}, {"--workers", self->workers}, {"--publish", self->publish}};
+    if (*self->curve || self->insecure)
+        return false;
+    for (size_t i = 0; i < sizeof bound / sizeof *bound; i++) {
+        if (endpoint_is_local (bound[i].endpoint))
+            continue;
+        reason_set (reason, "%s: %s is not loopback: set --curve and --allow, or --insecure",
+                    bound[i].option, quoted (span_text (bound[i].endpoint)));
+        return true;
+    }
+    return false;
+}
+
 // The rules that join several options.
 static enum options_result check (struct options *self, struct reason *reason)
 {
@@ -108,7 +132,7 @@ static enum options_result check (struct options *self, struct reason *reason)
     else if (*other)
         reason_set (reason, "%s: not with --type %s", publishes ? "--workers" : "--publish",
                     self->type_name);
-    else
+    else if (!is_exposed (self, reason))
         return OPTIONS_READ;
     return OPTIONS_WRONG;
 }
@@ -125,11 +149,12 @@ enum options_result options_read (int argc, char **argv, struct options *ret, st
             reason_set (reason, "%s: no such option", quoted (span_text (argv[i])));
             return OPTIONS_WRONG;
         }
-        if (i + 1 == argc) {
+        const char *value = row->type == SETTING_FLAG ? "1" : argv[++i];
+        if (!value) {
             reason_set (reason, "%s: %s is missing", row->option, row->metavar);
             return OPTIONS_WRONG;
         }
-        if (setting_set (row, ret, argv[++i], reason))
+        if (setting_set (row, ret, value, reason))
             return OPTIONS_WRONG;
     }
     return check (ret, reason);
@@ -158,16 +183,20 @@ static const char help_head[] =
     "--station\n"
     "NAME=TYPE@ENDPOINT,curve=KEY, with the public key of this station). The folder is read for "
     "each\n"
-    "new connection; who is connected stays so.\n"
+    "new connection; who is connected stays so. Without it everybody who reaches a port may use "
+    "it: an\n"
+    "address that other machines reach is refused then, unless --insecure is given.\n"
     "\n"
     "options:\n";
 
 static const char help_tail[] =
     "\n"
-    "It runs in the foreground, logs to stderr, prints `ready` once it serves, and ends on "
-    "SIGTERM\n"
-    "or SIGINT: jobs in hand are then answered as failed, votes are ended. Exit codes: 0 stopped,\n"
-    "1 could not start, 2 usage.\n"
+    "It runs in the foreground, logs to stderr, and prints `ready` once it serves. On SIGTERM or\n"
+    "SIGINT it takes nothing more: what comes then, and what still waits for a worker, is "
+    "answered\n"
+    "NOT_WORKER. Jobs that workers have in hand, and votes that have begun, are waited for; when\n"
+    "the time of --grace is over, or at a second signal, jobs are answered as failed and votes\n"
+    "ended. Exit codes: 0 stopped, 1 could not start, 2 usage.\n"
     "\n"
     "example: a station whose jobs are done by a script\n"
     "  zstationd --name jobs --type api --request tcp://127.0.0.1:7930 \\\n"
@@ -181,9 +210,9 @@ void options_help (void)
     for (size_t i = 0; i < table.count; i++) {
         const struct setting *row = &table.rows[i];
         char option[64];
-        snprintf (option, sizeof option, "%s %s", row->option, row->metavar);
+        snprintf (option, sizeof option, "%s %s", row->option, row->metavar ? row->metavar : "");
         printf ("  %-*s %s", HELP_COLUMN, option, row->help);
-        if (*row->fallback)
+        if (*row->fallback && row->type != SETTING_FLAG)
             printf (" (default %s)", row->fallback);
         putchar ('\n');
     }

@@ -15,11 +15,13 @@ struct options {
     char curve[SETTING_TEXT_MAX];    // "" = connections without CURVE
     char allow[SETTING_TEXT_MAX];    // with `curve`
     char plan_key[SETTING_TEXT_MAX]; // "" = the one to `plan` without CURVE
+    bool insecure;                   // without `curve` on an address that others reach
     char type_name[SETTING_TEXT_MAX];
     char level_name[SETTING_TEXT_MAX];
     int64_t worker_timeout; // milliseconds
     int64_t voter_timeout;  // milliseconds
     int64_t queue;          // jobs, ballots
+    int64_t grace;          // seconds from the first signal to the end
     enum station_type type; // of type_name
     enum log_level level;   // of level_name
 };

@@ -26,9 +26,9 @@ void port_lose (struct station *station, struct worker *worker, const char *what
     struct job *jobs[WORKER_JOBS_MAX];
     size_t count = worker->job_count;
     memcpy (jobs, worker->jobs, count * sizeof *jobs);
-    worker->job_count = 0;
     log_event (LEVEL_INFO, "worker_lost", "worker=%s what=\"%s\"", worker->name, what);
     workers_remove (station->workers, worker);
+    worker->job_count = 0;
     station->kind->workers->lost (station, worker, jobs, count, what);
     worker_destroy (&worker);
 }

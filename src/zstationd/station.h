@@ -51,6 +51,11 @@ struct station_kind {
     int answers_max;                    // answers that may wait for one slow requester
     const struct worker_rules *workers; // NULL: it has none, nor the functions below
     void (*tick) (struct station *station);
+    // It is to stop, and front_job takes nothing more: answer what no worker has got yet. May be
+    // NULL where there is no such thing.
+    void (*drain) (struct station *station);
+    // Whether answers are still to come that the stop should wait for.
+    bool (*busy) (const struct station *station);
     void (*stop) (struct station *station); // answer everything that is still here
 };
 
@@ -66,6 +71,7 @@ struct station {
     struct workers *workers; // api and vote
     struct job_queue queue;  // api only: jobs that wait for a worker; empty while one is ready
     struct ballots *ballots; // vote only
+    bool stopping;           // ends as soon as it is not busy, and takes nothing more
     uint64_t counts[COUNT_END];
 };
 

@@ -269,6 +269,12 @@ static void tick (struct station *station)
     }
 }
 
+// A vote that has begun is ended by all its voters, those among them that have not been asked yet.
+static bool busy (const struct station *station)
+{
+    return ballots_count (station->ballots) > 0;
+}
+
 // One answer a ballot: a VOTE_BYE for each voter in each would be too many at once.
 static void stop (struct station *station)
 {
@@ -290,5 +296,6 @@ const struct station_kind vote_station = {
     .answers_max = 25000, // when workers leave, each ballot is told of each of them
     .workers = &workers,
     .tick = tick,
+    .busy = busy,
     .stop = stop,
 };

@@ -15,6 +15,7 @@ struct workers {
     int64_t turn;  // grows with every job given and every worker joined
     uint64_t seed; // of the hash: peers choose their identities
     size_t count;
+    size_t jobs; // in their hands
     struct heap ready;
     struct heap life;
     struct worker *buckets[BUCKETS];
@@ -69,6 +70,11 @@ void workers_destroy (struct workers **self)
 size_t workers_count (const struct workers *self)
 {
     return self->count;
+}
+
+size_t workers_jobs (const struct workers *self)
+{
+    return self->jobs;
 }
 
 void workers_list (const struct workers *self, struct worker **out)
@@ -170,6 +176,7 @@ void workers_give (struct workers *self, struct worker *worker, struct job *job)
     assert (worker_is_free (worker));
     worker->credit--;
     worker->jobs[worker->job_count++] = job;
+    self->jobs++;
     worker->used = ++self->turn;
     place (self, worker);
 }
@@ -180,6 +187,7 @@ void workers_take (struct workers *self, struct worker *worker, const struct job
     while (worker->jobs[at] != job)
         at++;
     worker->job_count--;
+    self->jobs--;
     for (; at < worker->job_count; at++)
         worker->jobs[at] = worker->jobs[at + 1];
     place (self, worker);
@@ -205,6 +213,7 @@ void workers_remove (struct workers *self, struct worker *worker)
         link = &(*link)->next;
     *link = worker->next;
     self->count--;
+    self->jobs -= worker->job_count;
 }
 
 void worker_destroy (struct worker **self)

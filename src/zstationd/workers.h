@@ -44,6 +44,9 @@ void workers_destroy (struct workers **self);
 
 size_t workers_count (const struct workers *self);
 
+// The jobs in the hands of all of them.
+size_t workers_jobs (const struct workers *self);
+
 // Write all of them to `out`, which has room for as many as there are.
 void workers_list (const struct workers *self, struct worker **out);
 

@@ -7,6 +7,7 @@ import time
 import pytest
 import zmq
 
+from zplanprocs import wait_until
 from zstationtest import (  # noqa: F401 station and work are fixtures
     ARG, Answer, BYE, CONTENT, FAILED, GLOBAL_ID, INVALID, JOIN, JSON, LEFT, LOCAL_ID, NOT_FIND,
     NOT_SUPPORT, NOT_WORKER, OK, PITPAT, REQUESTER, REQUEST_ID, RESPONSER, RUNING, STATUS, VOTE_BYE,
@@ -522,6 +523,29 @@ def test_at_the_end_every_ballot_is_ended(station, start):
         answer = requester.recv()
         assert (answer.sender, answer.code) == (sender, VOTE_END)
         assert answer.status == "+end: the station is stopped"
+
+
+def test_a_stop_waits_for_votes_that_have_begun(station):
+    station.start(type_="vote", grace="1000")
+    ann, bob = voters(station, b"ann", b"bob")
+    plan, other = station.peer(), station.peer()
+    plan.send(*a_run(b"1"))
+    vote(ann)
+    job = bob.recv()
+    other.send(*a_run(b"2"))
+    vote(ann)
+    assert [other.recv().code for _ in range(2)] == [VOTE_START, OK]
+    station.process.send_signal(signal.SIGTERM)
+    wait_until(lambda: "event=stopping" in station.log(), "it is about to stop")
+    assert station.peer().ask(*a_run(b"3")).code == NOT_WORKER
+    bob.answer(job, FAILED)
+    assert told(plan) == [["ann", "bob"], (OK, "ann"), (FAILED, "bob")]
+    bob.ready()     # for the other one, which he has not seen yet
+    vote(bob)
+    answers = [other.recv(), other.recv()]
+    assert [x.code for x in answers] == [OK, VOTE_END]
+    assert answers[1].status == ""      # whole: it was not cut short
+    assert station.process.wait(WAIT_S) == 0
 
 
 def test_random_frames_of_voters_do_no_harm(station, start):

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 import zmq
 
-from zplanprocs import wait_until
+from zplanprocs import free_port, wait_until
+from zplantest import at_once
 from zstationtest import (  # noqa: F401 station and work are fixtures
     ARG, ARGUMENT, Answer, BIN, BIN_TYPE, BYE, COMMAND, CONTENT, CONTEXT, FAILED, GLOBAL_ID,
     INVALID, JOIN, LEFT, LOCAL_ID, NONE, NOT_FIND, NOT_SUPPORT, NOT_WORKER, OK, PING, PITPAT, PLAN,
-    PROXY, READY, REQUESTER, REQUEST_ID, RUNING, STATUS, TITLE, WAITING, WAIT_S, a_call, a_run,
-    pack, station, work)
+    PROXY, Peer, READY, REQUESTER, REQUEST_ID, RUNING, STATUS, TITLE, WAITING, WAIT_S, a_call,
+    a_run, pack, station, work)
 
 
 # -- the command line
@@ -42,10 +43,31 @@ def test_help_teaches():
       "--publish", "ipc:///tmp/z"], "--publish"),
     (["--worker-timeout", "soon"], "worker_timeout"),
     (["--log-level"], "--log-level"),
+    (["--insecure", "1"], "'1': no such option"),
 ])
 def test_wrong_usage_is_2_and_names_the_option(args, word):
     done = run_zstationd(*args)
     assert done.returncode == 2 and word in done.stderr and done.stdout == ""
+
+
+@pytest.mark.parametrize("type_, which, other", [
+    ("api", "request", "workers"), ("api", "workers", "request"), ("vote", "workers", "request"),
+    ("pub", "publish", "request"), ("pub", "request", "publish")])
+@pytest.mark.parametrize("host", ["0.0.0.0", "*", "192.0.2.1", "[::]"])
+def test_without_curve_only_this_machine_is_served(type_, which, other, host):
+    done = run_zstationd("--name", "x", "--type", type_, f"--{other}", "tcp://localhost:7930",
+                         f"--{which}", f"tcp://{host}:7931")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"zstationd: --{which}: 'tcp://{host}:7931' is not loopback: set --curve and --allow, or "
+        "--insecure (zstationd --help tells more)\n")
+
+
+def test_with_insecure_any_address_is_taken(station):
+    port = free_port()
+    station.start("--request", f"tcp://0.0.0.0:{port}", "--insecure")
+    station.peers.append(Peer(station.context, zmq.DEALER, f"tcp://127.0.0.1:{port}"))
+    station.peers[-1].settle()
 
 
 @pytest.mark.parametrize("endpoint", ["tcp://127.0.0.1:99999", "inproc://x", "ipc:///no/such/dir/x"])
@@ -591,6 +613,112 @@ def test_pub_refuses_what_it_cannot_publish(station):
     client.settle()
 
 
+# -- the end
+
+
+def told_to_stop(station):
+    station.process.send_signal(signal.SIGTERM)
+    wait_until(lambda: "event=stopping" in station.log(), "it is about to stop")
+
+
+def test_a_stop_waits_for_what_is_in_hand_and_takes_nothing_more(station):
+    station.start(grace="1000")
+    worker, plan, client = station.worker(), station.peer(), station.peer()
+    plan.send(*a_run(b"a1"))
+    client.send(*a_run(b"a2"))
+    jobs = [worker.recv()]
+    assert [plan.recv().code, client.recv().code] == [RUNING, RUNING]
+    told_to_stop(station)
+    answer = client.recv()      # nobody had begun with it
+    assert (answer.sender, answer.code) == (b"*a2", NOT_WORKER)
+    assert answer.status.endswith(": the station is stopped")
+    other = station.worker(b"other")    # a credit changes nothing
+    for frames in (a_run(b"a3"), a_call()):
+        answer = client.ask(*frames)
+        assert answer.code == NOT_WORKER and answer.status.endswith(": the station is stopped")
+    worker.ready()
+    worker.settle()     # no job
+    other.settle()
+    worker.answer(jobs[0], WAITING)
+    assert plan.recv().code == WAITING
+    worker.answer(jobs[0], OK, (CONTENT, b"done"))
+    answer = plan.recv()
+    assert (answer.sender, answer.code, answer.get(CONTENT)) == (b"*a1", OK, b"done")
+    assert station.process.wait(WAIT_S) == 0
+
+
+def test_a_stop_waits_for_a_command(station, work):
+    station.start(grace="1000")
+    started = station.folder / "started"
+    os.mkfifo(started)
+    work(f"echo > {started}; sleep 2; echo done")
+    plan = station.peer()
+    assert plan.ask(*a_run()).code == RUNING
+    started.read_text()
+    told_to_stop(station)
+    codes, answer = recv_result(plan)
+    assert (codes[-1], answer.get(CONTENT)) == (OK, b"done\n")
+    assert station.process.wait(WAIT_S) == 0
+
+
+def test_a_restart_makes_no_run_twice(make_rig, station, work):
+    """At a real plan proxy station."""
+    rig = make_rig("--station", f"jobs=api@{station.endpoint('request')}")
+    station.start("--plan", rig.ipc("q"), grace="1000")
+    begun, started, fifo = (station.folder / name for name in ("begun", "started", "go"))
+    os.mkfifo(started)
+    os.mkfifo(fifo)
+    work(f"echo >> {begun}; echo > {started}; cat {fifo}")
+    results = rig.subscribe(b"once")
+    ident = rig.client.added({**at_once(), "description": "once"}, head=[(COMMAND, b"close")])
+    started.read_text()
+    told_to_stop(station)
+    fifo.write_text("done")
+    assert results.recv().code == OK
+    assert station.process.wait(WAIT_S) == 0
+    station.start("--plan", rig.ipc("q"))
+    rig.gone(ident)
+    assert begun.read_text() == "\n"
+
+
+@pytest.mark.parametrize("grace", ["1", "1000", None])
+def test_a_stop_does_not_wait_for_longer_than_its_time_or_a_second_signal(station, grace):
+    station.start(grace=grace)
+    worker, plan = station.worker(), station.peer()
+    assert plan.ask(*a_run()).code == RUNING
+    worker.recv()
+    told_to_stop(station)
+    assert f"event=stopping grace_ms={int(grace or 10) * 1000}\n" in station.log()
+    if grace != "1":
+        station.process.send_signal(signal.SIGTERM)
+    answer = plan.recv()
+    assert (answer.code, answer.status) == (
+        FAILED, "-failed: worker w is gone: the station is stopped")
+    assert station.process.wait(WAIT_S) == 0
+
+
+@pytest.mark.parametrize("how", ["leaves", "is silent"])
+def test_a_stop_does_not_wait_for_a_worker_that_is_gone(station, how):
+    station.start("--worker-timeout", "1000", grace="1000")
+    worker, plan = station.worker(), station.peer()
+    assert plan.ask(*a_run()).code == RUNING
+    worker.recv()
+    told_to_stop(station)
+    if how == "leaves":
+        worker.send(*pack(LEFT, (ARG, b"w")))
+    assert plan.recv().code == FAILED
+    assert station.process.wait(WAIT_S) == 0
+
+
+@pytest.mark.parametrize("type_", ["api", "pub", "vote"])
+def test_a_stop_with_nothing_in_hand_waits_for_nothing(station, type_):
+    station.start(type_=type_, grace="1000")
+    if type_ != "pub":
+        station.worker()
+    station.process.send_signal(signal.SIGTERM)
+    assert station.process.wait(WAIT_S) == 0
+
+
 # -- zplan work
 
 
@@ -759,7 +887,7 @@ def test_work_gives_commands_time_to_end(station, work):
     started, fifo = station.folder / "started", station.folder / "go"
     os.mkfifo(started)
     os.mkfifo(fifo)
-    one = work(f"echo > {started}; cat {fifo}", "--grace", "1000")
+    one = work(f"echo > {started}; cat {fifo}", grace="1000")
     client = station.peer()
     client.send(*a_call())
     started.read_text()
@@ -775,17 +903,20 @@ def test_work_gives_commands_time_to_end(station, work):
     assert one.process.wait(WAIT_S) == 0
 
 
-@pytest.mark.parametrize("grace", ["1", "1000"])
+@pytest.mark.parametrize("grace", ["1", "1000", None])
 def test_work_ends_commands_when_their_time_is_over_or_at_a_second_signal(station, work, grace):
     station.start()
     started = station.folder / "started"
     os.mkfifo(started)
-    one = work(f"echo $$ > {started}; exec sleep 1000", "--grace", grace)
+    one = work(f"echo $$ > {started}; exec sleep 1000", grace=grace)
     client = station.peer()
     client.send(*a_call())
     group = int(started.read_text())
     one.process.terminate()
-    if grace == "1000":
+    assert one.process.stderr.readline() == (
+        f"zplan work: no more jobs; commands still running: 1, which have {grace or 10} s to end; "
+        "a second signal ends them now\n")
+    if grace != "1":
         def ended():    # two signals that are pending together are one
             one.process.terminate()
             return client.poll(0.05)

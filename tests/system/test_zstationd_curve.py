@@ -7,7 +7,7 @@ import pytest
 import zmq
 
 from keyedtest import LockedStation, Pair
-from zplanprocs import wait_until
+from zplanprocs import free_port, wait_until
 from zstationtest import (  # noqa: F401 station is a fixture
     ARG, BIN, JOIN, NONE, OK, PING, READY, RUNING, TITLE, WAITING, WAIT_S, Peer, a_run, pack,
     station)
@@ -146,6 +146,10 @@ def test_hidden_and_secret_files_and_folders_are_no_certificates(secured, pairs)
     secured.start()
     secured.connect("stranger").send(*pack(PING))
     wait_until(secured.refusals, "the refusal is logged")
+
+
+def test_with_keys_any_address_is_taken(secured):
+    secured.start("--request", f"tcp://0.0.0.0:{free_port()}")
 
 
 def test_a_run_is_done_by_a_worker_with_a_key(secured):

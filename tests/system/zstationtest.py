@@ -107,11 +107,13 @@ class Station:
     def endpoint(self, name):
         return f"ipc://{self.folder}/{name}"
 
-    def start(self, *options, type_="api"):
+    def start(self, *options, type_="api", grace="0"):
+        """Its end waits for jobs in hand only with a `grace`; None = its own."""
         second = "publish" if type_ == "pub" else "workers"
         self.process = subprocess.Popen(
             [BIN / "zstationd", "--name", "jobs", "--type", type_, "--request",
-             self.endpoint("request"), f"--{second}", self.endpoint(second), *options],
+             self.endpoint("request"), f"--{second}", self.endpoint(second),
+             *(["--grace", grace] if grace else []), *options],
             stdout=subprocess.PIPE, stderr=open(self.folder / "log", "ab"), text=True)
         assert self.process.stdout.readline() == "ready\n", self.log()
         return self
@@ -173,16 +175,16 @@ def a_call(*more):
 
 
 class Work:
-    """`zplan work` with a shell script."""
+    """`zplan work` with a shell script, which has time to end only with a `grace`; None = its own."""
 
-    def __init__(self, station, script, *options, env=None):
+    def __init__(self, station, script, *options, env=None, grace="0"):
         path = station.folder / f"script{len(list(station.folder.glob('script*')))}.sh"
         path.write_text("#!/bin/sh\n" + script)
         path.chmod(0o755)
         self.process = subprocess.Popen(
             [BIN / "zplan", "work", "--station", station.endpoint("workers"), "--name", "sh",
-             *options, "--", path, "one two", "$x"], stderr=subprocess.PIPE, text=True,
-            env={**os.environ, **(env or {})})
+             *(["--grace", grace] if grace else []), *options, "--", path, "one two", "$x"],
+            stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
 
     def joined(self):
         assert "joined" in self.process.stderr.readline()
