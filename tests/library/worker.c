@@ -144,8 +144,10 @@ static void obey (const char *order)
     pthread_t thread;
     if (strcmp (order, "open\n") == 0)
         sem_post (&gate);
-    if (strcmp (order, "leave\n") == 0)
+    if (strcmp (order, "leave\n") == 0) {
         zplan_worker_leave (worker);
+        say ("leaving");
+    }
     if (strcmp (order, "take\n") == 0) {
         kept = zplan_worker_take (worker, -1);
         say ("taken");

@@ -131,6 +131,7 @@ def test_who_leaves_ends_what_is_in_hand_and_takes_nothing_new(program, station)
     assert one.line() == "at the gate"
     other = station.worker(b"other")
     one.order("leave")
+    assert one.line() == "leaving"
     # While both have a credit they take turns: two jobs in a row for one tell that the other has none.
     refused = in_a_row = 0
     while in_a_row < 2:
@@ -297,6 +298,7 @@ def test_what_a_worker_says(installed, port, credit, asked):
     port.say(*pack(OK))
     port.hear(READY)
     one.order("leave")
+    assert one.line() == "leaving"
     while port.hear(READY).frames != [b"tested", b"0"]:     # the credits are given back
         pass
     port.say(b"*a4", *pack(PROXY, (COMMAND, b"meet"), (LOCAL_ID, b"60")))
@@ -553,5 +555,6 @@ def test_no_data_race(watched, program, station):
     client.send(*call(b"gate"))
     assert one.line() == "at the gate"
     one.order("leave")
+    assert one.line() == "leaving"
     one.order("open")
     assert one.end() == ["destroyed"]
