@@ -111,7 +111,7 @@ def test_example_settings_are_taken(tmp_path):
     """They name no setting that there is not: the only complaint is of what the test adds."""
     code, _, err = run_once(["-c", os.path.join(REPO, "docker", "zplan.conf"), "--data",
                              str(tmp_path), "--timezone", "Mars/Phobos"])
-    assert code == 1 and "Mars/Phobos" in err and len(err.splitlines()) == 1, err
+    assert code == 2 and "Mars/Phobos" in err and len(err.splitlines()) == 1, err
 
 
 def test_commented_example_settings_are_taken(tmp_path):
@@ -121,4 +121,4 @@ def test_commented_example_settings_are_taken(tmp_path):
     assert "\n    jobs = " in text and "\nallow = " in text
     (tmp_path / "conf").write_text(text)
     code, _, err = run_once(["-c", str(tmp_path / "conf"), "--timezone", "Mars/Phobos"])
-    assert code == 1 and "Mars/Phobos" in err and len(err.splitlines()) == 1, err
+    assert code == 2 and "Mars/Phobos" in err and len(err.splitlines()) == 1, err
