@@ -1,5 +1,6 @@
 """The program zpland (contract 8): options, settings, the embedded Redis, start and stop."""
 import os
+import shutil
 import stat
 
 import pytest
@@ -226,6 +227,23 @@ def test_8_embedded_redis(embedded):
     assert settings == {"appendonly": "yes", "appendfsync": "always",
                         "maxmemory-policy": "noeviction", "port": "0"}
     assert db.exists(f"plan:msg:jobs:{ident}")
+
+
+def test_8_embedded_redis_by_the_name_of_redis_tools(make_rig):
+    """As Debian has it without the package redis-server."""
+    rig = make_rig(start=False)
+    os.mkdir(rig.path("bin"))
+    os.symlink(os.path.realpath(shutil.which("redis-server")), rig.path("bin/redis-check-rdb"))
+    at = rig.station.args.index("--redis")
+    del rig.station.args[at:at + 4]
+    station = Zpland(rig.path("log2"), [*rig.station.args, "--data", rig.path("d")],
+                     {"PATH": rig.path("bin")})
+    try:
+        station.start()
+        rig.client.added(later())
+        station.stop()
+    finally:
+        station.reap()
 
 
 def test_8_embedded_redis_ends_with_the_station_and_keeps_the_plans(embedded):
