@@ -17,8 +17,13 @@
 #include "clock.h"
 #include "log.h"
 
-// A look at the folder takes at most one part in LOOK_SHARE of the station's time.
-enum { LOOK_US = 1000000, RETRY_US = 8000000, CLOCK_TICK_US = 50000, LOOK_SHARE = 50 };
+enum {
+    LOOK_US = 1000000,
+    LOOK_SHARE = 50, // a pause is so many times a look, between LOOK_US and LOOK_MAX_US
+    LOOK_MAX_US = 4000000,
+    RETRY_US = 8000000,
+    CLOCK_TICK_US = 50000
+};
 
 // Files that let nobody in.
 struct wrong {
@@ -179,14 +184,16 @@ void access_watch (struct station *self, int64_t now_us)
 {
     if (!self->access || now_us < self->access_look_us)
         return;
+    int64_t before_us = clock_mono_us ();
+    bool changed = !self->access_mark || mark_of (self->settings->allow) != self->access_mark;
+    int64_t pause_us = LOOK_SHARE * (clock_mono_us () - before_us);
+    pause_us = pause_us > LOOK_US ? pause_us : LOOK_US;
+    self->access_look_us = now_us + (pause_us < LOOK_MAX_US ? pause_us : LOOK_MAX_US);
     // What could not be read may be readable now, though the file looks the same.
-    bool retry = self->access_trouble.text[0] && now_us >= self->access_retry_us;
-    if (retry || !self->access_mark || mark_of (self->settings->allow) != self->access_mark) {
+    if (changed || (self->access_trouble.text[0] && now_us >= self->access_retry_us)) {
         access_reload (self);
         self->access_retry_us = now_us + RETRY_US;
     }
-    int64_t pause_us = LOOK_SHARE * (clock_mono_us () - now_us);
-    self->access_look_us = now_us + (pause_us > LOOK_US ? pause_us : LOOK_US);
 }
 
 int access_start (struct station *self, struct reason *reason)
