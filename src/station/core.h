@@ -35,7 +35,8 @@ struct station {
     station_read_fn *read_settings;
     struct zone *zone;
     enum phase phase;
-    struct reason failure; // why PHASE_FAILED
+    struct reason failure;        // why PHASE_FAILED
+    struct reason reload_trouble; // why settings were not taken at SIGHUP; empty = they were
     struct counters counters;
 
     zloop_t *loop;
@@ -52,10 +53,11 @@ struct station {
     // access
     struct curve_keys curve_keys; // its own; empty = without CURVE
     struct access *access;        // who may do what; NULL = everybody everything
-    int64_t access_change_ns;     // of the folder as it was read; 0 = to be read again
-    int64_t access_pause_us;      // between two looks at it
+    uint64_t access_mark;         // of the folder as it was read; 0 = to be read again
     int64_t access_look_us;       // when to look at it next, monotonic
-    struct reason access_trouble; // why it was not taken, empty = it was
+    int64_t access_retry_us;      // when to read what is wrong again, monotonic
+    size_t access_wrong;          // files that let nobody in
+    struct reason access_trouble; // of the first of them, or of the folder; empty = none
     struct zap *zap;
 
     // front

@@ -27,7 +27,7 @@ static void tell (struct findings *self, int level, const char *advice, const ch
 
 static void tell (struct findings *self, int level, const char *advice, const char *format, ...)
 {
-    char text[REASON_MAX];
+    char text[2 * REASON_MAX]; // a whole reason, and what stands before it
     va_list args;
     va_start (args, format);
     vsnprintf (text, sizeof text, format, args);
@@ -98,12 +98,29 @@ static void find_redis (const struct station *self, struct findings *list)
               facts->clock_ahead_ms > 0 ? "before" : "behind");
 }
 
+// What of the settings and of the allow-list does not count.
+static void find_settings (const struct station *self, struct findings *list)
+{
+    if (self->reload_trouble.text[0])
+        tell (list, TELL_WARNING, "put it right, then SIGHUP (systemctl reload zpland)",
+              "the settings were not taken at the last SIGHUP, the old ones stay: %s",
+              self->reload_trouble.text);
+    if (self->access_wrong)
+        tell (list, TELL_WARNING, "put it right or take it away: it is read again by itself",
+              "files of --allow that let nobody in: %zu; the first: %s", self->access_wrong,
+              self->access_trouble.text);
+    else if (self->access_trouble.text[0])
+        tell (list, TELL_WARNING, "put the folder back: it is read again by itself",
+              "the keys that may connect stay as they were: %s", self->access_trouble.text);
+}
+
 // What an operator should know of.
 static void find_warnings (const struct station *self, const struct peer *peer,
                            struct findings *list)
 {
     if (station_store_up (self))
         find_redis (self, list);
+    find_settings (self, list);
     for (size_t i = 0; i < self->target_count; i++)
         if (!target_connection (self->targets[i]) &&
             permits_station (self, peer->user, span_text (target_name (self->targets[i]))))

@@ -38,14 +38,15 @@ static void apply_settings (struct station *self)
 static void reread (struct station *self)
 {
     struct station_settings *fresh = memory_new (sizeof *fresh);
-    struct reason reason;
+    struct reason reason = {"none"};
     access_reload (self);
     if (!self->read_settings || self->read_settings (fresh, &reason)) {
-        log_event (LEVEL_ERROR, "reload.kept_old", "reason=%s",
-                   self->read_settings ? quoted (span_text (reason.text)) : "none");
+        log_event (LEVEL_ERROR, "reload.kept_old", "reason=%s", quoted (span_text (reason.text)));
+        self->reload_trouble = reason;
         free (fresh);
         return;
     }
+    self->reload_trouble = (struct reason){""};
     FAILPOINT ("reload");
     keep_fixed (self->settings, fresh);
     *self->settings = *fresh;

@@ -362,10 +362,10 @@ static const char *data_folder (const struct station_settings *settings, char ou
     return out;
 }
 
-static int find_redis (struct station *self, struct link_config *config, struct reason *reason)
+static int read_redis (const struct station_settings *settings, struct link_config *config,
+                       struct reason *reason)
 {
-    char folder[4096], shown[300];
-    const struct station_settings *settings = self->settings;
+    char shown[300];
     *config = (struct link_config){.db = settings->redis_defdb,
                                    .accept_loss = settings->accept_loss,
                                    .durable = settings->durable,
@@ -375,10 +375,16 @@ static int find_redis (struct station *self, struct link_config *config, struct 
     if (address_parse (settings->redis_addr, &config->address, reason) ||
         secrets_read (settings, config, reason))
         return -1;
-    if (config->address.kind != ADDRESS_EMBEDDED) {
+    if (config->address.kind != ADDRESS_EMBEDDED)
         log_event (LEVEL_INFO, "redis.given", "address=%s", address_text (&config->address, shown));
+    return 0;
+}
+
+static int prepare_redis (struct station *self, struct link_config *config, struct reason *reason)
+{
+    char folder[4096];
+    if (config->address.kind != ADDRESS_EMBEDDED)
         return 0;
-    }
     self->embedded = embedded_new (data_folder (self->settings, folder), config->db + 1, reason);
     if (!self->embedded)
         return -1;
@@ -388,6 +394,31 @@ static int find_redis (struct station *self, struct link_config *config, struct 
     return 0;
 }
 
+static int check_endpoints (const struct station_settings *settings, struct reason *reason)
+{
+    const char *const endpoints[][2] = {{"request", settings->request},
+                                        {"publish", settings->publish},
+                                        {"events", settings->events}};
+    struct reason why;
+    for (size_t i = 0; i < sizeof endpoints / sizeof *endpoints; i++)
+        if (endpoint_check (endpoints[i][1], &why)) {
+            reason_set (reason, "%s: %s", endpoints[i][0], why.text);
+            return -1;
+        }
+    return 0;
+}
+
+// What the settings name: wrong now, it is wrong at the next start.
+static int take_settings (struct station *self, struct link_config *config, struct reason *reason)
+{
+    const struct station_settings *settings = self->settings;
+    self->zone = zonefile_load (settings->timezone, reason);
+    return !self->zone || check_endpoints (settings, reason) ||
+                   read_redis (settings, config, reason) || access_start (self, reason)
+               ? -1
+               : 0;
+}
+
 static void read_limits (struct station *self)
 {
     const struct limits *limits = &self->settings->limits;
@@ -395,13 +426,11 @@ static void read_limits (struct station *self)
         (struct packet_limits){(size_t)limits->frame_bytes, (size_t)limits->message_bytes};
 }
 
-static int start (struct station *self, struct reason *reason)
+static int start (struct station *self, const struct link_config *given, struct reason *reason)
 {
-    read_limits (self);
-    struct link_config config;
-    self->zone = zonefile_load (self->settings->timezone, reason);
-    if (!self->zone || find_redis (self, &config, reason) || access_start (self, reason) ||
-        zap_start (self, reason) || bind_sockets (self, reason))
+    struct link_config config = *given;
+    if (prepare_redis (self, &config, reason) || zap_start (self, reason) ||
+        bind_sockets (self, reason))
         return -1;
     FAILPOINT ("boot_bind");
     if (self->embedded && embedded_start (self->embedded, reason))
@@ -426,8 +455,9 @@ static int start (struct station *self, struct reason *reason)
 }
 
 struct station *station_new (struct station_settings *settings, station_read_fn *read_settings,
-                             int signal_fd, struct reason *reason)
+                             int signal_fd, bool *ret_wrong, struct reason *reason)
 {
+    struct link_config config;
     struct station *self = memory_new (sizeof *self);
     self->settings = settings;
     self->read_settings = read_settings;
@@ -440,7 +470,9 @@ struct station *station_new (struct station_settings *settings, station_read_fn 
         memcpy (self->caller_secret + i, &part, sizeof part);
     }
     self->respawn_delay_us = RESPAWN_FIRST_US;
-    if (start (self, reason))
+    read_limits (self);
+    *ret_wrong = take_settings (self, &config, reason) != 0;
+    if (*ret_wrong || start (self, &config, reason))
         station_destroy (&self);
     return self;
 }

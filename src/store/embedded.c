@@ -101,6 +101,9 @@ static void run_redis (const struct embedded *self, char *const *argv, pid_t par
         fcntl (LOCK_FD, F_SETFD, 0);
     close_range (LOCK_FD + 1, ~0U, 0);
     execvp (argv[0], argv);
+    // Debian's package redis-tools has the program without the service: which one it is, it sees
+    // from its argv[0].
+    execvp ("redis-check-rdb", argv);
     _exit (127);
 }
 

@@ -408,7 +408,8 @@ static int write_cert (const char *path, const struct curve_cert *cert, enum cur
                        struct reason *reason)
 {
     struct reason why;
-    int fd = open (path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd =
+        open (path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, part == CURVE_SECRET ? 0600 : 0644);
     FILE *file = fd < 0 ? NULL : fdopen (fd, "w");
     bool written = false;
     if (file) {

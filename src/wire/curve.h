@@ -70,9 +70,10 @@ int curve_cert_load (const char *path, enum curve_part part, struct curve_cert *
 // A-Z a-z 0-9 _ . - with no dot at the start. 0, or -1 with a reason that names what is wrong.
 int curve_cert_check (const struct curve_cert *cert, struct reason *reason);
 
-// Write FOLDER/NAME.key and FOLDER/NAME.key_secret, mode 0600, with both keys of `cert`, and return
-// their paths. The keys must belong together. 0, or -1 with a reason and no file written: a file of
-// that name is there already (it is not touched), or curve_cert_check refuses.
+// Write FOLDER/NAME.key, mode 0644 (the station may be another user), and FOLDER/NAME.key_secret,
+// mode 0600, with the keys of `cert`, and return their paths. The umask is kept to. The keys must
+// belong together. 0, or -1 with a reason and no file written: a file of that name is there already
+// (it is not touched), or curve_cert_check refuses.
 int curve_cert_save (const char *folder, const struct curve_cert *cert,
                      char ret_public[CURVE_PATH_SIZE], char ret_secret[CURVE_PATH_SIZE],
                      struct reason *reason);

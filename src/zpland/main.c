@@ -11,6 +11,7 @@
 #include "scrub.h"
 #include "station.h"
 
+// What is wrong in the settings is so at the next start too: a service manager need not try again.
 enum { EXIT_NOT_STARTED = 1, EXIT_USAGE = 2 };
 
 // The command line as it was given, to be read again on SIGHUP; what everybody can see of it has no
@@ -41,42 +42,41 @@ static int read_settings (struct station_settings *ret, struct reason *reason)
     return configure (arguments.count, arguments.at, ret, reason) == CONFIGURED ? 0 : -1;
 }
 
-static int complain (const struct reason *reason, int code)
-{
-    fprintf (stderr, "zpland: %s\n", reason->text);
-    if (code == EXIT_USAGE)
-        fputs ("Try 'zpland --help'.\n", stderr);
-    return code;
-}
-
+// The exit status, with a reason where it is not 0.
 static int run (struct station_settings *settings, struct reason *reason)
 {
     enum log_level level;
+    bool wrong;
     log_level_parse (settings->log_level, &level);
     log_start ("zpland", level);
     if (settings->user[0] && process_become (settings->user, reason))
-        return -1;
+        return EXIT_USAGE;
     process_confine ();
     notify_start ();
     int signal_fd = process_prepare ();
-    struct station *station = station_new (settings, read_settings, signal_fd, reason);
-    int rc = station ? station_run (station, reason) : -1;
+    struct station *station = station_new (settings, read_settings, signal_fd, &wrong, reason);
+    if (!station)
+        return wrong ? EXIT_USAGE : EXIT_NOT_STARTED;
+    int rc = station_run (station, reason);
     station_destroy (&station);
-    return rc;
+    return rc ? EXIT_NOT_STARTED : EXIT_SUCCESS;
 }
 
 int main (int argc, char **argv)
 {
     static struct station_settings settings; // large: it holds room for every target
     struct reason reason = {""};
+    int code = EXIT_SUCCESS;
     keep_arguments (argc, argv);
     enum configured configured = configure (arguments.count, arguments.at, &settings, &reason);
-    int code = EXIT_SUCCESS;
+    if (configured == CONFIGURED)
+        code = run (&settings, &reason);
+    else if (configured != CONFIGURED_DONE)
+        code = EXIT_USAGE;
+    if (code)
+        fprintf (stderr, "zpland: %s\n", reason.text);
     if (configured == CONFIGURED_USAGE)
-        code = complain (&reason, EXIT_USAGE);
-    else if (configured == CONFIGURED_WRONG ||
-             (configured == CONFIGURED && run (&settings, &reason)))
-        code = complain (&reason, EXIT_NOT_STARTED);
+        fputs ("Try 'zpland --help'.\n", stderr);
     free_arguments ();
     return code;
 }

@@ -216,7 +216,7 @@ class Network:
 
 SERVICE_WORDS = {"image", "build", "restart", "read_only", "cap_drop", "security_opt", "networks",
                  "command", "volumes", "healthcheck", "ports", "depends_on", "profiles",
-                 "entrypoint", "environment"}
+                 "entrypoint", "environment", "tmpfs", "init", "stop_grace_period"}
 
 
 def compose_file():
@@ -259,6 +259,8 @@ class Compose:
             script.append(f"mount --bind {shlex.quote(kept)} {at}")
             if mode == ["ro"]:
                 script.append(f"mount -o remount,bind,ro {at}")
+        for path in service.get("tmpfs", []):
+            script.append(f"mount -t tmpfs tmpfs {shlex.quote(self.stage.path(path))}")
         if service.get("read_only"):
             script.append(f"mount -o remount,bind,ro {shlex.quote(self.stage.root)}")
         return " && ".join(script)

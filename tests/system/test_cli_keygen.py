@@ -33,7 +33,7 @@ def ok(request):
 
 def test_the_public_key_is_printed_and_both_files_are_certificates(tmp_path):
     ended = zplan("keygen", "billing", "--role", "submit,observe", "--station", "jobs,report-*",
-                  cwd=tmp_path)
+                  cwd=tmp_path, umask=0o022)
     assert ended.code == DONE
     assert re.fullmatch(r"[0-9a-zA-Z.:+=^!/*?&<>()\[\]{}@%$#-]{40}\n", ended.out)
     assert "billing.key_secret" in ended.err
@@ -47,8 +47,9 @@ def test_the_public_key_is_printed_and_both_files_are_certificates(tmp_path):
         assert line in text.splitlines()
     assert secret.decode() not in text + ended.out + ended.err
     assert sorted(os.listdir(tmp_path)) == ["billing.key", "billing.key_secret"]
-    for name in os.listdir(tmp_path):
-        assert stat.S_IMODE(os.stat(tmp_path / name).st_mode) == 0o600
+    # The station, which may be another user, reads the public one.
+    for name, mode in [("billing.key", 0o644), ("billing.key_secret", 0o600)]:
+        assert stat.S_IMODE(os.stat(tmp_path / name).st_mode) == mode
 
 
 def test_json(tmp_path):

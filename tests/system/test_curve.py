@@ -213,22 +213,78 @@ def test_a_key_that_is_added_may_connect(rig):
     rig.member(keys).ping()
 
 
-def test_a_bad_file_keeps_the_old_list(rig):
+def warned(rig, text):
+    """It is among the warnings of `health`, with what to do."""
+    def found():
+        answer = rig.client.done("health").json
+        assert answer["healthy"], answer
+        return [one for one in answer["findings"] if text in one["text"] and one["do"]]
+    wait_until(found, f"{text!r} in health")
+
+
+def quiet(rig):
+    """Health has nothing to say of the keys any more."""
+    wait_until(lambda: not [text for text in rig.client.done("health").json["warnings"]
+                            if "allow" in text or "key" in text], "health is silent")
+
+
+def test_a_bad_file_lets_its_own_key_not_in_and_nobody_else_out(rig):
+    keys, other, wrong = rig.allow("one", "submit"), rig.allow("other", "submit"), Keys()
+    rig.start()
+    client, stays = rig.member(keys), rig.member(other)
+    start = os.path.getsize(rig.station.log)
+    write(rig.file("bad"), certificate(wrong, "bad", "submit,root"))
+    rig.logged("access.left_out files=1", start)
+    with open(rig.station.log) as log:
+        assert "bad.key: roles: want some of submit,observe,manage,result, got 'root'" in log.read()
+    warned(rig, "files of --allow that let nobody in: 1; the first: ")
+    for one in (client, stays):
+        assert one.submit(later()).code == ST.PLAN
+    monitors = []
+    rig.dealer(prepare=monitored(rig.with_keys(wrong), monitors))
+    refusal(monitors[0])
+    # Who is taken off is out, though the bad file is still there.
+    os.unlink(rig.file("one"))
+    wait_until(lambda: client.ask(CMD.PING).code == ST.DENY, "it is out")
+    assert stays.submit(later()).code == ST.PLAN
+    assert rig.client.manage("message", "1f").code == ST.NOT_FIND
+    with open(rig.station.log) as log:
+        log.seek(start)
+        assert log.read().count("access.left_out") == 1
+    write(rig.file("bad"), certificate(wrong, "good", "submit"))
+    rig.member(wrong).ping()
+    quiet(rig)
+
+
+def test_a_file_that_becomes_bad_shuts_its_key_out(rig):
     keys = rig.allow("one", "submit")
     rig.start()
     client = rig.member(keys)
-    start = os.path.getsize(rig.station.log)
-    os.unlink(rig.file("one"))
-    write(rig.file("bad"), certificate(Keys(), "bad", "submit,root"))
-    rig.logged("access.kept_old", start)
-    with open(rig.station.log) as log:
-        assert "bad.key: roles: want some of submit,observe,manage,result, got 'root'" in log.read()
-    client.ping()
-    with rig.list_changes():
-        write(rig.file("bad"), certificate(Keys(), "good", "submit"))
-    denied(client.ask(CMD.PING), "key: is not known here any more")
-    with open(rig.station.log) as log:
-        assert log.read().count("access.kept_old") == 1
+    assert client.submit(later()).code == ST.PLAN
+    with open(rig.file("one"), "w") as file:
+        file.write("nonsense")
+    wait_until(lambda: client.ask(CMD.PING).code == ST.DENY, "it is out")
+    rig.client.ping()
+
+
+@pytest.mark.parametrize("how", ["written over", "of the same size and time"])
+def test_a_file_that_is_changed_in_place_counts(rig, how):
+    """Neither the folder nor the names in it change."""
+    keys = rig.allow("one", "submit,observe")
+    rig.start()
+    client, file = rig.member(keys), rig.file("one")
+    assert client.submit(later()).code == ST.PLAN
+    folder, before = os.stat(rig.path("allow")).st_mtime_ns, os.stat(file)
+    roles = "observe" if how == "written over" else "observe,manage"
+    with open(file, "r+") as opened:
+        opened.truncate()
+        opened.write(certificate(keys, "one", roles))
+    if how != "written over":
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert os.stat(file).st_size == before.st_size
+    assert os.stat(rig.path("allow")).st_mtime_ns == folder
+    wait_until(lambda: client.submit(later()).code == ST.DENY, "the role is gone")
+    assert client.manage("list").code == ST.OK
 
 
 def test_a_hangup_reads_the_list_again(rig):
@@ -252,7 +308,7 @@ def test_a_file_that_is_written_slowly_counts_when_it_is_whole(rig):
         with open(rig.file("slow"), "w") as file:
             file.write(text[:40])
             file.flush()
-            rig.logged("access.kept_old", start)
+            rig.logged("access.left_out", start)
             file.write(text[40:])
     rig.member(keys).ping()
 
@@ -262,9 +318,11 @@ def test_the_folder_that_is_gone_keeps_the_old_list(rig):
     start = os.path.getsize(rig.station.log)
     os.rename(rig.path("allow"), rig.path("elsewhere"))
     rig.logged("access.kept_old", start)
+    warned(rig, "the keys that may connect stay as they were: allow: ")
     rig.client.ping()
     with rig.list_changes():
         os.rename(rig.path("elsewhere"), rig.path("allow"))
+    quiet(rig)
 
 
 def test_what_is_no_certificate_is_left_alone(rig):
@@ -540,7 +598,7 @@ def test_settings_that_do_not_go_together(tmp_path, args, why):
              "A/owner.key": str(tmp_path / "A" / "owner.key")}
     args = [texts.get(arg, arg).replace("curve=KEY", "curve=" + keys.public) for arg in args]
     code, out, err = run_once([*endpoints(tmp_path), *args])
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     lines = [line for line in err.splitlines() if line.startswith("zpland: ")]
     assert lines == ["zpland: " + why.replace("A/owner.key", texts["A/owner.key"])]
 
@@ -567,24 +625,30 @@ ONLY_A_KEY = "curve\n    public-key = \"{}\"\n"
                  id="no such field"),
 ])
 def test_a_bad_file_in_the_list_at_start(rig, text, why):
+    """It is told, and the station serves everybody else."""
     write(rig.file("bad"), text.format(Keys().public))
-    rig.redis.start()
-    code, out, err = run_once(rig.station.args)
-    assert (code, out) == (1, "")
-    assert f"zpland: {rig.file('bad')}: {why}" in err
+    rig.start()
+    rig.logged(f'access.left_out files=1 reason="{rig.file("bad")}: {why}')
+    warned(rig, f"the first: {rig.file('bad')}: {why}")
 
 
 def test_one_key_in_two_files(rig):
-    keys = rig.allow("one", "submit")
-    rig.allow("two", "observe", keys=keys)
-    code, out, err = run_once(rig.station.args)
-    assert (code, out) == (1, "") and ".key: public-key: is that of '" in err
+    """The first by name counts, however the folder gives them."""
+    keys = rig.allow("two", "observe")
+    rig.allow("three", "manage", keys=keys)
+    rig.allow("one", "submit", keys=keys)
+    rig.start()
+    rig.logged("access.left_out files=2")
+    warned(rig, "public-key: is that of 'one' too")
+    client = rig.member(keys)
+    assert client.submit(later()).code == ST.PLAN
+    denied(client.manage("list"), "role: want observe, the key 'one' has submit")
 
 
 def test_a_secret_that_others_read_is_refused(rig):
     os.chmod(rig.path("station.key_secret"), 0o640)
     code, out, err = run_once(rig.station.args)
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert f"zpland: {rig.path('station.key_secret')}: others may use this secret" in err
     assert rig.server.secret not in err
 
@@ -594,7 +658,7 @@ def test_a_secret_that_others_read_is_refused(rig):
 def test_without_curve_only_this_machine_is_served(tmp_path, which, host):
     args = endpoints(tmp_path) + ["--" + which, f"tcp://{host}:7920"]
     code, out, err = run_once(args)
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert err == (f"zpland: {which}: 'tcp://{host}:7920' is not loopback: "
                    "set curve and allow, or --insecure\n")
 

@@ -21,13 +21,15 @@ def test_package(tmp_path):
     version = run(ZPLAND, "--version").split()[1]
     assert run("dpkg-deb", "-f", package, "Version").strip() == version
     depends = run("dpkg-deb", "-f", package, "Depends")
-    assert all(name in depends for name in ("redis-server", "libzmq5", "libczmq4"))
+    assert all(name in depends for name in ("redis-tools", "libzmq5", "libczmq4"))
+    assert "redis-server" not in depends       # it would start a Redis that nobody uses
     run("dpkg-deb", "-R", package, str(tmp_path / "root"))
     root = tmp_path / "root"
     for name in ("usr/bin/zplan", "usr/bin/zpland", "usr/bin/zstationd", "etc/zplan/zplan.conf",
                  "usr/share/man/man1/zplan.1.gz", "usr/share/man/man8/zpland.8.gz",
                  "usr/share/man/man5/zplan.conf.5.gz", "usr/lib/sysusers.d/zplan.conf",
-                 "lib/systemd/system/zstationd@.service"):
+                 "lib/systemd/system/zstationd@.service",
+                 "lib/systemd/system/zplan-worker@.service"):
         assert (root / name).is_file(), name
     assert (root / "DEBIAN" / "conffiles").read_text().split() == ["/etc/zplan/zplan.conf"]
     unit = (root / "lib/systemd/system/zpland.service").read_text()

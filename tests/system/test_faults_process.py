@@ -277,12 +277,16 @@ def test_row_55_a_bad_file_keeps_the_old_settings(filed, bad):
         write_settings(rig, "max_plan_bytes = 64\n" + bad, '    more = "api@ipc:///tmp/x"')
     lines = hup(rig, "reload.kept_old")
     assert "reason=" in lines and "event=reload.done" not in lines
+    told = [one for one in health(rig)["findings"] if "not taken at the last SIGHUP" in one["text"]]
+    assert len(told) == 1 and told[0]["level"] == "warning" and "SIGHUP" in told[0]["do"]
+    assert told[0]["text"].partition("the old ones stay: ")[2]
     assert names(rig) == {"jobs"}
     goes_on(rig)
     if bad == "dir":
         os.rmdir(rig.path("zpl"))
     write_settings(rig)
     hup(rig, "reload.done")
+    assert not [text for text in health(rig)["warnings"] if "SIGHUP" in text]
 
 
 def test_row_55_a_fixed_setting_is_told_and_the_rest_is_taken(filed):
@@ -498,7 +502,7 @@ def test_row_57_a_folder_of_root_s_is_refused_to_another_user(embedded):
     code, out, err = run_once([*rig.station.args, "--user", "nobody"])
     assert code == 1 and out == "" and len(err.strip().splitlines()) == 1, err
     code, out, err = run_once([*rig.station.args, "--user", "no-such-user"])
-    assert code == 1 and out == "" and "no-such-user" in err
+    assert code == 2 and out == "" and "no-such-user" in err
 
 
 SECRET = "s3cret" + "x" * 20
@@ -569,7 +573,7 @@ class Listener:
 
 @pytest.mark.parametrize("args", WRONG, ids=lambda args: " ".join(args)[:40])
 def test_row_60_wrong_settings_end_it_before_it_touches_redis(tmp_path, args):
-    """Exit status 1, one line that names what is wrong, nothing on standard output."""
+    """Exit status 2, one line that names what is wrong, nothing on standard output."""
     listener = Listener(str(tmp_path / "r"))
     readable = tmp_path / "readable"
     readable.write_text("secret\n")
@@ -578,7 +582,7 @@ def test_row_60_wrong_settings_end_it_before_it_touches_redis(tmp_path, args):
     base = ["--redis", f"unix:{tmp_path}/r", "--request", f"ipc://{tmp_path}/q",
             "--publish", f"ipc://{tmp_path}/p", "--events", f"ipc://{tmp_path}/e"]
     code, out, err = run_once([*base, *args])
-    assert code == 1 and out == "", err
+    assert code == 2 and out == "", err
     lines = [line for line in err.splitlines() if not line.startswith("ts=")]
     assert len(lines) == 1 and lines[0].startswith("zpland: "), err
     assert "secret" not in err.replace("secrets", "")

@@ -45,6 +45,8 @@ def test_compose_is_safe():
         assert "0.0.0.0" not in words or ("--curve" in words and "--allow" in words), name
         if service["image"] == "zplan":
             assert service["read_only"] and service["cap_drop"] == ["ALL"], name
+            assert service["tmpfs"] == ["/tmp"], name
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", [])), name
     assert told["networks"]["data"] == {"internal": True}
     assert {name for name, one in services.items() if "data" in one["networks"]} == {"redis",
                                                                                    "station"}

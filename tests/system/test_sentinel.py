@@ -427,7 +427,7 @@ def test_password_file_that_others_can_read(make_rig, mode):
     rig = locked_rig(make_rig)
     code, out, err = run_once([*rig.station.args, "--redis-password-file",
                                password_file(rig, mode=mode), "--log-level", "error"])
-    assert (code, out) == (1, "") and len(err.strip().splitlines()) == 1, err
+    assert (code, out) == (2, "") and len(err.strip().splitlines()) == 1, err
     assert "redis_password_file" in err and SECRET not in err
 
 
@@ -436,7 +436,7 @@ def test_password_file_with_nothing_of_use(make_rig, text):
     rig = locked_rig(make_rig)
     code, out, err = run_once([*rig.station.args, "--redis-password-file",
                                password_file(rig, text), "--log-level", "error"])
-    assert (code, out) == (1, "") and "redis_password_file" in err, err
+    assert (code, out) == (2, "") and "redis_password_file" in err, err
 
 
 @pytest.mark.parametrize("args", [["--redis-password-file", "/nonexistent/file"],
@@ -444,7 +444,7 @@ def test_password_file_with_nothing_of_use(make_rig, text):
 def test_password_file_that_is_none(make_rig, args):
     rig = locked_rig(make_rig)
     code, out, err = run_once([*rig.station.args, *args, "--log-level", "error"])
-    assert (code, out) == (1, "") and "redis_password_file" in err, err
+    assert (code, out) == (2, "") and "redis_password_file" in err, err
 
 
 @pytest.mark.parametrize("secret", ["", "wrong-" + SECRET])

@@ -12,6 +12,7 @@ from zplantest import Client, FakeTarget, ST, at_once
 BUILD = os.path.dirname(os.path.dirname(ZPLAND))
 UNITS = os.path.join(BUILD, "docker")
 SANDBOXED = os.path.join(os.path.dirname(__file__), "sandboxed.py")
+NAMES = ["zpland.service", "zstationd@.service", "zplan-worker@.service"]
 WORST = 20      # tenths; systemd-analyze calls it OK, and 90 is a service without any restriction
 
 
@@ -41,7 +42,7 @@ def test_install(installed):
                f"{prefix}/lib/sysusers.d/zplan.conf"}
     assert wanted <= found
     units = {name for name in found if name.endswith(".service")}
-    assert {os.path.basename(name) for name in units} == {"zpland.service", "zstationd@.service"}
+    assert {os.path.basename(name) for name in units} == set(NAMES)
     assert {os.path.dirname(name)[-len("systemd/system"):] for name in units} == {"systemd/system"}
     for name in units:
         with open(installed / name) as unit:
@@ -49,7 +50,7 @@ def test_install(installed):
         assert program.lstrip("/") in found
 
 
-@pytest.mark.parametrize("name", ["zpland.service", "zstationd@.service"])
+@pytest.mark.parametrize("name", NAMES)
 def test_unit_is_well_formed(tmp_path, name):
     """All that systemd finds amiss, but for programs and pages that are not installed here."""
     with open(os.path.join(UNITS, name)) as unit:
@@ -58,11 +59,20 @@ def test_unit_is_well_formed(tmp_path, name):
     assert run("systemd-analyze", "verify", str(tmp_path / name)) == ""
 
 
-@pytest.mark.parametrize("name", ["zpland.service", "zstationd@.service"])
+@pytest.mark.parametrize("name", NAMES)
 def test_unit_is_sandboxed(name):
     text = run("systemd-analyze", "security", "--offline=yes", f"--threshold={WORST}", "--no-pager",
                os.path.join(UNITS, name))
     assert "Overall exposure level" in text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_unit_shares_a_folder_for_sockets_and_stops_at_wrong_usage(name):
+    """One that ends leaves the folder to the others."""
+    with open(os.path.join(UNITS, name)) as unit:
+        lines = unit.read().splitlines()
+    assert {"RuntimeDirectory=zplan", "RuntimeDirectoryPreserve=yes", "RestartPreventExitStatus=2",
+            "User=zplan"} <= set(lines)
 
 
 @pytest.fixture
@@ -111,7 +121,7 @@ def test_example_settings_are_taken(tmp_path):
     """They name no setting that there is not: the only complaint is of what the test adds."""
     code, _, err = run_once(["-c", os.path.join(REPO, "docker", "zplan.conf"), "--data",
                              str(tmp_path), "--timezone", "Mars/Phobos"])
-    assert code == 1 and "Mars/Phobos" in err and len(err.splitlines()) == 1, err
+    assert code == 2 and "Mars/Phobos" in err and len(err.splitlines()) == 1, err
 
 
 def test_commented_example_settings_are_taken(tmp_path):
@@ -121,4 +131,4 @@ def test_commented_example_settings_are_taken(tmp_path):
     assert "\n    jobs = " in text and "\nallow = " in text
     (tmp_path / "conf").write_text(text)
     code, _, err = run_once(["-c", str(tmp_path / "conf"), "--timezone", "Mars/Phobos"])
-    assert code == 1 and "Mars/Phobos" in err and len(err.splitlines()) == 1, err
+    assert code == 2 and "Mars/Phobos" in err and len(err.splitlines()) == 1, err

@@ -252,13 +252,14 @@ static void every_key_survives_its_file (void **state)
     (void)state;
     char public_path[CURVE_PATH_SIZE], secret_path[CURVE_PATH_SIZE], name[32];
     struct reason reason;
+    umask (022);
     for (int i = 0; i < 200; i++) {
         snprintf (name, sizeof name, "many-%d", i);
         struct curve_cert cert = cert_named (name), got;
         if (curve_cert_save (folder, &cert, public_path, secret_path, &reason))
             fail_msg ("%s", reason.text);
         CHECK (name, *cert.keys.public_key != '-');
-        CHECK_INT (name, mode_of (public_path), 0600);
+        CHECK_INT (name, mode_of (public_path), 0644);
         CHECK_INT (name, mode_of (secret_path), 0600);
         if (curve_cert_load (secret_path, CURVE_SECRET, &got, &reason))
             fail_msg ("%s", reason.text);
