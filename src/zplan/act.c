@@ -57,7 +57,8 @@ static void report (const struct acting *self, const char *id, const struct zpla
     json_t *answer = json_pack ("{s:s, s:s}", "id", id, "done", self->name);
     json_t *plan = json_read_object (call_frame (reply, ZERO_FRAME_JSON), &reason);
     if (plan)
-        json_object_set_new (answer, "plan", plan);
+        json_object_set_new (answer, "plan", plan_object (plan));
+    json_decref (plan);
     print_json (answer);
     json_decref (answer);
 }

@@ -47,7 +47,7 @@ static void foretell (const struct acting *acting, const char *id, const json_t 
 {
     char state[WORD_SIZE];
     if (acting->cli->json) {
-        json_t *bare = json_copy ((json_t *)(uintptr_t)plan);
+        json_t *bare = plan_object (plan);
         json_object_del (bare, "messages");
         json_t *answer =
             json_pack ("{s:s, s:s, s:o}", "id", id, "would", acting->name, "plan", bare);

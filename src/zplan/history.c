@@ -124,6 +124,16 @@ static const struct column columns[] = {
 
 // -- the pages
 
+// With the name of the plan that the other verbs give it, in front.
+static void print_run (const json_t *run)
+{
+    json_t *object = json_object ();
+    json_object_set (object, "id", json_object_get (run, "plan"));
+    json_object_update_missing (object, (json_t *)(uintptr_t)run);
+    print_json (object);
+    json_decref (object);
+}
+
 static bool take_page (struct pages *pages, const json_t *page)
 {
     struct printing *self = pages->owner;
@@ -150,7 +160,7 @@ static bool take_page (struct pages *pages, const json_t *page)
         if (pages->room == 0)
             return false;
         if (self->cli->json)
-            print_json (run);
+            print_run (run);
         else
             table_row (self->table, run);
         pages->room--;

@@ -26,7 +26,8 @@ static const char about[] =
     "cut, and NEXT is told from now; --times absolute and a pipe show it all.\n\n"
     "  zplan list\n"
     "  zplan list --station billing --state error\n"
-    "  zplan list --type week --title 'report*' --json\n";
+    "  zplan list --type week --title 'report*' --json\n"
+    "  zplan list --state close --json | jq -r .id | xargs zplan remove\n";
 
 // -- the table
 
@@ -90,7 +91,7 @@ static bool take_plan (void *owner, const json_t *plan)
 {
     const struct listing *self = owner;
     if (self->cli->json)
-        print_json (plan);
+        print_plan (plan);
     else
         table_row (self->table, plan);
     return true;

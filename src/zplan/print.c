@@ -237,6 +237,32 @@ const char *vote_word (const json_t *vote, char out[WORD_SIZE])
     return out;
 }
 
+// -- a plan for programs
+
+json_t *plan_object (const json_t *plan)
+{
+    char out[WORD_SIZE];
+    const json_t *id = json_object_get (plan, "plan_id");
+    const json_t *state = json_object_get (plan, "plan_state");
+    const json_t *type = json_object_get (plan, "plan_type");
+    json_t *object = json_object ();
+    if (json_integer_value (id) > 0)
+        json_object_set_new (object, "id", json_string (id_word (id, out)));
+    if (state)
+        json_object_set_new (object, "state", json_string (state_word (state, out)));
+    if (type)
+        json_object_set_new (object, "type", json_string (type_word (type, out)));
+    json_object_update_missing (object, (json_t *)(uintptr_t)plan);
+    return object;
+}
+
+void print_plan (const json_t *plan)
+{
+    json_t *object = plan_object (plan);
+    print_json (object);
+    json_decref (object);
+}
+
 // -- colours
 
 enum colour state_colour (const json_t *state)

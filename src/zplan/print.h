@@ -29,6 +29,11 @@ struct span text_of (const json_t *string);
 // One line of compact JSON, in ASCII.
 void print_json (const json_t *value);
 
+// A plan as the station wrote it, for programs: a new object with `id`, as the verbs take it, in
+// front, and the words `state` and `type` behind it; then the fields of the wire.
+json_t *plan_object (const json_t *plan);
+void print_plan (const json_t *plan); // the same as a line
+
 // Words for the numbers of a plan, or the number itself where there is no word, or "-" where there
 // is no number: in `out`, or a constant.
 enum { WORD_SIZE = MOMENT_SIZE };

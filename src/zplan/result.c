@@ -94,7 +94,7 @@ static void print_object (const struct zplan_result *result, const json_t *plan)
     json_object_set (object, "seq", json_object_get (plan, "seq"));
     json_object_set (object, "epoch", json_object_get (plan, "epoch"));
     json_object_set_new (object, "plan",
-                         plan ? json_copy ((json_t *)(uintptr_t)plan)
+                         plan ? plan_object (plan)
                               : json_from_frame (span_of (result->plan, result->plan_size)));
     json_object_set_new (object, "frames", frames_of (result));
     print_json (object);

@@ -59,8 +59,22 @@ def test_for_programs_it_is_an_object_a_line(both):
     assert set(second) == {"id", "refused"} and second["id"] == "7777"
     assert second["refused"].startswith("-no find")
     assert third["id"] == two
+    assert (first["plan"]["id"], first["plan"]["state"]) == (one, "pause")
     both.zplan("close", one).done()
     assert objects(both.zplan("remove", one, "--json")) == [{"id": one, "done": "remove"}]
+
+
+def test_the_id_that_is_printed_is_the_one_that_is_taken(both):
+    """In decimal, as the wire has it, it would be another plan's."""
+    idents = [both.add() for _ in range(20)]
+    for plan in objects(both.zplan("list", "--json")):
+        assert list(plan)[0] == "id" and int(plan["id"], 16) == plan["plan_id"]
+        shown, = objects(both.zplan("show", plan["id"], "--json"))
+        assert (shown["id"], shown["state"], shown["type"]) == (plan["id"], "queue", "time")
+    listed = [plan["id"] for plan in objects(both.zplan("list", "--json"))]
+    assert sorted(listed) == sorted(idents)
+    both.zplan("remove", *listed).done()
+    assert both.zplan("list", "--json").done() == ""
 
 
 def test_a_refusal_does_not_spare_the_rest(both):
@@ -300,6 +314,7 @@ def test_history(both):
     runs = objects(both.zplan("history", "--json"))
     assert [(run["seq"], run["title"], run["status"]) for run in runs] == [
         (1, "first", OK), (2, "report \x1b[0m", FAILED)]
+    assert all(list(run)[0] == "id" and run["id"] == run["plan"] for run in runs)
 
 
 def test_history_newest_and_since_and_count(both):
