@@ -362,6 +362,22 @@ def test_an_export_is_taken_by_another_station(one, two, tmp_path, verb):
     assert two.plans() == before
 
 
+@pytest.mark.parametrize("when", [("--weekly", "mon@08:30"), ("--monthly", "-1@23:00"),
+                                  ("--monthly", "31@00:30"), ("--every", "36h")])
+@pytest.mark.parametrize("repeat", [["--repeat", "10"], []])
+def test_what_was_skipped_stays_skipped(one, tmp_path, when, repeat):
+    path = tmp_path / "plans"
+    one.zplan("add", "--station", "jobs", "--command", "x", "--id", "e1", *when, *repeat).done()
+    one.zplan("skip", "e1", "--count", "2").done()
+    before = one.zplan("next", "e1", "-n", "20").done()
+    assert len(before.splitlines()) == (8 if repeat else 20)
+    for _ in range(2):              # what was imported is exported as well
+        path.write_text(one.zplan("export").done())
+        one.zplan("remove", "e1").done()
+        assert one.zplan("import", str(path)).done().startswith("1 plan")
+        assert one.zplan("next", "e1", "-n", "20").done() == before
+
+
 def test_held(one, two, tmp_path):
     idents = fill(one)
     path = tmp_path / "plans"
