@@ -43,6 +43,11 @@ struct span call_frame (const struct zplan_reply *reply, uint8_t type)
     return data ? span_of (data, size) : (struct span){0};
 }
 
+bool call_was_there (const struct zplan_reply *reply)
+{
+    return reply->status == ZERO_STATUS_PLAN_ID && call_frame (reply, ZERO_FRAME_STATUS).size > 0;
+}
+
 static struct verdict verdict_of (int code, struct span words)
 {
     struct verdict self = {.code = code, .size = words.size};

@@ -36,6 +36,9 @@ int call_judge (const struct cli *cli, int outcome, const struct zplan_reply *re
 // The first frame of this type, or an empty span.
 struct span call_frame (const struct zplan_reply *reply, uint8_t type);
 
+// Whether this is the acknowledgement of a plan that was there already, by the same bytes.
+bool call_was_there (const struct zplan_reply *reply);
+
 // The JSON object of a reply; NULL: there is none, told on stderr.
 json_t *call_json (const struct zplan_reply *reply);
 

@@ -183,7 +183,9 @@ static void on_submitted (struct loading *self, struct item *item, const struct 
     } else {
         snprintf (item->entry.id, sizeof item->entry.id, "%.*s", (int)id.size,
                   (const char *)id.data);
-        if (item->pause)
+        if (call_was_there (reply))
+            count_item (self, &item, &self->there, "nothing");
+        else if (item->pause)
             manage (self, item, STAGE_PAUSE, "pause");
         else
             count_item (self, &item, &self->added, "add");
@@ -307,7 +309,7 @@ static int report (struct loading *self)
         print_json (sum);
         json_decref (sum);
     } else {
-        printf ("%" PRId64 " plans added", self->added);
+        printf ("%" PRId64 " plan%s added", self->added, self->added == 1 ? "" : "s");
         if (self->there)
             printf (", %" PRId64 " there already", self->there);
         if (self->over)
