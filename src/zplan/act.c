@@ -36,6 +36,7 @@ int plan_ids_read (struct plan_ids *self, const struct cli *cli, int count, stru
 int act_refused (struct acting *self, const char *id, const struct verdict *verdict)
 {
     progress_clear (&self->progress);
+    self->stopped = verdict->code == EXIT_NO_ANSWER || verdict_is_common (verdict);
     if (self->cli->json && verdict->code == EXIT_REFUSED) {
         json_t *answer = json_pack ("{s:s}", "id", id);
         json_object_set_new (answer, "refused",
@@ -107,9 +108,9 @@ int act_each (struct acting *self, const struct plan_ids *ids)
         if (one != EXIT_DONE)
             code = one;
         size_t left = ids->count - 1 - i;
-        if (code == EXIT_NO_ANSWER && left > 0)
+        if (self->stopped && left > 0)
             fprintf (stderr, "zplan: not tried after that: %zu more\n", left);
-        if (code == EXIT_NO_ANSWER)
+        if (self->stopped)
             break;
         progress_step (&self->progress, i + 1, ids->count);
     }

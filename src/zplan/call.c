@@ -76,7 +76,18 @@ struct verdict call_verdict (const struct cli *cli, int outcome, const struct zp
     if (reply->status < ZERO_STATUS_ERROR_FLAG)
         return (struct verdict){.code = EXIT_DONE};
     struct span words = call_frame (reply, ZERO_FRAME_STATUS);
-    return verdict_of (EXIT_REFUSED, words.size ? words : span_text (status_word (reply->status)));
+    struct verdict verdict =
+        verdict_of (EXIT_REFUSED, words.size ? words : span_text (status_word (reply->status)));
+    verdict.status = reply->status;
+    return verdict;
+}
+
+bool verdict_is_common (const struct verdict *self)
+{
+    static const char full[] = "-busy: max_plans";
+    return self->status == ZERO_STATUS_NET_ERROR_ID ||
+           (self->status == ZERO_STATUS_BUSY_ID && self->size >= sizeof full - 1 &&
+            memcmp (self->words, full, sizeof full - 1) == 0);
 }
 
 int verdict_tell (const struct verdict *self, const char *subject)

@@ -12,7 +12,7 @@ from clitest import (GLOBAL_ID, JSON, NO_ANSWER, NOT_FIND, OK, PLAN, REFUSED, ST
 from keyedtest import LockedStation, Pair
 from zplantest import later
 
-OK_PLAN, BUSY = 0x02, 0x8F
+OK_PLAN, BUSY, NET_ERROR = 0x02, 0x8F, 0x87
 
 
 class Station:
@@ -84,7 +84,7 @@ def test_from_standard_input_and_in_json(one):
     assert done == {"line": 1, "id": "1f", "done": "add"}
     assert refused["line"] == 2 and refused["refused"].startswith("command: must be given")
     assert summary["summary"] == {"lines": 2, "added": 1, "there": 0, "ended": 0, "refused": 1,
-                                  "unknown": 0}
+                                  "unknown": 0, "not_taken": 0}
 
 
 @pytest.mark.parametrize("line, told", [
@@ -217,8 +217,51 @@ def test_busy_for_good_is_a_refusal(tmp_path):
     words = b"-busy: max_plans: there are 5 plans already"
     with FakeStation(lambda request: [reply(request, BUSY, (STATUS, words))]) as station:
         ended = station.zplan("add", "--from", path)
-    assert (ended.code, ended.out) == (REFUSED, "0 plans added, 1 refused\n")
-    assert ended.err == f"zplan: {path}:1: {words.decode()}\n"
+    assert (ended.code, ended.out) == (REFUSED, "0 plans added, 1 not taken\n")
+    first, second = ended.err.splitlines()
+    assert first == f"zplan: {path}:1: {words.decode()}"
+    assert second.startswith("zplan: stopped: line 1 is the first that was not taken")
+
+
+AWAY = (STATUS, b"-net error: Redis is not connected")
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_redis_that_is_away_is_told_once(tmp_path, named):
+    """Not of each line; with an id it is tried again first."""
+    path = lines(tmp_path / "plans", {**LATER, "id": "77"},
+                 *({**LATER, **({"id": f"{n:x}"} if named else {})} for n in range(200, 2200)))
+    seen = []
+
+    def answer(request):
+        if ident(request) == b"77" and not seen:
+            seen.append(request)
+            return [reply(request, OK_PLAN, (GLOBAL_ID, b"77"))]
+        seen.append(request)
+        return [reply(request, NET_ERROR, AWAY)]
+    with FakeStation(answer) as station:
+        ended = station.zplan("add", "--from", path)
+    assert ended.code == REFUSED
+    assert len(set(map(ident, seen)) if named else seen) < 1000
+    assert re.fullmatch(r"1 plan added, \d+ not taken\n", ended.out)
+    assert not named or [ident(request) for request in seen].count(b"c8") > 1
+    first, second = ended.err.splitlines()
+    assert first == f"zplan: {path}:2: {AWAY[1].decode()}"
+    assert second.startswith("zplan: stopped: line 2 is the first that was not taken")
+
+
+def test_a_redis_that_comes_back_is_waited_for(tmp_path):
+    path = lines(tmp_path / "plans", *({**LATER, "id": f"{n:x}"} for n in range(1, 100)))
+    tries = {}
+
+    def answer(request):
+        who = ident(request)
+        tries[who] = tries.get(who, 0) + 1
+        return [reply(request, *((NET_ERROR, AWAY) if tries[who] < 3
+                                 else (OK_PLAN, (GLOBAL_ID, who))))]
+    with FakeStation(answer) as station:
+        assert station.zplan("add", "--from", path).done() == "99 plans added\n"
+    assert set(tries.values()) == {3}
 
 
 def test_many_are_in_flight(tmp_path):

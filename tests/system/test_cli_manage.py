@@ -15,6 +15,8 @@ from clitest import (BIN, COMMAND, DONE, FAILED, NO_ANSWER, OK, PLAN, REFUSED, S
 
 assert both and station     # fixtures
 
+NET_ERROR = 0x87
+
 
 def state(where, ident):
     plan = json.loads(where.zplan("show", ident, "--json").done())
@@ -104,6 +106,20 @@ def test_all_means_all(both):
     lines = both.zplan("remove", "--all", "--json").done().splitlines()
     assert {json.loads(line)["id"] for line in lines} == idents
     assert both.zplan("list", "--json").done() == ""
+
+
+def test_a_redis_that_is_away_is_told_once(station):
+    for _ in range(50):
+        station.add()
+
+    def away(word, *_):
+        if word == "remove" and len(station.plans) <= 40:
+            raise Refusal(NET_ERROR, "-net error: Redis is not connected")
+    station.before = away
+    ended = station.zplan("remove", "--all")
+    assert ended.code == REFUSED and len(station.plans) == 40
+    assert ended.err.splitlines()[1:] == ["zplan: not tried after that: 39 more"]
+    assert ended.err.startswith("zplan: 29: -net error: ")
 
 
 def test_a_filter_that_nothing_fits(both):
