@@ -36,6 +36,7 @@ int plan_ids_read (struct plan_ids *self, const struct cli *cli, int count, stru
 int act_refused (struct acting *self, const char *id, const struct verdict *verdict)
 {
     progress_clear (&self->progress);
+    self->refused += verdict->code == EXIT_REFUSED;
     self->stopped = verdict->code == EXIT_NO_ANSWER || verdict_is_common (verdict);
     if (self->cli->json && verdict->code == EXIT_REFUSED) {
         json_t *answer = json_pack ("{s:s}", "id", id);
@@ -64,6 +65,16 @@ static void report (const struct acting *self, const char *id, const struct zpla
     json_decref (answer);
 }
 
+void act_already (struct acting *self, const char *id)
+{
+    self->already++;
+    if (!self->cli->json)
+        return; // the sum tells how many
+    json_t *answer = json_pack ("{s:s, s:s}", "id", id, "already", self->name);
+    print_json (answer);
+    json_decref (answer);
+}
+
 int act_say (struct acting *self, const char *id, const char *argument)
 {
     struct zplan_reply reply;
@@ -72,6 +83,11 @@ int act_say (struct acting *self, const char *id, const char *argument)
     struct verdict verdict = call_verdict (self->cli, outcome, &reply);
     if (verdict.code == EXIT_DONE) {
         report (self, id, &reply);
+        self->count++;
+        return EXIT_DONE;
+    }
+    if (self->selected && self->gone_is_wanted && verdict.status == ZERO_STATUS_NOT_FIND_ID) {
+        act_already (self, id);
         return EXIT_DONE;
     }
     int code = act_refused (self, id, &verdict);

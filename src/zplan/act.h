@@ -25,9 +25,16 @@ struct acting {
     const char *done;                                 // its past participle
     int (*one) (struct acting *self, const char *id); // do it to one plan; an exit code
     void *owner;                                      // of `one`
-    bool stopped; // the last refusal was none of its plan: the next ones would be refused as well
+    bool stopped;  // the last refusal was none of its plan: the next ones would be refused as well
+    bool selected; // by a filter: what is already as wanted is no refusal then
+    unsigned wanted;     // the states that are as wanted, bit by bit; 0 = none
+    bool gone_is_wanted; // so is a plan that is not there any more
+    size_t count, already, refused;
     struct progress progress;
 };
+
+// Note that this plan is already as wanted.
+void act_already (struct acting *self, const char *id);
 
 // Do it to each plan. Returns EXIT_DONE; EXIT_REFUSED: at least one was refused; EXIT_NO_ANSWER.
 // What was not tried is told.
