@@ -100,7 +100,7 @@ static int check_content (const struct message *message, enum target_type type,
     struct span frame = message_frame (message, wanted, &given);
     if (given && frame.size)
         return 0;
-    reason_set (reason, "%s: is %s, a plan for a %s station needs it", name,
+    reason_set (reason, "%s: is %s, plans for %s stations need it", name,
                 given ? "empty" : "missing", target_type_name (type));
     return ZPLAN_EPLAN;
 }
