@@ -104,12 +104,8 @@ static enum colour colour_of_status (const json_t *run)
 
 static void write_title (FILE *out, const json_t *run)
 {
-    const json_t *reason = json_object_get (run, "reason");
     write_frame (out, json_object_get (run, "title"));
-    if (json_string_length (reason) || json_is_object (reason)) {
-        fputs (": ", out);
-        write_frame (out, reason);
-    }
+    write_reason (out, ": ", run);
 }
 
 static const struct column columns[] = {
@@ -209,7 +205,10 @@ static int print_all (const struct cli *cli, const struct asked *asked, int plan
         int one = print_runs (cli, client, asked, table, id);
         code = one == EXIT_DONE ? code : one;
     }
-    table_end (&table);
+    if (code == EXIT_DONE)
+        table_end (&table);
+    else
+        table_break (&table);
     zplan_client_destroy (&client);
     return code;
 }

@@ -123,8 +123,11 @@ int verb_list (const struct cli *cli)
     struct verdict verdict =
         select_walk (cli, client, &selection,
                      &(struct selected){.take = take_plan, .owner = &self, .room = self.limit});
-    table_end (&self.table);
     code = verdict_tell (&verdict, NULL);
+    if (code == EXIT_DONE)
+        table_end (&self.table);
+    else
+        table_break (&self.table);
     zplan_client_destroy (&client);
     return code;
 }

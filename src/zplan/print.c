@@ -237,6 +237,35 @@ const char *vote_word (const json_t *vote, char out[WORD_SIZE])
     return out;
 }
 
+// -- a run
+
+// What stands behind the word of this status, which results begin with by custom.
+static struct span behind_status (struct span text, const json_t *status)
+{
+    char out[WORD_SIZE];
+    const char *word = status_text (status, out);
+    size_t size = strlen (word);
+    if (text.size < size || memcmp (text.data, word, size) != 0)
+        return text;
+    if (text.size == size)
+        return (struct span){0};
+    bool ends = text.size > size + 2 && text.data[size] == ':' && text.data[size + 1] == ' ';
+    return ends ? span_of (text.data + size + 2, text.size - size - 2) : text;
+}
+
+void write_reason (FILE *file, const char *before, const json_t *run)
+{
+    const json_t *reason = json_object_get (run, "reason");
+    struct span text = behind_status (text_of (reason), json_object_get (run, "status"));
+    if (json_is_object (reason)) {
+        fputs (before, file);
+        write_frame (file, reason);
+    } else if (text.size) {
+        fputs (before, file);
+        write_bytes (file, text);
+    }
+}
+
 // -- a plan for programs
 
 json_t *plan_object (const json_t *plan)

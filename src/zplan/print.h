@@ -20,6 +20,10 @@ void complain (const char *subject, struct span bytes);
 void print_frame (const json_t *value);
 void write_frame (FILE *file, const json_t *value);
 
+// `before`, and why a run of the history ended as it did: the frame that its result gave, without
+// the status that stands beside it. Nothing where that is all.
+void write_reason (FILE *file, const char *before, const json_t *run);
+
 // A text that fills its column and a blank behind it; a longer one is not cut.
 void print_column (struct span text, int width);
 

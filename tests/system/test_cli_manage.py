@@ -387,9 +387,9 @@ def test_history_row(station):
     lines = station.zplan("history").done().splitlines()[1:]
     assert lines == [
         "1        2023-11-14T22:13:20Z 1.250 s     1f               jobs             -failed      "
-        "t: -failed: disk\\x1b",
+        "t: disk\\x1b",
         "-        2023-11-14T22:13:20Z -           1f               jobs             -failed      "
-        "u: -failed: disk\\x1b"]
+        "u: disk\\x1b"]
 
 
 def test_history_of_plans_turns_all_pages(station):
