@@ -82,10 +82,10 @@ int zplan_plan_set_at (struct zplan_plan *plan, int64_t unix_s);
 // The same, so many seconds from now.
 int zplan_plan_set_in (struct zplan_plan *plan, int64_t seconds);
 
-// Every `number` units, 0..32766.
+// Every `number` units, 1..32766. What zplan_plan_set_weekly or _monthly said before is forgotten.
 int zplan_plan_set_every (struct zplan_plan *plan, int number, enum zplan_unit unit);
 
-// Every week on this day, 0 (and 7) is Sunday; every month on this day: 1..31 from its start, 0 the
+// Every week on this day, 0..6, 0 is Sunday; every month on this day: 1..31 from its start, 0 the
 // last one, -1 the one before it, to -31. What a month does not have is cut to the nearest day it
 // has. Hour and minute are in the time zone of the station: say with zplan_plan_set_timezone before
 // which one that is, unless it is UTC.

@@ -248,7 +248,15 @@ int zplan_plan_set_every (struct zplan_plan *plan, int number, enum zplan_unit u
         return ZPLAN_ERROR_ARGUMENT;
     if (unit < ZPLAN_SECONDS || unit > ZPLAN_DAYS)
         return FAIL (plan, "plan_type: want an enum zplan_unit, got %d", (int)unit);
-    return change (plan, json_pack ("{s:i, s:i}", "plan_type", (int)unit, "plan_value", number));
+    if (number == 0) // the wire has it as "at once, again and again"; nobody wants that
+        return FAIL (plan, "plan_value: want 1..32766, got 0");
+    // The time of day of a weekly or monthly plan would be the first time of this one.
+    bool was_calendar = member (plan->members, "plan_type") >= SCHEDULE_WEEK;
+    int error =
+        change (plan, json_pack ("{s:i, s:i}", "plan_type", (int)unit, "plan_value", number));
+    if (!error && was_calendar)
+        json_object_del (plan->members, "plan_time");
+    return error;
 }
 
 // The rule reads nothing but the time of day from plan_time, so it lies on a fixed day on which no

@@ -47,6 +47,19 @@ static struct span field_before (struct span text, size_t position)
     return field;
 }
 
+// Why jansson refuses a text, fit to stand in a reason: it repeats what a peer wrote, and has
+// quotes of its own.
+static const char *plain_words (json_error_t *error)
+{
+    for (char *at = error->text; *at; at++) {
+        if (*at == '\'')
+            *at = '"';
+        else if (*at < 0x20 || *at > 0x7E) // also what is not ASCII, where char has a sign
+            *at = '?';
+    }
+    return error->text;
+}
+
 // Parse one value of this type.
 static json_t *read_value (struct span text, json_type type, struct reason *reason)
 {
@@ -58,9 +71,8 @@ static json_t *read_value (struct span text, json_type type, struct reason *reas
     json_t *value = json_loadb ((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, &error);
     if (!value) {
         struct span field = field_before (text, error.position > 0 ? (size_t)error.position : 0);
-        reason_set (reason, "JSON: %s at byte %d%s%s", quoted (span_text (error.text)),
-                    error.position, field.size ? ", in field " : "",
-                    field.size ? quoted (field) : "");
+        reason_set (reason, "JSON: %s at byte %d%s%s", plain_words (&error), error.position,
+                    field.size ? ", in field " : "", field.size ? quoted (field) : "");
         return NULL;
     }
     if (json_typeof (value) != type) {

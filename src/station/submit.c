@@ -100,7 +100,7 @@ static int check_content (const struct message *message, enum target_type type,
     struct span frame = message_frame (message, wanted, &given);
     if (given && frame.size)
         return 0;
-    reason_set (reason, "%s: is %s, a plan for a %s station needs it", name,
+    reason_set (reason, "%s: is %s, plans for %s stations need it", name,
                 given ? "empty" : "missing", target_type_name (type));
     return ZPLAN_EPLAN;
 }
@@ -155,10 +155,13 @@ static int check_request (struct station *self, const struct message *message,
 
 // -- answers of the store
 
-static void accept_plan (struct submission *submission)
+// `words` NULL: it is a new plan.
+static void accept_plan (struct submission *submission, const char *words)
 {
     front_reply (submission->station, submission->peer,
-                 &(struct reply){.status = ZERO_STATUS_PLAN_ID, .plan_id = submission->plan->id});
+                 &(struct reply){.status = ZERO_STATUS_PLAN_ID,
+                                 .reason = words,
+                                 .plan_id = submission->plan->id});
 }
 
 static struct span submission_command (const struct plan *plan)
@@ -224,7 +227,7 @@ static void on_repetition_safe (void *owner, bool enough)
 {
     struct submission *submission = owner;
     if (enough)
-        accept_plan (submission);
+        accept_plan (submission, "there already");
     else
         refuse_unsure (submission);
     submission_end (submission);
@@ -287,7 +290,7 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
     if (answer->result == STORE_DONE) {
         FAILPOINT ("store_done");
         self->counters.accepted++;
-        accept_plan (submission);
+        accept_plan (submission, NULL);
         FAILPOINT ("ack_queued");
     } else if (answer->result == STORE_UNSURE) {
         refuse_unsure (submission);

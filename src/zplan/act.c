@@ -36,6 +36,8 @@ int plan_ids_read (struct plan_ids *self, const struct cli *cli, int count, stru
 int act_refused (struct acting *self, const char *id, const struct verdict *verdict)
 {
     progress_clear (&self->progress);
+    self->refused += verdict->code == EXIT_REFUSED;
+    self->stopped = verdict->code == EXIT_NO_ANSWER || verdict_is_common (verdict);
     if (self->cli->json && verdict->code == EXIT_REFUSED) {
         json_t *answer = json_pack ("{s:s}", "id", id);
         json_object_set_new (answer, "refused",
@@ -57,7 +59,18 @@ static void report (const struct acting *self, const char *id, const struct zpla
     json_t *answer = json_pack ("{s:s, s:s}", "id", id, "done", self->name);
     json_t *plan = json_read_object (call_frame (reply, ZERO_FRAME_JSON), &reason);
     if (plan)
-        json_object_set_new (answer, "plan", plan);
+        json_object_set_new (answer, "plan", plan_object (plan));
+    json_decref (plan);
+    print_json (answer);
+    json_decref (answer);
+}
+
+void act_already (struct acting *self, const char *id)
+{
+    self->already++;
+    if (!self->cli->json)
+        return; // the sum tells how many
+    json_t *answer = json_pack ("{s:s, s:s}", "id", id, "already", self->name);
     print_json (answer);
     json_decref (answer);
 }
@@ -70,6 +83,11 @@ int act_say (struct acting *self, const char *id, const char *argument)
     struct verdict verdict = call_verdict (self->cli, outcome, &reply);
     if (verdict.code == EXIT_DONE) {
         report (self, id, &reply);
+        self->count++;
+        return EXIT_DONE;
+    }
+    if (self->selected && self->gone_is_wanted && verdict.status == ZERO_STATUS_NOT_FIND_ID) {
+        act_already (self, id);
         return EXIT_DONE;
     }
     int code = act_refused (self, id, &verdict);
@@ -106,9 +124,9 @@ int act_each (struct acting *self, const struct plan_ids *ids)
         if (one != EXIT_DONE)
             code = one;
         size_t left = ids->count - 1 - i;
-        if (code == EXIT_NO_ANSWER && left > 0)
+        if (self->stopped && left > 0)
             fprintf (stderr, "zplan: not tried after that: %zu more\n", left);
-        if (code == EXIT_NO_ANSWER)
+        if (self->stopped)
             break;
         progress_step (&self->progress, i + 1, ids->count);
     }

@@ -1,5 +1,6 @@
 // Doing something to plans, one after the other: what pause, reset, skip, close, remove, run and
-// update have in common. A refusal does not spare the rest; a silent station does.
+// update have in common. A refusal does not spare the rest; a silent station does, and one whose
+// Redis is away.
 #pragma once
 
 #include "call.h"
@@ -24,11 +25,19 @@ struct acting {
     const char *done;                                 // its past participle
     int (*one) (struct acting *self, const char *id); // do it to one plan; an exit code
     void *owner;                                      // of `one`
+    bool stopped;  // the last refusal was none of its plan: the next ones would be refused as well
+    bool selected; // by a filter: what is already as wanted is no refusal then
+    unsigned wanted;     // the states that are as wanted, bit by bit; 0 = none
+    bool gone_is_wanted; // so is a plan that is not there any more
+    size_t count, already, refused;
     struct progress progress;
 };
 
-// Do it to each plan. Returns EXIT_DONE; EXIT_REFUSED: at least one was refused; EXIT_NO_ANSWER:
-// those after it were not tried.
+// Note that this plan is already as wanted.
+void act_already (struct acting *self, const char *id);
+
+// Do it to each plan. Returns EXIT_DONE; EXIT_REFUSED: at least one was refused; EXIT_NO_ANSWER.
+// What was not tried is told.
 int act_each (struct acting *self, const struct plan_ids *ids);
 
 // Say the word about one plan, with one argument more unless that is NULL, and tell how it ended.

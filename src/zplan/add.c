@@ -83,13 +83,17 @@ static int report (const struct cli *cli, const struct zplan_reply *reply, const
         json_t *answer = json_object ();
         json_object_set_new (answer, "id", json_from_frame (id));
         json_object_set_new (answer, "first", *text ? json_string (text) : json_null ());
+        if (call_was_there (reply))
+            json_object_set_new (answer, "there", json_true ());
         print_json (answer);
         json_decref (answer);
         return EXIT_DONE;
     }
     printf ("plan ");
     print_bytes (id);
-    if (when->rule.type == SCHEDULE_NONE)
+    if (call_was_there (reply))
+        printf (" is there already\n");
+    else if (when->rule.type == SCHEDULE_NONE)
         printf (" accepted, runs at once\n");
     else
         printf (" accepted%s%s\n", *text ? ", first run at " : "", text);

@@ -47,7 +47,7 @@ static void foretell (const struct acting *acting, const char *id, const json_t 
 {
     char state[WORD_SIZE];
     if (acting->cli->json) {
-        json_t *bare = json_copy ((json_t *)(uintptr_t)plan);
+        json_t *bare = plan_object (plan);
         json_object_del (bare, "messages");
         json_t *answer =
             json_pack ("{s:s, s:s, s:o}", "id", id, "would", acting->name, "plan", bare);
@@ -82,6 +82,12 @@ struct collecting {
     bool dry_run;
 };
 
+static bool is_as_wanted (const struct acting *acting, const json_t *plan)
+{
+    int64_t state;
+    return json_get_integer (plan, "plan_state", 0, 31, &state) && acting->wanted >> state & 1;
+}
+
 static bool take_plan (void *owner, const json_t *plan)
 {
     struct collecting *self = owner;
@@ -91,16 +97,34 @@ static bool take_plan (void *owner, const json_t *plan)
         complain ("the station's answer", span_text ("a plan without an id is left out"));
         return true;
     }
+    ident_text ((uint64_t)id, text);
+    if (is_as_wanted (self->acting, plan)) {
+        act_already (self->acting, text);
+        return true;
+    }
     plan_ids_add (self->ids, (uint64_t)id);
     if (self->dry_run)
-        foretell (self->acting, ident_text ((uint64_t)id, text), plan);
+        foretell (self->acting, text, plan);
     progress_step (&self->acting->progress, self->ids->count, 0);
     return true;
+}
+
+static void print_sum (const struct acting *acting)
+{
+    if (acting->cli->json)
+        return; // there is an object for each
+    printf ("%zu %s", acting->count, acting->done);
+    if (acting->already)
+        printf (", %zu already", acting->already);
+    if (acting->refused)
+        printf (", %zu refused", acting->refused);
+    putchar ('\n');
 }
 
 // All pages first, then the plans: what is done to a plan may move the pages.
 static int do_selected (struct acting *acting, const struct bulk *self, struct plan_ids *ids)
 {
+    acting->selected = true;
     struct collecting collecting = {acting, ids, self->dry_run};
     progress_start (&acting->progress, acting->name,
                     self->dry_run ? PROGRESS_LINES : PROGRESS_QUIET);
@@ -108,12 +132,15 @@ static int do_selected (struct acting *acting, const struct bulk *self, struct p
         acting->cli, acting->client, &self->selection,
         &(struct selected){.take = take_plan, .owner = &collecting, .room = INT64_MAX});
     progress_clear (&acting->progress);
-    if (verdict.code == EXIT_DONE && ids->count == 0)
+    if (verdict.code == EXIT_DONE && ids->count == 0 && acting->already == 0)
         complain (NULL, span_text ("no plan fits"));
     if (verdict.code != EXIT_DONE || self->dry_run)
         return verdict_tell (&verdict, NULL);
     progress_start (&acting->progress, acting->name, PROGRESS_LINES);
-    return act_each (acting, ids);
+    int code = act_each (acting, ids);
+    if (ids->count > 0 || acting->already > 0)
+        print_sum (acting);
+    return code;
 }
 
 int bulk_do (struct acting *acting, const struct bulk *self, struct plan_ids *ids)

@@ -43,6 +43,11 @@ struct span call_frame (const struct zplan_reply *reply, uint8_t type)
     return data ? span_of (data, size) : (struct span){0};
 }
 
+bool call_was_there (const struct zplan_reply *reply)
+{
+    return reply->status == ZERO_STATUS_PLAN_ID && call_frame (reply, ZERO_FRAME_STATUS).size > 0;
+}
+
 static struct verdict verdict_of (int code, struct span words)
 {
     struct verdict self = {.code = code, .size = words.size};
@@ -71,7 +76,18 @@ struct verdict call_verdict (const struct cli *cli, int outcome, const struct zp
     if (reply->status < ZERO_STATUS_ERROR_FLAG)
         return (struct verdict){.code = EXIT_DONE};
     struct span words = call_frame (reply, ZERO_FRAME_STATUS);
-    return verdict_of (EXIT_REFUSED, words.size ? words : span_text (status_word (reply->status)));
+    struct verdict verdict =
+        verdict_of (EXIT_REFUSED, words.size ? words : span_text (status_word (reply->status)));
+    verdict.status = reply->status;
+    return verdict;
+}
+
+bool verdict_is_common (const struct verdict *self)
+{
+    static const char full[] = "-busy: max_plans";
+    return self->status == ZERO_STATUS_NET_ERROR_ID ||
+           (self->status == ZERO_STATUS_BUSY_ID && self->size >= sizeof full - 1 &&
+            memcmp (self->words, full, sizeof full - 1) == 0);
 }
 
 int verdict_tell (const struct verdict *self, const char *subject)

@@ -15,13 +15,18 @@ enum { VERDICT_WORDS_MAX = 512 };
 
 // How a question ended.
 struct verdict {
-    int code; // EXIT_DONE, EXIT_REFUSED or EXIT_NO_ANSWER
+    int code;       // EXIT_DONE, EXIT_REFUSED or EXIT_NO_ANSWER
+    uint8_t status; // of the wire, where the station refused; else 0
     size_t size;
     uint8_t words[VERDICT_WORDS_MAX]; // why it is not done: bytes, as the station sent them
 };
 
 // Judge a call: `outcome` is an enum zplan_error; `reply` is read only after ZPLAN_OK.
 struct verdict call_verdict (const struct cli *cli, int outcome, const struct zplan_reply *reply);
+
+// Whether it is no matter of this request: Redis is away, or the station is full of plans. Others
+// are refused for the same reason.
+bool verdict_is_common (const struct verdict *self);
 
 // A verdict of our own: refused, for this reason.
 struct verdict verdict_refused (const char *words);
@@ -35,6 +40,9 @@ int call_judge (const struct cli *cli, int outcome, const struct zplan_reply *re
 
 // The first frame of this type, or an empty span.
 struct span call_frame (const struct zplan_reply *reply, uint8_t type);
+
+// Whether this is the acknowledgement of a plan that was there already, by the same bytes.
+bool call_was_there (const struct zplan_reply *reply);
 
 // The JSON object of a reply; NULL: there is none, told on stderr.
 json_t *call_json (const struct zplan_reply *reply);

@@ -121,6 +121,8 @@ static void print_targets (const json_t *stats)
 static void report (const json_t *health, const json_t *stats)
 {
     size_t i;
+    int64_t targets = json_integer_value (json_object_get (health, "targets"));
+    int64_t attending = json_integer_value (json_object_get (health, "attending"));
     const json_t *finding;
     json_array_foreach (json_object_get (health, "findings"), i, finding) print_finding (finding);
     if (json_is_true (json_object_get (health, "healthy"))) {
@@ -130,12 +132,12 @@ static void report (const json_t *health, const json_t *stats)
         puts ("  the station does its work");
     }
     print_redis (json_object_get (health, "redis"));
-    printf ("      %" PRId64 " of %" PRId64 " target stations are connected\n",
-            (int64_t)json_integer_value (json_object_get (health, "connected")),
-            (int64_t)json_integer_value (json_object_get (health, "targets")));
+    printf ("      %" PRId64 " of %" PRId64 " target station%s connected\n",
+            (int64_t)json_integer_value (json_object_get (health, "connected")), targets,
+            targets == 1 ? " is" : "s are");
     print_targets (stats);
-    printf ("      %" PRId64 " plan stations share this Redis\n",
-            (int64_t)json_integer_value (json_object_get (health, "attending")));
+    printf ("      %" PRId64 " plan station%s this Redis\n", attending,
+            attending == 1 ? " has" : "s share");
 }
 
 // -- the questions

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ahead.h"
 #include "desc.h"
 #include "json.h"
 #include "memory.h"
@@ -223,9 +224,20 @@ static int64_t number (const json_t *object, const char *field)
     return value > NUMBER_MAX ? NUMBER_MAX : value < -NUMBER_MAX ? -NUMBER_MAX : value;
 }
 
+// What a copy of this plan skips so that its first occurrence is the one that waits here: a rule of
+// weeks or months begins anew at the moment at which it is submitted.
+static int64_t skip_left (const json_t *object, const struct zone *zone, int64_t now)
+{
+    int64_t type = number (object, "plan_type"), value = number (object, "plan_value");
+    if (type <= 0 || type >= SCHEDULE_TYPES || value < INT32_MIN || value > INT32_MAX)
+        return 0;
+    const struct schedule rule = {.type = (enum schedule_type)type, .value = (int32_t)value};
+    return occurrences_ahead (&rule, zone, now, number (object, "plan_time"));
+}
+
 // The PLAN frame of a plan that goes on where this one is. Its first occurrence is the one that
 // waits, or whose run is out.
-static json_t *rule_left (const json_t *object, int64_t left)
+static json_t *rule_left (const json_t *object, int64_t left, int64_t skip)
 {
     static const int64_t units[SCHEDULE_TYPES] = {[SCHEDULE_SECOND] = 1,
                                                   [SCHEDULE_MINUTE] = 60,
@@ -239,7 +251,9 @@ static json_t *rule_left (const json_t *object, int64_t left)
     json_object_set (plan, "description", json_object_get (object, "description"));
     json_object_set_new (plan, "plan_type", json_integer (type));
     json_object_set_new (plan, "plan_value", json_integer (value));
-    json_object_set_new (plan, "plan_repet", json_integer (left));
+    json_object_set_new (plan, "plan_repet", json_integer (left > 0 ? left + skip : left));
+    if (skip > 0) // uses up repeats, and these are used up already
+        json_object_set_new (plan, "skip_set", json_integer (skip));
     if (time > 0)
         json_object_set_new (plan, "plan_time", json_integer (time));
     json_object_set_new (
@@ -289,7 +303,8 @@ static enum entry_state state_left (const json_t *object, int64_t left)
     return state == STATE_PAUSE || state == STATE_ERROR ? ENTRY_PAUSED : ENTRY_RUNS;
 }
 
-static int read_kept (json_t *object, struct entry *ret, struct reason *reason)
+static int read_kept (json_t *object, const struct zone *zone, int64_t now_us, struct entry *ret,
+                      struct reason *reason)
 {
     int64_t repeats = number (object, "plan_repet");
     int64_t left = repeats - number (object, "real_repet") - number (object, "skip_num");
@@ -299,7 +314,7 @@ static int read_kept (json_t *object, struct entry *ret, struct reason *reason)
         reason_set (reason, "messages: want mailbox, description and the frames that it describes");
         return -1;
     }
-    json_t *plan = rule_left (object, left);
+    json_t *plan = rule_left (object, left, skip_left (object, zone, now_us / 1000000));
     ret->plan = json_write (plan);
     json_decref (plan);
     ret->station = json_string_value (json_object_get (object, "station"));
@@ -315,7 +330,7 @@ int entry_read (json_t *object, const struct zone *zone, int64_t now_us, struct 
     *ret = (struct entry){.object = json_incref (object)};
     int rc = read_id (object, ret, reason);
     if (rc == 0 && json_object_get (object, "messages"))
-        rc = read_kept (object, ret, reason);
+        rc = read_kept (object, zone, now_us, ret, reason);
     else if (rc == 0)
         rc = read_words (object, zone, now_us, ret, reason);
     if (rc == 0 && !ret->station) {

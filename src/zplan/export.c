@@ -59,7 +59,7 @@ static bool write_batch (struct exporting *self)
     going = going && pipeline_drain (self->pipeline);
     for (size_t i = 0; i < self->count; i++) {
         if (self->plans[i]) {
-            print_json (self->plans[i]);
+            print_plan (self->plans[i]);
             self->written++;
         }
         json_decref (self->plans[i]);

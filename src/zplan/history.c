@@ -104,12 +104,8 @@ static enum colour colour_of_status (const json_t *run)
 
 static void write_title (FILE *out, const json_t *run)
 {
-    const json_t *reason = json_object_get (run, "reason");
     write_frame (out, json_object_get (run, "title"));
-    if (json_string_length (reason) || json_is_object (reason)) {
-        fputs (": ", out);
-        write_frame (out, reason);
-    }
+    write_reason (out, ": ", run);
 }
 
 static const struct column columns[] = {
@@ -123,6 +119,16 @@ static const struct column columns[] = {
 };
 
 // -- the pages
+
+// With the name of the plan that the other verbs give it, in front.
+static void print_run (const json_t *run)
+{
+    json_t *object = json_object ();
+    json_object_set (object, "id", json_object_get (run, "plan"));
+    json_object_update_missing (object, (json_t *)(uintptr_t)run);
+    print_json (object);
+    json_decref (object);
+}
 
 static bool take_page (struct pages *pages, const json_t *page)
 {
@@ -150,7 +156,7 @@ static bool take_page (struct pages *pages, const json_t *page)
         if (pages->room == 0)
             return false;
         if (self->cli->json)
-            print_json (run);
+            print_run (run);
         else
             table_row (self->table, run);
         pages->room--;
@@ -199,7 +205,10 @@ static int print_all (const struct cli *cli, const struct asked *asked, int plan
         int one = print_runs (cli, client, asked, table, id);
         code = one == EXIT_DONE ? code : one;
     }
-    table_end (&table);
+    if (code == EXIT_DONE)
+        table_end (&table);
+    else
+        table_break (&table);
     zplan_client_destroy (&client);
     return code;
 }

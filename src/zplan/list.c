@@ -26,7 +26,8 @@ static const char about[] =
     "cut, and NEXT is told from now; --times absolute and a pipe show it all.\n\n"
     "  zplan list\n"
     "  zplan list --station billing --state error\n"
-    "  zplan list --type week --title 'report*' --json\n";
+    "  zplan list --type week --title 'report*' --json\n"
+    "  zplan list --state close --json | jq -r .id | xargs zplan remove\n";
 
 // -- the table
 
@@ -90,7 +91,7 @@ static bool take_plan (void *owner, const json_t *plan)
 {
     const struct listing *self = owner;
     if (self->cli->json)
-        print_json (plan);
+        print_plan (plan);
     else
         table_row (self->table, plan);
     return true;
@@ -122,8 +123,11 @@ int verb_list (const struct cli *cli)
     struct verdict verdict =
         select_walk (cli, client, &selection,
                      &(struct selected){.take = take_plan, .owner = &self, .room = self.limit});
-    table_end (&self.table);
     code = verdict_tell (&verdict, NULL);
+    if (code == EXIT_DONE)
+        table_end (&self.table);
+    else
+        table_break (&self.table);
     zplan_client_destroy (&client);
     return code;
 }

@@ -37,6 +37,9 @@ struct loading {
     int64_t size, read; // bytes of the file; 0 = not known
     int64_t line;
     int64_t added, there, over, refused, unknown;
+    int64_t untaken;      // for a reason that is no line's; no further lines are read then
+    int64_t untaken_line; // the first of them
+    struct verdict why;   // of the first of them
     struct progress progress;
     struct verdict silence;
 };
@@ -57,6 +60,11 @@ static void show_progress (struct loading *self)
                     self->size ? self->read : 0, self->size);
 }
 
+static const char *file_name (const struct loading *self)
+{
+    return strcmp (self->load->file, "-") == 0 ? "stdin" : self->load->file;
+}
+
 static void tell_line (struct loading *self, int64_t line, const char *name, struct span text)
 {
     if (self->cli->json) {
@@ -70,17 +78,29 @@ static void tell_line (struct loading *self, int64_t line, const char *name, str
 static void refuse (struct loading *self, int64_t line, struct span words)
 {
     char subject[REASON_MAX];
-    snprintf (subject, sizeof subject, "%.150s:%" PRId64,
-              strcmp (self->load->file, "-") == 0 ? "stdin" : self->load->file, line);
+    snprintf (subject, sizeof subject, "%.150s:%" PRId64, file_name (self), line);
     progress_clear (&self->progress);
     complain (subject, words);
     tell_line (self, line, "refused", words);
     self->refused++;
 }
 
+// The line may be taken another time. A plan that was added but not paused is no such line.
+static void leave_item (struct loading *self, const struct item *item,
+                        const struct verdict *verdict)
+{
+    if (self->untaken++ == 0 || item->line < self->untaken_line) {
+        self->untaken_line = item->line;
+        self->why = *verdict;
+    }
+}
+
 static void refuse_item (struct loading *self, struct item **item, const struct verdict *verdict)
 {
-    refuse (self, (*item)->line, span_of (verdict->words, verdict->size));
+    if (verdict_is_common (verdict) && (*item)->stage != STAGE_PAUSE)
+        leave_item (self, *item, verdict);
+    else
+        refuse (self, (*item)->line, span_of (verdict->words, verdict->size));
     end_item (item);
 }
 
@@ -183,7 +203,9 @@ static void on_submitted (struct loading *self, struct item *item, const struct 
     } else {
         snprintf (item->entry.id, sizeof item->entry.id, "%.*s", (int)id.size,
                   (const char *)id.data);
-        if (item->pause)
+        if (call_was_there (reply))
+            count_item (self, &item, &self->there, "nothing");
+        else if (item->pause)
             manage (self, item, STAGE_PAUSE, "pause");
         else
             count_item (self, &item, &self->added, "add");
@@ -281,7 +303,7 @@ static bool take_lines (struct loading *self)
     size_t room = 0;
     ssize_t size;
     bool going = true;
-    while (going && !(self->load->stop_on_error && self->refused > 0) &&
+    while (going && self->untaken == 0 && !(self->load->stop_on_error && self->refused > 0) &&
            (size = getline (&text, &room, self->file)) >= 0) {
         self->line++;
         self->read += size;
@@ -295,32 +317,50 @@ static bool take_lines (struct loading *self)
 
 // -- all of it
 
+// Once, of however many lines that were under way.
+static void tell_untaken (struct loading *self)
+{
+    char subject[REASON_MAX];
+    struct span words = span_of (self->why.words, self->why.size);
+    snprintf (subject, sizeof subject, "%.150s:%" PRId64, file_name (self), self->untaken_line);
+    complain (subject, words);
+    tell_line (self, self->untaken_line, "refused", words);
+    fprintf (stderr,
+             "zplan: stopped: line %" PRId64 " is the first that was not taken; lines with an id "
+             "may be sent again\n",
+             self->untaken_line);
+}
+
 static int report (struct loading *self)
 {
     progress_clear (&self->progress);
+    if (self->untaken)
+        tell_untaken (self);
     if (self->cli->json) {
-        json_t *sum =
-            json_pack ("{s:{s:I, s:I, s:I, s:I, s:I, s:I}}", "summary", "lines",
-                       (json_int_t)self->line, "added", (json_int_t)self->added, "there",
-                       (json_int_t)self->there, "ended", (json_int_t)self->over, "refused",
-                       (json_int_t)self->refused, "unknown", (json_int_t)self->unknown);
+        json_t *sum = json_pack ("{s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "summary", "lines",
+                                 (json_int_t)self->line, "added", (json_int_t)self->added, "there",
+                                 (json_int_t)self->there, "ended", (json_int_t)self->over,
+                                 "refused", (json_int_t)self->refused, "unknown",
+                                 (json_int_t)self->unknown, "not_taken", (json_int_t)self->untaken);
         print_json (sum);
         json_decref (sum);
     } else {
-        printf ("%" PRId64 " plans added", self->added);
+        printf ("%" PRId64 " plan%s added", self->added, self->added == 1 ? "" : "s");
         if (self->there)
             printf (", %" PRId64 " there already", self->there);
         if (self->over)
             printf (", %" PRId64 " ended and left out", self->over);
         if (self->refused)
             printf (", %" PRId64 " refused", self->refused);
+        if (self->untaken)
+            printf (", %" PRId64 " not taken", self->untaken);
         if (self->unknown)
             printf (", %" PRId64 " not known", self->unknown);
         putchar ('\n');
     }
     if (self->unknown)
         return verdict_tell (&self->silence, NULL);
-    return self->refused ? EXIT_REFUSED : EXIT_DONE;
+    return self->refused || self->untaken ? EXIT_REFUSED : EXIT_DONE;
 }
 
 static int open_file (struct loading *self, const char *name)

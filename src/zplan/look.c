@@ -37,12 +37,12 @@ struct look_size look_size (void)
 
 static bool wants_colours (const struct cli *cli, bool terminal)
 {
-    const char *none = getenv ("NO_COLOR"), *kind = getenv ("TERM");
+    const char *none = getenv ("NO_COLOR");
     if (cli->json || strcmp (cli->color, "never") == 0)
         return false;
     if (strcmp (cli->color, "always") == 0)
         return true;
-    return terminal && !(none && *none) && kind && strcmp (kind, "dumb") != 0;
+    return terminal && !(none && *none) && decided.obeys;
 }
 
 static void decide_times (void)
@@ -70,6 +70,8 @@ void look_decide (const struct cli *cli)
         setlocale (LC_CTYPE, "C.UTF-8");
     decided.columns = look_size ().columns;
     decided.terminal = decided.columns > 0;
+    const char *kind = getenv ("TERM");
+    decided.obeys = kind && strcmp (kind, "dumb") != 0;
     decided.coloured = wants_colours (cli, decided.terminal);
     times = cli->times;
     decide_times ();

@@ -10,6 +10,7 @@
 struct look {
     bool terminal;                 // stdout is one
     int columns;                   // of it; 0 = nothing is cut
+    bool obeys;                    // a terminal takes commands; false of a dumb one
     bool coloured;                 // only ever without --json
     enum moment_style times;       // in a table
     enum moment_style times_alone; // on a line of its own, where there is room

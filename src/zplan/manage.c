@@ -10,17 +10,27 @@
 
 // -- the verbs
 
+enum {
+    IN_QUEUE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4, // none, queue, execute, retry, skip
+    PAUSED = 1 << 5,
+    CLOSED = 1 << 7
+};
+
 #define FILTER_HELP                                                                                \
-    "Plans are named by their ids, or selected as list selects them; --dry-run shows which.\n"
+    "Plans are named by their ids, or selected as list selects them; --dry-run shows which.\n"     \
+    "Of those selected, what is already as wanted is left out and counted.\n"
 
 static const struct deed {
     const char *name; // the verb, and the word on the wire
     const char *done; // its past participle
     const char *synopsis, *about;
-    bool has_count; // takes --count, which goes behind the id
+    bool has_count;  // takes --count, which goes behind the id
+    unsigned wanted; // as struct acting has them
+    bool gone_is_wanted;
 } deeds[] = {
     {.name = "pause",
      .done = "paused",
+     .wanted = PAUSED,
      .synopsis = "zplan pause ID... | --station NAME ... | --all  [--dry-run]",
      .about = "Take plans out of the queue, until reset. A run that is out goes on and "
               "counts.\n" FILTER_HELP "\n"
@@ -29,6 +39,7 @@ static const struct deed {
               "  zplan pause --all\n"},
     {.name = "reset",
      .done = "reset",
+     .wanted = IN_QUEUE,
      .synopsis = "zplan reset ID... | --state error ... | --all  [--dry-run]",
      .about = "Put paused plans, and those out of the queue for an error, into the queue again.\n"
               "One that is overdue by then runs once, at once.\n" FILTER_HELP "\n"
@@ -44,6 +55,7 @@ static const struct deed {
      .has_count = true},
     {.name = "close",
      .done = "closed",
+     .wanted = CLOSED,
      .synopsis = "zplan close ID... | --station NAME ... | --all  [--dry-run]",
      .about =
          "End plans: they run no more, but are kept to be looked at until remove.\n" FILTER_HELP
@@ -52,6 +64,7 @@ static const struct deed {
          "  zplan close --station jobs --type second --dry-run\n"},
     {.name = "remove",
      .done = "removed",
+     .gone_is_wanted = true,
      .synopsis = "zplan remove ID... | --state close ... | --all  [--dry-run]",
      .about =
          "Remove plans, in any state. A run that is going on is not stopped.\n" FILTER_HELP "\n"
@@ -111,6 +124,8 @@ static int do_all (const struct cli *cli, const struct deed *deed, const struct 
                             .client = call_open (cli, &code),
                             .name = deed->name,
                             .done = deed->done,
+                            .wanted = deed->wanted,
+                            .gone_is_wanted = deed->gone_is_wanted,
                             .one = do_one,
                             .owner = deed->has_count ? count : NULL};
     if (!acting.client)

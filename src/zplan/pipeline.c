@@ -17,6 +17,8 @@
 enum {
     BUSY_MS_MAX = 60000, // a station that says a longer time is asked again after this
     BUSY_TRIES = 10000,
+    AWAY_MS = 500,        // a Redis that is away comes back: ask again after this,
+    AWAY_TRIES = 6,       // so often
     QUEUE_FULL_US = 10000 // what the connection does not take is offered again after this
 };
 
@@ -33,6 +35,7 @@ struct request {
     struct span id; // its REQUEST_ID, one of the frames; empty: the client makes one
     void *item;
     int busy; // how often the station was
+    int away; // how often Redis was
 };
 
 struct pipeline {
@@ -111,6 +114,25 @@ static int64_t busy_ms (const struct zplan_reply *reply)
     return wait_ms > BUSY_MS_MAX ? BUSY_MS_MAX : wait_ms;
 }
 
+// Of a plan without an id of its own it is not known whether it is kept: said again it may be two.
+static bool may_repeat (const struct request *request)
+{
+    bool named = request->command != ZERO_BYTE_COMMAND_PLAN;
+    for (size_t i = 0; i < request->count; i++)
+        named = named || request->frames[i].type == ZERO_FRAME_GLOBAL_ID;
+    return named;
+}
+
+// How long to wait until this request is sent again; 0: it is answered.
+static int64_t again_ms (struct request *request, const struct zplan_reply *reply)
+{
+    int64_t wait_ms = busy_ms (reply);
+    if (wait_ms > 0)
+        return ++request->busy < BUSY_TRIES ? wait_ms : 0;
+    bool is_away = reply->status == ZERO_STATUS_NET_ERROR_ID && may_repeat (request);
+    return is_away && ++request->away < AWAY_TRIES ? AWAY_MS : 0;
+}
+
 static void on_reply (void *context, int error, const struct zplan_reply *reply)
 {
     struct request *request = context;
@@ -118,8 +140,8 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
     if (error == ZPLAN_ERROR_CLOSED)
         return; // who closes the client ends all requests
     hear (request->pipeline, now_us);
-    int64_t wait_ms = error ? 0 : busy_ms (reply);
-    if (wait_ms <= 0 || ++request->busy >= BUSY_TRIES) {
+    int64_t wait_ms = error ? 0 : again_ms (request, reply);
+    if (wait_ms <= 0) {
         tell (request, error, reply);
         return;
     }

@@ -237,6 +237,61 @@ const char *vote_word (const json_t *vote, char out[WORD_SIZE])
     return out;
 }
 
+// -- a run
+
+// What stands behind the word of this status, which results begin with by custom.
+static struct span behind_status (struct span text, const json_t *status)
+{
+    char out[WORD_SIZE];
+    const char *word = status_text (status, out);
+    size_t size = strlen (word);
+    if (text.size < size || memcmp (text.data, word, size) != 0)
+        return text;
+    if (text.size == size)
+        return (struct span){0};
+    bool ends = text.size > size + 2 && text.data[size] == ':' && text.data[size + 1] == ' ';
+    return ends ? span_of (text.data + size + 2, text.size - size - 2) : text;
+}
+
+void write_reason (FILE *file, const char *before, const json_t *run)
+{
+    const json_t *reason = json_object_get (run, "reason");
+    struct span text = behind_status (text_of (reason), json_object_get (run, "status"));
+    if (json_is_object (reason)) {
+        fputs (before, file);
+        write_frame (file, reason);
+    } else if (text.size) {
+        fputs (before, file);
+        write_bytes (file, text);
+    }
+}
+
+// -- a plan for programs
+
+json_t *plan_object (const json_t *plan)
+{
+    char out[WORD_SIZE];
+    const json_t *id = json_object_get (plan, "plan_id");
+    const json_t *state = json_object_get (plan, "plan_state");
+    const json_t *type = json_object_get (plan, "plan_type");
+    json_t *object = json_object ();
+    if (json_integer_value (id) > 0)
+        json_object_set_new (object, "id", json_string (id_word (id, out)));
+    if (state)
+        json_object_set_new (object, "state", json_string (state_word (state, out)));
+    if (type)
+        json_object_set_new (object, "type", json_string (type_word (type, out)));
+    json_object_update_missing (object, (json_t *)(uintptr_t)plan);
+    return object;
+}
+
+void print_plan (const json_t *plan)
+{
+    json_t *object = plan_object (plan);
+    print_json (object);
+    json_decref (object);
+}
+
 // -- colours
 
 enum colour state_colour (const json_t *state)

@@ -20,6 +20,10 @@ void complain (const char *subject, struct span bytes);
 void print_frame (const json_t *value);
 void write_frame (FILE *file, const json_t *value);
 
+// `before`, and why a run of the history ended as it did: the frame that its result gave, without
+// the status that stands beside it. Nothing where that is all.
+void write_reason (FILE *file, const char *before, const json_t *run);
+
 // A text that fills its column and a blank behind it; a longer one is not cut.
 void print_column (struct span text, int width);
 
@@ -28,6 +32,11 @@ struct span text_of (const json_t *string);
 
 // One line of compact JSON, in ASCII.
 void print_json (const json_t *value);
+
+// A plan as the station wrote it, for programs: a new object with `id`, as the verbs take it, in
+// front, and the words `state` and `type` behind it; then the fields of the wire.
+json_t *plan_object (const json_t *plan);
+void print_plan (const json_t *plan); // the same as a line
 
 // Words for the numbers of a plan, or the number itself where there is no word, or "-" where there
 // is no number: in `out`, or a constant.

@@ -4,13 +4,15 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "look.h"
 
 enum { PATIENCE_US = 2000000, PACE_US = 200000, BAR = 20 };
 
 void progress_start (struct progress *self, const char *verb, enum progress_output output)
 {
     *self = (struct progress){.verb = verb, .next_us = clock_mono_us () + PATIENCE_US};
-    self->wanted = isatty (STDERR_FILENO) && (output == PROGRESS_QUIET || !isatty (STDOUT_FILENO));
+    self->wanted = isatty (STDERR_FILENO) && look_now ()->obeys &&
+                   (output == PROGRESS_QUIET || !isatty (STDOUT_FILENO));
 }
 
 static bool is_time (struct progress *self)

@@ -94,7 +94,7 @@ static void print_object (const struct zplan_result *result, const json_t *plan)
     json_object_set (object, "seq", json_object_get (plan, "seq"));
     json_object_set (object, "epoch", json_object_get (plan, "epoch"));
     json_object_set_new (object, "plan",
-                         plan ? json_copy ((json_t *)(uintptr_t)plan)
+                         plan ? plan_object (plan)
                               : json_from_frame (span_of (result->plan, result->plan_size)));
     json_object_set_new (object, "frames", frames_of (result));
     print_json (object);
@@ -114,7 +114,6 @@ void result_print (const struct cli *cli, const struct zplan_result *result, con
 static void print_run_line (const json_t *run)
 {
     char ended[WORD_SIZE], status[WORD_SIZE];
-    const json_t *reason = json_object_get (run, "reason");
     const json_t *when = json_object_get (run, "ended");
     look_again ();
     if (!json_is_number (when))
@@ -126,12 +125,8 @@ static void print_run_line (const json_t *run)
     printf ("\" ");
     print_status (json_integer_value (json_object_get (run, "status")),
                   status_text (json_object_get (run, "status"), status));
-    putchar (' ');
-    if (json_string_length (reason) || json_is_object (reason)) {
-        print_frame (reason);
-        putchar (' ');
-    }
-    printf ("(from history)\n");
+    write_reason (stdout, " ", run);
+    printf (" (from history)\n");
 }
 
 void result_print_run (const struct cli *cli, const json_t *run, const char *epoch)

@@ -50,7 +50,7 @@ int screen_open (struct screen *self, bool wanted)
     if (self->signal_fd < 0 || self->any_fd < 0 ||
         epoll_ctl (self->any_fd, EPOLL_CTL_ADD, self->signal_fd, &readable))
         return -1;
-    self->shown = wanted && look_now ()->terminal;
+    self->shown = wanted && look_now ()->terminal && look_now ()->obeys;
     // Who runs in the background would be stopped for touching the terminal.
     self->keyed = self->shown && tcgetpgrp (STDIN_FILENO) == getpgrp () &&
                   tcgetattr (STDIN_FILENO, &self->before) == 0 &&

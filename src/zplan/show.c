@@ -104,7 +104,7 @@ static int show (const struct cli *cli, struct zplan_client *client, const char 
     int code;
     json_t *plan = call_words (cli, client, (const char *[]){"message", id, NULL}, id, &code);
     if (plan && cli->json) {
-        print_json (plan);
+        print_plan (plan);
     } else if (plan) {
         print_fields (plan);
         print_messages (json_object_get (plan, "messages"));

@@ -63,9 +63,9 @@ static const struct column columns[] = {
     {.heading = "NAME", .width = 16, .rule = COLUMN_SHORT, .write = write_name},
     {.heading = "TYPE", .width = 4, .write = write_type},
     {.heading = "ENDPOINT", .width = 26, .rule = COLUMN_SHORT, .write = write_endpoint},
-    {.heading = "DIALECT", .width = 9, .write = write_dialect},
-    {.heading = "MAILBOX", .width = 8, .write = write_mailbox},
-    {.heading = "ORIGIN", .width = 8, .write = write_origin},
+    {.heading = "DIALECT", .width = 9, .rule = COLUMN_SPARE, .write = write_dialect},
+    {.heading = "MAILBOX", .width = 8, .rule = COLUMN_SPARE, .write = write_mailbox},
+    {.heading = "ORIGIN", .width = 8, .rule = COLUMN_SPARE, .write = write_origin},
     {.heading = "STATE", .width = 10, .write = write_state, .colour = colour_of_state},
     {.heading = "UNANSWERED", .rule = COLUMN_REST, .write = write_unanswered},
 };

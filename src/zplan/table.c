@@ -6,7 +6,7 @@
 #include "span.h"
 #include "width.h"
 
-enum { COLUMNS_MAX = 12, SAMPLE = 100, SHORT_MIN = 6, REST_MIN = 12 };
+enum { COLUMNS_MAX = 12, SAMPLE = 100, SHORT_MIN = 6, SPARE_MIN = 4, REST_MIN = 12 };
 
 static const char ellipsis[] = "\xe2\x80\xa6"; // one column wide
 
@@ -60,9 +60,8 @@ static void write_line (const struct table *self, const struct span *cells,
             break; // a terminal that is too narrow for the table
         fprintf (self->out, "%*s", gap, "");
         at += gap;
-        int room = columns == 0                                             ? 0
-                   : column->rule == COLUMN_SHORT && self->widths[i] < left ? self->widths[i]
-                                                                            : left;
+        bool narrow = column->rule == COLUMN_SHORT || column->rule == COLUMN_SPARE;
+        int room = columns == 0 ? 0 : narrow && self->widths[i] < left ? self->widths[i] : left;
         int blanks = columns > 0 && column->is_number ? self->widths[i] - text_width (cells[i]) : 0;
         blanks = blanks > 0 && blanks < left ? blanks : 0;
         fprintf (self->out, "%*s", blanks, "");
@@ -104,27 +103,37 @@ static int natural_width (const struct table *self, size_t i)
     return width;
 }
 
+// Take so many columns from those of a rule, down to their least width. Returns how many lack.
+static int take_from (struct table *self, int rule, int least, int lacking)
+{
+    for (size_t i = 0; i < self->count && lacking > 0; i++) {
+        int spare = self->widths[i] - least;
+        if ((int)self->columns[i].rule != rule || spare <= 0)
+            continue;
+        int taken = spare < lacking ? spare : lacking;
+        self->widths[i] -= taken;
+        lacking -= taken;
+    }
+    return lacking;
+}
+
 // Take from the columns that may be short until there is room for the last one.
 static void fit (struct table *self, int columns)
 {
     int used = (int)self->count - 1;
     for (size_t i = 0; i < self->count; i++)
         used += self->columns[i].rule == COLUMN_REST ? REST_MIN : self->widths[i];
-    int room = columns - used;
-    for (size_t i = 0; i < self->count && room < 0; i++) {
-        int spare = self->widths[i] - SHORT_MIN;
-        if (self->columns[i].rule != COLUMN_SHORT || spare <= 0)
-            continue;
-        int taken = spare < -room ? spare : -room;
-        self->widths[i] -= taken;
-        room += taken;
-    }
+    int lacking = take_from (self, COLUMN_SPARE, SPARE_MIN, used - columns);
+    take_from (self, COLUMN_SHORT, SHORT_MIN, lacking);
 }
 
 static void settle (struct table *self)
 {
-    for (size_t i = 0; i < self->count; i++)
-        self->widths[i] = look_now ()->columns ? natural_width (self, i) : self->columns[i].width;
+    for (size_t i = 0; i < self->count; i++) {
+        int least = look_now ()->columns ? 0 : self->columns[i].width;
+        int natural = natural_width (self, i);
+        self->widths[i] = natural > least ? natural : least;
+    }
     if (look_now ()->columns)
         fit (self, look_now ()->columns);
     self->settled = true;
@@ -165,7 +174,7 @@ struct table *table_new (const struct column *columns, size_t count, FILE *out)
 
 void table_row (struct table *self, const json_t *row)
 {
-    if (!self->settled && (!look_now ()->terminal || self->held_count == SAMPLE))
+    if (!self->settled && self->held_count == SAMPLE)
         settle (self);
     if (!self->settled) {
         lay_out (self, row, &self->held[self->held_count++]);
@@ -175,6 +184,15 @@ void table_row (struct table *self, const json_t *row)
     lay_out (self, row, &line);
     write_row (self, &line);
     free (line.text);
+}
+
+void table_break (struct table **table)
+{
+    if (*table && !(*table)->settled && (*table)->held_count == 0) {
+        free (*table);
+        *table = NULL;
+    }
+    table_end (table);
 }
 
 void table_end (struct table **table)

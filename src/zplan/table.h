@@ -1,6 +1,6 @@
-// A table of rows that come one by one: its columns are rows of a table of their own. On a terminal
-// the widths are those of the first hundred rows, and what does not fit is cut so that a line fits;
-// elsewhere nothing is cut, and the columns stand where they always stand.
+// A table of rows that come one by one: its columns are rows of a table of their own. The widths
+// are those of the first hundred rows. On a terminal what does not fit is cut so that a line fits;
+// elsewhere nothing is cut, and no column is narrower than it always is.
 #pragma once
 
 #include <jansson.h>
@@ -9,10 +9,11 @@
 
 struct column {
     const char *heading;
-    int width; // filled up to this where there is no terminal
+    int width; // filled up to this, at least, where there is no terminal
     enum {
         COLUMN_WHOLE, // never cut
         COLUMN_SHORT, // cut when the line would not fit otherwise
+        COLUMN_SPARE, // the same, and before those
         COLUMN_REST   // the last one: takes what is left of the line
     } rule;
     bool is_number; // to the right, on a terminal
@@ -30,3 +31,6 @@ void table_row (struct table *self, const json_t *row);
 
 // Print the rest, or a heading alone where there was no row.
 void table_end (struct table **self);
+
+// The same of rows that ended in trouble: where there was none nothing is printed.
+void table_break (struct table **self);

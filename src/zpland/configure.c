@@ -3,7 +3,9 @@
 
 #include <czmq.h>
 #include <jansson.h>
+#include <errno.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char usage_head[] =
     "Usage: zpland [options]\n"
@@ -122,8 +124,12 @@ static bool is_text (const char *path)
 static int apply_file (struct station_settings *settings, const char *path, struct reason *reason)
 {
     struct reason why;
-    zconfig_t *root = is_text (path) ? zconfig_load (path) : NULL;
     int rc = 0;
+    if (access (path, R_OK)) {
+        reason_set (reason, "-c %s: %s", path, strerror (errno));
+        return -1;
+    }
+    zconfig_t *root = is_text (path) ? zconfig_load (path) : NULL;
     if (!root) {
         reason_set (reason, "-c %s: cannot be read as a ZPL file", path);
         return -1;

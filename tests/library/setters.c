@@ -36,6 +36,7 @@ static void refusals (void)
     REFUSED ("plan_repet: want -1", zplan_plan_set_repeat, -2);
     REFUSED ("plan_repet: want -1", zplan_plan_set_repeat, INT64_C (1) << 40);
     REFUSED ("plan_value: want 0..32766, got 32767", zplan_plan_set_every, 32767, ZPLAN_SECONDS);
+    REFUSED ("plan_value: want 1..32766, got 0", zplan_plan_set_every, 0, ZPLAN_SECONDS);
     REFUSED ("plan_type: want an enum zplan_unit", zplan_plan_set_every, 1, (enum zplan_unit)6);
     REFUSED ("plan_value: want 0..6, got 8", zplan_plan_set_weekly, 8, 8, 30);
     REFUSED ("hour: want 0..23, got 24", zplan_plan_set_weekly, 1, 24, 0);
@@ -101,6 +102,13 @@ static void texts (void)
     CHECK (zplan_plan_set_repeat (plan, 3) == ZPLAN_OK);
     json_is (plan, "{\"description\":\"gr\xc3\xbc\xc3\x9f dich\",\"plan_time\":1798131600,"
                    "\"plan_type\":2,\"plan_value\":10,\"plan_repet\":3}");
+    zplan_plan_destroy (&plan);
+
+    // The time of day of the kind before is no first time.
+    plan = fresh ();
+    CHECK (zplan_plan_set_weekly (plan, 1, 8, 30) == ZPLAN_OK);
+    CHECK (zplan_plan_set_every (plan, 10, ZPLAN_SECONDS) == ZPLAN_OK);
+    json_is (plan, "{\"plan_type\":2,\"plan_value\":10,\"plan_repet\":-1}");
     zplan_plan_destroy (&plan);
 
     // 08:30 of a winter day in UTC, then in Berlin.

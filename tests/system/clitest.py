@@ -554,5 +554,12 @@ def both(request):
         yield one
 
 
+def named(plan):
+    """A plan of the station as the command line prints it for programs."""
+    words = {"id": f"{plan['plan_id']:x}", "state": STATES[plan["plan_state"]],
+             "type": TYPES[plan["plan_type"]]}
+    return {**words, **plan}
+
+
 def objects(ended):
     return [json.loads(line) for line in ended.done().splitlines()]

@@ -12,7 +12,7 @@ from clitest import (GLOBAL_ID, JSON, NO_ANSWER, NOT_FIND, OK, PLAN, REFUSED, ST
 from keyedtest import LockedStation, Pair
 from zplantest import later
 
-OK_PLAN, BUSY = 0x02, 0x8F
+OK_PLAN, BUSY, NET_ERROR = 0x02, 0x8F, 0x87
 
 
 class Station:
@@ -84,7 +84,7 @@ def test_from_standard_input_and_in_json(one):
     assert done == {"line": 1, "id": "1f", "done": "add"}
     assert refused["line"] == 2 and refused["refused"].startswith("command: must be given")
     assert summary["summary"] == {"lines": 2, "added": 1, "there": 0, "ended": 0, "refused": 1,
-                                  "unknown": 0}
+                                  "unknown": 0, "not_taken": 0}
 
 
 @pytest.mark.parametrize("line, told", [
@@ -122,7 +122,7 @@ def test_a_line_that_is_refused_is_named_and_the_next_follows(shared, tmp_path, 
 def test_stop_on_error(one, tmp_path):
     path = lines(tmp_path / "plans", LATER, {"x": 1}, *[LATER] * 100)
     ended = one.zplan("add", "--from", path, "--stop-on-error")
-    assert (ended.code, ended.out) == (REFUSED, "1 plans added, 1 refused\n")
+    assert (ended.code, ended.out) == (REFUSED, "1 plan added, 1 refused\n")
 
 
 def test_with_ids_a_second_run_changes_nothing(one, tmp_path):
@@ -132,10 +132,10 @@ def test_with_ids_a_second_run_changes_nothing(one, tmp_path):
                    for n in range(400, 500)))
     assert one.zplan("add", "--from", path).done() == "499 plans added\n"
     before = one.plans()
-    told = one.zplan("add", "--from", path).done()
-    added, there = map(int, re.fullmatch(r"(\d+) plans added(?:, (\d+) there already)?\n",
-                                         told).groups(default=0))
-    assert added + there == 499 and one.plans() == before
+    assert one.zplan("add", "--from", path).done() == "0 plans added, 499 there already\n"
+    assert one.plans() == before
+    *each, summary = objects(one.zplan("add", "--from", path, "--json"))
+    assert summary["summary"]["there"] == 499 and {line["done"] for line in each} == {"nothing"}
     assert len(before) == 499
     # another plan under a known id is none of that
     path = lines(tmp_path / "other", {**LATER, "command": "another", "id": "1"})
@@ -155,6 +155,13 @@ def test_usage(args, told):
 def test_a_file_that_is_not_there(tmp_path):
     assert "No such file" in zplan("add", "--from", str(tmp_path / "x")).failed(REFUSED)
     assert "directory" in zplan("import", str(tmp_path)).failed(REFUSED)
+
+
+def test_one_plan_that_is_there_already(one):
+    order = ["add", "--station", "jobs", "--command", "x", "--at", "2100-01-01", "--id", "2a"]
+    assert " accepted, " in one.zplan(*order).done()
+    assert one.zplan(*order).done() == "plan 2a is there already\n"
+    assert objects(one.zplan(*order, "--json"))[0]["there"] is True
 
 
 def test_one_plan_is_added_as_before(one):
@@ -202,7 +209,7 @@ def test_busy_is_obeyed(tmp_path):
 def test_busy_longer_than_the_timeout_is_waited_for(tmp_path):
     path = lines(tmp_path / "plans", {**LATER, "id": "1"})
     with FakeStation(Busy(3000)) as station:
-        assert station.zplan("add", "--from", path, "--timeout", "2000").done() == "1 plans added\n"
+        assert station.zplan("add", "--from", path, "--timeout", "2000").done() == "1 plan added\n"
 
 
 def test_busy_for_good_is_a_refusal(tmp_path):
@@ -210,8 +217,51 @@ def test_busy_for_good_is_a_refusal(tmp_path):
     words = b"-busy: max_plans: there are 5 plans already"
     with FakeStation(lambda request: [reply(request, BUSY, (STATUS, words))]) as station:
         ended = station.zplan("add", "--from", path)
-    assert (ended.code, ended.out) == (REFUSED, "0 plans added, 1 refused\n")
-    assert ended.err == f"zplan: {path}:1: {words.decode()}\n"
+    assert (ended.code, ended.out) == (REFUSED, "0 plans added, 1 not taken\n")
+    first, second = ended.err.splitlines()
+    assert first == f"zplan: {path}:1: {words.decode()}"
+    assert second.startswith("zplan: stopped: line 1 is the first that was not taken")
+
+
+AWAY = (STATUS, b"-net error: Redis is not connected")
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_redis_that_is_away_is_told_once(tmp_path, named):
+    """Not of each line; with an id it is tried again first."""
+    path = lines(tmp_path / "plans", {**LATER, "id": "77"},
+                 *({**LATER, **({"id": f"{n:x}"} if named else {})} for n in range(200, 2200)))
+    seen = []
+
+    def answer(request):
+        if ident(request) == b"77" and not seen:
+            seen.append(request)
+            return [reply(request, OK_PLAN, (GLOBAL_ID, b"77"))]
+        seen.append(request)
+        return [reply(request, NET_ERROR, AWAY)]
+    with FakeStation(answer) as station:
+        ended = station.zplan("add", "--from", path)
+    assert ended.code == REFUSED
+    assert len(set(map(ident, seen)) if named else seen) < 1000
+    assert re.fullmatch(r"1 plan added, \d+ not taken\n", ended.out)
+    assert not named or [ident(request) for request in seen].count(b"c8") > 1
+    first, second = ended.err.splitlines()
+    assert first == f"zplan: {path}:2: {AWAY[1].decode()}"
+    assert second.startswith("zplan: stopped: line 2 is the first that was not taken")
+
+
+def test_a_redis_that_comes_back_is_waited_for(tmp_path):
+    path = lines(tmp_path / "plans", *({**LATER, "id": f"{n:x}"} for n in range(1, 100)))
+    tries = {}
+
+    def answer(request):
+        who = ident(request)
+        tries[who] = tries.get(who, 0) + 1
+        return [reply(request, *((NET_ERROR, AWAY) if tries[who] < 3
+                                 else (OK_PLAN, (GLOBAL_ID, who))))]
+    with FakeStation(answer) as station:
+        assert station.zplan("add", "--from", path).done() == "99 plans added\n"
+    assert set(tries.values()) == {3}
 
 
 def test_many_are_in_flight(tmp_path):
@@ -356,10 +406,24 @@ def test_an_export_is_taken_by_another_station(one, two, tmp_path, verb):
         assert next_times[0] == next_times[1]
         assert set(map(str, old["messages"][3:])) - {ident} <= set(map(str, new["messages"]))
     before = two.plans()
-    assert two.zplan(*verb, str(path)).done() in (
-        f"{len(idents)} plans added\n",         # the same bytes again
-        *(f"{n} plans added, {len(idents) - n} there already\n" for n in range(len(idents))))
+    assert two.zplan(*verb, str(path)).done() == f"0 plans added, {len(idents)} there already\n"
     assert two.plans() == before
+
+
+@pytest.mark.parametrize("when", [("--weekly", "mon@08:30"), ("--monthly", "-1@23:00"),
+                                  ("--monthly", "31@00:30"), ("--every", "36h")])
+@pytest.mark.parametrize("repeat", [["--repeat", "10"], []])
+def test_what_was_skipped_stays_skipped(one, tmp_path, when, repeat):
+    path = tmp_path / "plans"
+    one.zplan("add", "--station", "jobs", "--command", "x", "--id", "e1", *when, *repeat).done()
+    one.zplan("skip", "e1", "--count", "2").done()
+    before = one.zplan("next", "e1", "-n", "20").done()
+    assert len(before.splitlines()) == (8 if repeat else 20)
+    for _ in range(2):              # what was imported is exported as well
+        path.write_text(one.zplan("export").done())
+        one.zplan("remove", "e1").done()
+        assert one.zplan("import", str(path)).done().startswith("1 plan")
+        assert one.zplan("next", "e1", "-n", "20").done() == before
 
 
 def test_held(one, two, tmp_path):

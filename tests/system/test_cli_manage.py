@@ -15,6 +15,8 @@ from clitest import (BIN, COMMAND, DONE, FAILED, NO_ANSWER, OK, PLAN, REFUSED, S
 
 assert both and station     # fixtures
 
+NET_ERROR = 0x87
+
 
 def state(where, ident):
     plan = json.loads(where.zplan("show", ident, "--json").done())
@@ -59,8 +61,22 @@ def test_for_programs_it_is_an_object_a_line(both):
     assert set(second) == {"id", "refused"} and second["id"] == "7777"
     assert second["refused"].startswith("-no find")
     assert third["id"] == two
+    assert (first["plan"]["id"], first["plan"]["state"]) == (one, "pause")
     both.zplan("close", one).done()
     assert objects(both.zplan("remove", one, "--json")) == [{"id": one, "done": "remove"}]
+
+
+def test_the_id_that_is_printed_is_the_one_that_is_taken(both):
+    """In decimal, as the wire has it, it would be another plan's."""
+    idents = [both.add() for _ in range(20)]
+    for plan in objects(both.zplan("list", "--json")):
+        assert list(plan)[0] == "id" and int(plan["id"], 16) == plan["plan_id"]
+        shown, = objects(both.zplan("show", plan["id"], "--json"))
+        assert (shown["id"], shown["state"], shown["type"]) == (plan["id"], "queue", "time")
+    listed = [plan["id"] for plan in objects(both.zplan("list", "--json"))]
+    assert sorted(listed) == sorted(idents)
+    both.zplan("remove", *listed).done()
+    assert both.zplan("list", "--json").done() == ""
 
 
 def test_a_refusal_does_not_spare_the_rest(both):
@@ -76,20 +92,66 @@ def test_a_filter_selects_as_list_does(both):
     daily, other, weekly = both.add("report daily"), both.add("backup"), both.add("report weekly")
     both.zplan("pause", weekly).done()
     chosen = ["--station", "jobs", "--title", "report*", "--state", "queue", "--type", "time"]
-    assert both.zplan("pause", *chosen).done() == f"plan {daily} paused\n"
+    assert both.zplan("pause", *chosen).done() == f"plan {daily} paused\n1 paused\n"
     assert state(both, other) == "queue"
     ended = both.zplan("reset", "--state", "pause")
-    assert sorted(ended.done().splitlines()) == sorted(
-        [f"plan {daily} reset", f"plan {weekly} reset"])
+    *each, last = ended.done().splitlines()
+    assert sorted(each) == sorted([f"plan {daily} reset", f"plan {weekly} reset"])
+    assert last == "2 reset"
+
+
+def test_what_is_already_as_wanted_is_no_refusal(both):
+    one, two, three = both.add("a"), both.add("b"), both.add("c")
+    both.zplan("pause", two).done()
+    assert "-argument" in both.zplan("pause", two).failed(REFUSED)      # it was named
+    *each, last = both.zplan("pause", "--all").done().splitlines()
+    assert sorted(each) == sorted(f"plan {ident} paused" for ident in (one, three))
+    assert last == "2 paused, 1 already"
+    assert both.zplan("pause", "--all").done() == "0 paused, 3 already\n"
+    assert {(line["id"], line["already"]) for line in objects(both.zplan("pause", "--all", "--json"))
+            } == {(one, "pause"), (two, "pause"), (three, "pause")}
+    both.zplan("reset", one).done()
+    both.zplan("close", three).done()
+    ended = both.zplan("reset", "--all")            # what has ended is not reset
+    assert (ended.code, ended.out) == (REFUSED, f"plan {two} reset\n1 reset, 1 already, 1 refused\n")
+    assert ended.err.startswith(f"zplan: {three}: -argument") and ended.err.count("\n") == 1
+    assert both.zplan("close", "--all", "--dry-run").done().count("would be closed") == 2
+    assert both.zplan("close", "--all").done().endswith("\n2 closed, 1 already\n")
+
+
+def test_what_somebody_else_has_removed_is_removed(station):
+    one, two = station.add(), station.add()
+
+    def gone(word, *args):
+        if word == "remove" and args == (two,):
+            del station.plans[int(two, 16)]
+    station.before = gone
+    assert station.zplan("remove", "--all").done() == f"plan {one} removed\n1 removed, 1 already\n"
+    assert "-no find" in station.zplan("remove", one).failed(REFUSED)
 
 
 def test_all_means_all(both):
     idents = {both.add() for _ in range(5)}
-    lines = both.zplan("close", "--all").done().splitlines()
+    *lines, last = both.zplan("close", "--all").done().splitlines()
+    assert last == "5 closed"
     assert {line.split()[1] for line in lines} == idents
     lines = both.zplan("remove", "--all", "--json").done().splitlines()
     assert {json.loads(line)["id"] for line in lines} == idents
     assert both.zplan("list", "--json").done() == ""
+
+
+def test_a_redis_that_is_away_is_told_once(station):
+    for _ in range(50):
+        station.add()
+
+    def away(word, *_):
+        if word == "remove" and len(station.plans) <= 40:
+            raise Refusal(NET_ERROR, "-net error: Redis is not connected")
+    station.before = away
+    ended = station.zplan("remove", "--all")
+    assert ended.code == REFUSED and len(station.plans) == 40
+    assert ended.err.splitlines()[1:] == ["zplan: not tried after that: 39 more"]
+    assert ended.err.startswith("zplan: 29: -net error: ")
 
 
 def test_a_filter_that_nothing_fits(both):
@@ -161,13 +223,13 @@ def test_progress_is_told_on_a_terminal_when_it_takes_long(station):
     leader, follower = pty.openpty()
     process = subprocess.run([ZPLAN, "--connect", station.endpoint, "pause", "--all"],
                              stdout=subprocess.PIPE, stderr=follower, stdin=subprocess.DEVNULL,
-                             timeout=WAIT, check=False)
+                             env={**os.environ, "TERM": "xterm"}, timeout=WAIT, check=False)
     os.close(follower)
     told = b""
     while chunk := read_terminal(leader):
         told += chunk
     os.close(leader)
-    assert process.returncode == DONE and process.stdout.count(b"paused\n") == 4
+    assert process.returncode == DONE and process.stdout.count(b"paused\n") == 5
     assert re.search(rb"\rpause: [34] of 4 plans \[#+-*\] \d+ %\x1b\[K", told) and told.endswith(b"\r\x1b[K"), told
 
 
@@ -300,6 +362,7 @@ def test_history(both):
     runs = objects(both.zplan("history", "--json"))
     assert [(run["seq"], run["title"], run["status"]) for run in runs] == [
         (1, "first", OK), (2, "report \x1b[0m", FAILED)]
+    assert all(list(run)[0] == "id" and run["id"] == run["plan"] for run in runs)
 
 
 def test_history_newest_and_since_and_count(both):
@@ -324,9 +387,9 @@ def test_history_row(station):
     lines = station.zplan("history").done().splitlines()[1:]
     assert lines == [
         "1        2023-11-14T22:13:20Z 1.250 s     1f               jobs             -failed      "
-        "t: -failed: disk\\x1b",
+        "t: disk\\x1b",
         "-        2023-11-14T22:13:20Z -           1f               jobs             -failed      "
-        "u: -failed: disk\\x1b"]
+        "u: disk\\x1b"]
 
 
 def test_history_of_plans_turns_all_pages(station):

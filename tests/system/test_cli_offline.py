@@ -9,7 +9,7 @@ import zmq
 
 from clitest import (ARG, COMMAND, CONTENT, CONTEXT, GLOBAL_ID, JSON, NO_ANSWER, PLAN, PUB_TITLE,
                      REFUSED, REQUEST_ID, STATION_ID, STATUS, USAGE, WAIT, ZPLAN, FakeStation,
-                     always, describe, reply, zplan)
+                     always, describe, named, reply, zplan)
 
 ACTS = ["pause", "reset", "skip", "run", "close", "remove"]
 VERBS = ["add", "next", "list", "show", "update", *ACTS, "watch", "history", "station", "stats",
@@ -366,20 +366,21 @@ def test_list_goes_on_behind_an_empty_page():
                 "1f": {"plans": []}}[after]
         return [reply(request, 1, (JSON, json.dumps(page).encode()))]
     with FakeStation(answer) as station:
-        assert json.loads(station.zplan("list", "--json").done()) == PLANS[0]
+        assert json.loads(station.zplan("list", "--json").done()) == named(PLANS[0])
 
 
 def test_list_for_programs_is_an_object_a_line():
     with FakeStation(pages) as station:
         lines = station.zplan("list", "--json").done().splitlines()
-        assert [json.loads(line) for line in lines] == PLANS
+        assert [json.loads(line) for line in lines] == list(map(named, PLANS))
+        assert all(line.startswith('{"id":"') for line in lines)
 
 
 def test_list_filter_and_limit():
     with FakeStation(pages) as station:
         lines = station.zplan("list", "--json", "--limit", "2", "--station", "mail", "--state",
                               "queue", "--type", "week", "--title", "report*").done().splitlines()
-        assert [json.loads(line) for line in lines] == PLANS[:2]
+        assert [json.loads(line) for line in lines] == list(map(named, PLANS[:2]))
         chosen = {"station": "mail", "state": "queue", "type": "week", "title": "report*"}
         assert json.loads(station.request()[2]) == {**chosen, "limit": 2}
         assert json.loads(station.request()[2]) == {**chosen, "after": "1", "limit": 1}
@@ -417,7 +418,7 @@ def test_show():
         desc, command, argument, _ = station.request()
         assert (desc, command, argument) == (describe(1, COMMAND, ARG, REQUEST_ID), b"message",
                                              b"1f")
-        assert json.loads(station.zplan("show", "1f", "--json").done()) == FULL
+        assert json.loads(station.zplan("show", "1f", "--json").done()) == named(FULL)
 
 
 def test_show_of_a_broken_plan():

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from clitest import FAILED, USAGE, WAIT, columns_of, station, zplan
+from clitest import FAILED, NO_ANSWER, USAGE, WAIT, columns_of, station, zplan
 
 assert station      # a fixture
 
@@ -54,6 +54,33 @@ def test_off_a_terminal_nothing_is_cut(station):
     for env in ({}, {"COLUMNS": "40"}):
         out = station.zplan("list", env=env).done()
         assert LONG in out and "a-station-with-a-rather-long-name" in out and "2100-01-01T" in out
+
+
+def test_off_a_terminal_the_columns_are_as_wide_as_what_stands_in_them(station):
+    for name in ("jobs", "a-station-with-a-rather-long-name", "print"):
+        station.add("title " + name, station=name)
+    lines = station.zplan("list").done().splitlines()
+    at = lines[0].index("TITLE")
+    assert all(line[at:].startswith("title ") for line in lines[1:])
+
+
+def test_a_list_that_is_refused_has_no_heading(station):
+    station.silent = lambda *_: True
+    for verb in ("list", "history"):
+        assert "no answer" in station.zplan(verb, "--timeout", "300").failed(NO_ANSWER)
+
+
+def test_a_reason_does_not_say_the_status_again(station):
+    for reason in ("-failed: no can do", "-failed", "of its own", "-failedly"):
+        station.outcome("lib", FAILED, publish=False, reason=reason)
+    titles = [line[line.index(" lib") + 1:] for line in station.zplan("history").done().splitlines()[1:]]
+    assert titles == ["lib: no can do", "lib", "lib: of its own", "lib: -failedly"]
+
+
+def test_an_endpoint_is_not_cut_before_the_words_beside_it(station):
+    station.stations[0]["endpoint"] = "tcp://192.168.100.200:17930"
+    line = rows(station.terminal("station", "list").done())[1]
+    assert " tcp://192.168.100.200:17930 " in line and columns_of(line) <= 80 and "\u2026" in line
 
 
 @pytest.mark.parametrize("columns", [80, 200])

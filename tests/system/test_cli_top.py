@@ -68,6 +68,11 @@ def test_an_object_for_each_look(busy):
         assert (jobs["unanswered"], printer["connected"]) == (4, False)
 
 
+def test_plain_blocks_on_a_terminal_that_obeys_nothing(busy):
+    text = busy.terminal("top", "-n", "2", env={"TERM": "dumb"}).done()
+    assert "\x1b" not in text and text.count("TARGET") == 2
+
+
 def test_plain_blocks_off_a_terminal(busy):
     out = busy.zplan("top", "-n", "2").done()
     assert "\x1b" not in out

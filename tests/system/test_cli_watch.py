@@ -141,7 +141,7 @@ def test_watch_for_people_marks_what_came_by_history(station):
     station.outcome("b", FAILED, publish=False, reason="-failed: disk")
     station.outcome("c")
     lines = Ended(process).done().splitlines()
-    assert lines[1] == '2023-11-14T22:13:21Z 1f "b" -failed -failed: disk (from history)'
+    assert lines[1] == '2023-11-14T22:13:21Z 1f "b" -failed disk (from history)'
     assert [line.split('"')[1] for line in lines] == ["a", "b", "c"]
 
 

@@ -10,6 +10,11 @@ from zplanprocs import Zpland, alive, free_port, kill_redis, run_once
 from zplantest import ST, Client, FakeTarget, at_once, later, wait_until
 
 
+def test_a_settings_file_that_is_not_there(tmp_path):
+    code, out, err = run_once(["-c", str(tmp_path / "nowhere")])
+    assert code != 0 and out == "" and "nowhere: No such file or directory" in err
+
+
 def test_help():
     code, out, err = run_once(["--help"])
     assert code == 0 and err == ""

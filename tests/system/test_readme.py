@@ -194,7 +194,7 @@ def test_from_a_shell(newcomer):
 def in_bulk(newcomer):
     """Many plans, and another station that they go to."""
     newcomer.does("echo '{")
-    newcomer.does("zplan add --from", "1 plans added")
+    newcomer.does("zplan add --from", "1 plan added")
     wait_until(lambda: "again" not in newcomer.run("zplan list"), "what ran once is over")
     newcomer.does("zplan export", "^$")
     other = {name: newcomer.at(port) for name, port in

@@ -139,6 +139,25 @@ static void json_is_read_strictly (void **state)
     }
 }
 
+// What the parser says has no escapes, and nothing of the text that is not ASCII.
+static void a_reason_is_plain (void **state)
+{
+    static const struct {
+        struct span text;
+        const char *reason;
+    } rows[] = {
+        {BYTES ("x"), "JSON: \"[\" or \"{\" expected near \"x\" at byte 1"},
+        {BYTES ("{\"a\":'}"), "JSON: invalid token near \"\"\" at byte 6, in field 'a'"},
+        {BYTES ("\xc3\xa4"), "JSON: \"[\" or \"{\" expected near \"??\" at byte 2"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ROWS (rows); i++) {
+        struct reason reason = {""};
+        assert_null (json_read_object (rows[i].text, &reason));
+        CHECK_TEXT (rows[i].reason, reason.text, rows[i].reason);
+    }
+}
+
 static const struct read_row array_rows[] = {
     {"empty array", BYTES ("[]"), true},
     {"space around", BYTES (" [ 1 , {} , \"x\" ] "), true},
@@ -328,6 +347,7 @@ int main (void)
         cmocka_unit_test (base64_goes_there_and_back),
         cmocka_unit_test (base64_refuses_what_is_none),
         cmocka_unit_test (json_is_read_strictly),
+        cmocka_unit_test (a_reason_is_plain),
         cmocka_unit_test (arrays_are_read_as_strictly),
         cmocka_unit_test (json_of_a_megabyte_of_brackets_is_refused),
         cmocka_unit_test (json_integers_are_exact_and_bounded),

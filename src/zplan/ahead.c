@@ -1,0 +1,48 @@
+// The number of occurrences before one is found by asking for the one behind so many, which is
+// arithmetic. A guess that is never too high comes first; few steps are left from there.
+#include "ahead.h"
+
+enum {
+    HOUR_S = 3600,
+    WEEK_S = 7 * 24 * HOUR_S,
+    MONTH_S = 31 * 24 * HOUR_S, // the longest
+    STEPS_MAX = 4000            // months to the year 9999, in all that are shorter than 31 days
+};
+
+// With both moved by so many seconds. -1: there is no occurrence `next`.
+static int64_t count_moved (const struct schedule *rule, const struct zone *zone, int64_t now,
+                            int64_t next, int64_t moved)
+{
+    struct schedule endless = *rule;
+    struct occurrence at;
+    int64_t period = rule->type == SCHEDULE_WEEK ? WEEK_S : MONTH_S;
+    int64_t count = (next - now) / period;
+    count = count > 0 ? count - 1 : 0; // a clock change may have made them longer
+    endless.repeat = SCHEDULE_FOREVER;
+    endless.base_time = next + moved; // the time of day is that of the occurrence
+    for (int step = 0; step < STEPS_MAX; step++, count++) {
+        if (!schedule_first (&endless, zone, now + moved, count, &at) || at.time > next + moved)
+            return -1;
+        if (at.time == next + moved)
+            return count;
+    }
+    return -1;
+}
+
+int64_t occurrences_ahead (const struct schedule *rule, const struct zone *zone, int64_t now,
+                           int64_t next)
+{
+    // Zones go from 12 hours behind UTC to 14 before it.
+    static const int64_t moves[] = {0, 14 * HOUR_S, -12 * HOUR_S};
+    bool calendar = rule->type == SCHEDULE_WEEK || rule->type == SCHEDULE_MONTH;
+    struct value_range values = schedule_value_range (rule->type);
+    if (!calendar || rule->value < values.min || rule->value > values.max || now < 12 * HOUR_S ||
+        next <= now || next > SCHEDULE_TIME_MAX - 14 * HOUR_S)
+        return 0;
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++) {
+        int64_t count = count_moved (rule, zone, now, next, moves[i]);
+        if (count >= 0)
+            return count;
+    }
+    return 0;
+}
