@@ -313,7 +313,7 @@ def test_redis(newcomer, servers):
     password.write_text("secret\n")
     password.chmod(0o644)
     command = newcomer.next("zpland --redis 10.0.0.5")
-    assert "chmod 600" in newcomer.run(command, code=1)
+    assert "chmod 600" in newcomer.run(command, code=2)
     password.chmod(0o600)
     newcomer.start(command, READY)
     works(newcomer)
