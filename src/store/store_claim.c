@@ -121,19 +121,25 @@ static void fail (struct claim_kept *kept, enum store_result result, const char 
     finish (kept);
 }
 
+// Whether the answer has so many elements. False: that it has not is told.
+static bool check_answer (struct claim_kept *kept, const redisReply *reply, size_t elements)
+{
+    const char *error;
+    enum store_result result = reply_result (reply, &error);
+    if (result != STORE_DONE)
+        fail (kept, result, error);
+    else if (!reply_is_array (reply, elements))
+        fail (kept, STORE_ERROR, ODD_ANSWER);
+    else
+        return true;
+    return false;
+}
+
 static void on_messages (void *owner, const redisReply *reply)
 {
     struct claim_kept *kept = owner;
-    const char *error;
-    enum store_result result = reply_result (reply, &error);
-    if (result != STORE_DONE) {
-        fail (kept, result, error);
+    if (!check_answer (kept, reply, kept->answer.count))
         return;
-    }
-    if (!reply_is_array (reply, kept->answer.count)) {
-        fail (kept, STORE_ERROR, ODD_ANSWER);
-        return;
-    }
     // Of a plan that was removed meanwhile there is none.
     for (size_t i = 0; i < kept->answer.count; i++)
         kept->rows[i].claimed.message = reply_text (reply->element[i]);
@@ -158,16 +164,8 @@ static void on_claimed (void *owner, const redisReply *reply)
 {
     enum { WITHOUT = 2, WITH = 3 };
     struct claim_kept *kept = owner;
-    const char *error;
-    enum store_result result = reply_result (reply, &error);
-    if (result != STORE_DONE) {
-        fail (kept, result, error);
+    if (!check_answer (kept, reply, CLAIM_HEAD))
         return;
-    }
-    if (!reply_is_array (reply, CLAIM_HEAD)) {
-        fail (kept, STORE_ERROR, ODD_ANSWER);
-        return;
-    }
     bool without = reply_number (reply->element[6]) == 1;
     keep_head (kept, reply);
     keep_rows (kept, reply, without ? WITHOUT : WITH);
