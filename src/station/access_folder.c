@@ -92,10 +92,17 @@ static struct access *read_folder (const char *folder, struct wrong *ret_wrong,
 // -- has it changed?
 
 // FNV-1a.
-static uint64_t hash_bytes (uint64_t hash, const void *bytes, size_t size)
+static uint64_t hash_text (uint64_t hash, const char *text)
 {
-    for (const uint8_t *at = bytes; size; size--)
-        hash = (hash ^ *at++) * 0x100000001B3;
+    for (; *text; text++)
+        hash = (hash ^ (uint8_t)*text) * 0x100000001B3;
+    return hash;
+}
+
+static uint64_t hash_number (uint64_t hash, int64_t number)
+{
+    for (unsigned bits = 0; bits < 64; bits += 8)
+        hash = (hash ^ ((uint64_t)number >> bits & 0xFF)) * 0x100000001B3;
     return hash;
 }
 
@@ -107,15 +114,17 @@ static int64_t ns_of (const struct timespec *time)
 static uint64_t mark_of_file (int folder, const char *name, int64_t *newest_ns)
 {
     struct stat entry;
-    uint64_t hash = hash_bytes (0xCBF29CE484222325, name, strlen (name));
+    uint64_t hash = hash_text (0xCBF29CE484222325, name);
     if (fstatat (folder, name, &entry, 0))
         return hash;
     // The change of the inode also tells what `cp -p` leaves as it was.
-    const int64_t facts[] = {(int64_t)entry.st_ino, (int64_t)entry.st_size, ns_of (&entry.st_mtim),
-                             ns_of (&entry.st_ctim)};
-    if (facts[3] > *newest_ns)
-        *newest_ns = facts[3];
-    return hash_bytes (hash, facts, sizeof facts);
+    int64_t changed_ns = ns_of (&entry.st_ctim);
+    if (changed_ns > *newest_ns)
+        *newest_ns = changed_ns;
+    hash = hash_number (hash, (int64_t)entry.st_ino);
+    hash = hash_number (hash, (int64_t)entry.st_size);
+    hash = hash_number (hash, ns_of (&entry.st_mtim));
+    return hash_number (hash, changed_ns);
 }
 
 // What the folder and its files look like; 0 = it cannot be told, or may change again unnoticed.

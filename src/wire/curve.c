@@ -305,7 +305,7 @@ static int read_cert (struct span text, enum curve_part part, struct curve_cert 
                : 0;
 }
 
-static const char *file_trouble (int fd, enum curve_part part)
+static const char *file_trouble (int fd, bool *ret_shared)
 {
     struct stat entry;
     if (fstat (fd, &entry))
@@ -314,18 +314,17 @@ static const char *file_trouble (int fd, enum curve_part part)
         return "is no file";
     if (entry.st_size > FILE_MAX)
         return "is too large for a certificate";
-    if (part == CURVE_SECRET && (entry.st_mode & 077))
-        return "others may use this secret: chmod 600 it";
+    *ret_shared = (entry.st_mode & 077) != 0;
     return NULL;
 }
 
-// The bytes of the file, or -1 with a reason.
-static ssize_t read_file (const char *path, enum curve_part part, char text[FILE_MAX],
+// The bytes of the file, and whether others may use it; or -1 with a reason.
+static ssize_t read_file (const char *path, char text[FILE_MAX], bool *ret_shared,
                           struct reason *reason)
 {
     // O_NONBLOCK: opening a named pipe must not wait for a writer.
     int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    const char *trouble = fd < 0 ? strerror (errno) : file_trouble (fd, part);
+    const char *trouble = fd < 0 ? strerror (errno) : file_trouble (fd, ret_shared);
     ssize_t size = 0, more = 1;
     while (!trouble && more > 0 && size < FILE_MAX) {
         more = read (fd, text + size, (size_t)(FILE_MAX - size));
@@ -358,8 +357,14 @@ int curve_cert_load (const char *path, enum curve_part part, struct curve_cert *
     char text[FILE_MAX];
     struct reason why;
     struct curve_cert cert = {0};
-    ssize_t size = read_file (path, part, text, &why);
+    bool shared = true;
+    ssize_t size = read_file (path, text, &shared, &why);
     int rc = size < 0 ? -1 : read_cert (span_of (text, (size_t)size), part, &cert, &why);
+    // Last: a public certificate, which all may read, is told to be one.
+    if (!rc && part == CURVE_SECRET && shared) {
+        reason_set (&why, "others may use this secret: chmod 600 it");
+        rc = -1;
+    }
     if (rc)
         reason_of_file (reason, path, &why);
     else

@@ -150,7 +150,7 @@ def test_it_is_drawn_anew_when_the_terminal_changes(busy):
     terminal.process.send_signal(signal.SIGWINCH)
     text = terminal.read(r"SINCE.*\n.*jobs.*\n.*print.*\n")
     assert "2023-11-14T22:13:20Z" in text       # there is room for it now
-    assert text.count("\x1b[H") == 1
+    assert text.count("\x1b[H") in (1, 2)       # the terminal tells of it as well
     terminal.type("q")
     assert terminal.end()[0] == 0
 
