@@ -349,6 +349,19 @@ static int lay_out (struct zplan_client *self, uint8_t command, const struct zpl
     return ZPLAN_OK;
 }
 
+// libzmq lets go of a connection whose key was refused, and has no queue for it then: it is made
+// anew, and whoever waits hears that there is no answer.
+static bool put (struct zplan_client *self, const struct message *message)
+{
+    if (packet_send_message (self->socket, (struct span){0}, message))
+        return true;
+    if (self->count)
+        return false;
+    drop_socket (self);
+    return connect_socket (self) == 0 &&
+           packet_send_message (self->socket, (struct span){0}, message);
+}
+
 // Send it, and keep that it was.
 static int send_request (struct zplan_client *self, const struct message *message,
                          zplan_reply_fn *fn, void *context)
@@ -367,7 +380,7 @@ static int send_request (struct zplan_client *self, const struct message *messag
     if (!self->socket && connect_socket (self))
         error = client_fail (self, ZPLAN_ERROR_SOCKET, "no socket can be made: %s",
                              zmq_strerror (errno));
-    else if (!packet_send_message (self->socket, (struct span){0}, message))
+    else if (!put (self, message))
         error = client_fail (self, ZPLAN_ERROR_AGAIN, "the queue of the connection is full");
     if (error)
         free (request);

@@ -40,11 +40,13 @@ def certificate(keys, name, roles=None, stations=None, secret=False):
 
 
 def write(path, text, mode=0o600):
-    """The whole file at once, as a careful operator does."""
-    with open(path + "~", "w") as file:
+    """The whole file at once, as a careful operator does: under a hidden name first."""
+    folder, name = os.path.split(path)
+    hidden = os.path.join(folder, "." + name)
+    with open(hidden, "w") as file:
         os.fchmod(file.fileno(), mode)
         file.write(text)
-    os.rename(path + "~", path)
+    os.rename(hidden, path)
 
 
 class CurveTarget(FakeTarget):

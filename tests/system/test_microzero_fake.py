@@ -31,7 +31,7 @@ class Dealer:
     def send(self, desc, *frames):
         self.socket.send_multipart([bytes.fromhex(desc), *frames])
 
-    def recv(self, timeout=5):
+    def recv(self, timeout=20):
         """The description in hex, then the frames."""
         parts = receive(self.socket, timeout, "reply")
         return [parts[0].hex(" "), *parts[1:]]
