@@ -9,37 +9,16 @@
 #include "clock.h"
 #include "gap.h"
 #include "json.h"
-#include "keys.h"
-#include "packet.h"
-#include "readiness.h"
+#include "listener.h"
 #include "socket.h"
 
 enum { MESSAGES_A_TURN = 64, TITLE_MAX = 128 };
 
 struct zplan_events {
-    void *context; // of this listener alone
-    void *socket;
-    struct readiness ready;
-    struct keys keys;
-    struct packet packet;   // the last event
-    int64_t last;           // its seq; 0 = none came
-    char epoch[EPOCH_SIZE]; // of it
+    struct listener listener; // its packet is the last event
+    int64_t last;             // its seq; 0 = none came
+    char epoch[EPOCH_SIZE];   // of it
 };
-
-static int events_open (struct zplan_events *self, const char *endpoint)
-{
-    if (readiness_open (&self->ready))
-        return -1;
-    self->context = wire_context_new ();
-    self->socket = self->context ? wire_socket_in (self->context, ZMQ_SUB) : NULL;
-    if (!self->socket)
-        return -1;
-    keys_put (&self->keys, self->socket);
-    return zmq_setsockopt (self->socket, ZMQ_SUBSCRIBE, "", 0) ||
-                   zmq_connect (self->socket, endpoint)
-               ? -1
-               : readiness_watch (&self->ready, self->socket);
-}
 
 static struct zplan_events *events_new (const char *endpoint, const struct keys *keys)
 {
@@ -51,8 +30,7 @@ static struct zplan_events *events_new (const char *endpoint, const struct keys 
     struct zplan_events *self = calloc (1, sizeof *self);
     if (!self)
         return NULL;
-    self->keys = *keys;
-    if (events_open (self, endpoint))
+    if (listener_open (&self->listener, endpoint, "", keys))
         zplan_events_destroy (&self);
     return self;
 }
@@ -74,13 +52,7 @@ void zplan_events_destroy (struct zplan_events **events)
         return;
     struct zplan_events *self = *events;
     int error = errno;
-    packet_clear (&self->packet);
-    readiness_watch (&self->ready, NULL);
-    if (self->socket)
-        zmq_close (self->socket);
-    readiness_close (&self->ready);
-    wire_context_destroy (&self->context);
-    explicit_bzero (&self->keys, sizeof self->keys);
+    listener_close (&self->listener);
     free (self);
     *events = NULL;
     errno = error;
@@ -145,10 +117,11 @@ static bool next (struct zplan_events *self, struct zplan_event *ret)
 {
     struct zplan_event event;
     for (int i = 0; i < MESSAGES_A_TURN; i++) {
-        packet_clear (&self->packet);
-        if (!packet_recv (&self->packet, self->socket, &packet_of_stations))
+        struct packet *packet = &self->listener.packet;
+        packet_clear (packet);
+        if (!packet_recv (packet, self->listener.socket, &packet_of_stations))
             return false;
-        if (read_event (&self->packet, &event)) {
+        if (read_event (packet, &event)) {
             number (self, &event);
             *ret = event;
             return true;
@@ -164,17 +137,15 @@ int zplan_events_recv (struct zplan_events *events, int64_t timeout_ms, struct z
     int64_t start_us = clock_mono_us ();
     for (;;) {
         bool given = next (events, ret);
-        readiness_update (&events->ready, READINESS_NEVER, true);
+        readiness_update (&events->listener.ready, READINESS_NEVER, true);
         if (given)
             return ZPLAN_OK;
-        int64_t left_ms =
-            timeout_ms < 0 ? READINESS_NEVER : timeout_ms - (clock_mono_us () - start_us) / 1000;
-        if (left_ms <= 0 || readiness_wait (&events->ready, -1, left_ms) == READINESS_SIGNAL)
+        if (!listener_wait (&events->listener, start_us, timeout_ms))
             return ZPLAN_ERROR_NO_ANSWER;
     }
 }
 
 int zplan_events_fd (const struct zplan_events *events)
 {
-    return events ? events->ready.epoll_fd : -1;
+    return events ? events->listener.ready.epoll_fd : -1;
 }

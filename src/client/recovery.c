@@ -431,11 +431,11 @@ int64_t recovery_wake_us (const struct recovery *self, bool *ret_listens)
 
 static struct zplan_client *open_client (const struct zplan_subscriber *self, const char *endpoint)
 {
-    if (!self->keys.used)
+    if (!self->listener.keys.used)
         return zplan_client_new (endpoint);
-    struct zplan_curve curve = {.server_key = self->keys.server_key,
-                                .public_key = self->keys.own.public_key,
-                                .secret_key = self->keys.own.secret_key};
+    struct zplan_curve curve = {.server_key = self->listener.keys.server_key,
+                                .public_key = self->listener.keys.own.public_key,
+                                .secret_key = self->listener.keys.own.secret_key};
     return zplan_client_new_curve (endpoint, &curve);
 }
 
@@ -453,8 +453,9 @@ static bool hear_all (struct zplan_subscriber *self, const char *title)
     char *prefix = strdup (title ? title : self->prefix);
     if (!prefix)
         return false;
-    if (*self->prefix && zmq_setsockopt (self->socket, ZMQ_SUBSCRIBE, "", 0) == 0)
-        zmq_setsockopt (self->socket, ZMQ_UNSUBSCRIBE, self->prefix, strlen (self->prefix));
+    if (*self->prefix && zmq_setsockopt (self->listener.socket, ZMQ_SUBSCRIBE, "", 0) == 0)
+        zmq_setsockopt (self->listener.socket, ZMQ_UNSUBSCRIBE, self->prefix,
+                        strlen (self->prefix));
     free (self->prefix);
     self->prefix = prefix;
     return true;
@@ -468,7 +469,7 @@ int zplan_subscriber_recover (struct zplan_subscriber *subscriber,
     struct zplan_client *client = open_client (subscriber, recovery->endpoint);
     if (!client)
         return error_of (errno);
-    bool added = readiness_add (&subscriber->ready, zplan_client_fd (client)) == 0;
+    bool added = readiness_add (&subscriber->listener.ready, zplan_client_fd (client)) == 0;
     if (!added || !hear_all (subscriber, recovery->title)) {
         zplan_client_destroy (&client); // which closes the descriptor: it leaves the others
         return added ? ZPLAN_ERROR_MEMORY : ZPLAN_ERROR_SOCKET;

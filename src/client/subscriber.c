@@ -17,29 +17,13 @@ enum {
 
 // -- the connection
 
-static int subscriber_open (struct zplan_subscriber *self, const char *endpoint, const char *prefix)
-{
-    if (readiness_open (&self->ready))
-        return -1;
-    self->prefix = strdup (prefix);
-    self->context = self->prefix ? wire_context_new () : NULL;
-    self->socket = self->context ? wire_socket_in (self->context, ZMQ_SUB) : NULL;
-    if (!self->socket)
-        return -1;
-    keys_put (&self->keys, self->socket);
-    return zmq_setsockopt (self->socket, ZMQ_SUBSCRIBE, prefix, strlen (prefix)) ||
-                   zmq_connect (self->socket, endpoint)
-               ? -1
-               : readiness_watch (&self->ready, self->socket);
-}
-
 void subscriber_update (struct zplan_subscriber *self)
 {
     bool listens = true;
     int64_t wake_us = READINESS_NEVER;
     if (self->recovery.client)
         wake_us = recovery_wake_us (&self->recovery, &listens);
-    readiness_update (&self->ready, wake_us, listens);
+    readiness_update (&self->listener.ready, wake_us, listens);
 }
 
 static struct zplan_subscriber *subscriber_new (const char *endpoint, const char *title_prefix,
@@ -53,8 +37,9 @@ static struct zplan_subscriber *subscriber_new (const char *endpoint, const char
     struct zplan_subscriber *self = calloc (1, sizeof *self);
     if (!self)
         return NULL;
-    self->keys = *keys;
-    if (subscriber_open (self, endpoint, title_prefix))
+    bool opened = listener_open (&self->listener, endpoint, title_prefix, keys) == 0;
+    self->prefix = opened ? strdup (title_prefix) : NULL;
+    if (!self->prefix)
         zplan_subscriber_destroy (&self);
     else
         subscriber_update (self);
@@ -80,13 +65,7 @@ void zplan_subscriber_destroy (struct zplan_subscriber **subscriber)
     struct zplan_subscriber *self = *subscriber;
     int error = errno;
     recovery_end (&self->recovery);
-    packet_clear (&self->packet);
-    readiness_watch (&self->ready, NULL);
-    if (self->socket)
-        zmq_close (self->socket);
-    readiness_close (&self->ready);
-    wire_context_destroy (&self->context);
-    explicit_bzero (&self->keys, sizeof self->keys);
+    listener_close (&self->listener);
     free (self->prefix);
     free (self->bytes);
     free (self);
@@ -148,10 +127,11 @@ bool subscriber_receive (struct zplan_subscriber *self, int *turns)
 {
     while (*turns > 0) {
         (*turns)--;
-        packet_clear (&self->packet);
-        if (!packet_recv (&self->packet, self->socket, &packet_of_stations))
+        struct packet *packet = &self->listener.packet;
+        packet_clear (packet);
+        if (!packet_recv (packet, self->listener.socket, &packet_of_stations))
             return false;
-        if (read_result (&self->packet, &self->result)) {
+        if (read_result (packet, &self->result)) {
             read_mark (self);
             return true;
         }
@@ -195,14 +175,12 @@ int zplan_subscriber_recv (struct zplan_subscriber *subscriber, int64_t timeout_
         if (given)
             return ZPLAN_OK;
         // A publisher of nothing but other broadcasts must not hold the caller past its time.
-        int64_t left_ms =
-            timeout_ms < 0 ? READINESS_NEVER : timeout_ms - (clock_mono_us () - start_us) / 1000;
-        if (left_ms <= 0 || readiness_wait (&subscriber->ready, -1, left_ms) == READINESS_SIGNAL)
+        if (!listener_wait (&subscriber->listener, start_us, timeout_ms))
             return ZPLAN_ERROR_NO_ANSWER;
     }
 }
 
 int zplan_subscriber_fd (const struct zplan_subscriber *subscriber)
 {
-    return subscriber ? subscriber->ready.epoll_fd : -1;
+    return subscriber ? subscriber->listener.ready.epoll_fd : -1;
 }

@@ -7,9 +7,7 @@
 #include <jansson.h>
 
 #include "gap.h"
-#include "keys.h"
-#include "packet.h"
-#include "readiness.h"
+#include "listener.h"
 
 // What the subscriber does now.
 enum phase {
@@ -64,13 +62,9 @@ struct recovery {
 };
 
 struct zplan_subscriber {
-    void *context; // of this subscriber alone
-    void *socket;
-    struct readiness ready;
-    struct keys keys;
+    struct listener listener;   // its packet is the last result, or the one that is held
     char *prefix;               // of the titles wanted
     bool calling;               // a notice is being told
-    struct packet packet;       // the last result, or the one that is held
     struct zplan_result result; // of it; borrows from it
     struct gap_mark mark;       // of it; borrows from `mark_epoch`
     char mark_epoch[EPOCH_SIZE];

@@ -1,0 +1,24 @@
+// A SUB socket with what belongs to it: what the subscriber of results and that of events share.
+#pragma once
+
+#include "keys.h"
+#include "packet.h"
+#include "readiness.h"
+
+struct listener {
+    void *context; // of this listener alone
+    void *socket;
+    struct readiness ready;
+    struct keys keys;
+    struct packet packet; // the last message that was received
+};
+
+// Subscribe to the titles at `endpoint` that begin with `prefix`; `self` is all zero before. 0, or
+// -1 with errno. Close it in any case.
+int listener_open (struct listener *self, const char *endpoint, const char *prefix,
+                   const struct keys *keys);
+void listener_close (struct listener *self);
+
+// Wait for something to do, at most until `timeout_ms` (below 0: for ever) after `start_us`. False:
+// the time is over, or a signal was caught.
+bool listener_wait (const struct listener *self, int64_t start_us, int64_t timeout_ms);
