@@ -76,7 +76,7 @@ static bool read_type (struct reading *reading, const char *name, const struct v
         type = value->integer;
     else if (value->kind == TEXT)
         type = schedule_type_parse ((const char *)value->text.data);
-    if (type < 0 || type >= SCHEDULE_TYPES) {
+    if (type < 0 || type > SCHEDULE_MONTH) { // a plan cannot carry a cron expression yet
         reason_set (reading->reason,
                     "%s: want 0..7 or none, time, second, minute, hour, day, week, month", name);
         return false;

@@ -1,18 +1,25 @@
-// Weeks and months are numbered, and each number has one occurrence. Their times ascend with the
-// number: neighbours are at least a week apart, and clock changes move them by less than that.
+// Every kind here is a rule of local times, and wall.c finds their instants. Week, month and day
+// are days at one time of day.
 #include "calendar.h"
 
-#include <assert.h>
-
 #include "civil.h"
+#include "wall.h"
+#include "window.h"
 
 enum {
     EPOCH_SUNDAY = -4,     // the Sunday before 1970-01-01, as a day number: week 0 begins there
-    PERIODS_BEFORE = 1,    // a gap can move the occurrence of last week past now
-    PERIODS_TRIED = 4,     // last, this, next, and one more where next week's came twice
     PERIODS_MAX = 1000000, // more weeks or months than there are to the year 9999
     MONTHS = 12
 };
+
+// Days of a calendar at one time of day.
+struct days {
+    const struct schedule *schedule;
+    int64_t time_of_day;
+    int64_t origin; // type day: the day number that its steps are counted from
+};
+
+// -- the days of a week or month: periods are numbered, and each has one
 
 static int64_t week_number (int64_t day)
 {
@@ -52,95 +59,268 @@ static const struct period {
     [SCHEDULE_MONTH] = {month_number, month_day},
 };
 
-// A plan's rule, resolved.
-struct rule {
-    const struct schedule *schedule;
-    const struct zone *zone;
-    const struct period *period;
-    int64_t time_of_day;
-};
+static int64_t period_day_from (const struct schedule *schedule, int64_t day)
+{
+    const struct period *period = &periods[schedule->type];
+    int64_t number = period->number (day);
+    int64_t found = period->day (schedule->value, number);
+    return found >= day ? found : period->day (schedule->value, number + 1);
+}
+
+static int64_t period_day_to (const struct schedule *schedule, int64_t day)
+{
+    const struct period *period = &periods[schedule->type];
+    int64_t number = period->number (day);
+    int64_t found = period->day (schedule->value, number);
+    return found <= day ? found : period->day (schedule->value, number - 1);
+}
+
+// -- every so many days
+
+static int64_t step_sum (const struct schedule *schedule, int64_t steps)
+{
+    return schedule->cycle ? cycle_sum (schedule->cycle, steps) : steps * schedule->value;
+}
+
+// The most steps that do not go beyond so many days, which are not negative.
+static int64_t steps_within (const struct schedule *schedule, int64_t days)
+{
+    return schedule->cycle ? cycle_steps (schedule->cycle, days) : days / schedule->value;
+}
+
+// -- both, as a rule of local times
+
+static int64_t day_from (const struct days *self, int64_t day)
+{
+    if (self->schedule->type != SCHEDULE_DAY)
+        return period_day_from (self->schedule, day);
+    int64_t distance = day - self->origin;
+    int64_t steps = distance > 1 ? steps_within (self->schedule, distance - 1) + 1 : 1;
+    return self->origin + step_sum (self->schedule, steps);
+}
+
+static int64_t day_to (const struct days *self, int64_t day)
+{
+    if (self->schedule->type != SCHEDULE_DAY)
+        return period_day_to (self->schedule, day);
+    int64_t distance = day - self->origin;
+    int64_t steps = distance > 0 ? steps_within (self->schedule, distance) : 0;
+    return steps > 0 ? self->origin + step_sum (self->schedule, steps) : INT64_MIN;
+}
+
+static int64_t next_local (const void *days, int64_t local)
+{
+    const struct days *self = days;
+    bool too_late = civil_time_of_day (local) > self->time_of_day;
+    return day_from (self, civil_day_of (local) + too_late) * CIVIL_DAY + self->time_of_day;
+}
+
+static int64_t previous_local (const void *days, int64_t local)
+{
+    const struct days *self = days;
+    bool too_early = civil_time_of_day (local) < self->time_of_day;
+    int64_t day = day_to (self, civil_day_of (local) - too_early);
+    return day == INT64_MIN ? INT64_MIN : day * CIVIL_DAY + self->time_of_day;
+}
 
 static int64_t local_of (const struct zone *zone, int64_t instant)
 {
     return instant + zone_offset (zone, instant);
 }
 
-static struct rule rule_of (const struct schedule *schedule, const struct zone *zone)
+// A day is counted from the receipt when there is no base, and a cycle begins anew at its start.
+static struct days days_of (const struct schedule *schedule, const struct zone *zone)
 {
     int64_t base = schedule->base_time;
-    return (struct rule){
-        .schedule = schedule,
-        .zone = zone,
-        .period = &periods[schedule->type],
-        .time_of_day = base ? civil_time_of_day (local_of (zone, base)) : 0,
-    };
+    if (schedule->type == SCHEDULE_DAY) {
+        base = base ? base : schedule->received;
+        base = schedule->cycle ? window_later (base, schedule->start_time) : base;
+    } else if (!base) {
+        return (struct days){schedule, 0, 0};
+    }
+    int64_t local = local_of (zone, base);
+    return (struct days){schedule, civil_time_of_day (local), civil_day_of (local)};
 }
 
-static int64_t rule_time (const struct rule *self, int64_t number)
+// A search through the schedule's instants. `days` belongs to the caller, and is lent to it.
+static struct wall wall_of (const struct schedule *self, const struct zone *zone, struct days *days)
 {
-    int64_t day = self->period->day (self->schedule->value, number);
-    return zone_instant (self->zone, day * CIVIL_DAY + self->time_of_day);
+    struct wall wall = {.zone = zone, .gap = self->gap, .overlap = self->overlap};
+    if (self->type == SCHEDULE_CRON) {
+        wall.rule = cron_wall_rule (self->cron);
+        return wall;
+    }
+    *days = days_of (self, zone);
+    wall.rule = (struct wall_rule){days, next_local, previous_local};
+    return wall;
 }
 
-// The number of the first period whose occurrence is not before `from`.
-static int64_t rule_search (const struct rule *self, int64_t from)
+static bool never (const struct schedule *self)
 {
-    int64_t number =
-        self->period->number (civil_day_of (local_of (self->zone, from))) - PERIODS_BEFORE;
-    for (int tries = 1; tries < PERIODS_TRIED && rule_time (self, number) < from; tries++)
-        number++;
-    return number;
+    return self->type == SCHEDULE_CRON && !self->cron;
 }
 
-// The occurrence `skip` periods after the first one not before `from`.
-static bool rule_occurrence (const struct rule *self, int64_t from, int64_t skip, int64_t *ret_time)
+// The first instant from `from` on within the window.
+static bool find (const struct schedule *self, struct wall *wall, int64_t from, int64_t *ret)
 {
-    if (from > SCHEDULE_TIME_MAX || skip > PERIODS_MAX)
+    int64_t time;
+    if (!wall_next (wall, window_later (from, self->start_time), &time) ||
+        time > window_last (self))
         return false;
-    int64_t time = rule_time (self, rule_search (self, from) + skip);
-    if (time > SCHEDULE_TIME_MAX)
-        return false;
-    *ret_time = time;
+    *ret = time;
     return true;
 }
 
-static bool has_repeat (const struct schedule *self, int64_t used)
+// -- so many occurrences further
+
+// Whether each week or month has one occurrence. Their times ascend with its number then:
+// neighbours are at least a week apart, and clock changes move them by less than that.
+static bool one_each (const struct schedule *self)
 {
-    return self->repeat == SCHEDULE_FOREVER || used < self->repeat;
+    return periods[self->type].number && self->gap == ZONE_GAP_SHIFT &&
+           self->overlap != ZONE_OVERLAP_BOTH;
 }
 
-bool calendar_first (const struct schedule *self, const struct zone *zone, int64_t now,
-                     int64_t skip, struct occurrence *ret)
+static int64_t period_time (const struct schedule *self, const struct wall *wall, int64_t number)
 {
-    struct rule rule = rule_of (self, zone);
+    const struct days *days = wall->rule.self;
+    int64_t day = periods[self->type].day (self->value, number);
+    int64_t instants[2];
+    zone_instants (wall->zone, day * CIVIL_DAY + days->time_of_day, self->gap, self->overlap,
+                   instants);
+    return instants[0];
+}
+
+// The occurrence `skip` periods after the one at `time`.
+static bool period_skip (const struct schedule *self, const struct wall *wall, int64_t time,
+                         int64_t skip, int64_t *ret)
+{
+    // A gap can have moved it into the week after its own.
+    int64_t number = periods[self->type].number (civil_day_of (local_of (wall->zone, time))) - 1;
+    while (period_time (self, wall, number) < time)
+        number++;
+    int64_t found = period_time (self, wall, number + skip);
+    if (found > window_last (self))
+        return false;
+    *ret = found;
+    return true;
+}
+
+// The occurrence `skip` after the first one not before `from`.
+static bool find_after_skip (const struct schedule *self, struct wall *wall, int64_t from,
+                             int64_t skip, int64_t *ret)
+{
+    if (skip > PERIODS_MAX || !find (self, wall, from, &from))
+        return false;
+    if (skip > 0 && one_each (self))
+        return period_skip (self, wall, from, skip, ret);
+    if (skip > SCHEDULE_WALK_MAX)
+        return false;
+    for (; skip > 0; skip--)
+        if (!find (self, wall, from + 1, &from))
+            return false;
+    *ret = from;
+    return true;
+}
+
+static bool calendar_first (const struct schedule *self, const struct zone *zone, int64_t now,
+                            int64_t skip, struct occurrence *ret)
+{
+    struct days days;
     int64_t time;
-    if (!has_repeat (self, skip) || !rule_occurrence (&rule, now, skip, &time))
+    if (never (self) || !window_has_repeat (self, skip))
+        return false;
+    struct wall wall = wall_of (self, zone, &days);
+    if (!find_after_skip (self, &wall, now, skip, &time))
         return false;
     *ret = (struct occurrence){.time = time, .used = skip};
     return true;
 }
 
-bool calendar_skip (const struct schedule *self, const struct zone *zone,
-                    const struct occurrence *current, int64_t count, struct occurrence *ret)
+static bool calendar_skip (const struct schedule *self, const struct zone *zone,
+                           const struct occurrence *current, int64_t count, struct occurrence *ret)
 {
-    struct rule rule = rule_of (self, zone);
+    struct days days;
     int64_t time;
-    if (count > PERIODS_MAX || !has_repeat (self, current->used + count) ||
-        !rule_occurrence (&rule, current->time + 1, count - 1, &time))
+    if (never (self) || count > SCHEDULE_TIME_MAX ||
+        !window_has_repeat (self, current->used + count))
+        return false;
+    struct wall wall = wall_of (self, zone, &days);
+    if (!find_after_skip (self, &wall, current->time + 1, count - 1, &time))
         return false;
     *ret = (struct occurrence){.time = time, .used = current->used + count};
     return true;
 }
 
-bool calendar_next (const struct schedule *self, const struct zone *zone,
-                    const struct occurrence *current, int64_t now, struct occurrence *ret)
+// -- late
+
+// Where what is made up for begins, of the occurrences from `from` and before `until`: the newest
+// `keep` from `oldest` on. What lies before it is dropped. `ret_left` is how many more could be
+// kept.
+static int64_t kept_from (struct wall *wall, const struct catch_up *catch_up, int64_t from,
+                          int64_t until, int64_t *ret_left)
 {
-    struct rule rule = rule_of (self, zone);
-    int64_t from = current->time < now ? now : current->time + 1;
-    int64_t used = current->used + 1;
+    int64_t lower = window_earlier (window_later (from, catch_up->oldest), until);
+    *ret_left = catch_up->keep;
+    if (catch_up->keep > SCHEDULE_CATCH_UP_MAX)
+        return lower;
+    int64_t begin = until, time;
+    while (*ret_left > 0 && wall_previous (wall, begin, &time) && time >= lower) {
+        begin = time;
+        --*ret_left;
+    }
+    return begin;
+}
+
+// Count the occurrences from `from` on and before `until`, after those already in `missed`.
+static void count_missed (struct wall *wall, int64_t from, int64_t until, struct missed *missed)
+{
+    int64_t time, last;
+    if (from >= until || !wall_previous (wall, until, &last) || last < from)
+        return;
+    int64_t walked = 0;
+    while (walked < SCHEDULE_WALK_MAX && wall_next (wall, from, &time) && time <= last) {
+        if (missed->count + walked == 0)
+            missed->first = time;
+        walked++;
+        from = time + 1;
+    }
+    missed->more = from <= last;
+    missed->count += walked;
+    missed->last = last;
+}
+
+static bool calendar_after (const struct schedule *self, const struct late *late,
+                            struct missed *ret_missed, struct occurrence *ret)
+{
+    const struct occurrence *current = late->current;
+    int64_t used = current->used + !late->with_current;
+    if (never (self) || !window_has_repeat (self, used))
+        return false;
+    struct days days;
+    struct wall wall = wall_of (self, late->zone, &days);
+    // Missed is what lies from `behind` on and before `until`.
+    int64_t behind = window_later (current->time + 1, self->start_time);
+    int64_t until = window_later (behind, window_earlier (late->now, window_last (self) + 1));
+    int64_t left;
+    struct missed missed = {0};
+    int64_t begin = kept_from (&wall, late->catch_up, behind, until, &left);
+    if (late->with_current) {
+        if (left > 0 && late->catch_up->oldest <= current->time) {
+            *ret = *current;
+            return true;
+        }
+        missed = (struct missed){1, current->time, current->time, false};
+    }
+    if (ret_missed) {
+        count_missed (&wall, behind, begin, &missed);
+        *ret_missed = missed;
+    }
     int64_t time;
-    if (!has_repeat (self, used) || !rule_occurrence (&rule, from, 0, &time))
+    if (!find (self, &wall, begin, &time))
         return false;
     *ret = (struct occurrence){.time = time, .used = used};
     return true;
 }
+
+const struct kind calendar_kind = {calendar_first, calendar_skip, calendar_after};

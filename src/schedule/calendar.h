@@ -1,16 +1,7 @@
-// The kinds week and month: a day of each week or month at a time of day, on the zone's wall clock.
+// The kinds that read the wall clock of a zone: week, month, the days of a calendar, and cron.
 // Source: plan document 3.3.3 and 3.3.4.
 #pragma once
 
-#include "schedule.h"
+#include "kind.h"
 
-// As schedule_first for a plan of these kinds.
-bool calendar_first (const struct schedule *self, const struct zone *zone, int64_t now,
-                     int64_t skip, struct occurrence *ret);
-
-// As schedule_next for a plan of these kinds. Missed occurrences do not use up repeats.
-bool calendar_next (const struct schedule *self, const struct zone *zone,
-                    const struct occurrence *current, int64_t now, struct occurrence *ret);
-
-bool calendar_skip (const struct schedule *self, const struct zone *zone,
-                    const struct occurrence *current, int64_t count, struct occurrence *ret);
+extern const struct kind calendar_kind;

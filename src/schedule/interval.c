@@ -1,12 +1,15 @@
-// Occurrence `used` (0, 1, ...) is at first + used * step. A later one is computed from `used`,
-// never from the time of the one before, so no error can add up.
+// Occurrences are numbered on a grid, and the number is what `used` counts: a later one is computed
+// from it, never from the time of the one before, so no error can add up.
 #include "interval.h"
 
 #include <assert.h>
 
+#include "window.h"
+
 struct grid {
-    int64_t first; // the time of the occurrence with used 0
-    int64_t step;  // seconds, at least 1
+    int64_t origin;            // equal steps: the time of number 0; a cycle: a step before it
+    int64_t step;              // seconds, at least 1; a cycle: of its unit
+    const struct cycle *cycle; // or NULL
 };
 
 static const int32_t units[SCHEDULE_TYPES] = {
@@ -16,82 +19,126 @@ static const int32_t units[SCHEDULE_TYPES] = {
     [SCHEDULE_DAY] = 86400,
 };
 
+static bool is_soon (const struct schedule *self)
+{
+    return self->value == 0 && !self->cycle;
+}
+
 // A value of 0 means at once and again as soon as possible: from the base itself, second by second.
 static struct grid grid_of (const struct schedule *self)
 {
     int64_t base = self->base_time ? self->base_time : self->received;
-    int64_t period = (int64_t)self->value * units[self->type];
-    assert (period >= 0 && base >= 0 && base <= SCHEDULE_TIME_MAX);
-    return period > 0 ? (struct grid){base + period, period} : (struct grid){base, 1};
+    int64_t unit = units[self->type];
+    int64_t start = self->start_time;
+    assert (self->value >= 0 && base >= 0 && base <= SCHEDULE_TIME_MAX);
+    if (self->cycle)
+        return (struct grid){window_later (base, start), unit, self->cycle};
+    if (is_soon (self))
+        return (struct grid){window_later (base, start), 1, NULL};
+    int64_t step = self->value * unit;
+    int64_t passed = start > base + step ? (start - base - step + step - 1) / step : 0;
+    return (struct grid){base + step + passed * step, step, NULL};
 }
 
-static bool has_repeat (const struct schedule *self, int64_t used)
+// The least number whose time is not before this instant.
+static int64_t number_from (const struct grid *grid, int64_t instant)
 {
-    return self->repeat == SCHEDULE_FOREVER || used < self->repeat;
+    if (instant <= grid->origin)
+        return 0;
+    int64_t steps = (instant - grid->origin + grid->step - 1) / grid->step;
+    return grid->cycle ? cycle_steps (grid->cycle, steps - 1) : steps;
 }
 
-// The occurrence with this `used`, unless the repeats or the years end before it.
-static bool grid_occurrence (const struct schedule *self, struct grid grid, int64_t used,
-                             struct occurrence *ret)
+// Of a number whose time is within the years.
+static int64_t time_of (const struct grid *grid, int64_t number)
 {
-    if (!has_repeat (self, used) || grid.first > SCHEDULE_TIME_MAX ||
-        used > (SCHEDULE_TIME_MAX - grid.first) / grid.step)
+    int64_t steps = grid->cycle ? cycle_sum (grid->cycle, number + 1) : number;
+    return grid->origin + steps * grid->step;
+}
+
+// The number after the last one there is.
+static int64_t number_end (const struct schedule *self, const struct grid *grid)
+{
+    int64_t last = window_last (self);
+    int64_t end = last < grid->origin ? 0 : number_from (grid, last + 1);
+    return self->repeat == SCHEDULE_FOREVER ? end : window_earlier (end, self->repeat);
+}
+
+static bool occurrence_at (const struct schedule *self, const struct grid *grid, int64_t number,
+                           struct occurrence *ret)
+{
+    if (number >= number_end (self, grid))
         return false;
-    *ret = (struct occurrence){.time = grid.first + used * grid.step, .used = used};
+    *ret = (struct occurrence){.time = time_of (grid, number), .used = number};
     return true;
 }
 
-// The least `used` from `at_least` on whose time is not before now.
-static int64_t skip_missed (struct grid grid, int64_t at_least, int64_t now)
-{
-    if (now <= grid.first)
-        return at_least;
-    int64_t distance = now - grid.first;
-    int64_t used = distance / grid.step + (distance % grid.step != 0);
-    return used > at_least ? used : at_least;
-}
-
-bool interval_first (const struct schedule *self, const struct zone *zone, int64_t now,
-                     int64_t skip, struct occurrence *ret)
+static bool interval_first (const struct schedule *self, const struct zone *zone, int64_t now,
+                            int64_t skip, struct occurrence *ret)
 {
     (void)zone;
     struct grid grid = grid_of (self);
-    int64_t used = self->keep ? 0 : skip_missed (grid, 0, now);
-    if (skip > SCHEDULE_TIME_MAX - used) // there are no more occurrences than seconds
+    int64_t used = self->keep ? 0 : number_from (&grid, now);
+    if (skip > SCHEDULE_TIME_MAX) // there are no more occurrences than seconds
         return false;
-    return grid_occurrence (self, grid, used + skip, ret);
+    return occurrence_at (self, &grid, used + skip, ret);
 }
 
-bool interval_skip (const struct schedule *self, const struct zone *zone,
-                    const struct occurrence *current, int64_t count, struct occurrence *ret)
+static bool interval_skip (const struct schedule *self, const struct zone *zone,
+                           const struct occurrence *current, int64_t count, struct occurrence *ret)
 {
     (void)zone;
     if (count > SCHEDULE_TIME_MAX - current->used)
         return false;
     int64_t used = current->used + count;
-    // Value 0: each is due when the one before it is over, and those that are skipped are so at
-    // once.
-    if (self->value == 0) {
-        if (!has_repeat (self, used))
-            return false;
-        *ret = (struct occurrence){.time = current->time, .used = used};
-        return true;
-    }
-    return grid_occurrence (self, grid_of (self), used, ret);
+    struct grid grid = grid_of (self);
+    if (!is_soon (self))
+        return occurrence_at (self, &grid, used, ret);
+    // Each is due when the one before it is over, and those that are skipped are so at once.
+    if (!window_has_repeat (self, used))
+        return false;
+    *ret = (struct occurrence){.time = current->time, .used = used};
+    return true;
 }
 
-bool interval_next (const struct schedule *self, const struct zone *zone,
-                    const struct occurrence *current, int64_t now, struct occurrence *ret)
+// Value 0: due when it is calculated, so nothing of it is missed.
+static bool soon_after (const struct schedule *self, const struct late *late,
+                        struct occurrence *ret)
 {
-    (void)zone;
-    int64_t used = current->used + 1;
-    if (self->value == 0) {
-        int64_t time = current->time < now ? now : current->time + 1;
-        if (!has_repeat (self, used) || time > SCHEDULE_TIME_MAX)
-            return false;
-        *ret = (struct occurrence){.time = time, .used = used};
+    if (late->with_current) {
+        *ret = *late->current;
         return true;
     }
-    struct grid grid = grid_of (self);
-    return grid_occurrence (self, grid, self->keep ? used : skip_missed (grid, used, now), ret);
+    int64_t used = late->current->used + 1;
+    int64_t time = window_later (late->current->time + 1, late->now);
+    time = window_later (time, self->start_time);
+    if (!window_has_repeat (self, used) || time > window_last (self))
+        return false;
+    *ret = (struct occurrence){.time = time, .used = used};
+    return true;
 }
+
+static bool interval_after (const struct schedule *self, const struct late *late,
+                            struct missed *ret_missed, struct occurrence *ret)
+{
+    if (is_soon (self))
+        return soon_after (self, late, ret);
+    struct grid grid = grid_of (self);
+    int64_t first = late->current->used + !late->with_current;
+    int64_t end = window_later (number_end (self, &grid), first);
+    int64_t past = window_earlier (number_from (&grid, late->now), end); // those below are missed
+    int64_t kept = window_later (first, number_from (&grid, late->catch_up->oldest));
+    if (late->catch_up->keep < past)
+        kept = window_later (kept, past - late->catch_up->keep);
+    kept = window_earlier (kept, window_later (first, past));
+    if (late->with_current && kept == first) {
+        *ret = *late->current;
+        return true;
+    }
+    if (ret_missed && kept > first)
+        *ret_missed =
+            (struct missed){kept - first, time_of (&grid, first), time_of (&grid, kept - 1), false};
+    return occurrence_at (self, &grid, kept, ret);
+}
+
+const struct kind interval_kind = {interval_first, interval_skip, interval_after};

@@ -6,22 +6,23 @@
 
 #include "calendar.h"
 #include "interval.h"
+#include "kind.h"
+#include "window.h"
 
-typedef bool first_fn (const struct schedule *self, const struct zone *zone, int64_t now,
-                       int64_t skip, struct occurrence *ret);
-typedef bool next_fn (const struct schedule *self, const struct zone *zone,
-                      const struct occurrence *current, int64_t now, struct occurrence *ret);
-typedef bool skip_fn (const struct schedule *self, const struct zone *zone,
-                      const struct occurrence *current, int64_t count, struct occurrence *ret);
+static bool in_window (const struct schedule *self, int64_t time)
+{
+    return time >= self->start_time && time <= window_last (self);
+}
 
-// Type none: at once.
+// Type none: at once, or when its window opens.
 static bool none_first (const struct schedule *self, const struct zone *zone, int64_t now,
                         int64_t skip, struct occurrence *ret)
 {
-    (void)self, (void)zone;
-    if (skip > 0 || now > SCHEDULE_TIME_MAX)
+    (void)zone;
+    int64_t time = window_later (now, self->start_time);
+    if (skip > 0 || !in_window (self, time))
         return false;
-    *ret = (struct occurrence){.time = now, .used = 0};
+    *ret = (struct occurrence){.time = time, .used = 0};
     return true;
 }
 
@@ -30,7 +31,8 @@ static bool time_first (const struct schedule *self, const struct zone *zone, in
                         int64_t skip, struct occurrence *ret)
 {
     (void)zone;
-    if (skip > 0 || (self->base_time < now && !self->keep))
+    bool past = self->base_time < now && !self->keep;
+    if (skip > 0 || past || !in_window (self, self->base_time))
         return false;
     *ret = (struct occurrence){.time = self->base_time, .used = 0};
     return true;
@@ -43,29 +45,49 @@ static bool once_skip (const struct schedule *self, const struct zone *zone,
     return false;
 }
 
-// Types none and time run once, whatever their repeat.
-static bool once_next (const struct schedule *self, const struct zone *zone,
-                       const struct occurrence *current, int64_t now, struct occurrence *ret)
+// Types none and time run once, whatever their repeat. At once is never too late.
+static bool none_after (const struct schedule *self, const struct late *late,
+                        struct missed *ret_missed, struct occurrence *ret)
 {
-    (void)self, (void)zone, (void)current, (void)now, (void)ret;
-    return false;
+    (void)self, (void)ret_missed;
+    if (late->with_current)
+        *ret = *late->current;
+    return late->with_current;
 }
+
+static bool time_after (const struct schedule *self, const struct late *late,
+                        struct missed *ret_missed, struct occurrence *ret)
+{
+    int64_t time = late->current->time;
+    (void)self;
+    if (!late->with_current)
+        return false;
+    if (late->catch_up->keep < 1 || time < late->catch_up->oldest) {
+        if (ret_missed)
+            *ret_missed = (struct missed){1, time, time, false};
+        return false;
+    }
+    *ret = *late->current;
+    return true;
+}
+
+static const struct kind none_kind = {none_first, once_skip, none_after};
+static const struct kind time_kind = {time_first, once_skip, time_after};
 
 static const struct {
     const char *name;
-    first_fn *first;
-    next_fn *next;
-    skip_fn *skip;
+    const struct kind *kind;
     struct value_range values;
 } types[SCHEDULE_TYPES] = {
-    [SCHEDULE_NONE] = {"none", none_first, once_next, once_skip, {-31, 32766}},
-    [SCHEDULE_TIME] = {"time", time_first, once_next, once_skip, {-31, 32766}},
-    [SCHEDULE_SECOND] = {"second", interval_first, interval_next, interval_skip, {0, 32766}},
-    [SCHEDULE_MINUTE] = {"minute", interval_first, interval_next, interval_skip, {0, 32766}},
-    [SCHEDULE_HOUR] = {"hour", interval_first, interval_next, interval_skip, {0, 32766}},
-    [SCHEDULE_DAY] = {"day", interval_first, interval_next, interval_skip, {0, 32766}},
-    [SCHEDULE_WEEK] = {"week", calendar_first, calendar_next, calendar_skip, {0, 6}},
-    [SCHEDULE_MONTH] = {"month", calendar_first, calendar_next, calendar_skip, {-31, 31}},
+    [SCHEDULE_NONE] = {"none", &none_kind, {-31, 32766}},
+    [SCHEDULE_TIME] = {"time", &time_kind, {-31, 32766}},
+    [SCHEDULE_SECOND] = {"second", &interval_kind, {0, 32766}},
+    [SCHEDULE_MINUTE] = {"minute", &interval_kind, {0, 32766}},
+    [SCHEDULE_HOUR] = {"hour", &interval_kind, {0, 32766}},
+    [SCHEDULE_DAY] = {"day", &interval_kind, {0, 32766}},
+    [SCHEDULE_WEEK] = {"week", &calendar_kind, {0, 6}},
+    [SCHEDULE_MONTH] = {"month", &calendar_kind, {-31, 31}},
+    [SCHEDULE_CRON] = {"cron", &calendar_kind, {0, 0}},
 };
 
 static bool is_type (enum schedule_type type)
@@ -92,23 +114,60 @@ int schedule_type_parse (const char *name)
     return -1;
 }
 
+static const struct kind *kind_of (const struct schedule *self)
+{
+    assert (is_type (self->type));
+    bool steps = self->value > 0 || self->cycle;
+    if (self->type == SCHEDULE_DAY && self->wall_clock && steps)
+        return &calendar_kind;
+    return types[self->type].kind;
+}
+
 bool schedule_first (const struct schedule *self, const struct zone *zone, int64_t now,
                      int64_t skip, struct occurrence *ret)
 {
-    assert (is_type (self->type) && now >= 0 && skip >= 0);
-    return types[self->type].first (self, zone, now, skip, ret);
+    assert (now >= 0 && skip >= 0);
+    return kind_of (self)->first (self, zone, now, skip, ret);
 }
 
 bool schedule_skip (const struct schedule *self, const struct zone *zone,
                     const struct occurrence *current, int64_t count, struct occurrence *ret)
 {
-    assert (is_type (self->type) && count >= 1);
-    return types[self->type].skip (self, zone, current, count, ret);
+    assert (count >= 1);
+    return kind_of (self)->skip (self, zone, current, count, ret);
+}
+
+static bool after (const struct schedule *self, const struct late *late, struct missed *ret_missed,
+                   struct occurrence *ret)
+{
+    assert (late->now >= 0 && late->catch_up->keep >= 0);
+    if (ret_missed)
+        *ret_missed = (struct missed){0};
+    if (late->with_current && late->current->time >= late->now) {
+        *ret = *late->current;
+        return true;
+    }
+    return kind_of (self)->after (self, late, ret_missed, ret);
+}
+
+bool schedule_after (const struct schedule *self, const struct zone *zone,
+                     const struct occurrence *current, int64_t now, const struct catch_up *catch_up,
+                     struct missed *ret_missed, struct occurrence *ret)
+{
+    return after (self, &(struct late){zone, current, now, catch_up, false}, ret_missed, ret);
+}
+
+bool schedule_still (const struct schedule *self, const struct zone *zone,
+                     const struct occurrence *current, int64_t now, const struct catch_up *catch_up,
+                     struct missed *ret_missed, struct occurrence *ret)
+{
+    return after (self, &(struct late){zone, current, now, catch_up, true}, ret_missed, ret);
 }
 
 bool schedule_next (const struct schedule *self, const struct zone *zone,
                     const struct occurrence *current, int64_t now, struct occurrence *ret)
 {
-    assert (is_type (self->type) && now >= 0);
-    return types[self->type].next (self, zone, current, now, ret);
+    bool keeps = self->keep && kind_of (self) == &interval_kind;
+    struct catch_up catch_up = {.keep = keeps ? INT64_MAX : 0, .oldest = 0};
+    return schedule_after (self, zone, current, now, &catch_up, NULL, ret);
 }

@@ -1,14 +1,17 @@
-// When a plan runs: the occurrences of a rule, by arithmetic, never by walking over missed ones.
-// Pure: no clock, no files. All times are Unix seconds UTC.
-// Source: plan document 3.3.1 to 3.3.4.
+// When a plan runs: the occurrences of a rule, by arithmetic; where missed ones must be walked
+// over, so that they are counted, it is for so many at most. Pure: no clock, no files. All times
+// are Unix seconds UTC. Source: plan document 3.3.1 to 3.3.4.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cron.h"
+#include "cycle.h"
 #include "zone.h"
 
-// The plan types in the order of the plan document 1.2; the numbers are the wire's.
+// The plan types in the order of the plan document 1.2, and cron behind them; the numbers are the
+// wire's.
 enum schedule_type {
     SCHEDULE_NONE,
     SCHEDULE_TIME,
@@ -18,20 +21,39 @@ enum schedule_type {
     SCHEDULE_DAY,
     SCHEDULE_WEEK,
     SCHEDULE_MONTH,
+    SCHEDULE_CRON,
     SCHEDULE_TYPES
 };
 
-enum { SCHEDULE_FOREVER = -1 };
+enum {
+    SCHEDULE_FOREVER = -1,
+    SCHEDULE_WALK_MAX = 100000,   // occurrences that are counted one by one
+    SCHEDULE_CATCH_UP_MAX = 1000, // missed ones that a calendar kind makes up for, unless it is all
+};
 
 #define SCHEDULE_TIME_MAX INT64_C (253402300799) // 9999-12-31T23:59:59Z
 
+// The interval kinds are second, minute, hour and day; with wall_clock the days are those of a
+// calendar, and the kind is one of the calendar, as week, month and cron. A cycle takes the place
+// of the value of an interval kind. A value of 0 without a cycle means at once and again as soon as
+// possible: nothing of it is ever missed, and there is no wall clock in it.
 struct schedule {
     enum schedule_type type;
-    int32_t value;  // plan_value: interval 0..32766, week 0..6 (Sunday 0), month -31..31
+    int32_t value;  // plan_value: interval 0..32766, week 0..6 (Sunday 0), month -31..31, cron 0
     int32_t repeat; // plan_repet: occurrences in all, or SCHEDULE_FOREVER; none and time run once
     bool keep;      // no_keep of the wire: missed occurrences are run, not skipped
     int64_t base_time; // plan_time as submitted, 0 = not given
     int64_t received;  // the moment of receipt: the base of interval kinds without a plan_time
+    // What follows is not given when it is 0 or NULL.
+    // Occurrences before start_time or after end_time do not exist. An interval's grid stays that
+    // of its base; a cycle begins anew at start_time, when that is later than the base.
+    int64_t start_time, end_time;
+    bool
+        wall_clock; // type day: a day is one of the calendar in the zone, at the base's time of day
+    enum zone_gap gap;         // for all kinds that read the wall clock
+    enum zone_overlap overlap; // the same
+    const struct cycle *cycle; // borrowed; of an interval kind: the steps in turn, instead of value
+    const struct cron *cron;   // borrowed; of SCHEDULE_CRON, which never runs without
 };
 
 // One occurrence: its nominal time, and how many of the plan's repeats are used up before it (by
@@ -39,6 +61,20 @@ struct schedule {
 struct occurrence {
     int64_t time;
     int64_t used;
+};
+
+// What is made up for of the missed occurrences: the newest `keep` of those that are not before
+// `oldest`. INT64_MAX is all; for a calendar kind any number above SCHEDULE_CATCH_UP_MAX is.
+struct catch_up {
+    int64_t keep;
+    int64_t oldest;
+};
+
+// Missed occurrences that are not made up for: how many, and the times of the first and the last.
+struct missed {
+    int64_t count;
+    int64_t first, last; // 0 when there are none
+    bool more;           // there are more than were counted; the last is the last all the same
 };
 
 // "none", "time", "second", ...; NULL for a number that is no type.
@@ -54,16 +90,31 @@ struct value_range {
 struct value_range schedule_value_range (enum schedule_type type);
 
 // The first occurrence of a plan submitted at `now`, after `skip` occurrences that would have run
-// (they use up repeats). False: the plan never runs; `ret` is untouched.
+// (they use up repeats). False: the plan never runs, or a calendar kind has to be walked over more
+// than SCHEDULE_WALK_MAX of them; `ret` is untouched.
 bool schedule_first (const struct schedule *self, const struct zone *zone, int64_t now,
                      int64_t skip, struct occurrence *ret);
 
 // The occurrence `count` (at least 1) after `current`, none of them missed: what a skip of count -
-// 1 leads to. False: there are fewer; `ret` is untouched.
+// 1 leads to. False: there are fewer, or it is too far as above; `ret` is untouched.
 bool schedule_skip (const struct schedule *self, const struct zone *zone,
                     const struct occurrence *current, int64_t count, struct occurrence *ret);
 
-// The occurrence after `current`, computed at `now` when the run of `current` has ended. False:
-// `current` was the last one; `ret` is untouched.
+// The occurrence after `current`, computed at `now` when the run of `current` has ended. Missed are
+// those behind `current` and before `now`. For the interval kinds the dropped ones use up repeats,
+// for the calendar kinds they do not. False: there is none any more; `ret` is untouched, but
+// `ret_missed` tells what was dropped either way. It may be NULL: then nothing is counted.
+bool schedule_after (const struct schedule *self, const struct zone *zone,
+                     const struct occurrence *current, int64_t now, const struct catch_up *catch_up,
+                     struct missed *ret_missed, struct occurrence *ret);
+
+// The same, but `current` itself, which has not run, is the first that may be missed: what a claim
+// that is late asks. The type none is never missed.
+bool schedule_still (const struct schedule *self, const struct zone *zone,
+                     const struct occurrence *current, int64_t now, const struct catch_up *catch_up,
+                     struct missed *ret_missed, struct occurrence *ret);
+
+// As schedule_after, by the rule of plan document 3.3: of an interval kind all that were missed are
+// made up for when the plan keeps them, else none.
 bool schedule_next (const struct schedule *self, const struct zone *zone,
                     const struct occurrence *current, int64_t now, struct occurrence *ret);

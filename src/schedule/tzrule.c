@@ -219,3 +219,20 @@ int64_t tzrule_next (const struct tzrule *self, int64_t instant)
     }
     return next;
 }
+
+int64_t tzrule_previous (const struct tzrule *self, int64_t instant)
+{
+    if (!self->has_daylight)
+        return INT64_MIN;
+
+    int64_t year = civil_date (civil_day_of (instant)).year;
+    int64_t previous = INT64_MIN;
+    for (int64_t y = year - YEARS_BEFORE; y <= year + YEARS_AFTER; y++) {
+        int64_t start = start_instant (self, y), end = end_instant (self, y);
+        if (start <= instant && start > previous)
+            previous = start;
+        if (end <= instant && end > previous)
+            previous = end;
+    }
+    return previous;
+}

@@ -35,3 +35,6 @@ int32_t tzrule_offset (const struct tzrule *self, int64_t instant);
 
 // The first transition after this instant; INT64_MAX when the offset never changes.
 int64_t tzrule_next (const struct tzrule *self, int64_t instant);
+
+// The last transition at or before this instant; INT64_MIN when the offset never changes.
+int64_t tzrule_previous (const struct tzrule *self, int64_t instant);

@@ -11,8 +11,7 @@
 enum {
     HEADER_SIZE = 44,
     TYPE_SIZE = 6,
-    TYPES_MAX = 256,        // a transition names its type with one byte
-    OFFSET_MAX = 26 * 3600, // RFC 9636 3.2 gives -25..26 hours
+    TYPES_MAX = 256, // a transition names its type with one byte
     FOOTER_MAX = 256
 };
 
@@ -93,7 +92,7 @@ static int read_types (struct zone *self, const struct block *block, struct reas
     const uint8_t *at = block->times + (size_t)block->time_count * (block->time_size + 1);
     for (size_t i = 0; i < block->type_count; i++, at += TYPE_SIZE) {
         int32_t offset = (int32_t)read_u32 (at);
-        if (offset < -OFFSET_MAX || offset > OFFSET_MAX)
+        if (offset < -ZONE_OFFSET_MAX || offset > ZONE_OFFSET_MAX)
             return refuse (reason, "an offset from UTC of more than 26 hours");
         self->offsets[i] = offset;
     }
@@ -211,35 +210,103 @@ int32_t zone_offset (const struct zone *self, int64_t instant)
     return self->offsets[passed > 0 ? self->types[passed - 1] : 0];
 }
 
-// The first transition after this instant, INT64_MAX when there is none. The offset need not
-// change.
-static int64_t next_transition (const struct zone *self, int64_t instant)
+static int64_t clamp (int64_t instant)
 {
-    size_t passed = transitions_until (self, instant);
-    if (passed < self->count)
-        return self->times[passed];
-    return self->has_rule ? tzrule_next (&self->rule, instant) : INT64_MAX;
+    if (instant < -INSTANT_MAX)
+        return -INSTANT_MAX;
+    return instant > INSTANT_MAX ? INSTANT_MAX : instant;
 }
 
-// Between two transitions the offset is constant, so a stretch holds the local time at most once.
-// All stretches that can reach it are tried in order: those within the greatest offset around it.
-// Bounded: the transitions of the table are finite, and those of the rule are four a year at most.
-int64_t zone_instant (const struct zone *self, int64_t local)
+struct zone_stretch zone_stretch (const struct zone *self, int64_t instant)
+{
+    size_t passed = transitions_until (self, instant);
+    int64_t begin = passed > 0 ? self->times[passed - 1] : INT64_MIN;
+    int64_t end = passed < self->count ? self->times[passed] : INT64_MAX;
+    if (passed == self->count && self->has_rule) {
+        int64_t of_rule = tzrule_previous (&self->rule, instant);
+        begin = of_rule > begin ? of_rule : begin;
+        end = tzrule_next (&self->rule, instant);
+    }
+    return (struct zone_stretch){clamp (begin), clamp (end), zone_offset (self, instant)};
+}
+
+// A stretch holds the local time at most once. All stretches that can reach it are tried in order:
+// those within the greatest offset around it. Bounded: the transitions of the table are finite, and
+// those of the rule are four a year at most.
+size_t zone_instants (const struct zone *self, int64_t local, enum zone_gap gap,
+                      enum zone_overlap overlap, int64_t ret[2])
 {
     assert (local >= -INSTANT_MAX / 2 && local <= INSTANT_MAX / 2);
-    int64_t from = local - OFFSET_MAX - 1;
+    struct zone_stretch stretch = zone_stretch (self, local - ZONE_OFFSET_MAX - 1);
+    int64_t found[2];
+    size_t count = 0;
     int64_t after_gap = INT64_MAX;
-    while (from <= local + OFFSET_MAX) {
-        int32_t offset = zone_offset (self, from);
-        int64_t until = next_transition (self, from);
-        int64_t instant = local - offset;
-        if (instant >= from && instant < until)
-            return instant;
-        // Before `until` the clock had not reached it, at `until` it is past it.
-        if (after_gap == INT64_MAX && instant >= until && local - zone_offset (self, until) < until)
-            after_gap = until;
-        from = until;
+    bool ahead = false; // at the end of the stretch before, the clock had not reached it
+    for (;;) {
+        int64_t instant = local - stretch.offset;
+        // Here it is past it.
+        if (after_gap == INT64_MAX && ahead && instant < stretch.begin)
+            after_gap = stretch.begin;
+        if (instant >= stretch.begin && instant < stretch.end) {
+            found[count > 0] = instant;
+            count = count > 0 ? 2 : 1;
+        }
+        if ((count > 0 && overlap == ZONE_OVERLAP_FIRST) || stretch.end > local + ZONE_OFFSET_MAX)
+            break;
+        ahead = instant >= stretch.end;
+        stretch = zone_stretch (self, stretch.end);
     }
-    assert (after_gap != INT64_MAX);
-    return after_gap;
+    if (count == 0) {
+        assert (after_gap != INT64_MAX);
+        ret[0] = after_gap;
+        return gap == ZONE_GAP_SHIFT;
+    }
+    if (count == 2 && overlap == ZONE_OVERLAP_BOTH)
+        ret[1] = found[1];
+    ret[0] = overlap == ZONE_OVERLAP_LAST ? found[count - 1] : found[0];
+    return overlap == ZONE_OVERLAP_BOTH ? count : 1;
+}
+
+int64_t zone_instant (const struct zone *self, int64_t local)
+{
+    int64_t instants[2];
+    zone_instants (self, local, ZONE_GAP_SHIFT, ZONE_OVERLAP_FIRST, instants);
+    return instants[0];
+}
+
+static const char *const gap_names[] = {[ZONE_GAP_SHIFT] = "shift", [ZONE_GAP_SKIP] = "skip"};
+static const char *const overlap_names[] = {
+    [ZONE_OVERLAP_FIRST] = "first", [ZONE_OVERLAP_LAST] = "last", [ZONE_OVERLAP_BOTH] = "both"};
+
+enum {
+    GAPS = sizeof gap_names / sizeof *gap_names,
+    OVERLAPS = sizeof overlap_names / sizeof *overlap_names
+};
+
+static int index_named (const char *const *names, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp (names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+const char *zone_gap_name (enum zone_gap gap)
+{
+    return (unsigned)gap < GAPS ? gap_names[gap] : NULL;
+}
+
+int zone_gap_parse (const char *name)
+{
+    return index_named (gap_names, GAPS, name);
+}
+
+const char *zone_overlap_name (enum zone_overlap overlap)
+{
+    return (unsigned)overlap < OVERLAPS ? overlap_names[overlap] : NULL;
+}
+
+int zone_overlap_parse (const char *name)
+{
+    return index_named (overlap_names, OVERLAPS, name);
 }

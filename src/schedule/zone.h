@@ -9,6 +9,30 @@
 
 struct zone;
 
+// No zone's clock is further from UTC than this, in seconds (RFC 9636 3.2 gives -25..26 hours).
+enum { ZONE_OFFSET_MAX = 26 * 3600 };
+
+// What becomes of a local time that a clock change leaves out.
+enum zone_gap {
+    ZONE_GAP_SHIFT, // it is the first instant after the gap
+    ZONE_GAP_SKIP   // it is none
+};
+
+// What becomes of a local time that a clock change makes come twice.
+enum zone_overlap { ZONE_OVERLAP_FIRST, ZONE_OVERLAP_LAST, ZONE_OVERLAP_BOTH };
+
+// "shift", "skip"; NULL for a number that is none of them.
+const char *zone_gap_name (enum zone_gap gap);
+
+// The one with this name, or -1.
+int zone_gap_parse (const char *name);
+
+// "first", "last", "both"; NULL for a number that is none of them.
+const char *zone_overlap_name (enum zone_overlap overlap);
+
+// The one with this name, or -1.
+int zone_overlap_parse (const char *name);
+
 // Make a zone from the bytes of a TZif file, version 1 to 4, footer included. The bytes are copied.
 // NULL with a reason when they are not one, for the bytes may be hostile, or memory lacks.
 struct zone *zone_new (struct span tzif, struct reason *reason);
@@ -25,3 +49,18 @@ int32_t zone_offset (const struct zone *self, int64_t instant);
 // that exists twice is the first one; a time that does not exist is the first instant after the
 // gap.
 int64_t zone_instant (const struct zone *self, int64_t local);
+
+// The instants of a local wall-clock time, ascending: 0 of them (a gap that is skipped), 1 or 2.
+// Should a clock ever show a time more than twice, then both are the first and the last.
+size_t zone_instants (const struct zone *self, int64_t local, enum zone_gap gap,
+                      enum zone_overlap overlap, int64_t ret[2]);
+
+// A stretch of time in which the clock is not changed. At its end it is, but the offset need not be
+// another one then.
+struct zone_stretch {
+    int64_t begin, end; // the instants from begin on, end is not in; both are bounded by +-2^43
+    int32_t offset;     // seconds east of UTC
+};
+
+// The stretch that holds this instant.
+struct zone_stretch zone_stretch (const struct zone *self, int64_t instant);

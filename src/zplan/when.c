@@ -425,7 +425,7 @@ static int read_type (const struct reading *self, const char *text)
     int64_t number;
     if (!number_parse (text, &number))
         number = schedule_type_parse (text);
-    if (number < 0 || number >= SCHEDULE_TYPES) {
+    if (number < 0 || number > SCHEDULE_MONTH) { // a cron expression has no option yet
         struct nearest nearest = nearest_to (text);
         nearest_try_list (&nearest, TYPE_WORDS);
         reason_set (self->reason,

@@ -567,8 +567,8 @@ static void test_received_is_the_base (void **state)
 static void test_names (void **state)
 {
     (void)state;
-    static const char *const names[] = {"none", "time", "second", "minute",
-                                        "hour", "day",  "week",   "month"};
+    static const char *const names[] = {"none", "time", "second", "minute", "hour",
+                                        "day",  "week", "month",  "cron"};
     for (int i = 0; i < SCHEDULE_TYPES; i++) {
         assert_string_equal (schedule_type_name ((enum schedule_type)i), names[i]);
         assert_int_equal (schedule_type_parse (names[i]), i);

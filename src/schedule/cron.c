@@ -1,0 +1,99 @@
+#include "cron.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cron_parse.h"
+#include "cron_rule.h"
+
+struct cron {
+    size_t count;
+    struct cron_rule rules[];
+};
+
+static int read_rule (struct span text, const char *name, struct cron_rule *ret,
+                      struct reason *reason)
+{
+    if (text.size > CRON_TEXT_MAX) {
+        reason_set (reason, "%s: at most %d bytes, got %zu", name, CRON_TEXT_MAX, text.size);
+        return -1;
+    }
+    if (cron_parse (text, name, ret, reason))
+        return -1;
+    if (!cron_rule_can_fire (ret)) {
+        reason_set (reason, "%s: can never fire", name);
+        return -1;
+    }
+    return 0;
+}
+
+struct cron *cron_new (const struct span *expressions, size_t count, struct reason *reason)
+{
+    if (count == 0 || count > CRON_EXPRESSIONS_MAX) {
+        reason_set (reason, "cron: want 1..%d expressions, got %zu", CRON_EXPRESSIONS_MAX, count);
+        return NULL;
+    }
+    struct cron *self = calloc (1, sizeof *self + count * sizeof *self->rules);
+    if (!self) {
+        reason_set (reason, "cron: out of memory");
+        return NULL;
+    }
+    self->count = count;
+    for (size_t i = 0; i < count; i++) {
+        char name[16] = "cron";
+        if (count > 1)
+            snprintf (name, sizeof name, "cron %zu", i + 1);
+        if (read_rule (expressions[i], name, &self->rules[i], reason)) {
+            cron_destroy (&self);
+            return NULL;
+        }
+    }
+    return self;
+}
+
+void cron_destroy (struct cron **self)
+{
+    free (*self);
+    *self = NULL;
+}
+
+static int64_t next_local (const void *cron, int64_t local)
+{
+    const struct cron *self = cron;
+    int64_t first = INT64_MAX;
+    for (size_t i = 0; i < self->count; i++) {
+        int64_t next = cron_rule_next (&self->rules[i], local);
+        first = next < first ? next : first;
+    }
+    return first;
+}
+
+static int64_t previous_local (const void *cron, int64_t local)
+{
+    const struct cron *self = cron;
+    int64_t last = INT64_MIN;
+    for (size_t i = 0; i < self->count; i++) {
+        int64_t previous = cron_rule_previous (&self->rules[i], local);
+        last = previous > last ? previous : last;
+    }
+    return last;
+}
+
+struct wall_rule cron_wall_rule (const struct cron *self)
+{
+    return (struct wall_rule){self, next_local, previous_local};
+}
+
+bool cron_next (const struct cron *self, const struct zone *zone, enum zone_gap gap,
+                enum zone_overlap overlap, int64_t from, int64_t *ret)
+{
+    struct wall wall = {zone, gap, overlap, cron_wall_rule (self), {0, 0, 0}};
+    return wall_next (&wall, from, ret);
+}
+
+bool cron_previous (const struct cron *self, const struct zone *zone, enum zone_gap gap,
+                    enum zone_overlap overlap, int64_t before, int64_t *ret)
+{
+    struct wall wall = {zone, gap, overlap, cron_wall_rule (self), {0, 0, 0}};
+    return wall_previous (&wall, before, ret);
+}

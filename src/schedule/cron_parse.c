@@ -1,0 +1,344 @@
+// A cursor goes through the text once; each field has a row that says what its values are, and
+// where they go.
+#include "cron_parse.h"
+
+#include <stddef.h>
+#include <strings.h>
+
+enum { SECOND, MINUTE, HOUR, DAY, MONTH, WEEKDAY, FIELDS };
+
+enum { NUMBER_DIGITS = 9, NAME_SIZE = 3, WEEKDAY_NAMES = 7, MONTH_NAMES = 12 };
+
+struct parser {
+    const uint8_t *start, *at, *end;
+    const char *name; // of the expression, for the reason
+    struct reason *reason;
+    struct cron_rule *rule;
+    uint64_t sets[FIELDS];
+    bool all_days, all_weekdays; // the field begins with * or ?
+    bool both;                   // a + before the weekdays
+};
+
+static const char weekday_names[] = "SUNMONTUEWEDTHUFRISAT";
+static const char month_names[] = "JANFEBMARAPRMAYJUNJULAUGSEPOCTNOVDEC";
+
+static const struct field {
+    int min, max;
+    const char *wanted;
+    const char *names; // of the values from min on, three letters each
+    int name_count;
+} fields[FIELDS] = {
+    [SECOND] = {0, 59, "0..59", NULL, 0},
+    [MINUTE] = {0, 59, "0..59", NULL, 0},
+    [HOUR] = {0, 23, "0..23", NULL, 0},
+    [DAY] = {1, 31, "1..31", NULL, 0},
+    [MONTH] = {1, 12, "1..12 or JAN..DEC", month_names, MONTH_NAMES},
+    [WEEKDAY] = {0, 6, "0..7 or SUN..SAT", weekday_names, WEEKDAY_NAMES},
+};
+
+static const struct {
+    const char *name, *text;
+} shorthands[] = {
+    {"@yearly", "0 0 1 1 *"}, {"@annually", "0 0 1 1 *"}, {"@monthly", "0 0 1 * *"},
+    {"@weekly", "0 0 * * 0"}, {"@daily", "0 0 * * *"},    {"@midnight", "0 0 * * *"},
+    {"@hourly", "0 * * * *"},
+};
+
+static bool is_blank (uint8_t byte)
+{
+    return byte == ' ' || byte == '\t';
+}
+
+static bool is_digit (uint8_t byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+static uint8_t upper (uint8_t byte)
+{
+    return byte >= 'a' && byte <= 'z' ? (uint8_t)(byte - 'a' + 'A') : byte;
+}
+
+static bool at_field_end (const struct parser *self)
+{
+    return self->at == self->end || is_blank (*self->at);
+}
+
+static bool next_is (const struct parser *self, char wanted)
+{
+    return self->at < self->end && upper (*self->at) == (uint8_t)wanted;
+}
+
+static bool take (struct parser *self, char wanted)
+{
+    bool found = next_is (self, wanted);
+    self->at += found;
+    return found;
+}
+
+// What stands at a place, up to the end of its item, for the reason.
+static const char *item_at (const struct parser *self, const uint8_t *at)
+{
+    const uint8_t *end = at;
+    while (end < self->end && !is_blank (*end) && *end != ',')
+        end++;
+    return end > at ? quoted (span_of (at, (size_t)(end - at))) : "nothing";
+}
+
+static bool refuse (const struct parser *self, const uint8_t *at, const char *wanted)
+{
+    reason_set (self->reason, "%s: column %d: want %s, got %s", self->name,
+                (int)(at - self->start) + 1, wanted, item_at (self, at));
+    return false;
+}
+
+// Decimal digits. A number too large for any field stays one.
+static bool take_number (struct parser *self, int *ret)
+{
+    const uint8_t *start = self->at;
+    int number = 0;
+    while (self->at < self->end && is_digit (*self->at)) {
+        if (self->at - start < NUMBER_DIGITS)
+            number = number * 10 + (*self->at - '0');
+        self->at++;
+    }
+    *ret = number;
+    return self->at > start;
+}
+
+static bool take_range (struct parser *self, int min, int max, const char *wanted, int *ret)
+{
+    const uint8_t *start = self->at;
+    if (!take_number (self, ret))
+        return refuse (self, start, wanted);
+    if (*ret >= min && *ret <= max)
+        return true;
+    int digits = (int)(self->at - start);
+    reason_set (self->reason, "%s: column %d: want %s, got %.*s", self->name,
+                (int)(start - self->start) + 1, wanted,
+                digits < NUMBER_DIGITS ? digits : NUMBER_DIGITS, (const char *)start);
+    return false;
+}
+
+// A name of three letters; what follows it is looked at by the caller.
+static bool take_name (struct parser *self, const struct field *field, int *ret)
+{
+    if (self->end - self->at < NAME_SIZE)
+        return false;
+    for (int i = 0; i < field->name_count; i++) {
+        if (strncasecmp ((const char *)self->at, field->names + i * NAME_SIZE, NAME_SIZE) != 0)
+            continue;
+        self->at += NAME_SIZE;
+        *ret = field->min + i;
+        return true;
+    }
+    return false;
+}
+
+static bool take_value (struct parser *self, int number, int *ret)
+{
+    const struct field *field = &fields[number];
+    int max = number == WEEKDAY ? 7 : field->max;
+    return take_name (self, field, ret) || take_range (self, field->min, max, field->wanted, ret);
+}
+
+// Every step-th value from low to high; a high below low lies on the next turn.
+static void add_values (struct parser *self, int number, int low, int high, int step)
+{
+    const struct field *field = &fields[number];
+    int turn = field->max - field->min + 1;
+    if (high < low)
+        high += turn;
+    for (int value = low; value <= high; value += step)
+        self->sets[number] |= UINT64_C (1) << (field->min + (value - field->min) % turn);
+}
+
+// "/n", when it is there.
+static bool take_step (struct parser *self, int number, int *ret)
+{
+    static const char *const wanted[FIELDS] = {
+        [SECOND] = "a step of 1..60", [MINUTE] = "a step of 1..60", [HOUR] = "a step of 1..24",
+        [DAY] = "a step of 1..31",    [MONTH] = "a step of 1..12",  [WEEKDAY] = "a step of 1..7",
+    };
+    *ret = 1;
+    if (!take (self, '/'))
+        return true;
+    int max = fields[number].max - fields[number].min + 1;
+    return take_range (self, 1, max, wanted[number], ret);
+}
+
+// What only the fields of the day have. False with nothing taken: it is none of these.
+static bool take_last_day (struct parser *self, bool *ret_ok)
+{
+    int before = 0;
+    *ret_ok = true;
+    if (!take (self, 'L'))
+        return false;
+    if (take (self, 'W')) {
+        self->rule->last_weekday = true;
+        return true;
+    }
+    if (take (self, '-'))
+        *ret_ok = take_range (self, 0, 30, "0..30 days", &before);
+    if (*ret_ok)
+        self->rule->days_before_last |= UINT32_C (1) << before;
+    return true;
+}
+
+static bool take_suffix (struct parser *self, int number, int value, bool *ret_ok)
+{
+    int nth = 0;
+    *ret_ok = true;
+    if (number == DAY && take (self, 'W')) {
+        self->rule->nearest_weekdays |= UINT32_C (1) << value;
+        return true;
+    }
+    uint8_t weekday = (uint8_t)(1 << value % 7);
+    if (number == WEEKDAY && take (self, 'L')) {
+        self->rule->last |= weekday;
+        return true;
+    }
+    if (number != WEEKDAY || !take (self, '#'))
+        return false;
+    *ret_ok = take_range (self, 1, CRON_NTH_MAX, "1..5", &nth);
+    if (*ret_ok)
+        self->rule->nth[nth - 1] |= weekday;
+    return true;
+}
+
+static bool parse_values (struct parser *self, int number)
+{
+    const struct field *field = &fields[number];
+    int low, high, step;
+    bool ok;
+    bool of_day = number == DAY || number == WEEKDAY;
+    bool all = take (self, '*') || (of_day && take (self, '?'));
+    if (all) {
+        low = field->min;
+        high = field->max;
+    } else {
+        if (!take_value (self, number, &low))
+            return false;
+        if (take_suffix (self, number, low, &ok))
+            return ok;
+        high = low;
+    }
+    bool range = !all && take (self, '-');
+    if (range && !take_value (self, number, &high))
+        return false;
+    bool to_end = !all && !range && next_is (self, '/');
+    // Sunday has two numbers: 7 is the end of a range, 0 the start of one.
+    if (number == WEEKDAY && low == 7) {
+        low = 0;
+        high %= 7;
+    }
+    if (!take_step (self, number, &step))
+        return false;
+    add_values (self, number, low, to_end ? field->max : high, step);
+    return true;
+}
+
+static bool parse_field (struct parser *self, int number)
+{
+    if (number == WEEKDAY)
+        self->both = take (self, '+');
+    bool all = next_is (self, '*') || next_is (self, '?');
+    if (number == DAY)
+        self->all_days = all;
+    else if (number == WEEKDAY)
+        self->all_weekdays = all;
+    do {
+        bool ok;
+        if (number == DAY && take_last_day (self, &ok)) {
+            if (!ok)
+                return false;
+        } else if (!parse_values (self, number)) {
+            return false;
+        }
+    } while (take (self, ','));
+    return at_field_end (self) || refuse (self, self->at, "a comma or a blank");
+}
+
+static void skip_blanks (struct parser *self)
+{
+    while (self->at < self->end && is_blank (*self->at))
+        self->at++;
+}
+
+static int count_fields (struct parser self)
+{
+    int count = 0;
+    for (skip_blanks (&self); self.at < self.end; skip_blanks (&self), count++)
+        while (!at_field_end (&self))
+            self.at++;
+    return count;
+}
+
+static bool parse_fields (struct parser *self)
+{
+    int count = count_fields (*self);
+    if (count != FIELDS && count != FIELDS - 1) {
+        reason_set (self->reason, "%s: column 1: want 5 or 6 fields, got %d", self->name, count);
+        return false;
+    }
+    self->sets[SECOND] = 1; // with 5 fields: second 0
+    for (int number = FIELDS - count; number < FIELDS; number++) {
+        skip_blanks (self);
+        if (number == SECOND)
+            self->sets[SECOND] = 0;
+        if (!parse_field (self, number))
+            return false;
+    }
+    return true;
+}
+
+// "@daily" becomes its fields.
+static bool expand (struct parser *self)
+{
+    struct span word = span_of (self->at, 0);
+    while (self->at + word.size < self->end && !is_blank (self->at[word.size]))
+        word.size++;
+    for (size_t i = 0; i < sizeof shorthands / sizeof *shorthands; i++) {
+        struct span name = span_text (shorthands[i].name);
+        if (word.size != name.size ||
+            strncasecmp ((const char *)word.data, shorthands[i].name, name.size) != 0)
+            continue;
+        struct parser rest = *self;
+        rest.at += word.size;
+        skip_blanks (&rest);
+        if (rest.at < rest.end)
+            return refuse (&rest, rest.at, "nothing more");
+        struct span text = span_text (shorthands[i].text);
+        self->at = text.data;
+        self->end = text.data + text.size;
+        return true;
+    }
+    return refuse (self, self->at, "@yearly, @monthly, @weekly, @daily, @hourly or fields");
+}
+
+int cron_parse (struct span text, const char *name, struct cron_rule *ret, struct reason *reason)
+{
+    struct cron_rule rule = {0};
+    static const uint8_t nothing;
+    const uint8_t *start = text.size ? text.data : &nothing;
+    struct parser parser = {
+        .start = start,
+        .at = start,
+        .end = start + text.size,
+        .name = name,
+        .reason = reason,
+        .rule = &rule,
+    };
+    skip_blanks (&parser);
+    if ((next_is (&parser, '@') && !expand (&parser)) || !parse_fields (&parser))
+        return -1;
+    rule.seconds = parser.sets[SECOND];
+    rule.minutes = parser.sets[MINUTE];
+    rule.hours = (uint32_t)parser.sets[HOUR];
+    rule.days = (uint32_t)parser.sets[DAY];
+    rule.months = (uint32_t)parser.sets[MONTH];
+    rule.weekdays = (uint8_t)parser.sets[WEEKDAY];
+    rule.either = !parser.all_days && !parser.all_weekdays && !parser.both;
+    *ret = rule;
+    return 0;
+}

@@ -1,0 +1,220 @@
+// The days of a month are found as one set of bits, the time of day by the next bit of its fields:
+// nothing walks over minutes or days.
+#include "cron_rule.h"
+
+#include "civil.h"
+
+enum {
+    YEAR_FIRST = 1969,
+    YEAR_LAST = 10000, // whatever the zone: the year 9999 of UTC ends in it
+    MONTHS = 12,
+    SATURDAY = 6,
+    SUNDAY = 0,
+    // Every kind of year - leap or not, on each weekday - comes in these, so every kind of month
+    // does.
+    KINDS_FIRST = 2000,
+    KINDS_LAST = 2027
+};
+
+// Days 0, 7, 14, 21 and 28 after the first.
+#define EACH_WEEK UINT64_C (0x10204081)
+
+static int first_bit (uint64_t set)
+{
+    return __builtin_ctzll (set);
+}
+
+static int last_bit (uint64_t set)
+{
+    return 63 - __builtin_clzll (set);
+}
+
+static uint64_t bits_from (uint64_t set, int bit)
+{
+    return bit > 63 ? 0 : set & (UINT64_MAX << bit);
+}
+
+static uint64_t bits_to (uint64_t set, int bit)
+{
+    return bit < 0 ? 0 : set & (UINT64_MAX >> (63 - bit));
+}
+
+// A month of a year.
+struct month {
+    int64_t year;
+    int month;  // 1..12
+    int length; // days
+    int first;  // the weekday of its first day
+};
+
+static struct month month_of (int64_t year, int month)
+{
+    return (struct month){
+        .year = year,
+        .month = month,
+        .length = civil_month_length (year, month),
+        .first = civil_weekday (civil_days ((struct civil_date){year, month, 1})),
+    };
+}
+
+// The day Monday to Friday nearest to a day, in the same month.
+static uint64_t nearest_weekday (const struct month *month, int day)
+{
+    int weekday = (month->first + day - 1) % 7;
+    if (weekday == SATURDAY)
+        day += day > 1 ? -1 : 2;
+    else if (weekday == SUNDAY)
+        day += day < month->length ? 1 : -2;
+    return UINT64_C (1) << day;
+}
+
+static uint64_t days_by_number (const struct cron_rule *self, const struct month *month)
+{
+    uint64_t all = bits_to (~UINT64_C (1), month->length);
+    uint64_t days = self->days & all;
+    for (uint64_t left = self->days_before_last; left; left &= left - 1)
+        if (first_bit (left) < month->length)
+            days |= UINT64_C (1) << (month->length - first_bit (left));
+    for (uint64_t left = self->nearest_weekdays & all; left; left &= left - 1)
+        days |= nearest_weekday (month, first_bit (left));
+    if (self->last_weekday)
+        days |= nearest_weekday (month, month->length);
+    return days;
+}
+
+static uint64_t days_by_weekday (const struct cron_rule *self, const struct month *month)
+{
+    uint64_t days = 0;
+    for (int weekday = 0; weekday < 7; weekday++) {
+        int first = 1 + (weekday - month->first + 7) % 7;
+        uint64_t each = bits_to (EACH_WEEK << first, month->length);
+        if (self->weekdays >> weekday & 1)
+            days |= each;
+        if (self->last >> weekday & 1)
+            days |= UINT64_C (1) << last_bit (each);
+        for (int n = 0; n < CRON_NTH_MAX; n++)
+            if (self->nth[n] >> weekday & 1)
+                days |= each & UINT64_C (1) << (first + 7 * n);
+    }
+    return days;
+}
+
+static uint64_t days_of (const struct cron_rule *self, const struct month *month)
+{
+    if (!(self->months >> month->month & 1))
+        return 0;
+    uint64_t by_number = days_by_number (self, month);
+    uint64_t by_weekday = days_by_weekday (self, month);
+    return self->either ? by_number | by_weekday : by_number & by_weekday;
+}
+
+bool cron_rule_can_fire (const struct cron_rule *self)
+{
+    for (int64_t year = KINDS_FIRST; year <= KINDS_LAST; year++)
+        for (int month = 1; month <= MONTHS; month++) {
+            struct month at = month_of (year, month);
+            if (days_of (self, &at))
+                return true;
+        }
+    return false;
+}
+
+// The first day number of the rule not before this one; INT64_MAX when there is none.
+static int64_t day_next (const struct cron_rule *self, int64_t day)
+{
+    struct civil_date date = civil_date (day);
+    while (date.year <= YEAR_LAST) {
+        struct month month = month_of (date.year, date.month);
+        uint64_t days = bits_from (days_of (self, &month), date.day);
+        if (days) {
+            date.day = first_bit (days);
+            return civil_days (date);
+        }
+        uint64_t months = bits_from (self->months, date.month + 1);
+        date.year += months == 0;
+        date.month = first_bit (months ? months : self->months);
+        date.day = 1;
+    }
+    return INT64_MAX;
+}
+
+static int64_t day_previous (const struct cron_rule *self, int64_t day)
+{
+    struct civil_date date = civil_date (day);
+    while (date.year >= YEAR_FIRST) {
+        struct month month = month_of (date.year, date.month);
+        uint64_t days = bits_to (days_of (self, &month), date.day);
+        if (days) {
+            date.day = last_bit (days);
+            return civil_days (date);
+        }
+        uint64_t months = bits_to (self->months, date.month - 1);
+        date.year -= months == 0;
+        date.month = last_bit (months ? months : self->months);
+        date.day = 31;
+    }
+    return INT64_MIN;
+}
+
+static int64_t time_of (int hour, int minute, int second)
+{
+    return hour * 3600 + minute * 60 + second;
+}
+
+// The first time of day not before this one, in seconds; -1 when there is none.
+static int64_t time_next (const struct cron_rule *self, int64_t time)
+{
+    int hour = (int)(time / 3600), minute = (int)(time / 60 % 60), second = (int)(time % 60);
+    int first_second = first_bit (self->seconds);
+    if (self->hours >> hour & 1) {
+        uint64_t seconds = bits_from (self->seconds, second);
+        if (self->minutes >> minute & 1 && seconds)
+            return time_of (hour, minute, first_bit (seconds));
+        uint64_t minutes = bits_from (self->minutes, minute + 1);
+        if (minutes)
+            return time_of (hour, first_bit (minutes), first_second);
+    }
+    uint64_t hours = bits_from (self->hours, hour + 1);
+    return hours ? time_of (first_bit (hours), first_bit (self->minutes), first_second) : -1;
+}
+
+// The last time of day not after this one, in seconds; -1 when there is none.
+static int64_t time_previous (const struct cron_rule *self, int64_t time)
+{
+    int hour = (int)(time / 3600), minute = (int)(time / 60 % 60), second = (int)(time % 60);
+    int last_second = last_bit (self->seconds);
+    if (self->hours >> hour & 1) {
+        uint64_t seconds = bits_to (self->seconds, second);
+        if (self->minutes >> minute & 1 && seconds)
+            return time_of (hour, minute, last_bit (seconds));
+        uint64_t minutes = bits_to (self->minutes, minute - 1);
+        if (minutes)
+            return time_of (hour, last_bit (minutes), last_second);
+    }
+    uint64_t hours = bits_to (self->hours, hour - 1);
+    return hours ? time_of (last_bit (hours), last_bit (self->minutes), last_second) : -1;
+}
+
+int64_t cron_rule_next (const struct cron_rule *self, int64_t local)
+{
+    int64_t today = civil_day_of (local);
+    int64_t day = day_next (self, today);
+    int64_t time = time_next (self, day == today ? civil_time_of_day (local) : 0);
+    if (time < 0) { // today, and it is too late
+        day = day_next (self, today + 1);
+        time = time_next (self, 0);
+    }
+    return day == INT64_MAX ? INT64_MAX : day * CIVIL_DAY + time;
+}
+
+int64_t cron_rule_previous (const struct cron_rule *self, int64_t local)
+{
+    int64_t today = civil_day_of (local);
+    int64_t day = day_previous (self, today);
+    int64_t time = time_previous (self, day == today ? civil_time_of_day (local) : CIVIL_DAY - 1);
+    if (time < 0) { // today, and it is too early
+        day = day_previous (self, today - 1);
+        time = time_previous (self, CIVIL_DAY - 1);
+    }
+    return day == INT64_MIN ? INT64_MIN : day * CIVIL_DAY + time;
+}

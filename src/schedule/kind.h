@@ -1,0 +1,23 @@
+// What a kind of schedule answers; schedule.c has one row for each plan type.
+#pragma once
+
+#include "schedule.h"
+
+// What is asked of schedule_after and schedule_still.
+struct late {
+    const struct zone *zone;
+    const struct occurrence *current;
+    int64_t now;
+    const struct catch_up *catch_up;
+    bool with_current; // it may be missed itself
+};
+
+struct kind {
+    bool (*first) (const struct schedule *self, const struct zone *zone, int64_t now, int64_t skip,
+                   struct occurrence *ret);
+    bool (*skip) (const struct schedule *self, const struct zone *zone,
+                  const struct occurrence *current, int64_t count, struct occurrence *ret);
+    // With the current one among them, it is before now. `ret_missed` is all zero, or NULL.
+    bool (*after) (const struct schedule *self, const struct late *late, struct missed *ret_missed,
+                   struct occurrence *ret);
+};

@@ -1,0 +1,141 @@
+// Within a stretch without a clock change local times and instants ascend together, so the rule is
+// asked stretch by stretch. What lies in two stretches is decided by zone_instants, the one
+// authority on gaps and overlaps; what it refuses is passed over in one step, not time by time.
+#include "wall.h"
+
+#include "schedule.h"
+
+enum { OFFSETS_APART = 2 * ZONE_OFFSET_MAX }; // the same local time is never further apart
+
+static void enter (struct wall *self, int64_t instant)
+{
+    if (instant < self->stretch.begin || instant >= self->stretch.end)
+        self->stretch = zone_stretch (self->zone, instant);
+}
+
+static bool holds (const struct zone_stretch *stretch, int64_t local)
+{
+    int64_t instant = local - stretch->offset;
+    return instant >= stretch->begin && instant < stretch->end;
+}
+
+// Whether this instant of the stretch is one of those that the local time stands for.
+static bool counts (const struct wall *self, int64_t local)
+{
+    int64_t instant = local - self->stretch.offset;
+    bool alone = instant - self->stretch.begin > OFFSETS_APART &&
+                 self->stretch.end - instant > OFFSETS_APART;
+    if (alone || self->overlap == ZONE_OVERLAP_BOTH)
+        return true;
+    int64_t instants[2];
+    zone_instants (self->zone, local, self->gap, self->overlap, instants);
+    return instants[0] == instant;
+}
+
+// The stretch that takes local times from this one: they come there as well, and count there.
+static struct zone_stretch rival (const struct wall *self)
+{
+    bool earlier = self->overlap == ZONE_OVERLAP_FIRST;
+    return zone_stretch (self->zone, earlier ? self->stretch.begin - 1 : self->stretch.end);
+}
+
+// The first time of the rule in the stretch, from this local time on.
+static bool stretch_next (const struct wall *self, int64_t local, int64_t *ret)
+{
+    int64_t end = self->stretch.end + self->stretch.offset;
+    for (;;) {
+        local = self->rule.next (self->rule.self, local);
+        if (local >= end)
+            return false;
+        if (counts (self, local))
+            break;
+        struct zone_stretch other = rival (self);
+        local = holds (&other, local) ? other.end + other.offset : local + 1;
+    }
+    *ret = local - self->stretch.offset;
+    return true;
+}
+
+// The last time of the rule in the stretch, up to this local time.
+static bool stretch_previous (const struct wall *self, int64_t local, int64_t *ret)
+{
+    int64_t begin = self->stretch.begin + self->stretch.offset;
+    for (;;) {
+        local = self->rule.previous (self->rule.self, local);
+        if (local < begin)
+            return false;
+        if (counts (self, local))
+            break;
+        struct zone_stretch other = rival (self);
+        local = (holds (&other, local) ? other.begin + other.offset : local) - 1;
+    }
+    *ret = local - self->stretch.offset;
+    return true;
+}
+
+// Whether a time of the rule falls into the gap that the stretch begins with, and is shifted here.
+static bool begins_with_shifted (const struct wall *self)
+{
+    const struct zone_stretch *stretch = &self->stretch;
+    if (self->gap != ZONE_GAP_SHIFT || stretch->begin < 0)
+        return false;
+    int64_t local = stretch->begin + zone_offset (self->zone, stretch->begin - 1);
+    for (;; local++) {
+        local = self->rule.next (self->rule.self, local);
+        if (local >= stretch->begin + stretch->offset)
+            return false;
+        // A time left out here may be there elsewhere.
+        int64_t instants[2];
+        zone_instants (self->zone, local, ZONE_GAP_SHIFT, ZONE_OVERLAP_FIRST, instants);
+        if (instants[0] == stretch->begin)
+            return true;
+    }
+}
+
+bool wall_next (struct wall *self, int64_t from, int64_t *ret)
+{
+    while (from <= SCHEDULE_TIME_MAX) {
+        enter (self, from);
+        int64_t found = from;
+        bool shifted = from == self->stretch.begin && begins_with_shifted (self);
+        if (shifted || stretch_next (self, from + self->stretch.offset, &found)) {
+            if (found > SCHEDULE_TIME_MAX)
+                return false;
+            *ret = found;
+            return true;
+        }
+        from = self->stretch.end;
+        if (from > SCHEDULE_TIME_MAX)
+            return false;
+        // Rules that seldom name a time: nothing lies before this, whatever the clock does.
+        int64_t local = self->rule.next (self->rule.self, from - ZONE_OFFSET_MAX);
+        if (local - ZONE_OFFSET_MAX > from)
+            from = local - ZONE_OFFSET_MAX;
+    }
+    return false;
+}
+
+bool wall_previous (struct wall *self, int64_t before, int64_t *ret)
+{
+    int64_t at = before > SCHEDULE_TIME_MAX ? SCHEDULE_TIME_MAX : before - 1;
+    while (at >= 0) {
+        enter (self, at);
+        int64_t found = self->stretch.begin;
+        if (stretch_previous (self, at + self->stretch.offset, &found) ||
+            begins_with_shifted (self)) {
+            if (found < 0)
+                return false;
+            *ret = found;
+            return true;
+        }
+        at = self->stretch.begin - 1;
+        if (at < 0)
+            return false;
+        int64_t local = self->rule.previous (self->rule.self, at + ZONE_OFFSET_MAX);
+        if (local == INT64_MIN)
+            return false;
+        if (local + ZONE_OFFSET_MAX < at)
+            at = local + ZONE_OFFSET_MAX;
+    }
+    return false;
+}

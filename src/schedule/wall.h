@@ -1,0 +1,37 @@
+// A rule of local wall-clock times, on the clock of a zone: which instants it names. Weeks, months,
+// days and cron are such rules; this is the one place where they meet clock changes.
+//
+// A local time that a change leaves out is the first instant after the gap, and that once, however
+// many fall into it; or it is none. One that comes twice is the first, the last, or both.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "zone.h"
+
+// Local times are seconds since 1970-01-01T00:00:00 on the clock. Both functions are asked for
+// times from some days before 1970 to some days after the year 9999, and need not go beyond.
+struct wall_rule {
+    const void *self;
+    // The first local time of the rule not before this one; INT64_MAX when there is none.
+    int64_t (*next) (const void *self, int64_t local);
+    // The last local time of the rule not after this one; INT64_MIN when there is none.
+    int64_t (*previous) (const void *self, int64_t local);
+};
+
+// A search. It is cheapest when instants are asked for in order, as it keeps where it was.
+struct wall {
+    const struct zone *zone; // borrowed
+    enum zone_gap gap;
+    enum zone_overlap overlap;
+    struct wall_rule rule;
+    struct zone_stretch stretch; // the last one looked at; all zero at first
+};
+
+// The first instant not before `from`, which is not negative. False: there is none to the year
+// 9999; `ret` is untouched.
+bool wall_next (struct wall *self, int64_t from, int64_t *ret);
+
+// The last instant before `before`. False: there is none since 1970; `ret` is untouched.
+bool wall_previous (struct wall *self, int64_t before, int64_t *ret);
