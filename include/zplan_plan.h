@@ -92,15 +92,20 @@ int zplan_plan_set_every (struct zplan_plan *plan, int number, enum zplan_unit u
 int zplan_plan_set_weekly (struct zplan_plan *plan, int day, int hour, int minute);
 int zplan_plan_set_monthly (struct zplan_plan *plan, int day, int hour, int minute);
 
-// The time zone of later calls of these two: a name of the tz database, as "Europe/Berlin". It does
-// not go to the station.
+// By a cron expression of 5 fields, or 6 with the seconds first, in the time zone that was said
+// before, else in that of the station. Several expressions go in as the member "cron".
+int zplan_plan_set_cron (struct zplan_plan *plan, const char *expression);
+
+// The time zone of later calls of these three: a name of the tz database, as "Europe/Berlin". To
+// the station it goes with a cron expression only.
 int zplan_plan_set_timezone (struct zplan_plan *plan, const char *name);
 
 // How often it runs in all, from 1 on; -1, as without a call: for ever.
 int zplan_plan_set_repeat (struct zplan_plan *plan, int64_t times);
 
 // Any member of the PLAN frame by its name in the protocol, as JSON: ("skip_set", "2"), ("no_keep",
-// "true"), ("vote", "{\"rule\": \"majority\"}").
+// "true"), ("vote", "{\"rule\": \"majority\"}"), ("retry", "{\"strategy\": \"fixed\", \"interval\":
+// 30, \"max\": 3}").
 int zplan_plan_set_json (struct zplan_plan *plan, const char *name, const char *json);
 
 // ---- what the target gets, in the order of the calls, at most 28 frames with the command

@@ -23,7 +23,8 @@ struct zplan_plan {
     char station[STATION_NAME_MAX + 1];
     char id[IDENT_SIZE]; // "" = the station makes one
     json_t *members;
-    struct zone *zone; // of times of day; NULL = UTC
+    struct zone *zone;                // of times of day; NULL = UTC
+    char timezone[ZONE_NAME_MAX + 1]; // its name
     size_t count;
     struct zplan_frame frames[FRAMES_MAX]; // their data are owned
     char *text;                            // of the PLAN frame; NULL = not written yet
@@ -96,9 +97,10 @@ static int judge (struct zplan_plan *self, json_t *members)
 {
     struct plan_fields fields;
     struct reason reason;
-    return plan_frame_read (members, &limits, &fields, &reason)
-               ? refuse (self, ZPLAN_ERROR_ARGUMENT, "%s", reason.text)
-               : ZPLAN_OK;
+    if (plan_frame_read (members, &limits, &fields, &reason))
+        return refuse (self, ZPLAN_ERROR_ARGUMENT, "%s", reason.text);
+    plan_fields_clear (&fields);
+    return ZPLAN_OK;
 }
 
 // The same of a plan that is not finished: without a type it may still become anything.
@@ -107,12 +109,14 @@ static int judge_unfinished (struct zplan_plan *self, const json_t *members)
     json_t *trial = json_copy ((json_t *)(uintptr_t)members);
     if (!trial)
         return refuse_memory (self);
-    bool typed = has (members, "plan_type");
-    bool filled = fill_in (trial, "plan_repet", SCHEDULE_FOREVER) &&
-                  (typed || (fill_in (trial, "plan_type", SCHEDULE_SECOND) &&
-                             fill_in (trial, "plan_value", 1)));
-    if (typed && !has (members, "plan_value"))
-        filled = filled && fill_in (trial, "plan_value", 1);
+    bool typed = has (members, "plan_type"), cron = has (members, "cron");
+    bool filled =
+        cron || has (members, "iteration") || fill_in (trial, "plan_repet", SCHEDULE_FOREVER);
+    if (cron && !typed)
+        filled = filled && fill_in (trial, "plan_type", SCHEDULE_CRON);
+    if (!cron)
+        filled = filled && fill_in (trial, "plan_type", SCHEDULE_SECOND) &&
+                 (has (members, "cycle") || fill_in (trial, "plan_value", 1));
     if (typed && !has (members, "plan_time"))
         filled = filled && fill_in (trial, "plan_time", 1);
     int error = filled ? judge (self, trial) : refuse_memory (self);
@@ -259,6 +263,24 @@ int zplan_plan_set_every (struct zplan_plan *plan, int number, enum zplan_unit u
     return error;
 }
 
+int zplan_plan_set_cron (struct zplan_plan *plan, const char *expression)
+{
+    if (!plan)
+        return ZPLAN_ERROR_ARGUMENT;
+    if (!expression || !is_text (expression))
+        return FAIL (plan, "cron: want an expression, as \"30 8 * * MON\"");
+    json_t *changes = json_pack ("{s:i, s:s}", "plan_type", (int)SCHEDULE_CRON, "cron", expression);
+    if (changes && *plan->timezone &&
+        json_object_set_new (changes, "timezone", json_string (plan->timezone))) {
+        json_decref (changes);
+        changes = NULL;
+    }
+    int error = change (plan, changes);
+    if (!error)
+        json_object_del (plan->members, "plan_value");
+    return error;
+}
+
 // The rule reads nothing but the time of day from plan_time, so it lies on a fixed day on which no
 // zone changed its clock: the same words are then the same plan, whenever they are said.
 static int set_calendar (struct zplan_plan *self, enum schedule_type type, int day, int hour,
@@ -295,6 +317,7 @@ int zplan_plan_set_timezone (struct zplan_plan *plan, const char *name)
         return FAIL (plan, "%s", name ? reason.text : "timezone: is missing");
     zone_destroy (&plan->zone);
     plan->zone = zone;
+    snprintf (plan->timezone, sizeof plan->timezone, "%s", name);
     return ZPLAN_OK;
 }
 

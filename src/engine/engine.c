@@ -3,6 +3,8 @@
 // is respected in one place, settle ().
 #include "engine.h"
 
+#include <inttypes.h>
+
 #include "codes.h"
 #include "pacing.h"
 
@@ -30,6 +32,21 @@ bool commit_ends_run (enum commit commit)
            commit == COMMIT_END;
 }
 
+// -- how a failed occurrence is paced
+
+static const struct retry_policy *retry_policy_of (const struct plan *plan)
+{
+    bool has = plan->policy && plan->policy->retry.strategy != RETRY_PACED;
+    return has ? &plan->policy->retry : NULL;
+}
+
+static int64_t failure_delay_ms (const struct plan *plan)
+{
+    const struct retry_policy *policy = retry_policy_of (plan);
+    return policy ? retry_delay_ms (policy, plan->error_count, plan->exec_id)
+                  : pacing_delay_ms (plan->error_count);
+}
+
 // -- what management did meanwhile
 
 // A run besides the schedule is tried once: the plan returns to where it was, whatever came of it.
@@ -44,7 +61,7 @@ static struct decision end_extra (struct plan *plan, struct decision decision)
     if (plan->state == PLAN_QUEUE && plan->error_count) {
         plan->state = PLAN_RETRY; // the retry that it stood before
         decision.commit = COMMIT_RETRY;
-        decision.delay_ms = pacing_delay_ms (plan->error_count);
+        decision.delay_ms = failure_delay_ms (plan);
     }
     decision.broadcast = BROADCAST_RESULT;
     return decision;
@@ -74,15 +91,99 @@ static struct decision settle (struct plan *plan, enum plan_state was, struct de
 
 // -- a failure: the same occurrence is tried again, paced
 
-static struct decision retry (struct plan *plan, uint8_t status, enum commit commit)
+// The target did not take it. That uses up no retry of a policy: it says nothing of the job.
+static struct decision not_taken (struct plan *plan, uint8_t status, enum commit commit)
 {
+    int64_t *count = retry_policy_of (plan) ? &plan->tries : &plan->error_count;
+    *count += !plan->extra;
     plan->last_state = status;
     plan->state = PLAN_RETRY;
-    plan->error_count += !plan->extra;
     return (struct decision){.commit = commit,
-                             .delay_ms = pacing_delay_ms (plan->error_count),
+                             .delay_ms = pacing_delay_ms (*count),
                              .broadcast = BROADCAST_FAILURE,
                              .waiting = WAITING_FOR_TARGET};
+}
+
+// -- the run is over, and its occurrence with it
+
+// The occurrence after the present one, and after those that were to be skipped then.
+static bool next_occurrence (const struct plan *plan, const struct zone *zone, int64_t now,
+                             struct misses *ret_misses, struct occurrence *ret)
+{
+    struct moments at = {.claimed = (int64_t)(plan->exec_id / 1000000), .now = now};
+    struct occurrence next;
+    if (!misses_next (plan, zone, &at, ret_misses, &next))
+        return false;
+    *ret = next;
+    return plan->skip_wait == 0 ||
+           schedule_skip (&plan->schedule, zone, &next, plan->skip_wait, ret);
+}
+
+// To the next occurrence, or NULL: that was the last. What was passed over, and an occurrence that
+// failed for good, used up repeats without a run that ended well.
+static void go_on (struct plan *plan, const struct occurrence *next, struct decision *decision)
+{
+    plan->missed += decision->misses.missed.count;
+    plan->error_count = 0;
+    plan->tries = 0;
+    decision->commit = next ? COMMIT_NEXT : COMMIT_END;
+    plan->state = next ? PLAN_QUEUE : PLAN_CLOSE;
+    if (next) {
+        plan->skip_num = next->used - plan->real_repet;
+        plan->skip_wait = 0;
+        plan->plan_time = next->time;
+    }
+}
+
+// Its last failure: a person has to decide, or the next occurrence's turn comes, or the plan is
+// dead.
+static struct decision give_up (struct plan *plan, const struct zone *zone, int64_t now)
+{
+    struct decision decision = {.commit = COMMIT_PARK, .broadcast = BROADCAST_RESULT};
+    struct occurrence next;
+    bool manual = retry_policy_of (plan)->need_manual;
+    if (!manual && next_occurrence (plan, zone, now, &decision.misses, &next)) {
+        go_on (plan, &next, &decision);
+        return decision;
+    }
+    plan->state = PLAN_ERROR;
+    plan->verdict = manual ? VERDICT_PENDING : VERDICT_FAILURE;
+    return decision;
+}
+
+// A run that failed: its occurrence is tried again, as often as the plan allows.
+static struct decision failed_run (struct plan *plan, const struct zone *zone, int64_t now,
+                                   uint8_t status)
+{
+    const struct retry_policy *policy = retry_policy_of (plan);
+    plan->last_state = status;
+    plan->error_count += !plan->extra;
+    plan->tries = 0;
+    if (policy && !plan->extra && retry_is_over (policy, plan->error_count))
+        return give_up (plan, zone, now);
+    plan->state = PLAN_RETRY;
+    return (struct decision){
+        .commit = COMMIT_RETRY, .delay_ms = failure_delay_ms (plan), .broadcast = BROADCAST_RESULT};
+}
+
+struct decision engine_timeout (struct plan *plan, const struct zone *zone, int64_t now)
+{
+    enum plan_state was = plan->state;
+    return settle (plan, was, failed_run (plan, zone, now, ZERO_STATUS_TIMEOUT_ID));
+}
+
+// What was cancelled is not tried again.
+struct decision engine_cancel (struct plan *plan, const struct zone *zone, int64_t now)
+{
+    enum plan_state was = plan->state;
+    struct decision decision = {.commit = COMMIT_NEXT, .broadcast = BROADCAST_RESULT};
+    struct occurrence next;
+    plan->last_state = ZERO_STATUS_CANCELLED_ID;
+    if (!plan->extra) {
+        bool more = next_occurrence (plan, zone, now, &decision.misses, &next);
+        go_on (plan, more ? &next : NULL, &decision);
+    }
+    return settle (plan, was, decision);
 }
 
 // -- submit
@@ -154,36 +255,77 @@ static bool poll_is_over (const struct plan *plan, const struct due *due)
            due->exec_id - due->lost >= deadline_us;
 }
 
-struct decision engine_poll_lost (struct plan *plan, uint64_t lost)
+static struct decision poll_lost (struct plan *plan, const struct due *due)
 {
     enum plan_state was = plan->state;
-    struct decision decision = retry (plan, ZERO_STATUS_TIMEOUT_ID, COMMIT_RETRY);
-    decision.broadcast = BROADCAST_RESULT;
-    decision.waiting = WAITING_NOT;
+    struct decision decision = failed_run (plan, due->zone, due->now, ZERO_STATUS_TIMEOUT_ID);
     decision.close_poll = true;
-    decision.open_poll = plan->poll != lost; // the participants are of another vote
-    plan->exec_id = lost;
+    decision.open_poll = plan->poll != due->lost; // the participants are of another vote
+    plan->exec_id = due->lost;
     return settle (plan, was, decision);
 }
 
-struct decision engine_extra_lost (struct plan *plan, uint64_t lost)
+// The lease of a run besides the schedule ended without a result.
+static struct decision extra_lost (struct plan *plan, uint64_t lost)
 {
     plan->exec_id = lost; // what is told is told of that run
     plan->last_state = ZERO_STATUS_TIMEOUT_ID;
     return end_extra (plan, (struct decision){0});
 }
 
+// A plan that says what is to be done about failures: a run without a result is one.
+static bool lost_is_failure (const struct plan *plan)
+{
+    return retry_policy_of (plan) || (plan->policy && plan->policy->timeout_s);
+}
+
+static struct decision run_lost (struct plan *plan, const struct due *due)
+{
+    enum plan_state was = plan->state;
+    plan->exec_id = due->lost;
+    return settle (plan, was, failed_run (plan, due->zone, due->now, ZERO_STATUS_TIMEOUT_ID));
+}
+
+// The present occurrence is too late: the plan goes on behind it, or has ended.
+static struct decision pass_over (struct plan *plan, const struct misses *misses,
+                                  const struct occurrence *next, bool ended)
+{
+    plan->missed += misses->missed.count;
+    plan->last_state = ZERO_STATUS_MISSED_ID;
+    plan->state = ended ? PLAN_CLOSE : PLAN_QUEUE;
+    if (!ended) {
+        plan->skip_num = next->used - plan->real_repet;
+        plan->plan_time = next->time;
+    }
+    return (struct decision){.commit = ended ? COMMIT_END : COMMIT_NEXT,
+                             .broadcast = BROADCAST_RESULT,
+                             .misses = *misses};
+}
+
 struct decision engine_due (struct plan *plan, const struct due *due, struct reason *reason)
 {
     if (plan->extra && due->lost) {
         reason_set (reason, "the run besides the schedule gave no result within its lease");
-        return engine_extra_lost (plan, due->lost);
+        return extra_lost (plan, due->lost);
     }
     if (unfit (plan, due, reason))
         return engine_unfit (plan);
     if (poll_is_over (plan, due)) {
         reason_set (reason, "vote: its time is over");
-        return engine_poll_lost (plan, due->lost);
+        return poll_lost (plan, due);
+    }
+    if (due->lost && lost_is_failure (plan)) {
+        reason_set (reason, "no result within the lease");
+        return run_lost (plan, due);
+    }
+    struct misses misses;
+    struct occurrence next;
+    bool ended, first = !plan->extra && !due->again;
+    if (first && misses_present (plan, due->zone, due->now, &misses, &next, &ended)) {
+        reason_set (reason, "missed: %" PRId64 "%s, %s", misses.missed.count,
+                    misses.missed.more ? " or more" : "",
+                    ended && misses.why[0] == 'e' ? "end_time is past" : "they are too late");
+        return pass_over (plan, &misses, &next, ended);
     }
     plan->exec_id = due->exec_id;
     plan->exec_time = due->now;
@@ -196,7 +338,7 @@ struct decision engine_due (struct plan *plan, const struct due *due, struct rea
 struct decision engine_not_sent (struct plan *plan)
 {
     enum plan_state was = plan->state;
-    return settle (plan, was, retry (plan, ZERO_STATUS_SEND_ERROR_ID, COMMIT_RETRY));
+    return settle (plan, was, not_taken (plan, ZERO_STATUS_SEND_ERROR_ID, COMMIT_RETRY));
 }
 
 struct decision engine_put_back (struct plan *plan)
@@ -205,14 +347,14 @@ struct decision engine_put_back (struct plan *plan)
         plan->extra = PLAN_NONE;
         return (struct decision){.commit = COMMIT_PARK};
     }
-    plan->state = plan->error_count ? PLAN_RETRY : PLAN_QUEUE;
+    plan->state = plan->error_count || plan->tries ? PLAN_RETRY : PLAN_QUEUE;
     return (struct decision){.commit = COMMIT_RETRY, .delay_ms = PUT_BACK_MS};
 }
 
 struct decision engine_no_status (struct plan *plan)
 {
     enum plan_state was = plan->state;
-    return settle (plan, was, retry (plan, ZERO_STATUS_RECV_ERROR_ID, COMMIT_DOUBT));
+    return settle (plan, was, not_taken (plan, ZERO_STATUS_RECV_ERROR_ID, COMMIT_DOUBT));
 }
 
 // -- answers
@@ -240,47 +382,26 @@ static struct decision sign_of_life (const struct step *step)
     return (struct decision){.commit = COMMIT_LEASE};
 }
 
-// The occurrence after the one that is done, and after those that were to be skipped then.
-static bool next_occurrence (const struct step *step, const struct occurrence *current,
-                             struct occurrence *ret)
-{
-    const struct plan *plan = step->plan;
-    struct occurrence next;
-    if (!schedule_next (&plan->schedule, step->zone, current, step->now, &next))
-        return false;
-    *ret = next;
-    return plan->skip_wait == 0 ||
-           schedule_skip (&plan->schedule, step->zone, &next, plan->skip_wait, ret);
-}
-
 static struct decision succeed (const struct step *step)
 {
     struct plan *plan = step->plan;
-    struct occurrence current = plan_occurrence (plan);
-    struct occurrence next;
     plan->last_state = step->answer->status;
     struct decision decision = {
         .commit = COMMIT_NEXT, .succeeded = true, .save_work = true, .broadcast = BROADCAST_RESULT};
     if (plan->extra)
         return decision;
+    struct occurrence next;
+    bool more = next_occurrence (plan, step->zone, step->now, &decision.misses, &next);
     plan->real_repet++;
-    plan->error_count = 0;
-    if (next_occurrence (step, &current, &next)) {
-        // What the schedule passed over used up repeats without a run.
-        plan->skip_num += next.used - current.used - 1;
-        plan->skip_wait = 0;
-        plan->plan_time = next.time;
-        plan->state = PLAN_QUEUE;
-    } else {
-        plan->state = PLAN_CLOSE;
-        decision.commit = COMMIT_END;
-    }
+    plan->verdict = VERDICT_NONE;
+    plan_set_error (plan, (struct span){0});
+    go_on (plan, more ? &next : NULL, &decision);
     return decision;
 }
 
 static struct decision no_worker (const struct step *step)
 {
-    return retry (step->plan, step->answer->status, COMMIT_RETRY);
+    return not_taken (step->plan, step->answer->status, COMMIT_RETRY);
 }
 
 static struct decision park (const struct step *step)
@@ -296,24 +417,43 @@ static struct decision fail (const struct step *step)
     // Plan document 3.3(3): this state takes the right to run, whoever says it.
     if (step->answer->status == ZERO_STATUS_FRAME_PLANERROR_ID)
         return park (step);
-    struct decision decision = retry (step->plan, step->answer->status, COMMIT_RETRY);
-    decision.save_work = true;
     // NOT_WORKER is told once a minute even as a result: a station says so of a run it had taken.
-    if (step->answer->status != ZERO_STATUS_NOT_WORKER_ID)
-        decision.broadcast = BROADCAST_RESULT;
+    bool unavailable = step->answer->status == ZERO_STATUS_NOT_WORKER_ID;
+    struct decision decision =
+        unavailable ? no_worker (step)
+                    : failed_run (step->plan, step->zone, step->now, step->answer->status);
+    decision.save_work = true;
     decision.waiting = WAITING_NOT;
     return decision;
 }
 
+// An error that the target itself tells. Plan document 3.3(11): it takes the plan out of the queue;
+// a retry policy replaces that.
+static struct decision refuse (const struct step *step)
+{
+    return retry_policy_of (step->plan) ? fail (step) : park (step);
+}
+
 // -- votes
+
+// exec_id is the moment of the claim, or what an operator wrote there.
+static int64_t end_us_of (const struct plan *plan, int64_t after_s)
+{
+    const int64_t latest_us = SCHEDULE_TIME_MAX * 1000000;
+    int64_t claimed_us = plan->exec_id < (uint64_t)latest_us ? (int64_t)plan->exec_id : latest_us;
+    return after_s ? claimed_us + after_s * 1000000 : 0;
+}
 
 int64_t engine_poll_end_us (const struct plan *plan)
 {
-    const int64_t latest_us = SCHEDULE_TIME_MAX * 1000000;
-    int64_t deadline_us = (int64_t)plan->vote.deadline_s * 1000000;
-    // exec_id: the moment of the claim, or what an operator wrote there.
-    int64_t claimed_us = plan->exec_id < (uint64_t)latest_us ? (int64_t)plan->exec_id : latest_us;
-    return deadline_us ? claimed_us + deadline_us : 0;
+    return end_us_of (plan, plan->vote.deadline_s);
+}
+
+int64_t engine_run_end_us (const struct plan *plan)
+{
+    int64_t timeout_s = plan->policy ? plan->policy->timeout_s : 0;
+    int64_t poll_end_us = engine_poll_end_us (plan), end_us = end_us_of (plan, timeout_s);
+    return poll_end_us && (!end_us || poll_end_us <= end_us) ? poll_end_us : end_us;
 }
 
 static struct decision end_poll (const struct step *step, uint8_t status)
@@ -396,7 +536,7 @@ static const struct answer_rule {
     [CLASS_OK] = {succeed, succeed},
     [CLASS_NOT_WORKER] = {no_worker, fail},
     [CLASS_OTHER_GOOD] = {park, succeed},
-    [CLASS_OTHER_ERROR] = {park, fail},
+    [CLASS_OTHER_ERROR] = {refuse, fail},
 };
 
 static bool is_status (const struct run *run, const struct answer *answer)

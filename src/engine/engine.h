@@ -4,6 +4,7 @@
 // Source: plan document 3.3 and 3.4; contract chapters 4 and 5.
 #pragma once
 
+#include "misses.h"
 #include "plan_message.h"
 
 // What the store is told. Except for the first submission, a commit applies only while the run it
@@ -39,7 +40,8 @@ struct decision {
     bool close_poll;  // every vote is told
     enum broadcast broadcast;
     enum waiting waiting;
-    bool send; // only from engine_due: send the run to its target
+    bool send;            // only from engine_due: send the run to its target
+    struct misses misses; // what was passed over by this step
 };
 
 // A run in hand, as far as the rules need it.
@@ -85,20 +87,17 @@ struct due {
     uint64_t exec_id;
     uint64_t lost; // the run before this one, which had no result within its lease; 0 = none
     const struct dispatch_way *way; // of its target
-    int64_t now;                    // Unix seconds
+    const struct zone *zone;
+    bool again;  // an earlier run of this occurrence has not ended
+    int64_t now; // Unix seconds
 };
 
-// A claimed plan: send it, or take its right to run (FRAME_PLANERROR, with the reason).
+// A claimed plan: send it, or take its right to run (FRAME_PLANERROR, with the reason), or pass
+// over what is too late, or tell what became of a run that was lost.
 struct decision engine_due (struct plan *plan, const struct due *due, struct reason *reason);
 
 // The plan has lost its right to run (plan document 3.3(3)).
 struct decision engine_unfit (struct plan *plan);
-
-// The time of a vote is over, and the station that had it in hand is gone; `lost` is its run.
-struct decision engine_poll_lost (struct plan *plan, uint64_t lost);
-
-// The lease of a run besides the schedule, `lost`, ended without a result.
-struct decision engine_extra_lost (struct plan *plan, uint64_t lost);
 
 // It could not be handed to its target: nothing was sent.
 struct decision engine_not_sent (struct plan *plan);
@@ -110,6 +109,12 @@ struct decision engine_put_back (struct plan *plan);
 // No status came in time.
 struct decision engine_no_status (struct plan *plan);
 
+// Its run took longer than the plan's timeout.
+struct decision engine_timeout (struct plan *plan, const struct zone *zone, int64_t now);
+
+// Somebody wants its run to end.
+struct decision engine_cancel (struct plan *plan, const struct zone *zone, int64_t now);
+
 // Whether an answer is of no run in hand: late, or forged, or without a status.
 bool engine_is_late (const struct run *run, const struct answer *answer);
 
@@ -119,6 +124,9 @@ struct decision engine_answer (struct plan *plan, struct run *run, const struct 
 
 // When the time of the run's vote is over, by the clock of Redis in microseconds; 0 = no bound.
 int64_t engine_poll_end_us (const struct plan *plan);
+
+// The same of the run itself: of its vote, or by the plan's timeout.
+int64_t engine_run_end_us (const struct plan *plan);
 
 // Whether this commit is the end of its run: no answer counts for it any more.
 bool commit_ends_run (enum commit commit);

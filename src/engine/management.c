@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "codes.h"
+#include "misses.h"
 #include "status.h"
 
 #define IN(state) (1U << (state))
@@ -55,6 +56,8 @@ static int reset_plan (struct plan *plan, const struct manage_request *request, 
     if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID)
         plan->last_state = 0;
     plan->error_count = 0;
+    plan->tries = 0;
+    plan->verdict = VERDICT_NONE;
     plan->extra = plan->extra && request->running ? PLAN_QUEUE : PLAN_NONE;
     plan->state = request->running ? PLAN_EXECUTE : PLAN_QUEUE;
     *ret = request->running ? REQUEUE_LEASE : REQUEUE_TIME;
@@ -106,6 +109,32 @@ static int run_plan (struct plan *plan, const struct manage_request *request, en
         plan->extra = is_queued (plan) ? PLAN_QUEUE : plan->state;
     plan->state = PLAN_QUEUE;
     *ret = REQUEUE_NOW;
+    return 0;
+}
+
+// A person has dealt with the occurrence that failed for good: the plan goes on behind it, or is
+// closed.
+static int done_plan (struct plan *plan, const struct manage_request *request, enum requeue *ret,
+                      struct reason *reason)
+{
+    struct moments at = {.claimed = request->now, .now = request->now};
+    struct misses misses;
+    struct occurrence next;
+    if (plan->verdict != VERDICT_PENDING && plan->verdict != VERDICT_FAILURE) {
+        reason_set (reason, "done: the plan has not failed for good");
+        return ZPLAN_EARGUMENT;
+    }
+    bool more = misses_next (plan, request->zone, &at, &misses, &next);
+    plan_set_remark (plan, request->remark);
+    plan->verdict = VERDICT_MANUAL;
+    plan->missed += misses.missed.count;
+    plan->error_count = 0;
+    plan->state = more ? PLAN_QUEUE : PLAN_CLOSE;
+    *ret = more ? REQUEUE_TIME : REQUEUE_OUT;
+    if (more) {
+        plan->skip_num = next.used - plan->real_repet;
+        plan->plan_time = next.time;
+    }
     return 0;
 }
 
@@ -164,13 +193,20 @@ static int update_plan (struct plan *plan, const struct manage_request *request,
         return ZPLAN_EARGUMENT;
     }
     bool anew = old->type != new->type || old->value != new->value ||
-                old->base_time != new->base_time || fields->skip_set > 0;
+                old->base_time != new->base_time || fields->skip_set > 0 ||
+                !policy_same_schedule (plan->policy, fields->policy);
     int rc = anew ? start_anew (plan, request, reason) : check_repeat (plan, fields, reason);
     if (rc)
         return rc;
     plan->schedule.repeat = new->repeat;
     plan->schedule.keep = new->keep;
     plan->vote = fields->vote;
+    struct policy *policy = plan->policy;
+    plan->policy = policy_keep (fields->policy);
+    policy_destroy (&policy);
+    plan->schedule.cycle = NULL;
+    plan->schedule.cron = NULL;
+    policy_into_schedule (plan->policy, &plan->schedule);
     set_description (plan, fields);
     *ret = REQUEUE_KEEP;
     if (anew && is_queued (plan) && !plan->extra) {
@@ -194,6 +230,7 @@ static const struct word {
     [MANAGE_SKIP] = {"skip", OPEN | STOPPED, skip_plan},
     [MANAGE_RUN] = {"run", OPEN | STOPPED, run_plan},
     [MANAGE_UPDATE] = {"update", OPEN | STOPPED, update_plan},
+    [MANAGE_DONE] = {"done", STOPPED, done_plan},
 };
 
 int engine_manage (struct plan *plan, const struct manage_request *request, enum requeue *ret,

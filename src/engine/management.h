@@ -12,6 +12,7 @@ enum manage_word {
     MANAGE_SKIP,
     MANAGE_RUN,
     MANAGE_UPDATE,
+    MANAGE_DONE,
     MANAGE_WORDS
 };
 
@@ -20,6 +21,7 @@ struct manage_request {
     bool running;                     // a run of the plan is out
     int64_t count;                    // MANAGE_SKIP: occurrences, at least 1
     const struct plan_fields *fields; // MANAGE_UPDATE: the whole plan frame that is to hold
+    struct span remark;               // MANAGE_DONE: what the person says, UTF-8; may be empty
     const struct zone *zone;
     int64_t now; // Unix seconds
 };

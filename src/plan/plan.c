@@ -5,6 +5,8 @@
 
 #include "codes.h"
 #include "memory.h"
+#include "spread.h"
+#include "utf8.h"
 
 static const char *const state_names[PLAN_STATES] = {
     [PLAN_NONE] = "none",   [PLAN_QUEUE] = "queue", [PLAN_EXECUTE] = "execute",
@@ -29,8 +31,12 @@ void plan_destroy (struct plan **self)
 {
     if (*self && (*self)->kept > 0)
         (*self)->kept--;
-    else
+    else if (*self) {
+        policy_destroy (&(*self)->policy);
+        free ((*self)->error_info);
+        free ((*self)->remark);
         free (*self);
+    }
     *self = NULL;
 }
 
@@ -63,6 +69,7 @@ struct plan *plan_new_submitted (uint64_t id, const struct message *request, str
     self->schedule.received = received;
     self->skip_set = fields->skip_set;
     self->vote = fields->vote;
+    self->policy = policy_keep (fields->policy);
     self->state = PLAN_QUEUE;
     self->station = keep (self, message_frame (request, ZERO_FRAME_STATION_ID, NULL));
     self->caller = keep (self, caller);
@@ -88,6 +95,41 @@ void plan_renumber (struct plan *self, uint64_t id)
 int64_t plan_nominal (const struct plan *self, uint64_t exec_id)
 {
     return self->extra ? (int64_t)(exec_id / 1000000) : self->plan_time;
+}
+
+int64_t plan_due_time (const struct plan *self)
+{
+    uint64_t jitter_s = self->policy ? (uint64_t)self->policy->jitter_s : 0;
+    return self->plan_time + (int64_t)spread (self->id, jitter_s);
+}
+
+// What is no UTF-8, or a NUL, becomes a question mark: the words stand in JSON.
+static void set_words (char **words, struct span text)
+{
+    const uint8_t *at = text.data, *end = at + text.size;
+    size_t size = 0;
+    free (*words);
+    *words = text.size ? memory_new (PLAN_WORDS_MAX + 1) : NULL;
+    while (at < end) {
+        size_t bytes = *at ? utf8_size (at, end) : 0;
+        const uint8_t *from = bytes ? at : (const uint8_t *)"?";
+        size_t step = bytes ? bytes : 1;
+        if (size + step > PLAN_WORDS_MAX)
+            break;
+        memcpy (*words + size, from, step);
+        size += step;
+        at += step;
+    }
+}
+
+void plan_set_error (struct plan *self, struct span words)
+{
+    set_words (&self->error_info, words);
+}
+
+void plan_set_remark (struct plan *self, struct span words)
+{
+    set_words (&self->remark, words);
 }
 
 struct occurrence plan_occurrence (const struct plan *self)

@@ -4,6 +4,7 @@
 
 #include "message.h"
 #include "plan_frame.h"
+#include "policy.h"
 #include "schedule.h"
 
 enum {
@@ -27,6 +28,17 @@ enum plan_state {
     PLAN_STATES
 };
 
+// What has become of a plan that is out of the queue for good, or of its last occurrence.
+// Source: task module (Failure, Pending, ManuallyProcessed, Cancelled).
+enum verdict {
+    VERDICT_NONE,
+    VERDICT_FAILURE,   // it has failed, and is not tried again
+    VERDICT_PENDING,   // the same, and a person has to decide
+    VERDICT_MANUAL,    // a person has
+    VERDICT_CANCELLED, // its run was
+    VERDICTS
+};
+
 struct plan {
     uint64_t id;
     struct schedule schedule; // plan_type, plan_value, plan_repet, no_keep, base_time, add_time
@@ -37,14 +49,20 @@ struct plan {
     int64_t skip_num;         // occurrences that used up a repeat without a run
     int64_t skip_wait;        // of skip_set: those to skip when the run in hand is done
     int64_t error_count;      // failures since the last success: the pace of retries
-    int64_t revision;         // another one after every write of the message
-    uint64_t exec_id;         // of the last run; 0 before the first
-    uint8_t last_state;       // status of the last run; 0 before the first
+    int64_t tries;      // of a plan with a retry policy: since then, those its target did not take
+    int64_t revision;   // another one after every write of the message
+    uint64_t exec_id;   // of the last run; 0 before the first
+    uint8_t last_state; // status of the last run; 0 before the first
     enum plan_state state;
     enum plan_state extra; // a run besides the schedule: the state to return to; PLAN_NONE = none
     struct vote_rule vote; // of plans for vote stations
-    bool first_run;        // was never sent before the run in hand; not stored
-    uint64_t poll;         // the run whose voters the participants in the store are; 0 = none
+    struct policy *policy; // NULL = none; `schedule` borrows from it
+    int64_t missed;        // occurrences that were never run because their time had passed
+    enum verdict verdict;
+    char *error_info; // what its last failure said; NULL = none since the last success
+    char *remark;     // what the person said who dealt with a failure; NULL = nothing
+    bool first_run;   // was never sent before the run in hand; not stored
+    uint64_t poll;    // the run whose voters the participants in the store are; 0 = none
 
     // Borrowed from `store`, the record's own bytes.
     struct span station;
@@ -83,6 +101,15 @@ int64_t plan_nominal (const struct plan *self, uint64_t exec_id);
 
 // A station name: 1 to 64 of A-Z a-z 0-9 _ . - (contract 6.1). It goes into keys, titles and logs.
 bool station_name_valid (struct span name);
+
+// When it is to be claimed, Unix seconds: its nominal time and its jitter.
+int64_t plan_due_time (const struct plan *self);
+
+// Keep a copy of these words, or none, as its error_info, or its remark; at most PLAN_WORDS_MAX
+// bytes.
+enum { PLAN_WORDS_MAX = 512 };
+void plan_set_error (struct plan *self, struct span words);
+void plan_set_remark (struct plan *self, struct span words);
 
 const char *plan_state_name (enum plan_state state);
 

@@ -21,6 +21,7 @@ struct reading {
     int64_t value;
     int64_t repeat;
     bool keep_seen;
+    json_t *policy; // its fields as they were met
     struct reason *reason;
 };
 
@@ -78,7 +79,8 @@ static bool read_type (struct reading *reading, const char *name, const struct v
         type = schedule_type_parse ((const char *)value->text.data);
     if (type < 0 || type > SCHEDULE_MONTH) { // a plan cannot carry a cron expression yet
         reason_set (reading->reason,
-                    "%s: want 0..7 or none, time, second, minute, hour, day, week, month", name);
+                    "%s: want 0..8 or none, time, second, minute, hour, day, week, month, cron",
+                    name);
         return false;
     }
     reading->fields->schedule.type = (enum schedule_type)type;
@@ -178,9 +180,10 @@ enum { FIELDS = sizeof fields / sizeof *fields };
 
 // Fields of a plan that are no client's.
 static const char *const read_only[] = {
-    "plan_id",     "request_id", "station",   "caller",     "real_repet", "last_state",
-    "exec_time",   "messages",   "base_time", "plan_state", "add_time",   "skip_num",
-    "error_count", "exec_id",    "revision",  "skip_wait",  "extra",      "poll",
+    "plan_id",     "request_id", "station",    "caller",     "real_repet", "last_state",
+    "exec_time",   "messages",   "base_time",  "plan_state", "add_time",   "skip_num",
+    "error_count", "exec_id",    "revision",   "skip_wait",  "extra",      "poll",
+    "missed",      "verdict",    "error_info", "tries",      "remark",
 };
 
 static bool repeats (enum schedule_type type)
@@ -188,11 +191,17 @@ static bool repeats (enum schedule_type type)
     return type >= SCHEDULE_SECOND;
 }
 
+// Cron says all by its expressions, and a cycle by its durations.
+static bool needs_value (const struct schedule *schedule)
+{
+    return repeats (schedule->type) && schedule->type != SCHEDULE_CRON && !schedule->cycle;
+}
+
 static bool check_value (struct reading *reading)
 {
     struct schedule *schedule = &reading->fields->schedule;
     struct value_range range = schedule_value_range (schedule->type);
-    if (repeats (schedule->type) && !reading->has_value) {
+    if (needs_value (schedule) && !reading->has_value) {
         reason_set (reading->reason, "plan_value: is missing, plan_type %s needs it",
                     schedule_type_name (schedule->type));
         return false;
@@ -208,9 +217,27 @@ static bool check_value (struct reading *reading)
     return true;
 }
 
+// iteration * cycle runs in all.
+static bool check_iterations (struct reading *reading, int64_t total)
+{
+    if (total > INT32_MAX) {
+        reason_set (reading->reason, "iteration: want at most %d runs in all, got %" PRId64,
+                    INT32_MAX, total);
+        return false;
+    }
+    if (reading->has_repeat && reading->repeat != total) {
+        reason_set (reading->reason,
+                    "plan_repet: iteration and cycle give it (%" PRId64 "), leave it out", total);
+        return false;
+    }
+    reading->fields->schedule.repeat = (int32_t)total;
+    return true;
+}
+
 static bool check_repeat (struct reading *reading)
 {
     struct schedule *schedule = &reading->fields->schedule;
+    const struct policy *policy = reading->fields->policy;
     if (reading->repeat < INT32_MIN || reading->repeat > INT32_MAX) {
         reason_set (reading->reason, "plan_repet: want -1 or 1..%d, got %" PRId64, INT32_MAX,
                     reading->repeat);
@@ -219,7 +246,11 @@ static bool check_repeat (struct reading *reading)
     schedule->repeat = (int32_t)reading->repeat;
     if (!repeats (schedule->type))
         return true;
-    if (!reading->has_repeat) {
+    if (policy && policy->iteration)
+        return check_iterations (reading, policy->iteration * policy_cycle (policy));
+    if (!reading->has_repeat && schedule->type == SCHEDULE_CRON)
+        schedule->repeat = SCHEDULE_FOREVER;
+    else if (!reading->has_repeat) {
         reason_set (reading->reason, "plan_repet: is missing, plan_type %s needs it",
                     schedule_type_name (schedule->type));
         return false;
@@ -249,13 +280,48 @@ static bool check_together (struct reading *reading)
     return true;
 }
 
+// What of the policy has a meaning for the other fields.
+static bool check_policy (struct reading *reading)
+{
+    struct schedule *schedule = &reading->fields->schedule;
+    const struct policy *policy = reading->fields->policy;
+    bool cron = schedule->type == SCHEDULE_CRON;
+    bool interval = schedule->type >= SCHEDULE_SECOND && schedule->type <= SCHEDULE_DAY;
+    policy_into_schedule (policy, schedule);
+    if (cron != (schedule->cron != NULL))
+        reason_set (reading->reason, "cron: %s",
+                    cron ? "is missing, plan_type cron needs it" : "is for plan_type cron");
+    else if (schedule->cycle && !interval)
+        reason_set (reading->reason,
+                    "cycle: durations are for second, minute, hour and day; want a number");
+    else if (policy_cycle (policy) && !repeats (schedule->type))
+        reason_set (reading->reason, "iteration: plan_type %s runs once",
+                    schedule_type_name (schedule->type));
+    else if (policy && policy->misfire && reading->keep_seen)
+        reason_set (reading->reason, "misfire: is what no_keep says too, give one");
+    else
+        return true;
+    return false;
+}
+
 static bool check_all (struct reading *reading)
 {
     if (!reading->has_type) {
         reason_set (reading->reason, "plan_type: is missing");
         return false;
     }
-    return check_value (reading) && check_repeat (reading) && check_together (reading);
+    const struct policy *policy = reading->fields->policy;
+    if (!check_policy (reading) || !check_value (reading) || !check_repeat (reading) ||
+        !check_together (reading))
+        return false;
+    if (policy && policy->misfire == MISFIRE_ALL)
+        reading->fields->schedule.keep = true;
+    return true;
+}
+
+void plan_fields_clear (struct plan_fields *self)
+{
+    policy_destroy (&self->policy);
 }
 
 // Of nothing yet.
@@ -266,6 +332,7 @@ static struct reading reading_of (struct plan_fields *into, const struct plan_li
     into->schedule = (struct schedule){0};
     into->skip_set = 0;
     into->vote = (struct vote_rule){0};
+    into->policy = NULL;
     return (struct reading){.fields = into, .limits = limits, .reason = reason};
 }
 
@@ -297,7 +364,7 @@ static const struct field *field_named (const char *name)
 
 bool plan_frame_field (const char *name)
 {
-    return field_named (name) != NULL;
+    return field_named (name) || policy_field (name);
 }
 
 static bool refuse_field (struct reading *reading, const char *name)
@@ -317,6 +384,12 @@ static bool read_field (struct reading *reading, const char *name, const json_t 
 {
     const struct field *field = field_named (name);
     struct value value = value_of (tree);
+    if (!field && policy_field (name)) {
+        if (json_object_set (reading->policy, name, (json_t *)tree) == 0)
+            return true;
+        reason_set (reading->reason, "%s: out of memory", name);
+        return false;
+    }
     return field ? field->read (reading, name, &value) : refuse_field (reading, name);
 }
 
@@ -325,6 +398,11 @@ static bool read_all (struct reading *reading, json_t *object)
     const char *name;
     json_t *value;
     json_object_foreach (object, name, value) if (!read_field (reading, name, value)) return false;
+    if (json_object_size (reading->policy) > 0) {
+        reading->fields->policy = policy_read (reading->policy, reading->reason);
+        if (!reading->fields->policy)
+            return false;
+    }
     return check_all (reading);
 }
 
@@ -332,7 +410,16 @@ int plan_frame_read (json_t *object, const struct plan_limits *limits, struct pl
                      struct reason *reason)
 {
     struct reading reading = reading_of (ret, limits, reason);
-    return read_all (&reading, object) ? 0 : ZPLAN_EPLAN;
+    reading.policy = json_object ();
+    if (!reading.policy) {
+        reason_set (reason, "out of memory");
+        return ZPLAN_EPLAN;
+    }
+    bool read = read_all (&reading, object);
+    json_decref (reading.policy);
+    if (!read)
+        plan_fields_clear (ret);
+    return read ? 0 : ZPLAN_EPLAN;
 }
 
 // -- reading JSON of plain values without a tree: false for all that is wrong or only unusual

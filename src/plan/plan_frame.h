@@ -2,6 +2,7 @@
 // Source: plan document 3.1; contract 3.1.
 #pragma once
 
+#include "policy.h"
 #include "reason.h"
 #include "schedule.h"
 #include "span.h"
@@ -21,10 +22,14 @@ extern const struct plan_limits plan_limits_default;
 struct plan_fields {
     uint8_t description[DESCRIPTION_ROOM];
     size_t description_size;
-    struct schedule schedule; // `received` is left 0
+    struct schedule schedule; // `received` is left 0; it borrows from `policy`
     int64_t skip_set;
     struct vote_rule vote;
+    struct policy *policy; // NULL = nothing beyond the plan document
 };
+
+// Whoever has fields that were read gives back what they own.
+void plan_fields_clear (struct plan_fields *self);
 
 // Whether this is a field that a PLAN frame may have: an update of a plan takes the same.
 bool plan_frame_field (const char *name);
@@ -34,12 +39,13 @@ int plan_frame_read (json_t *object, const struct plan_limits *limits, struct pl
                      struct reason *reason);
 
 // Parse and check a PLAN frame (a JSON object, or the same as a msgpack map). 0, or ZPLAN_EPLAN
-// with a reason that names the field and the rule; `ret` is then undefined.
+// with a reason that names the field and the rule; `ret` is then undefined and owns nothing.
 int plan_frame_parse (struct span frame, const struct plan_limits *limits, struct plan_fields *ret,
                       struct reason *reason);
 
 // The two ways of plan_frame_parse; a frame is within limits->bytes. Without a tree: true, or false
-// for a frame that is wrong, msgpack or only unusual, as one with a vote; `ret` is then undefined.
+// for a frame that is wrong, msgpack or only unusual, as one with a vote or a policy; `ret` is then
+// undefined and owns nothing.
 bool plan_frame_scan (struct span frame, const struct plan_limits *limits, struct plan_fields *ret);
 
 // By a tree: any frame, and the reason of each refusal.

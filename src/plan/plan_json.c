@@ -8,7 +8,7 @@
 enum width { WIDTH_8, WIDTH_32, WIDTH_64 };
 enum presence { ALWAYS, RARE }; // a rare field is not written while it is 0
 
-enum kind { INTEGER, SPAN, PLAN_ID, NO_KEEP, VOTE, MESSAGES };
+enum kind { INTEGER, SPAN, PLAN_ID, NO_KEEP, VOTE, WORDS, POLICY, MESSAGES };
 
 // In the order of the public text.
 enum field_name {
@@ -35,8 +35,14 @@ enum field_name {
     FIELD_POLL,
     FIELD_ERROR_COUNT,
     FIELD_EXEC_ID,
+    FIELD_MISSED,
+    FIELD_TRIES,
+    FIELD_VERDICT,
+    FIELD_ERROR_INFO,
+    FIELD_REMARK,
     FIELD_NO_KEEP,
     FIELD_VOTE,
+    FIELD_POLICY, // members, not one
     PUBLIC_FIELDS,
     FIELD_MESSAGES = PUBLIC_FIELDS,
     FIELDS
@@ -60,6 +66,10 @@ static const struct field {
 #define SPAN_FIELD(field, member)                                                                  \
     {                                                                                              \
         field, JSON_NAME (field), SPAN, offsetof (struct plan, member), 0, 0, 0, 0, 0              \
+    }
+#define WORDS_FIELD(field, member)                                                                 \
+    {                                                                                              \
+        field, JSON_NAME (field), WORDS, offsetof (struct plan, member), 0, 0, 0, 0, 0             \
     }
 #define OTHER_FIELD(field, kind)                                                                   \
     {                                                                                              \
@@ -99,11 +109,18 @@ static const struct field {
         INTEGER_FIELD ("error_count", error_count, WIDTH_64, 0, INT64_MAX / 4, ALWAYS, 0),
     [FIELD_EXEC_ID] =
         INTEGER_FIELD ("exec_id", exec_id, WIDTH_64, 0, INT64_MAX, ALWAYS, PLAN_EXEC_ID_WIDTH),
+    [FIELD_MISSED] = INTEGER_FIELD ("missed", missed, WIDTH_64, 0, INT64_MAX / 4, RARE, 0),
+    [FIELD_TRIES] = INTEGER_FIELD ("tries", tries, WIDTH_64, 0, INT64_MAX / 4, RARE, 0),
+    [FIELD_VERDICT] = INTEGER_FIELD ("verdict", verdict, WIDTH_32, 0, VERDICTS - 1, RARE, 0),
+    [FIELD_ERROR_INFO] = WORDS_FIELD ("error_info", error_info),
+    [FIELD_REMARK] = WORDS_FIELD ("remark", remark),
     [FIELD_NO_KEEP] = OTHER_FIELD ("no_keep", NO_KEEP),
     [FIELD_VOTE] = OTHER_FIELD ("vote", VOTE),
+    [FIELD_POLICY] = OTHER_FIELD ("", POLICY),
     [FIELD_MESSAGES] = OTHER_FIELD ("messages", MESSAGES),
 #undef INTEGER_FIELD
 #undef SPAN_FIELD
+#undef WORDS_FIELD
 #undef OTHER_FIELD
 };
 
@@ -113,8 +130,9 @@ static const uint8_t stored_order[FIELDS] = {
     FIELD_PLAN_ID,    FIELD_REQUEST_ID, FIELD_STATION,     FIELD_DESCRIPTION, FIELD_PLAN_TYPE,
     FIELD_PLAN_VALUE, FIELD_PLAN_REPET, FIELD_REAL_REPET,  FIELD_LAST_STATE,  FIELD_PLAN_TIME,
     FIELD_BASE_TIME,  FIELD_ADD_TIME,   FIELD_SKIP_SET,    FIELD_SKIP_NUM,    FIELD_SKIP_WAIT,
-    FIELD_EXTRA,      FIELD_POLL,       FIELD_ERROR_COUNT, FIELD_NO_KEEP,     FIELD_VOTE,
-    FIELD_MESSAGES,
+    FIELD_EXTRA,      FIELD_POLL,       FIELD_ERROR_COUNT, FIELD_MISSED,      FIELD_TRIES,
+    FIELD_VERDICT,    FIELD_ERROR_INFO, FIELD_REMARK,      FIELD_NO_KEEP,     FIELD_VOTE,
+    FIELD_POLICY,     FIELD_MESSAGES,
 };
 
 _Static_assert(sizeof (enum schedule_type) == 4 && sizeof (enum plan_state) == 4,
@@ -159,6 +177,14 @@ static struct span get_span (const struct plan *self, const struct field *field)
     struct span span;
     memcpy (&span, (const uint8_t *)self + field->offset, sizeof span);
     return span;
+}
+
+// Owned by the plan; NULL = none.
+static const char *get_words (const struct plan *self, const struct field *field)
+{
+    const char *words;
+    memcpy (&words, (const uint8_t *)self + field->offset, sizeof words);
+    return words;
 }
 
 // -- writing
@@ -226,11 +252,20 @@ static void write_other (const struct plan *self, const struct field *field, str
         write_vote (self, &field->written, text);
         return;
     }
+    if (field->kind == POLICY) {
+        if (self->policy)
+            policy_write (self->policy, text);
+        return;
+    }
+    if (field->kind == WORDS && !get_words (self, field))
+        return;
     json_text_name (text, &field->written);
     if (field->kind == SPAN)
         json_text_frame (text, get_span (self, field));
     else if (field->kind == PLAN_ID)
         json_text_integer (text, (int64_t)self->id);
+    else if (field->kind == WORDS)
+        json_text_frame (text, span_text (get_words (self, field)));
     else if (field->kind == NO_KEEP)
         json_text_raw (text, self->schedule.keep ? span_of ("true", 4) : span_of ("false", 5));
     else
@@ -388,6 +423,35 @@ static bool read_vote (struct plan *self, const json_t *object, struct reason *r
     return !vote || vote_rule_read (vote, &self->vote, reason);
 }
 
+static bool read_words (struct plan *self, const json_t *object, struct reason *reason)
+{
+    const struct {
+        const char *name;
+        void (*set) (struct plan *self, struct span words);
+    } words[] = {{"error_info", plan_set_error}, {"remark", plan_set_remark}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const json_t *text = json_object_get (object, words[i].name);
+        if (text && !json_is_string (text)) {
+            reason_set (reason, "%s: want a string", words[i].name);
+            return false;
+        }
+        words[i].set (self, span_of (json_string_value (text), json_string_length (text)));
+    }
+    return true;
+}
+
+static bool read_policy (struct plan *self, const json_t *object, struct reason *reason)
+{
+    if (!policy_read_from (object, &self->policy, reason))
+        return false;
+    policy_into_schedule (self->policy, &self->schedule);
+    if (self->schedule.type == SCHEDULE_CRON && !self->schedule.cron) {
+        reason_set (reason, "cron: is missing");
+        return false;
+    }
+    return true;
+}
+
 static bool check_together (const struct plan *self, const json_t *object, struct reason *reason)
 {
     struct value_range range = schedule_value_range (self->schedule.type);
@@ -414,6 +478,7 @@ struct plan *plan_parse_stored (uint64_t id, struct span text, struct reason *re
     self->schedule.keep = json_is_true (json_object_get (object, "no_keep"));
     if (!read_integers (self, object, reason) || !read_spans (self, object, reason) ||
         !read_messages (self, object, reason) || !read_vote (self, object, reason) ||
+        !read_words (self, object, reason) || !read_policy (self, object, reason) ||
         !check_together (self, object, reason))
         plan_destroy (&self);
     json_decref (object);
@@ -495,6 +560,8 @@ static bool scan_value (struct stored *self, const struct field *field)
     case MESSAGES:
         return scan_messages (self);
     case VOTE:
+    case WORDS:
+    case POLICY:
         break;
     }
     return false;
@@ -507,7 +574,8 @@ static bool scan_name (struct stored *self, enum field_name *ret)
     for (size_t i = 0; i < FIELDS; i++, place++) {
         if (place == FIELDS)
             place = 0;
-        if (json_scan_name (&self->scan, &fields[stored_order[place]].written)) {
+        const struct field *field = &fields[stored_order[place]];
+        if (field->kind != POLICY && json_scan_name (&self->scan, &field->written)) {
             self->next = place + 1;
             *ret = stored_order[place];
             return true;
@@ -535,7 +603,8 @@ struct plan *plan_scan_stored (uint64_t id, struct span text)
     struct plan *plan = plan_new (text.size);
     struct stored stored = {.scan = json_scan_of (text), .plan = plan};
     plan->id = id;
-    if (!scan_fields (&stored) || (stored.seen & required) != required || !value_fits (plan))
+    if (!scan_fields (&stored) || (stored.seen & required) != required || !value_fits (plan) ||
+        plan->schedule.type == SCHEDULE_CRON)
         plan_destroy (&plan);
     return plan;
 }

@@ -20,6 +20,14 @@ static json_t *present_frame (const struct plan *plan)
     json_t *vote = vote_rule_write (&plan->vote);
     if (vote)
         json_object_set_new (frame, "vote", vote);
+    if (!plan->policy)
+        return frame;
+    json_object_update (frame, plan->policy->fields);
+    // What says the same in other words is left to these.
+    if (plan->policy->iteration)
+        json_object_del (frame, "plan_repet");
+    if (plan->policy->misfire)
+        json_object_del (frame, "no_keep");
     return frame;
 }
 
@@ -41,6 +49,12 @@ static int check_revision (const struct plan *plan, json_t *update, struct reaso
 // Lay the fields over the frame.
 static int lay_over (json_t *frame, json_t *update, struct plan_update *ret, struct reason *reason)
 {
+    // Other words for the same.
+    static const struct {
+        const char *by, *field;
+    } replaced[] = {{"no_skip", "no_keep"},      {"no_skip", "misfire"},
+                    {"no_keep", "misfire"},      {"misfire", "no_keep"},
+                    {"plan_repet", "iteration"}, {"iteration", "plan_repet"}};
     const char *name;
     json_t *value;
     if (json_object_get (update, "no_skip") && json_object_get (update, "no_keep")) {
@@ -57,9 +71,13 @@ static int lay_over (json_t *frame, json_t *update, struct plan_update *ret, str
             reason_set (reason, "%s: cannot be updated", quoted (span_text (name)));
             return ZPLAN_EARGUMENT;
         }
-        if (strcmp (name, "no_skip") == 0) // the same field under its other name
-            json_object_del (frame, "no_keep");
-        json_object_set (frame, name, value);
+        for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++)
+            if (strcmp (name, replaced[i].by) == 0)
+                json_object_del (frame, replaced[i].field);
+        if (json_is_null (value) && policy_field (name))
+            json_object_del (frame, name); // taken away
+        else
+            json_object_set (frame, name, value);
     }
     return 0;
 }
@@ -86,4 +104,5 @@ void plan_update_clear (struct plan_update *self)
 {
     json_decref (self->messages);
     self->messages = NULL;
+    plan_fields_clear (&self->fields);
 }

@@ -13,6 +13,7 @@
 #include "plan_message.h"
 #include "process.h"
 #include "publish.h"
+#include "zones.h"
 
 enum { TRIES_MAX = 16, REASON_BYTES = 512 };
 
@@ -24,13 +25,16 @@ struct applying {
     struct run run;
     enum run_phase phase; // of the run when the event came
     enum cause cause;
-    uint64_t lost; // the run that the outcome is of, 0 = `run`
+    struct due due; // CAUSE_DUE
+    uint64_t lost;  // the run that the outcome is of, 0 = `run`
     struct answer answer;
     struct frames *frames; // the answer's description and frames; NULL = there is none
     struct desc desc;
     struct frames *voter; // one span; NULL = the station's own answer
     char reason[REASON_BYTES];
     bool keep_message;
+    applied_fn *done;
+    void *owner;
     int tries;
 
     // Of the last decision.
@@ -99,10 +103,18 @@ static bool is_outcome (const struct decision *decision)
     return decision->broadcast != BROADCAST_NONE;
 }
 
+// What the plan keeps of a failure: the words of the last one.
+static void note_error (const struct applying *self, struct plan *plan)
+{
+    // Not that of a target that is away: it says nothing of the job.
+    if (self->decision.broadcast == BROADCAST_RESULT && plan->last_state >= ZERO_STATUS_ERROR_FLAG)
+        plan_set_error (plan, reason_of (self));
+}
+
 static char *record_of (const struct applying *self, const struct plan *plan, int64_t nominal,
                         size_t *ret_size)
 {
-    if (!is_outcome (&self->decision)) {
+    if (!is_outcome (&self->decision) || (plan->policy && plan->policy->log == LOG_NONE)) {
         *ret_size = 0;
         return NULL;
     }
@@ -115,7 +127,14 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
         .worker = worker_of (self),
         .size = size_of (self),
         .reason = reason_of (self),
+        .missed = self->decision.misses.missed,
+        .missed_why = self->decision.misses.why,
     };
+    if (plan->policy &&
+        plan->policy->log == LOG_TRIGGER) { // that it was fired, not what came of it
+        record.status = ZERO_STATUS_OK_ID;
+        record.reason = (struct span){0};
+    }
     return store_record (&record, ret_size);
 }
 
@@ -169,6 +188,7 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
     size_t record_size, count = participants_of (self, &participants);
     int64_t revision = plan->revision;
     bool writes = !self->keep_message && !self->decision.unchanged;
+    note_error (self, plan);
     if (writes)
         plan->revision = apply_revision ();
     free (self->public_text);
@@ -199,13 +219,29 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
 
 // -- deciding
 
+// The plan that was claimed is another one by now. One that is to be run after all is claimed
+// again.
+static struct decision decide_due (struct applying *self, struct plan *plan)
+{
+    static const struct dispatch_way plain = {.key = ""};
+    const struct target *target = station_target (self->station, span_text (self->key_station));
+    struct due due = self->due;
+    struct reason reason = {""};
+    due.key_station = span_text (self->key_station);
+    due.way = target ? target_way (target) : &plain;
+    due.zone = zones_of (self->station, plan);
+    struct decision decision = engine_due (plan, &due, &reason);
+    snprintf (self->reason, sizeof self->reason, "%s", reason.text);
+    return decision.send ? engine_put_back (plan) : decision;
+}
+
 static struct decision decide (struct applying *self, struct plan *plan)
 {
     struct station *station = self->station;
     self->run.phase = self->phase;
     switch (self->cause) {
     case CAUSE_ANSWER:
-        return engine_answer (plan, &self->run, &self->answer, station->zone,
+        return engine_answer (plan, &self->run, &self->answer, zones_of (station, plan),
                               station_now (station));
     case CAUSE_NOT_SENT:
         return engine_not_sent (plan);
@@ -213,13 +249,12 @@ static struct decision decide (struct applying *self, struct plan *plan)
         return engine_put_back (plan);
     case CAUSE_NO_STATUS:
         return engine_no_status (plan);
-    case CAUSE_UNFIT:
-        if (self->tries == 0)
-            return self->decision;
-        if (self->decision.close_poll)
-            return engine_poll_lost (plan, self->lost);
-        return plan->extra && self->lost ? engine_extra_lost (plan, self->lost)
-                                         : engine_unfit (plan);
+    case CAUSE_TIMEOUT:
+        return engine_timeout (plan, zones_of (station, plan), station_now (station));
+    case CAUSE_CANCEL:
+        return engine_cancel (plan, zones_of (station, plan), station_now (station));
+    case CAUSE_DUE:
+        return self->tries == 0 ? self->decision : decide_due (self, plan);
     }
     return (struct decision){.commit = COMMIT_NONE};
 }
@@ -228,7 +263,7 @@ static struct decision decide (struct applying *self, struct plan *plan)
 static void wake (struct station *self, const struct plan *plan, const struct decision *decision)
 {
     if (decision->commit == COMMIT_NEXT)
-        due_wake_at (self, plan->plan_time * 1000000);
+        due_wake_at (self, plan_due_time (plan) * 1000000);
     else if (decision->commit == COMMIT_RETRY || decision->commit == COMMIT_DOUBT)
         due_wake_at (self, store_now_us (self->store) + decision->delay_ms * 1000);
 }
@@ -352,6 +387,8 @@ static void on_committed (void *owner, const struct store_committed *answer)
     struct held_run *held = runs_find (self, applying->plan_id);
     if (held && held->run.exec_id == applying->run.exec_id)
         held->lease_pending = false;
+    if (applying->done)
+        applying->done (applying->owner, answer->result);
     applying_destroy (applying);
     front_resume (self);
 }
@@ -369,6 +406,10 @@ static struct applying *applying_new (struct station *station, const struct outc
     self->cause = outcome->cause;
     self->lost = outcome->decision && outcome->decision->send ? 0 : outcome->lost;
     self->keep_message = outcome->keep_message;
+    self->done = outcome->done;
+    self->owner = outcome->owner;
+    if (outcome->due)
+        self->due = *outcome->due;
     if (outcome->answer)
         self->answer = *outcome->answer;
     if (outcome->decision)
@@ -391,7 +432,7 @@ struct decision apply (struct station *self, const struct outcome *outcome)
 {
     struct applying *applying = applying_new (self, outcome);
     struct held_run *held = runs_find (self, outcome->plan->id);
-    int64_t nominal = outcome->cause == CAUSE_UNFIT
+    int64_t nominal = outcome->cause == CAUSE_DUE
                           ? outcome->nominal
                           : plan_nominal (outcome->plan, outcome->run->exec_id);
     applying->decision = decide (applying, outcome->plan);

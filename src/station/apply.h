@@ -10,8 +10,12 @@ enum cause {
     CAUSE_NOT_SENT,  // it could not be handed over
     CAUSE_PUT_BACK,  // its target has as many runs as it may have
     CAUSE_NO_STATUS, // none came in time
-    CAUSE_UNFIT      // it must not run; decided by the caller
+    CAUSE_TIMEOUT,   // it took too long
+    CAUSE_CANCEL,    // somebody wants it to end
+    CAUSE_DUE        // it was claimed, and is not to be sent; decided by the caller
 };
+
+typedef void applied_fn (void *owner, enum store_result result);
 
 struct outcome {
     struct plan *plan; // changed by the decision
@@ -21,11 +25,14 @@ struct outcome {
     const struct answer *answer;     // CAUSE_ANSWER: the facts
     const struct message *message;   // the answer itself, NULL = there is none
     struct span voter;               // whose answer it is, empty = the station's
-    const struct decision *decision; // CAUSE_UNFIT
-    uint64_t lost;      // CAUSE_UNFIT: the run that the outcome is of; 0 = the one in hand
-    int64_t nominal;    // CAUSE_UNFIT: its nominal time
+    const struct decision *decision; // CAUSE_DUE, and what it was made from
+    const struct due *due;
+    uint64_t lost;      // CAUSE_DUE: the run that the outcome is of; 0 = the one in hand
+    int64_t nominal;    // CAUSE_DUE: its nominal time
     const char *reason; // in words, for the history; NULL = the answer tells
     bool keep_message;  // the stored message is not to be written
+    applied_fn *done;   // told what came of the write; NULL = nobody is
+    void *owner;
 };
 
 // The lease of a run of this plan that begins now, in seconds.

@@ -34,6 +34,7 @@ struct station {
     struct station_settings *settings;
     station_read_fn *read_settings;
     struct zone *zone;
+    zhashx_t *zones; // that plans name, by name; NULL = none yet
     enum phase phase;
     struct reason failure;        // why PHASE_FAILED
     struct reason reload_trouble; // why settings were not taken at SIGHUP; empty = they were

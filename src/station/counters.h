@@ -19,6 +19,8 @@
     X (runs_sent)                                                                                  \
     X (runs_ended_well)                                                                            \
     X (runs_failed)                                                                                \
+    X (timeouts)      /* runs that took longer than their plan allows */                           \
+    X (cancelled)     /* runs that somebody ended */                                               \
     X (stale_commits) /* writes refused because the run was not the current one */                 \
     X (lost_data)     /* times that Redis had lost data which were there */                        \
     X (wrong_keys)    /* keys of ours that were of another type, replaced */                       \

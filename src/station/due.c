@@ -172,10 +172,10 @@ static void give_up_status (struct station *self, struct held_run *held)
 
 static void on_deadline (struct station *self, struct held_run *run)
 {
-    if (run->unanswered)
+    if (run->end_us && clock_mono_us () >= run->end_us)
+        results_end_run (run);
+    else if (run->unanswered)
         give_up_status (self, run);
-    else if (run->poll_end_us && clock_mono_us () >= run->poll_end_us)
-        results_end_poll (run);
     else
         runs_drop (&run);
 }

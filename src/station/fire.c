@@ -12,6 +12,7 @@
 #include "plan_message.h"
 #include "publish.h"
 #include "runs.h"
+#include "zones.h"
 
 static bool dispatch (struct station *self, struct target *target, const struct plan *plan,
                       int64_t lease_end_us)
@@ -19,8 +20,10 @@ static bool dispatch (struct station *self, struct target *target, const struct 
     struct plan_texts texts;
     struct message message;
     // A vote with a time of its own is not sent again before that is over.
-    int64_t poll_end_us = engine_poll_end_us (plan);
+    int64_t poll_end_us = engine_poll_end_us (plan), end_us = engine_run_end_us (plan);
     int64_t deadline_us = poll_end_us ? poll_end_us : lease_end_us;
+    if (end_us && end_us < deadline_us)
+        deadline_us = end_us;
     plan_dispatch_message (plan, target_way (target), deadline_us / 1000000, &texts, &message);
     bool sent = target_send (target, &message);
     if (sent)
@@ -61,6 +64,7 @@ static bool send_run (struct station *self, const struct store_claim *claim,
     struct held_run *held = runs_add (self, plan, claimed->station, run);
     held->target = target;
     held->connection = target_connection (target);
+    runs_set_end (held);
     runs_wait_status (held, clock_mono_us () + self->settings->send_timeout_ms * 1000);
     self->counters.runs_sent++;
     target_tally (target)->sent++;
@@ -97,22 +101,24 @@ void fire (struct station *self, const struct store_claim *claim,
     }
     struct run run = {claimed->exec_id, RUN_SENT, claimed->again};
     struct outcome outcome = {
-        .key_station = claimed->station, .run = &run, .cause = CAUSE_UNFIT, .keep_message = !plan};
+        .key_station = claimed->station, .run = &run, .cause = CAUSE_DUE, .keep_message = !plan};
     struct due due = {.key_station = claimed->station,
                       .exec_id = claimed->exec_id,
                       .lost = claimed->lost,
                       .way = target ? target_way (target) : &plain,
+                      .zone = plan ? zones_of (self, plan) : self->zone,
+                      .again = claimed->again,
                       .now = station_now (self)};
     bool unread = !plan;
     if (unread)
         plan = unreadable (claimed);
     outcome.nominal = plan_nominal (plan, claimed->lost ? claimed->lost : claimed->exec_id);
     struct decision decision = unread ? engine_unfit (plan) : engine_due (plan, &due, &reason);
-    bool fresh = plan->schedule.type != SCHEDULE_NONE && plan->error_count == 0 &&
+    bool fresh = plan->schedule.type != SCHEDULE_NONE && !plan->error_count && !plan->tries &&
                  !claimed->again && !claimed->lost;
     if (decision.send && send_run (self, claim, claimed, plan, target, &outcome.cause)) {
         if (fresh)
-            count_late (target, claim->now_us - outcome.nominal * 1000000);
+            count_late (target, claim->now_us - plan_due_time (plan) * 1000000);
         return;
     }
     if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID)
@@ -123,6 +129,7 @@ void fire (struct station *self, const struct store_claim *claim,
         runs_drop (&held);
     outcome.plan = plan;
     outcome.lost = claimed->lost;
+    outcome.due = &due;
     outcome.decision = &decision;
     outcome.reason = decision.send ? not_sent_reason (target) : reason.text;
     apply (self, &outcome);

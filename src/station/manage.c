@@ -249,6 +249,8 @@ static const struct word {
     {"close", 1, 1, CURVE_ROLE_MANAGE, manage_close, "close ID", NEEDS_REDIS},
     {"skip", 2, 2, CURVE_ROLE_MANAGE, manage_skip, "skip ID COUNT", NEEDS_REDIS},
     {"run", 1, 1, CURVE_ROLE_MANAGE, manage_run, "run ID", NEEDS_REDIS},
+    {"cancel", 1, 2, CURVE_ROLE_MANAGE, manage_cancel, "cancel ID [REASON]", NEEDS_REDIS},
+    {"done", 1, 2, CURVE_ROLE_MANAGE, manage_done, "done ID [REMARK]", NEEDS_REDIS},
     {"update", 2, 2, CURVE_ROLE_MANAGE, manage_update,
      "update ID FIELDS, a JSON object with the revision", NEEDS_REDIS},
     {"next", 1, 2, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT, manage_next,

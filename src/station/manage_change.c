@@ -14,6 +14,7 @@
 #include "publish.h"
 #include "runs.h"
 #include "submit.h"
+#include "zones.h"
 
 enum { TRIES_MAX = 8 };
 
@@ -21,7 +22,7 @@ struct change {
     struct inquiry inquiry;
     enum manage_word word;
     int64_t count;       // skip
-    struct frames *text; // update: one span
+    struct frames *text; // update, done: one span
     int tries;
 
     struct plan *plan; // as changed, while it is stored
@@ -32,6 +33,7 @@ struct change {
 static const enum plan_event events[MANAGE_WORDS] = {
     [MANAGE_PAUSE] = EVENT_PAUSE, [MANAGE_RESET] = EVENT_QUEUE, [MANAGE_CLOSE] = EVENT_END,
     [MANAGE_SKIP] = EVENT_UPDATE, [MANAGE_RUN] = EVENT_QUEUE,   [MANAGE_UPDATE] = EVENT_UPDATE,
+    [MANAGE_DONE] = EVENT_UPDATE,
 };
 
 static void change_end (struct change *self)
@@ -155,12 +157,16 @@ static int apply_change (struct change *self, struct plan **plan, const struct s
         .running = is_running (station, *plan, answer),
         .count = self->count,
         .fields = &update.fields,
-        .zone = station->zone,
+        .zone = zones_of (station, *plan),
+        .remark = self->text ? self->text->at[0] : (struct span){0},
         .now = station_now (station),
     };
     int rc = 0;
-    if (self->word == MANAGE_UPDATE)
+    if (self->word == MANAGE_UPDATE) {
         rc = read_update (self, plan, &update, reason);
+        request.zone = rc ? NULL : zones_find (station, update.fields.policy, reason);
+        rc = !rc && !request.zone ? ZPLAN_EARGUMENT : rc;
+    }
     if (!rc)
         rc = engine_manage (*plan, &request, &self->queue, reason);
     // The plan borrows its new description from the update.
@@ -230,7 +236,7 @@ static void tell (struct change *self)
     if (self->queue == REQUEUE_NOW)
         due_wake_now (station);
     else if (self->queue == REQUEUE_TIME)
-        due_wake_at (station, self->plan->plan_time * 1000000);
+        due_wake_at (station, plan_due_time (self->plan) * 1000000);
 }
 
 static void on_stored (void *owner, enum store_result result, const char *error)
@@ -308,4 +314,10 @@ void manage_update (struct station *self, struct request *request,
 {
     start (self, request, arguments->at[0],
            &(struct change){.word = MANAGE_UPDATE, .text = frames_copy (&arguments->at[1], 1)});
+}
+
+void manage_done (struct station *self, struct request *request, const struct arguments *arguments)
+{
+    struct frames *remark = arguments->count > 1 ? frames_copy (&arguments->at[1], 1) : NULL;
+    start (self, request, arguments->at[0], &(struct change){.word = MANAGE_DONE, .text = remark});
 }

@@ -6,6 +6,7 @@
 #include "memory.h"
 #include "permit.h"
 #include "plan_json.h"
+#include "zones.h"
 
 enum { COUNT_DEFAULT = 10, COUNT_MAX = 1000 };
 
@@ -55,9 +56,9 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         plan = plan_from_stored_json (preview->inquiry.plan.id, answer->message, &reason);
     if (plan)
         reply_times (self, preview->inquiry.peer, plan->id,
-                     plan->state == PLAN_CLOSE
-                         ? json_array ()
-                         : times (plan, self->zone, plan_occurrence (plan), preview->count));
+                     plan->state == PLAN_CLOSE ? json_array ()
+                                               : times (plan, zones_of (self, plan),
+                                                        plan_occurrence (plan), preview->count));
     else if (result == STORE_DONE)
         front_refuse (self, preview->inquiry.peer, ZPLAN_EARGUMENT, reason.text);
     else
@@ -78,13 +79,19 @@ static void preview_frame (struct station *self, struct request *request, struct
         front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
+    const struct zone *zone = zones_find (self, fields.policy, &reason);
+    if (!zone) {
+        plan_fields_clear (&fields);
+        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
     struct plan *plan = plan_new (0);
     plan->schedule = fields.schedule;
+    plan->policy = fields.policy;
     plan->schedule.received = station_now (self);
-    bool runs = schedule_first (&plan->schedule, self->zone, plan->schedule.received,
-                                fields.skip_set, &first);
-    reply_times (self, &request->peer, 0,
-                 runs ? times (plan, self->zone, first, count) : json_array ());
+    bool runs =
+        schedule_first (&plan->schedule, zone, plan->schedule.received, fields.skip_set, &first);
+    reply_times (self, &request->peer, 0, runs ? times (plan, zone, first, count) : json_array ());
     plan_destroy (&plan);
 }
 

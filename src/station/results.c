@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "apply.h"
+#include "cancel.h"
 #include "clock.h"
 #include "codes.h"
 #include "dialect.h"
@@ -134,14 +135,6 @@ static bool count_vote (struct held_run *held, const struct message *message, st
     return fits;
 }
 
-// When the vote's time is over, by our clock.
-static void set_poll_end (struct held_run *held)
-{
-    int64_t end_us = engine_poll_end_us (held->plan);
-    if (end_us && !held->poll_end_us)
-        held->poll_end_us = clock_mono_us () + end_us - store_now_us (held->station->store);
-}
-
 static void tally_reason (const struct held_run *held, const struct tally *tally, char *out,
                           size_t size)
 {
@@ -160,12 +153,12 @@ static void keep_or_drop (struct held_run *held, const struct decision *decision
         return;
     }
     int64_t until_us = clock_mono_us () + self->settings->exec_timeout_s * 1000000 + FORGET_US;
-    bool polls = held->poll_end_us && held->poll_end_us < until_us;
+    bool ends = held->end_us && held->end_us < until_us;
     // A large plan, or one too many, is not kept for as long as its target works: it is looked up
-    // again. But at the end of a vote's time it is needed.
-    if (!polls && (held->plan->store_size > KEPT_BYTES || zhashx_size (self->runs) > KEPT_RUNS))
+    // again. But at the end of its time it is needed.
+    if (!ends && (held->plan->store_size > KEPT_BYTES || zhashx_size (self->runs) > KEPT_RUNS))
         plan_destroy (&held->plan);
-    runs_forget_at (held, polls ? held->poll_end_us : until_us);
+    runs_forget_at (held, ends ? held->end_us : until_us);
 }
 
 // Counted and told; nothing else comes of it.
@@ -253,18 +246,12 @@ static void take_answer (struct held_run *held, const struct target *target, uin
                                        .message = message,
                                        .voter = voter,
                                        .reason = reason});
-    set_poll_end (held);
     keep_or_drop (held, &decision);
 }
 
-void results_end_poll (struct held_run *held)
+static void end_poll (struct held_run *held)
 {
     char reason[128];
-    held->poll_end_us = 0;
-    if (!held->plan) { // too large to be kept: who claims it next ends the vote
-        runs_drop (&held);
-        return;
-    }
     struct answer answer = {.status = ZERO_STATUS_TIMEOUT_ID,
                             .on_connection = true,
                             .has_exec_id = true,
@@ -282,6 +269,34 @@ void results_end_poll (struct held_run *held)
     keep_or_drop (held, &decision);
 }
 
+static void time_out (struct held_run *held)
+{
+    char reason[64];
+    snprintf (reason, sizeof reason, "timeout: no result within %" PRId64 " s",
+              held->plan->policy->timeout_s);
+    cancel_tell (held, reason);
+    held->station->counters.timeouts++;
+    struct decision decision =
+        apply (held->station, &(struct outcome){.plan = held->plan,
+                                                .key_station = span_text (held->key_station),
+                                                .run = &held->run,
+                                                .cause = CAUSE_TIMEOUT,
+                                                .reason = reason});
+    keep_or_drop (held, &decision);
+}
+
+void results_end_run (struct held_run *held)
+{
+    held->end_us = 0;
+    if (!held->plan) // too large to be kept: who claims it next ends it
+        runs_drop (&held);
+    else if (engine_poll_end_us (held->plan) &&
+             engine_poll_end_us (held->plan) == engine_run_end_us (held->plan))
+        end_poll (held);
+    else
+        time_out (held);
+}
+
 // -- a run that is not in hand
 
 // The votes that were cast before this station had the run in hand.
@@ -291,7 +306,6 @@ static void recall_votes (struct held_run *held, const redisReply *work)
     enum dialect dialect = target ? target_settings (target)->dialect : DIALECT_ZERONET;
     if (held->plan->poll != held->run.exec_id)
         return; // those are of an earlier run
-    set_poll_end (held);
     for (size_t i = 0; work && i + 1 < work->elements; i += 2) {
         const redisReply *name = work->element[i], *text = work->element[i + 1];
         json_t *frames = json_loadb (text->str, text->len, 0, NULL);
@@ -300,18 +314,16 @@ static void recall_votes (struct held_run *held, const redisReply *work)
     }
 }
 
-// The run an answer is for: in hand, if need be with its plan read again, or made from what Redis
-// has.
-static struct held_run *recall (struct lookup *lookup, const struct store_loaded *answer)
+struct held_run *results_recall (struct station *self, uint64_t plan_id,
+                                 const struct store_loaded *answer)
 {
-    struct station *self = lookup->station;
     struct reason reason;
-    struct held_run *held = runs_find (self, lookup->plan_id);
+    struct held_run *held = runs_find (self, plan_id);
     if (held && held->plan)
         return held;
     if (answer->result != STORE_DONE || !answer->running)
         return NULL;
-    struct plan *plan = plan_from_stored_json (lookup->plan_id, answer->message, &reason);
+    struct plan *plan = plan_from_stored_json (plan_id, answer->message, &reason);
     if (!plan)
         return NULL;
     plan->exec_id = answer->exec_id;
@@ -322,6 +334,7 @@ static struct held_run *recall (struct lookup *lookup, const struct store_loaded
     enum run_phase phase = plan->last_state == ZERO_STATUS_RUNING_ID ? RUN_RUNNING : RUN_SENT;
     held =
         runs_add (self, plan, answer->station, (struct run){answer->exec_id, phase, answer->again});
+    runs_set_end (held);
     runs_forget_at (held, clock_mono_us () + FORGET_US);
     recall_votes (held, answer->work);
     return held;
@@ -343,7 +356,7 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
     struct station *self = lookup->station;
     struct message message;
     struct reason reason;
-    struct held_run *held = recall (lookup, answer);
+    struct held_run *held = results_recall (self, lookup->plan_id, answer);
     int rc = message_read (lookup->frames->at, lookup->frames->count, &message, &reason);
     message.desc.code = lookup->status;
     const struct target *target = station_target (self, span_text (lookup->target));

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "clock.h"
 #include "memory.h"
 #include "utf8.h"
 
@@ -141,9 +142,18 @@ void runs_note_progress (struct held_run *run, struct span words)
     run->progress[size] = '\0';
 }
 
+void runs_set_end (struct held_run *run)
+{
+    int64_t end_us = engine_run_end_us (run->plan);
+    if (end_us && !run->end_us)
+        run->end_us = clock_mono_us () + end_us - store_now_us (run->station->store);
+}
+
 void runs_wait_status (struct held_run *run, int64_t deadline_us)
 {
     set_unanswered (run, true);
+    if (run->end_us && run->end_us < deadline_us)
+        deadline_us = run->end_us;
     heap_set (&run->station->deadlines, &run->deadline, deadline_us);
 }
 

@@ -17,10 +17,10 @@ struct held_run {
     bool lease_pending;                     // a write of its lease is under way
     char *progress;                         // the worker's last words, UTF-8; NULL = none
     struct ballot *ballot;                  // of a vote; NULL = none
-    int64_t poll_end_us;                    // monotonic; 0 = the vote has no deadline
-    struct target *target;                  // it was sent to; NULL when it was looked up
-    uint64_t connection;                    // of the target, 0 = unknown
-    struct heap_node deadline;              // unanswered: no status in time; else: to be forgotten
+    int64_t end_us; // when its time is over, that of its vote or its timeout: monotonic; 0 = none
+    struct target *target;     // it was sent to; NULL when it was looked up
+    uint64_t connection;       // of the target, 0 = unknown
+    struct heap_node deadline; // unanswered: no status in time; else: to be forgotten
 };
 
 void runs_start (struct station *self);
@@ -48,6 +48,9 @@ void runs_drop (struct held_run **run);
 // Keep what the worker says of its progress: UTF-8 without NUL, else nothing is done; cut at
 // RUN_PROGRESS_MAX bytes. When very many runs are in hand it is not kept.
 void runs_note_progress (struct held_run *run, struct span words);
+
+// Know from now on when its time is over, if it has one. Its plan is there.
+void runs_set_end (struct held_run *run);
 
 // It was sent: wait for its status until this moment, in monotonic microseconds.
 void runs_wait_status (struct held_run *run, int64_t deadline_us);

@@ -29,6 +29,7 @@
 #include "targets.h"
 #include "zap.h"
 #include "zonefile.h"
+#include "zones.h"
 
 enum {
     TICK_MS = 100,
@@ -511,6 +512,7 @@ void station_destroy (struct station **self_p)
     wire_context_end ();
     access_stop (self);
     embedded_destroy (&self->embedded);
+    zones_stop (self);
     zone_destroy (&self->zone);
     free (self);
     *self_p = NULL;

@@ -19,6 +19,7 @@
 #include "plan_message.h"
 #include "process.h"
 #include "publish.h"
+#include "zones.h"
 
 enum { NAME_BYTES_MAX = 4096 }; // of REQUEST_ID and of a caller
 
@@ -150,7 +151,9 @@ static int check_request (struct station *self, const struct message *message,
         (rc = check_station (self, message, &target, reason)) ||
         (rc = submit_check_frames (message, target, reason)))
         return rc;
-    return check_vote (target, fields, reason);
+    if (!(rc = check_vote (target, fields, reason)) && !zones_find (self, fields->policy, reason))
+        rc = ZPLAN_EPLAN;
+    return rc;
 }
 
 // -- answers of the store
@@ -299,7 +302,7 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
     }
     if (stored) {
         tell_added (submission);
-        due_wake_at (self, submission->plan->plan_time * 1000000);
+        due_wake_at (self, plan_due_time (submission->plan) * 1000000);
     }
     submission_end (submission);
     front_resume (self);
@@ -333,12 +336,15 @@ void submit_request (struct station *self, struct request *request)
     if (named && !permit_station (self, &request->peer, station))
         return;
     FAILPOINT ("recv");
+    fields.policy = NULL;
     int rc = check_request (self, &request->message, &fields, &id, &reason);
     if (rc) {
+        plan_fields_clear (&fields);
         front_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
         return;
     }
     if (!station_store_up (self)) {
+        plan_fields_clear (&fields);
         front_refuse_store (self, &request->peer, STORE_LOST, "");
         return;
     }
@@ -352,15 +358,17 @@ void submit_request (struct station *self, struct request *request)
     submission->station = self;
     submission->tries = given ? 0 : 1;
     submission->plan = plan_new_submitted (id, &request->message, caller, &fields, now);
+    plan_fields_clear (&fields);
     submission->plan->revision = apply_revision ();
-    rc = engine_submit (submission->plan, self->zone, now, &submission->reason);
+    const struct zone *zone = zones_of (self, submission->plan);
+    rc = engine_submit (submission->plan, zone, now, &submission->reason);
     if (rc && !given) {
         front_refuse (self, &request->peer, (enum wire_error)rc, submission->reason.text);
         submission_end (submission);
         return;
     }
     submission->peer = peer_keep (self, request);
-    int64_t due_us = submission->plan->plan_time * 1000000;
+    int64_t due_us = plan_due_time (submission->plan) * 1000000;
     if (rc)
         store_load (self->store, id, LINK_ONCE, on_looked_up, submission);
     else

@@ -371,7 +371,7 @@ static void change_place (const struct store_change *change, char *out, size_t s
         snprintf (out, size, "keep");
         break;
     case REQUEUE_TIME:
-        snprintf (out, size, "%" PRId64, change->plan->plan_time);
+        snprintf (out, size, "%" PRId64, plan_due_time (change->plan));
         break;
     case REQUEUE_NOW:
         snprintf (out, size, "now");

@@ -272,6 +272,8 @@ struct outcome_record {
     struct span worker;
     size_t size; // of the result's frames
     struct span reason;
+    struct missed missed; // what was passed over with it
+    const char *missed_why;
 };
 
 // Packed for a commit. Free it.

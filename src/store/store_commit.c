@@ -140,7 +140,7 @@ static void commit_when (const struct store_commit *commit, char *out, size_t si
     if (decision->unqueued || decision->commit == COMMIT_END)
         *out = '\0';
     else if (decision->commit == COMMIT_NEXT)
-        snprintf (out, size, "%" PRId64, commit->plan->plan_time);
+        snprintf (out, size, "%" PRId64, plan_due_time (commit->plan));
     else if (decision->commit == COMMIT_LEASE)
         snprintf (out, size, "%" PRId64, commit->lease_s);
     else

@@ -70,12 +70,13 @@ static void pack_frame (msgpack_packer *out, const char *name, struct span frame
 // The bytes of pack_write, straight from the fields: there is a record for each run.
 char *store_record (const struct outcome_record *record, size_t *ret_size)
 {
-    enum { FIELDS = 8 };
+    enum { FIELDS = 8, MISSED_FIELDS = 4 };
+    const struct missed *missed = &record->missed;
     msgpack_sbuffer buffer;
     msgpack_packer out;
     msgpack_sbuffer_init (&buffer);
     msgpack_packer_init (&out, &buffer, write_bytes);
-    msgpack_pack_map (&out, FIELDS);
+    msgpack_pack_map (&out, FIELDS + (missed->count ? MISSED_FIELDS : 0));
     pack_frame (&out, "title", record->title);
     pack_integer (&out, "nominal", record->nominal);
     pack_integer (&out, "status", record->status);
@@ -84,6 +85,12 @@ char *store_record (const struct outcome_record *record, size_t *ret_size)
     pack_frame (&out, "worker", record->worker);
     pack_integer (&out, "size", (int64_t)record->size);
     pack_frame (&out, "reason", record->reason);
+    if (missed->count) {
+        pack_integer (&out, "missed", missed->count);
+        pack_integer (&out, "missed_first", missed->first);
+        pack_integer (&out, "missed_last", missed->last);
+        pack_frame (&out, "missed_why", span_text (record->missed_why));
+    }
     *ret_size = buffer.size;
     return msgpack_sbuffer_release (&buffer);
 }

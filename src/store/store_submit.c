@@ -190,7 +190,7 @@ void store_submit (struct store *self, const struct plan *plan, bool made_here,
     member_make (member, plan->station, plan->id);
     batch_add_text (batch, member);
     store_add_message (self, batch, plan);
-    batch_add_number (batch, plan->plan_time);
+    batch_add_number (batch, plan_due_time (plan));
     batch_add_text (batch, "0");
     store_add_entry (batch, plan->station, plan->id);
     store_add_work (batch, plan->station, plan->id);

@@ -62,6 +62,8 @@ static const struct status_row {
     {"RECV_ERROR", ZERO_STATUS_RECV_ERROR_ID, 0x8D, NULL},
     {"DENY", ZERO_STATUS_DENY_ID, 0x8E, "-deny"},
     {"BUSY", ZERO_STATUS_BUSY_ID, 0x8F, "-busy"},
+    {"CANCELLED", ZERO_STATUS_CANCELLED_ID, 0x90, "-cancelled"},
+    {"MISSED", ZERO_STATUS_MISSED_ID, 0x91, "-missed"},
 };
 
 static void statuses_have_their_numbers_and_words (void **state)

@@ -24,7 +24,8 @@ static struct plan *plan_at_1030 (void)
 
 static const char *const word_names[MANAGE_WORDS] = {
     [MANAGE_PAUSE] = "pause", [MANAGE_RESET] = "reset", [MANAGE_CLOSE] = "close",
-    [MANAGE_SKIP] = "skip",   [MANAGE_RUN] = "run",     [MANAGE_UPDATE] = "update"};
+    [MANAGE_SKIP] = "skip",   [MANAGE_RUN] = "run",     [MANAGE_UPDATE] = "update",
+    [MANAGE_DONE] = "done"};
 
 // The engine's answer: where the plan is queued, or REFUSED; then the plan is as it was, and there
 // is a reason.
@@ -62,6 +63,7 @@ static const bool allowed[MANAGE_WORDS][PLAN_STATES] = {
     [MANAGE_SKIP]   = {true,  true,  true,   true,  true,  true,  true,  false},
     [MANAGE_RUN]    = {true,  true,  true,   true,  true,  true,  true,  false},
     [MANAGE_UPDATE] = {true,  true,  true,   true,  true,  true,  true,  false},
+    [MANAGE_DONE]   = {false, false, false,  false, false, true,  true,  false},
 };
 // clang-format on
 
@@ -74,6 +76,7 @@ static void check_allowed (enum manage_word word, enum plan_state state, bool ru
     snprintf (state_text, sizeof state_text, "state %s", plan_state_name (state));
     struct plan *plan = plan_at_1030 ();
     plan->state = state;
+    plan->verdict = VERDICT_PENDING;
     struct plan_fields fields = {.schedule = plan->schedule};
     struct reason reason;
     int got =

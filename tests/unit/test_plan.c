@@ -340,7 +340,7 @@ static const struct edit_row {
     {"vote", NULL, true},
     {"vote", "{}", true},
     {"vote", "{\"rule\":\"any\",\"deadline\":1}", true},
-    {"plan_type", "8", false},
+    {"plan_type", "9", false},
     {"plan_type", "-1", false},
     {"plan_type", "2.0", false},
     {"plan_type", "\"second\"", false},

@@ -1,0 +1,112 @@
+#include "misses.h"
+
+static const struct catch_up none = {.keep = 0}, all = {.keep = INT64_MAX};
+
+// What was missed while no run was out.
+static struct catch_up of_misfires (const struct plan *plan, int64_t now)
+{
+    const struct policy *policy = plan->policy;
+    bool calendar = plan->schedule.type > SCHEDULE_DAY;
+    if (!policy || !policy->misfire)
+        return plan->schedule.keep && !calendar ? all : none;
+    int64_t window_s = policy->misfire_window_s;
+    int64_t oldest = window_s ? now - window_s : 0;
+    switch (policy->misfire) {
+    case MISFIRE_ALL:
+        return (struct catch_up){INT64_MAX, oldest};
+    case MISFIRE_NEWEST:
+        return (struct catch_up){policy->misfire_keep, oldest};
+    case MISFIRE_SKIP:
+    case MISFIRE_UNSAID:
+        break;
+    }
+    return none;
+}
+
+// What was missed while one was.
+static struct catch_up of_overlaps (const struct plan *plan, struct catch_up misfires)
+{
+    const struct policy *policy = plan->policy;
+    if (policy && policy->overlap_policy == OVERLAP_QUEUE)
+        return (struct catch_up){.keep = 1};
+    if (policy && policy->overlap_policy == OVERLAP_SKIP)
+        return none;
+    return misfires.keep == INT64_MAX ? misfires : none;
+}
+
+static bool again_when_done (const struct schedule *schedule)
+{
+    bool interval = schedule->type >= SCHEDULE_SECOND && schedule->type <= SCHEDULE_DAY;
+    return interval && schedule->value == 0 && !schedule->cycle;
+}
+
+static void add (struct misses *self, const struct missed *more, const char *why)
+{
+    if (more->count == 0)
+        return;
+    if (self->missed.count == 0)
+        self->missed.first = more->first;
+    self->missed.count += more->count;
+    self->missed.last = more->last;
+    self->missed.more = self->missed.more || more->more;
+    self->why = why;
+}
+
+// First what was missed before the run began, then what came due while it was out.
+bool misses_next (const struct plan *plan, const struct zone *zone, const struct moments *at,
+                  struct misses *ret_misses, struct occurrence *ret)
+{
+    struct occurrence current = plan_occurrence (plan), next;
+    struct catch_up misfires = of_misfires (plan, at->now);
+    struct catch_up overlaps = of_overlaps (plan, misfires);
+    int64_t claimed = at->claimed < current.time ? current.time : at->claimed;
+    struct missed missed = {0};
+    *ret_misses = (struct misses){0};
+    // Of one that runs again when it is done nothing is missed, however long it takes.
+    claimed = again_when_done (&plan->schedule) || claimed > at->now ? at->now : claimed;
+    if (!schedule_after (&plan->schedule, zone, &current, claimed, &misfires, &missed, &next)) {
+        add (ret_misses, &missed, "misfire");
+        return false;
+    }
+    add (ret_misses, &missed, "misfire");
+    if (next.time < at->now && next.time >= claimed) {
+        struct occurrence from = next;
+        missed = (struct missed){0};
+        bool more =
+            schedule_still (&plan->schedule, zone, &from, at->now, &overlaps, &missed, &next);
+        add (ret_misses, &missed, "overlap");
+        if (!more)
+            return false;
+    }
+    *ret = next;
+    return true;
+}
+
+bool misses_present (const struct plan *plan, const struct zone *zone, int64_t now,
+                     struct misses *ret_misses, struct occurrence *ret, bool *ret_ended)
+{
+    const struct policy *policy = plan->policy;
+    struct occurrence current = plan_occurrence (plan);
+    int64_t late_s = now - plan_due_time (plan);
+    *ret_misses = (struct misses){0};
+    *ret_ended = false;
+    if (plan->schedule.end_time && now > plan->schedule.end_time) {
+        ret_misses->missed = (struct missed){1, current.time, current.time, false};
+        ret_misses->why = "end_time";
+        *ret_ended = true;
+        return true;
+    }
+    bool fresh = plan->error_count == 0 && plan->tries == 0;
+    bool window = policy && policy->misfire_window_s;
+    if (!policy || !fresh || late_s < 1 || (!window && policy->misfire != MISFIRE_NEWEST))
+        return false;
+    // A little late is not missed; without a window only the newest have a claim to be run.
+    if (policy->misfire != MISFIRE_NEWEST && late_s <= policy->misfire_window_s)
+        return false;
+    struct catch_up misfires = of_misfires (plan, now);
+    bool more =
+        schedule_still (&plan->schedule, zone, &current, now, &misfires, &ret_misses->missed, ret);
+    ret_misses->why = "misfire";
+    *ret_ended = !more;
+    return ret_misses->missed.count > 0;
+}

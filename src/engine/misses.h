@@ -1,0 +1,25 @@
+// Occurrences that are missed: which one comes next, and which are passed over for it.
+// Pure. Source: contract chapter 4, rules 2 to 4; proto 6.3; task module; features D004, D007.
+#pragma once
+
+#include "plan.h"
+
+// What was passed over, and why: NULL = nothing was.
+struct misses {
+    struct missed missed;
+    const char *why;
+};
+
+// What of the plan's times is to be known: when its run was claimed, and now, in Unix seconds.
+struct moments {
+    int64_t claimed, now;
+};
+
+// The occurrence behind the present one, whose run is over. False: that was the last; `ret` is
+// untouched. The plan is only read.
+bool misses_next (const struct plan *plan, const struct zone *zone, const struct moments *at,
+                  struct misses *ret_misses, struct occurrence *ret);
+
+// Whether the present occurrence comes too late to be run at `now`.
+bool misses_present (const struct plan *plan, const struct zone *zone, int64_t now,
+                     struct misses *ret_misses, struct occurrence *ret, bool *ret_ended);

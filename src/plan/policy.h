@@ -1,0 +1,92 @@
+// What a plan says beyond the fields of the plan document: calendars, windows, misses, retries,
+// limits, and names to find it by. A plan that says nothing of it has none.
+// Immutable once read, and shared: fields of a frame, a plan and its copies keep the same one.
+// Sources: task module, iteration-cycle article, mscheduler; proto chapter 5.
+#pragma once
+
+#include <jansson.h>
+
+#include "cron.h"
+#include "json_text.h"
+#include "retry.h"
+#include "schedule.h"
+
+enum {
+    ZONE_NAME_MAX = 64,
+    POLICY_NAME_MAX = 64,  // group, kind
+    POLICY_TEXT_MAX = 256, // what is only kept and searched
+    CRONS_MAX = 16
+};
+
+// What becomes of occurrences that were missed.
+enum misfire {
+    MISFIRE_UNSAID, // as no_keep says
+    MISFIRE_SKIP,   // passed over
+    MISFIRE_ALL,    // each is run
+    MISFIRE_NEWEST  // the newest `misfire_keep` are run
+};
+
+// What becomes of those that were due while a run was out.
+enum overlap_policy { OVERLAP_UNSAID, OVERLAP_SKIP, OVERLAP_QUEUE };
+
+// What of its runs goes into the history.
+enum log_mode { LOG_TRANS, LOG_TRIGGER, LOG_NONE };
+
+struct policy {
+    unsigned kept;
+    json_t *fields; // as they were given
+
+    // when
+    struct cron *cron;
+    char timezone[ZONE_NAME_MAX + 1]; // "" = the station's
+    enum zone_gap gap;
+    enum zone_overlap overlap;
+    int64_t iteration; // 0 = not given
+    int64_t runs;      // `cycle` as a number: runs of an iteration; 0 = not given
+    struct cycle cycle;
+    int64_t start_time, end_time;
+
+    // misses
+    enum misfire misfire;
+    int64_t misfire_keep;
+    int64_t misfire_window_s; // 0 = not given
+    int64_t jitter_s;
+    enum overlap_policy overlap_policy;
+
+    // runs
+    struct retry_policy retry;
+    int64_t timeout_s; // 0 = none
+    enum log_mode log;
+};
+
+// Whether a plan may have a field of this name besides those of the plan document.
+bool policy_field (const char *name);
+
+// Read and check the fields of an object that has no others. NULL: the reason names the field and
+// the rule.
+struct policy *policy_read (const json_t *fields, struct reason *reason);
+
+// The same of the fields that a larger object has; `ret` is NULL when it has none.
+bool policy_read_from (const json_t *object, struct policy **ret, struct reason *reason);
+
+// One more owner; each calls policy_destroy. NULL stays NULL.
+struct policy *policy_keep (struct policy *self);
+void policy_destroy (struct policy **self);
+
+// Put what the schedule needs into it. It borrows from the policy.
+void policy_into_schedule (const struct policy *self, struct schedule *ret);
+
+// Whether both say the same of when. Either may be NULL.
+bool policy_same_schedule (const struct policy *self, const struct policy *other);
+
+// How many runs an iteration has; 0: the plan knows no iterations.
+int64_t policy_cycle (const struct policy *self);
+
+// The place of run number `count` (from 1 on; 0 = none yet: 0 and 0) among iterations and cycles.
+struct place {
+    int64_t iteration, cycle;
+};
+struct place policy_place (int64_t count, int64_t cycle);
+
+// Write its fields as members of an object that has others already.
+void policy_write (const struct policy *self, struct json_text *text);

@@ -1,0 +1,38 @@
+#include "retry.h"
+
+#include "pacing.h"
+#include "spread.h"
+
+enum { DAY_S = 86400, SECOND_MS = 1000 };
+
+bool retry_is_over (const struct retry_policy *self, int64_t failures)
+{
+    return self->strategy != RETRY_PACED && self->max != RETRY_FOREVER && failures > self->max;
+}
+
+static int64_t doubled (int64_t interval_s, int64_t failures)
+{
+    int64_t delay_s = interval_s;
+    for (int64_t i = 1; i < failures && delay_s < DAY_S; i++)
+        delay_s *= 2;
+    // An interval that is longer than a day by itself stays as it is.
+    return delay_s > DAY_S && interval_s < DAY_S ? DAY_S : delay_s;
+}
+
+static int64_t delay_s (const struct retry_policy *self, int64_t failures)
+{
+    if (self->strategy == RETRY_EXPONENTIAL)
+        return doubled (self->interval_s, failures);
+    if (self->strategy != RETRY_SEQUENCE)
+        return self->interval_s;
+    size_t at = (size_t)(failures > 0 ? failures - 1 : 0);
+    return self->sequence[at < self->sequence_size ? at : self->sequence_size - 1];
+}
+
+int64_t retry_delay_ms (const struct retry_policy *self, int64_t failures, uint64_t run)
+{
+    if (self->strategy == RETRY_PACED)
+        return pacing_delay_ms (failures);
+    return delay_s (self, failures) * SECOND_MS +
+           (int64_t)spread (run, (uint64_t)self->jitter_s * SECOND_MS);
+}

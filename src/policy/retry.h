@@ -1,0 +1,34 @@
+// When a plan that failed is tried again, and when no more. Pure.
+// Source: task module (retry_strategy and what belongs to it); contract chapter 4, rule 10.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum retry_strategy {
+    RETRY_PACED,      // nothing was said: 1 s, doubling to 60 s, for ever
+    RETRY_NONE,       // the first failure is the last
+    RETRY_FIXED,      // each time after `interval_s`
+    RETRY_SEQUENCE,   // after sequence[0], sequence[1], ...; past the end after the last of them
+    RETRY_EXPONENTIAL // after `interval_s`, doubling to a day
+};
+
+enum { RETRY_SEQUENCE_MAX = 32, RETRY_FOREVER = -1 };
+
+struct retry_policy {
+    enum retry_strategy strategy;
+    int64_t interval_s;
+    int32_t sequence[RETRY_SEQUENCE_MAX]; // seconds
+    size_t sequence_size;
+    int64_t max;      // retries: so many failures are allowed, the next ends it; or RETRY_FOREVER
+    int64_t jitter_s; // up to so many seconds are added, other ones each time
+    bool need_manual; // at the end a person has to decide
+};
+
+// Whether this many failures (at least 1) of an occurrence were the last that it may have.
+bool retry_is_over (const struct retry_policy *self, int64_t failures);
+
+// Milliseconds from the failure to the retry. `run` tells the jitter: the number of the run that
+// failed.
+int64_t retry_delay_ms (const struct retry_policy *self, int64_t failures, uint64_t run);
