@@ -2,9 +2,11 @@
 #include "management.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "codes.h"
 #include "misses.h"
+#include "rfc3339.h"
 #include "status.h"
 
 #define IN(state) (1U << (state))
@@ -24,6 +26,12 @@ static bool is_queued (const struct plan *plan)
 // not fired yet is given up.
 static void stop (struct plan *plan, const struct manage_request *request, enum plan_state state)
 {
+    char when[RFC3339_SIZE], words[PLAN_WORDS_MAX];
+    rfc3339_format (request->now, when);
+    snprintf (words, sizeof words, "%s%s%.*s at %s", plan_state_name (state),
+              request->who.size ? " by " : "", (int)request->who.size,
+              request->who.size ? (const char *)request->who.data : "", when);
+    plan_set_stopped (plan, span_text (words));
     plan->state = state;
     plan->extra = plan->extra && request->running ? state : PLAN_NONE;
     if (request->running)
@@ -58,6 +66,7 @@ static int reset_plan (struct plan *plan, const struct manage_request *request, 
     plan->error_count = 0;
     plan->tries = 0;
     plan->verdict = VERDICT_NONE;
+    plan_set_stopped (plan, (struct span){0});
     plan->extra = plan->extra && request->running ? PLAN_QUEUE : PLAN_NONE;
     plan->state = request->running ? PLAN_EXECUTE : PLAN_QUEUE;
     *ret = request->running ? REQUEUE_LEASE : REQUEUE_TIME;
@@ -201,12 +210,8 @@ static int update_plan (struct plan *plan, const struct manage_request *request,
     plan->schedule.repeat = new->repeat;
     plan->schedule.keep = new->keep;
     plan->vote = fields->vote;
-    struct policy *policy = plan->policy;
-    plan->policy = policy_keep (fields->policy);
-    policy_destroy (&policy);
-    plan->schedule.cycle = NULL;
-    plan->schedule.cron = NULL;
-    policy_into_schedule (plan->policy, &plan->schedule);
+    plan_take_policy (plan, policy_keep (fields->policy));
+    plan_set_remark (plan, span_of (fields->remark, fields->remark_size));
     set_description (plan, fields);
     *ret = REQUEUE_KEEP;
     if (anew && is_queued (plan) && !plan->extra) {

@@ -21,6 +21,7 @@ struct manage_request {
     bool running;                     // a run of the plan is out
     int64_t count;                    // MANAGE_SKIP: occurrences, at least 1
     const struct plan_fields *fields; // MANAGE_UPDATE: the whole plan frame that is to hold
+    struct span who;                  // whose word it is, as far as is known; may be empty
     struct span remark;               // MANAGE_DONE: what the person says, UTF-8; may be empty
     const struct zone *zone;
     int64_t now; // Unix seconds

@@ -14,6 +14,11 @@ static const char *const state_names[PLAN_STATES] = {
     [PLAN_ERROR] = "error", [PLAN_CLOSE] = "close",
 };
 
+static const char *const verdict_names[VERDICTS] = {
+    [VERDICT_NONE] = "none",     [VERDICT_FAILURE] = "failure",     [VERDICT_PENDING] = "pending",
+    [VERDICT_MANUAL] = "manual", [VERDICT_CANCELLED] = "cancelled",
+};
+
 struct plan *plan_new (size_t store_size)
 {
     struct plan *self = memory_new (sizeof *self + store_size);
@@ -35,6 +40,7 @@ void plan_destroy (struct plan **self)
         policy_destroy (&(*self)->policy);
         free ((*self)->error_info);
         free ((*self)->remark);
+        free ((*self)->stopped);
         free (*self);
     }
     *self = NULL;
@@ -70,6 +76,7 @@ struct plan *plan_new_submitted (uint64_t id, const struct message *request, str
     self->skip_set = fields->skip_set;
     self->vote = fields->vote;
     self->policy = policy_keep (fields->policy);
+    plan_set_remark (self, span_of (fields->remark, fields->remark_size));
     self->state = PLAN_QUEUE;
     self->station = keep (self, message_frame (request, ZERO_FRAME_STATION_ID, NULL));
     self->caller = keep (self, caller);
@@ -90,6 +97,39 @@ void plan_renumber (struct plan *self, uint64_t id)
     self->id = id;
     self->store_used = (size_t)(self->messages[0].data - self->store);
     self->messages[0] = keep (self, span_text (mailbox_text (id, mailbox)));
+}
+
+void plan_take_policy (struct plan *self, struct policy *policy)
+{
+    policy_destroy (&self->policy);
+    self->policy = policy;
+    self->schedule.cycle = NULL;
+    self->schedule.cron = NULL;
+    policy_into_schedule (policy, &self->schedule);
+    if (policy && policy->misfire)
+        self->schedule.keep = policy->misfire == MISFIRE_ALL;
+}
+
+static bool same_schedule (const struct plan *self, const struct plan *other)
+{
+    const struct schedule *one = &self->schedule, *two = &other->schedule;
+    return one->type == two->type && one->value == two->value && one->base_time == two->base_time &&
+           self->skip_set == 0 && policy_same_schedule (self->policy, other->policy);
+}
+
+void plan_take_place (struct plan *self, const struct plan *other)
+{
+    self->exec_id = other->exec_id;
+    self->exec_time = other->exec_time;
+    self->last_state = other->last_state;
+    self->missed = other->missed;
+    if (!same_schedule (self, other))
+        return;
+    self->schedule.received = other->schedule.received;
+    self->plan_time = other->plan_time;
+    self->real_repet = other->real_repet;
+    self->skip_num = other->skip_num;
+    self->skip_set = other->skip_set;
 }
 
 int64_t plan_nominal (const struct plan *self, uint64_t exec_id)
@@ -127,6 +167,11 @@ void plan_set_error (struct plan *self, struct span words)
     set_words (&self->error_info, words);
 }
 
+void plan_set_stopped (struct plan *self, struct span words)
+{
+    set_words (&self->stopped, words);
+}
+
 void plan_set_remark (struct plan *self, struct span words)
 {
     set_words (&self->remark, words);
@@ -154,6 +199,19 @@ bool station_name_valid (struct span name)
 const char *plan_state_name (enum plan_state state)
 {
     return state_names[state];
+}
+
+const char *plan_verdict_name (enum verdict verdict)
+{
+    return verdict_names[verdict];
+}
+
+int plan_verdict_parse (const char *name)
+{
+    for (int i = 0; i < VERDICTS; i++)
+        if (strcmp (verdict_names[i], name) == 0)
+            return i;
+    return -1;
 }
 
 int plan_state_parse (const char *name)

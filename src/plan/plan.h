@@ -60,7 +60,8 @@ struct plan {
     int64_t missed;        // occurrences that were never run because their time had passed
     enum verdict verdict;
     char *error_info; // what its last failure said; NULL = none since the last success
-    char *remark;     // what the person said who dealt with a failure; NULL = nothing
+    char *remark;     // of who submitted it, or dealt with a failure; NULL = nothing
+    char *stopped;    // who paused or closed it, and when; NULL = nobody
     bool first_run;   // was never sent before the run in hand; not stored
     uint64_t poll;    // the run whose voters the participants in the store are; 0 = none
 
@@ -92,6 +93,13 @@ void plan_renumber (struct plan *self, uint64_t id);
 struct plan *plan_new_submitted (uint64_t id, const struct message *request, struct span caller,
                                  const struct plan_fields *fields, int64_t received);
 
+// Give it another policy, which it takes: one more owner is the caller's affair.
+void plan_take_policy (struct plan *self, struct policy *policy);
+
+// Stand where another plan of the same id stands: its counters, and, when both say the same of
+// when, its place in the schedule.
+void plan_take_place (struct plan *self, const struct plan *other);
+
 // The plan's present occurrence, for the schedule.
 struct occurrence plan_occurrence (const struct plan *self);
 
@@ -105,13 +113,17 @@ bool station_name_valid (struct span name);
 // When it is to be claimed, Unix seconds: its nominal time and its jitter.
 int64_t plan_due_time (const struct plan *self);
 
-// Keep a copy of these words, or none, as its error_info, or its remark; at most PLAN_WORDS_MAX
+// Keep a copy of these words, or none, as its error_info, remark or stopped; at most PLAN_WORDS_MAX
 // bytes.
-enum { PLAN_WORDS_MAX = 512 };
 void plan_set_error (struct plan *self, struct span words);
 void plan_set_remark (struct plan *self, struct span words);
+void plan_set_stopped (struct plan *self, struct span words);
 
 const char *plan_state_name (enum plan_state state);
+
+// "none", "failure", "pending", "manual", "cancelled"; and back, -1 for no such name.
+const char *plan_verdict_name (enum verdict verdict);
+int plan_verdict_parse (const char *name);
 
 // The state with this name, or -1.
 int plan_state_parse (const char *name);

@@ -153,6 +153,17 @@ static bool read_skip (struct reading *reading, const char *name, const struct v
     return true;
 }
 
+static bool read_remark (struct reading *reading, const char *name, const struct value *value)
+{
+    if (value->kind != TEXT || value->text.size > PLAN_WORDS_MAX) {
+        reason_set (reading->reason, "%s: want a string of at most %d bytes", name, PLAN_WORDS_MAX);
+        return false;
+    }
+    memcpy (reading->fields->remark, value->text.data, value->text.size);
+    reading->fields->remark_size = value->text.size;
+    return true;
+}
+
 static bool read_vote (struct reading *reading, const char *name, const struct value *value)
 {
     (void)name;
@@ -173,6 +184,7 @@ static const struct field fields[] = {
     FIELD ("plan_time", read_time),
     FIELD ("skip_set", read_skip),
     FIELD ("vote", read_vote),
+    FIELD ("remark", read_remark),
 #undef FIELD
 };
 
@@ -183,7 +195,7 @@ static const char *const read_only[] = {
     "plan_id",     "request_id", "station",    "caller",     "real_repet", "last_state",
     "exec_time",   "messages",   "base_time",  "plan_state", "add_time",   "skip_num",
     "error_count", "exec_id",    "revision",   "skip_wait",  "extra",      "poll",
-    "missed",      "verdict",    "error_info", "tries",      "remark",
+    "missed",      "verdict",    "error_info", "tries",      "stopped",
 };
 
 static bool repeats (enum schedule_type type)
@@ -332,6 +344,7 @@ static struct reading reading_of (struct plan_fields *into, const struct plan_li
     into->schedule = (struct schedule){0};
     into->skip_set = 0;
     into->vote = (struct vote_rule){0};
+    into->remark_size = 0;
     into->policy = NULL;
     return (struct reading){.fields = into, .limits = limits, .reason = reason};
 }

@@ -9,6 +9,7 @@
 #include "vote_rule.h"
 
 enum { DESCRIPTION_ROOM = 8192 }; // bytes that a description can be allowed
+enum { PLAN_WORDS_MAX = 512 };    // bytes of a remark, and of other words that a plan keeps
 
 // What a PLAN frame may be; settings of the station (contract 3.1).
 struct plan_limits {
@@ -25,6 +26,8 @@ struct plan_fields {
     struct schedule schedule; // `received` is left 0; it borrows from `policy`
     int64_t skip_set;
     struct vote_rule vote;
+    uint8_t remark[PLAN_WORDS_MAX];
+    size_t remark_size;
     struct policy *policy; // NULL = nothing beyond the plan document
 };
 

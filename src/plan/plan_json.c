@@ -1,6 +1,8 @@
 // Fields are one table, so that writing and reading cannot drift apart.
 #include "plan_json.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "json_scan.h"
@@ -40,6 +42,7 @@ enum field_name {
     FIELD_VERDICT,
     FIELD_ERROR_INFO,
     FIELD_REMARK,
+    FIELD_STOPPED,
     FIELD_NO_KEEP,
     FIELD_VOTE,
     FIELD_POLICY, // members, not one
@@ -114,6 +117,7 @@ static const struct field {
     [FIELD_VERDICT] = INTEGER_FIELD ("verdict", verdict, WIDTH_32, 0, VERDICTS - 1, RARE, 0),
     [FIELD_ERROR_INFO] = WORDS_FIELD ("error_info", error_info),
     [FIELD_REMARK] = WORDS_FIELD ("remark", remark),
+    [FIELD_STOPPED] = WORDS_FIELD ("stopped", stopped),
     [FIELD_NO_KEEP] = OTHER_FIELD ("no_keep", NO_KEEP),
     [FIELD_VOTE] = OTHER_FIELD ("vote", VOTE),
     [FIELD_POLICY] = OTHER_FIELD ("", POLICY),
@@ -131,8 +135,8 @@ static const uint8_t stored_order[FIELDS] = {
     FIELD_PLAN_VALUE, FIELD_PLAN_REPET, FIELD_REAL_REPET,  FIELD_LAST_STATE,  FIELD_PLAN_TIME,
     FIELD_BASE_TIME,  FIELD_ADD_TIME,   FIELD_SKIP_SET,    FIELD_SKIP_NUM,    FIELD_SKIP_WAIT,
     FIELD_EXTRA,      FIELD_POLL,       FIELD_ERROR_COUNT, FIELD_MISSED,      FIELD_TRIES,
-    FIELD_VERDICT,    FIELD_ERROR_INFO, FIELD_REMARK,      FIELD_NO_KEEP,     FIELD_VOTE,
-    FIELD_POLICY,     FIELD_MESSAGES,
+    FIELD_VERDICT,    FIELD_ERROR_INFO, FIELD_REMARK,      FIELD_STOPPED,     FIELD_NO_KEEP,
+    FIELD_VOTE,       FIELD_POLICY,     FIELD_MESSAGES,
 };
 
 _Static_assert(sizeof (enum schedule_type) == 4 && sizeof (enum plan_state) == 4,
@@ -246,7 +250,8 @@ static void write_integer (const struct plan *self, const struct field *field, s
 }
 
 // Another field than an integer.
-static void write_other (const struct plan *self, const struct field *field, struct json_text *text)
+static void write_other (const struct plan *self, const struct field *field, bool stored,
+                         struct json_text *text)
 {
     if (field->kind == VOTE) {
         write_vote (self, &field->written, text);
@@ -254,7 +259,7 @@ static void write_other (const struct plan *self, const struct field *field, str
     }
     if (field->kind == POLICY) {
         if (self->policy)
-            policy_write (self->policy, text);
+            policy_write (self->policy, stored, text);
         return;
     }
     if (field->kind == WORDS && !get_words (self, field))
@@ -272,7 +277,26 @@ static void write_other (const struct plan *self, const struct field *field, str
         write_messages (self, text);
 }
 
-static void write_public (const struct plan *self, struct json_text *text)
+static void write_member (struct json_text *text, const char *name, int64_t value)
+{
+    char member[64];
+    snprintf (member, sizeof member, ",\"%s\":%" PRId64, name, value);
+    json_text_raw (text, span_text (member));
+}
+
+// Where it stands among its iterations. `ahead`: 1 for the run that begins, which is not counted
+// yet.
+static void write_place (const struct plan *self, int64_t ahead, struct json_text *text)
+{
+    int64_t cycle = policy_cycle (self->policy);
+    if (!cycle)
+        return;
+    struct place place = policy_place (plan_occurrence (self).used + ahead, cycle);
+    write_member (text, "current_iteration", place.iteration);
+    write_member (text, "current_cycle", place.cycle);
+}
+
+static void write_public (const struct plan *self, int64_t ahead, struct json_text *text)
 {
     json_text_start (text, public_room (self));
     json_text_raw (text, span_of ("{", 1));
@@ -280,8 +304,9 @@ static void write_public (const struct plan *self, struct json_text *text)
         if (fields[i].kind == INTEGER)
             write_integer (self, &fields[i], 0, text);
         else
-            write_other (self, &fields[i], text);
+            write_other (self, &fields[i], false, text);
     }
+    write_place (self, ahead, text);
 }
 
 void plan_write_stored (const struct plan *self, struct json_text *text)
@@ -292,7 +317,7 @@ void plan_write_stored (const struct plan *self, struct json_text *text)
         if (field->kind == INTEGER)
             write_integer (self, field, field->padded, text);
         else
-            write_other (self, field, text);
+            write_other (self, field, true, text);
     }
     json_text_raw (text, span_of ("}", 1));
 }
@@ -309,7 +334,7 @@ char *plan_public_text (const struct plan *self)
 {
     struct json_text text;
     size_t size;
-    write_public (self, &text);
+    write_public (self, 0, &text);
     json_text_raw (&text, span_of ("}", 1));
     return json_text_end (&text, &size);
 }
@@ -319,11 +344,29 @@ char *plan_dispatch_text (const struct plan *self, int64_t deadline)
     struct json_text text;
     static const struct json_name name = JSON_NAME ("deadline");
     size_t size;
-    write_public (self, &text);
+    write_public (self, self->extra ? 0 : 1, &text);
     json_text_name (&text, &name);
     json_text_integer (&text, deadline);
     json_text_raw (&text, span_of ("}", 1));
     return json_text_end (&text, &size);
+}
+
+// Where the plan stands among its iterations, which is derived and never stored.
+static void show_place (json_t *object)
+{
+    struct policy *policy;
+    struct reason reason;
+    int64_t runs = 0, skips = 0;
+    if (!policy_read_from (object, &policy, &reason))
+        return;
+    int64_t cycle = policy_cycle (policy);
+    policy_destroy (&policy);
+    if (!cycle || !json_get_integer (object, "real_repet", 0, INT64_MAX / 4, &runs) ||
+        !json_get_integer (object, "skip_num", 0, INT64_MAX / 4, &skips))
+        return;
+    struct place place = policy_place (runs + skips, cycle);
+    json_object_set_new (object, "current_iteration", json_integer (place.iteration));
+    json_object_set_new (object, "current_cycle", json_integer (place.cycle));
 }
 
 json_t *plan_in_public_order (json_t *stored)
@@ -337,6 +380,8 @@ json_t *plan_in_public_order (json_t *stored)
     }
     json_object_update_missing (object, stored);
     json_decref (stored);
+    policy_show (object);
+    show_place (object);
     return object;
 }
 
@@ -428,7 +473,8 @@ static bool read_words (struct plan *self, const json_t *object, struct reason *
     const struct {
         const char *name;
         void (*set) (struct plan *self, struct span words);
-    } words[] = {{"error_info", plan_set_error}, {"remark", plan_set_remark}};
+    } words[] = {
+        {"error_info", plan_set_error}, {"remark", plan_set_remark}, {"stopped", plan_set_stopped}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const json_t *text = json_object_get (object, words[i].name);
         if (text && !json_is_string (text)) {
@@ -490,15 +536,17 @@ struct plan *plan_parse_stored (uint64_t id, struct span text, struct reason *re
 struct stored {
     struct json_scan scan;
     struct plan *plan;
-    uint32_t seen; // bits: fields
+    uint64_t seen; // bits: fields
     size_t next;   // in stored_order: the field that is expected
 };
 
-_Static_assert(FIELDS <= 32, "there is a bit for each field");
+_Static_assert(FIELDS <= 64, "there is a bit for each field");
+
+#define BIT(field) (UINT64_C (1) << (field))
 
 // Fields that have to be there.
-static const uint32_t required = 1U << FIELD_REQUEST_ID | 1U << FIELD_STATION | 1U << FIELD_CALLER |
-                                 1U << FIELD_DESCRIPTION | 1U << FIELD_MESSAGES;
+static const uint64_t required = BIT (FIELD_REQUEST_ID) | BIT (FIELD_STATION) | BIT (FIELD_CALLER) |
+                                 BIT (FIELD_DESCRIPTION) | BIT (FIELD_MESSAGES);
 
 static bool scan_frame (struct stored *self, struct span *ret)
 {
@@ -590,10 +638,10 @@ static bool scan_fields (struct stored *self)
         return false;
     do {
         enum field_name name;
-        if (!scan_name (self, &name) || self->seen & 1U << name ||
+        if (!scan_name (self, &name) || self->seen & BIT (name) ||
             !scan_value (self, &fields[name]))
             return false;
-        self->seen |= 1U << name;
+        self->seen |= BIT (name);
     } while (json_scan_take (&self->scan, ','));
     return json_scan_take (&self->scan, '}') && json_scan_ended (&self->scan);
 }

@@ -17,6 +17,8 @@ static json_t *present_frame (const struct plan *plan)
     json_object_set_new (frame, "plan_repet", json_integer (plan->schedule.repeat));
     json_object_set_new (frame, "no_keep", json_boolean (plan->schedule.keep));
     json_object_set_new (frame, "plan_time", json_integer (plan->schedule.base_time));
+    if (plan->remark)
+        json_object_set_new (frame, "remark", json_string (plan->remark));
     json_t *vote = vote_rule_write (&plan->vote);
     if (vote)
         json_object_set_new (frame, "vote", vote);

@@ -9,7 +9,7 @@
 #include "policy_private.h"
 #include "retry_rule.h"
 
-enum { YEAR_S = 31536000, DAY_S = 86400 };
+enum { YEAR_S = 31536000, DAY_S = 86400, PRIORITY_MAX = 255 };
 
 // -- readers
 
@@ -98,9 +98,102 @@ static bool read_log (struct policy *self, const char *name, const json_t *value
     return false;
 }
 
+static bool read_priority (struct policy *self, const char *name, const json_t *value,
+                           struct reason *reason)
+{
+    self->priority = json_integer_value (value);
+    if (json_is_integer (value) && self->priority >= 0 && self->priority <= PRIORITY_MAX)
+        return true;
+    reason_set (reason, "%s: want 0..%d", name, PRIORITY_MAX);
+    return false;
+}
+
+// A name that goes into keys and lists.
+static bool read_name (const char *name, const json_t *value, char ret[POLICY_NAME_MAX + 1],
+                       struct reason *reason)
+{
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+    const char *text = json_string_value (value);
+    size_t size = json_string_length (value);
+    if (text && size >= 1 && size <= POLICY_NAME_MAX && strspn (text, allowed) == size) {
+        memcpy (ret, text, size + 1);
+        return true;
+    }
+    reason_set (reason, "%s: want 1..%d of A-Z a-z 0-9 _ . -", name, POLICY_NAME_MAX);
+    return false;
+}
+
+static bool read_group (struct policy *self, const char *name, const json_t *value,
+                        struct reason *reason)
+{
+    return read_name (name, value, self->group, reason);
+}
+
+static bool read_kind (struct policy *self, const char *name, const json_t *value,
+                       struct reason *reason)
+{
+    return read_name (name, value, self->kind, reason);
+}
+
+static bool read_text (struct policy *self, const char *name, const json_t *value,
+                       struct reason *reason)
+{
+    (void)self;
+    size_t size = json_string_length (value);
+    if (json_is_string (value) && size >= 1 && size <= POLICY_TEXT_MAX)
+        return true;
+    reason_set (reason, "%s: want a string of 1..%d bytes", name, POLICY_TEXT_MAX);
+    return false;
+}
+
+static bool read_key (struct policy *self, const char *name, const json_t *value,
+                      struct reason *reason)
+{
+    if (!read_text (self, name, value, reason))
+        return false;
+    memcpy (self->key, json_string_value (value), json_string_length (value) + 1);
+    return true;
+}
+
+// A number or a name of somebody else's.
+static bool read_owner (struct policy *self, const char *name, const json_t *value,
+                        struct reason *reason)
+{
+    size_t size = json_string_length (value);
+    (void)self;
+    if (json_is_integer (value) || (json_is_string (value) && size >= 1 && size <= POLICY_TEXT_MAX))
+        return true;
+    reason_set (reason, "%s: want an integer, or a string of 1..%d bytes", name, POLICY_TEXT_MAX);
+    return false;
+}
+
+static bool read_ext (struct policy *self, const char *name, const json_t *value,
+                      struct reason *reason)
+{
+    (void)self;
+    if (json_is_object (value))
+        return true;
+    reason_set (reason, "%s: want an object", name);
+    return false;
+}
+
+static bool read_if_exists (struct policy *self, const char *name, const json_t *value,
+                            struct reason *reason)
+{
+    static const char *const words[] = {
+        [EXISTS_KEEP] = "keep", [EXISTS_UPDATE] = "update", [EXISTS_REPLACE] = "replace"};
+    int word = word_of (words, 3, value);
+    self->if_exists = (enum if_exists)word;
+    if (word >= 0)
+        return true;
+    reason_set (reason, "%s: want keep, update or replace", name);
+    return false;
+}
+
 // -- the table
 
-enum about { ABOUT_RUNS, ABOUT_WHEN };
+enum about { ABOUT_RUNS, ABOUT_WHEN, ABOUT_NAME };
 
 static const struct field {
     const char *name;
@@ -123,6 +216,15 @@ static const struct field {
     {"retry", read_retry, ABOUT_RUNS},
     {"timeout", read_timeout, ABOUT_RUNS},
     {"log", read_log, ABOUT_RUNS},
+    {"priority", read_priority, ABOUT_RUNS},
+    {"group", read_group, ABOUT_RUNS},
+    {"category", read_text, ABOUT_RUNS},
+    {"ext", read_ext, ABOUT_RUNS},
+    {"kind", read_kind, ABOUT_NAME},
+    {"key", read_key, ABOUT_NAME},
+    {"if_exists", read_if_exists, ABOUT_NAME},
+    {"tenant", read_owner, ABOUT_NAME},
+    {"creator", read_owner, ABOUT_NAME},
 };
 
 enum { FIELDS = sizeof fields / sizeof *fields };
@@ -171,11 +273,13 @@ void policy_destroy (struct policy **self)
 
 static bool check_together (const struct policy *self, struct reason *reason)
 {
-    if (self->end_time && self->end_time < self->start_time) {
+    if (self->end_time && self->end_time < self->start_time)
         reason_set (reason, "end_time: is before start_time");
-        return false;
-    }
-    return true;
+    else if (!self->key[0] && json_object_get (self->fields, "if_exists"))
+        reason_set (reason, "if_exists: is for a plan with a key");
+    else
+        return true;
+    return false;
 }
 
 struct policy *policy_read (const json_t *object, struct reason *reason)
@@ -216,10 +320,38 @@ bool policy_read_from (const json_t *object, struct policy **ret, struct reason 
         if (value)
             json_object_set (own, fields[i].name, value);
     }
+    policy_show (own);
     *ret = json_object_size (own) ? policy_read (own, reason) : NULL;
     bool read = *ret || json_object_size (own) == 0;
     json_decref (own);
     return read;
+}
+
+// -- kinds
+
+struct policy *policy_read_kind (const json_t *object, struct reason *reason)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach ((json_t *)object, name, value)
+    {
+        const struct field *field = field_named (name);
+        if (field && field->about != ABOUT_RUNS) {
+            reason_set (reason, "%s: is of a plan, not of a kind", name);
+            return NULL;
+        }
+    }
+    return policy_read (object, reason);
+}
+
+struct policy *policy_lay_over (const json_t *kind, const struct policy *self,
+                                struct reason *reason)
+{
+    json_t *both = json_copy ((json_t *)kind);
+    json_object_update (both, self->fields);
+    struct policy *whole = policy_read (both, reason);
+    json_decref (both);
+    return whole;
 }
 
 // -- use
@@ -270,13 +402,36 @@ struct place policy_place (int64_t count, int64_t cycle)
     return (struct place){(count - 1) / cycle + 1, (count - 1) % cycle + 1};
 }
 
-void policy_write (const struct policy *self, struct json_text *text)
+static const char ext_name[] = "ext";
+
+void policy_show (json_t *stored)
+{
+    const json_t *text = json_object_get (stored, ext_name);
+    json_t *ext = json_is_string (text) ? json_loads (json_string_value (text), 0, NULL) : NULL;
+    if (ext)
+        json_object_set_new (stored, ext_name, ext);
+}
+
+// A value as it is written; free it.
+static char *value_text (const char *name, json_t *value, bool stored)
+{
+    char *text = json_write (value);
+    if (!stored || strcmp (name, ext_name) != 0)
+        return text;
+    json_t *string = json_string (text);
+    free (text);
+    text = json_write (string);
+    json_decref (string);
+    return text;
+}
+
+void policy_write (const struct policy *self, bool stored, struct json_text *text)
 {
     const char *name;
     json_t *value;
     json_object_foreach (self->fields, name, value)
     {
-        char *bytes = json_write (value);
+        char *bytes = value_text (name, value, stored);
         json_text_raw (text, span_of (",\"", 2));
         json_text_raw (text, span_text (name));
         json_text_raw (text, span_of ("\":", 2));

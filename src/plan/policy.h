@@ -32,6 +32,9 @@ enum overlap_policy { OVERLAP_UNSAID, OVERLAP_SKIP, OVERLAP_QUEUE };
 // What of its runs goes into the history.
 enum log_mode { LOG_TRANS, LOG_TRIGGER, LOG_NONE };
 
+// What a submission does whose key a plan has already.
+enum if_exists { EXISTS_KEEP, EXISTS_UPDATE, EXISTS_REPLACE };
+
 struct policy {
     unsigned kept;
     json_t *fields; // as they were given
@@ -57,6 +60,13 @@ struct policy {
     struct retry_policy retry;
     int64_t timeout_s; // 0 = none
     enum log_mode log;
+    int64_t priority; // 0..255, the higher the sooner
+    char group[POLICY_NAME_MAX + 1];
+
+    // names
+    char kind[POLICY_NAME_MAX + 1];
+    char key[POLICY_TEXT_MAX + 1];
+    enum if_exists if_exists;
 };
 
 // Whether a plan may have a field of this name besides those of the plan document.
@@ -64,10 +74,17 @@ bool policy_field (const char *name);
 
 // Read and check the fields of an object that has no others. NULL: the reason names the field and
 // the rule.
-struct policy *policy_read (const json_t *fields, struct reason *reason);
+struct policy *policy_read (const json_t *object, struct reason *reason);
 
 // The same of the fields that a larger object has; `ret` is NULL when it has none.
 bool policy_read_from (const json_t *object, struct policy **ret, struct reason *reason);
+
+// The fields of a kind: those that do not say when, and give no other name to the plan.
+struct policy *policy_read_kind (const json_t *object, struct reason *reason);
+
+// The fields of a kind, and over them those that the plan itself has. NULL: the reason tells.
+struct policy *policy_lay_over (const json_t *kind, const struct policy *self,
+                                struct reason *reason);
 
 // One more owner; each calls policy_destroy. NULL stays NULL.
 struct policy *policy_keep (struct policy *self);
@@ -88,5 +105,9 @@ struct place {
 };
 struct place policy_place (int64_t count, int64_t cycle);
 
-// Write its fields as members of an object that has others already.
-void policy_write (const struct policy *self, struct json_text *text);
+// Write its fields as members of an object that has others already. In the stored text `ext` is a
+// string: what is in it must not look like a field of the plan.
+void policy_write (const struct policy *self, bool stored, struct json_text *text);
+
+// Make `ext` of a stored message what it was.
+void policy_show (json_t *stored);

@@ -8,6 +8,7 @@
 #include "due.h"
 #include "manage_private.h"
 #include "memory.h"
+#include "permit.h"
 #include "plan_json.h"
 #include "plan_message.h"
 #include "plan_update.h"
@@ -134,9 +135,7 @@ static int read_update (struct change *self, struct plan **plan, struct plan_upd
 
 // -- the change
 
-// Whether a run of the plan is out. One of a plan that is out of the queue has no lease in Redis:
-// it counts while this station hears of it, or as long as a lease would be.
-static bool is_running (struct station *self, const struct plan *plan,
+bool manage_is_running (struct station *self, const struct plan *plan,
                         const struct store_loaded *answer)
 {
     if (!answer->running || answer->given_up)
@@ -154,10 +153,11 @@ static int apply_change (struct change *self, struct plan **plan, const struct s
     struct plan_update update = {0};
     struct manage_request request = {
         .word = self->word,
-        .running = is_running (station, *plan, answer),
+        .running = manage_is_running (station, *plan, answer),
         .count = self->count,
         .fields = &update.fields,
         .zone = zones_of (station, *plan),
+        .who = permit_name (station, self->inquiry.peer->user),
         .remark = self->text ? self->text->at[0] : (struct span){0},
         .now = station_now (station),
     };

@@ -13,7 +13,8 @@ enum {
     PAGE_MAX = 1000,
     // Matching costs up to pattern times title: both are bounded, and so is how often it is done.
     TITLES_LOOKED_AT = 150,
-    PATTERN_MAX = 65
+    PATTERN_MAX = 65,
+    MEMBER_ROOM = 1024 // of a name and its value as JSON text
 };
 
 struct list_filter {
@@ -21,6 +22,8 @@ struct list_filter {
     int64_t limit;             // plans in a page; with a title more are looked at
     char station[STATION_NAME_MAX + 1];
     char title[PATTERN_MAX]; // glob; empty = any
+    char members[STORE_MEMBERS_MAX][MEMBER_ROOM];
+    size_t member_count;
 };
 
 struct listing {
@@ -83,13 +86,80 @@ static bool read_type (void *filter, const json_t *value)
     return read_name (value, schedule_type_parse, SCHEDULE_TYPES, &self->store.type);
 }
 
+// A member that the plan must have, as it stands in the stored text.
+static bool add_member (struct list_filter *self, const char *name, const json_t *value)
+{
+    if (self->member_count == STORE_MEMBERS_MAX ||
+        !(json_is_string (value) || json_is_integer (value)))
+        return false;
+    char *text = json_write (value);
+    int size = snprintf (self->members[self->member_count], MEMBER_ROOM, "\"%s\":%s", name, text);
+    free (text);
+    self->member_count++;
+    return size < MEMBER_ROOM;
+}
+
+static bool read_tenant (void *filter, const json_t *value)
+{
+    return add_member (filter, "tenant", value);
+}
+
+static bool read_category (void *filter, const json_t *value)
+{
+    return add_member (filter, "category", value);
+}
+
+static bool read_creator (void *filter, const json_t *value)
+{
+    return add_member (filter, "creator", value);
+}
+
+static bool read_kind (void *filter, const json_t *value)
+{
+    return add_member (filter, "kind", value);
+}
+
+static bool read_key (void *filter, const json_t *value)
+{
+    return add_member (filter, "key", value);
+}
+
+static bool read_group (void *filter, const json_t *value)
+{
+    return add_member (filter, "group", value);
+}
+
+static bool read_remark (void *filter, const json_t *value)
+{
+    return add_member (filter, "remark", value);
+}
+
+static bool read_verdict (void *filter, const json_t *value)
+{
+    int verdict;
+    if (!read_name (value, plan_verdict_parse, VERDICTS, &verdict) || !verdict)
+        return false;
+    json_t *number = json_integer (verdict);
+    bool added = add_member (filter, "verdict", number);
+    json_decref (number);
+    return added;
+}
+
 static const struct filter_field fields[] = {
     {"after", read_after, "want the hex id of the last plan of the page before"},
     {"limit", read_limit, "want 1..1000"},
     {"station", read_station, "want a station name"},
     {"title", read_title, "want a pattern of at most 64 bytes"},
     {"state", read_state, "want none, queue, execute, retry, skip, pause, error or close"},
-    {"type", read_type, "want none, time, second, minute, hour, day, week or month"},
+    {"type", read_type, "want none, time, second, minute, hour, day, week, month or cron"},
+    {"tenant", read_tenant, "want a string or an integer"},
+    {"category", read_category, "want a string"},
+    {"creator", read_creator, "want a string or an integer"},
+    {"kind", read_kind, "want a string"},
+    {"key", read_key, "want a string"},
+    {"group", read_group, "want a string"},
+    {"remark", read_remark, "want a string"},
+    {"verdict", read_verdict, "want failure, pending, manual or cancelled"},
 };
 
 static bool read_filter (struct span text, struct list_filter *ret, struct reason *reason)
@@ -189,6 +259,11 @@ void manage_list (struct station *self, struct request *request, const struct ar
     listing->peer = peer_keep (self, request);
     listing->filter.store.station = listing->filter.station;
     listing->filter.store.limit = listing->filter.limit;
+    struct span members[STORE_MEMBERS_MAX];
+    for (size_t i = 0; i < listing->filter.member_count; i++)
+        members[i] = span_text (listing->filter.members[i]);
+    listing->filter.store.members = members;
+    listing->filter.store.member_count = listing->filter.member_count;
     if (listing->filter.title[0])
         listing->filter.store.limit = TITLES_LOOKED_AT;
     store_list (self->store, &listing->filter.store, on_listed, listing);

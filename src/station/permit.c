@@ -7,6 +7,12 @@ static const struct access_key *key_of (const struct station *self, const char *
     return *user ? access_find (self->access, user) : NULL;
 }
 
+struct span permit_name (const struct station *self, const char *user)
+{
+    const struct access_key *key = self->access ? key_of (self, user) : NULL;
+    return span_text (key ? key->name : "");
+}
+
 bool permits_roles (const struct station *self, const char *user, unsigned roles)
 {
     if (!self->access)

@@ -11,6 +11,9 @@ bool permit_roles (struct station *self, struct peer *peer, unsigned roles);
 // Whether the peer may touch plans of the station it names. False: it was refused.
 bool permit_station (struct station *self, struct peer *peer, struct span station);
 
+// The name of who this is, for people; empty: without an allow-list nobody is known.
+struct span permit_name (const struct station *self, const char *user);
+
 // The same questions without a refusal; `user` is that of a packet or peer.
 bool permits_roles (const struct station *self, const char *user, unsigned roles);
 bool permits_station (const struct station *self, const char *user, struct span station);

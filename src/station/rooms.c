@@ -103,3 +103,8 @@ bool rooms_opened (const struct station *self, const struct target *target)
     return (self->more_due || target_load (target)->aside) &&
            takes_many (self, target, clock_mono_us ());
 }
+
+bool rooms_full (const struct station *self, const struct target *target)
+{
+    return room_of (self, target, clock_mono_us ()) <= 0;
+}

@@ -19,3 +19,6 @@ int64_t rooms_next_us (const struct station *self);
 
 // Whether this target, which plans may wait for, takes many again.
 bool rooms_opened (const struct station *self, const struct target *target);
+
+// Whether a connected target takes no more now.
+bool rooms_full (const struct station *self, const struct target *target);

@@ -12,6 +12,7 @@
 #include "codes.h"
 #include "due.h"
 #include "failpoint.h"
+#include "json.h"
 #include "log.h"
 #include "memory.h"
 #include "permit.h"
@@ -28,9 +29,12 @@ struct submission {
     struct station *station;
     struct peer *peer;
     struct plan *plan;
-    int tries; // with ids of our own; 0 = the client gave one
+    int tries; // with ids of our own; 0 = the client gave one, or a key
+    int64_t received;
     // The refusal of a plan that would never run now, unless it repeats one that was accepted.
+    bool never;
     struct reason reason;
+    const char *words; // what is told when a change of a kept plan is stored
 };
 
 uint64_t submit_new_id (struct station *self)
@@ -236,19 +240,103 @@ static void on_repetition_safe (void *owner, bool enough)
     submission_end (submission);
 }
 
-// What stands under the id may be this very submission; the submission ends.
+static void refuse_in_use (struct submission *submission, const char *name)
+{
+    char id[IDENT_SIZE];
+    struct reason reason;
+    reason_set (&reason, "%s: %s is in use by another plan", name,
+                ident_text (submission->plan->id, id));
+    front_refuse (submission->station, submission->peer, ZPLAN_EPLAN, reason.text);
+    submission_end (submission);
+}
+
+// -- a key that a plan has already
+
+static const char *key_of (const struct plan *plan)
+{
+    return plan->policy ? plan->policy->key : "";
+}
+
+static void on_replaced (void *owner, enum store_result result, const char *error)
+{
+    struct submission *submission = owner;
+    struct station *self = submission->station;
+    if (result == STORE_DONE) {
+        char *json = plan_public_text (submission->plan);
+        accept_plan (submission, submission->words);
+        publish_event (self, &(struct notice){.event = EVENT_UPDATE,
+                                              .plan_id = submission->plan->id,
+                                              .station = submission->plan->station,
+                                              .title = submission->plan->description,
+                                              .json = json});
+        free (json);
+        due_wake_at (self, plan_due_time (submission->plan) * 1000000);
+    } else if (result == STORE_CHANGED || result == STORE_NONE) {
+        front_refuse (self, submission->peer, ZPLAN_EBUSY,
+                      "key: its plan was changed meanwhile, submit again");
+    } else {
+        front_refuse_store (self, submission->peer, result, error);
+    }
+    submission_end (submission);
+    front_resume (self);
+}
+
+// Put this plan into the place of the kept one, whose run is not out.
+static void replace (struct submission *submission, const struct plan *held)
+{
+    struct plan *plan = submission->plan;
+    bool update = plan->policy->if_exists == EXISTS_UPDATE;
+    if (submission->never) {
+        front_refuse (submission->station, submission->peer, ZPLAN_EPLAN, submission->reason.text);
+        submission_end (submission);
+        return;
+    }
+    plan->exec_id = held->exec_id; // never repeated
+    if (update)
+        plan_take_place (plan, held);
+    submission->words = update ? "updated" : "replaced";
+    store_change (submission->station->store,
+                  &(struct store_change){.plan = plan,
+                                         .revision = held->revision,
+                                         .key_station = held->station,
+                                         .queue = REQUEUE_TIME},
+                  on_replaced, submission);
+    link_flush (store_link (submission->station->store));
+}
+
+static void answer_key (struct submission *submission, const struct plan *held)
+{
+    const struct plan *plan = submission->plan;
+    bool other = strcmp (key_of (held), key_of (plan)) != 0;
+    if (other || !span_equal (held->station, plan->station)) {
+        refuse_in_use (submission, other ? "GLOBAL_ID" : "key");
+        return;
+    }
+    bool running = held->state == PLAN_EXECUTE;
+    if (!running && plan->policy->if_exists != EXISTS_KEEP) {
+        replace (submission, held);
+        return;
+    }
+    accept_plan (submission, running ? "there already, and running" : "there already");
+    submission_end (submission);
+}
+
+// What stands under the id may be this very submission, or have its key; the submission ends.
 static void answer_held (struct submission *submission, struct span message)
 {
+    struct reason reason;
     if (is_repetition (submission->plan, message)) {
         link_replicate (store_link (submission->station->store), on_repetition_safe, submission);
         return;
     }
-    char id[IDENT_SIZE];
-    struct reason reason;
-    reason_set (&reason, "GLOBAL_ID: %s is in use by another plan",
-                ident_text (submission->plan->id, id));
-    front_refuse (submission->station, submission->peer, ZPLAN_EPLAN, reason.text);
-    submission_end (submission);
+    struct plan *held = *key_of (submission->plan)
+                            ? plan_from_stored_json (submission->plan->id, message, &reason)
+                            : NULL;
+    if (held)
+        answer_key (submission, held);
+    else
+        refuse_in_use (submission, "GLOBAL_ID");
+    plan_destroy (&held);
 }
 
 static void on_submitted (void *owner, const struct store_submitted *answer);
@@ -326,9 +414,116 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
     front_resume (self);
 }
 
+// Compute its first occurrence, and store it. Gives when it is due, INT64_MAX = it is not stored.
+static int64_t place (struct submission *submission)
+{
+    struct station *self = submission->station;
+    struct plan *plan = submission->plan;
+    bool given = submission->tries == 0;
+    submission->never =
+        engine_submit (plan, zones_of (self, plan), submission->received, &submission->reason) != 0;
+    if (submission->never && !given) {
+        front_refuse (self, submission->peer, ZPLAN_EPLAN, submission->reason.text);
+        submission_end (submission);
+        return INT64_MAX;
+    }
+    int64_t due_us = submission->never ? INT64_MAX : plan_due_time (plan) * 1000000;
+    if (submission->never)
+        store_load (self->store, plan->id, LINK_ONCE, on_looked_up, submission);
+    else
+        store_submit (self->store, plan, !given, on_submitted, submission);
+    return due_us; // the submission may be over
+}
+
+// The fields of its kind, laid under those of the plan.
+static int take_kind (struct submission *submission, const struct store_kinds *answer)
+{
+    struct plan *plan = submission->plan;
+    struct span name, text;
+    struct reason *reason = &submission->reason;
+    if (!store_kind_at (answer, 0, &name, &text)) {
+        reason_set (reason, "kind: no kind %s is known", quoted (span_text (plan->policy->kind)));
+        return ZPLAN_ENOTFIND;
+    }
+    json_t *fields = json_read_object (text, reason);
+    struct policy *policy = fields ? policy_lay_over (fields, plan->policy, reason) : NULL;
+    json_decref (fields);
+    if (!policy)
+        return ZPLAN_EPLAN;
+    plan_take_policy (plan, policy);
+    return 0;
+}
+
+static void on_kind (void *owner, const struct store_kinds *answer)
+{
+    struct submission *submission = owner;
+    struct station *self = submission->station;
+    int rc = 0;
+    if (answer->result != STORE_DONE)
+        front_refuse_store (self, submission->peer, answer->result, answer->error);
+    else if ((rc = take_kind (submission, answer)))
+        front_refuse (self, submission->peer, (enum wire_error)rc, submission->reason.text);
+    if (answer->result == STORE_DONE && !rc)
+        place (submission);
+    else
+        submission_end (submission);
+    link_flush (store_link (self->store));
+    front_resume (self);
+}
+
+// A plan with a key has the id that the key makes: no two can be stored. 63 bits of its digest.
+static uint64_t id_of_key (const char *key)
+{
+    uint64_t id = 0;
+    zdigest_t *digest = zdigest_new ();
+    zdigest_update (digest, (const byte *)key, strlen (key));
+    memcpy (&id, zdigest_data (digest), sizeof id);
+    zdigest_destroy (&digest);
+    id &= INT64_MAX;
+    return id ? id : 1;
+}
+
+static void start (struct station *self, struct request *request, uint64_t id,
+                   const struct plan_fields *fields)
+{
+    uint8_t mask[CALLER_MASKED_SIZE];
+    struct span caller = caller_of (self, request, mask);
+    struct submission *submission = memory_new (sizeof *submission);
+    submission->station = self;
+    submission->received = station_now (self);
+    submission->tries = id ? 0 : 1;
+    submission->plan = plan_new_submitted (id ? id : submit_new_id (self), &request->message,
+                                           caller, fields, submission->received);
+    submission->plan->revision = apply_revision ();
+    submission->peer = peer_keep (self, request);
+    const struct policy *policy = fields->policy;
+    if (policy && policy->kind[0]) {
+        store_kinds (self->store, KIND_GET, span_text (policy->kind), NULL, on_kind, submission);
+        return;
+    }
+    int64_t due_us = place (submission);
+    // One that is due is claimed by the call behind the one that stores it.
+    if (due_us <= store_now_us (self->store))
+        due_wake_now (self);
+}
+
+static int check_key (const struct plan_fields *fields, uint64_t *id, struct reason *reason)
+{
+    const char *key = fields->policy ? fields->policy->key : "";
+    if (!*key)
+        return 0;
+    uint64_t made = id_of_key (key);
+    if (*id && *id != made) {
+        reason_set (reason, "key: names the plan as GLOBAL_ID does, give one of them");
+        return ZPLAN_EPLAN;
+    }
+    *id = made;
+    return 0;
+}
+
 void submit_request (struct station *self, struct request *request)
 {
-    struct plan_fields fields;
+    struct plan_fields fields = {.policy = NULL};
     struct reason reason;
     uint64_t id;
     bool named;
@@ -336,44 +531,14 @@ void submit_request (struct station *self, struct request *request)
     if (named && !permit_station (self, &request->peer, station))
         return;
     FAILPOINT ("recv");
-    fields.policy = NULL;
     int rc = check_request (self, &request->message, &fields, &id, &reason);
-    if (rc) {
-        plan_fields_clear (&fields);
-        front_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
-        return;
-    }
-    if (!station_store_up (self)) {
-        plan_fields_clear (&fields);
-        front_refuse_store (self, &request->peer, STORE_LOST, "");
-        return;
-    }
-    uint8_t mask[CALLER_MASKED_SIZE];
-    struct span caller = caller_of (self, request, mask);
-    int64_t now = station_now (self);
-    bool given = id != 0;
-    if (!given)
-        id = submit_new_id (self);
-    struct submission *submission = memory_new (sizeof *submission);
-    submission->station = self;
-    submission->tries = given ? 0 : 1;
-    submission->plan = plan_new_submitted (id, &request->message, caller, &fields, now);
-    plan_fields_clear (&fields);
-    submission->plan->revision = apply_revision ();
-    const struct zone *zone = zones_of (self, submission->plan);
-    rc = engine_submit (submission->plan, zone, now, &submission->reason);
-    if (rc && !given) {
-        front_refuse (self, &request->peer, (enum wire_error)rc, submission->reason.text);
-        submission_end (submission);
-        return;
-    }
-    submission->peer = peer_keep (self, request);
-    int64_t due_us = plan_due_time (submission->plan) * 1000000;
+    if (!rc)
+        rc = check_key (&fields, &id, &reason);
     if (rc)
-        store_load (self->store, id, LINK_ONCE, on_looked_up, submission);
+        front_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
+    else if (!station_store_up (self))
+        front_refuse_store (self, &request->peer, STORE_LOST, "");
     else
-        store_submit (self->store, submission->plan, !given, on_submitted, submission);
-    // One that is due is claimed by the call behind the one that stores it.
-    if (!rc && due_us <= store_now_us (self->store))
-        due_wake_now (self);
+        start (self, request, id, &fields);
+    plan_fields_clear (&fields);
 }

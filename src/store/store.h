@@ -20,6 +20,7 @@
 //   plan:history       stream: the outcome of every run. The entry is SEQ-0; of one that was not
 //                      broadcast it is SEQ-1, SEQ-2, ... behind the last that was
 //   plan:stations      hash: name -> text of the target stations that were added at run time
+//   plan:kinds         hash: name -> JSON of the fields that plans of a kind have
 #pragma once
 
 #include "engine.h"
@@ -212,12 +213,26 @@ struct store_loaded {
     const char *error;
 };
 
+// Where a plan stands in the queue.
+struct store_place {
+    bool queued;
+    int64_t score_us; // by the clock of Redis
+    bool aside;       // put aside, as its target takes no more
+    bool waits;       // due at once when its target connects
+};
+
+// Of an answer of store_load_place.
+struct store_place store_place_of (const struct store_loaded *answer);
+
 typedef void store_loaded_fn (void *owner, const struct store_loaded *answer);
 
 // Find a plan by its id. With LINK_REPEAT, for a run, the call waits while Redis is away, and the
 // votes are answered as well.
 void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
                  store_loaded_fn *reply, void *owner);
+
+// The same without waiting, and with its place in the queue.
+void store_load_place (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner);
 
 struct store_removed {
     enum store_result result;
@@ -244,11 +259,15 @@ struct store_page {
 
 typedef void store_page_fn (void *owner, const struct store_page *answer);
 
+enum { STORE_MEMBERS_MAX = 8 };
+
 struct store_filter {
     uint64_t after; // id, 0 = from the start
     int64_t limit;
-    const char *station; // "" = any
-    int state, type;     // -1 = any
+    const char *station;        // "" = any
+    int state, type;            // -1 = any
+    const struct span *members; // `"name":value` as the station writes it: a plan has all of them
+    size_t member_count;
 };
 
 // Plans in the order of their ids. A page is bounded by what is looked at, so it may hold fewer
@@ -326,6 +345,25 @@ void store_stations (struct store *self, const char *name, const char *text,
                      enum link_repeat repeat, store_stations_fn *reply, void *owner);
 bool store_station_at (const struct store_stations *answer, size_t index, struct span *ret_name,
                        struct span *ret_text);
+
+// -- kinds
+
+enum kind_word { KIND_LIST, KIND_GET, KIND_PUT, KIND_REMOVE };
+
+struct store_kinds {
+    enum store_result result;
+    size_t count; // kinds in the answer; 0 = the one that was asked for is not there, or may not be
+    const redisReply *reply;
+    const char *error;
+};
+
+typedef void store_kinds_fn (void *owner, const struct store_kinds *answer);
+
+// Read, put in or take out kinds of plans; `json` is for KIND_PUT.
+void store_kinds (struct store *self, enum kind_word word, struct span name, const char *json,
+                  store_kinds_fn *reply, void *owner);
+bool store_kind_at (const struct store_kinds *answer, size_t index, struct span *ret_name,
+                    struct span *ret_json);
 
 struct store_attended {
     enum store_result result;

@@ -1,5 +1,6 @@
 // The store's calls that look plans up, list, remove, wake and sweep them.
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "ident.h"
@@ -30,13 +31,13 @@ static void on_loaded (void *owner, const redisReply *reply)
     free (ask);
 }
 
-void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
-                 store_loaded_fn *reply, void *owner)
+static void load (struct store *self, uint64_t plan_id, const char *more, enum link_repeat repeat,
+                  store_loaded_fn *reply, void *owner)
 {
     char id[IDENT_SIZE];
     id_digits (plan_id, id);
     const struct span args[] = {span_text (KEY_RUNS), span_text (KEY_INDEX), span_text (id),
-                                span_text (repeat == LINK_REPEAT ? "1" : "")};
+                                span_text (more)};
     link_call (self->link, &(struct link_call){
                                .script = SCRIPT_LOAD,
                                .repeat = repeat,
@@ -46,6 +47,31 @@ void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
                                .reply = on_loaded,
                                .owner = ask_new (self, (void (*) (void))reply, owner),
                            });
+}
+
+void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
+                 store_loaded_fn *reply, void *owner)
+{
+    load (self, plan_id, repeat == LINK_REPEAT ? "votes" : "", repeat, reply, owner);
+}
+
+void store_load_place (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
+{
+    load (self, plan_id, "place", LINK_ONCE, reply, owner);
+}
+
+struct store_place store_place_of (const struct store_loaded *answer)
+{
+    struct store_place place = {0};
+    if (!reply_is_array (answer->work, 3))
+        return place;
+    struct span score = reply_text (answer->work->element[0]);
+    place.queued = score.size > 0;
+    double seconds = place.queued ? strtod ((const char *)score.data, NULL) : 0;
+    place.score_us = (int64_t)(fmin (fmax (seconds, 0), (double)SCHEDULE_TIME_MAX) * 1000000);
+    place.aside = reply_text (answer->work->element[1]).size > 0;
+    place.waits = reply_text (answer->work->element[2]).size > 0;
+    return place;
 }
 
 static void on_removal_safe (void *owner, bool enough)
@@ -111,6 +137,8 @@ static void on_page (void *owner, const redisReply *reply)
     free (ask);
 }
 
+enum { LIST_ARGS = 6 };
+
 void store_list (struct store *self, const struct store_filter *filter, store_page_fn *reply,
                  void *owner)
 {
@@ -122,14 +150,18 @@ void store_list (struct store *self, const struct store_filter *filter, store_pa
         snprintf (state, sizeof state, "%d", filter->state);
     if (filter->type >= 0)
         snprintf (type, sizeof type, "%d", filter->type);
-    const struct span args[] = {span_text (KEY_INDEX),       span_text (id),    span_text (count),
-                                span_text (filter->station), span_text (state), span_text (type)};
+    struct span args[LIST_ARGS + STORE_MEMBERS_MAX] = {
+        span_text (KEY_INDEX),       span_text (id),    span_text (count),
+        span_text (filter->station), span_text (state), span_text (type)};
+    size_t args_count = LIST_ARGS;
+    for (size_t i = 0; i < filter->member_count && i < STORE_MEMBERS_MAX; i++)
+        args[args_count++] = filter->members[i];
     link_call (self->link, &(struct link_call){
                                .script = SCRIPT_LIST,
                                .repeat = LINK_ONCE,
                                .keys = 1,
                                .args = args,
-                               .count = sizeof args / sizeof *args,
+                               .count = args_count,
                                .reply = on_page,
                                .owner = ask_new (self, (void (*) (void))reply, owner),
                            });

@@ -60,6 +60,7 @@ struct store {
 #define KEY_TOLD      "plan:told"
 #define KEY_HISTORY   "plan:history"
 #define KEY_STATIONS  "plan:stations"
+#define KEY_KINDS     "plan:kinds"
 #define KEY_COUNT     "plan:count"
 #define KEY_ATTENDING "plan:attending"
 

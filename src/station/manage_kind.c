@@ -1,0 +1,123 @@
+// kind: what plans of one kind have in common, kept under a name. A plan takes it at its
+// submission; a later change is for later plans. Source: task module (task_metadata).
+#include <stdlib.h>
+
+#include "json.h"
+#include "manage_private.h"
+#include "memory.h"
+#include "permit.h"
+#include "policy.h"
+
+struct kind_inquiry {
+    struct station *station;
+    struct peer *peer;
+    enum kind_word word;
+    char name[POLICY_NAME_MAX + 1];
+};
+
+static json_t *kinds_json (const struct store_kinds *answer)
+{
+    json_t *kinds = json_object ();
+    struct span name, text;
+    for (size_t i = 0; store_kind_at (answer, i, &name, &text); i++) {
+        struct reason reason;
+        json_t *fields = json_read_object (text, &reason); // somebody may have edited it
+        json_object_setn_new (kinds, (const char *)name.data, name.size,
+                              fields ? fields : json_null ());
+    }
+    json_t *object = json_object ();
+    json_object_set_new (object, "kinds", kinds);
+    return object;
+}
+
+static void answer_kinds (struct kind_inquiry *self, const struct store_kinds *answer)
+{
+    struct reason reason;
+    if (answer->count == 0 && self->word == KIND_PUT) {
+        front_refuse (self->station, self->peer, ZPLAN_EBUSY, "kind: there are as many as may be");
+        return;
+    }
+    if (answer->count == 0 && self->word != KIND_LIST) {
+        reason_set (&reason, "kind: no kind %s is known", quoted (span_text (self->name)));
+        front_refuse (self->station, self->peer, ZPLAN_ENOTFIND, reason.text);
+        return;
+    }
+    json_t *object = self->word == KIND_REMOVE ? NULL : kinds_json (answer);
+    char *json = object ? json_write (object) : NULL;
+    manage_reply (self->station, self->peer, 0, json);
+    free (json);
+    json_decref (object);
+}
+
+static void on_kinds (void *owner, const struct store_kinds *answer)
+{
+    struct kind_inquiry *self = owner;
+    struct station *station = self->station;
+    if (answer->result == STORE_DONE)
+        answer_kinds (self, answer);
+    else
+        front_refuse_store (station, self->peer, answer->result, answer->error);
+    free (self);
+    front_resume (station);
+}
+
+// The fields as they are to be kept. Free it; NULL with a reason.
+static char *read_fields (struct span text, struct reason *reason)
+{
+    json_t *object = json_read_object (text, reason);
+    struct policy *policy = object ? policy_read_kind (object, reason) : NULL;
+    char *json = policy ? json_write (object) : NULL;
+    policy_destroy (&policy);
+    json_decref (object);
+    return json;
+}
+
+static const struct kind_row {
+    const char *name;
+    enum kind_word word;
+    size_t args; // itself included
+    unsigned roles;
+} kind_words[] = {
+    {"list", KIND_LIST, 1, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT},
+    {"get", KIND_GET, 2, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT},
+    {"put", KIND_PUT, 3, CURVE_ROLE_MANAGE},
+    {"remove", KIND_REMOVE, 2, CURVE_ROLE_MANAGE},
+};
+
+static void run_word (struct station *self, struct request *request, const struct kind_row *row,
+                      const struct arguments *arguments)
+{
+    struct reason reason;
+    struct span name = row->args > 1 ? arguments->at[1] : (struct span){0};
+    char *json = NULL;
+    if (row->args > 1 && (name.size > POLICY_NAME_MAX || !station_name_valid (name))) {
+        reason_set (&reason, "kind: want a name of 1..64 of A-Z a-z 0-9 _ . -, got %s",
+                    quoted (name));
+        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
+    if (row->word == KIND_PUT && !(json = read_fields (arguments->at[2], &reason))) {
+        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
+    struct kind_inquiry *inquiry = memory_new (sizeof *inquiry);
+    *inquiry = (struct kind_inquiry){self, peer_keep (self, request), row->word, ""};
+    if (name.size)
+        memcpy (inquiry->name, name.data, name.size);
+    store_kinds (self->store, row->word, name, json, on_kinds, inquiry);
+    free (json);
+}
+
+void manage_kind (struct station *self, struct request *request, const struct arguments *arguments)
+{
+    for (size_t i = 0; i < sizeof kind_words / sizeof *kind_words; i++) {
+        const struct kind_row *row = &kind_words[i];
+        if (!span_is (arguments->at[0], row->name) || arguments->count != row->args)
+            continue;
+        if (permit_roles (self, &request->peer, row->roles))
+            run_word (self, request, row, arguments);
+        return;
+    }
+    front_refuse (self, &request->peer, ZPLAN_EARGUMENT,
+                  "kind: want list, get NAME, put NAME FIELDS as JSON, or remove NAME");
+}

@@ -1,0 +1,212 @@
+// why: why a plan is not running now, or what it runs, and what will change that. Each reason is
+// found by a question of its own, in the order in which they hold a plan back; the questions are
+// those that the paths ask (management for states, rooms for targets, the engine for times).
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "codes.h"
+#include "json.h"
+#include "manage_private.h"
+#include "memory.h"
+#include "misses.h"
+#include "plan_json.h"
+#include "rfc3339.h"
+#include "rooms.h"
+#include "runs.h"
+#include "zones.h"
+
+// What is known of the plan.
+struct facts {
+    struct station *station;
+    const struct plan *plan;
+    const struct store_loaded *loaded;
+    struct store_place place;
+    int64_t now_us;
+    bool running;
+    json_t *reasons;
+};
+
+// One reason. `until`: what ends it, in words; `at_us`: when, 0 = that is not known.
+static void add (struct facts *self, const char *why, const char *until, int64_t at_us)
+{
+    json_t *reason = json_object ();
+    char when[RFC3339_SIZE];
+    json_object_set_new (reason, "why", json_string (why));
+    json_object_set_new (reason, "until", json_string (until));
+    if (at_us > 0) {
+        rfc3339_format (at_us / 1000000, when);
+        json_object_set_new (reason, "at", json_string (when));
+    }
+    json_array_append_new (self->reasons, reason);
+}
+
+static void of_closed (struct facts *self)
+{
+    if (self->plan->state == PLAN_CLOSE)
+        add (self, self->plan->stopped ? self->plan->stopped : "it has ended",
+             "never: it is kept until it is removed", 0);
+}
+
+static void of_paused (struct facts *self)
+{
+    if (self->plan->state == PLAN_PAUSE)
+        add (self, self->plan->stopped ? self->plan->stopped : "it is paused", "reset", 0);
+}
+
+static void of_error (struct facts *self)
+{
+    char why[PLAN_WORDS_MAX + 64];
+    const struct plan *plan = self->plan;
+    if (plan->state != PLAN_ERROR)
+        return;
+    const char *words = plan->error_info ? plan->error_info : status_word (plan->last_state);
+    if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID)
+        snprintf (why, sizeof why, "it has lost its right to run: %s", words);
+    else
+        snprintf (why, sizeof why, "it has failed %" PRId64 " times, the last time: %s",
+                  plan->error_count, words);
+    add (self, why,
+         plan->verdict == VERDICT_PENDING ? "done, when somebody has dealt with it, or reset"
+                                          : "reset",
+         0);
+}
+
+static void of_running (struct facts *self)
+{
+    char why[128], since[RFC3339_SIZE];
+    const struct held_run *held = runs_find (self->station, self->plan->id);
+    if (!self->running)
+        return;
+    rfc3339_format ((int64_t)(self->loaded->exec_id / 1000000), since);
+    snprintf (why, sizeof why, "a run is out since %s%s", since,
+              held && held->unanswered ? ", its target has not answered yet" : "");
+    int64_t end_us = engine_run_end_us (self->plan);
+    if (end_us)
+        add (self, why, "its result, or the end of its time", end_us);
+    else
+        add (self, why, "its result, or the end of its lease without a sign of life",
+             self->place.queued ? self->place.score_us : 0);
+}
+
+static void of_retry (struct facts *self)
+{
+    char why[PLAN_WORDS_MAX + 64];
+    const struct plan *plan = self->plan;
+    if (self->running || plan->state != PLAN_RETRY || self->place.score_us <= self->now_us)
+        return;
+    snprintf (why, sizeof why, "%s, %" PRId64 " times; the last time: %s",
+              plan->tries ? "its target did not take it" : "it has failed",
+              plan->tries ? plan->tries : plan->error_count,
+              plan->error_info ? plan->error_info : status_word (plan->last_state));
+    add (self, why, self->place.waits ? "its retry, or its target connects" : "its retry",
+         self->place.score_us);
+}
+
+static void of_time (struct facts *self)
+{
+    bool waits = self->plan->state == PLAN_QUEUE || self->plan->state == PLAN_NONE;
+    if (self->running || !waits)
+        return;
+    if (!self->place.queued)
+        add (self, "it is not in the queue", "reset puts it there", 0);
+    else if (self->place.score_us > self->now_us)
+        add (self, "it is not due yet", "its time", self->place.score_us);
+}
+
+static bool is_due (const struct facts *self)
+{
+    return !self->running && self->place.queued &&
+           (self->place.aside || self->place.score_us <= self->now_us);
+}
+
+static void of_misses (struct facts *self)
+{
+    struct misses misses;
+    struct occurrence next;
+    bool ended;
+    const struct zone *zone = zones_of (self->station, self->plan);
+    if (is_due (self) &&
+        misses_present (self->plan, zone, self->now_us / 1000000, &misses, &next, &ended))
+        add (self, "it is too late for its present time", ended ? "never" : "its next time",
+             ended ? 0 : next.time * 1000000);
+}
+
+static void of_target (struct facts *self)
+{
+    char why[160];
+    struct target *target = station_target (self->station, self->loaded->station);
+    if (self->plan->state == PLAN_CLOSE || self->running)
+        return;
+    if (!target) {
+        snprintf (why, sizeof why, "no station %s is known here", quoted (self->loaded->station));
+        add (self, why, "station add", 0);
+    } else if (!target_connection (target)) {
+        char since[RFC3339_SIZE];
+        rfc3339_format (target_since (target), since);
+        snprintf (why, sizeof why, "the station %s is not connected since %s", target_name (target),
+                  since);
+        add (self, why, "it connects", 0);
+    } else if (is_due (self)) {
+        bool full = rooms_full (self->station, target);
+        snprintf (why, sizeof why,
+                  full ? "the station %s has as many unanswered runs as it may have"
+                       : "it is due, and its turn at the station %s comes",
+                  target_name (target));
+        add (self, why, full ? "it answers some of them" : "at once", 0);
+    }
+}
+
+static void (*const questions[]) (struct facts *self) = {
+    of_closed, of_paused, of_error, of_running, of_retry, of_time, of_misses, of_target,
+};
+
+static char *why_json (struct facts *self)
+{
+    const struct plan *plan = self->plan;
+    self->reasons = json_array ();
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
+        questions[i](self);
+    json_t *object = json_object ();
+    json_object_set_new (object, "plan_id", json_integer ((json_int_t)plan->id));
+    json_object_set_new (object, "plan_state", json_integer (plan->state));
+    json_object_set_new (object, "running", json_boolean (self->running));
+    json_object_set_new (object, "reasons", self->reasons);
+    char *json = json_write (object);
+    json_decref (object);
+    return json;
+}
+
+static void on_loaded (void *owner, const struct store_loaded *answer)
+{
+    struct inquiry *inquiry = owner;
+    struct station *self = inquiry->station;
+    struct reason reason;
+    enum store_result result = inquiry_check (inquiry, answer);
+    struct plan *plan = NULL;
+    if (result == STORE_DONE)
+        plan = plan_from_stored_json (inquiry->plan.id, answer->message, &reason);
+    if (plan) {
+        if (answer->exec_id)
+            plan->exec_id = answer->exec_id;
+        struct facts facts = {.station = self,
+                              .plan = plan,
+                              .loaded = answer,
+                              .place = store_place_of (answer),
+                              .now_us = store_now_us (self->store),
+                              .running = manage_is_running (self, plan, answer)};
+        char *json = why_json (&facts);
+        manage_reply (self, inquiry->peer, plan->id, json);
+        free (json);
+    } else if (result == STORE_DONE) {
+        front_refuse (self, inquiry->peer, ZPLAN_EARGUMENT, reason.text);
+    }
+    plan_destroy (&plan);
+    inquiry_end (inquiry, result, answer->error);
+}
+
+void manage_why (struct station *self, struct request *request, const struct arguments *arguments)
+{
+    struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
+    if (inquiry)
+        store_load_place (self->store, inquiry->plan.id, on_loaded, inquiry);
+}
