@@ -1,9 +1,9 @@
 // zplan workers, zplan drain: the workers of a target station, which is asked itself.
-#include <jansson.h>
+#include "workers.h"
+
 #include <limits.h>
 #include <stdio.h>
 
-#include "call.h"
 #include "json.h"
 #include "options.h"
 #include "print.h"
@@ -42,19 +42,19 @@ static void write_since (FILE *out, const json_t *worker)
     fputs (time_word (json_object_get (worker, "since"), word), out);
 }
 
-static bool is_draining (const json_t *worker)
+bool worker_is_draining (const json_t *worker)
 {
     return json_is_true (json_object_get (worker, "draining"));
 }
 
 static void write_state (FILE *out, const json_t *worker)
 {
-    fputs (is_draining (worker) ? "draining" : "serving", out);
+    fputs (worker_is_draining (worker) ? "draining" : "serving", out);
 }
 
 static enum colour colour_of_state (const json_t *worker)
 {
-    return is_draining (worker) ? YELLOW : GREEN;
+    return worker_is_draining (worker) ? YELLOW : GREEN;
 }
 
 static const struct column columns[] = {
@@ -81,27 +81,33 @@ static void print_workers (const struct cli *cli, const json_t *list)
     table_end (&table);
 }
 
+json_t *workers_ask (const struct cli *cli, struct zplan_client *client, int *ret_code)
+{
+    struct reason reason;
+    struct zplan_reply reply;
+    int outcome = zplan_client_manage (client, "workers", NULL, 0, &reply);
+    *ret_code = call_judge (cli, outcome, &reply, NULL);
+    if (*ret_code != EXIT_DONE)
+        return NULL;
+    json_t *list = json_read_array (call_frame (&reply, ZERO_FRAME_JSON), &reason);
+    if (list)
+        return list;
+    complain ("the station's answer", span_text (reason.text));
+    *ret_code = EXIT_REFUSED;
+    return NULL;
+}
+
 int verb_workers (const struct cli *cli)
 {
     int code;
-    struct reason reason;
-    struct zplan_reply reply;
     struct zplan_client *client =
         call_begin (cli, "zplan workers --connect ENDPOINT-OF-THE-TARGET", about_workers, &code);
     if (!client)
         return code;
-    int outcome = zplan_client_manage (client, "workers", NULL, 0, &reply);
-    code = call_judge (cli, outcome, &reply, NULL);
-    if (code == EXIT_DONE) {
-        json_t *list = json_read_array (call_frame (&reply, ZERO_FRAME_JSON), &reason);
-        if (list) {
-            print_workers (cli, list);
-        } else {
-            complain ("the station's answer", span_text (reason.text));
-            code = EXIT_REFUSED;
-        }
-        json_decref (list);
-    }
+    json_t *list = workers_ask (cli, client, &code);
+    if (list)
+        print_workers (cli, list);
+    json_decref (list);
     zplan_client_destroy (&client);
     return code;
 }

@@ -2,6 +2,7 @@
 import json
 import subprocess
 
+from test_cli_completion import shells
 from zstationtest import BIN, WAIT_S, station, work  # noqa: F401 station and work are fixtures
 
 
@@ -11,7 +12,7 @@ def zplan(station, *args):
 
 
 def test_the_verbs(station, work):
-    station.start()
+    station.start("--worker-timeout", "1000000")     # they say nothing by themselves
     one = work("echo done", "--jobs", "2")
     station.worker(b"raw")
     told = zplan(station, "workers", "--times", "unix")
@@ -30,7 +31,7 @@ def test_the_verbs(station, work):
 
 
 def test_the_verbs_in_trouble(station):
-    station.start()
+    station.start("--worker-timeout", "1000000")     # they say nothing by themselves
     station.worker(b"w")
     told = zplan(station, "drain", "nobody", "w")      # the other one all the same
     assert (told.returncode, told.stdout) == (1, "worker w drains (1)\n")
@@ -44,3 +45,16 @@ def test_the_verbs_in_trouble(station):
     station.start(type_="pub")      # has none, and knows no such words
     told = zplan(station, "workers")
     assert told.returncode == 1 and told.stderr.startswith("zplan: -invalid: ")
+
+
+@shells
+def test_names_are_completed(complete, station):
+    station.start("--worker-timeout", "1000000")     # they say nothing by themselves
+    for name in (b"ann", b"bob", b"beth"):
+        station.worker(name)
+    where = f"--connect {station.endpoint('request')}"
+    env = {"ZPLAN_COMPLETION_TIMEOUT": str(WAIT_S * 1000)}
+    assert complete(f"zplan {where} drain ", env=env) == ["ann", "beth", "bob"]
+    assert complete(f"zplan drain {where} ann b", env=env) == ["beth", "bob"]
+    told = zplan(station, "completion", "workers", "--json")
+    assert json.loads(told.stdout.splitlines()[0]) == {"name": "ann", "text": "serving"}
