@@ -208,6 +208,10 @@ void zplan_worker_leave (struct zplan_worker *worker);
 // Whether the worker was to leave, and no job is in hand any more.
 bool zplan_worker_left (struct zplan_worker *worker);
 
+// Whether the station asked the worker to leave (zplan drain): zplan_worker_leave was called for
+// it. Its program should end when it has left.
+bool zplan_worker_drained (struct zplan_worker *worker);
+
 // Whether the station has taken the worker in: 0 = not, or not any more; else how many times it has
 // so far, which grows when the station or the connection was made anew.
 unsigned zplan_worker_joined (struct zplan_worker *worker);
@@ -241,9 +245,10 @@ int zplan_worker_handle (struct zplan_worker *worker, const char *command,
 int zplan_worker_run (struct zplan_worker *worker, int64_t timeout_ms);
 
 // The descriptor for a loop of one's own: readable while there is something for
-// zplan_worker_process, and for good once the worker has left; also when zplan_worker_joined or
-// zplan_worker_refusal may tell something new, until one of zplan_worker_process, zplan_worker_take
-// and zplan_worker_joined is called. Only to be waited for. Below 0: ZPLAN_ERROR_ARGUMENT.
+// zplan_worker_process, and for good once the worker has left; also when zplan_worker_joined,
+// zplan_worker_refusal or zplan_job_cancelled may tell something new, until one of
+// zplan_worker_process, zplan_worker_take and zplan_worker_joined is called. Only to be waited for.
+// Below 0: ZPLAN_ERROR_ARGUMENT.
 int zplan_worker_fd (struct zplan_worker *worker);
 
 // Call handlers for the jobs that are there, at most ZPLAN_CREDIT_MAX, without waiting. Returns how
@@ -269,6 +274,30 @@ int zplan_job_fail (struct zplan_job *job, const char *words);
 // = none. People see it as the run's `progress` (zplan show). Told at once, but at most four times
 // a second: the last words count. Errors: ARGUMENT.
 int zplan_job_progress (struct zplan_job *job, int percent, const char *words);
+
+// ---- jobs that are cancelled
+
+// Somebody cancelled the run, or its time is over: whatever is answered, it counts for nothing. The
+// job is in hand until it is answered all the same, and its place is free for another one then: so
+// stop, clean up and answer it as failed (zplan_job_fail). A job that was cancelled before anybody
+// has taken it is answered by the worker. Who never asks does what is done for nothing.
+
+// Whether the job is cancelled. Also false for one that is not in hand.
+bool zplan_job_cancelled (struct zplan_job *job);
+
+// Write why, in words of whoever cancelled it, with a NUL and cut at `size` bytes; "" if it is not,
+// or no words were given. ARGUMENT: it is no job in hand.
+int zplan_job_cancel_words (struct zplan_job *job, char *out, size_t size);
+
+// Told once for each job that is cancelled while it is in hand, on the worker's own thread: wake
+// what does the job, and return at once, as nothing is said to the station meanwhile. It may make
+// any call but zplan_worker_destroy. Another thread may answer the job while it runs: `job` and
+// `words` last until it returns, but what one's own program keeps for the job is to be locked.
+typedef void zplan_cancel_fn (struct zplan_job *job, const char *words, void *context);
+
+// Have this called, in the place of the one before; NULL: none. Best before the first job is taken:
+// what was cancelled before is only told by zplan_job_cancelled. Errors: ARGUMENT.
+int zplan_worker_on_cancel (struct zplan_worker *worker, zplan_cancel_fn *fn, void *context);
 
 // Whether the station has given the job up since: it was made anew, or the connection to it. Then
 // the answer will go nowhere, and the job most likely come again.

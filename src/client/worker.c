@@ -153,6 +153,16 @@ bool zplan_worker_left (struct zplan_worker *self)
     return left;
 }
 
+bool zplan_worker_drained (struct zplan_worker *self)
+{
+    if (!self)
+        return false;
+    pthread_mutex_lock (&self->lock);
+    bool drained = self->drained;
+    pthread_mutex_unlock (&self->lock);
+    return drained;
+}
+
 // The user looks: there is no news any more. Called under the lock.
 static void look (struct zplan_worker *self)
 {

@@ -231,6 +231,26 @@ int zplan_job_progress (struct zplan_job *shown, int percent, const char *words)
     return ZPLAN_OK;
 }
 
+bool zplan_job_cancelled (struct zplan_job *shown)
+{
+    struct job *job = of_user (shown);
+    if (!hold (job))
+        return false;
+    bool cancelled = job->cancelled;
+    let_go (job);
+    return cancelled;
+}
+
+int zplan_job_cancel_words (struct zplan_job *shown, char *out, size_t size)
+{
+    struct job *job = of_user (shown);
+    if (!out || size == 0 || !hold (job))
+        return ZPLAN_ERROR_ARGUMENT;
+    snprintf (out, size, "%s", job->cancel_words);
+    let_go (job);
+    return ZPLAN_OK;
+}
+
 bool zplan_job_lost (struct zplan_job *shown)
 {
     struct job *job = of_user (shown);

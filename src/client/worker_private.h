@@ -29,6 +29,8 @@ struct job {
     enum job_place place; // from here on all is cleared when the job is over
     uint64_t turn;        // of its coming: who came first is taken first
     bool lost;            // the station does not know any more that we have it
+    bool cancelled;       // nobody waits for it any more
+    char cancel_words[REASON_MAX];
     struct packet packet;
     struct message message; // the job's, read; borrows from `packet`
     json_t *plan;           // its PLAN frame; the title borrows from it
@@ -76,12 +78,15 @@ struct zplan_worker {
     bool joined;            // the station said OK to JOIN
     unsigned joins;         // how many times it did
     bool leaving;
-    bool news;  // `joined` or `refusal` changed since the user looked
-    bool shown; // show_fd is readable
+    bool drained; // the station asked for it
+    bool news;    // `joined` or `refusal` changed, or a job was cancelled, since the user looked
+    bool shown;   // show_fd is readable
     char refusal[REASON_MAX];
     uint64_t turn;
     struct handler *handlers;
     size_t handler_count;
+    zplan_cancel_fn *on_cancel; // NULL = none
+    void *cancel_context;
     size_t job_count; // one more than the credit
     struct job jobs[];
 };

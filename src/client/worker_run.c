@@ -59,6 +59,17 @@ int zplan_worker_handle (struct zplan_worker *self, const char *command, zplan_h
     return rc;
 }
 
+int zplan_worker_on_cancel (struct zplan_worker *self, zplan_cancel_fn *fn, void *context)
+{
+    if (!self)
+        return ZPLAN_ERROR_ARGUMENT;
+    pthread_mutex_lock (&self->lock);
+    self->on_cancel = fn;
+    self->cancel_context = context;
+    pthread_mutex_unlock (&self->lock);
+    return ZPLAN_OK;
+}
+
 // -- one job
 
 static void refuse (struct zplan_job *job)

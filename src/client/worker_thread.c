@@ -9,7 +9,9 @@
 // more of the jobs in hand: those that nobody has taken are dropped, the others are lost, and
 // nothing more is said of them.
 //
-// Each turn of the loop holds the lock: nothing in it waits.
+// Each turn of the loop holds the lock: nothing in it waits. Only while the user is told that a job
+// is cancelled it is let go. A job's place is not given to another one meanwhile: this thread alone
+// does that.
 #include <errno.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
@@ -127,6 +129,19 @@ static bool say (struct zplan_worker *self, uint8_t command, int64_t number)
     return send_message (self, &message);
 }
 
+// Behind the name how many jobs at once, and that we take CLOSE_REQUEST for what it is.
+static void join (struct zplan_worker *self)
+{
+    char digits[24];
+    struct message message;
+    snprintf (digits, sizeof digits, "%zu", self->credit);
+    message_start (&message, ZERO_BYTE_COMMAND_HEART_JOIN);
+    message_add (&message, ZERO_FRAME_ARG, span_text (self->name));
+    message_add (&message, ZERO_FRAME_ARG, span_text (digits));
+    message_add (&message, ZERO_FRAME_ARG, span_text ("cancel"));
+    send_message (self, &message);
+}
+
 // The sign of life of this second, if it is due.
 static void beat (struct zplan_worker *self, int64_t now_us)
 {
@@ -143,8 +158,8 @@ static void beat (struct zplan_worker *self, int64_t now_us)
     }
     if (self->joined)
         say (self, ZERO_BYTE_COMMAND_HEART_PITPAT, -1);
-    else // one job at once is what a station takes for granted
-        say (self, ZERO_BYTE_COMMAND_HEART_JOIN, self->credit > 1 ? (int64_t)self->credit : -1);
+    else
+        join (self);
     self->beat_us = now_us + BEAT_US;
     if (!self->quiet_us)
         self->quiet_us = now_us;
@@ -180,6 +195,10 @@ static void take_status (struct zplan_worker *self, const struct message *messag
         self->joined = self->news = true;
         self->joins++;
         self->refusal[0] = '\0';
+    } else if (status == ZERO_STATUS_BYE_ID &&
+               self->joined) { // LEFT, which it answers, is the last
+        self->drained = self->news = true;
+        atomic_store (&self->leave, true);
     } else if (status >= ZERO_STATUS_ERROR_FLAG && status != ZERO_STATUS_NOT_FIND_ID &&
                !self->joined) { // that one is about what was said before JOIN
         struct span text = message_frame (message, ZERO_FRAME_STATUS, NULL);
@@ -204,6 +223,58 @@ static void take_job (struct zplan_worker *self, struct job *job, bool readable)
         job_read (job);
 }
 
+// -- what is cancelled
+
+// The job in hand that is meant: of several with one mailbox the one of that number, without a
+// number the oldest.
+static struct job *find_meant (struct zplan_worker *self, const struct message *message)
+{
+    bool given;
+    struct job *oldest = NULL;
+    struct span number = message_last_frame (message, ZERO_FRAME_LOCAL_ID, &given);
+    for (size_t i = 0; i < self->job_count; i++) {
+        struct job *job = &self->jobs[i];
+        bool in_hand = job->place == JOB_WAITING || job->place == JOB_TAKEN;
+        if (!in_hand || job->lost || !span_equal (job->message.sender, message->sender))
+            continue;
+        struct span own = message_last_frame (&job->message, ZERO_FRAME_LOCAL_ID, NULL);
+        if ((!given || span_equal (own, number)) && (!oldest || job->turn < oldest->turn))
+            oldest = job;
+    }
+    return oldest;
+}
+
+static void tell_user (struct zplan_worker *self, struct job *job)
+{
+    zplan_cancel_fn *call = self->on_cancel;
+    void *context = self->cancel_context;
+    self->news = true;
+    if (!call || atomic_load (&self->stop)) // who destroys the worker gives all jobs up
+        return;
+    pthread_mutex_unlock (&self->lock);
+    call (&job->shown, job->cancel_words, context);
+    pthread_mutex_lock (&self->lock);
+}
+
+// What nobody has taken yet never is; whoever has taken it decides.
+static void take_cancel (struct zplan_worker *self, const struct message *message)
+{
+    struct reason words; // cuts at a character boundary
+    struct job *job = find_meant (self, message);
+    if (!job || job->cancelled)
+        return;
+    struct span text = message_frame (message, ZERO_FRAME_STATUS, NULL);
+    reason_set (&words, "%.*s", (int)text.size, text.size ? (const char *)text.data : "");
+    memcpy (job->cancel_words, words.text, sizeof job->cancel_words);
+    job->cancelled = true;
+    if (job->place == JOB_TAKEN) {
+        tell_user (self, job);
+        return;
+    }
+    reason_set (&words, "cancelled%s%s", *job->cancel_words ? ": " : "", job->cancel_words);
+    job_close (job, ZERO_STATUS_FAILED_ID, words.text);
+}
+
 static void take_message (struct zplan_worker *self, struct job *job)
 {
     struct reason reason;
@@ -212,11 +283,14 @@ static void take_message (struct zplan_worker *self, struct job *job)
     int rc = message_read (packet->frames, packet->count, &job->message, &reason);
     enum envelope envelope = job->message.envelope;
     bool boxed = envelope == ENVELOPE_MAILBOX || envelope == ENVELOPE_CALLER;
-    if (boxed && self->asked > 0) {
+    bool cancels = rc == 0 && boxed && job->message.desc.code == ZERO_BYTE_COMMAND_CLOSE_REQUEST;
+    if (boxed && !cancels && self->asked > 0) {
         take_job (self, job, rc == 0 && !packet->fault);
         return;
     }
-    if (rc == 0 && !boxed)
+    if (cancels)
+        take_cancel (self, &job->message);
+    else if (rc == 0 && !boxed)
         take_status (self, &job->message);
     job_clear (job);
 }

@@ -225,6 +225,11 @@ void child_signal (const struct child *self, int number)
         kill (-self->pid, number);
 }
 
+bool child_group_gone (const struct child *self)
+{
+    return self->exited && kill (-self->pid, 0) < 0 && errno == ESRCH;
+}
+
 void child_free (struct child *self)
 {
     if (self->pid > 0 && !self->exited) {

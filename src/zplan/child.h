@@ -64,5 +64,9 @@ void child_reset (struct child *self);
 // Send a signal to the child's whole group.
 void child_signal (const struct child *self, int number);
 
+// Whether the child has ended, and nobody of its group is left: such a group gets no signals, as
+// its number may be another one's by then.
+bool child_group_gone (const struct child *self);
+
 // Close and free; a child that still runs is killed with its group.
 void child_free (struct child *self);

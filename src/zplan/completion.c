@@ -8,6 +8,7 @@
 #include "print.h"
 #include "select.h"
 #include "verb_table.h"
+#include "workers.h"
 
 static const char about[] =
     "Print a script that completes verbs, options, their values, plan ids and the\n"
@@ -18,7 +19,8 @@ static const char about[] =
     "  echo 'source <(zplan completion zsh)' >>~/.zshrc # behind compinit\n\n"
     "The scripts themselves ask for\n\n"
     "  zplan completion plans       # an id, a tab, and the title; 200 at most\n"
-    "  zplan completion stations    # a name, a tab, and the endpoint\n";
+    "  zplan completion stations    # a name, a tab, and the endpoint\n"
+    "  zplan completion workers     # of a target: a name, a tab, its state\n";
 
 enum { PLANS_MAX = 200 };
 
@@ -90,7 +92,8 @@ static void print_words (const struct verb *verb)
     static const char *const kinds[] = {[WORDS_NONE] = "",
                                         [WORDS_PLANS] = "@plans",
                                         [WORDS_FILES] = "@files",
-                                        [WORDS_COMMAND] = "@any"};
+                                        [WORDS_COMMAND] = "@any",
+                                        [WORDS_WORKERS] = "@workers"};
     printf ("    %s) echo '", verb->name);
     if (verb->words == WORDS_LISTED)
         printf ("= %s", verb->listed);
@@ -137,6 +140,7 @@ static const char bash_script[] =
     "    '='*) COMPREPLY=($(compgen -W \"${1#=}\" -- \"$2\")) ;;\n"
     "    @plans) COMPREPLY=($(compgen -W \"$(_zplan_ask plans)\" -- \"$2\")) ;;\n"
     "    @stations) COMPREPLY=($(compgen -W \"$(_zplan_ask stations)\" -- \"$2\")) ;;\n"
+    "    @workers) COMPREPLY=($(compgen -W \"$(_zplan_ask workers)\" -- \"$2\")) ;;\n"
     "    @files) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- \"$2\") "
     ";;\n"
     "    @folders) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- "
@@ -192,7 +196,7 @@ static const char zsh_script[] =
     "    local -a names texts\n"
     "    case $1 in\n"
     "    '='*) names=(${=1#=}); compadd -a names ;;\n"
-    "    @plans|@stations)\n"
+    "    @plans|@stations|@workers)\n"
     "        texts=(${(f)\"$(_zplan_ask ${1#@})\"})\n"
     "        names=(${texts%%$'\\t'*})\n"
     "        texts=(${texts/$'\\t'/  })\n"
@@ -310,6 +314,25 @@ static int print_stations (const struct cli *cli)
     return code;
 }
 
+static int print_workers (const struct cli *cli)
+{
+    int code;
+    struct zplan_client *client = call_open (cli, &code);
+    if (!client)
+        return code;
+    json_t *list = workers_ask (cli, client, &code), *worker;
+    size_t i;
+    json_array_foreach (list, i, worker)
+    {
+        json_t *state = json_string (worker_is_draining (worker) ? "draining" : "serving");
+        print_offer (cli, json_object_get (worker, "name"), state);
+        json_decref (state);
+    }
+    json_decref (list);
+    zplan_client_destroy (&client);
+    return code;
+}
+
 static const struct kind {
     const char *name;
     int (*print) (const struct cli *cli);
@@ -317,7 +340,8 @@ static const struct kind {
 } kinds[] = {{"bash", print_bash, true},
              {"zsh", print_zsh, true},
              {"plans", print_plans, false},
-             {"stations", print_stations, false}};
+             {"stations", print_stations, false},
+             {"workers", print_workers, false}};
 
 int verb_completion (const struct cli *cli)
 {

@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include "clock.h"
 #include "ident.h"
 #include "json.h"
 #include "memory.h"
 #include "settings.h"
 
 extern char **environ;
+
+enum { GROUP_TURN_US = 100000 }; // how often an ended command's outputs and group are looked at
 
 // -- the command's environment
 
@@ -184,10 +187,6 @@ static enum task_end answer_failed (struct task *self, const char *reason)
 static enum task_end end (struct task *self)
 {
     const struct child *child = &self->child;
-    if (self->stopped) {
-        child_signal (child, SIGKILL); // whoever of its group is left
-        return answer_failed (self, "worker is stopped");
-    }
     bool done = WIFEXITED (child->wait_status) && WEXITSTATUS (child->wait_status) == 0;
     const struct child_output *output = done ? &child->out : &child->err;
     struct span content = whole_characters (output);
@@ -211,7 +210,10 @@ enum task_end task_start (struct task *self, const struct task_rules *rules, str
     size_t own;
     self->rules = rules;
     self->job = job;
-    self->stopped = false;
+    self->limit_us = rules->timeout_s ? clock_mono_us () + rules->timeout_s * 1000000 : 0;
+    self->kill_us = 0;
+    self->killed = false;
+    self->why.text[0] = '\0';
     char **environment = job_environment (job, &own, &reason);
     if (!environment)
         return answer_failed (self, reason.text);
@@ -246,17 +248,72 @@ static void tell_progress (const struct task *self, const char *line)
     zplan_job_progress (self->job, (int)percent, words);
 }
 
+void task_stop (struct task *self, int number, const char *why)
+{
+    if (!*self->why.text)
+        reason_set (&self->why, "%s", why);
+    self->killed = self->killed || number == SIGKILL;
+    if (!child_group_gone (&self->child))
+        child_signal (&self->child, number);
+}
+
+// SIGTERM now, and SIGKILL when the grace is over.
+static void cancel (struct task *self, const char *words)
+{
+    struct reason why;
+    reason_set (&why, "cancelled%s%s", *words ? ": " : "", words);
+    task_stop (self, SIGTERM, why.text);
+    self->kill_us = clock_mono_us () + self->rules->grace_s * 1000000;
+}
+
+// One that has ended is only waited for by us.
+static bool limited (const struct task *self)
+{
+    return self->limit_us && !self->child.exited;
+}
+
+// Whether somebody wants it to end, or it took too long. Once; a worker that stops has told it
+// already.
+static void look_for_end (struct task *self)
+{
+    char words[REASON_MAX];
+    int64_t now_us = clock_mono_us ();
+    if (!*self->why.text && zplan_job_cancelled (self->job)) {
+        zplan_job_cancel_words (self->job, words, sizeof words);
+        cancel (self, words);
+    } else if (!*self->why.text && limited (self) && now_us >= self->limit_us) {
+        snprintf (words, sizeof words, "timeout after %" PRId64 " s", self->rules->timeout_s);
+        cancel (self, words);
+    }
+    if (self->kill_us && now_us >= self->kill_us) {
+        self->kill_us = 0;
+        task_stop (self, SIGKILL, "");
+    }
+}
+
+// Whether its command, which was told to end, has: of its group nobody is left, or lives on.
+static bool is_over (const struct task *self)
+{
+    return self->child.exited && (self->killed || child_group_gone (&self->child));
+}
+
 enum task_end task_serve (struct task *self)
 {
     child_serve (&self->child);
     const char *line = lines_last (&self->child.progress);
     if (line)
         tell_progress (self, line);
-    return child_done (&self->child) ? end (self) : TASK_GOES_ON;
+    if (!*self->why.text && child_done (&self->child))
+        return end (self);
+    look_for_end (self);
+    return is_over (self) && *self->why.text ? answer_failed (self, self->why.text) : TASK_GOES_ON;
 }
 
-void task_stop (struct task *self, int number)
+int64_t task_due_us (const struct task *self)
 {
-    self->stopped = true;
-    child_signal (&self->child, number);
+    int64_t due_us = self->kill_us;
+    if (!*self->why.text && limited (self))
+        due_us = self->limit_us;
+    int64_t turn_us = clock_mono_us () + GROUP_TURN_US;
+    return self->child.exited && (!due_us || turn_us < due_us) ? turn_us : due_us;
 }

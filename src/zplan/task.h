@@ -7,15 +7,20 @@
 // What is the same for all.
 struct task_rules {
     char *const *command;
-    mode_t umask; // for the command
-    bool quiet;   // do not tell what came of it
+    mode_t umask;      // for the command
+    int64_t timeout_s; // that a command may take; 0 = any time
+    int64_t grace_s;   // that one has to end when its job is cancelled
+    bool quiet;        // do not tell what came of it
 };
 
 struct task {
     const struct task_rules *rules;
     struct zplan_job *job; // NULL = there is none, and the rest means nothing
     struct child child;
-    bool stopped; // its command was told to end
+    int64_t limit_us;  // monotonic; when its time is over, 0 = never or done
+    int64_t kill_us;   // when its group is killed, 0 = it is not, or was already
+    bool killed;       // its group was
+    struct reason why; // its command was told to end; "" = it was not
 };
 
 // Whether the job was answered, which is then gone.
@@ -27,5 +32,9 @@ enum task_end task_start (struct task *self, const struct task_rules *rules, str
 // Do what can be done without waiting.
 enum task_end task_serve (struct task *self);
 
-// Send its command a signal to end it; the job is then answered as failed when it has ended.
-void task_stop (struct task *self, int number);
+// Send its command a signal to end it; the job is then answered as failed, for the first reason
+// that was given, when nobody of its group is left or all of them were killed.
+void task_stop (struct task *self, int number, const char *why);
+
+// When task_serve has something to do though nothing happens, monotonic microseconds; 0 = never.
+int64_t task_due_us (const struct task *self);

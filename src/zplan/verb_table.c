@@ -32,6 +32,9 @@ static const struct verb verbs[] = {
     {"completion", verb_completion, "print a script that completes words in bash or zsh",
      WORDS_LISTED, "bash zsh"},
     {"work", verb_work, "serve as a worker of a target station", WORDS_COMMAND, NULL},
+    {"workers", verb_workers, "the workers that a target station has", WORDS_NONE, NULL},
+    {"drain", verb_drain, "let workers of a target station end what they have, and go",
+     WORDS_WORKERS, NULL},
 };
 
 enum { VERBS = sizeof verbs / sizeof *verbs };

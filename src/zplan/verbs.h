@@ -40,3 +40,5 @@ int verb_ping (const struct cli *cli);
 int verb_keygen (const struct cli *cli);
 int verb_completion (const struct cli *cli);
 int verb_work (const struct cli *cli);
+int verb_workers (const struct cli *cli);
+int verb_drain (const struct cli *cli);

@@ -20,9 +20,9 @@
 enum {
     KILL_AFTER_US = 2000000, // from SIGTERM to SIGKILL
     SILENCE_US = 3000000,    // without an answer, before that is told
-    ORPHAN_TURN_MS = 100,    // how often an ended command's outputs are looked at
     GRACE_S = 10,
     GRACE_MAX_S = 86400,
+    TIMEOUT_MAX_S = 31536000,
     ARGUMENTS_MAX = 4096,
     HOST_MAX = 48
 };
@@ -32,10 +32,9 @@ struct work {
     // options
     const char *station;
     const char *name;
-    int64_t jobs;    // at once; 0 = one
-    int64_t grace_s; // from the first signal on
+    int64_t jobs; // at once; 0 = one
     bool once;
-    struct task_rules rules;
+    struct task_rules rules; // grace_s is also from the first signal on
     // state
     int signal_fd;
     struct zplan_worker *worker;
@@ -45,6 +44,7 @@ struct work {
     int64_t kill_us;    // when those that do not are killed, 0 = never or done
     unsigned told_joined;
     bool told_silence;
+    bool told_drained;
     char told_refusal[REASON_MAX];
     int64_t started_us; // monotonic
     size_t failures;
@@ -56,7 +56,7 @@ static void signal_tasks (struct work *self, int number)
 {
     for (int64_t i = 0; i < self->jobs; i++)
         if (self->tasks[i].job)
-            task_stop (&self->tasks[i], number);
+            task_stop (&self->tasks[i], number, "worker is stopped");
 }
 
 // Who pressed Ctrl-C would else see nothing happen.
@@ -65,11 +65,11 @@ static void tell_grace (const struct work *self)
     int64_t running = 0;
     for (int64_t i = 0; i < self->jobs; i++)
         running += self->tasks[i].job != NULL;
-    if (running && self->grace_s && !self->rules.quiet)
+    if (running && self->rules.grace_s && !self->rules.quiet)
         fprintf (stderr,
                  "zplan work: no more jobs; commands still running: %" PRId64
                  ", which have %" PRId64 " s to end; a second signal ends them now\n",
-                 running, self->grace_s);
+                 running, self->rules.grace_s);
 }
 
 // Let the commands end by themselves first; a second signal does not.
@@ -80,7 +80,7 @@ static void take_signals (struct work *self)
             continue;
         int64_t now_us = clock_mono_us ();
         if (!self->stopping) {
-            self->end_us = now_us + self->grace_s * 1000000;
+            self->end_us = now_us + self->rules.grace_s * 1000000;
             tell_grace (self);
         } else if (self->end_us) {
             self->end_us = now_us;
@@ -123,6 +123,15 @@ static void tell_trouble (struct work *self)
     }
 }
 
+static void tell_drained (struct work *self)
+{
+    if (self->told_drained || !zplan_worker_drained (self->worker))
+        return;
+    self->told_drained = true;
+    if (!self->rules.quiet)
+        fprintf (stderr, "zplan work: %s wants no more jobs done here\n", self->station);
+}
+
 static void tell_joined (struct work *self)
 {
     unsigned joined = zplan_worker_joined (self->worker);
@@ -157,8 +166,8 @@ static int sleep_ms (const struct work *self)
     if (!self->told_joined && !self->told_silence)
         earlier (&until_us, self->started_us + SILENCE_US + 1000);
     for (int64_t i = 0; i < self->jobs; i++)
-        if (self->tasks[i].job && self->tasks[i].child.exited)
-            earlier (&until_us, now_us + ORPHAN_TURN_MS * 1000);
+        if (self->tasks[i].job)
+            earlier (&until_us, task_due_us (&self->tasks[i]));
     if (!until_us)
         return -1;
     return until_us > now_us ? (int)((until_us - now_us + 999) / 1000) : 0;
@@ -206,6 +215,7 @@ static void loop (struct work *self)
         wait_for_events (self);
         take_signals (self);
         tell_joined (self);
+        tell_drained (self);
         take_jobs (self);
         end_tasks (self);
         for (int64_t i = 0; i < self->jobs; i++)
@@ -237,10 +247,18 @@ static const struct option rows[] = {
     {.name = "--grace",
      .metavar = "SECONDS",
      .type = OPTION_NUMBER,
-     .offset = offsetof (struct work, grace_s),
-     .help = "at SIGTERM give commands so long to end by themselves; default 10",
+     .offset = offsetof (struct work, rules.grace_s),
+     .help = "at SIGTERM give commands so long to end by themselves, and\n"
+             "so long after SIGTERM those whose run is cancelled; default 10",
      .min = 0,
      .max = GRACE_MAX_S},
+    {.name = "--run-timeout",
+     .metavar = "SECONDS",
+     .type = OPTION_NUMBER,
+     .offset = offsetof (struct work, rules.timeout_s),
+     .help = "end a command that takes longer, as if it were cancelled",
+     .min = 1,
+     .max = TIMEOUT_MAX_S},
     {.name = "--once",
      .type = OPTION_FLAG,
      .offset = offsetof (struct work, once),
@@ -262,6 +280,11 @@ static const char about[] =
     "ZPLAN_PLAN_ID and ZPLAN_PLAN_TIME. SIGTERM or SIGINT: no more jobs are taken, and when the\n"
     "commands have ended the worker does. When the time of --grace is over, or at a second\n"
     "signal, they are ended, which answers FAILED.\n\n"
+    "A command runs in a process group of its own. When its run is cancelled, or takes longer "
+    "than\n"
+    "--run-timeout, the whole group gets SIGTERM, after the time of --grace SIGKILL. The run is\n"
+    "answered FAILED, and why, when nobody of the group is left. `zplan drain NAME` ends the\n"
+    "worker from afar: it does what it has, and ends with 0.\n\n"
     "Example:\n"
     "  zplan work --station tcp://127.0.0.1:7931 -- ./report.sh --monthly\n";
 
@@ -351,11 +374,10 @@ static int check_options (struct work *self)
 int verb_work (const struct cli *cli)
 {
     char name[128];
-    struct work work = {.cli = cli, .grace_s = GRACE_S};
+    struct work work = {.cli = cli, .rules.grace_s = GRACE_S};
     const struct usage usage = {
-        .synopsis =
-            "zplan work --station ENDPOINT [--name NAME] [--jobs N] [--grace SECONDS] [--once] "
-            "-- COMMAND [ARGUMENT...]",
+        .synopsis = "zplan work --station ENDPOINT [--name NAME] [--jobs N] [--grace SECONDS] "
+                    "[--run-timeout SECONDS] [--once] -- COMMAND [ARGUMENT...]",
         .about = about,
         .groups = {{"Options", rows, sizeof rows / sizeof *rows, &work}},
         .group_count = 1,

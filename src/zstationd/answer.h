@@ -16,6 +16,9 @@ void answer_start (struct message *answer, uint8_t status, const char *reason,
 void answer_request (struct station *station, const struct request *request, uint8_t status,
                      const char *reason);
 
+// The same with an answer that was begun, which is completed in place.
+void answer_reply (struct station *station, const struct request *request, struct message *answer);
+
 // Send an answer to a job back: on the connection the job came by; if that is gone and the job is a
 // plan's, to the plan proxy station's request socket, and so all later ones: the answers of one job
 // keep their order. The answer is completed in place with the echoes that it does not have yet.

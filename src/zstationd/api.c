@@ -3,9 +3,11 @@
 #include "api.h"
 
 #include "answer.h"
+#include "cancel.h"
 #include "codes.h"
 #include "front.h"
 #include "port.h"
+#include "words.h"
 
 // -- jobs
 
@@ -44,6 +46,8 @@ static const char *cannot_wait (const struct station *station, const struct job 
 {
     if (workers_count (station->workers) == 0)
         return "no worker has joined";
+    if (workers_serving (station->workers) == 0)
+        return "all workers are drained";
     if (station->queue.count >= (size_t)station->options.queue ||
         station->queue.bytes + job->size > STATION_BYTES_MAX)
         return "all workers are busy";
@@ -70,7 +74,8 @@ static void take (struct station *station, const struct request *request, enum j
 
 static void call (struct station *station, const struct request *request)
 {
-    take (station, request, JOB_CALL);
+    if (!words_take (station, request))
+        take (station, request, JOB_CALL);
 }
 
 static void run (struct station *station, const struct request *request)
@@ -78,10 +83,52 @@ static void run (struct station *station, const struct request *request)
     take (station, request, JOB_RUN);
 }
 
+// -- cancelling
+
+static struct job *find_waiting (const struct station *station, const struct request *request)
+{
+    struct job *job = station->queue.head;
+    while (job && !cancel_is_of (request, job))
+        job = job->next;
+    return job;
+}
+
+// It was not begun. The plan proxy station wants no answer to a run; who made a call waits for one.
+static void take_back (struct station *station, const struct request *request, struct job *job)
+{
+    struct reason reason;
+    cancel_begin (station, request, job);
+    job_queue_remove (&station->queue, job);
+    if (job->kind == JOB_RUN) {
+        job_destroy (&job);
+        return;
+    }
+    cancel_words (request, &reason);
+    answer_failed (station, &job, ZERO_STATUS_FAILED_ID, reason.text);
+}
+
+// What is in hand is older than what waits.
+static void cancel (struct station *station, const struct request *request)
+{
+    struct worker *worker;
+    struct job *job = cancel_find_in_hand (station, request, &worker);
+    if (job) {
+        if (cancel_begin (station, request, job))
+            cancel_tell (station, request, worker, job);
+        return;
+    }
+    job = find_waiting (station, request);
+    if (job)
+        take_back (station, request, job);
+    else
+        cancel_stray (station, request);
+}
+
 static const struct command rows[] = {
     {ZERO_BYTE_COMMAND_NONE, call},
     {ZERO_BYTE_COMMAND_PROXY, run},
     {ZERO_BYTE_COMMAND_PING, front_ping},
+    {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel},
 };
 
 // -- workers
@@ -130,12 +177,19 @@ static void worker_lost (struct station *station, struct worker *worker, struct 
 {
     for (size_t i = 0; i < count; i++)
         fail (station, worker, jobs[i], what);
-    if (workers_count (station->workers) == 0)
+    if (workers_serving (station->workers) == 0)
         fail_queue (station, "the last worker is gone");
 }
 
-static const struct worker_rules workers = {worker_ready, worker_answer, worker_broken, worker_lost,
-                                            WORKER_JOBS_MAX};
+static void worker_drained (struct station *station, struct worker *worker)
+{
+    (void)worker;
+    if (workers_serving (station->workers) == 0)
+        fail_queue (station, "the last worker is drained");
+}
+
+static const struct worker_rules workers = {worker_ready, worker_answer,  worker_broken,
+                                            worker_lost,  worker_drained, WORKER_JOBS_MAX};
 
 static void drain (struct station *station)
 {

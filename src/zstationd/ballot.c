@@ -109,19 +109,13 @@ struct voter *voter_overdue (const struct ballots *self)
 
 // -- opening and closing
 
-static int by_name (const void *left, const void *right)
-{
-    const struct worker *a = *(struct worker *const *)left;
-    const struct worker *b = *(struct worker *const *)right;
-    int order = strcmp (a->name, b->name);
-    return order ? order : (a->joined > b->joined) - (a->joined < b->joined);
-}
-
 static void add_voters (struct ballots *self, struct ballot *ballot, const struct workers *workers)
 {
     struct worker **sorted = memory_new ((ballot->count + 1) * sizeof (struct worker *));
-    workers_list (workers, sorted);
-    qsort (sorted, ballot->count, sizeof *sorted, by_name);
+    for (size_t i = 0, at = 0; i < workers_count (workers); i++)
+        if (!workers_at (workers, i)->draining)
+            sorted[at++] = workers_at (workers, i);
+    qsort (sorted, ballot->count, sizeof *sorted, workers_order);
     for (size_t i = 0; i < ballot->count; i++) {
         struct voter *voter = &ballot->voters[i];
         bool namesake = i > 0 && strcmp (sorted[i - 1]->name, sorted[i]->name) == 0;
@@ -136,7 +130,7 @@ static void add_voters (struct ballots *self, struct ballot *ballot, const struc
 
 struct ballot *ballots_open (struct ballots *self, const struct workers *workers, struct job *job)
 {
-    size_t count = workers_count (workers);
+    size_t count = workers_serving (workers);
     struct ballot *ballot = memory_new (sizeof *ballot + count * sizeof (struct voter));
     ballot->job = job;
     ballot->size = ballot_size (job, count);

@@ -1,5 +1,5 @@
-// A ballot: a request that all workers are to answer. The voters are the workers that had joined
-// when it was opened; it is over when no vote is expected any more.
+// A ballot: a request that all workers are to answer. The voters are the workers that had joined,
+// and were not draining, when it was opened; it is over when no vote is expected any more.
 //
 // A voter is in its worker's queue until it has voted or is given up. While a worker has a job in
 // its hands, that is the ballot of the first voter in its queue.
@@ -45,7 +45,8 @@ size_t ballots_bytes (const struct ballots *self);
 // The size of a ballot on this job with so many voters.
 size_t ballot_size (const struct job *job, size_t voters);
 
-// Open a ballot on the job, which it takes, with all workers as voters; none has got it yet.
+// Open a ballot on the job, which it takes, with all workers that are not draining as voters; none
+// has got it yet.
 struct ballot *ballots_open (struct ballots *self, const struct workers *workers, struct job *job);
 
 // Close it; no vote is expected.

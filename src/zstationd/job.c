@@ -34,6 +34,7 @@ static struct span keep (uint8_t **at, struct span bytes)
 
 struct job *job_new (struct span identity, const struct message *request, enum job_kind kind)
 {
+    static uint64_t count;
     char made[MAILBOX_MADE_SIZE];
     bool of_plan = request->envelope == ENVELOPE_MAILBOX;
     struct span mailbox = of_plan ? request->sender : make_mailbox (made);
@@ -45,6 +46,7 @@ struct job *job_new (struct span identity, const struct message *request, enum j
     struct job *self = memory_new (size);
     uint8_t *at = self->bytes;
     self->kind = kind;
+    self->number = ++count;
     self->size = size;
     self->identity = keep (&at, identity);
     self->mailbox = keep (&at, mailbox);
@@ -117,4 +119,16 @@ struct job *job_queue_pop (struct job_queue *self)
     self->count--;
     self->bytes -= job->size;
     return job;
+}
+
+void job_queue_remove (struct job_queue *self, const struct job *job)
+{
+    struct job *before = NULL;
+    for (struct job *at = self->head; at != job; at = at->next)
+        before = at;
+    *(before ? &before->next : &self->head) = job->next;
+    if (self->tail == job)
+        self->tail = before;
+    self->count--;
+    self->bytes -= job->size;
 }

@@ -12,7 +12,9 @@ enum job_kind {
 struct job {
     struct job *next; // in a queue
     enum job_kind kind;
+    uint64_t number;        // in the order in which they came
     bool rerouted;          // an answer had to go to the plan proxy station's request socket
+    bool cancelled;         // who has it in hand was told that nobody waits for it
     int64_t deadline_s;     // Unix seconds after which a run must not start; 0 = none
     struct span identity;   // the requester's connection
     struct span mailbox;    // what the worker gets and answers to
@@ -48,3 +50,6 @@ void job_queue_push (struct job_queue *self, struct job *job);
 
 // The oldest, or NULL.
 struct job *job_queue_pop (struct job_queue *self);
+
+// Take out the job, which is there.
+void job_queue_remove (struct job_queue *self, const struct job *job);

@@ -67,24 +67,56 @@ void port_stop (struct station *station)
         port_lose (station, worker, "is gone: the station is stopped");
 }
 
+void port_drain (struct station *station, struct worker *worker)
+{
+    char text[STATUS_TEXT_MAX];
+    struct message message;
+    if (worker->draining)
+        return;
+    workers_drain (station->workers, worker);
+    log_event (LEVEL_INFO, "worker_drains", "worker=%s jobs=%zu", worker->name, worker->job_count);
+    answer_start (&message, ZERO_STATUS_BYE_ID, "no more jobs: end what you have, and leave", text);
+    station_notice (station->port);
+    if (packet_send_message (station->port, span_of (worker->identity, worker->identity_size),
+                             &message))
+        station->kind->workers->drained (station, worker);
+    else
+        lose_gone (station, worker);
+}
+
 // -- the commands
+
+// The ARG of this number, from 1 on. False: there is none.
+static bool find_argument (const struct message *message, size_t number, struct span *ret)
+{
+    for (size_t i = 0; i < message->desc.count; i++) {
+        if (message->desc.types[i] != ZERO_FRAME_ARG || --number > 0)
+            continue;
+        *ret = message->frames[i];
+        return true;
+    }
+    return false;
+}
 
 // The number behind the name, where there is one. False: it is none.
 static bool read_number (const struct message *message, int64_t min, int64_t max, int64_t *ret)
 {
     char digits[8];
-    size_t args = 0;
-    for (size_t i = 0; i < message->desc.count; i++) {
-        struct span text = message->frames[i];
-        if (message->desc.types[i] != ZERO_FRAME_ARG || ++args != 2)
-            continue;
-        if (text.size == 0 || text.size >= sizeof digits || memchr (text.data, 0, text.size))
-            return false;
-        memcpy (digits, text.data, text.size);
-        digits[text.size] = '\0';
-        return number_parse (digits, ret) && *ret >= min && *ret <= max;
-    }
-    return true;
+    struct span text;
+    if (!find_argument (message, 2, &text))
+        return true;
+    if (text.size == 0 || text.size >= sizeof digits || memchr (text.data, 0, text.size))
+        return false;
+    memcpy (digits, text.data, text.size);
+    digits[text.size] = '\0';
+    return number_parse (digits, ret) && *ret >= min && *ret <= max;
+}
+
+// Whether it says that it takes CLOSE_REQUEST. Who does not may take one for a job.
+static bool says_cancel (const struct message *message)
+{
+    struct span word;
+    return find_argument (message, 3, &word) && span_is (word, "cancel");
 }
 
 static void join (struct station *station, const struct request *request)
@@ -108,7 +140,9 @@ static void join (struct station *station, const struct request *request)
         tell (station, request, ZERO_STATUS_BUSY_ID, "too many workers");
         return;
     }
-    workers_join (station->workers, request->identity, name, (size_t)jobs_max);
+    struct worker *worker =
+        workers_join (station->workers, request->identity, name, (size_t)jobs_max);
+    worker->hears_cancel = says_cancel (&request->message);
     log_event (LEVEL_INFO, "worker_joined", "worker=%.*s", (int)name.size, (const char *)name.data);
     // Who joins anew has forgotten what it was doing. The new entry hides the old one from
     // workers_find, and as it exists already, the old one is not the last to go.

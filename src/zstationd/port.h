@@ -20,6 +20,8 @@ struct worker_rules {
     // first. `what` became of it, in words that follow its name.
     void (*lost) (struct station *station, struct worker *worker, struct job **jobs, size_t count,
                   const char *what);
+    // It drains: no job may wait for it any more.
+    void (*drained) (struct station *station, struct worker *worker);
     size_t jobs_max; // that one worker may have in its hands, at most WORKER_JOBS_MAX
 };
 
@@ -32,6 +34,10 @@ bool port_give (struct station *station, struct worker *worker, struct job *job)
 
 // Forget a worker, which is freed; `what` as above.
 void port_lose (struct station *station, struct worker *worker, const char *what);
+
+// Give a worker no more jobs, and tell it so: it is to end what it has, and to leave. One that
+// cannot be reached is lost, and freed.
+void port_drain (struct station *station, struct worker *worker);
 
 // Lose the workers that were silent for too long.
 void port_tick (struct station *station);

@@ -1,6 +1,7 @@
 #include "pub.h"
 
 #include "answer.h"
+#include "cancel.h"
 #include "codes.h"
 #include "front.h"
 #include "packet.h"
@@ -43,6 +44,7 @@ static const struct command rows[] = {
     {ZERO_BYTE_COMMAND_NONE, publish},
     {ZERO_BYTE_COMMAND_PROXY, publish},
     {ZERO_BYTE_COMMAND_PING, front_ping},
+    {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel_stray}, // all of it is done already
 };
 
 const struct station_kind pub_station = {

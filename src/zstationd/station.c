@@ -26,6 +26,8 @@ static const char *const count_names[COUNT_END] = {
     [COUNT_LOST_ANSWERS] = "lost_answers",
     [COUNT_WORKERS_GONE] = "workers_gone",
     [COUNT_REFUSED_KEYS] = "refused_keys",
+    [COUNT_CANCELS] = "cancels",
+    [COUNT_STRAY_CANCELS] = "stray_cancels",
 };
 
 const struct command *command_find (const struct command_table *table, uint8_t code)

@@ -20,6 +20,8 @@ enum count {
     COUNT_LOST_ANSWERS,   // answers that nobody was there for
     COUNT_WORKERS_GONE,   // workers that were silent or could not be reached
     COUNT_REFUSED_KEYS,   // connections that were not let in
+    COUNT_CANCELS,        // jobs and ballots that were cancelled
+    COUNT_STRAY_CANCELS,  // what cancels no job that is here, or one that is cancelled already
     COUNT_END
 };
 

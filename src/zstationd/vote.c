@@ -6,10 +6,12 @@
 #include <stdlib.h>
 
 #include "answer.h"
+#include "cancel.h"
 #include "codes.h"
 #include "front.h"
 #include "json.h"
 #include "port.h"
+#include "words.h"
 
 // -- what the requester is told
 
@@ -95,30 +97,36 @@ static void serve (struct station *station, struct worker *worker)
         voter_alive (station->ballots, voter);
 }
 
-// A run that comes again on the same connection: nobody waits for the earlier one, so those who
-// have not got it yet need not vote in it.
+// Nobody waits for it: those who have not got it yet need not vote in it. It may be over then.
+static void withdraw (struct station *station, struct ballot *ballot)
+{
+    ballot->expected++; // keeps it open while the voters are gone through
+    for (size_t i = 0; i < ballot->count; i++)
+        if (ballot->voters[i].worker && !voter_has_ballot (&ballot->voters[i]))
+            voter_settle (station->ballots, &ballot->voters[i]);
+    ballot->expected--;
+    end_if_over (station, ballot);
+}
+
+// A run that comes again on the same connection.
 static void withdraw_earlier (struct station *station, const struct job *job)
 {
     for (struct ballot *ballot = ballots_first (station->ballots), *next; ballot; ballot = next) {
         next = ballot->next;
-        if (ballot->job->kind != JOB_RUN || !span_equal (ballot->job->mailbox, job->mailbox) ||
-            !span_equal (ballot->job->identity, job->identity))
-            continue;
-        ballot->expected++; // keeps it open while the voters are gone through
-        for (size_t i = 0; i < ballot->count; i++)
-            if (ballot->voters[i].worker && !voter_has_ballot (&ballot->voters[i]))
-                voter_settle (station->ballots, &ballot->voters[i]);
-        ballot->expected--;
-        end_if_over (station, ballot);
+        if (ballot->job->kind == JOB_RUN && span_equal (ballot->job->mailbox, job->mailbox) &&
+            span_equal (ballot->job->identity, job->identity))
+            withdraw (station, ballot);
     }
 }
 
 // Why no ballot can be opened on the job, or NULL.
 static const char *cannot_open (const struct station *station, const struct job *job)
 {
-    size_t voters = workers_count (station->workers);
-    if (voters == 0)
+    size_t voters = workers_serving (station->workers);
+    if (workers_count (station->workers) == 0)
         return "no worker has joined";
+    if (voters == 0)
+        return "all workers are drained";
     if (ballots_count (station->ballots) > (size_t)station->options.queue ||
         ballots_bytes (station->ballots) + ballot_size (job, voters) > STATION_BYTES_MAX)
         return "all workers are busy";
@@ -157,6 +165,8 @@ static void take (struct station *station, const struct request *request, enum j
 // A REQ client would take what is left of one vote for the answer to its next request.
 static void call (struct station *station, const struct request *request)
 {
+    if (words_take (station, request))
+        return;
     if (request->message.envelope == ENVELOPE_REQ)
         answer_request (station, request, ZERO_STATUS_NOT_SUPPORT_ID,
                         "a vote has several answers: want a DEALER client");
@@ -169,10 +179,32 @@ static void run (struct station *station, const struct request *request)
     take (station, request, JOB_RUN);
 }
 
+// The votes of those who have it come all the same, and then its end.
+static void cancel (struct station *station, const struct request *request)
+{
+    struct ballot *oldest = NULL;
+    for (struct ballot *ballot = ballots_first (station->ballots); ballot; ballot = ballot->next)
+        if (cancel_is_of (request, ballot->job))
+            oldest = ballot;
+    if (!oldest) {
+        cancel_stray (station, request);
+        return;
+    }
+    if (!cancel_begin (station, request, oldest->job))
+        return;
+    for (size_t i = 0; i < oldest->count; i++) {
+        struct voter *voter = &oldest->voters[i];
+        if (voter->worker && voter_has_ballot (voter))
+            cancel_tell (station, request, voter->worker, oldest->job);
+    }
+    withdraw (station, oldest);
+}
+
 static const struct command rows[] = {
     {ZERO_BYTE_COMMAND_NONE, call},
     {ZERO_BYTE_COMMAND_PROXY, run},
     {ZERO_BYTE_COMMAND_PING, front_ping},
+    {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel},
 };
 
 // -- votes
@@ -251,8 +283,19 @@ static void worker_lost (struct station *station, struct worker *worker, struct 
         give_up (station, worker->voters.head, what);
 }
 
+// The ballot in its hands, the first one, it may vote in still.
+static void worker_drained (struct station *station, struct worker *worker)
+{
+    for (struct voter *voter = worker->voters.head, *next; voter; voter = next) {
+        next = voter->next;
+        if (!voter_has_ballot (voter))
+            give_up (station, voter, "is drained");
+    }
+}
+
 // One ballot at a time: the order in which a worker votes is that in which it was asked.
-static const struct worker_rules workers = {serve, worker_answer, worker_broken, worker_lost, 1};
+static const struct worker_rules workers = {serve,       worker_answer,  worker_broken,
+                                            worker_lost, worker_drained, 1};
 
 static void tick (struct station *station)
 {

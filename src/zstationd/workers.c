@@ -15,7 +15,8 @@ struct workers {
     int64_t turn;  // grows with every job given and every worker joined
     uint64_t seed; // of the hash: peers choose their identities
     size_t count;
-    size_t jobs; // in their hands
+    size_t draining; // of them
+    size_t jobs;     // in their hands
     struct heap ready;
     struct heap life;
     struct worker *buckets[BUCKETS];
@@ -77,10 +78,22 @@ size_t workers_jobs (const struct workers *self)
     return self->jobs;
 }
 
-void workers_list (const struct workers *self, struct worker **out)
+size_t workers_serving (const struct workers *self)
 {
-    for (size_t i = 0; i < self->life.count; i++) // each is in this heap
-        *out++ = of_life (self->life.nodes[i]);
+    return self->count - self->draining;
+}
+
+struct worker *workers_at (const struct workers *self, size_t i)
+{
+    return of_life (self->life.nodes[i]); // each is in this heap
+}
+
+int workers_order (const void *left, const void *right)
+{
+    const struct worker *a = *(struct worker *const *)left;
+    const struct worker *b = *(struct worker *const *)right;
+    int order = strcmp (a->name, b->name);
+    return order ? order : (a->joined > b->joined) - (a->joined < b->joined);
 }
 
 struct worker *workers_find (const struct workers *self, struct span identity)
@@ -102,6 +115,7 @@ struct worker *workers_join (struct workers *self, struct span identity, struct 
     worker->identity_size = identity.size;
     memcpy (worker->name, name.data, name.size);
     worker->joined = worker->used = ++self->turn;
+    worker->joined_s = clock_wall_us () / 1000000;
     struct worker **bucket = &self->buckets[bucket_of (self, identity)];
     worker->next = *bucket;
     *bucket = worker;
@@ -124,9 +138,16 @@ static void place (struct workers *self, struct worker *worker)
         heap_remove (&self->ready, &worker->ready);
 }
 
+void workers_drain (struct workers *self, struct worker *worker)
+{
+    self->draining += !worker->draining;
+    worker->draining = true;
+    workers_no_credit (self, worker);
+}
+
 void workers_credit (struct workers *self, struct worker *worker)
 {
-    if (worker->credit < worker->jobs_max)
+    if (worker->credit < worker->jobs_max && !worker->draining)
         worker->credit++;
     place (self, worker);
 }
@@ -213,6 +234,7 @@ void workers_remove (struct workers *self, struct worker *worker)
         link = &(*link)->next;
     *link = worker->next;
     self->count--;
+    self->draining -= worker->draining;
     self->jobs -= worker->job_count;
 }
 

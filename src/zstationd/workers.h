@@ -26,6 +26,9 @@ struct worker {
     size_t credit;             // how many times it said READY and got no job for it yet
     int64_t used;              // the turn in which it last got a job, or joined
     int64_t joined;            // the turn in which it joined
+    int64_t joined_s;          // when that was, Unix seconds
+    bool hears_cancel;         // it wants to be told when a job in its hands is cancelled
+    bool draining;             // it gets no more jobs
     char name[WORKER_NAME_SIZE];
     size_t identity_size;
     uint8_t identity[WORKER_IDENTITY_MAX];
@@ -44,11 +47,17 @@ void workers_destroy (struct workers **self);
 
 size_t workers_count (const struct workers *self);
 
+// Those among them that are not draining.
+size_t workers_serving (const struct workers *self);
+
+// One of them, `i` below their count; in no order that lasts.
+struct worker *workers_at (const struct workers *self, size_t i);
+
 // The jobs in the hands of all of them.
 size_t workers_jobs (const struct workers *self);
 
-// Write all of them to `out`, which has room for as many as there are.
-void workers_list (const struct workers *self, struct worker **out);
+// For qsort, of pointers to workers: by name, those of one name as they joined.
+int workers_order (const void *left, const void *right);
 
 // The worker of this connection, or NULL.
 struct worker *workers_find (const struct workers *self, struct span identity);
@@ -61,7 +70,10 @@ struct worker *workers_join (struct workers *self, struct span identity, struct 
 // It gave a sign of life.
 void workers_alive (struct workers *self, struct worker *worker);
 
-// It may get one job more. Credits beyond jobs_max change nothing.
+// It gets no more jobs: its credits are gone, and it has no further ones.
+void workers_drain (struct workers *self, struct worker *worker);
+
+// It may get one job more. Credits beyond jobs_max change nothing, and those of one that drains.
 void workers_credit (struct workers *self, struct worker *worker);
 
 // It wants no more jobs than it has: its credits are gone.

@@ -17,6 +17,8 @@ try:
             first, *rest = socket.recv_multipart()
             if not rest or first[0] == len(rest):               # a status; else a mailbox and a job
                 print("told %02x" % first[1], *rest, flush=True)
+                if first[1] == 0x04:                            # BYE: it is to leave
+                    raise KeyboardInterrupt
                 if joined != (first[1] == 0x01):                # OK: joined. NOT_FIND: unknown
                     joined = not joined
                     say(ord("R") if joined else ord("J"), name)

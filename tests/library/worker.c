@@ -13,6 +13,7 @@ static struct zplan_job *kept;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t meeting;
 static sem_t gate;
+static sem_t cancelled;
 
 static void say (const char *words)
 {
@@ -65,6 +66,34 @@ static int wait_gate (struct zplan_job *job, struct zplan_answer *answer, void *
     return ZERO_STATUS_OK_ID;
 }
 
+// On the worker's thread; it may make calls on the job.
+static void hear_cancel (struct zplan_job *job, const char *words, void *context)
+{
+    char line[300], again[200];
+    CHECK (context == &cancelled && zplan_job_cancelled (job));
+    CHECK (zplan_job_cancel_words (job, again, sizeof again) == ZPLAN_OK);
+    CHECK (strcmp (words, again) == 0);
+    CHECK (zplan_job_cancel_words (job, again, 3) == ZPLAN_OK && strlen (again) < 3);
+    CHECK (zplan_job_cancel_words (job, again, 0) == ZPLAN_ERROR_ARGUMENT);
+    snprintf (line, sizeof line, "cancelled: %s", words);
+    say (line);
+    sem_post (&cancelled);
+}
+
+// Until it is cancelled.
+static int obey_cancel (struct zplan_job *job, struct zplan_answer *answer, void *context)
+{
+    (void)context;
+    char words[200];
+    CHECK (!zplan_job_cancelled (job));
+    CHECK (zplan_job_cancel_words (job, words, sizeof words) == ZPLAN_OK && !*words);
+    say ("at it");
+    sem_wait (&cancelled);
+    CHECK (zplan_job_cancelled (job));
+    answer->reason = "stopped";
+    return ZERO_STATUS_FAILED_ID;
+}
+
 static int keep (struct zplan_job *job, struct zplan_answer *answer, void *context)
 {
     (void)answer, (void)context;
@@ -86,6 +115,7 @@ static void *answer_kept (void *nothing)
     CHECK (zplan_job_answer (job, &answer) == ZPLAN_ERROR_ARGUMENT); // no longer in hand
     CHECK (zplan_job_fail (job, "twice") == ZPLAN_ERROR_ARGUMENT);
     CHECK (zplan_job_progress (job, 1, "late") == ZPLAN_ERROR_ARGUMENT);
+    CHECK (!zplan_job_cancelled (job));
     return nothing;
 }
 
@@ -144,6 +174,8 @@ static void obey (const char *order)
     pthread_t thread;
     if (strcmp (order, "open\n") == 0)
         sem_post (&gate);
+    if (strcmp (order, "drained\n") == 0)
+        say (zplan_worker_drained (worker) ? "drained" : "not drained");
     if (strcmp (order, "leave\n") == 0) {
         zplan_worker_leave (worker);
         say ("leaving");
@@ -177,6 +209,10 @@ int main (int argc, char **argv)
     CHECK (worker && count <= ZPLAN_CREDIT_MAX);
     pthread_barrier_init (&meeting, NULL, count ? count : 1);
     sem_init (&gate, 0, 0);
+    sem_init (&cancelled, 0, 0);
+    CHECK (zplan_worker_on_cancel (NULL, NULL, NULL) == ZPLAN_ERROR_ARGUMENT);
+    CHECK (zplan_worker_on_cancel (worker, hear_cancel, &cancelled) == ZPLAN_OK);
+    CHECK (zplan_worker_handle (worker, "obey", obey_cancel, NULL) == ZPLAN_OK);
     CHECK (zplan_worker_handle (worker, "sleep", take_long, NULL) == ZPLAN_OK);
     CHECK (zplan_worker_handle (worker, "meet", keep, NULL) == ZPLAN_OK);
     CHECK (zplan_worker_handle (worker, "meet", meet, NULL) == ZPLAN_OK); // in its place

@@ -53,7 +53,8 @@ REFUSALS = {
 }
 
 NO_STATION = {"next", "keygen", "work"}     # these need none, or another one
-OWN_TESTS = {"work"}                        # test_process.py: it serves, and prints nothing itself
+# test_zstationd.py, test_cli_workers.py: it serves, and prints nothing itself; they ask a target.
+OWN_TESTS = {"work", "workers", "drain"}
 
 
 @pytest.fixture(scope="module")

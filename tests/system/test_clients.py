@@ -16,12 +16,15 @@ import zmq
 
 from zplanprocs import REPO, WAIT, Redis, Zpland, die_with_parent
 from zplantest import CMD, CONTEXT, FT, ST, FakeTarget, pack
-from zstationtest import BIN, BYE, JOIN, LEFT, PITPAT, READY
+from zstationtest import BIN, BYE, CANCEL, JOIN, LEFT, PITPAT, READY, WAITING
 
 CLIENTS = os.path.join(REPO, "tests", "clients")
 NODE = shutil.which("nodejs") or shutil.which("node") or "nodejs"
 CLIENT = {"python": ["/usr/bin/python3", "zplan_client.py"], "node": [NODE, "client.js"]}
-WORKER = {"python": ["/usr/bin/python3", "zplan_worker.py"], "node": [NODE, "worker.js"]}
+WORKER = {"python": ["/usr/bin/python3", "zplan_worker.py"], "node": [NODE, "worker.js"],
+          "python-long": ["/usr/bin/python3", "zplan_long_worker.py"]}
+JOINS = {"python": [b"w1"]}     # the others tell how many jobs at once, and that they obey a cancel
+CANCELS = sorted(set(WORKER) - set(JOINS))
 THRICE = {"description": "hello", "plan_type": "second", "plan_value": 2, "plan_repet": 3}
 
 
@@ -140,7 +143,7 @@ def test_python_client_and_worker_are_short():
     for name in ("zplan_client.py", "zplan_worker.py"):
         with open(os.path.join(CLIENTS, name), encoding="utf-8") as source:
             lines += len(source.readlines())
-    assert lines < 60
+    assert lines < 62
 
 
 @pytest.mark.parametrize("worker", WORKER)
@@ -224,7 +227,8 @@ def test_what_a_worker_says(played, worker):
     program = Program(*WORKER[worker], played.endpoint, "w1")
     try:
         peer, desc, frames = played.hear(JOIN)
-        assert (desc, frames) == (bytes([1, JOIN, FT.ARG, 0]), [b"w1"])
+        joins = JOINS.get(worker, [b"w1", b"1", b"cancel"])
+        assert desc == bytes([len(joins), JOIN, *[FT.ARG] * len(joins), 0]) and frames == joins
         played.say(peer, ST.ARG_ERROR, [(FT.STATUS, b"-argument: not today")])
         assert "-argument: not today" in program.line()     # in words, and it asks again
         assert played.hear(JOIN)[0] == peer
@@ -250,6 +254,79 @@ def test_what_a_worker_says(played, worker):
         assert program.process.wait(WAIT) == 0
     finally:
         program.kill()
+
+
+LONG_JOB = [(FT.COMMAND, b"wait"), (FT.ARG, b"1000"), (FT.LOCAL_ID, b"5f")]
+
+
+@pytest.fixture
+def at_it(played):
+    """Starts a worker that has a long job in hand: (program, peer)."""
+    programs = []
+
+    def start(worker):
+        programs.append(Program(*WORKER[worker], played.endpoint, "w1"))
+        peer, *_ = played.hear(JOIN)
+        played.say(peer, ST.OK)
+        played.hear(READY)
+        played.say(peer, CMD.PROXY, LONG_JOB, mailbox=[b"*2a"])
+        _, mailbox, (desc, *_) = played.hear()
+        assert (mailbox, desc[1]) == (b"*2a", WAITING)
+        return programs[-1], peer
+
+    yield start
+    for program in programs:
+        program.kill()
+
+
+def answered(played):
+    """The next message for a job that is no sign of life: (code, frames)."""
+    while True:
+        _, mailbox, (desc, *frames) = played.hear()
+        assert mailbox == b"*2a"
+        if desc[1] != WAITING:
+            return desc[1], frames
+
+
+@pytest.mark.parametrize("worker", CANCELS)
+def test_a_cancelled_job_is_ended_and_the_next_one_asked_for(played, at_it, worker):
+    program, peer = at_it(worker)
+    for number, mailbox in ((b"60", b"*2a"), (b"5f", b"*2b")):      # neither is its job
+        played.say(peer, CANCEL, [(FT.LOCAL_ID, number)], mailbox=[mailbox])
+    _, _, (desc, *_) = played.hear()
+    assert desc[1] == WAITING
+    played.say(peer, CANCEL, [(FT.STATUS, b"by ann"), (FT.LOCAL_ID, b"5f")], mailbox=[b"*2a"])
+    assert answered(played) == (ST.FAILED, [b"-failed: cancelled", b"5f"])
+    played.hear(READY)
+    played.say(peer, CANCEL, [(FT.LOCAL_ID, b"5f")], mailbox=[b"*2a"])      # late
+    played.say(peer, CMD.PROXY, [(FT.COMMAND, b"greet"), (FT.ARG, b"you"), (FT.LOCAL_ID, b"61")],
+               mailbox=[b"*2a"])
+    assert answered(played) == (ST.OK, [b"hello you", b"61"])
+    assert program.process.poll() is None
+
+
+@pytest.mark.parametrize("worker", WORKER)
+def test_a_drained_worker_leaves_and_ends(stations, worker):
+    working = stations.worker(worker)
+    ended = subprocess.run([BIN / "zplan", "--connect", stations.ipc("j"), "drain", worker],
+                           capture_output=True, text=True, timeout=WAIT, check=False)
+    assert (ended.returncode, ended.stdout) == (0, f"worker {worker} drains (1)\n"), ended.stderr
+    stations.target.line_with(f"event=worker_lost worker={worker} what=\"has left\"")
+    assert working.process.wait(WAIT) == 0
+
+
+@pytest.mark.parametrize("worker", CANCELS)
+def test_a_drained_worker_ends_its_job_first(played, at_it, worker):
+    program, peer = at_it(worker)
+    played.say(peer, BYE)
+    for _ in range(2):
+        _, _, (desc, *_) = played.hear()
+        assert desc[1] == WAITING       # it is still at it
+    played.say(peer, CANCEL, [(FT.LOCAL_ID, b"5f")], mailbox=[b"*2a"])
+    assert answered(played)[0] == ST.FAILED
+    played.hear(LEFT)       # and no READY
+    played.say(peer, BYE)
+    assert program.process.wait(WAIT) == 0
 
 
 @pytest.mark.parametrize("worker", WORKER)

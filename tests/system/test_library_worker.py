@@ -15,7 +15,7 @@ from test_library import BUILD, Installation, PROGRAMS, REPO, WAIT, installed, r
 from zplanprocs import ZPLAND, die_with_parent, wait_until
 from zplantest import at_once
 from zstationtest import (  # noqa: F401 station and work are fixtures
-    ARG, Answer, CONTENT, FAILED, JOIN, LEFT, LOCAL_ID, NOT_FIND, NOT_SUPPORT, NOT_WORKER, OK, PITPAT,
+    ARG, Answer, BYE, CANCEL, CONTENT, FAILED, JOIN, LEFT, LOCAL_ID, NOT_FIND, NOT_SUPPORT, NOT_WORKER, OK, PITPAT,
     PROXY, READY, REQUEST_ID, RUNING, STATUS, WAITING, a_run, pack, station, work)
 
 NONE, COMMAND = 1, ord("$")
@@ -274,7 +274,81 @@ def port():
     shutil.rmtree(folder)
 
 
-@pytest.mark.parametrize("credit, asked", [(1, [b"tested"]), (4, [b"tested", b"4"])])
+def cancel(*pairs):
+    return pack(CANCEL, *pairs)
+
+
+def test_a_cancelled_job(program, station):
+    """Through a real target: told, answered by its handler, and the hand is free for the next."""
+    station.start()
+    one = program()
+    plan = station.peer()
+    for turn in range(3):
+        assert plan.ask(*a_run(b"a1", command=b"obey")).code == RUNING
+        assert one.line() == "at it"
+        plan.send(b"*a1", *cancel((STATUS, b"by ann"), (LOCAL_ID, b"5f")))
+        plan.send(b"*a1", *cancel((LOCAL_ID, b"5f")))       # one too many
+        assert one.line() == "cancelled: by ann"
+        answer = plan.recv()
+        while answer.code == WAITING:
+            answer = plan.recv()
+        assert (answer.code, answer.status) == (FAILED, "-failed: stopped")
+    assert one.end() == ["destroyed"]
+
+
+def test_a_drained_worker_ends_what_it_has(program, station):
+    station.start()
+    one = program(2, 2)
+    client = station.peer()
+    one.order("drained")
+    assert one.line() == "not drained"
+    client.send(*call(b"gate"))
+    assert one.line() == "at the gate"
+    assert station.peer().ask(*call(b"drain", (ARG, b"tested"))).code == OK
+    assert station.peer().ask(*call(b"any")).code == NOT_WORKER
+    one.order("open")
+    assert client.recv().code == OK
+    def drained():
+        one.order("drained")
+        return one.line() == "drained"
+    wait_until(drained, "it has heard")
+    assert one.end() == ["destroyed"]       # each thread's zplan_worker_run has returned
+    wait_until(lambda: 'worker=tested what="has left"' in station.log(), "it has said LEFT")
+
+
+def test_what_is_cancelled_at_a_worker(installed, port):
+    one = Program(installed.program("worker"), port.endpoint, 4, 1)
+    port.hear(JOIN)
+    port.say(*pack(OK))
+    assert one.line() == "joined"
+    for _ in range(4):
+        port.hear(READY)
+    for frames in ([b"*a1", *cancel()], [b"+x", *cancel((LOCAL_ID, b"5f"))], cancel()):
+        port.say(*frames)       # of no job: ignored, though it has asked for jobs
+    port.say(b"*a1", *pack(PROXY, (COMMAND, b"obey"), (LOCAL_ID, b"1")))
+    assert one.line() == "at it"
+    for number in (b"2", b"3", b"4"):   # these wait until it has a hand
+        port.say(b"*a1", *pack(PROXY, (COMMAND, b"meet"), (LOCAL_ID, number)))
+    port.say(b"*a1", *cancel((STATUS, b"not wanted"), (LOCAL_ID, b"3")))
+    answer = port.hear(FAILED, b"*a1")
+    assert (answer.get(LOCAL_ID), answer.status) == (b"3", "-failed: cancelled: not wanted")
+    port.say(b"*a1", *cancel((LOCAL_ID, b"5")))
+    port.say(b"*a1", *cancel((LOCAL_ID, b"4")))
+    answer = port.hear(FAILED, b"*a1")
+    assert (answer.get(LOCAL_ID), answer.status) == (b"4", "-failed: cancelled")
+    port.say(b"*a1", *cancel((STATUS, "ä".encode() * 300)))     # the oldest, which is in hand
+    assert one.line() == "cancelled: " + "ä" * 99     # of 200 bytes
+    assert port.hear(FAILED, b"*a1").get(LOCAL_ID) == b"1"
+    assert port.hear(OK, b"*a1").get(LOCAL_ID) == b"2"
+    port.say(*pack(BYE))
+    while port.hear(READY).frames != [b"tested", b"0"]:
+        pass
+    assert one.end() == ["destroyed"]
+    assert port.hear(LEFT).frames == [b"tested"]
+
+
+@pytest.mark.parametrize("credit, asked", [
+    (1, [b"tested", b"1", b"cancel"]), (4, [b"tested", b"4", b"cancel"])])
 def test_what_a_worker_says(installed, port, credit, asked):
     one = Program(installed.program("worker"), port.endpoint, credit, 1)
     assert port.hear(JOIN).frames == asked
@@ -552,6 +626,14 @@ def test_no_data_race(watched, program, station):
     client.send(*call(b"chatter"))
     one.order("open")
     assert client.recv().code == OK
+    plan = station.peer()
+    for turn in range(20):
+        assert plan.ask(*a_run(b"a1", command=b"obey")).code == RUNING
+        assert one.line() == "at it"
+        plan.send(b"*a1", *cancel((STATUS, b"by ann")))
+        assert one.line() == "cancelled: by ann"
+        while plan.recv().code == WAITING:
+            pass
     client.send(*call(b"gate"))
     assert one.line() == "at the gate"
     one.order("leave")

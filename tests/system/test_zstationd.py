@@ -975,6 +975,7 @@ def test_work_joins_again_when_the_station_comes_back(station, work):
     (["--station", "ipc:///tmp/x", "--jobs", "65", "--", "true"], "--jobs"),
     (["--station", "ipc:///tmp/x", "--jobs", "2", "--once", "--", "true"], "--once"),
     (["--station", "ipc:///tmp/x", "--grace", "-1", "--", "true"], "--grace"),
+    (["--station", "ipc:///tmp/x", "--run-timeout", "0", "--", "true"], "--run-timeout"),
 ])
 def test_work_wrong_usage_is_2(args, word):
     done = subprocess.run([BIN / "zplan", "work", *args], capture_output=True, text=True,

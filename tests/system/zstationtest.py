@@ -15,6 +15,7 @@ BIN = Path(os.environ.get("ZPLAN_BIN_DIR", Path(__file__).resolve().parents[2] /
 WAIT_S = 20
 
 NONE, PROXY, PING, JOIN, READY, PITPAT, LEFT = 1, 3, 0x2A, 0x4A, 0x52, 0x50, 0x4C
+CANCEL = 0x2D       # CLOSE_REQUEST
 OK, RUNING, BYE, WAITING, FAILED = 1, 3, 4, 0x22, 0x82
 VOTE_SENDED, VOTE_BYE, VOTE_START, VOTE_END, VOTE_CLOSED = 0x20, 0x21, 0x23, 0x24, 0x25
 NOT_FIND, NOT_SUPPORT, INVALID, NOT_WORKER, ARGUMENT = 0x83, 0x84, 0x85, 0x88, 0x89
@@ -82,9 +83,11 @@ class Peer:
 
 
 class Worker(Peer):
-    def __init__(self, context, endpoint, name=b"w", credits=1, identity=None, jobs=None):
+    def __init__(self, context, endpoint, name=b"w", credits=1, identity=None, jobs=None,
+                 cancel=False):
         super().__init__(context, zmq.DEALER, endpoint, identity)
-        at_once = [(ARG, b"%d" % jobs)] if jobs else []
+        at_once = [(ARG, b"%d" % (jobs or 1))] if jobs or cancel else []
+        at_once += [(ARG, b"cancel")] if cancel else []
         assert self.ask(*pack(JOIN, (ARG, name), *at_once)).code == OK
         for _ in range(credits):
             self.ready()

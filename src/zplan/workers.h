@@ -1,0 +1,11 @@
+// The workers that a target station has: what `zplan workers` lists, and the completion offers.
+#pragma once
+
+#include "call.h"
+
+// Ask the target station for them: an array of objects, to be given back. NULL: told on stderr, and
+// the verb ends with `ret_code`.
+json_t *workers_ask (const struct cli *cli, struct zplan_client *client, int *ret_code);
+
+// Whether this one gets no more jobs.
+bool worker_is_draining (const json_t *worker);

@@ -1,0 +1,109 @@
+#include "cancel.h"
+
+#include "codes.h"
+#include "packet.h"
+
+// -- which job is meant
+
+// Whether the request, if it has a frame of this type, has that of the job.
+static bool agrees (const struct request *request, const struct job *job, uint8_t type)
+{
+    bool given;
+    struct span wanted = message_last_frame (&request->message, type, &given);
+    return !given || span_equal (wanted, message_last_frame (&job->message, type, NULL));
+}
+
+// The number of a run. Sent by identity it has that in its GLOBAL_ID (proto/ 7.2).
+static bool agrees_by_number (const struct request *request, const struct job *job)
+{
+    bool given, numbered;
+    struct span wanted = message_last_frame (&request->message, ZERO_FRAME_LOCAL_ID, &given);
+    struct span number = message_last_frame (&job->message, ZERO_FRAME_LOCAL_ID, &numbered);
+    if (!numbered && job->kind == JOB_RUN)
+        number = message_last_frame (&job->message, ZERO_FRAME_GLOBAL_ID, NULL);
+    return !given || span_equal (wanted, number);
+}
+
+bool cancel_is_of (const struct request *request, const struct job *job)
+{
+    bool boxed = request->message.envelope == ENVELOPE_MAILBOX;
+    if (boxed != (job->message.envelope == ENVELOPE_MAILBOX) || !agrees_by_number (request, job))
+        return false;
+    if (boxed)
+        return span_equal (request->message.sender, job->mailbox);
+    return span_equal (request->identity, job->identity) &&
+           agrees (request, job, ZERO_FRAME_REQUEST_ID) &&
+           agrees (request, job, ZERO_FRAME_REQUESTER);
+}
+
+struct job *cancel_find_in_hand (const struct station *station, const struct request *request,
+                                 struct worker **ret_worker)
+{
+    struct job *oldest = NULL;
+    for (size_t i = 0; i < workers_count (station->workers); i++) {
+        struct worker *worker = workers_at (station->workers, i);
+        for (size_t k = 0; k < worker->job_count; k++) {
+            struct job *job = worker->jobs[k];
+            if ((oldest && oldest->number < job->number) || !cancel_is_of (request, job))
+                continue;
+            oldest = job;
+            *ret_worker = worker;
+        }
+    }
+    return oldest;
+}
+
+// -- what becomes of it
+
+void cancel_words (const struct request *request, struct reason *ret)
+{
+    bool given;
+    struct span words = message_frame (&request->message, ZERO_FRAME_STATUS, &given);
+    reason_set (ret, "cancelled%s%.*s", words.size ? ": " : "", (int)words.size,
+                words.size ? (const char *)words.data : "");
+}
+
+bool cancel_begin (struct station *station, const struct request *request, struct job *job)
+{
+    if (job->cancelled) {
+        cancel_stray (station, request);
+        return false;
+    }
+    job->cancelled = true;
+    station->counts[COUNT_CANCELS]++;
+    log_event (LEVEL_INFO, "job_cancelled", "mailbox=%s reason=%s", quoted (job->mailbox),
+               quoted (message_frame (&request->message, ZERO_FRAME_STATUS, NULL)));
+    return true;
+}
+
+// What the worker knows the job by is the job's; of the request's other frames none is passed on.
+void cancel_tell (struct station *station, const struct request *request,
+                  const struct worker *worker, const struct job *job)
+{
+    static const uint8_t of_job[] = {ZERO_FRAME_LOCAL_ID, ZERO_FRAME_GLOBAL_ID};
+    struct message message;
+    bool given;
+    if (!worker->hears_cancel)
+        return;
+    message_start (&message, ZERO_BYTE_COMMAND_CLOSE_REQUEST);
+    struct span words = message_frame (&request->message, ZERO_FRAME_STATUS, &given);
+    if (given)
+        message_add (&message, ZERO_FRAME_STATUS, words);
+    for (size_t i = 0; i < sizeof of_job; i++) {
+        struct span bytes = message_last_frame (&job->message, of_job[i], &given);
+        if (given)
+            message_add (&message, of_job[i], bytes);
+    }
+    message.envelope = ENVELOPE_MAILBOX; // a call's "+" too
+    message.sender = job->mailbox;
+    // If it cannot be reached it is gone, and found to be so when its time is over.
+    packet_send_message (station->port, span_of (worker->identity, worker->identity_size),
+                         &message);
+}
+
+void cancel_stray (struct station *station, const struct request *request)
+{
+    station->counts[COUNT_STRAY_CANCELS]++;
+    log_event (LEVEL_DEBUG, "stray_cancel", "peer=%s mailbox=%s", quoted (request->identity),
+               quoted (request->message.sender));
+}

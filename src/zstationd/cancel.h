@@ -1,0 +1,31 @@
+// Cancelling (proto/ 7.8): CLOSE_REQUEST says that nobody waits any more for what was asked. What
+// no worker has got yet is taken back; the worker that has it is told, and answers it as always.
+//
+// A run is named by its mailbox, from any connection: that of the plan proxy station may be another
+// one by now. What has no mailbox is cancelled on the connection by which it came, and on no other.
+#pragma once
+
+#include "station.h"
+
+// Whether the request is about this job. Without a LOCAL_ID in it, all runs of the mailbox are
+// meant, the oldest of which it cancels.
+bool cancel_is_of (const struct request *request, const struct job *job);
+
+// The oldest of the jobs in workers' hands that it is about, and the worker; NULL = none.
+struct job *cancel_find_in_hand (const struct station *station, const struct request *request,
+                                 struct worker **ret_worker);
+
+// Count and log that the job is cancelled. False: it was already, and that is counted.
+bool cancel_begin (struct station *station, const struct request *request, struct job *job);
+
+// Tell the worker, which has the job in its hands, if it wants to hear that. Once for each job: the
+// worker's queue is bounded, and a worker whose queue is full is given up.
+void cancel_tell (struct station *station, const struct request *request,
+                  const struct worker *worker, const struct job *job);
+
+// "cancelled: " and the request's words.
+void cancel_words (const struct request *request, struct reason *ret);
+
+// The command where there is nothing to cancel: dropped and counted. It is never answered, which
+// would be a result to a plan proxy station.
+void cancel_stray (struct station *station, const struct request *request);

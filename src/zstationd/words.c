@@ -1,0 +1,91 @@
+#include "words.h"
+
+#include <stdlib.h>
+
+#include "answer.h"
+#include "codes.h"
+#include "json.h"
+#include "memory.h"
+#include "port.h"
+
+static void reply (struct station *station, const struct request *request, json_t *value)
+{
+    char *text = json_write (value);
+    struct message answer;
+    message_start (&answer, ZERO_STATUS_OK_ID);
+    message_add (&answer, ZERO_FRAME_JSON, span_text (text));
+    answer_reply (station, request, &answer);
+    free (text);
+    json_decref (value);
+}
+
+// All workers, or those of one name if that is not empty, in order; to be freed.
+static struct worker **collect (const struct station *station, struct span name, size_t *ret_count)
+{
+    size_t all = workers_count (station->workers), count = 0;
+    struct worker **found = memory_new ((all + 1) * sizeof (struct worker *));
+    for (size_t i = 0; i < all; i++) {
+        struct worker *worker = workers_at (station->workers, i);
+        if (name.size == 0 || span_is (name, worker->name))
+            found[count++] = worker;
+    }
+    qsort (found, count, sizeof *found, workers_order);
+    *ret_count = count;
+    return found;
+}
+
+static void list (struct station *station, const struct request *request)
+{
+    size_t count;
+    struct worker **found = collect (station, (struct span){0}, &count);
+    json_t *rows = json_array ();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new (rows, json_pack ("{s:s, s:I, s:I, s:I, s:b}", "name", found[i]->name,
+                                                "jobs", (json_int_t)found[i]->job_count, "credits",
+                                                (json_int_t)found[i]->credit, "since",
+                                                (json_int_t)found[i]->joined_s, "draining",
+                                                found[i]->draining));
+    free (found);
+    reply (station, request, rows);
+}
+
+// All workers of that name.
+static void drain (struct station *station, const struct request *request)
+{
+    size_t count;
+    struct span name = message_frame (&request->message, ZERO_FRAME_ARG, NULL);
+    if (!name_valid (name)) {
+        answer_request (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID,
+                        "ARG: want a worker's name, 1..64 of A-Z a-z 0-9 _ . -");
+        return;
+    }
+    struct worker **found = collect (station, name, &count);
+    for (size_t i = 0; i < count; i++)
+        port_drain (station, found[i]);
+    free (found);
+    if (count)
+        reply (station, request, json_pack ("{s:I}", "workers", (json_int_t)count));
+    else
+        answer_request (station, request, ZERO_STATUS_NOT_FIND_ID,
+                        "no worker of this name has joined");
+}
+
+static const struct {
+    const char *name;
+    void (*handle) (struct station *station, const struct request *request);
+} words[] = {{"workers", list}, {"drain", drain}};
+
+bool words_take (struct station *station, const struct request *request)
+{
+    enum envelope envelope = request->message.envelope;
+    if (envelope != ENVELOPE_PLAIN && envelope != ENVELOPE_REQ)
+        return false;
+    struct span command = message_frame (&request->message, ZERO_FRAME_COMMAND, NULL);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (!span_is (command, words[i].name))
+            continue;
+        words[i].handle (station, request);
+        return true;
+    }
+    return false;
+}
