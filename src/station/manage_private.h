@@ -67,5 +67,6 @@ bool filter_read (json_t *object, const struct filter_field *fields, size_t coun
 
 // -- the words, each in the file of its name
 
-manage_fn manage_list, manage_history, manage_next, manage_station, manage_stats, manage_health;
+manage_fn manage_list, manage_history, manage_forget, manage_next, manage_station, manage_stats,
+    manage_health;
 manage_fn manage_pause, manage_reset, manage_close, manage_skip, manage_run, manage_update;
