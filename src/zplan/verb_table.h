@@ -6,7 +6,14 @@
 #include "options.h"
 
 // What a verb's own words are, for the completion.
-enum verb_words { WORDS_NONE, WORDS_PLANS, WORDS_LISTED, WORDS_FILES, WORDS_COMMAND };
+enum verb_words {
+    WORDS_NONE,
+    WORDS_PLANS,
+    WORDS_LISTED,
+    WORDS_FILES,
+    WORDS_FOLDERS,
+    WORDS_COMMAND
+};
 
 struct verb {
     const char *name;
