@@ -100,7 +100,8 @@ struct moving {
     char *lines;                  // the batch: what is not in the file yet
     size_t size;
     json_t *entries; // all of it
-    int64_t moved, known;
+    int64_t moved, known, strange;
+    int64_t first; // the oldest entry that there was
     json_t *files; // name -> outcomes
     struct progress progress;
 };
@@ -197,8 +198,10 @@ static bool add_to_batch (struct moving *self, const json_t *run, const struct o
 static bool take_run (struct moving *self, const json_t *run)
 {
     struct outcome_key key;
-    if (!outcome_key_read (run, &key))
-        return stop_for (self, "the station's answer: an outcome without its entry");
+    if (!outcome_key_read (run, &key)) {
+        self->strange++;
+        return true;
+    }
     if (!outcome_fits (&self->states, run) || key.ended_ms >= self->before_ms)
         return true;
     if (self->archive)
@@ -215,14 +218,17 @@ static bool take_page (struct pages *pages, const json_t *page)
     json_t *run;
     if (!epoch || strcmp (epoch, self->epoch) != 0)
         return stop_for (self, "the station counts its results anew now: run it again");
+    struct outcome_key key = {0};
+    if (!self->first)
+        self->first = json_integer_value (json_object_get (page, "first"));
     json_array_foreach (json_object_get (page, "runs"), i, run)
     {
-        struct outcome_key key;
         bool more = !outcome_key_read (run, &key) || outcome_is_before (&key, &self->stop);
         if (!more || !take_run (self, run))
             return false;
     }
-    progress_step (&self->progress, (size_t)self->moved, 0);
+    progress_share (&self->progress, (size_t)self->moved, (int64_t)key.seq - self->first,
+                    (int64_t)self->stop.seq - self->first);
     return true;
 }
 
@@ -234,10 +240,8 @@ static bool take_kept (struct pages *pages, const json_t *page)
     json_t *run;
     json_array_foreach (json_object_get (page, "runs"), i, run)
     {
-        if (!outcome_fits (&self->states, run))
+        if (!outcome_fits (&self->states, run) || !outcome_key_read (run, &self->stop))
             continue;
-        if (!outcome_key_read (run, &self->stop))
-            return stop_for (self, "the station's answer: an outcome without its entry");
         if (--pages->room == 0)
             return false;
     }
@@ -328,7 +332,7 @@ static void report (const struct moving *self, const char *where)
         json_decref (object);
         return;
     }
-    printf ("%" PRId64 " outcomes %s ", self->moved,
+    printf ("%" PRId64 " outcome%s %s ", self->moved, self->moved == 1 ? "" : "s",
             self->archive ? "moved to" : "would be moved to");
     print_bytes (span_text (where));
     if (self->known)
@@ -349,7 +353,13 @@ static int move (struct moving *self)
     progress_start (&self->progress, "archive", PROGRESS_QUIET);
     self->progress.things = "outcomes";
     code = turn (self, false, INT64_MAX, take_page, &left);
-    return code == EXIT_DONE && !move_batch (self) ? self->trouble : code;
+    if (code != EXIT_DONE || !move_batch (self))
+        return code ? code : self->trouble;
+    if (self->strange == 0)
+        return EXIT_DONE;
+    fprintf (stderr, "zplan: without an entry or a sound time, and not moved: %" PRId64 "\n",
+             self->strange);
+    return EXIT_REFUSED;
 }
 
 static int archive (struct moving *self, const char *folder)

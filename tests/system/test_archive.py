@@ -366,6 +366,20 @@ def test_a_place_that_cannot_be_written(rig, where):
     assert len(runs_of(rig)) == 3
 
 
+def test_outcomes_that_were_written_by_hand(rig, tmp_path):
+    """One without a sound time stays, and holds up none; one without anything is moved."""
+    fill(rig, 3)
+    rig.db.xadd("plan:history", {"p": "1", "s": "jobs", "t": "-5", "r": record(4)}, id="4-0")
+    rig.db.xadd("plan:history", {"r": record(5)}, id="5-0")
+    fill(rig, 3, first=6)
+    before = runs_of(rig)
+    ended = cli(rig, "archive", str(tmp_path), "--keep", "1")
+    assert (ended.code, ended.out) == (REFUSED, f"6 outcomes moved to {tmp_path}\n")
+    assert "without an entry or a sound time, and not moved: 1" in ended.err
+    assert [run["seq"] for run in runs_of(rig)] == [4, 8]
+    assert by_entry(without_epoch(in_files(tmp_path))) == [run for run in before if run["seq"] not in (4, 8)]
+
+
 def test_two_archives_at_once(rig, tmp_path):
     fill(rig, 5)
     for path, options in ((tmp_path, [tmp_path]), (tmp_path / "f", ["--to", tmp_path / "f"])):
