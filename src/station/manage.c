@@ -257,6 +257,8 @@ static const struct word {
      "next ID or PLAN as JSON, [COUNT]", NEEDS_REDIS},
     {"history", 0, 2, CURVE_ROLE_OBSERVE, manage_history,
      "history [ID, filter as JSON, or since SEQ]", NEEDS_PAGE},
+    {"forget", 1, 1, CURVE_ROLE_MANAGE, manage_forget,
+     "forget ENTRIES, a JSON object with the epoch", NEEDS_PAGE},
     {"station", 1, 2, CURVE_ROLE_OBSERVE | CURVE_ROLE_MANAGE, manage_station,
      "station list, add NAME=TYPE@ENDPOINT, or remove NAME", NEEDS_REDIS},
     {"why", 1, 1, CURVE_ROLE_OBSERVE, manage_why, "why ID", NEEDS_REDIS},

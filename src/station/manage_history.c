@@ -129,6 +129,9 @@ static bool is_missed (const struct history_question *question, const struct sto
     bool same = !question->epoch[0] || span_is (answer->epoch, question->epoch);
     if (!same || question->since > answer->seq)
         return true;
+    // Numbers that were begun anew say nothing of those that were taken out before.
+    if (answer->forgot <= answer->seq && question->since < answer->forgot)
+        return true;
     if (answer->first_seq == 0 && answer->first_sub == 0)
         return answer->seq > question->since;
     // The first entry may be an outcome that was not broadcast, behind one that is gone.
@@ -225,6 +228,145 @@ void manage_history (struct station *self, struct request *request,
         question->store.seq = (uint64_t)question->since;
     }
     ask (historian);
+}
+
+// -- forget
+
+enum { ENTRIES_MAX = 1000, ENTRY_TEXT_MAX = 64 };
+
+struct forgetting {
+    struct station *station;
+    struct peer *peer;
+    char epoch[EPOCH_MAX + 1], only[STATION_NAME_MAX + 1]; // "" = of any station
+    bool epoch_given;
+    char *entries; // for store_forget; NULL: not given
+    size_t size;
+};
+
+static bool read_forget_epoch (void *filter, const json_t *value)
+{
+    struct forgetting *self = filter;
+    self->epoch_given = true;
+    return copy_text (value, self->epoch, sizeof self->epoch);
+}
+
+static bool read_forget_station (void *filter, const json_t *value)
+{
+    struct forgetting *self = filter;
+    return copy_text (value, self->only, sizeof self->only) && self->only[0];
+}
+
+// SEQ-SUB, or SEQ-SUB:T; NULs are in none of both.
+static bool read_entry (struct forgetting *self, struct span text)
+{
+    uint64_t seq, sub;
+    int64_t time = 0;
+    const uint8_t *colon = text.size ? memchr (text.data, ':', text.size) : NULL;
+    struct span name = span_of (text.data, colon ? (size_t)(colon - text.data) : text.size);
+    struct span rest = colon ? span_of (colon + 1, text.size - name.size - 1) : (struct span){0};
+    if (!history_entry_parse (name, &seq, &sub) ||
+        (colon && !argument_number (rest, 0, INT64_MAX, &time)))
+        return false;
+    char *out = self->entries + self->size, when[24] = "";
+    if (colon)
+        snprintf (when, sizeof when, ":%" PRId64, time);
+    self->size +=
+        (size_t)snprintf (out, ENTRY_TEXT_MAX, "%" PRIu64 "-%" PRIu64 "%s ", seq, sub, when);
+    return true;
+}
+
+static bool read_entries (void *filter, const json_t *value)
+{
+    struct forgetting *self = filter;
+    size_t count = json_array_size (value);
+    if (!json_is_array (value) || count > ENTRIES_MAX)
+        return false;
+    self->entries = memory_new (count * ENTRY_TEXT_MAX + 1);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *entry = json_array_get (value, i);
+        struct span text = span_of (json_string_value (entry), json_string_length (entry));
+        if (!json_is_string (entry) || !read_entry (self, text))
+            return false;
+    }
+    return true;
+}
+
+static const struct filter_field forget_fields[] = {
+    {"epoch", read_forget_epoch, "want the epoch that the entries are of"},
+    {"station", read_forget_station, "want a station name"},
+    {"entries", read_entries, "want an array of at most 1000 entries, SEQ-SUB or SEQ-SUB:ENDED_MS"},
+};
+
+static bool read_forgetting (struct span text, struct forgetting *ret, struct reason *reason)
+{
+    json_t *object = json_read_object (text, reason);
+    bool good = object && filter_read (object, forget_fields,
+                                       sizeof forget_fields / sizeof *forget_fields, ret, reason);
+    json_decref (object);
+    if (good && (!ret->epoch_given || !ret->entries)) {
+        reason_set (reason, "%s: is missing", ret->epoch_given ? "entries" : "epoch");
+        return false;
+    }
+    return good;
+}
+
+static void forgetting_destroy (struct forgetting *self)
+{
+    free (self->entries);
+    free (self);
+}
+
+static void on_forgot (void *owner, const struct store_forgot *answer)
+{
+    struct forgetting *forgetting = owner;
+    struct station *self = forgetting->station;
+    if (answer->result == STORE_DONE) {
+        char json[64];
+        self->counters.forgotten += (uint64_t)answer->count;
+        snprintf (json, sizeof json, "{\"forgotten\":%" PRId64 "}", answer->count);
+        manage_reply (self, forgetting->peer, 0, json);
+    } else if (answer->result == STORE_CHANGED) {
+        struct reason reason;
+        reason_set (&reason, "epoch: is %s now, not %s", quoted (answer->epoch),
+                    quoted (span_text (forgetting->epoch)));
+        front_refuse (self, forgetting->peer, ZPLAN_EARGUMENT, reason.text);
+    } else {
+        front_refuse_store (self, forgetting->peer, answer->result, answer->error);
+    }
+    forgetting_destroy (forgetting);
+    front_resume (self);
+}
+
+// Whether the peer may: a key that is bound to stations names one of them. False: it was refused.
+static bool may_forget (struct station *self, struct request *request, const char *only)
+{
+    if (only[0])
+        return permit_station (self, &request->peer, span_text (only));
+    if (permits_all_stations (self, request->peer.user))
+        return true;
+    front_refuse (self, &request->peer, ZPLAN_EDENY,
+                  "station: the key is bound to stations, name one of them");
+    return false;
+}
+
+void manage_forget (struct station *self, struct request *request,
+                    const struct arguments *arguments)
+{
+    struct forgetting *forgetting = memory_new (sizeof *forgetting);
+    struct reason reason;
+    if (!read_forgetting (arguments->at[0], forgetting, &reason)) {
+        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        forgetting_destroy (forgetting);
+        return;
+    }
+    if (!may_forget (self, request, forgetting->only)) {
+        forgetting_destroy (forgetting);
+        return;
+    }
+    forgetting->station = self;
+    forgetting->peer = peer_keep (self, request);
+    store_forget (self->store, forgetting->epoch, forgetting->only,
+                  span_of (forgetting->entries, forgetting->size), on_forgot, forgetting);
 }
 
 // -- stats

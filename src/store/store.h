@@ -15,10 +15,12 @@
 //   plan:sent:INSTANCE   hash: what its last commits answered; both for answers that were lost
 //   plan:count         hash: how many plans there are, "s:STATION" of a target, "c:..." of a caller
 //   plan:meta          hash: exec (last exec_id), seq and epoch of the broadcasts; schema, store,
-//                      stations (attend.lua); waited (a write that replicas are waited for by)
+//                      stations (attend.lua); waited (a write that replicas are waited for by);
+//                      forgot (the highest seq of the outcomes that were taken out)
 //   plan:attending     hash: INSTANCE -> when a station was last here (Unix seconds)
 //   plan:history       stream: the outcome of every run. The entry is SEQ-0; of one that was not
 //                      broadcast it is SEQ-1, SEQ-2, ... behind the last that was
+//   plan:forgot        sorted set: outcomes that were taken out of an entry of several
 //   plan:stations      hash: name -> text of the target stations that were added at run time
 //   plan:kinds         hash: name -> JSON of the fields that plans of a kind have
 #pragma once
@@ -312,6 +314,7 @@ struct store_history {
     int64_t seq; // of the last broadcast
     struct span epoch;
     uint64_t first_seq, first_sub; // the oldest entry kept; 0, 0 = none
+    int64_t forgot;                // the highest seq of those that store_forget took out, 0 = none
     struct span next;              // the entry to go on behind, empty = that was all
     size_t count;
     const redisReply *reply;
@@ -325,6 +328,21 @@ void store_history (struct store *self, const struct history_filter *filter,
 
 // One outcome of the answer as JSON; NULL: the entry is none of ours.
 json_t *store_history_at (const struct store_history *answer, size_t index);
+
+struct store_forgot {
+    enum store_result result; // STORE_CHANGED: the epoch is another one now
+    int64_t count;            // of those that were there
+    struct span epoch;        // STORE_CHANGED: the present one
+    const char *error;
+};
+
+typedef void store_forgot_fn (void *owner, const struct store_forgot *answer);
+
+// Take outcomes out of the history. `entries`: "SEQ-SUB ", or "SEQ-SUB:T " for those that were
+// written then, Unix milliseconds; each with its blank. `station` is the one that they must be of,
+// "" = any.
+void store_forget (struct store *self, const char *epoch, const char *station, struct span entries,
+                   store_forgot_fn *reply, void *owner);
 
 // An entry's name "SEQ-SUB".
 bool history_entry_parse (struct span text, uint64_t *ret_seq, uint64_t *ret_sub);

@@ -140,7 +140,7 @@ bool history_entry_parse (struct span text, uint64_t *ret_seq, uint64_t *ret_sub
            *ret_sub < INT64_MAX;
 }
 
-enum { HISTORY_HEAD = 4, ENTRY_FIELDS = 5 }; // before the outcomes; of one
+enum { HISTORY_HEAD = 5, ENTRY_FIELDS = 5 }; // before the outcomes; of one
 
 json_t *store_history_at (const struct store_history *answer, size_t index)
 {
@@ -178,6 +178,7 @@ static void on_history (void *owner, const redisReply *reply)
                                   &answer.first_sub))
             answer.first_seq = answer.first_sub = 0;
         answer.next = reply_text (reply->element[3]);
+        answer.forgot = reply_number (reply->element[4]);
         answer.count = reply->elements - HISTORY_HEAD;
     }
     ((store_history_fn *)ask->reply) (ask->owner, &answer);
@@ -209,6 +210,41 @@ void store_history (struct store *self, const struct history_filter *filter,
                                .args = args,
                                .count = sizeof args / sizeof *args,
                                .reply = on_history,
+                               .owner = ask_new (self, (void (*) (void))reply, owner),
+                           });
+}
+
+// -- taking out
+
+enum { FORGOT_FIELDS = 2 };
+
+static void on_forgot (void *owner, const redisReply *reply)
+{
+    struct ask *ask = owner;
+    struct store_forgot answer = {0};
+    answer.result = reply_result (reply, &answer.error);
+    if (answer.result == STORE_DONE && reply_is_array (reply, FORGOT_FIELDS)) {
+        bool same = reply_number (reply->element[0]) == 1;
+        answer.result = same ? STORE_DONE : STORE_CHANGED;
+        answer.count = same ? reply_number (reply->element[1]) : 0;
+        answer.epoch = reply_text (reply->element[1]);
+    }
+    ((store_forgot_fn *)ask->reply) (ask->owner, &answer);
+    free (ask);
+}
+
+void store_forget (struct store *self, const char *epoch, const char *station, struct span entries,
+                   store_forgot_fn *reply, void *owner)
+{
+    const struct span args[] = {span_text (KEY_HISTORY), span_text (KEY_META), span_text (epoch),
+                                span_text (station), entries};
+    link_call (self->link, &(struct link_call){
+                               .script = SCRIPT_FORGET,
+                               .repeat = LINK_ONCE,
+                               .keys = 2,
+                               .args = args,
+                               .count = sizeof args / sizeof *args,
+                               .reply = on_forgot,
                                .owner = ask_new (self, (void (*) (void))reply, owner),
                            });
 }

@@ -92,6 +92,7 @@ static void print_words (const struct verb *verb)
     static const char *const kinds[] = {[WORDS_NONE] = "",
                                         [WORDS_PLANS] = "@plans",
                                         [WORDS_FILES] = "@files",
+                                        [WORDS_FOLDERS] = "@folders",
                                         [WORDS_COMMAND] = "@any",
                                         [WORDS_WORKERS] = "@workers"};
     printf ("    %s) echo '", verb->name);

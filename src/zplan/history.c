@@ -3,16 +3,19 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "archive_read.h"
 #include "options.h"
+#include "outcomes.h"
 #include "pages.h"
 #include "print.h"
 #include "table.h"
 
 struct asked {
     int64_t since; // -1 = not given
-    const char *epoch, *station;
+    const char *epoch, *station, *archive;
     bool newest;
     int64_t count;
+    struct option_texts states;
 };
 
 static const struct option rows[] = {
@@ -33,6 +36,13 @@ static const struct option rows[] = {
      .offset = offsetof (struct asked, station),
      .offered = VALUES_STATIONS,
      .help = "runs at this target station"},
+    {.name = "--state",
+     .metavar = "STATE",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct asked, states),
+     .values = OUTCOME_WORDS,
+     .offered = VALUES_SOME,
+     .help = OUTCOME_HELP},
     {.name = "--newest",
      .type = OPTION_FLAG,
      .offset = offsetof (struct asked, newest),
@@ -44,6 +54,13 @@ static const struct option rows[] = {
      .help = "print at most this many; of each plan, where ids are given",
      .min = 1,
      .max = INT64_MAX},
+    {.name = "--archive",
+     .metavar = "PATH",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct asked, archive),
+     .offered = VALUES_FILES,
+     .help = "of this folder or file that `zplan archive` wrote; needs no\n"
+             "station. --since is then of the --epoch alone, if it is given"},
 };
 
 static const char about[] =
@@ -51,13 +68,17 @@ static const char about[] =
     "what the station has published; an outcome without one was not published.\n\n"
     "  zplan history 1f\n"
     "  zplan history --newest -n 20\n"
+    "  zplan history --archive /var/backups/zplan --state failed\n"
     "  zplan history --since 4711 --station jobs --json\n";
 
 struct printing {
     const struct cli *cli;
     const struct asked *asked;
+    const struct outcome_states *states;
     struct table *table; // NULL with --json
     bool told;           // what is missed
+    const char *plan;    // of an archive: its id, NULL = any
+    int64_t room;        // of an archive: outcomes still wanted
 };
 
 // -- the table
@@ -130,50 +151,63 @@ static void print_run (const json_t *run)
     json_decref (object);
 }
 
+static void tell_missed (struct printing *self, const json_t *page)
+{
+    const char *asked = self->asked->epoch;
+    const char *epoch = json_string_value (json_object_get (page, "epoch"));
+    char first[WORD_SIZE], last[WORD_SIZE];
+    if (asked && epoch && strcmp (asked, epoch) != 0)
+        complain (NULL,
+                  span_text ("the station counts its results anew: this is all that is kept"));
+    else if (json_integer_value (json_object_get (page, "last")) < self->asked->since)
+        fprintf (stderr, "zplan: there is no outcome %" PRId64 " yet: the last one is %s\n",
+                 self->asked->since, number_word (json_object_get (page, "last"), last));
+    else if (json_integer_value (json_object_get (page, "first")) <= self->asked->since + 1 &&
+             json_integer_value (json_object_get (page, "first")) > 0)
+        fprintf (stderr, "zplan: some outcomes after %" PRId64 " were moved into an archive\n",
+                 self->asked->since);
+    else
+        fprintf (stderr, "zplan: outcomes after %" PRId64 " are gone: the first one kept is %s\n",
+                 self->asked->since, number_word (json_object_get (page, "first"), first));
+    self->told = true;
+}
+
+static void print_outcome (struct printing *self, const json_t *run)
+{
+    if (self->cli->json)
+        print_run (run);
+    else
+        table_row (self->table, run);
+}
+
 static bool take_page (struct pages *pages, const json_t *page)
 {
     struct printing *self = pages->owner;
-    if (json_is_true (json_object_get (page, "missed")) && !self->told) {
-        const char *asked = self->asked->epoch;
-        const char *epoch = json_string_value (json_object_get (page, "epoch"));
-        char first[WORD_SIZE], last[WORD_SIZE];
-        if (asked && epoch && strcmp (asked, epoch) != 0)
-            complain (NULL,
-                      span_text ("the station counts its results anew: this is all that is kept"));
-        else if (json_integer_value (json_object_get (page, "last")) < self->asked->since)
-            fprintf (stderr, "zplan: there is no outcome %" PRId64 " yet: the last one is %s\n",
-                     self->asked->since, number_word (json_object_get (page, "last"), last));
-        else
-            fprintf (stderr,
-                     "zplan: outcomes after %" PRId64 " are gone: the first one kept is %s\n",
-                     self->asked->since, number_word (json_object_get (page, "first"), first));
-        self->told = true;
-    }
+    if (json_is_true (json_object_get (page, "missed")) && !self->told)
+        tell_missed (self, page);
     size_t i;
     json_t *run;
     json_array_foreach (json_object_get (page, "runs"), i, run)
     {
         if (pages->room == 0)
             return false;
-        if (self->cli->json)
-            print_run (run);
-        else
-            table_row (self->table, run);
+        if (!outcome_fits (self->states, run))
+            continue;
+        print_outcome (self, run);
         pages->room--;
     }
     return true;
 }
 
 // `plan` is an id, or NULL: of all.
-static int print_runs (const struct cli *cli, struct zplan_client *client,
-                       const struct asked *asked, struct table *table, const char *plan)
+static int print_runs (struct printing *printing, struct zplan_client *client, const char *plan)
 {
-    struct printing printing = {.cli = cli, .asked = asked, .table = table};
+    const struct asked *asked = printing->asked;
     struct pages pages = {.word = "history",
                           .filter = json_object (),
                           .room = asked->count,
                           .take = take_page,
-                          .owner = &printing};
+                          .owner = printing};
     if (plan)
         json_object_set_new (pages.filter, "plan", json_string (plan));
     if (asked->since >= 0)
@@ -184,31 +218,97 @@ static int print_runs (const struct cli *cli, struct zplan_client *client,
         json_object_set_new (pages.filter, "station", json_string (asked->station));
     if (asked->newest)
         json_object_set_new (pages.filter, "newest", json_true ());
-    struct verdict verdict = pages_turn (cli, client, &pages);
+    struct verdict verdict = pages_turn (printing->cli, client, &pages);
     json_decref (pages.filter);
     return verdict_tell (&verdict, plan);
 }
 
-static int print_all (const struct cli *cli, const struct asked *asked, int plans)
+// -- the archive
+
+// Whether it stands behind the one that was asked for; of a given epoch only those are known to.
+static bool is_since (const struct asked *asked, const json_t *run, const struct outcome_key *key)
 {
-    int code;
-    struct zplan_client *client = call_open (cli, &code);
-    if (!client)
-        return code;
-    struct table *table =
-        cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout);
-    code = plans == 0 ? print_runs (cli, client, asked, table, NULL) : EXIT_DONE;
-    for (int i = 1; i <= plans && code != EXIT_NO_ANSWER; i++) {
+    const char *epoch = json_string_value (json_object_get (run, "epoch"));
+    const struct outcome_key since = {.seq = (uint64_t)asked->since};
+    return asked->since < 0 || (outcome_is_before (&since, key) &&
+                                (!asked->epoch || (epoch && strcmp (epoch, asked->epoch) == 0)));
+}
+
+static bool wants_archived (void *owner, const json_t *run)
+{
+    const struct printing *self = owner;
+    const struct asked *asked = self->asked;
+    struct outcome_key key;
+    return outcome_key_read (run, &key) && is_since (asked, run, &key) &&
+           outcome_fits (self->states, run) &&
+           (!self->plan || span_is (text_of (json_object_get (run, "plan")), self->plan)) &&
+           (!asked->station ||
+            span_is (text_of (json_object_get (run, "station")), asked->station));
+}
+
+// As the station tells it, which does not say the epoch of each.
+static bool take_archived (void *owner, const json_t *archived)
+{
+    struct printing *self = owner;
+    json_t *run = json_copy ((json_t *)(uintptr_t)archived);
+    json_object_del (run, "epoch");
+    print_outcome (self, run);
+    json_decref (run);
+    return --self->room > 0;
+}
+
+static int print_archived (struct printing *printing, const char *plan)
+{
+    struct reason reason;
+    struct archive_reading reading = {.path = printing->asked->archive,
+                                      .newest = printing->asked->newest,
+                                      .quiet = printing->told,
+                                      .wants = wants_archived,
+                                      .take = take_archived,
+                                      .owner = printing};
+    printing->plan = plan;
+    printing->room = printing->asked->count;
+    int error = archive_read (&reading, &reason);
+    if (error && !printing->told)
+        complain (NULL, span_text (reason.text));
+    printing->told = true;
+    return error || reading.broken ? EXIT_REFUSED : EXIT_DONE;
+}
+
+// -- both
+
+// `client` is NULL where it is of an archive.
+static int print_plans (struct printing *printing, struct zplan_client *client, int plans)
+{
+    const struct cli *cli = printing->cli;
+    int code = EXIT_DONE;
+    for (int i = plans ? 1 : 0; i <= plans && code != EXIT_NO_ANSWER; i++) {
         char id[PLAN_ID_SIZE];
         struct reason reason;
-        call_plan_id (cli->argv[i], id, &reason); // was checked
-        int one = print_runs (cli, client, asked, table, id);
+        const char *plan = i ? id : NULL;
+        if (i)
+            call_plan_id (cli->argv[i], id, &reason); // was checked
+        int one = client ? print_runs (printing, client, plan) : print_archived (printing, plan);
         code = one == EXIT_DONE ? code : one;
     }
+    return code;
+}
+
+static int print_all (const struct cli *cli, const struct asked *asked,
+                      const struct outcome_states *states, int plans)
+{
+    int code;
+    struct zplan_client *client = asked->archive ? NULL : call_open (cli, &code);
+    if (!client && !asked->archive)
+        return code;
+    struct printing printing = {.cli = cli, .asked = asked, .states = states};
+    if (!cli->json)
+        printing.table = table_new (columns, sizeof columns / sizeof *columns, stdout);
+    code = print_plans (&printing, client, plans);
     if (code == EXIT_DONE)
-        table_end (&table);
+        table_end (&printing.table);
     else
-        table_break (&table);
+        table_break (&printing.table);
     zplan_client_destroy (&client);
     return code;
 }
@@ -235,7 +335,8 @@ int verb_history (const struct cli *cli)
 {
     struct asked asked = {.since = -1, .count = INT64_MAX};
     const struct usage usage = {
-        .synopsis = "zplan history [ID...] [--since SEQ] [--station NAME] [--newest] [-n COUNT]",
+        .synopsis = "zplan history [ID...] [--since SEQ] [--station NAME] [--state STATE] "
+                    "[--newest] [-n COUNT] [--archive PATH]",
         .about = about,
         .groups = {{"Which runs", rows, sizeof rows / sizeof *rows, &asked}},
         .group_count = 1,
@@ -246,7 +347,9 @@ int verb_history (const struct cli *cli)
     if (!options_read (&usage, cli, &count, &code))
         return code;
     struct reason reason;
-    if (check_asked (cli, &asked, count, &reason))
+    struct outcome_states states;
+    if (check_asked (cli, &asked, count, &reason) ||
+        outcome_states_read (&asked.states, &states, &reason))
         return usage_error (cli->argv[0], &reason);
-    return print_all (cli, &asked, count);
+    return print_all (cli, &asked, &states, count);
 }

@@ -29,7 +29,8 @@ static const struct option rows[] = {
              " observe  list, show, next, history, watch, stats,\n"
              "          top, export, doctor, station list\n"
              " manage   pause, reset, skip, close, remove, update,\n"
-             "          run, station add and remove\n"
+             "          run, station add and remove;\n"
+             "          with observe: archive\n"
              " result   send results (target stations)"},
     {.name = "--station",
      .metavar = "NAMES",

@@ -10,7 +10,8 @@ enum { PATIENCE_US = 2000000, PACE_US = 200000, BAR = 20 };
 
 void progress_start (struct progress *self, const char *verb, enum progress_output output)
 {
-    *self = (struct progress){.verb = verb, .next_us = clock_mono_us () + PATIENCE_US};
+    *self = (struct progress){
+        .verb = verb, .things = "plans", .next_us = clock_mono_us () + PATIENCE_US};
     self->wanted = isatty (STDERR_FILENO) && look_now ()->obeys &&
                    (output == PROGRESS_QUIET || !isatty (STDOUT_FILENO));
 }
@@ -42,9 +43,9 @@ void progress_step (struct progress *self, size_t done, size_t total)
     if (!is_time (self))
         return;
     if (total)
-        fprintf (stderr, "\r%s: %zu of %zu plans", self->verb, done, total);
+        fprintf (stderr, "\r%s: %zu of %zu %s", self->verb, done, total, self->things);
     else
-        fprintf (stderr, "\r%s: %zu plans found", self->verb, done);
+        fprintf (stderr, "\r%s: %zu %s found", self->verb, done, self->things);
     write_bar ((int64_t)done, (int64_t)total);
 }
 
@@ -52,7 +53,7 @@ void progress_share (struct progress *self, size_t done, int64_t part, int64_t w
 {
     if (!is_time (self))
         return;
-    fprintf (stderr, "\r%s: %zu plans", self->verb, done);
+    fprintf (stderr, "\r%s: %zu %s", self->verb, done, self->things);
     write_bar (part, whole);
 }
 

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 struct progress {
-    const char *verb;
-    bool wanted; // whether there is somebody to see it
+    const char *verb, *things; // what is counted: plans, unless something else is set
+    bool wanted;               // whether there is somebody to see it
     bool shown;
     int64_t next_us; // monotonic: when it is written again
 };

@@ -22,6 +22,8 @@ static const struct verb verbs[] = {
     {"import", verb_import, "take plans that export wrote into a station", WORDS_FILES, NULL},
     {"watch", verb_watch, "print results as they come; none is missed", WORDS_NONE, NULL},
     {"history", verb_history, "print how runs ended", WORDS_PLANS, NULL},
+    {"archive", verb_archive, "move how runs ended from the station into files", WORDS_FOLDERS,
+     NULL},
     {"station", verb_station, "the target stations", WORDS_LISTED, "list add remove"},
     {"stats", verb_stats, "the station in numbers", WORDS_NONE, NULL},
     {"top", verb_top, "watch the station at work", WORDS_NONE, NULL},

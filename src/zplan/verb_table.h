@@ -11,6 +11,7 @@ enum verb_words {
     WORDS_PLANS,
     WORDS_LISTED,
     WORDS_FILES,
+    WORDS_FOLDERS,
     WORDS_COMMAND,
     WORDS_WORKERS
 };

@@ -32,6 +32,7 @@ int verb_export (const struct cli *cli);
 int verb_import (const struct cli *cli);
 int verb_watch (const struct cli *cli);
 int verb_history (const struct cli *cli);
+int verb_archive (const struct cli *cli);
 int verb_station (const struct cli *cli);
 int verb_stats (const struct cli *cli);
 int verb_top (const struct cli *cli);

@@ -566,3 +566,13 @@ int when_read (const struct when_words *words, const struct zone *zone, int64_t 
     *ret = when;
     return 0;
 }
+
+int when_duration (const char *option, const char *text, int64_t *ret_s, struct reason *reason)
+{
+    const struct reading reading = {.reason = reason};
+    struct duration duration;
+    if (read_duration (&reading, option, text, &duration))
+        return -1;
+    *ret_s = duration.seconds;
+    return 0;
+}

@@ -35,6 +35,9 @@ bool when_is_given (const struct when_words *words);
 int when_read (const struct when_words *words, const struct zone *zone, int64_t now_us,
                struct when *ret, struct reason *reason);
 
+// A duration as 5s, 1h30m or 2d, to seconds. 0, or -1 with a reason that names the option.
+int when_duration (const char *option, const char *text, int64_t *ret_s, struct reason *reason);
+
 // An instant: Unix seconds, or a date as 2026-12-24, 2026-12-24T18:00, 2026-12-24T18:00:00+01:00;
 // without an offset it is local. 0, or -1 with a reason.
 int when_instant (const char *text, const struct zone *zone, int64_t *ret_time,

@@ -52,8 +52,8 @@ static void check_entry (struct span text)
 // One outcome; the frames are its columns.
 static void check_outcome (struct answered *answer)
 {
-    enum { HEAD = 4 };
-    redisReply *elements[HEAD + 1] = {NULL, NULL, NULL, NULL, &answer->row};
+    enum { HEAD = 5 };
+    redisReply *elements[HEAD + 1] = {NULL, NULL, NULL, NULL, NULL, &answer->row};
     redisReply all = {.type = REDIS_REPLY_ARRAY, .elements = HEAD + 1, .element = elements};
     struct store_history history = {.result = STORE_DONE, .count = 1, .reply = &all};
     json_t *run = store_history_at (&history, 0);
@@ -333,8 +333,8 @@ static void check_record (const struct span *frames, size_t count)
                              span_text ("1795227362000"), span_of (bytes, size)};
     struct answered answer;
     fill_all (&answer, &feed, columns, 5);
-    enum { HEAD = 4 };
-    redisReply *elements[HEAD + 1] = {NULL, NULL, NULL, NULL, &answer.row};
+    enum { HEAD = 5 };
+    redisReply *elements[HEAD + 1] = {NULL, NULL, NULL, NULL, NULL, &answer.row};
     redisReply all = {.type = REDIS_REPLY_ARRAY, .elements = HEAD + 1, .element = elements};
     json_t *run = store_history_at (&(struct store_history){.count = 1, .reply = &all}, 0);
     HOLDS (run && json_integer_value (json_object_get (run, "seq")) == 7);

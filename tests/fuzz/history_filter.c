@@ -3,8 +3,26 @@
 #include "../../src/station/manage_history.c"
 #include "fuzz.h"
 
+// What is given to forget is whole names, each with its blank.
+static void fuzz_forget (struct span text)
+{
+    struct forgetting forgetting = {0};
+    struct reason reason = {""};
+    if (read_forgetting (text, &forgetting, &reason)) {
+        HOLDS (forgetting.size == strlen (forgetting.entries));
+        HOLDS (forgetting.size <= (size_t)ENTRIES_MAX * ENTRY_TEXT_MAX);
+        HOLDS (!forgetting.size || forgetting.entries[forgetting.size - 1] == ' ');
+        HOLDS (strspn (forgetting.entries, "0123456789-: ") == forgetting.size);
+    } else {
+        check_reason (&reason);
+    }
+    free (forgetting.entries);
+}
+
 void fuzz_history (const struct arguments *arguments)
 {
+    if (arguments->count)
+        fuzz_forget (arguments->at[0]);
     struct history_question question;
     struct reason reason = {""};
     if (!read_question (arguments, &question, &reason)) {

@@ -329,9 +329,15 @@ class Store:
         return self.page(after, limit, **filters).plans
 
     def history(self, after="", limit=100, newest=False, plan="", station=""):
-        seq, epoch, first, last, *rows = self.call(
+        seq, epoch, first, last, self.forgot, *rows = self.call(
             "history", [HISTORY, META], [after, limit, int(newest), plan, station])
         return History(int(seq), epoch, first, last, [Outcome(*row) for row in rows])
+
+    def forget(self, *names, epoch="", station=""):
+        """How many were there; None: the epoch is another one."""
+        same, count = self.call("forget", [HISTORY, META],
+                                [epoch, station, "".join(name + " " for name in names)])
+        return count if same else None
 
     def stations(self, *args):
         return dict(pairs(self.call("stations", [STATIONS], args)))

@@ -31,6 +31,7 @@ GOOD = {
     "import": ["{dir}/plans"],
     "watch": ["-n", "1", "--since", "0"],
     "history": [],
+    "archive": ["{dir}/old", "--plan", "7777"],
     "station": ["list"],
     "stats": [],
     "top": ["-n", "1"],
@@ -48,6 +49,7 @@ REFUSALS = {
     "update": ["7777", "--title", "x"],
     **{verb: ["7777"] for verb in ("pause", "reset", "skip", "run", "close", "remove")},
     "import": ["/nonexistent"],
+    "archive": ["/nonexistent/old"],
     "station": ["remove", "nowhere"],
     "keygen": ["key", "--out", "/nonexistent"],
 }

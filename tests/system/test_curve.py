@@ -42,6 +42,7 @@ ACTIONS = [
     ("list", ["observe"], lambda client, ident: client.manage("list")),
     ("message", ["observe"], lambda client, ident: client.manage("message", ident)),
     ("history", ["observe"], lambda client, ident: client.manage("history")),
+    ("forget", ["manage"], lambda client, ident: client.manage("forget", '{"epoch":"","entries":[]}')),
     ("stats", ["observe"], lambda client, ident: client.manage("stats")),
     ("station list", ["observe"], lambda client, ident: client.manage("station", "list")),
     ("in capitals", ["observe"], lambda client, ident: client.manage("LIST")),
@@ -413,6 +414,24 @@ def test_stations_bound_the_history(rig):
     why = "station: the key 'one' may not touch plans of 'news'"
     denied(client.manage("history", f"plan:msg:news:{other}"), why)
     denied(client.manage("history", '{"station":"news"}'), why)
+
+
+def test_stations_bound_what_is_forgotten(rig):
+    keys = rig.allow("one", "manage", "jobs")
+    rig.start()
+    client = rig.member(keys)
+    for station, target in (("news", rig.news), ("jobs", rig.jobs)):
+        rig.client.added(at_once(), station=station)
+        target.finish(target.recv())
+    page = wait_until(lambda: len((answer := rig.client.done("history").json)["runs"]) == 2 and answer,
+                      "two outcomes")
+    what = {"epoch": page["epoch"], "entries": [run["entry"] for run in page["runs"]]}
+    denied(client.manage("forget", json.dumps(what)),
+           "station: the key is bound to stations, name one of them")
+    denied(client.manage("forget", json.dumps({**what, "station": "news"})),
+           "station: the key 'one' may not touch plans of 'news'")
+    assert client.done("forget", {**what, "station": "jobs"}).json == {"forgotten": 1}
+    assert [run["station"] for run in rig.client.done("history").json["runs"]] == ["news"]
 
 
 def test_stations_bound_the_stations_that_are_added(rig):

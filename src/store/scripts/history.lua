@@ -3,30 +3,15 @@
 -- KEYS  1 history  2 meta
 -- ARGV  1 entry to go on behind, '' = from the end  2 most outcomes  3 1 = newest first
 --       4 plan id, '' = any  5 station, '' = any
--- Answers {seq, epoch, first entry kept or '', last entry looked at or '' at the end,
---          {entry, plan, station, ended in ms, record}, ...}
+-- Answers {seq, epoch, first entry kept or '', last entry looked at or '' at the end, the highest number of
+--          those that were taken out by forget or '', {entry, plan, station, ended in ms, record}, ...}
 -- Cost  O(log n + outcomes looked at).
 --@include plan.lua
+--@include outcomes.lua
 -- An entry may hold some hundred outcomes.
 local LOOK_MAX, CHUNK = 5000, 20
 local most, newest = tonumber(ARGV[2]), ARGV[3] == '1'
 local plan_wanted, station_wanted = ARGV[4], ARGV[5]
-
--- The outcomes of an entry, the oldest first: {entry, plan, station, ended in ms, record}. Of several only the
--- last has the entry's number.
-local function outcomes_of(entry)
-    local name, fields = entry[1], entry[2]
-    local ended, several = entry_field(fields, 't'), entry_field(fields, 'm')
-    if several == '' then
-        return {{name, entry_field(fields, 'p'), entry_field(fields, 's'), ended, entry_field(fields, 'r')}}
-    end
-    local readable, packed = pcall(cmsgpack.unpack, several)
-    local outcomes, first = {}, tonumber(string.match(name, '^%d+')) - entry_size(fields)
-    for i, row in ipairs(readable and type(packed) == 'table' and packed or {}) do
-        outcomes[i] = {string.format('%d-0', first + i), row[1], row[2], ended, row[3]}
-    end
-    return outcomes
-end
 
 -- Whether an outcome of an entry of several comes after this place, in the order that was asked for.
 local function is_behind(name, after)
@@ -63,7 +48,7 @@ end
 local first = own('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
 first = first and (outcomes_of(first)[1] or first)
 local answer = {string.format('%.0f', last_seq()), own('HGET', KEYS[2], 'epoch') or '',
-                first and first[1] or '', ''}
+                first and first[1] or '', '', own('HGET', KEYS[2], 'forgot') or ''}
 local last, looked, found = ARGV[1], 0, 0
 
 -- Look at one outcome. False: the page ends with it.
@@ -78,10 +63,11 @@ local function look(outcome)
 end
 
 local function look_at(entry)
-    local outcomes, after = outcomes_of(entry), last
+    local after = last
+    local outcomes, several = outcomes_of(entry)
     for i = 1, #outcomes do
         local outcome = outcomes[newest and #outcomes + 1 - i or i]
-        if (#outcomes == 1 or is_behind(outcome[1], after)) and not look(outcome) then
+        if (not several or is_behind(outcome[1], after)) and not look(outcome) then
             return false
         end
     end

@@ -8,6 +8,7 @@
 -- Answers {last id of the page or '' at the end, repaired, member, message, member, message, ...}
 -- Cost  O(log n + page).
 --@include plan.lua
+--@include outcomes.lua
 -- A page ends by bytes as well, so that large plans do not hold the connection.
 local BYTES_MAX = 4194304
 local from = ARGV[1] == '' and '-' or '(' .. ARGV[1] .. ';'
@@ -38,6 +39,7 @@ repeat
     forgotten = forgotten + old
     asked = math.min(CHUNK, FORGET_MAX - forgotten)
 until not all_were or asked == 0
+forgot_trim()
 
 local repaired, answer, bytes = 0, {}, 0
 local last = ''

@@ -1,0 +1,433 @@
+// zplan archive: outcomes of runs out of the history into files.
+//
+// A batch goes into one file; only when it is on the disk `forget` takes it out of the history. So
+// whatever dies in between, each outcome is in one of both; and what is in the file already is not
+// written again (archive_file.h).
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "archive_file.h"
+#include "archive_lines.h"
+#include "clock.h"
+#include "failpoint.h"
+#include "json.h"
+#include "memory.h"
+#include "pages.h"
+#include "print.h"
+#include "progress.h"
+#include "when.h"
+
+struct wanted {
+    const char *file, *older_than, *station, *plan;
+    int64_t keep;
+    struct option_texts states;
+    bool dry_run;
+};
+
+static const struct option rows[] = {
+    {.name = "--older-than",
+     .metavar = "TIME",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct wanted, older_than),
+     .help = "runs that ended longer ago, as 30d, 12h or 1h30m"},
+    {.name = "--keep",
+     .metavar = "COUNT",
+     .type = OPTION_NUMBER,
+     .offset = offsetof (struct wanted, keep),
+     .help = "the newest COUNT of those selected stay, however old they are",
+     .min = 1,
+     .max = INT64_MAX},
+    {.name = "--state",
+     .metavar = "STATE",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct wanted, states),
+     .values = OUTCOME_WORDS,
+     .offered = VALUES_SOME,
+     .help = OUTCOME_HELP},
+    {.name = "--station",
+     .metavar = "NAME",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct wanted, station),
+     .offered = VALUES_STATIONS,
+     .help = "runs at this target station"},
+    {.name = "--plan",
+     .metavar = "ID",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct wanted, plan),
+     .help = "runs of this plan"},
+};
+
+static const struct option where_rows[] = {
+    {.name = "--to",
+     .metavar = "FILE",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct wanted, file),
+     .offered = VALUES_FILES,
+     .help = "all into this file, in the place of a folder"},
+    {.name = "--dry-run",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct wanted, dry_run),
+     .help = "only tell how many it would move"},
+};
+
+static const char about[] =
+    "Move outcomes of runs from the station's history into files, with all that it knows of them:\n"
+    "in the folder DIR one of each month, by the day the run ended (UTC): history-2026-11.ndjson.\n"
+    "An object a line, as `zplan history --json` tells them, with the epoch of their seq. All are\n"
+    "moved, unless the options select some.\n\n"
+    "  zplan archive /var/backups/zplan --older-than 30d\n"
+    "  zplan archive old --keep 10000\n"
+    "  zplan archive old --state failed --state lost --station billing\n"
+    "  zplan history --archive old --newest -n 20       # to read them back\n\n"
+    "They are on the disk before the station forgets them: it may be stopped at any time, and run\n"
+    "again; what is in a file already is not written twice. Only one archive is at work on a\n"
+    "folder. Its owner alone may read the files. It needs a key that may observe and manage.\n"
+    "`zplan watch --since` tells that outcomes are missing, where they were moved.\n";
+
+enum { BATCH_MAX = 1000, BATCH_SIZE = 1 << 20 };
+
+struct moving {
+    const struct cli *cli;
+    const struct wanted *wanted;
+    struct zplan_client *client;
+    struct archive *archive;      // NULL: a dry run
+    struct outcome_states states; // of `wanted`
+    int64_t before_ms;            // ended before that
+    struct outcome_key stop;      // the first entry that stays
+    char epoch[64];               // of all of them
+    int trouble;                  // why it ends, told already: an exit code; else EXIT_DONE
+    char *lines;                  // the batch: what is not in the file yet
+    size_t size;
+    json_t *entries; // all of it
+    int64_t moved, known, strange;
+    int64_t first; // the oldest entry that there was
+    json_t *files; // name -> outcomes
+    struct progress progress;
+};
+
+// -- the batch
+
+static bool stop_for (struct moving *self, const char *words)
+{
+    progress_clear (&self->progress);
+    complain (NULL, span_text (words));
+    self->trouble = EXIT_REFUSED;
+    return false;
+}
+
+// Say `forget`. False: told.
+static bool forget (struct moving *self)
+{
+    json_t *object = json_object ();
+    json_object_set_new (object, "epoch", json_string (self->epoch));
+    if (self->wanted->station)
+        json_object_set_new (object, "station", json_string (self->wanted->station));
+    json_object_set (object, "entries", self->entries);
+    char *text = json_write (object);
+    json_decref (object);
+    progress_clear (&self->progress);
+    json_decref (call_words (self->cli, self->client, (const char *[]){"forget", text, NULL}, NULL,
+                             &self->trouble));
+    free (text);
+    return self->trouble == EXIT_DONE;
+}
+
+// The batch into the file, then out of the history.
+static bool move_batch (struct moving *self)
+{
+    struct reason reason;
+    size_t count = json_array_size (self->entries);
+    if (count == 0)
+        return true;
+    if (self->size) {
+        FAILPOINT ("archive-begun");
+        if (archive_append (self->archive, span_of (self->lines, self->size), &reason))
+            return stop_for (self, reason.text);
+    }
+    FAILPOINT ("archive-written");
+    if (!forget (self))
+        return false;
+    FAILPOINT ("archive-forgotten");
+    const char *name = archive_name (self->archive);
+    json_int_t before = json_integer_value (json_object_get (self->files, name));
+    json_object_set_new (self->files, name, json_integer (before + (json_int_t)count));
+    self->moved += (int64_t)count;
+    self->size = 0;
+    json_array_clear (self->entries);
+    return true;
+}
+
+// The line of an outcome, at the end of the batch.
+static bool add_line (struct moving *self, const json_t *run)
+{
+    json_t *object = json_object ();
+    json_object_update (object, (json_t *)(uintptr_t)run);
+    json_object_set_new (object, "epoch", json_string (self->epoch));
+    size_t size = json_dumpb (object, self->lines + self->size, ARCHIVE_LINE_MAX,
+                              JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION (13));
+    json_decref (object);
+    if (size == 0 || size >= ARCHIVE_LINE_MAX)
+        return stop_for (self, "an outcome of the station is too large");
+    self->lines[self->size + size] = '\n';
+    self->size += size + 1;
+    return true;
+}
+
+static bool add_to_batch (struct moving *self, const json_t *run, const struct outcome_key *key)
+{
+    char name[ENTRY_NAME_SIZE];
+    struct reason reason;
+    if (!archive_is_at (self->archive, key->ended_ms)) {
+        if (!move_batch (self))
+            return false;
+        if (archive_turn (self->archive, key->ended_ms, &reason))
+            return stop_for (self, reason.text);
+    }
+    bool known = archive_has (self->archive, key);
+    if (!known && !add_line (self, run))
+        return false;
+    self->known += known;
+    json_array_append_new (self->entries, json_string (outcome_name (key, name)));
+    bool full = json_array_size (self->entries) == BATCH_MAX || self->size > BATCH_SIZE;
+    return !full || move_batch (self);
+}
+
+// -- the pages
+
+static bool take_run (struct moving *self, const json_t *run)
+{
+    struct outcome_key key;
+    if (!outcome_key_read (run, &key)) {
+        self->strange++;
+        return true;
+    }
+    if (!outcome_fits (&self->states, run) || key.ended_ms >= self->before_ms)
+        return true;
+    if (self->archive)
+        return add_to_batch (self, run, &key);
+    self->moved++;
+    return true;
+}
+
+static bool take_page (struct pages *pages, const json_t *page)
+{
+    struct moving *self = pages->owner;
+    const char *epoch = json_string_value (json_object_get (page, "epoch"));
+    size_t i;
+    json_t *run;
+    if (!epoch || strcmp (epoch, self->epoch) != 0)
+        return stop_for (self, "the station counts its results anew now: run it again");
+    struct outcome_key key = {0};
+    if (!self->first)
+        self->first = json_integer_value (json_object_get (page, "first"));
+    json_array_foreach (json_object_get (page, "runs"), i, run)
+    {
+        bool more = !outcome_key_read (run, &key) || outcome_is_before (&key, &self->stop);
+        if (!more || !take_run (self, run))
+            return false;
+    }
+    progress_share (&self->progress, (size_t)self->moved, (int64_t)key.seq - self->first,
+                    (int64_t)self->stop.seq - self->first);
+    return true;
+}
+
+// Count `keep` off from the newest one.
+static bool take_kept (struct pages *pages, const json_t *page)
+{
+    struct moving *self = pages->owner;
+    size_t i;
+    json_t *run;
+    json_array_foreach (json_object_get (page, "runs"), i, run)
+    {
+        if (!outcome_fits (&self->states, run) || !outcome_key_read (run, &self->stop))
+            continue;
+        if (--pages->room == 0)
+            return false;
+    }
+    return true;
+}
+
+static json_t *filter_of (const struct wanted *wanted)
+{
+    json_t *filter = json_object ();
+    if (wanted->station)
+        json_object_set_new (filter, "station", json_string (wanted->station));
+    if (wanted->plan)
+        json_object_set_new (filter, "plan", json_string (wanted->plan));
+    return filter;
+}
+
+// Turn pages with `take`, at most for `room` outcomes.
+static int turn (struct moving *self, bool newest, int64_t room,
+                 bool (*take) (struct pages *pages, const json_t *page), int64_t *ret_left)
+{
+    struct pages pages = {.word = "history",
+                          .filter = filter_of (self->wanted),
+                          .room = room,
+                          .take = take,
+                          .owner = self};
+    if (newest)
+        json_object_set_new (pages.filter, "newest", json_true ());
+    struct verdict verdict = pages_turn (self->cli, self->client, &pages);
+    json_decref (pages.filter);
+    *ret_left = pages.room;
+    progress_clear (&self->progress);
+    return self->trouble ? self->trouble : verdict_tell (&verdict, NULL);
+}
+
+// -- the whole
+
+// Where it ends: behind what is there now, and before what is to stay.
+static int find_stop (struct moving *self)
+{
+    int code;
+    int64_t left;
+    json_t *page = call_words (self->cli, self->client,
+                               (const char *[]){"history", "{\"newest\":true,\"limit\":1}", NULL},
+                               NULL, &code);
+    const char *epoch = json_string_value (json_object_get (page, "epoch"));
+    json_int_t last = json_integer_value (json_object_get (page, "last"));
+    bool sound = epoch && strlen (epoch) < sizeof self->epoch && last >= 0;
+    if (sound)
+        memcpy (self->epoch, epoch, strlen (epoch) + 1);
+    json_decref (page);
+    if (code != EXIT_DONE)
+        return code;
+    if (!sound) {
+        complain (NULL, span_text ("the station's answer: no epoch"));
+        return EXIT_REFUSED;
+    }
+    self->stop = (struct outcome_key){.seq = (uint64_t)last + 1};
+    if (self->wanted->keep == 0)
+        return EXIT_DONE;
+    code = turn (self, true, self->wanted->keep, take_kept, &left);
+    if (left > 0) // so many there are not
+        self->stop = (struct outcome_key){0};
+    return code;
+}
+
+static int open_archive (struct moving *self, const char *folder)
+{
+    struct reason reason;
+    if (self->wanted->dry_run)
+        return EXIT_DONE;
+    self->archive = folder ? archive_open_folder (folder, &reason)
+                           : archive_open_file (self->wanted->file, &reason);
+    if (self->archive)
+        return EXIT_DONE;
+    complain (NULL, span_text (reason.text));
+    return EXIT_REFUSED;
+}
+
+static void report (const struct moving *self, const char *where)
+{
+    if (self->cli->json) {
+        json_t *object = json_object ();
+        json_object_set_new (object, "moved", json_integer (self->moved));
+        json_object_set_new (object, "known", json_integer (self->known));
+        json_object_set_new (object, "dry_run", json_boolean (!self->archive));
+        json_object_set (object, "files", self->files);
+        print_json (object);
+        json_decref (object);
+        return;
+    }
+    printf ("%" PRId64 " outcome%s %s ", self->moved, self->moved == 1 ? "" : "s",
+            self->archive ? "moved to" : "would be moved to");
+    print_bytes (span_text (where));
+    if (self->known)
+        printf ("; %" PRId64 " of them were there already", self->known);
+    putchar ('\n');
+}
+
+// What it is about is asked first, and `forget` is tried with nothing: who may not, or a station
+// that knows no such word, is found before anything is written.
+static int move (struct moving *self)
+{
+    int64_t left;
+    int code = find_stop (self);
+    if (code == EXIT_DONE && self->archive)
+        code = forget (self) ? EXIT_DONE : self->trouble;
+    if (code != EXIT_DONE)
+        return code;
+    progress_start (&self->progress, "archive", PROGRESS_QUIET);
+    self->progress.things = "outcomes";
+    code = turn (self, false, INT64_MAX, take_page, &left);
+    if (code != EXIT_DONE || !move_batch (self))
+        return code ? code : self->trouble;
+    if (self->strange == 0)
+        return EXIT_DONE;
+    fprintf (stderr, "zplan: without an entry or a sound time, and not moved: %" PRId64 "\n",
+             self->strange);
+    return EXIT_REFUSED;
+}
+
+static int archive (struct moving *self, const char *folder)
+{
+    int code = open_archive (self, folder);
+    self->client = code == EXIT_DONE ? call_open (self->cli, &code) : NULL;
+    if (self->client) {
+        self->lines = memory_new (BATCH_SIZE + ARCHIVE_LINE_MAX + 1);
+        self->entries = json_array ();
+        self->files = json_object ();
+        code = move (self);
+        if (code == EXIT_DONE || self->moved)
+            report (self, folder ? folder : self->wanted->file);
+        json_decref (self->files);
+        json_decref (self->entries);
+        free (self->lines);
+        zplan_client_destroy (&self->client);
+    }
+    archive_close (&self->archive);
+    return code;
+}
+
+// -- what was asked for
+
+static int read_wanted (struct wanted *wanted, int words, char plan[PLAN_ID_SIZE],
+                        struct moving *ret, struct reason *reason)
+{
+    int64_t age_s = 0;
+    ret->before_ms = INT64_MAX;
+    if (words == (wanted->file != NULL)) {
+        reason_set (reason, "want a folder, or --to FILE");
+        return -1;
+    }
+    if (wanted->plan && call_plan_id (wanted->plan, plan, reason))
+        return -1;
+    if (wanted->plan)
+        wanted->plan = plan;
+    if (wanted->older_than) {
+        if (when_duration ("--older-than", wanted->older_than, &age_s, reason))
+            return -1;
+        ret->before_ms = clock_wall_us () / 1000 - age_s * 1000;
+    }
+    return outcome_states_read (&wanted->states, &ret->states, reason) ||
+                   call_text ("--station", wanted->station, reason)
+               ? -1
+               : 0;
+}
+
+int verb_archive (const struct cli *cli)
+{
+    struct wanted wanted = {0};
+    const struct usage usage = {
+        .synopsis = "zplan archive DIR | --to FILE [--older-than TIME] [--keep COUNT] [--state "
+                    "STATE] [--station NAME] [--plan ID] [--dry-run]",
+        .about = about,
+        .groups = {{"Which runs", rows, sizeof rows / sizeof *rows, &wanted},
+                   {"Where to", where_rows, sizeof where_rows / sizeof *where_rows, &wanted}},
+        .group_count = 2,
+        .words_max = 1,
+        .words = "one folder",
+    };
+    int count, code;
+    if (!options_read (&usage, cli, &count, &code))
+        return code;
+    char plan[PLAN_ID_SIZE];
+    struct moving moving = {.cli = cli, .wanted = &wanted};
+    struct reason reason;
+    if (read_wanted (&wanted, count, plan, &moving, &reason))
+        return usage_error (cli->argv[0], &reason);
+    return archive (&moving, count ? cli->argv[1] : NULL);
+}

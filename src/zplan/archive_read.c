@@ -1,0 +1,178 @@
+#include "archive_read.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "archive_lines.h"
+#include "json.h"
+#include "memory.h"
+#include "outcomes.h"
+#include "print.h"
+
+// Where an outcome that is wanted stands.
+struct place {
+    struct outcome_key key;
+    off_t at;
+    size_t size;
+};
+
+struct places {
+    struct place *rows;
+    size_t count, room;
+};
+
+static int fail (const char *path, struct reason *reason)
+{
+    reason_set (reason, "%s: %s", path, strerror (errno));
+    return -1;
+}
+
+static int compare (const void *a, const void *b)
+{
+    const struct place *one = a, *other = b;
+    return outcome_key_compare (&one->key, &other->key);
+}
+
+static void tell_broken (struct archive_reading *self, const char *name, int64_t number)
+{
+    self->broken++;
+    if (!self->quiet)
+        fprintf (stderr, "zplan: %s: line %" PRId64 " is no outcome: passed over\n", name, number);
+}
+
+// An outcome of the line; NULL: it is none.
+static json_t *outcome_of (struct span line, struct outcome_key *ret)
+{
+    struct reason why;
+    json_t *run = json_read_object (line, &why);
+    if (run && !outcome_key_read (run, ret)) {
+        json_decref (run);
+        return NULL;
+    }
+    return run;
+}
+
+static void keep_place (struct places *places, const struct place *place)
+{
+    if (places->count == places->room) {
+        places->room = places->room ? 2 * places->room : 256;
+        places->rows = memory_resize (places->rows, places->room * sizeof *places->rows);
+    }
+    places->rows[places->count++] = *place;
+}
+
+// A last line without its end is broken, unless an archive is at work and writes it.
+static void find_places (struct archive_reading *self, FILE *file, const char *name,
+                         struct places *places)
+{
+    struct archive_lines *lines = memory_new (sizeof *lines);
+    struct span text;
+    enum archive_line line;
+    archive_lines_start (lines, file);
+    while ((line = archive_lines_next (lines, &text)) != ARCHIVE_END) {
+        struct place place = {.at = lines->at, .size = text.size};
+        json_t *run = line == ARCHIVE_LONG ? NULL : outcome_of (text, &place.key);
+        bool is_written =
+            !run && line == ARCHIVE_TORN && flock (fileno (file), LOCK_SH | LOCK_NB) != 0;
+        if (run && self->wants (self->owner, run))
+            keep_place (places, &place);
+        else if (!run && !is_written)
+            tell_broken (self, name, lines->number);
+        json_decref (run);
+    }
+    free (lines);
+}
+
+// False: no more is wanted.
+static bool take_places (struct archive_reading *self, int fd, const struct places *places)
+{
+    bool going = true;
+    uint8_t *text = memory_new (ARCHIVE_LINE_MAX);
+    for (size_t i = 0; i < places->count && going; i++) {
+        const struct place *place = &places->rows[self->newest ? places->count - 1 - i : i];
+        struct outcome_key key;
+        ssize_t size = pread (fd, text, place->size, place->at);
+        json_t *run = size < 0 ? NULL : outcome_of (span_of (text, (size_t)size), &key);
+        going = !run || self->take (self->owner, run);
+        json_decref (run);
+    }
+    free (text);
+    return going;
+}
+
+// 1: go on, 0: no more is wanted, -1 with a reason.
+static int read_file (struct archive_reading *self, int fd, const char *name, struct reason *reason)
+{
+    struct places places = {0};
+    struct stat about;
+    FILE *file = fd < 0 || fstat (fd, &about) ? NULL : fdopen (fd, "r");
+    if (file && !S_ISREG (about.st_mode)) {
+        errno = EINVAL;
+        fclose (file);
+        return fail (name, reason);
+    }
+    if (!file)
+        return fail (name, reason);
+    find_places (self, file, name, &places);
+    bool read = !ferror (file);
+    if (places.count)
+        qsort (places.rows, places.count, sizeof *places.rows, compare);
+    bool going = take_places (self, fd, &places);
+    free (places.rows);
+    fclose (file);
+    return !read ? fail (name, reason) : going;
+}
+
+// history-YYYY-MM.ndjson
+static int is_month (const struct dirent *entry)
+{
+    const char *form = "history-####-##.ndjson", *name = entry->d_name;
+    for (; *form && *name; form++, name++)
+        if (*form == '#' ? *name < '0' || *name > '9' : *name != *form)
+            return 0;
+    return !*form && !*name;
+}
+
+static int order (const struct dirent **a, const struct dirent **b)
+{
+    return strcmp ((*a)->d_name, (*b)->d_name);
+}
+
+static int read_folder (struct archive_reading *self, struct reason *reason)
+{
+    struct dirent **months;
+    int count = scandir (self->path, &months, is_month, order);
+    int folder = count < 0 ? -1 : open (self->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int going = folder < 0 ? fail (self->path, reason) : 1;
+    for (int i = 0; i < count; i++) {
+        const char *name = months[self->newest ? count - 1 - i : i]->d_name;
+        if (going > 0)
+            going = read_file (self, openat (folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK), name,
+                               reason);
+    }
+    for (int i = 0; i < count; i++)
+        free (months[i]);
+    if (count >= 0)
+        free (months);
+    if (folder >= 0)
+        close (folder);
+    return going < 0 ? -1 : 0;
+}
+
+int archive_read (struct archive_reading *self, struct reason *reason)
+{
+    struct stat about;
+    if (stat (self->path, &about))
+        return fail (self->path, reason);
+    if (S_ISDIR (about.st_mode))
+        return read_folder (self, reason);
+    int fd = open (self->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    return read_file (self, fd, self->path, reason) < 0 ? -1 : 0;
+}

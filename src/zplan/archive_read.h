@@ -1,0 +1,20 @@
+// Outcomes read back from an archive: from a folder with a file of each month, or from one file.
+// Memory: 48 bytes for each outcome of a file that is wanted.
+#pragma once
+
+#include <jansson.h>
+
+#include "reason.h"
+
+struct archive_reading {
+    const char *path;
+    bool newest; // the newest first
+    bool quiet;  // broken lines were told before
+    bool (*wants) (void *owner, const json_t *outcome);
+    bool (*take) (void *owner, const json_t *outcome); // in order; false: no more
+    void *owner;
+    int64_t broken; // lines that are no outcomes: told on stderr, and passed over
+};
+
+// Read them in the order of time. 0, or -1 with a reason.
+int archive_read (struct archive_reading *self, struct reason *reason);

@@ -1,0 +1,128 @@
+#include "outcomes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codes.h"
+#include "schedule.h"
+
+static bool read_number (const char **at, uint64_t *ret)
+{
+    size_t digits = strspn (*at, "0123456789");
+    if (digits < 1 || digits > 18)
+        return false;
+    *ret = strtoull (*at, NULL, 10);
+    *at += digits;
+    return true;
+}
+
+bool outcome_key_read (const json_t *run, struct outcome_key *ret)
+{
+    const char *at = json_string_value (json_object_get (run, "entry"));
+    const json_t *ended = json_object_get (run, "ended");
+    double seconds = json_number_value (ended);
+    struct outcome_key key = {.exec_id = json_integer_value (json_object_get (run, "exec_id"))};
+    if (!at || !read_number (&at, &key.seq) || *at++ != '-' || !read_number (&at, &key.sub) || *at)
+        return false;
+    if (!json_is_number (ended) || !(seconds >= 0 && seconds < (double)SCHEDULE_TIME_MAX))
+        return false;
+    key.ended_ms = (int64_t)(seconds * 1000 + 0.5);
+    *ret = key;
+    return true;
+}
+
+static int order (uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+int outcome_key_compare (const struct outcome_key *a, const struct outcome_key *b)
+{
+    if (a->ended_ms != b->ended_ms)
+        return a->ended_ms < b->ended_ms ? -1 : 1;
+    int entries = a->seq != b->seq ? order (a->seq, b->seq) : order (a->sub, b->sub);
+    return entries ? entries : order ((uint64_t)a->exec_id, (uint64_t)b->exec_id);
+}
+
+bool outcome_is_before (const struct outcome_key *a, const struct outcome_key *b)
+{
+    return a->seq < b->seq || (a->seq == b->seq && a->sub < b->sub);
+}
+
+const char *outcome_name (const struct outcome_key *self, char out[ENTRY_NAME_SIZE])
+{
+    int size = snprintf (out, ENTRY_NAME_SIZE, "%" PRIu64 "-%" PRIu64, self->seq, self->sub);
+    if (self->ended_ms)
+        snprintf (out + size, ENTRY_NAME_SIZE - (size_t)size, ":%" PRId64, self->ended_ms);
+    return out;
+}
+
+// -- how it ended
+
+enum { STATUS_CANCELLED = 0x90, STATUS_MISSED = 0x91 };
+
+// The first row that a status fits is its own.
+static const struct ending {
+    const char *word;
+    int from, to;
+} endings[] = {
+    {"ok", 0, ZERO_STATUS_ERROR_FLAG - 1},
+    {"lost", ZERO_STATUS_TIMEOUT_ID, ZERO_STATUS_TIMEOUT_ID},
+    {"cancelled", STATUS_CANCELLED, STATUS_CANCELLED},
+    {"missed", STATUS_MISSED, STATUS_MISSED},
+    {"failed", ZERO_STATUS_ERROR_FLAG, UINT8_MAX},
+};
+
+enum { ENDINGS = sizeof endings / sizeof *endings };
+
+static const char *ending_of (int status)
+{
+    size_t i = 0;
+    while (i < ENDINGS - 1 && (status < endings[i].from || status > endings[i].to))
+        i++;
+    return endings[i].word;
+}
+
+// A word of ours, a status' word with or without its sign, or its number.
+static bool is_meant (const char *text, int status)
+{
+    const char *word = status_word ((uint8_t)status);
+    char *end;
+    if (strcmp (text, ending_of (status)) == 0)
+        return true;
+    for (size_t i = 0; i < ENDINGS; i++)
+        if (strcmp (text, endings[i].word) == 0)
+            return false;
+    if (word && (strcmp (text, word) == 0 || strcmp (text, word + 1) == 0))
+        return true;
+    return text[0] >= '0' && text[0] <= '9' && strtol (text, &end, 0) == status && !*end;
+}
+
+int outcome_states_read (const struct option_texts *texts, struct outcome_states *ret,
+                         struct reason *reason)
+{
+    *ret = (struct outcome_states){.given = texts->count > 0};
+    for (size_t i = 0; i < texts->count; i++) {
+        bool any = false;
+        for (int status = 0; status <= UINT8_MAX; status++) {
+            bool meant = is_meant (texts->texts[i], status);
+            ret->wanted[status] |= meant;
+            any |= meant;
+        }
+        if (any)
+            continue;
+        reason_set (reason,
+                    "--state: want ok, failed, lost, cancelled, missed, or a status as 'no find' "
+                    "or 0x83, got %s",
+                    quoted (span_text (texts->texts[i])));
+        return -1;
+    }
+    return 0;
+}
+
+bool outcome_fits (const struct outcome_states *self, const json_t *run)
+{
+    json_int_t status = json_integer_value (json_object_get (run, "status"));
+    return !self->given || (status >= 0 && status <= UINT8_MAX && self->wanted[status]);
+}
