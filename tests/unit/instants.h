@@ -21,7 +21,7 @@ static inline struct zone *zone_named (const char *name)
 // left out.
 static inline int64_t instant (const char *text)
 {
-    char whole[RFC3339_SIZE];
+    char whole[2 * RFC3339_SIZE];
     int64_t time = 0;
     struct reason reason = {0};
     if (!text || !*text)
