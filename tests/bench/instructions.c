@@ -24,6 +24,7 @@ static const uint8_t submit_desc[] = {4,
                                       ZERO_FRAME_END};
 static const char plan_text[] = "{\"description\":\"weekly report\",\"plan_type\":\"week\","
                                 "\"plan_value\":1,\"plan_repet\":10,\"plan_time\":1795300000}";
+static const char cron_text[] = "*/15 8-17 * * MON-FRI";
 
 // What the operations work on; made once, by code that is not measured.
 static struct {
@@ -35,6 +36,7 @@ static struct {
     struct plan *plan;
     char *stored, *public;
     struct zone *utc, *berlin;
+    struct cron *cron;
 } work;
 
 static void fail (const char *what, const struct reason *reason)
@@ -77,6 +79,10 @@ static void make_work (void)
     work.berlin = zonefile_load ("Europe/Berlin", &reason);
     if (!work.berlin)
         fail ("the zone", &reason);
+    const struct span expression = span_text (cron_text);
+    work.cron = cron_new (&expression, 1, &reason);
+    if (!work.cron)
+        fail ("the expression", &reason);
 }
 
 static void end_work (void)
@@ -84,6 +90,7 @@ static void end_work (void)
     plan_destroy (&work.plan);
     zone_destroy (&work.utc);
     zone_destroy (&work.berlin);
+    cron_destroy (&work.cron);
     free (work.packed);
     free (work.stored);
     free (work.public);
@@ -203,6 +210,33 @@ SCHEDULE (month, SCHEDULE_MONTH, 31, utc)
 SCHEDULE (week_berlin, SCHEDULE_WEEK, 3, berlin)
 SCHEDULE (month_berlin, SCHEDULE_MONTH, -1, berlin)
 
+static void do_cron_new (void)
+{
+    struct reason reason;
+    const struct span expression = span_text (cron_text);
+    struct cron *cron = cron_new (&expression, 1, &reason);
+    if (!cron)
+        fail ("cron_new", &reason);
+    cron_destroy (&cron);
+}
+
+static void next_of_cron (const struct zone *zone)
+{
+    int64_t next;
+    if (!cron_next (work.cron, zone, ZONE_GAP_SHIFT, ZONE_OVERLAP_FIRST, NOW, &next))
+        fail ("cron_next", &(struct reason){"there is none"});
+}
+
+static void do_next_cron (void)
+{
+    next_of_cron (work.utc);
+}
+
+static void do_next_cron_berlin (void)
+{
+    next_of_cron (work.berlin);
+}
+
 static const struct operation {
     const char *name;
     void (*run) (void);
@@ -226,6 +260,9 @@ static const struct operation {
     {"next_month", do_next_month},
     {"next_week_berlin", do_next_week_berlin},
     {"next_month_berlin", do_next_month_berlin},
+    {"cron_new", do_cron_new},
+    {"next_cron", do_next_cron},
+    {"next_cron_berlin", do_next_cron_berlin},
 };
 
 enum { OPERATIONS = sizeof operations / sizeof *operations };
