@@ -58,7 +58,7 @@ local function claim_one()
     local number = type(message) == 'string' and string.match(message, '^{"exec_id":................'
                    .. ',"exec_time":..........,"plan_state":%d,"revision":(%d+)')
     local entry = string.sub('0000000000000000', #id + 1) .. id .. ':' .. station
-    if held or not number or type(exec) == 'table' or (tonumber(exec or 0) or now_us) >= now_us
+    if held or not number or type(exec) == 'table' or not ((tonumber(exec or 0) or now_us) < now_us)
        or redis.pcall('ZSCORE', KEYS[4], entry) ~= '0' or #now_text ~= 16
        or redis.call('EXISTS', 'plan:wait:' .. station) == 1 then
         return
