@@ -1,5 +1,6 @@
 #include "batch.h"
 
+#include <czmq.h>
 #include <stdlib.h>
 
 #include "clock.h"
@@ -18,6 +19,7 @@ struct item {
     uint64_t key;
     void *owner;
     size_t first, count; // of its arguments
+    bool may_wait;
 };
 
 struct argument {
@@ -29,7 +31,7 @@ static const size_t LATE = SIZE_MAX;
 struct batch {
     struct batches *of;
     struct item items[ITEMS_MAX];
-    size_t size;
+    size_t size, waiting; // items; those that may wait
     struct argument *arguments;
     size_t argument_count, argument_room;
     uint8_t *bytes;
@@ -43,11 +45,44 @@ struct batch {
 struct batches {
     struct batch_kind kind;
     struct link *link;
+    zloop_t *loop;
+    int timer; // runs while what gathers is left to wait; -1 = none
     void *owner;
     struct batch *open; // gathers; NULL = nothing
     size_t under_way;   // calls
     size_t pending;     // items
 };
+
+// -- what may wait
+
+static void stop_waiting (struct batches *self)
+{
+    if (self->timer >= 0)
+        zloop_timer_end (self->loop, self->timer);
+    self->timer = -1;
+}
+
+static int on_patience_over (zloop_t *loop, int timer, void *arg)
+{
+    struct batches *self = arg;
+    (void)loop;
+    (void)timer;
+    self->timer = -1;
+    batches_send (self);
+    link_flush (self->link);
+    return 0;
+}
+
+// Whether what gathers is left alone for now.
+static bool waits (struct batches *self)
+{
+    if (self->open->waiting < self->open->size || self->open->size >= ITEMS_MANY)
+        return false;
+    if (self->timer < 0)
+        self->timer =
+            zloop_timer (self->loop, (size_t)self->kind.patience_ms, 1, on_patience_over, self);
+    return true;
+}
 
 // -- what gathers
 
@@ -128,6 +163,13 @@ struct batch *batches_item (struct batches *self, uint64_t key, void *owner)
     return batch;
 }
 
+void batch_may_wait (struct batch *self)
+{
+    struct item *last = &self->items[self->size - 1];
+    self->waiting += !last->may_wait;
+    last->may_wait = true;
+}
+
 static struct item *find (const struct batches *self, uint64_t key)
 {
     for (size_t i = self->open ? self->open->size : 0; i > 0; i--)
@@ -147,10 +189,12 @@ void batches_drop (struct batches *self, uint64_t key)
     struct item *item = find (self, key);
     if (!item)
         return;
+    self->open->waiting -= item->may_wait;
     *item = self->open->items[--self->open->size];
     self->pending--;
     if (self->open->size)
         return;
+    stop_waiting (self);
     batch_destroy (self->open);
     self->open = NULL;
 }
@@ -230,6 +274,7 @@ void batches_send (struct batches *self)
     struct batch *batch = self->open;
     if (!batch)
         return;
+    stop_waiting (self);
     self->open = NULL;
     self->under_way++;
     size_t items = batch->size, most = 0;
@@ -266,18 +311,23 @@ void batches_send (struct batches *self)
 
 void batches_flush (struct batches *self)
 {
-    if (self->open && (self->under_way == 0 ||
-                       (self->under_way < UNDER_WAY_MAX && self->open->size >= ITEMS_MANY)))
+    if (self->open &&
+        (self->under_way == 0 ||
+         (self->under_way < UNDER_WAY_MAX && self->open->size >= ITEMS_MANY)) &&
+        !waits (self))
         batches_send (self);
 }
 
 // -- life
 
-struct batches *batches_new (const struct batch_kind *kind, struct link *link, void *owner)
+struct batches *batches_new (const struct batch_kind *kind, struct link *link, void *loop,
+                             void *owner)
 {
     struct batches *self = memory_new (sizeof *self);
     self->kind = *kind;
     self->link = link;
+    self->loop = loop;
+    self->timer = -1;
     self->owner = owner;
     return self;
 }

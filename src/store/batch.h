@@ -1,7 +1,7 @@
 // Calls of one kind that go out together: one script that takes many items. A lone item leaves at
 // the end of the turn in which it came; while calls are under way the next ones gather, so that
-// load makes its own batches, and nobody waits for a clock. With a Redis that syncs each write this
-// is the group commit.
+// load makes its own batches, and nobody waits for a clock but who may wait. With a Redis that
+// syncs each write this is the group commit.
 #pragma once
 
 #include "link.h"
@@ -23,12 +23,14 @@ struct batch_kind {
     batch_head_fn *head;
     batch_answer_fn *answer;
     batch_late_fn *late; // of batch_add_late
+    int64_t patience_ms; // of batch_may_wait
 };
 
 // One kind's calls: one that gathers, and those under way.
 struct batches;
 
-struct batches *batches_new (const struct batch_kind *kind, struct link *link, void *owner);
+struct batches *batches_new (const struct batch_kind *kind, struct link *link, void *loop,
+                             void *owner);
 
 // What was not sent is answered as lost.
 void batches_destroy (struct batches **self);
@@ -39,6 +41,10 @@ struct batch *batches_item (struct batches *self, uint64_t key, void *owner);
 
 // The owner of the item with this key that is still gathering; NULL: there is none.
 void *batches_find (const struct batches *self, uint64_t key);
+
+// The last item may wait for the kind's patience, as it will likely be dropped: a call of nothing
+// else, and of few, leaves only then.
+void batch_may_wait (struct batch *self);
 
 // It is not to be called any more. Its owner gets no answer.
 void batches_drop (struct batches *self, uint64_t key);

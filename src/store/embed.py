@@ -1,23 +1,43 @@
 """Write the Lua scripts as one C file: embed.py OUTPUT SCRIPT...
 
-A line "--@include NAME" in a script stands for that file's text. The order of the scripts is that of
-enum script in scripts.h, which is checked here.
+A line "--@include NAME" in a script stands for that file's text, without the functions that the script has
+no use for: Redis makes all functions of a script anew at each call, which takes longer than most of what a
+call of one plan does. The order of the scripts is that of enum script in scripts.h, which is checked here.
 """
 import os
 import re
 import sys
 
 
+def names_of(paragraph):
+    """The names of its functions and constants; none, if it does more than to name some."""
+    begins = [line for line in paragraph.splitlines() if re.match(r"(?!--|end$|\s).", line)]
+    names = [re.match(r"(?:local )?function (\w+)\(|local (\w+)(?: = [^(]*)?$", line) for line in begins]
+    return {match.group(1) or match.group(2) for match in names} if all(names) else set()
+
+
+def needed(text, users):
+    """The paragraphs of a shared text that `users` has a use for; each may use those before it."""
+    kept = []
+    for paragraph in reversed(re.split(r"\n\n(?!\s)", text.rstrip("\n"))):
+        code = re.sub(r"--.*", "", users)
+        names = names_of(paragraph)
+        if not names or any(re.search(rf"(?<![\w:])(?<!\w\.){name}\b", code) for name in names):
+            kept.insert(0, paragraph)
+            users = paragraph + "\n" + users
+    return "\n\n".join(kept) + "\n"
+
+
 def script_text(path):
     """The text of a script as Redis gets it."""
-    folder = os.path.dirname(path)
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
 
     def included(match):
-        with open(os.path.join(folder, match.group(1)), encoding="utf-8") as file:
-            return file.read()
+        with open(os.path.join(os.path.dirname(path), match.group(1)), encoding="utf-8") as file:
+            return needed(file.read(), text)
 
-    with open(path, encoding="utf-8") as file:
-        return re.sub(r"^--@include (\S+)\n", included, file.read(), flags=re.M)
+    return re.sub(r"^--@include (\S+)\n", included, text, flags=re.M)
 
 
 def main():

@@ -155,6 +155,9 @@ static void gather (void *owner)
     batches_flush (self->ends);
 }
 
+// For so long the sign of life of a run is kept back: mostly the result of a short one outdoes it.
+enum { SIGN_OF_LIFE_MS = 2 };
+
 struct store *store_new (const struct link_config *config, const struct store_bounds *bounds,
                          void *loop, link_state_fn *changed, void *owner)
 {
@@ -170,7 +173,8 @@ struct store *store_new (const struct link_config *config, const struct store_bo
                                              .repeat = LINK_REPEAT,
                                              .head = store_commit_head,
                                              .answer = store_on_committed,
-                                             .late = store_commit_late};
+                                             .late = store_commit_late,
+                                             .patience_ms = SIGN_OF_LIFE_MS};
     static const struct batch_kind end = {.script = SCRIPT_END,
                                           .repeat = LINK_REPEAT,
                                           .head = store_end_head,
@@ -186,10 +190,10 @@ struct store *store_new (const struct link_config *config, const struct store_bo
     snprintf (self->new_key, sizeof self->new_key, "plan:new:%016" PRIx64, instance);
     json_text_start (&self->text, TEXT_KEPT / 16);
     self->link = link_new (config, loop, changed, owner);
-    self->submissions = batches_new (&submission, self->link, self);
-    self->looked_at = batches_new (&looked_at, self->link, self);
-    self->commits_gathered = batches_new (&commit, self->link, self);
-    self->ends = batches_new (&end, self->link, self);
+    self->submissions = batches_new (&submission, self->link, loop, self);
+    self->looked_at = batches_new (&looked_at, self->link, loop, self);
+    self->commits_gathered = batches_new (&commit, self->link, loop, self);
+    self->ends = batches_new (&end, self->link, loop, self);
     link_before_flush (self->link, gather, self);
     return self;
 }

@@ -353,6 +353,8 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
         return;
     }
     struct batch *batch = batches_item (self->commits_gathered, commit->plan->id, committer);
+    if (committer->sign_of_life)
+        batch_may_wait (batch);
     commit_when (commit, when, sizeof when);
     store_add_plan (self, batch, commit->key_station, commit->plan);
     batch_add_number (batch, (int64_t)commit->exec_id);

@@ -19,9 +19,69 @@
 -- hundred older ones tell. Put aside = in plan:held:STATION, and in the queue due when the lease
 -- ends, as if they were claimed: they are taken from there when the target takes plans again.
 -- Cost  O(log n) a plan.
---@include plan.lua
 local time = redis.call('TIME')
 local now_us = time[1] * 1000000 + time[2]
+
+-- -- one plan, or none, as usual
+
+-- All of it without a function of those below: to make them takes longer than what a claim of one plan does.
+-- Whatever is unusual - several that are due, an earlier run, a target that takes no more, a message made by
+-- hand, a key of another type - is left to them; nothing is written before it is known that there is none.
+local function claim_one()
+    local digits = string.format('%06d', time[2])
+    local now, now_text = time[1] .. '.' .. digits, time[1] .. digits
+    local first = redis.pcall('ZRANGE', KEYS[1], 0, 1, 'WITHSCORES') -- the score of the second is the next
+    local member, is_due = first[1], first[2] and tonumber(first[2]) <= now_us / 1000000
+    local asked = redis.pcall('GET', KEYS[5])
+    -- It begins with the number of the claim it is of, behind two bytes.
+    if first.err or type(asked) == 'table' or asked and string.sub(asked, 3, 2 + #ARGV[3]) == ARGV[3] then
+        return
+    end
+    local station, id = string.match(member or '', '^plan:msg:([%w_.-]+):([1-9a-f][0-9a-f]*)$')
+    local room = tonumber(ARGV[1])
+    for at = 6, #ARGV, 4 do
+        if ARGV[at + 3] == '1' then
+            return
+        elseif ARGV[at] == station then
+            room = math.min(room, ARGV[at + 1])
+        end
+    end
+    if not is_due then
+        return {now_text, first[2] or '', {}, now, 0, {}, 0}
+    elseif not id or #station > 64 or #id > 16 or #id == 16 and id > '7fffffffffffffff' or room < 1
+           or first[4] and tonumber(first[4]) <= now_us / 1000000 then
+        return
+    end
+    local exec, held = redis.pcall('HGET', KEYS[3], 'exec'), redis.pcall('HGET', KEYS[2], member)
+    local message = redis.pcall('GET', member)
+    -- As the station writes it (plan.lua, has_head).
+    local number = type(message) == 'string' and string.match(message, '^{"exec_id":................'
+                   .. ',"exec_time":..........,"plan_state":%d,"revision":(%d+)')
+    local entry = string.sub('0000000000000000', #id + 1) .. id .. ':' .. station
+    if held or not number or type(exec) == 'table' or not ((tonumber(exec or 0) or now_us) < now_us)
+       or redis.pcall('ZSCORE', KEYS[4], entry) ~= '0' or #now_text ~= 16
+       or redis.call('EXISTS', 'plan:wait:' .. station) == 1 then
+        return
+    end
+    local lease_end = now_us / 1000000 + ARGV[2]
+    local lease_end_text = string.format('%.6f', lease_end)
+    redis.call('ZADD', KEYS[1], lease_end_text, member)
+    redis.call('HSET', KEYS[2], member, now_text .. ' ' .. number)
+    redis.call('HSET', KEYS[3], 'exec', now_text)
+    redis.call('SETRANGE', member, 0, '{"exec_id":' .. now_text .. ',"exec_time":' .. time[1] .. ',"plan_state":2')
+    redis.call('SET', KEYS[5], cmsgpack.pack({ARGV[3], now_us, now_us, {}}), 'EX', 3600)
+    local next_score = first[4] and tonumber(first[4]) < lease_end and first[4] or lease_end_text
+    return {now_text, next_score, {}, now, 0, {}, 0, member, now_text, message}
+end
+
+local one = claim_one()
+if one then
+    return one
+end
+
+-- -- any number of them
+
+--@include plan.lua
 local now = string.format('%.6f', now_us / 1000000)
 local lease_end = string.format('%.6f', now_us / 1000000 + ARGV[2])
 -- Never repeated, even when the store has lost its tail or the clock was set back.

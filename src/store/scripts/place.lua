@@ -8,27 +8,38 @@
 --       then by columns: each score and key; each 0 and index entry
 -- Answers 1 they are stored, or 0: nothing is, submit.lua tells why.
 -- Cost  O(log n) a plan.
---@include plan.lua
+-- No function of plan.lua is used: to make it takes longer than what a call of one plan does. What is unusual,
+-- such as a key of another type, is left to submit.lua.
 local n, MEMBERS = tonumber(ARGV[4]), 9 + 2 * ARGV[8]
 local PLACES = MEMBERS + 2 * n
-local stored = redis.pcall('GET', KEYS[3]) == ARGV[5]
-redis.call('DEL', KEYS[3])
-
-local function fits(most, kept, more)
-    return most == '0' or kept + more <= tonumber(most)
+local mark = redis.pcall('GETDEL', KEYS[3])
+if type(mark) == 'table' then
+    redis.call('DEL', KEYS[3])
 end
 
-local function all_fit()
-    if not fits(ARGV[1], LISTED, n) then
-        return false
-    end
+local function fits(most, kept)
+    return most == '0' or kept <= tonumber(most)
+end
+
+-- The counts as they are with these plans, field by field; nil: they are too many, or what is counted is odd.
+local function counts_then()
+    local fields, more, listed = {}, {}, redis.pcall('ZCARD', KEYS[2])
     for at = 9, MEMBERS - 1, 2 do
-        local most = string.sub(ARGV[at], 1, 1) == 's' and ARGV[2] or ARGV[3]
-        if most ~= '0' and not fits(most, tonumber(own('HGET', COUNT, ARGV[at]) or '') or 0, ARGV[at + 1]) then
-            return false
-        end
+        fields[#fields + 1], more[#fields + 1] = ARGV[at], ARGV[at + 1]
     end
-    return true
+    local counts = redis.pcall('HMGET', 'plan:count', unpack(fields))
+    if type(listed) == 'table' or counts.err or not fits(ARGV[1], listed + n) then
+        return
+    end
+    for i = #fields, 1, -1 do
+        local field, kept = fields[i], tonumber(string.match(counts[i] or '0', '^%d+$'))
+        local plans = kept and kept + more[i]
+        if not plans or plans > 2 ^ 53 or not fits(string.sub(field, 1, 1) == 's' and ARGV[2] or ARGV[3], plans) then
+            return
+        end
+        counts[2 * i - 1], counts[2 * i] = field, string.format('%d', plans)
+    end
+    return counts
 end
 
 -- Nothing is kept under any of the ids, for other stations either.
@@ -36,15 +47,14 @@ local function all_are_new()
     return redis.call('ZLEXCOUNT', KEYS[2], '[' .. ARGV[6] .. ':', '(' .. ARGV[7] .. ';') == 0
 end
 
-if not (stored and all_fit() and all_are_new()) then
-    for at = MEMBERS + 1, stored and PLACES - 1 or 0, 2 do
+local counts = mark == ARGV[5] and counts_then()
+if not counts or not all_are_new()
+   or type(redis.pcall('ZADD', KEYS[1], unpack(ARGV, MEMBERS, PLACES - 1))) == 'table' then
+    for at = MEMBERS + 1, mark == ARGV[5] and PLACES - 1 or 0, 2 do
         redis.call('DEL', ARGV[at])
     end
     return 0
 end
-redis.call('ZADD', KEYS[1], unpack(ARGV, MEMBERS, PLACES - 1))
 redis.call('ZADD', KEYS[2], unpack(ARGV, PLACES))
-for at = 9, MEMBERS - 1, 2 do
-    own('HINCRBY', COUNT, ARGV[at], ARGV[at + 1])
-end
+redis.call('HSET', 'plan:count', unpack(counts))
 return 1

@@ -114,10 +114,17 @@ local function call_kept(key, number)
     end
 end
 
+-- A new key gets a long value for a moment: Redis makes a table of it then, where it would look through a
+-- list of hundreds.
 local function keep_call(key, number, answers)
     own('HSET', key, number % CALLS_RING, cmsgpack.pack({number, answers}))
-    if redis.call('TTL', key) < 1800 then
+    local left = redis.call('TTL', key)
+    if left < 1800 then
         redis.call('EXPIRE', key, 3600)
+    end
+    if left == -1 then
+        redis.call('HSET', key, 'long', string.rep(' ', 100))
+        redis.call('HDEL', key, 'long')
     end
 end
 
