@@ -344,11 +344,13 @@ struct policy *policy_read_kind (const json_t *object, struct reason *reason)
     return policy_read (object, reason);
 }
 
-struct policy *policy_lay_over (const json_t *kind, const struct policy *self,
+struct policy *policy_lay_over (const char *name, const json_t *kind, const struct policy *self,
                                 struct reason *reason)
 {
     json_t *both = json_copy ((json_t *)kind);
-    json_object_update (both, self->fields);
+    json_object_set_new (both, "kind", json_string (name));
+    if (self)
+        json_object_update (both, self->fields);
     struct policy *whole = policy_read (both, reason);
     json_decref (both);
     return whole;

@@ -82,8 +82,9 @@ bool policy_read_from (const json_t *object, struct policy **ret, struct reason 
 // The fields of a kind: those that do not say when, and give no other name to the plan.
 struct policy *policy_read_kind (const json_t *object, struct reason *reason);
 
-// The fields of a kind, and over them those that the plan itself has. NULL: the reason tells.
-struct policy *policy_lay_over (const json_t *kind, const struct policy *self,
+// The fields of the kind of this name, and over them those that the plan itself has, if any. NULL:
+// the reason tells.
+struct policy *policy_lay_over (const char *name, const json_t *kind, const struct policy *self,
                                 struct reason *reason);
 
 // One more owner; each calls policy_destroy. NULL stays NULL.

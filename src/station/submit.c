@@ -435,6 +435,16 @@ static int64_t place (struct submission *submission)
     return due_us; // the submission may be over
 }
 
+// The kind of a plan: its own, else that of its target. "" = none.
+static const char *kind_of (const struct submission *submission)
+{
+    const struct plan *plan = submission->plan;
+    const struct target *target = station_target (submission->station, plan->station);
+    if (plan->policy && plan->policy->kind[0])
+        return plan->policy->kind;
+    return target ? target_settings (target)->kind : "";
+}
+
 // The fields of its kind, laid under those of the plan.
 static int take_kind (struct submission *submission, const struct store_kinds *answer)
 {
@@ -442,11 +452,12 @@ static int take_kind (struct submission *submission, const struct store_kinds *a
     struct span name, text;
     struct reason *reason = &submission->reason;
     if (!store_kind_at (answer, 0, &name, &text)) {
-        reason_set (reason, "kind: no kind %s is known", quoted (span_text (plan->policy->kind)));
+        reason_set (reason, "kind: no kind %s is known", quoted (span_text (kind_of (submission))));
         return ZPLAN_ENOTFIND;
     }
     json_t *fields = json_read_object (text, reason);
-    struct policy *policy = fields ? policy_lay_over (fields, plan->policy, reason) : NULL;
+    struct policy *policy =
+        fields ? policy_lay_over (kind_of (submission), fields, plan->policy, reason) : NULL;
     json_decref (fields);
     if (!policy)
         return ZPLAN_EPLAN;
@@ -496,9 +507,9 @@ static void start (struct station *self, struct request *request, uint64_t id,
                                            caller, fields, submission->received);
     submission->plan->revision = apply_revision ();
     submission->peer = peer_keep (self, request);
-    const struct policy *policy = fields->policy;
-    if (policy && policy->kind[0]) {
-        store_kinds (self->store, KIND_GET, span_text (policy->kind), NULL, on_kind, submission);
+    struct span kind = span_text (kind_of (submission));
+    if (kind.size) {
+        store_kinds (self->store, KIND_GET, kind, NULL, on_kind, submission);
         return;
     }
     int64_t due_us = place (submission);

@@ -53,6 +53,15 @@ static bool read_curve (const char *value, struct target_settings *ret)
     return true;
 }
 
+static bool read_kind (const char *value, struct target_settings *ret)
+{
+    size_t size = strlen (value);
+    if (size > POLICY_NAME_MAX || !station_name_valid (span_text (value)))
+        return false;
+    memcpy (ret->kind, value, size + 1);
+    return true;
+}
+
 static const struct option {
     const char *name;
     bool (*read) (const char *value, struct target_settings *ret);
@@ -62,6 +71,7 @@ static const struct option {
     {"mailbox", read_mailbox, "want frame or identity"},
     {"key", read_key, "want a text of 1..255 bytes without a comma"},
     {"curve", read_curve, "want the target's public key, 40 characters of Z85"},
+    {"kind", read_kind, "want the name of a kind, 1..64 of A-Z a-z 0-9 _ . -"},
 };
 
 static int read_option (struct span text, struct target_settings *ret, struct reason *reason)
@@ -83,7 +93,8 @@ static int read_option (struct span text, struct target_settings *ret, struct re
     }
     // Behind a key it may be the rest of one, which is told to nobody.
     reason_set (reason,
-                "stations: %s: %s: no such option; there are dialect, mailbox, key and curve",
+                "stations: %s: %s: no such option; there are dialect, mailbox, key, curve and "
+                "kind",
                 ret->name, ret->key[0] ? "behind the key, which has no comma" : quoted (name));
     return -1;
 }
@@ -130,7 +141,7 @@ bool target_settings_equal (const struct target_settings *a, const struct target
     return strcmp (a->name, b->name) == 0 && a->type == b->type &&
            strcmp (a->endpoint, b->endpoint) == 0 && a->dialect == b->dialect &&
            a->by_identity == b->by_identity && strcmp (a->key, b->key) == 0 &&
-           strcmp (a->curve, b->curve) == 0;
+           strcmp (a->curve, b->curve) == 0 && strcmp (a->kind, b->kind) == 0;
 }
 
 const char *origin_name (enum origin origin)

@@ -1,5 +1,5 @@
 // A target station as it is configured: NAME=TYPE@ENDPOINT[,dialect=..][,mailbox=..][,key=..]
-// [,curve=..].
+// [,curve=..][,kind=..].
 // Source: contract chapter 8.
 #pragma once
 
@@ -20,6 +20,7 @@ struct target_settings {
     bool by_identity; // mailbox=identity: it takes the connection's identity as the caller
     char key[SERVICE_KEY_MAX + 1]; // a secret: never in logs, lists or answers; empty = none
     char curve[CURVE_KEY_SIZE];    // its public key: the connection is encrypted; empty = it is not
+    char kind[POLICY_NAME_MAX + 1]; // of its plans that name none themselves; empty = none
     enum origin origin;
 };
 

@@ -315,7 +315,7 @@ class Store:
                          [revision, text, place, run])
 
     def load(self, ident):
-        return self.call("load", [RUN, IDS], [digits(ident), 1])
+        return self.call("load", [RUN, IDS], [digits(ident), "votes"])
 
     def remove(self, ident, station=""):
         return self.call("remove", [TIME_SET, IDS], [digits(ident), station])
