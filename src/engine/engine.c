@@ -146,6 +146,8 @@ static struct decision give_up (struct plan *plan, const struct zone *zone, int6
         go_on (plan, &next, &decision);
         return decision;
     }
+    // It stays where it is: what it has missed is told when it goes on.
+    decision.misses = (struct misses){0};
     plan->state = PLAN_ERROR;
     plan->verdict = manual ? VERDICT_PENDING : VERDICT_FAILURE;
     return decision;
@@ -180,6 +182,7 @@ struct decision engine_cancel (struct plan *plan, const struct zone *zone, int64
     struct occurrence next;
     plan->last_state = ZERO_STATUS_CANCELLED_ID;
     if (!plan->extra) {
+        plan->verdict = VERDICT_CANCELLED;
         bool more = next_occurrence (plan, zone, now, &decision.misses, &next);
         go_on (plan, more ? &next : NULL, &decision);
     }
@@ -286,20 +289,34 @@ static struct decision run_lost (struct plan *plan, const struct due *due)
     return settle (plan, was, failed_run (plan, due->zone, due->now, ZERO_STATUS_TIMEOUT_ID));
 }
 
-// The present occurrence is too late: the plan goes on behind it, or has ended.
-static struct decision pass_over (struct plan *plan, const struct misses *misses,
-                                  const struct occurrence *next, bool ended)
+// Whether the claimed plan is passed over instead of being run, and goes on behind what it missed,
+// or has ended. What was tried before, or is out still, is not too late; but behind end_time
+// nothing begins.
+static bool too_late (struct plan *plan, const struct due *due, struct decision *ret,
+                      struct reason *reason)
 {
-    plan->missed += misses->missed.count;
+    enum plan_state was = plan->state;
+    struct misses misses;
+    struct occurrence next;
+    bool ended = true, rest = !plan->extra && misses_rest (plan, due->zone, due->now, &misses);
+    if (!rest && (plan->extra || due->again ||
+                  !misses_present (plan, due->zone, due->now, &misses, &next, &ended)))
+        return false;
+    reason_set (reason, "missed: %" PRId64 "%s, %s", misses.missed.count,
+                misses.missed.more ? " or more" : "",
+                rest ? "end_time is past" : "they are too late");
+    plan->missed += misses.missed.count;
     plan->last_state = ZERO_STATUS_MISSED_ID;
     plan->state = ended ? PLAN_CLOSE : PLAN_QUEUE;
     if (!ended) {
-        plan->skip_num = next->used - plan->real_repet;
-        plan->plan_time = next->time;
+        plan->skip_num = next.used - plan->real_repet;
+        plan->plan_time = next.time;
     }
-    return (struct decision){.commit = ended ? COMMIT_END : COMMIT_NEXT,
-                             .broadcast = BROADCAST_RESULT,
-                             .misses = *misses};
+    *ret = settle (plan, was,
+                   (struct decision){.commit = ended ? COMMIT_END : COMMIT_NEXT,
+                                     .broadcast = BROADCAST_RESULT,
+                                     .misses = misses});
+    return true;
 }
 
 struct decision engine_due (struct plan *plan, const struct due *due, struct reason *reason)
@@ -318,15 +335,9 @@ struct decision engine_due (struct plan *plan, const struct due *due, struct rea
         reason_set (reason, "no result within the lease");
         return run_lost (plan, due);
     }
-    struct misses misses;
-    struct occurrence next;
-    bool ended, first = !plan->extra && !due->again;
-    if (first && misses_present (plan, due->zone, due->now, &misses, &next, &ended)) {
-        reason_set (reason, "missed: %" PRId64 "%s, %s", misses.missed.count,
-                    misses.missed.more ? " or more" : "",
-                    ended && misses.why[0] == 'e' ? "end_time is past" : "they are too late");
-        return pass_over (plan, &misses, &next, ended);
-    }
+    struct decision decision;
+    if (too_late (plan, due, &decision, reason))
+        return decision;
     plan->exec_id = due->exec_id;
     plan->exec_time = due->now;
     plan->state = PLAN_EXECUTE;

@@ -1,25 +1,21 @@
 #include "misses.h"
 
-static const struct catch_up none = {.keep = 0}, all = {.keep = INT64_MAX};
+static const struct catch_up none = {.keep = 0};
 
 // What was missed while no run was out.
 static struct catch_up of_misfires (const struct plan *plan, int64_t now)
 {
     const struct policy *policy = plan->policy;
     bool calendar = plan->schedule.type > SCHEDULE_DAY;
-    if (!policy || !policy->misfire)
-        return plan->schedule.keep && !calendar ? all : none;
-    int64_t window_s = policy->misfire_window_s;
+    enum misfire misfire = policy ? policy->misfire : MISFIRE_UNSAID;
+    int64_t window_s = policy ? policy->misfire_window_s : 0;
     int64_t oldest = window_s ? now - window_s : 0;
-    switch (policy->misfire) {
-    case MISFIRE_ALL:
+    if (misfire == MISFIRE_UNSAID && plan->schedule.keep && !calendar)
+        misfire = MISFIRE_ALL;
+    if (misfire == MISFIRE_ALL)
         return (struct catch_up){INT64_MAX, oldest};
-    case MISFIRE_NEWEST:
+    if (misfire == MISFIRE_NEWEST)
         return (struct catch_up){policy->misfire_keep, oldest};
-    case MISFIRE_SKIP:
-    case MISFIRE_UNSAID:
-        break;
-    }
     return none;
 }
 
@@ -82,6 +78,20 @@ bool misses_next (const struct plan *plan, const struct zone *zone, const struct
     return true;
 }
 
+bool misses_rest (const struct plan *plan, const struct zone *zone, int64_t now,
+                  struct misses *ret_misses)
+{
+    struct occurrence current = plan_occurrence (plan), next;
+    struct misses rest = {.why = "end_time"};
+    if (!plan->schedule.end_time || now <= plan->schedule.end_time)
+        return false;
+    schedule_still (&plan->schedule, zone, &current, now, &none, &rest.missed, &next);
+    if (rest.missed.count == 0) // of the type none
+        rest.missed = (struct missed){1, current.time, current.time, false};
+    *ret_misses = rest;
+    return true;
+}
+
 bool misses_present (const struct plan *plan, const struct zone *zone, int64_t now,
                      struct misses *ret_misses, struct occurrence *ret, bool *ret_ended)
 {
@@ -90,12 +100,6 @@ bool misses_present (const struct plan *plan, const struct zone *zone, int64_t n
     int64_t late_s = now - plan_due_time (plan);
     *ret_misses = (struct misses){0};
     *ret_ended = false;
-    if (plan->schedule.end_time && now > plan->schedule.end_time) {
-        ret_misses->missed = (struct missed){1, current.time, current.time, false};
-        ret_misses->why = "end_time";
-        *ret_ended = true;
-        return true;
-    }
     bool fresh = plan->error_count == 0 && plan->tries == 0;
     bool window = policy && policy->misfire_window_s;
     if (!policy || !fresh || late_s < 1 || (!window && policy->misfire != MISFIRE_NEWEST))

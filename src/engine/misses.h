@@ -20,6 +20,13 @@ struct moments {
 bool misses_next (const struct plan *plan, const struct zone *zone, const struct moments *at,
                   struct misses *ret_misses, struct occurrence *ret);
 
-// Whether the present occurrence comes too late to be run at `now`.
+// Whether no run may begin any more, as end_time is past: then the present occurrence and those
+// behind it are missed, whatever was tried of the present one before. Else `ret_misses` is
+// untouched.
+bool misses_rest (const struct plan *plan, const struct zone *zone, int64_t now,
+                  struct misses *ret_misses);
+
+// Whether the present occurrence comes too late to be run at `now`. `ret` is the
+// one to go on with, unless `ret_ended`.
 bool misses_present (const struct plan *plan, const struct zone *zone, int64_t now,
                      struct misses *ret_misses, struct occurrence *ret, bool *ret_ended);

@@ -77,7 +77,7 @@ static bool read_type (struct reading *reading, const char *name, const struct v
         type = value->integer;
     else if (value->kind == TEXT)
         type = schedule_type_parse ((const char *)value->text.data);
-    if (type < 0 || type > SCHEDULE_MONTH) { // a plan cannot carry a cron expression yet
+    if (type < 0 || type >= SCHEDULE_TYPES) {
         reason_set (reading->reason,
                     "%s: want 0..8 or none, time, second, minute, hour, day, week, month, cron",
                     name);

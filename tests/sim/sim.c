@@ -83,17 +83,35 @@ static enum committed apply (struct sim *self, struct sim_plan *sim_plan, struct
     return committed;
 }
 
-// What the engine makes of an answer, or of none at all (NULL). When management changed the plan
+// What happens to a run that is out.
+enum happening { ANSWERED, NO_STATUS, TIME_OVER, CANCELLED };
+
+static struct decision decide_once (struct sim *self, struct sim_plan *sim_plan,
+                                    enum happening what, const struct answer *answer)
+{
+    struct plan *plan = sim_plan->plan;
+    switch (what) {
+    case NO_STATUS:
+        return engine_no_status (plan);
+    case TIME_OVER:
+        return engine_timeout (plan, self->zone, now_s (self));
+    case CANCELLED:
+        return engine_cancel (plan, self->zone, now_s (self));
+    case ANSWERED:
+        break;
+    }
+    return engine_answer (plan, &sim_plan->run, answer, self->zone, now_s (self));
+}
+
+// What the engine makes of it; `answer` is of ANSWERED. When management changed the plan
 // since the station read it, the same is decided of the plan as it is now; here that is not changed
 // again in between.
-static struct decision decide (struct sim *self, struct sim_plan *sim_plan,
+static struct decision decide (struct sim *self, struct sim_plan *sim_plan, enum happening what,
                                const struct answer *answer)
 {
     struct run run = sim_plan->run;
     for (;;) {
-        struct decision decision = answer ? engine_answer (sim_plan->plan, &sim_plan->run, answer,
-                                                           self->zone, now_s (self))
-                                          : engine_no_status (sim_plan->plan);
+        struct decision decision = decide_once (self, sim_plan, what, answer);
         if (decision.commit == COMMIT_NONE ||
             apply (self, sim_plan, sim_plan->plan, run.exec_id, &decision) != CHANGED)
             return decision;
@@ -101,6 +119,13 @@ static struct decision decide (struct sim *self, struct sim_plan *sim_plan,
         sim_plan->plan = sim_stored (self, sim_plan);
         sim_plan->run = run;
     }
+}
+
+// For something of the run in hand, but no longer than its timeout lets it.
+static void wait_until (struct sim_plan *sim_plan, int64_t deadline_us)
+{
+    bool ends = sim_plan->end_us && sim_plan->end_us < deadline_us;
+    sim_plan->deadline_us = ends ? sim_plan->end_us : deadline_us;
 }
 
 static void send (struct sim *self, struct sim_plan *sim_plan, struct plan *plan)
@@ -133,7 +158,8 @@ static void send (struct sim *self, struct sim_plan *sim_plan, struct plan *plan
     sim_plan->run = (struct run){exec_id, RUN_SENT, sim_plan->held_again};
     sim_plan->connection = self->connection;
     sim_plan->unanswered = true;
-    sim_plan->deadline_us = self->now_us + SIM_SEND_US;
+    sim_plan->end_us = engine_run_end_us (plan);
+    wait_until (sim_plan, self->now_us + SIM_SEND_US);
     self->target (self, &fire);
 }
 
@@ -146,6 +172,8 @@ static void fire (struct sim *self, struct sim_plan *sim_plan)
                             .exec_id = exec_id,
                             .lost = sim_plan->lost,
                             .way = &by_frame,
+                            .zone = self->zone,
+                            .again = sim_plan->held_again,
                             .now = now_s (self)};
     struct decision decision = engine_due (plan, &due, &reason);
     if (decision.send && self->connection) {
@@ -171,11 +199,16 @@ static void claim (struct sim *self)
 
 static void on_deadline (struct sim *self, struct sim_plan *sim_plan)
 {
-    if (!sim_plan->unanswered) {
+    bool over = sim_plan->end_us && sim_plan->end_us <= self->now_us;
+    if (!over && !sim_plan->unanswered) {
         drop_run (sim_plan);
         return;
     }
-    struct decision decision = decide (self, sim_plan, NULL);
+    struct decision decision = decide (self, sim_plan, over ? TIME_OVER : NO_STATUS, NULL);
+    if (over) {
+        drop_run (sim_plan);
+        return;
+    }
     sim_plan->unanswered = false;
     sim_plan->deadline_us = self->now_us + decision.delay_ms * 1000 + FORGET_US;
 }
@@ -202,7 +235,8 @@ static bool hold (struct sim *self, struct sim_plan *sim_plan)
     sim_plan->run = (struct run){sim_plan->held, phase, sim_plan->held_again};
     sim_plan->connection = 0;
     sim_plan->unanswered = false;
-    sim_plan->deadline_us = self->now_us + FORGET_US;
+    sim_plan->end_us = engine_run_end_us (plan);
+    wait_until (sim_plan, self->now_us + FORGET_US);
     return true;
 }
 
@@ -219,7 +253,7 @@ static void take_answer (struct sim *self, const struct sim_answer *sent)
                             .has_exec_id = sent->with_local_id,
                             .exec_id = sent->with_local_id ? sent->exec_id : 0,
                             .target = self->target_type};
-    struct decision decision = decide (self, sim_plan, &answer);
+    struct decision decision = decide (self, sim_plan, ANSWERED, &answer);
     if (decision.commit == COMMIT_NONE) {
         self->late++;
         return;
@@ -231,8 +265,18 @@ static void take_answer (struct sim *self, const struct sim_answer *sent)
         drop_run (sim_plan);
     } else {
         sim_plan->unanswered = false;
-        sim_plan->deadline_us = self->now_us + SIM_LEASE_US + FORGET_US;
+        wait_until (sim_plan, self->now_us + SIM_LEASE_US + FORGET_US);
     }
+}
+
+bool sim_cancel (struct sim *self, struct sim_plan *sim_plan)
+{
+    if (!hold (self, sim_plan) || sim_plan->run.exec_id != sim_plan->held)
+        return false;
+    decide (self, sim_plan, CANCELLED, NULL);
+    drop_run (sim_plan);
+    check_plan (self, sim_plan);
+    return true;
 }
 
 // -- answers on their way

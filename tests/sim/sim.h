@@ -28,7 +28,7 @@ struct sim_plan {
     uint64_t held;    // plan:run, the exec_id of the run in hand; 0 = none
     bool held_again;  // the "+" behind it: an earlier run ran out of its lease and may still answer
     bool given_up;    // the "?" behind it: it gave no sign of life
-    bool lost;        // claimed because the run before ran out of its lease
+    uint64_t lost;    // claimed because that run ran out of its lease; 0 = none
     bool waits;       // plan:wait
     bool has_work;    // plan:work
     int64_t told_us;  // plan:told; 0 = never
@@ -46,6 +46,9 @@ struct sim_plan {
     enum sim_order order; // a run besides the schedule
     int64_t order_time;   // the plan_time that it leaves as it is
     int64_t order_errors; // and the error_count
+    int64_t missed;       // occurrences that were told as missed
+    int64_t run_last;     // the last nominal time that was fired
+    int64_t seen;         // occurrences that were fired or missed, each once
 
     // The run in the station's hand, if any, with the plan as the station knows it.
     struct plan *plan;
@@ -53,6 +56,7 @@ struct sim_plan {
     uint64_t connection; // it was sent on; 0: it was looked up
     bool unanswered;
     int64_t deadline_us;
+    int64_t end_us; // of its timeout; 0 = none
 };
 
 // One dispatch.
@@ -118,6 +122,9 @@ struct sim_plan *sim_submit (struct sim *self, const char *plan_frame);
 
 // A management word; `count` is that of skip. False: it was refused.
 bool sim_manage (struct sim *self, struct sim_plan *plan, enum manage_word word, int64_t count);
+
+// End the run that is out. False: there is none.
+bool sim_cancel (struct sim *self, struct sim_plan *plan);
 
 // The target answers this dispatch after a delay.
 void sim_answer (struct sim *self, const struct sim_fire *fire, int64_t delay_us, uint8_t status,

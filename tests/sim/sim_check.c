@@ -22,6 +22,7 @@ static void check_counts (struct sim *self, struct sim_plan *sim_plan, const str
     SIM_CHECK (self, sim_plan, plan->plan_time >= sim_plan->last_time);
     SIM_CHECK (self, sim_plan, plan->real_repet <= sim_plan->fires);
     SIM_CHECK (self, sim_plan, plan->exec_id <= self->exec);
+    SIM_CHECK (self, sim_plan, plan->missed == sim_plan->missed);
     sim_plan->skipped = plan->skip_num;
     sim_plan->last_time = plan->plan_time;
 }
@@ -83,6 +84,12 @@ void check_fire (struct sim *self, struct sim_fire *fire)
         SIM_CHECK (self, sim_plan, !sim_plan->stopped);
         SIM_CHECK (self, sim_plan, fire->at_us >= fire->plan_time * SIM_S);
     }
+    // Nothing is fired anew that was fired and left behind, or missed.
+    if (!fire->extra) {
+        SIM_CHECK (self, sim_plan, fire->plan_time >= sim_plan->run_last);
+        sim_plan->seen += fire->plan_time > sim_plan->run_last;
+        sim_plan->run_last = fire->plan_time;
+    }
     SIM_CHECK (self, sim_plan, fire->at_us >= sim_plan->free_us);
     SIM_CHECK (self, sim_plan, fire->exec_id >= (uint64_t)fire->at_us);
     if (self->fire_count > 0)
@@ -112,9 +119,25 @@ static void set_free (struct sim *self, struct sim_plan *sim_plan, const struct 
         sim_plan->free_us += decision->delay_ms * 1000;
 }
 
+// What is missed lies behind what was fired; only of a retry that came too late it begins with it.
+static void count_missed (struct sim *self, struct sim_plan *sim_plan, const struct misses *misses)
+{
+    const struct missed *missed = &misses->missed;
+    if (missed->count == 0)
+        return;
+    bool tried = missed->first == sim_plan->run_last;
+    SIM_CHECK (self, sim_plan, missed->first > sim_plan->run_last || tried);
+    SIM_CHECK (self, sim_plan, !tried || strcmp (misses->why, "end_time") == 0);
+    SIM_CHECK (self, sim_plan, missed->last >= missed->first && !missed->more);
+    sim_plan->missed += missed->count;
+    sim_plan->seen += missed->count - tried;
+    sim_plan->run_last = missed->last;
+}
+
 void check_committed (struct sim *self, struct sim_plan *sim_plan, const struct plan *plan,
                       uint64_t exec_id, const struct decision *decision)
 {
+    count_missed (self, sim_plan, &decision->misses);
     set_free (self, sim_plan, decision);
     if (!commit_ends_run (decision->commit))
         return;
@@ -161,6 +184,11 @@ void check_managed (struct sim *self, struct sim_plan *sim_plan, const struct pl
         // A run besides the schedule that is not out, or is lost, is given up.
         if (!request->running)
             sim_plan->order = ORDER_NONE;
+    }
+    if (word == MANAGE_DONE) {
+        sim_plan->stopped = sim_plan->closed = plan->state == PLAN_CLOSE;
+        sim_plan->seen += plan->missed - sim_plan->missed;
+        sim_plan->missed = plan->missed;
     }
     if (word == MANAGE_RUN) {
         SIM_CHECK (self, sim_plan, !request->running);

@@ -29,7 +29,7 @@ void store_submit (struct sim *self, struct sim_plan *sim_plan, struct plan *pla
 {
     write_message (self, sim_plan, plan);
     sim_plan->queued = true;
-    sim_plan->score_us = plan->plan_time * SIM_S;
+    sim_plan->score_us = plan_due_time (plan) * SIM_S;
 }
 
 // -- claim.lua
@@ -49,8 +49,8 @@ static struct sim_plan *first_due (struct sim *self)
 
 static void claim_one (struct sim *self, struct sim_plan *sim_plan)
 {
-    sim_plan->lost = sim_plan->held && !sim_plan->given_up;
-    sim_plan->held_again |= sim_plan->lost;
+    sim_plan->lost = sim_plan->given_up ? 0 : sim_plan->held;
+    sim_plan->held_again |= sim_plan->lost != 0;
     sim_plan->given_up = false;
     sim_plan->held = ++self->exec;
     sim_plan->score_us = self->now_us + SIM_LEASE_US;
@@ -95,7 +95,7 @@ static void save_plan (struct sim *self, struct sim_plan *sim_plan, struct plan 
     sim_plan->has_work |= decision->save_work;
     sim_plan->queued = decision->commit != COMMIT_PARK && !decision->unqueued;
     if (decision->commit == COMMIT_NEXT)
-        sim_plan->score_us = plan->plan_time * SIM_S;
+        sim_plan->score_us = plan_due_time (plan) * SIM_S;
     else if (decision->commit == COMMIT_LEASE)
         sim_plan->score_us = self->now_us + SIM_LEASE_US;
     else
@@ -152,7 +152,7 @@ void store_change (struct sim *self, struct sim_plan *sim_plan, struct plan *pla
     sim_plan->waits = false;
     sim_plan->queued = requeue != REQUEUE_OUT;
     if (requeue == REQUEUE_TIME)
-        sim_plan->score_us = plan->plan_time * SIM_S;
+        sim_plan->score_us = plan_due_time (plan) * SIM_S;
     else
         sim_plan->score_us = self->now_us + (requeue == REQUEUE_LEASE ? SIM_LEASE_US : 0);
     // No run is in hand: an old one is of what was before, though its answer may still come.

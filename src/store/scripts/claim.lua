@@ -96,15 +96,19 @@ local ZEROS = string.rep('0', 16)
 -- The outcome of a run whose lease ended without a result. Only here is it known in the step in
 -- which it happens. The title is read by cjson: nothing of that is written back.
 local function remember_lost(station, id, message, run)
+    local log = string.match(message, '"log"%s*:%s*"(%l+)"')
+    if log == 'none' then
+        return
+    end
     local good, plan = pcall(cjson.decode, message)
     local title = good and type(plan) == 'table' and type(plan.description) == 'string'
                   and plan.description or ''
     local record = cmsgpack.pack({
         title = title,
         nominal = tonumber(string.match(message, '"plan_time"%s*:%s*(%d+)') or '0'),
-        status = 134, -- TIMEOUT
+        status = log == 'trigger' and 1 or 134, -- OK: it was fired; TIMEOUT
         state = 2, exec_id = tonumber(run), worker = station, size = 0,
-        reason = 'no result within the lease'})
+        reason = log == 'trigger' and '' or 'no result within the lease'})
     remember(last_seq(), false, station, id, milliseconds(time), record, ARGV[4])
     history_trim(ARGV[4], last_seq())
 end
@@ -131,11 +135,12 @@ local function member_parse(member)
     end
 end
 
--- A run besides the schedule, and a vote whose time is over, are not sent again: the station tells what
--- became of them.
+-- A run besides the schedule, and a vote whose time is over, are not sent again, and of a plan that says what
+-- is to be done about failures the station decides: it tells what became of them.
 local function station_tells(message, lost)
     local deadline = string.match(message, '"vote"%s*:%s*{[^}]*"deadline"%s*:%s*(%d+)')
     return string.find(message, '"extra"%s*:%s*[1-9]')
+           or string.find(message, '"retry"%s*:%s*{') or string.find(message, '"timeout"%s*:%s*[1-9]')
            or deadline and lost + deadline * 1000000 <= now_us
 end
 
