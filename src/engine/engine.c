@@ -307,6 +307,8 @@ static bool too_late (struct plan *plan, const struct due *due, struct decision 
                 rest ? "end_time is past" : "they are too late");
     plan->missed += misses.missed.count;
     plan->last_state = ZERO_STATUS_MISSED_ID;
+    plan->error_count = 0;
+    plan->tries = 0;
     plan->state = ended ? PLAN_CLOSE : PLAN_QUEUE;
     if (!ended) {
         plan->skip_num = next.used - plan->real_repet;

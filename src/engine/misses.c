@@ -1,5 +1,7 @@
 #include "misses.h"
 
+#include "codes.h"
+
 static const struct catch_up none = {.keep = 0};
 
 // What was missed while no run was out.
@@ -92,6 +94,15 @@ bool misses_rest (const struct plan *plan, const struct zone *zone, int64_t now,
     return true;
 }
 
+// Whether the job may have been run for the present occurrence: then its retries are no misses.
+static bool has_run (const struct plan *plan)
+{
+    bool untouched = plan->last_state == ZERO_STATUS_NOT_WORKER_ID ||
+                     plan->last_state == ZERO_STATUS_SEND_ERROR_ID;
+    bool retries = plan->policy && plan->policy->retry.strategy != RETRY_PACED;
+    return plan->error_count > 0 && (retries || !untouched);
+}
+
 bool misses_present (const struct plan *plan, const struct zone *zone, int64_t now,
                      struct misses *ret_misses, struct occurrence *ret, bool *ret_ended)
 {
@@ -100,9 +111,8 @@ bool misses_present (const struct plan *plan, const struct zone *zone, int64_t n
     int64_t late_s = now - plan_due_time (plan);
     *ret_misses = (struct misses){0};
     *ret_ended = false;
-    bool fresh = plan->error_count == 0 && plan->tries == 0;
     bool window = policy && policy->misfire_window_s;
-    if (!policy || !fresh || late_s < 1 || (!window && policy->misfire != MISFIRE_NEWEST))
+    if (!policy || has_run (plan) || late_s < 1 || (!window && policy->misfire != MISFIRE_NEWEST))
         return false;
     // A little late is not missed; without a window only the newest have a claim to be run.
     if (policy->misfire != MISFIRE_NEWEST && late_s <= policy->misfire_window_s)

@@ -130,8 +130,9 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
         .missed = self->decision.misses.missed,
         .missed_why = self->decision.misses.why,
     };
-    if (plan->policy &&
-        plan->policy->log == LOG_TRIGGER) { // that it was fired, not what came of it
+    // That it was fired, not what came of it.
+    bool fired = plan->last_state != ZERO_STATUS_MISSED_ID;
+    if (plan->policy && plan->policy->log == LOG_TRIGGER && fired) {
         record.status = ZERO_STATUS_OK_ID;
         record.reason = (struct span){0};
     }

@@ -151,7 +151,7 @@ static const struct claim_row {
     {"no_keep, within a window", TENS "99,\"no_keep\":true,\"misfire_window\":30", 1105, true, false, 1080, 7, {7, 1010, 1070, false}},
     {"no_keep without one", TENS "99,\"no_keep\":true,\"timeout\":5", 1105, false, false, 0, 0, {0}},
     {"a retry is not late", TENS "99,\"misfire_window\":30,\"error_count\":1", 1105, false, false, 0, 0, {0}},
-    {"nor is one that was not taken", TENS "99,\"misfire\":\"latest\",\"tries\":1", 1105, false, false, 0, 0, {0}},
+    {"one that was not taken is", TENS "99,\"misfire\":\"latest\",\"tries\":1", 1105, true, false, 1100, 9, {9, 1010, 1090, false}},
     {"it was the last", TENS "3,\"misfire_window\":30", 1105, true, true, 0, 0, {3, 1010, 1030, false}},
     {"the last is the newest", TENS "3,\"misfire\":\"latest\"", 1105, true, false, 1030, 2, {2, 1010, 1020, false}},
     {"cron, latest", CRON ",\"misfire\":\"latest\"", 1105, true, false, 1100, 0, {9, 1010, 1090, false}},

@@ -221,7 +221,7 @@ static const struct frame_row {
     {SECOND ("\"verdict\":0"), "verdict: is kept by the station", 0, 0, 0},
     {SECOND ("\"tries\":0"), "tries: is kept by the station", 0, 0, 0},
     {SECOND ("\"error_info\":\"\""), "error_info: is kept by the station", 0, 0, 0},
-    {SECOND ("\"remark\":\"\""), "remark: is kept by the station", 0, 0, 0},
+    {SECOND ("\"stopped\":\"\""), "stopped: is kept by the station", 0, 0, 0},
 };
 
 static void fields_fit_the_plan_type (void **state)
