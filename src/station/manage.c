@@ -131,35 +131,61 @@ bool filter_read (json_t *object, const struct filter_field *fields, size_t coun
 
 // -- message
 
-// What the worker said last of the run in hand, as a member more of the stored object:
-// `,"progress":
-// "..."}`, to be freed; NULL when it said nothing.
-static char *progress_member (struct station *self, uint64_t id, const struct store_loaded *answer)
+// What the worker said last of the run in hand; empty when it said nothing.
+static const char *progress_of (struct station *self, uint64_t id,
+                                const struct store_loaded *answer)
 {
     const struct held_run *held = runs_find (self, id);
-    if (!held || !held->progress || !answer->running || answer->exec_id != held->run.exec_id)
-        return NULL;
-    json_t *words = json_string (held->progress);
-    char *text = json_write (words);
-    json_decref (words);
-    size_t size = strlen (text) + sizeof ",\"progress\":}";
-    char *member = memory_new (size);
-    snprintf (member, size, ",\"progress\":%s}", text);
-    free (text);
-    return member;
+    bool its = held && held->progress && answer->running && answer->exec_id == held->run.exec_id;
+    return its ? held->progress : "";
+}
+
+// Where the plan stands among its iterations, which is derived and never stored.
+static bool place_in (uint64_t id, struct span message, struct place *ret)
+{
+    struct reason reason;
+    // Mostly there are none, and the message, which may be large, is not read for that.
+    if (!memmem (message.data, message.size, "\"cycle\"", 7) &&
+        !memmem (message.data, message.size, "\"iteration\"", 11))
+        return false;
+    struct plan *plan = plan_from_stored_json (id, message, &reason);
+    int64_t cycle = plan ? policy_cycle (plan->policy) : 0;
+    if (cycle)
+        *ret = policy_place (plan_occurrence (plan).used, cycle);
+    plan_destroy (&plan);
+    return cycle != 0;
+}
+
+// The members that the stored object gets: `,"progress":"...",...}`. Free it; NULL = none.
+static char *more_members (struct station *self, uint64_t id, const struct store_loaded *answer)
+{
+    const char *progress = progress_of (self, id, answer);
+    struct place place;
+    json_t *object = json_object ();
+    if (*progress)
+        json_object_set_new (object, "progress", json_string (progress));
+    if (place_in (id, answer->message, &place)) {
+        json_object_set_new (object, "current_iteration", json_integer (place.iteration));
+        json_object_set_new (object, "current_cycle", json_integer (place.cycle));
+    }
+    char *text = json_object_size (object) ? json_write (object) : NULL;
+    if (text)
+        text[0] = ','; // it goes on with them
+    json_decref (object);
+    return text;
 }
 
 // The stored object is not parsed for that: it may be large.
-static char *with_progress (struct station *self, uint64_t id, const struct store_loaded *answer)
+static char *with_members (struct station *self, uint64_t id, const struct store_loaded *answer)
 {
-    char *member = progress_member (self, id, answer);
-    size_t size = answer->message.size, more = member ? strlen (member) : 0;
+    char *members = more_members (self, id, answer);
+    size_t size = answer->message.size, more = members ? strlen (members) : 0;
     char *json = memory_new (size + more + 1);
     memcpy (json, answer->message.data, size);
-    char *brace = member ? memrchr (json, '}', size) : NULL;
+    char *brace = members ? memrchr (json, '}', size) : NULL;
     if (brace)
-        memcpy (brace, member, more + 1);
-    free (member);
+        memcpy (brace, members, more + 1);
+    free (members);
     return json;
 }
 
@@ -168,7 +194,7 @@ static void on_message_loaded (void *owner, const struct store_loaded *answer)
     struct inquiry *inquiry = owner;
     enum store_result result = inquiry_check (inquiry, answer);
     if (result == STORE_DONE) {
-        char *json = with_progress (inquiry->station, inquiry->plan.id, answer);
+        char *json = with_members (inquiry->station, inquiry->plan.id, answer);
         manage_reply (inquiry->station, inquiry->peer, inquiry->plan.id, json);
         free (json);
     }
