@@ -104,6 +104,7 @@ struct station {
 
     // due
     int timer_fd;
+    int64_t armed_us; // when it fires, INT64_MAX = never
     bool claiming;    // a claim is under way
     bool more_due;    // the last one left due plans in the queue
     bool claimed_any; // it took some

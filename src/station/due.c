@@ -36,6 +36,9 @@ static void arm (struct station *self)
         at_us = first->at;
     // A time of 0 would disarm; the past fires at once.
     at_us = at_us < 1 ? 1 : at_us;
+    if (at_us == self->armed_us)
+        return;
+    self->armed_us = at_us;
     struct itimerspec spec = {
         .it_value = {.tv_sec = at_us / 1000000, .tv_nsec = at_us % 1000000 * 1000}};
     if (at_us == INT64_MAX)
@@ -238,6 +241,7 @@ static int on_timer (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     (void)item;
     if (read (self->timer_fd, &expirations, sizeof expirations) < 0)
         return 0;
+    self->armed_us = INT64_MAX;
     run_deadlines (self);
     if (!self->claiming && clock_mono_us () >= self->claim_us)
         claim (self);

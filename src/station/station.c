@@ -266,6 +266,7 @@ static int on_tick (zloop_t *loop, int timer, void *arg)
     watch_memory (self);
     attend_tick (self);
     front_resume (self);
+    link_flush (store_link (self->store));
     return 0;
 }
 

@@ -48,9 +48,10 @@ struct batches {
     zloop_t *loop;
     int timer; // runs while what gathers is left to wait; -1 = none
     void *owner;
-    struct batch *open; // gathers; NULL = nothing
-    size_t under_way;   // calls
-    size_t pending;     // items
+    struct batch *open;  // gathers; NULL = nothing
+    struct batch *spare; // for the next one; NULL = none
+    size_t under_way;    // calls
+    size_t pending;      // items
 };
 
 // -- what may wait
@@ -88,21 +89,39 @@ static bool waits (struct batches *self)
 
 static struct batch *batch_new (struct batches *of)
 {
-    struct batch *self = memory_new (sizeof *self);
-    self->of = of;
+    struct batch *self = of->spare;
+    of->spare = NULL;
+    if (!self) {
+        self = memory_new (sizeof *self);
+        self->of = of;
+        self->argument_room = ARGUMENTS_FIRST;
+        self->arguments = memory_resize (NULL, ARGUMENTS_FIRST * sizeof *self->arguments);
+        self->byte_room = BYTES_FIRST;
+        self->bytes = memory_resize (NULL, BYTES_FIRST);
+    }
     self->script = of->kind.script;
-    self->argument_room = ARGUMENTS_FIRST;
-    self->arguments = memory_resize (NULL, ARGUMENTS_FIRST * sizeof *self->arguments);
-    self->byte_room = BYTES_FIRST;
-    self->bytes = memory_resize (NULL, BYTES_FIRST);
     return self;
 }
 
-static void batch_destroy (struct batch *self)
+static void batch_free (struct batch *self)
 {
     free (self->arguments);
     free (self->bytes);
     free (self);
+}
+
+// One is kept, unless it has grown: to make it takes longer than what else a call of one item does.
+static void batch_destroy (struct batch *self)
+{
+    struct batches *of = self->of;
+    if (of->spare || self->argument_room > ARGUMENTS_FIRST || self->byte_room > BYTES_FIRST) {
+        batch_free (self);
+        return;
+    }
+    self->size = self->waiting = self->argument_count = self->byte_count = 0;
+    self->columns = NULL;
+    self->before = (struct batch_before){0};
+    of->spare = self;
 }
 
 void batch_add (struct batch *self, struct span argument)
@@ -337,6 +356,8 @@ void batches_destroy (struct batches **self_p)
     struct batches *self = *self_p;
     if (!self)
         return;
+    if (self->spare)
+        batch_free (self->spare);
     free (self);
     *self_p = NULL;
 }

@@ -134,6 +134,8 @@ int embedded_start (struct embedded *self, struct reason *reason)
                     "noeviction",
                     "--daemonize",
                     "no",
+                    "--hz", // its own upkeep a second, the most that an idle one does
+                    "4",
                     NULL};
     unlink (self->socket);
     pid_t parent = getpid ();

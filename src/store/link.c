@@ -9,6 +9,7 @@
 
 enum {
     TICK_MS = 50,
+    QUIET_TICK_MS = 250, // while it is up and nothing is under way
     CONNECT_MAX_US = 1000000,
     ANSWER_MAX_US = 3000000, // a Redis that is silent for longer counts as lost
     BUSY_BYTES = 4 << 20, // hiredis moves what is left of its buffer at every write: keep it small
@@ -55,6 +56,15 @@ void link_set_state (struct link *self, enum link_state state)
         self->changed (self->owner, state);
 }
 
+static int on_tick (zloop_t *loop, int timer, void *arg);
+
+static void tick_in (struct link *self, size_t ms)
+{
+    if (self->timer >= 0)
+        zloop_timer_end (self->loop, self->timer);
+    self->timer = zloop_timer (self->loop, ms, 1, on_tick, self);
+}
+
 // Give the connection up as soon as no callback of hiredis is on the stack.
 void link_give_up (struct link *self, const char *why)
 {
@@ -83,6 +93,7 @@ void link_drop (struct link *self)
                     connection_trouble (self->connection)[0] ? connection_trouble (self->connection)
                                                              : "the connection was lost");
     self->opened_us = 0;
+    tick_in (self, TICK_MS);
     link_set_state (self, self->refused ? LINK_REFUSED : LINK_DOWN);
     if (self->replicas)
         replicas_close (self->replicas);
@@ -342,17 +353,8 @@ static bool is_silent (const struct link *self, int64_t now)
 }
 
 // hiredis has no time-outs: they are here, for the whole link, by its oldest call.
-static int on_tick (zloop_t *loop, int timer, void *arg)
+static void look (struct link *self, int64_t now)
 {
-    struct link *self = arg;
-    (void)loop;
-    (void)timer;
-    int64_t now = clock_mono_us ();
-    if (!connection_exists (self->connection)) {
-        if (now >= self->retry_us)
-            link_open (self);
-        return 0;
-    }
     // An answer that waits in the socket is none that is missing: this process may have been
     // stopped.
     if (is_silent (self, now))
@@ -366,6 +368,21 @@ static int on_tick (zloop_t *loop, int timer, void *arg)
     if (self->sentinel && now >= self->sentinel_us)
         sentinel_ask (self->sentinel);
     link_flush (self);
+}
+
+static int on_tick (zloop_t *loop, int timer, void *arg)
+{
+    struct link *self = arg;
+    (void)loop;
+    (void)timer;
+    int64_t now = clock_mono_us ();
+    self->timer = -1;
+    if (connection_exists (self->connection))
+        look (self, now);
+    else if (now >= self->retry_us)
+        link_open (self);
+    if (self->timer < 0)
+        tick_in (self, self->state == LINK_UP && !self->sent.count ? QUIET_TICK_MS : TICK_MS);
     return 0;
 }
 
@@ -392,7 +409,8 @@ struct link *link_new (const struct link_config *config, void *loop, link_state_
         self->sentinel = sentinel_new (&self->config.address, loop, link_on_master, self);
     if (config->replicas)
         self->replicas = replicas_new (&self->config, loop);
-    self->timer = zloop_timer (loop, TICK_MS, 0, on_tick, self);
+    self->timer = -1;
+    tick_in (self, TICK_MS);
     link_open (self);
     return self;
 }
@@ -403,7 +421,8 @@ void link_destroy (struct link **self_p)
     if (!self)
         return;
     self->closing = true;
-    zloop_timer_end (self->loop, self->timer);
+    if (self->timer >= 0)
+        zloop_timer_end (self->loop, self->timer);
     sentinel_destroy (&self->sentinel);
     connection_close (self->connection);
     replicas_destroy (&self->replicas);
