@@ -33,11 +33,12 @@ def script_text(path):
     with open(path, encoding="utf-8") as file:
         text = file.read()
 
-    def included(match):
+    # The last one first: it may use what those before it have.
+    for match in reversed(list(re.finditer(r"^--@include (\S+)\n", text, re.M))):
         with open(os.path.join(os.path.dirname(path), match.group(1)), encoding="utf-8") as file:
-            return needed(file.read(), text)
-
-    return re.sub(r"^--@include (\S+)\n", included, text, flags=re.M)
+            shared = needed(file.read(), text[match.end():])
+        text = text[:match.start()] + shared + text[match.end():]
+    return text
 
 
 def main():

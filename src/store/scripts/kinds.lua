@@ -6,13 +6,13 @@
 --         put: {} = there are as many as may be. remove: {name, ''} it was there, {} it was not.
 -- Cost  O(kinds) for list and put, else O(1).
 --@include plan.lua
-local word, name, json, most = unpack(ARGV)
+local word, name, json = ARGV[1], ARGV[2], ARGV[3]
 if word == 'list' then
     return own('HGETALL', KEYS[1])
 elseif word == 'remove' then
     return own('HDEL', KEYS[1], name) == 1 and {name, ''} or {}
 elseif word == 'put' then
-    if own('HEXISTS', KEYS[1], name) == 0 and own('HLEN', KEYS[1]) >= tonumber(most) then
+    if own('HEXISTS', KEYS[1], name) == 0 and own('HLEN', KEYS[1]) >= tonumber(ARGV[4]) then
         return {}
     end
     own('HSET', KEYS[1], name, json)

@@ -3,7 +3,7 @@
 -- KEYS  1 index
 -- ARGV  1 the last id of the page before, 16 hex digits, '' = from the start  2 most plans
 --       3 station, '' = any  4 plan_state as a number, '' = any  5 plan_type, '' = any
---       6, ... members of the message, as the station writes them: it has all of them
+--       then members of the message, as the station writes them: it has all of them
 -- Answers {last id looked at, '' = that was all, index entry, message, index entry, message, ...}.
 -- A page is bounded by what it looks at as well, so that it holds nobody up: 2000 entries, 250 messages
 -- (or as many as are wanted), 4 MiB. So it may hold fewer plans, or none, and not be the last.
