@@ -416,6 +416,7 @@ struct sim_plan *sim_submit (struct sim *self, const char *plan_frame)
         check_plan (self, sim_plan);
     }
     plan_destroy (&plan);
+    plan_fields_clear (&fields);
     return sim_plan;
 }
 

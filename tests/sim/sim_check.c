@@ -89,6 +89,7 @@ void check_fire (struct sim *self, struct sim_fire *fire)
         SIM_CHECK (self, sim_plan, fire->plan_time >= sim_plan->run_last);
         sim_plan->seen += fire->plan_time > sim_plan->run_last;
         sim_plan->run_last = fire->plan_time;
+        sim_plan->reset = false;
     }
     SIM_CHECK (self, sim_plan, fire->at_us >= sim_plan->free_us);
     SIM_CHECK (self, sim_plan, fire->exec_id >= (uint64_t)fire->at_us);
@@ -119,7 +120,8 @@ static void set_free (struct sim *self, struct sim_plan *sim_plan, const struct 
         sim_plan->free_us += decision->delay_ms * 1000;
 }
 
-// What is missed lies behind what was fired; only of a retry that came too late it begins with it.
+// What is missed lies behind what was fired. Only of what was tried, and came too late when it was
+// to be tried again, it begins with it.
 static void count_missed (struct sim *self, struct sim_plan *sim_plan, const struct misses *misses)
 {
     const struct missed *missed = &misses->missed;
@@ -127,7 +129,7 @@ static void count_missed (struct sim *self, struct sim_plan *sim_plan, const str
         return;
     bool tried = missed->first == sim_plan->run_last;
     SIM_CHECK (self, sim_plan, missed->first > sim_plan->run_last || tried);
-    SIM_CHECK (self, sim_plan, !tried || strcmp (misses->why, "end_time") == 0);
+    SIM_CHECK (self, sim_plan, !tried || sim_plan->reset || strcmp (misses->why, "end_time") == 0);
     SIM_CHECK (self, sim_plan, missed->last >= missed->first && !missed->more);
     sim_plan->missed += missed->count;
     sim_plan->seen += missed->count - tried;
@@ -185,6 +187,7 @@ void check_managed (struct sim *self, struct sim_plan *sim_plan, const struct pl
         if (!request->running)
             sim_plan->order = ORDER_NONE;
     }
+    sim_plan->reset |= word == MANAGE_RESET;
     if (word == MANAGE_DONE) {
         sim_plan->stopped = sim_plan->closed = plan->state == PLAN_CLOSE;
         sim_plan->seen += plan->missed - sim_plan->missed;
