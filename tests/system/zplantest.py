@@ -24,7 +24,7 @@ ST = SimpleNamespace(OK=0x01, PLAN=0x02, RUNING=0x03, WAITING=0x22, WAITING_TOO=
                      ERROR_FLAG=0x80, ERROR=0x81, FAILED=0x82, NOT_FIND=0x83, NOT_SUPPORT=0x84,
                      FRAME_INVALID=0x85, TIMEOUT=0x86, NET_ERROR=0x87, NOT_WORKER=0x88,
                      ARG_ERROR=0x89, PLANERROR=0x8B, SEND_ERROR=0x8C, RECV_ERROR=0x8D,
-                     DENY=0x8E, BUSY=0x8F)
+                     DENY=0x8E, BUSY=0x8F, CANCELLED=0x90, MISSED=0x91)
 FT = SimpleNamespace(END=0, GLOBAL_ID=1, STATION_ID=2, STATUS=3, REQUEST_ID=4, PLAN=5, PLAN_TIME=6,
                      SERVICE_KEY=7, LOCAL_ID=8, COMMAND=ord("$"), ARG=ord("%"), CONTENT=ord("T"), JSON=ord("J"),
                      PUB_TITLE=ord("*"), SUBTITLE=ord("@"), CONTEXT=ord("#"), REQUESTER=ord(">"),

@@ -1,0 +1,252 @@
+"""What is missed, overlaps, jitter, windows and cron on the real clock (proto 5.2, 6.3 to 6.5).
+
+features: C035, C042, C043, D003, D004, D005, D007, D008, D009, D015, D016, D017
+"""
+import time
+
+import pytest
+
+from zplantest import FT, PAUSE, ST, every, later, new_second, wait_until
+from test_policies import fail, history, outcomes, retry
+
+WINDOW = 2
+
+
+def run_on(rig, names, last, until):
+    """Answer what comes until this holds; `last` keeps the last run of each plan."""
+    while not until():
+        if rig.jobs.socket.poll(50):
+            run = rig.jobs.recv()
+            last[names[run.mailbox[1:].decode()]] = run
+            rig.jobs.finish(run)
+
+
+def stop_between_runs(rig, names):
+    """Stop the station while no run is out; the last run of each plan."""
+    last = {}
+
+    def counted():
+        return len(last) == len(names) and time.time() % 1 < 0.5 and all(
+            rig.message(ident)["last_state"] == ST.OK and
+            rig.message(ident)["exec_id"] == last[name].exec_id for ident, name in names.items())
+    for _ in range(10):
+        run_on(rig, names, last, counted)
+        rig.station.stop()
+        if not rig.jobs.socket.poll(200):
+            return last
+        rig.station.start()                 # one was on its way when it stopped
+        while rig.jobs.socket.poll(0):
+            run = rig.jobs.recv()
+            rig.client.result(run.mailbox[1:].decode(), ST.OK, [(FT.LOCAL_ID, run.local_id)])
+    raise AssertionError("a run is out whenever the station stops")
+
+
+def catching_up(rig, plans):
+    """Let each plan run, take the station away for seven seconds, and bring it back; return of each
+    plan its id, the run before, and those behind it up to one that is of the present."""
+    names = {rig.client.added(plan): name for name, plan in plans.items()}
+    before, after = stop_between_runs(rig, names), {name: [] for name in plans}
+    time.sleep(7)
+    rig.station.start()
+    while any(not runs or late(runs[-1]) > 0 for runs in after.values()):
+        run = rig.jobs.recv()
+        after[names[run.mailbox[1:].decode()]].append(run)
+        rig.jobs.finish(run)
+    return {name: (ident, before[name], after[name]) for ident, name in names.items()}
+
+
+def late(run):
+    """By how many whole seconds it came too late."""
+    return int(run.claimed) - run.plan_time
+
+
+def test_C042_C043_D004_D007_what_an_outage_missed(rig):
+    """An outage of seven slots: how many of the missed are run, and which."""
+    found = catching_up(rig, {
+        "skip": every(1, -1, misfire="skip"),
+        "window": every(1, -1, misfire_window=WINDOW),
+        "latest": every(1, -1, misfire="latest"),
+        "three": every(1, -1, misfire=3),
+        "cron": {"plan_type": "cron", "cron": "* * * * * *", "misfire": 3}})
+    for name, (ident, before, runs) in found.items():
+        nominal = [run.plan_time for run in runs]
+        assert nominal == sorted(set(nominal)), name            # in order, none twice
+        # Each occurrence of the grid was run or missed, once.
+        missed = runs[-1].plan["missed"]
+        assert missed + len(runs) == nominal[-1] - before.plan_time, name
+        told = [run for run in history(rig, ident) if "missed" in run]
+        assert sum(run["missed"] for run in told) == missed, name
+        for run in told:
+            assert run["missed_last"] - run["missed_first"] + 1 == run["missed"]
+            assert run["missed_why"] in ("misfire", "overlap")
+    _, before, runs = found["skip"]
+    assert runs[0].plan_time == before.plan_time + 1            # it waited: it runs late, once
+    assert late(runs[0]) >= 5 and all(late(run) <= 1 for run in runs[1:])
+    ident, _, runs = found["window"]
+    assert all(late(run) <= WINDOW for run in runs)
+    record = [run for run in history(rig, ident) if run["status"] == ST.MISSED][0]
+    assert "too late" in record["reason"] and record["missed"] >= 4
+    assert all(late(run) <= 1 for run in found["latest"][2])
+    assert late(found["latest"][2][0]) >= 0
+    for name in ("three", "cron"):
+        assert 2 <= late(found[name][2][0]) <= 3, name
+        assert all(late(run) <= 3 for run in found[name][2])
+
+
+def test_D004_all_that_an_outage_missed_runs_in_order(rig):
+    _, before, runs = catching_up(rig, {"all": every(1, -1, misfire="all")})["all"]
+    assert [run.plan_time for run in runs] == \
+        list(range(before.plan_time + 1, before.plan_time + 1 + len(runs)))
+    assert len(runs) >= 6 and "missed" not in runs[-1].plan
+
+
+@pytest.mark.parametrize("policy, queued", [("skip", False), ("queue", True)])
+def test_D008_D009_due_while_a_run_is_out(rig, policy, queued):
+    ident = rig.client.added(every(1, -1, overlap_policy=policy))
+    first = rig.jobs.recv()
+    rig.jobs.answer(first, ST.RUNING)
+    time.sleep(max(0, first.plan_time + 4.3 - time.time()))
+    rig.jobs.nothing(0.01)                  # never two at a time
+    rig.jobs.finish(first)
+    second = rig.jobs.recv()
+    found = outcomes(rig, ident, 1)[0]
+    over = int(found["ended"])              # the second in which the result came, or the next
+    missed = found["missed"]
+    assert found["missed_why"] == "overlap" and found["missed_first"] == first.plan_time + 1
+    assert missed == second.plan_time - first.plan_time - 1
+    if queued:
+        assert over - 2 <= second.plan_time < over      # the newest of them, at once
+        assert second.claimed < found["ended"] + 5
+    else:
+        assert second.plan_time in (over - 1, over, over + 1)
+        assert second.plan_time >= first.plan_time + 4
+
+
+# Jitter. features: D015
+
+def test_D015_jitter_puts_off_each_plan_by_its_own_and_keeps_it(rig):
+    idents = [rig.client.added(later(jitter=1000, misfire_window=5)) for _ in range(8)]
+
+    def offsets():
+        return [rig.score(ident) - rig.message(ident)["plan_time"] for ident in idents]
+    before = offsets()
+    assert all(0 <= offset <= 1000 and offset == int(offset) for offset in before)
+    assert len(set(before)) > 1
+    rig.restart()
+    for ident in idents:
+        rig.client.done("pause", ident)
+        rig.client.done("reset", ident)
+    assert offsets() == before
+
+
+def test_D015_jitter_leaves_the_nominal_time(rig):
+    second = new_second()
+    idents = [rig.client.added(every(3, 2, plan_time=second, jitter=2)) for _ in range(3)]
+    offsets = {ident: rig.score(ident) - rig.message(ident)["plan_time"] for ident in idents}
+    for turn in (1, 2):
+        for _ in idents:
+            run = rig.jobs.recv()
+            assert run.plan_time == second + 3 * turn
+            assert run.claimed >= run.plan_time + offsets[run.mailbox[1:].decode()]
+            rig.jobs.finish(run)
+    for ident in idents:
+        rig.gone(ident)
+
+
+# Windows. features: D016, D017
+
+def test_D016_D017_nothing_before_and_nothing_after(rig):
+    second = new_second()
+    ident = rig.client.added(every(1, -1, plan_time=second, start_time=second + 3,
+                                   end_time=second + 4))
+    assert rig.message(ident)["plan_time"] == second + 3
+    for nominal in (second + 3, second + 4):
+        run = rig.jobs.recv()
+        assert run.plan_time == nominal and run.claimed >= nominal
+        rig.jobs.finish(run)
+    rig.gone(ident)
+    assert [run["status"] for run in outcomes(rig, ident, 2)] == [ST.OK, ST.OK]
+
+
+def test_D017_a_retry_does_not_begin_behind_the_end(rig):
+    second = new_second()
+    ident = rig.client.added(every(1, -1, plan_time=second, end_time=second + 2,
+                                   retry=retry("fixed", interval=4)))
+    fail(rig, rig.jobs.recv())
+    rig.gone(ident)
+    found = outcomes(rig, ident, 2)
+    assert [run["status"] for run in found] == [ST.FAILED, ST.MISSED]
+    assert (found[1]["missed"], found[1]["missed_why"]) == (2, "end_time")
+    rig.jobs.nothing(1.2)
+
+
+# Cron. features: C035, D003
+
+def test_C035_cron_fires_each_second(rig):
+    ident = rig.client.added({"plan_type": "cron", "cron": ["* * * * * *", "*/2 * * * * *"],
+                              "plan_repet": 3, "misfire": "all"})
+    runs = []
+    for _ in range(3):
+        runs.append(rig.jobs.recv())
+        assert runs[-1].claimed >= runs[-1].plan_time
+        rig.jobs.finish(runs[-1])
+    assert [run.plan_time for run in runs] == \
+        list(range(runs[0].plan_time, runs[0].plan_time + 3))
+    assert runs[0].plan["plan_type"] == 8 and runs[0].plan["cron"][0] == "* * * * * *"
+    rig.gone(ident)
+
+
+def test_C035_cron_reads_the_clock_of_its_zone(shared):
+    ident = shared.client.added({"plan_type": 8, "cron": "0 9 * * *", "timezone": "Asia/Tokyo"})
+    assert shared.message(ident)["plan_time"] % 86400 == 0          # 09:00 there is 00:00 UTC
+    ident = shared.client.added({"plan_type": 8, "cron": "0 9 * * *"})
+    assert shared.message(ident)["plan_time"] % 86400 == 9 * 3600
+    reply = shared.client.submit({"plan_type": 8, "cron": "0 25 * * *"})
+    assert reply.code == ST.PLANERROR and "cron: column 3: " in reply.text
+
+
+def test_D003_iterations_and_cycles(rig):
+    """Two rounds of steps of 1 and 2 seconds, then it is over."""
+    second = new_second()
+    ident = rig.client.added({"plan_type": 2, "cycle": [1, 2], "iteration": 2, "misfire": "all",
+                              "plan_time": second})
+    for nominal in (1, 3, 4, 6):
+        run = rig.jobs.recv()
+        assert run.plan_time == second + nominal
+        rig.jobs.finish(run)
+    rig.gone(ident)
+
+
+# What is edited, reset or resumed fires no flood. features: D005
+
+@pytest.mark.parametrize("fields", [{}, {"misfire": "latest"}, {"misfire_window": 1}])
+def test_D005_a_plan_that_was_paused_runs_once_at_most(rig, fields):
+    ident = rig.client.added(every(1, -1, **fields))
+    first = rig.jobs.recv()
+    rig.jobs.finish(first)
+    rig.repet(ident, 1)
+    rig.client.done("pause", ident)
+    assert rig.message(ident)["plan_state"] == PAUSE
+    while rig.jobs.socket.poll(0):          # one that was out already
+        first = rig.jobs.recv()
+        rig.jobs.finish(first)
+    time.sleep(4)
+    rig.client.done("reset", ident)
+    runs = [rig.jobs.recv() for _ in range(1)]
+    rig.jobs.finish(runs[0])
+    runs.append(rig.jobs.recv())
+    rig.jobs.finish(runs[1])
+    assert runs[1].plan_time - runs[0].plan_time >= 1
+    assert late(runs[1]) <= 2
+
+
+def test_D005_an_update_begins_now(rig):
+    ident = rig.client.added(every(3600, -1, misfire="all", plan_time=int(time.time()) - 60))
+    message = rig.message(ident)
+    before = time.time()
+    rig.client.done("update", ident, {"revision": message["revision"], "plan_value": 1,
+                                      "plan_time": int(before) - 5000})
+    run = rig.jobs.recv()
+    assert run.plan_time >= int(before) and run.plan["real_repet"] == 0
+    rig.jobs.finish(run)
+    wait_until(lambda: rig.message(ident)["real_repet"] >= 1, "the run is counted")
