@@ -58,6 +58,7 @@ _WORDS = {
     "items": lambda r, v, s, root: not isinstance(v, list) or all(valid(r, i, root) for i in v),
     "required": on("object", lambda r, v: not set(r) - v.keys()),
     "maxItems": on("array", lambda r, v: len(v) <= r),
+    "minItems": on("array", lambda r, v: len(v) >= r),
     "maxLength": on("string", lambda r, v: len(v) <= r),
     "pattern": on("string", lambda r, v: re.search(r, v)),
     "minimum": on("number", lambda r, v: v >= r),

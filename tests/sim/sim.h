@@ -48,7 +48,7 @@ struct sim_plan {
     int64_t order_errors; // and the error_count
     int64_t missed;       // occurrences that were told as missed
     int64_t run_last;     // the last nominal time that was fired
-    bool reset;           // by management, since it was fired last
+    bool untried;         // since it was fired last it was reset, or its target did not take it
     int64_t seen;         // occurrences that were fired or missed, each once
 
     // The run in the station's hand, if any, with the plan as the station knows it.

@@ -89,7 +89,7 @@ void check_fire (struct sim *self, struct sim_fire *fire)
         SIM_CHECK (self, sim_plan, fire->plan_time >= sim_plan->run_last);
         sim_plan->seen += fire->plan_time > sim_plan->run_last;
         sim_plan->run_last = fire->plan_time;
-        sim_plan->reset = false;
+        sim_plan->untried = false;
     }
     SIM_CHECK (self, sim_plan, fire->at_us >= sim_plan->free_us);
     SIM_CHECK (self, sim_plan, fire->exec_id >= (uint64_t)fire->at_us);
@@ -129,7 +129,8 @@ static void count_missed (struct sim *self, struct sim_plan *sim_plan, const str
         return;
     bool tried = missed->first == sim_plan->run_last;
     SIM_CHECK (self, sim_plan, missed->first > sim_plan->run_last || tried);
-    SIM_CHECK (self, sim_plan, !tried || sim_plan->reset || strcmp (misses->why, "end_time") == 0);
+    SIM_CHECK (self, sim_plan,
+               !tried || sim_plan->untried || strcmp (misses->why, "end_time") == 0);
     SIM_CHECK (self, sim_plan, missed->last >= missed->first && !missed->more);
     sim_plan->missed += missed->count;
     sim_plan->seen += missed->count - tried;
@@ -140,6 +141,7 @@ void check_committed (struct sim *self, struct sim_plan *sim_plan, const struct 
                       uint64_t exec_id, const struct decision *decision)
 {
     count_missed (self, sim_plan, &decision->misses);
+    sim_plan->untried |= decision->broadcast == BROADCAST_FAILURE;
     set_free (self, sim_plan, decision);
     if (!commit_ends_run (decision->commit))
         return;
@@ -187,7 +189,7 @@ void check_managed (struct sim *self, struct sim_plan *sim_plan, const struct pl
         if (!request->running)
             sim_plan->order = ORDER_NONE;
     }
-    sim_plan->reset |= word == MANAGE_RESET;
+    sim_plan->untried |= word == MANAGE_RESET;
     if (word == MANAGE_DONE) {
         sim_plan->stopped = sim_plan->closed = plan->state == PLAN_CLOSE;
         sim_plan->seen += plan->missed - sim_plan->missed;

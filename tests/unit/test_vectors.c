@@ -305,6 +305,16 @@ static void check_fields (const char *name, const struct plan_fields *got, const
     CHECK (name, vote == json_object_get (want, "vote") ||
                      json_equal (vote, json_object_get (want, "vote")));
     json_decref (vote);
+    const char *field;
+    json_t *value;
+    size_t said = 0;
+    json_object_foreach ((json_t *)want, field, value)
+    {
+        const json_t *own = got->policy ? json_object_get (got->policy->fields, field) : NULL;
+        CHECK (name, !policy_field (field) || json_equal ((json_t *)own, value));
+        said += policy_field (field);
+    }
+    CHECK_INT (name, got->policy ? json_object_size (got->policy->fields) : 0, said);
 }
 
 static bool names_field (const struct reason *reason, const char *field)
@@ -332,6 +342,7 @@ static void plan_frames_are_read_as_the_vectors_say (void **state)
             CHECK_TEXT (name, reason.text, "");
             CHECK_INT (name, rc, 0);
             check_fields (name, &fields, json_object_get (vector, "fields"));
+            plan_fields_clear (&fields);
         } else {
             CHECK_INT (name, rc, ZPLAN_EPLAN);
             if (!names_field (&reason, text_at (vector, "field")))
