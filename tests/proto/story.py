@@ -60,6 +60,8 @@ class Recording:
         elif name in BOUND and want:
             self.same(where, type(want), type(got))
             self.bind(where, want, got)
+        elif name == "stopped":
+            self.same(where, *(text.split(" at ")[0] for text in (want, got)))
         elif name == "endpoint":
             self.same(where, str, type(got))
         elif isinstance(want, dict) and isinstance(got, dict):
