@@ -216,7 +216,7 @@ class Publisher:
 
 OK, FAILED, NOT_FIND, NOT_SUPPORT, ARG_ERROR = 0x01, 0x82, 0x83, 0x84, 0x89
 STATES = ["none", "queue", "execute", "retry", "skip", "pause", "error", "close"]
-TYPES = ["none", "time", "second", "minute", "hour", "day", "week", "month"]
+TYPES = ["none", "time", "second", "minute", "hour", "day", "week", "month", "cron"]
 
 
 def stored(frame):
