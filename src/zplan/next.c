@@ -40,7 +40,7 @@ static const char about[] =
     "  zplan next 1f -n 3\n"
     "  zplan next --monthly -1@23:00 --timezone Europe/Berlin -n 3\n"
     "  zplan next --cron '30 8 * * MON-FRI' --timezone Europe/Berlin\n"
-    "  zplan next --cron '0 9 * * MON#2' --start 2027-01-01 --end 2027-06-30\n"
+    "  zplan next --cron '0 9 L * ?' --start 2027-01-01 --end 2027-06-30\n"
     "  zplan next --every 1h --cycle 2,3,5 --iteration 2\n"
     "  zplan next --every 90m --start 2026-12-24T18:00Z --repeat 4\n"
     "  zplan next --type month --value -1 --time 2026-01-31T23:00:00Z --repeat 5 \\\n"

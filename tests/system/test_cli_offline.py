@@ -11,7 +11,7 @@ from clitest import (ARG, COMMAND, CONTENT, CONTEXT, GLOBAL_ID, JSON, NO_ANSWER,
                      REFUSED, REQUEST_ID, STATION_ID, STATUS, USAGE, WAIT, ZPLAN, FakeStation,
                      always, describe, named, reply, zplan)
 
-ACTS = ["pause", "reset", "skip", "run", "close", "remove"]
+ACTS = ["pause", "reset", "skip", "run", "cancel", "done", "close", "remove"]
 VERBS = ["add", "next", "list", "show", "update", *ACTS, "watch", "history", "station", "stats",
          "ping"]
 
@@ -67,6 +67,14 @@ def test_version():
     (["pause", "1", "--count", "2"], "unknown option '--count'"),
     (["skip", "1", "--count", "0"], "--count: want a number 1..2147483647"),
     (["skip", "--count", "2"], "--all means every plan"),
+    (["cancel", "1", "why", "--reason", "x"], "--reason and words behind the id: want one"),
+    (["cancel", "--reason", "x"], "--all means every plan"),
+    (["cancel", "1", "--station", "jobs"], "plan ids and --station: want one or the other"),
+    (["done", "--remark", "x"], "--all means every plan"),
+    (["reset", "--dead", "--verdict", "pending"], "--dead and --verdict: want one"),
+    (["list", "--verdict", "dead"], "--verdict: want failure, pending, manual or cancelled"),
+    (["cancle", "1"], "unknown verb 'cancle'; did you mean cancel?"),
+    (["list", "--daed"], "did you mean --dead?"),
     (["update", "--title", "t"], "want plan ids, or a filter (--of-station"),
     (["update", "1"], "want something to change"),
     (["update", "1", "--timezone", "UTC"], "want something to change"),
@@ -349,8 +357,9 @@ def test_no_answer(args):
         assert station.seen.empty()
 
 
-@pytest.mark.parametrize("verb, done", zip(ACTS, ["paused", "reset", "skipped", "fired", "closed",
-                                                  "removed"]))
+@pytest.mark.parametrize("verb, done", [
+    (verb, done) for verb, done in zip(ACTS, ["paused", "reset", "skipped", "fired", "cancelled",
+                                              "done", "closed", "removed"]) if verb != "cancel"])
 def test_no_answer_leaves_a_doubt(verb, done):
     with FakeStation(lambda request: []) as station:
         words = station.zplan(verb, "1", "2", "3", "--timeout", "300", "--json").failed(NO_ANSWER)
