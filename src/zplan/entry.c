@@ -251,7 +251,10 @@ static int read_words (json_t *object, const struct zone *zone, int64_t now_us, 
     {
         rc = rc ? rc : read_field (&line, field, value);
     }
-    rc = rc ? rc : make_plan (&line, zone, now_us);
+    const char *name = line.has_rule ? NULL : line.order.words.timezone;
+    struct zone *own = rc == 0 && name ? zonefile_load (name, reason) : NULL;
+    rc = rc || (name && !own) ? -1 : make_plan (&line, own ? own : zone, now_us);
+    zone_destroy (&own);
     if (rc == 0 && !line.order.command && !line.order.publish_title) {
         reason_set (reason, "command: must be given (or publish_title, for pub targets)");
         rc = -1;

@@ -58,7 +58,7 @@ static const struct option rows[] = {
     {.name = "--retry",
      .metavar = "SPEC",
      TERMS_ROW (retry),
-     WORDS ("none fixed:30s:5 exponential:1s:8 sequence:1s/2s/4s:5"),
+     WORDS ("none fixed exponential sequence"), // shells break words at colons
      .help = "after a failure: none, fixed:30s:5 (5 times, 30 s apart), exponential:1s:8, "
              "sequence:1s/2s/4s:5; behind it ,jitter=2s and ,manual (then a person decides)"},
     {.name = "--run-timeout",

@@ -221,7 +221,19 @@ def test_a_round_trip_changes_nothing(line, tmp_path, skipped):
         assert {ident: (line.policy(ident), line.next(ident)) for ident in idents} == old
 
 
+@pytest.mark.parametrize("own", [{"timezone": "Europe/Berlin"},
+                                 {"timezone": "Europe/Berlin", "wall_clock": True}])
+def test_a_line_has_its_own_time_zone(line, tmp_path, own):
+    path = tmp_path / "plans"
+    path.write_text(json.dumps({"station": "jobs", "command": "x", "id": "e1", **own,
+                                "weekly": "mon@08:30"}) + "\n")
+    line.zplan("add", "--from", str(path), "--timezone", "Asia/Tokyo").done()
+    assert line.kept("e1")["base_time"] == 1705303800      # 2024-01-15T08:30+01:00
+    assert ("timezone" in line.kept("e1")) == ("wall_clock" in own)
+
+
 @pytest.mark.parametrize("entry, told", [
+    ({"every": "5s", "timezone": "Mars/Base"}, "Mars/Base"),
     ({"cron": "0 25 * * *"}, "--cron: column 3: want 0..23, got 25"),
     ({"cron": ["@daily", "x"]}, "--cron 2: column 1"),
     ({"plan_type": "cron", "cron": "x"}, "--cron: column 1"),
