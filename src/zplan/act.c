@@ -50,18 +50,26 @@ int act_refused (struct acting *self, const char *id, const struct verdict *verd
 
 static void report (const struct acting *self, const char *id, const struct zplan_reply *reply)
 {
+    struct reason reason;
+    json_t *answer = NULL;
+    if (self->cli->json || self->tell)
+        answer = json_read_object (call_frame (reply, ZERO_FRAME_JSON), &reason);
     if (!self->cli->json) {
-        printf ("plan %s %s\n", id, self->done);
+        printf ("plan %s %s", id, self->done);
+        if (self->tell)
+            self->tell (answer, NULL);
+        putchar ('\n');
         fflush (stdout); // who is stopped in the middle is to have said what is done
+        json_decref (answer);
         return;
     }
-    struct reason reason;
-    json_t *answer = json_pack ("{s:s, s:s}", "id", id, "done", self->name);
-    json_t *plan = json_read_object (call_frame (reply, ZERO_FRAME_JSON), &reason);
-    if (plan)
-        json_object_set_new (answer, "plan", plan_object (plan));
-    json_decref (plan);
-    print_json (answer);
+    json_t *object = json_pack ("{s:s, s:s}", "id", id, "done", self->name);
+    if (self->tell)
+        self->tell (answer, object);
+    else if (answer)
+        json_object_set_new (object, "plan", plan_object (answer));
+    print_json (object);
+    json_decref (object);
     json_decref (answer);
 }
 

@@ -25,6 +25,9 @@ struct acting {
     const char *done;                                 // its past participle
     int (*one) (struct acting *self, const char *id); // do it to one plan; an exit code
     void *owner;                                      // of `one`
+    // What more is told of a plan that it was done to, as words behind "plan ID DONE", or put into
+    // the object for programs. NULL: with the plan as it is now.
+    void (*tell) (const json_t *answer, json_t *object);
     bool stopped;  // the last refusal was none of its plan: the next ones would be refused as well
     bool selected; // by a filter: what is already as wanted is no refusal then
     unsigned wanted;     // the states that are as wanted, bit by bit; 0 = none

@@ -19,17 +19,26 @@ static const char about[] =
     "  zplan add --station billing --command close --monthly -1@23:00\n"
     "  zplan add --station news --publish-title tick --content hi --every 10m\n"
     "  zplan add --station mail --command sweep --weekly mon@08:30 --id 1f\n"
+    "  zplan add --station jobs --command report --cron '30 8 * * MON-FRI' \\\n"
+    "            --timezone Europe/Berlin --misfire latest --misfire-window 2h\n"
+    "  zplan add --station jobs --command pull --every 10m --run-timeout 5m \\\n"
+    "            --retry exponential:1s:8,manual --overlap-policy skip\n"
+    "  zplan add --station jobs --command dose --every 1h --cycle 2,3,5 --iteration 4\n"
     "  zplan add --station board --command approve --vote majority --vote-deadline 60\n"
     "  zplan add --from plans.ndjson\n\n"
     "A line of --from is a JSON object: the options as fields, without dashes in\n"
     "front, texts, numbers or true; `arg` may be an array. Instead of a kind of time\n"
     "it may have the fields of the wire (plan_type, plan_value, plan_repet,\n"
-    "plan_time, no_keep, skip_set, description). What `zplan export` writes is taken\n"
+    "plan_time, no_keep, skip_set, description); those of policies may stand in\n"
+    "either form (retry, timeout, start_time ...). Its timezone stands for that of\n"
+    "the command line. What `zplan export` writes is taken\n"
     "as `zplan import` takes it. A line that is refused is told with its number, and\n"
     "the next one follows. Lines with an id may be sent again: a plan that is there\n"
     "is left as it is.\n\n"
     "  {\"station\": \"jobs\", \"command\": \"sweep\", \"every\": \"10m\", \"id\": \"1f\"}\n"
     "  {\"station\": \"jobs\", \"command\": \"send\", \"arg\": [\"a\", \"b\"], \"in\": \"90s\"}\n"
+    "  {\"station\": \"jobs\", \"command\": \"report\", \"cron\": \"30 8 * * MON\",\n"
+    "   \"timezone\": \"Europe/Berlin\", \"retry\": \"fixed:30s:5\"}\n"
     "  {\"station\": \"news\", \"publish_title\": \"tick\", \"plan_type\": \"time\",\n"
     "   \"plan_time\": \"2027-01-01T00:00:00Z\"}\n";
 
@@ -104,11 +113,14 @@ static int send_order (const struct cli *cli, const struct order *order, const c
                        const struct zone *zone)
 {
     struct reason reason;
-    struct when when;
+    struct when when = {0};
     json_t *vote;
-    if (when_read (&order->words, zone, clock_wall_us (), &when, &reason) ||
-        call_text ("--title", order->title, &reason) || order_vote (order, NULL, &vote, &reason))
+    if (call_text ("--title", order->title, &reason) || order_vote (order, NULL, &vote, &reason))
         return usage_error (cli->argv[0], &reason);
+    if (when_read (&order->words, zone, clock_wall_us (), &when, &reason)) {
+        json_decref (vote);
+        return usage_error (cli->argv[0], &reason);
+    }
     int code;
     struct zplan_reply reply;
     json_t *plan = order_plan (&when, order->title, vote);
@@ -122,6 +134,7 @@ static int send_order (const struct cli *cli, const struct order *order, const c
     free (text);
     json_decref (plan);
     json_decref (vote);
+    when_clear (&when);
     return code;
 }
 
@@ -145,8 +158,11 @@ static int add_from (const struct cli *cli, struct order *order, struct load *lo
     struct reason reason;
     load->timezone = order->words.timezone;
     order->words.timezone = NULL;
-    struct option_group plan = order_options (order), time = when_options (&order->words);
-    const char *given = options_given (&plan) ? options_given (&plan) : options_given (&time);
+    const struct option_group groups[] = {order_options (order), when_options (&order->words),
+                                          terms_options (&order->words.terms)};
+    const char *given = NULL;
+    for (size_t i = 0; i < sizeof groups / sizeof *groups && !given; i++)
+        given = options_given (&groups[i]);
     if (!given)
         return load_file (cli, load);
     reason_set (&reason, "--from and %s: want one or the other", given);
@@ -163,8 +179,9 @@ int verb_add (const struct cli *cli)
         .about = about,
         .groups = {order_options (&order),
                    when_options (&order.words),
+                   terms_options (&order.words.terms),
                    {"Many plans", from_rows, sizeof from_rows / sizeof *from_rows, &load}},
-        .group_count = 3,
+        .group_count = 4,
         .words = "no arguments",
     };
     int count, code;

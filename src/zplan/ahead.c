@@ -16,10 +16,13 @@ static int64_t count_moved (const struct schedule *rule, const struct zone *zone
     struct schedule endless = *rule;
     struct occurrence at;
     int64_t period = rule->type == SCHEDULE_WEEK ? WEEK_S : MONTH_S;
-    int64_t count = (next - now) / period;
+    int64_t from = rule->start_time > now ? rule->start_time : now;
+    int64_t count = (next - from) / period;
     count = count > 0 ? count - 1 : 0; // a clock change may have made them longer
     endless.repeat = SCHEDULE_FOREVER;
     endless.base_time = next + moved; // the time of day is that of the occurrence
+    endless.start_time += rule->start_time ? moved : 0;
+    endless.end_time = 0; // it is not before `next`
     for (int step = 0; step < STEPS_MAX; step++, count++) {
         if (!schedule_first (&endless, zone, now + moved, count, &at) || at.time > next + moved)
             return -1;
@@ -29,16 +32,36 @@ static int64_t count_moved (const struct schedule *rule, const struct zone *zone
     return -1;
 }
 
+// Of a rule that is told by nothing but itself and its zone.
+static int64_t count_walked (const struct schedule *rule, const struct zone *zone, int64_t now,
+                             int64_t next)
+{
+    struct schedule endless = *rule;
+    struct occurrence at;
+    endless.repeat = SCHEDULE_FOREVER;
+    bool more = schedule_first (&endless, zone, now, 0, &at);
+    for (int step = 0; more && step < STEPS_MAX && at.time <= next; step++) {
+        struct occurrence current = at;
+        if (at.time == next)
+            return step;
+        more = schedule_next (&endless, zone, &current, current.time, &at);
+    }
+    return 0;
+}
+
 int64_t occurrences_ahead (const struct schedule *rule, const struct zone *zone, int64_t now,
                            int64_t next)
 {
     // Zones go from 12 hours behind UTC to 14 before it.
     static const int64_t moves[] = {0, 14 * HOUR_S, -12 * HOUR_S};
     bool calendar = rule->type == SCHEDULE_WEEK || rule->type == SCHEDULE_MONTH;
+    bool walked = rule->cron || rule->wall_clock;
     struct value_range values = schedule_value_range (rule->type);
-    if (!calendar || rule->value < values.min || rule->value > values.max || now < 12 * HOUR_S ||
-        next <= now || next > SCHEDULE_TIME_MAX - 14 * HOUR_S)
+    if (!(calendar || walked) || rule->value < values.min || rule->value > values.max ||
+        now < 12 * HOUR_S || next <= now || next > SCHEDULE_TIME_MAX - 14 * HOUR_S)
         return 0;
+    if (walked)
+        return count_walked (rule, zone, now, next);
     for (size_t i = 0; i < sizeof moves / sizeof *moves; i++) {
         int64_t count = count_moved (rule, zone, now, next, moves[i]);
         if (count >= 0)

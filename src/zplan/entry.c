@@ -9,6 +9,7 @@
 #include "json.h"
 #include "memory.h"
 #include "nearest.h"
+#include "zonefile.h"
 
 // Fields of a line that stand in the PLAN frame as they are.
 static const char *const rule_fields[] = {"plan_type", "plan_value", "plan_repet", "plan_time",
@@ -16,10 +17,13 @@ static const char *const rule_fields[] = {"plan_type", "plan_value", "plan_repet
 
 enum { RULE_FIELDS = sizeof rule_fields / sizeof *rule_fields };
 
+// Those of policies that no option has the name of.
+#define WIRE_POLICIES "start_time end_time timeout"
+
 // A line in the words of `zplan add`, as it is read.
 struct line {
     struct order order;
-    struct option_group groups[2];
+    struct option_group groups[3];
     json_t *plan; // the PLAN frame's fields that stand in the line
     bool has_rule;
     struct reason *reason;
@@ -72,7 +76,7 @@ static int refuse_field (const struct line *self, const char *field)
             nearest_try (&nearest, self->groups[i].rows[j].name + strlen ("--"));
     for (size_t i = 0; i < RULE_FIELDS; i++)
         nearest_try (&nearest, rule_fields[i]);
-    nearest_try (&nearest, "description");
+    nearest_try_list (&nearest, "description " WIRE_POLICIES);
     reason_set (self->reason, "%s: unknown field%s", quoted (span_text (field)),
                 nearest_hint (&nearest));
     return -1;
@@ -117,18 +121,52 @@ static bool is_rule (const char *field)
     return false;
 }
 
+static bool is_wire_policy (const char *field)
+{
+    return strcmp (field, "start_time") == 0 || strcmp (field, "end_time") == 0 ||
+           strcmp (field, "timeout") == 0;
+}
+
+// Whether it is a policy as the wire has it, and not in the words of an option.
+static bool is_policy (const struct line *self, const char *field, const json_t *value)
+{
+    bool of_rule = strcmp (field, "cron") == 0 || strcmp (field, "timezone") == 0;
+    return is_wire_policy (field) || (self->has_rule && of_rule) ||
+           (strcmp (field, "retry") == 0 && json_is_object (value)) ||
+           (strcmp (field, "cycle") == 0 && json_is_array (value));
+}
+
 static int read_field (struct line *self, const char *field, json_t *value)
 {
-    bool rule = is_rule (field);
+    bool vote = strcmp (field, "vote") == 0 && json_is_object (value);
     if (strcmp (field, "id") == 0 || strcmp (field, "plan_id") == 0)
         return 0;
-    self->has_rule = self->has_rule || rule;
-    if (!rule && strcmp (field, "description") != 0 && !json_is_object (value))
+    if (is_policy (self, field, value))
+        return terms_put (self->plan, field, json_incref (value), self->reason);
+    if (!vote && !is_rule (field) && strcmp (field, "description") != 0)
         return read_option (self, field, value);
-    if (!rule && json_is_object (value) && strcmp (field, "vote") != 0)
-        return read_option (self, field, value); // which wants a text
     json_object_set (self->plan, field, value);
     return 0;
+}
+
+// "2,3,5" of [2,3,5]; NULL: it is none.
+static json_t *joined (const json_t *list)
+{
+    enum { NUMBERS_MAX = 64, DIGITS_MAX = 5 };
+    char text[NUMBERS_MAX * (DIGITS_MAX + 1) + 1] = "";
+    size_t i, size = 0;
+    const json_t *item;
+    if (json_array_size (list) < 2 || json_array_size (list) > NUMBERS_MAX)
+        return NULL;
+    json_array_foreach (list, i, item)
+    {
+        json_int_t number = json_integer_value (item);
+        if (number < 1 || number > 99999)
+            return NULL;
+        size += (size_t)snprintf (text + size, sizeof text - size, "%s%" JSON_INTEGER_FORMAT,
+                                  i ? "," : "", number);
+    }
+    return json_string (text);
 }
 
 // Numbers in the place of texts become texts.
@@ -140,7 +178,13 @@ static void soften (json_t *object)
     json_object_foreach_safe (object, next, field, value)
     {
         char text[24];
-        if (!json_is_integer (value) || is_rule (field) || strcmp (field, "plan_id") == 0)
+        json_t *words = strcmp (field, "cycle") == 0 ? joined (value) : NULL;
+        if (words) {
+            json_object_set_new (object, field, words);
+            continue;
+        }
+        if (!json_is_integer (value) || is_rule (field) || is_wire_policy (field) ||
+            strcmp (field, "plan_id") == 0)
             continue;
         snprintf (text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value (value));
         json_object_set_new (object, field, json_string (text));
@@ -159,16 +203,21 @@ static int make_plan (struct line *self, const struct zone *zone, int64_t now_us
     }
     if (order_vote (&self->order, NULL, &vote, self->reason))
         return -1;
-    int rc = self->has_rule ? 0 : when_read (&self->order.words, zone, now_us, &when, self->reason);
-    if (rc == 0 && !self->has_rule) {
-        json_t *rule = order_plan (&when, self->order.title, vote);
-        json_object_update (self->plan, rule);
-        json_decref (rule);
-    } else if (rc == 0) {
+    int rc;
+    if (self->has_rule) {
+        const struct terms_reading reading = {.zone = zone, .step = 1};
+        rc = terms_read (&self->order.words.terms, &reading, self->plan, self->reason);
         if (self->order.title)
             json_object_set_new (self->plan, "description", json_string (self->order.title));
         if (vote)
             json_object_set (self->plan, "vote", vote);
+    } else {
+        rc = when_read (&self->order.words, zone, now_us, &when, self->reason);
+        json_t *rule = rc ? NULL : order_plan (&when, self->order.title, vote);
+        json_object_update (self->plan, rule);
+        json_decref (rule);
+        if (rc == 0)
+            when_clear (&when);
     }
     json_decref (vote);
     return rc;
@@ -193,13 +242,19 @@ static int read_words (json_t *object, const struct zone *zone, int64_t now_us, 
     struct line line = {.plan = json_object (), .reason = reason};
     line.groups[0] = order_options (&line.order);
     line.groups[1] = when_options (&line.order.words);
+    line.groups[2] = terms_options (&line.order.words.terms);
     soften (object);
+    for (size_t i = 0; i < RULE_FIELDS; i++)
+        line.has_rule = line.has_rule || json_object_get (object, rule_fields[i]);
     int rc = 0;
     json_object_foreach (object, field, value)
     {
         rc = rc ? rc : read_field (&line, field, value);
     }
-    rc = rc ? rc : make_plan (&line, zone, now_us);
+    const char *name = line.has_rule ? NULL : line.order.words.timezone;
+    struct zone *own = rc == 0 && name ? zonefile_load (name, reason) : NULL;
+    rc = rc || (name && !own) ? -1 : make_plan (&line, own ? own : zone, now_us);
+    zone_destroy (&own);
     if (rc == 0 && !line.order.command && !line.order.publish_title) {
         reason_set (reason, "command: must be given (or publish_title, for pub targets)");
         rc = -1;
@@ -224,43 +279,118 @@ static int64_t number (const json_t *object, const char *field)
     return value > NUMBER_MAX ? NUMBER_MAX : value < -NUMBER_MAX ? -NUMBER_MAX : value;
 }
 
-// What a copy of this plan skips so that its first occurrence is the one that waits here: a rule of
-// weeks or months begins anew at the moment at which it is submitted.
-static int64_t skip_left (const json_t *object, const struct zone *zone, int64_t now)
+// What the object says of when it runs; the policy, which may be NULL, is borrowed.
+struct kept {
+    const json_t *object;
+    const struct policy *policy;
+    struct schedule rule;
+    bool calendar;            // read from a wall clock
+    int64_t next, base, used; // as stored
+};
+
+static struct kept kept_of (const json_t *object, const struct policy *policy)
 {
     int64_t type = number (object, "plan_type"), value = number (object, "plan_value");
-    if (type <= 0 || type >= SCHEDULE_TYPES || value < INT32_MIN || value > INT32_MAX)
-        return 0;
-    const struct schedule rule = {.type = (enum schedule_type)type, .value = (int32_t)value};
-    return occurrences_ahead (&rule, zone, now, number (object, "plan_time"));
+    struct kept kept = {.object = object,
+                        .policy = policy,
+                        .next = number (object, "plan_time"),
+                        .base = number (object, "base_time"),
+                        .used = number (object, "real_repet") + number (object, "skip_num")};
+    struct schedule *rule = &kept.rule;
+    bool good = type >= 0 && type < SCHEDULE_TYPES && value >= INT32_MIN && value <= INT32_MAX;
+    rule->type = good ? (enum schedule_type)type : SCHEDULE_NONE;
+    rule->value = good ? (int32_t)value : 0;
+    rule->repeat = SCHEDULE_FOREVER;
+    policy_into_schedule (policy, rule);
+    bool days = rule->type == SCHEDULE_DAY && rule->wall_clock && (rule->value > 0 || rule->cycle);
+    kept.calendar = days || rule->type > SCHEDULE_DAY;
+    if (days && !kept.base)
+        kept.base = number (object, "add_time");
+    rule->base_time = kept.base;
+    return kept;
 }
 
-// The PLAN frame of a plan that goes on where this one is. Its first occurrence is the one that
-// waits, or whose run is out.
-static json_t *rule_left (const json_t *object, int64_t left, int64_t skip)
+// What a copy of this plan skips so that its first occurrence is the one that waits here: a rule of
+// the calendar begins anew at the moment at which it is submitted.
+static int64_t skip_left (const struct kept *kept, const struct zone *zone, int64_t now)
+{
+    if (!kept->calendar)
+        return 0;
+    struct reason ignored;
+    const char *name = kept->policy ? kept->policy->timezone : "";
+    struct zone *own = *name ? zonefile_load (name, &ignored) : NULL;
+    int64_t skip = occurrences_ahead (&kept->rule, own ? own : zone, now, kept->next);
+    zone_destroy (&own);
+    return skip;
+}
+
+// The plan_time of a copy of an interval: its first occurrence is one step later.
+static int64_t step_before (const struct kept *kept)
 {
     static const int64_t units[SCHEDULE_TYPES] = {[SCHEDULE_SECOND] = 1,
                                                   [SCHEDULE_MINUTE] = 60,
                                                   [SCHEDULE_HOUR] = 3600,
                                                   [SCHEDULE_DAY] = 86400};
-    int64_t type = number (object, "plan_type"), value = number (object, "plan_value");
-    int64_t next = number (object, "plan_time"), base = number (object, "base_time");
-    bool interval = type > 0 && type < SCHEDULE_TYPES && units[type] > 0;
-    int64_t time = interval ? next - value * units[type] : type == SCHEDULE_TIME ? next : base;
+    const struct cycle *cycle = kept->rule.cycle;
+    int64_t steps = kept->rule.value;
+    if (cycle)
+        steps = cycle->durations[(size_t)(kept->used > 0 ? kept->used : 0) % cycle->count];
+    return kept->next - steps * units[kept->rule.type];
+}
+
+// The policy of the copy: a cycle of waits goes on where it is, and iterations are those left.
+static void policy_left (const struct kept *kept, int64_t repeats, json_t *plan)
+{
+    const char *name;
+    json_t *value;
+    const struct cycle *cycle = kept->rule.cycle;
+    json_object_foreach ((json_t *)(uintptr_t)kept->object, name, value)
+    {
+        if (policy_field (name))
+            json_object_set (plan, name, value);
+    }
+    if (kept->policy && kept->policy->misfire)
+        json_object_del (plan, "no_keep");
+    if (cycle && !kept->calendar && kept->used > 0) {
+        json_t *turned = json_array ();
+        for (size_t i = 0; i < cycle->count; i++)
+            json_array_append_new (
+                turned, json_integer (cycle->durations[((size_t)kept->used + i) % cycle->count]));
+        json_object_set_new (plan, "cycle", turned);
+    }
+    if (!kept->policy || !kept->policy->iteration)
+        return;
+    int64_t runs = policy_cycle (kept->policy);
+    json_object_del (plan, repeats % runs ? "iteration" : "plan_repet");
+    if (repeats % runs == 0)
+        json_object_set_new (plan, "iteration", json_integer (repeats / runs));
+}
+
+// The PLAN frame of a plan that goes on where this one is. Its first occurrence is the one that
+// waits, or whose run is out.
+static json_t *rule_left (const struct kept *kept, int64_t left, int64_t skip)
+{
+    const struct schedule *rule = &kept->rule;
+    const json_t *object = kept->object;
+    bool interval = !kept->calendar && rule->type >= SCHEDULE_SECOND;
+    int64_t repeats = left > 0 ? left + skip : left;
+    int64_t time = interval                      ? step_before (kept)
+                   : rule->type == SCHEDULE_TIME ? kept->next
+                                                 : kept->base;
     json_t *plan = json_object ();
     json_object_set (plan, "description", json_object_get (object, "description"));
-    json_object_set_new (plan, "plan_type", json_integer (type));
-    json_object_set_new (plan, "plan_value", json_integer (value));
-    json_object_set_new (plan, "plan_repet", json_integer (left > 0 ? left + skip : left));
+    json_object_set (plan, "plan_type", json_object_get (object, "plan_type"));
+    json_object_set (plan, "plan_value", json_object_get (object, "plan_value"));
+    json_object_set_new (plan, "plan_repet", json_integer (repeats));
     if (skip > 0) // uses up repeats, and these are used up already
         json_object_set_new (plan, "skip_set", json_integer (skip));
     if (time > 0)
         json_object_set_new (plan, "plan_time", json_integer (time));
-    json_object_set_new (
-        plan, "no_keep",
-        json_boolean (type == SCHEDULE_TIME || json_is_true (json_object_get (object, "no_keep"))));
+    bool keep = rule->type == SCHEDULE_TIME || json_is_true (json_object_get (object, "no_keep"));
+    json_object_set_new (plan, "no_keep", json_boolean (keep));
     if (json_object_get (object, "vote"))
         json_object_set (plan, "vote", json_object_get (object, "vote"));
+    policy_left (kept, repeats, plan);
     return plan;
 }
 
@@ -314,9 +444,14 @@ static int read_kept (json_t *object, const struct zone *zone, int64_t now_us, s
         reason_set (reason, "messages: want mailbox, description and the frames that it describes");
         return -1;
     }
-    json_t *plan = rule_left (object, left, skip_left (object, zone, now_us / 1000000));
+    struct policy *policy;
+    if (!policy_read_from (object, &policy, reason))
+        return -1;
+    const struct kept kept = kept_of (object, policy);
+    json_t *plan = rule_left (&kept, left, skip_left (&kept, zone, now_us / 1000000));
     ret->plan = json_write (plan);
     json_decref (plan);
+    policy_destroy (&policy);
     ret->station = json_string_value (json_object_get (object, "station"));
     ret->state = state_left (object, once ? 1 : left);
     return 0;

@@ -27,6 +27,8 @@ static const char about[] =
     "  zplan list\n"
     "  zplan list --station billing --state error\n"
     "  zplan list --type week --title 'report*' --json\n"
+    "  zplan list --dead                      # failed for good\n"
+    "  zplan list --verdict manual --limit 5\n"
     "  zplan list --state close --json | jq -r .id | xargs zplan remove\n";
 
 // -- the table
@@ -48,9 +50,17 @@ static void write_next (FILE *out, const json_t *plan)
     fputs (time_word (json_object_get (plan, "plan_time"), word), out);
 }
 
+// Of cron the first expression tells more.
 static void write_type (FILE *out, const json_t *plan)
 {
     char word[WORD_SIZE];
+    const json_t *cron = json_object_get (plan, "cron");
+    const json_t *first = json_is_array (cron) ? json_array_get (cron, 0) : cron;
+    if (json_is_string (first)) {
+        write_bytes (out, text_of (first));
+        fputs (json_array_size (cron) > 1 ? " ..." : "", out);
+        return;
+    }
     fputs (type_word (json_object_get (plan, "plan_type"), word), out);
 }
 

@@ -1,12 +1,41 @@
-// zplan pause, reset, skip, close, remove, run: one word of the station each, said about plans by
-// their ids or about all plans that a filter selects.
+// zplan pause, reset, skip, close, remove, run, cancel, done: one word of the station each, said
+// about plans by their ids or about all plans that a filter selects.
 #include <assert.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bulk.h"
+#include "memory.h"
+#include "print.h"
+
+// -- the options
+
+struct wish {
+    struct bulk bulk;
+    int64_t count;
+    const char *reason, *remark;
+};
+
+static const struct option count_row = {.name = "--count",
+                                        .metavar = "N",
+                                        .type = OPTION_NUMBER,
+                                        .offset = offsetof (struct wish, count),
+                                        .help = "so many occurrences; default 1",
+                                        .min = 1,
+                                        .max = INT32_MAX};
+static const struct option reason_row = {.name = "--reason",
+                                         .metavar = "TEXT",
+                                         .type = OPTION_TEXT,
+                                         .offset = offsetof (struct wish, reason),
+                                         .help = "why: the target and the history are told"};
+static const struct option remark_row = {.name = "--remark",
+                                         .metavar = "TEXT",
+                                         .type = OPTION_TEXT,
+                                         .offset = offsetof (struct wish, remark),
+                                         .help = "what was done about it; `show` tells it"};
 
 // -- the verbs
 
@@ -20,12 +49,42 @@ enum {
     "Plans are named by their ids, or selected as list selects them; --dry-run shows which.\n"     \
     "Of those selected, what is already as wanted is left out and counted.\n"
 
+static void narrow_to_running (struct selection *selection)
+{
+    if (!selection->state)
+        selection->state = "execute";
+}
+
+static void narrow_to_dead (struct selection *selection)
+{
+    selection->dead = !selection->verdict;
+}
+
+static void tell_cancelled (const json_t *answer, json_t *object)
+{
+    const json_t *told = json_object_get (answer, "told");
+    if (object) {
+        json_object_set (object, "exec_id", json_object_get (answer, "exec_id"));
+        json_object_set (object, "told", (json_t *)(uintptr_t)told);
+        return;
+    }
+    fputs (json_is_true (told) ? ", its target was told"
+                               : "; its target could not be told, and may go on",
+           stdout);
+}
+
 static const struct deed {
     const char *name; // the verb, and the word on the wire
     const char *done; // its past participle
     const char *synopsis, *about;
-    bool has_count;  // takes --count, which goes behind the id
-    unsigned wanted; // as struct acting has them
+    const struct option *row; // of an option of its own, whose value goes behind the id
+    enum {
+        WORDS_ARE_IDS,
+        WORDS_ARE_REASON // those behind the first one
+    } words;
+    void (*narrow) (struct selection *selection); // what a filter means that does not say it itself
+    void (*tell) (const json_t *answer, json_t *object); // as struct acting has them
+    unsigned wanted;
     bool gone_is_wanted;
 } deeds[] = {
     {.name = "pause",
@@ -44,7 +103,8 @@ static const struct deed {
      .about = "Put paused plans, and those out of the queue for an error, into the queue again.\n"
               "One that is overdue by then runs once, at once.\n" FILTER_HELP "\n"
               "  zplan reset 1f\n"
-              "  zplan reset --state error --station jobs\n"},
+              "  zplan reset --state error --station jobs\n"
+              "  zplan reset --dead --dry-run             # failed for good: try those again\n"},
     {.name = "skip",
      .done = "skipped",
      .synopsis = "zplan skip ID... | --station NAME ... | --all  [--count N] [--dry-run]",
@@ -52,7 +112,7 @@ static const struct deed {
               "that is out is not one of them.\n" FILTER_HELP "\n"
               "  zplan skip 1f\n"
               "  zplan skip 1f --count 3\n",
-     .has_count = true},
+     .row = &count_row},
     {.name = "close",
      .done = "closed",
      .wanted = CLOSED,
@@ -69,7 +129,8 @@ static const struct deed {
      .about =
          "Remove plans, in any state. A run that is going on is not stopped.\n" FILTER_HELP "\n"
          "  zplan remove 1f 20 21\n"
-         "  zplan remove --state close\n"},
+         "  zplan remove --state close\n"
+         "  zplan remove --dead --station jobs\n"},
     {.name = "run",
      .done = "fired",
      .synopsis = "zplan run ID... | --station NAME ... | --all  [--dry-run]",
@@ -77,6 +138,32 @@ static const struct deed {
               "time stays as it is. Refused while a run is out.\n" FILTER_HELP "\n"
               "  zplan run 1f\n"
               "  zplan run --station jobs --title 'report*'\n"},
+    {.name = "cancel",
+     .done = "cancelled",
+     .synopsis = "zplan cancel ID [REASON...] | --station NAME ... | --all  [--reason TEXT] "
+                 "[--dry-run]",
+     .about = "End the run of plans that is out: it has failed, and is not tried again; the plan\n"
+              "goes on with its next time. The target is told, and may stop its work; whether it\n"
+              "was told is said. A filter selects those that run.\n\n"
+              "  zplan cancel 1f\n"
+              "  zplan cancel 1f took too long\n"
+              "  zplan cancel --station jobs --title 'import*' --reason 'disk is full'\n",
+     .row = &reason_row,
+     .words = WORDS_ARE_REASON,
+     .narrow = narrow_to_running,
+     .tell = tell_cancelled},
+    {.name = "done",
+     .done = "done",
+     .synopsis = "zplan done ID... | --station NAME ... | --all  [--remark TEXT] [--dry-run]",
+     .about =
+         "A person has dealt with what failed for good (verdict failure or pending): the plan\n"
+         "goes on behind it, or is closed when that was its last. A filter selects such\n"
+         "plans; `zplan reset` tries them again instead.\n\n"
+         "  zplan list --dead\n"
+         "  zplan done 1f --remark 'sent by hand'\n"
+         "  zplan done --station billing --verdict pending --dry-run\n",
+     .row = &remark_row,
+     .narrow = narrow_to_dead},
 };
 
 enum { DEEDS = sizeof deeds / sizeof *deeds };
@@ -90,23 +177,6 @@ static const struct deed *deed_named (const char *name)
     return &deeds[i];
 }
 
-// -- the options
-
-struct wish {
-    struct bulk bulk;
-    int64_t count;
-};
-
-static const struct option rows[] = {
-    {.name = "--count",
-     .metavar = "N",
-     .type = OPTION_NUMBER,
-     .offset = offsetof (struct wish, count),
-     .help = "so many occurrences; default 1",
-     .min = 1,
-     .max = INT32_MAX},
-};
-
 // -- the doing
 
 static int do_one (struct acting *acting, const char *id)
@@ -114,12 +184,21 @@ static int do_one (struct acting *acting, const char *id)
     return act_say (acting, id, acting->owner);
 }
 
+// What goes behind the id, or NULL.
+static const char *argument_of (const struct deed *deed, const struct wish *wish, char number[24])
+{
+    if (deed->row != &count_row)
+        return deed->row == &reason_row ? wish->reason : wish->remark;
+    snprintf (number, 24, "%" PRId64, wish->count);
+    return number;
+}
+
 static int do_all (const struct cli *cli, const struct deed *deed, const struct wish *wish,
                    struct plan_ids *ids)
 {
     int code;
-    char count[24];
-    snprintf (count, sizeof count, "%" PRId64, wish->count);
+    char number[24];
+    const char *argument = argument_of (deed, wish, number);
     struct acting acting = {.cli = cli,
                             .client = call_open (cli, &code),
                             .name = deed->name,
@@ -127,12 +206,41 @@ static int do_all (const struct cli *cli, const struct deed *deed, const struct 
                             .wanted = deed->wanted,
                             .gone_is_wanted = deed->gone_is_wanted,
                             .one = do_one,
-                            .owner = deed->has_count ? count : NULL};
+                            .owner = (void *)(uintptr_t)argument,
+                            .tell = deed->tell};
     if (!acting.client)
         return code;
     code = bulk_do (&acting, &wish->bulk, ids);
     zplan_client_destroy (&acting.client);
     return code;
+}
+
+// The words behind the first one are the reason; `ret_text` is freed by the caller.
+static int take_reason (const struct cli *cli, int *count, struct wish *wish, char **ret_text,
+                        struct reason *reason)
+{
+    size_t size = 0, used = 0;
+    if (*count < 2)
+        return 0;
+    if (wish->reason) {
+        reason_set (reason, "--reason and words behind the id: want one or the other");
+        return -1;
+    }
+    for (int i = 2; i <= *count; i++)
+        size += strlen (cli->argv[i]) + 1;
+    char *text = memory_new (size);
+    for (int i = 2; i <= *count; i++)
+        used += (size_t)snprintf (text + used, size - used, "%s%s", i > 2 ? " " : "", cli->argv[i]);
+    wish->reason = *ret_text = text;
+    *count = 1;
+    return 0;
+}
+
+// A filter means what the verb is for, unless it says otherwise itself.
+static void narrow (const struct deed *deed, struct wish *wish, int ids)
+{
+    if (deed->narrow && ids == 0)
+        deed->narrow (&wish->bulk.selection);
 }
 
 int verb_manage (const struct cli *cli)
@@ -143,10 +251,8 @@ int verb_manage (const struct cli *cli)
     const struct usage usage = {
         .synopsis = deed->synopsis,
         .about = deed->about,
-        .groups = {which,
-                   bulk_options (&wish.bulk),
-                   {"Besides", rows, sizeof rows / sizeof *rows, &wish}},
-        .group_count = deed->has_count ? 3 : 2,
+        .groups = {which, bulk_options (&wish.bulk), {"Besides", deed->row, 1, &wish}},
+        .group_count = deed->row ? 3 : 2,
         .words_max = INT_MAX,
         .words = "plan ids",
     };
@@ -155,11 +261,17 @@ int verb_manage (const struct cli *cli)
         return code;
     struct reason reason;
     struct plan_ids ids = {0};
-    if (bulk_check (&wish.bulk, &which, count, &reason) ||
-        plan_ids_read (&ids, cli, count, &reason))
+    char *text = NULL;
+    bool right =
+        deed->words != WORDS_ARE_REASON || take_reason (cli, &count, &wish, &text, &reason) == 0;
+    if (!right || bulk_check (&wish.bulk, &which, count, &reason) ||
+        plan_ids_read (&ids, cli, count, &reason)) {
         code = usage_error (cli->argv[0], &reason);
-    else
+    } else {
+        narrow (deed, &wish, count);
         code = do_all (cli, deed, &wish, &ids);
+    }
     free (ids.at);
+    free (text);
     return code;
 }

@@ -6,6 +6,7 @@
 
 #include "call.h"
 #include "clock.h"
+#include "instant.h"
 #include "order.h"
 #include "print.h"
 #include "zonefile.h"
@@ -38,6 +39,9 @@ static const char about[] =
     "is asked when that one will run.\n\n"
     "  zplan next 1f -n 3\n"
     "  zplan next --monthly -1@23:00 --timezone Europe/Berlin -n 3\n"
+    "  zplan next --cron '30 8 * * MON-FRI' --timezone Europe/Berlin\n"
+    "  zplan next --cron '0 9 L * ?' --start 2027-01-01 --end 2027-06-30\n"
+    "  zplan next --every 1h --cycle 2,3,5 --iteration 2\n"
     "  zplan next --every 90m --start 2026-12-24T18:00Z --repeat 4\n"
     "  zplan next --type month --value -1 --time 2026-01-31T23:00:00Z --repeat 5 \\\n"
     "             --now 2026-01-01T00:00:00Z\n";
@@ -79,13 +83,13 @@ static int read_rule (const struct when_words *words, const struct preview *prev
                       const struct zone *zone, struct when *ret, struct reason *reason)
 {
     if (!when_is_given (words)) {
-        reason_set (reason, "want a kind of time: --in, --at, --every, --weekly, --monthly or "
-                            "--type");
+        reason_set (reason, "want a kind of time: --in, --at, --every, --weekly, --monthly, "
+                            "--cron or --type");
         return -1;
     }
     int64_t now_us = clock_wall_us ();
     struct reason why;
-    if (preview->now && when_instant (preview->now, zone, &now_us, &why)) {
+    if (preview->now && instant_parse (preview->now, zone, &now_us, &why)) {
         reason_set (reason, "--now: %s", why.text);
         return -1;
     }
@@ -107,6 +111,7 @@ static int compute (const struct cli *cli, const struct when_words *words,
     json_t *list = occurrences (&when, zone, preview->count);
     print_list (cli, list);
     json_decref (list);
+    when_clear (&when);
     zone_destroy (&zone);
     return EXIT_DONE;
 }
@@ -158,14 +163,15 @@ int verb_next (const struct cli *cli)
     struct when_words words = {0};
     struct order ignored = {0};
     struct option_group plan = order_options (&ignored), time = when_options (&words);
+    struct option_group policy = terms_options (&words.terms);
     plan.heading = "Plan, as add takes it; it changes nothing here";
     plan.count--; // --now
     struct preview preview = {.count = COUNT_DEFAULT};
     const struct usage usage = {
         .synopsis = "zplan next TIME [--now INSTANT] [-n N]  |  zplan next ID [-n N]",
         .about = about,
-        .groups = {time, {"Preview", rows, sizeof rows / sizeof *rows, &preview}, plan},
-        .group_count = 3,
+        .groups = {time, {"Preview", rows, sizeof rows / sizeof *rows, &preview}, policy, plan},
+        .group_count = 4,
         .words_max = 1,
         .words = "at most one plan id",
     };
@@ -175,6 +181,8 @@ int verb_next (const struct cli *cli)
     if (count == 0)
         return compute (cli, &words, &preview);
     const char *given = options_given (&time);
+    if (!given)
+        given = options_given (&policy);
     if (!given)
         given = options_given (&plan);
     if (!given && preview.now)

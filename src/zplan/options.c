@@ -263,8 +263,10 @@ void options_help (const struct option_group *group)
         char left[64];
         snprintf (left, sizeof left, "%s%s%s", row->name, row->metavar ? " " : "",
                   row->metavar ? row->metavar : "");
-        if (printf ("  %-24s ", left) > HELP_COLUMN)
-            printf ("\n%*s", HELP_COLUMN, "");
+        if (strlen (left) < HELP_COLUMN - 2)
+            printf ("  %-24s ", left);
+        else
+            printf ("  %s\n%*s", left, HELP_COLUMN, "");
         print_text (row->help, HELP_COLUMN);
     }
 }

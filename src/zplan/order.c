@@ -126,18 +126,12 @@ int order_vote (const struct order *order, const json_t *stored, json_t **ret,
 
 json_t *order_plan (const struct when *when, const char *title, json_t *vote)
 {
-    const struct schedule *rule = &when->rule;
     json_t *plan = json_object ();
+    json_t *frame = when_frame (when);
     if (title)
         json_object_set_new (plan, "description", json_string (title));
-    json_object_set_new (plan, "plan_type", json_integer (rule->type));
-    json_object_set_new (plan, "plan_value", json_integer (rule->value));
-    json_object_set_new (plan, "plan_repet", json_integer (rule->repeat));
-    json_object_set_new (plan, "no_keep", json_boolean (rule->keep));
-    if (rule->base_time)
-        json_object_set_new (plan, "plan_time", json_integer (rule->base_time));
-    if (when->skip)
-        json_object_set_new (plan, "skip_set", json_integer (when->skip));
+    json_object_update (plan, frame);
+    json_decref (frame);
     if (vote)
         json_object_set (plan, "vote", vote);
     return plan;

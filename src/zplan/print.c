@@ -8,6 +8,7 @@
 #include "ident.h"
 #include "json.h"
 #include "memory.h"
+#include "plan.h"
 #include "schedule.h"
 
 // -- bytes
@@ -211,6 +212,17 @@ const char *state_word (const json_t *state, char out[WORD_SIZE])
     return table_word (state, number >= 0 && number < STATES ? state_words[number] : NULL, out);
 }
 
+const char *verdict_word (const json_t *verdict, char out[WORD_SIZE])
+{
+    static const char *const words[VERDICTS] = {[VERDICT_NONE] = "-",
+                                                [VERDICT_FAILURE] = "failure",
+                                                [VERDICT_PENDING] = "pending",
+                                                [VERDICT_MANUAL] = "manual",
+                                                [VERDICT_CANCELLED] = "cancelled"};
+    json_int_t number = json_integer_value (verdict);
+    return table_word (verdict, number >= 0 && number < VERDICTS ? words[number] : NULL, out);
+}
+
 const char *status_text (const json_t *status, char out[WORD_SIZE])
 {
     json_int_t number = json_integer_value (status);
@@ -300,6 +312,12 @@ enum colour state_colour (const json_t *state)
         [2] = CYAN, [3] = YELLOW, [5] = YELLOW, [6] = RED, [7] = DIM};
     json_int_t number = json_integer_value (state);
     return number > 0 && number < STATES ? colours[number] : PLAIN;
+}
+
+enum colour verdict_colour (const json_t *verdict)
+{
+    json_int_t number = json_integer_value (verdict);
+    return number == VERDICT_FAILURE || number == VERDICT_PENDING ? RED : PLAIN;
 }
 
 enum colour status_colour (const json_t *status)

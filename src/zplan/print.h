@@ -49,6 +49,7 @@ const char *vote_word (const json_t *vote, char out[WORD_SIZE]); // "majority, 6
 const char *id_word (const json_t *id, char out[WORD_SIZE]);     // hex
 const char *type_word (const json_t *type, char out[WORD_SIZE]);
 const char *state_word (const json_t *state, char out[WORD_SIZE]);
+const char *verdict_word (const json_t *verdict, char out[WORD_SIZE]);
 const char *status_text (const json_t *status, char out[WORD_SIZE]); // "-" before the first run
 const char *repeat_word (const json_t *repeat, char out[WORD_SIZE]);
 const char *number_word (const json_t *number, char out[WORD_SIZE]);
@@ -56,5 +57,9 @@ const char *number_word (const json_t *number, char out[WORD_SIZE]);
 // The states, with blanks between, for the option tables.
 #define STATE_WORDS "none queue execute retry skip pause error close"
 
+// And the verdicts.
+#define VERDICT_WORDS "failure pending manual cancelled"
+
 enum colour state_colour (const json_t *state);
+enum colour verdict_colour (const json_t *verdict);
 enum colour status_colour (const json_t *status);

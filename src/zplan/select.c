@@ -27,6 +27,17 @@ static const struct option rows[] = {
      .type = OPTION_TEXT,
      .offset = offsetof (struct selection, title),
      .help = "plans whose title fits; * stands for anything"},
+    {.name = "--verdict",
+     .metavar = "VERDICT",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct selection, verdict),
+     .values = VERDICT_WORDS,
+     .help = "failure (for good), pending (a person decides), manual (a person has), cancelled; "
+             "looked at here, page by page"},
+    {.name = "--dead",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct selection, dead),
+     .help = "those of the verdict failure or pending"},
 };
 
 struct option_group select_options (struct selection *selection)
@@ -36,6 +47,10 @@ struct option_group select_options (struct selection *selection)
 
 int select_check (const struct selection *selection, struct reason *reason)
 {
+    if (selection->dead && selection->verdict) {
+        reason_set (reason, "--dead and --verdict: want one or the other");
+        return -1;
+    }
     return call_text ("--station", selection->station, reason) ||
                    call_text ("--title", selection->title, reason)
                ? -1
@@ -51,35 +66,62 @@ static json_t *filter_of (const struct selection *selection)
                   {"type", selection->type},
                   {"title", selection->title}};
     json_t *filter = json_object ();
+    if (selection->dead && !selection->state) // they are in no other
+        json_object_set_new (filter, "state", json_string ("error"));
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (fields[i].text)
             json_object_set_new (filter, fields[i].field, json_string (fields[i].text));
     return filter;
 }
 
+static bool looks_here (const struct selection *selection)
+{
+    return selection->dead || selection->verdict;
+}
+
+// A walk at work.
+struct walk {
+    const struct selection *selection;
+    struct selected selected; // its room is what is left
+};
+
+// What the station does not look at.
+static bool fits (const struct selection *selection, const json_t *plan)
+{
+    char out[WORD_SIZE];
+    const char *word = verdict_word (json_object_get (plan, "verdict"), out);
+    if (selection->dead)
+        return strcmp (word, "failure") == 0 || strcmp (word, "pending") == 0;
+    return !selection->verdict || strcmp (word, selection->verdict) == 0;
+}
+
 static bool take_page (struct pages *pages, const json_t *page)
 {
-    const struct selected *selected = pages->owner;
+    struct walk *walk = pages->owner;
+    struct selected *selected = &walk->selected;
     size_t i;
     json_t *plan;
     json_array_foreach (json_object_get (page, "plans"), i, plan)
     {
-        if (pages->room == 0 || !selected->take (selected->owner, plan))
+        if (!fits (walk->selection, plan))
+            continue;
+        if (selected->room == 0 || !selected->take (selected->owner, plan))
             return false;
-        pages->room--;
+        selected->room--;
     }
-    return true;
+    pages->room = looks_here (walk->selection) ? pages->room : selected->room;
+    return selected->room > 0;
 }
 
 struct verdict select_walk (const struct cli *cli, struct zplan_client *client,
                             const struct selection *selection, const struct selected *selected)
 {
-    struct selected copy = *selected;
+    struct walk walk = {selection, *selected};
     struct pages pages = {.word = "list",
                           .filter = filter_of (selection),
-                          .room = selected->room,
+                          .room = looks_here (selection) ? INT64_MAX : selected->room,
                           .take = take_page,
-                          .owner = &copy};
+                          .owner = &walk};
     struct verdict verdict = pages_turn (cli, client, &pages);
     json_decref (pages.filter);
     return verdict;

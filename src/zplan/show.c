@@ -8,7 +8,9 @@
 #include "json.h"
 #include "memory.h"
 #include "options.h"
+#include "policy.h"
 #include "print.h"
+#include "terms_show.h"
 
 static const char about[] = "Show a plan: its fields and the frames that were submitted.\n\n"
                             "  zplan show 1f\n"
@@ -24,7 +26,10 @@ static const struct row {
     {"station", "station", NULL, NULL},
     {"description", "title", NULL, NULL},
     {"plan_state", "state", state_word, state_colour},
+    {"verdict", "verdict", verdict_word, verdict_colour},
     {"last_state", "last status", status_text, status_colour},
+    {"error_info", "error", NULL, NULL},
+    {"remark", "remark", NULL, NULL},
     {"progress", "progress", NULL, NULL},
     {"plan_time", "next time", moment_word, NULL},
     {"plan_type", "type", type_word, NULL},
@@ -35,6 +40,7 @@ static const struct row {
     {"base_time", "base time", moment_word, NULL},
     {"skip_set", "skip", number_word, NULL},
     {"skip_num", "skipped", number_word, NULL},
+    {"missed", "missed", number_word, NULL},
     {"add_time", "added", moment_word, NULL},
     {"exec_time", "last run", moment_word, NULL},
     {"exec_id", "last run's id", id_word, NULL},
@@ -52,7 +58,7 @@ static void print_fields (const json_t *plan)
         const json_t *value = json_object_get (plan, rows[i].field);
         if (!value)
             continue;
-        printf ("%-14s ", rows[i].label);
+        terms_label (rows[i].label);
         enum colour colour = rows[i].colour ? rows[i].colour (value) : PLAIN;
         colour_on (stdout, colour);
         if (rows[i].word)
@@ -99,6 +105,52 @@ static void print_messages (const json_t *messages)
     }
 }
 
+// -- when it is tried again
+
+// The pace of the plan's retries, from the end of its last run; -1: it waits for no retry.
+static int64_t retry_delay (const json_t *plan)
+{
+    enum { STATE_RETRY = 3 };
+    struct policy *policy;
+    struct reason ignored;
+    int64_t failures = json_integer_value (json_object_get (plan, "error_count"));
+    const json_t *run = json_object_get (plan, "exec_id");
+    if (json_integer_value (json_object_get (plan, "plan_state")) != STATE_RETRY || failures < 1 ||
+        !policy_read_from (plan, &policy, &ignored))
+        return -1;
+    const struct retry_policy paced = {.strategy = RETRY_PACED};
+    int64_t delay_ms = retry_delay_ms (policy ? &policy->retry : &paced, failures,
+                                       (uint64_t)json_integer_value (run));
+    policy_destroy (&policy);
+    return delay_ms;
+}
+
+// The history knows when the run ended. What it does not keep is not told.
+static void print_retry (const struct cli *cli, struct zplan_client *client, const char *id,
+                         const json_t *plan)
+{
+    int64_t delay_ms = retry_delay (plan);
+    if (delay_ms < 0)
+        return;
+    struct zplan_reply reply;
+    struct reason ignored;
+    char out[WORD_SIZE], filter[64];
+    snprintf (filter, sizeof filter, "{\"plan\":\"%s\",\"newest\":true,\"limit\":1}", id);
+    int outcome = zplan_client_manage (client, "history", (const char *[]){filter}, 1, &reply);
+    if (call_verdict (cli, outcome, &reply).code != EXIT_DONE)
+        return;
+    json_t *answer = json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &ignored);
+    const json_t *run = json_array_get (json_object_get (answer, "runs"), 0);
+    const json_t *ended = json_object_get (run, "ended");
+    if (ended && json_equal (json_object_get (run, "exec_id"), json_object_get (plan, "exec_id"))) {
+        json_t *at = json_real (json_number_value (ended) + (double)delay_ms / 1000);
+        terms_label ("next try");
+        printf ("%s\n", moment_word (at, out));
+        json_decref (at);
+    }
+    json_decref (answer);
+}
+
 static int show (const struct cli *cli, struct zplan_client *client, const char *id)
 {
     int code;
@@ -107,6 +159,8 @@ static int show (const struct cli *cli, struct zplan_client *client, const char 
         print_plan (plan);
     } else if (plan) {
         print_fields (plan);
+        terms_show (plan);
+        print_retry (cli, client, id, plan);
         print_messages (json_object_get (plan, "messages"));
     }
     json_decref (plan);

@@ -8,6 +8,7 @@
 #include "bulk.h"
 #include "clock.h"
 #include "desc.h"
+#include "instant.h"
 #include "json.h"
 #include "memory.h"
 #include "order.h"
@@ -17,8 +18,8 @@
 struct change {
     struct bulk bulk;
     struct order order;
-    bool no_keep;
-    struct zone *zone;
+    bool no_keep, no_wall_clock;
+    struct zone *zone; // of the words
 };
 
 static const struct option rows[] = {
@@ -26,6 +27,10 @@ static const struct option rows[] = {
      .type = OPTION_FLAG,
      .offset = offsetof (struct change, no_keep),
      .help = "skip what was missed, instead of running it late"},
+    {.name = "--no-wall-clock",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct change, no_wall_clock),
+     .help = "the plan keeps no time zone of its own: the station's counts"},
 };
 
 // As the other verbs select, but --title and --type are what a plan is changed to.
@@ -47,19 +52,29 @@ static const struct option which_rows[] = {
      .type = OPTION_TEXT,
      .offset = offsetof (struct change, bulk.selection.type),
      .values = TYPE_WORDS,
-     .help = "none time second minute hour day week month"},
+     .help = TYPE_WORDS},
     {.name = "--of-title",
      .metavar = "PATTERN",
      .type = OPTION_TEXT,
      .offset = offsetof (struct change, bulk.selection.title),
      .help = "plans whose title fits; * stands for anything"},
+    {.name = "--of-verdict",
+     .metavar = "VERDICT",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct change, bulk.selection.verdict),
+     .values = VERDICT_WORDS,
+     .help = VERDICT_WORDS},
 };
 
 static const char about[] =
     "Change plans: what is not given stays as it is. A new time counts from now, as if the plan\n"
     "had just been added. All --arg together replace all arguments. Refused while a run is out,\n"
-    "and when the plan was changed by somebody else at the same moment.\n\n"
+    "and when the plan was changed by somebody else at the same moment. A policy is taken away by\n"
+    "the value -. Local times are in the plan's own zone, if it has one and --timezone is not\n"
+    "given; --timezone with --wall-clock gives it another.\n\n"
     "  zplan update 1f --weekly tue@09:00\n"
+    "  zplan update 1f --cron '0 9 * * TUE' --retry fixed:30s:5,manual\n"
+    "  zplan update 1f --retry - --end -\n"
     "  zplan update 1f --repeat 20 --title 'report, longer'\n"
     "  zplan update --of-station jobs --of-title 'report*' --repeat forever --dry-run\n"
     "  zplan update 1f 20 --command sweep --arg /tmp --arg /var/tmp\n";
@@ -71,6 +86,19 @@ struct stored_words {
     char type[24], value[24], time[24];
 };
 
+static void use_stored_cron (const json_t *cron, struct option_texts *ret)
+{
+    size_t i;
+    const json_t *text;
+    if (json_is_string (cron))
+        ret->texts[ret->count++] = json_string_value (cron);
+    json_array_foreach (cron, i, text)
+    {
+        if (ret->count < OPTION_TEXTS_MAX && json_is_string (text))
+            ret->texts[ret->count++] = json_string_value (text);
+    }
+}
+
 static void use_stored_kind (const json_t *plan, struct when_words *words,
                              struct stored_words *stored)
 {
@@ -81,6 +109,9 @@ static void use_stored_kind (const json_t *plan, struct when_words *words,
     } fields[] = {{"plan_type", stored->type, &words->type},
                   {"plan_value", stored->value, &words->value},
                   {"base_time", stored->time, &words->time}};
+    use_stored_cron (json_object_get (plan, "cron"), &words->cron);
+    if (words->cron.count)
+        return; // it says all
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         snprintf (fields[i].text, sizeof stored->type, "%" JSON_INTEGER_FORMAT,
                   json_integer_value (json_object_get (plan, fields[i].field)));
@@ -101,33 +132,116 @@ static bool repeat_changes (const struct when *when, const json_t *plan)
     return runs_once (type) != runs_once (when->rule.type);
 }
 
-static int set_times (const struct change *self, const json_t *plan, json_t *fields,
-                      struct reason *reason)
+static bool has (const json_t *plan, const char *field)
+{
+    return json_object_get (plan, field) != NULL;
+}
+
+static void take_away (json_t *fields, const json_t *plan, const char *field)
+{
+    if (has (plan, field) && !has (fields, field))
+        json_object_set_new (fields, field, json_null ());
+}
+
+// The new kind of time, and what of the stored one means nothing beside it.
+static void set_kind (const struct when *when, const struct when_words *words, const json_t *plan,
+                      json_t *fields)
+{
+    const struct schedule *rule = &when->rule;
+    json_object_update (fields, when->members);
+    json_object_set_new (fields, "plan_type", json_integer (rule->type));
+    json_object_set_new (fields, "plan_value", json_integer (rule->value));
+    json_object_set_new (fields, "plan_time", json_integer (rule->base_time));
+    if (words->timezone && has (plan, "timezone") && !has (fields, "timezone"))
+        json_object_set_new (fields, "timezone", json_string (words->timezone));
+    take_away (fields, plan, "cron");
+    if (json_is_array (json_object_get (plan, "cycle")) || runs_once (rule->type))
+        take_away (fields, plan, "cycle");
+    if (runs_once (rule->type))
+        take_away (fields, plan, "iteration");
+}
+
+static void set_keep (const struct change *self, const struct when *when, bool new_kind,
+                      const json_t *plan, json_t *fields)
+{
+    const struct when_words *words = &self->order.words;
+    bool keep = when->rule.keep;
+    // --in and --at keep a run that is late. One that repeats from now on has not asked for that.
+    bool lapses = new_kind && repeat_changes (when, plan) && !runs_once (when->rule.type);
+    bool said = self->no_keep || words->keep;
+    if (words->terms.misfire || (!said && has (plan, "misfire")))
+        return; // tells it
+    if (said || (new_kind && keep) || lapses)
+        json_object_set_new (fields, "no_keep",
+                             json_boolean (!self->no_keep && (words->keep || keep)));
+}
+
+// What windows, policies and the zone are changed to; - takes away.
+static int set_terms (const struct change *self, const struct when_words *words,
+                      const struct zone *zone, int64_t step, json_t *fields, struct reason *reason)
+{
+    const struct terms_reading reading = {.zone = zone, .step = step, .use = TERMS_CHANGED};
+    struct reason why;
+    int64_t start;
+    if (self->no_wall_clock)
+        json_object_set_new (fields, "timezone", json_null ());
+    if (words->start && strcmp (words->start, "-") == 0) {
+        json_object_set_new (fields, "start_time", json_null ());
+    } else if (words->start) {
+        if (instant_parse (words->start, zone, &start, &why)) {
+            reason_set (reason, "--start: %s", why.text);
+            return -1;
+        }
+        if (terms_put (fields, "start_time", json_integer (start), reason))
+            return -1;
+    }
+    return terms_read (&words->terms, &reading, fields, reason);
+}
+
+// The members that the words mean, local times in this zone. `plan` may be an empty object: then
+// it is only tried whether they mean something.
+static int set_times_in (const struct change *self, const struct zone *zone, const json_t *plan,
+                         json_t *fields, struct reason *reason)
 {
     struct when when;
     struct stored_words stored;
-    struct when_words words = self->order.words;
+    struct when_words words = self->order.words, rest = words;
     bool new_kind = when_is_given (&words);
+    words.terms = (struct terms){0};
+    if (new_kind)
+        rest.start = NULL;
+    else
+        words.start = NULL;
     if (!new_kind && (words.repeat || words.skip))
         use_stored_kind (plan, &words, &stored);
-    if (when_read (&words, self->zone, clock_wall_us (), &when, reason))
+    if (when_read (&words, zone, clock_wall_us (), &when, reason))
         return -1;
-    const struct schedule *rule = &when.rule;
-    if (new_kind) {
-        json_object_set_new (fields, "plan_type", json_integer (rule->type));
-        json_object_set_new (fields, "plan_value", json_integer (rule->value));
-        json_object_set_new (fields, "plan_time", json_integer (rule->base_time));
-    }
-    if (words.repeat || (new_kind && repeat_changes (&when, plan)))
-        json_object_set_new (fields, "plan_repet", json_integer (rule->repeat));
+    int64_t step = words.every ? when.rule.value : 1;
+    int rc = set_terms (self, &rest, zone, step, fields, reason);
+    if (rc == 0 && new_kind)
+        set_kind (&when, &words, plan, fields);
+    else if (rc == 0 && words.wall_clock)
+        json_object_update (fields, when.members);
+    bool repeats = words.repeat || (new_kind && repeat_changes (&when, plan));
+    if (repeats && !has (fields, "iteration"))
+        json_object_set_new (fields, "plan_repet", json_integer (when.rule.repeat));
     if (words.skip)
         json_object_set_new (fields, "skip_set", json_integer (when.skip));
-    // --in and --at keep a run that is late. One that repeats from now on has not asked for that.
-    bool lapses = new_kind && repeat_changes (&when, plan) && !runs_once (rule->type);
-    if (self->no_keep || words.keep || (new_kind && rule->keep) || lapses)
-        json_object_set_new (fields, "no_keep",
-                             json_boolean (!self->no_keep && (words.keep || rule->keep)));
-    return 0;
+    set_keep (self, &when, new_kind, plan, fields);
+    when_clear (&when);
+    return rc;
+}
+
+static int set_times (const struct change *self, const json_t *plan, json_t *fields,
+                      struct reason *reason)
+{
+    const char *name = json_string_value (json_object_get (plan, "timezone"));
+    if (self->order.words.timezone || self->no_wall_clock || !name)
+        return set_times_in (self, self->zone, plan, fields, reason);
+    struct zone *zone = zonefile_load (name, reason);
+    int rc = zone ? set_times_in (self, zone, plan, fields, reason) : -1;
+    zone_destroy (&zone);
+    return rc;
 }
 
 // -- what it does
@@ -313,29 +427,34 @@ static int update_each (const struct cli *cli, struct change *self, struct plan_
 // What can be told to be wrong before a plan is read.
 static int check_change (struct change *self, struct reason *reason)
 {
-    struct when_words words = self->order.words;
-    struct option_group order = order_change_options (&self->order);
-    struct option_group when = when_options (&words);
-    struct when ignored;
-    json_t *vote = NULL;
-    words.timezone = NULL; // changes nothing alone
-    if (!options_given (&order) && !options_given (&when) && !self->no_keep) {
-        reason_set (reason, "want something to change: --title, --every, --repeat, --arg ...");
-        return -1;
-    }
-    if (words.keep && self->no_keep) {
-        reason_set (reason, "--keep and --no-keep: want one or the other");
-        return -1;
-    }
+    struct change trial = *self;
+    struct when_words *words = &trial.order.words;
+    const char *zone = words->timezone;
+    json_t *vote = NULL, *nothing = json_object (), *fields = json_object ();
+    if (!words->wall_clock)
+        words->timezone = NULL; // changes nothing alone
+    const struct option_group groups[] = {order_change_options (&trial.order), when_options (words),
+                                          terms_options (&words->terms)};
+    bool given = self->no_keep || self->no_wall_clock;
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        given = given || options_given (&groups[i]);
+    words->timezone = zone;
     // Without a kind of time these two go with the stored one.
-    if (!when_is_given (&words))
-        words.repeat = words.skip = NULL;
-    int rc = when_read (&words, self->zone, clock_wall_us (), &ignored, reason) ||
-                     call_text ("--title", self->order.title, reason) ||
-                     order_vote (&self->order, NULL, &vote, reason)
-                 ? -1
-                 : 0;
+    if (!when_is_given (words))
+        words->repeat = words->skip = NULL;
+    int rc = -1;
+    if (!given)
+        reason_set (reason, "want something to change: --title, --every, --repeat, --arg ...");
+    else if (words->keep && self->no_keep)
+        reason_set (reason, "--keep and --no-keep: want one or the other");
+    else if (words->wall_clock && self->no_wall_clock)
+        reason_set (reason, "--wall-clock and --no-wall-clock: want one or the other");
+    else if (!set_times_in (&trial, self->zone, nothing, fields, reason) &&
+             !call_text ("--title", self->order.title, reason))
+        rc = order_vote (&self->order, NULL, &vote, reason);
     json_decref (vote);
+    json_decref (nothing);
+    json_decref (fields);
     return rc;
 }
 
@@ -349,10 +468,11 @@ int verb_update (const struct cli *cli)
         .about = about,
         .groups = {order_change_options (&self.order),
                    when_options (&self.order.words),
+                   terms_options (&self.order.words.terms),
                    {"Besides", rows, sizeof rows / sizeof *rows, &self},
                    which,
                    bulk_options (&self.bulk)},
-        .group_count = 5,
+        .group_count = 6,
         .words_max = INT_MAX,
         .words = "plan ids",
     };

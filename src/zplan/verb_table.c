@@ -16,6 +16,8 @@ static const struct verb verbs[] = {
     {"reset", verb_manage, "put paused and broken plans into it again", WORDS_PLANS, NULL},
     {"skip", verb_manage, "leave out the next occurrences", WORDS_PLANS, NULL},
     {"run", verb_manage, "run plans now, besides their schedule", WORDS_PLANS, NULL},
+    {"cancel", verb_manage, "end the run of plans that is out", WORDS_PLANS, NULL},
+    {"done", verb_manage, "say that a person has dealt with a failure", WORDS_PLANS, NULL},
     {"close", verb_manage, "end plans, but keep them to be looked at", WORDS_PLANS, NULL},
     {"remove", verb_manage, "remove plans", WORDS_PLANS, NULL},
     {"export", verb_export, "write plans, an object a line", WORDS_NONE, NULL},
@@ -126,12 +128,13 @@ int print_verbs (void)
             "  --version                the version\n"
             "They may stand before or after the verb, but not after --.\n\n"
             "Plans are selected by --station NAME, --state STATE, --type TYPE, --title\n"
-            "PATTERN, or several of them; what changes plans takes --dry-run, and --all\n"
-            "where it means all of them.\n\n"
+            "PATTERN, --verdict VERDICT, --dead, or several of them; what changes plans\n"
+            "takes --dry-run, and --all where it means all of them.\n\n"
             "Examples:\n"
             "  zplan add --station billing --command close --monthly -1@23:00\n"
             "  zplan next --weekly mon@08:30 --timezone Europe/Berlin\n"
-            "  zplan list --state error\n"
+            "  zplan add --station jobs --command report --cron '30 8 * * MON-FRI'\n"
+            "  zplan list --dead\n"
             "  zplan pause --station billing --dry-run\n"
             "  zplan history --newest -n 5\n"
             "  zplan watch --json\n\n"

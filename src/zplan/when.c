@@ -6,8 +6,10 @@
 #include <strings.h>
 
 #include "civil.h"
+#include "duration.h"
+#include "instant.h"
 #include "nearest.h"
-#include "rfc3339.h"
+#include "plan_frame.h"
 #include "settings.h"
 
 // What a reader of one kind works on.
@@ -16,159 +18,16 @@ struct reading {
     const struct zone *zone;
     int64_t now_us;
     struct schedule *rule;
+    json_t *members; // as struct when has them
     struct reason *reason;
 };
-
-#define WHEN_FIELD(field) .offset = offsetof (struct when_words, field)
-
-static const struct option rows[] = {
-    {.name = "--in",
-     .metavar = "DURATION",
-     .type = OPTION_TEXT,
-     WHEN_FIELD (in),
-     .help = "once, this long from now: 5s, 90m, 1h30m, 2d"},
-    {.name = "--at",
-     .metavar = "INSTANT",
-     .type = OPTION_TEXT,
-     WHEN_FIELD (at),
-     .help = "once: 2026-12-24T18:00+01:00; seconds, offset, time may be left out"},
-    {.name = "--every",
-     .metavar = "DURATION",
-     .type = OPTION_TEXT,
-     WHEN_FIELD (every),
-     .help = "again and again: 30s, 10m, 1h30m, 1d"},
-    {.name = "--weekly",
-     .metavar = "DAY[@TIME]",
-     .type = OPTION_TEXT,
-     WHEN_FIELD (weekly),
-     .help = "sun..sat or 0..7, at HH:MM[:SS] in --timezone"},
-    {.name = "--monthly",
-     .metavar = "DAY[@TIME]",
-     .type = OPTION_TEXT,
-     WHEN_FIELD (monthly),
-     .help = "1..31; 0 is the last day, -1 the one before it, to -31"},
-    {.name = "--start",
-     .metavar = "INSTANT",
-     .type = OPTION_TEXT,
-     WHEN_FIELD (start),
-     .help = "--every counts from here: the first run is one interval later"},
-    {.name = "--repeat",
-     .metavar = "N|forever",
-     .type = OPTION_TEXT,
-     WHEN_FIELD (repeat),
-     .help = "this many occurrences; default forever"},
-    {.name = "--skip",
-     .metavar = "N",
-     .type = OPTION_TEXT,
-     WHEN_FIELD (skip),
-     .help = "skip the first N; they use up repeats"},
-    {.name = "--keep",
-     .type = OPTION_FLAG,
-     WHEN_FIELD (keep),
-     .help = "run what was missed, late, instead of skipping it"},
-    {.name = "--timezone",
-     .metavar = "ZONE",
-     .type = OPTION_TEXT,
-     WHEN_FIELD (timezone),
-     .help = "the zone of local times: the station's, which is UTC by default"},
-    {.name = "--type",
-     .metavar = "TYPE",
-     .type = OPTION_TEXT,
-     WHEN_FIELD (type),
-     .values = TYPE_WORDS,
-     .offered = VALUES_SOME,
-     .help = "the wire's own words: " TYPE_WORDS},
-    {.name = "--value",
-     .metavar = "N",
-     .type = OPTION_TEXT,
-     WHEN_FIELD (value),
-     .help = "with --type: the interval, the weekday, the day of the month"},
-    {.name = "--time",
-     .metavar = "INSTANT",
-     .type = OPTION_TEXT,
-     WHEN_FIELD (time),
-     .help = "with --type: plan_time; Unix seconds, too"},
-};
-
-struct option_group when_options (struct when_words *words)
-{
-    return (struct option_group){"Time (one of --in --at --every --weekly --monthly --type)", rows,
-                                 sizeof rows / sizeof *rows, words};
-}
-
-// -- instants
-
-// "2026-12-24T18:00" to the one form that rfc3339_parse takes; without an offset it is given Z.
-static bool complete_instant (const char *text, char out[40], bool *ret_local)
-{
-    enum { DATE = 10, MINUTES = 5, SECONDS = 8, OFFSET_MAX = 6 };
-    size_t size = strlen (text);
-    if (size < DATE || text[4] != '-' || text[7] != '-')
-        return false;
-    if (size == DATE) {
-        *ret_local = true;
-        snprintf (out, 40, "%sT00:00:00Z", text);
-        return true;
-    }
-    if (text[DATE] != 'T' && text[DATE] != ' ')
-        return false;
-    const char *clock = text + DATE + 1;
-    size_t clock_size = strcspn (clock, "Z+-");
-    const char *offset = clock + clock_size;
-    if ((clock_size != MINUTES && clock_size != SECONDS) || strlen (offset) > OFFSET_MAX)
-        return false;
-    *ret_local = !*offset;
-    snprintf (out, 40, "%.10sT%.*s%s%s", text, (int)clock_size, clock,
-              clock_size == MINUTES ? ":00" : "", *offset ? offset : "Z");
-    return true;
-}
-
-static int read_date (const char *text, const struct zone *zone, int64_t *ret_time,
-                      struct reason *reason)
-{
-    char complete[40];
-    bool local;
-    if (!complete_instant (text, complete, &local)) {
-        reason_set (reason,
-                    "want an instant as 2026-12-24, 2026-12-24T18:00 or "
-                    "2026-12-24T18:00:00+01:00, got %s",
-                    quoted (span_text (text)));
-        return -1;
-    }
-    int64_t time;
-    if (rfc3339_parse (span_text (complete), &time, reason))
-        return -1;
-    if (local)
-        time = zone_instant (zone, time);
-    if (time < 0 || time > SCHEDULE_TIME_MAX) {
-        reason_set (reason, "%s: not within 1970..9999", quoted (span_text (text)));
-        return -1;
-    }
-    *ret_time = time;
-    return 0;
-}
-
-int when_instant (const char *text, const struct zone *zone, int64_t *ret_time,
-                  struct reason *reason)
-{
-    int64_t number;
-    if (!number_parse (text, &number))
-        return read_date (text, zone, ret_time, reason);
-    if (number < 0 || number > SCHEDULE_TIME_MAX) {
-        reason_set (reason, "want Unix seconds 0..%" PRId64 ", got %" PRId64, SCHEDULE_TIME_MAX,
-                    number);
-        return -1;
-    }
-    *ret_time = number;
-    return 0;
-}
 
 // A date that must not be the start of 1970, which on the wire means none was given.
 static int read_base (const struct reading *self, const char *option, const char *text)
 {
     struct reason why;
     int64_t time;
-    if (read_date (text, self->zone, &time, &why)) {
+    if (instant_parse_date (text, self->zone, &time, &why)) {
         reason_set (self->reason, "%s: %s", option, why.text);
         return -1;
     }
@@ -182,55 +41,25 @@ static int read_base (const struct reading *self, const char *option, const char
 
 // -- durations
 
-struct duration {
-    int64_t seconds;
-    size_t unit; // the smallest one named
-};
-
 static const struct unit {
-    char letter;
     int32_t seconds;
     enum schedule_type type;
     const char *name;
 } units[] = {
-    {'d', 86400, SCHEDULE_DAY, "days"},
-    {'h', 3600, SCHEDULE_HOUR, "hours"},
-    {'m', 60, SCHEDULE_MINUTE, "minutes"},
-    {'s', 1, SCHEDULE_SECOND, "seconds"},
+    {86400, SCHEDULE_DAY, "days"},
+    {3600, SCHEDULE_HOUR, "hours"},
+    {60, SCHEDULE_MINUTE, "minutes"},
+    {1, SCHEDULE_SECOND, "seconds"},
 };
 
-enum { UNITS = sizeof units / sizeof *units };
-
-// "1h30m": numbers with units, each unit at most once, from large to small.
 static int read_duration (const struct reading *self, const char *option, const char *text,
                           struct duration *ret)
 {
-    enum { DIGITS_MAX = 12 }; // more than there are seconds to the year 9999, far from overflow
-    const char *at = text;
-    int64_t total = 0;
-    size_t unit = 0, last = 0;
-    for (; *at && unit < UNITS; unit++) {
-        size_t digits = strspn (at, "0123456789");
-        if (digits < 1 || digits > DIGITS_MAX)
-            break;
-        int64_t number = 0;
-        for (size_t i = 0; i < digits; i++)
-            number = number * 10 + (at[i] - '0');
-        while (unit < UNITS && units[unit].letter != at[digits])
-            unit++;
-        if (unit == UNITS)
-            break;
-        total += number * units[unit].seconds;
-        at += digits + 1;
-        last = unit;
-    }
-    if (*at || at == text || total > SCHEDULE_TIME_MAX) {
-        reason_set (self->reason, "%s: want a duration as 5s, 90m, 1h30m or 2d, got %s", option,
-                    quoted (span_text (text)));
-        return -1;
-    }
-    *ret = (struct duration){total, last};
-    return 0;
+    if (duration_parse (text, ret))
+        return 0;
+    reason_set (self->reason, "%s: want a duration as 5s, 90m, 1h30m or 2d, got %s", option,
+                quoted (span_text (text)));
+    return -1;
 }
 
 // -- weekdays, days of the month, times of day
@@ -326,7 +155,9 @@ static int read_every (const struct reading *self, const char *text)
     struct duration duration;
     if (read_duration (self, "--every", text, &duration))
         return -1;
-    const struct unit *unit = &units[duration.unit];
+    const struct unit *unit = units;
+    while (unit->seconds != duration.unit_s)
+        unit++;
     // More seconds than the wire can say may still be a whole number of hours.
     while (duration.seconds / unit->seconds > VALUE_MAX && unit > units &&
            duration.seconds % unit[-1].seconds == 0)
@@ -393,7 +224,8 @@ static int read_value (const struct reading *self)
     enum schedule_type type = self->rule->type;
     int32_t min = value_bounds[type].min, max = value_bounds[type].max;
     const char *text = self->words->value;
-    if (!text && runs_once (type))
+    const char *cycle = self->words->terms.cycle;
+    if (!text && (runs_once (type) || (cycle && strchr (cycle, ','))))
         return 0;
     int64_t number;
     if (!text || !number_parse (text, &number) || number < min || number > max) {
@@ -409,7 +241,7 @@ static int read_time (const struct reading *self)
 {
     struct reason why;
     const char *text = self->words->time;
-    if (text && when_instant (text, self->zone, &self->rule->base_time, &why)) {
+    if (text && instant_parse (text, self->zone, &self->rule->base_time, &why)) {
         reason_set (self->reason, "--time: plan_time: %s", why.text);
         return -1;
     }
@@ -425,12 +257,16 @@ static int read_type (const struct reading *self, const char *text)
     int64_t number;
     if (!number_parse (text, &number))
         number = schedule_type_parse (text);
-    if (number < 0 || number > SCHEDULE_MONTH) { // a cron expression has no option yet
+    if (number == SCHEDULE_CRON) {
+        reason_set (self->reason, "--cron: must be given for type cron");
+        return -1;
+    }
+    if (number < 0 || number >= SCHEDULE_TYPES) {
         struct nearest nearest = nearest_to (text);
         nearest_try_list (&nearest, TYPE_WORDS);
         reason_set (self->reason,
-                    "--type: plan_type: want none, time, second, minute, hour, day, week, month "
-                    "or 0..7, got %s%s",
+                    "--type: plan_type: want none, time, second, minute, hour, day, week, month, "
+                    "cron or 0..8, got %s%s",
                     quoted (span_text (text)), nearest_hint (&nearest));
         return -1;
     }
@@ -438,9 +274,46 @@ static int read_type (const struct reading *self, const char *text)
     return read_value (self) || read_time (self) ? -1 : 0;
 }
 
+static bool is_cron (const char *type)
+{
+    int64_t number;
+    return type &&
+           (number_parse (type, &number) ? number : schedule_type_parse (type)) == SCHEDULE_CRON;
+}
+
+static int read_cron (const struct reading *self, const char *first)
+{
+    const struct option_texts *texts = &self->words->cron;
+    json_t *list = json_array ();
+    for (size_t i = 0; i < texts->count; i++)
+        json_array_append_new (list, json_string (texts->texts[i]));
+    if (texts->count == 1) {
+        json_decref (list);
+        list = json_string (first);
+    }
+    self->rule->type = SCHEDULE_CRON;
+    if (terms_put (self->members, "cron", list, self->reason))
+        return -1;
+    return self->words->timezone ? terms_put (self->members, "timezone",
+                                              json_string (self->words->timezone), self->reason)
+                                 : 0;
+}
+
 // -- the words together
 
-enum { IN = 1, AT = 2, EVERY = 4, WEEKLY = 8, MONTHLY = 16, NOW = 32, TYPE = 64 };
+enum {
+    IN = 1,
+    AT = 2,
+    EVERY = 4,
+    WEEKLY = 8,
+    MONTHLY = 16,
+    CRON = 32,
+    NOW = 64,
+    TYPE = 128,
+    REPEATING = EVERY | WEEKLY | MONTHLY | CRON | TYPE
+};
+
+#define REPEATING_WORDS "--every, --weekly, --monthly, --cron and --type"
 
 static const struct kind {
     unsigned bit;
@@ -453,6 +326,7 @@ static const struct kind {
     {EVERY, "--every", offsetof (struct when_words, every), read_every},
     {WEEKLY, "--weekly", offsetof (struct when_words, weekly), read_weekly},
     {MONTHLY, "--monthly", offsetof (struct when_words, monthly), read_monthly},
+    {CRON, "--cron", offsetof (struct when_words, cron.texts), read_cron}, // the first of them
     {TYPE, "--type", offsetof (struct when_words, type), read_type},
 };
 
@@ -464,9 +338,11 @@ static const struct companion {
 } companions[] = {
     {"--value", offsetof (struct when_words, value), TYPE, "--type"},
     {"--time", offsetof (struct when_words, time), TYPE, "--type"},
-    {"--start", offsetof (struct when_words, start), EVERY, "--every"},
-    {"--repeat", offsetof (struct when_words, repeat), EVERY | WEEKLY | MONTHLY | TYPE,
-     "--every, --weekly, --monthly and --type"},
+    {"--start", offsetof (struct when_words, start), REPEATING, REPEATING_WORDS},
+    {"--end", offsetof (struct when_words, terms.end), REPEATING, REPEATING_WORDS},
+    {"--iteration", offsetof (struct when_words, terms.iteration), REPEATING, REPEATING_WORDS},
+    {"--cycle", offsetof (struct when_words, terms.cycle), REPEATING, REPEATING_WORDS},
+    {"--repeat", offsetof (struct when_words, repeat), REPEATING, REPEATING_WORDS},
 };
 
 static const char *word_at (const struct when_words *words, size_t offset)
@@ -481,7 +357,8 @@ static int find_kind (const struct when_words *words, const struct kind **ret_ki
     const char *said = words->now ? "--now" : NULL;
     *ret_kind = NULL;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (!word_at (words, kinds[i].offset))
+        bool beside = kinds[i].bit == TYPE && words->cron.count && is_cron (words->type);
+        if (!word_at (words, kinds[i].offset) || beside)
             continue;
         if (said) {
             reason_set (reason, "%s and %s: want one kind of time", said, kinds[i].option);
@@ -502,6 +379,20 @@ static int check_companions (const struct when_words *words, unsigned kind, stru
         }
     }
     return 0;
+}
+
+// Two ways to say the same.
+static int check_doubles (const struct when_words *words, struct reason *reason)
+{
+    if (words->keep && words->terms.misfire)
+        reason_set (reason, "--keep and --misfire: want one or the other");
+    else if (words->repeat && words->terms.iteration)
+        reason_set (reason, "--repeat and --iteration: want one or the other");
+    else if (words->wall_clock && !words->timezone)
+        reason_set (reason, "--wall-clock: goes with --timezone only");
+    else
+        return 0;
+    return -1;
 }
 
 static int read_repeat (const struct reading *self)
@@ -549,20 +440,65 @@ bool when_is_given (const struct when_words *words)
     return words->now || find_kind (words, &kind, &reason) || kind;
 }
 
+// Windows, policies, and the zone of a plan that has one.
+static int read_members (const struct reading *self, unsigned kind)
+{
+    const struct when_words *words = self->words;
+    struct reason why;
+    int64_t start;
+    int64_t value = kind == EVERY ? self->rule->value : 1;
+    if (words->wall_clock &&
+        terms_put (self->members, "timezone", json_string (words->timezone), self->reason))
+        return -1;
+    if (words->start && kind != EVERY) {
+        if (instant_parse (words->start, self->zone, &start, &why)) {
+            reason_set (self->reason, "--start: %s", why.text);
+            return -1;
+        }
+        if (terms_put (self->members, "start_time", json_integer (start), self->reason))
+            return -1;
+    }
+    return terms_read (&words->terms, &(struct terms_reading){.zone = self->zone, .step = value},
+                       self->members, self->reason);
+}
+
+// By the rules of the PLAN frame, which the station judges by too.
+static int judge (const struct reading *self, struct when *when)
+{
+    struct plan_fields fields;
+    struct reason why;
+    json_t *frame = when_frame (when);
+    int rc = plan_frame_read (frame, &plan_limits_default, &fields, &why);
+    json_decref (frame);
+    if (rc) {
+        terms_reason (&why, self->reason);
+        return -1;
+    }
+    int64_t received = when->rule.received;
+    when->rule = fields.schedule;
+    when->rule.received = received;
+    when->policy = fields.policy;
+    return 0;
+}
+
 int when_read (const struct when_words *words, const struct zone *zone, int64_t now_us,
                struct when *ret, struct reason *reason)
 {
     const struct kind *kind;
     if (find_kind (words, &kind, reason) ||
-        check_companions (words, kind ? kind->bit : NOW, reason))
+        check_companions (words, kind ? kind->bit : NOW, reason) || check_doubles (words, reason))
         return -1;
 
     struct when when = {
-        .rule = {.type = SCHEDULE_NONE, .keep = words->keep, .received = now_us / 1000000}};
-    const struct reading reading = {words, zone, now_us, &when.rule, reason};
+        .rule = {.type = SCHEDULE_NONE, .keep = words->keep, .received = now_us / 1000000},
+        .members = json_object ()};
+    const struct reading reading = {words, zone, now_us, &when.rule, when.members, reason};
     if ((kind && kind->read (&reading, word_at (words, kind->offset))) || read_repeat (&reading) ||
-        read_skip (&reading, &when.skip))
+        read_members (&reading, kind ? kind->bit : NOW) || judge (&reading, &when) ||
+        read_skip (&reading, &when.skip)) {
+        when_clear (&when);
         return -1;
+    }
     *ret = when;
     return 0;
 }
@@ -575,4 +511,32 @@ int when_duration (const char *option, const char *text, int64_t *ret_s, struct 
         return -1;
     *ret_s = duration.seconds;
     return 0;
+}
+
+void when_clear (struct when *self)
+{
+    policy_destroy (&self->policy);
+    json_decref (self->members);
+    self->members = NULL;
+}
+
+json_t *when_frame (const struct when *self)
+{
+    const struct schedule *rule = &self->rule;
+    const json_t *members = self->members;
+    bool cycle = json_is_array (json_object_get (members, "cycle"));
+    json_t *frame = json_object ();
+    json_object_set_new (frame, "plan_type", json_integer (rule->type));
+    if (rule->type != SCHEDULE_CRON && !cycle)
+        json_object_set_new (frame, "plan_value", json_integer (rule->value));
+    if (!json_object_get (members, "iteration"))
+        json_object_set_new (frame, "plan_repet", json_integer (rule->repeat));
+    if (!json_object_get (members, "misfire"))
+        json_object_set_new (frame, "no_keep", json_boolean (rule->keep));
+    if (rule->base_time)
+        json_object_set_new (frame, "plan_time", json_integer (rule->base_time));
+    if (self->skip)
+        json_object_set_new (frame, "skip_set", json_integer (self->skip));
+    json_object_update (frame, (json_t *)(uintptr_t)members);
+    return frame;
 }

@@ -2,26 +2,32 @@
 #pragma once
 
 #include "options.h"
+#include "policy.h"
 #include "schedule.h"
+#include "terms.h"
 
 // The types of plans, with blanks between, for the option tables.
-#define TYPE_WORDS "none time second minute hour day week month"
+#define TYPE_WORDS "none time second minute hour day week month cron"
 
 // What was said; NULL and false where nothing was.
 struct when_words {
     const char *in, *at, *every, *weekly, *monthly; // the kinds of time; one at most is given,
-    const char *type;                               // and so is this one,
+    struct option_texts cron;                       // and so are these,
+    const char *type;                               // this one, also beside --cron,
     bool now;                                       // or this one
     const char *value, *time;                       // with --type
-    const char *start;                              // with --every
+    const char *start;
     const char *repeat, *skip, *timezone;
-    bool keep;
+    bool keep, wall_clock;
+    struct terms terms;
 };
 
 // The rule of a plan, as it goes into its PLAN frame.
 struct when {
-    struct schedule rule;
-    int64_t skip; // occurrences to skip
+    struct schedule rule;  // borrows from the policy
+    int64_t skip;          // occurrences to skip
+    json_t *members;       // what the PLAN frame says beyond the rule and the skip
+    struct policy *policy; // the same, read; NULL = nothing
 };
 
 // The option rows that fill the words; all but --now, which `zplan next` uses otherwise.
@@ -31,14 +37,15 @@ struct option_group when_options (struct when_words *words);
 bool when_is_given (const struct when_words *words);
 
 // The rule that the words mean at this moment (Unix microseconds), local times in this zone; no
-// kind of time means at once. 0, or -1 with a reason that names the option and the rule.
+// kind of time means at once. 0, and when_clear gives back what it owns; or -1 with a reason that
+// names the option and the rule.
 int when_read (const struct when_words *words, const struct zone *zone, int64_t now_us,
                struct when *ret, struct reason *reason);
 
 // A duration as 5s, 1h30m or 2d, to seconds. 0, or -1 with a reason that names the option.
 int when_duration (const char *option, const char *text, int64_t *ret_s, struct reason *reason);
 
-// An instant: Unix seconds, or a date as 2026-12-24, 2026-12-24T18:00, 2026-12-24T18:00:00+01:00;
-// without an offset it is local. 0, or -1 with a reason.
-int when_instant (const char *text, const struct zone *zone, int64_t *ret_time,
-                  struct reason *reason);
+void when_clear (struct when *self);
+
+// The members of the PLAN frame that say it, without title and vote.
+json_t *when_frame (const struct when *self);

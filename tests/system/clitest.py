@@ -216,7 +216,7 @@ class Publisher:
 
 OK, FAILED, NOT_FIND, NOT_SUPPORT, ARG_ERROR = 0x01, 0x82, 0x83, 0x84, 0x89
 STATES = ["none", "queue", "execute", "retry", "skip", "pause", "error", "close"]
-TYPES = ["none", "time", "second", "minute", "hour", "day", "week", "month"]
+TYPES = ["none", "time", "second", "minute", "hour", "day", "week", "month", "cron"]
 
 
 def stored(frame):
@@ -420,6 +420,18 @@ class PlanStation(FakeStation):
 
     def do_close(self, name):
         return self.changed(self.plan(name), plan_state=7)
+
+    def do_cancel(self, name, reason=""):
+        plan = self.in_state(name, "execute")
+        self.changed(plan, plan_state=1, last_state=0x90, error_info=f"cancelled: '{reason}'")
+        return {"plan_id": plan["plan_id"], "exec_id": 1700000000000001,
+                "told": "untold" not in plan["description"]}
+
+    def do_done(self, name, remark=None):
+        plan = self.plan(name)
+        if plan.get("verdict") not in (1, 2):
+            raise Refusal(ARG_ERROR, "-argument: done: the plan has not failed for good")
+        return self.changed(plan, plan_state=1, verdict=3, remark=remark)
 
     def do_remove(self, name):
         del self.plans[self.plan(name)["plan_id"]]

@@ -11,7 +11,7 @@ from clitest import (ARG, COMMAND, CONTENT, CONTEXT, GLOBAL_ID, JSON, NO_ANSWER,
                      REFUSED, REQUEST_ID, STATION_ID, STATUS, USAGE, WAIT, ZPLAN, FakeStation,
                      always, describe, named, reply, zplan)
 
-ACTS = ["pause", "reset", "skip", "run", "close", "remove"]
+ACTS = ["pause", "reset", "skip", "run", "cancel", "done", "close", "remove"]
 VERBS = ["add", "next", "list", "show", "update", *ACTS, "watch", "history", "station", "stats",
          "ping"]
 
@@ -67,6 +67,14 @@ def test_version():
     (["pause", "1", "--count", "2"], "unknown option '--count'"),
     (["skip", "1", "--count", "0"], "--count: want a number 1..2147483647"),
     (["skip", "--count", "2"], "--all means every plan"),
+    (["cancel", "1", "why", "--reason", "x"], "--reason and words behind the id: want one"),
+    (["cancel", "--reason", "x"], "--all means every plan"),
+    (["cancel", "1", "--station", "jobs"], "plan ids and --station: want one or the other"),
+    (["done", "--remark", "x"], "--all means every plan"),
+    (["reset", "--dead", "--verdict", "pending"], "--dead and --verdict: want one"),
+    (["list", "--verdict", "dead"], "--verdict: want failure, pending, manual or cancelled"),
+    (["cancle", "1"], "unknown verb 'cancle'; did you mean cancel?"),
+    (["list", "--daed"], "did you mean --dead?"),
     (["update", "--title", "t"], "want plan ids, or a filter (--of-station"),
     (["update", "1"], "want something to change"),
     (["update", "1", "--timezone", "UTC"], "want something to change"),
@@ -75,7 +83,11 @@ def test_version():
     (["update", "1", "--keep", "--no-keep"], "--keep and --no-keep: want one"),
     (["update", "1", "--every", "5s", "--repeat", "0"], "plan_repet"),
     (["update", "1", "--every", "5"], "--every: want a duration"),
-    (["update", "1", "--start", "2030-01-01"], "--start: goes with --every only"),
+    (["update", "1", "--start", "soon"], "--start: want an instant"),
+    (["update", "1", "--retry", "fixed"], "--retry: want none, fixed:30s:5"),
+    (["update", "1", "--cron", "0 25 * * *"], "--cron: column 3: want 0..23, got 25"),
+    (["update", "1", "--timezone", "UTC", "--wall-clock", "--no-wall-clock"],
+     "--wall-clock and --no-wall-clock: want one"),
     (["update", "1", "--vote", "most"], "--vote: want all, any, majority or a number"),
     (["update", "1", "--station", "s"], "unknown option '--station'"),
     (["update", "1", "--id", "2"], "unknown option '--id'"),
@@ -116,6 +128,20 @@ def test_version():
     (["add", "--station", "s", "--command", "c", "--timezone", "Mars/Base"], "Mars/Base"),
     (["add", "--station", "s", "--command", "c", "--title", b"\xff"], "--title: want UTF-8"),
     (["next"], "want a kind of time"),
+    (["next", "--cron", "30 8 * *"], "--cron: column 1: want 5 or 6 fields, got 4"),
+    (["next", "--cron", "30 8 * * MON", "--cron", "0 0 30 2 *"], "--cron 2: can never fire"),
+    (["next", "--cron", b"\xff"], "--cron: want UTF-8"),
+    (["next", "--type", "cron"], "--cron: must be given for type cron"),
+    (["next", "--cron", "@daily", "--weekly", "mon"], "--weekly and --cron: want one kind"),
+    (["next", "--cron", "@daily", "--end", "soon"], "--end: want an instant"),
+    (["next", "--in", "5s", "--end", "2030-01-01"], "--end: goes with --every, --weekly"),
+    (["next", "--every", "5s", "--gap", "last"], "--gap: want shift or skip"),
+    (["next", "--every", "5s", "--cycle", "1,0"], "--cycle: want durations 1..32766"),
+    (["next", "1", "--jitter", "5s"], "a plan id and --jitter: want one or the other"),
+    (["add", "--station", "s", "--command", "c", "--cron", "1 2 3"], "--cron: column 1"),
+    (["add", "--station", "s", "--command", "c", "--run-timeout", "x"],
+     "--run-timeout: want a duration"),
+    (["add", "--station", "s", "--command", "c", "--rety", "none"], "did you mean --retry?"),
     (["next", "--every", "5s", "--now", "soon"], "--now: want an instant"),
     (["next", "--every", "5s", "-n", "0"], "-n: want a number"),
     (["next", "--type", "year"], "--type: plan_type"),
@@ -167,6 +193,29 @@ def test_usage_error_names_option_and_rule(args, told):
      ["2026-03-21T23:00:00Z"]),
     (["--monthly", "0@23:00", "--now", "2026-02-01T00:00:00Z", "-n", "1"],
      ["2026-02-28T23:00:00Z"]),
+    (["--type", "cron", "--cron", "30 8 * * MON", "--timezone", "Europe/Berlin", "--now",
+      "2026-03-20", "-n", "2"], ["2026-03-23T07:30:00Z", "2026-03-30T06:30:00Z"]),
+    (["--cron", "0 0 L * ?", "--cron", "0 12 1 * *", "--now", "2026-02-10", "-n", "3"],
+     ["2026-02-28T00:00:00Z", "2026-03-01T12:00:00Z", "2026-03-31T00:00:00Z"]),
+    (["--cron", "0 9 * * MON#2", "--start", "2027-01-01", "--end", "2027-03-01", "--now",
+      "2026-01-01"], ["2027-01-11T09:00:00Z", "2027-02-08T09:00:00Z"]),
+    (["--cron", "0 0 1 1 *", "--now", "2026-06-01", "--end", "2026-12-01"], ["never"]),
+    (["--cron", "30 2 * * *", "--timezone", "Europe/Berlin", "--now", "2026-03-28", "-n", "2"],
+     ["2026-03-28T01:30:00Z", "2026-03-29T01:00:00Z"]),
+    (["--cron", "30 2 * * *", "--timezone", "Europe/Berlin", "--now", "2026-03-28", "-n", "2",
+      "--gap", "skip"], ["2026-03-28T01:30:00Z", "2026-03-30T00:30:00Z"]),
+    (["--cron", "30 2 * * *", "--timezone", "Europe/Berlin", "--now", "2026-10-24T12:00:00Z",
+      "-n", "3", "--overlap", "both"],
+     ["2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z", "2026-10-26T01:30:00Z"]),
+    (["--every", "1h", "--cycle", "2,3,5", "--iteration", "2", "--now", "2026-01-01"],
+     ["2026-01-01T02:00:00Z", "2026-01-01T05:00:00Z", "2026-01-01T10:00:00Z",
+      "2026-01-01T12:00:00Z", "2026-01-01T15:00:00Z", "2026-01-01T20:00:00Z"]),
+    (["--every", "1h", "--cycle", "2", "--iteration", "2", "--now", "2026-01-01"],
+     ["2026-01-01T01:00:00Z", "2026-01-01T02:00:00Z", "2026-01-01T03:00:00Z",
+      "2026-01-01T04:00:00Z"]),
+    (["--every", "1d", "--start", "2026-03-27T08:00", "--wall-clock", "--timezone",
+      "Europe/Berlin", "--now", "2026-03-27", "-n", "2"],
+     ["2026-03-28T07:00:00Z", "2026-03-29T06:00:00Z"]),
 ])
 def test_next(args, lines):
     assert zplan("next", *args).done().splitlines() == lines
@@ -221,6 +270,19 @@ def test_add_to_a_pub_target():
     (["--at", "2100-01-01"], {"plan_type": 1, "plan_value": 0, "plan_repet": 1, "no_keep": False,
                               "plan_time": 4102444800}),
     (["--now"], {"plan_type": 0, "plan_value": 0, "plan_repet": 1, "no_keep": False}),
+    (["--cron", "30 8 * * MON", "--timezone", "Europe/Berlin", "--end", "2100-01-01T00:00Z"],
+     {"plan_type": 8, "plan_repet": -1, "no_keep": False, "cron": "30 8 * * MON",
+      "timezone": "Europe/Berlin", "end_time": 4102444800}),
+    (["--weekly", "mon@08:30", "--timezone", "Europe/Berlin", "--wall-clock", "--misfire", "all"],
+     {"plan_type": 6, "plan_value": 1, "plan_repet": -1, "plan_time": 1705303800,
+      "timezone": "Europe/Berlin", "misfire": "all"}),
+    (["--every", "10m", "--cycle", "1,3", "--iteration", "2", "--misfire", "2",
+      "--misfire-window", "1h30m", "--jitter", "30s", "--overlap-policy", "queue",
+      "--retry", "exponential:1s:8,jitter=2s,manual", "--run-timeout", "5m", "--log", "trigger"],
+     {"plan_type": 3, "cycle": [10, 30], "iteration": 2, "misfire": 2, "misfire_window": 5400,
+      "jitter": 30, "overlap_policy": "queue", "timeout": 300, "log": "trigger",
+      "retry": {"strategy": "exponential", "interval": 1, "max": 8, "jitter": 2,
+                "need_manual": True}}),
 ])
 def test_add_times(args, plan):
     with always(2, (GLOBAL_ID, b"1")) as station:
@@ -295,8 +357,9 @@ def test_no_answer(args):
         assert station.seen.empty()
 
 
-@pytest.mark.parametrize("verb, done", zip(ACTS, ["paused", "reset", "skipped", "fired", "closed",
-                                                  "removed"]))
+@pytest.mark.parametrize("verb, done", [
+    (verb, done) for verb, done in zip(ACTS, ["paused", "reset", "skipped", "fired", "cancelled",
+                                              "done", "closed", "removed"]) if verb != "cancel"])
 def test_no_answer_leaves_a_doubt(verb, done):
     with FakeStation(lambda request: []) as station:
         words = station.zplan(verb, "1", "2", "3", "--timeout", "300", "--json").failed(NO_ANSWER)

@@ -7,14 +7,15 @@ import subprocess
 import pytest
 
 from clitest import DONE, NO_ANSWER, REFUSED, USAGE, WAIT, ZPLAN, zplan
-from zplantest import at_once, every, later, wait_until
+from zplantest import FT, ST, at_once, every, later, wait_until
 
 VERBS = re.findall(r"^  (\w+) ", zplan("--help").done().split("Options of every")[0], re.M)
 
 TIME = ["--at", "2100-01-01"]
 PLAN = ["--station", "jobs", "--command", "x", *TIME]
 
-# What a verb is tried with; {id} is a plan's, {dir} an empty folder.
+# What a verb is tried with; {id} is a plan's, {running} one's whose run is out, {failed} one's that
+# has failed for good, {dir} an empty folder.
 GOOD = {
     "add": PLAN,
     "next": ["{id}"],
@@ -25,6 +26,8 @@ GOOD = {
     "reset": ["{paused}"],
     "skip": ["{id}", "--count", "2"],
     "run": ["{id}"],
+    "cancel": ["{running}", "slow"],
+    "done": ["{failed}", "--remark", "by hand"],
     "close": ["{id}"],
     "remove": ["{id}"],
     "export": [],
@@ -47,7 +50,8 @@ REFUSALS = {
     "next": ["7777"],
     "show": ["7777"],
     "update": ["7777", "--title", "x"],
-    **{verb: ["7777"] for verb in ("pause", "reset", "skip", "run", "close", "remove")},
+    **{verb: ["7777"] for verb in ("pause", "reset", "skip", "run", "cancel", "done", "close",
+                                   "remove")},
     "import": ["/nonexistent"],
     "archive": ["/nonexistent/old"],
     "station": ["remove", "nowhere"],
@@ -78,7 +82,20 @@ def filled(rig, args, folder):
     zplan(*options(rig), "pause", paused).done()
     (folder / "plans").write_text(json.dumps({"station": "jobs", "command": "x", "at": "2100-01-01"})
                                   + "\n")
-    return [arg.format(id=ident, paused=paused, dir=folder) for arg in args]
+    fired = {}
+    for name in ("running", "failed"):
+        if f"{{{name}}}" in args:
+            fired[name] = rig.client.added(at_once(retry={"strategy": "none", "need_manual": True}))
+            run = rig.jobs.recv()
+            while run.before[1] != f"*{fired[name]}".encode():  # of other tests
+                run = rig.jobs.recv()
+            rig.jobs.answer(run, ST.RUNING)
+            if name == "failed":
+                rig.jobs.answer(run, ST.FAILED, [(FT.LOCAL_ID, run.local_id)])
+            wanted = "execute" if name == "running" else "error"
+            wait_until(lambda: json.loads(zplan(*options(rig), "show", fired[name], "--json")
+                                          .done())["state"] == wanted, wanted)
+    return [arg.format(id=ident, paused=paused, dir=folder, **fired) for arg in args]
 
 
 def test_each_verb_has_a_row():
@@ -124,7 +141,7 @@ def test_usage(verb):
 @pytest.mark.parametrize("output", [[], ["--json"]])
 def test_no_answer(verb, output, tmp_path):
     (tmp_path / "plans").write_text(json.dumps({"station": "jobs", "command": "x"}) + "\n")
-    args = [arg.format(id="1f", paused="1f", dir=tmp_path) for arg in GOOD[verb]]
+    args = [arg.format(id="1f", paused="1f", running="1f", failed="1f", dir=tmp_path) for arg in GOOD[verb]]
     ended = zplan("--connect", f"ipc://{tmp_path}/q", "--publish", f"ipc://{tmp_path}/p",
                   "--timeout", "100", verb, *args, *output)
     assert ended.code == NO_ANSWER and "zplan: no answer from ipc://" in ended.err

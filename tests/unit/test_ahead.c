@@ -53,6 +53,44 @@ static void skips_are_counted (void **state)
     zone_destroy (&utc);
 }
 
+// Rules with a zone of their own, and those that begin later.
+static void skips_of_other_rules_are_counted (void **state)
+{
+    struct reason reason;
+    struct span text = span_text ("30 2 * * MON-FRI");
+    struct cron *cron = cron_new (&text, 1, &reason);
+    struct cycle cycle = {.count = 2, .durations = {1, 3}};
+    const struct {
+        const char *name;
+        struct schedule rule;
+    } rows[] = {
+        {"cron", {.type = SCHEDULE_CRON, .cron = cron}},
+        {"cron that begins later",
+         {.type = SCHEDULE_CRON, .cron = cron, .start_time = NOW + 400 * DAY}},
+        {"days of a calendar",
+         {.type = SCHEDULE_DAY, .value = 2, .base_time = NOW - 200 * DAY, .wall_clock = true}},
+        {"days in turn",
+         {.type = SCHEDULE_DAY, .cycle = &cycle, .base_time = NOW - 200 * DAY, .wall_clock = true}},
+        {"a week with a zone",
+         {.type = SCHEDULE_WEEK, .value = 1, .base_time = NOW, .wall_clock = true}},
+        {"a week that begins later",
+         {.type = SCHEDULE_WEEK, .value = 1, .base_time = NOW, .start_time = NOW + 400 * DAY}},
+    };
+    (void)state;
+    struct zone *berlin = load ("Europe/Berlin");
+    for (size_t i = 0; i < ROWS (rows); i++)
+        for (int64_t skip = 0; skip < 200; skip += 1 + skip / 4) {
+            struct schedule rule = rows[i].rule;
+            struct occurrence next;
+            rule.repeat = SCHEDULE_FOREVER;
+            CHECK (rows[i].name, schedule_first (&rule, berlin, NOW, skip, &next));
+            CHECK_INT (rows[i].name, occurrences_ahead (&rows[i].rule, berlin, NOW, next.time),
+                       skip);
+        }
+    zone_destroy (&berlin);
+    cron_destroy (&cron);
+}
+
 static void what_is_no_occurrence_has_none_before_it (void **state)
 {
     static const struct {
@@ -90,6 +128,7 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (skips_are_counted),
+        cmocka_unit_test (skips_of_other_rules_are_counted),
         cmocka_unit_test (what_is_no_occurrence_has_none_before_it),
         cmocka_unit_test (the_last_month_is_reached),
     };

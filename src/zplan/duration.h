@@ -1,0 +1,21 @@
+// Durations as people say them: "1h30m". Pure.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct duration {
+    int64_t seconds;
+    int64_t unit_s; // of the smallest unit that was named
+};
+
+// Numbers with the units d, h, m and s, each at most once, from large to small; at most to the year
+// 9999. False: it is none.
+bool duration_parse (const char *text, struct duration *ret);
+
+// The same, or a number of seconds alone.
+bool duration_seconds (const char *text, int64_t *ret);
+
+// "90 s", "2 min", "1 h 30 min", in `out`.
+enum { DURATION_SIZE = 64 };
+const char *duration_text (int64_t seconds, char out[DURATION_SIZE]);

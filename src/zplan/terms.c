@@ -1,0 +1,252 @@
+// A row of the second table makes one member of one option; what a value may be is checked by the
+// rules of the PLAN frame, a member at a time, so that the reason names the option.
+#include "terms.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "duration.h"
+#include "instant.h"
+#include "policy.h"
+#include "retry_words.h"
+#include "settings.h"
+
+#define TERMS_ROW(field) .type = OPTION_TEXT, .offset = offsetof (struct terms, field)
+#define WORDS(list)      .values = list, .offered = VALUES_SOME
+
+static const struct option rows[] = {
+    {.name = "--end",
+     .metavar = "INSTANT",
+     TERMS_ROW (end),
+     .help = "no run after this; --start INSTANT: none before"},
+    {.name = "--iteration",
+     .metavar = "N",
+     TERMS_ROW (iteration),
+     .help = "this many rounds of --cycle runs, instead of --repeat"},
+    {.name = "--cycle",
+     .metavar = "N|N,N,...",
+     TERMS_ROW (cycle),
+     .help = "runs in a round; or waits in turn: --every 10m --cycle 1,3 is 10 and 30 minutes"},
+    {.name = "--gap",
+     .metavar = "RULE",
+     TERMS_ROW (gap),
+     WORDS ("shift skip"),
+     .help = "a local time that a clock change leaves out: shift (run at its end) or skip"},
+    {.name = "--overlap",
+     .metavar = "RULE",
+     TERMS_ROW (overlap),
+     WORDS ("first last both"),
+     .help = "a local time that comes twice: first, last or both"},
+    {.name = "--misfire",
+     .metavar = "RULE",
+     TERMS_ROW (misfire),
+     WORDS ("skip latest all"),
+     .help = "of missed times run none (skip), the latest, the latest N, or all"},
+    {.name = "--misfire-window",
+     .metavar = "DURATION",
+     TERMS_ROW (misfire_window),
+     .help = "but none that is later than this"},
+    {.name = "--jitter",
+     .metavar = "DURATION",
+     TERMS_ROW (jitter),
+     .help = "run up to this much later, each time another bit"},
+    {.name = "--overlap-policy",
+     .metavar = "RULE",
+     TERMS_ROW (overlap_policy),
+     WORDS ("skip queue"),
+     .help = "what came due while a run was out: skip, or queue one"},
+    {.name = "--retry",
+     .metavar = "SPEC",
+     TERMS_ROW (retry),
+     WORDS ("none fixed exponential sequence"), // shells break words at colons
+     .help = "after a failure: none, fixed:30s:5 (5 times, 30 s apart), exponential:1s:8, "
+             "sequence:1s/2s/4s:5; behind it ,jitter=2s and ,manual (then a person decides)"},
+    {.name = "--run-timeout",
+     .metavar = "DURATION",
+     TERMS_ROW (timeout),
+     .help = "a run that takes longer is ended, and has failed"},
+    {.name = "--log",
+     .metavar = "WHAT",
+     TERMS_ROW (log),
+     WORDS ("trans trigger none"),
+     .help = "what of its runs the history keeps: trans (all), trigger or none"},
+};
+
+enum { ROWS = sizeof rows / sizeof *rows };
+
+struct option_group terms_options (struct terms *terms)
+{
+    return (struct option_group){"Policy", rows, ROWS, terms};
+}
+
+// -- values
+
+typedef json_t *make_fn (const char *text, const struct terms_reading *reading,
+                         struct reason *reason);
+
+static json_t *make_text (const char *text, const struct terms_reading *reading,
+                          struct reason *reason)
+{
+    (void)reading;
+    (void)reason;
+    return json_string (text);
+}
+
+// A number where it is one: what it may be is checked with the member.
+static json_t *make_number (const char *text, const struct terms_reading *reading,
+                            struct reason *reason)
+{
+    int64_t number;
+    return number_parse (text, &number) ? json_integer (number) : make_text (text, reading, reason);
+}
+
+static json_t *make_seconds (const char *text, const struct terms_reading *reading,
+                             struct reason *reason)
+{
+    int64_t seconds;
+    (void)reading;
+    if (duration_seconds (text, &seconds))
+        return json_integer (seconds);
+    reason_set (reason, "want a duration as 30s, 90m, 1h30m or 2d, got %s",
+                quoted (span_text (text)));
+    return NULL;
+}
+
+static json_t *make_instant (const char *text, const struct terms_reading *reading,
+                             struct reason *reason)
+{
+    int64_t time;
+    return instant_parse (text, reading->zone, &time, reason) ? NULL : json_integer (time);
+}
+
+static json_t *make_retry (const char *text, const struct terms_reading *reading,
+                           struct reason *reason)
+{
+    (void)reading;
+    return retry_read (text, reason);
+}
+
+// "5" runs, or the waits "2,3,5".
+static json_t *make_cycle (const char *text, const struct terms_reading *reading,
+                           struct reason *reason)
+{
+    enum { DIGITS_MAX = 5 };
+    if (!strchr (text, ','))
+        return make_number (text, reading, reason);
+    json_t *list = json_array ();
+    for (const char *at = text;; at++) {
+        size_t digits = strspn (at, "0123456789");
+        int64_t number = 0;
+        for (size_t i = 0; i < digits && digits <= DIGITS_MAX; i++)
+            number = number * 10 + (at[i] - '0');
+        at += digits;
+        if (digits < 1 || digits > DIGITS_MAX || (*at && *at != ',')) {
+            reason_set (reason, "want a number of runs, or waits as 2,3,5, got %s",
+                        quoted (span_text (text)));
+            json_decref (list);
+            return NULL;
+        }
+        json_array_append_new (list, json_integer (number * reading->step));
+        if (!*at)
+            return list;
+    }
+}
+
+// -- members
+
+static const struct member {
+    const char *name, *option;
+    size_t offset; // of the text in struct terms
+    make_fn *make; // NULL: another table has the option
+} members_known[] = {
+#define MEMBER(name, option, field, make)                                                          \
+    {                                                                                              \
+        name, option, offsetof (struct terms, field), make                                         \
+    }
+    MEMBER ("end_time", "--end", end, make_instant),
+    MEMBER ("iteration", "--iteration", iteration, make_number),
+    MEMBER ("cycle", "--cycle", cycle, make_cycle),
+    MEMBER ("gap", "--gap", gap, make_text),
+    MEMBER ("overlap", "--overlap", overlap, make_text),
+    MEMBER ("misfire", "--misfire", misfire, make_number),
+    MEMBER ("misfire_window", "--misfire-window", misfire_window, make_seconds),
+    MEMBER ("jitter", "--jitter", jitter, make_seconds),
+    MEMBER ("overlap_policy", "--overlap-policy", overlap_policy, make_text),
+    MEMBER ("retry", "--retry", retry, make_retry),
+    MEMBER ("timeout", "--run-timeout", timeout, make_seconds),
+    MEMBER ("log", "--log", log, make_text),
+    {"cron", "--cron", 0, NULL},
+    {"timezone", "--timezone", 0, NULL},
+    {"start_time", "--start", 0, NULL},
+#undef MEMBER
+};
+
+enum { MEMBERS = sizeof members_known / sizeof *members_known };
+
+// The member that a reason is about: it begins with its name.
+static const struct member *member_of (const char *words)
+{
+    size_t size = strcspn (words, ": ");
+    for (size_t i = 0; i < MEMBERS; i++)
+        if (span_is (span_of (words, size), members_known[i].name))
+            return &members_known[i];
+    return NULL;
+}
+
+void terms_reason (const struct reason *why, struct reason *ret)
+{
+    const struct member *member = member_of (why->text);
+    if (!member)
+        *ret = *why;
+    else if (strcmp (member->name, member->option + strlen ("--")) == 0)
+        reason_set (ret, "--%.190s", why->text);
+    else
+        reason_set (ret, "%s: %.170s", member->option, why->text);
+}
+
+int terms_put (json_t *members, const char *name, json_t *value, struct reason *reason)
+{
+    struct reason why;
+    json_t *alone = json_object ();
+    if (json_object_set_new (alone, name, value)) { // jansson takes no other text
+        reason_set (&why, "%s: want UTF-8", name);
+        terms_reason (&why, reason);
+        json_decref (alone);
+        return -1;
+    }
+    struct policy *policy = policy_read (alone, &why);
+    bool right = policy != NULL;
+    if (right)
+        json_object_update (members, alone);
+    else
+        terms_reason (&why, reason);
+    policy_destroy (&policy);
+    json_decref (alone);
+    return right ? 0 : -1;
+}
+
+static int put_member (const struct member *member, const char *text,
+                       const struct terms_reading *reading, json_t *members, struct reason *reason)
+{
+    struct reason why;
+    if (reading->use == TERMS_CHANGED && strcmp (text, "-") == 0)
+        return json_object_set_new (members, member->name, json_null ());
+    json_t *value = member->make (text, reading, &why);
+    if (value)
+        return terms_put (members, member->name, value, reason);
+    reason_set (reason, "%s: %.170s", member->option, why.text);
+    return -1;
+}
+
+int terms_read (const struct terms *terms, const struct terms_reading *reading, json_t *members,
+                struct reason *reason)
+{
+    for (size_t i = 0; i < MEMBERS; i++) {
+        const struct member *member = &members_known[i];
+        const char *text =
+            member->make ? *(const char *const *)((const uint8_t *)terms + member->offset) : NULL;
+        if (text && put_member (member, text, reading, members, reason))
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,167 @@
+// A row tells one member. What a peer sent is printed as bytes; the other texts are words of the
+// wire, which print as they are when they are safe.
+#include "terms_show.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "duration.h"
+#include "policy.h"
+#include "print.h"
+#include "retry_words.h"
+#include "rfc3339.h"
+
+void terms_label (const char *label)
+{
+    printf ("%-14s ", label);
+}
+
+// -- values
+
+static void show_text (const json_t *value)
+{
+    print_bytes (text_of (value));
+}
+
+static void show_cron (const json_t *value)
+{
+    size_t i;
+    const json_t *text;
+    if (json_is_string (value))
+        show_text (value);
+    json_array_foreach (value, i, text)
+    {
+        fputs (i ? "; " : "", stdout);
+        show_text (text);
+    }
+}
+
+static void show_instant (const json_t *value)
+{
+    char out[WORD_SIZE];
+    int64_t time;
+    struct reason ignored;
+    if (!json_is_string (value) || rfc3339_parse (text_of (value), &time, &ignored)) {
+        fputs (moment_word (value, out), stdout);
+        return;
+    }
+    json_t *seconds = json_integer (time);
+    fputs (moment_word (seconds, out), stdout);
+    json_decref (seconds);
+}
+
+static void show_seconds (const json_t *value)
+{
+    char out[DURATION_SIZE];
+    fputs (duration_text (json_integer_value (value), out), stdout);
+}
+
+static void show_jitter (const json_t *value)
+{
+    fputs ("up to ", stdout);
+    show_seconds (value);
+    fputs (" later", stdout);
+}
+
+// The first three are words, or how many.
+static void show_misfire (const json_t *value)
+{
+    const char *word = json_string_value (value);
+    if (json_is_integer (value))
+        printf ("of missed times the newest %" JSON_INTEGER_FORMAT " are run",
+                json_integer_value (value));
+    else if (word && strcmp (word, "latest") == 0)
+        fputs ("of missed times the latest is run", stdout);
+    else
+        printf ("missed times are %s",
+                word && strcmp (word, "all") == 0 ? "all run" : "passed over");
+}
+
+static void show_late (const json_t *value)
+{
+    fputs ("none that is later than ", stdout);
+    show_seconds (value);
+}
+
+static void show_overlap_policy (const json_t *value)
+{
+    const char *word = json_string_value (value);
+    printf ("what is due while a run is out %s",
+            word && strcmp (word, "queue") == 0 ? "waits, one of it" : "is passed over");
+}
+
+static void show_retry (const json_t *value)
+{
+    retry_write (stdout, value);
+}
+
+// The waits of a cycle; as a number of runs it stands in the row of iterations.
+static void show_waits (const json_t *value)
+{
+    size_t i;
+    const json_t *wait;
+    json_array_foreach (value, i, wait)
+    {
+        printf ("%s%" JSON_INTEGER_FORMAT, i ? ", " : "", json_integer_value (wait));
+    }
+}
+
+static const struct row {
+    const char *field, *label;
+    void (*show) (const json_t *value);
+} rows[] = {
+    {"cron", "cron", show_cron},
+    {"timezone", "time zone", show_text},
+    {"gap", "gap", show_text},
+    {"overlap", "overlap", show_text},
+    {"start_time", "not before", show_instant},
+    {"end_time", "not after", show_instant},
+    {"misfire", "misfire", show_misfire},
+    {"misfire_window", "misfire window", show_late},
+    {"jitter", "jitter", show_jitter},
+    {"overlap_policy", "overlapping", show_overlap_policy},
+    {"retry", "retry", show_retry},
+    {"timeout", "run time-out", show_seconds},
+    {"log", "log", show_text},
+};
+
+// -- iterations
+
+// "2 of 4, run 3 of 5", of the run that was the last.
+static void show_place (const json_t *plan, const struct policy *policy)
+{
+    int64_t cycle = policy_cycle (policy);
+    int64_t used = json_integer_value (json_object_get (plan, "real_repet")) +
+                   json_integer_value (json_object_get (plan, "skip_num"));
+    if (cycle < 1)
+        return;
+    struct place place = policy_place (used, cycle);
+    terms_label ("iteration");
+    printf ("%" PRId64, place.iteration);
+    if (policy->iteration)
+        printf (" of %" PRId64, policy->iteration);
+    printf (", run %" PRId64 " of %" PRId64 "\n", place.cycle, cycle);
+}
+
+void terms_show (const json_t *plan)
+{
+    struct policy *policy;
+    struct reason ignored;
+    const json_t *cycle = json_object_get (plan, "cycle");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const json_t *value = json_object_get (plan, rows[i].field);
+        if (!value)
+            continue;
+        terms_label (rows[i].label);
+        rows[i].show (value);
+        putchar ('\n');
+    }
+    if (json_is_array (cycle)) {
+        terms_label ("waits in turn");
+        show_waits (cycle);
+        putchar ('\n');
+    }
+    if (policy_read_from (plan, &policy, &ignored) && policy)
+        show_place (plan, policy);
+    policy_destroy (&policy);
+}

@@ -1,0 +1,329 @@
+"""Cron, windows and policies by the command line: what is said is kept, shown and carried to another
+station; runs that are cancelled; plans that have failed for good."""
+import json
+import time
+
+import pytest
+
+from clitest import REFUSED, WAIT, PlanStation, objects, zplan
+from zplantest import CMD, FT, ST, at_once, every, later, wait_until
+
+POLICY = ("cron", "timezone", "gap", "overlap", "iteration", "cycle", "start_time", "end_time",
+          "misfire", "misfire_window", "jitter", "overlap_policy", "retry", "timeout", "log")
+
+
+class Line:
+    """The command line at a real station, whose target the test plays."""
+
+    def __init__(self, rig):
+        self.rig = rig
+
+    def zplan(self, *args, **options):
+        return zplan("--connect", self.rig.ipc("q"), "--timeout", str(int(WAIT * 1000)), *args,
+                     **options)
+
+    def kept(self, ident):
+        return json.loads(self.zplan("show", ident, "--json").done())
+
+    def rows(self, ident):
+        """What `show` says to people: label to text."""
+        rows = self.zplan("show", ident).done().split("messages\n")[0].splitlines()
+        return {row[:15].strip(): row[15:] for row in rows}
+
+    def becomes(self, ident, state):
+        wait_until(lambda: self.kept(ident)["state"] == state, f"{ident} is in the state {state}")
+
+    def policy(self, ident):
+        return policy_of(self.kept(ident))
+
+    def next(self, ident, count=12):
+        return self.zplan("next", ident, "-n", str(count)).done()
+
+    def failed(self, *, manual=True, **fields):
+        """A plan that has failed for good."""
+        ident = self.rig.client.added(at_once(retry={"strategy": "none", "need_manual": manual},
+                                              **fields))
+        run = self.dispatch()
+        self.rig.jobs.finish(run, ST.FAILED, [(FT.STATUS, b"-failed: no paper")])
+        self.becomes(ident, "error")
+        return ident
+
+    def dispatch(self):
+        run = self.rig.jobs.recv()
+        while run.code == CMD.CLOSE_REQUEST:
+            run = self.rig.jobs.recv()
+        return run
+
+    def running(self, **fields):
+        """A plan whose first run of two is out; the second is an hour later."""
+        ident = self.rig.client.added(every(3600, 2, plan_time=int(time.time()) - 3599, **fields))
+        self.rig.jobs.answer(self.dispatch(), ST.RUNING)
+        self.becomes(ident, "execute")
+        return ident
+
+
+def policy_of(plan):
+    return {field: plan[field] for field in POLICY if field in plan}
+
+
+@pytest.fixture
+def line(make_rig):
+    return Line(make_rig())
+
+
+ADD = ("add", "--station", "jobs", "--command", "x", "--id", "e1")
+
+
+# -- said, kept and shown
+
+def test_every_policy_is_kept_and_shown_in_words(line):
+    line.zplan(*ADD, "--cron", "30 8 * * MON", "--cron", "@monthly", "--timezone", "Europe/Berlin",
+               "--gap", "skip", "--overlap", "last", "--start", "2090-01-01T00:00Z", "--end",
+               "2099-01-01T00:00Z", "--iteration", "4", "--cycle", "3", "--misfire", "2",
+               "--misfire-window", "2h", "--jitter", "90", "--overlap-policy", "queue", "--retry",
+               "fixed:30s:5,jitter=2s,manual", "--run-timeout", "1h30m", "--log", "trigger").done()
+    assert line.policy("e1") == {
+        "cron": ["30 8 * * MON", "@monthly"], "timezone": "Europe/Berlin", "gap": "skip",
+        "overlap": "last", "start_time": 3786912000, "end_time": 4070908800, "iteration": 4,
+        "cycle": 3, "misfire": 2, "misfire_window": 7200, "jitter": 90, "overlap_policy": "queue",
+        "retry": {"strategy": "fixed", "interval": 30, "max": 5, "jitter": 2, "need_manual": True},
+        "timeout": 5400, "log": "trigger"}
+    rows = line.rows("e1")
+    assert {label: rows[label] for label in (
+        "type", "repeat", "cron", "time zone", "gap", "overlap", "not before", "not after",
+        "misfire", "misfire window", "jitter", "overlapping", "retry", "run time-out", "log",
+        "iteration")} == {
+            "type": "cron", "repeat": "12", "cron": "30 8 * * MON; @monthly",
+            "time zone": "Europe/Berlin", "gap": "skip", "overlap": "last",
+            "not before": "2090-01-01T00:00:00Z", "not after": "2099-01-01T00:00:00Z",
+            "misfire": "of missed times the newest 2 are run",
+            "misfire window": "none that is later than 2 h", "jitter": "up to 1 min 30 s later",
+            "overlapping": "what is due while a run is out waits, one of it",
+            "retry": "at most 5 times, 30 s apart, up to 2 s more; then by hand",
+            "run time-out": "1 h 30 min", "log": "trigger",
+            "iteration": "0 of 4, run 0 of 3"}
+
+
+@pytest.mark.parametrize("spec, words", [
+    ("none", "never"),
+    ("none,manual", "never; then by hand"),
+    ("fixed:1s:1", "at most 1 time, 1 s apart"),
+    ("exponential:1s:8", "at most 8 times, 1 s after the first failure, doubling"),
+    ("sequence:1s/2s/4m:5", "at most 5 times, after 1 s, 2 s, 4 min"),
+    ("fixed:1d", "until it is done, 1 d apart"),
+])
+def test_retries_in_words(line, spec, words):
+    line.zplan(*ADD, "--at", "2100-01-01", "--retry", spec).done()
+    assert line.rows("e1")["retry"] == words
+
+
+def test_what_is_not_said_is_not_shown(line):
+    line.zplan(*ADD, "--at", "2100-01-01").done()
+    assert not set(line.rows("e1")) & {"cron", "retry", "iteration", "verdict", "missed", "next try"}
+
+
+def test_the_list_shows_the_expression(line):
+    line.zplan(*ADD, "--cron", "30 8 * * MON", "--cron", "@daily").done()
+    assert " 30 8 * * MON ... " in line.zplan("list").done()
+    assert [plan["id"] for plan in objects(line.zplan("list", "--type", "cron", "--json"))] == ["e1"]
+
+
+def test_the_station_computes_what_the_preview_said(line):
+    said = ("--cron", "30 2 * * *", "--timezone", "Europe/Berlin", "--overlap", "both")
+    line.zplan(*ADD, *said).done()
+    assert line.next("e1", 400) == zplan("next", *said, "-n", "400").done()
+
+
+def test_when_it_is_tried_again(line):
+    ident = line.rig.client.added(at_once(retry={"strategy": "fixed", "interval": 3000}))
+    line.rig.jobs.finish(line.dispatch(), ST.FAILED)
+    line.becomes(ident, "retry")
+    wait_until(lambda: "next try" in line.rows(ident), "the history has the run")
+    run, = objects(line.zplan("history", ident, "--json"))
+    told = zplan("--connect", line.rig.ipc("q"), "--times", "unix", "show", ident).done()
+    assert f"\nnext try       {int(run['ended']) + 3000}" in told
+
+
+# -- changed
+
+def test_update_sets_and_takes_away(line):
+    line.zplan(*ADD, "--every", "1h", "--retry", "fixed:30s:5", "--end", "2099-01-01").done()
+    line.zplan("update", "e1", "--retry", "none,manual", "--jitter", "5s", "--end", "-", "--start",
+               "2098-01-01").done()
+    assert line.policy("e1") == {"retry": {"strategy": "none", "need_manual": True}, "jitter": 5,
+                                 "start_time": 4039372800}
+    line.zplan("update", "e1", "--retry", "-", "--jitter", "-", "--start", "-").done()
+    assert line.policy("e1") == {}
+
+
+def test_update_from_one_kind_to_another(line):
+    line.zplan(*ADD, "--every", "10m", "--cycle", "1,3").done()
+    assert (line.policy("e1"), line.kept("e1")["plan_type"]) == ({"cycle": [10, 30]}, 3)
+    line.zplan("update", "e1", "--cron", "0 9 * * TUE", "--timezone", "Europe/Berlin").done()
+    assert line.policy("e1") == {"cron": "0 9 * * TUE", "timezone": "Europe/Berlin"}
+    line.zplan("update", "e1", "--weekly", "tue@09:00").done()      # in the zone that it has
+    assert line.policy("e1") == {"timezone": "Europe/Berlin"}
+    want = zplan("next", "--weekly", "tue@09:00", "--timezone", "Europe/Berlin", "--wall-clock")
+    assert line.next("e1", 10) == want.done()
+    line.zplan("update", "e1", "--no-wall-clock", "--at", "2100-01-01").done()
+    assert (line.policy("e1"), line.kept("e1")["type"]) == ({}, "time")
+    line.zplan("update", "e1", "--every", "5m", "--iteration", "3", "--cycle", "2").done()
+    assert (line.policy("e1"), line.kept("e1")["plan_repet"]) == ({"iteration": 3, "cycle": 2}, 6)
+    line.zplan("update", "e1", "--repeat", "9").done()
+    assert (line.policy("e1"), line.kept("e1")["plan_repet"]) == ({"cycle": 2}, 9)
+
+
+def test_update_of_misses(line):
+    line.zplan(*ADD, "--every", "1h", "--keep").done()
+    line.zplan("update", "e1", "--misfire", "latest").done()
+    assert line.kept("e1")["misfire"] == "latest"
+    line.zplan("update", "e1", "--every", "2h").done()
+    assert line.kept("e1")["misfire"] == "latest"
+    line.zplan("update", "e1", "--keep").done()
+    assert line.policy("e1") == {} and line.kept("e1")["no_keep"] is True
+
+
+# -- carried
+
+LINES = [
+    {"cron": "30 8 * * MON", "timezone": "Europe/Berlin", "misfire": "latest", "retry": "none"},
+    {"cron": ["0 9 * * *", "@monthly"], "end": "2099-01-01", "gap": "skip", "repeat": 9},
+    {"plan_type": "cron", "cron": "0 0 L * ?", "timezone": "Asia/Tokyo", "timeout": 30,
+     "retry": {"strategy": "fixed", "interval": 30}, "start_time": "2027-01-01T00:00:00Z"},
+    {"weekly": "mon@08:30", "timezone": "Europe/Berlin", "wall_clock": True, "overlap": "last",
+     "start": "2027-06-01"},
+    {"every": "2d", "timezone": "Europe/Berlin", "wall_clock": True, "misfire": 3,
+     "misfire_window": "90m", "jitter": 20, "overlap_policy": "queue", "run_timeout": "5m"},
+    {"every": "10m", "cycle": [1, 3], "iteration": 4, "log": "none", "misfire": "all"},
+    {"plan_type": "hour", "cycle": [2, 3, 5], "plan_repet": -1, "start_time": 4039372800},
+    {"every": "1h", "iteration": 4, "cycle": 3, "retry": "sequence:1s/2s:3,manual"},
+]
+
+
+@pytest.mark.parametrize("skipped", [0, 4])
+def test_a_round_trip_changes_nothing(line, tmp_path, skipped):
+    path = tmp_path / "plans"
+    path.write_text("".join(json.dumps({"station": "jobs", "command": "x", "id": f"e{at}", **entry})
+                            + "\n" for at, entry in enumerate(LINES, 1)))
+    assert line.zplan("add", "--from", str(path)).done() == f"{len(LINES)} plans added\n"
+    idents = [f"e{at}" for at in range(1, len(LINES) + 1)]
+    if skipped:
+        line.zplan("skip", *idents, "--count", str(skipped)).done()
+    old = {ident: (line.policy(ident), line.next(ident)) for ident in idents}
+    if skipped:         # of iterations those that are left, and a cycle goes on where it is
+        del old["e8"][0]["iteration"]       # 8 runs are no whole number of rounds
+        old["e6"][0]["iteration"] = 2
+        old["e7"][0]["cycle"] = [3, 5, 2]
+    for _ in range(2):  # what was imported is exported as well
+        path.write_text(line.zplan("export").done())
+        line.zplan("remove", "--all").done()
+        assert line.zplan("import", str(path)).done() == f"{len(LINES)} plans added\n"
+        assert {ident: (line.policy(ident), line.next(ident)) for ident in idents} == old
+
+
+@pytest.mark.parametrize("own", [{"timezone": "Europe/Berlin"},
+                                 {"timezone": "Europe/Berlin", "wall_clock": True}])
+def test_a_line_has_its_own_time_zone(line, tmp_path, own):
+    path = tmp_path / "plans"
+    path.write_text(json.dumps({"station": "jobs", "command": "x", "id": "e1", **own,
+                                "weekly": "mon@08:30"}) + "\n")
+    line.zplan("add", "--from", str(path), "--timezone", "Asia/Tokyo").done()
+    assert line.kept("e1")["base_time"] == 1705303800      # 2024-01-15T08:30+01:00
+    assert ("timezone" in line.kept("e1")) == ("wall_clock" in own)
+
+
+@pytest.mark.parametrize("entry, told", [
+    ({"every": "5s", "timezone": "Mars/Base"}, "Mars/Base"),
+    ({"cron": "0 25 * * *"}, "--cron: column 3: want 0..23, got 25"),
+    ({"cron": ["@daily", "x"]}, "--cron 2: column 1"),
+    ({"plan_type": "cron", "cron": "x"}, "--cron: column 1"),
+    ({"every": "5s", "retry": "twice"}, "--retry: want none, fixed:30s:5"),
+    ({"every": "5s", "retry": {"strategy": "fixed"}}, "--retry: interval: is missing"),
+    ({"every": "5s", "timeout": "5m"}, "--run-timeout: timeout: want seconds"),
+    ({"every": "5s", "misfyre": "skip"}, "did you mean misfire?"),
+    ({"every": "5s", "start_tme": 5}, "did you mean start_time?"),
+    ({"every": "5s", "cron": "@daily"}, "--every and --cron: want one kind of time"),
+])
+def test_a_line_that_is_wrong(line, tmp_path, entry, told):
+    path = tmp_path / "plans"
+    path.write_text(json.dumps({"station": "jobs", "command": "x", **entry}) + "\n")
+    ended = line.zplan("add", "--from", str(path))
+    assert ended.code == REFUSED and told in ended.err, ended.err
+
+
+# -- runs that are cancelled
+
+def test_cancel_tells_whether_the_target_was_told(line):
+    ident = line.running()
+    assert line.zplan("cancel", ident, "took", "too long").done() == \
+        f"plan {ident} cancelled, its target was told\n"
+    told = line.rig.jobs.recv()
+    assert told.code == CMD.CLOSE_REQUEST and "took too long" in told.text
+    assert line.rows(ident)["last status"] == "-cancelled"
+    wait_until(lambda: "took too long" in line.zplan("history", ident).done(), "it is history")
+    assert "no run of the plan is out" in line.zplan("cancel", ident).failed(REFUSED)
+
+
+def test_a_filter_cancels_what_runs(line):
+    line.rig.client.added(later(description="import b"))
+    idents = {line.running(description="import a"), line.running(description="import c")}
+    ended = line.zplan("cancel", "--title", "import*", "--reason", "disk is full", "--json")
+    answers = list(map(json.loads, ended.done().splitlines()))
+    assert {answer["id"] for answer in answers} == idents
+    assert all(answer["done"] == "cancel" and answer["told"] is True and answer["exec_id"] > 0
+               for answer in answers)
+    assert line.zplan("cancel", "--all").err == "zplan: no plan fits\n"
+
+
+def test_a_target_that_could_not_be_told():
+    with PlanStation() as station:
+        one = station.add("untold", plan_state=2)
+        assert station.zplan("cancel", one).done() == \
+            f"plan {one} cancelled; its target could not be told, and may go on\n"
+        assert station.requests("cancel") == [[one]]
+
+
+# -- plans that have failed for good
+
+def test_a_person_deals_with_a_failure(line):
+    ident = line.failed()
+    line.rig.client.added(later())
+    rows = line.rows(ident)
+    assert rows["verdict"] == "pending" and "no paper" in rows["error"]
+    dead = [plan["id"] for plan in objects(line.zplan("list", "--dead", "--json"))]
+    assert dead == [ident]
+    assert line.zplan("done", ident, "--remark", "sent by hand").done() == f"plan {ident} done\n"
+    rows = line.rows(ident)
+    assert (rows["verdict"], rows["remark"]) == ("manual", "sent by hand")
+    assert not objects(line.zplan("list", "--dead", "--json"))
+    found = objects(line.zplan("list", "--verdict", "manual", "--json"))
+    assert [plan["id"] for plan in found] == [ident]
+    assert "has not failed for good" in line.zplan("done", ident).failed(REFUSED) \
+        or "state close" in line.zplan("done", ident).failed(REFUSED)
+
+
+def test_dead_plans_are_tried_again_or_removed(line):
+    one, two = line.failed(description="a"), line.failed(description="b", manual=False)
+    paused = line.rig.client.added(later())
+    line.zplan("pause", paused).done()
+    dry = line.zplan("reset", "--dead", "--dry-run").done()
+    assert f"plan {one} would be reset" in dry and len(dry.splitlines()) == 2
+    assert line.zplan("reset", "--dead", "--title", "a").done() == f"plan {one} reset\n1 reset\n"
+    line.rig.jobs.finish(line.dispatch(), ST.FAILED)
+    line.becomes(one, "error")
+    assert line.zplan("done", "--station", "jobs", "--verdict", "failure", "--dry-run") \
+               .done().startswith(f"plan {two} would be done")
+    assert line.zplan("remove", "--dead").done().endswith("2 removed\n")
+    left = [plan["id"] for plan in objects(line.zplan("list", "--json"))]
+    assert left == [paused]
+
+
+def test_a_verdict_is_looked_for_behind_pages_without_one():
+    with PlanStation() as station:
+        for at in range(250):
+            station.add(plan_state=6, verdict=2 if at % 100 == 99 else 0)
+        found = objects(station.zplan("list", "--verdict", "pending", "--limit", "1", "--json"))
+        assert [plan["plan_id"] for plan in found] == [0x1f + 99]
+        assert len(station.requests("list")) == 1
+        assert len(objects(station.zplan("list", "--verdict", "pending", "--json"))) == 2
+        assert station.zplan("done", "--all", "--dry-run").done().count("would be done") == 2
