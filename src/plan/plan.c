@@ -110,28 +110,6 @@ void plan_take_policy (struct plan *self, struct policy *policy)
         self->schedule.keep = policy->misfire == MISFIRE_ALL;
 }
 
-static bool same_schedule (const struct plan *self, const struct plan *other)
-{
-    const struct schedule *one = &self->schedule, *two = &other->schedule;
-    return one->type == two->type && one->value == two->value && one->base_time == two->base_time &&
-           self->skip_set == 0 && policy_same_schedule (self->policy, other->policy);
-}
-
-void plan_take_place (struct plan *self, const struct plan *other)
-{
-    self->exec_id = other->exec_id;
-    self->exec_time = other->exec_time;
-    self->last_state = other->last_state;
-    self->missed = other->missed;
-    if (!same_schedule (self, other))
-        return;
-    self->schedule.received = other->schedule.received;
-    self->plan_time = other->plan_time;
-    self->real_repet = other->real_repet;
-    self->skip_num = other->skip_num;
-    self->skip_set = other->skip_set;
-}
-
 int64_t plan_nominal (const struct plan *self, uint64_t exec_id)
 {
     return self->extra ? (int64_t)(exec_id / 1000000) : self->plan_time;
@@ -175,6 +153,52 @@ void plan_set_stopped (struct plan *self, struct span words)
 void plan_set_remark (struct plan *self, struct span words)
 {
     set_words (&self->remark, words);
+}
+
+static bool same_schedule (const struct plan *self, const struct plan *other)
+{
+    const struct schedule *one = &self->schedule, *two = &other->schedule;
+    return one->type == two->type && one->value == two->value && one->base_time == two->base_time &&
+           self->skip_set == 0 && policy_same_schedule (self->policy, other->policy);
+}
+
+static bool is_open (enum plan_state state)
+{
+    return state != PLAN_PAUSE && state != PLAN_ERROR && state != PLAN_CLOSE;
+}
+
+// A copy of words that a plan has already.
+static void take_words (char **words, const char *other)
+{
+    set_words (words, span_text (other ? other : ""));
+}
+
+bool plan_take_place (struct plan *self, const struct plan *other)
+{
+    bool same = same_schedule (self, other);
+    self->exec_id = other->exec_id;
+    self->exec_time = other->exec_time;
+    self->last_state = other->last_state;
+    self->missed = other->missed;
+    self->tries = other->tries;
+    self->verdict = other->verdict;
+    self->extra = other->extra;
+    self->poll = other->poll;
+    take_words (&self->error_info, other->error_info);
+    take_words (&self->stopped, other->stopped);
+    if (same) {
+        self->schedule.received = other->schedule.received;
+        self->plan_time = other->plan_time;
+        self->real_repet = other->real_repet;
+        self->skip_num = other->skip_num;
+        self->skip_set = other->skip_set;
+        self->skip_wait = other->skip_wait;
+        self->error_count = other->error_count;
+    }
+    bool stays = same || other->extra || !is_open (other->state);
+    if (stays)
+        self->state = other->state;
+    return stays;
 }
 
 struct occurrence plan_occurrence (const struct plan *self)

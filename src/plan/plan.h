@@ -96,9 +96,10 @@ struct plan *plan_new_submitted (uint64_t id, const struct message *request, str
 // Give it another policy, which it takes: one more owner is the caller's affair.
 void plan_take_policy (struct plan *self, struct policy *policy);
 
-// Stand where another plan of the same id stands: its counters, and, when both say the same of
-// when, its place in the schedule.
-void plan_take_place (struct plan *self, const struct plan *other);
+// Stand where another plan of the same id stands, of which no run is out: its counters, its state
+// if it is out of the queue, and, when both say the same of when, its place in the schedule.
+// Whether its place in the queue stays as well; else it is queued for its own plan_time.
+bool plan_take_place (struct plan *self, const struct plan *other);
 
 // The plan's present occurrence, for the schedule.
 struct occurrence plan_occurrence (const struct plan *self);

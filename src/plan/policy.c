@@ -9,7 +9,12 @@
 #include "policy_private.h"
 #include "retry_rule.h"
 
-enum { YEAR_S = 31536000, DAY_S = 86400, PRIORITY_MAX = 255 };
+enum {
+    YEAR_S = 31536000,
+    DAY_S = 86400,
+    PRIORITY_MAX = 255,
+    EXT_DEPTH_MAX = 8 // what holds plans, as a page of them, must stay within JSON_DEPTH_MAX
+};
 
 // -- readers
 
@@ -172,9 +177,9 @@ static bool read_ext (struct policy *self, const char *name, const json_t *value
                       struct reason *reason)
 {
     (void)self;
-    if (json_is_object (value))
+    if (json_is_object (value) && json_depth (value) <= EXT_DEPTH_MAX)
         return true;
-    reason_set (reason, "%s: want an object", name);
+    reason_set (reason, "%s: want an object, nested %d deep at most", name, EXT_DEPTH_MAX);
     return false;
 }
 
@@ -347,6 +352,10 @@ struct policy *policy_read_kind (const json_t *object, struct reason *reason)
 struct policy *policy_lay_over (const char *name, const json_t *kind, const struct policy *self,
                                 struct reason *reason)
 {
+    struct policy *alone = policy_read_kind (kind, reason);
+    if (!alone)
+        return NULL;
+    policy_destroy (&alone);
     json_t *both = json_copy ((json_t *)kind);
     json_object_set_new (both, "kind", json_string (name));
     if (self)
@@ -409,9 +418,12 @@ static const char ext_name[] = "ext";
 void policy_show (json_t *stored)
 {
     const json_t *text = json_object_get (stored, ext_name);
-    json_t *ext = json_is_string (text) ? json_loads (json_string_value (text), 0, NULL) : NULL;
-    if (ext)
-        json_object_set_new (stored, ext_name, ext);
+    struct span bytes = span_of (json_string_value (text), json_string_length (text));
+    struct reason ignored;
+    json_t *ext = json_is_string (text) ? json_read_object (bytes, &ignored) : NULL;
+    if (ext && json_depth (ext) <= EXT_DEPTH_MAX)
+        json_object_set (stored, ext_name, ext);
+    json_decref (ext);
 }
 
 // A value as it is written; free it.

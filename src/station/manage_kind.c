@@ -1,5 +1,6 @@
 // kind: what plans of one kind have in common, kept under a name. A plan takes it at its
 // submission; a later change is for later plans. Source: task module (task_metadata).
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "json.h"
@@ -61,9 +62,14 @@ static void on_kinds (void *owner, const struct store_kinds *answer)
     front_resume (station);
 }
 
-// The fields as they are to be kept. Free it; NULL with a reason.
-static char *read_fields (struct span text, struct reason *reason)
+// The fields as they are to be kept: a page of all kinds is bounded by their number and size. Free
+// it; NULL with a reason.
+static char *read_fields (struct span text, const struct plan_limits *limits, struct reason *reason)
 {
+    if ((int64_t)text.size > limits->bytes) {
+        reason_set (reason, "kind: at most %" PRId64 " bytes, got %zu", limits->bytes, text.size);
+        return NULL;
+    }
     json_t *object = json_read_object (text, reason);
     struct policy *policy = object ? policy_read_kind (object, reason) : NULL;
     char *json = policy ? json_write (object) : NULL;
@@ -96,7 +102,8 @@ static void run_word (struct station *self, struct request *request, const struc
         front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
-    if (row->word == KIND_PUT && !(json = read_fields (arguments->at[2], &reason))) {
+    if (row->word == KIND_PUT &&
+        !(json = read_fields (arguments->at[2], &self->settings->limits.plan, &reason))) {
         front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }

@@ -14,7 +14,8 @@ enum {
     // Matching costs up to pattern times title: both are bounded, and so is how often it is done.
     TITLES_LOOKED_AT = 150,
     PATTERN_MAX = 65,
-    MEMBER_ROOM = 1024 // of a name and its value as JSON text
+    // Of a name and its value as JSON text, in which a byte may be six.
+    MEMBER_ROOM = 6 * PLAN_WORDS_MAX + 32
 };
 
 struct list_filter {
@@ -89,8 +90,7 @@ static bool read_type (void *filter, const json_t *value)
 // A member that the plan must have, as it stands in the stored text.
 static bool add_member (struct list_filter *self, const char *name, const json_t *value)
 {
-    if (self->member_count == STORE_MEMBERS_MAX ||
-        !(json_is_string (value) || json_is_integer (value)))
+    if (self->member_count == STORE_MEMBERS_MAX)
         return false;
     char *text = json_write (value);
     int size = snprintf (self->members[self->member_count], MEMBER_ROOM, "\"%s\":%s", name, text);
@@ -99,40 +99,24 @@ static bool add_member (struct list_filter *self, const char *name, const json_t
     return size < MEMBER_ROOM;
 }
 
-static bool read_tenant (void *filter, const json_t *value)
+#define MEMBER_READER(name, is_fit)                                                                \
+    static bool read_##name (void *filter, const json_t *value)                                    \
+    {                                                                                              \
+        return is_fit (value) && add_member (filter, #name, value);                                \
+    }
+
+static bool is_owner (const json_t *value)
 {
-    return add_member (filter, "tenant", value);
+    return json_is_string (value) || json_is_integer (value);
 }
 
-static bool read_category (void *filter, const json_t *value)
-{
-    return add_member (filter, "category", value);
-}
-
-static bool read_creator (void *filter, const json_t *value)
-{
-    return add_member (filter, "creator", value);
-}
-
-static bool read_kind (void *filter, const json_t *value)
-{
-    return add_member (filter, "kind", value);
-}
-
-static bool read_key (void *filter, const json_t *value)
-{
-    return add_member (filter, "key", value);
-}
-
-static bool read_group (void *filter, const json_t *value)
-{
-    return add_member (filter, "group", value);
-}
-
-static bool read_remark (void *filter, const json_t *value)
-{
-    return add_member (filter, "remark", value);
-}
+MEMBER_READER (tenant, is_owner)
+MEMBER_READER (creator, is_owner)
+MEMBER_READER (category, json_is_string)
+MEMBER_READER (kind, json_is_string)
+MEMBER_READER (key, json_is_string)
+MEMBER_READER (group, json_is_string)
+MEMBER_READER (remark, json_is_string)
 
 static bool read_verdict (void *filter, const json_t *value)
 {
@@ -152,13 +136,13 @@ static const struct filter_field fields[] = {
     {"title", read_title, "want a pattern of at most 64 bytes"},
     {"state", read_state, "want none, queue, execute, retry, skip, pause, error or close"},
     {"type", read_type, "want none, time, second, minute, hour, day, week, month or cron"},
-    {"tenant", read_tenant, "want a string or an integer"},
-    {"category", read_category, "want a string"},
-    {"creator", read_creator, "want a string or an integer"},
-    {"kind", read_kind, "want a string"},
-    {"key", read_key, "want a string"},
-    {"group", read_group, "want a string"},
-    {"remark", read_remark, "want a string"},
+    {"tenant", read_tenant, "want an integer, or a string of at most 512 bytes"},
+    {"category", read_category, "want a string of at most 512 bytes"},
+    {"creator", read_creator, "want an integer, or a string of at most 512 bytes"},
+    {"kind", read_kind, "want a string of at most 512 bytes"},
+    {"key", read_key, "want a string of at most 512 bytes"},
+    {"group", read_group, "want a string of at most 512 bytes"},
+    {"remark", read_remark, "want a string of at most 512 bytes"},
     {"verdict", read_verdict, "want failure, pending, manual or cancelled"},
 };
 

@@ -1,7 +1,7 @@
 // What the files of management share; nobody else includes it.
 #pragma once
 
-#include "front.h"
+#include "manage.h"
 
 enum { ARGS_MAX = 8 };
 
@@ -70,10 +70,5 @@ bool filter_read (json_t *object, const struct filter_field *fields, size_t coun
 manage_fn manage_list, manage_history, manage_forget, manage_next, manage_station, manage_stats,
     manage_health;
 manage_fn manage_cancel, manage_done, manage_kind, manage_why;
-
-// Whether a run of the plan is out. One of a plan that is out of the queue has no lease in Redis:
-// it counts while this station hears of it, or as long as a lease would be.
-bool manage_is_running (struct station *self, const struct plan *plan,
-                        const struct store_loaded *answer);
 
 manage_fn manage_pause, manage_reset, manage_close, manage_skip, manage_run, manage_update;

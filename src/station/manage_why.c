@@ -15,6 +15,8 @@
 #include "runs.h"
 #include "zones.h"
 
+enum { WHY_MAX = PLAN_WORDS_MAX + 128 }; // words of the plan are not cut, they are UTF-8
+
 // What is known of the plan.
 struct facts {
     struct station *station;
@@ -55,16 +57,18 @@ static void of_paused (struct facts *self)
 
 static void of_error (struct facts *self)
 {
-    char why[PLAN_WORDS_MAX + 64];
+    char why[WHY_MAX];
     const struct plan *plan = self->plan;
     if (plan->state != PLAN_ERROR)
         return;
     const char *words = plan->error_info ? plan->error_info : status_word (plan->last_state);
     if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID)
         snprintf (why, sizeof why, "it has lost its right to run: %s", words);
-    else
+    else if (plan->verdict)
         snprintf (why, sizeof why, "it has failed %" PRId64 " times, the last time: %s",
                   plan->error_count, words);
+    else // no failure that counts
+        snprintf (why, sizeof why, "its target has refused it: %s", words);
     add (self, why,
          plan->verdict == VERDICT_PENDING ? "done, when somebody has dealt with it, or reset"
                                           : "reset",
@@ -90,7 +94,7 @@ static void of_running (struct facts *self)
 
 static void of_retry (struct facts *self)
 {
-    char why[PLAN_WORDS_MAX + 64];
+    char why[WHY_MAX];
     const struct plan *plan = self->plan;
     if (self->running || plan->state != PLAN_RETRY || self->place.score_us <= self->now_us)
         return;
@@ -104,12 +108,14 @@ static void of_retry (struct facts *self)
 
 static void of_time (struct facts *self)
 {
-    bool waits = self->plan->state == PLAN_QUEUE || self->plan->state == PLAN_NONE;
-    if (self->running || !waits)
+    enum plan_state state = self->plan->state;
+    if (self->running || state == PLAN_PAUSE || state == PLAN_ERROR || state == PLAN_CLOSE)
         return;
     if (!self->place.queued)
-        add (self, "it is not in the queue", "reset puts it there", 0);
-    else if (self->place.score_us > self->now_us)
+        add (self, "it is not in the queue: somebody took it out", "pause, then reset", 0);
+    else if (state == PLAN_EXECUTE && self->place.score_us > self->now_us)
+        add (self, "its run is not known any more", "the end of its lease", self->place.score_us);
+    else if (state != PLAN_RETRY && self->place.score_us > self->now_us)
         add (self, "it is not due yet", "its time", self->place.score_us);
 }
 

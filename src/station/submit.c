@@ -1,6 +1,6 @@
 // The path, top to bottom: check the frames, read the plan frame, compute the first occurrence,
 // store, and reply when Redis has acknowledged.
-#include "submit.h"
+#include "submit_private.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,19 +24,6 @@
 
 enum { NAME_BYTES_MAX = 4096 }; // of REQUEST_ID and of a caller
 
-// A submission whose write is under way.
-struct submission {
-    struct station *station;
-    struct peer *peer;
-    struct plan *plan;
-    int tries; // with ids of our own; 0 = the client gave one, or a key
-    int64_t received;
-    // The refusal of a plan that would never run now, unless it repeats one that was accepted.
-    bool never;
-    struct reason reason;
-    const char *words; // what is told when a change of a kept plan is stored
-};
-
 uint64_t submit_new_id (struct station *self)
 {
     enum { LOW_BITS = 20 };
@@ -47,9 +34,10 @@ uint64_t submit_new_id (struct station *self)
     return self->last_id;
 }
 
-static void submission_end (struct submission *submission)
+void submission_end (struct submission *submission)
 {
     plan_destroy (&submission->plan);
+    plan_destroy (&submission->changed);
     free (submission);
 }
 
@@ -163,7 +151,7 @@ static int check_request (struct station *self, const struct message *message,
 // -- answers of the store
 
 // `words` NULL: it is a new plan.
-static void accept_plan (struct submission *submission, const char *words)
+void submission_accept (struct submission *submission, const char *words)
 {
     front_reply (submission->station, submission->peer,
                  &(struct reply){.status = ZERO_STATUS_PLAN_ID,
@@ -200,7 +188,7 @@ static void tell_added (struct submission *submission)
 }
 
 // Whether what stands under the id is this very submission: station, description and frames.
-static bool is_repetition (const struct plan *plan, struct span message)
+bool submission_repeats (const struct plan *plan, struct span message)
 {
     struct reason reason;
     struct plan *held = plan_from_stored_json (plan->id, message, &reason);
@@ -230,113 +218,44 @@ static void refuse_unsure (struct submission *submission)
                                  .plan_id = submission->plan->id});
 }
 
-static void on_repetition_safe (void *owner, bool enough)
+static void on_there_safe (void *owner, bool enough)
 {
     struct submission *submission = owner;
     if (enough)
-        accept_plan (submission, "there already");
+        submission_accept (submission, submission->words);
     else
         refuse_unsure (submission);
     submission_end (submission);
 }
 
-static void refuse_in_use (struct submission *submission, const char *name)
+// Tell that it is there already, when the replicas that are asked for have it; the submission ends.
+void submission_accept_there (struct submission *submission)
+{
+    link_replicate (store_link (submission->station->store), on_there_safe, submission);
+}
+
+void submission_refuse_in_use (struct submission *submission, const char *words)
 {
     char id[IDENT_SIZE];
     struct reason reason;
-    reason_set (&reason, "%s: %s is in use by another plan", name,
+    reason_set (&reason, "%s %s is in use by another plan", words,
                 ident_text (submission->plan->id, id));
     front_refuse (submission->station, submission->peer, ZPLAN_EPLAN, reason.text);
     submission_end (submission);
 }
 
-// -- a key that a plan has already
-
-static const char *key_of (const struct plan *plan)
-{
-    return plan->policy ? plan->policy->key : "";
-}
-
-static void on_replaced (void *owner, enum store_result result, const char *error)
-{
-    struct submission *submission = owner;
-    struct station *self = submission->station;
-    if (result == STORE_DONE) {
-        char *json = plan_public_text (submission->plan);
-        accept_plan (submission, submission->words);
-        publish_event (self, &(struct notice){.event = EVENT_UPDATE,
-                                              .plan_id = submission->plan->id,
-                                              .station = submission->plan->station,
-                                              .title = submission->plan->description,
-                                              .json = json});
-        free (json);
-        due_wake_at (self, plan_due_time (submission->plan) * 1000000);
-    } else if (result == STORE_CHANGED || result == STORE_NONE) {
-        front_refuse (self, submission->peer, ZPLAN_EBUSY,
-                      "key: its plan was changed meanwhile, submit again");
-    } else {
-        front_refuse_store (self, submission->peer, result, error);
-    }
-    submission_end (submission);
-    front_resume (self);
-}
-
-// Put this plan into the place of the kept one, whose run is not out.
-static void replace (struct submission *submission, const struct plan *held)
-{
-    struct plan *plan = submission->plan;
-    bool update = plan->policy->if_exists == EXISTS_UPDATE;
-    if (submission->never) {
-        front_refuse (submission->station, submission->peer, ZPLAN_EPLAN, submission->reason.text);
-        submission_end (submission);
-        return;
-    }
-    plan->exec_id = held->exec_id; // never repeated
-    if (update)
-        plan_take_place (plan, held);
-    submission->words = update ? "updated" : "replaced";
-    store_change (submission->station->store,
-                  &(struct store_change){.plan = plan,
-                                         .revision = held->revision,
-                                         .key_station = held->station,
-                                         .queue = REQUEUE_TIME},
-                  on_replaced, submission);
-    link_flush (store_link (submission->station->store));
-}
-
-static void answer_key (struct submission *submission, const struct plan *held)
-{
-    const struct plan *plan = submission->plan;
-    bool other = strcmp (key_of (held), key_of (plan)) != 0;
-    if (other || !span_equal (held->station, plan->station)) {
-        refuse_in_use (submission, other ? "GLOBAL_ID" : "key");
-        return;
-    }
-    bool running = held->state == PLAN_EXECUTE;
-    if (!running && plan->policy->if_exists != EXISTS_KEEP) {
-        replace (submission, held);
-        return;
-    }
-    accept_plan (submission, running ? "there already, and running" : "there already");
-    submission_end (submission);
-}
-
-// What stands under the id may be this very submission, or have its key; the submission ends.
+// What stands under the id may be this very submission; the submission ends. Of one with a key more
+// is to be known: whether a run is out.
 static void answer_held (struct submission *submission, struct span message)
 {
-    struct reason reason;
-    if (is_repetition (submission->plan, message)) {
-        link_replicate (store_link (submission->station->store), on_repetition_safe, submission);
-        return;
+    if (*submission_key (submission->plan)) {
+        submission_load_held (submission);
+    } else if (submission_repeats (submission->plan, message)) {
+        submission_set_words (submission, "there already", PLAN_NONE);
+        submission_accept_there (submission);
+    } else {
+        submission_refuse_in_use (submission, "GLOBAL_ID:");
     }
-    struct plan *held = *key_of (submission->plan)
-                            ? plan_from_stored_json (submission->plan->id, message, &reason)
-                            : NULL;
-    if (held)
-        answer_key (submission, held);
-    else
-        refuse_in_use (submission, "GLOBAL_ID");
-    plan_destroy (&held);
 }
 
 static void on_submitted (void *owner, const struct store_submitted *answer);
@@ -375,13 +294,14 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
     if (answer->result == STORE_HELD) {
         if (!try_another_id (submission))
             answer_held (submission, answer->message);
+        link_flush (store_link (self->store));
         front_resume (self);
         return;
     }
     if (answer->result == STORE_DONE) {
         FAILPOINT ("store_done");
         self->counters.accepted++;
-        accept_plan (submission, NULL);
+        submission_accept (submission, NULL);
         FAILPOINT ("ack_queued");
     } else if (answer->result == STORE_UNSURE) {
         refuse_unsure (submission);
@@ -403,6 +323,7 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
     struct station *self = submission->station;
     if (answer->result == STORE_DONE) {
         answer_held (submission, answer->message);
+        link_flush (store_link (self->store));
         front_resume (self);
         return;
     }
@@ -455,12 +376,17 @@ static int take_kind (struct submission *submission, const struct store_kinds *a
         reason_set (reason, "kind: no kind %s is known", quoted (span_text (kind_of (submission))));
         return ZPLAN_ENOTFIND;
     }
-    json_t *fields = json_read_object (text, reason);
+    struct reason why;
+    json_t *fields = json_read_object (text, &why); // somebody may have edited it
+    if (fields && plan->schedule.keep)
+        json_object_del (fields, "misfire"); // the plan itself says what it says: no_keep
     struct policy *policy =
-        fields ? policy_lay_over (kind_of (submission), fields, plan->policy, reason) : NULL;
+        fields ? policy_lay_over (kind_of (submission), fields, plan->policy, &why) : NULL;
     json_decref (fields);
-    if (!policy)
+    if (!policy) {
+        reason_set (reason, "kind: %s cannot be used: %s", kind_of (submission), why.text);
         return ZPLAN_EPLAN;
+    }
     plan_take_policy (plan, policy);
     return 0;
 }
@@ -480,18 +406,6 @@ static void on_kind (void *owner, const struct store_kinds *answer)
         submission_end (submission);
     link_flush (store_link (self->store));
     front_resume (self);
-}
-
-// A plan with a key has the id that the key makes: no two can be stored. 63 bits of its digest.
-static uint64_t id_of_key (const char *key)
-{
-    uint64_t id = 0;
-    zdigest_t *digest = zdigest_new ();
-    zdigest_update (digest, (const byte *)key, strlen (key));
-    memcpy (&id, zdigest_data (digest), sizeof id);
-    zdigest_destroy (&digest);
-    id &= INT64_MAX;
-    return id ? id : 1;
 }
 
 static void start (struct station *self, struct request *request, uint64_t id,
@@ -518,20 +432,6 @@ static void start (struct station *self, struct request *request, uint64_t id,
         due_wake_now (self);
 }
 
-static int check_key (const struct plan_fields *fields, uint64_t *id, struct reason *reason)
-{
-    const char *key = fields->policy ? fields->policy->key : "";
-    if (!*key)
-        return 0;
-    uint64_t made = id_of_key (key);
-    if (*id && *id != made) {
-        reason_set (reason, "key: names the plan as GLOBAL_ID does, give one of them");
-        return ZPLAN_EPLAN;
-    }
-    *id = made;
-    return 0;
-}
-
 void submit_request (struct station *self, struct request *request)
 {
     struct plan_fields fields = {.policy = NULL};
@@ -544,7 +444,7 @@ void submit_request (struct station *self, struct request *request)
     FAILPOINT ("recv");
     int rc = check_request (self, &request->message, &fields, &id, &reason);
     if (!rc)
-        rc = check_key (&fields, &id, &reason);
+        rc = submission_check_key (&fields, &id, &reason);
     if (rc)
         front_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
     else if (!station_store_up (self))

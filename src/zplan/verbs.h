@@ -26,6 +26,7 @@ int verb_add (const struct cli *cli);
 int verb_next (const struct cli *cli);
 int verb_list (const struct cli *cli);
 int verb_show (const struct cli *cli);
+int verb_why (const struct cli *cli);
 int verb_update (const struct cli *cli);
 int verb_manage (const struct cli *cli); // pause, reset, skip, close, remove, run, cancel, done
 int verb_export (const struct cli *cli);
@@ -33,6 +34,7 @@ int verb_import (const struct cli *cli);
 int verb_watch (const struct cli *cli);
 int verb_history (const struct cli *cli);
 int verb_archive (const struct cli *cli);
+int verb_kind (const struct cli *cli);
 int verb_station (const struct cli *cli);
 int verb_stats (const struct cli *cli);
 int verb_top (const struct cli *cli);

@@ -19,7 +19,7 @@ SOURCES = {path.stem: script_text(str(path)) for path in SCRIPTS.glob("*.lua")}
 
 TIME_SET, IDS, RUN, META, TOLD = ("plan:time:set", "plan:ids", "plan:run", "plan:meta",
                                   "plan:told")
-HISTORY, STATIONS = "plan:history", "plan:stations"
+HISTORY, STATIONS, KINDS = "plan:history", "plan:stations", "plan:kinds"
 CLAIMS, SENT = "plan:claim:test", "plan:sent:test"  # of one station, for lost answers
 COUNT = "plan:count"
 
@@ -314,15 +314,18 @@ class Store:
         return self.call("change", [TIME_SET, member(ident, station), RUN, wait_key(station)],
                          [revision, text, place, run])
 
-    def load(self, ident):
-        return self.call("load", [RUN, IDS], [digits(ident), "votes"])
+    def load(self, ident, more="votes"):
+        return self.call("load", [RUN, IDS], [digits(ident), more])
+
+    def kinds(self, word, name="", text="", most=1000):
+        return dict(pairs(self.call("kinds", [KINDS], [word, name, text, most])))
 
     def remove(self, ident, station=""):
         return self.call("remove", [TIME_SET, IDS], [digits(ident), station])
 
-    def page(self, after="", limit=100, station="", state="", kind=""):
+    def page(self, after="", limit=100, station="", state="", kind="", members=()):
         last, *rest = self.call("list", [IDS], [digits(after) if after else "", limit, station,
-                                                state, kind])
+                                                state, kind, *members])
         return Page(last, pairs(rest))
 
     def list(self, after="", limit=100, **filters):

@@ -1,7 +1,7 @@
 """change, and the revision of a commit: nobody writes over what somebody else changed meanwhile."""
 import pytest
 
-from storescripts import (IDS, RUN, T0, TIME_SET, TOLD, WORK, entry, held_as, member, message,
+from storescripts import (COUNT, IDS, RUN, T0, TIME_SET, TOLD, WORK, entry, held_as, member, message,
                           score_after, work_key)
 
 SECOND = 1_000_000
@@ -313,3 +313,23 @@ def test_failure_is_told_and_kept_outside_the_queue_too(store, exec_id):
     assert store.commit("1f", exec_id, "doubt", "", tell="failure", record="r")[1] == 1
     assert store.db.hexists(TOLD, member("1f")) and store.history().outcomes[0].entry == "1-0"
     assert store.db.exists(work_key("1f")) == 0
+
+
+# Whose plan it is.
+
+def caller_text(caller, revision):
+    return message(revision=revision, caller=caller)
+
+
+def test_a_plan_that_another_caller_has_changed_counts_as_his(store):
+    """Else the one before would be counted for ever, and of the new one one too few."""
+    store.submit("1f", score=FUTURE, text=caller_text("one", 1))
+    store.submit("20", score=FUTURE, text=caller_text("two", 1))
+    assert store.change("1f", 1, caller_text("two", 2)) == 1
+    assert store.db.hgetall(COUNT) == {"s:jobs": "2", "c:ttwo": "2"}
+    assert store.change("1f", 1, caller_text("three", 3)) == 2     # nothing is stored
+    assert store.change("1f", 2, caller_text("one", 3)) == 1
+    assert store.db.hgetall(COUNT) == {"s:jobs": "2", "c:tone": "1", "c:ttwo": "1"}
+    for ident in ("1f", "20"):
+        store.remove(ident)
+    assert store.db.hgetall(COUNT) == {}

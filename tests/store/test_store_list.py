@@ -142,6 +142,45 @@ def test_plan_without_the_fields_fits_no_filter_of_them(store, text):
     assert store.list(state="0") == store.list(kind="0") == []
 
 
+SEVEN, TEXT = '"tenant":7', '"creator":"a \\"b\\" c"'
+
+
+@pytest.mark.parametrize("text, fits", [
+    ('{"tenant":7,"creator":"a \\"b\\" c"}', [SEVEN, TEXT]), ('{"a":1,"tenant":7}', [SEVEN]),
+    ('{ "tenant" :\t7 ,\n"creator"\n:"a \\"b\\" c" }', [SEVEN, TEXT]),   # by hand
+    ('{"tenant":70}', []), ('{"tenant":"7"}', []), ('{"tenant":-7}', []), ('{"tenant":7.5}', []),
+    ('{"tenants":7,"my tenant":7}', []), ("{}", []), ("", []), ("not JSON", []),
+    ('{"creator":"a \\"b\\" c d"}', []), ('{"creator":"x a \\"b\\" c"}', []),
+    # What looks like a member inside of a string is none, and hides none behind it.
+    (message(ext='{"tenant":7,"creator":"a"}'), []),
+    (message(a="tenant", b='"tenant":7,', tenant=7), [SEVEN]),
+    (message(ext='{"tenant":8}', a='"tenant"', tenant=7), [SEVEN]),
+    ('{"tenant":8,"x":"tenant","tenant":7}', [SEVEN]),
+    ('{"tenant":7', []), ('{"tenant":', []), ('{"tenant"', []), ('"tenant":7,', [SEVEN])])
+def test_members_are_found_in_the_message(store, text, fits):
+    store.submit("1", text=text)
+    for member_wanted in (SEVEN, TEXT):
+        found = store.list(members=[member_wanted])
+        assert found == ([(entry("1"), text)] if member_wanted in fits else []), member_wanted
+    assert bool(store.list(members=[SEVEN, TEXT])) == (fits == [SEVEN, TEXT])
+    assert store.list(members=[SEVEN], state="1") == []
+
+
+@pytest.mark.parametrize("value", ["%d", ".*", "[", "(", "%", "^$", "a-b", "?"])
+def test_members_are_no_patterns(store, value):
+    store.submit("1", text=message(key=value))
+    store.submit("2", text=message(key="aaaa"))
+    assert [name for name, _ in store.list(members=[f'"key":"{value}"'])] == [entry("1")]
+
+
+def test_each_member_is_to_be_there(store):
+    members = [f'"{name}":{number}' for number, name in enumerate("abcdefgh")]
+    for number in range(9):
+        store.submit(f"{number + 1}", text="{" + ",".join(members[:number]) + "}")
+        assert len(store.list(members=members[:number])) == 1
+    assert len(store.list(members=members[:4])) == 5
+
+
 def test_plans_change_their_state(store):
     store.submit("1", text=message(plan_state=1, revision=0))
     exec_id = store.run("1")

@@ -1,8 +1,10 @@
 """load, remove, wake, sweep: plans looked up, deleted, woken and looked after."""
+import json
+
 import pytest
 
 from storescripts import (AGE, HISTORY, IDS, META, RUN, T0, TIME_SET, WORK, digits, entry, held_as,
-                          member, score_after, wait_key, work_key)
+                          member, message, score_after, wait_key, work_key)
 
 BIG = "7fffffffffffffff"
 IDENTS = ["1", "10", "100", "1f0", "1f", "2", "f", "ffff", "1000000000000000", BIG]
@@ -39,6 +41,32 @@ def test_load_finds_the_id_and_no_other(store):
         assert store.load(ident)[:2] == [member(ident), "text " + ident]
     for ident in ("3", "1f00", "7ffffffffffffffe", "ff"):
         assert store.load(ident) == []
+
+
+def test_load_tells_the_place_in_the_queue(store):
+    assert store.load("1f", "place") == []
+    store.submit("1f", score="123.25", text="text")
+    assert store.load("1f", "place") == [member("1f"), "text", "", ["123.25", "", ""]]
+    store.wait("1f")
+    assert store.load("1f", "place")[3] == ["123.25", "", "1"]
+    store.db.zadd("plan:held:jobs", {member("1f"): 123.25, member("20"): 5})
+    assert store.load("1f", "place")[3] == ["123.25", "1", "1"]
+    store.db.zrem(TIME_SET, member("1f"))
+    assert store.load("1f", "place")[3] == ["", "1", "1"]
+    assert store.load("1f") == [member("1f"), "text", "", []]
+
+
+@pytest.mark.parametrize("ext", ['{"vote":{"rule":"all"}}', '{"plan_state":7,"exec_id":1}'])
+def test_load_is_not_fooled_by_what_stands_in_a_string(store, ext):
+    """`ext` is a string for that: what looks like a vote in it is none."""
+    text = message(exec_id=0, exec_time=0, plan_state=1, ext=ext)
+    store.submit("1f", text=text)
+    store.db.hset(work_key("1f"), "w", "[]")
+    assert store.load("1f") == [member("1f"), text, "", []]
+    exec_id = store.run("1f")
+    loaded = store.load("1f")
+    assert loaded[3] == [] and ext in json.loads(loaded[1])["ext"]
+    assert f'"exec_id":{exec_id}' in loaded[1] and '"plan_state":2,' in loaded[1]
 
 
 @pytest.mark.parametrize("kind", ["none", "hash"])

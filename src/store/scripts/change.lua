@@ -17,6 +17,11 @@ if revision(message) ~= ARGV[1] or run ~= ARGV[4] then
     return 2
 end
 redis.call('SET', KEYS[2], ARGV[2])
+-- Another caller may have its key: whose it is now is whose it counts as when it is gone.
+local before, after = caller_of(message), caller_of(ARGV[2])
+if before ~= after then
+    count({[before] = -1, [after] = 1})
+end
 if held ~= '' then
     held = held_of(held, revision(ARGV[2]))
     redis.call('HSET', KEYS[3], KEYS[2], held)

@@ -3,7 +3,7 @@
 -- KEYS  1 index
 -- ARGV  1 the last id of the page before, 16 hex digits, '' = from the start  2 most plans
 --       3 station, '' = any  4 plan_state as a number, '' = any  5 plan_type, '' = any
---       then members of the message, as the station writes them: it has all of them
+--       then members that the message must have, all of them: "NAME":VALUE as the station writes it
 -- Answers {last id looked at, '' = that was all, index entry, message, index entry, message, ...}.
 -- A page is bounded by what it looks at as well, so that it holds nobody up: 2000 entries, 250 messages
 -- (or as many as are wanted), 4 MiB. So it may hold fewer plans, or none, and not be the last.
@@ -17,9 +17,28 @@ local entries_seen, messages_seen, bytes, found = 0, 0, 0, 0
 local answer = {''}
 local last = ARGV[1] ~= '' and ARGV[1] or nil
 
+-- In JSON text the quotes inside of strings are escaped: `"name":` is a member, and nothing else is.
+-- Who edits a message by hand may put spaces.
+local function has(message, name, value)
+    local at, last = 1
+    while true do
+        at, last = string.find(message, name, at, true)
+        if not at then
+            return false
+        end
+        local _, colon = string.find(message, '^%s*:%s*', last + 1)
+        if colon and string.sub(message, colon + 1, colon + #value) == value
+           and string.find(message, '^%s*[,}]', colon + #value + 1) then
+            return true
+        end
+        at = last + 1
+    end
+end
+
 local function fits(message)
     for i = 6, #ARGV do
-        if not (string.find(message, ARGV[i] .. ',', 1, true) or string.find(message, ARGV[i] .. '}', 1, true)) then
+        local name, value = string.match(ARGV[i], '^("[^"]*"):(.*)$')
+        if not has(message, name, value) then
             return false
         end
     end

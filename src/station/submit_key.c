@@ -1,0 +1,191 @@
+// A key that the client gives its plan: submissions with the same key are of the same plan, whoever
+// sends them, and however many at a time. Source: task module (idempotent publication); features
+// E030 to E032.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "apply.h"
+#include "due.h"
+#include "manage.h"
+#include "plan_json.h"
+#include "publish.h"
+#include "submit_private.h"
+
+enum { CHANGES_MAX = 8 }; // tries to change the plan that has the key
+
+// A plan with a key has the id that the key makes: no two can be stored. 63 bits of its digest.
+static uint64_t id_of_key (const char *key)
+{
+    uint64_t id = 0;
+    zdigest_t *digest = zdigest_new ();
+    zdigest_update (digest, (const byte *)key, strlen (key));
+    memcpy (&id, zdigest_data (digest), sizeof id);
+    zdigest_destroy (&digest);
+    id &= INT64_MAX;
+    return id ? id : 1;
+}
+
+int submission_check_key (const struct plan_fields *fields, uint64_t *id, struct reason *reason)
+{
+    const char *key = fields->policy ? fields->policy->key : "";
+    if (!*key)
+        return 0;
+    uint64_t made = id_of_key (key);
+    if (*id && *id != made) {
+        reason_set (reason, "key: names the plan as GLOBAL_ID does, give one of them");
+        return ZPLAN_EPLAN;
+    }
+    *id = made;
+    return 0;
+}
+
+const char *submission_key (const struct plan *plan)
+{
+    return plan->policy ? plan->policy->key : "";
+}
+
+// The submission goes on, or ends.
+static void on_replaced (void *owner, enum store_result result, const char *error)
+{
+    struct submission *submission = owner;
+    struct station *self = submission->station;
+    bool changed = result == STORE_CHANGED || result == STORE_NONE;
+    if (changed && ++submission->changes < CHANGES_MAX) {
+        submission_load_held (submission);
+        link_flush (store_link (self->store));
+        return;
+    }
+    if (result == STORE_DONE) {
+        struct plan *plan = submission->changed;
+        char *json = plan_public_text (plan);
+        submission_accept (submission, submission->words);
+        publish_event (self, &(struct notice){.event = EVENT_UPDATE,
+                                              .plan_id = plan->id,
+                                              .station = plan->station,
+                                              .title = plan->description,
+                                              .json = json});
+        free (json);
+        due_wake_at (self, plan_due_time (plan) * 1000000);
+    } else if (changed) {
+        front_refuse (self, submission->peer, ZPLAN_EBUSY,
+                      "key: its plan was changed meanwhile, submit again");
+    } else {
+        front_refuse_store (self, submission->peer, result, error);
+    }
+    submission_end (submission);
+    front_resume (self);
+}
+
+// A plan that is out of the queue stays there: who submits it is told so.
+void submission_set_words (struct submission *submission, const char *words, enum plan_state state)
+{
+    bool out = state == PLAN_PAUSE || state == PLAN_ERROR || state == PLAN_CLOSE;
+    snprintf (submission->words, sizeof submission->words, "%s%s%s", words,
+              out ? "; its state is " : "", out ? plan_state_name (state) : "");
+}
+
+static struct plan *copy_of (const struct plan *plan)
+{
+    size_t size;
+    struct reason reason;
+    char *text = plan_stored_text (plan, &size);
+    struct plan *copy = plan_from_stored_json (plan->id, span_of (text, size), &reason);
+    free (text);
+    return copy;
+}
+
+// Whether repeats are left behind those that it has used up in its place.
+static bool has_repeats_left (const struct plan *plan, struct reason *reason)
+{
+    int64_t used = plan_occurrence (plan).used;
+    bool once = plan->schedule.type == SCHEDULE_NONE || plan->schedule.type == SCHEDULE_TIME;
+    if (once || plan->schedule.repeat == SCHEDULE_FOREVER || plan->schedule.repeat > used)
+        return true;
+    reason_set (reason, "plan_repet: want more than the %" PRId64 " that are used up, got %d", used,
+                plan->schedule.repeat);
+    return false;
+}
+
+// Put this plan into the place of the kept one, no run of which is out.
+static void replace (struct submission *submission, const struct plan *held, uint64_t exec_id)
+{
+    bool update = submission->plan->policy->if_exists == EXISTS_UPDATE;
+    bool stays = false, good = !submission->never;
+    plan_destroy (&submission->changed);
+    struct plan *plan = good ? copy_of (submission->plan) : NULL;
+    submission->changed = plan;
+    if (plan) {
+        plan->exec_id = held->exec_id; // never repeated
+        plan->revision = apply_revision ();
+        stays = update && plan_take_place (plan, held);
+        good = has_repeats_left (plan, &submission->reason);
+    }
+    if (!plan || !good) {
+        front_refuse (submission->station, submission->peer, ZPLAN_EPLAN, submission->reason.text);
+        submission_end (submission);
+        return;
+    }
+    submission_set_words (submission, update ? "updated" : "replaced", plan->state);
+    store_change (submission->station->store,
+                  &(struct store_change){.plan = plan,
+                                         .revision = held->revision,
+                                         .key_station = held->station,
+                                         .exec_id = exec_id,
+                                         .queue = stays ? REQUEUE_KEEP : REQUEUE_TIME},
+                  on_replaced, submission);
+}
+
+static void answer_key (struct submission *submission, const struct plan *held,
+                        const struct store_loaded *answer)
+{
+    const struct plan *plan = submission->plan;
+    bool running = manage_is_running (submission->station, held, answer);
+    bool same = submission_repeats (plan, answer->message);
+    if (!same && (strcmp (submission_key (held), submission_key (plan)) != 0 ||
+                  !span_equal (held->station, plan->station)))
+        submission_refuse_in_use (submission, "key: its id");
+    else if (!same && !running && plan->policy->if_exists != EXISTS_KEEP)
+        replace (submission, held, answer->exec_id);
+    else {
+        submission_set_words (submission, running ? "there already, and running" : "there already",
+                              held->state);
+        submission_accept_there (submission);
+    }
+}
+
+// What has the id that the key makes; the submission ends, or goes on.
+static void answer_loaded (struct submission *submission, const struct store_loaded *answer)
+{
+    struct reason reason;
+    struct plan *held = plan_from_stored_json (submission->plan->id, answer->message, &reason);
+    if (held)
+        answer_key (submission, held, answer);
+    else
+        submission_refuse_in_use (submission, "key: its id");
+    plan_destroy (&held);
+}
+
+static void on_held_loaded (void *owner, const struct store_loaded *answer)
+{
+    struct submission *submission = owner;
+    struct station *self = submission->station;
+    if (answer->result == STORE_DONE) {
+        answer_loaded (submission, answer);
+    } else {
+        if (answer->result == STORE_NONE)
+            front_refuse (self, submission->peer, ZPLAN_EBUSY,
+                          "key: its plan has ended meanwhile, submit again");
+        else
+            front_refuse_store (self, submission->peer, answer->result, answer->error);
+        submission_end (submission);
+    }
+    link_flush (store_link (self->store));
+    front_resume (self);
+}
+
+void submission_load_held (struct submission *submission)
+{
+    store_load (submission->station->store, submission->plan->id, LINK_ONCE, on_held_loaded,
+                submission);
+}

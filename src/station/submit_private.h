@@ -1,0 +1,49 @@
+// What the files of submission share; nobody else includes it.
+#pragma once
+
+#include "front.h"
+#include "submit.h"
+
+// A submission whose write is under way.
+struct submission {
+    struct station *station;
+    struct peer *peer;
+    struct plan *plan;
+    int tries;   // with ids of our own; 0 = the client gave one, or a key
+    int changes; // of the plan that has the key
+    int64_t received;
+    // The refusal of a plan that would never run now, unless it repeats one that was accepted.
+    bool never;
+    struct reason reason;
+    struct plan *changed; // what takes the place of the plan that has the key, while it is stored
+    char words[96];       // what is told of a plan that was there
+};
+
+void submission_end (struct submission *self);
+
+// Answer PLAN; `words` NULL: it is a new plan.
+void submission_accept (struct submission *self, const char *words);
+
+// Tell its words, when the replicas that are asked for have the plan that is there; it ends.
+void submission_accept_there (struct submission *self);
+
+// What is told of a plan that was there; its state too, when it is out of the queue.
+void submission_set_words (struct submission *self, const char *words, enum plan_state state);
+
+// Refuse it: another plan has its id, which stands behind these words. It ends.
+void submission_refuse_in_use (struct submission *self, const char *words);
+
+// Whether what stands under the id is this very submission: station, description and frames.
+bool submission_repeats (const struct plan *plan, struct span message);
+
+// -- keys: submit_key.c
+
+// The key of a plan; empty: it has none.
+const char *submission_key (const struct plan *plan);
+
+// A plan with a key has the id that the key makes: put it into `id`, which may name that one
+// already. 0, or ZPLAN_EPLAN with a reason.
+int submission_check_key (const struct plan_fields *fields, uint64_t *id, struct reason *reason);
+
+// Deal with the plan that has its key, when it was read: leave it, update it or replace it.
+void submission_load_held (struct submission *self);
