@@ -309,6 +309,8 @@ static bool check_policy (struct reading *reading)
     else if (policy_cycle (policy) && !repeats (schedule->type))
         reason_set (reading->reason, "iteration: plan_type %s runs once",
                     schedule_type_name (schedule->type));
+    else if (policy && !policy->key[0] && policy->if_exists)
+        reason_set (reading->reason, "if_exists: is for a plan with a key");
     else if (policy && policy->misfire && reading->keep_seen)
         reason_set (reading->reason, "misfire: is what no_keep says too, give one");
     else

@@ -278,12 +278,9 @@ void policy_destroy (struct policy **self)
 
 static bool check_together (const struct policy *self, struct reason *reason)
 {
-    if (self->end_time && self->end_time < self->start_time)
-        reason_set (reason, "end_time: is before start_time");
-    else if (!self->key[0] && json_object_get (self->fields, "if_exists"))
-        reason_set (reason, "if_exists: is for a plan with a key");
-    else
+    if (!self->end_time || self->end_time >= self->start_time)
         return true;
+    reason_set (reason, "end_time: is before start_time");
     return false;
 }
 

@@ -159,7 +159,8 @@ static int add_from (const struct cli *cli, struct order *order, struct load *lo
     load->timezone = order->words.timezone;
     order->words.timezone = NULL;
     const struct option_group groups[] = {order_options (order), when_options (&order->words),
-                                          terms_options (&order->words.terms)};
+                                          terms_options (&order->words.terms),
+                                          terms_names (&order->words.terms)};
     const char *given = NULL;
     for (size_t i = 0; i < sizeof groups / sizeof *groups && !given; i++)
         given = options_given (&groups[i]);
@@ -180,8 +181,9 @@ int verb_add (const struct cli *cli)
         .groups = {order_options (&order),
                    when_options (&order.words),
                    terms_options (&order.words.terms),
+                   terms_names (&order.words.terms),
                    {"Many plans", from_rows, sizeof from_rows / sizeof *from_rows, &load}},
-        .group_count = 4,
+        .group_count = 5,
         .words = "no arguments",
     };
     int count, code;

@@ -23,7 +23,7 @@ enum { RULE_FIELDS = sizeof rule_fields / sizeof *rule_fields };
 // A line in the words of `zplan add`, as it is read.
 struct line {
     struct order order;
-    struct option_group groups[3];
+    struct option_group groups[4];
     json_t *plan; // the PLAN frame's fields that stand in the line
     bool has_rule;
     struct reason *reason;
@@ -243,6 +243,7 @@ static int read_words (json_t *object, const struct zone *zone, int64_t now_us, 
     line.groups[0] = order_options (&line.order);
     line.groups[1] = when_options (&line.order.words);
     line.groups[2] = terms_options (&line.order.words.terms);
+    line.groups[3] = terms_names (&line.order.words.terms);
     soften (object);
     for (size_t i = 0; i < RULE_FIELDS; i++)
         line.has_rule = line.has_rule || json_object_get (object, rule_fields[i]);

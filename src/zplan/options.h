@@ -48,7 +48,7 @@ struct option_group {
     void *values;
 };
 
-enum { USAGE_GROUPS_MAX = 6 };
+enum { USAGE_GROUPS_MAX = 7 };
 
 // All that a verb takes, and its help.
 struct usage {

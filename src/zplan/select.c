@@ -1,7 +1,14 @@
 #include "select.h"
 
 #include "print.h"
+#include "settings.h"
 #include "when.h"
+
+#define NAME_ROW(option, field)                                                                    \
+    {                                                                                              \
+        .name = option, .metavar = "NAME", .type = OPTION_TEXT,                                    \
+        .offset = offsetof (struct selection, field), .help = "plans that have this one"           \
+    }
 
 static const struct option rows[] = {
     {.name = "--station",
@@ -34,6 +41,16 @@ static const struct option rows[] = {
      .values = VERDICT_WORDS,
      .help = "failure (for good), pending (a person decides), manual (a person has), cancelled; "
              "looked at here, page by page"},
+    {.name = "--kind",
+     .metavar = "NAME",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct selection, kind),
+     .help = "plans of this kind"},
+    NAME_ROW ("--unique", key),
+    NAME_ROW ("--group", group),
+    NAME_ROW ("--category", category),
+    NAME_ROW ("--tenant", tenant),
+    NAME_ROW ("--creator", creator),
     {.name = "--dead",
      .type = OPTION_FLAG,
      .offset = offsetof (struct selection, dead),
@@ -61,16 +78,27 @@ static json_t *filter_of (const struct selection *selection)
 {
     const struct {
         const char *field, *text;
-    } fields[] = {{"station", selection->station},
-                  {"state", selection->state},
-                  {"type", selection->type},
-                  {"title", selection->title}};
+    } fields[] = {{"station", selection->station}, {"state", selection->state},
+                  {"type", selection->type},       {"title", selection->title},
+                  {"kind", selection->kind},       {"key", selection->key},
+                  {"group", selection->group},     {"category", selection->category}};
+    const struct {
+        const char *field, *text;
+    } owners[] = {{"tenant", selection->tenant}, {"creator", selection->creator}};
     json_t *filter = json_object ();
     if (selection->dead && !selection->state) // they are in no other
         json_object_set_new (filter, "state", json_string ("error"));
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (fields[i].text)
             json_object_set_new (filter, fields[i].field, json_string (fields[i].text));
+    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++) {
+        int64_t number;
+        if (owners[i].text)
+            json_object_set_new (filter, owners[i].field,
+                                 number_parse (owners[i].text, &number)
+                                     ? json_integer (number)
+                                     : json_string (owners[i].text));
+    }
     return filter;
 }
 

@@ -6,6 +6,7 @@
 
 struct selection {
     const char *station, *state, *type, *title;
+    const char *kind, *key, *group, *category, *tenant, *creator;
     const char *verdict; // the station does not select by it: it is looked at here
     bool dead;           // of the verdict failure or pending
 };

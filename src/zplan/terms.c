@@ -49,7 +49,7 @@ static const struct option rows[] = {
     {.name = "--jitter",
      .metavar = "DURATION",
      TERMS_ROW (jitter),
-     .help = "run up to this much later, each time another bit"},
+     .help = "each plan runs later by a part of this, always the same"},
     {.name = "--overlap-policy",
      .metavar = "RULE",
      TERMS_ROW (overlap_policy),
@@ -72,11 +72,48 @@ static const struct option rows[] = {
      .help = "what of its runs the history keeps: trans (all), trigger or none"},
 };
 
-enum { ROWS = sizeof rows / sizeof *rows };
+static const struct option names[] = {
+    {.name = "--unique",
+     .metavar = "TEXT",
+     TERMS_ROW (key),
+     .help = "a name that only one plan has: while it is kept no second one gets in"},
+    {.name = "--if-exists",
+     .metavar = "WHAT",
+     TERMS_ROW (if_exists),
+     WORDS ("keep update replace"),
+     .help = "with --unique: what becomes of the plan that has it, unless it runs; default keep"},
+    {.name = "--kind",
+     .metavar = "NAME",
+     TERMS_ROW (kind),
+     .help = "takes over what `zplan kind put NAME` says, where the plan says nothing itself"},
+    {.name = "--priority",
+     .metavar = "0..255",
+     TERMS_ROW (priority),
+     .help = "of due plans of one target the highest goes first; default 0"},
+    {.name = "--group",
+     .metavar = "NAME",
+     TERMS_ROW (group),
+     .help = "shares the limits of `zplan limit set group:NAME` with others"},
+    {.name = "--category",
+     .metavar = "TEXT",
+     TERMS_ROW (category),
+     .help = "to find it by, as --tenant and --creator"},
+    {.name = "--tenant", .metavar = "ID", TERMS_ROW (tenant), .help = "whose it is"},
+    {.name = "--creator", .metavar = "ID", TERMS_ROW (creator), .help = "who submitted it"},
+    {.name = "--ext",
+     .metavar = "JSON",
+     TERMS_ROW (ext),
+     .help = "an object that goes to the worker with each run"},
+};
 
 struct option_group terms_options (struct terms *terms)
 {
-    return (struct option_group){"Policy", rows, ROWS, terms};
+    return (struct option_group){"Policy", rows, sizeof rows / sizeof *rows, terms};
+}
+
+struct option_group terms_names (struct terms *terms)
+{
+    return (struct option_group){"Names", names, sizeof names / sizeof *names, terms};
 }
 
 // -- values
@@ -117,6 +154,17 @@ static json_t *make_instant (const char *text, const struct terms_reading *readi
 {
     int64_t time;
     return instant_parse (text, reading->zone, &time, reason) ? NULL : json_integer (time);
+}
+
+static json_t *make_json (const char *text, const struct terms_reading *reading,
+                          struct reason *reason)
+{
+    json_error_t why;
+    (void)reading;
+    json_t *value = json_loads (text, JSON_REJECT_DUPLICATES, &why);
+    if (!value)
+        reason_set (reason, "JSON: %s", why.text);
+    return value;
 }
 
 static json_t *make_retry (const char *text, const struct terms_reading *reading,
@@ -175,6 +223,15 @@ static const struct member {
     MEMBER ("retry", "--retry", retry, make_retry),
     MEMBER ("timeout", "--run-timeout", timeout, make_seconds),
     MEMBER ("log", "--log", log, make_text),
+    MEMBER ("priority", "--priority", priority, make_number),
+    MEMBER ("kind", "--kind", kind, make_text),
+    MEMBER ("key", "--unique", key, make_text),
+    MEMBER ("if_exists", "--if-exists", if_exists, make_text),
+    MEMBER ("group", "--group", group, make_text),
+    MEMBER ("category", "--category", category, make_text),
+    MEMBER ("tenant", "--tenant", tenant, make_number),
+    MEMBER ("creator", "--creator", creator, make_number),
+    MEMBER ("ext", "--ext", ext, make_json),
     {"cron", "--cron", 0, NULL},
     {"timezone", "--timezone", 0, NULL},
     {"start_time", "--start", 0, NULL},

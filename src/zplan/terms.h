@@ -12,10 +12,14 @@
 struct terms {
     const char *gap, *overlap, *end, *iteration, *cycle;
     const char *misfire, *misfire_window, *jitter, *overlap_policy;
-    const char *retry, *timeout, *log;
+    const char *retry, *timeout, *log, *priority;
+    const char *kind, *key, *if_exists, *group, *category, *tenant, *creator, *ext;
 };
 
 struct option_group terms_options (struct terms *terms);
+
+// The names that a plan is found by, and shares with others.
+struct option_group terms_names (struct terms *terms);
 
 // Put the members into an object. Local times are in this zone; a list of --cycle is multiples of
 // `step`, in the unit of the plan. TERMS_CHANGED: the value - takes a member away, which becomes

@@ -434,7 +434,8 @@ static int check_change (struct change *self, struct reason *reason)
     if (!words->wall_clock)
         words->timezone = NULL; // changes nothing alone
     const struct option_group groups[] = {order_change_options (&trial.order), when_options (words),
-                                          terms_options (&words->terms)};
+                                          terms_options (&words->terms),
+                                          terms_names (&words->terms)};
     bool given = self->no_keep || self->no_wall_clock;
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         given = given || options_given (&groups[i]);
@@ -469,10 +470,11 @@ int verb_update (const struct cli *cli)
         .groups = {order_change_options (&self.order),
                    when_options (&self.order.words),
                    terms_options (&self.order.words.terms),
+                   terms_names (&self.order.words.terms),
                    {"Besides", rows, sizeof rows / sizeof *rows, &self},
                    which,
                    bulk_options (&self.bulk)},
-        .group_count = 6,
+        .group_count = 7,
         .words_max = INT_MAX,
         .words = "plan ids",
     };
