@@ -1,7 +1,6 @@
 // Policies in simulated time: what comes of an outage, of failures, of runs that take too long; and
 // random policies, of which every occurrence is run or told as missed, and none twice.
-// Features C036, C042, C043, C056, D003, D004, D007, D011, D014, D015, D017. ZPLAN_SIM_SEED=N
-// repeats one life.
+// Features C024, C025, C026, C041, C042, C043, D004, D007. ZPLAN_SIM_SEED=N repeats one life.
 #include <inttypes.h>
 #include <time.h>
 

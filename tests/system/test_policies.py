@@ -1,6 +1,7 @@
 """Retries, timeouts and cancels on the real clock (proto 5.2, 7.4, 7.8, 9.2).
 
-features: C026, C036, C037, C038, C039, C040, C056, C057, C058, D010, D011, D012, D014, E018
+features: C024, C025, C026, C031, C037, C038, C039, C040, C041, C042, C043, C056, C057, C058, D018,
+E018
 """
 import time
 
@@ -48,14 +49,14 @@ def close_request(rig, timeout=20):
     return told
 
 
-# Retries. features: C036, C037, C038, D011
+# Retries. features: C031, C037, C038, C039, C040, C041
 
 @pytest.mark.parametrize("policy, gaps", [
     (retry("fixed", interval=1, max=3), [1, 1, 1]),
     (retry("sequence", sequence=[0, 1], max=4), [0, 1, 1, 1]),      # past its end: the last
     (retry("exponential", interval=1, max=2), [1, 2]),
     (retry("none"), [])], ids=lambda value: value["strategy"] if "strategy" in value else "")
-def test_C036_C037_C038_D011_the_gaps_of_retries(rig, policy, gaps):
+def test_C031_C037_C038_C039_C040_C041_the_gaps_of_retries(rig, policy, gaps):
     ident = rig.client.added(at_once(retry=policy))
     first, late = rig.jobs.recv(), []
     said = fail(rig, first)
@@ -75,7 +76,7 @@ def test_C036_C037_C038_D011_the_gaps_of_retries(rig, policy, gaps):
         [ST.FAILED] * (len(gaps) + 1)
 
 
-def test_D011_the_next_occurrence_has_its_turn(rig):
+def test_C041_the_next_occurrence_has_its_turn(rig):
     """What failed for good uses up a repeat; the words of the failure stay until one ends well."""
     ident = rig.client.added(every(1, 2, no_keep=True, retry=retry("fixed", interval=1, max=1)))
     first = rig.jobs.recv()
@@ -92,7 +93,7 @@ def test_D011_the_next_occurrence_has_its_turn(rig):
     assert [run["status"] for run in outcomes(rig, ident, 3)] == [ST.FAILED, ST.FAILED, ST.OK]
 
 
-def test_D011_a_success_begins_the_count_anew(rig):
+def test_C041_a_success_begins_the_count_anew(rig):
     ident = rig.client.added(every(1, 2, no_keep=True,
                                    retry=retry("sequence", sequence=[0], max=1)))
     for _ in range(2):
@@ -104,7 +105,7 @@ def test_D011_a_success_begins_the_count_anew(rig):
 
 
 @pytest.mark.parametrize("status", [ST.ERROR, ST.NOT_SUPPORT])
-def test_D011_the_targets_own_error_is_retried_with_a_policy(rig, status):
+def test_C041_the_targets_own_error_is_retried_with_a_policy(rig, status):
     """Without one it takes the plan out of the queue (7.4)."""
     plain = rig.client.added(at_once())
     rig.jobs.answer(rig.jobs.recv(), status)
@@ -115,7 +116,7 @@ def test_D011_the_targets_own_error_is_retried_with_a_policy(rig, status):
     rig.gone(ident)
 
 
-def test_D012_what_the_target_did_not_take_uses_up_no_retry(rig):
+def test_C041_what_the_target_did_not_take_uses_up_no_retry(rig):
     ident = rig.client.added(at_once(retry=retry("none")))
     rig.jobs.answer(rig.jobs.recv(), ST.NOT_WORKER)
     message = rig.state(ident, ST.NOT_WORKER)
@@ -124,7 +125,7 @@ def test_D012_what_the_target_did_not_take_uses_up_no_retry(rig):
     rig.gone(ident)
 
 
-def test_D014_a_lease_that_ends_is_a_failure_and_told_once(make_rig):
+def test_C041_a_lease_that_ends_is_a_failure_and_told_once(make_rig):
     rig = make_rig("--exec-timeout", "2")
     ident = rig.client.added(at_once(retry=retry("sequence", sequence=[0], max=1)))
     runs = []
@@ -138,9 +139,9 @@ def test_D014_a_lease_that_ends_is_a_failure_and_told_once(make_rig):
         [(ST.TIMEOUT, run.exec_id) for run in runs]
 
 
-# A person decides. features: C039, C040, D013
+# A person decides. features: C024, C025, C043
 
-def test_C039_C040_a_person_decides_and_the_plan_goes_on(rig):
+def test_C024_C025_C043_a_person_decides_and_the_plan_goes_on(rig):
     policy = retry("none", need_manual=True)
     ident = rig.client.added(every(1, -1, no_keep=True, retry=policy))
     first = rig.jobs.recv()
@@ -161,7 +162,7 @@ def test_C039_C040_a_person_decides_and_the_plan_goes_on(rig):
     assert "verdict" not in message and "error_info" not in message
 
 
-def test_C039_a_person_decides_of_the_last_one(rig):
+def test_C025_C043_a_person_decides_of_the_last_one(rig):
     ident = rig.client.added(at_once(retry=retry("none", need_manual=True)))
     fail(rig, rig.jobs.recv())
     verdict(rig, ident, PENDING)
@@ -169,7 +170,7 @@ def test_C039_a_person_decides_of_the_last_one(rig):
     assert rig.message(ident)["verdict"] == MANUAL and rig.score(ident) is None
 
 
-def test_C040_reset_tries_it_again(rig):
+def test_C043_reset_tries_it_again(rig):
     ident = rig.client.added(at_once(retry=retry("none", need_manual=True)))
     first = rig.jobs.recv()
     fail(rig, first)
@@ -182,9 +183,9 @@ def test_C040_reset_tries_it_again(rig):
     rig.gone(ident)
 
 
-# Timeouts. features: C056, D014
+# Timeouts. features: C042
 
-def test_C056_D014_a_run_has_its_time_whatever_it_says(rig):
+def test_C042_a_run_has_its_time_whatever_it_says(rig):
     ident = rig.client.added(at_once(timeout=2, retry=retry("none")))
     run = rig.jobs.recv()
     rig.jobs.answer(run, ST.RUNING)
@@ -205,7 +206,7 @@ def test_C056_D014_a_run_has_its_time_whatever_it_says(rig):
     assert len(history(rig, ident)) == 1
 
 
-def test_C056_without_a_retry_policy_it_is_tried_again(rig):
+def test_C042_without_a_retry_policy_it_is_tried_again(rig):
     ident = rig.client.added(at_once(timeout=1))
     run = rig.jobs.recv()
     rig.jobs.answer(run, ST.RUNING)
@@ -312,13 +313,13 @@ def test_C026_cancel_of_a_paused_plan(rig):
     rig.repet(ident, 1)
 
 
-# What goes into the history. features: C058, D018
+# What goes into the history. features: C056, C057, C058
 
 @pytest.mark.parametrize("mode, wanted", [
     ("trans", [(ST.FAILED, "why"), (ST.OK, "")]),
     ("trigger", [(ST.OK, ""), (ST.OK, "")]),
     ("none", [])])
-def test_C058_D018_log(rig, mode, wanted):
+def test_C056_C057_C058_log(rig, mode, wanted):
     results = rig.subscribe(b"at once")
     policy = retry("sequence", sequence=[0])
     ident = rig.client.added(at_once(log=mode, retry=policy))
@@ -331,7 +332,7 @@ def test_C058_D018_log(rig, mode, wanted):
 
 @pytest.mark.parametrize("mode, wanted", [("trans", [ST.TIMEOUT]), ("trigger", [ST.OK]),
                                           ("none", [])])
-def test_C058_log_of_a_lease_that_ended(make_rig, mode, wanted):
+def test_C056_C057_C058_log_of_a_lease_that_ended(make_rig, mode, wanted):
     rig = make_rig("--exec-timeout", "1")
     ident = rig.client.added(at_once(log=mode))
     rig.jobs.answer(rig.jobs.recv(), ST.RUNING)
@@ -341,9 +342,9 @@ def test_C058_log_of_a_lease_that_ended(make_rig, mode, wanted):
     rig.gone(ident)
 
 
-# Changed while it is kept. features: C031, C041
+# Changed while it is kept, and refused. features: D018
 
-def test_C031_C041_update_and_null(rig):
+def test_update_and_null(rig):
     ident = rig.client.added(later(timeout=5, retry=retry("none"), log="none"))
 
     def update(**fields):
@@ -363,7 +364,7 @@ def test_C031_C041_update_and_null(rig):
     assert not {"jitter", "log", "retry", "timeout"} & set(shown)
 
 
-def test_C041_a_plan_that_was_edited_by_hand(rig):
+def test_a_plan_that_was_edited_by_hand(rig):
     ident = rig.client.added(at_once(plan_type=1, plan_time=int(time.time()) + 3600))
     rig.edit(ident, retry=retry("sequence", sequence=[0], max=1))
     rig.due_now(ident)
@@ -382,7 +383,8 @@ def test_C041_a_plan_that_was_edited_by_hand(rig):
 @pytest.mark.parametrize("field, value", [
     ("timezone", "Mars/Base"), ("timezone", ""), ("retry", {}), ("timeout", 0), ("log", "all"),
     ("misfire", 0), ("misfire_window", 0), ("jitter", -1), ("overlap_policy", 1), ("gap", "none"),
-    ("overlap", "none"), ("end_time", 0), ("start_time", "soon"), ("cron", "* * * * *")])
-def test_C024_C041_a_wrong_field_is_refused_by_name(shared, field, value):
+    ("overlap", "none"), ("end_time", 0), ("start_time", "soon"), ("cron", "* * * * *"),
+    ("iteration", 0), ("cycle", 0), ("cycle", -1), ("cycle", [])])
+def test_D018_a_wrong_field_is_refused_by_name(shared, field, value):
     reply = shared.client.submit(every(1, 1, **{field: value}))
     assert reply.code == ST.PLANERROR and reply.text.startswith(f"-plan error: {field}"), reply

@@ -1,6 +1,6 @@
 """What is missed, overlaps, jitter, windows and cron on the real clock (proto 5.2, 6.3 to 6.5).
 
-features: C035, C042, C043, D003, D004, D005, D007, D008, D009, D015, D016, D017
+features: D003, D004, D005, D007, D009, D010, D011, D012, D013, D014, D015, D016, D017
 """
 import time
 
@@ -60,7 +60,7 @@ def late(run):
     return int(run.claimed) - run.plan_time
 
 
-def test_C042_C043_D004_D007_what_an_outage_missed(rig):
+def test_D007_what_an_outage_missed(rig):
     """An outage of seven slots: how many of the missed are run, and which."""
     found = catching_up(rig, {
         "skip": every(1, -1, misfire="skip"),
@@ -93,7 +93,7 @@ def test_C042_C043_D004_D007_what_an_outage_missed(rig):
         assert all(late(run) <= 3 for run in found[name][2])
 
 
-def test_D004_all_that_an_outage_missed_runs_in_order(rig):
+def test_D007_all_that_an_outage_missed_runs_in_order(rig):
     _, before, runs = catching_up(rig, {"all": every(1, -1, misfire="all")})["all"]
     assert [run.plan_time for run in runs] == \
         list(range(before.plan_time + 1, before.plan_time + 1 + len(runs)))
@@ -101,7 +101,7 @@ def test_D004_all_that_an_outage_missed_runs_in_order(rig):
 
 
 @pytest.mark.parametrize("policy, queued", [("skip", False), ("queue", True)])
-def test_D008_D009_due_while_a_run_is_out(rig, policy, queued):
+def test_due_while_a_run_is_out(rig, policy, queued):
     ident = rig.client.added(every(1, -1, overlap_policy=policy))
     first = rig.jobs.recv()
     rig.jobs.answer(first, ST.RUNING)
@@ -122,9 +122,9 @@ def test_D008_D009_due_while_a_run_is_out(rig, policy, queued):
         assert second.plan_time >= first.plan_time + 4
 
 
-# Jitter. features: D015
+# Jitter.
 
-def test_D015_jitter_puts_off_each_plan_by_its_own_and_keeps_it(rig):
+def test_jitter_puts_off_each_plan_by_its_own_and_keeps_it(rig):
     idents = [rig.client.added(later(jitter=1000, misfire_window=5)) for _ in range(8)]
 
     def offsets():
@@ -139,7 +139,7 @@ def test_D015_jitter_puts_off_each_plan_by_its_own_and_keeps_it(rig):
     assert offsets() == before
 
 
-def test_D015_jitter_leaves_the_nominal_time(rig):
+def test_jitter_leaves_the_nominal_time(rig):
     second = new_second()
     idents = [rig.client.added(every(3, 2, plan_time=second, jitter=2)) for _ in range(3)]
     offsets = {ident: rig.score(ident) - rig.message(ident)["plan_time"] for ident in idents}
@@ -153,9 +153,9 @@ def test_D015_jitter_leaves_the_nominal_time(rig):
         rig.gone(ident)
 
 
-# Windows. features: D016, D017
+# Windows. features: D003, D004
 
-def test_D016_D017_nothing_before_and_nothing_after(rig):
+def test_D003_D004_nothing_before_and_nothing_after(rig):
     second = new_second()
     ident = rig.client.added(every(1, -1, plan_time=second, start_time=second + 3,
                                    end_time=second + 4))
@@ -168,7 +168,7 @@ def test_D016_D017_nothing_before_and_nothing_after(rig):
     assert [run["status"] for run in outcomes(rig, ident, 2)] == [ST.OK, ST.OK]
 
 
-def test_D017_a_retry_does_not_begin_behind_the_end(rig):
+def test_D004_a_retry_does_not_begin_behind_the_end(rig):
     second = new_second()
     ident = rig.client.added(every(1, -1, plan_time=second, end_time=second + 2,
                                    retry=retry("fixed", interval=4)))
@@ -180,9 +180,9 @@ def test_D017_a_retry_does_not_begin_behind_the_end(rig):
     rig.jobs.nothing(1.2)
 
 
-# Cron. features: C035, D003
+# Cron, and iterations. features: D003, D005, D009 to D017
 
-def test_C035_cron_fires_each_second(rig):
+def test_cron_fires_each_second(rig):
     ident = rig.client.added({"plan_type": "cron", "cron": ["* * * * * *", "*/2 * * * * *"],
                               "plan_repet": 3, "misfire": "all"})
     runs = []
@@ -196,7 +196,7 @@ def test_C035_cron_fires_each_second(rig):
     rig.gone(ident)
 
 
-def test_C035_cron_reads_the_clock_of_its_zone(shared):
+def test_cron_reads_the_clock_of_its_zone(shared):
     ident = shared.client.added({"plan_type": 8, "cron": "0 9 * * *", "timezone": "Asia/Tokyo"})
     assert shared.message(ident)["plan_time"] % 86400 == 0          # 09:00 there is 00:00 UTC
     ident = shared.client.added({"plan_type": 8, "cron": "0 9 * * *"})
@@ -205,22 +205,24 @@ def test_C035_cron_reads_the_clock_of_its_zone(shared):
     assert reply.code == ST.PLANERROR and "cron: column 3: " in reply.text
 
 
-def test_D003_iterations_and_cycles(rig):
+def test_D005_D009_D010_D011_D012_D013_D014_D015_D017_iterations(rig):
     """Two rounds of steps of 1 and 2 seconds, then it is over."""
     second = new_second()
     ident = rig.client.added({"plan_type": 2, "cycle": [1, 2], "iteration": 2, "misfire": "all",
                               "plan_time": second})
-    for nominal in (1, 3, 4, 6):
+    for nominal, place in ((1, (1, 1)), (3, (1, 2)), (4, (2, 1)), (6, (2, 2))):
         run = rig.jobs.recv()
         assert run.plan_time == second + nominal
+        assert (run.plan["current_iteration"], run.plan["current_cycle"]) == place
+        assert "current_cycle" not in rig.db.get(rig.key(ident)).decode()
         rig.jobs.finish(run)
     rig.gone(ident)
 
 
-# What is edited, reset or resumed fires no flood. features: D005
+# What is edited, reset or resumed fires no flood. features: D007
 
 @pytest.mark.parametrize("fields", [{}, {"misfire": "latest"}, {"misfire_window": 1}])
-def test_D005_a_plan_that_was_paused_runs_once_at_most(rig, fields):
+def test_D007_a_plan_that_was_paused_runs_once_at_most(rig, fields):
     ident = rig.client.added(every(1, -1, **fields))
     first = rig.jobs.recv()
     rig.jobs.finish(first)
@@ -240,7 +242,7 @@ def test_D005_a_plan_that_was_paused_runs_once_at_most(rig, fields):
     assert late(runs[1]) <= 2
 
 
-def test_D005_an_update_begins_now(rig):
+def test_D007_an_update_begins_now(rig):
     ident = rig.client.added(every(3600, -1, misfire="all", plan_time=int(time.time()) - 60))
     message = rig.message(ident)
     before = time.time()

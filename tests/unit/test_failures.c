@@ -1,6 +1,6 @@
 // What comes of a run that failed, took too long or was cancelled, by the policy of its plan; the
 // same while management held the plan; and of plans that are claimed too late.
-// Source: proto 6.3, 7.4; features C026, C036, C040, C056, C057, D012, D014, D017, E018.
+// Source: proto 6.3, 7.4; features C023, C024, C026, C041, C042, C043, D004, E018.
 #include "codes.h"
 #include "engine.h"
 #include "in_hand.h"

@@ -1,6 +1,6 @@
 // Occurrences that are missed: each kind of schedule under each policy, whether it is seen when a
 // run is over (misses_next) or when a plan is claimed late (misses_present, misses_rest).
-// Source: proto 6.3; features C042, C043, D004, D007, D008, D009.
+// Source: proto 6.3; features D004, D007.
 #include "misses.h"
 #include "plan_json.h"
 #include "rows.h"
@@ -187,7 +187,7 @@ static void at_a_claim (void **state)
     zone_destroy (&zone);
 }
 
-// What jitter puts off is not late; feature D015.
+// What jitter puts off is not late.
 static void jitter_is_not_late (void **state)
 {
     (void)state;
@@ -206,7 +206,7 @@ static void jitter_is_not_late (void **state)
     zone_destroy (&zone);
 }
 
-// -- behind end_time; feature D017
+// -- behind end_time; feature D004
 
 // clang-format off
 static const struct rest_row {

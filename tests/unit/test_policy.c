@@ -1,6 +1,6 @@
 // What a plan may say beyond the fields of the plan document: a row for every rule about a field,
 // with the reason of each refusal, alone and beside the plan type; how it is stored, updated, and
-// what of it makes another schedule. Source: proto 5.2; features C024, C031, C035, C041, D003.
+// what of it makes another schedule. Source: proto 5.2; features D005, D012, D018.
 #include "plan_json.h"
 #include "plan_update.h"
 #include "rows.h"
@@ -431,7 +431,7 @@ static void fields_of_when_make_another_schedule (void **state)
     assert_true (policy_same_schedule (NULL, NULL));
 }
 
-// The place of a run among iterations and cycles; features D003.
+// The place of a run among iterations and cycles; features D013, D014, D017.
 static void a_run_has_a_place_among_iterations (void **state)
 {
     (void)state;
@@ -455,7 +455,7 @@ static void a_run_has_a_place_among_iterations (void **state)
     assert_int_equal (policy_cycle (NULL), 0);
 }
 
-// Jitter: the same each time, within its bound, and not the same of all plans; feature D015.
+// Jitter: the same each time, within its bound, and not the same of all plans; proto 6.3.
 static void jitter_is_of_the_plan_and_stays (void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 // The retry rule of a plan: a row for each of its fields, the delays of each strategy, and when a
-// failure is the last. Source: proto 7.4; features C036, C037, C038, C039, D011.
+// failure is the last. Source: proto 7.4; features C031, C037, C038, C039, C040, C041.
 #include "retry_rule.h"
 #include "rows.h"
 
