@@ -26,13 +26,12 @@ bool cancel_tell (const struct held_run *held, const char *reason)
     message_add (&message, ZERO_FRAME_STATUS, span_text (reason));
     if (by_identity) {
         message_add (&message, ZERO_FRAME_REQUESTER, name);
-        message_add (&message, ZERO_FRAME_GLOBAL_ID, span_text (exec_id));
     } else {
         message.envelope = ENVELOPE_MAILBOX;
         message.sender = name;
-        message_add (&message, ZERO_FRAME_LOCAL_ID, span_text (exec_id));
-        message_add (&message, ZERO_FRAME_GLOBAL_ID, span_text (plan_id));
     }
+    message_add (&message, ZERO_FRAME_LOCAL_ID, span_text (exec_id));
+    message_add (&message, ZERO_FRAME_GLOBAL_ID, span_text (by_identity ? exec_id : plan_id));
     return target_send (target, &message);
 }
 
