@@ -89,12 +89,9 @@ static void ask_verbs (void (*take) (void *owner, const struct usage *usage))
 
 static void print_words (const struct verb *verb)
 {
-    static const char *const kinds[] = {[WORDS_NONE] = "",
-                                        [WORDS_PLANS] = "@plans",
-                                        [WORDS_FILES] = "@files",
-                                        [WORDS_FOLDERS] = "@folders",
-                                        [WORDS_COMMAND] = "@any",
-                                        [WORDS_WORKERS] = "@workers"};
+    static const char *const kinds[] = {[WORDS_NONE] = "",        [WORDS_PLANS] = "@plans",
+                                        [WORDS_FILES] = "@files", [WORDS_FOLDERS] = "@folders",
+                                        [WORDS_COMMAND] = "@any", [WORDS_WORKERS] = "@workers"};
     printf ("    %s) echo '", verb->name);
     if (verb->words == WORDS_LISTED)
         printf ("= %s", verb->listed);
