@@ -11,7 +11,7 @@
 
 #include "reason.h"
 
-// The member of the PLAN frame;. NULL with a reason.
+// The member of the PLAN frame. NULL with a reason.
 json_t *retry_read (const char *text, struct reason *reason);
 
 // "at most 5 times, 30 s apart; then by hand". What is no such member: a dash.
