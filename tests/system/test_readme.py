@@ -191,6 +191,30 @@ def test_from_a_shell(newcomer):
     assert "zplan" in newcomer.run("source ~/.bashrc && complete -p zplan")
 
 
+@of_chapter("Schedules and policies")
+def test_schedules_and_policies(newcomer):
+    newcomer.demo()
+    newcomer.does("zplan add --station jobs --command report", r"accepted, first run at .*T0[67]:30")
+    newcomer.does("zplan next --cron", r"^(\d{4}-\d\d-(28|29|30|31)T1[01]:00:00Z\n){3}$")
+    newcomer.does("zplan add --station jobs --command dose", "accepted, first run at")
+    newcomer.does("zplan add --station jobs --command bill", r"accepted, first run at .*-01T06:0")
+    newcomer.does("zplan add --station jobs --command pull", "plan 2f accepted, first run at")
+    newcomer.does("zplan add --station jobs --command send", "accepted, first run at")
+    newcomer.does("zplan why 2f", "(?i)not due yet.*its time")
+    newcomer.does("zplan cancel 2f", "no run of the plan is out", code=1)
+    newcomer.does("zplan list --dead")
+    newcomer.does("zplan done 2f", "done: the plan is in the state queue", code=1)
+    newcomer.does("zplan kind put mail", "mail")
+    newcomer.does("zplan add --station jobs --command send", "accepted, first run at")
+    assert '"category":"mail"' in newcomer.run("zplan list --kind mail --json").replace(" ", "")
+    newcomer.does("zplan limit set", "jobs")
+    newcomer.run("zplan add --station jobs --command now --arg 1")
+    wait_until(lambda: "now" in newcomer.run("zplan history --json") or
+               "+ok" in newcomer.run("zplan history"), "it has run")
+    newcomer.does("zplan archive history")
+    newcomer.does("zplan history --archive history")
+
+
 def in_bulk(newcomer):
     """Many plans, and another station that they go to."""
     newcomer.does("echo '{")
