@@ -11,7 +11,7 @@ from story import VECTORS, frame_of, vectors
 NOT_SAID = {"NUL in a text", "a field twice", "4097 bytes", "skip_set as many as repeats",
             "skip_set of a plan that runs once", "plan_time of no date", "a frame of broken base64",
             "plan_value of another type", "cron: no such hour", "end_time before start_time",
-            "iterations and other repeats", "if_exists without a key"}
+            "iterations and other repeats"}
 
 
 def schema(name):
