@@ -20,7 +20,8 @@ static uint64_t id_of_key (const char *key)
     uint64_t id = 0;
     zdigest_t *digest = zdigest_new ();
     zdigest_update (digest, (const byte *)key, strlen (key));
-    memcpy (&id, zdigest_data (digest), sizeof id);
+    for (size_t i = 0; i < sizeof id; i++)
+        id |= (uint64_t)zdigest_data (digest)[i] << 8 * i;
     zdigest_destroy (&digest);
     id &= INT64_MAX;
     return id ? id : 1;
