@@ -69,7 +69,7 @@ bool filter_read (json_t *object, const struct filter_field *fields, size_t coun
 
 manage_fn manage_list, manage_history, manage_forget, manage_next, manage_station, manage_stats,
     manage_health;
-manage_fn manage_cancel, manage_done, manage_kind, manage_why;
+manage_fn manage_cancel, manage_done, manage_kind, manage_limit, manage_why;
 
 // Whether a run of the plan is out. One of a plan that is out of the queue has no lease in Redis:
 // it counts while this station hears of it, or as long as a lease would be.
