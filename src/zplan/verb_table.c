@@ -25,6 +25,8 @@ static const struct verb verbs[] = {
     {"archive", verb_archive, "move how runs ended from the station into files", WORDS_FOLDERS,
      NULL},
     {"station", verb_station, "the target stations", WORDS_LISTED, "list add remove"},
+    {"limit", verb_limit, "how many runs targets and groups have, and how often", WORDS_LISTED,
+     "list set remove"},
     {"stats", verb_stats, "the station in numbers", WORDS_NONE, NULL},
     {"top", verb_top, "watch the station at work", WORDS_NONE, NULL},
     {"doctor", verb_doctor, "whether the station does its work, and what to put right", WORDS_NONE,

@@ -33,6 +33,7 @@ GOOD = {
     "history": [],
     "archive": ["{dir}/old", "--plan", "7777"],
     "station": ["list"],
+    "limit": ["set", "station:news"],
     "stats": [],
     "top": ["-n", "1"],
     "doctor": [],
@@ -51,6 +52,7 @@ REFUSALS = {
     "import": ["/nonexistent"],
     "archive": ["/nonexistent/old"],
     "station": ["remove", "nowhere"],
+    "limit": ["remove", "group:none"],
     "keygen": ["key", "--out", "/nonexistent"],
 }
 

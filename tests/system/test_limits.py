@@ -1,9 +1,11 @@
 """Priorities, groups and limits: who goes first, how many are out at a time, and how often one begins."""
+import json
 import random
 import time
 
 import pytest
 
+from clitest import zplan
 from zplantest import ST, later, wait_until
 
 JOBS = "station:jobs"
@@ -206,6 +208,22 @@ def test_another_priority_while_it_waits(rig):
     plan = rig.client.done("message", ids[5]).json
     rig.client.done("update", ids[5], {"revision": plan["revision"], "priority": 7})
     assert finish_all(rig.jobs, 6, [run]) == [ids[0], ids[5], *ids[1:5]]
+
+
+def test_limits_from_a_shell(rig):
+    def zplan_limit(*args):
+        return zplan("--connect", rig.ipc("q"), "limit", *args)
+    assert zplan_limit("set", JOBS, "group:a", "--concurrency", "4", "--rate", "0.5").done() == (
+        "limit of station:jobs set\nlimit of group:a set\n")
+    assert zplan_limit("set", "group:b", "--burst", "3").done() == "limit of group:b set\n"
+    assert [line.split() for line in zplan_limit().done().splitlines()[1:]] == [
+        [JOBS, "4", "0.5", "-", "set"], ["group:a", "4", "0.5", "-", "set"], ["group:b", "-", "-", "3", "set"]]
+    assert zplan_limit("remove", "group:a", "group:b").done() == "limit of group:a removed\nlimit of group:b removed\n"
+    assert json.loads(zplan_limit("list", "--json").done()) == {
+        "name": JOBS, "concurrency": 4, "rate": 0.5, "origin": "set"}
+    assert "concurrency: want 1..10000" in zplan_limit("set", JOBS, "--concurrency", "0").failed(1)
+    assert "want a number, got 'x'" in zplan_limit("set", JOBS, "--rate", "x").failed(2)
+    assert "want station:NAME or group:NAME" in zplan_limit("set").failed(2)
 
 
 def whys(rig, ident):
