@@ -96,7 +96,7 @@ def test_one_that_comes_later_goes_before_those_that_wait(frozen):
 
 
 def test_groups_take_turns(frozen):
-    fill(frozen, *((f"a{i:x}", "0:big") for i in range(300)), ("f1", "0:small"), ("f2", "0:small"), ("f3", ""))
+    fill(frozen, *((f"a{i:x}", "0:big") for i in range(200)), ("f1", "0:small"), ("f2", "0:small"), ("f3", ""))
     first = claim(frozen, ("jobs", 6, "next", 1)).ids
     assert {"f1", "f2", "f3"} <= set(first)
     taken = [claim(frozen, ("jobs", 1, "next", 1)).ids for _ in range(3)]

@@ -264,7 +264,7 @@ end
 -- gives them, and, when the look has ended before the plans did, the place where it did.
 local function look_at_older(from, to, limit)
     local offset, passed, older = 0, 0, {}
-    while #members < limit and offset < LOOK_MAX + limit do
+    while #members < limit and offset < LOOK_MAX + limit and #into_lanes < LANES_MAX do
         local chunk = math.min(limit - #members + passed, LOOK_MAX)
         local page = redis.call('ZRANGEBYSCORE', KEYS[1], from, to, 'LIMIT', offset, chunk)
         look_at_classes(page)
@@ -295,7 +295,7 @@ local function look_at_newer(since, limit, older, offset)
     end
     look_at_classes(page)
     for _, member in ipairs(page) do
-        if #members >= limit then
+        if #members >= limit or #into_lanes >= 2 * LANES_MAX then
             return
         end
         local station = member_parse(member)

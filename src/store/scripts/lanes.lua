@@ -5,6 +5,7 @@
 
 local LANE_S = 3600 -- so long what is in a lane is not looked at in the queue
 local AT_ONCE = 500 -- members in a command, where there may be many
+local LANES_MAX = 256 -- plans put into lanes in a claim, before its look at older ones ends
 local POPS_MAX = 2048 -- from lanes in a claim, also of those that are not there any more
 local NO_LIMIT = math.huge
 
