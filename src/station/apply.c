@@ -393,6 +393,9 @@ static void on_committed (void *owner, const struct store_committed *answer)
     if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE &&
         applying->cause != CAUSE_PUT_BACK)
         tell_events (applying, answer->seq);
+    if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE &&
+        self->limits_full)
+        due_wake_now (self); // its place is free
     struct held_run *held = runs_find (self, applying->plan_id);
     if (held && held->run.exec_id == applying->run.exec_id)
         held->lease_pending = false;

@@ -290,6 +290,8 @@ static const struct word {
     {"why", 1, 1, CURVE_ROLE_OBSERVE, manage_why, "why ID", NEEDS_REDIS},
     {"kind", 1, 3, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT | CURVE_ROLE_MANAGE, manage_kind,
      "kind list, get NAME, put NAME FIELDS, or remove NAME", NEEDS_REDIS},
+    {"limit", 1, 3, CURVE_ROLE_OBSERVE | CURVE_ROLE_MANAGE, manage_limit,
+     "limit list, set NAME LIMIT, or remove NAME", NEEDS_REDIS},
     {"stats", 0, 0, CURVE_ROLE_OBSERVE, manage_stats, "stats", NEEDS_REDIS},
     {"health", 0, 0, CURVE_ROLE_OBSERVE, manage_health, "health", NEEDS_NOTHING},
 };

@@ -6,6 +6,7 @@
 
 #include "codes.h"
 #include "json.h"
+#include "limit_rule.h"
 #include "manage_private.h"
 #include "memory.h"
 #include "misses.h"
@@ -25,6 +26,7 @@ struct facts {
     struct store_place place;
     int64_t now_us;
     bool running;
+    bool limited; // one of the reasons is a limit
     json_t *reasons;
 };
 
@@ -115,7 +117,8 @@ static void of_time (struct facts *self)
         add (self, "it is not in the queue: somebody took it out", "pause, then reset", 0);
     else if (state == PLAN_EXECUTE && self->place.score_us > self->now_us)
         add (self, "its run is not known any more", "the end of its lease", self->place.score_us);
-    else if (state != PLAN_RETRY && self->place.score_us > self->now_us)
+    else if (state != PLAN_RETRY && !self->place.aside &&
+             self->place.score_us > self->now_us)
         add (self, "it is not due yet", "its time", self->place.score_us);
 }
 
@@ -137,6 +140,57 @@ static void of_misses (struct facts *self)
              ended ? 0 : next.time * 1000000);
 }
 
+// What a limit of its target or its group has to do with it. False: nothing.
+static bool of_limit (struct facts *self, const struct limit_use *use, const char *whose)
+{
+    char why[192];
+    int64_t next_us = limit_next_us (use);
+    if (use->limit.concurrency && use->busy >= use->limit.concurrency) {
+        snprintf (why, sizeof why, "%s runs as many as its limit allows (%" PRId64 ")", whose,
+                  use->limit.concurrency);
+        add (self, why, "one of them ends", 0);
+        return true;
+    }
+    if (next_us <= self->now_us)
+        return false;
+    snprintf (why, sizeof why, "%s begins no more runs than its rate allows (%g a second)", whose,
+              use->limit.rate);
+    add (self, why, "the rate allows the next", next_us);
+    return true;
+}
+
+// The limit of the settings holds as long as none was set.
+static struct limit_use target_limit (const struct facts *self)
+{
+    struct limit_use use = self->place.station;
+    const struct target *target = station_target (self->station, self->loaded->station);
+    if (target && !use.set)
+        use.limit = limit_read (span_text (target_settings (target)->limit));
+    return use;
+}
+
+static void of_lane (struct facts *self)
+{
+    char why[160], whose[80];
+    if (!is_due (self) || self->plan->state == PLAN_CLOSE)
+        return;
+    if (self->place.before > 0) {
+        snprintf (why, sizeof why,
+                  "%" PRId64 " due plans of the station go before it, by priority or time",
+                  self->place.before);
+        add (self, why, "they are run", 0);
+    }
+    struct limit_use use = target_limit (self);
+    snprintf (whose, sizeof whose, "the station %.*s", (int)self->loaded->station.size,
+              (const char *)self->loaded->station.data);
+    self->limited = of_limit (self, &use, whose);
+    const struct policy *policy = self->plan->policy;
+    if (!policy || !policy->group[0])
+        return;
+    snprintf (whose, sizeof whose, "the group %s", policy->group);
+    self->limited = of_limit (self, &self->place.group, whose) || self->limited;
+}
+
 static void of_target (struct facts *self)
 {
     char why[160];
@@ -152,7 +206,7 @@ static void of_target (struct facts *self)
         snprintf (why, sizeof why, "the station %s is not connected since %s", target_name (target),
                   since);
         add (self, why, "it connects", 0);
-    } else if (is_due (self)) {
+    } else if (is_due (self) && !self->limited) {
         bool full = rooms_full (self->station, target);
         snprintf (why, sizeof why,
                   full ? "the station %s has as many unanswered runs as it may have"
@@ -163,7 +217,7 @@ static void of_target (struct facts *self)
 }
 
 static void (*const questions[]) (struct facts *self) = {
-    of_closed, of_paused, of_error, of_running, of_retry, of_time, of_misses, of_target,
+    of_closed, of_paused, of_error, of_running, of_retry, of_time, of_misses, of_lane, of_target,
 };
 
 static char *why_json (struct facts *self)

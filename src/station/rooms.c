@@ -28,6 +28,13 @@ static bool is_stuck (const struct target *target, int64_t now_us)
     return load->full_us && now_us - load->full_us >= STUCK_US;
 }
 
+// Whether plans are aside for it that it could take.
+static bool has_aside (const struct target *target)
+{
+    const struct target_load *load = target_load (target);
+    return load->aside && !load->limited;
+}
+
 // Whether the target takes so many again that a claim is worth it.
 static bool takes_many (const struct station *self, const struct target *target, int64_t now_us)
 {
@@ -52,7 +59,8 @@ size_t rooms_of (struct station *self, struct claim_target out[TARGETS_MAX])
             (struct claim_target){.name = target_name (target),
                                   .room = room,
                                   .puts_aside = is_stuck (target, now_us),
-                                  .has_aside = load->aside || now_us - load->asked_us >= ASIDE_US};
+                                  .has_aside = load->aside || now_us - load->asked_us >= ASIDE_US,
+                                  .limit = target_settings (target)->limit};
         if (room > 0 && out[i].has_aside) {
             load->aside = false; // the answer tells anew
             load->asked_us = now_us;
@@ -71,13 +79,16 @@ bool rooms_any (const struct claim_target *targets, size_t count)
 
 void rooms_learn (struct station *self, const struct store_claim *claim)
 {
-    struct span name;
+    struct claim_aside aside;
     self->more_due = claim->more;
-    self->claimed_any = claim->count > 0;
-    for (size_t i = 0; store_claim_aside (claim, i, &name); i++) {
-        struct target *target = station_target (self, name);
-        if (target)
-            target_load (target)->aside = true;
+    self->claimed_any = claim->count > 0 || claim->sorted;
+    self->limits_full = claim->full;
+    for (size_t i = 0; store_claim_aside (claim, i, &aside); i++) {
+        struct target *target = station_target (self, aside.target);
+        if (!target)
+            continue;
+        target_load (target)->aside = true;
+        target_load (target)->limited = aside.limited;
     }
 }
 
@@ -89,7 +100,7 @@ int64_t rooms_next_us (const struct station *self)
     for (size_t i = 0; i < self->target_count; i++) {
         const struct target *target = self->targets[i];
         int64_t again_us = target_connection (target) ? AGAIN_US : AWAY_PAUSE_US;
-        if (target_load (target)->aside && again_us < pause_us)
+        if (has_aside (target) && again_us < pause_us)
             pause_us = again_us;
         many = many || takes_many (self, target, now_us);
     }
@@ -100,8 +111,7 @@ int64_t rooms_next_us (const struct station *self)
 
 bool rooms_opened (const struct station *self, const struct target *target)
 {
-    return (self->more_due || target_load (target)->aside) &&
-           takes_many (self, target, clock_mono_us ());
+    return (self->more_due || has_aside (target)) && takes_many (self, target, clock_mono_us ());
 }
 
 bool rooms_full (const struct station *self, const struct target *target)

@@ -66,7 +66,8 @@ static const struct setting rows[] = {
      "the folder of the embedded Redis [$XDG_STATE_HOME/zplan]"},
     {"stations", "--station", "NAME=TYPE@ENDPOINT", NULL, SETTING_LIST, 0, 0, 0, add_station,
      "a target station; TYPE is api, pub or vote; may end with\n"
-     "                              ,dialect=microzero,mailbox=identity,key=TEXT,curve=KEY,kind=NAME;\n"
+     "                              ,dialect=microzero,mailbox=identity,key=TEXT,curve=KEY,\n"
+     "                              kind=NAME,concurrency=N,rate=N,burst=N;\n"
      "                              repeatable"},
     {"center", "--center", "ENDPOINT", NULL, SETTING_OWN, 0, 0, 0, set_center,
      "a MicroZero center whose stations become targets; may end with ,key=TEXT"},

@@ -70,6 +70,7 @@ struct target_load {
     int64_t born_us;  // when it was made
     int64_t asked_us; // when it was asked whether plans of it are aside
     bool aside;       // some are
+    bool limited;     // only its limit, or those of groups, keep them
 };
 
 struct target_load *target_load (const struct target *self);

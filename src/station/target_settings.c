@@ -1,6 +1,7 @@
 #include "target_settings.h"
 
 #include "context.h"
+#include "limit_rule.h"
 
 // The text up to the separator, which is passed over; the whole rest when there is none.
 static struct span cut (const char **text, char separator)
@@ -62,6 +63,21 @@ static bool read_kind (const char *value, struct target_settings *ret)
     return true;
 }
 
+static bool read_concurrency (const char *value, struct target_settings *ret)
+{
+    return limit_option_concurrency (value, ret->limit);
+}
+
+static bool read_rate (const char *value, struct target_settings *ret)
+{
+    return limit_option_rate (value, ret->limit);
+}
+
+static bool read_burst (const char *value, struct target_settings *ret)
+{
+    return limit_option_burst (value, ret->limit);
+}
+
 static const struct option {
     const char *name;
     bool (*read) (const char *value, struct target_settings *ret);
@@ -71,6 +87,9 @@ static const struct option {
     {"mailbox", read_mailbox, "want frame or identity"},
     {"key", read_key, "want a text of 1..255 bytes without a comma"},
     {"curve", read_curve, "want the target's public key, 40 characters of Z85"},
+    {"concurrency", read_concurrency, "want 1..10000 runs at a time"},
+    {"rate", read_rate, "want runs a second, 0.000001..1000000"},
+    {"burst", read_burst, "want 1..1000000 runs"},
     {"kind", read_kind, "want the name of a kind, 1..64 of A-Z a-z 0-9 _ . -"},
 };
 
@@ -93,8 +112,8 @@ static int read_option (struct span text, struct target_settings *ret, struct re
     }
     // Behind a key it may be the rest of one, which is told to nobody.
     reason_set (reason,
-                "stations: %s: %s: no such option; there are dialect, mailbox, key, curve and "
-                "kind",
+                "stations: %s: %s: no such option; there are dialect, mailbox, key, curve, "
+                "concurrency, rate, burst and kind",
                 ret->name, ret->key[0] ? "behind the key, which has no comma" : quoted (name));
     return -1;
 }
@@ -141,7 +160,8 @@ bool target_settings_equal (const struct target_settings *a, const struct target
     return strcmp (a->name, b->name) == 0 && a->type == b->type &&
            strcmp (a->endpoint, b->endpoint) == 0 && a->dialect == b->dialect &&
            a->by_identity == b->by_identity && strcmp (a->key, b->key) == 0 &&
-           strcmp (a->curve, b->curve) == 0 && strcmp (a->kind, b->kind) == 0;
+           strcmp (a->curve, b->curve) == 0 && strcmp (a->limit, b->limit) == 0 &&
+           strcmp (a->kind, b->kind) == 0;
 }
 
 const char *origin_name (enum origin origin)

@@ -23,9 +23,18 @@
 //   plan:forgot        sorted set: outcomes that were taken out of an entry of several
 //   plan:stations      hash: name -> text of the target stations that were added at run time
 //   plan:kinds         hash: name -> JSON of the fields that plans of a kind have
+//   plan:class         hash: message key -> "PRIORITY:GROUP" of plans that have either
+//   plan:limits        hash: "s:STATION" or "g:GROUP" -> "CONCURRENCY RATE BURST", each '' = none
+//   plan:lanes:STATION sorted set: the lanes of a target, "PRIORITY:GROUP", by when they were
+//   served plan:lane:STATION:PRIORITY:GROUP  sorted set: message keys of due plans, by when they
+//   were due;
+//                      in plan:time:set they stand a multiple of LANE_UNIT (plan.lua) later
+//   plan:busy:NAME     sorted set: message keys of runs that a limit of concurrency counts
+//   plan:tokens        hash: NAME -> time in us up to which its rate is used up
 #pragma once
 
 #include "engine.h"
+#include "limit.h"
 #include "management.h"
 #include "link.h"
 
@@ -103,6 +112,8 @@ struct store_claim {
     bool has_next;   // there is a plan that is not due yet
     int64_t next_us; // when it is
     bool more;       // there are due ones that were not taken
+    bool sorted;     // some were put into lanes: there may be others that go before them
+    bool full;       // some wait there until a run ends
     int64_t lease_end_us;
     size_t count;
     size_t broken;            // members without a sound message, taken out of the queue
@@ -117,8 +128,9 @@ typedef void store_claim_fn (void *owner, const struct store_claim *answer);
 struct claim_target {
     const char *name;
     int64_t room;
-    bool puts_aside; // the others are put aside, for `has_aside`; else they wait in the queue
-    bool has_aside;  // some are: they come first
+    bool puts_aside;   // the others are put aside, for `has_aside`; else they wait in the queue
+    bool has_aside;    // some are, or are in lanes: they come first
+    const char *limit; // by the settings, as limit_write has it; "" = none
 };
 
 struct claim_wish {
@@ -132,8 +144,13 @@ struct claim_wish {
 void store_claim (struct store *self, const struct claim_wish *wish, store_claim_fn *reply,
                   void *owner);
 
+struct claim_aside {
+    struct span target;
+    bool limited; // only limits keep its plans from being taken
+};
+
 // The targets that plans are aside for, one after the other. False: that was the last.
-bool store_claim_aside (const struct store_claim *answer, size_t index, struct span *ret_target);
+bool store_claim_aside (const struct store_claim *answer, size_t index, struct claim_aside *ret);
 
 // One claimed plan of the answer. False: the row is broken, and is passed over.
 bool store_claim_at (const struct store_claim *answer, size_t index, struct store_claimed *ret);
@@ -215,12 +232,23 @@ struct store_loaded {
     const char *error;
 };
 
+// A limit at work.
+struct limit_use {
+    bool set; // in Redis; else it is as the settings say
+    struct limit limit;
+    int64_t busy;    // runs that it counts
+    int64_t used_us; // its rate is used up to this time, by the clock of Redis
+};
+
 // Where a plan stands in the queue.
 struct store_place {
     bool queued;
     int64_t score_us; // by the clock of Redis
     bool aside;       // put aside, as its target takes no more
     bool waits;       // due at once when its target connects
+    bool in_lane;
+    int64_t before; // others in lanes that go before it
+    struct limit_use station, group;
 };
 
 // Of an answer of store_load_place.
@@ -382,6 +410,28 @@ void store_kinds (struct store *self, enum kind_word word, struct span name, con
                   store_kinds_fn *reply, void *owner);
 bool store_kind_at (const struct store_kinds *answer, size_t index, struct span *ret_name,
                     struct span *ret_json);
+
+// -- limits
+
+enum limit_word { LIMIT_LIST, LIMIT_SET, LIMIT_REMOVE };
+
+struct store_limits {
+    enum store_result result;
+    bool done; // LIMIT_SET: false = there are as many as may be; LIMIT_REMOVE: false = none of the
+               // name
+    size_t count; // LIMIT_LIST
+    const redisReply *reply;
+    const char *error;
+};
+
+typedef void store_limits_fn (void *owner, const struct store_limits *answer);
+
+// Read all of them, or set or remove that of "s:STATION" or "g:GROUP". They hold at once, for all
+// stations on this Redis.
+void store_limits (struct store *self, enum limit_word word, const char *name,
+                   const struct limit *limit, store_limits_fn *reply, void *owner);
+bool store_limit_at (const struct store_limits *answer, size_t index, struct span *ret_name,
+                     struct limit *ret);
 
 struct store_attended {
     enum store_result result;

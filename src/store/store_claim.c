@@ -25,7 +25,10 @@ struct claim_kept {
     int64_t lease_us;
     struct store_claim answer;
     char first_broken[BROKEN_MAX];
-    char (*aside)[STATION_NAME_MAX + 1]; // targets
+    struct aside_kept {
+        char target[STATION_NAME_MAX + 1];
+        bool limited;
+    } * aside;
     size_t aside_count;
     struct claim_row *rows;
 };
@@ -57,13 +60,20 @@ static void read_row (struct claim_row *row, struct span member, struct span run
     read_run (run, &row->claimed);
 }
 
+// "TARGET", or "TARGET limit".
 static void keep_aside (struct claim_kept *kept, const redisReply *targets)
 {
     kept->aside = memory_new ((targets->elements + 1) * sizeof *kept->aside);
     for (size_t i = 0; i < targets->elements; i++) {
+        struct aside_kept *aside = &kept->aside[kept->aside_count];
         struct span name = reply_text (targets->element[i]);
-        if (station_name_valid (name))
-            memcpy (kept->aside[kept->aside_count++], name.data, name.size);
+        const uint8_t *space = name.size ? memchr (name.data, ' ', name.size) : NULL;
+        name.size = space ? (size_t)(space - name.data) : name.size;
+        if (!station_name_valid (name))
+            continue;
+        memcpy (aside->target, name.data, name.size);
+        aside->limited = space != NULL;
+        kept->aside_count++;
     }
 }
 
@@ -92,7 +102,10 @@ static void keep_head (struct claim_kept *kept, const redisReply *reply)
     keep_broken (kept, reply->element[2]);
     snprintf (store->looked, sizeof store->looked, "%.*s", (int)looked.size,
               looked.size ? (const char *)looked.data : "");
-    answer->more = reply_number (reply->element[4]) == 1;
+    int64_t left = reply_number (reply->element[4]);
+    answer->more = left & 1;
+    answer->sorted = left & 2;
+    answer->full = left & 4;
     keep_aside (kept, reply->element[5]);
 }
 
@@ -179,7 +192,7 @@ static void on_claimed (void *owner, const redisReply *reply)
 void store_claim (struct store *self, const struct claim_wish *wish, store_claim_fn *reply,
                   void *owner)
 {
-    enum { FIXED = 10, EACH = 4 };
+    enum { FIXED = 10, EACH = 5 };
     char count[24], lease[24], number[24], outcomes[24], (*rooms)[24];
     snprintf (count, sizeof count, "%" PRId64, wish->limit);
     snprintf (lease, sizeof lease, "%" PRId64, wish->lease_s);
@@ -203,6 +216,7 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
         at[1] = span_text (rooms[i]);
         at[2] = span_text (target->puts_aside ? "held" : "next");
         at[3] = span_text (target->has_aside ? "1" : "0");
+        at[4] = span_text (target->limit);
     }
     struct claim_kept *kept = memory_new (sizeof *kept);
     *kept = (struct claim_kept){.store = self,
@@ -229,10 +243,11 @@ bool store_claim_at (const struct store_claim *answer, size_t index, struct stor
                                                            &ret->station, &ret->plan_id);
 }
 
-bool store_claim_aside (const struct store_claim *answer, size_t index, struct span *ret_target)
+bool store_claim_aside (const struct store_claim *answer, size_t index, struct claim_aside *ret)
 {
     if (index >= answer->kept->aside_count)
         return false;
-    *ret_target = span_text (answer->kept->aside[index]);
+    const struct aside_kept *aside = &answer->kept->aside[index];
+    *ret = (struct claim_aside){span_text (aside->target), aside->limited};
     return true;
 }

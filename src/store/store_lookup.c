@@ -60,17 +60,34 @@ void store_load_place (struct store *self, uint64_t plan_id, store_loaded_fn *re
     load (self, plan_id, "place", LINK_ONCE, reply, owner);
 }
 
+static struct limit_use use_of (const redisReply *const *at)
+{
+    struct span text = reply_text (at[0]), used = reply_text (at[2]);
+    double used_us = used.size ? strtod ((const char *)used.data, NULL) : 0;
+    return (struct limit_use){
+        .set = text.size > 0,
+        .limit = limit_read (text),
+        .busy = reply_number (at[1]),
+        .used_us = (int64_t)fmin (fmax (used_us, 0), (double)SCHEDULE_TIME_MAX * 1e6)};
+}
+
 struct store_place store_place_of (const struct store_loaded *answer)
 {
+    enum { STATION = 4, GROUP = 7, WHOLE = 10 };
     struct store_place place = {0};
-    if (!reply_is_array (answer->work, 3))
+    if (!reply_is_array (answer->work, WHOLE))
         return place;
+    const redisReply *const *at = (const redisReply *const *)answer->work->element;
     struct span score = reply_text (answer->work->element[0]);
     place.queued = score.size > 0;
     double seconds = place.queued ? strtod ((const char *)score.data, NULL) : 0;
     place.score_us = (int64_t)(fmin (fmax (seconds, 0), (double)SCHEDULE_TIME_MAX) * 1000000);
     place.aside = reply_text (answer->work->element[1]).size > 0;
     place.waits = reply_text (answer->work->element[2]).size > 0;
+    place.in_lane = at[3]->type == REDIS_REPLY_INTEGER;
+    place.before = place.in_lane ? reply_number (at[3]) : 0;
+    place.station = use_of (at + STATION);
+    place.group = use_of (at + GROUP);
     return place;
 }
 

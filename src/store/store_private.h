@@ -22,6 +22,7 @@ struct gathering {
     struct tallies tallies;
     bool made_here; // all ids were made by the station
     bool grow;
+    bool classed; // some have a priority or a group
     uint64_t first_id, last_id;
 };
 
@@ -61,6 +62,7 @@ struct store {
 #define KEY_HISTORY   "plan:history"
 #define KEY_STATIONS  "plan:stations"
 #define KEY_KINDS     "plan:kinds"
+#define KEY_LIMITS    "plan:limits"
 #define KEY_COUNT     "plan:count"
 #define KEY_ATTENDING "plan:attending"
 
@@ -107,6 +109,11 @@ void store_add_work (struct batch *batch, struct span key_station, uint64_t plan
 // is what store_outcome made, and the record behind it. Free the bytes.
 char *store_outcome (uint64_t plan_id, struct span station, struct span record, size_t *ret_size);
 char *store_outcomes (const struct span *parts, size_t count, size_t *ret_size);
+
+enum { CLASS_MAX = 4 + POLICY_NAME_MAX + 1 };
+
+// What plan:class has of a plan; "": nothing.
+void class_make (char out[CLASS_MAX], const struct plan *plan);
 
 size_t store_submit_head (void *owner, struct batch *batch);
 size_t store_look_at_head (void *owner, struct batch *batch);

@@ -128,7 +128,7 @@ static size_t place_head (struct store *self, struct batch *batch)
     batch_add_text (batch, first);
     batch_add_text (batch, last);
     tallies_add (&gathering->tallies, 1, batch);
-    batch_columns (batch, "20|34");
+    batch_columns (batch, gathering->classed ? "20|34|06" : "20|34");
     return 3;
 }
 
@@ -150,7 +150,10 @@ size_t store_submit_head (void *owner, struct batch *batch)
     batch_add_text (batch, first);
     batch_add_text (batch, last);
     tallies_add (&gathering->tallies, 1, batch);
-    batch_columns (batch, gathering->made_here ? "0|01|20|34" : "0|01|20|34|5");
+    if (gathering->classed)
+        batch_columns (batch, gathering->made_here ? "0|01|20|34|06" : "0|01|20|34|5|06");
+    else
+        batch_columns (batch, gathering->made_here ? "0|01|20|34" : "0|01|20|34|5");
     return 2;
 }
 
@@ -163,7 +166,7 @@ size_t store_look_at_head (void *owner, struct batch *batch)
     batch_add_text (batch, "");
     batch_add_text (batch, "");
     batch_add_number (batch, 0);
-    batch_columns (batch, "0|01|20|34");
+    batch_columns (batch, "0|01|20|34|06");
     return 2;
 }
 
@@ -186,12 +189,15 @@ void store_submit (struct store *self, const struct plan *plan, bool made_here,
     struct batch *batch = batches_item (self->submissions, plan->id, submitter);
     note_id (&self->gathering, batch_size (batch) == 1, plan->id, made_here);
     store_tally (self, &self->gathering.tallies, plan->station, plan);
-    char member[MEMBER_MAX];
+    char member[MEMBER_MAX], class[CLASS_MAX];
     member_make (member, plan->station, plan->id);
+    class_make (class, plan);
+    self->gathering.classed = self->gathering.classed || class[0];
     batch_add_text (batch, member);
     store_add_message (self, batch, plan);
     batch_add_number (batch, plan_due_time (plan));
     batch_add_text (batch, "0");
     store_add_entry (batch, plan->station, plan->id);
     store_add_work (batch, plan->station, plan->id);
+    batch_add_text (batch, class);
 }

@@ -30,6 +30,8 @@ static const struct verb verbs[] = {
     {"kind", verb_kind, "the kinds of plans: fields that they have in common", WORDS_LISTED,
      "list get put remove"},
     {"station", verb_station, "the target stations", WORDS_LISTED, "list add remove"},
+    {"limit", verb_limit, "how many runs targets and groups have, and how often", WORDS_LISTED,
+     "list set remove"},
     {"stats", verb_stats, "the station in numbers", WORDS_NONE, NULL},
     {"top", verb_top, "watch the station at work", WORDS_NONE, NULL},
     {"doctor", verb_doctor, "whether the station does its work, and what to put right", WORDS_NONE,

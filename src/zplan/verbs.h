@@ -36,6 +36,7 @@ int verb_history (const struct cli *cli);
 int verb_archive (const struct cli *cli);
 int verb_kind (const struct cli *cli);
 int verb_station (const struct cli *cli);
+int verb_limit (const struct cli *cli);
 int verb_stats (const struct cli *cli);
 int verb_top (const struct cli *cli);
 int verb_doctor (const struct cli *cli);

@@ -210,8 +210,8 @@ class Store:
             text = text.replace(line, smaller)
         return self.db.eval(text, len(keys), *keys, *args)
 
-    def submit_all(self, plans, most=(0, 0, 0), made_here=False):
-        """`plans`: (ident, station, score, text); an answer of each."""
+    def submit_all(self, plans, most=(0, 0, 0), made_here=False, classes=()):
+        """`plans`: (ident, station, score, text); `classes` of each; an answer of each."""
         keys = [member(ident, station) for ident, station, *_ in plans]
         entries = [entry(ident, station) for ident, station, *_ in plans]
         numbers = [name[:16] for name in entries]
@@ -223,12 +223,13 @@ class Store:
                    *flat(("0", name) for name in entries)]
         if not made_here:
             columns += [work_key(ident, station) for ident, station, *_ in plans]
+        columns += flat(zip(keys, classes))
         answers = self.call("submit", [TIME_SET, IDS], [
             *most, len(plans), "made" if made_here else "any", numbers[0] if grow else "", numbers[-1] if grow else "",
             len(tallies), *flat(tallies.items()), *columns])
         return answers or [1] * len(plans)
 
-    def place_all(self, plans, most=(0, 0, 0), mark="7", number=None):
+    def place_all(self, plans, most=(0, 0, 0), mark="7", number=None, classes=()):
         """The same of new plans with ids that grow, in a transaction: 1, or 0 and nothing is stored."""
         keys = [member(ident, station) for ident, station, *_ in plans]
         entries = [entry(ident, station) for ident, station, *_ in plans]
@@ -239,7 +240,7 @@ class Store:
             pipe.eval(SOURCES["place"], 3, TIME_SET, IDS, NEW, *most, len(plans), number or mark,
                       entries[0][:16], entries[-1][:16], len(tallies), *flat(tallies.items()),
                       *flat(zip((score for _, _, score, _ in plans), keys)),
-                      *flat(("0", name) for name in entries))
+                      *flat(("0", name) for name in entries), *flat(zip(keys, classes)))
             return pipe.execute()[1]
 
     def submit(self, ident, station="jobs", score=1, text="{}", most=(0, 0, 0)):
@@ -255,8 +256,9 @@ class Store:
         return self.number
 
     def claim_all(self, limit=100, lease=300, number=None, keep=KEEP, since="", targets=()):
-        """`targets`: (name, how many, next or held, some are aside); the answer as it comes."""
-        args = [value for target in targets for value in target]
+        """`targets`: (name, how many, next or held, some are aside[, limit of the settings]); the answer
+        as it comes."""
+        args = [value for target in targets for value in (*target, "")[:5]]
         return self.call("claim", [TIME_SET, RUN, META, IDS, CLAIMS],
                          [limit, lease, number or self.next_number(), keep, since, *args])
 
@@ -310,9 +312,9 @@ class Store:
         seq, votes = answer if isinstance(answer, list) else (answer, [])
         return [1, seq, epoch if seq else "", now_us, votes]
 
-    def change(self, ident, revision, text, place="keep", run="", station="jobs"):
+    def change(self, ident, revision, text, place="keep", run="", station="jobs", of_class=""):
         return self.call("change", [TIME_SET, member(ident, station), RUN, wait_key(station)],
-                         [revision, text, place, run])
+                         [revision, text, place, run, of_class])
 
     def load(self, ident, more="votes"):
         return self.call("load", [RUN, IDS], [digits(ident), more])

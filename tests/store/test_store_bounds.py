@@ -153,7 +153,7 @@ def test_a_caller_is_counted_as_it_is_given(store):
     key = member("1")
     columns = [key, key, text("alice"), 1, key, "0", entry("1"), work_key("1")]
     assert store.call("submit", [TIME_SET, "plan:ids"], [
-        0, 0, 0, 1, 0, "", "", 2, "s:jobs", 1, "c:tsomebody else", 1, *columns]) == []
+        0, 0, 0, 1, "any", "", "", 2, "s:jobs", 1, "c:tsomebody else", 1, *columns]) == []
     assert store.db.hgetall(COUNT) == {"s:jobs": "1", "c:tsomebody else": "1"}
     run = store.run("1")
     store.submit("2", "other", text=text("bob"))

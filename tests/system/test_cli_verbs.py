@@ -36,6 +36,7 @@ GOOD = {
     "history": [],
     "archive": ["{dir}/old", "--plan", "7777"],
     "station": ["list"],
+    "limit": ["set", "station:news"],
     "stats": [],
     "top": ["-n", "1"],
     "doctor": [],
@@ -55,6 +56,7 @@ REFUSALS = {
     "import": ["/nonexistent"],
     "archive": ["/nonexistent/old"],
     "station": ["remove", "nowhere"],
+    "limit": ["remove", "group:none"],
     "keygen": ["key", "--out", "/nonexistent"],
 }
 

@@ -4,6 +4,7 @@
 -- ARGV  1 the revision that was read  2 message JSON
 --       3 place in the queue: keep, out, now, a score, or +SECONDS from now
 --       4 the run that was out when it was read, '' none
+--       5 its class from now on (plan:class), '' none
 -- Answers 1 stored, 2 it is another one now, 0 there is none.
 -- Cost  O(log n).
 --@include plan.lua
@@ -21,6 +22,22 @@ redis.call('SET', KEYS[2], ARGV[2])
 local before, after = caller_of(message), caller_of(ARGV[2])
 if before ~= after then
     count({[before] = -1, [after] = 1})
+end
+local class = own('HGET', 'plan:class', KEYS[2]) or ''
+if class ~= ARGV[5] then
+    -- In a lane it stands no more: it is due again, for another one.
+    local station = string.match(KEYS[2], '^plan:msg:(.-):')
+    local lane = lane_key(station, class)
+    local since = own('ZSCORE', lane, KEYS[2])
+    if stays_in_lane(redis.call('ZSCORE', KEYS[1], KEYS[2]), since) then
+        redis.call('ZREM', lane, KEYS[2])
+        redis.call('ZADD', KEYS[1], since, KEYS[2])
+    end
+    if ARGV[5] == '' then
+        own('HDEL', 'plan:class', KEYS[2])
+    else
+        own('HSET', 'plan:class', KEYS[2], ARGV[5])
+    end
 end
 if held ~= '' then
     held = held_of(held, revision(ARGV[2]))

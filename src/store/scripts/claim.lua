@@ -6,10 +6,13 @@
 -- ARGV  1 most plans to take  2 lease in seconds  3 number of the claim  4 most outcomes kept
 --       5 score up to which the claim before has looked, '' = none
 --       then of each target that takes no more than so many  +1 its name  +2 how many  +3 what the
---       others wait for: next = the next claim, held = they are put aside  +4 1 = some are aside
+--       others wait for: next = the next claim, held = they are put aside  +4 1 = some are aside, or in lanes
+--       +5 the limit that it has by the settings, as in plan:limits
 -- Answers {now in us, score of the first plan not due or '', {members without a sound message}, score
---          up to which this claim has looked, 1 = there are more due, {targets that plans are
---          aside for}, 1 = without messages, member, "exec_id[ again lost]", message, ...}
+--          up to which this claim has looked, the sum of 1 = there are more due, 2 = some were put into lanes,
+--          4 = some there wait until a run ends; {targets that plans are aside for; behind one " limit":
+--          nothing but limits keeps them}, 1 = without messages, member, "exec_id[ again lost]", message, ...}
+--   The score is also when a rate allows the next run.
 --   message: as it was before. Of many plans it is left to the caller to read them: a script that takes
 --   hundreds of long texts in its hands is slow
 --   again: 1 an earlier run has not ended, 2 and one was in hand until now
@@ -39,8 +42,8 @@ local function claim_one()
     end
     local station, id = string.match(member or '', '^plan:msg:([%w_.-]+):([1-9a-f][0-9a-f]*)$')
     local room = tonumber(ARGV[1])
-    for at = 6, #ARGV, 4 do
-        if ARGV[at + 3] == '1' then
+    for at = 6, #ARGV, 5 do
+        if ARGV[at + 3] == '1' or ARGV[at] == station and ARGV[at + 4] ~= '' then
             return
         elseif ARGV[at] == station then
             room = math.min(room, ARGV[at + 1])
@@ -60,7 +63,7 @@ local function claim_one()
     local entry = string.sub('0000000000000000', #id + 1) .. id .. ':' .. station
     if held or not number or type(exec) == 'table' or not ((tonumber(exec or 0) or now_us) < now_us)
        or redis.pcall('ZSCORE', KEYS[4], entry) ~= '0' or #now_text ~= 16
-       or redis.call('EXISTS', 'plan:wait:' .. station) == 1 then
+       or redis.call('EXISTS', 'plan:wait:' .. station, 'plan:class', 'plan:limits') > 0 then
         return
     end
     local lease_end = now_us / 1000000 + ARGV[2]
@@ -225,6 +228,8 @@ local function tell_aside(station)
     end
 end
 
+--@include lanes.lua
+
 -- Take a due plan, or put it aside. False: its target takes no more now.
 local function choose(member)
     local station, id_at = member_parse(member)
@@ -236,7 +241,9 @@ local function choose(member)
         return true -- it was aside, and is due as well: its lease has ended
     end
     local left = room[station]
-    if left and left <= 0 then
+    if laned[station] then
+        into_lanes[#into_lanes + 1] = member
+    elseif left and left <= 0 then
         if not puts_aside[station] then
             return false
         end
@@ -257,9 +264,10 @@ end
 -- gives them, and, when the look has ended before the plans did, the place where it did.
 local function look_at_older(from, to, limit)
     local offset, passed, older = 0, 0, {}
-    while #members < limit and offset < LOOK_MAX + limit do
+    while #members < limit and offset < LOOK_MAX + limit and #into_lanes < LANES_MAX do
         local chunk = math.min(limit - #members + passed, LOOK_MAX)
         local page = redis.call('ZRANGEBYSCORE', KEYS[1], from, to, 'LIMIT', offset, chunk)
+        look_at_classes(page)
         for i, member in ipairs(page) do
             if not choose(member) then
                 older[member_parse(member)] = true
@@ -285,8 +293,9 @@ local function look_at_newer(since, limit, older, offset)
     for _, member in ipairs(unseen or {}) do
         older[member_parse(member) or ''] = true
     end
+    look_at_classes(page)
     for _, member in ipairs(page) do
-        if #members >= limit then
+        if #members >= limit or #into_lanes >= 2 * LANES_MAX then
             return
         end
         local station = member_parse(member)
@@ -310,25 +319,37 @@ local function take_aside(station, limit)
     end
 end
 
-for at = 6, #ARGV, 4 do
+for at = 6, #ARGV, 5 do
+    room[ARGV[at]] = tonumber(ARGV[at + 1])
+end
+local has_lanes = prepare_lanes()
+for at = 6, #ARGV, 5 do
     local station = ARGV[at]
-    room[station] = tonumber(ARGV[at + 1])
     puts_aside[station] = ARGV[at + 2] == 'held'
     local limit = math.min(room[station], most - #members)
-    if ARGV[at + 3] == '1' and limit > 0 then
+    if ARGV[at + 3] == '1' and limit > 0 and laned[station] then
+        aside_into_lanes(station)
+    elseif ARGV[at + 3] == '1' and limit > 0 then
         take_aside(station, limit)
     elseif ARGV[at + 3] == '1' or asked_before and redis.call('EXISTS', 'plan:held:' .. station) == 1 then
         tell_aside(station)
     end
 end
 local from_aside = #members
+-- Where there are lanes they get a part of the claim.
+local look_most = next(laned) and math.max(from_aside, math.ceil(most / 2)) or most
 -- The clock may have been set back since the claim before: what it has looked at may not be due now.
 local since = ARGV[5] ~= '' and tonumber(ARGV[5]) < tonumber(now) and ARGV[5]
 if most > 0 and not since then
-    look_at_older('-inf', now, most)
+    look_at_older('-inf', now, look_most)
 elseif most > 0 then
-    local older, offset = look_at_older('-inf', since, math.max(from_aside, math.ceil(most * 3 / 4)))
-    look_at_newer(since, most, older, offset)
+    local older, offset = look_at_older('-inf', since, math.max(from_aside, math.ceil(look_most * 3 / 4)))
+    look_at_newer(since, look_most, older, offset)
+end
+local from_queue = #members
+if has_lanes and most > 0 then
+    put_into_lanes()
+    serve_all()
 end
 if #broken > 0 then -- not earlier: the pages are by place
     redis.call('ZREM', KEYS[1], unpack(broken))
@@ -395,6 +416,9 @@ local function take(i, held, message)
             end_lost(i, message or redis.call('GET', member), lost)
         end
     end
+    if charged[i] then
+        charge(i, text)
+    end
     exec = exec + 1
     local n = #runs
     runs[n + 1] = member
@@ -458,7 +482,7 @@ local function take_all()
         elseif bytes <= BYTES_MAX then
             bytes = few and bytes or bytes + size
             take(i, held[i], message)
-        elseif i <= from_aside then
+        elseif i <= from_aside or i > from_queue then
             back[#back + 1] = now
             back[#back + 1] = member
         end
@@ -490,8 +514,15 @@ if #runs > 0 then
     redis.call('HSET', KEYS[3], 'exec', string.format('%d', exec - 1))
     redis.call('SET', KEYS[5], cmsgpack.pack({ARGV[3], first_exec, exec - 1, losses}), 'EX', 3600)
 end
-local later = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+if has_lanes then
+    write_limits()
+end
+local later = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+if wakes_us and (not later or tonumber(later) * 1000000 > wakes_us) then
+    later = string.format('%.6f', wakes_us / 1000000)
+end
 local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-return {string.format('%d', now_us), later[2] or '', broken, now,
-        first[2] and tonumber(first[2]) <= tonumber(now) and 1 or 0, targets_aside, with_messages and 0 or 1,
-        unpack(rows)}
+local is_more = first[2] and tonumber(first[2]) <= tonumber(now)
+return {string.format('%d', now_us), later or '', broken, now,
+        (is_more and 1 or 0) + (#into_lanes > 0 and 2 or 0) + (lanes_wait and 4 or 0),
+        targets_aside, with_messages and 0 or 1, unpack(rows)}

@@ -29,7 +29,8 @@ local function end_one()
     if type(sent) == 'table' or sent and string.sub(sent, 3, 2 + #ARGV[1]) == ARGV[1]
        or redis.pcall('HGET', KEYS[2], member) ~= run or first < 1 or not epoch or (first + 1) % 64 == 0
        or ARGV[2] == '0' or not station or redis.call('TTL', KEYS[5]) < 1800
-       or redis.call('EXISTS', member, member, member, 'plan:told', 'plan:wait:' .. station) ~= 3 then
+       or redis.call('EXISTS', member, member, member, 'plan:told', 'plan:class',
+                     'plan:wait:' .. station) ~= 3 then
         return
     end
     local counts = redis.pcall('HMGET', 'plan:count', one_field, other_field)
@@ -110,6 +111,9 @@ if WORKS <= #ARGV then
 end
 if redis.call('EXISTS', 'plan:told') == 1 then
     own('HDEL', 'plan:told', unpack(ARGV, MEMBERS, RUNS - 1))
+end
+if redis.call('EXISTS', 'plan:class') == 1 then
+    own('HDEL', 'plan:class', unpack(ARGV, MEMBERS, RUNS - 1))
 end
 for field in pairs(changes) do
     local station = string.match(field, '^s:(.*)')

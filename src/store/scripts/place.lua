@@ -5,13 +5,14 @@
 -- ARGV  1 most plans in all  2 of one station  3 of one caller; 0 = no bound
 --       4 how many plans  5 what the mark is then  6 first id as 16 hex digits, which grow  7 last one
 --       8 how many numbers follow: +1 a field of the count  +2 how many of the plans it counts
---       then by columns: each score and key; each 0 and index entry
+--       then by columns: each score and key; each 0 and index entry; each key and class (plan:class, '' none),
+--       unless none has one
 -- Answers 1 they are stored, or 0: nothing is, submit.lua tells why.
 -- Cost  O(log n) a plan.
 -- No function of plan.lua is used: to make it takes longer than what a call of one plan does. What is unusual,
 -- such as a key of another type, is left to submit.lua.
 local n, MEMBERS = tonumber(ARGV[4]), 9 + 2 * ARGV[8]
-local PLACES = MEMBERS + 2 * n
+local PLACES, CLASSES = MEMBERS + 2 * n, MEMBERS + 4 * n
 local mark = redis.pcall('GETDEL', KEYS[3])
 if type(mark) == 'table' then
     redis.call('DEL', KEYS[3])
@@ -55,6 +56,12 @@ if not counts or not all_are_new()
     end
     return 0
 end
-redis.call('ZADD', KEYS[2], unpack(ARGV, PLACES))
+redis.call('ZADD', KEYS[2], unpack(ARGV, PLACES, CLASSES - 1))
+for at = CLASSES, #ARGV, 2 do
+    if ARGV[at + 1] ~= '' and type(redis.pcall('HSET', 'plan:class', ARGV[at], ARGV[at + 1])) == 'table' then
+        redis.call('DEL', 'plan:class') -- of another type
+        redis.call('HSET', 'plan:class', ARGV[at], ARGV[at + 1])
+    end
+end
 redis.call('HSET', 'plan:count', unpack(counts))
 return 1

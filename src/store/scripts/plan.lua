@@ -85,6 +85,22 @@ local function as_running(message, held)
     return size and head .. string.sub(message, size + 1) or head
 end
 
+local CLASS = 'plan:class'
+
+-- A plan in a lane (lanes.lua) stands there by when it was due, and in the queue a multiple of this later, in
+-- seconds: no schedule has such a length, so one that was moved since is known by it.
+local LANE_UNIT = 61.803399
+
+-- Where plans of this target and class stand; '' is none.
+local function lane_key(station, class)
+    return 'plan:lane:' .. station .. ':' .. (class == '' and '0:' or class)
+end
+
+local function stays_in_lane(score, since)
+    local units = ((tonumber(score or '') or 0) - (tonumber(since or '') or 0)) / LANE_UNIT
+    return since and score and units > 0.5 and math.abs(units - math.floor(units + 0.5)) < 0.00000003
+end
+
 local HISTORY = 'plan:history'
 
 -- The number of the last broadcast. When the counter was lost it goes on behind the history.
@@ -310,6 +326,9 @@ local function forget(members, stations)
     redis.call('DEL', unpack(works))
     if redis.call('EXISTS', 'plan:told') == 1 then
         own('HDEL', 'plan:told', unpack(members))
+    end
+    if redis.call('EXISTS', 'plan:class') == 1 then
+        own('HDEL', 'plan:class', unpack(members))
     end
     wait_no_more(waits)
 end

@@ -7,13 +7,15 @@
 --       6 first id as 16 hex digits  7 last one, when they grow; '' = they do not
 --       8 how many numbers follow: +1 a field of the count  +2 how many of the plans it counts
 --       then by columns: each message key; each key and message JSON; each score and key; each 0 and
---       index entry; each work key, unless nothing can be left, or each is looked at
+--       index entry; each work key, unless nothing can be left, or each is looked at; each key and class
+--       (plan:class, '' none), unless none has one
 -- Answers {} they are stored, or of each plan: 1 stored; {0, station, message} the id is in use: the
 --         caller compares; {2, the bound's name, the bound} there are too many; {3, error}.
 -- Cost  O(log n) a plan.
 --@include plan.lua
 local n, MEMBERS = tonumber(ARGV[4]), 9 + 2 * ARGV[8]
 local SETS, QUEUE, PLACES, WORKS = MEMBERS + n, MEMBERS + 3 * n, MEMBERS + 5 * n, MEMBERS + 7 * n
+local CLASSES = WORKS + (ARGV[5] == 'any' and n or 0)
 local counts = {}
 
 local function full(bound, most, field, more)
@@ -71,6 +73,9 @@ local function forget_former()
     own('HDEL', 'plan:run', unpack(ARGV, MEMBERS, SETS - 1))
     own('HDEL', 'plan:told', unpack(ARGV, MEMBERS, SETS - 1))
     redis.call('DEL', unpack(ARGV, WORKS, WORKS + n - 1))
+    if redis.call('EXISTS', 'plan:class') == 1 then
+        own('HDEL', 'plan:class', unpack(ARGV, MEMBERS, SETS - 1))
+    end
     for at = 9, MEMBERS - 1, 2 do
         local station = string.match(ARGV[at], '^s:(.*)')
         if station and redis.call('EXISTS', 'plan:wait:' .. station) == 1 then
@@ -88,6 +93,11 @@ if ARGV[5] ~= 'each' and all_fit() and all_are_new() then
     redis.call('ZADD', KEYS[2], unpack(ARGV, PLACES, WORKS - 1))
     for at = 9, MEMBERS - 1, 2 do
         own('HINCRBY', COUNT, ARGV[at], ARGV[at + 1])
+    end
+    for at = CLASSES, #ARGV, 2 do
+        if ARGV[at + 1] ~= '' then
+            own('HSET', 'plan:class', ARGV[at], ARGV[at + 1])
+        end
     end
     return {}
 end
@@ -131,6 +141,10 @@ for i = 1, n do
         redis.call('SET', member, message)
         redis.call('ZADD', KEYS[1], score, member)
         redis.call('ZADD', KEYS[2], 0, entry)
+        local class = ARGV[CLASSES + 2 * i - 1] or ''
+        if class ~= '' then
+            own('HSET', 'plan:class', member, class)
+        end
         count({['s:' .. station] = 1, [caller] = 1})
         counts = {}
     end

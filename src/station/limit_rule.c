@@ -1,0 +1,114 @@
+#include "limit_rule.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "manage_private.h"
+
+enum { CONCURRENCY_MAX = 10000, BURST_MAX = 1000000 };
+
+static const double rate_min = 0.000001, rate_max = 1000000;
+
+#define CONCURRENCY_RULE "want 1..10000"
+#define RATE_RULE        "want runs a second, 0.000001..1000000"
+#define BURST_RULE       "want 1..1000000"
+
+static bool take_count (double value, int64_t max, int64_t *ret)
+{
+    *ret = value >= 1 && value <= (double)max ? (int64_t)value : 0;
+    return *ret && (double)*ret == value;
+}
+
+static bool take_concurrency (struct limit *limit, double value)
+{
+    return take_count (value, CONCURRENCY_MAX, &limit->concurrency);
+}
+
+static bool take_burst (struct limit *limit, double value)
+{
+    return take_count (value, BURST_MAX, &limit->burst);
+}
+
+static bool take_rate (struct limit *limit, double value)
+{
+    limit->rate = value;
+    return value >= rate_min && value <= rate_max;
+}
+
+// -- JSON
+
+static bool read_concurrency (void *filter, const json_t *value)
+{
+    return json_is_integer (value) && take_concurrency (filter, json_number_value (value));
+}
+
+static bool read_rate (void *filter, const json_t *value)
+{
+    return json_is_number (value) && take_rate (filter, json_number_value (value));
+}
+
+static bool read_burst (void *filter, const json_t *value)
+{
+    return json_is_integer (value) && take_burst (filter, json_number_value (value));
+}
+
+bool limit_rule_read (json_t *object, struct limit *ret, struct reason *reason)
+{
+    static const struct filter_field fields[] = {
+        {"concurrency", read_concurrency, CONCURRENCY_RULE},
+        {"rate", read_rate, RATE_RULE},
+        {"burst", read_burst, BURST_RULE}};
+    *ret = (struct limit){0};
+    return filter_read (object, fields, sizeof fields / sizeof *fields, ret, reason);
+}
+
+json_t *limit_rule_json (const struct limit *limit)
+{
+    json_t *object = json_object ();
+    if (limit->concurrency)
+        json_object_set_new (object, "concurrency", json_integer (limit->concurrency));
+    if (limit->rate > 0)
+        json_object_set_new (object, "rate", json_real (limit->rate));
+    if (limit->burst)
+        json_object_set_new (object, "burst", json_integer (limit->burst));
+    return object;
+}
+
+// -- settings
+
+static bool take_option (const char *value, char text[LIMIT_TEXT_MAX],
+                         bool (*take) (struct limit *limit, double value))
+{
+    char *end;
+    struct limit limit = limit_read (span_text (text));
+    double number = strtod (value, &end);
+    // Digits and a point only: strtod takes more than is meant here.
+    if (!*value || *end || strspn (value, "0123456789.") != strlen (value) ||
+        !take (&limit, number))
+        return false;
+    limit_write (&limit, text);
+    return true;
+}
+
+bool limit_option_concurrency (const char *value, char text[LIMIT_TEXT_MAX])
+{
+    return take_option (value, text, take_concurrency);
+}
+
+bool limit_option_rate (const char *value, char text[LIMIT_TEXT_MAX])
+{
+    return take_option (value, text, take_rate);
+}
+
+bool limit_option_burst (const char *value, char text[LIMIT_TEXT_MAX])
+{
+    return take_option (value, text, take_burst);
+}
+
+int64_t limit_next_us (const struct limit_use *use)
+{
+    if (use->limit.rate <= 0)
+        return 0;
+    int64_t burst = use->limit.burst ? use->limit.burst : 1;
+    return use->used_us - (int64_t)((double)(burst - 1) * 1e6 / use->limit.rate);
+}

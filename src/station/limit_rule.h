@@ -1,0 +1,23 @@
+// The rules of a limit: how many runs at a time, and how often. Source: issue 8, point 7.
+#pragma once
+
+#include <jansson.h>
+
+#include "limit.h"
+#include "reason.h"
+
+struct limit_use;
+
+// {"concurrency": n, "rate": a second, "burst": n}; what is left out is no bound. False: the reason
+// names the field and the rule.
+bool limit_rule_read (json_t *object, struct limit *ret, struct reason *reason);
+
+json_t *limit_rule_json (const struct limit *limit);
+
+// "concurrency=4" of a target's settings. The text is what limit_write makes; it takes the value.
+bool limit_option_concurrency (const char *value, char text[LIMIT_TEXT_MAX]);
+bool limit_option_rate (const char *value, char text[LIMIT_TEXT_MAX]);
+bool limit_option_burst (const char *value, char text[LIMIT_TEXT_MAX]);
+
+// When its rate allows another run, by the clock of Redis in microseconds; the past: it does.
+int64_t limit_next_us (const struct limit_use *use);

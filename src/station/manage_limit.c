@@ -1,0 +1,174 @@
+// limit: how many runs at a time, and how often, a target or a group has. Kept in Redis, so that it
+// holds at once for all stations on it.
+#include <stdlib.h>
+
+#include "due.h"
+#include "json.h"
+#include "limit_rule.h"
+#include "manage_private.h"
+#include "memory.h"
+#include "permit.h"
+
+enum { KEPT_NAME_MAX = 2 + POLICY_NAME_MAX }; // a station's name is no longer than a group's
+
+_Static_assert((int)POLICY_NAME_MAX >= (int)STATION_NAME_MAX, "names of stations fit as well");
+
+struct limit_inquiry {
+    struct station *station;
+    struct peer *peer;
+    enum limit_word word;
+};
+
+// -- names: "station:NAME" to those who ask, "s:NAME" in the store
+
+static const struct {
+    const char *word, *kept;
+} kinds[] = {{"station:", "s:"}, {"group:", "g:"}};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static bool begins_with (struct span text, const char *begin)
+{
+    return text.size > strlen (begin) && memcmp (text.data, begin, strlen (begin)) == 0;
+}
+
+static bool read_name (struct span text, char ret[KEPT_NAME_MAX + 1])
+{
+    for (size_t i = 0; i < KINDS; i++) {
+        if (!begins_with (text, kinds[i].word))
+            continue;
+        size_t size = strlen (kinds[i].word);
+        struct span name = span_of (text.data + size, text.size - size);
+        if (name.size > KEPT_NAME_MAX - 2 || !station_name_valid (name))
+            return false;
+        snprintf (ret, KEPT_NAME_MAX + 1, "%s%.*s", kinds[i].kept, (int)name.size,
+                  (const char *)name.data);
+        return true;
+    }
+    return false;
+}
+
+static void add_limit (json_t *limits, struct span kept, const struct limit *limit,
+                       const char *origin)
+{
+    for (size_t i = 0; i < KINDS; i++) {
+        if (!begins_with (kept, kinds[i].kept))
+            continue;
+        char name[sizeof "station:" + KEPT_NAME_MAX];
+        json_t *rule = limit_rule_json (limit);
+        json_object_set_new (rule, "origin", json_string (origin));
+        snprintf (name, sizeof name, "%s%.*s", kinds[i].word, (int)kept.size - 2,
+                  (const char *)kept.data + 2);
+        json_object_set_new (limits, name, rule);
+    }
+}
+
+// -- answers
+
+// Those that were set, and of the other targets those of the settings.
+static json_t *limits_json (struct station *self, const struct store_limits *answer)
+{
+    json_t *object = json_object (), *limits = json_object ();
+    struct limit limit;
+    struct span name;
+    for (size_t i = 0; i < self->target_count; i++) {
+        const struct target_settings *settings = target_settings (self->targets[i]);
+        char kept[KEPT_NAME_MAX + 1];
+        limit = limit_read (span_text (settings->limit));
+        snprintf (kept, sizeof kept, "s:%s", settings->name);
+        if (settings->limit[0])
+            add_limit (limits, span_text (kept), &limit, "settings");
+    }
+    for (size_t i = 0; store_limit_at (answer, i, &name, &limit); i++)
+        if (name.size > 2 && name.size <= KEPT_NAME_MAX)
+            add_limit (limits, name, &limit, "set");
+    json_object_set_new (object, "limits", limits);
+    return object;
+}
+
+static void answer_limits (struct limit_inquiry *self, const struct store_limits *answer)
+{
+    if (self->word == LIMIT_SET && !answer->done) {
+        front_refuse (self->station, self->peer, ZPLAN_EBUSY, "limit: there are as many as may be");
+        return;
+    }
+    if (self->word == LIMIT_REMOVE && !answer->done) {
+        front_refuse (self->station, self->peer, ZPLAN_ENOTFIND,
+                      "limit: there is none of this name");
+        return;
+    }
+    json_t *object = self->word == LIMIT_LIST ? limits_json (self->station, answer) : NULL;
+    char *json = object ? json_write (object) : NULL;
+    manage_reply (self->station, self->peer, 0, json);
+    free (json);
+    json_decref (object);
+    if (self->word != LIMIT_LIST)
+        due_wake_now (self->station); // more may run now
+}
+
+static void on_limits (void *owner, const struct store_limits *answer)
+{
+    struct limit_inquiry *self = owner;
+    struct station *station = self->station;
+    if (answer->result == STORE_DONE)
+        answer_limits (self, answer);
+    else
+        front_refuse_store (station, self->peer, answer->result, answer->error);
+    free (self);
+    front_resume (station);
+}
+
+// -- questions
+
+static const struct limit_row {
+    const char *name;
+    enum limit_word word;
+    size_t args; // itself included
+    unsigned roles;
+} limit_words[] = {
+    {"list", LIMIT_LIST, 1, CURVE_ROLE_OBSERVE},
+    {"set", LIMIT_SET, 3, CURVE_ROLE_MANAGE},
+    {"remove", LIMIT_REMOVE, 2, CURVE_ROLE_MANAGE},
+};
+
+static void run_word (struct station *self, struct request *request, const struct limit_row *row,
+                      const struct arguments *arguments)
+{
+    struct reason reason;
+    struct limit limit = {0};
+    char name[KEPT_NAME_MAX + 1] = "";
+    if (row->args > 1 && !read_name (arguments->at[1], name)) {
+        reason_set (&reason, "limit: want station:NAME or group:NAME, got %s",
+                    quoted (arguments->at[1]));
+        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
+    if (name[0] == 's' && !permit_station (self, &request->peer, span_text (name + 2)))
+        return;
+    json_t *object =
+        row->word == LIMIT_SET ? json_read_object (arguments->at[2], &reason) : json_object ();
+    bool sound = object && (row->word != LIMIT_SET || limit_rule_read (object, &limit, &reason));
+    json_decref (object);
+    if (!sound) {
+        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
+    struct limit_inquiry *inquiry = memory_new (sizeof *inquiry);
+    *inquiry = (struct limit_inquiry){self, peer_keep (self, request), row->word};
+    store_limits (self->store, row->word, name, &limit, on_limits, inquiry);
+}
+
+void manage_limit (struct station *self, struct request *request, const struct arguments *arguments)
+{
+    for (size_t i = 0; i < sizeof limit_words / sizeof *limit_words; i++) {
+        const struct limit_row *row = &limit_words[i];
+        if (!span_is (arguments->at[0], row->name) || arguments->count != row->args)
+            continue;
+        if (permit_roles (self, &request->peer, row->roles))
+            run_word (self, request, row, arguments);
+        return;
+    }
+    front_refuse (self, &request->peer, ZPLAN_EARGUMENT,
+                  "limit: want list, set station:NAME or group:NAME with a limit as JSON, or "
+                  "remove with such a name");
+}
