@@ -558,7 +558,7 @@ static void commits_that_end_a_run (void **state)
 static void target_types_have_names (void **state)
 {
     (void)state;
-    static const char *const names[TARGET_TYPES] = {"api", "pub", "vote"};
+    static const char *const names[TARGET_TYPES] = {"api", "pub", "vote", "pull"};
     for (int i = 0; i < TARGET_TYPES; i++) {
         assert_string_equal (target_type_name ((enum target_type)i), names[i]);
         assert_int_equal (target_type_parse (names[i]), i);
