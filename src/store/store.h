@@ -4,7 +4,7 @@
 //   plan:ids           sorted set, all scores 0: "<id, 16 hex digits>:<station>" of every plan
 //   plan:run           hash: message key -> exec_id of the run in hand, then "+" when an earlier
 //                      run of the occurrence ran out of its lease, "?" when this one gave no status
-//                      in time; "+" alone: none in hand, but an earlier one may still answer. Then
+//                      in time, "?!" when it is offered to workers; "+" alone: none in hand, but an earlier one may still answer. Then
 //                      a space, and the revision that the message has
 //   plan:wait:STATION  sorted set: message keys of plans that are due at once when their target
 //                      connects, by when that was written
@@ -23,6 +23,8 @@
 //   plan:forgot        sorted set: outcomes that were taken out of an entry of several
 //   plan:stations      hash: name -> text of the target stations that were added at run time
 //   plan:kinds         hash: name -> JSON of the fields that plans of a kind have
+//   plan:offers:STATION   sorted set: message keys of plans that workers may take (store_pull.h)
+//   plan:team:STATION:ID  hash: "w:" and a worker -> what it does and did; "team" -> of which run
 #pragma once
 
 #include "engine.h"
@@ -161,6 +163,7 @@ struct store_commit {
     size_t participant_count;
     struct span record; // the outcome for the history (store_record), empty = none
     bool keep_message;  // do not write the plan: its message could not be read
+    bool has_team;      // workers fetched it: more is kept of it
 };
 
 struct store_committed {
