@@ -1,10 +1,15 @@
 """Plans that workers fetch (rows E019 to E054): claims, signs of life, reports, retries, cancelling."""
+import os
+import subprocess
+import sys
 import time
 
 import pytest
 
+from curvetest import CurveRig
 from faulttest import Pair
 from pulltest import STATION, Worker, add, offered, states, team, with_pile, workers
+from zplanprocs import REPO, die_with_parent
 from zplantest import (CMD, ERROR, EXECUTE, FT, PAUSE, QUEUE, ST, at_once, every, later, plan_frames, told, unframe,
                        wait_until)
 
@@ -527,3 +532,64 @@ def test_a_wish_that_waits_is_small(refusing):
                                 (FT.CONTENT, b"x" * 5000)])
     reply = refusing.client.recv()
     assert reply.code == ST.ARG_ERROR and "4096 bytes" in reply.text
+
+
+# The example.
+
+
+@pytest.fixture
+def example(rig):
+    """tests/clients/zplan_pull_worker.py at work; what it prints, line by line."""
+    path = os.path.join(REPO, "tests", "clients", "zplan_pull_worker.py")
+    process = subprocess.Popen([sys.executable, path, rig.ipc("q"), STATION], stdout=subprocess.PIPE, text=True,
+                               preexec_fn=die_with_parent)
+    yield process.stdout
+    process.terminate()
+    assert process.wait(20) == 0
+    process.stdout.close()
+
+
+def test_the_example_works_off_what_is_offered(rig, example):
+    results = rig.subscribe(b"greet", b"wait")
+    for title, head in [("greet", [(FT.COMMAND, b"greet"), (FT.ARG, b"you")]),
+                        ("wait", [(FT.COMMAND, b"wait"), (FT.ARG, b"3")])]:
+        plan = at_once(description=title, **workers(**SHORT))   # longer than its limit: it says that it lives
+        ident = rig.client.added(plan, station=STATION, head=head)
+        assert example.readline() == f"took {ident}\n"
+        news = results.recv()
+        assert news.code == ST.OK and news.every(FT.CONTENT)[1] == b"hello " + head[1][1]
+    assert len(rig.client.done("history", {"station": STATION}).json["runs"]) == 2
+
+
+def test_the_example_fails_and_stops_when_it_is_told_to(rig, example):
+    ident = add(rig, retry={"strategy": "none"})        # its command is `do`
+    assert example.readline() == f"took {ident}\n"
+    assert rig.state(ident, ST.FAILED, STATION)["error_info"].endswith(": only greet and wait")
+    head = [(FT.COMMAND, b"wait"), (FT.ARG, b"60")]
+    ident = rig.client.added(at_once(**workers(**SHORT)), station=STATION, head=head)
+    assert example.readline() == f"took {ident}\n"
+    rig.client.done("cancel", ident)
+    assert example.readline() in ("stopped: the run is over\n", "stopped: there is no such plan\n")
+
+
+# Who may.
+
+
+def test_a_worker_fetches_only_for_stations_of_its_key(make_rig):
+    """Of another station's plan it learns nothing, and changes nothing."""
+    rig = make_rig(kind=CurveRig, start=False)
+    rig.station.args += ["--station", "pile=pull", "--station", "heap=pull"]
+    mine, other = rig.allow("mine", "result", "pile"), rig.allow("other", "result", "heap")
+    rig.start()
+    worker, stranger = Worker(rig, "w1"), Worker(rig, "w1")
+    worker.client, stranger.client = rig.member(mine), rig.member(other)
+    ident = add(rig)
+    assert "station" in stranger.client.refused("take", stranger.wish(wait=1), status=ST.DENY)
+    worker.one()
+    what = {"plan": ident, "worker": "w1", "state": "success"}
+    assert stranger.client.refused("report", what, status=ST.NOT_FIND) == f"no plan {ident}"
+    assert stranger.client.refused("alive", {"plan": ident, "worker": "w1"}, status=ST.NOT_FIND)
+    assert stranger.client.refused("team", ident, status=ST.NOT_FIND)
+    assert "station" in stranger.client.refused("report", {**what, "plan": rig.key(ident, STATION)}, status=ST.DENY)
+    assert worker.alive(ident)["ok"] and worker.report(ident) == {"accepted": True}
+    rig.gone(ident, STATION)
