@@ -90,6 +90,15 @@ local function drop_late(team)
     end
 end
 
+-- Whether `one` tells the outcome rather than `other`: who failed, then who ended later.
+local function tells_more(one, other)
+    for i = 1, 3 do
+        if one[i] ~= other[i] then
+            return one[i] > other[i]
+        end
+    end
+end
+
 local function tally(team)
     local running, ended, failed, first_end, last = 0, 0, 0, nil, nil
     for name, worker in pairs(team.workers) do
@@ -100,7 +109,7 @@ local function tally(team)
         elseif state ~= 'out' then
             local tells = {state == 'fail' and 1 or 0, worker[ENDED], name}
             ended, failed = ended + 1, failed + tells[1]
-            if not last or tells[1] > last[1] or tells[1] == last[1] and tells[2] >= last[2] then
+            if not last or tells_more(tells, last) then
                 last = tells
             end
         end
@@ -306,7 +315,13 @@ function words.team()
     end
     local team = read_team(member, station, message)
     local answer = {member, message, team.since, is_current(team, own('HGET', KEYS[2], member)) and 1 or 0}
-    for name, worker in pairs(team.workers) do
+    local names = {}
+    for name in pairs(team.workers) do
+        names[#names + 1] = name
+    end
+    table.sort(names)
+    for _, name in ipairs(names) do
+        local worker = team.workers[name]
         local state = is_late(worker) and 'timeout' or worker[STATE]
         answer[#answer + 1] = {name, state, worker[STARTED], worker[HEARD], worker[ENDED], worker[EXEC], worker[REASON],
                                worker[RESULT]}
