@@ -37,6 +37,7 @@ GOOD = {
     "archive": ["{dir}/old", "--plan", "7777"],
     "station": ["list"],
     "stats": [],
+    "team": ["{id}"],
     "top": ["-n", "1"],
     "doctor": [],
     "ping": [],
@@ -55,6 +56,7 @@ REFUSALS = {
     "import": ["/nonexistent"],
     "archive": ["/nonexistent/old"],
     "station": ["remove", "nowhere"],
+    "team": ["7777"],
     "keygen": ["key", "--out", "/nonexistent"],
 }
 

@@ -1,4 +1,5 @@
 """Plans that workers fetch (rows E019 to E054): claims, signs of life, reports, retries, cancelling."""
+import json
 import os
 import subprocess
 import sys
@@ -6,6 +7,7 @@ import time
 
 import pytest
 
+from clitest import zplan
 from curvetest import CurveRig
 from faulttest import Pair
 from pulltest import STATION, Worker, add, offered, states, team, with_pile, workers
@@ -593,3 +595,37 @@ def test_a_worker_fetches_only_for_stations_of_its_key(make_rig):
     assert "station" in stranger.client.refused("report", {**what, "plan": rig.key(ident, STATION)}, status=ST.DENY)
     assert worker.alive(ident)["ok"] and worker.report(ident) == {"accepted": True}
     rig.gone(ident, STATION)
+
+
+# From a shell.
+
+
+def shell(rig, *words):
+    ended = zplan(*words, "--connect", rig.ipc("q"))
+    assert ended.code == 0, ended
+    return ended.out
+
+
+def test_zplan_team_shows_who_does_what(rig, pair):
+    ident = add(rig, retry={"strategy": "none"}, **workers(count=2))
+    offered(rig, ident)
+    assert shell(rig, "team", ident) == f"plan {ident}: not started, a run is out\n"
+    for worker in pair:
+        worker.one()
+    pair[1].report(ident, "fail", reason="disk full")
+    first, heading, *rows = shell(rig, "team", ident).splitlines()
+    assert first == f"plan {ident}: running, a run is out" and heading.split()[0] == "WORKER"
+    assert [row.split()[:2] for row in rows] == [["w1", "running"], ["w2", "fail"]]
+    assert rows[1].endswith(" disk full")
+    assert json.loads(shell(rig, "team", ident, "--json")) == team(rig, ident)
+    assert zplan("team", "7777", "--connect", rig.ipc("q")).code == 1
+
+
+def test_station_add_makes_a_pull_station(rig):
+    shell(rig, "station", "add", "heap=pull")
+    ident = rig.client.added(at_once(), station="heap")
+    worker = Worker(rig, "w1")
+    (job,) = worker.take(station="heap", wait=20)
+    assert job["plan_id"] == ident
+    worker.report(ident)
+    rig.gone(ident, "heap")
