@@ -11,7 +11,7 @@
 enum { PUT_BACK_MS = 1000, RENEW_S = 10 };
 
 static const char *const target_type_names[TARGET_TYPES] = {
-    [TARGET_API] = "api", [TARGET_PUB] = "pub", [TARGET_VOTE] = "vote"};
+    [TARGET_API] = "api", [TARGET_PUB] = "pub", [TARGET_VOTE] = "vote", [TARGET_PULL] = "pull"};
 
 const char *target_type_name (enum target_type type)
 {
@@ -333,12 +333,12 @@ struct decision engine_due (struct plan *plan, const struct due *due, struct rea
         reason_set (reason, "vote: its time is over");
         return poll_lost (plan, due);
     }
-    if (due->lost && lost_is_failure (plan)) {
+    if (due->lost && !due->pull && lost_is_failure (plan)) {
         reason_set (reason, "no result within the lease");
         return run_lost (plan, due);
     }
     struct decision decision;
-    if (too_late (plan, due, &decision, reason))
+    if (!due->stands && too_late (plan, due, &decision, reason))
         return decision;
     plan->exec_id = due->exec_id;
     plan->exec_time = due->now;

@@ -56,7 +56,7 @@ struct run {
     bool again; // an earlier run of this occurrence ran out of its lease: its answer may still come
 };
 
-enum target_type { TARGET_API, TARGET_PUB, TARGET_VOTE, TARGET_TYPES };
+enum target_type { TARGET_API, TARGET_PUB, TARGET_VOTE, TARGET_PULL, TARGET_TYPES };
 
 // What an answer is in a vote.
 enum poll { POLL_NONE, POLL_OPENED, POLL_VOTE, POLL_CLOSED, POLL_TIMEOUT };
@@ -89,6 +89,8 @@ struct due {
     const struct dispatch_way *way; // of its target
     const struct zone *zone;
     bool again;  // an earlier run of this occurrence has not ended
+    bool pull;   // workers fetch it: a lease that ended is no loss
+    bool stands; // it is offered to workers already, or they work on it
     int64_t now; // Unix seconds
 };
 

@@ -192,12 +192,26 @@ static int start_anew (struct plan *plan, const struct manage_request *request,
     return 0;
 }
 
+// What may be changed while workers do it: who they are, and how they are watched.
+static bool only_workers_change (const struct plan *plan, const struct plan_fields *fields)
+{
+    const struct schedule *old = &plan->schedule, *new = &fields->schedule;
+    struct span remark = span_of (fields->remark, fields->remark_size);
+    return fields->policy && fields->policy->workers.count && old->type == new->type &&
+           old->value == new->value && old->repeat == new->repeat && old->keep == new->keep &&
+           old->base_time == new->base_time && fields->skip_set == 0 &&
+           span_equal (remark, span_text (plan->remark ? plan->remark : "")) &&
+           span_equal (span_of (fields->description, fields->description_size),
+                       plan->description) &&
+           policy_same_but_workers (plan->policy, fields->policy);
+}
+
 static int update_plan (struct plan *plan, const struct manage_request *request, enum requeue *ret,
                         struct reason *reason)
 {
     const struct plan_fields *fields = request->fields;
     const struct schedule *old = &plan->schedule, *new = &fields->schedule;
-    if (request->running) {
+    if (request->running && !only_workers_change (plan, fields)) {
         reason_set (reason, "update: the plan is running");
         return ZPLAN_EARGUMENT;
     }

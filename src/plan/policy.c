@@ -25,6 +25,13 @@ static bool read_retry (struct policy *self, const char *name, const json_t *val
     return retry_rule_read (value, &self->retry, reason);
 }
 
+static bool read_workers (struct policy *self, const char *name, const json_t *value,
+                          struct reason *reason)
+{
+    (void)name;
+    return workers_rule_read (value, &self->workers, reason);
+}
+
 static bool read_seconds (const char *name, const json_t *value, int64_t min, int64_t max,
                           int64_t *ret, struct reason *reason)
 {
@@ -223,6 +230,7 @@ static const struct field {
     {"log", read_log, ABOUT_RUNS},
     {"priority", read_priority, ABOUT_RUNS},
     {"group", read_group, ABOUT_RUNS},
+    {"workers", read_workers, ABOUT_RUNS},
     {"category", read_text, ABOUT_RUNS},
     {"ext", read_ext, ABOUT_RUNS},
     {"kind", read_kind, ABOUT_NAME},
@@ -388,6 +396,18 @@ bool policy_same_schedule (const struct policy *self, const struct policy *other
         const json_t *one = value_of (self, fields[i].name);
         const json_t *two = value_of (other, fields[i].name);
         if (fields[i].about == ABOUT_WHEN && one != two &&
+            !json_equal ((json_t *)one, (json_t *)two))
+            return false;
+    }
+    return true;
+}
+
+bool policy_same_but_workers (const struct policy *self, const struct policy *other)
+{
+    for (size_t i = 0; i < FIELDS; i++) {
+        const json_t *one = value_of (self, fields[i].name);
+        const json_t *two = value_of (other, fields[i].name);
+        if (fields[i].read != read_workers && one != two &&
             !json_equal ((json_t *)one, (json_t *)two))
             return false;
     }

@@ -10,6 +10,7 @@
 #include "json_text.h"
 #include "retry.h"
 #include "schedule.h"
+#include "workers_rule.h"
 
 enum {
     ZONE_NAME_MAX = 64,
@@ -58,7 +59,8 @@ struct policy {
 
     // runs
     struct retry_policy retry;
-    int64_t timeout_s; // 0 = none
+    struct workers_rule workers; // of plans for pull stations
+    int64_t timeout_s;           // 0 = none
     enum log_mode log;
     int64_t priority; // 0..255, the higher the sooner
     char group[POLICY_NAME_MAX + 1];
@@ -96,6 +98,9 @@ void policy_into_schedule (const struct policy *self, struct schedule *ret);
 
 // Whether both say the same of when. Either may be NULL.
 bool policy_same_schedule (const struct policy *self, const struct policy *other);
+
+// Whether both say the same of all but workers. Either may be NULL.
+bool policy_same_but_workers (const struct policy *self, const struct policy *other);
 
 // How many runs an iteration has; 0: the plan knows no iterations.
 int64_t policy_cycle (const struct policy *self);

@@ -188,6 +188,13 @@ int64_t apply_revision (void)
     return (int64_t)(process_random () >> (64 - BITS));
 }
 
+static bool has_team (const struct applying *self, const struct plan *plan)
+{
+    const struct target *target = station_target (self->station, span_text (self->key_station));
+    return (target && target_type (target) == TARGET_PULL) ||
+           (plan->policy && plan->policy->workers.count);
+}
+
 // Write what was decided. `nominal` is that of the run: the plan may stand at its next time now.
 static void commit (struct applying *self, struct plan *plan, int64_t nominal)
 {
@@ -219,7 +226,8 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
                                          .participants = participants,
                                          .participant_count = count,
                                          .record = span_of (record, record_size),
-                                         .keep_message = self->keep_message},
+                                         .keep_message = self->keep_message,
+                                         .has_team = has_team (self, plan)},
                   on_committed, self);
     free (record);
     free (participants);

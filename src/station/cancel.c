@@ -15,7 +15,7 @@ bool cancel_tell (const struct held_run *held, const char *reason)
 {
     char mailbox[MAILBOX_SIZE], plan_id[IDENT_SIZE], exec_id[IDENT_SIZE];
     struct target *target = station_target (held->station, span_text (held->key_station));
-    if (!target || !target_connection (target))
+    if (!target || target_type (target) == TARGET_PULL || !target_connection (target))
         return false;
     struct message message;
     bool by_identity = target_way (target)->by_identity;

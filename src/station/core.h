@@ -102,6 +102,8 @@ struct station {
     size_t runs_unanswered;
     size_t lookup_bytes; // of answers whose run is being looked up
 
+    struct pull *pull; // takes that wait (pull_wait.c); NULL = none yet
+
     // due
     int timer_fd;
     int64_t armed_us; // when it fires, INT64_MAX = never

@@ -11,6 +11,7 @@
 #include "plan_json.h"
 #include "plan_message.h"
 #include "publish.h"
+#include "pull.h"
 #include "runs.h"
 #include "zones.h"
 
@@ -93,6 +94,8 @@ void fire (struct station *self, const struct store_claim *claim,
     struct reason reason = {""};
     struct target *target = station_target (self, claimed->station);
     struct plan *plan = plan_from_stored_json (claimed->plan_id, claimed->message, &reason);
+    bool pull = target && target_type (target) == TARGET_PULL;
+    bool stands = pull && plan && plan->state == PLAN_EXECUTE;
     if (plan) { // the message is as it was before the claim
         plan->first_run = plan->exec_id == 0;
         plan->exec_id = claimed->exec_id;
@@ -108,6 +111,8 @@ void fire (struct station *self, const struct store_claim *claim,
                       .way = target ? target_way (target) : &plain,
                       .zone = plan ? zones_of (self, plan) : self->zone,
                       .again = claimed->again,
+                      .pull = pull,
+                      .stands = stands,
                       .now = station_now (self)};
     bool unread = !plan;
     if (unread)
@@ -115,7 +120,14 @@ void fire (struct station *self, const struct store_claim *claim,
     outcome.nominal = plan_nominal (plan, claimed->lost ? claimed->lost : claimed->exec_id);
     struct decision decision = unread ? engine_unfit (plan) : engine_due (plan, &due, &reason);
     bool fresh = plan->schedule.type != SCHEDULE_NONE && !plan->error_count && !plan->tries &&
-                 !claimed->again && !claimed->lost;
+                 !claimed->again && !claimed->lost && !stands;
+    if (decision.send && pull) {
+        target_tally (target)->sent += !stands;
+        if (fresh)
+            count_late (target, claim->now_us - plan_due_time (plan) * 1000000);
+        pull_offer (self, claimed, plan, stands);
+        return;
+    }
     if (decision.send && send_run (self, claim, claimed, plan, target, &outcome.cause)) {
         if (fresh)
             count_late (target, claim->now_us - plan_due_time (plan) * 1000000);

@@ -123,6 +123,11 @@ static int read_update (struct change *self, struct plan **plan, struct plan_upd
         reason_set (reason, "vote: is for plans of vote stations");
         rc = ZPLAN_EARGUMENT;
     }
+    if (!rc)
+        rc = submit_check_workers (station_target (self->inquiry.station, (*plan)->station),
+                                   ret->fields.policy, reason)
+                 ? ZPLAN_EARGUMENT
+                 : 0;
     if (rc || !ret->messages)
         return rc;
     struct plan *changed = copy_plan (*plan, ret->messages, reason);
@@ -169,6 +174,10 @@ static int apply_change (struct change *self, struct plan **plan, const struct s
     }
     if (!rc)
         rc = engine_manage (*plan, &request, &self->queue, reason);
+    if (!rc && request.running && update.messages) {
+        reason_set (reason, "messages: the plan is running");
+        rc = ZPLAN_EARGUMENT;
+    }
     // The plan borrows its new description from the update.
     struct plan *own = rc ? NULL : copy_plan (*plan, NULL, reason);
     if (own) {

@@ -70,5 +70,6 @@ bool filter_read (json_t *object, const struct filter_field *fields, size_t coun
 manage_fn manage_list, manage_history, manage_forget, manage_next, manage_station, manage_stats,
     manage_health;
 manage_fn manage_cancel, manage_done, manage_kind, manage_limit, manage_why;
+manage_fn manage_take, manage_alive, manage_report, manage_team;
 
 manage_fn manage_pause, manage_reset, manage_close, manage_skip, manage_run, manage_update;

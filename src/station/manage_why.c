@@ -117,8 +117,7 @@ static void of_time (struct facts *self)
         add (self, "it is not in the queue: somebody took it out", "pause, then reset", 0);
     else if (state == PLAN_EXECUTE && self->place.score_us > self->now_us)
         add (self, "its run is not known any more", "the end of its lease", self->place.score_us);
-    else if (state != PLAN_RETRY && !self->place.aside &&
-             self->place.score_us > self->now_us)
+    else if (state != PLAN_RETRY && !self->place.aside && self->place.score_us > self->now_us)
         add (self, "it is not due yet", "its time", self->place.score_us);
 }
 

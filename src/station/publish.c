@@ -107,7 +107,8 @@ static void microzero_plan (struct station *self, const struct notice *notice, j
                             json_t *state)
 {
     static const char *const texts[] = {"caller", "request_id", "description"};
-    static const int types[TARGET_TYPES] = {[TARGET_API] = 3, [TARGET_PUB] = 2, [TARGET_VOTE] = 4};
+    static const int types[TARGET_TYPES] = {
+        [TARGET_API] = 3, [TARGET_PUB] = 2, [TARGET_VOTE] = 4, [TARGET_PULL] = 3};
     const struct target *target = station_target (self, notice->station);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         json_t *encoded = json_object_get (json_object_get (plan, texts[i]), "b64");

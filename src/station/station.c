@@ -22,6 +22,7 @@
 #include "notify.h"
 #include "peers.h"
 #include "publish.h"
+#include "pull.h"
 #include "redis_info.h"
 #include "reload.h"
 #include "runs.h"
@@ -88,6 +89,7 @@ static void begin_stop (struct station *self)
         log_event (LEVEL_INFO, "station.stopping", "pending=%zu", store_pending (self->store));
     self->phase = PHASE_STOPPING;
     self->stop_us = clock_mono_us () + STOP_WAIT_US;
+    pull_stop (self);
     FAILPOINT ("drain");
 }
 
@@ -265,6 +267,7 @@ static int on_tick (zloop_t *loop, int timer, void *arg)
         return end_loop (self);
     watch_memory (self);
     attend_tick (self);
+    pull_tick (self);
     front_resume (self);
     link_flush (store_link (self->store));
     return 0;
@@ -497,6 +500,7 @@ void station_destroy (struct station **self_p)
         return;
     if (self->store)
         store_destroy (&self->store);
+    pull_destroy (self);
     peers_stop (self);
     runs_stop (self);
     targets_stop (self);

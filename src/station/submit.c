@@ -126,6 +126,16 @@ static int check_vote (const struct target *target, struct plan_fields *fields,
     return 0;
 }
 
+int submit_check_workers (const struct target *target, const struct policy *policy,
+                          struct reason *reason)
+{
+    if (!target || !policy || !policy->workers.count || target_type (target) == TARGET_PULL)
+        return 0;
+    reason_set (reason, "workers: is for plans of pull stations, %s is of type %s",
+                target_name (target), target_type_name (target_type (target)));
+    return ZPLAN_EPLAN;
+}
+
 // Everything that can be told without Redis. 0, or the error with its reason.
 static int check_request (struct station *self, const struct message *message,
                           struct plan_fields *fields, uint64_t *ret_id, struct reason *reason)
@@ -143,7 +153,9 @@ static int check_request (struct station *self, const struct message *message,
         (rc = check_station (self, message, &target, reason)) ||
         (rc = submit_check_frames (message, target, reason)))
         return rc;
-    if (!(rc = check_vote (target, fields, reason)) && !zones_find (self, fields->policy, reason))
+    if (!(rc = check_vote (target, fields, reason)) &&
+        !(rc = submit_check_workers (target, fields->policy, reason)) &&
+        !zones_find (self, fields->policy, reason))
         rc = ZPLAN_EPLAN;
     return rc;
 }
@@ -388,7 +400,8 @@ static int take_kind (struct submission *submission, const struct store_kinds *a
         return ZPLAN_EPLAN;
     }
     plan_take_policy (plan, policy);
-    return 0;
+    return submit_check_workers (station_target (submission->station, plan->station), policy,
+                                 reason);
 }
 
 static void on_kind (void *owner, const struct store_kinds *answer)

@@ -8,6 +8,11 @@
 int submit_check_frames (const struct message *message, const struct target *target,
                          struct reason *reason);
 
+// Only plans of pull stations say who fetches them. `target` and `policy` may be NULL. 0, or the
+// error with its reason.
+int submit_check_workers (const struct target *target, const struct policy *policy,
+                          struct reason *reason);
+
 void submit_request (struct station *self, struct request *request);
 
 // A new id for a plan: the time in the high bits, so that ids grow, and a random start of the low

@@ -43,6 +43,8 @@ struct target {
     struct target_load *load;
 };
 
+static uint64_t made; // connections of the process: no two targets' have one number
+
 static int on_message (zloop_t *loop, zmq_pollitem_t *item, void *arg);
 static int on_monitor (zloop_t *loop, zmq_pollitem_t *item, void *arg);
 static void connect_anew (struct target *self);
@@ -171,7 +173,6 @@ static void connect_anew (struct target *self)
 
 static void on_connected (struct target *self)
 {
-    static uint64_t made; // in the process, so that no two targets' connections have one number
     self->up = self->reads = true;
     self->since_us = clock_wall_us ();
     self->heard_us = clock_mono_us ();
@@ -259,7 +260,12 @@ struct target *target_new (const struct target_settings *settings, const struct 
     self->load = memory_new (sizeof *self->load);
     self->load->born_us = clock_mono_us ();
     self->since_us = clock_wall_us ();
-    connect_anew (self);
+    if (self->settings.type == TARGET_PULL) { // nothing is sent to it
+        self->connections = ++made;
+        self->up = self->reads = true;
+    } else {
+        connect_anew (self);
+    }
     return self;
 }
 

@@ -1,4 +1,5 @@
-// A target station: its DEALER, and whether it is connected.
+// A target station: its DEALER, and whether it is connected. One of type pull has none, and always
+// counts as connected: workers fetch its plans (pull.h).
 //
 // Nothing may be queued for a target that is away: a restarted target must never receive old runs.
 // ZMQ_IMMEDIATE would do that, but lets a peer that cuts a message abort this process. So a socket

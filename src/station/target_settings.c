@@ -120,32 +120,44 @@ static int read_option (struct span text, struct target_settings *ret, struct re
 
 // -- all of it
 
-int target_settings_parse (const char *text, struct target_settings *ret, struct reason *reason)
+static int read_type (const char **rest, struct target_settings *ret, struct reason *reason)
 {
     char type[16];
+    struct span type_text = cut (rest, '@');
+    if (copy_part (type_text, "type", type, sizeof type, reason))
+        return -1;
+    int number = target_type_parse (type);
+    if (number < 0 || number == TARGET_PULL) { // pull has no endpoint
+        reason_set (reason, "stations: %s: want the type api, pub or vote, got %s", ret->name,
+                    quoted (type_text));
+        return -1;
+    }
+    ret->type = (enum target_type)number;
+    return copy_part (cut (rest, ','), "endpoint", ret->endpoint, sizeof ret->endpoint, reason) ||
+                   endpoint_check (ret->endpoint, reason)
+               ? -1
+               : 0;
+}
+
+int target_settings_parse (const char *text, struct target_settings *ret, struct reason *reason)
+{
     const char *rest = text;
     *ret = (struct target_settings){.origin = ret->origin};
     struct span name = cut (&rest, '=');
-    if (!station_name_valid (name) || !*rest || !strchr (rest, '@')) {
+    bool pull = strcmp (rest, "pull") == 0 || strncmp (rest, "pull,", 5) == 0;
+    if (!station_name_valid (name) || !*rest || (!pull && !strchr (rest, '@'))) {
         reason_set (reason,
                     "stations: want NAME=TYPE@ENDPOINT, NAME of 1..64 A-Z a-z 0-9 _ . -, got %s...",
                     quoted (name));
         return -1;
     }
     memcpy (ret->name, name.data, name.size);
-    struct span type_text = cut (&rest, '@');
-    if (copy_part (type_text, "type", type, sizeof type, reason))
-        return -1;
-    int number = target_type_parse (type);
-    if (number < 0) {
-        reason_set (reason, "stations: %s: want the type api, pub or vote, got %s", ret->name,
-                    quoted (type_text));
+    if (pull) {
+        ret->type = TARGET_PULL;
+        cut (&rest, ',');
+    } else if (read_type (&rest, ret, reason)) {
         return -1;
     }
-    ret->type = (enum target_type)number;
-    if (copy_part (cut (&rest, ','), "endpoint", ret->endpoint, sizeof ret->endpoint, reason) ||
-        endpoint_check (ret->endpoint, reason))
-        return -1;
     bool ends_well = text[strlen (text) - 1] != ',';
     while (*rest)
         if (read_option (cut (&rest, ','), ret, reason))

@@ -4,8 +4,9 @@
 //   plan:ids           sorted set, all scores 0: "<id, 16 hex digits>:<station>" of every plan
 //   plan:run           hash: message key -> exec_id of the run in hand, then "+" when an earlier
 //                      run of the occurrence ran out of its lease, "?" when this one gave no status
-//                      in time; "+" alone: none in hand, but an earlier one may still answer. Then
-//                      a space, and the revision that the message has
+//                      in time, "?!" when it is offered to workers; "+" alone: none in hand, but
+//                      an earlier one may still answer. Then a space, and the revision that the
+//                      message has
 //   plan:wait:STATION  sorted set: message keys of plans that are due at once when their target
 //                      connects, by when that was written
 //   plan:held:STATION  sorted set: message keys of due plans that are put aside as their target
@@ -25,12 +26,14 @@
 //   plan:kinds         hash: name -> JSON of the fields that plans of a kind have
 //   plan:class         hash: message key -> "PRIORITY:GROUP" of plans that have either
 //   plan:limits        hash: "s:STATION" or "g:GROUP" -> "CONCURRENCY RATE BURST", each '' = none
-//   plan:lanes:STATION sorted set: the lanes of a target, "PRIORITY:GROUP", by when they were
-//   served plan:lane:STATION:PRIORITY:GROUP  sorted set: message keys of due plans, by when they
-//   were due;
-//                      in plan:time:set they stand a multiple of LANE_UNIT (plan.lua) later
+//   plan:lanes:STATION sorted set: the lanes of a target, "PRIORITY:GROUP", by when each was served
+//   plan:lane:STATION:PRIORITY:GROUP
+//                      sorted set: message keys of due plans, by when they were due; in
+//                      plan:time:set they stand a multiple of LANE_UNIT (plan.lua) later
 //   plan:busy:NAME     sorted set: message keys of runs that a limit of concurrency counts
 //   plan:tokens        hash: NAME -> time in us up to which its rate is used up
+//   plan:offers:STATION   sorted set: message keys of plans that workers may take (store_pull.h)
+//   plan:team:STATION:ID  hash: "w:" and a worker -> what it does and did; "team" -> of which run
 #pragma once
 
 #include "engine.h"
@@ -178,6 +181,7 @@ struct store_commit {
     size_t participant_count;
     struct span record; // the outcome for the history (store_record), empty = none
     bool keep_message;  // do not write the plan: its message could not be read
+    bool has_team;      // workers fetched it: more is kept of it
 };
 
 struct store_committed {

@@ -230,7 +230,7 @@ static bool is_plain_end (const struct store_commit *commit)
 {
     const struct decision *decision = commit->decision;
     return decision->commit == COMMIT_END && decision->broadcast == BROADCAST_RESULT &&
-           commit->record.size && !*votes_mode (decision) && !commit->again &&
+           commit->record.size && !*votes_mode (decision) && !commit->again && !commit->has_team &&
            commit->revision != REVISION_ANY;
 }
 

@@ -23,7 +23,8 @@ static void on_loaded (void *owner, const redisReply *reply)
             answer.message = reply_text (reply->element[1]);
             run_parse (run, &answer.exec_id, &answer.again);
             answer.running = answer.exec_id != 0;
-            answer.given_up = run.size && memchr (run.data, '?', run.size);
+            answer.given_up =
+                run.size && memchr (run.data, '?', run.size) && !memchr (run.data, '!', run.size);
             answer.work = reply->element[3];
         }
     }

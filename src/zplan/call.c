@@ -160,3 +160,27 @@ struct zplan_client *call_begin (const struct cli *cli, const char *synopsis, co
     int count;
     return options_read (&usage, cli, &count, ret_exit) ? call_open (cli, ret_exit) : NULL;
 }
+
+int call_each_plan (const struct cli *cli, const struct usage *usage,
+                    int (*ask) (const struct cli *cli, struct zplan_client *client, const char *id))
+{
+    int count, code;
+    if (!options_read (usage, cli, &count, &code))
+        return code;
+    struct reason reason;
+    char id[PLAN_ID_SIZE];
+    for (int i = 0; i < count; i++)
+        if (call_plan_id (cli->argv[1 + i], id, &reason))
+            return usage_error (cli->argv[0], &reason);
+    struct zplan_client *client = call_open (cli, &code);
+    if (!client)
+        return code;
+    code = EXIT_DONE;
+    for (int i = 0; i < count && code != EXIT_NO_ANSWER; i++) {
+        call_plan_id (cli->argv[1 + i], id, &reason);
+        int one = ask (cli, client, id);
+        code = one == EXIT_DONE ? code : one;
+    }
+    zplan_client_destroy (&client);
+    return code;
+}

@@ -61,6 +61,13 @@ int call_text (const char *option, const char *text, struct reason *reason);
 json_t *call_words (const struct cli *cli, struct zplan_client *client, const char *const *words,
                     const char *subject, int *ret_code);
 
+// What a verb does that takes ids of plans and no options: reads them, and asks of each in turn.
+// `ask` gives an exit code; the worst is returned.
+struct usage;
+int call_each_plan (const struct cli *cli, const struct usage *usage,
+                    int (*ask) (const struct cli *cli, struct zplan_client *client,
+                                const char *id));
+
 // What a verb that takes no options and no arguments begins with: its usage, and call_open.
 struct zplan_client *call_begin (const struct cli *cli, const char *synopsis, const char *about,
                                  int *ret_exit);

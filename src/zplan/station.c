@@ -17,7 +17,7 @@ static const char about[] =
     "kept by the station; those of its settings cannot be removed. A target is written as zpland\n"
     "--station takes it: NAME=TYPE@ENDPOINT[,dialect=zeronet|microzero][,mailbox=frame|identity]\n"
     "[,key=TEXT][,curve=KEY], TYPE is api, pub or vote; KEY is the public key of a target\n"
-    "that is a CURVE server.\n\n"
+    "that is a CURVE server. NAME=pull is none: workers fetch its plans.\n\n"
     "  zplan station list\n"
     "  zplan station add jobs=api@tcp://127.0.0.1:7930\n"
     "  zplan station add old=api@tcp://10.0.0.7:8000,dialect=microzero\n"

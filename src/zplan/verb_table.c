@@ -12,6 +12,7 @@ static const struct verb verbs[] = {
     {"list", verb_list, "list the plans", WORDS_NONE, NULL},
     {"show", verb_show, "show one plan with its messages", WORDS_PLANS, NULL},
     {"why", verb_why, "why plans are not running, and what will change that", WORDS_PLANS, NULL},
+    {"team", verb_team, "the workers that fetched plans, and what each does", WORDS_PLANS, NULL},
     {"update", verb_update, "change what plans do, and when", WORDS_PLANS, NULL},
     {"pause", verb_manage, "take plans out of the queue", WORDS_PLANS, NULL},
     {"reset", verb_manage, "put paused and broken plans into it again", WORDS_PLANS, NULL},

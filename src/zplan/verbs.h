@@ -27,6 +27,7 @@ int verb_next (const struct cli *cli);
 int verb_list (const struct cli *cli);
 int verb_show (const struct cli *cli);
 int verb_why (const struct cli *cli);
+int verb_team (const struct cli *cli);
 int verb_update (const struct cli *cli);
 int verb_manage (const struct cli *cli); // pause, reset, skip, close, remove, run, cancel, done
 int verb_export (const struct cli *cli);

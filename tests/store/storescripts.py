@@ -51,6 +51,14 @@ def work_key(ident, station="jobs"):
     return f"plan:work:{station}:{ident}"
 
 
+def team_key(ident, station="jobs"):
+    return f"plan:team:{station}:{ident}"
+
+
+def offers_key(station="jobs"):
+    return f"plan:offers:{station}"
+
+
 def wait_key(station="jobs"):
     return f"plan:wait:{station}"
 
@@ -321,6 +329,10 @@ class Store:
 
     def kinds(self, word, name="", text="", most=1000):
         return dict(pairs(self.call("kinds", [KINDS], [word, name, text, most])))
+
+    def team(self, word, *args, station="jobs", lease=300):
+        """A word of team.lua."""
+        return self.call("team", [TIME_SET, RUN], [word, station, lease, *args])
 
     def remove(self, ident, station=""):
         return self.call("remove", [TIME_SET, IDS], [digits(ident), station])

@@ -4,11 +4,10 @@ what commit writes of the same ends, one after the other.
 ZPLAN_STORE_SEED=N repeats a run of the random tests.
 """
 import re
-
-import redis
 from collections import namedtuple
 
 import pytest
+import redis
 
 from storescripts import (COUNT, HISTORY, IDS, META, RUN, SENT, T0, TIME_SET, TOLD, both, caller_field,
                           entry, everything, held_as, member, message, seeded, wait_key, work_key)

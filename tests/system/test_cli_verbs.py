@@ -38,6 +38,7 @@ GOOD = {
     "station": ["list"],
     "limit": ["set", "station:news"],
     "stats": [],
+    "team": ["{id}"],
     "top": ["-n", "1"],
     "doctor": [],
     "ping": [],
@@ -57,6 +58,7 @@ REFUSALS = {
     "archive": ["/nonexistent/old"],
     "station": ["remove", "nowhere"],
     "limit": ["remove", "group:none"],
+    "team": ["7777"],
     "keygen": ["key", "--out", "/nonexistent"],
 }
 

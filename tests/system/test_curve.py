@@ -43,6 +43,11 @@ ACTIONS = [
     ("message", ["observe"], lambda client, ident: client.manage("message", ident)),
     ("history", ["observe"], lambda client, ident: client.manage("history")),
     ("forget", ["manage"], lambda client, ident: client.manage("forget", '{"epoch":"","entries":[]}')),
+    ("team", ["observe", "result"], lambda client, ident: client.manage("team", ident)),
+    ("take", ["result"], lambda client, ident: client.manage("take", '{"station":"jobs"}')),
+    ("alive", ["result"], lambda client, ident: client.manage("alive", f'{{"plan":"{ident}","worker":"w1"}}')),
+    ("report", ["result"], lambda client, ident: client.manage(
+        "report", f'{{"plan":"{ident}","worker":"w1","state":"fail"}}')),
     ("stats", ["observe"], lambda client, ident: client.manage("stats")),
     ("station list", ["observe"], lambda client, ident: client.manage("station", "list")),
     ("in capitals", ["observe"], lambda client, ident: client.manage("LIST")),

@@ -144,6 +144,38 @@ static void due_sends_or_takes_the_right_to_run (void **state)
     }
 }
 
+// Workers fetch it: that a lease has ended without a result is no failure of a plan with `retry`,
+// and what stands offered is not too late, though `end_time` is past.
+static const struct pull_row {
+    const char *name, *policy;
+    bool pull, stands, send;
+} pull_rows[] = {
+    {"a run that was sent is lost", "{\"retry\":{\"strategy\":\"none\"}}", false, false, false},
+    {"an offer is renewed", "{\"retry\":{\"strategy\":\"none\"}}", true, true, true},
+    {"an offer that was not written is made", "{\"timeout\":5}", true, false, true},
+    {"an offer begins before end_time", "{\"end_time\":5}", true, false, false},
+    {"and stands behind it", "{\"end_time\":5}", true, true, true},
+};
+
+static void due_renews_what_is_offered (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (pull_rows); i++) {
+        const struct pull_row *row = &pull_rows[i];
+        struct plan *plan = plan_of_row (&due_rows[0]);
+        struct reason reason = {""};
+        json_t *object = json_loads (row->policy, 0, NULL);
+        plan_take_policy (plan, policy_read (object, &reason));
+        struct due due = due_now (78);
+        due.lost = plan->policy->end_time ? 0 : EXEC_ID;
+        due.pull = row->pull;
+        due.stands = row->stands;
+        CHECK_INT (row->name, engine_due (plan, &due, &reason).send, row->send);
+        json_decref (object);
+        plan_destroy (&plan);
+    }
+}
+
 // A message edited by hand may hold any value of plan_value's whole range under any type: it is
 // refused or loses its right to run, it never gets as far as the calculation.
 static const struct edited_row {
@@ -558,7 +590,7 @@ static void commits_that_end_a_run (void **state)
 static void target_types_have_names (void **state)
 {
     (void)state;
-    static const char *const names[TARGET_TYPES] = {"api", "pub", "vote"};
+    static const char *const names[TARGET_TYPES] = {"api", "pub", "vote", "pull"};
     for (int i = 0; i < TARGET_TYPES; i++) {
         assert_string_equal (target_type_name ((enum target_type)i), names[i]);
         assert_int_equal (target_type_parse (names[i]), i);
@@ -572,6 +604,7 @@ int main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (submit_computes_the_first_occurrence),
         cmocka_unit_test (due_sends_or_takes_the_right_to_run),
+        cmocka_unit_test (due_renews_what_is_offered),
         cmocka_unit_test (due_takes_the_right_to_run_of_impossible_values),
         cmocka_unit_test (every_status_does_what_the_table_says),
         cmocka_unit_test (every_result_does_what_the_table_says),

@@ -317,13 +317,18 @@ end
 
 -- Delete what is kept of plans beside their messages, their places in the queue and their index entries.
 local function forget(members, stations)
-    local works, waits = {}, {}
+    local works, teams, waits, offers = {}, {}, {}, {}
     for i, member in ipairs(members) do
         works[i] = 'plan:work:' .. string.sub(member, 10)
+        teams[i] = 'plan:team:' .. string.sub(member, 10)
         collect(waits, 'plan:wait:' .. stations[i], member)
+        collect(offers, 'plan:offers:' .. stations[i], member)
     end
     own('HDEL', 'plan:run', unpack(members))
     redis.call('DEL', unpack(works))
+    if redis.call('DEL', unpack(teams)) > 0 then
+        wait_no_more(offers)
+    end
     if redis.call('EXISTS', 'plan:told') == 1 then
         own('HDEL', 'plan:told', unpack(members))
     end

@@ -1,0 +1,24 @@
+// Who may fetch a plan, and how its workers are watched: the `workers` object of a plan for a pull
+// station. One reader for the PLAN frame, a kind, and the stored message; team.lua reads what is
+// stored. Source: mscheduler (concurrent_worker_cnt, specific_worker_ids, ping_interval_ms,
+// worker_timeout_ms).
+#pragma once
+
+#include <jansson.h>
+
+#include "reason.h"
+
+enum { WORKER_NAME_MAX = 64 };
+
+struct workers_rule {
+    int32_t count;     // workers that do it; 0: the plan says nothing of workers
+    int32_t ping_s;    // between two signs of life
+    int32_t timeout_s; // without one: the worker is lost
+};
+
+// {"count": n, "only": [names], "ping_interval": seconds, "worker_timeout": seconds, "again":
+// flag}; all may be absent. False: the reason names the field and the rule.
+bool workers_rule_read (const json_t *object, struct workers_rule *ret, struct reason *reason);
+
+// A worker's name: 1..64 of A-Z a-z 0-9 _ . : @ -. It stands in messages that Lua takes apart.
+bool worker_name_valid (struct span name);

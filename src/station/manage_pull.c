@@ -1,0 +1,467 @@
+// take, alive, report, team: the words of workers that fetch plans (pull.h).
+#include <stdlib.h>
+
+#include "access.h"
+#include "clock.h"
+#include "json.h"
+#include "manage_private.h"
+#include "memory.h"
+#include "permit.h"
+#include "plan_json.h"
+#include "process.h"
+#include "pull.h"
+
+enum { LIMIT_MAX = 100, WAIT_MAX_S = 60, REASON_BYTES = 512, RESULT_BYTES = 65536 };
+
+#define WORKER_RULE "want 1..64 of A-Z a-z 0-9 _ . : @ -"
+
+static bool read_name (const json_t *value, char out[WORKER_NAME_MAX + 1])
+{
+    struct span name = span_of (json_string_value (value), json_string_length (value));
+    return json_is_string (value) && worker_name_valid (name) &&
+           copy_text (value, out, WORKER_NAME_MAX + 1);
+}
+
+// -- take
+
+static bool read_take_station (void *filter, const json_t *value)
+{
+    struct take *self = filter;
+    return copy_text (value, self->name, sizeof self->name) &&
+           station_name_valid (span_text (self->name));
+}
+
+static bool read_take_worker (void *filter, const json_t *value)
+{
+    return read_name (value, ((struct take *)filter)->worker);
+}
+
+static bool read_take_limit (void *filter, const json_t *value)
+{
+    struct take *self = filter;
+    self->limit = json_integer_value (value);
+    return json_is_integer (value) && self->limit >= 1 && self->limit <= LIMIT_MAX;
+}
+
+static bool read_take_wait (void *filter, const json_t *value)
+{
+    struct take *self = filter;
+    double seconds = json_number_value (value);
+    bool good = json_is_number (value) && seconds >= 0 && seconds <= WAIT_MAX_S;
+    self->until_us = good && seconds > 0 ? clock_mono_us () + (int64_t)(seconds * 1000000) : 0;
+    return good;
+}
+
+// A member that a plan must have, as it stands in the stored text.
+static bool add_member (struct take *self, const char *name, const json_t *value)
+{
+    bool short_text = json_is_string (value) && json_string_length (value) <= POLICY_TEXT_MAX;
+    if (self->member_count == TAKE_MEMBERS || !(short_text || json_is_integer (value)))
+        return false;
+    char *text = json_write (value);
+    int size =
+        snprintf (self->members[self->member_count], TAKE_MEMBER_ROOM, "\"%s\":%s", name, text);
+    free (text);
+    self->member_count++;
+    return size < TAKE_MEMBER_ROOM;
+}
+
+static bool read_tenant (void *filter, const json_t *value)
+{
+    return add_member (filter, "tenant", value);
+}
+
+static bool read_category (void *filter, const json_t *value)
+{
+    return add_member (filter, "category", value);
+}
+
+static bool read_creator (void *filter, const json_t *value)
+{
+    return add_member (filter, "creator", value);
+}
+
+static bool read_kind (void *filter, const json_t *value)
+{
+    return add_member (filter, "kind", value);
+}
+
+static const struct filter_field take_fields[] = {
+    {"station", read_take_station, "want the name of a pull station"},
+    {"worker", read_take_worker, WORKER_RULE},
+    {"limit", read_take_limit, "want 1..100"},
+    {"wait", read_take_wait, "want seconds, 0..60"},
+    {"tenant", read_tenant, "want an integer, or a string of at most 256 bytes"},
+    {"category", read_category, "want a string of at most 256 bytes"},
+    {"creator", read_creator, "want an integer, or a string of at most 256 bytes"},
+    {"kind", read_kind, "want the name of a kind"},
+};
+
+// A worker that gives itself no name gets one, which it keeps by giving it the next time.
+static void name_worker (struct take *take)
+{
+    if (!take->worker[0])
+        snprintf (take->worker, sizeof take->worker, "w-%016" PRIx64, process_random ());
+}
+
+// 0, or the error with its reason.
+static int check_take (struct station *self, const struct request *request, const struct take *take,
+                       struct reason *reason)
+{
+    const struct target *target = station_target (self, span_text (take->name));
+    if (!take->name[0]) {
+        reason_set (reason, "station: is missing");
+        return ZPLAN_EARGUMENT;
+    }
+    if (!target) {
+        reason_set (reason, "station: no station %s is known here",
+                    quoted (span_text (take->name)));
+        return ZPLAN_ENOTFIND;
+    }
+    if (target_type (target) != TARGET_PULL) {
+        reason_set (reason, "station: %s is of type %s, its plans are sent to it", take->name,
+                    target_type_name (target_type (target)));
+        return ZPLAN_EARGUMENT;
+    }
+    size_t bytes = request->peer.identity.size + message_size (&request->message);
+    if (take->until_us && bytes > TAKE_BYTES_MAX) {
+        reason_set (reason, "wait: the message has more than %d bytes", TAKE_BYTES_MAX);
+        return ZPLAN_EARGUMENT;
+    }
+    if (take->until_us && !pull_may_wait (self)) {
+        reason_set (reason, "wait: as many as may be are waiting; try again in 100 ms");
+        return ZPLAN_EBUSY;
+    }
+    return 0;
+}
+
+void manage_take (struct station *self, struct request *request, const struct arguments *arguments)
+{
+    struct reason reason;
+    struct take *take = memory_new (sizeof *take);
+    *take = (struct take){.station = self, .limit = 1};
+    json_t *wish = json_read_object (arguments->at[0], &reason);
+    bool read = wish && filter_read (wish, take_fields, sizeof take_fields / sizeof *take_fields,
+                                     take, &reason);
+    int rc = read ? check_take (self, request, take, &reason) : ZPLAN_EARGUMENT;
+    json_decref (wish);
+    if (rc)
+        front_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
+    if (rc || !permit_station (self, &request->peer, span_text (take->name))) {
+        free (take);
+        return;
+    }
+    name_worker (take);
+    take->peer = peer_keep (self, request);
+    pull_take (take);
+}
+
+// -- alive and report
+
+struct working {
+    struct inquiry inquiry;
+    bool reports;
+    char plan[REASON_MAX]; // as it was named
+    char worker[WORKER_NAME_MAX + 1];
+    uint64_t exec_id;
+    enum { STATE_NONE, STATE_SUCCESS, STATE_FAIL } state;
+    char reason[REASON_BYTES + 1];
+    char *result; // as JSON; NULL = none
+};
+
+static bool read_plan (void *filter, const json_t *value)
+{
+    struct working *self = filter;
+    return copy_text (value, self->plan, sizeof self->plan);
+}
+
+static bool read_worker (void *filter, const json_t *value)
+{
+    return read_name (value, ((struct working *)filter)->worker);
+}
+
+static bool read_exec_id (void *filter, const json_t *value)
+{
+    struct working *self = filter;
+    return json_is_string (value) &&
+           ident_parse (span_text (json_string_value (value)), &self->exec_id);
+}
+
+static bool read_state (void *filter, const json_t *value)
+{
+    struct working *self = filter;
+    const char *text = json_is_string (value) ? json_string_value (value) : "";
+    self->state = strcmp (text, "success") == 0 ? STATE_SUCCESS
+                  : strcmp (text, "fail") == 0  ? STATE_FAIL
+                                                : STATE_NONE;
+    return self->state != STATE_NONE;
+}
+
+static bool read_reason (void *filter, const json_t *value)
+{
+    struct working *self = filter;
+    return copy_text (value, self->reason, sizeof self->reason);
+}
+
+static bool read_result (void *filter, const json_t *value)
+{
+    struct working *self = filter;
+    self->result = json_is_null (value) ? NULL : json_dumps (value, JSON_COMPACT | JSON_ENCODE_ANY);
+    return !self->result || strlen (self->result) <= RESULT_BYTES;
+}
+
+static const struct filter_field working_fields[] = {
+    {"plan", read_plan, "want the plan's id"},
+    {"worker", read_worker, WORKER_RULE},
+    {"exec_id", read_exec_id, "want the run's id, as it was given"},
+    {"state", read_state, "want success or fail"}, // from here on: report
+    {"reason", read_reason, "want a string of at most 512 bytes"},
+    {"result", read_result, "want JSON of at most 65536 bytes"},
+};
+
+enum { ALIVE_FIELDS = 3, REPORT_FIELDS = sizeof working_fields / sizeof *working_fields };
+
+static void working_end (struct working *self)
+{
+    struct station *station = self->inquiry.station;
+    free (self->result);
+    free (self);
+    front_resume (station);
+}
+
+static void reply_alive (struct working *self, const struct store_alive *answer)
+{
+    json_t *object = json_object ();
+    if (answer->stop.size) {
+        json_object_set_new (object, "stop",
+                             json_stringn ((const char *)answer->stop.data, answer->stop.size));
+    } else {
+        json_object_set_new (object, "ok", json_true ());
+        json_object_set_new (object, "ping_interval", json_integer (answer->ping_s));
+        json_object_set_new (object, "worker_timeout", json_integer (answer->timeout_s));
+    }
+    char *json = json_write (object);
+    manage_reply (self->inquiry.station, self->inquiry.peer, self->inquiry.plan.id, json);
+    free (json);
+    json_decref (object);
+}
+
+static void on_alive (void *owner, const struct store_alive *answer)
+{
+    struct working *self = owner;
+    if (answer->result == STORE_DONE)
+        reply_alive (self, answer);
+    else
+        inquiry_refuse (&self->inquiry, answer->result, answer->error);
+    working_end (self);
+}
+
+// The last of its team has ended: so does the run.
+static void end_run (struct station *self, uint64_t plan_id, const struct store_reported *answer)
+{
+    struct reason reason;
+    struct run run = {answer->exec_id, RUN_SENT, answer->again};
+    struct plan *plan = plan_from_stored_json (plan_id, answer->message, &reason);
+    if (plan)
+        pull_end (self, answer->station, plan, run, &answer->outcome);
+    plan_destroy (&plan);
+    link_flush (store_link (self->store));
+}
+
+static void on_reported (void *owner, const struct store_reported *answer)
+{
+    struct working *self = owner;
+    struct station *station = self->inquiry.station;
+    uint64_t plan_id = self->inquiry.plan.id;
+    if (answer->result == STORE_DONE && answer->refused.size) {
+        struct reason reason;
+        reason_set (&reason, "report: %.*s", (int)answer->refused.size,
+                    (const char *)answer->refused.data);
+        front_refuse (station, self->inquiry.peer, ZPLAN_EARGUMENT, reason.text);
+    } else if (answer->result == STORE_DONE) {
+        manage_reply (station, self->inquiry.peer, plan_id, "{\"accepted\":true}");
+    } else {
+        inquiry_refuse (&self->inquiry, answer->result, answer->error);
+    }
+    if (answer->result == STORE_DONE && answer->outcome.complete)
+        end_run (station, plan_id, answer);
+    working_end (self);
+}
+
+static void tell_store (struct working *self)
+{
+    struct station *station = self->inquiry.station;
+    struct store_worker worker = {.plan_id = self->inquiry.plan.id,
+                                  .station = self->inquiry.plan.station,
+                                  .worker = self->worker,
+                                  .exec_id = self->exec_id,
+                                  .lease_s = station->settings->exec_timeout_s};
+    struct store_report report = {.success = self->state == STATE_SUCCESS,
+                                  .reason = span_text (self->reason),
+                                  .result = span_text (self->result ? self->result : "")};
+    if (self->reports)
+        store_report (station->store, &worker, &report, on_reported, self);
+    else
+        store_alive (station->store, &worker, on_alive, self);
+}
+
+// Who may not touch plans of every station: it is of one that may be touched.
+static void on_plan_loaded (void *owner, const struct store_loaded *answer)
+{
+    struct working *self = owner;
+    enum store_result result = inquiry_check (&self->inquiry, answer);
+    if (result != STORE_DONE) {
+        inquiry_refuse (&self->inquiry, result, answer->error);
+        working_end (self);
+        return;
+    }
+    memcpy (self->inquiry.plan.station, answer->station.data, answer->station.size);
+    tell_store (self);
+    link_flush (store_link (self->inquiry.station->store));
+}
+
+// False: the reason tells.
+static bool read_working (struct working *self, struct span text, struct reason *reason)
+{
+    json_t *object = json_read_object (text, reason);
+    bool read = object && filter_read (object, working_fields,
+                                       self->reports ? REPORT_FIELDS : ALIVE_FIELDS, self, reason);
+    json_decref (object);
+    if (!read)
+        return false;
+    const char *missing = !self->plan[0]                               ? "plan"
+                          : !self->worker[0]                           ? "worker"
+                          : self->reports && self->state == STATE_NONE ? "state"
+                                                                       : NULL;
+    if (missing)
+        reason_set (reason, "%s: is missing", missing);
+    return !missing;
+}
+
+static void start (struct station *self, struct request *request, struct span text,
+                   struct working *working)
+{
+    struct reason reason;
+    struct plan_name plan;
+    bool read = read_working (working, text, &reason);
+    if (!read)
+        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+    if (!read || !manage_plan_name (self, request, span_text (working->plan), &plan)) {
+        free (working->result);
+        free (working);
+        return;
+    }
+    working->inquiry = (struct inquiry){self, peer_keep (self, request), plan};
+    if (!plan.station[0] && !permits_all_stations (self, request->peer.user))
+        store_load (self->store, plan.id, LINK_ONCE, on_plan_loaded, working);
+    else
+        tell_store (working);
+}
+
+void manage_alive (struct station *self, struct request *request, const struct arguments *arguments)
+{
+    struct working *working = memory_new (sizeof *working);
+    start (self, request, arguments->at[0], working);
+}
+
+void manage_report (struct station *self, struct request *request,
+                    const struct arguments *arguments)
+{
+    struct working *working = memory_new (sizeof *working);
+    working->reports = true;
+    start (self, request, arguments->at[0], working);
+}
+
+// -- team
+
+// What a task is, from what its workers are.
+struct task_counts {
+    size_t running, timed_out, succeeded, failed;
+};
+
+static const char *task_state (const struct task_counts *counts)
+{
+    if (counts->running)
+        return "running";
+    if (counts->succeeded && counts->failed)
+        return "mixed";
+    if (counts->succeeded || counts->failed)
+        return counts->succeeded ? "success" : "fail";
+    return counts->timed_out ? "timeout" : "not started";
+}
+
+static void count_member (struct task_counts *counts, const struct team_member *member)
+{
+    counts->running += span_is (member->state, "running");
+    counts->timed_out += span_is (member->state, "timeout");
+    counts->succeeded += span_is (member->state, "success");
+    counts->failed += span_is (member->state, "fail") || span_is (member->state, "out");
+}
+
+static json_t *text_json (struct span text)
+{
+    return json_stringn ((const char *)text.data, text.size);
+}
+
+static json_t *member_json (const struct team_member *member)
+{
+    uint64_t number = 0;
+    char copy[24], id[IDENT_SIZE];
+    bool out = span_is (member->state, "out");
+    json_t *object = json_object ();
+    snprintf (copy, sizeof copy, "%.*s", (int)member->exec_id.size,
+              (const char *)member->exec_id.data);
+    number = strtoull (copy, NULL, 10);
+    json_object_set_new (object, "worker", text_json (member->name));
+    json_object_set_new (object, "state", out ? json_string ("fail") : text_json (member->state));
+    json_object_set_new (object, "exec_id", json_string (ident_text (number, id)));
+    json_object_set_new (object, "started_ms", json_integer (member->started_ms));
+    json_object_set_new (object, "heard_ms", json_integer (member->heard_ms));
+    if (member->ended_ms)
+        json_object_set_new (object, "ended_ms", json_integer (member->ended_ms));
+    if (out) // of an earlier try: it takes nobody's place
+        json_object_set_new (object, "earlier", json_true ());
+    if (member->reason.size)
+        json_object_set_new (object, "reason", text_json (member->reason));
+    json_t *result =
+        json_loadb ((const char *)member->result.data, member->result.size, JSON_DECODE_ANY, NULL);
+    if (result)
+        json_object_set_new (object, "result", result);
+    return object;
+}
+
+static void on_team (void *owner, const struct store_team *answer)
+{
+    struct inquiry *inquiry = owner;
+    struct task_counts counts = {0};
+    struct team_member member;
+    char id[IDENT_SIZE];
+    enum store_result result = inquiry_check (
+        inquiry, &(struct store_loaded){.result = answer->result, .station = answer->station});
+    if (result == STORE_DONE) {
+        json_t *object = json_object (), *workers = json_array ();
+        for (size_t i = 0; i < answer->count; i++) {
+            if (!store_member_at (answer, i, &member))
+                continue;
+            count_member (&counts, &member);
+            json_array_append_new (workers, member_json (&member));
+        }
+        json_object_set_new (object, "plan_id", json_string (ident_text (inquiry->plan.id, id)));
+        json_object_set_new (object, "station", text_json (answer->station));
+        json_object_set_new (object, "current", json_boolean (answer->current));
+        json_object_set_new (object, "state", json_string (task_state (&counts)));
+        json_object_set_new (object, "workers", workers);
+        char *json = json_write (object);
+        manage_reply (inquiry->station, inquiry->peer, inquiry->plan.id, json);
+        free (json);
+        json_decref (object);
+    }
+    inquiry_end (inquiry, result, answer->error);
+}
+
+void manage_team (struct station *self, struct request *request, const struct arguments *arguments)
+{
+    struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
+    if (inquiry)
+        store_team (self->store, inquiry->plan.id, inquiry->plan.station, on_team, inquiry);
+}

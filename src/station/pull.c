@@ -1,0 +1,151 @@
+#include "pull.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "apply.h"
+#include "codes.h"
+#include "front.h"
+#include "json.h"
+#include "log.h"
+#include "memory.h"
+#include "plan_json.h"
+#include "publish.h"
+#include "runs.h"
+
+struct offering {
+    struct station *station;
+    char key_station[STATION_NAME_MAX + 1];
+    struct plan *plan;
+    struct run run;
+    bool stands;
+};
+
+// -- the end of a run
+
+// The result as frames: a string or {"b64": ...} is CONTENT, other JSON a JSON frame. `bytes` has
+// room for as many bytes as its text.
+static void add_result (struct message *message, struct span text, uint8_t *bytes)
+{
+    size_t size;
+    json_t *value = json_loadb ((const char *)text.data, text.size, JSON_DECODE_ANY, NULL);
+    if (value && json_to_frame (value, bytes, &size))
+        message_add (message, ZERO_FRAME_CONTENT, span_of (bytes, size));
+    else if (value)
+        message_add (message, ZERO_FRAME_JSON, text);
+    json_decref (value);
+}
+
+static void tell_reason (const struct team_outcome *outcome, struct reason *ret)
+{
+    reason_set (ret, "%.*s: %.*s", (int)outcome->worker.size, (const char *)outcome->worker.data,
+                (int)outcome->reason.size,
+                outcome->reason.size ? (const char *)outcome->reason.data : "");
+    if (outcome->ended > 1 && outcome->failed)
+        reason_set (ret, "%" PRId64 " of %" PRId64 " workers failed; %.*s: %.*s", outcome->failed,
+                    outcome->ended, (int)outcome->worker.size, (const char *)outcome->worker.data,
+                    (int)outcome->reason.size,
+                    outcome->reason.size ? (const char *)outcome->reason.data : "");
+}
+
+void pull_end (struct station *self, struct span key_station, struct plan *plan, struct run run,
+               const struct team_outcome *outcome)
+{
+    uint8_t status = outcome->failed ? ZERO_STATUS_FAILED_ID : ZERO_STATUS_OK_ID;
+    uint8_t desc[DESC_SIZE_MAX];
+    struct span laid_out[MESSAGE_FRAMES_MAX];
+    struct message message;
+    struct reason reason = {""};
+    uint8_t *bytes = memory_new (outcome->result.size + 1);
+    struct answer answer = {
+        .status = status, .has_exec_id = true, .exec_id = run.exec_id, .target = TARGET_PULL};
+    if (outcome->failed)
+        tell_reason (outcome, &reason);
+    message_start (&message, status);
+    add_result (&message, outcome->result, bytes);
+    message_add (&message, ZERO_FRAME_RESPONSER, outcome->worker);
+    message_layout (&message, desc, laid_out);
+    message.desc_bytes = laid_out[0];
+    plan->exec_id = run.exec_id;
+    apply (self, &(struct outcome){.plan = plan,
+                                   .key_station = key_station,
+                                   .run = &run,
+                                   .cause = CAUSE_ANSWER,
+                                   .answer = &answer,
+                                   .message = &message,
+                                   .voter = outcome->worker,
+                                   .reason = reason.text});
+    free (bytes);
+}
+
+static void time_out (struct offering *self)
+{
+    char reason[64];
+    snprintf (reason, sizeof reason, "timeout: no result within %" PRId64 " s",
+              self->plan->policy ? self->plan->policy->timeout_s : 0);
+    self->station->counters.timeouts++;
+    apply (self->station, &(struct outcome){.plan = self->plan,
+                                            .key_station = span_text (self->key_station),
+                                            .run = &self->run,
+                                            .cause = CAUSE_TIMEOUT,
+                                            .reason = reason});
+}
+
+// -- the offer
+
+static void tell_offered (const struct offering *self)
+{
+    char *json = publish_events_heard (self->station) ? plan_public_text (self->plan) : NULL;
+    self->station->counters.runs_sent++;
+    publish_event (self->station, &(struct notice){.event = EVENT_EXEC,
+                                                   .plan_id = self->plan->id,
+                                                   .station = span_text (self->key_station),
+                                                   .title = self->plan->description,
+                                                   .json = json});
+    free (json);
+}
+
+static void on_offered (void *owner, const struct store_offered *answer)
+{
+    struct offering *offering = owner;
+    struct station *self = offering->station;
+    bool offered = answer->result == STORE_DONE;
+    if (answer->result == STORE_ERROR)
+        log_event (LEVEL_ERROR, "offer.failed", "plan=%" PRIx64 " error=%s", offering->plan->id,
+                   quoted (span_text (answer->error)));
+    if (offered && !offering->stands)
+        tell_offered (offering);
+    if (offered && answer->outcome.complete) // the station that heard of it could not end it
+        pull_end (self, span_text (offering->key_station), offering->plan, offering->run,
+                  &answer->outcome);
+    else if (offered && answer->over)
+        time_out (offering);
+    else if (offered)
+        pull_wake (self, offering->key_station, answer->free);
+    plan_destroy (&offering->plan);
+    free (offering);
+    if (offered)
+        link_flush (store_link (self->store));
+    front_resume (self);
+}
+
+void pull_offer (struct station *self, const struct store_claimed *claimed, struct plan *plan,
+                 bool stands)
+{
+    struct offering *offering = memory_new (sizeof *offering);
+    struct held_run *held = runs_find (self, plan->id);
+    if (held) // somebody looked it up
+        runs_drop (&held);
+    offering->station = self;
+    offering->plan = plan;
+    offering->run = (struct run){claimed->exec_id, RUN_SENT, claimed->again};
+    offering->stands = stands;
+    memcpy (offering->key_station, claimed->station.data, claimed->station.size);
+    store_offer (self->store,
+                 &(struct store_offer){.key_station = claimed->station,
+                                       .plan_id = plan->id,
+                                       .exec_id = claimed->exec_id,
+                                       .stands = stands,
+                                       .lease_s = self->settings->exec_timeout_s},
+                 on_offered, offering);
+}

@@ -1,0 +1,297 @@
+// Takes that found nothing wait in a line for each station, the oldest first. An offer for n
+// workers has n of them asked at a time, one after the other as long as some get nothing: a line is
+// walked once an offer. What another station on this Redis offers is found by a look each second.
+#include <stdlib.h>
+
+#include "clock.h"
+#include "front.h"
+#include "json.h"
+#include "manage_private.h"
+#include "memory.h"
+#include "plan_json.h"
+#include "pull.h"
+
+enum {
+    WAITERS_MAX = 4096,
+    PAGES_MAX = 64, // of 256 offers, a take
+    LOOK_US = 1000000,
+    WAKES_MAX = 64 // asked at a time
+};
+
+struct line {
+    char name[STATION_NAME_MAX + 1];
+    struct take *first, **last;
+    struct take *untried; // since the last offer; NULL = all were asked
+    int64_t free;         // places that the last offers told of, at most
+    int64_t asking;
+    struct line *next;
+};
+
+struct pull {
+    struct line *lines;
+    size_t waiters;
+    int64_t look_us;
+};
+
+static struct line *line_of (struct station *self, const char *name)
+{
+    struct line *line = self->pull ? self->pull->lines : NULL;
+    while (line && strcmp (line->name, name) != 0)
+        line = line->next;
+    return line;
+}
+
+static struct line *line_for (struct station *self, const char *name)
+{
+    struct line *line = line_of (self, name);
+    if (line)
+        return line;
+    self->pull = self->pull ? self->pull : memory_new (sizeof *self->pull);
+    line = memory_new (sizeof *line);
+    snprintf (line->name, sizeof line->name, "%s", name);
+    line->last = &line->first;
+    line->next = self->pull->lines;
+    self->pull->lines = line;
+    return line;
+}
+
+static void enter (struct take *take)
+{
+    struct line *line = line_for (take->station, take->name);
+    take->waits = true;
+    take->next = NULL;
+    *line->last = take;
+    line->last = &take->next;
+    take->station->pull->waiters++;
+}
+
+static void leave (struct take *take)
+{
+    struct line *line = line_of (take->station, take->name);
+    struct take **at = &line->first;
+    while (*at != take)
+        at = &(*at)->next;
+    *at = take->next;
+    if (line->last == &take->next)
+        line->last = at;
+    if (line->untried == take)
+        line->untried = take->next;
+    take->waits = false;
+    take->station->pull->waiters--;
+}
+
+bool pull_may_wait (const struct station *self)
+{
+    return !self->pull || self->pull->waiters < WAITERS_MAX;
+}
+
+// -- answers
+
+static json_t *job_json (const struct store_job *job)
+{
+    char id[IDENT_SIZE], exec_id[IDENT_SIZE];
+    struct reason reason;
+    struct plan *plan = plan_from_stored_json (job->plan_id, job->message, &reason);
+    if (!plan)
+        return NULL; // somebody's hand; the worker is lost to it until its time is over
+    char *text = plan_public_text (plan);
+    json_t *object = json_object (), *frames = json_array ();
+    for (size_t i = 1; i < plan->message_count; i++)
+        json_array_append_new (frames, json_from_frame (plan->messages[i]));
+    json_object_set_new (object, "plan_id", json_string (ident_text (job->plan_id, id)));
+    json_object_set_new (object, "exec_id", json_string (ident_text (job->exec_id, exec_id)));
+    json_object_set_new (object, "ping_interval", json_integer (job->ping_s));
+    json_object_set_new (object, "worker_timeout", json_integer (job->timeout_s));
+    json_object_set_new (object, "plan", json_loads (text, 0, NULL));
+    json_object_set_new (object, "frames", frames);
+    free (text);
+    plan_destroy (&plan);
+    return object;
+}
+
+// Answer with the jobs, NULL = none, and release the take.
+static void reply (struct take *take, const struct store_taken *answer)
+{
+    struct station *self = take->station;
+    struct store_job job;
+    json_t *object = json_object (), *jobs = json_array ();
+    for (size_t i = 0; answer && i < answer->count; i++) {
+        json_t *one = store_job_at (answer, i, &job) ? job_json (&job) : NULL;
+        if (one)
+            json_array_append_new (jobs, one);
+    }
+    json_object_set_new (object, "worker", json_string (take->worker));
+    json_object_set_new (object, "jobs", jobs);
+    char *json = json_write (object);
+    json_decref (object);
+    manage_reply (self, take->peer, 0, json);
+    free (json);
+    free (take);
+}
+
+// -- asking
+
+static void ask (struct take *take);
+static void walk (struct station *self, struct line *line);
+
+// Once: more places, or fewer, for those behind it.
+static void walked (struct station *self, const char *name, bool got)
+{
+    struct line *line = line_of (self, name);
+    if (!line)
+        return;
+    line->asking--;
+    line->free -= got && line->free > 0;
+    walk (self, line);
+}
+
+static void on_taken (void *owner, const struct store_taken *answer)
+{
+    struct take *take = owner;
+    struct station *self = take->station;
+    char name[STATION_NAME_MAX + 1];
+    bool waited = take->waits, got = answer->result == STORE_DONE && answer->count > 0;
+    memcpy (name, take->name, sizeof name);
+    take->asking = false;
+    if (answer->result == STORE_DONE && !got && answer->next && ++take->pages < PAGES_MAX) {
+        take->from = answer->next;
+        ask (take);
+        return;
+    }
+    bool ends = got || answer->result != STORE_DONE || clock_mono_us () >= take->until_us ||
+                self->phase != PHASE_SERVING;
+    if (ends && waited)
+        leave (take);
+    if (answer->result != STORE_DONE) {
+        front_refuse_store (self, take->peer, answer->result, answer->error);
+        free (take);
+    } else if (ends) {
+        reply (take, got ? answer : NULL);
+    } else if (!waited) {
+        enter (take);
+    }
+    if (waited)
+        walked (self, name, got);
+    if (answer->result == STORE_DONE)
+        link_flush (store_link (self->store));
+    front_resume (self);
+}
+
+static void ask (struct take *take)
+{
+    struct span members[TAKE_MEMBERS];
+    for (size_t i = 0; i < take->member_count; i++)
+        members[i] = span_text (take->members[i]);
+    take->asking = true;
+    store_take (take->station->store,
+                &(struct store_take){.station = take->name,
+                                     .worker = take->worker,
+                                     .limit = take->limit,
+                                     .from = take->from,
+                                     .lease_s = take->station->settings->exec_timeout_s,
+                                     .members = members,
+                                     .member_count = take->member_count},
+                on_taken, take);
+}
+
+void pull_take (struct take *take)
+{
+    ask (take);
+}
+
+static void walk (struct station *self, struct line *line)
+{
+    // Without Redis each would be answered before ask () returns.
+    while (station_store_up (self) && line->untried && line->asking < line->free &&
+           line->asking < WAKES_MAX) {
+        struct take *take = line->untried;
+        line->untried = take->next;
+        if (take->asking)
+            continue;
+        take->from = take->pages = 0;
+        line->asking++;
+        ask (take);
+    }
+    if (!line->untried && line->asking == 0)
+        line->free = 0;
+}
+
+void pull_wake (struct station *self, const char *name, int64_t places)
+{
+    struct line *line = line_of (self, name);
+    if (!line || !line->first || places <= 0)
+        return;
+    line->free += places;
+    line->untried = line->first;
+    walk (self, line);
+}
+
+// -- as time passes
+
+struct look {
+    struct station *station;
+    char name[STATION_NAME_MAX + 1];
+};
+
+static void on_offers (void *owner, enum store_result result, int64_t count)
+{
+    struct look *look = owner;
+    if (result == STORE_DONE)
+        pull_wake (look->station, look->name, count < WAKES_MAX ? count : WAKES_MAX);
+    if (result == STORE_DONE)
+        link_flush (store_link (look->station->store));
+    free (look);
+}
+
+static void look_for_offers (struct station *self, const struct line *line)
+{
+    struct look *look = memory_new (sizeof *look);
+    look->station = self;
+    memcpy (look->name, line->name, sizeof look->name);
+    store_offers (self->store, line->name, on_offers, look);
+}
+
+static void end_waiting (struct line *line, int64_t now_us)
+{
+    for (struct take *take = line->first, *next; take; take = next) {
+        next = take->next;
+        if (take->asking || take->until_us > now_us)
+            continue;
+        leave (take);
+        reply (take, NULL);
+    }
+}
+
+void pull_tick (struct station *self)
+{
+    int64_t now_us = clock_mono_us ();
+    if (!self->pull)
+        return;
+    bool looks = now_us >= self->pull->look_us && station_store_up (self);
+    for (struct line *line = self->pull->lines; line; line = line->next) {
+        end_waiting (line, now_us);
+        if (looks && line->first && line->asking == 0)
+            look_for_offers (self, line);
+    }
+    if (looks)
+        self->pull->look_us = now_us + LOOK_US;
+}
+
+void pull_stop (struct station *self)
+{
+    for (struct line *line = self->pull ? self->pull->lines : NULL; line; line = line->next)
+        end_waiting (line, INT64_MAX);
+}
+
+void pull_destroy (struct station *self)
+{
+    if (!self->pull)
+        return;
+    pull_stop (self);
+    for (struct line *line = self->pull->lines, *next; line; line = next) {
+        next = line->next;
+        free (line);
+    }
+    free (self->pull);
+    self->pull = NULL;
+}
