@@ -77,6 +77,18 @@ static void of_error (struct facts *self)
          0);
 }
 
+// It is offered to workers, or they work on it.
+static bool of_workers (struct facts *self, const char *since)
+{
+    char why[128];
+    const struct target *target = station_target (self->station, self->loaded->station);
+    if (!target || target_type (target) != TARGET_PULL)
+        return false;
+    snprintf (why, sizeof why, "workers may take it, or have it; offered last at %s", since);
+    add (self, why, "they have ended, which team tells, or its time is over", 0);
+    return true;
+}
+
 static void of_running (struct facts *self)
 {
     char why[128], since[RFC3339_SIZE];
@@ -84,6 +96,8 @@ static void of_running (struct facts *self)
     if (!self->running)
         return;
     rfc3339_format ((int64_t)(self->loaded->exec_id / 1000000), since);
+    if (of_workers (self, since))
+        return;
     snprintf (why, sizeof why, "a run is out since %s%s", since,
               held && held->unanswered ? ", its target has not answered yet" : "");
     int64_t end_us = engine_run_end_us (self->plan);
