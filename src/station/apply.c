@@ -173,11 +173,11 @@ static size_t participants_of (const struct applying *self, struct participant *
 static void on_committed (void *owner, const struct store_committed *answer);
 
 // How long the store waits for a sign of life. A vote with a time of its own needs none until that
-// is over, and then a little for the station to end it.
+// or the timeout is over, and then a little for the station to end it.
 int64_t apply_lease_s (const struct station *self, const struct plan *plan)
 {
     enum { MARGIN_US = 1999999 };
-    int64_t end_us = engine_poll_end_us (plan);
+    int64_t end_us = engine_poll_end_us (plan) ? engine_run_end_us (plan) : 0;
     int64_t left_s = (end_us - store_now_us (self->store) + MARGIN_US) / 1000000;
     return !end_us ? self->settings->exec_timeout_s : left_s > 1 ? left_s : 1;
 }
@@ -243,6 +243,16 @@ static struct decision decide_due (struct applying *self, struct plan *plan)
     return decision.send ? engine_put_back (plan) : decision;
 }
 
+// What has shown that it works on the run may answer behind its end.
+static struct decision decide_timeout (struct applying *self, struct plan *plan)
+{
+    struct station *station = self->station;
+    struct decision decision =
+        engine_timeout (plan, zones_of (station, plan), station_now (station));
+    decision.outlived = self->phase == RUN_RUNNING;
+    return decision;
+}
+
 static struct decision decide (struct applying *self, struct plan *plan)
 {
     struct station *station = self->station;
@@ -258,7 +268,7 @@ static struct decision decide (struct applying *self, struct plan *plan)
     case CAUSE_NO_STATUS:
         return engine_no_status (plan);
     case CAUSE_TIMEOUT:
-        return engine_timeout (plan, zones_of (station, plan), station_now (station));
+        return decide_timeout (self, plan);
     case CAUSE_CANCEL:
         return engine_cancel (plan, zones_of (station, plan), station_now (station));
     case CAUSE_DUE:
@@ -377,6 +387,8 @@ static void on_committed (void *owner, const struct store_committed *answer)
         self->counters.stale_commits++;
     bool ended = is_outcome (&applying->decision) && applying->status != ZERO_STATUS_MISSED_ID;
     if (answer->result == STORE_DONE && ended) {
+        self->counters.cancelled += applying->cause == CAUSE_CANCEL;
+        self->counters.timeouts += applying->cause == CAUSE_TIMEOUT;
         struct target *target = station_target (self, span_text (applying->key_station));
         bool succeeded = applying->decision.succeeded;
         self->counters.runs_ended_well += succeeded;
