@@ -259,10 +259,10 @@ static bool poll_is_over (const struct plan *plan, const struct due *due)
 static struct decision poll_lost (struct plan *plan, const struct due *due)
 {
     enum plan_state was = plan->state;
+    plan->exec_id = due->lost;
     struct decision decision = failed_run (plan, due->zone, due->now, ZERO_STATUS_TIMEOUT_ID);
     decision.close_poll = true;
     decision.open_poll = plan->poll != due->lost; // the participants are of another vote
-    plan->exec_id = due->lost;
     return settle (plan, was, decision);
 }
 

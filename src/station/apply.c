@@ -103,17 +103,19 @@ static bool is_outcome (const struct decision *decision)
     return decision->broadcast != BROADCAST_NONE;
 }
 
-// Whether it is that of an occurrence that was passed over: no run of it has ended.
-static bool is_miss (const struct decision *decision, const struct plan *plan)
+// Whether it is that of an occurrence that was passed over: no run of it has ended. A worker may
+// say that word of a run.
+static bool is_miss (enum cause cause, uint8_t status)
 {
-    return decision->misses.missed.count > 0 && plan->last_state == ZERO_STATUS_MISSED_ID;
+    return cause == CAUSE_DUE && status == ZERO_STATUS_MISSED_ID;
 }
 
 // What the plan keeps of a failure: the words of the last one.
 static void note_error (const struct applying *self, struct plan *plan)
 {
     // Not that of a target that is away, or of a miss: they say nothing of the job.
-    bool failed = plan->last_state >= ZERO_STATUS_ERROR_FLAG && !is_miss (&self->decision, plan);
+    bool failed =
+        plan->last_state >= ZERO_STATUS_ERROR_FLAG && !is_miss (self->cause, plan->last_state);
     if (self->decision.broadcast == BROADCAST_RESULT && failed)
         plan_set_error (plan, reason_of (self));
 }
@@ -138,7 +140,7 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
         .missed_why = self->decision.misses.why,
     };
     // That it was fired, not what came of it.
-    bool fired = !is_miss (&self->decision, plan);
+    bool fired = !is_miss (self->cause, plan->last_state);
     if (plan->policy && plan->policy->log == LOG_TRIGGER && fired) {
         record.status = ZERO_STATUS_OK_ID;
         record.reason = (struct span){0};
@@ -385,7 +387,7 @@ static void on_committed (void *owner, const struct store_committed *answer)
     FAILPOINT (is_outcome (&applying->decision) ? "result_done" : "running_done");
     if (answer->result == STORE_HELD || answer->result == STORE_CHANGED)
         self->counters.stale_commits++;
-    bool ended = is_outcome (&applying->decision) && applying->status != ZERO_STATUS_MISSED_ID;
+    bool ended = is_outcome (&applying->decision) && !is_miss (applying->cause, applying->status);
     if (answer->result == STORE_DONE && ended) {
         self->counters.cancelled += applying->cause == CAUSE_CANCEL;
         self->counters.timeouts += applying->cause == CAUSE_TIMEOUT;

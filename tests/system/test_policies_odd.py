@@ -163,3 +163,15 @@ def test_E020_a_key_is_not_updated(rig):
     revision = rig.message(ident)["revision"]
     rig.client.done("update", ident, {"revision": revision, "key": "k", "description": "new"})
     assert rig.message(ident)["description"] == "new"
+
+
+def test_D007_a_worker_that_says_missed_has_failed(rig):
+    """That word is the station's own, for what was passed over."""
+    ident = rig.client.added(every(1, 3, no_keep=True, retry={"strategy": "none"}, log="trigger"))
+    run = rig.jobs.recv()
+    time.sleep(1.5)         # one more is due: it is missed, if the policy were another
+    rig.jobs.finish(run, ST.MISSED, [(FT.STATUS, b"ha")])
+    again = rig.jobs.recv()
+    assert again.plan["error_info"] == "ha"
+    assert statuses(rig, ident) == [ST.OK]      # fired
+    assert rig.client.done("stats").json["counters"]["runs_failed"] == 1
