@@ -96,6 +96,9 @@ static struct decision not_taken (struct plan *plan, uint8_t status, enum commit
 {
     int64_t *count = retry_policy_of (plan) ? &plan->tries : &plan->error_count;
     *count += !plan->extra;
+    // misses_present () asks whether any run has failed, or none was taken.
+    if (plan->policy && count != &plan->tries && status != ZERO_STATUS_RECV_ERROR_ID)
+        plan->tries += !plan->extra;
     plan->last_state = status;
     plan->state = PLAN_RETRY;
     return (struct decision){.commit = commit,
@@ -111,12 +114,7 @@ static bool next_occurrence (const struct plan *plan, const struct zone *zone, i
                              struct misses *ret_misses, struct occurrence *ret)
 {
     struct moments at = {.claimed = (int64_t)(plan->exec_id / 1000000), .now = now};
-    struct occurrence next;
-    if (!misses_next (plan, zone, &at, ret_misses, &next))
-        return false;
-    *ret = next;
-    return plan->skip_wait == 0 ||
-           schedule_skip (&plan->schedule, zone, &next, plan->skip_wait, ret);
+    return misses_next (plan, zone, &at, ret_misses, ret);
 }
 
 // To the next occurrence, or NULL: that was the last. What was passed over, and an occurrence that
@@ -261,10 +259,10 @@ static bool poll_is_over (const struct plan *plan, const struct due *due)
 static struct decision poll_lost (struct plan *plan, const struct due *due)
 {
     enum plan_state was = plan->state;
+    plan->exec_id = due->lost;
     struct decision decision = failed_run (plan, due->zone, due->now, ZERO_STATUS_TIMEOUT_ID);
     decision.close_poll = true;
     decision.open_poll = plan->poll != due->lost; // the participants are of another vote
-    plan->exec_id = due->lost;
     return settle (plan, was, decision);
 }
 

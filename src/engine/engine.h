@@ -35,6 +35,7 @@ struct decision {
     bool succeeded;   // the run ended well
     bool unchanged;   // the plan is as it was: its message need not be written
     bool unqueued;    // LEASE and DOUBT of a plan that was paused or closed: out of the queue
+    bool outlived;    // COMMIT_RETRY: an answer of the run may still come, and counts no more
     bool save_work;   // the answer's frames are the participant's result
     bool open_poll;   // the voters are the participants, none of whom has voted
     bool close_poll;  // every vote is told

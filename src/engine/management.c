@@ -96,6 +96,7 @@ static int skip_plan (struct plan *plan, const struct manage_request *request, e
     plan->plan_time = next.time;
     plan->skip_num = next.used - plan->real_repet;
     plan->error_count = 0;
+    plan->tries = 0;
     if (is_queued (plan) && !plan->extra) {
         plan->state = PLAN_QUEUE;
         *ret = REQUEUE_TIME;
@@ -127,17 +128,26 @@ static int done_plan (struct plan *plan, const struct manage_request *request, e
                       struct reason *reason)
 {
     struct moments at = {.claimed = request->now, .now = request->now};
-    struct misses misses;
-    struct occurrence next;
+    struct misses misses = {.why = NULL};
+    struct occurrence next = plan_occurrence (plan);
     if (plan->verdict != VERDICT_PENDING && plan->verdict != VERDICT_FAILURE) {
         reason_set (reason, "done: the plan has not failed for good");
         return ZPLAN_EARGUMENT;
     }
-    bool more = misses_next (plan, request->zone, &at, &misses, &next);
+    if (request->running) { // besides the schedule
+        reason_set (reason, "done: the plan is running");
+        return ZPLAN_EARGUMENT;
+    }
+    // A skip or an update may have left the one that failed behind already.
+    bool failed = plan->error_count > 0;
+    bool more = !failed || misses_next (plan, request->zone, &at, &misses, &next);
     plan_set_remark (plan, request->remark);
+    plan_set_stopped (plan, (struct span){0});
     plan->verdict = VERDICT_MANUAL;
     plan->missed += misses.missed.count;
     plan->error_count = 0;
+    plan->tries = 0;
+    plan->skip_wait = 0;
     plan->state = more ? PLAN_QUEUE : PLAN_CLOSE;
     *ret = more ? REQUEUE_TIME : REQUEUE_OUT;
     if (more) {
@@ -189,6 +199,7 @@ static int start_anew (struct plan *plan, const struct manage_request *request,
     plan->skip_num = first.used;
     plan->skip_wait = 0;
     plan->error_count = 0;
+    plan->tries = 0;
     return 0;
 }
 

@@ -77,7 +77,8 @@ bool misses_next (const struct plan *plan, const struct zone *zone, const struct
             return false;
     }
     *ret = next;
-    return true;
+    return plan->skip_wait == 0 ||
+           schedule_skip (&plan->schedule, zone, &next, plan->skip_wait, ret);
 }
 
 bool misses_rest (const struct plan *plan, const struct zone *zone, int64_t now,
@@ -97,10 +98,11 @@ bool misses_rest (const struct plan *plan, const struct zone *zone, int64_t now,
 // Whether the job may have been run for the present occurrence: then its retries are no misses.
 static bool has_run (const struct plan *plan)
 {
-    bool untouched = plan->last_state == ZERO_STATUS_NOT_WORKER_ID ||
-                     plan->last_state == ZERO_STATUS_SEND_ERROR_ID;
     bool retries = plan->policy && plan->policy->retry.strategy != RETRY_PACED;
-    return plan->error_count > 0 && (retries || !untouched);
+    // No status came: its target may have it all the same.
+    if (plan->tries > 0 && plan->last_state == ZERO_STATUS_RECV_ERROR_ID)
+        return true;
+    return plan->error_count > (retries ? 0 : plan->tries);
 }
 
 bool misses_present (const struct plan *plan, const struct zone *zone, int64_t now,

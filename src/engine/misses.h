@@ -15,8 +15,8 @@ struct moments {
     int64_t claimed, now;
 };
 
-// The occurrence behind the present one, whose run is over. False: that was the last; `ret` is
-// untouched. The plan is only read.
+// The occurrence behind the present one, whose run is over, and behind those that were to be
+// skipped then. False: there is none. The plan is only read.
 bool misses_next (const struct plan *plan, const struct zone *zone, const struct moments *at,
                   struct misses *ret_misses, struct occurrence *ret);
 

@@ -180,7 +180,6 @@ bool plan_take_place (struct plan *self, const struct plan *other)
     self->exec_time = other->exec_time;
     self->last_state = other->last_state;
     self->missed = other->missed;
-    self->tries = other->tries;
     self->verdict = other->verdict;
     self->extra = other->extra;
     self->poll = other->poll;
@@ -194,6 +193,7 @@ bool plan_take_place (struct plan *self, const struct plan *other)
         self->skip_set = other->skip_set;
         self->skip_wait = other->skip_wait;
         self->error_count = other->error_count;
+        self->tries = other->tries;
     }
     bool stays = same || other->extra || !is_open (other->state);
     if (stays)

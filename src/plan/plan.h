@@ -49,9 +49,9 @@ struct plan {
     int64_t skip_num;         // occurrences that used up a repeat without a run
     int64_t skip_wait;        // of skip_set: those to skip when the run in hand is done
     int64_t error_count;      // failures since the last success: the pace of retries
-    int64_t tries;      // of a plan with a retry policy: since then, those its target did not take
-    int64_t revision;   // another one after every write of the message
-    uint64_t exec_id;   // of the last run; 0 before the first
+    int64_t tries;    // of a plan with a policy: since a run failed, those its target did not take
+    int64_t revision; // another one after every write of the message
+    uint64_t exec_id; // of the last run; 0 before the first
     uint8_t last_state; // status of the last run; 0 before the first
     enum plan_state state;
     enum plan_state extra; // a run besides the schedule: the state to return to; PLAN_NONE = none

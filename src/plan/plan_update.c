@@ -48,6 +48,15 @@ static int check_revision (const struct plan *plan, json_t *update, struct reaso
     return 0;
 }
 
+// The key makes the plan's id: a plan with another one would not be found by it.
+static bool changes_key (const json_t *frame, const char *name, const json_t *value)
+{
+    const json_t *key = json_object_get (frame, "key");
+    if (strcmp (name, "key") != 0)
+        return false;
+    return key ? !json_equal ((json_t *)key, (json_t *)value) : !json_is_null (value);
+}
+
 // Lay the fields over the frame.
 static int lay_over (json_t *frame, json_t *update, struct plan_update *ret, struct reason *reason)
 {
@@ -71,6 +80,10 @@ static int lay_over (json_t *frame, json_t *update, struct plan_update *ret, str
         }
         if (!plan_frame_field (name)) {
             reason_set (reason, "%s: cannot be updated", quoted (span_text (name)));
+            return ZPLAN_EARGUMENT;
+        }
+        if (changes_key (frame, name, value)) {
+            reason_set (reason, "key: cannot be changed, it makes the plan's id");
             return ZPLAN_EARGUMENT;
         }
         for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++)

@@ -103,17 +103,19 @@ static bool is_outcome (const struct decision *decision)
     return decision->broadcast != BROADCAST_NONE;
 }
 
-// Whether it is that of an occurrence that was passed over: no run of it has ended.
-static bool is_miss (const struct decision *decision, const struct plan *plan)
+// Whether it is that of an occurrence that was passed over: no run of it has ended. A worker may
+// say that word of a run.
+static bool is_miss (enum cause cause, uint8_t status)
 {
-    return decision->misses.missed.count > 0 && plan->last_state == ZERO_STATUS_MISSED_ID;
+    return cause == CAUSE_DUE && status == ZERO_STATUS_MISSED_ID;
 }
 
 // What the plan keeps of a failure: the words of the last one.
 static void note_error (const struct applying *self, struct plan *plan)
 {
     // Not that of a target that is away, or of a miss: they say nothing of the job.
-    bool failed = plan->last_state >= ZERO_STATUS_ERROR_FLAG && !is_miss (&self->decision, plan);
+    bool failed =
+        plan->last_state >= ZERO_STATUS_ERROR_FLAG && !is_miss (self->cause, plan->last_state);
     if (self->decision.broadcast == BROADCAST_RESULT && failed)
         plan_set_error (plan, reason_of (self));
 }
@@ -138,7 +140,7 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
         .missed_why = self->decision.misses.why,
     };
     // That it was fired, not what came of it.
-    bool fired = !is_miss (&self->decision, plan);
+    bool fired = !is_miss (self->cause, plan->last_state);
     if (plan->policy && plan->policy->log == LOG_TRIGGER && fired) {
         record.status = ZERO_STATUS_OK_ID;
         record.reason = (struct span){0};
@@ -173,11 +175,11 @@ static size_t participants_of (const struct applying *self, struct participant *
 static void on_committed (void *owner, const struct store_committed *answer);
 
 // How long the store waits for a sign of life. A vote with a time of its own needs none until that
-// is over, and then a little for the station to end it.
+// or the timeout is over, and then a little for the station to end it.
 int64_t apply_lease_s (const struct station *self, const struct plan *plan)
 {
     enum { MARGIN_US = 1999999 };
-    int64_t end_us = engine_poll_end_us (plan);
+    int64_t end_us = engine_poll_end_us (plan) ? engine_run_end_us (plan) : 0;
     int64_t left_s = (end_us - store_now_us (self->store) + MARGIN_US) / 1000000;
     return !end_us ? self->settings->exec_timeout_s : left_s > 1 ? left_s : 1;
 }
@@ -251,6 +253,16 @@ static struct decision decide_due (struct applying *self, struct plan *plan)
     return decision.send ? engine_put_back (plan) : decision;
 }
 
+// What has shown that it works on the run may answer behind its end.
+static struct decision decide_timeout (struct applying *self, struct plan *plan)
+{
+    struct station *station = self->station;
+    struct decision decision =
+        engine_timeout (plan, zones_of (station, plan), station_now (station));
+    decision.outlived = self->phase == RUN_RUNNING;
+    return decision;
+}
+
 static struct decision decide (struct applying *self, struct plan *plan)
 {
     struct station *station = self->station;
@@ -266,7 +278,7 @@ static struct decision decide (struct applying *self, struct plan *plan)
     case CAUSE_NO_STATUS:
         return engine_no_status (plan);
     case CAUSE_TIMEOUT:
-        return engine_timeout (plan, zones_of (station, plan), station_now (station));
+        return decide_timeout (self, plan);
     case CAUSE_CANCEL:
         return engine_cancel (plan, zones_of (station, plan), station_now (station));
     case CAUSE_DUE:
@@ -383,8 +395,10 @@ static void on_committed (void *owner, const struct store_committed *answer)
     FAILPOINT (is_outcome (&applying->decision) ? "result_done" : "running_done");
     if (answer->result == STORE_HELD || answer->result == STORE_CHANGED)
         self->counters.stale_commits++;
-    bool ended = is_outcome (&applying->decision) && applying->status != ZERO_STATUS_MISSED_ID;
+    bool ended = is_outcome (&applying->decision) && !is_miss (applying->cause, applying->status);
     if (answer->result == STORE_DONE && ended) {
+        self->counters.cancelled += applying->cause == CAUSE_CANCEL;
+        self->counters.timeouts += applying->cause == CAUSE_TIMEOUT;
         struct target *target = station_target (self, span_text (applying->key_station));
         bool succeeded = applying->decision.succeeded;
         self->counters.runs_ended_well += succeeded;

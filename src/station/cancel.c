@@ -66,7 +66,6 @@ static void cancel_run (struct cancel *self, struct held_run *held)
 {
     self->exec_id = held->run.exec_id;
     self->told = cancel_tell (held, self->reason);
-    held->station->counters.cancelled++;
     struct decision decision =
         apply (held->station, &(struct outcome){.plan = held->plan,
                                                 .key_station = span_text (held->key_station),

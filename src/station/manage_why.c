@@ -117,7 +117,7 @@ static void of_retry (struct facts *self)
     snprintf (why, sizeof why, "%s, %" PRId64 " times; the last time: %s",
               plan->tries ? "its target did not take it" : "it has failed",
               plan->tries ? plan->tries : plan->error_count,
-              plan->error_info ? plan->error_info : status_word (plan->last_state));
+              plan->error_info && !plan->tries ? plan->error_info : status_word (plan->last_state));
     add (self, why, self->place.waits ? "its retry, or its target connects" : "its retry",
          self->place.score_us);
 }

@@ -275,7 +275,6 @@ static void time_out (struct held_run *held)
     snprintf (reason, sizeof reason, "timeout: no result within %" PRId64 " s",
               held->plan->policy->timeout_s);
     cancel_tell (held, reason);
-    held->station->counters.timeouts++;
     struct decision decision =
         apply (held->station, &(struct outcome){.plan = held->plan,
                                                 .key_station = span_text (held->key_station),
@@ -288,7 +287,10 @@ static void time_out (struct held_run *held)
 void results_end_run (struct held_run *held)
 {
     held->end_us = 0;
-    if (!held->plan) // too large to be kept: who claims it next ends it
+    // No status came, and it was told that it was not taken.
+    bool given_up =
+        held->plan && !held->unanswered && held->plan->last_state == ZERO_STATUS_RECV_ERROR_ID;
+    if (!held->plan || given_up) // too large to be kept: who claims it next ends it
         runs_drop (&held);
     else if (engine_poll_end_us (held->plan) &&
              engine_poll_end_us (held->plan) == engine_run_end_us (held->plan))

@@ -147,6 +147,12 @@ static void commit_when (const struct store_commit *commit, char *out, size_t si
         snprintf (out, size, "%.3f", (double)decision->delay_ms / 1000);
 }
 
+static const char *commit_mode (const struct decision *decision)
+{
+    bool outlived = decision->commit == COMMIT_RETRY && decision->outlived;
+    return outlived ? "retry+" : commit_modes[decision->commit];
+}
+
 static const char *votes_mode (const struct decision *decision)
 {
     if (decision->open_poll)
@@ -358,7 +364,7 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
     commit_when (commit, when, sizeof when);
     store_add_plan (self, batch, commit->key_station, commit->plan);
     batch_add_number (batch, (int64_t)commit->exec_id);
-    batch_add_text (batch, commit_modes[decision->commit]);
+    batch_add_text (batch, commit_mode (decision));
     batch_add_text (batch, when);
     add_message (self, batch, committer, commit);
     batch_add_text (batch, committer->decided_on);

@@ -106,7 +106,9 @@ static const struct failure_row {
     {"no worker as a result", NEVER, RESULT, NOT_WORKER, 0, 5, COMMIT_RETRY, 1000, PLAN_RETRY, NOT_WORKER, 0, 1, 1010, 0, VERDICT_NONE},
     {"not sent uses up none", NEVER, NOT_SENT, 0, 0, 5, COMMIT_RETRY, 1000, PLAN_RETRY, SEND_ERROR, 0, 1, 1010, 0, VERDICT_NONE},
     {"no status uses up none", NEVER, NO_STATUS, 0, 0, 5, COMMIT_DOUBT, 1000, PLAN_RETRY, RECV_ERROR, 0, 1, 1010, 0, VERDICT_NONE},
-    {"not sent, no policy", LIMIT, NOT_SENT, 0, 1, 5, COMMIT_RETRY, 2000, PLAN_RETRY, SEND_ERROR, 2, 0, 1010, 0, VERDICT_NONE},
+    {"not sent, no policy", LIMIT, NOT_SENT, 0, 1, 5, COMMIT_RETRY, 2000, PLAN_RETRY, SEND_ERROR, 2, 1, 1010, 0, VERDICT_NONE},
+
+    {"no status, no policy", LIMIT, NO_STATUS, 0, 1, 5, COMMIT_DOUBT, 2000, PLAN_RETRY, RECV_ERROR, 2, 0, 1010, 0, VERDICT_NONE},
 
     {"its time is over", LIMIT, TIME_OVER, 0, 0, 5, COMMIT_RETRY, 1000, PLAN_RETRY, TIMEOUT, 1, 0, 1010, 0, VERDICT_NONE},
     {"its time is over, the last", NEVER, TIME_OVER, 0, 0, 5, COMMIT_NEXT, 0, PLAN_QUEUE, TIMEOUT, 0, 0, 1020, 1, VERDICT_NONE},
@@ -141,7 +143,7 @@ static void check_failure (const struct failure_row *row)
     CHECK_INT (row->name, plan->verdict, row->verdict);
     CHECK_INT (row->name, plan->exec_id, EXEC_ID);
     CHECK_INT (row->name, plan->real_repet, row->last_state == OK);
-    bool untaken = row->tries > 0 || row->event == NOT_SENT;
+    bool untaken = row->event == NOT_SENT || row->event == NO_STATUS || row->status == NOT_WORKER;
     CHECK_INT (row->name, decision.broadcast, untaken ? BROADCAST_FAILURE : BROADCAST_RESULT);
     plan_destroy (&plan);
 }

@@ -84,7 +84,7 @@ static void check_allowed (enum manage_word word, enum plan_state state, bool ru
                 &(struct manage_request){
                     .word = word, .running = running, .count = 1, .fields = &fields, .now = NOW},
                 &reason);
-    bool alone = word == MANAGE_RUN || word == MANAGE_UPDATE;
+    bool alone = word == MANAGE_RUN || word == MANAGE_UPDATE || word == MANAGE_DONE;
     CHECK (name, (got != REFUSED) == (allowed[word][state] && !(alone && running)));
     if (got == REFUSED) {
         CHECK (name, strncmp (reason.text, word_name, strlen (word_name)) == 0);

@@ -5,7 +5,7 @@
 -- KEYS  1 time set  2 runs in hand  3 index  4 meta  5 failures told  6 the station's last calls
 -- ARGV  1 number of the call  2 most records kept in the history
 --       then of each run  +1 message key  +2 station, a space, and the caller as a field of the count
---       +3 exec_id  +4 lease, retry, doubt, next, park or end
+--       +3 exec_id  +4 lease, retry, doubt, next, park or end; retry+ = the run may still answer
 --       +5 seconds from now (lease, retry, doubt) or the score (next); '' = out of the queue
 --       +6 message JSON, '' leaves it  +7 the revision it was decided on, '' = any
 --       +8 broadcast: none, result or failure  +9 1 = due at once when the target connects
@@ -168,8 +168,8 @@ local function place(i, held, mode, when, waiting, json)
         local run = string.match(held, '^%d+%+?')
         local number = json ~= '' and revision(json) or string.match(held, ' (%d+)$')
         add(held_set, member, held_of(mode == 'doubt' and run .. '?' or run, number))
-    elseif mode == 'retry' and string.find(held, '+', 1, true) then
-        -- No run is in hand, but one that ran out of its lease may still answer.
+    elseif mode == 'retry+' or mode == 'retry' and string.find(held, '+', 1, true) then
+        -- No run is in hand, but one that ran out of its lease, or of its time, may still answer.
         add(held_set, member, '+')
     else
         held_gone[#held_gone + 1] = member
