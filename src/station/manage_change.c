@@ -1,6 +1,7 @@
 // pause, reset, close, skip, run, update. The path: read the plan, let the engine change it, store
 // it if it is still the one that was read - else from the start -, and answer with the plan as it
 // is.
+#include <assert.h>
 #include <stdlib.h>
 
 #include "apply.h"
@@ -117,6 +118,7 @@ static int check_messages (struct station *self, const struct plan *plan, struct
 static int read_update (struct change *self, struct plan **plan, struct plan_update *ret,
                         struct reason *reason)
 {
+    assert (self->text); // of an update it is never missing
     int rc = plan_update_parse (*plan, self->text->at[0],
                                 &self->inquiry.station->settings->limits.plan, ret, reason);
     if (!rc && ret->fields.vote.need != VOTE_NONE && (*plan)->vote.need == VOTE_NONE) {

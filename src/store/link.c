@@ -11,6 +11,7 @@ enum {
     TICK_MS = 50,
     QUIET_TICK_MS = 250, // while it is up and nothing is under way
     CONNECT_MAX_US = 1000000,
+    STOPPED_US = 500000,     // an answer that is not there yet may wait in the socket
     ANSWER_MAX_US = 3000000, // a Redis that is silent for longer counts as lost
     BUSY_BYTES = 4 << 20, // hiredis moves what is left of its buffer at every write: keep it small
     BACKOFF_LAST_US = 250000 // it is back within a second of Redis' return
@@ -120,10 +121,24 @@ static void pass_failpoints (struct link *self)
     self->written = 0;
 }
 
+// Whether an answer has been missing for so long.
+static bool is_silent (const struct link *self, int64_t for_us)
+{
+    const struct call *oldest = self->sent.first;
+    if (!oldest)
+        return false;
+    int64_t since = oldest->sent_us > self->heard_us ? oldest->sent_us : self->heard_us;
+    return clock_mono_us () - since > for_us;
+}
+
 void link_flush (struct link *self)
 {
     if (connection_inside (self->connection))
         return; // the call that lets callbacks run ends with a flush
+    // This process may have been stopped, and the connection be gone since: a write would end it
+    // before the answers that came in time are read.
+    if (is_silent (self, STOPPED_US))
+        connection_read (self->connection);
     if (self->gather)
         self->gather (self->gatherer);
     if (!self->broken)
@@ -343,25 +358,16 @@ void link_replicate (struct link *self, link_replicated_fn *reply, void *owner)
 
 // -- time
 
-static bool is_silent (const struct link *self, int64_t now)
-{
-    const struct call *oldest = self->sent.first;
-    if (!oldest)
-        return false;
-    int64_t since = oldest->sent_us > self->heard_us ? oldest->sent_us : self->heard_us;
-    return now - since > ANSWER_MAX_US;
-}
-
 // hiredis has no time-outs: they are here, for the whole link, by its oldest call.
 static void look (struct link *self, int64_t now)
 {
     // An answer that waits in the socket is none that is missing: this process may have been
     // stopped.
-    if (is_silent (self, now))
+    if (is_silent (self, ANSWER_MAX_US))
         connection_read (self->connection);
     if (self->state != LINK_UP && now - self->opened_us > CONNECT_MAX_US)
         link_give_up (self, "does not answer");
-    else if (is_silent (self, now))
+    else if (is_silent (self, ANSWER_MAX_US))
         link_give_up (self, "stopped answering");
     else if (self->state == LINK_UP && now >= self->check_us)
         link_check (self);
