@@ -37,6 +37,8 @@ GOOD = {
     "archive": ["{dir}/old", "--plan", "7777"],
     "station": ["list"],
     "limit": ["set", "station:news"],
+    "kind": ["put", "mail", "{{\"timeout\": 60}}"],
+    "why": ["{id}"],
     "stats": [],
     "team": ["{id}"],
     "top": ["-n", "1"],
@@ -58,6 +60,8 @@ REFUSALS = {
     "archive": ["/nonexistent/old"],
     "station": ["remove", "nowhere"],
     "limit": ["remove", "group:none"],
+    "kind": ["get", "none"],
+    "why": ["7777"],
     "team": ["7777"],
     "keygen": ["key", "--out", "/nonexistent"],
 }
@@ -166,11 +170,11 @@ def test_help(verb):
 @pytest.mark.parametrize("verb", sorted(set(VERBS) - {"work", "keygen", "watch"}))
 def test_the_examples_are_understood(verb, tmp_path):
     """They are no usage errors: with a station that is not there they find no answer."""
-    for example in re.findall(rf"^  (zplan {verb}\b[^|>\n#]*?)(?:\\\n *(.*))?(?:[|>#].*)?$",
+    for example in re.findall(rf"^  (zplan {verb}\b[^|<>\n#]*?)(?:\\\n *(.*))?(?:[|<>#].*)?$",
                               zplan(verb, "--help").done(), re.M):
         line = " ".join(example).split("#")[0]
         args = [arg.strip("'") for arg in re.findall(r"'[^']*'|\S+", line)[1:]]
-        if "--connect" in args or "bash" in args or "zsh" in args:
+        if {"--connect", "bash", "zsh", "-"} & set(args):
             continue
         ended = zplan(*args, "--connect", f"ipc://{tmp_path}/q", "--publish", f"ipc://{tmp_path}/p",
                       "--timeout", "1")
