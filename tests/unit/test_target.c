@@ -17,8 +17,8 @@ static const struct text_row {
     {"jobs=pull", NULL},
     {"jobs=pull,kind=mail", NULL},
     {"jobs=pull@tcp://h:1", "stations: jobs: want the type api, pub or vote, got 'pull'"},
-    {"jobs=pull,",
-     "stations: jobs: '': no such option; there are dialect, mailbox, key, curve, concurrency, rate, burst and kind"},
+    {"jobs=pull,", "stations: jobs: '': no such option; there are dialect, mailbox, key, curve, "
+                   "concurrency, rate, burst and kind"},
     {"jobs=pulls",
      "stations: want NAME=TYPE@ENDPOINT, NAME of 1..64 A-Z a-z 0-9 _ . -, got 'jobs'..."},
     {"jobs=api@tcp://h:1,key=", "stations: jobs: key: want a text of 1..255 bytes without a comma"},
