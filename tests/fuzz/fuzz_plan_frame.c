@@ -35,8 +35,10 @@ static void check_form (struct span form, int want, const struct plan_fields *fi
         return;
     }
     HOLDS (!rc == !want);
-    if (!rc)
+    if (!rc) {
         check_same (fields, &again);
+        plan_fields_clear (&again);
+    }
 }
 
 // The same value in both forms is the same value.
@@ -135,8 +137,11 @@ static void check_ways (struct span frame, const struct plan_limits *limits)
         check_same (&parsed, &scanned);
     HOLDS (plan_frame_parse (frame, limits, &fields, &reason) == rc);
     HOLDS (strcmp (reason.text, told.text) == 0);
-    if (!rc)
+    if (!rc) {
         check_same (&parsed, &fields);
+        plan_fields_clear (&parsed);
+        plan_fields_clear (&fields);
+    }
 }
 
 static void check_limits (struct span frame)
@@ -182,6 +187,8 @@ int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     check_limits (frame);
     if ((int64_t)size <= plan_limits_default.bytes)
         check_forms (frame, rc, &fields);
+    if (!rc)
+        plan_fields_clear (&fields);
     check_base64 (frame);
     feed_free (&feed);
     return 0;

@@ -40,6 +40,8 @@ static struct decision fire (struct story *self, uint8_t knob)
                       .exec_id = exec_id,
                       .lost = knob & 1 ? some_exec_id (self) : 0,
                       .way = self->way,
+                      .zone = self->zone,
+                      .again = knob & 2,
                       .now = self->now};
     struct decision decision = engine_due (self->plan, &due, &reason);
     self->run = (struct run){.exec_id = exec_id, .again = knob & 2};
@@ -101,6 +103,9 @@ static void manage (struct story *self, uint8_t knob)
         check_reason (&reason);
 }
 
+// A year, and the day that jitter may add.
+#define DELAY_MAX_MS (INT64_C (366) * 86400 * 1000)
+
 static void step (struct story *self)
 {
     uint8_t event = feed_byte (self->feed), knob = feed_byte (self->feed);
@@ -125,12 +130,13 @@ static void step (struct story *self)
         decision = engine_put_back (self->plan);
         break;
     case 5:
-        decision = engine_poll_lost (self->plan, some_exec_id (self));
+        decision = (knob & 1 ? engine_timeout : engine_cancel) (self->plan, self->zone, self->now);
         break;
     default:
         decision = answer (self, knob);
     }
-    HOLDS (decision.commit < COMMITS && decision.delay_ms >= 0 && decision.delay_ms <= 60000);
+    HOLDS (decision.commit < COMMITS && decision.delay_ms >= 0 &&
+           decision.delay_ms <= DELAY_MAX_MS);
     HOLDS (self->plan->state < PLAN_STATES);
     HOLDS (engine_poll_end_us (self->plan) >= 0);
 }

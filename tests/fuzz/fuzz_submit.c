@@ -32,18 +32,22 @@ static void submit (const struct message *message, uint8_t knob)
         return;
     }
     struct plan *plan = plan_new_submitted (0x2a, message, message->sender, &fields, NOW);
+    plan_fields_clear (&fields);
     check_kept (plan, message);
     if (engine_submit (plan, zone, NOW, &reason)) {
         check_reason (&reason);
     } else {
         check_stored (plan);
         check_public (plan);
-        struct due due = {
-            .key_station = station, .exec_id = NOW * UINT64_C (1000000), .way = way, .now = NOW};
+        struct due due = {.key_station = station,
+                          .exec_id = NOW * UINT64_C (1000000),
+                          .way = way,
+                          .zone = zone,
+                          .now = NOW};
         if (engine_due (plan, &due, &reason).send)
             check_sent (plan, way, NOW);
-        else // the least frames of one to be sent
-            HOLDS (plan->message_count < PLAN_MESSAGES_MIN);
+        else // too few frames for one to be sent, or a policy that has it passed over
+            HOLDS (plan->message_count < PLAN_MESSAGES_MIN || plan->policy);
     }
     plan_destroy (&plan);
 }
