@@ -124,7 +124,7 @@ int64_t plan_due_time (const struct plan *self)
 // What is no UTF-8, or a NUL, becomes a question mark: the words stand in JSON.
 static void set_words (char **words, struct span text)
 {
-    const uint8_t *at = text.data, *end = at + text.size;
+    const uint8_t *at = text.data, *end = text.size ? at + text.size : at;
     size_t size = 0;
     free (*words);
     *words = text.size ? memory_new (PLAN_WORDS_MAX + 1) : NULL;

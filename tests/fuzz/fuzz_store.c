@@ -232,14 +232,13 @@ static void on_claimed (void *owner, const struct store_claim *answer)
     struct asker *self = owner;
     self->answers++;
     HOLDS (answer->now_us >= 0 && answer->lease_end_us >= answer->now_us && answer->next_us >= 0);
-    HOLDS (!answer->broken || answer->result == STORE_DONE);
     struct store_claimed claimed;
-    struct span target;
+    struct claim_aside aside;
     for (size_t i = 0; i < answer->count; i++)
         if (store_claim_at (answer, i, &claimed))
             HOLDS (station_name_valid (claimed.station));
-    for (size_t i = 0; store_claim_aside (answer, i, &target); i++)
-        HOLDS (station_name_valid (target));
+    for (size_t i = 0; store_claim_aside (answer, i, &aside); i++)
+        HOLDS (station_name_valid (aside.target));
 }
 
 static struct plan *some_plan (size_t index)
