@@ -342,7 +342,7 @@ def test_a_worker_whose_target_is_gone_can_be_ended(played, worker):
 
 
 def test_the_clients_are_the_ones_of_the_rows():
-    """Every program of the folder is started by a test above, or is a part of one."""
-    parts = {"zmtp.js", "message.js"}
+    """Every program of the folder is started by a test above or by test_pull.py, or is a part of one."""
+    parts = {"zmtp.js", "message.js", "zplan_pull_worker.py"}
     programs = {command[1] for command in (*CLIENT.values(), *WORKER.values())}
     assert {name for name in os.listdir(CLIENTS) if not name.startswith("__")} == parts | programs
