@@ -129,6 +129,20 @@ bool filter_read (json_t *object, const struct filter_field *fields, size_t coun
     return true;
 }
 
+void manage_subword (struct station *self, struct request *request,
+                     const struct arguments *arguments, const struct subword *words, size_t count,
+                     const char *usage)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!span_is (arguments->at[0], words[i].name) || arguments->count != words[i].args)
+            continue;
+        if (permit_roles (self, &request->peer, words[i].roles))
+            words[i].run (self, request, arguments, &words[i]);
+        return;
+    }
+    front_refuse (self, &request->peer, ZPLAN_EARGUMENT, usage);
+}
+
 // -- message
 
 // What the worker said last of the run in hand; empty when it said nothing.

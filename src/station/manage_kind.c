@@ -78,21 +78,10 @@ static char *read_fields (struct span text, const struct plan_limits *limits, st
     return json;
 }
 
-static const struct kind_row {
-    const char *name;
-    enum kind_word word;
-    size_t args; // itself included
-    unsigned roles;
-} kind_words[] = {
-    {"list", KIND_LIST, 1, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT},
-    {"get", KIND_GET, 2, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT},
-    {"put", KIND_PUT, 3, CURVE_ROLE_MANAGE},
-    {"remove", KIND_REMOVE, 2, CURVE_ROLE_MANAGE},
-};
-
-static void run_word (struct station *self, struct request *request, const struct kind_row *row,
-                      const struct arguments *arguments)
+static void run_word (struct station *self, struct request *request,
+                      const struct arguments *arguments, const struct subword *row)
 {
+    enum kind_word word = (enum kind_word)row->number;
     struct reason reason;
     struct span name = row->args > 1 ? arguments->at[1] : (struct span){0};
     char *json = NULL;
@@ -102,29 +91,28 @@ static void run_word (struct station *self, struct request *request, const struc
         front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
-    if (row->word == KIND_PUT &&
+    if (word == KIND_PUT &&
         !(json = read_fields (arguments->at[2], &self->settings->limits.plan, &reason))) {
         front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     struct kind_inquiry *inquiry = memory_new (sizeof *inquiry);
-    *inquiry = (struct kind_inquiry){self, peer_keep (self, request), row->word, ""};
+    *inquiry = (struct kind_inquiry){self, peer_keep (self, request), word, ""};
     if (name.size)
         memcpy (inquiry->name, name.data, name.size);
-    store_kinds (self->store, row->word, name, json, on_kinds, inquiry);
+    store_kinds (self->store, word, name, json, on_kinds, inquiry);
     free (json);
 }
 
+static const struct subword words[] = {
+    {"list", 1, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT, run_word, KIND_LIST},
+    {"get", 2, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT, run_word, KIND_GET},
+    {"put", 3, CURVE_ROLE_MANAGE, run_word, KIND_PUT},
+    {"remove", 2, CURVE_ROLE_MANAGE, run_word, KIND_REMOVE},
+};
+
 void manage_kind (struct station *self, struct request *request, const struct arguments *arguments)
 {
-    for (size_t i = 0; i < sizeof kind_words / sizeof *kind_words; i++) {
-        const struct kind_row *row = &kind_words[i];
-        if (!span_is (arguments->at[0], row->name) || arguments->count != row->args)
-            continue;
-        if (permit_roles (self, &request->peer, row->roles))
-            run_word (self, request, row, arguments);
-        return;
-    }
-    front_refuse (self, &request->peer, ZPLAN_EARGUMENT,
-                  "kind: want list, get NAME, put NAME FIELDS as JSON, or remove NAME");
+    manage_subword (self, request, arguments, words, sizeof words / sizeof *words,
+                    "kind: want list, get NAME, put NAME FIELDS as JSON, or remove NAME");
 }

@@ -120,20 +120,10 @@ static void on_limits (void *owner, const struct store_limits *answer)
 
 // -- questions
 
-static const struct limit_row {
-    const char *name;
-    enum limit_word word;
-    size_t args; // itself included
-    unsigned roles;
-} limit_words[] = {
-    {"list", LIMIT_LIST, 1, CURVE_ROLE_OBSERVE},
-    {"set", LIMIT_SET, 3, CURVE_ROLE_MANAGE},
-    {"remove", LIMIT_REMOVE, 2, CURVE_ROLE_MANAGE},
-};
-
-static void run_word (struct station *self, struct request *request, const struct limit_row *row,
-                      const struct arguments *arguments)
+static void run_word (struct station *self, struct request *request,
+                      const struct arguments *arguments, const struct subword *row)
 {
+    enum limit_word word = (enum limit_word)row->number;
     struct reason reason;
     struct limit limit = {0};
     char name[KEPT_NAME_MAX + 1] = "";
@@ -146,29 +136,27 @@ static void run_word (struct station *self, struct request *request, const struc
     if (name[0] == 's' && !permit_station (self, &request->peer, span_text (name + 2)))
         return;
     json_t *object =
-        row->word == LIMIT_SET ? json_read_object (arguments->at[2], &reason) : json_object ();
-    bool sound = object && (row->word != LIMIT_SET || limit_rule_read (object, &limit, &reason));
+        word == LIMIT_SET ? json_read_object (arguments->at[2], &reason) : json_object ();
+    bool sound = object && (word != LIMIT_SET || limit_rule_read (object, &limit, &reason));
     json_decref (object);
     if (!sound) {
         front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     struct limit_inquiry *inquiry = memory_new (sizeof *inquiry);
-    *inquiry = (struct limit_inquiry){self, peer_keep (self, request), row->word};
-    store_limits (self->store, row->word, name, &limit, on_limits, inquiry);
+    *inquiry = (struct limit_inquiry){self, peer_keep (self, request), word};
+    store_limits (self->store, word, name, &limit, on_limits, inquiry);
 }
+
+static const struct subword words[] = {
+    {"list", 1, CURVE_ROLE_OBSERVE, run_word, LIMIT_LIST},
+    {"set", 3, CURVE_ROLE_MANAGE, run_word, LIMIT_SET},
+    {"remove", 2, CURVE_ROLE_MANAGE, run_word, LIMIT_REMOVE},
+};
 
 void manage_limit (struct station *self, struct request *request, const struct arguments *arguments)
 {
-    for (size_t i = 0; i < sizeof limit_words / sizeof *limit_words; i++) {
-        const struct limit_row *row = &limit_words[i];
-        if (!span_is (arguments->at[0], row->name) || arguments->count != row->args)
-            continue;
-        if (permit_roles (self, &request->peer, row->roles))
-            run_word (self, request, row, arguments);
-        return;
-    }
-    front_refuse (self, &request->peer, ZPLAN_EARGUMENT,
-                  "limit: want list, set station:NAME or group:NAME with a limit as JSON, or "
-                  "remove with such a name");
+    manage_subword (self, request, arguments, words, sizeof words / sizeof *words,
+                    "limit: want list, set station:NAME or group:NAME with a limit as JSON, or "
+                    "remove with such a name");
 }

@@ -65,6 +65,26 @@ struct filter_field {
 bool filter_read (json_t *object, const struct filter_field *fields, size_t count, void *filter,
                   struct reason *reason);
 
+// -- words with words of their own: the first argument says which
+
+struct subword;
+typedef void subword_fn (struct station *self, struct request *request,
+                         const struct arguments *arguments, const struct subword *word);
+
+struct subword {
+    const char *name;
+    size_t args; // itself included
+    unsigned roles;
+    subword_fn *run;
+    int number; // what tells it from others with the same `run`
+};
+
+// Run the one that is asked for, if who asks has one of its roles; else refuse, with `usage` when
+// there is none of that name with so many arguments.
+void manage_subword (struct station *self, struct request *request,
+                     const struct arguments *arguments, const struct subword *words, size_t count,
+                     const char *usage);
+
 // -- the words, each in the file of its name
 
 manage_fn manage_list, manage_history, manage_forget, manage_next, manage_station, manage_stats,

@@ -37,9 +37,11 @@ static json_t *target_json (const struct target *target)
     return object;
 }
 
-static void list (struct station *self, struct request *request, struct span none)
+static void list (struct station *self, struct request *request, const struct arguments *arguments,
+                  const struct subword *word)
 {
-    (void)none;
+    (void)arguments;
+    (void)word;
     json_t *object = json_object (), *stations = json_array ();
     for (size_t i = 0; i < self->target_count; i++)
         if (permits_station (self, request->peer.user, span_text (target_name (self->targets[i]))))
@@ -88,8 +90,11 @@ static bool text_of (struct span argument, char out[TARGET_TEXT_MAX])
     return true;
 }
 
-static void add (struct station *self, struct request *request, struct span argument)
+static void add (struct station *self, struct request *request, const struct arguments *arguments,
+                 const struct subword *word)
 {
+    struct span argument = arguments->at[1];
+    (void)word;
     char text[TARGET_TEXT_MAX];
     struct target_settings target = {.origin = ORIGIN_ADDED};
     struct reason reason;
@@ -120,8 +125,11 @@ static void add (struct station *self, struct request *request, struct span argu
     }
 }
 
-static void take (struct station *self, struct request *request, struct span name)
+static void take (struct station *self, struct request *request, const struct arguments *arguments,
+                  const struct subword *word)
 {
+    struct span name = arguments->at[1];
+    (void)word;
     struct reason reason;
     if (!permit_station (self, &request->peer, name))
         return;
@@ -141,28 +149,15 @@ static void take (struct station *self, struct request *request, struct span nam
     keep (self, request, settings, NULL);
 }
 
-static const struct station_word {
-    const char *name;
-    size_t args; // itself and the station
-    unsigned roles;
-    void (*run) (struct station *self, struct request *request, struct span station);
-} station_words[] = {
-    {"list", 1, CURVE_ROLE_OBSERVE, list},
-    {"add", 2, CURVE_ROLE_MANAGE, add},
-    {"remove", 2, CURVE_ROLE_MANAGE, take},
+static const struct subword words[] = {
+    {"list", 1, CURVE_ROLE_OBSERVE, list, 0},
+    {"add", 2, CURVE_ROLE_MANAGE, add, 0},
+    {"remove", 2, CURVE_ROLE_MANAGE, take, 0},
 };
 
 void manage_station (struct station *self, struct request *request,
                      const struct arguments *arguments)
 {
-    for (size_t i = 0; i < sizeof station_words / sizeof *station_words; i++) {
-        const struct station_word *word = &station_words[i];
-        if (!span_is (arguments->at[0], word->name) || arguments->count != word->args)
-            continue;
-        if (permit_roles (self, &request->peer, word->roles))
-            word->run (self, request, arguments->at[1]);
-        return;
-    }
-    front_refuse (self, &request->peer, ZPLAN_EARGUMENT,
-                  "station: want list, add NAME=TYPE@ENDPOINT, or remove NAME");
+    manage_subword (self, request, arguments, words, sizeof words / sizeof *words,
+                    "station: want list, add NAME=TYPE@ENDPOINT, or remove NAME");
 }

@@ -6,9 +6,9 @@
 
 #include "call.h"
 #include "json.h"
-#include "nearest.h"
 #include "options.h"
 #include "print.h"
+#include "subword.h"
 #include "table.h"
 
 static const char about[] =
@@ -203,37 +203,17 @@ static int put (const struct request *request)
     return code;
 }
 
-static const struct word {
-    const char *name;
-    int (*run) (const struct request *request);
-    int min, max; // arguments behind it
-    const char *rule;
-} words[] = {
-    {"list", list, 0, 0, "unexpected argument"},
-    {"get", get, 1, INT_MAX, "want at least one kind"},
-    {"put", put, 2, 2, "want a name, and fields as JSON or -"},
-    {"remove", take_out, 1, INT_MAX, "want at least one kind"},
+enum word { WORD_LIST, WORD_GET, WORD_PUT, WORD_REMOVE, WORDS };
+
+static const struct subword words[WORDS] = {
+    [WORD_LIST] = {"list", 0, 0, "unexpected argument"},
+    [WORD_GET] = {"get", 1, INT_MAX, "want at least one kind"},
+    [WORD_PUT] = {"put", 2, 2, "want a name, and fields as JSON or -"},
+    [WORD_REMOVE] = {"remove", 1, INT_MAX, "want at least one kind"},
 };
 
-static const struct word *read_word (const struct cli *cli, int count, struct reason *reason)
-{
-    const char *given = count ? cli->argv[1] : "list";
-    struct nearest nearest = nearest_to (given);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        const struct word *word = &words[i];
-        int rest = count ? count - 1 : 0;
-        nearest_try (&nearest, word->name);
-        if (strcmp (word->name, given) != 0)
-            continue;
-        if (rest >= word->min && rest <= word->max)
-            return word;
-        reason_set (reason, "%s: %s", word->name, word->rule);
-        return NULL;
-    }
-    reason_set (reason, "want list, get, put or remove, got %s%s", quoted (span_text (given)),
-                nearest_hint (&nearest));
-    return NULL;
-}
+static int (*const runs[WORDS]) (const struct request *request) = {
+    [WORD_LIST] = list, [WORD_GET] = get, [WORD_PUT] = put, [WORD_REMOVE] = take_out};
 
 int verb_kind (const struct cli *cli)
 {
@@ -247,12 +227,12 @@ int verb_kind (const struct cli *cli)
     if (!options_read (&usage, cli, &count, &code))
         return code;
     struct reason reason;
-    const struct word *word = read_word (cli, count, &reason);
-    if (!word)
+    int word = subword_read (words, WORDS, cli, count, &reason);
+    if (word < 0)
         return usage_error (cli->argv[0], &reason);
     struct request request = {cli, call_open (cli, &code), count - 1};
     if (request.client)
-        code = word->run (&request);
+        code = runs[word](&request);
     zplan_client_destroy (&request.client);
     return code;
 }

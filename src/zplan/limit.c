@@ -6,9 +6,9 @@
 
 #include "call.h"
 #include "json.h"
-#include "nearest.h"
 #include "options.h"
 #include "print.h"
+#include "subword.h"
 #include "table.h"
 
 static const char about[] =
@@ -126,9 +126,13 @@ static int list (const struct cli *cli, struct zplan_client *client)
 
 // -- set, remove
 
-static const char *const words[] = {"list", "set", "remove"};
-
 enum word { WORD_LIST, WORD_SET, WORD_REMOVE, WORDS };
+
+static const struct subword words[WORDS] = {
+    [WORD_LIST] = {"list", 0, 0, "unexpected argument"},
+    [WORD_SET] = {"set", 1, INT_MAX, "want station:NAME or group:NAME"},
+    [WORD_REMOVE] = {"remove", 1, INT_MAX, "want station:NAME or group:NAME"},
+};
 
 // A number goes as it was written: the station says what is wrong with it.
 static bool write_rule (const struct wish *wish, char *out, size_t size, struct reason *reason)
@@ -177,11 +181,12 @@ static int change (const struct cli *cli, struct zplan_client *client, enum word
                    const char *name, const char *rule)
 {
     struct zplan_reply reply;
-    int outcome = zplan_client_manage (client, "limit", (const char *[]){words[word], name, rule},
-                                       word == WORD_SET ? 3 : 2, &reply);
+    int outcome =
+        zplan_client_manage (client, "limit", (const char *[]){words[word].name, name, rule},
+                             word == WORD_SET ? 3 : 2, &reply);
     struct verdict verdict = call_verdict (cli, outcome, &reply);
     if (verdict.code != EXIT_NO_ANSWER)
-        report (cli, name, words[word], &verdict);
+        report (cli, name, words[word].name, &verdict);
     return verdict_tell (&verdict, quoted (span_text (name)));
 }
 
@@ -194,32 +199,6 @@ static int change_all (const struct cli *cli, struct zplan_client *client, enum 
         code = one == EXIT_DONE ? code : one;
     }
     return code;
-}
-
-// -- the words
-
-// WORDS: a wrong one, with a reason.
-static enum word read_word (const struct cli *cli, int count, struct reason *reason)
-{
-    size_t word = 0;
-    if (count == 0)
-        return WORD_LIST;
-    while (word < WORDS && strcmp (words[word], cli->argv[1]) != 0)
-        word++;
-    if (word == WORDS) {
-        struct nearest nearest = nearest_to (cli->argv[1]);
-        for (size_t i = 0; i < WORDS; i++)
-            nearest_try (&nearest, words[i]);
-        reason_set (reason, "want list, set or remove, got %s%s", quoted (span_text (cli->argv[1])),
-                    nearest_hint (&nearest));
-    } else if ((word == WORD_LIST) != (count == 1)) {
-        reason_set (reason,
-                    word == WORD_LIST ? "%s: unexpected argument"
-                                      : "%s: want station:NAME or group:NAME",
-                    words[word]);
-        word = WORDS;
-    }
-    return (enum word)word;
 }
 
 int verb_limit (const struct cli *cli)
@@ -239,13 +218,13 @@ int verb_limit (const struct cli *cli)
     struct reason reason;
     if (!options_read (&usage, cli, &count, &code))
         return code;
-    enum word word = read_word (cli, count, &reason);
-    if (word == WORDS || !write_rule (&wish, rule, sizeof rule, &reason))
+    int word = subword_read (words, WORDS, cli, count, &reason);
+    if (word < 0 || !write_rule (&wish, rule, sizeof rule, &reason))
         return usage_error (cli->argv[0], &reason);
     struct zplan_client *client = call_open (cli, &code);
     if (client)
         code = word == WORD_LIST ? list (cli, client)
-                                 : change_all (cli, client, word, count - 1, rule);
+                                 : change_all (cli, client, (enum word)word, count - 1, rule);
     zplan_client_destroy (&client);
     return code;
 }

@@ -6,9 +6,9 @@
 
 #include "call.h"
 #include "json.h"
-#include "nearest.h"
 #include "options.h"
 #include "print.h"
+#include "subword.h"
 #include "table.h"
 
 static const char about[] =
@@ -99,18 +99,22 @@ static int list (const struct cli *cli, struct zplan_client *client)
 
 // -- add, remove
 
-static const struct word {
-    const char *name, *done;
-} words[] = {{"list", NULL}, {"add", "added"}, {"remove", "removed"}};
+enum word { WORD_LIST, WORD_ADD, WORD_REMOVE, WORDS };
 
-static void report (const struct cli *cli, struct span name, const struct word *word,
+static const struct subword words[WORDS] = {
+    [WORD_LIST] = {"list", 0, 0, "unexpected argument"},
+    [WORD_ADD] = {"add", 1, INT_MAX, "want at least one station"},
+    [WORD_REMOVE] = {"remove", 1, INT_MAX, "want at least one station"},
+};
+
+static void report (const struct cli *cli, struct span name, enum word word,
                     const struct verdict *verdict)
 {
     if (cli->json) {
         json_t *answer = json_object ();
         json_object_set_new (answer, "station", json_from_frame (name));
         if (verdict->code == EXIT_DONE)
-            json_object_set_new (answer, "done", json_string (word->name));
+            json_object_set_new (answer, "done", json_string (words[word].name));
         else
             json_object_set_new (answer, "refused",
                                  json_from_frame (span_of (verdict->words, verdict->size)));
@@ -119,25 +123,25 @@ static void report (const struct cli *cli, struct span name, const struct word *
     } else if (verdict->code == EXIT_DONE) {
         printf ("station ");
         print_bytes (name);
-        printf (" %s\n", word->done);
+        printf (" %s\n", word == WORD_ADD ? "added" : "removed");
     }
 }
 
 // `text` is NAME=..., of which only the name is ever shown: a key may stand behind it.
-static int change (const struct cli *cli, struct zplan_client *client, const struct word *word,
+static int change (const struct cli *cli, struct zplan_client *client, enum word word,
                    const char *text)
 {
     struct zplan_reply reply;
     struct span name = span_of (text, strcspn (text, "="));
-    int outcome =
-        zplan_client_manage (client, "station", (const char *[]){word->name, text}, 2, &reply);
+    int outcome = zplan_client_manage (client, "station", (const char *[]){words[word].name, text},
+                                       2, &reply);
     struct verdict verdict = call_verdict (cli, outcome, &reply);
     if (verdict.code != EXIT_NO_ANSWER)
         report (cli, name, word, &verdict);
     return verdict_tell (&verdict, quoted (name));
 }
 
-static int change_all (const struct cli *cli, struct zplan_client *client, const struct word *word,
+static int change_all (const struct cli *cli, struct zplan_client *client, enum word word,
                        int count)
 {
     int code = EXIT_DONE;
@@ -146,33 +150,6 @@ static int change_all (const struct cli *cli, struct zplan_client *client, const
         code = one == EXIT_DONE ? code : one;
     }
     return code;
-}
-
-// -- the words
-
-static const struct word *read_word (const struct cli *cli, int count, struct reason *reason)
-{
-    const struct word *word = &words[0];
-    size_t i = 0;
-    if (count == 0)
-        return word;
-    while (i < sizeof words / sizeof *words && strcmp (words[i].name, cli->argv[1]) != 0)
-        i++;
-    if (i == sizeof words / sizeof *words) {
-        struct nearest nearest = nearest_to (cli->argv[1]);
-        for (i = 0; i < sizeof words / sizeof *words; i++)
-            nearest_try (&nearest, words[i].name);
-        reason_set (reason, "want list, add or remove, got %s%s", quoted (span_text (cli->argv[1])),
-                    nearest_hint (&nearest));
-        return NULL;
-    }
-    word = &words[i];
-    bool alone = count == 1;
-    if (word->done ? !alone : alone)
-        return word;
-    reason_set (reason, word->done ? "%s: want at least one station" : "%s: unexpected argument",
-                word->name);
-    return NULL;
 }
 
 int verb_station (const struct cli *cli)
@@ -187,12 +164,13 @@ int verb_station (const struct cli *cli)
     if (!options_read (&usage, cli, &count, &code))
         return code;
     struct reason reason;
-    const struct word *word = read_word (cli, count, &reason);
-    if (!word)
+    int word = subword_read (words, WORDS, cli, count, &reason);
+    if (word < 0)
         return usage_error (cli->argv[0], &reason);
     struct zplan_client *client = call_open (cli, &code);
     if (client)
-        code = word->done ? change_all (cli, client, word, count - 1) : list (cli, client);
+        code = word == WORD_LIST ? list (cli, client)
+                                 : change_all (cli, client, (enum word)word, count - 1);
     zplan_client_destroy (&client);
     return code;
 }
