@@ -1,0 +1,143 @@
+// Reading by jansson: any text, and the reason of each refusal.
+#include "plan_record.h"
+
+// Decode a frame value into the plan's own bytes, of which the JSON text is always the larger.
+static bool read_frame (struct plan *self, const json_t *value, struct span *ret)
+{
+    uint8_t *at = self->store + self->store_used;
+    size_t size;
+    if (!value || !json_to_frame (value, at, &size))
+        return false;
+    self->store_used += size;
+    *ret = span_of (at, size);
+    return true;
+}
+
+static bool read_spans (struct plan *self, const json_t *object, struct reason *reason)
+{
+    const struct {
+        const char *name;
+        struct span *span;
+    } spans[] = {
+        {"request_id", &self->request_id},
+        {"station", &self->station},
+        {"caller", &self->caller},
+        {"description", &self->description},
+    };
+    for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
+        if (!read_frame (self, json_object_get (object, spans[i].name), spans[i].span)) {
+            reason_set (reason, "%s: is missing or no text", spans[i].name);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_messages (struct plan *self, const json_t *object, struct reason *reason)
+{
+    const json_t *messages = json_object_get (object, "messages");
+    if (!json_is_array (messages) || json_array_size (messages) > PLAN_MESSAGES_MAX) {
+        reason_set (reason, "messages: want an array of at most %d frames", PLAN_MESSAGES_MAX);
+        return false;
+    }
+    for (size_t i = 0; i < json_array_size (messages); i++) {
+        if (!read_frame (self, json_array_get (messages, i), &self->messages[i])) {
+            reason_set (reason, "messages: item %zu is no frame", i);
+            return false;
+        }
+        self->message_count++;
+    }
+    return true;
+}
+
+static bool read_integers (struct plan *self, const json_t *object, struct reason *reason)
+{
+    for (size_t i = 0; i < FIELDS; i++) {
+        const struct field *field = &plan_record[i];
+        int64_t value = 0;
+        if (field->kind != INTEGER)
+            continue;
+        if (json_object_get (object, field->name) &&
+            !json_get_integer (object, field->name, field->min, field->max, &value)) {
+            reason_set (reason, "%s: no integer within its bounds", field->name);
+            return false;
+        }
+        record_set_integer (self, field, value);
+    }
+    return true;
+}
+
+static bool read_vote (struct plan *self, const json_t *object, struct reason *reason)
+{
+    const json_t *vote = json_object_get (object, "vote");
+    return !vote || vote_rule_read (vote, &self->vote, reason);
+}
+
+static bool read_words (struct plan *self, const json_t *object, struct reason *reason)
+{
+    const struct {
+        const char *name;
+        void (*set) (struct plan *self, struct span words);
+    } words[] = {
+        {"error_info", plan_set_error}, {"remark", plan_set_remark}, {"stopped", plan_set_stopped}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const json_t *text = json_object_get (object, words[i].name);
+        if (text && !json_is_string (text)) {
+            reason_set (reason, "%s: want a string", words[i].name);
+            return false;
+        }
+        words[i].set (self, span_of (json_string_value (text), json_string_length (text)));
+    }
+    return true;
+}
+
+static bool read_policy (struct plan *self, const json_t *object, struct reason *reason)
+{
+    if (!policy_read_from (object, &self->policy, reason))
+        return false;
+    policy_into_schedule (self->policy, &self->schedule);
+    if (self->schedule.type == SCHEDULE_CRON && !self->schedule.cron) {
+        reason_set (reason, "cron: is missing");
+        return false;
+    }
+    return true;
+}
+
+static bool check_together (const struct plan *self, const json_t *object, struct reason *reason)
+{
+    struct value_range range = schedule_value_range (self->schedule.type);
+    if (!record_value_fits (self)) {
+        reason_set (reason, "plan_value: want %d..%d for plan_type %s", range.min, range.max,
+                    schedule_type_name (self->schedule.type));
+        return false;
+    }
+    const json_t *keep = json_object_get (object, "no_keep");
+    if (keep && !json_is_boolean (keep)) {
+        reason_set (reason, "no_keep: want true or false");
+        return false;
+    }
+    return true;
+}
+
+struct plan *plan_parse_stored (uint64_t id, struct span text, struct reason *reason)
+{
+    json_t *object = json_read_object (text, reason);
+    if (!object)
+        return NULL;
+    struct plan *self = plan_new (text.size);
+    self->id = id;
+    self->schedule.keep = json_is_true (json_object_get (object, "no_keep"));
+    if (!read_integers (self, object, reason) || !read_spans (self, object, reason) ||
+        !read_messages (self, object, reason) || !read_vote (self, object, reason) ||
+        !read_words (self, object, reason) || !read_policy (self, object, reason) ||
+        !check_together (self, object, reason))
+        plan_destroy (&self);
+    json_decref (object);
+    return self;
+}
+
+struct plan *plan_from_stored_json (uint64_t id, struct span text, struct reason *reason)
+{
+    struct plan *plan = plan_scan_stored (id, text);
+    return plan ? plan : plan_parse_stored (id, text, reason);
+}
