@@ -225,11 +225,6 @@ const char *plan_state_name (enum plan_state state)
     return state_names[state];
 }
 
-const char *plan_verdict_name (enum verdict verdict)
-{
-    return verdict_names[verdict];
-}
-
 int plan_verdict_parse (const char *name)
 {
     for (int i = 0; i < VERDICTS; i++)

@@ -122,8 +122,7 @@ void plan_set_stopped (struct plan *self, struct span words);
 
 const char *plan_state_name (enum plan_state state);
 
-// "none", "failure", "pending", "manual", "cancelled"; and back, -1 for no such name.
-const char *plan_verdict_name (enum verdict verdict);
+// The verdict called "none", "failure", "pending", "manual" or "cancelled", or -1.
 int plan_verdict_parse (const char *name);
 
 // The state with this name, or -1.

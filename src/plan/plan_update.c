@@ -48,13 +48,24 @@ static int check_revision (const struct plan *plan, json_t *update, struct reaso
     return 0;
 }
 
-// The key makes the plan's id: a plan with another one would not be found by it.
-static bool changes_key (const json_t *frame, const char *name, const json_t *value)
+// What a plan keeps for its life. With another key it would not be found by it; the fields of its
+// kind were taken over when it was submitted.
+static const struct {
+    const char *name, *why;
+} fixed[] = {
+    {"key", "key: cannot be changed, it makes the plan's id"},
+    {"kind", "kind: cannot be changed, its fields were taken over; update these"},
+};
+
+// Why this field may not have this value; NULL: it may.
+static const char *fixed_reason (const json_t *frame, const char *name, const json_t *value)
 {
-    const json_t *key = json_object_get (frame, "key");
-    if (strcmp (name, "key") != 0)
-        return false;
-    return key ? !json_equal ((json_t *)key, (json_t *)value) : !json_is_null (value);
+    const json_t *held = json_object_get (frame, name);
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        if (strcmp (name, fixed[i].name) == 0 &&
+            !(held ? json_equal ((json_t *)held, (json_t *)value) : json_is_null (value)))
+            return fixed[i].why;
+    return NULL;
 }
 
 // Lay the fields over the frame.
@@ -82,8 +93,9 @@ static int lay_over (json_t *frame, json_t *update, struct plan_update *ret, str
             reason_set (reason, "%s: cannot be updated", quoted (span_text (name)));
             return ZPLAN_EARGUMENT;
         }
-        if (changes_key (frame, name, value)) {
-            reason_set (reason, "key: cannot be changed, it makes the plan's id");
+        const char *why = fixed_reason (frame, name, value);
+        if (why) {
+            reason_set (reason, "%s", why);
             return ZPLAN_EARGUMENT;
         }
         for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++)

@@ -151,6 +151,15 @@ def test_C042_the_lease_of_a_vote_ends_with_its_timeout(make_rig):
     assert run.claimed + 20 <= rig.score(ident, "votes") <= run.claimed + 25
 
 
+def test_C004_a_kind_is_not_updated(rig):
+    """Its fields were taken over: another name alone would be the name of what the plan is not."""
+    ident = rig.client.added(every(1000, 5))
+    revision = rig.message(ident)["revision"]
+    reason = rig.client.refused("update", ident, {"revision": revision, "kind": "mail"})
+    assert reason.startswith("kind: cannot be changed"), reason
+    assert rig.message(ident)["revision"] == revision and "kind" not in rig.message(ident)
+
+
 def test_E020_a_key_is_not_updated(rig):
     """It makes the plan's id: another one would stand for a plan that nobody finds by it."""
     ident = rig.client.added(every(1000, 5, key="k"))
