@@ -447,11 +447,12 @@ static void start (struct station *self, struct request *request, uint64_t id,
 
 void submit_request (struct station *self, struct request *request)
 {
-    struct plan_fields fields = {.policy = NULL};
+    struct plan_fields fields; // large: not cleared for nothing
     struct reason reason;
     uint64_t id;
     bool named;
     struct span station = message_frame (&request->message, ZERO_FRAME_STATION_ID, &named);
+    fields.policy = NULL;
     if (named && !permit_station (self, &request->peer, station))
         return;
     FAILPOINT ("recv");
