@@ -69,6 +69,7 @@ def test_A112_the_requester_of_a_run_is_the_plan(rig):
     assert set(runs) == {b"*a1", b"*b2"}
     for run in runs.values():
         rig.jobs.answer(run, ST.RUNING)
+    rig.state(second, ST.RUNING)
     run = runs[b"*a1"]
     rig.jobs.socket.send_multipart([run.before[0], b"*c3", bytes([0, ST.OK, 0])])
     rig.jobs.answer(run, ST.OK)

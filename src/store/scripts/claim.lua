@@ -49,19 +49,22 @@ local function claim_one()
             room = math.min(room, ARGV[at + 1])
         end
     end
-    if not is_due then
+    local exec, listed = redis.pcall('HGET', KEYS[3], 'exec'), redis.pcall('ZCARD', KEYS[4])
+    if type(exec) == 'table' or type(listed) == 'table' then
+        return
+    elseif not is_due then
         return {now_text, first[2] or '', {}, now, 0, {}, 0}
     elseif not id or #station > 64 or #id > 16 or #id == 16 and id > '7fffffffffffffff' or room < 1
            or first[4] and tonumber(first[4]) <= now_us / 1000000 then
         return
     end
-    local exec, held = redis.pcall('HGET', KEYS[3], 'exec'), redis.pcall('HGET', KEYS[2], member)
+    local held = redis.pcall('HGET', KEYS[2], member)
     local message = redis.pcall('GET', member)
     -- As the station writes it (plan.lua, has_head).
     local number = type(message) == 'string' and string.match(message, '^{"exec_id":................'
                    .. ',"exec_time":..........,"plan_state":%d,"revision":(%d+)')
     local entry = string.sub('0000000000000000', #id + 1) .. id .. ':' .. station
-    if held or not number or type(exec) == 'table' or not ((tonumber(exec or 0) or now_us) < now_us)
+    if held or not number or not ((tonumber(exec or 0) or now_us) < now_us)
        or redis.pcall('ZSCORE', KEYS[4], entry) ~= '0' or #now_text ~= 16
        or redis.call('EXISTS', 'plan:wait:' .. station, 'plan:class', 'plan:limits') > 0 then
         return

@@ -39,7 +39,7 @@ local function commit_one()
     local sent = redis.pcall('HGET', KEYS[6], slot)
     -- What was answered begins with the number of its call, behind two bytes. The message counts twice.
     if type(sent) == 'table' or sent and string.sub(sent, 3, 2 + #ARGV[1]) == ARGV[1]
-       or redis.call('TTL', KEYS[6]) < 1800
+       or redis.call('TTL', KEYS[6]) < 1800 or type(redis.pcall('ZCARD', KEYS[3])) == 'table'
        or redis.pcall('HGET', KEYS[2], member) ~= exec_id .. ' ' .. decided_on
        or redis.call('EXISTS', member, member, 'plan:wait:' .. station) ~= 2 then
         return

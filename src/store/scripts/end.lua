@@ -36,7 +36,8 @@ local function end_one()
     local counts = redis.pcall('HMGET', 'plan:count', one_field, other_field)
     local of_station = tonumber(string.match(counts[1] or '', '^%d+$'))
     local of_caller = tonumber(string.match(counts[2] or '', '^%d+$'))
-    if not of_station or not of_caller or math.min(of_station, of_caller) < 2
+    local queued, listed = redis.pcall('ZCARD', KEYS[1]), redis.pcall('ZCARD', KEYS[3])
+    if type(queued) == 'table' or type(listed) == 'table' or listed < 2 or not of_station or not of_caller or math.min(of_station, of_caller) < 2
        or math.max(of_station, of_caller) > 2 ^ 53 then
         return
     end
@@ -49,9 +50,8 @@ local function end_one()
     end
     redis.call('HSET', KEYS[4], 'seq', number)
     redis.call('DEL', member, work or member)
-    -- One of another type is replaced where it is used next.
-    redis.pcall('ZREM', KEYS[1], member)
-    redis.pcall('ZREM', KEYS[3], entry)
+    redis.call('ZREM', KEYS[1], member)
+    redis.call('ZREM', KEYS[3], entry)
     redis.call('HDEL', KEYS[2], member)
     redis.call('HSET', 'plan:count', one_field, string.format('%d', of_station - 1),
                other_field, string.format('%d', of_caller - 1))
