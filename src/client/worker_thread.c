@@ -217,7 +217,7 @@ static void take_job (struct zplan_worker *self, struct job *job, bool readable)
     job->place = JOB_WAITING;
     if (!readable)
         job_close (job, ZERO_STATUS_FAILED_ID, "the worker cannot read the job");
-    else if (self->leaving)
+    else if (atomic_load (&self->leave)) // which `leaving` follows in this turn or the next
         job_close (job, ZERO_STATUS_NOT_WORKER_ID, "the worker leaves");
     else
         job_read (job);
