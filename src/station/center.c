@@ -5,10 +5,11 @@
 // as it likes.
 #include "center.h"
 
-#include <czmq.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+#include <zmq.h>
 
 #include "clock.h"
 #include "codes.h"
@@ -39,7 +40,7 @@ enum {
 struct center {
     struct center_settings settings;
     char endpoint[sizeof ((struct found_station *)0)->endpoint];
-    zloop_t *loop;
+    struct reactor *reactor;
     center_found_fn *found;
     void *owner;
 
@@ -48,7 +49,8 @@ struct center {
     bool asking;     // a question is out, and `requests` is read
     bool news;       // an event that matters came since the last question
     int events_read; // since then; EVENTS_READ: no more of them until the next
-    int timer;       // of the answer's end or of the next question; -1 = none
+    struct watch answers, news_watch;
+    struct timer timer; // of the answer's end or of the next question
     int64_t wake_us;
     int64_t retry_ms;
     int changes;        // of the list that may yet be looked for at once
@@ -126,23 +128,10 @@ int center_settings_parse (const char *text, struct center_settings *ret, struct
 
 // -- sockets
 
-static int on_answer (zloop_t *loop, zmq_pollitem_t *item, void *arg);
-static int on_event (zloop_t *loop, zmq_pollitem_t *item, void *arg);
+static bool on_answer (void *owner);
+static bool on_event (void *owner);
 static void ask (struct center *self);
 static void lose (struct center *self, const char *why);
-
-static void watch (struct center *self, void *socket, zloop_fn *ready)
-{
-    zmq_pollitem_t item = {.socket = socket, .events = ZMQ_POLLIN};
-    zloop_poller (self->loop, &item, ready, self);
-    zloop_poller_set_tolerant (self->loop, &item);
-}
-
-static void unwatch (struct center *self, void *socket)
-{
-    zmq_pollitem_t item = {.socket = socket, .events = ZMQ_POLLIN};
-    zloop_poller_end (self->loop, &item);
-}
 
 static void close_socket (void **socket)
 {
@@ -193,7 +182,7 @@ static bool open_sockets (struct center *self)
     if (!self->events) {
         self->events = open_socket (self, ZMQ_SUB, self->settings.port + 1, EVENTS_QUEUED);
         if (self->events)
-            watch (self, self->events, on_event);
+            watch_start (&self->news_watch, self->reactor, self->events, on_event, self);
     }
     if (!self->requests)
         self->requests = open_socket (self, ZMQ_DEALER, self->settings.port, ANSWERS_QUEUED);
@@ -202,31 +191,24 @@ static bool open_sockets (struct center *self)
 
 // -- questions
 
-static int on_timer (zloop_t *loop, int timer, void *arg)
+static void on_timer (void *owner)
 {
-    struct center *self = arg;
-    (void)loop;
-    (void)timer;
-    self->timer = -1;
+    struct center *self = owner;
     if (self->asking)
         lose (self, "no answer");
     else
         ask (self);
-    return 0;
 }
 
 static void set_timer (struct center *self, int64_t delay_ms)
 {
-    if (self->timer >= 0)
-        zloop_timer_end (self->loop, self->timer);
-    self->timer = zloop_timer (self->loop, (size_t)delay_ms, 1, on_timer, self);
+    timer_set (&self->timer, self->reactor, delay_ms);
     self->wake_us = clock_mono_us () + delay_ms * 1000;
 }
 
 static void end_question (struct center *self)
 {
-    if (self->asking)
-        unwatch (self, self->requests);
+    watch_end (&self->answers);
     self->asking = false;
 }
 
@@ -271,7 +253,7 @@ static void ask (struct center *self)
         return;
     }
     if (self->events_read >= EVENTS_READ)
-        watch (self, self->events, on_event);
+        watch_start (&self->news_watch, self->reactor, self->events, on_event, self);
     self->events_read = 0;
     self->news = false;
     throw_away (self->requests);
@@ -280,7 +262,7 @@ static void ask (struct center *self)
         return;
     }
     self->asking = true;
-    watch (self, self->requests, on_answer);
+    watch_start (&self->answers, self->reactor, self->requests, on_answer, self);
     set_timer (self, ANSWER_MS);
 }
 
@@ -303,15 +285,13 @@ static void take_list (struct center *self)
     self->found (self->owner, self->list.at, self->list.count);
 }
 
-static int on_answer (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+static bool on_answer (void *owner)
 {
-    struct center *self = arg;
+    struct center *self = owner;
     struct packet packet;
     struct reason reason;
-    (void)loop;
-    (void)item;
     if (!packet_recv (&packet, self->requests, &packet_of_peers))
-        return 0;
+        return false;
     int rc = -1;
     if (packet.fault)
         reason_set (&reason, "its answer is too large");
@@ -324,7 +304,7 @@ static int on_answer (zloop_t *loop, zmq_pollitem_t *item, void *arg)
         lose (self, reason.text);
     else
         take_list (self);
-    return 0;
+    return false;
 }
 
 static bool read_event (struct center *self)
@@ -339,35 +319,34 @@ static bool read_event (struct center *self)
     return true;
 }
 
-static int on_event (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+static bool on_event (void *owner)
 {
-    struct center *self = arg;
-    (void)loop;
-    (void)item;
-    for (int i = 0; i < EVENTS_TURN && read_event (self); i++) {
-    }
+    struct center *self = owner;
+    int count = 0;
+    while (count < EVENTS_TURN && read_event (self))
+        count++;
     if (self->events_read >= EVENTS_READ) {
-        unwatch (self, self->events);
+        watch_end (&self->news_watch);
         self->news = true; // what is left unread may matter
     }
     if (self->news && self->changes && !self->asking &&
         self->wake_us > clock_mono_us () + EVENT_MS * 1000)
         set_timer (self, EVENT_MS);
-    return 0;
+    return count == EVENTS_TURN;
 }
 
 // -- life
 
-struct center *center_new (const struct center_settings *settings, void *loop,
+struct center *center_new (const struct center_settings *settings, struct reactor *reactor,
                            center_found_fn *found, void *owner)
 {
     struct center *self = memory_new (sizeof *self);
     self->settings = *settings;
     snprintf (self->endpoint, sizeof self->endpoint, "tcp://%s:%d", settings->host, settings->port);
-    self->loop = loop;
+    self->reactor = reactor;
     self->found = found;
     self->owner = owner;
-    self->timer = -1;
+    self->timer = (struct timer){.call = on_timer, .owner = self};
     self->retry_ms = RETRY_FIRST_MS;
     self->changes = CHANGES_MAX;
     self->granted_us = clock_mono_us ();
@@ -380,11 +359,9 @@ void center_destroy (struct center **self_p)
     struct center *self = *self_p;
     if (!self)
         return;
-    if (self->timer >= 0)
-        zloop_timer_end (self->loop, self->timer);
+    timer_end (&self->timer);
     end_question (self);
-    if (self->events && self->events_read < EVENTS_READ)
-        unwatch (self, self->events);
+    watch_end (&self->news_watch);
     close_socket (&self->requests);
     close_socket (&self->events);
     free (self);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "center_list.h"
+#include "watch.h"
 
 struct center;
 
@@ -24,8 +25,8 @@ int center_settings_parse (const char *text, struct center_settings *ret, struct
 // with the same list as before. Not called while the center is away: its stations may go on.
 typedef void center_found_fn (void *owner, const struct found_station *list, size_t count);
 
-// Start to ask. `loop` is the reactor. Never NULL: a center that cannot be reached is tried again.
-struct center *center_new (const struct center_settings *settings, void *loop,
+// Start to ask. Never NULL: a center that cannot be reached is tried again.
+struct center *center_new (const struct center_settings *settings, struct reactor *reactor,
                            center_found_fn *found, void *owner);
 // May be called from within `found`.
 void center_destroy (struct center **self);

@@ -17,6 +17,7 @@
 #include "status.h"
 #include "store.h"
 #include "target.h"
+#include "watch.h"
 
 enum phase {
     PHASE_STARTING, // waits for Redis
@@ -30,6 +31,13 @@ struct masked {
     uint8_t identity[5], mask[5];
 };
 
+// An XPUB, and whether somebody has subscribed.
+struct outlet {
+    void *socket; // NULL: it was cut, and is not made anew yet
+    struct watch watch;
+    bool heard;
+};
+
 struct station {
     struct station_settings *settings;
     station_read_fn *read_settings;
@@ -40,8 +48,10 @@ struct station {
     struct reason reload_trouble; // why settings were not taken at SIGHUP; empty = they were
     struct counters counters;
 
-    zloop_t *loop;
+    struct reactor *reactor;
     int signal_fd;
+    struct source signals;
+    struct timer tick;
     struct store *store;
     struct reason told_down;   // why Redis is away, as the log was told last
     struct embedded *embedded; // NULL with a given Redis
@@ -63,7 +73,7 @@ struct station {
 
     // front
     void *request_socket;
-    bool front_open; // the request socket is in the reactor
+    struct watch request_watch; // off: it is left alone until there is room
     uint64_t last_id;
     byte caller_secret[16];      // of this start; for what stands in the place of identities
     struct masked masked[64];    // those that were made last
@@ -77,13 +87,11 @@ struct station {
     int pages;                   // of plans or outcomes that are being read for peers
 
     // publish
-    void *publish_socket;
-    void *events_socket;
-    bool subscribers_cut;             // both are to be made anew
-    bool results_heard, events_heard; // somebody has subscribed
-    enum dialect dialect;             // of the request and publish sockets
-    uint64_t event_seq;               // of the last event
-    char event_epoch[17];             // of this start of the station
+    struct outlet results, events;
+    bool subscribers_cut; // both are to be made anew
+    enum dialect dialect; // of the request socket and the results
+    uint64_t event_seq;   // of the last event
+    char event_epoch[17]; // of this start of the station
 
     // attend
     int64_t attend_us; // when to tell Redis again that this station is here
@@ -106,6 +114,7 @@ struct station {
 
     // due
     int timer_fd;
+    struct source due_source;
     int64_t armed_us; // when it fires, INT64_MAX = never
     bool claiming;    // a claim is under way
     bool more_due;    // the last one left due plans in the queue

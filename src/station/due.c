@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -233,14 +234,13 @@ static void sweep (struct station *self)
 
 // -- life
 
-static int on_timer (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+static void on_timer (void *owner, uint32_t events)
 {
-    struct station *self = arg;
+    struct station *self = owner;
     uint64_t expirations;
-    (void)loop;
-    (void)item;
+    (void)events;
     if (read (self->timer_fd, &expirations, sizeof expirations) < 0)
-        return 0;
+        return;
     self->armed_us = INT64_MAX;
     run_deadlines (self);
     if (!self->claiming && clock_mono_us () >= self->claim_us)
@@ -248,7 +248,6 @@ static int on_timer (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     sweep (self);
     link_flush (store_link (self->store));
     arm (self);
-    return 0;
 }
 
 int due_start (struct station *self, struct reason *reason)
@@ -258,8 +257,8 @@ int due_start (struct station *self, struct reason *reason)
         reason_set (reason, "timer: %s", strerror (errno));
         return -1;
     }
-    zmq_pollitem_t item = {.fd = self->timer_fd, .events = ZMQ_POLLIN};
-    zloop_poller (self->loop, &item, on_timer, self);
+    self->due_source = (struct source){.call = on_timer, .owner = self};
+    source_set (&self->due_source, self->reactor, self->timer_fd, EPOLLIN);
     self->claim_us = clock_mono_us ();
     self->sweep_us = self->claim_us + SWEEP_TURN_US;
     arm (self);
@@ -268,6 +267,7 @@ int due_start (struct station *self, struct reason *reason)
 
 void due_stop (struct station *self)
 {
+    source_end (&self->due_source);
     if (self->timer_fd >= 0)
         close (self->timer_fd);
     self->timer_fd = -1;

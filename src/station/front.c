@@ -74,7 +74,7 @@ void front_reply (struct station *self, struct peer *peer, const struct reply *r
         message_add (&message, ZERO_FRAME_GLOBAL_ID, span_text (ident_text (reply->plan_id, id)));
     if (reply->json)
         message_add (&message, ZERO_FRAME_JSON, span_text (reply->json));
-    if (!packet_send_message (self->request_socket, peer->identity, &message))
+    if (!watch_send (&self->request_watch, self->request_socket, peer->identity, &message))
         self->counters.dropped_replies++;
     peer_release (self, peer);
 }
@@ -237,11 +237,7 @@ static void take_request (struct station *self, const struct packet *packet)
 // Leave the socket alone until front_resume.
 static void front_close (struct station *self)
 {
-    if (!self->front_open)
-        return;
-    zmq_pollitem_t item = {.socket = self->request_socket, .events = ZMQ_POLLIN};
-    zloop_poller_end (self->loop, &item);
-    self->front_open = false;
+    watch_end (&self->request_watch);
 }
 
 static bool is_busy (const struct station *self)
@@ -249,39 +245,39 @@ static bool is_busy (const struct station *self)
     return store_busy (self->store) || self->kept_bytes >= KEPT_BYTES_MAX;
 }
 
-static int on_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+static bool next_request (struct station *self)
 {
-    struct station *self = arg;
     struct packet packet;
-    (void)loop;
-    (void)item;
-    for (int i = 0; i < TURN_MESSAGES; i++) {
-        if (is_busy (self)) {
-            front_close (self);
-            break;
-        }
-        if (!packet_recv (&packet, self->request_socket, &self->limits))
-            break;
-        self->counters.requests++;
-        // A ROUTER puts the identity first; without more than that there is only a fault to tell.
-        if (packet.count > 1 || (packet.count == 1 && packet.fault))
-            take_request (self, &packet);
-        packet_clear (&packet);
+    if (is_busy (self)) {
+        front_close (self);
+        return false;
     }
-    link_flush (store_link (self->store));
-    return 0;
+    if (!packet_recv (&packet, self->request_socket, &self->limits))
+        return false;
+    self->counters.requests++;
+    // A ROUTER puts the identity first; without more than that there is only a fault to tell.
+    if (packet.count > 1 || (packet.count == 1 && packet.fault))
+        take_request (self, &packet);
+    packet_clear (&packet);
+    return true;
+}
+
+static bool on_request (void *owner)
+{
+    struct station *self = owner;
+    int count = 0;
+    while (count < TURN_MESSAGES && next_request (self))
+        count++;
+    if (count)
+        link_flush (store_link (self->store));
+    return count == TURN_MESSAGES;
 }
 
 // -- the socket in the reactor
 
 void front_open (struct station *self)
 {
-    if (self->front_open)
-        return;
-    zmq_pollitem_t item = {.socket = self->request_socket, .events = ZMQ_POLLIN};
-    zloop_poller (self->loop, &item, on_request, self);
-    zloop_poller_set_tolerant (self->loop, &item);
-    self->front_open = true;
+    watch_start (&self->request_watch, self->reactor, self->request_socket, on_request, self);
 }
 
 void front_resume (struct station *self)

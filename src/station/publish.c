@@ -15,45 +15,46 @@ enum { SUBSCRIBED = 1, TURN_MESSAGES = 64 };
 
 // An XPUB tells each subscription that is new to it. It also tells when nobody has one any more,
 // but lets any peer end one that it never had: so who was heard of once is spoken to from then on.
-static int on_subscription (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+static bool on_subscription (void *owner)
 {
-    struct station *self = arg;
+    struct outlet *outlet = owner;
     struct packet packet;
-    bool *heard = item->socket == self->events_socket ? &self->events_heard : &self->results_heard;
-    (void)loop;
-    for (int i = 0; i < TURN_MESSAGES && packet_recv (&packet, item->socket, &packet_of_peers);
-         i++) {
+    for (int i = 0; i < TURN_MESSAGES; i++) {
+        if (!packet_recv (&packet, outlet->socket, &packet_of_peers))
+            return false;
         if (packet.count && packet.frames[0].size && packet.frames[0].data[0] == SUBSCRIBED)
-            *heard = true;
+            outlet->heard = true;
         packet_clear (&packet);
     }
-    return 0;
+    return true;
 }
 
-void publish_watch (struct station *self, void *socket)
+void publish_watch (struct station *self, struct outlet *outlet)
 {
-    zmq_pollitem_t item = {.socket = socket, .events = ZMQ_POLLIN};
-    zloop_poller (self->loop, &item, on_subscription, self);
-    zloop_poller_set_tolerant (self->loop, &item);
+    watch_start (&outlet->watch, self->reactor, outlet->socket, on_subscription, outlet);
 }
 
-void publish_unwatch (struct station *self, void *socket)
+void publish_close (struct outlet *outlet)
 {
-    if (!socket)
-        return; // it was cut, and is not made anew yet
-    zmq_pollitem_t item = {.socket = socket, .events = ZMQ_POLLIN};
-    zloop_poller_end (self->loop, &item);
-    *(socket == self->events_socket ? &self->events_heard : &self->results_heard) = false;
+    watch_end (&outlet->watch);
+    if (outlet->socket)
+        zmq_close (outlet->socket);
+    *outlet = (struct outlet){0};
 }
 
 bool publish_heard (const struct station *self)
 {
-    return self->results_heard;
+    return self->results.heard;
 }
 
 bool publish_events_heard (const struct station *self)
 {
-    return self->events_heard || (self->dialect == DIALECT_MICROZERO && publish_heard (self));
+    return self->events.heard || (self->dialect == DIALECT_MICROZERO && publish_heard (self));
+}
+
+static void send_to_all (struct outlet *outlet, const struct message *message)
+{
+    watch_send (&outlet->watch, outlet->socket, (struct span){0}, message);
 }
 
 // -- results
@@ -65,7 +66,7 @@ void publish_result (struct station *self, const struct publication *publication
     if (self->dialect == DIALECT_MICROZERO)
         return;
     self->counters.broadcasts++;
-    if (!publication->json || !self->results_heard)
+    if (!publication->json || !self->results.heard)
         return;
     message_start (&message, publication->status);
     // The title stands where other messages have their envelope: subscribers select by it.
@@ -75,7 +76,7 @@ void publish_result (struct station *self, const struct publication *publication
     message_add (&message, ZERO_FRAME_CONTENT, span_text (publication->json));
     for (size_t i = 0; i < publication->desc->count && i < BROADCAST_FRAMES_MAX; i++)
         message_add (&message, publication->desc->types[i], publication->frames[i]);
-    packet_send_message (self->publish_socket, (struct span){0}, &message);
+    send_to_all (&self->results, &message);
 }
 
 // -- events
@@ -171,7 +172,7 @@ static void publish_microzero (struct station *self, const struct notice *notice
         for (size_t i = 0; notice->frames && i < answer.count && i < BROADCAST_FRAMES_MAX - 1; i++)
             message_add (&message, answer.types[i], notice->frames[i + 1]);
     }
-    packet_send_message (self->publish_socket, (struct span){0}, &message);
+    send_to_all (&self->results, &message);
     free (json);
 }
 
@@ -187,18 +188,18 @@ static void send_event (struct station *self, const struct notice *notice)
     message.sender = span_text (title);
     message_add (&message, ZERO_FRAME_SUBTITLE, span_text (ident_text (notice->plan_id, id)));
     message_add (&message, ZERO_FRAME_CONTEXT, span_text (json));
-    packet_send_message (self->events_socket, (struct span){0}, &message);
+    send_to_all (&self->events, &message);
     free (json);
 }
 
 void publish_event (struct station *self, const struct notice *notice)
 {
     self->event_seq++;
-    if (notice->json && self->events_heard)
+    if (notice->json && self->events.heard)
         send_event (self, notice);
     if (self->dialect == DIALECT_MICROZERO) {
         self->counters.broadcasts++;
-        if (notice->json && self->results_heard)
+        if (notice->json && self->results.heard)
             publish_microzero (self, notice);
     }
 }

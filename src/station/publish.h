@@ -4,10 +4,12 @@
 
 #include "core.h"
 
-// The sockets tell when somebody subscribes: what nobody has asked for is not made. Watch one from
-// when it is bound until it is closed.
-void publish_watch (struct station *self, void *socket);
-void publish_unwatch (struct station *self, void *socket);
+// The sockets tell when somebody subscribes: what nobody has asked for is not made. Watch one as
+// soon as it is bound.
+void publish_watch (struct station *self, struct outlet *outlet);
+
+// Nothing happens when it is closed.
+void publish_close (struct outlet *outlet);
 
 // Whether somebody hears results, and events: only then their JSON is wanted.
 bool publish_heard (const struct station *self);

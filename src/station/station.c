@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "access_folder.h"
@@ -69,12 +70,6 @@ struct store_bounds station_bounds (const struct station *self)
 }
 
 // -- ending
-
-static int end_loop (struct station *self)
-{
-    (void)self;
-    return -1; // of a reactor's handler: leave zloop_start
-}
 
 static void fail (struct station *self, const char *why)
 {
@@ -198,11 +193,10 @@ static void on_child (struct station *self)
 
 static void renew_subscribers (struct station *self);
 
-static int on_signal (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+static void on_signal (void *owner, uint32_t events)
 {
-    struct station *self = arg;
-    (void)loop;
-    (void)item;
+    struct station *self = owner;
+    (void)events;
     for (int number; (number = process_next_signal (self->signal_fd));) {
         if (number == SIGCHLD) {
             on_child (self);
@@ -210,11 +204,12 @@ static int on_signal (zloop_t *loop, zmq_pollitem_t *item, void *arg)
             reload (self);
         } else if (number == SIGTERM || number == SIGINT) {
             if (self->phase == PHASE_STOPPING)
-                return end_loop (self); // asked twice: at once
+                reactor_stop (self->reactor); // asked twice: at once
             begin_stop (self);
         }
     }
-    return self->phase == PHASE_FAILED ? end_loop (self) : 0;
+    if (self->phase == PHASE_FAILED)
+        reactor_stop (self->reactor);
 }
 
 // What a peer makes wait in the sockets is memory of libzmq, out of every other bound's reach.
@@ -233,7 +228,7 @@ static void watch_memory (struct station *self)
     self->memory_full = full;
 }
 
-static int tick_starting (struct station *self, int64_t now_us)
+static void tick_starting (struct station *self, int64_t now_us)
 {
     int64_t waited = now_us - self->started_us;
     if (!self->embedded && waited > GIVEN_REDIS_WAIT_US) {
@@ -244,33 +239,38 @@ static int tick_starting (struct station *self, int64_t now_us)
                    quoted (span_text (link_trouble (store_link (self->store)))));
         notify_status ("waiting for Redis");
     }
-    return 0;
 }
 
-static int on_tick (zloop_t *loop, int timer, void *arg)
+static bool has_ended (const struct station *self, int64_t now_us)
 {
-    struct station *self = arg;
+    return self->phase == PHASE_FAILED ||
+           (self->phase == PHASE_STOPPING &&
+            (store_pending (self->store) == 0 || now_us > self->stop_us));
+}
+
+static void on_tick (void *owner)
+{
+    struct station *self = owner;
     int64_t now_us = clock_mono_us ();
-    (void)loop;
-    (void)timer;
+    timer_set (&self->tick, self->reactor, TICK_MS);
     notify_alive (now_us);
-    if (self->phase == PHASE_FAILED)
-        return end_loop (self);
+    if (has_ended (self, now_us)) {
+        reactor_stop (self->reactor);
+        return;
+    }
     access_watch (self, now_us);
     renew_subscribers (self);
     if (self->redis_ended && now_us >= self->respawn_us)
         respawn (self);
-    if (self->phase == PHASE_STARTING)
-        return tick_starting (self, now_us);
-    if (self->phase == PHASE_STOPPING &&
-        (store_pending (self->store) == 0 || now_us > self->stop_us))
-        return end_loop (self);
+    if (self->phase == PHASE_STARTING) {
+        tick_starting (self, now_us);
+        return;
+    }
     watch_memory (self);
     attend_tick (self);
     pull_tick (self);
     front_resume (self);
     link_flush (store_link (self->store));
-    return 0;
 }
 
 // -- making it
@@ -318,21 +318,21 @@ static int bind_sockets (struct station *self, struct reason *reason)
     const struct station_settings *settings = self->settings;
     self->request_socket = bound_socket (self, ZMQ_ROUTER, "request", settings->request, reason);
     if (self->request_socket)
-        self->publish_socket = bound_socket (self, ZMQ_XPUB, "publish", settings->publish, reason);
-    if (self->publish_socket)
-        self->events_socket = bound_socket (self, ZMQ_XPUB, "events", settings->events, reason);
-    return self->events_socket ? 0 : -1;
+        self->results.socket = bound_socket (self, ZMQ_XPUB, "publish", settings->publish, reason);
+    if (self->results.socket)
+        self->events.socket = bound_socket (self, ZMQ_XPUB, "events", settings->events, reason);
+    return self->events.socket ? 0 : -1;
 }
 
 // One end of it: until the old socket has let go of the endpoint, nothing is broadcast.
-static void bind_again (struct station *self, void **socket, const char *domain,
+static void bind_again (struct station *self, struct outlet *outlet, const char *domain,
                         const char *endpoint)
 {
     struct reason reason;
-    void *fresh = *socket ? NULL : open_socket (self, ZMQ_XPUB, domain);
+    void *fresh = outlet->socket ? NULL : open_socket (self, ZMQ_XPUB, domain);
     if (fresh && wire_bind_again (fresh, endpoint, &reason) == 0) {
-        *socket = fresh;
-        publish_watch (self, fresh);
+        outlet->socket = fresh;
+        publish_watch (self, outlet);
     } else if (fresh)
         zmq_close (fresh);
 }
@@ -343,15 +343,12 @@ static void renew_subscribers (struct station *self)
 {
     if (self->subscribers_cut) {
         log_event (LEVEL_INFO, "subscribers.cut", "reason=\"a key may not subscribe any more\"");
-        publish_unwatch (self, self->publish_socket);
-        publish_unwatch (self, self->events_socket);
-        zmq_close (self->publish_socket);
-        zmq_close (self->events_socket);
-        self->publish_socket = self->events_socket = NULL;
+        publish_close (&self->results);
+        publish_close (&self->events);
         self->subscribers_cut = false;
     }
-    bind_again (self, &self->publish_socket, "publish", self->settings->publish);
-    bind_again (self, &self->events_socket, "events", self->settings->events);
+    bind_again (self, &self->results, "publish", self->settings->publish);
+    bind_again (self, &self->events, "events", self->settings->events);
 }
 
 static const char *data_folder (const struct station_settings *settings, char out[4096])
@@ -441,20 +438,24 @@ static int start (struct station *self, const struct link_config *given, struct 
     if (self->embedded && embedded_start (self->embedded, reason))
         return -1;
     FAILPOINT ("boot_redis");
-    self->loop = zloop_new ();
-    zloop_set_nonstop (self->loop, true);
+    self->reactor = reactor_new ();
+    if (!self->reactor) {
+        reason_set (reason, "no descriptors left");
+        return -1;
+    }
     runs_start (self);
     if (due_start (self, reason))
         return -1;
     zap_watch (self);
-    publish_watch (self, self->publish_socket);
-    publish_watch (self, self->events_socket);
-    zmq_pollitem_t item = {.fd = self->signal_fd, .events = ZMQ_POLLIN};
-    zloop_poller (self->loop, &item, on_signal, self);
-    zloop_timer (self->loop, TICK_MS, 0, on_tick, self);
+    publish_watch (self, &self->results);
+    publish_watch (self, &self->events);
+    self->signals = (struct source){.call = on_signal, .owner = self};
+    source_set (&self->signals, self->reactor, self->signal_fd, EPOLLIN);
+    self->tick = (struct timer){.call = on_tick, .owner = self};
+    timer_set (&self->tick, self->reactor, TICK_MS);
     self->started_us = clock_mono_us ();
     const struct store_bounds bounds = station_bounds (self);
-    self->store = store_new (&config, &bounds, self->loop, on_link_state, self);
+    self->store = store_new (&config, &bounds, self->reactor, on_link_state, self);
     targets_start (self);
     return 0;
 }
@@ -484,7 +485,7 @@ struct station *station_new (struct station_settings *settings, station_read_fn 
 
 int station_run (struct station *self, struct reason *reason)
 {
-    zloop_start (self->loop);
+    reactor_run (self->reactor);
     if (self->phase == PHASE_FAILED) {
         *reason = self->failure;
         return -1;
@@ -505,15 +506,17 @@ void station_destroy (struct station **self_p)
     runs_stop (self);
     targets_stop (self);
     due_stop (self);
-    if (self->loop)
-        zloop_destroy (&self->loop);
-    if (self->request_socket)
+    timer_end (&self->tick);
+    source_end (&self->signals);
+    watch_end (&self->request_watch);
+    if (self->request_socket) {
         front_drain (self);
-    void *const sockets[] = {self->request_socket, self->publish_socket, self->events_socket};
-    for (size_t i = 0; i < sizeof sockets / sizeof *sockets; i++)
-        if (sockets[i])
-            zmq_close (sockets[i]);
+        zmq_close (self->request_socket);
+    }
+    publish_close (&self->results);
+    publish_close (&self->events);
     zap_stop (self);
+    reactor_destroy (&self->reactor);
     wire_context_end ();
     access_stop (self);
     embedded_destroy (&self->embedded);

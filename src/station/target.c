@@ -1,8 +1,9 @@
 #include "target.h"
 
-#include <czmq.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+#include <zmq.h>
 
 #include "clock.h"
 #include "context.h"
@@ -26,17 +27,18 @@ struct target {
     struct target_settings settings;
     const struct curve_keys *own; // for settings.curve
     struct dispatch_way way;
-    zloop_t *loop;
+    struct reactor *reactor;
     struct target_events events;
-    void *socket;  // the DEALER; NULL between two tries
-    void *monitor; // PAIR that tells of its connection
+    void *socket;                // the DEALER; NULL between two tries
+    void *monitor;               // PAIR that tells of its connection
+    struct watch messages, news; // of the two
     bool up;
     int64_t heard_us;     // when its last message came, or it connected; monotonic
     bool reads;           // as far as is known: it took the last message, or has sent one since
     uint64_t connections; // the number of the last one, of the present while `up`
     int64_t retry_ms;
-    int timer;   // of the next try, or of the present one's end; -1 = none
-    bool paused; // its messages are left alone
+    struct timer timer; // of the next try, or of the present one's end
+    bool paused;        // its messages are left alone
     int unanswered;
     int64_t since_us; // wall clock: when `up` changed last
     struct target_tally tally;
@@ -45,47 +47,27 @@ struct target {
 
 static uint64_t made; // connections of the process: no two targets' have one number
 
-static int on_message (zloop_t *loop, zmq_pollitem_t *item, void *arg);
-static int on_monitor (zloop_t *loop, zmq_pollitem_t *item, void *arg);
+static bool on_message (void *owner);
+static bool on_monitor (void *owner);
 static void connect_anew (struct target *self);
 static void give_up (struct target *self);
 static bool read_message (struct target *self);
 
-static void watch (struct target *self, void *socket, zloop_fn *ready)
+static void close_watched (struct watch *watch, void **socket)
 {
-    zmq_pollitem_t item = {.socket = socket, .events = ZMQ_POLLIN};
-    zloop_poller (self->loop, &item, ready, self);
-    zloop_poller_set_tolerant (self->loop, &item);
-}
-
-static void close_watched (struct target *self, void **socket)
-{
-    if (!*socket)
-        return;
-    zmq_pollitem_t item = {.socket = *socket, .events = ZMQ_POLLIN};
-    zloop_poller_end (self->loop, &item);
-    zmq_close (*socket);
+    watch_end (watch);
+    if (*socket)
+        zmq_close (*socket);
     *socket = NULL;
 }
 
-static int on_timer (zloop_t *loop, int timer, void *arg)
+static void on_timer (void *owner)
 {
-    struct target *self = arg;
-    (void)loop;
-    (void)timer;
-    self->timer = -1;
+    struct target *self = owner;
     if (self->socket)
         give_up (self); // libzmq says nothing of a name that does not resolve
     else
         connect_anew (self);
-    return 0;
-}
-
-static void set_timer (struct target *self, int64_t delay_ms)
-{
-    if (self->timer >= 0)
-        zloop_timer_end (self->loop, self->timer);
-    self->timer = delay_ms ? zloop_timer (self->loop, (size_t)delay_ms, 1, on_timer, self) : -1;
 }
 
 // The monitor is told to end first: libzmq's own threads wait for ever for a reader of an event
@@ -94,8 +76,8 @@ static void close_sockets (struct target *self)
 {
     if (self->socket)
         zmq_socket_monitor (self->socket, NULL, 0);
-    close_watched (self, &self->monitor);
-    close_watched (self, &self->socket);
+    close_watched (&self->news, &self->monitor);
+    close_watched (&self->messages, &self->socket);
 }
 
 // Throw the socket away, with all that waits in it to be sent, and try again a little later. What
@@ -113,7 +95,7 @@ static void give_up (struct target *self)
         self->since_us = clock_wall_us ();
     self->up = false;
     close_sockets (self);
-    set_timer (self, self->retry_ms);
+    timer_set (&self->timer, self->reactor, self->retry_ms);
     self->retry_ms = self->retry_ms * 2 < RETRY_LAST_MS ? self->retry_ms * 2 : RETRY_LAST_MS;
 }
 
@@ -160,10 +142,10 @@ static void connect_anew (struct target *self)
     // last.
     wire_set (self->socket, ZMQ_RECONNECT_IVL, RECONNECT_MS);
     wire_set (self->socket, ZMQ_CONNECT_TIMEOUT, CONNECT_TIMEOUT_MS);
-    watch (self, self->monitor, on_monitor);
-    watch (self, self->socket, on_message);
+    watch_start (&self->news, self->reactor, self->monitor, on_monitor, self);
+    watch_start (&self->messages, self->reactor, self->socket, on_message, self);
     self->paused = false;
-    set_timer (self, TRY_MS);
+    timer_set (&self->timer, self->reactor, TRY_MS);
     if (zmq_connect (self->socket, self->settings.endpoint)) {
         log_event (LEVEL_ERROR, "target.no_endpoint", "station=%s endpoint=%s reason=\"%s\"",
                    self->settings.name, self->settings.endpoint, zmq_strerror (zmq_errno ()));
@@ -178,18 +160,16 @@ static void on_connected (struct target *self)
     self->heard_us = clock_mono_us ();
     self->connections = ++made;
     self->retry_ms = RETRY_FIRST_MS;
-    set_timer (self, 0);
+    timer_end (&self->timer);
     log_event (LEVEL_INFO, "target.connected", "station=%s endpoint=%s", self->settings.name,
                self->settings.endpoint);
     self->events.connected (self->events.owner, self);
 }
 
-static int on_monitor (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+static bool on_monitor (void *owner)
 {
-    struct target *self = arg;
+    struct target *self = owner;
     struct packet packet;
-    (void)loop;
-    (void)item;
     while (self->monitor && packet_recv (&packet, self->monitor, &packet_of_peers)) {
         uint16_t event = 0;
         if (packet.count && packet.frames[0].size >= sizeof event)
@@ -203,7 +183,7 @@ static int on_monitor (zloop_t *loop, zmq_pollitem_t *item, void *arg)
         else if (event & lost)
             give_up (self);
     }
-    return 0;
+    return false;
 }
 
 static bool read_message (struct target *self)
@@ -218,45 +198,43 @@ static bool read_message (struct target *self)
     return true;
 }
 
-static int on_message (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+static bool on_message (void *owner)
 {
-    struct target *self = arg;
-    (void)loop;
-    (void)item;
-    for (int i = 0; i < TURN_MESSAGES && self->socket && !self->paused; i++)
-        if (!read_message (self))
-            break;
-    self->events.turned (self->events.owner, self);
-    return 0;
+    struct target *self = owner;
+    int count = 0;
+    while (count < TURN_MESSAGES && self->socket && !self->paused && read_message (self))
+        count++;
+    if (count)
+        self->events.turned (self->events.owner, self);
+    return count == TURN_MESSAGES;
 }
 
 void target_pause (struct target *self)
 {
     if (self->paused || !self->socket)
         return;
-    zmq_pollitem_t item = {.socket = self->socket, .events = ZMQ_POLLIN};
-    zloop_poller_end (self->loop, &item);
+    watch_end (&self->messages);
     self->paused = true;
 }
 
 void target_resume (struct target *self)
 {
     if (self->paused && self->socket)
-        watch (self, self->socket, on_message);
+        watch_start (&self->messages, self->reactor, self->socket, on_message, self);
     self->paused = false;
 }
 
 struct target *target_new (const struct target_settings *settings, const struct curve_keys *own,
-                           void *loop, const struct target_events *events)
+                           struct reactor *reactor, const struct target_events *events)
 {
     struct target *self = memory_new (sizeof *self);
     self->settings = *settings;
     self->own = own;
     self->way = (struct dispatch_way){self->settings.by_identity, self->settings.key};
-    self->loop = loop;
+    self->reactor = reactor;
     self->events = *events;
     self->retry_ms = RETRY_FIRST_MS;
-    self->timer = -1;
+    self->timer = (struct timer){.call = on_timer, .owner = self};
     self->load = memory_new (sizeof *self->load);
     self->load->born_us = clock_mono_us ();
     self->since_us = clock_wall_us ();
@@ -274,7 +252,7 @@ void target_destroy (struct target **self_p)
     struct target *self = *self_p;
     if (!self)
         return;
-    set_timer (self, 0);
+    timer_end (&self->timer);
     close_sockets (self);
     free (self->load);
     free (self);
@@ -337,7 +315,7 @@ bool target_send (struct target *self, const struct message *message)
     if (FAILPOINT_IS ("send_mid") && self->up)
         zmq_send (self->socket, "*", 1, ZMQ_SNDMORE | ZMQ_DONTWAIT);
     FAILPOINT ("send_mid");
-    bool sent = self->up && packet_send_message (self->socket, (struct span){0}, message);
+    bool sent = self->up && watch_send (&self->messages, self->socket, (struct span){0}, message);
     self->reads = sent;
     // A heartbeat cannot be sent either where nothing more can: a target that was stopped with its
     // queue full would stand as connected for ever.

@@ -10,6 +10,7 @@
 
 #include "engine.h"
 #include "packet.h"
+#include "watch.h"
 #include "target_settings.h"
 
 struct target;
@@ -24,10 +25,10 @@ struct target_events {
     const struct packet_limits *limits; // of its messages; outlives the target
 };
 
-// The target starts to connect at once, and goes on trying. `loop` is the reactor; the settings are
-// copied. `own` is borrowed for the life of the target: the station's keys, for one with a key.
+// The target starts to connect at once, and goes on trying. The settings are copied. `own` is
+// borrowed for the life of the target: the station's keys, for one with a key.
 struct target *target_new (const struct target_settings *settings, const struct curve_keys *own,
-                           void *loop, const struct target_events *events);
+                           struct reactor *reactor, const struct target_events *events);
 void target_destroy (struct target **self);
 
 const struct target_settings *target_settings (const struct target *self);

@@ -125,7 +125,7 @@ int targets_put (struct station *self, const struct target_settings *settings,
     } else {
         self->target_count++;
     }
-    self->targets[at] = target_new (settings, &self->curve_keys, self->loop, &events);
+    self->targets[at] = target_new (settings, &self->curve_keys, self->reactor, &events);
     if (settings->origin != ORIGIN_SETTINGS)
         log_event (LEVEL_INFO, "target.added", "station=%s endpoint=%s origin=%s", settings->name,
                    settings->endpoint, origin_name (settings->origin));
@@ -224,7 +224,7 @@ void targets_start (struct station *self)
     for (size_t i = 0; i < self->settings->target_count; i++)
         targets_put (self, &self->settings->targets[i], &reason);
     if (self->settings->center.host[0])
-        self->center = center_new (&self->settings->center, self->loop, on_found, self);
+        self->center = center_new (&self->settings->center, self->reactor, on_found, self);
 }
 
 void targets_stop (struct station *self)

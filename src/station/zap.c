@@ -17,6 +17,7 @@ enum { ASKER, EMPTY, VERSION, REQUEST_ID, DOMAIN, ADDRESS, IDENTITY, MECHANISM, 
 
 struct zap {
     void *socket; // ROUTER
+    struct watch watch;
 };
 
 // Whose key it is, if it may connect. `ret_text` is the key, or empty.
@@ -67,18 +68,17 @@ static void answer (struct station *self, const struct packet *question)
     packet_send (self->zap->socket, frames, sizeof frames / sizeof *frames);
 }
 
-static int on_question (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+static bool on_question (void *owner)
 {
-    struct station *self = arg;
+    struct station *self = owner;
     struct packet question;
-    (void)loop;
-    (void)item;
-    for (int i = 0;
-         i < TURN_QUESTIONS && packet_recv (&question, self->zap->socket, &packet_of_peers); i++) {
+    for (int i = 0; i < TURN_QUESTIONS; i++) {
+        if (!packet_recv (&question, self->zap->socket, &packet_of_peers))
+            return false;
         answer (self, &question);
         packet_clear (&question);
     }
-    return 0;
+    return true;
 }
 
 int zap_start (struct station *self, struct reason *reason)
@@ -97,15 +97,14 @@ void zap_watch (struct station *self)
 {
     if (!self->zap)
         return;
-    zmq_pollitem_t item = {.socket = self->zap->socket, .events = ZMQ_POLLIN};
-    zloop_poller (self->loop, &item, on_question, self);
-    zloop_poller_set_tolerant (self->loop, &item);
+    watch_start (&self->zap->watch, self->reactor, self->zap->socket, on_question, self);
 }
 
 void zap_stop (struct station *self)
 {
     if (!self->zap)
         return;
+    watch_end (&self->zap->watch);
     if (self->zap->socket)
         zmq_close (self->zap->socket);
     free (self->zap);

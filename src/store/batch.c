@@ -1,7 +1,7 @@
 #include "batch.h"
 
-#include <czmq.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
 #include "memory.h"
@@ -45,8 +45,8 @@ struct batch {
 struct batches {
     struct batch_kind kind;
     struct link *link;
-    zloop_t *loop;
-    int timer; // runs while what gathers is left to wait; -1 = none
+    struct reactor *reactor;
+    struct timer timer; // runs while what gathers is left to wait
     void *owner;
     struct batch *open;  // gathers; NULL = nothing
     struct batch *spare; // for the next one; NULL = none
@@ -56,22 +56,11 @@ struct batches {
 
 // -- what may wait
 
-static void stop_waiting (struct batches *self)
+static void on_patience_over (void *owner)
 {
-    if (self->timer >= 0)
-        zloop_timer_end (self->loop, self->timer);
-    self->timer = -1;
-}
-
-static int on_patience_over (zloop_t *loop, int timer, void *arg)
-{
-    struct batches *self = arg;
-    (void)loop;
-    (void)timer;
-    self->timer = -1;
+    struct batches *self = owner;
     batches_send (self);
     link_flush (self->link);
-    return 0;
 }
 
 // Whether what gathers is left alone for now.
@@ -79,9 +68,8 @@ static bool waits (struct batches *self)
 {
     if (self->open->waiting < self->open->size || self->open->size >= ITEMS_MANY)
         return false;
-    if (self->timer < 0)
-        self->timer =
-            zloop_timer (self->loop, (size_t)self->kind.patience_ms, 1, on_patience_over, self);
+    if (!timer_is_set (&self->timer))
+        timer_set (&self->timer, self->reactor, self->kind.patience_ms);
     return true;
 }
 
@@ -213,7 +201,7 @@ void batches_drop (struct batches *self, uint64_t key)
     self->pending--;
     if (self->open->size)
         return;
-    stop_waiting (self);
+    timer_end (&self->timer);
     batch_destroy (self->open);
     self->open = NULL;
 }
@@ -293,7 +281,7 @@ void batches_send (struct batches *self)
     struct batch *batch = self->open;
     if (!batch)
         return;
-    stop_waiting (self);
+    timer_end (&self->timer);
     self->open = NULL;
     self->under_way++;
     size_t items = batch->size, most = 0;
@@ -339,14 +327,14 @@ void batches_flush (struct batches *self)
 
 // -- life
 
-struct batches *batches_new (const struct batch_kind *kind, struct link *link, void *loop,
-                             void *owner)
+struct batches *batches_new (const struct batch_kind *kind, struct link *link,
+                             struct reactor *reactor, void *owner)
 {
     struct batches *self = memory_new (sizeof *self);
     self->kind = *kind;
     self->link = link;
-    self->loop = loop;
-    self->timer = -1;
+    self->reactor = reactor;
+    self->timer = (struct timer){.call = on_patience_over, .owner = self};
     self->owner = owner;
     return self;
 }
@@ -356,6 +344,7 @@ void batches_destroy (struct batches **self_p)
     struct batches *self = *self_p;
     if (!self)
         return;
+    timer_end (&self->timer);
     if (self->spare)
         batch_free (self->spare);
     free (self);

@@ -29,8 +29,8 @@ struct batch_kind {
 // One kind's calls: one that gathers, and those under way.
 struct batches;
 
-struct batches *batches_new (const struct batch_kind *kind, struct link *link, void *loop,
-                             void *owner);
+struct batches *batches_new (const struct batch_kind *kind, struct link *link,
+                             struct reactor *reactor, void *owner);
 
 // What was not sent is answered as lost.
 void batches_destroy (struct batches **self);

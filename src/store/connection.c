@@ -1,38 +1,33 @@
 #include "connection.h"
 
-#include <czmq.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 
 #include "memory.h"
 
 struct connection {
-    zloop_t *loop;
+    struct reactor *reactor;
     connection_turn_fn *turn;
     void *owner;
     redisAsyncContext *context; // NULL while closed
-    int fd; // of the context, for the reactor; it outlives the context by a turn
     bool want_read, want_write; // what hiredis asked for
-    int polled;                 // ZMQ_POLLIN | ZMQ_POLLOUT as the reactor has it
-    bool inside;                // hiredis is on the stack
+    struct source source;
+    uint32_t polled; // EPOLLIN | EPOLLOUT as the reactor has it
+    bool inside;     // hiredis is on the stack
     struct reason trouble;
 };
 
 // -- the reactor's side: hiredis says what it wants to poll for
 
-static int on_ready (zloop_t *loop, zmq_pollitem_t *item, void *arg);
-
 static void poll_as_wanted (struct connection *self)
 {
-    int wanted = (self->want_read ? ZMQ_POLLIN : 0) | (self->want_write ? ZMQ_POLLOUT : 0);
+    uint32_t wanted = (self->want_read ? EPOLLIN : 0U) | (self->want_write ? EPOLLOUT : 0U);
     if (wanted == self->polled)
         return;
-    zmq_pollitem_t item = {.fd = self->fd, .events = (short)wanted};
-    if (self->polled)
-        zloop_poller_end (self->loop, &item);
-    if (wanted) {
-        zloop_poller (self->loop, &item, on_ready, self);
-        zloop_poller_set_tolerant (self->loop, &item);
-    }
+    if (wanted)
+        source_set (&self->source, self->reactor, self->context->c.fd, wanted);
+    else
+        source_end (&self->source);
     self->polled = wanted;
 }
 
@@ -60,9 +55,9 @@ static void del_write (void *arg)
 static void on_cleanup (void *arg)
 {
     struct connection *self = arg;
-    self->context = NULL;
     self->want_read = self->want_write = false;
     poll_as_wanted (self);
+    self->context = NULL;
 }
 
 static void on_connect (const redisAsyncContext *context, int status)
@@ -96,17 +91,14 @@ static void run_hiredis (struct connection *self, enum io io)
     self->inside = false;
 }
 
-static int on_ready (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+static void on_ready (void *owner, uint32_t events)
 {
-    struct connection *self = arg;
-    short events = item->revents;
-    (void)loop;
-    if (events & (ZMQ_POLLIN | ZMQ_POLLERR))
+    struct connection *self = owner;
+    if (events & (EPOLLIN | EPOLLERR | EPOLLHUP))
         run_hiredis (self, IO_READ);
-    if (events & ZMQ_POLLOUT)
+    if (events & EPOLLOUT)
         run_hiredis (self, IO_WRITE);
     self->turn (self->owner);
-    return 0;
 }
 
 // -- the owner's side
@@ -125,7 +117,6 @@ int connection_open (struct connection *self, const struct address *address, str
     }
     self->trouble.text[0] = '\0';
     self->context = context;
-    self->fd = context->c.fd;
     context->data = self;
     context->ev.data = self;
     context->ev.addRead = add_read;
@@ -182,10 +173,11 @@ const char *connection_trouble (const struct connection *self)
     return self->trouble.text;
 }
 
-struct connection *connection_new (void *loop, connection_turn_fn *turn, void *owner)
+struct connection *connection_new (struct reactor *reactor, connection_turn_fn *turn, void *owner)
 {
     struct connection *self = memory_new (sizeof *self);
-    self->loop = loop;
+    self->reactor = reactor;
+    self->source = (struct source){.call = on_ready, .owner = self};
     self->turn = turn;
     self->owner = owner;
     return self;

@@ -7,6 +7,7 @@
 #include <hiredis/hiredis.h>
 
 #include "address.h"
+#include "reactor.h"
 
 struct connection;
 
@@ -14,7 +15,7 @@ struct connection;
 // ends with connection_settle.
 typedef void connection_turn_fn (void *owner);
 
-struct connection *connection_new (void *loop, connection_turn_fn *turn, void *owner);
+struct connection *connection_new (struct reactor *reactor, connection_turn_fn *turn, void *owner);
 void connection_destroy (struct connection **self);
 
 // Start to connect: to a host or a Unix socket. 0, or -1 with a reason.

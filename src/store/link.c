@@ -1,3 +1,4 @@
+#include <czmq.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -57,15 +58,6 @@ void link_set_state (struct link *self, enum link_state state)
         self->changed (self->owner, state);
 }
 
-static int on_tick (zloop_t *loop, int timer, void *arg);
-
-static void tick_in (struct link *self, size_t ms)
-{
-    if (self->timer >= 0)
-        zloop_timer_end (self->loop, self->timer);
-    self->timer = zloop_timer (self->loop, ms, 1, on_tick, self);
-}
-
 // Give the connection up as soon as no callback of hiredis is on the stack.
 void link_give_up (struct link *self, const char *why)
 {
@@ -94,7 +86,7 @@ void link_drop (struct link *self)
                     connection_trouble (self->connection)[0] ? connection_trouble (self->connection)
                                                              : "the connection was lost");
     self->opened_us = 0;
-    tick_in (self, TICK_MS);
+    timer_set (&self->timer, self->reactor, TICK_MS);
     link_set_state (self, self->refused ? LINK_REFUSED : LINK_DOWN);
     if (self->replicas)
         replicas_close (self->replicas);
@@ -376,30 +368,27 @@ static void look (struct link *self, int64_t now)
     link_flush (self);
 }
 
-static int on_tick (zloop_t *loop, int timer, void *arg)
+static void on_tick (void *owner)
 {
-    struct link *self = arg;
-    (void)loop;
-    (void)timer;
+    struct link *self = owner;
     int64_t now = clock_mono_us ();
-    self->timer = -1;
     if (connection_exists (self->connection))
         look (self, now);
     else if (now >= self->retry_us)
         link_open (self);
-    if (self->timer < 0)
-        tick_in (self, self->state == LINK_UP && !self->sent.count ? QUIET_TICK_MS : TICK_MS);
-    return 0;
+    if (!timer_is_set (&self->timer))
+        timer_set (&self->timer, self->reactor,
+                   self->state == LINK_UP && !self->sent.count ? QUIET_TICK_MS : TICK_MS);
 }
 
 // -- life
 
-struct link *link_new (const struct link_config *config, void *loop, link_state_fn *changed,
-                       void *owner)
+struct link *link_new (const struct link_config *config, struct reactor *reactor,
+                       link_state_fn *changed, void *owner)
 {
     struct link *self = memory_new (sizeof *self);
     self->config = *config;
-    self->loop = loop;
+    self->reactor = reactor;
     self->changed = changed;
     self->owner = owner;
     self->backoff_us = BACKOFF_FIRST_US;
@@ -410,13 +399,13 @@ struct link *link_new (const struct link_config *config, void *loop, link_state_
         snprintf (self->sha[i], sizeof self->sha[i], "%s", zdigest_string (digest));
         zdigest_destroy (&digest);
     }
-    self->connection = connection_new (loop, on_turn, self);
+    self->connection = connection_new (reactor, on_turn, self);
     if (config->address.kind == ADDRESS_SENTINEL)
-        self->sentinel = sentinel_new (&self->config.address, loop, link_on_master, self);
+        self->sentinel = sentinel_new (&self->config.address, reactor, link_on_master, self);
     if (config->replicas)
-        self->replicas = replicas_new (&self->config, loop);
-    self->timer = -1;
-    tick_in (self, TICK_MS);
+        self->replicas = replicas_new (&self->config, reactor);
+    self->timer = (struct timer){.call = on_tick, .owner = self};
+    timer_set (&self->timer, reactor, TICK_MS);
     link_open (self);
     return self;
 }
@@ -427,8 +416,7 @@ void link_destroy (struct link **self_p)
     if (!self)
         return;
     self->closing = true;
-    if (self->timer >= 0)
-        zloop_timer_end (self->loop, self->timer);
+    timer_end (&self->timer);
     sentinel_destroy (&self->sentinel);
     connection_close (self->connection);
     replicas_destroy (&self->replicas);

@@ -10,6 +10,7 @@
 #include <hiredis/hiredis.h>
 
 #include "address.h"
+#include "reactor.h"
 #include "redis_info.h"
 #include "scripts.h"
 #include "span.h"
@@ -48,8 +49,8 @@ typedef void link_reply_fn (void *owner, const redisReply *reply);
 // Told once per change of state.
 typedef void link_state_fn (void *owner, enum link_state state);
 
-struct link *link_new (const struct link_config *config, void *loop, link_state_fn *changed,
-                       void *owner);
+struct link *link_new (const struct link_config *config, struct reactor *reactor,
+                       link_state_fn *changed, void *owner);
 
 // Calls without an answer are answered with NULL, so that their owners can let go.
 void link_destroy (struct link **self);

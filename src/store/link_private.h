@@ -1,8 +1,6 @@
 // What the files of the link share; nobody else includes it.
 #pragma once
 
-#include <czmq.h>
-
 #include "connection.h"
 #include "link.h"
 #include "replicas.h"
@@ -35,8 +33,8 @@ struct call_list {
 
 struct link {
     struct link_config config;
-    zloop_t *loop;
-    int timer;
+    struct reactor *reactor;
+    struct timer timer;
     link_state_fn *changed;
     void *owner;
 

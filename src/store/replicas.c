@@ -143,11 +143,11 @@ void replicas_close (struct replicas *self)
     answer (&self->asking, false);
 }
 
-struct replicas *replicas_new (const struct link_config *config, void *loop)
+struct replicas *replicas_new (const struct link_config *config, struct reactor *reactor)
 {
     struct replicas *self = memory_new (sizeof *self);
     self->config = config;
-    self->connection = connection_new (loop, on_turn, self);
+    self->connection = connection_new (reactor, on_turn, self);
     return self;
 }
 

@@ -8,7 +8,7 @@
 struct replicas;
 
 // `config` is borrowed; its `replicas` is not 0.
-struct replicas *replicas_new (const struct link_config *config, void *loop);
+struct replicas *replicas_new (const struct link_config *config, struct reactor *reactor);
 void replicas_destroy (struct replicas **self);
 
 // The link is up: this is the master. The address is copied.

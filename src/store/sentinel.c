@@ -1,7 +1,7 @@
 #include "sentinel.h"
 
-#include <czmq.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "connection.h"
 #include "memory.h"
@@ -18,14 +18,14 @@ struct probe {
 
 struct sentinel {
     const struct address *address;
-    zloop_t *loop;
+    struct reactor *reactor;
     sentinel_found_fn *found;
     void *owner;
     struct probe probes[SENTINELS_MAX];
     bool asking;
-    bool settling; // a probe is being looked after: no second time from within
-    int timer;     // of the end of the question; -1 = none
-    int64_t epoch; // of the newest answer; -1 = none yet
+    bool settling;      // a probe is being looked after: no second time from within
+    struct timer timer; // of the end of the question
+    int64_t epoch;      // of the newest answer; -1 = none yet
     struct address master;
     struct reason trouble; // of the last sentinel that gave no answer
 };
@@ -34,9 +34,7 @@ static void end_question (struct sentinel *self)
 {
     for (size_t i = 0; i < self->address->sentinel_count; i++)
         connection_close (self->probes[i].connection);
-    if (self->timer >= 0)
-        zloop_timer_end (self->loop, self->timer);
-    self->timer = -1;
+    timer_end (&self->timer);
     self->asking = false;
     self->found (self->owner, self->epoch >= 0 ? &self->master : NULL, self->trouble.text);
 }
@@ -106,16 +104,12 @@ static void on_master (redisAsyncContext *context, void *data, void *arg)
     memcpy (self->master.host, host, strlen (host) + 1);
 }
 
-static int on_time_out (zloop_t *loop, int timer, void *arg)
+static void on_time_out (void *owner)
 {
-    struct sentinel *self = arg;
-    (void)loop;
-    (void)timer;
-    self->timer = -1;
+    struct sentinel *self = owner;
     if (!self->trouble.text[0])
         reason_set (&self->trouble, "no sentinel answers");
     end_question (self);
-    return 0;
 }
 
 static void ask_one (struct probe *probe, const struct endpoint *endpoint, const char *name)
@@ -135,25 +129,25 @@ void sentinel_ask (struct sentinel *self)
     self->asking = true;
     self->epoch = -1;
     self->trouble.text[0] = '\0';
-    self->timer = zloop_timer (self->loop, ANSWER_MAX_MS, 1, on_time_out, self);
+    timer_set (&self->timer, self->reactor, ANSWER_MAX_MS);
     for (size_t i = 0; i < self->address->sentinel_count; i++) {
         ask_one (&self->probes[i], &self->address->sentinels[i], self->address->host);
         connection_settle (self->probes[i].connection);
     }
 }
 
-struct sentinel *sentinel_new (const struct address *address, void *loop, sentinel_found_fn *found,
-                               void *owner)
+struct sentinel *sentinel_new (const struct address *address, struct reactor *reactor,
+                               sentinel_found_fn *found, void *owner)
 {
     struct sentinel *self = memory_new (sizeof *self);
     self->address = address;
-    self->loop = loop;
+    self->reactor = reactor;
     self->found = found;
     self->owner = owner;
-    self->timer = -1;
+    self->timer = (struct timer){.call = on_time_out, .owner = self};
     for (size_t i = 0; i < address->sentinel_count; i++) {
         self->probes[i].sentinel = self;
-        self->probes[i].connection = connection_new (loop, on_turn, &self->probes[i]);
+        self->probes[i].connection = connection_new (reactor, on_turn, &self->probes[i]);
     }
     return self;
 }
@@ -164,8 +158,7 @@ void sentinel_destroy (struct sentinel **self_p)
     if (!self)
         return;
     self->asking = false;
-    if (self->timer >= 0)
-        zloop_timer_end (self->loop, self->timer);
+    timer_end (&self->timer);
     for (size_t i = 0; i < self->address->sentinel_count; i++)
         connection_destroy (&self->probes[i].connection);
     free (self);

@@ -3,15 +3,16 @@
 #pragma once
 
 #include "address.h"
+#include "reactor.h"
 
 struct sentinel;
 
 // The master, or NULL with the reason why it is not known.
 typedef void sentinel_found_fn (void *owner, const struct address *master, const char *reason);
 
-// The address is one of the kind ADDRESS_SENTINEL, borrowed. `loop` is the reactor.
-struct sentinel *sentinel_new (const struct address *address, void *loop, sentinel_found_fn *found,
-                               void *owner);
+// The address is one of the kind ADDRESS_SENTINEL, borrowed.
+struct sentinel *sentinel_new (const struct address *address, struct reactor *reactor,
+                               sentinel_found_fn *found, void *owner);
 void sentinel_destroy (struct sentinel **self);
 
 // Ask, unless a question is under way. Answered from the reactor, within half a second.

@@ -159,7 +159,7 @@ static void gather (void *owner)
 enum { SIGN_OF_LIFE_MS = 2 };
 
 struct store *store_new (const struct link_config *config, const struct store_bounds *bounds,
-                         void *loop, link_state_fn *changed, void *owner)
+                         struct reactor *reactor, link_state_fn *changed, void *owner)
 {
     static const struct batch_kind submission = {.script = SCRIPT_SUBMIT,
                                                  .repeat = LINK_ONCE,
@@ -189,11 +189,11 @@ struct store *store_new (const struct link_config *config, const struct store_bo
     snprintf (self->sent_key, sizeof self->sent_key, "plan:sent:%016" PRIx64, instance);
     snprintf (self->new_key, sizeof self->new_key, "plan:new:%016" PRIx64, instance);
     json_text_start (&self->text, TEXT_KEPT / 16);
-    self->link = link_new (config, loop, changed, owner);
-    self->submissions = batches_new (&submission, self->link, loop, self);
-    self->looked_at = batches_new (&looked_at, self->link, loop, self);
-    self->commits_gathered = batches_new (&commit, self->link, loop, self);
-    self->ends = batches_new (&end, self->link, loop, self);
+    self->link = link_new (config, reactor, changed, owner);
+    self->submissions = batches_new (&submission, self->link, reactor, self);
+    self->looked_at = batches_new (&looked_at, self->link, reactor, self);
+    self->commits_gathered = batches_new (&commit, self->link, reactor, self);
+    self->ends = batches_new (&end, self->link, reactor, self);
     link_before_flush (self->link, gather, self);
     return self;
 }

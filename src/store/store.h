@@ -63,7 +63,7 @@ struct store_bounds {
 };
 
 struct store *store_new (const struct link_config *config, const struct store_bounds *bounds,
-                         void *loop, link_state_fn *changed, void *owner);
+                         struct reactor *reactor, link_state_fn *changed, void *owner);
 void store_destroy (struct store **self);
 
 // Other bounds from now on.

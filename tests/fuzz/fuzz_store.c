@@ -116,10 +116,10 @@ static redisReply *reply_read (struct feed *feed, int depth)
     return self;
 }
 
-struct link *link_new (const struct link_config *config, void *loop, link_state_fn *changed,
-                       void *owner)
+struct link *link_new (const struct link_config *config, struct reactor *reactor,
+                       link_state_fn *changed, void *owner)
 {
-    (void)config, (void)loop, (void)changed, (void)owner;
+    (void)config, (void)reactor, (void)changed, (void)owner;
     return &fuzz_link;
 }
 
@@ -274,8 +274,9 @@ static void check_calls (struct feed *feed)
     struct store_bounds bounds = {.history_count = 100};
     struct asker askers[4 * PLANS] = {{0}};
     fuzz_link = (struct link){.feed = feed};
-    zloop_t *loop = zloop_new (); // for the timer of what may wait, which never fires here
-    struct store *store = store_new (&config, &bounds, loop, NULL, NULL);
+    struct reactor *reactor =
+        reactor_new (); // for the timer of what may wait, which never fires here
+    struct store *store = store_new (&config, &bounds, reactor, NULL, NULL);
     size_t asked = 0, plans = feed_byte (feed) % PLANS + 1;
     for (size_t i = 0; i < plans; i++, asked++) {
         struct plan *plan = some_plan (i);
@@ -295,7 +296,7 @@ static void check_calls (struct feed *feed)
     HOLDS (store_now_us (store) > 0);
     fuzz_link.closing = true;
     store_destroy (&store);
-    zloop_destroy (&loop);
+    reactor_destroy (&reactor);
     for (size_t i = 0; i < asked; i++)
         HOLDS (askers[i].answers == 1);
 }

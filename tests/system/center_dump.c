@@ -1,7 +1,8 @@
 // Prints what is found at a MicroZero center, one JSON array a line each time it answers, until its
 // standard input ends: so that discovery is tested from outside, without a station around it.
-#include <czmq.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "center.h"
@@ -26,13 +27,12 @@ static void print_found (void *owner, const struct found_station *list, size_t c
     json_decref (array);
 }
 
-static int on_input (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+static void on_input (void *reactor, uint32_t events)
 {
     char byte;
-    (void)loop;
-    (void)item;
-    (void)arg;
-    return read (STDIN_FILENO, &byte, 1) == 1 ? 0 : -1;
+    (void)events;
+    if (read (STDIN_FILENO, &byte, 1) != 1)
+        reactor_stop (reactor);
 }
 
 int main (int argc, char **argv)
@@ -46,14 +46,14 @@ int main (int argc, char **argv)
     process_prepare ();
     log_start ("center_dump", LEVEL_DEBUG);
     wire_context ();
-    zloop_t *loop = zloop_new ();
-    zloop_set_nonstop (loop, true);
-    zmq_pollitem_t input = {.fd = STDIN_FILENO, .events = ZMQ_POLLIN};
-    zloop_poller (loop, &input, on_input, NULL);
-    struct center *center = center_new (&settings, loop, print_found, NULL);
-    zloop_start (loop);
+    struct reactor *reactor = reactor_new ();
+    struct source input = {.call = on_input, .owner = reactor};
+    source_set (&input, reactor, STDIN_FILENO, EPOLLIN);
+    struct center *center = center_new (&settings, reactor, print_found, NULL);
+    reactor_run (reactor);
     center_destroy (&center);
-    zloop_destroy (&loop);
+    source_end (&input);
+    reactor_destroy (&reactor);
     wire_context_end ();
     return 0;
 }

@@ -1,0 +1,185 @@
+#include "reactor.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "memory.h"
+
+enum { READY_MAX = 64, WAIT_MAX_MS = 60000 };
+
+struct reactor {
+    int epoll_fd;
+    bool stopped;
+    struct heap timers;
+    struct task *tasks, **tasks_end;
+    uint64_t turn;
+    struct epoll_event
+        ready[READY_MAX]; // those behind the one that is being called are NULL when they ended
+    int ready_count;
+};
+
+// -- descriptors
+
+void source_set (struct source *self, struct reactor *reactor, int fd, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.ptr = self};
+    int how = self->reactor ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+    if (epoll_ctl (reactor->epoll_fd, how, fd, &event))
+        abort (); // memory, or a descriptor that is none
+    self->reactor = reactor;
+    self->fd = fd;
+}
+
+void source_end (struct source *self)
+{
+    struct reactor *reactor = self->reactor;
+    if (!reactor)
+        return;
+    epoll_ctl (reactor->epoll_fd, EPOLL_CTL_DEL, self->fd, NULL);
+    for (int i = 0; i < reactor->ready_count; i++)
+        if (reactor->ready[i].data.ptr == self)
+            reactor->ready[i].data.ptr = NULL;
+    self->reactor = NULL;
+}
+
+static void call_ready (struct reactor *self)
+{
+    for (int i = 0; i < self->ready_count && !self->stopped; i++) {
+        struct source *source = self->ready[i].data.ptr;
+        if (source)
+            source->call (source->owner, self->ready[i].events);
+    }
+    self->ready_count = 0;
+}
+
+// -- times
+
+void timer_set (struct timer *self, struct reactor *reactor, int64_t ms)
+{
+    self->reactor = reactor;
+    heap_set (&reactor->timers, &self->node, clock_mono_us () + ms * 1000);
+}
+
+void timer_end (struct timer *self)
+{
+    if (self->reactor)
+        heap_remove (&self->reactor->timers, &self->node);
+    self->reactor = NULL;
+}
+
+bool timer_is_set (const struct timer *self)
+{
+    return self->reactor != NULL;
+}
+
+static struct timer *first_timer (const struct reactor *self)
+{
+    struct heap_node *node = heap_first (&self->timers);
+    return node ? (struct timer *)((uint8_t *)node - offsetof (struct timer, node)) : NULL;
+}
+
+// One that is set again while it is called is late at the earliest in the next turn.
+static void call_due (struct reactor *self)
+{
+    int64_t now_us = clock_mono_us ();
+    for (struct timer *timer;
+         !self->stopped && (timer = first_timer (self)) && timer->node.at <= now_us;) {
+        timer_end (timer);
+        timer->call (timer->owner);
+    }
+}
+
+// -- soon
+
+void task_set (struct task *self, struct reactor *reactor)
+{
+    if (self->place)
+        return;
+    self->next = NULL;
+    self->place = reactor->tasks_end;
+    *self->place = self;
+    reactor->tasks_end = &self->next;
+    self->reactor = reactor;
+    self->turn = reactor->turn;
+}
+
+void task_end (struct task *self)
+{
+    if (!self->place)
+        return;
+    *self->place = self->next;
+    if (self->next)
+        self->next->place = self->place;
+    else
+        self->reactor->tasks_end = self->place;
+    self->place = NULL;
+}
+
+// Those that are asked for meanwhile are called in the next turn.
+static void call_tasks (struct reactor *self)
+{
+    self->turn++;
+    for (struct task *task; !self->stopped && (task = self->tasks) && task->turn != self->turn;) {
+        task_end (task);
+        task->call (task->owner);
+    }
+}
+
+// -- the loop
+
+static int wait_ms (const struct reactor *self)
+{
+    const struct timer *first = first_timer (self);
+    int64_t left_us = first ? first->node.at - clock_mono_us () : INT64_MAX;
+    if (self->tasks || left_us <= 0)
+        return 0;
+    return left_us < WAIT_MAX_MS * INT64_C (1000) ? (int)((left_us + 999) / 1000) : WAIT_MAX_MS;
+}
+
+static void turn (struct reactor *self)
+{
+    call_due (self);
+    call_tasks (self);
+    if (self->stopped)
+        return;
+    int count = epoll_wait (self->epoll_fd, self->ready, READY_MAX, wait_ms (self));
+    self->ready_count = count > 0 ? count : 0; // -1: a signal
+    call_ready (self);
+}
+
+void reactor_run (struct reactor *self)
+{
+    self->stopped = false;
+    while (!self->stopped)
+        turn (self);
+}
+
+void reactor_stop (struct reactor *self)
+{
+    self->stopped = true;
+}
+
+struct reactor *reactor_new (void)
+{
+    int fd = epoll_create1 (EPOLL_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    struct reactor *self = memory_new (sizeof *self);
+    self->epoll_fd = fd;
+    self->tasks_end = &self->tasks;
+    return self;
+}
+
+void reactor_destroy (struct reactor **self_p)
+{
+    struct reactor *self = *self_p;
+    if (!self)
+        return;
+    close (self->epoll_fd);
+    heap_free (&self->timers);
+    free (self);
+    *self_p = NULL;
+}
