@@ -16,8 +16,7 @@ struct reactor {
     struct heap timers;
     struct task *tasks, **tasks_end;
     uint64_t turn;
-    struct epoll_event
-        ready[READY_MAX]; // those behind the one that is being called are NULL when they ended
+    struct epoll_event ready[READY_MAX]; // NULL: it has ended meanwhile
     int ready_count;
 };
 
@@ -60,7 +59,8 @@ static void call_ready (struct reactor *self)
 void timer_set (struct timer *self, struct reactor *reactor, int64_t ms)
 {
     self->reactor = reactor;
-    heap_set (&reactor->timers, &self->node, clock_mono_us () + ms * 1000);
+    // In a turn to come, also with 0.
+    heap_set (&reactor->timers, &self->node, clock_mono_us () + ms * 1000 + 1);
 }
 
 void timer_end (struct timer *self)
@@ -81,7 +81,6 @@ static struct timer *first_timer (const struct reactor *self)
     return node ? (struct timer *)((uint8_t *)node - offsetof (struct timer, node)) : NULL;
 }
 
-// One that is set again while it is called is late at the earliest in the next turn.
 static void call_due (struct reactor *self)
 {
     int64_t now_us = clock_mono_us ();

@@ -1,6 +1,6 @@
-// One thread waits for descriptors and times, and calls who asked for them. Nothing of it allocates
-// on the way: who asks embeds what is asked for, keeps the memory until it has taken it back, and
-// may take it back, or free itself, in any call.
+// One thread waits for descriptors and times, and calls who asked for them. Who asks embeds what is
+// asked for, keeps the memory until it has taken it back, and may take it back, or free itself, in
+// any call.
 //
 // A ZeroMQ socket is none of these: see wire/watch.h. zloop of czmq does the same with zmq_poll,
 // which asks every socket twice a turn, with three system calls each: more than all that the
@@ -27,8 +27,8 @@ struct source {
     int fd;
 };
 
-// Watch a descriptor for EPOLLIN, EPOLLOUT or both; one that is watched: for these from now on. End
-// it before the descriptor is closed.
+// Watch a descriptor for EPOLLIN, EPOLLOUT or both; one that is watched: for these from the next
+// turn on. End it before the descriptor is closed.
 void source_set (struct source *self, struct reactor *reactor, int fd, uint32_t events);
 
 // Nothing happens when it is not watched.
@@ -45,7 +45,8 @@ struct timer {
     void *owner;
 };
 
-// Call once, in so many milliseconds and not in the time that was set before.
+// Call once, in so many milliseconds (0 or more) and not at the time that was set before; in a turn
+// to come.
 void timer_set (struct timer *self, struct reactor *reactor, int64_t ms);
 
 // Nothing happens when it is not set.
@@ -65,7 +66,7 @@ struct task {
     void *owner;
 };
 
-// Call once, after what is ready now and before anything is waited for.
+// Call once, in the next turn, and before anything is waited for.
 void task_set (struct task *self, struct reactor *reactor);
 
 // Nothing happens when it is not to be called.

@@ -8,6 +8,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "ahead.h"
 #include "apply.h"
 #include "clock.h"
 #include "failpoint.h"
@@ -32,7 +33,9 @@ enum {
 static void arm (struct station *self)
 {
     const struct heap_node *first = heap_first (&self->deadlines);
-    int64_t at_us = self->claiming ? INT64_MAX : self->claim_us;
+    int64_t at_us = self->claiming ? INT64_MAX : self->claim_us, ahead_us = ahead_next_us (self);
+    if (ahead_us < at_us)
+        at_us = ahead_us;
     if (first && first->at < at_us)
         at_us = first->at;
     // A time of 0 would disarm; the past fires at once.
@@ -67,23 +70,18 @@ void due_wake_now (struct station *self)
 
 // -- claim
 
-// This process may have been stopped since Redis answered. Near the end of the lease another
-// station may have the plans: what was not sent is left alone, and is due again when the lease
-// ends.
-static bool is_stale (const struct station *self, const struct store_claim *claim)
+bool due_is_stale (struct station *self, int64_t lease_end_us, size_t plans)
 {
     enum { PART = 8, MARGIN_MAX_US = 1000000 };
     int64_t margin_us = self->settings->exec_timeout_s * 1000000 / PART;
     margin_us = margin_us < MARGIN_MAX_US ? margin_us : MARGIN_MAX_US;
-    return store_now_us (self->store) > claim->lease_end_us - margin_us;
-}
-
-static void give_up_claim (struct station *self, size_t count)
-{
-    self->counters.stale_claims += count;
+    if (store_now_us (self->store) <= lease_end_us - margin_us)
+        return false;
+    self->counters.stale_claims += plans;
     log_event (LEVEL_WARN, "claim.stale",
                "plans=%zu reason=\"their lease is over, or nearly; was this process stopped?\"",
-               count);
+               plans);
+    return true;
 }
 
 static void fire_all (struct station *self, const struct store_claim *claim)
@@ -92,12 +90,14 @@ static void fire_all (struct station *self, const struct store_claim *claim)
         FAILPOINT ("claim_done");
     for (size_t i = 0; i < claim->count; i++) {
         struct store_claimed claimed;
-        if (is_stale (self, claim)) {
-            give_up_claim (self, claim->count - i);
+        if (due_is_stale (self, claim->lease_end_us, claim->count - i))
             return;
-        }
-        if (store_claim_at (claim, i, &claimed))
-            fire (self, claim, &claimed);
+        if (!store_claim_at (claim, i, &claimed))
+            continue;
+        if (claimed.at_us > claim->now_us)
+            ahead_keep (self, &claimed);
+        else
+            fire (self, &claimed);
     }
 }
 
@@ -108,6 +108,7 @@ static void on_claimed (void *owner, const struct store_claim *claim)
     if (claim->result == STORE_ERROR)
         log_event (LEVEL_ERROR, "claim.failed", "error=%s", quoted (span_text (claim->error)));
     if (claim->result == STORE_DONE) {
+        ahead_count (self, claim->count);
         fire_all (self, claim);
         if (claim->broken) {
             self->counters.lost_plans += claim->broken;
@@ -115,7 +116,7 @@ static void on_claimed (void *owner, const struct store_claim *claim)
                        quoted (claim->first_broken));
         }
         if (claim->has_next)
-            due_wake_at (self, claim->next_us);
+            due_wake_at (self, ahead_claim_us (self, claim->next_us));
         rooms_learn (self, claim);
         claim_at (self, rooms_next_us (self));
     }
@@ -129,7 +130,8 @@ static void claim (struct station *self)
     self->claim_us = clock_mono_us () + LOOK_US;
     if (self->claiming || self->phase != PHASE_SERVING || !station_store_up (self))
         return;
-    int64_t room = self->settings->limits.runs - (int64_t)self->runs_unanswered;
+    int64_t room =
+        self->settings->limits.runs - (int64_t)(self->runs_unanswered + self->ahead.count);
     wish.limit = room < BATCH ? room : BATCH;
     if (wish.limit <= 0 || store_busy (self->store)) {
         // The next answer or time-out makes room; look again soon.
@@ -141,6 +143,8 @@ static void claim (struct station *self)
         self->claim_us = clock_mono_us () + LOOK_US / 20; // or when one connects or answers
         return;
     }
+    if (!rooms_put_aside (targets, wish.target_count))
+        wish.ahead_us = ahead_reach_us (self);
     self->claiming = true;
     store_claim (self->store, &wish, on_claimed, self);
 }
@@ -242,6 +246,7 @@ static void on_timer (void *owner, uint32_t events)
     if (read (self->timer_fd, &expirations, sizeof expirations) < 0)
         return;
     self->armed_us = INT64_MAX;
+    ahead_fire (self);
     run_deadlines (self);
     if (!self->claiming && clock_mono_us () >= self->claim_us)
         claim (self);
@@ -268,6 +273,7 @@ int due_start (struct station *self, struct reason *reason)
 void due_stop (struct station *self)
 {
     source_end (&self->due_source);
+    ahead_stop (self);
     if (self->timer_fd >= 0)
         close (self->timer_fd);
     self->timer_fd = -1;

@@ -49,9 +49,8 @@ static struct plan *unreadable (const struct store_claimed *claimed)
 
 // Send a claimed plan to its target and take the run in hand. False: it could not be handed over,
 // and `ret_cause` says why.
-static bool send_run (struct station *self, const struct store_claim *claim,
-                      const struct store_claimed *claimed, struct plan *plan, struct target *target,
-                      enum cause *ret_cause)
+static bool send_run (struct station *self, const struct store_claimed *claimed, struct plan *plan,
+                      struct target *target, enum cause *ret_cause)
 {
     *ret_cause = CAUSE_PUT_BACK;
     if (target && target_unanswered (target) >= self->settings->limits.runs_target)
@@ -59,7 +58,7 @@ static bool send_run (struct station *self, const struct store_claim *claim,
     *ret_cause = CAUSE_NOT_SENT;
     // Asked first: the message of a run that cannot be sent need not be made.
     if (!target || !target_connection (target) ||
-        !dispatch (self, target, plan, claim->lease_end_us))
+        !dispatch (self, target, plan, claimed->lease_end_us))
         return false;
     struct run run = {claimed->exec_id, RUN_SENT, claimed->again};
     struct held_run *held = runs_add (self, plan, claimed->station, run);
@@ -87,8 +86,7 @@ static const char *not_sent_reason (const struct target *target)
     return target_connection (target) ? "the target does not read" : "the target is not connected";
 }
 
-void fire (struct station *self, const struct store_claim *claim,
-           const struct store_claimed *claimed)
+void fire (struct station *self, const struct store_claimed *claimed)
 {
     static const struct dispatch_way plain = {.key = ""};
     struct reason reason = {""};
@@ -99,7 +97,7 @@ void fire (struct station *self, const struct store_claim *claim,
     if (plan) { // the message is as it was before the claim
         plan->first_run = plan->exec_id == 0;
         plan->exec_id = claimed->exec_id;
-        plan->exec_time = claim->now_us / 1000000;
+        plan->exec_time = claimed->at_us / 1000000;
         plan->state = PLAN_EXECUTE;
     }
     struct run run = {claimed->exec_id, RUN_SENT, claimed->again};
@@ -124,13 +122,13 @@ void fire (struct station *self, const struct store_claim *claim,
     if (decision.send && pull) {
         target_tally (target)->sent += !stands;
         if (fresh)
-            count_late (target, claim->now_us - plan_due_time (plan) * 1000000);
+            count_late (target, claimed->at_us - plan_due_time (plan) * 1000000);
         pull_offer (self, claimed, plan, stands);
         return;
     }
-    if (decision.send && send_run (self, claim, claimed, plan, target, &outcome.cause)) {
+    if (decision.send && send_run (self, claimed, plan, target, &outcome.cause)) {
         if (fresh)
-            count_late (target, claim->now_us - plan_due_time (plan) * 1000000);
+            count_late (target, claimed->at_us - plan_due_time (plan) * 1000000);
         return;
     }
     if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID)

@@ -4,5 +4,4 @@
 #include "core.h"
 
 // The run is in hand afterwards, or over.
-void fire (struct station *self, const struct store_claim *claim,
-           const struct store_claimed *claimed);
+void fire (struct station *self, const struct store_claimed *claimed);

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "access.h"
+#include "ahead.h"
 #include "codes.h"
 #include "json.h"
 #include "manage_private.h"
@@ -231,6 +232,7 @@ static void on_removed (void *owner, const struct store_removed *answer)
     if (answer->result == STORE_DONE) {
         char json[64];
         snprintf (json, sizeof json, "{\"plan_id\":%" PRIu64 "}", inquiry->plan.id);
+        ahead_drop (inquiry->station, inquiry->plan.id);
         manage_reply (inquiry->station, inquiry->peer, inquiry->plan.id, NULL);
         publish_event (inquiry->station, &(struct notice){.event = EVENT_REMOVE,
                                                           .plan_id = inquiry->plan.id,

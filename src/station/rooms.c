@@ -13,9 +13,9 @@ enum {
 
 static int64_t room_of (const struct station *self, const struct target *target, int64_t now_us)
 {
-    if (target_connection (target))
-        return self->settings->limits.runs_target - target_unanswered (target);
     const struct target_load *load = target_load (target);
+    if (target_connection (target))
+        return self->settings->limits.runs_target - target_unanswered (target) - load->ahead;
     return now_us >= load->pause_us && now_us >= load->born_us + BORN_US ? AWAY_ROOM : 0;
 }
 
@@ -67,6 +67,14 @@ size_t rooms_of (struct station *self, struct claim_target out[TARGETS_MAX])
         }
     }
     return self->target_count;
+}
+
+bool rooms_put_aside (const struct claim_target *targets, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (targets[i].puts_aside)
+            return true;
+    return false;
 }
 
 bool rooms_any (const struct claim_target *targets, size_t count)

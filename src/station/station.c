@@ -245,7 +245,8 @@ static bool has_ended (const struct station *self, int64_t now_us)
 {
     return self->phase == PHASE_FAILED ||
            (self->phase == PHASE_STOPPING &&
-            (store_pending (self->store) == 0 || now_us > self->stop_us));
+            ((store_pending (self->store) == 0 && self->ahead.count == 0) ||
+             now_us > self->stop_us));
 }
 
 static void on_tick (void *owner)

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "ahead.h"
 #include "center.h"
 #include "due.h"
 #include "log.h"
@@ -87,6 +88,7 @@ struct target *station_target (struct station *self, struct span name)
 static void destroy (struct station *self, size_t at)
 {
     runs_forget_target (self, self->targets[at]);
+    ahead_forget_target (self, self->targets[at]);
     target_destroy (&self->targets[at]);
 }
 

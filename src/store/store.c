@@ -158,6 +158,9 @@ static void gather (void *owner)
 // For so long the sign of life of a run is kept back: mostly the result of a short one outdoes it.
 enum { SIGN_OF_LIFE_MS = 2 };
 
+// And results that follow each other closely (store_commit.c).
+enum { RESULTS_MS = 3 };
+
 struct store *store_new (const struct link_config *config, const struct store_bounds *bounds,
                          struct reactor *reactor, link_state_fn *changed, void *owner)
 {
@@ -178,7 +181,8 @@ struct store *store_new (const struct link_config *config, const struct store_bo
     static const struct batch_kind end = {.script = SCRIPT_END,
                                           .repeat = LINK_REPEAT,
                                           .head = store_end_head,
-                                          .answer = store_on_ended};
+                                          .answer = store_on_ended,
+                                          .patience_ms = RESULTS_MS};
     struct store *self = memory_new (sizeof *self);
     self->bounds = *bounds;
     self->window = config->window;

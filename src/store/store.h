@@ -107,6 +107,8 @@ struct store_claimed {
     uint64_t exec_id;
     bool again;    // an earlier run of this occurrence has not ended
     uint64_t lost; // that one, in hand until now without a result within its lease; 0 = none
+    int64_t at_us; // Redis' clock: that of the claim, or when it is due if that is later
+    int64_t lease_end_us;
 };
 
 struct store_claim {
@@ -139,6 +141,8 @@ struct claim_target {
 struct claim_wish {
     int64_t limit; // plans
     int64_t lease_s;
+    int64_t ahead_us; // those that are due within so long are taken too; 0 where a target puts some
+                      // aside
     const struct claim_target *targets; // the others take all
     size_t target_count;
 };

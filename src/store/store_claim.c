@@ -23,6 +23,7 @@ struct claim_kept {
     void *owner;
     int64_t asked_us; // monotonic
     int64_t lease_us;
+    int64_t ahead_us;
     struct store_claim answer;
     char first_broken[BROKEN_MAX];
     struct aside_kept {
@@ -40,6 +41,12 @@ static void finish (struct claim_kept *kept)
     free (kept->aside);
     free (kept->rows);
     free (kept);
+}
+
+// A score as microseconds. An operator's may be anything: it is bounded before it is an integer.
+static int64_t score_us (const char *score)
+{
+    return llround (fmin (fmax (strtod (score, NULL), 0), (double)SCHEDULE_TIME_MAX) * 1e6);
 }
 
 // "1763...[ again lost]" of a claimed plan.
@@ -95,9 +102,7 @@ static void keep_head (struct claim_kept *kept, const redisReply *reply)
     answer->now_us = reply_time_us (reply->element[0]);
     store_learn_time (store, kept->asked_us, answer->now_us);
     answer->has_next = next.size > 0;
-    // An operator's score may be anything: bound it before it is an integer.
-    double score = answer->has_next ? strtod ((const char *)next.data, NULL) : 0;
-    answer->next_us = (int64_t)(fmin (fmax (score, 0), (double)SCHEDULE_TIME_MAX) * 1e6);
+    answer->next_us = answer->has_next ? score_us ((const char *)next.data) : 0;
     answer->lease_end_us = answer->now_us + kept->lease_us;
     keep_broken (kept, reply->element[2]);
     snprintf (store->looked, sizeof store->looked, "%.*s", (int)looked.size,
@@ -192,17 +197,25 @@ static void on_claimed (void *owner, const redisReply *reply)
 void store_claim (struct store *self, const struct claim_wish *wish, store_claim_fn *reply,
                   void *owner)
 {
-    enum { FIXED = 10, EACH = 5 };
-    char count[24], lease[24], number[24], outcomes[24], (*rooms)[24];
+    enum { FIXED = 11, EACH = 5 };
+    char count[24], lease[24], number[24], outcomes[24], ahead[24], (*rooms)[24];
     snprintf (count, sizeof count, "%" PRId64, wish->limit);
     snprintf (lease, sizeof lease, "%" PRId64, wish->lease_s);
     snprintf (outcomes, sizeof outcomes, "%" PRId64, self->bounds.history_count);
+    snprintf (ahead, sizeof ahead, "%" PRId64, wish->ahead_us);
     snprintf (number, sizeof number, "%" PRIu64, ++self->claims);
     const struct span fixed[FIXED] = {
-        span_text (KEY_TIME_SET), span_text (KEY_RUNS),         span_text (KEY_META),
-        span_text (KEY_INDEX),    span_text (self->claims_key), span_text (count),
-        span_text (lease),        span_text (number),           span_text (outcomes),
+        span_text (KEY_TIME_SET),
+        span_text (KEY_RUNS),
+        span_text (KEY_META),
+        span_text (KEY_INDEX),
+        span_text (self->claims_key),
+        span_text (count),
+        span_text (lease),
+        span_text (number),
+        span_text (outcomes),
         span_text (self->looked),
+        span_text (ahead),
     };
     size_t arguments = FIXED + EACH * wish->target_count;
     struct span *args = memory_new (arguments * sizeof *args);
@@ -223,7 +236,8 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
                                 .reply = reply,
                                 .owner = owner,
                                 .asked_us = clock_mono_us (),
-                                .lease_us = wish->lease_s * 1000000};
+                                .lease_us = wish->lease_s * 1000000,
+                                .ahead_us = wish->ahead_us};
     link_call (self->link, &(struct link_call){.script = SCRIPT_CLAIM,
                                                .repeat = LINK_REPEAT,
                                                .keys = 5,
@@ -239,6 +253,12 @@ bool store_claim_at (const struct store_claim *answer, size_t index, struct stor
 {
     const struct claim_row *row = &answer->kept->rows[index];
     *ret = row->claimed;
+    ret->lease_end_us = answer->lease_end_us;
+    // One that is due later has the number of that moment. While numbers are of a clock that was
+    // set back none is taken ahead.
+    int64_t at_us = (int64_t)ret->exec_id;
+    bool later = at_us > answer->now_us && at_us - answer->now_us <= answer->kept->ahead_us;
+    ret->at_us = later ? at_us : answer->now_us;
     return row->claimed.message.data && message_key_parse (span_of (row->member, row->member_size),
                                                            &ret->station, &ret->plan_id);
 }

@@ -1,4 +1,4 @@
-"""One plan or run in a call: what claim, end and commit do before their functions are made is what they do with
+"""One plan or run in a call, or several that end: what claim, end and commit do before their functions are made is what they do with
 them, whatever else there is; and it is done so when nothing is unusual.
 
 ZPLAN_STORE_SEED=N repeats a run of the random tests.
@@ -8,10 +8,10 @@ import pytest
 from storescripts import (CLAIMS, COUNT, HISTORY, IDS, META, RUN, SENT, T0, TIME_SET, TOLD, WORK, both, entry, everything,
                           member, message, seeded, wait_key)
 
-SCRIPTS = {"claim": "claim_one()", "commit": "#ARGV >= 14 and commit_one()",
-           "end": "n == 1 and ARGV[5] == '2' and end_one()"}
-WITHOUT = {name: {f"local one = {asked}\n": "local one = nil\n"} for name, asked in SCRIPTS.items()}
-ALONE = {name: {"\n-- -- any number of them\n": "\nerror('not as usual')\n"} for name in SCRIPTS}
+SCRIPTS = {"claim": "claim_one()", "commit": "#ARGV >= 14 and commit_one()", "end": "end_usual()"}
+WITHOUT = {name: {f" = {asked}\n": " = nil\n"} for name, asked in SCRIPTS.items()}
+REST = {"claim": "any number of them", "commit": "any number of them", "end": "whatever they are"}
+ALONE = {name: {f"\n-- -- {rest}\n": "\nerror('not as usual')\n"} for name, rest in REST.items()}
 STATIONS = ["jobs", "a.b-c_D9"]
 SECOND = 1_000_000
 
@@ -54,6 +54,22 @@ def test_usual_life_needs_no_function(store):
     assert store.claim_all()[1] == "4000000000"
     assert store.db.zrange(TIME_SET, 0, -1) == [member("f1"), member("f2")]
     assert [outcome.entry for outcome in store.history().outcomes] == ["1-0", "2-0", "3-0", "4-0"]
+    store.dump()  # the counts are those of the index
+
+
+def test_usual_ends_of_several_need_no_function(store):
+    started(store)
+    rows = []
+    for n in range(1, 9):
+        store.submit(str(n), station=STATIONS[n % 2], score=n, text=text(caller="ab"[n % 2]))
+    for plan in store.claim(limit=6).plans:
+        station, ident = plan.member.split(":")[2:]
+        rows.append((ident, station, plan.exec_id, "5", f"r{ident}"))
+    store.bounds = ALONE
+    assert store.end_all(rows)[1:] == [store.db.hget(META, "epoch"), 3]
+    assert [outcome.record for outcome in store.history().outcomes] == ["r", "r", *(row[4] for row in rows)]
+    assert store.db.exists(*(member(row[0], row[1]) for row in rows)) == 0
+    assert store.db.hgetall(RUN) == {} and store.db.zcard(TIME_SET) == 4
     store.dump()  # the counts are those of the index
 
 
@@ -117,7 +133,8 @@ class Walk:
     def claim(self):
         targets = [(station, self.rng.choice([0, 1, 5]), self.rng.choice(["next", "held"]), int(self.rng.random() < 0.1))
                    for station in STATIONS if self.rng.random() < 0.7]
-        options = {"limit": self.rng.choice([0, 1, 100]), "lease": self.rng.choice([2, 300]), "targets": targets}
+        options = {"limit": self.rng.choice([0, 1, 100]), "lease": self.rng.choice([2, 300]), "targets": targets,
+                   "ahead": self.rng.choice([0, 0, 20_000])}
         again = self.rng.random() < 0.1
         numbers = {id(one): one.number if again else one.next_number() for one in self.stores}
 
@@ -144,11 +161,10 @@ class Walk:
         number = self.stores[0].number if self.rng.random() < 0.05 else None
         self.each(lambda one: one.commit(ident, run, mode, station=station, revision=known, number=number, **options))
 
-    def end(self):
-        key = self.rng.choice(sorted(self.runs) or [member("1")])
-        station, ident = key.split(":")[2:]
-        run, known = self.runs.get(key, "1"), self.known(key)
-        self.each(lambda one: one.end_all([(ident, station, run, known, "r")]))
+    def end(self, most=1):
+        keys = self.rng.sample(sorted(self.runs), min(len(self.runs), most)) or [member("1")]
+        rows = [(*reversed(key.split(":")[2:]), self.runs.get(key, "1"), self.known(key), "r") for key in keys]
+        self.each(lambda one: one.end_all(rows))
 
     def meddle(self):
         rng, (ident, station) = self.rng, self.plan()
@@ -180,7 +196,7 @@ def key_of_work(ident, station):
 def test_random_calls_change_the_same(store, twin, turn):
     rng = seeded(turn)
     walk = Walk(store, twin, rng)
-    steps = [walk.submit] * 4 + [walk.wait] * 4 + [walk.claim] * 6 + [walk.end] * 3 + [
+    steps = [walk.submit] * 4 + [walk.wait] * 4 + [walk.claim] * 6 + [walk.end] * 3 + [lambda: walk.end(4)] * 2 + [
         lambda: walk.commit("lease")] * 4 + [lambda: walk.commit("next")] * 4 + [
         lambda: walk.commit(rng.choice(["retry", "doubt"]))] + [walk.meddle] * (turn % 3)
     for _ in range(150):

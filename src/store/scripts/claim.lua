@@ -4,7 +4,8 @@
 -- A claim has a number: asked again, as when its answer was lost, it gives the same plans and runs.
 -- KEYS  1 time set  2 runs in hand  3 meta  4 index  5 the station's last claim
 -- ARGV  1 most plans to take  2 lease in seconds  3 number of the claim  4 most outcomes kept
---       5 score up to which the claim before has looked, '' = none
+--       5 score up to which the claim before has looked, '' = none  6 how many microseconds ahead plans are
+--       taken too that are due then; 0 where a target's are put aside
 --       then of each target that takes no more than so many  +1 its name  +2 how many  +3 what the
 --       others wait for: next = the next claim, held = they are put aside  +4 1 = some are aside, or in lanes
 --       +5 the limit that it has by the settings, as in plan:limits
@@ -15,6 +16,7 @@
 --   The score is also when a rate allows the next run.
 --   message: as it was before. Of many plans it is left to the caller to read them: a script that takes
 --   hundreds of long texts in its hands is slow
+--   exec_id: the microsecond in which the run begins, now or when it is due, or a larger number if that was used up
 --   again: 1 an earlier run has not ended, 2 and one was in hand until now
 --   lost: that one, which had no result within its lease, '' = none
 -- What became due since the claim before is looked at even when there are many older plans: those of one
@@ -34,7 +36,8 @@ local function claim_one()
     local digits = string.format('%06d', time[2])
     local now, now_text = time[1] .. '.' .. digits, time[1] .. digits
     local first = redis.pcall('ZRANGE', KEYS[1], 0, 1, 'WITHSCORES') -- the score of the second is the next
-    local member, is_due = first[1], first[2] and tonumber(first[2]) <= now_us / 1000000
+    local reach = (now_us + ARGV[6]) / 1000000
+    local member, is_due = first[1], first[2] and tonumber(first[2]) <= reach
     local asked = redis.pcall('GET', KEYS[5])
     -- It begins with the number of the claim it is of, behind two bytes.
     if first.err or type(asked) == 'table' or asked and string.sub(asked, 3, 2 + #ARGV[3]) == ARGV[3] then
@@ -42,7 +45,7 @@ local function claim_one()
     end
     local station, id = string.match(member or '', '^plan:msg:([%w_.-]+):([1-9a-f][0-9a-f]*)$')
     local room = tonumber(ARGV[1])
-    for at = 6, #ARGV, 5 do
+    for at = 7, #ARGV, 5 do
         if ARGV[at + 3] == '1' or ARGV[at] == station and ARGV[at + 4] ~= '' then
             return
         elseif ARGV[at] == station then
@@ -50,12 +53,13 @@ local function claim_one()
         end
     end
     local exec, listed = redis.pcall('HGET', KEYS[3], 'exec'), redis.pcall('ZCARD', KEYS[4])
-    if type(exec) == 'table' or type(listed) == 'table' then
+    if type(exec) == 'table' or type(listed) == 'table'
+       or ARGV[6] ~= '0' and (tonumber(exec or 0) or 0) >= now_us + ARGV[6] then
         return
     elseif not is_due then
-        return {now_text, first[2] or '', {}, now, 0, {}, 0}
+        return {now_text, first[2] or '', {}, string.format('%.6f', reach), 0, {}, 0}
     elseif not id or #station > 64 or #id > 16 or #id == 16 and id > '7fffffffffffffff' or room < 1
-           or first[4] and tonumber(first[4]) <= now_us / 1000000 then
+           or first[4] and tonumber(first[4]) <= reach then
         return
     end
     local held = redis.pcall('HGET', KEYS[2], member)
@@ -64,20 +68,23 @@ local function claim_one()
     local number = type(message) == 'string' and string.match(message, '^{"exec_id":................'
                    .. ',"exec_time":..........,"plan_state":%d,"revision":(%d+)')
     local entry = string.sub('0000000000000000', #id + 1) .. id .. ':' .. station
-    if held or not number or not ((tonumber(exec or 0) or now_us) < now_us)
-       or redis.pcall('ZSCORE', KEYS[4], entry) ~= '0' or #now_text ~= 16
+    local run = math.max(now_us, math.floor(first[2] * 1000000 + 0.5))
+    local text = string.format('%d', run)
+    if held or not number or not ((tonumber(exec or 0) or run) < run)
+       or redis.pcall('ZSCORE', KEYS[4], entry) ~= '0' or #text ~= 16
        or redis.call('EXISTS', 'plan:wait:' .. station, 'plan:class', 'plan:limits') > 0 then
         return
     end
     local lease_end = now_us / 1000000 + ARGV[2]
     local lease_end_text = string.format('%.6f', lease_end)
     redis.call('ZADD', KEYS[1], lease_end_text, member)
-    redis.call('HSET', KEYS[2], member, now_text .. ' ' .. number)
-    redis.call('HSET', KEYS[3], 'exec', now_text)
-    redis.call('SETRANGE', member, 0, '{"exec_id":' .. now_text .. ',"exec_time":' .. time[1] .. ',"plan_state":2')
-    redis.call('SET', KEYS[5], cmsgpack.pack({ARGV[3], now_us, now_us, {}}), 'EX', 3600)
+    redis.call('HSET', KEYS[2], member, text .. ' ' .. number)
+    redis.call('HSET', KEYS[3], 'exec', text)
+    redis.call('SETRANGE', member, 0, '{"exec_id":' .. text .. ',"exec_time":' .. string.sub(text, 1, 10)
+                                      .. ',"plan_state":2')
+    redis.call('SET', KEYS[5], cmsgpack.pack({ARGV[3], run, run, {}}), 'EX', 3600)
     local next_score = first[4] and tonumber(first[4]) < lease_end and first[4] or lease_end_text
-    return {now_text, next_score, {}, now, 0, {}, 0, member, now_text, message}
+    return {now_text, next_score, {}, string.format('%.6f', reach), 0, {}, 0, member, text, message}
 end
 
 local one = claim_one()
@@ -89,6 +96,7 @@ end
 
 --@include plan.lua
 local now = string.format('%.6f', now_us / 1000000)
+local reach = string.format('%.6f', (now_us + ARGV[6]) / 1000000)
 local lease_end = string.format('%.6f', now_us / 1000000 + ARGV[2])
 -- Never repeated, even when the store has lost its tail or the clock was set back.
 local last = tonumber(own('HGET', KEYS[3], 'exec') or '') or 0
@@ -152,8 +160,8 @@ end
 
 -- The message of a plan that is being run says so. Of many at once that is left to the first answer:
 -- plan:run tells it, and what reads messages looks there (plan.lua, as_running).
-local function write_running(member, message, text)
-    local head, size = running_head(message, text, time[1])
+local function write_running(member, message, text, second)
+    local head, size = running_head(message, text, second)
     if size then
         redis.call('SETRANGE', member, 0, head)
     else
@@ -290,7 +298,7 @@ end
 
 -- The same with those that became due since; who has older ones is passed over.
 local function look_at_newer(since, limit, older, offset)
-    local page = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. since, now, 'LIMIT', 0, LOOK_MAX)
+    local page = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. since, reach, 'LIMIT', 0, LOOK_MAX)
     local unseen = offset and #page > 0
                    and redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', since, 'LIMIT', offset, LOOK_MAX)
     for _, member in ipairs(unseen or {}) do
@@ -322,11 +330,15 @@ local function take_aside(station, limit)
     end
 end
 
-for at = 6, #ARGV, 5 do
+for at = 7, #ARGV, 5 do
     room[ARGV[at]] = tonumber(ARGV[at + 1])
 end
 local has_lanes = prepare_lanes()
-for at = 6, #ARGV, 5 do
+-- What is limited is taken when its time has come; and so is all while numbers are of a clock that was set back.
+if has_lanes or exec > now_us + ARGV[6] then
+    reach = now
+end
+for at = 7, #ARGV, 5 do
     local station = ARGV[at]
     puts_aside[station] = ARGV[at + 2] == 'held'
     local limit = math.min(room[station], most - #members)
@@ -342,9 +354,9 @@ local from_aside = #members
 -- Where there are lanes they get a part of the claim.
 local look_most = next(laned) and math.max(from_aside, math.ceil(most / 2)) or most
 -- The clock may have been set back since the claim before: what it has looked at may not be due now.
-local since = ARGV[5] ~= '' and tonumber(ARGV[5]) < tonumber(now) and ARGV[5]
+local since = ARGV[5] ~= '' and tonumber(ARGV[5]) < tonumber(reach) and ARGV[5]
 if most > 0 and not since then
-    look_at_older('-inf', now, look_most)
+    look_at_older('-inf', reach, look_most)
 elseif most > 0 then
     local older, offset = look_at_older('-inf', since, math.max(from_aside, math.ceil(look_most * 3 / 4)))
     look_at_newer(since, look_most, older, offset)
@@ -379,7 +391,7 @@ end
 
 local queue, runs, index, waits, back, losses = {}, {}, {}, {}, {}, {}
 local dead, dead_stations = {}, {}
-local few, first_exec = #members <= FEW, exec
+local few, first_exec = #members <= FEW, nil
 
 -- Whether some wait for a target, which those that are taken now do no more.
 local some_wait = {}
@@ -410,8 +422,10 @@ local function end_lost(i, message, lost)
 end
 
 -- One of many: its message is looked at only when there is something to find in it.
-local function take(i, held, message)
+local function take(i, held, message, due_us)
     local member, station = members[i], stations[i]
+    exec = math.max(exec, due_us)
+    first_exec = first_exec or exec
     local text, again, lost = string.format('%d', exec), false, nil
     if held then
         again, lost = read_held(held)
@@ -428,7 +442,7 @@ local function take(i, held, message)
     runs[n + 2] = text .. (again and '+ ' or ' ') .. (few and revision(message) or AS_GIVEN)
     queue[n + 1], queue[n + 2] = lease_end, member
     if few then
-        write_running(member, message, text)
+        write_running(member, message, text, due_us > 0 and string.sub(text, 1, 10) or time[1])
     end
     if LISTED < QUEUED or few and not string.find(message, STATION_HEAD) then
         local id = string.sub(member, ids_at[i])
@@ -468,26 +482,34 @@ local function size_of(member)
     end
 end
 
--- Take those whose message is there, as many as fit into the bytes.
+-- Take it when its message is there and fits into the bytes.
+local function take_if_there(i, held, message, due_us)
+    local member, size = members[i], message and #message
+    if not few then
+        size = size_of(member)
+    end
+    if not size then
+        broken[#broken + 1] = member
+        dead[#dead + 1] = member
+        dead_stations[#dead] = stations[i]
+    elseif bytes <= BYTES_MAX then
+        bytes = few and bytes or bytes + size
+        take(i, held, message, due_us)
+    elseif i <= from_aside or i > from_queue then
+        back[#back + 1] = now
+        back[#back + 1] = member
+    end
+end
+
 local function take_all()
     local held, found = own('HMGET', KEYS[2], unpack(members)), few and redis.call('MGET', unpack(members))
+    local scores = reach ~= now and redis.call('ZMSCORE', KEYS[1], unpack(members))
     with_messages = few
-    for i, member in ipairs(members) do
-        local message = found and found[i]
-        local size = message and #message
-        if not few then
-            size = size_of(member)
-        end
-        if not size then
-            broken[#broken + 1] = member
-            dead[#dead + 1] = member
-            dead_stations[#dead] = stations[i]
-        elseif bytes <= BYTES_MAX then
-            bytes = few and bytes or bytes + size
-            take(i, held[i], message)
-        elseif i <= from_aside or i > from_queue then
-            back[#back + 1] = now
-            back[#back + 1] = member
+    for i in ipairs(members) do
+        local due_us = scores and i > from_aside and math.floor(scores[i] * 1000000 + 0.5) or 0
+        due_us = due_us > now_us and due_us or 0
+        if due_us == 0 or not held[i] then -- the end of a lease is waited for
+            take_if_there(i, held[i], found and found[i], due_us)
         end
     end
 end
@@ -526,6 +548,6 @@ if wakes_us and (not later or tonumber(later) * 1000000 > wakes_us) then
 end
 local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
 local is_more = first[2] and tonumber(first[2]) <= tonumber(now)
-return {string.format('%d', now_us), later or '', broken, now,
+return {string.format('%d', now_us), later or '', broken, reach,
         (is_more and 1 or 0) + (#into_lanes > 0 and 2 or 0) + (lanes_wait and 4 or 0),
         targets_aside, with_messages and 0 or 1, unpack(rows)}

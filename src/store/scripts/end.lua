@@ -15,56 +15,78 @@ local now_us = time[1] .. string.format('%06d', time[2])
 local n, MEMBERS = tonumber(ARGV[3]), 6 + 2 * ARGV[5]
 local RUNS, PLACES, WORKS = MEMBERS + n, MEMBERS + 2 * n, MEMBERS + 3 * n
 
--- -- one plan, as usual
+-- -- all as usual
 
--- All of it without a function of those below: to make them takes longer than what the end of one plan does.
--- Whatever is unusual - the call is asked again, the plan waits for its target, it is the last of its caller -
--- is left to them, and so is each 64th, that the history is trimmed; nothing is written before that is known.
-local function end_one()
-    local one_field, _, other_field, _, member, run, entry, work = unpack(ARGV, 6)
-    local slot, station = ARGV[1] % 512, string.match(one_field, '^s:(.+)') -- plan.lua, CALLS_RING
-    local sent, meta = redis.pcall('HGET', KEYS[5], slot), redis.pcall('HMGET', KEYS[4], 'seq', 'epoch')
-    local first, epoch = tonumber(meta[1] or '') or 0, meta[2]
-    -- What was answered begins with the number of its call, behind two bytes. The message counts three times.
-    if type(sent) == 'table' or sent and string.sub(sent, 3, 2 + #ARGV[1]) == ARGV[1]
-       or redis.pcall('HGET', KEYS[2], member) ~= run or first < 1 or not epoch or (first + 1) % 64 == 0
-       or ARGV[2] == '0' or not station or redis.call('TTL', KEYS[5]) < 1800
-       or redis.call('EXISTS', member, member, member, 'plan:told', 'plan:class',
-                     'plan:wait:' .. station) ~= 3 then
+-- Without a function of those below: to make them takes longer than what the end of a plan does. Whatever is
+-- unusual - the call is asked again, a plan waits for its target, it is the last of its caller - is left to them,
+-- and so is each 64th outcome, that the history is trimmed; nothing is written before it is known that there is none.
+local function end_usual()
+    local slot, meta = ARGV[1] % 512, redis.pcall('HMGET', KEYS[4], 'seq', 'epoch') -- plan.lua, CALLS_RING
+    local sent, before, epoch = redis.pcall('HGET', KEYS[5], slot), tonumber(meta[1] or '') or 0, meta[2]
+    -- What was answered begins with the number of its call, behind two bytes.
+    if type(sent) == 'table' or sent and string.sub(sent, 3, 2 + #ARGV[1]) == ARGV[1] or before < 1 or not epoch
+       or math.floor((before + n) / 64) ~= math.floor(before / 64) or ARGV[2] == '0'
+       or redis.call('TTL', KEYS[5]) < 1800 then
         return
     end
-    local counts = redis.pcall('HMGET', 'plan:count', one_field, other_field)
-    local of_station = tonumber(string.match(counts[1] or '', '^%d+$'))
-    local of_caller = tonumber(string.match(counts[2] or '', '^%d+$'))
+    local fields, unusual = {}, {'plan:told', 'plan:class'}
+    for at = 6, MEMBERS - 1, 2 do
+        fields[#fields + 1] = ARGV[at]
+        local station = string.match(ARGV[at], '^s:(.+)')
+        unusual[#unusual + 1] = station and 'plan:wait:' .. station
+    end
+    local held = redis.pcall('HMGET', KEYS[2], unpack(ARGV, MEMBERS, RUNS - 1))
+    for i = 1, n do
+        if held[i] ~= ARGV[RUNS + i - 1] then
+            return
+        end
+    end
+    local counts = redis.pcall('HMGET', 'plan:count', unpack(fields))
+    for i = #fields, 1, -1 do
+        local kept = tonumber(string.match(counts[i] or '', '^%d+$'))
+        local left = kept and kept + ARGV[5 + 2 * i]
+        if not left or left < 1 or kept > 2 ^ 53 then
+            return
+        end
+        counts[2 * i - 1], counts[2 * i] = fields[i], string.format('%d', left)
+    end
     local queued, listed = redis.pcall('ZCARD', KEYS[1]), redis.pcall('ZCARD', KEYS[3])
-    if type(queued) == 'table' or type(listed) == 'table' or listed < 2 or not of_station or not of_caller or math.min(of_station, of_caller) < 2
-       or math.max(of_station, of_caller) > 2 ^ 53 then
+    if type(queued) == 'table' or type(listed) == 'table' or listed <= n or redis.call('EXISTS', unpack(unusual)) > 0
+       or redis.call('EXISTS', unpack(ARGV, MEMBERS, RUNS - 1)) ~= n then
         return
     end
-    first = first + 1
-    local row, number = cmsgpack.unpack(ARGV[4])[1], string.format('%d', first)
-    local added = redis.pcall('XADD', 'plan:history', number .. '-0', 'p', row[1], 's', row[2],
-                              't', string.sub(now_us, 1, -4), 'r', row[3])
+    local first, last, added = string.format('%d', before + 1), string.format('%d', before + n)
+    if n == 1 then
+        local row = cmsgpack.unpack(ARGV[4])[1]
+        added = redis.pcall('XADD', 'plan:history', last .. '-0', 'p', row[1], 's', row[2],
+                            't', string.sub(now_us, 1, -4), 'r', row[3])
+    elseif redis.pcall('XRANGE', 'plan:history', first, '+', 'COUNT', 1)[1] then
+        return
+    else
+        added = redis.pcall('XADD', 'plan:history', last .. '-0', 't', string.sub(now_us, 1, -4), 'n', n, 'm', ARGV[4])
+    end
     if type(added) == 'table' then
         return
     end
-    redis.call('HSET', KEYS[4], 'seq', number)
-    redis.call('DEL', member, work or member)
-    redis.call('ZREM', KEYS[1], member)
-    redis.call('ZREM', KEYS[3], entry)
-    redis.call('HDEL', KEYS[2], member)
-    redis.call('HSET', 'plan:count', one_field, string.format('%d', of_station - 1),
-               other_field, string.format('%d', of_caller - 1))
-    redis.call('HSET', KEYS[5], slot, cmsgpack.pack({ARGV[1], {epoch, first}}))
-    return {now_us, epoch, first}
+    redis.call('HSET', KEYS[4], 'seq', last)
+    redis.call('DEL', unpack(ARGV, MEMBERS, RUNS - 1))
+    if WORKS <= #ARGV then
+        redis.call('DEL', unpack(ARGV, WORKS))
+    end
+    redis.call('ZREM', KEYS[1], unpack(ARGV, MEMBERS, RUNS - 1))
+    redis.call('ZREM', KEYS[3], unpack(ARGV, PLACES, WORKS - 1))
+    redis.call('HDEL', KEYS[2], unpack(ARGV, MEMBERS, RUNS - 1))
+    redis.call('HSET', 'plan:count', unpack(counts))
+    redis.call('HSET', KEYS[5], slot, cmsgpack.pack({ARGV[1], {epoch, before + 1}}))
+    return {now_us, epoch, before + 1}
 end
 
-local one = n == 1 and ARGV[5] == '2' and end_one()
-if one then
-    return one
+local ended = end_usual()
+if ended then
+    return ended
 end
 
--- -- any number of them
+-- -- whatever they are
 
 --@include plan.lua
 local kept = call_kept(KEYS[5], ARGV[1])

@@ -26,7 +26,7 @@ end
 
 -- Those of the settings, and over them those that were set.
 local function read_limits()
-    for at = 6, #ARGV, 5 do
+    for at = 7, #ARGV, 5 do
         read_limit('s:' .. ARGV[at], ARGV[at + 4])
     end
     local all = own('HGETALL', 'plan:limits')
@@ -358,10 +358,10 @@ end
 -- All targets with lanes, each with its share of what is left of the claim.
 local function serve_all()
     local count = 0
-    for at = 6, #ARGV, 5 do
+    for at = 7, #ARGV, 5 do
         count = count + (laned[ARGV[at]] and 1 or 0)
     end
-    for at = 6, #ARGV, 5 do
+    for at = 7, #ARGV, 5 do
         local station = ARGV[at]
         if laned[station] then
             serve(station, math.max(math.min(room[station], math.ceil((most - #members) / count)), 0))
@@ -374,7 +374,7 @@ end
 local function prepare_lanes()
     has_classes = redis.call('EXISTS', CLASS) == 1
     read_limits()
-    for at = 6, #ARGV, 5 do
+    for at = 7, #ARGV, 5 do
         local station = ARGV[at]
         laned[station] = limits['s:' .. station] ~= nil
                          or ARGV[at + 3] == '1' and redis.call('EXISTS', 'plan:lanes:' .. station) == 1 or nil

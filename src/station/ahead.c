@@ -1,0 +1,139 @@
+#include "ahead.h"
+
+#include <stdlib.h>
+
+#include "clock.h"
+#include "due.h"
+#include "fire.h"
+#include "memory.h"
+
+enum {
+    REACH_US = 20000,
+    LEAD_US = REACH_US / 2, // so long before one is due it is claimed, with those behind it
+    MANY_GAP_US = 5000,     // between two plans, on the average: many are due one after the other
+    PAUSE_US = 100000,      // after which nothing is left of the average
+    PART = 4                // of it that the last claim makes up
+};
+
+struct early {
+    struct heap_node node; // in Redis' microseconds
+    struct store_claimed claimed;
+    struct target *target; // whose room it takes; NULL = none
+    uint8_t store[];       // of the texts in `claimed`
+};
+
+static struct early *early_of (struct heap_node *node)
+{
+    return node ? (struct early *)((uint8_t *)node - offsetof (struct early, node)) : NULL;
+}
+
+static struct early *first (const struct station *self)
+{
+    return early_of (heap_first (&self->ahead));
+}
+
+// -- how far
+
+int64_t ahead_reach_us (const struct station *self)
+{
+    bool many =
+        self->ahead_gap_us <= MANY_GAP_US && clock_mono_us () - self->ahead_counted_us < PAUSE_US;
+    return self->ahead_counted_us && many ? REACH_US : 0;
+}
+
+void ahead_count (struct station *self, size_t plans)
+{
+    int64_t now_us = clock_mono_us (), pause_us = now_us - self->ahead_counted_us;
+    if (plans == 0)
+        return;
+    int64_t gap_us = pause_us / (int64_t)plans;
+    if (pause_us >= PAUSE_US)
+        self->ahead_gap_us = PAUSE_US;
+    else
+        self->ahead_gap_us += (gap_us - self->ahead_gap_us) / PART;
+    self->ahead_counted_us = now_us;
+}
+
+int64_t ahead_claim_us (const struct station *self, int64_t due_us)
+{
+    if (!ahead_reach_us (self))
+        return due_us;
+    // What could not be taken although it is within reach is not asked for all the time.
+    int64_t soonest_us = store_now_us (self->store) + LEAD_US / 2;
+    int64_t wanted_us = due_us - LEAD_US;
+    if (wanted_us >= soonest_us)
+        return wanted_us;
+    return due_us < soonest_us ? due_us : soonest_us;
+}
+
+// -- those that wait
+
+void ahead_keep (struct station *self, const struct store_claimed *claimed)
+{
+    struct early *early =
+        memory_new (sizeof *early + claimed->station.size + claimed->message.size);
+    early->claimed = *claimed;
+    early->claimed.station = span_of (early->store, claimed->station.size);
+    early->claimed.message = span_of (early->store + claimed->station.size, claimed->message.size);
+    memcpy (early->store, claimed->station.data, claimed->station.size);
+    memcpy (early->store + claimed->station.size, claimed->message.data, claimed->message.size);
+    early->target = station_target (self, claimed->station);
+    if (early->target)
+        target_load (early->target)->ahead++;
+    heap_set (&self->ahead, &early->node, claimed->at_us);
+}
+
+static void take_out (struct station *self, struct early *early)
+{
+    heap_remove (&self->ahead, &early->node);
+    if (early->target)
+        target_load (early->target)->ahead--;
+    early->target = NULL;
+}
+
+void ahead_fire (struct station *self)
+{
+    for (struct early *early;
+         (early = first (self)) && early->node.at <= store_now_us (self->store);) {
+        take_out (self, early);
+        if (!due_is_stale (self, early->claimed.lease_end_us, 1))
+            fire (self, &early->claimed);
+        free (early);
+    }
+}
+
+int64_t ahead_next_us (const struct station *self)
+{
+    const struct early *early = first (self);
+    return early ? clock_mono_us () + (early->node.at - store_now_us (self->store)) : INT64_MAX;
+}
+
+void ahead_drop (struct station *self, uint64_t plan_id)
+{
+    for (size_t i = self->ahead.count; i > 0; i--) {
+        struct early *early = early_of (self->ahead.nodes[i - 1]);
+        if (early->claimed.plan_id != plan_id)
+            continue;
+        take_out (self, early);
+        free (early);
+        return;
+    }
+}
+
+void ahead_forget_target (struct station *self, const struct target *target)
+{
+    for (size_t i = 0; i < self->ahead.count; i++) {
+        struct early *early = early_of (self->ahead.nodes[i]);
+        if (early->target == target)
+            early->target = NULL;
+    }
+}
+
+void ahead_stop (struct station *self)
+{
+    for (struct early *early; (early = first (self));) {
+        heap_remove (&self->ahead, &early->node);
+        free (early);
+    }
+    heap_free (&self->ahead);
+}

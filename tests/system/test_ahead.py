@@ -1,0 +1,101 @@
+"""Where many plans are due one after the other they are claimed a moment before, and sent when they are due (proto 7.1)."""
+import threading
+import time
+
+import pytest
+
+from zplantest import ST, later, wait_until
+
+GAP_S = 0.0025      # 400 a second
+
+
+class Stream:
+    """Plans that are due one after the other, and a target that notes when each came."""
+
+    def __init__(self, rig, plans):
+        self.rig, self.came, self.numbers = rig, {}, {}
+        self.idents = [rig.client.added(later(3600)) for _ in range(plans)]
+
+    def begin(self, gap_s=GAP_S):
+        first = time.time() + 0.5
+        self.due = {ident: round(first + n * gap_s, 6) for n, ident in enumerate(self.idents)}
+        self.rig.db.zadd("plan:time:set", {self.rig.key(ident): due for ident, due in self.due.items()})
+
+    def take(self):
+        run = self.rig.jobs.recv()
+        ident = run.mailbox[1:].decode()
+        assert ident not in self.came, "run twice"
+        self.came[ident], self.numbers[ident] = time.time(), run.exec_id
+        self.rig.jobs.finish(run)
+
+    def take_all(self):
+        while len(self.came) < len(self.idents):
+            self.take()
+
+    def ahead(self):
+        """Those whose number is the very microsecond of their time: they were claimed before it."""
+        return [ident for ident, number in self.numbers.items() if number == round(self.due[ident] * 1e6)]
+
+
+@pytest.fixture
+def stream(rig):
+    return lambda plans: Stream(rig, plans)
+
+
+def test_never_early_and_each_once(rig, stream):
+    many = stream(400)
+    many.begin()
+    many.take_all()
+    assert all(many.came[ident] >= due for ident, due in many.due.items())
+    assert len(many.ahead()) > 100, "nothing was claimed ahead"
+    for ident in many.idents:
+        rig.gone(ident)
+
+
+def test_few_are_not_claimed_early(rig, stream):
+    few = stream(5)
+    few.begin(0.2)
+    few.take_all()
+    assert few.ahead() == []
+    assert all(number > few.due[ident] * 1e6 for ident, number in few.numbers.items())
+
+
+def test_what_was_removed_in_time_is_not_sent(rig, stream):
+    many = stream(400)
+    many.begin()
+    remover, removed = rig.dealer(), []
+    chosen = many.idents[100:400:20]
+
+    def remove():
+        for ident in chosen:
+            time.sleep(max(many.due[ident] - 0.008 - time.time(), 0))
+            reply = remover.manage("remove", ident)
+            if time.time() < many.due[ident]:
+                assert reply.code == ST.OK, reply
+                removed.append(ident)
+
+    thread = threading.Thread(target=remove)
+    thread.start()
+    while thread.is_alive() or len(many.came) < len(many.idents) - len(chosen):
+        if rig.jobs.socket.poll(50):
+            many.take()
+    thread.join()
+    remover.close()
+    while rig.jobs.socket.poll(200):
+        many.take()
+    assert removed, "no removal was in time"
+    assert not set(removed) & set(many.came)
+
+
+def test_a_stop_leaves_nothing_behind(rig, stream):
+    """What was claimed is sent before the end; the rest is run after the next start."""
+    many = stream(400)
+    many.begin()
+    while len(many.came) < 150:
+        many.take()
+    taker = threading.Thread(target=many.take_all)
+    taker.start()
+    rig.restart()       # not in the thread: the station would end with it
+    taker.join()
+    wait_until(lambda: not any(rig.left(ident) for ident in many.idents), "every plan is over")
+    assert rig.db.hlen("plan:run") == 0
