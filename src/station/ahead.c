@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "due.h"
 #include "fire.h"
+#include "log.h"
 #include "memory.h"
 
 enum {
@@ -12,11 +13,13 @@ enum {
     LEAD_US = REACH_US / 2, // so long before one is due it is claimed, with those behind it
     MANY_GAP_US = 5000,     // between two plans, on the average: many are due one after the other
     PAUSE_US = 100000,      // after which nothing is left of the average
-    PART = 4                // of it that the last claim makes up
+    PART = 4,               // of it that the last claim makes up
+    SOON_US = 3000,
+    TIES = 1024 // plans of one microsecond, and more than wait here
 };
 
 struct early {
-    struct heap_node node; // in Redis' microseconds
+    struct heap_node node; // by when it is due; those of one moment in the order in which they came
     struct store_claimed claimed;
     struct target *target; // whose room it takes; NULL = none
     uint8_t store[];       // of the texts in `claimed`
@@ -80,7 +83,8 @@ void ahead_keep (struct station *self, const struct store_claimed *claimed)
     early->target = station_target (self, claimed->station);
     if (early->target)
         target_load (early->target)->ahead++;
-    heap_set (&self->ahead, &early->node, claimed->at_us);
+    heap_set (&self->ahead, &early->node,
+              claimed->at_us * TIES + (int64_t)(self->ahead_kept++ % TIES));
 }
 
 static void take_out (struct station *self, struct early *early)
@@ -94,7 +98,7 @@ static void take_out (struct station *self, struct early *early)
 void ahead_fire (struct station *self)
 {
     for (struct early *early;
-         (early = first (self)) && early->node.at <= store_now_us (self->store);) {
+         (early = first (self)) && early->claimed.at_us <= store_now_us (self->store);) {
         take_out (self, early);
         if (!due_is_stale (self, early->claimed.lease_end_us, 1))
             fire (self, &early->claimed);
@@ -105,10 +109,16 @@ void ahead_fire (struct station *self)
 int64_t ahead_next_us (const struct station *self)
 {
     const struct early *early = first (self);
-    return early ? clock_mono_us () + (early->node.at - store_now_us (self->store)) : INT64_MAX;
+    return early ? store_mono_us (self->store, early->claimed.at_us) : INT64_MAX;
 }
 
-void ahead_drop (struct station *self, uint64_t plan_id)
+bool ahead_soon (const struct station *self)
+{
+    const struct early *early = first (self);
+    return early && early->claimed.at_us - store_now_us (self->store) <= SOON_US;
+}
+
+bool ahead_drop (struct station *self, uint64_t plan_id)
 {
     for (size_t i = self->ahead.count; i > 0; i--) {
         struct early *early = early_of (self->ahead.nodes[i - 1]);
@@ -116,8 +126,9 @@ void ahead_drop (struct station *self, uint64_t plan_id)
             continue;
         take_out (self, early);
         free (early);
-        return;
+        return true;
     }
+    return false;
 }
 
 void ahead_forget_target (struct station *self, const struct target *target)
@@ -131,6 +142,10 @@ void ahead_forget_target (struct station *self, const struct target *target)
 
 void ahead_stop (struct station *self)
 {
+    if (self->ahead.count) // its clock was set back, else they would have been sent
+        log_event (LEVEL_WARN, "claim.left",
+                   "plans=%zu reason=\"not due by Redis' clock; they are when their lease ends\"",
+                   self->ahead.count);
     for (struct early *early; (early = first (self));) {
         heap_remove (&self->ahead, &early->node);
         free (early);

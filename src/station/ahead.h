@@ -26,8 +26,12 @@ void ahead_fire (struct station *self);
 // When the first is due, monotonic; INT64_MAX: there is none.
 int64_t ahead_next_us (const struct station *self);
 
-// The plan was removed, and is not to be sent.
-void ahead_drop (struct station *self, uint64_t plan_id);
+// Whether another is due within moments. Only then a result may wait for that of others: where
+// each run begins because another has ended, it would wait for nothing.
+bool ahead_soon (const struct station *self);
+
+// The plan was removed, or its run cancelled: it is not to be sent. False: it does not wait here.
+bool ahead_drop (struct station *self, uint64_t plan_id);
 
 // A target is taken away: its plans meet whoever has its name when they are due.
 void ahead_forget_target (struct station *self, const struct target *target);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "ahead.h"
 #include "codes.h"
 #include "due.h"
 #include "failpoint.h"
@@ -229,7 +230,8 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
                                          .participant_count = count,
                                          .record = span_of (record, record_size),
                                          .keep_message = self->keep_message,
-                                         .has_team = has_team (self, plan)},
+                                         .has_team = has_team (self, plan),
+                                         .others_follow = ahead_soon (station)},
                   on_committed, self);
     free (record);
     free (participants);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "ahead.h"
 #include "apply.h"
 #include "codes.h"
 #include "manage_private.h"
@@ -65,7 +66,9 @@ static void on_written (void *owner, enum store_result result)
 static void cancel_run (struct cancel *self, struct held_run *held)
 {
     self->exec_id = held->run.exec_id;
-    self->told = cancel_tell (held, self->reason);
+    // One that was not sent yet is not, and its target knows nothing of it.
+    bool sent = !ahead_drop (held->station, held->plan_id);
+    self->told = sent && cancel_tell (held, self->reason);
     struct decision decision =
         apply (held->station, &(struct outcome){.plan = held->plan,
                                                 .key_station = span_text (held->key_station),

@@ -60,7 +60,7 @@ static void claim_at (struct station *self, int64_t mono_us)
 
 void due_wake_at (struct station *self, int64_t redis_us)
 {
-    claim_at (self, clock_mono_us () + (redis_us - store_now_us (self->store)));
+    claim_at (self, store_mono_us (self->store, redis_us));
 }
 
 void due_wake_now (struct station *self)
@@ -141,10 +141,10 @@ static void claim (struct station *self)
     wish.target_count = rooms_of (self, targets);
     if (!rooms_any (targets, wish.target_count)) {
         self->claim_us = clock_mono_us () + LOOK_US / 20; // or when one connects or answers
+        self->more_due = true;                            // as far as is known
         return;
     }
-    if (!rooms_put_aside (targets, wish.target_count))
-        wish.ahead_us = ahead_reach_us (self);
+    wish.ahead_us = ahead_reach_us (self);
     self->claiming = true;
     store_claim (self->store, &wish, on_claimed, self);
 }

@@ -229,10 +229,11 @@ static void manage_message (struct station *self, struct request *request,
 static void on_removed (void *owner, const struct store_removed *answer)
 {
     struct inquiry *inquiry = owner;
+    if (answer->result == STORE_DONE || answer->result == STORE_UNSURE)
+        ahead_drop (inquiry->station, inquiry->plan.id);
     if (answer->result == STORE_DONE) {
         char json[64];
         snprintf (json, sizeof json, "{\"plan_id\":%" PRIu64 "}", inquiry->plan.id);
-        ahead_drop (inquiry->station, inquiry->plan.id);
         manage_reply (inquiry->station, inquiry->peer, inquiry->plan.id, NULL);
         publish_event (inquiry->station, &(struct notice){.event = EVENT_REMOVE,
                                                           .plan_id = inquiry->plan.id,

@@ -69,14 +69,6 @@ size_t rooms_of (struct station *self, struct claim_target out[TARGETS_MAX])
     return self->target_count;
 }
 
-bool rooms_put_aside (const struct claim_target *targets, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (targets[i].puts_aside)
-            return true;
-    return false;
-}
-
 bool rooms_any (const struct claim_target *targets, size_t count)
 {
     for (size_t i = 0; i < count; i++)

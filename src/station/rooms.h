@@ -11,9 +11,6 @@ size_t rooms_of (struct station *self, struct claim_target out[TARGETS_MAX]);
 // nobody knows.
 bool rooms_any (const struct claim_target *targets, size_t count);
 
-// Whether plans that one of them does not take are put aside.
-bool rooms_put_aside (const struct claim_target *targets, size_t count);
-
 // What a claim's answer tells: whether more are due, and for whom some are aside.
 void rooms_learn (struct station *self, const struct store_claim *claim);
 

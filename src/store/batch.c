@@ -51,7 +51,6 @@ struct batches {
     struct batch *open;  // gathers; NULL = nothing
     struct batch *spare; // for the next one; NULL = none
     size_t under_way;    // calls
-    int64_t sent_us;     // when the last one left
     size_t pending;      // items
 };
 
@@ -303,7 +302,7 @@ void batches_send (struct batches *self)
                      : lay_out_items (batch, arguments + count);
     size_t before_count = 0;
     struct span *before = lay_out_before (batch, &before_count);
-    self->sent_us = batch->asked_us = clock_mono_us ();
+    batch->asked_us = clock_mono_us ();
     link_call (self->link, &(struct link_call){.script = batch->script,
                                                .repeat = self->kind.repeat,
                                                .before = before,
@@ -350,11 +349,6 @@ void batches_destroy (struct batches **self_p)
         batch_free (self->spare);
     free (self);
     *self_p = NULL;
-}
-
-int64_t batches_sent_us (const struct batches *self)
-{
-    return self->sent_us;
 }
 
 size_t batches_pending (const struct batches *self)

@@ -84,9 +84,6 @@ void batches_flush (struct batches *self);
 // Send it now: what comes next must come after it.
 void batches_send (struct batches *self);
 
-// When the last call left, monotonic; 0: none has.
-int64_t batches_sent_us (const struct batches *self);
-
 // Items without an answer.
 size_t batches_pending (const struct batches *self);
 

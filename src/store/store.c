@@ -158,7 +158,7 @@ static void gather (void *owner)
 // For so long the sign of life of a run is kept back: mostly the result of a short one outdoes it.
 enum { SIGN_OF_LIFE_MS = 2 };
 
-// And results that follow each other closely (store_commit.c).
+// And a result when others are about to follow.
 enum { RESULTS_MS = 3 };
 
 struct store *store_new (const struct link_config *config, const struct store_bounds *bounds,
@@ -250,6 +250,11 @@ void store_set_bounds (struct store *self, const struct store_bounds *bounds)
 struct link *store_link (const struct store *self)
 {
     return self->link;
+}
+
+int64_t store_mono_us (const struct store *self, int64_t redis_us)
+{
+    return redis_us - self->offset_us;
 }
 
 int64_t store_now_us (const struct store *self)

@@ -83,6 +83,9 @@ bool store_idle (const struct store *self);
 // the first one: the machine's own.
 int64_t store_now_us (const struct store *self);
 
+// A moment of Redis' clock as one of the monotonic clock.
+int64_t store_mono_us (const struct store *self, int64_t redis_us);
+
 // -- submit
 
 struct store_submitted {
@@ -141,8 +144,7 @@ struct claim_target {
 struct claim_wish {
     int64_t limit; // plans
     int64_t lease_s;
-    int64_t ahead_us; // those that are due within so long are taken too; 0 where a target puts some
-                      // aside
+    int64_t ahead_us;                   // those that are due within so long are taken too
     const struct claim_target *targets; // the others take all
     size_t target_count;
 };
@@ -186,6 +188,7 @@ struct store_commit {
     struct span record; // the outcome for the history (store_record), empty = none
     bool keep_message;  // do not write the plan: its message could not be read
     bool has_team;      // workers fetched it: more is kept of it
+    bool others_follow; // results within moments: this one may wait for them, and share a call
 };
 
 struct store_committed {

@@ -23,7 +23,6 @@ struct claim_kept {
     void *owner;
     int64_t asked_us; // monotonic
     int64_t lease_us;
-    int64_t ahead_us;
     struct store_claim answer;
     char first_broken[BROKEN_MAX];
     struct aside_kept {
@@ -49,9 +48,11 @@ static int64_t score_us (const char *score)
     return llround (fmin (fmax (strtod (score, NULL), 0), (double)SCHEDULE_TIME_MAX) * 1e6);
 }
 
-// "1763...[ again lost]" of a claimed plan.
+// "1763...[ again lost][@due]" of a claimed plan.
 static void read_run (struct span text, struct store_claimed *ret)
 {
+    const char *at = text.size ? memchr (text.data, '@', text.size) : NULL;
+    ret->at_us = at ? strtoll (at + 1, NULL, 10) : 0;
     char *end;
     ret->exec_id = text.size ? strtoull ((const char *)text.data, &end, 10) : 0;
     ret->again = text.size && *end == ' ' && strtoull (end + 1, &end, 10) >= 1;
@@ -236,8 +237,7 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
                                 .reply = reply,
                                 .owner = owner,
                                 .asked_us = clock_mono_us (),
-                                .lease_us = wish->lease_s * 1000000,
-                                .ahead_us = wish->ahead_us};
+                                .lease_us = wish->lease_s * 1000000};
     link_call (self->link, &(struct link_call){.script = SCRIPT_CLAIM,
                                                .repeat = LINK_REPEAT,
                                                .keys = 5,
@@ -254,11 +254,8 @@ bool store_claim_at (const struct store_claim *answer, size_t index, struct stor
     const struct claim_row *row = &answer->kept->rows[index];
     *ret = row->claimed;
     ret->lease_end_us = answer->lease_end_us;
-    // One that is due later has the number of that moment. While numbers are of a clock that was
-    // set back none is taken ahead.
-    int64_t at_us = (int64_t)ret->exec_id;
-    bool later = at_us > answer->now_us && at_us - answer->now_us <= answer->kept->ahead_us;
-    ret->at_us = later ? at_us : answer->now_us;
+    if (ret->at_us < answer->now_us)
+        ret->at_us = answer->now_us;
     return row->claimed.message.data && message_key_parse (span_of (row->member, row->member_size),
                                                            &ret->station, &ret->plan_id);
 }

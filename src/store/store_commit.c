@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "clock.h"
 #include "json.h"
 #include "memory.h"
 #include "plan_json.h"
@@ -274,15 +273,8 @@ size_t store_end_head (void *owner, struct batch *batch)
     return KEYS;
 }
 
-// Results that follow each other closely share a call: each alone costs Redis three times as much.
-static void share_call (const struct batches *batches, struct batch *batch)
-{
-    enum { CLOSE_US = 2000 };
-    if (clock_mono_us () - batches_sent_us (batches) < CLOSE_US)
-        batch_may_wait (batch);
-}
-
-static void add_end (struct store *self, struct committer *committer, struct span record)
+static void add_end (struct store *self, struct committer *committer,
+                     const struct store_commit *commit)
 {
     char member[MEMBER_MAX], run[48];
     size_t outcome_size;
@@ -291,17 +283,18 @@ static void add_end (struct store *self, struct committer *committer, struct spa
     if (tallies_full (&self->ending))
         batches_send (self->ends);
     struct batch *batch = batches_item (self->ends, plan->id, committer);
-    share_call (self->ends, batch);
+    if (commit->others_follow)
+        batch_may_wait (batch);
     store_tally (self, &self->ending, station, plan);
     member_make (member, station, plan->id);
     snprintf (run, sizeof run, "%" PRIu64 " %s", committer->exec_id, committer->decided_on);
     batch_add_text (batch, member);
     batch_add_text (batch, run);
     store_add_entry (batch, station, plan->id);
-    char *outcome = store_outcome (plan->id, station, record, &outcome_size);
+    char *outcome = store_outcome (plan->id, station, commit->record, &outcome_size);
     batch_add (batch, span_of (outcome, outcome_size));
     free (outcome);
-    batch_add (batch, record);
+    batch_add (batch, commit->record);
     if (!plan->first_run || plan->poll)
         store_add_work (batch, station, plan->id);
 }
@@ -365,14 +358,12 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
     make_way (self, commit->plan->id, committer);
     if (is_plain_end (commit)) {
         committer->plan = plan_keep (commit->plan);
-        add_end (self, committer, commit->record);
+        add_end (self, committer, commit);
         return;
     }
     struct batch *batch = batches_item (self->commits_gathered, commit->plan->id, committer);
-    if (committer->sign_of_life)
+    if (committer->sign_of_life || (decision->commit == COMMIT_NEXT && commit->others_follow))
         batch_may_wait (batch);
-    else if (decision->commit == COMMIT_NEXT)
-        share_call (self->commits_gathered, batch);
     commit_when (commit, when, sizeof when);
     store_add_plan (self, batch, commit->key_station, commit->plan);
     batch_add_number (batch, (int64_t)commit->exec_id);

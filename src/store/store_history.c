@@ -153,14 +153,17 @@ json_t *store_history_at (const struct store_history *answer, size_t index)
     json_t *run = pack_read_object (reply_text (row->element[4]), &reason);
     if (!run)
         return NULL;
-    // exec_id is the moment of the claim, in microseconds.
-    json_int_t exec_id = json_integer_value (json_object_get (run, "exec_id"));
+    // exec_id is the microsecond in which the run began, or a number that was free behind it.
+    int64_t ended_ms = reply_number (row->element[3]);
+    int64_t fired_ms = json_integer_value (json_object_get (run, "exec_id")) / 1000;
+    if (fired_ms > ended_ms)
+        fired_ms = ended_ms;
     json_object_set_new (run, "entry", json_from_frame (reply_text (row->element[0])));
     json_object_set_new (run, "seq", json_integer (sub == 0 ? (json_int_t)seq : 0));
     json_object_set_new (run, "plan", json_from_frame (reply_text (row->element[1])));
     json_object_set_new (run, "station", json_from_frame (reply_text (row->element[2])));
-    json_object_set_new (run, "fired", json_real ((double)(exec_id / 1000) / 1000));
-    json_object_set_new (run, "ended", json_real ((double)reply_number (row->element[3]) / 1000));
+    json_object_set_new (run, "fired", json_real ((double)fired_ms / 1000));
+    json_object_set_new (run, "ended", json_real ((double)ended_ms / 1000));
     return run;
 }
 

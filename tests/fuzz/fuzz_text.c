@@ -19,13 +19,21 @@ static void check_station (const char *text)
         return;
     }
     HOLDS (station_name_valid (span_text (target.name)));
-    HOLDS (endpoint_check (target.endpoint, &reason) == 0 && target.origin == ORIGIN_ADDED);
-    HOLDS (!strchr (target.key, ','));
+    HOLDS (!strchr (target.key, ',') && target.origin == ORIGIN_ADDED);
+    if (target.type == TARGET_PULL) { // workers fetch its plans
+        HOLDS (!*target.endpoint);
+        return;
+    }
+    HOLDS (endpoint_check (target.endpoint, &reason) == 0);
     char canonical[TARGET_TEXT_MAX];
     snprintf (canonical, sizeof canonical, "%s=%s@%s,dialect=%s,mailbox=%s%s%s", target.name,
               target_type_name (target.type), target.endpoint, dialect_name (target.dialect),
               target.by_identity ? "identity" : "frame", target.key[0] ? ",key=" : "", target.key);
     HOLDS (target_settings_parse (canonical, &again, &reason) == 0);
+    // What that text leaves out.
+    memcpy (again.curve, target.curve, sizeof again.curve);
+    memcpy (again.kind, target.kind, sizeof again.kind);
+    memcpy (again.limit, target.limit, sizeof again.limit);
     HOLDS (target_settings_equal (&target, &again));
 }
 

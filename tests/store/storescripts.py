@@ -36,7 +36,7 @@ WORK = {"jobs": "[]"}  # a result of the station itself
 KEEP, AGE = 100_000, 30 * 86400  # the bounds of the history, where a test has none of its own
 
 Claim = namedtuple("Claim", "now_us next broken plans")
-Claimed = namedtuple("Claimed", "member message exec_id again lost", defaults=[0, ""])
+Claimed = namedtuple("Claimed", "member message exec_id again lost due", defaults=[0, "", 0])
 Page = namedtuple("Page", "last plans")
 Swept = namedtuple("Swept", "last repaired outside")
 History = namedtuple("History", "seq epoch first last outcomes")
@@ -79,15 +79,16 @@ def caller_field(text):
 
 
 def claimed(db, answer):
-    """The plans of a claim's answer: member, "exec_id[ again lost]", message, ...; of many plans the caller
+    """The plans of a claim's answer: member, "exec_id[ again lost][@due]", message, ...; of many plans the caller
     reads the messages."""
     without, rows = answer[6] == 1, answer[7:]
     keys = rows[::2] if without else rows[::3]
     texts = db.mget(keys) if without and keys else rows[2::3]
     plans = []
     for key, text, run in zip(keys, texts, rows[1::2] if without else rows[1::3]):
+        run, _, due = run.partition("@")
         exec_id, again, lost = run.split(" ") if " " in run else (run, "0", "")
-        plans.append(Claimed(key, text, exec_id, int(again), lost))
+        plans.append(Claimed(key, text, exec_id, int(again), lost, int(due or 0)))
     return plans
 
 

@@ -22,23 +22,40 @@ def submitted(store, *delays):
 
 
 def begins(claim):
-    """When each run begins: its number."""
+    """When each run begins: 0 now."""
+    return {plan.member: plan.due and plan.due - T0 for plan in claim.plans}
+
+
+def numbers(claim):
     return {plan.member: int(plan.exec_id) - T0 for plan in claim.plans}
 
 
-@pytest.mark.parametrize("delays, numbers", [
+@pytest.mark.parametrize("delays, free", [
     ([0], [0]), ([AHEAD], [AHEAD]), ([5000], [5000]), ([0, 5000], [0, 5000]), ([-2, -1], [0, 1]),
     ([1, 20_000, 20_001], [1, 20_000, None]), ([-5, 0, 7, 9_999, 30_000], [0, 1, 7, 9_999, None]),
-    ([7, 7, 7, 8, 100], [7, 8, 9, 10, 100])])
-def test_what_is_within_reach_is_taken(store, delays, numbers):
+    ([7, 7, 7, 8, 100], [7, 8, 9, 10, 100]), ([AHEAD, AHEAD], [AHEAD, AHEAD + 1]),
+    ([AHEAD - 1] * 9, list(range(AHEAD - 1, AHEAD + 8)))])
+def test_what_is_within_reach_is_taken(store, delays, free):
     """The number of a run is the microsecond of its time, or the next that is free."""
     submitted(store, *delays)
     claim = store.claim(ahead=AHEAD)
-    assert begins(claim) == {member(f"{n:x}"): begin for n, (us, begin) in enumerate(zip(delays, numbers), 1)
-                             if us <= AHEAD}
+    taken = {member(f"{n:x}"): (max(us, 0), number) for n, (us, number) in enumerate(zip(delays, free), 1) if us <= AHEAD}
+    assert begins(claim) == {key: us for key, (us, _) in taken.items()}
+    assert numbers(claim) == {key: number for key, (_, number) in taken.items()}
     left = [us for us in delays if us > AHEAD]
     assert claim.next == (later(left[0]) if left else score_after(T0, 300))
     assert store.db.zcount(TIME_SET, "-inf", later(AHEAD)) == 0
+
+
+@pytest.mark.parametrize("delays", [[1000], [500, 1000], [-1, 0]])
+def test_a_number_that_was_taken_ahead_delays_nothing(store, delays):
+    submitted(store, 15_000)
+    assert numbers(store.claim(ahead=AHEAD)) == {member("1"): 15_000}
+    for n, us in enumerate(delays, 2):
+        store.submit(f"{n:x}", score=later(us), text=text())
+    claim = store.claim(ahead=AHEAD)
+    assert list(begins(claim).values()) == [max(us, 0) for us in delays]
+    assert list(numbers(claim).values()) == [15_001, 15_002][:len(delays)]
 
 
 def test_without_reach_nothing_is_taken_early(store):
@@ -72,7 +89,9 @@ def test_asked_again_it_tells_the_same_times(store, plans):
     first = store.claim(ahead=AHEAD, number=number)
     assert list(begins(first).values()) == list(range(100, 100 * plans + 1, 100))
     store.freeze(T0 + 1000)
-    assert begins(store.claim(ahead=AHEAD, number=number)) == begins(first)
+    again = store.claim(ahead=AHEAD, number=number)
+    assert numbers(again) == numbers(first)
+    assert begins(again) == {key: us if us > 1000 else 0 for key, us in begins(first).items()}
 
 
 @pytest.mark.parametrize("plans", [1, 2])
@@ -82,7 +101,9 @@ def test_after_a_clock_that_was_set_back_nothing_is_taken_early(store, plans):
     store.db.hset(META, "exec", T0 + SECOND)
     assert store.claim(ahead=AHEAD).plans == []
     store.freeze(T0 + 5000)
-    assert list(begins(store.claim(ahead=AHEAD)).values()) == [SECOND + 1, SECOND + 2][:plans]
+    claim = store.claim(ahead=AHEAD)
+    assert list(begins(claim).values()) == [0] * plans
+    assert list(numbers(claim).values()) == [SECOND + 1, SECOND + 2][:plans]
 
 
 def test_the_end_of_a_lease_is_not_looked_ahead_for(store):
@@ -106,7 +127,23 @@ def test_what_was_aside_begins_at_once(store):
     submitted(store, -2, -1)
     assert store.claim(targets=[("jobs", 0, "held", 0)]).plans == []
     claim = store.claim(ahead=AHEAD, targets=[("jobs", 10, "next", 1)])
-    assert list(begins(claim).values()) == [0, 1]
+    assert list(begins(claim).values()) == [0, 0]
+
+
+@pytest.mark.parametrize("how", ["next", "held"])
+def test_of_a_target_that_takes_no_more_none_is_touched_early(store, how):
+    submitted(store, 5000, 5001)
+    store.submit("9", score=later(6000), text=text(), station="good")
+    claim = store.claim(ahead=AHEAD, targets=[("jobs", 0, how, 0), ("good", 5, "next", 0)])
+    assert begins(claim) == {member("9", "good"): 6000}
+    assert [store.db.zscore(TIME_SET, member(n)) for n in "12"] == [later(5000), later(5001)]
+    assert store.db.zcard("plan:held:jobs") == 0
+
+
+def test_room_counts_for_what_is_taken_early(store):
+    submitted(store, -1, 5000, 5001)
+    claim = store.claim(ahead=AHEAD, targets=[("jobs", 2, "next", 0)])
+    assert list(begins(claim).values()) == [0, 5000]
 
 
 def test_numbers_go_on(store):

@@ -32,7 +32,7 @@ def test_claimed_plan(store):
     store.freeze(T0)
     store.submit("1f", score=5, text="text")
     claim = store.claim(lease=300)
-    assert claim == (T0, score_after(T0, 300), [], [(member("1f"), "text", str(T0), 0, "")])
+    assert claim == (T0, score_after(T0, 300), [], [(member("1f"), "text", str(T0), 0, "", 0)])
     assert store.dump() == {
         member("1f"): "text", IDS: {entry("1f"): 0}, RUN: {member("1f"): held_as(T0)},
         META: {"exec": str(T0)}, TIME_SET: {member("1f"): T0 / 1e6 + 300}}
@@ -226,7 +226,7 @@ def test_again_when_a_lease_ended_without_a_result(store):
         now_us = T0 + 10 * SECOND * turn
         store.freeze(now_us)
         assert store.claim(lease=10).plans == [
-            (member("1"), "{}", str(now_us), 2, str(now_us - 10 * SECOND))]
+            (member("1"), "{}", str(now_us), 2, str(now_us - 10 * SECOND), 0)]
         assert store.db.hget(RUN, member("1")) == held_as(f"{now_us}+")
     assert first.again == 0 and first.exec_id == str(T0)
 

@@ -96,7 +96,7 @@ class Model:
             plan.score = score_after(self.now_us, lease)
             plan.waits = None
             rows.append((name, plan.text, str(plan.run), 2 if lost else int(plan.again),
-                         str(before) if lost else ""))
+                         str(before) if lost else "", 0))
             plan.of_many = len(due[:limit]) > self.marked_max
             if not plan.of_many:
                 plan.text = message(**{**plan.fields(), "exec_id": plan.run, "plan_state": 2,

@@ -130,7 +130,7 @@ class Cluster:
 
     def failed_over(self, old):
         wait_until(lambda: {one.master() for one in self.sentinels} != {old.port}
-                   and len({one.master() for one in self.sentinels}) == 1, "the failover")
+                   and len({one.master() for one in self.sentinels}) == 1, "the failover", 3 * WAIT)
 
 
 class Closing:

@@ -4,8 +4,8 @@
 -- A claim has a number: asked again, as when its answer was lost, it gives the same plans and runs.
 -- KEYS  1 time set  2 runs in hand  3 meta  4 index  5 the station's last claim
 -- ARGV  1 most plans to take  2 lease in seconds  3 number of the claim  4 most outcomes kept
---       5 score up to which the claim before has looked, '' = none  6 how many microseconds ahead plans are
---       taken too that are due then; 0 where a target's are put aside
+--       5 score up to which the claim before has looked, '' = none
+--       6 plans that are due within so many microseconds are taken too
 --       then of each target that takes no more than so many  +1 its name  +2 how many  +3 what the
 --       others wait for: next = the next claim, held = they are put aside  +4 1 = some are aside, or in lanes
 --       +5 the limit that it has by the settings, as in plan:limits
@@ -16,7 +16,8 @@
 --   The score is also when a rate allows the next run.
 --   message: as it was before. Of many plans it is left to the caller to read them: a script that takes
 --   hundreds of long texts in its hands is slow
---   exec_id: the microsecond in which the run begins, now or when it is due, or a larger number if that was used up
+--   "exec_id[ again lost]": behind it "@MICROSECONDS" of one that is due only then
+--   exec_id: that moment, or now; or a larger number if that was used up
 --   again: 1 an earlier run has not ended, 2 and one was in hand until now
 --   lost: that one, which had no result within its lease, '' = none
 -- What became due since the claim before is looked at even when there are many older plans: those of one
@@ -57,7 +58,7 @@ local function claim_one()
        or ARGV[6] ~= '0' and (tonumber(exec or 0) or 0) >= now_us + ARGV[6] then
         return
     elseif not is_due then
-        return {now_text, first[2] or '', {}, string.format('%.6f', reach), 0, {}, 0}
+        return {now_text, first[2] or '', {}, now, 0, {}, 0}
     elseif not id or #station > 64 or #id > 16 or #id == 16 and id > '7fffffffffffffff' or room < 1
            or first[4] and tonumber(first[4]) <= reach then
         return
@@ -84,7 +85,8 @@ local function claim_one()
                                       .. ',"plan_state":2')
     redis.call('SET', KEYS[5], cmsgpack.pack({ARGV[3], run, run, {}}), 'EX', 3600)
     local next_score = first[4] and tonumber(first[4]) < lease_end and first[4] or lease_end_text
-    return {now_text, next_score, {}, string.format('%.6f', reach), 0, {}, 0, member, text, message}
+    local row = run > now_us and text .. '@' .. text or text
+    return {now_text, next_score, {}, now, 0, {}, 0, member, row, message}
 end
 
 local one = claim_one()
@@ -96,7 +98,6 @@ end
 
 --@include plan.lua
 local now = string.format('%.6f', now_us / 1000000)
-local reach = string.format('%.6f', (now_us + ARGV[6]) / 1000000)
 local lease_end = string.format('%.6f', now_us / 1000000 + ARGV[2])
 -- Never repeated, even when the store has lost its tail or the clock was set back.
 local last = tonumber(own('HGET', KEYS[3], 'exec') or '') or 0
@@ -171,11 +172,12 @@ end
 
 local broken, rows, bytes = {}, {}, 0
 
--- `message` false: it is left to the caller.
-local function give(member, text, again, lost, message)
+-- `due_us`: of one that is not due yet. `message` false: it is left to the caller.
+local function give(member, text, again, lost, message, due_us)
     local n = #rows
     rows[n + 1] = member
-    rows[n + 2] = again == 0 and text or text .. ' ' .. again .. ' ' .. lost
+    rows[n + 2] = (again == 0 and text or text .. ' ' .. again .. ' ' .. lost)
+                  .. (due_us > 0 and '@' .. string.format('%d', due_us) or '')
     if message then
         rows[n + 3] = message
         bytes = bytes + #message
@@ -210,7 +212,7 @@ local function give_again()
             local lost = asked[4][text] or ''
             queue[#queue + 1], queue[#queue + 2] = lease_end, member
             give(member, text, lost ~= '' and 2 or string.find(held, '+', 1, true) and 1 or 0, lost,
-                 with_messages and message)
+                 with_messages and message, row[3] > now_us and row[3] <= now_us + ARGV[6] and row[3] or 0)
         end
     end
     if #queue > 0 then
@@ -298,7 +300,7 @@ end
 
 -- The same with those that became due since; who has older ones is passed over.
 local function look_at_newer(since, limit, older, offset)
-    local page = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. since, reach, 'LIMIT', 0, LOOK_MAX)
+    local page = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. since, now, 'LIMIT', 0, LOOK_MAX)
     local unseen = offset and #page > 0
                    and redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', since, 'LIMIT', offset, LOOK_MAX)
     for _, member in ipairs(unseen or {}) do
@@ -312,6 +314,20 @@ local function look_at_newer(since, limit, older, offset)
         local station = member_parse(member)
         if not older[station or ''] and not choose(member) then
             older[station] = true
+        end
+    end
+end
+
+-- Those that are due within moments, of targets that take more.
+local function look_ahead(limit)
+    local reach = string.format('%.6f', (now_us + ARGV[6]) / 1000000)
+    if reach == now or #members >= limit then
+        return
+    end
+    for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, reach, 'LIMIT', 0, limit - #members)) do
+        local station = member_parse(member)
+        if station and (room[station] or 1) > 0 then
+            choose(member)
         end
     end
 end
@@ -334,10 +350,6 @@ for at = 7, #ARGV, 5 do
     room[ARGV[at]] = tonumber(ARGV[at + 1])
 end
 local has_lanes = prepare_lanes()
--- What is limited is taken when its time has come; and so is all while numbers are of a clock that was set back.
-if has_lanes or exec > now_us + ARGV[6] then
-    reach = now
-end
 for at = 7, #ARGV, 5 do
     local station = ARGV[at]
     puts_aside[station] = ARGV[at + 2] == 'held'
@@ -354,12 +366,17 @@ local from_aside = #members
 -- Where there are lanes they get a part of the claim.
 local look_most = next(laned) and math.max(from_aside, math.ceil(most / 2)) or most
 -- The clock may have been set back since the claim before: what it has looked at may not be due now.
-local since = ARGV[5] ~= '' and tonumber(ARGV[5]) < tonumber(reach) and ARGV[5]
+local since = ARGV[5] ~= '' and tonumber(ARGV[5]) < tonumber(now) and ARGV[5]
 if most > 0 and not since then
-    look_at_older('-inf', reach, look_most)
+    look_at_older('-inf', now, look_most)
 elseif most > 0 then
     local older, offset = look_at_older('-inf', since, math.max(from_aside, math.ceil(look_most * 3 / 4)))
     look_at_newer(since, look_most, older, offset)
+end
+local from_due = #members
+-- What is limited is taken when its time has come, and so is all while numbers are of a clock that was set back.
+if not has_lanes and exec <= now_us + ARGV[6] then
+    look_ahead(most)
 end
 local from_queue = #members
 if has_lanes and most > 0 then
@@ -452,7 +469,7 @@ local function take(i, held, message, due_us)
     if waits_for(station) then
         collect(waits, 'plan:wait:' .. station, member)
     end
-    give(member, text, lost and 2 or again and 1 or 0, lost or '', message)
+    give(member, text, lost and 2 or again and 1 or 0, lost or '', message, due_us)
 end
 
 -- A message made by hand, which has no head as the station writes it, is in the index from now on; so
@@ -503,11 +520,10 @@ end
 
 local function take_all()
     local held, found = own('HMGET', KEYS[2], unpack(members)), few and redis.call('MGET', unpack(members))
-    local scores = reach ~= now and redis.call('ZMSCORE', KEYS[1], unpack(members))
+    local scores = from_queue > from_due and redis.call('ZMSCORE', KEYS[1], unpack(members))
     with_messages = few
     for i in ipairs(members) do
-        local due_us = scores and i > from_aside and math.floor(scores[i] * 1000000 + 0.5) or 0
-        due_us = due_us > now_us and due_us or 0
+        local due_us = scores and i > from_due and i <= from_queue and math.floor(scores[i] * 1000000 + 0.5) or 0
         if due_us == 0 or not held[i] then -- the end of a lease is waited for
             take_if_there(i, held[i], found and found[i], due_us)
         end
@@ -548,6 +564,6 @@ if wakes_us and (not later or tonumber(later) * 1000000 > wakes_us) then
 end
 local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
 local is_more = first[2] and tonumber(first[2]) <= tonumber(now)
-return {string.format('%d', now_us), later or '', broken, reach,
+return {string.format('%d', now_us), later or '', broken, now,
         (is_more and 1 or 0) + (#into_lanes > 0 and 2 or 0) + (lanes_wait and 4 or 0),
         targets_aside, with_messages and 0 or 1, unpack(rows)}
