@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from zplantest import ST, later, wait_until
+from zplantest import CMD, ST, later, wait_until
 
 GAP_S = 0.0025      # 400 a second
 
@@ -23,6 +23,8 @@ class Stream:
 
     def take(self):
         run = self.rig.jobs.recv()
+        if run.code == CMD.CLOSE_REQUEST:
+            return
         ident = run.mailbox[1:].decode()
         assert ident not in self.came, "run twice"
         self.came[ident], self.numbers[ident] = time.time(), run.exec_id
@@ -60,19 +62,20 @@ def test_few_are_not_claimed_early(rig, stream):
     assert all(number > few.due[ident] * 1e6 for ident, number in few.numbers.items())
 
 
-def test_what_was_removed_in_time_is_not_sent(rig, stream):
+@pytest.mark.parametrize("word", ["remove", "cancel"])
+def test_what_was_taken_back_in_time_is_not_sent(rig, stream, word):
+    """A plan is removed; or its run, which is in hand already, is cancelled."""
     many = stream(400)
     many.begin()
-    remover, removed = rig.dealer(), []
+    remover, back = rig.dealer(), []
     chosen = many.idents[100:400:20]
 
     def remove():
         for ident in chosen:
             time.sleep(max(many.due[ident] - 0.008 - time.time(), 0))
-            reply = remover.manage("remove", ident)
-            if time.time() < many.due[ident]:
-                assert reply.code == ST.OK, reply
-                removed.append(ident)
+            reply = remover.manage(word, ident)
+            if reply.code == ST.OK and time.time() < many.due[ident]:
+                back.append(ident)
 
     thread = threading.Thread(target=remove)
     thread.start()
@@ -83,8 +86,8 @@ def test_what_was_removed_in_time_is_not_sent(rig, stream):
     remover.close()
     while rig.jobs.socket.poll(200):
         many.take()
-    assert removed, "no removal was in time"
-    assert not set(removed) & set(many.came)
+    assert back, "nothing was in time"
+    assert not set(back) & set(many.came)
 
 
 def test_a_stop_leaves_nothing_behind(rig, stream):
