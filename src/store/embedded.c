@@ -20,7 +20,13 @@
 #include "memory.h"
 #include "process.h"
 
-enum { ORPHAN_WAIT_US = 15000000, STOP_WAIT_US = 20000000, STEP_US = 10000, LOCK_FD = 3 };
+enum {
+    ORPHAN_WAIT_US = 15000000,
+    STOP_WAIT_US = 20000000,
+    CHILD_WAIT_US = 1000000,
+    STEP_US = 10000,
+    LOCK_FD = 3
+};
 
 struct embedded {
     char *data;
@@ -41,11 +47,17 @@ static int take_station_lock (struct embedded *self, struct reason *reason)
     char path[PATH_MAX];
     struct reason why;
     snprintf (path, sizeof path, "%s/zpland.lock", self->data);
-    self->station_lock = lock_take (path, &why);
-    if (self->station_lock >= 0)
-        return 0;
-    reason_set (reason, "data: another station uses %s", self->data);
-    return -1;
+    // One that was killed as it started its Redis holds it until that child is a program of its
+    // own.
+    int64_t deadline = clock_mono_us () + CHILD_WAIT_US;
+    while ((self->station_lock = lock_take (path, &why)) < 0) {
+        if (clock_mono_us () > deadline) {
+            reason_set (reason, "data: another station uses %s", self->data);
+            return -1;
+        }
+        pause_us (STEP_US);
+    }
+    return 0;
 }
 
 static int take_redis_lock (struct embedded *self, struct reason *reason)
