@@ -62,10 +62,8 @@ def test_few_are_not_claimed_early(rig, stream):
     assert all(number > few.due[ident] * 1e6 for ident, number in few.numbers.items())
 
 
-@pytest.mark.parametrize("word", ["remove", "cancel"])
-def test_what_was_taken_back_in_time_is_not_sent(rig, stream, word):
-    """A plan is removed; or its run, which is in hand already, is cancelled."""
-    many = stream(400)
+def take_back(rig, many, word):
+    """Take some back a moment before they are due; return those of which that was in time."""
     many.begin()
     remover, back = rig.dealer(), []
     chosen = many.idents[100:400:20]
@@ -86,8 +84,19 @@ def test_what_was_taken_back_in_time_is_not_sent(rig, stream, word):
     remover.close()
     while rig.jobs.socket.poll(200):
         many.take()
-    assert back, "nothing was in time"
-    assert not set(back) & set(many.came)
+    return back
+
+
+@pytest.mark.parametrize("word", ["remove", "cancel"])
+def test_what_was_taken_back_in_time_is_not_sent(rig, stream, word):
+    """A plan is removed; or its run, which is in hand already, is cancelled."""
+    for _ in range(10):     # on a slow machine nothing may be in time
+        many = stream(400)
+        back = take_back(rig, many, word)
+        assert not set(back) & set(many.came)
+        if back:
+            return
+    raise AssertionError("nothing was in time")
 
 
 def test_a_stop_leaves_nothing_behind(rig, stream):

