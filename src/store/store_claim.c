@@ -48,9 +48,14 @@ static int64_t score_us (const char *score)
     return llround (fmin (fmax (strtod (score, NULL), 0), (double)SCHEDULE_TIME_MAX) * 1e6);
 }
 
-// "1763...[ again lost][@due]" of a claimed plan.
-static void read_run (struct span text, struct store_claimed *ret)
+// "1763...[ again lost][@due]" of a claimed plan, or that number alone.
+static void read_run (const redisReply *reply, struct store_claimed *ret)
 {
+    if (reply->type == REDIS_REPLY_INTEGER) {
+        ret->exec_id = (uint64_t)reply->integer;
+        return;
+    }
+    struct span text = reply_text (reply);
     const char *at = text.size ? memchr (text.data, '@', text.size) : NULL;
     ret->at_us = at ? strtoll (at + 1, NULL, 10) : 0;
     char *end;
@@ -60,7 +65,7 @@ static void read_run (struct span text, struct store_claimed *ret)
 }
 
 // A member that is too long is none: the row is broken.
-static void read_row (struct claim_row *row, struct span member, struct span run)
+static void read_row (struct claim_row *row, struct span member, const redisReply *run)
 {
     *row = (struct claim_row){.member_size = member.size < MEMBER_MAX ? member.size : 0};
     if (row->member_size)
@@ -123,7 +128,7 @@ static void keep_rows (struct claim_kept *kept, const redisReply *reply, size_t 
     kept->rows = memory_new ((answer->count + 1) * sizeof *kept->rows);
     for (size_t i = 0; i < answer->count; i++) {
         redisReply *const *at = reply->element + CLAIM_HEAD + width * i;
-        read_row (&kept->rows[i], reply_text (at[0]), reply_text (at[1]));
+        read_row (&kept->rows[i], reply_text (at[0]), at[1]);
         if (width > 2)
             kept->rows[i].claimed.message = reply_text (at[2]);
     }

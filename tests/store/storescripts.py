@@ -86,7 +86,7 @@ def claimed(db, answer):
     texts = db.mget(keys) if without and keys else rows[2::3]
     plans = []
     for key, text, run in zip(keys, texts, rows[1::2] if without else rows[1::3]):
-        run, _, due = run.partition("@")
+        run, _, due = str(run).partition("@")
         exec_id, again, lost = run.split(" ") if " " in run else (run, "0", "")
         plans.append(Claimed(key, text, exec_id, int(again), lost, int(due or 0)))
     return plans

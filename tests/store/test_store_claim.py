@@ -124,7 +124,7 @@ def test_bytes_of_an_answer_are_bounded(store, sizes, taken):
     first = store.claim_all()
     assert [row[0] for row in rows(first)] == [member(ident) for ident in names[:taken]]
     assert float(first[1]) == score_after(T0, 300) and more(first) == (taken < len(sizes))
-    assert store.db.hget(META, "exec") == rows(first)[-1][2]
+    assert int(store.db.hget(META, "exec")) == rows(first)[-1][2]
     assert store.db.hlen(RUN) == taken
     assert members(store.claim()) == [member(ident) for ident in names[taken:]]
 

@@ -8,7 +8,7 @@ import pytest
 from storescripts import (CLAIMS, COUNT, HISTORY, IDS, META, RUN, SENT, T0, TIME_SET, TOLD, WORK, both, entry, everything,
                           member, message, seeded, wait_key)
 
-SCRIPTS = {"claim": "claim_one()", "commit": "#ARGV >= 14 and commit_one()", "end": "end_usual()"}
+SCRIPTS = {"claim": "claim_one() or claim_many()", "commit": "#ARGV >= 14 and commit_one()", "end": "end_usual()"}
 WITHOUT = {name: {f" = {asked}\n": " = nil\n"} for name, asked in SCRIPTS.items()}
 REST = {"claim": "any number of them", "commit": "any number of them", "end": "whatever they are"}
 ALONE = {name: {f"\n-- -- {rest}\n": "\nerror('not as usual')\n"} for name, rest in REST.items()}
@@ -143,7 +143,7 @@ class Walk:
             return [answer[0], answer[1] and float(answer[1]), *answer[2:]]
 
         rows = self.each(ask)[7:]
-        self.runs.update((key, run.split(" ")[0]) for key, run in zip(rows[::3], rows[1::3]))
+        self.runs.update((key, str(run).split(" ")[0]) for key, run in zip(rows[::3], rows[1::3]))
 
     def known(self, key):
         db = self.stores[0].db

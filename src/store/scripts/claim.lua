@@ -16,7 +16,8 @@
 --   The score is also when a rate allows the next run.
 --   message: as it was before. Of many plans it is left to the caller to read them: a script that takes
 --   hundreds of long texts in its hands is slow
---   "exec_id[ again lost]": behind it "@MICROSECONDS" of one that is due only then
+--   "exec_id[ again lost]": behind it "@MICROSECONDS" of one that is due only then. A number, where nothing is
+--   behind it
 --   exec_id: that moment, or now; or a larger number if that was used up
 --   again: 1 an earlier run has not ended, 2 and one was in hand until now
 --   lost: that one, which had no result within its lease, '' = none
@@ -85,13 +86,95 @@ local function claim_one()
                                       .. ',"plan_state":2')
     redis.call('SET', KEYS[5], cmsgpack.pack({ARGV[3], run, run, {}}), 'EX', 3600)
     local next_score = first[4] and tonumber(first[4]) < lease_end and first[4] or lease_end_text
-    local row = run > now_us and text .. '@' .. text or text
+    local row = run > now_us and text .. '@' .. text or run
     return {now_text, next_score, {}, now, 0, {}, 0, member, row, message}
 end
 
-local one = claim_one()
-if one then
-    return one
+-- The same for many, of which the caller reads the messages: all of them are new runs, of targets that take plans.
+local FEW, BYTES_MAX = 32, 4194304 -- so many are given with their messages; a reply is bounded in bytes too
+local PASS_MAX = 64                -- of targets that take no more now, before the look ends
+local LONG = string.rep(' ', 100)
+
+local function claim_many()
+    local now = time[1] .. '.' .. string.format('%06d', time[2])
+    local most, room, rooms, unusual = tonumber(ARGV[1]), 0, {}, {'plan:class', 'plan:limits'}
+    for at = 7, #ARGV, 5 do
+        if ARGV[at + 2] == 'held' or ARGV[at + 3] == '1' or ARGV[at + 4] ~= '' then
+            return
+        end
+        rooms[ARGV[at]] = tonumber(ARGV[at + 1])
+        room = room + rooms[ARGV[at]]
+        unusual[#unusual + 1] = 'plan:wait:' .. ARGV[at]
+    end
+    local due, queued = redis.pcall('ZCOUNT', KEYS[1], '-inf', now), redis.pcall('ZCARD', KEYS[1])
+    local asked, exec = redis.pcall('GET', KEYS[5]), redis.pcall('HGET', KEYS[3], 'exec')
+    local listed = redis.pcall('ZCARD', KEYS[4])
+    if type(due) == 'table' or due <= FEW or type(listed) == 'table' or listed < queued or type(exec) == 'table'
+       or type(asked) == 'table' or asked and string.sub(asked, 3, 2 + #ARGV[3]) == ARGV[3]
+       or redis.call('EXISTS', unpack(unusual)) > 0
+       -- What became due since the claim before may be of others.
+       or due > most * 3 / 4 and ARGV[5] ~= '' and redis.call('ZCOUNT', KEYS[1], '(' .. ARGV[5], now) > 0 then
+        return
+    end
+    most = math.min(most, room)
+
+    local call, find, format = redis.call, string.find, string.format
+    local lease_end = format('%.6f', now_us / 1000000 + ARGV[2])
+    local first = math.max((tonumber(exec or '') or 0) + 1, now_us)
+    local answer, runs, queue = {format('%d', now_us), '', {}, now, 0, {}, 1}, {}, {}
+    local n, seen, passed, bytes = 0, 0, 0, 0
+    local prefix, station, left, id_at, size_max = '?', '', nil, 0, 0
+
+    while n < most and seen < due and passed < PASS_MAX do
+        local members = call('ZRANGE', KEYS[1], seen, math.min(due, seen + most - n) - 1)
+        local held = redis.pcall('HMGET', KEYS[2], unpack(members))
+        for i = 1, #members do
+            local member = members[i]
+            if find(member, prefix, 1, true) ~= 1 then
+                rooms[station] = left
+                station = string.match(member, '^plan:msg:([%w_.-]+):') or ''
+                prefix, left = 'plan:msg:' .. station .. ':', rooms[station]
+                id_at, size_max = #prefix + 1, #prefix + 16
+            end
+            if not left or #station > 64 or not find(member, '^[1-9a-f][0-9a-f]*$', id_at)
+               or #member >= size_max and (#member > size_max or member > prefix .. '7fffffffffffffff') then
+                return
+            elseif left > 0 then
+                local size, run, at = redis.pcall('STRLEN', member), first + n, 2 * n
+                if held[i] ~= false or size == 0 or type(size) == 'table' then
+                    return
+                end
+                queue[at + 1], queue[at + 2] = lease_end, member
+                runs[at + 1], runs[at + 2] = member, format('%d =', run) -- plan.lua, AS_GIVEN
+                answer[at + 8], answer[at + 9] = member, run
+                left, bytes, n = left - 1, bytes + size, n + 1
+            else
+                passed = passed + 1
+                if passed == PASS_MAX then
+                    break
+                end
+            end
+        end
+        seen = seen + #members
+    end
+    if n <= FEW or bytes > BYTES_MAX or n < most and ARGV[6] ~= '0' then
+        return
+    end
+    call('ZADD', KEYS[1], unpack(queue))
+    -- It makes a table of them: Redis would look through a list of hundreds.
+    call('HSET', KEYS[2], 'long', LONG)
+    call('HSET', KEYS[2], unpack(runs))
+    call('HDEL', KEYS[2], 'long')
+    call('HSET', KEYS[3], 'exec', format('%d', first + n - 1))
+    call('SET', KEYS[5], cmsgpack.pack({ARGV[3], first, first + n - 1, {}}), 'EX', 3600)
+    answer[2] = call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2] or ''
+    answer[5] = due > n and 1 or 0
+    return answer
+end
+
+local usual = claim_one() or claim_many()
+if usual then
+    return usual
 end
 
 -- -- any number of them
@@ -102,10 +185,6 @@ local lease_end = string.format('%.6f', now_us / 1000000 + ARGV[2])
 -- Never repeated, even when the store has lost its tail or the clock was set back.
 local last = tonumber(own('HGET', KEYS[3], 'exec') or '') or 0
 local exec = math.max(last + 1, now_us)
--- A reply is bounded in bytes too: what is over the bound stays due and is taken by the next call.
-local BYTES_MAX = 4194304
-local TABLE_FROM = 64 -- runs and their members in a claim
-local LONG = string.rep(' ', 100)
 local ZEROS = string.rep('0', 16)
 
 -- The outcome of a run whose lease ended without a result. Only here is it known in the step in
@@ -127,9 +206,6 @@ local function remember_lost(station, id, message, run)
     remember(last_seq(), false, station, id, milliseconds(time), record, ARGV[4])
     history_trim(ARGV[4], last_seq())
 end
-
--- So many plans are given with their messages, and these say at once that they are run.
-local FEW = 32
 
 -- A member is taken only in the one form every other script knows it by: its station, and where its id
 -- begins. Most are of the station of the one before.
@@ -176,8 +252,9 @@ local broken, rows, bytes = {}, {}, 0
 local function give(member, text, again, lost, message, due_us)
     local n = #rows
     rows[n + 1] = member
-    rows[n + 2] = (again == 0 and text or text .. ' ' .. again .. ' ' .. lost)
-                  .. (due_us > 0 and '@' .. string.format('%d', due_us) or '')
+    rows[n + 2] = again == 0 and due_us == 0 and tonumber(text)
+                  or (again == 0 and text or text .. ' ' .. again .. ' ' .. lost)
+                     .. (due_us > 0 and '@' .. string.format('%d', due_us) or '')
     if message then
         rows[n + 3] = message
         bytes = bytes + #message
@@ -227,7 +304,6 @@ end
 -- -- which plans
 
 local LOOK_MAX = 512 -- at due plans, besides those that are taken
-local PASS_MAX = 64  -- of targets that take no more now, before the look ends
 local most = asked_before and 0 or tonumber(ARGV[1])
 local room, puts_aside, targets_aside = {}, {}, {}
 local members, stations, ids_at, chosen = {}, {}, {}, {}
@@ -366,7 +442,8 @@ local from_aside = #members
 -- Where there are lanes they get a part of the claim.
 local look_most = next(laned) and math.max(from_aside, math.ceil(most / 2)) or most
 -- The clock may have been set back since the claim before: what it has looked at may not be due now.
-local since = ARGV[5] ~= '' and tonumber(ARGV[5]) < tonumber(now) and ARGV[5]
+local since = ARGV[5] ~= '' and tonumber(ARGV[5]) < tonumber(now)
+              and redis.call('ZCOUNT', KEYS[1], '(' .. ARGV[5], now) > 0 and ARGV[5]
 if most > 0 and not since then
     look_at_older('-inf', now, look_most)
 elseif most > 0 then
@@ -542,8 +619,7 @@ if #back > 0 then
 end
 if #runs > 0 then
     redis.call('ZADD', KEYS[1], unpack(queue))
-    if #runs > TABLE_FROM then
-        -- It makes a table of them: Redis would look through a list of hundreds.
+    if not few then -- as above
         own('HSET', KEYS[2], 'long', LONG)
         redis.call('HSET', KEYS[2], unpack(runs))
         redis.call('HDEL', KEYS[2], 'long')
