@@ -10,9 +10,14 @@ static void *checked (void *block)
     return block;
 }
 
+// glibc's calloc takes no block of those that were freed last, which malloc does; large ones it
+// gets zeroed.
 void *memory_new (size_t size)
 {
-    return checked (calloc (1, size ? size : 1));
+    enum { SMALL = 1024 };
+    if (size > SMALL)
+        return checked (calloc (1, size));
+    return memset (checked (malloc (size ? size : 1)), 0, size);
 }
 
 void *memory_resize (void *block, size_t size)

@@ -1,16 +1,9 @@
 #include "json_text.h"
 
 #include "base64.h"
+#include "decimal.h"
 #include "memory.h"
 #include "utf8.h"
-
-enum { DIGITS_MAX = 20 }; // of an int64, with its sign
-
-// 00 to 99.
-static const char pairs[] = "00010203040506070809101112131415161718192021222324"
-                            "25262728293031323334353637383940414243444546474849"
-                            "50515253545556575859606162636465666768697071727374"
-                            "75767778798081828384858687888990919293949596979899";
 
 // The second byte of a short escape; 0 = \u00XX.
 static const char short_escapes[0x80] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f',
@@ -88,20 +81,7 @@ void json_text_integer (struct json_text *self, int64_t value)
         put (self, (char)('0' + value));
         return;
     }
-    char digits[2 * DIGITS_MAX] = {0}; // as many are copied wherever the number starts
-    char *end = digits + DIGITS_MAX, *at = end;
-    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    for (; left >= 10; left /= 100) {
-        const char *pair = &pairs[left % 100 * 2];
-        *--at = pair[1];
-        *--at = pair[0];
-    }
-    if (left)
-        *--at = (char)('0' + left);
-    if (value < 0)
-        *--at = '-';
-    memcpy (room_for (self, DIGITS_MAX), at, DIGITS_MAX);
-    self->size += (size_t)(end - at);
+    self->size += decimal_text (value, room_for (self, DECIMAL_SIZE));
 }
 
 void json_text_padded (struct json_text *self, int64_t value, size_t width)

@@ -1,10 +1,9 @@
 #include "plan_message.h"
 
 #include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 #include "codes.h"
+#include "decimal.h"
 #include "ident.h"
 #include "json_text.h"
 #include "plan_json.h"
@@ -71,7 +70,7 @@ static void addition_texts (const struct plan *self, const struct dispatch_way *
 {
     int64_t nominal = plan_nominal (self, self->exec_id);
     texts->plan_json = plan_dispatch_text (self, deadline);
-    snprintf (texts->plan_time, sizeof texts->plan_time, "%" PRId64, nominal);
+    decimal_text (nominal, texts->plan_time);
     ident_text (self->id, texts->plan_id);
     ident_text (self->exec_id, texts->exec_id);
     struct span mailbox = span_text (mailbox_text (self->id, texts->mailbox));

@@ -2,6 +2,7 @@
 // result. Source: contract chapters 5 and 7.
 #pragma once
 
+#include "decimal.h"
 #include "plan.h"
 
 // Result frames a broadcast carries: the plan's id and JSON stand before them.
@@ -21,7 +22,7 @@ bool plan_dispatch_fits (const struct desc *submitted, const struct dispatch_way
 // Texts that the frames of a message borrow; keep it as long as the message.
 struct plan_texts {
     char mailbox[MAILBOX_SIZE];
-    char plan_time[24];
+    char plan_time[DECIMAL_SIZE];
     char exec_id[17];
     char plan_id[17];
     char *plan_json; // owned: free ()

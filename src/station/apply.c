@@ -450,7 +450,8 @@ static struct applying *applying_new (struct station *station, const struct outc
         self->answer = *outcome->answer;
     if (outcome->decision)
         self->decision = *outcome->decision;
-    snprintf (self->reason, sizeof self->reason, "%s", outcome->reason ? outcome->reason : "");
+    if (outcome->reason)
+        snprintf (self->reason, sizeof self->reason, "%s", outcome->reason);
     if (outcome->voter.size)
         self->voter = frames_copy (&outcome->voter, 1);
     const struct message *message = outcome->message;

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "decimal.h"
 #include "json.h"
 #include "memory.h"
 #include "plan_json.h"
@@ -23,8 +24,8 @@ struct committer {
     struct plan *plan; // kept until the answer, where it is needed once more
     char key_station[STATION_NAME_MAX + 1];
     uint64_t exec_id;
-    bool sign_of_life;   // nothing is lost when a later write of the run takes its place
-    char decided_on[24]; // the revision
+    bool sign_of_life;             // nothing is lost when a later write of the run takes its place
+    char decided_on[DECIMAL_SIZE]; // the revision
 };
 
 static void answer_committer (struct committer *committer, const struct store_committed *answer)
@@ -63,7 +64,8 @@ static void remember_seq (struct store *self, const struct store_committed *answ
     if (answer->seq <= 0)
         return;
     self->seq = answer->seq;
-    snprintf (self->epoch, sizeof self->epoch, "%s", answer->epoch);
+    if (strcmp (self->epoch, answer->epoch) != 0)
+        snprintf (self->epoch, sizeof self->epoch, "%s", answer->epoch);
 }
 
 enum { COMMIT_HEAD = 2 }; // answers before those of the runs
@@ -134,17 +136,17 @@ static char *work_json (const struct participant *participant)
 }
 
 // Seconds from now, or the score.
-static void commit_when (const struct store_commit *commit, char *out, size_t size)
+static void commit_when (const struct store_commit *commit, char out[DECIMAL_SIZE])
 {
     const struct decision *decision = commit->decision;
     if (decision->unqueued || decision->commit == COMMIT_END)
         *out = '\0';
     else if (decision->commit == COMMIT_NEXT)
-        snprintf (out, size, "%" PRId64, plan_due_time (commit->plan));
+        decimal_text (plan_due_time (commit->plan), out);
     else if (decision->commit == COMMIT_LEASE)
-        snprintf (out, size, "%" PRId64, commit->lease_s);
+        decimal_text (commit->lease_s, out);
     else
-        snprintf (out, size, "%.3f", (double)decision->delay_ms / 1000);
+        snprintf (out, DECIMAL_SIZE, "%.3f", (double)decision->delay_ms / 1000);
 }
 
 static const char *commit_mode (const struct decision *decision)
@@ -209,7 +211,7 @@ static struct committer *committer_new (struct store *store, const struct store_
                          decision->broadcast == BROADCAST_NONE && !commit->record.size &&
                          !*votes_mode (decision);
     if (commit->revision != REVISION_ANY)
-        snprintf (self->decided_on, sizeof self->decided_on, "%" PRId64, commit->revision);
+        decimal_text (commit->revision, self->decided_on);
     return self;
 }
 
@@ -276,7 +278,7 @@ size_t store_end_head (void *owner, struct batch *batch)
 static void add_end (struct store *self, struct committer *committer,
                      const struct store_commit *commit)
 {
-    char member[MEMBER_MAX], run[48];
+    char member[MEMBER_MAX], run[2 * DECIMAL_SIZE];
     size_t outcome_size;
     const struct plan *plan = committer->plan;
     struct span station = span_text (committer->key_station);
@@ -287,7 +289,9 @@ static void add_end (struct store *self, struct committer *committer,
         batch_may_wait (batch);
     store_tally (self, &self->ending, station, plan);
     member_make (member, station, plan->id);
-    snprintf (run, sizeof run, "%" PRIu64 " %s", committer->exec_id, committer->decided_on);
+    size_t exec_size = decimal_text ((int64_t)committer->exec_id, run);
+    run[exec_size] = ' ';
+    memcpy (run + exec_size + 1, committer->decided_on, sizeof committer->decided_on);
     batch_add_text (batch, member);
     batch_add_text (batch, run);
     store_add_entry (batch, station, plan->id);
@@ -353,7 +357,7 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
                    void *owner)
 {
     const struct decision *decision = commit->decision;
-    char when[32];
+    char when[DECIMAL_SIZE];
     struct committer *committer = committer_new (self, commit, reply, owner);
     make_way (self, commit->plan->id, committer);
     if (is_plain_end (commit)) {
@@ -364,7 +368,7 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
     struct batch *batch = batches_item (self->commits_gathered, commit->plan->id, committer);
     if (committer->sign_of_life || (decision->commit == COMMIT_NEXT && commit->others_follow))
         batch_may_wait (batch);
-    commit_when (commit, when, sizeof when);
+    commit_when (commit, when);
     store_add_plan (self, batch, commit->key_station, commit->plan);
     batch_add_number (batch, (int64_t)commit->exec_id);
     batch_add_text (batch, commit_mode (decision));

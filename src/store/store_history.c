@@ -14,6 +14,13 @@
 
 // -- one outcome
 
+// msgpack's own begin is a block of 8 KiB, a hundred times as large as a record.
+static void buffer_start (msgpack_sbuffer *buffer)
+{
+    enum { ROOM = 200 };
+    *buffer = (msgpack_sbuffer){.data = memory_resize (NULL, ROOM), .alloc = ROOM};
+}
+
 // Writes whole, or ends the program: only memory can lack.
 static int write_bytes (void *buffer, const char *bytes, size_t size)
 {
@@ -74,7 +81,7 @@ char *store_record (const struct outcome_record *record, size_t *ret_size)
     const struct missed *missed = &record->missed;
     msgpack_sbuffer buffer;
     msgpack_packer out;
-    msgpack_sbuffer_init (&buffer);
+    buffer_start (&buffer);
     msgpack_packer_init (&out, &buffer, write_bytes);
     msgpack_pack_map (&out, FIELDS + (missed->count ? MISSED_FIELDS : 0));
     pack_frame (&out, "title", record->title);
@@ -101,7 +108,7 @@ char *store_outcome (uint64_t plan_id, struct span station, struct span record, 
     char id[IDENT_SIZE];
     msgpack_sbuffer buffer;
     msgpack_packer out;
-    msgpack_sbuffer_init (&buffer);
+    buffer_start (&buffer);
     msgpack_packer_init (&out, &buffer, write_bytes);
     msgpack_pack_array (&out, FIELDS);
     pack_name (&out, ident_text (plan_id, id));
@@ -115,7 +122,7 @@ char *store_outcomes (const struct span *parts, size_t count, size_t *ret_size)
 {
     msgpack_sbuffer buffer;
     msgpack_packer out;
-    msgpack_sbuffer_init (&buffer);
+    buffer_start (&buffer);
     msgpack_packer_init (&out, &buffer, write_bytes);
     msgpack_pack_array (&out, count);
     for (size_t i = 0; i < 2 * count; i++)

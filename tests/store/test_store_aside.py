@@ -684,7 +684,7 @@ def test_random_targets_get_all_they_take_without_waiting_for_a_lease(store, tur
 
 
 def walk_in_order(store, rng, hows, newer, pass_max=PASS_MAX):
-    store.bounds["claim"] = {f"local PASS_MAX = {PASS_MAX} ": f"local PASS_MAX = {pass_max} "}
+    store.bounds["claim"] = {f"local PASS_MAX = {PASS_MAX}\n": f"local PASS_MAX = {pass_max}\n"}
     walk = Targets(store, rng, hows, lease=100_000, newer=newer)
     for _ in range(300):
         walk.step()
@@ -710,7 +710,7 @@ def test_random_targets_get_their_plans_in_order_when_newer_ones_are_looked_at(s
 @pytest.mark.parametrize("hows", HOWS, ids="-".join)
 @pytest.mark.parametrize("pass_max, look_max", [(1, 1), (1, 8), (2, 3), (PASS_MAX, 4)])
 def test_random_targets_lose_nothing_when_a_claim_looks_at_few(store, pass_max, look_max, hows):
-    store.bounds["claim"] = {f"local PASS_MAX = {PASS_MAX} ": f"local PASS_MAX = {pass_max} ",
+    store.bounds["claim"] = {f"local PASS_MAX = {PASS_MAX}\n": f"local PASS_MAX = {pass_max}\n",
                              f"local LOOK_MAX = {LOOK_MAX} ": f"local LOOK_MAX = {look_max} "}
     walk = Targets(store, seeded(0), hows, lease=5)
     for _ in range(300):

@@ -405,7 +405,7 @@ class EndWalk(Walk):
     def end(self):
         rng = self.rng
         names = [(name, exec_id) for name, exec_id in sorted(self.runs.items())
-                 if self.is_listed(*name)]
+                 if self.is_listed(*name) and self.is_message(*name)]
         if rng.random() < 0.7:  # only such as stand as they are expected
             names = [(name, exec_id) for name, exec_id in names if self.is_plain(*name, exec_id)]
         if not names:
@@ -442,6 +442,10 @@ class EndWalk(Walk):
         db, key = self.store.db, member(ident, station)
         exec_held, _, revision = self.held(ident, station).partition(" ")
         return exec_held == exec_id and revision != "" and db.exists(key) == 1
+
+    def is_message(self, ident, station):
+        """Or gone. What somebody put there of another type is refused by commit, and taken away by end."""
+        return self.store.db.type(member(ident, station)) in ("string", "none")
 
     def is_listed(self, ident, station):
         db = self.store.db

@@ -217,8 +217,7 @@ class Walk:
 
     def __init__(self, store, rng, marked_max):
         self.store, self.rng, self.model = store, rng, Model(marked_max)
-        store.bounds["claim"] = {"local FEW = 32\n": f"local FEW = {marked_max}\n",
-                                 "local TABLE_FROM = 64 ": f"local TABLE_FROM = {2 * marked_max} "}
+        store.bounds["claim"] = {"local FEW = 32\n": f"local FEW = {marked_max}\n"}
         self.ran = []  # (ident, station, exec_id) of every run there was
         self.revision = 0
         self.store.freeze(T0)

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "decimal.h"
 #include "frames.h"
 #include "heap.h"
 #include "ident.h"
@@ -405,6 +406,28 @@ static void settings_bound_their_text (void **state)
     assert_int_equal (values.number, 4711);
 }
 
+// -- decimal
+
+static void decimal_is_written_as_by_printf (void **state)
+{
+    (void)state;
+    uint64_t seed = 7;
+    int64_t edges[] = {0, 1, 9, 10, 11, 99, 100, 101, 999999, INT64_MAX, INT64_MIN, INT64_MIN + 1};
+    for (size_t i = 0; i < 20000; i++) {
+        seed = seed * 6364136223846793005U + 1442695040888963407U;
+        int64_t value = i < sizeof edges / sizeof *edges ? edges[i] : (int64_t)seed >> seed % 64;
+        for (int sign = 0; sign < 2 && value > INT64_MIN; sign++, value = -value) {
+            char out[DECIMAL_SIZE], wanted[32];
+            snprintf (wanted, sizeof wanted, "%" PRId64, value);
+            assert_int_equal (decimal_text (value, out), strlen (wanted));
+            assert_string_equal (out, wanted);
+        }
+    }
+    char out[DECIMAL_SIZE];
+    assert_int_equal (decimal_text (INT64_MIN, out), 20);
+    assert_string_equal (out, "-9223372036854775808");
+}
+
 // -- frames
 
 static void frames_copy_owns_its_bytes (void **state)
@@ -440,6 +463,7 @@ int main (void)
         cmocka_unit_test (settings_are_found_and_set),
         cmocka_unit_test (settings_of_unknown_names_are_none),
         cmocka_unit_test (settings_bound_their_text),
+        cmocka_unit_test (decimal_is_written_as_by_printf),
         cmocka_unit_test (frames_copy_owns_its_bytes),
     };
     return cmocka_run_group_tests_name ("base", tests, NULL, NULL);

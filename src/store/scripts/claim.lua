@@ -91,8 +91,11 @@ local function claim_one()
 end
 
 -- The same for many, of which the caller reads the messages: all of them are new runs, of targets that take plans.
-local FEW, BYTES_MAX = 32, 4194304 -- so many are given with their messages; a reply is bounded in bytes too
-local PASS_MAX = 64                -- of targets that take no more now, before the look ends
+-- So many are given with their messages, and these say at once that they are run; the bytes of a reply are bounded
+-- too; and so are the plans of targets that take no more now, before the look ends.
+local FEW = 32
+local BYTES_MAX = 4194304
+local PASS_MAX = 64
 local LONG = string.rep(' ', 100)
 
 local function claim_many()
