@@ -101,6 +101,9 @@ struct station {
     // targets
     struct target *targets[TARGETS_MAX];
     size_t target_count;
+    struct target **gone; // that were removed, until the next turn
+    size_t gone_count;
+    struct task burial;
     bool targets_paused;   // some are, as the store is busy
     struct center *center; // NULL = none
 

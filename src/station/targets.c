@@ -85,11 +85,25 @@ struct target *station_target (struct station *self, struct span name)
     return at < self->target_count ? self->targets[at] : NULL;
 }
 
-static void destroy (struct station *self, size_t at)
+static void on_burial (void *owner)
+{
+    struct station *self = owner;
+    for (size_t i = 0; i < self->gone_count; i++)
+        target_destroy (&self->gone[i]);
+    self->gone_count = 0;
+}
+
+// In the next turn, as what leads here may be a call of its own: an answer of Redis that is read as
+// a message of it is on its way there.
+static void bury (struct station *self, size_t at)
 {
     runs_forget_target (self, self->targets[at]);
     ahead_forget_target (self, self->targets[at]);
-    target_destroy (&self->targets[at]);
+    self->gone = memory_resize (self->gone, (self->gone_count + 1) * sizeof *self->gone);
+    self->gone[self->gone_count++] = self->targets[at];
+    self->burial.call = on_burial;
+    self->burial.owner = self;
+    task_set (&self->burial, self->reactor);
 }
 
 int targets_check (const struct station *self, const struct target_settings *settings,
@@ -120,7 +134,7 @@ int targets_put (struct station *self, const struct target_settings *settings,
         }
         if (target_settings_equal (old, settings) && old->origin == settings->origin)
             return 0;
-        destroy (self, at);
+        bury (self, at);
     } else if (at == TARGETS_MAX) {
         reason_set (reason, "station: at most %d", TARGETS_MAX);
         return -1;
@@ -140,7 +154,7 @@ bool targets_take (struct station *self, const char *name, enum origin origin)
     if (at == self->target_count || target_settings (self->targets[at])->origin != origin)
         return false;
     log_event (LEVEL_INFO, "target.removed", "station=%s", name);
-    destroy (self, at);
+    bury (self, at);
     self->targets[at] = self->targets[--self->target_count];
     return true;
 }
@@ -235,4 +249,8 @@ void targets_stop (struct station *self)
     for (size_t i = 0; i < self->target_count; i++)
         target_destroy (&self->targets[i]);
     self->target_count = 0;
+    task_end (&self->burial);
+    on_burial (self);
+    free (self->gone);
+    self->gone = NULL;
 }
