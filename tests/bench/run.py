@@ -165,6 +165,8 @@ def short(value):
         return "-"
     if abs(value) >= 1000:
         return f"{value:,.0f}"
+    if math.isnan(value):     # a peer that gave none
+        return "-"
     return f"{value:.3g}" if value != int(value) else str(int(value))
 
 
