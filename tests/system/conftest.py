@@ -7,7 +7,7 @@ ZPLAN_TEST_RSS_MIB, how much the station may grow under noise (64; sanitizers ne
 import pytest
 
 from microzero import FakeCenter
-from zplanprocs import Zpland
+from zplanprocs import Zpland, wait_until
 from zplantest import Rig
 
 
@@ -46,7 +46,10 @@ def make_shared():
 
 @pytest.fixture(scope="module")
 def shared_rig(make_shared):
-    return make_shared()
+    rig = make_shared()
+    # It is ready a moment before: a test that compares all keys would see it come.
+    wait_until(lambda: rig.db.hexists("plan:meta", "store"), "the station has marked its data")
+    return rig
 
 
 @pytest.fixture
