@@ -101,8 +101,6 @@ static void bury (struct station *self, size_t at)
     ahead_forget_target (self, self->targets[at]);
     self->gone = memory_resize (self->gone, (self->gone_count + 1) * sizeof *self->gone);
     self->gone[self->gone_count++] = self->targets[at];
-    self->burial.call = on_burial;
-    self->burial.owner = self;
     task_set (&self->burial, self->reactor);
 }
 
@@ -237,6 +235,7 @@ static void on_found (void *owner, const struct found_station *found, size_t cou
 void targets_start (struct station *self)
 {
     struct reason reason;
+    self->burial = (struct task){.call = on_burial, .owner = self};
     for (size_t i = 0; i < self->settings->target_count; i++)
         targets_put (self, &self->settings->targets[i], &reason);
     if (self->settings->center.host[0])

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "decimal.h"
 #include "memory.h"
 
 enum {
@@ -149,14 +150,9 @@ void batch_add_text (struct batch *self, const char *text)
 
 void batch_add_number (struct batch *self, int64_t number)
 {
-    char digits[24], *at = digits + sizeof digits;
-    uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
-    do
-        *--at = (char)('0' + rest % 10);
-    while (rest /= 10);
-    if (number < 0)
-        *--at = '-';
-    batch_add (self, span_of (at, (size_t)(digits + sizeof digits - at)));
+    char digits[DECIMAL_SIZE];
+    size_t size = decimal_text (number, digits);
+    batch_add (self, span_of (digits, size));
 }
 
 struct batch *batches_item (struct batches *self, uint64_t key, void *owner)

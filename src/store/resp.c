@@ -1,19 +1,14 @@
 #include "resp.h"
 
+#include "decimal.h"
 #include "memory.h"
 
-enum { AROUND = 1 + 20 + 2 + 2 }; // bytes around an argument, at most
+enum { AROUND = 1 + DECIMAL_SIZE + 2 + 2 }; // bytes around an argument, at most
 
 static char *put_number (char *at, char mark, size_t number)
 {
-    char digits[24];
-    size_t size = 0;
-    do
-        digits[size++] = (char)('0' + number % 10);
-    while (number /= 10);
     *at++ = mark;
-    while (size)
-        *at++ = digits[--size];
+    at += decimal_text ((int64_t)number, at);
     *at++ = '\r';
     *at++ = '\n';
     return at;
