@@ -205,10 +205,12 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
     struct participant *participants;
     size_t record_size, count = participants_of (self, &participants);
     int64_t revision = plan->revision;
-    bool writes = !self->keep_message && !self->decision.unchanged;
+    bool writes = !self->keep_message && !self->decision.unchanged, as_claimed = plan->as_claimed;
     note_error (self, plan);
-    if (writes)
+    if (writes) {
         plan->revision = apply_revision ();
+        plan->as_claimed = false;
+    }
     free (self->public_text);
     free (self->title);
     self->status = plan->last_state;
@@ -224,6 +226,7 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
                                          .key_station = span_text (self->key_station),
                                          .exec_id = self->run.exec_id,
                                          .again = self->run.again,
+                                         .as_claimed = as_claimed,
                                          .decision = &self->decision,
                                          .lease_s = apply_lease_s (station, plan),
                                          .participants = participants,

@@ -96,6 +96,7 @@ void fire (struct station *self, const struct store_claimed *claimed)
     bool stands = pull && plan && plan->state == PLAN_EXECUTE;
     if (plan) { // the message is as it was before the claim
         plan->first_run = plan->exec_id == 0;
+        plan->as_claimed = claimed->unwritten;
         plan->exec_id = claimed->exec_id;
         plan->exec_time = claimed->at_us / 1000000;
         plan->state = PLAN_EXECUTE;

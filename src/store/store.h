@@ -112,6 +112,7 @@ struct store_claimed {
     uint64_t lost; // that one, in hand until now without a result within its lease; 0 = none
     int64_t at_us; // Redis' clock: that of the claim, or when it is due if that is later
     int64_t lease_end_us;
+    bool unwritten; // its message still stands as it was: plan:run alone tells of this run
 };
 
 struct store_claim {
@@ -180,7 +181,8 @@ struct store_commit {
     int64_t revision;  // of the message that was decided on, or REVISION_ANY
     struct span key_station; // of the message key, which an operator may have made differ
     uint64_t exec_id;
-    bool again; // an earlier run has not ended
+    bool again;      // an earlier run has not ended
+    bool as_claimed; // its claim was `unwritten`, and nothing of it was written since
     const struct decision *decision;
     int64_t lease_s; // COMMIT_LEASE
     const struct participant *participants;

@@ -129,6 +129,7 @@ static void keep_rows (struct claim_kept *kept, const redisReply *reply, size_t 
     for (size_t i = 0; i < answer->count; i++) {
         redisReply *const *at = reply->element + CLAIM_HEAD + width * i;
         read_row (&kept->rows[i], reply_text (at[0]), at[1]);
+        kept->rows[i].claimed.unwritten = width == 2;
         if (width > 2)
             kept->rows[i].claimed.message = reply_text (at[2]);
     }

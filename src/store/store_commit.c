@@ -25,6 +25,7 @@ struct committer {
     char key_station[STATION_NAME_MAX + 1];
     uint64_t exec_id;
     bool sign_of_life;             // nothing is lost when a later write of the run takes its place
+    bool as_claimed;               // see store_commit
     char decided_on[DECIMAL_SIZE]; // the revision
 };
 
@@ -204,8 +205,11 @@ static struct committer *committer_new (struct store *store, const struct store_
 {
     const struct decision *decision = commit->decision;
     struct committer *self = memory_new (sizeof *self);
-    *self = (struct committer){
-        .store = store, .reply = reply, .owner = owner, .exec_id = commit->exec_id};
+    *self = (struct committer){.store = store,
+                               .reply = reply,
+                               .owner = owner,
+                               .exec_id = commit->exec_id,
+                               .as_claimed = commit->as_claimed};
     memcpy (self->key_station, commit->key_station.data, commit->key_station.size);
     self->sign_of_life = decision->commit == COMMIT_LEASE && !commit->participant_count &&
                          decision->broadcast == BROADCAST_NONE && !commit->record.size &&
@@ -222,6 +226,7 @@ static void make_way (struct store *self, uint64_t plan_id, struct committer *co
     struct committer *before = batches_find (self->commits_gathered, plan_id);
     if (before && before->sign_of_life && before->exec_id == committer->exec_id) {
         memcpy (committer->decided_on, before->decided_on, sizeof committer->decided_on);
+        committer->as_claimed = before->as_claimed;
         batches_drop (self->commits_gathered, plan_id);
         answer_committer (before, &(struct store_committed){.result = STORE_DONE, .epoch = ""});
     } else if (before) {
@@ -275,6 +280,16 @@ size_t store_end_head (void *owner, struct batch *batch)
     return KEYS;
 }
 
+// The run in hand, as plan:run has it.
+static void run_make (char out[2 * DECIMAL_SIZE], const struct committer *committer)
+{
+    static const char as_given[] = "="; // plan.lua
+    size_t size = decimal_text ((int64_t)committer->exec_id, out);
+    const char *revision = committer->as_claimed ? as_given : committer->decided_on;
+    out[size] = ' ';
+    memcpy (out + size + 1, revision, strlen (revision) + 1);
+}
+
 static void add_end (struct store *self, struct committer *committer,
                      const struct store_commit *commit)
 {
@@ -289,9 +304,7 @@ static void add_end (struct store *self, struct committer *committer,
         batch_may_wait (batch);
     store_tally (self, &self->ending, station, plan);
     member_make (member, station, plan->id);
-    size_t exec_size = decimal_text ((int64_t)committer->exec_id, run);
-    run[exec_size] = ' ';
-    memcpy (run + exec_size + 1, committer->decided_on, sizeof committer->decided_on);
+    run_make (run, committer);
     batch_add_text (batch, member);
     batch_add_text (batch, run);
     store_add_entry (batch, station, plan->id);

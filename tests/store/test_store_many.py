@@ -9,6 +9,7 @@ import pytest
 
 from storescripts import (CLAIMS, IDS, META, RUN, T0, TIME_SET, entry, everything, member, message, seeded,
                           wait_key)
+from test_store_end import Run
 from test_store_lone import ALONE, WITHOUT, started, text
 
 STATIONS = ["jobs", "a.b-c_D9", "other"]
@@ -46,6 +47,25 @@ def test_usual_claims_of_many_need_no_function(store, stations):
     assert store.db.hlen(RUN) == len(taken)
     ends = store.db.zmscore(TIME_SET, taken)
     assert set(ends) == {(T0 + 302 * SECOND) / SECOND}
+    store.dump()
+
+
+@pytest.mark.parametrize("keep", [1, 150, 100_000])
+def test_usual_ends_of_many_need_no_function(store, keep):
+    """Of runs of which nothing was written since their claim; the history is trimmed all the same."""
+    started(store)
+    filled(store, 600)
+    runs = [Run(plan.member.rsplit(":", 1)[1], "jobs", plan.exec_id, "=", f"record {n}")
+            for claim in range(3) for n, plan in enumerate(store.claim(200, targets=[room("jobs", 200)]).plans)]
+    seq = int(store.db.hget(META, "seq"))
+    store.bounds = ALONE
+    for first in range(0, 500, 100):
+        answer = store.end_all(runs[first:first + 100], keep=keep)
+        assert answer[2:] == [seq + first + 1]
+    assert store.db.hget(META, "seq") == str(seq + 500) and store.db.hlen(RUN) == 100
+    found = [outcome.record for outcome in store.history(limit=1000).outcomes]
+    assert found[-100:] == [run.record for run in runs[400:500]]
+    assert min(keep, 500) <= len(found) <= keep + 200
     store.dump()
 
 

@@ -18,15 +18,14 @@ local RUNS, PLACES, WORKS = MEMBERS + n, MEMBERS + 2 * n, MEMBERS + 3 * n
 -- -- all as usual
 
 -- Without a function of those below: to make them takes longer than what the end of a plan does. Whatever is
--- unusual - the call is asked again, a plan waits for its target, it is the last of its caller - is left to them,
--- and so is each 64th outcome, that the history is trimmed; nothing is written before it is known that there is none.
+-- unusual - the call is asked again, a plan waits for its target, it is the last of its caller - is left to them;
+-- nothing is written before it is known that there is none.
 local function end_usual()
     local slot, meta = ARGV[1] % 512, redis.pcall('HMGET', KEYS[4], 'seq', 'epoch') -- plan.lua, CALLS_RING
     local sent, before, epoch = redis.pcall('HGET', KEYS[5], slot), tonumber(meta[1] or '') or 0, meta[2]
     -- What was answered begins with the number of its call, behind two bytes.
     if type(sent) == 'table' or sent and string.sub(sent, 3, 2 + #ARGV[1]) == ARGV[1] or before < 1 or not epoch
-       or math.floor((before + n) / 64) ~= math.floor(before / 64) or ARGV[2] == '0'
-       or redis.call('TTL', KEYS[5]) < 1800 then
+       or ARGV[2] == '0' or redis.call('TTL', KEYS[5]) < 1800 then
         return
     end
     local fields, unusual = {}, {'plan:told', 'plan:class'}
@@ -67,6 +66,12 @@ local function end_usual()
     end
     if type(added) == 'table' then
         return
+    end
+    if math.floor((before + n) / 64) > math.floor(before / 64) then -- plan.lua, history_trim
+        redis.call('XTRIM', 'plan:history', 'MAXLEN', '~', ARGV[2])
+        if before + n > ARGV[2] + 0 then
+            redis.call('XTRIM', 'plan:history', 'MINID', '~', string.format('%d', before + n - ARGV[2] + 1))
+        end
     end
     redis.call('HSET', KEYS[4], 'seq', last)
     redis.call('DEL', unpack(ARGV, MEMBERS, RUNS - 1))
