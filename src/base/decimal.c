@@ -1,8 +1,7 @@
 #include "decimal.h"
 
+#include <stdbool.h>
 #include <string.h>
-
-enum { DIGITS_MAX = DECIMAL_SIZE - 1 };
 
 // 00 to 99.
 static const char pairs[] = "00010203040506070809101112131415161718192021222324"
@@ -10,20 +9,29 @@ static const char pairs[] = "00010203040506070809101112131415161718192021222324"
                             "50515253545556575859606162636465666768697071727374"
                             "75767778798081828384858687888990919293949596979899";
 
+static size_t digits_of (uint64_t number)
+{
+    static const uint64_t next[] = {0,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
+                                    1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
+    unsigned bits = 64 - (unsigned)__builtin_clzll (number | 1);
+    size_t digits = bits * 1233 >> 12; // by the logarithm of 2: so many, or one more
+    return digits + (number >= next[digits]);
+}
+
 size_t decimal_text (int64_t value, char out[DECIMAL_SIZE])
 {
-    char digits[2 * DIGITS_MAX + 1] = {0}; // as many are copied wherever the number starts
-    char *end = digits + DIGITS_MAX, *at = end;
-    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    for (; left >= 10; left /= 100) {
-        const char *pair = &pairs[left % 100 * 2];
-        *--at = pair[1];
-        *--at = pair[0];
-    }
-    if (left || at == end)
-        *--at = (char)('0' + left);
-    if (value < 0)
-        *--at = '-';
-    memcpy (out, at, DECIMAL_SIZE);
-    return (size_t)(end - at);
+    bool negative = value < 0;
+    uint64_t left = negative ? 0 - (uint64_t)value : (uint64_t)value;
+    size_t size = negative + digits_of (left);
+    char *at = out + size;
+    *at = '\0';
+    for (; left >= 100; left /= 100)
+        memcpy (at -= 2, &pairs[left % 100 * 2], 2);
+    if (left >= 10)
+        memcpy (at - 2, &pairs[left * 2], 2);
+    else
+        at[-1] = (char)('0' + left);
+    if (negative)
+        *out = '-';
+    return size;
 }

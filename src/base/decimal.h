@@ -7,5 +7,5 @@
 
 enum { DECIMAL_SIZE = 21 }; // a sign, 19 digits and the NUL
 
-// Writes all of `out`, the text with its NUL at the begin. Returns the text's length.
+// The text and its NUL. Returns the text's length.
 size_t decimal_text (int64_t value, char out[DECIMAL_SIZE]);

@@ -66,33 +66,44 @@ void json_text_item (struct json_text *self)
         put (self, ',');
 }
 
+// The name, behind what was written last. Where its value stands; room for it was made.
+static char *put_name (const struct json_name *name, char *at)
+{
+    size_t no_comma = at[-1] == '{';
+    memcpy (at, name->text + no_comma, sizeof name->text - 1);
+    return at + name->size - no_comma;
+}
+
 void json_text_name (struct json_text *self, const struct json_name *name)
 {
-    enum { COPIED = sizeof name->text - 1 };
-    char *at = room_for (self, COPIED);
-    size_t no_comma = at[-1] == '{';
-    memcpy (at, name->text + no_comma, COPIED);
-    self->size += name->size - no_comma;
+    char *at = room_for (self, sizeof name->text - 1);
+    self->size += (size_t)(put_name (name, at) - at);
+}
+
+static size_t put_integer (int64_t value, char *at)
+{
+    if (value < 0 || value >= 10)
+        return decimal_text (value, at);
+    *at = (char)('0' + value);
+    return 1;
 }
 
 void json_text_integer (struct json_text *self, int64_t value)
 {
-    if (value >= 0 && value < 10) {
-        put (self, (char)('0' + value));
-        return;
-    }
-    self->size += decimal_text (value, room_for (self, DECIMAL_SIZE));
+    self->size += put_integer (value, room_for (self, DECIMAL_SIZE));
 }
 
-void json_text_padded (struct json_text *self, int64_t value, size_t width)
+void json_text_number (struct json_text *self, const struct json_name *name, int64_t value,
+                       size_t width)
 {
-    size_t start = self->size;
-    json_text_integer (self, value);
-    size_t written = self->size - start;
-    if (written >= width)
-        return;
-    memset (room_for (self, width - written), ' ', width - written);
-    self->size += width - written;
+    char *start = room_for (self, sizeof name->text + DECIMAL_SIZE + width);
+    char *at = put_name (name, start);
+    size_t written = put_integer (value, at);
+    if (written < width) {
+        memset (at + written, ' ', width - written);
+        written = width;
+    }
+    self->size += (size_t)(at - start) + written;
 }
 
 static bool needs_escape (uint8_t byte)

@@ -44,8 +44,10 @@ void json_text_name (struct json_text *self, const struct json_name *name);
 
 void json_text_integer (struct json_text *self, int64_t value);
 
-// With spaces behind it up to `width` bytes; a longer number is written in full.
-void json_text_padded (struct json_text *self, int64_t value, size_t width);
+// The next member, a number. With spaces behind it up to `width` bytes; a longer one is written in
+// full.
+void json_text_number (struct json_text *self, const struct json_name *name, int64_t value,
+                       size_t width);
 
 // A frame as json_from_frame makes it: a string, or {"b64": "..."}.
 void json_text_frame (struct json_text *self, struct span frame);

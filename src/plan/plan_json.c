@@ -82,8 +82,7 @@ static void write_integer (const struct plan *self, const struct field *field, s
     int64_t value = bounded (self, field);
     if (!value && field->presence == RARE)
         return;
-    json_text_name (text, &field->written);
-    json_text_padded (text, value, width);
+    json_text_number (text, &field->written, value, width);
 }
 
 // Another field than an integer.
@@ -182,8 +181,7 @@ char *plan_dispatch_text (const struct plan *self, int64_t deadline)
     static const struct json_name name = JSON_NAME ("deadline");
     size_t size;
     write_public (self, self->extra ? 0 : 1, &text);
-    json_text_name (&text, &name);
-    json_text_integer (&text, deadline);
+    json_text_number (&text, &name, deadline, 0);
     json_text_raw (&text, span_of ("}", 1));
     return json_text_end (&text, &size);
 }

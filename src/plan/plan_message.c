@@ -130,8 +130,7 @@ char *plan_broadcast_json (const char *public_text, int64_t seq, const char *epo
     assert (size > 2 && public_text[size - 1] == '}');
     json_text_start (&text, size + strlen (epoch) + 64);
     json_text_raw (&text, span_of (public_text, size - 1));
-    json_text_name (&text, &names[0]);
-    json_text_integer (&text, seq);
+    json_text_number (&text, &names[0], seq, 0);
     json_text_name (&text, &names[1]);
     json_text_frame (&text, span_text (epoch));
     json_text_raw (&text, span_of ("}", 1));

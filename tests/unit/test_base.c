@@ -424,6 +424,16 @@ static void decimal_is_written_as_by_printf (void **state)
         }
     }
     char out[DECIMAL_SIZE];
+    for (int64_t power = 1;; power *= 10) { // where another digit begins
+        for (int64_t value = power - 1; value <= power; value++) {
+            char wanted[32];
+            snprintf (wanted, sizeof wanted, "%" PRId64, value);
+            assert_int_equal (decimal_text (value, out), strlen (wanted));
+            assert_string_equal (out, wanted);
+        }
+        if (power > INT64_MAX / 10)
+            break;
+    }
     assert_int_equal (decimal_text (INT64_MIN, out), 20);
     assert_string_equal (out, "-9223372036854775808");
 }

@@ -39,23 +39,27 @@ static const struct padded_row {
     size_t width;
     const char *text;
 } padded_rows[] = {
-    {0, 0, "0"},
-    {0, 3, "0  "},
-    {12, 3, "12 "},
-    {123, 3, "123"},
-    {1234, 3, "1234"},
-    {-1, 3, "-1 "},
-    {7, 16, "7               "},
+    {0, 0, "{\"n\":0,\"n\":0"},
+    {0, 3, "{\"n\":0  ,\"n\":0  "},
+    {12, 3, "{\"n\":12 ,\"n\":12 "},
+    {123, 3, "{\"n\":123,\"n\":123"},
+    {1234, 3, "{\"n\":1234,\"n\":1234"},
+    {-1, 3, "{\"n\":-1 ,\"n\":-1 "},
+    {7, 16, "{\"n\":7               ,\"n\":7               "},
+    {INT64_MIN, 21, "{\"n\":-9223372036854775808 ,\"n\":-9223372036854775808 "},
 };
 
 static void numbers_are_padded_behind (void **state)
 {
     (void)state;
+    static const struct json_name name = JSON_NAME ("n");
     for (size_t i = 0; i < ROWS (padded_rows); i++) {
         struct json_text text;
         size_t size;
         json_text_start (&text, 0);
-        json_text_padded (&text, padded_rows[i].value, padded_rows[i].width);
+        json_text_raw (&text, span_text ("{"));
+        for (int twice = 0; twice < 2; twice++)
+            json_text_number (&text, &name, padded_rows[i].value, padded_rows[i].width);
         char *got = json_text_end (&text, &size);
         CHECK_TEXT (padded_rows[i].text, got, padded_rows[i].text);
         free (got);
