@@ -30,26 +30,34 @@ static const uint8_t places[256] = {
     ['w'] = 49, ['x'] = 50, ['y'] = 51, ['z'] = 52, ['0'] = 53, ['1'] = 54, ['2'] = 55, ['3'] = 56,
     ['4'] = 57, ['5'] = 58, ['6'] = 59, ['7'] = 60, ['8'] = 61, ['9'] = 62, ['+'] = 63, ['/'] = 64};
 
+// Four characters, of which the last `pad` stand for nothing. Where the bytes end; NULL: not
+// base64.
+static uint8_t *decode_group (const uint8_t *four, size_t pad, uint8_t *out)
+{
+    uint8_t third = pad < 2 ? places[four[2]] : 1, last = pad < 1 ? places[four[3]] : 1;
+    if (!places[four[0]] || !places[four[1]] || !third || !last)
+        return NULL;
+    uint32_t group = (uint32_t)(places[four[0]] - 1) << 18 | (uint32_t)(places[four[1]] - 1) << 12 |
+                     (uint32_t)(third - 1) << 6 | (uint32_t)(last - 1);
+    *out++ = (uint8_t)(group >> 16);
+    if (pad < 2)
+        *out++ = (uint8_t)(group >> 8);
+    if (pad < 1)
+        *out++ = (uint8_t)group;
+    return out;
+}
+
 bool base64_decode (struct span text, uint8_t *out, size_t *ret_size)
 {
     if (text.size % 4)
         return false;
-    size_t size = 0;
-    for (size_t i = 0; i < text.size; i += 4) {
+    uint8_t *to = out;
+    for (size_t i = 0; to && i < text.size; i += 4) {
         const uint8_t *four = text.data + i;
-        bool last = i + 4 == text.size;
-        size_t pad =
-            last ? (size_t)(four[3] == '=') + (size_t)(four[3] == '=' && four[2] == '=') : 0;
-        uint32_t group = 0;
-        for (size_t j = 0; j < 4; j++) {
-            int value = j >= 4 - pad ? 0 : places[four[j]] - 1;
-            if (value < 0)
-                return false;
-            group = group << 6 | (uint32_t)value;
-        }
-        for (size_t j = 0; j < 3 - pad; j++)
-            out[size++] = (uint8_t)(group >> (16 - 8 * j));
+        bool padded = i + 4 == text.size && four[3] == '=';
+        to = decode_group (four, padded ? 1 + (size_t)(four[2] == '=') : 0, to);
     }
-    *ret_size = size;
-    return true;
+    if (to)
+        *ret_size = (size_t)(to - out);
+    return to != NULL;
 }

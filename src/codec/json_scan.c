@@ -3,13 +3,6 @@
 #include "base64.h"
 #include "utf8.h"
 
-static void skip_space (struct json_scan *self)
-{
-    while (self->at < self->end &&
-           (*self->at == ' ' || *self->at == '\n' || *self->at == '\t' || *self->at == '\r'))
-        self->at++;
-}
-
 static size_t left (const struct json_scan *self)
 {
     return (size_t)(self->end - self->at);
@@ -24,44 +17,24 @@ static bool take_bytes (struct json_scan *self, const char *bytes, size_t size)
     return true;
 }
 
-bool json_scan_take (struct json_scan *self, uint8_t byte)
-{
-    skip_space (self);
-    if (self->at == self->end || *self->at != byte)
-        return false;
-    self->at++;
-    return true;
-}
-
 bool json_scan_ended (struct json_scan *self)
 {
-    skip_space (self);
+    json_scan_space (self);
     return self->at == self->end;
-}
-
-bool json_scan_name (struct json_scan *self, const struct json_name *name)
-{
-    skip_space (self);
-    return take_bytes (self, name->text + 1, name->size - 1U); // without the comma
-}
-
-static bool is_digit (uint8_t byte)
-{
-    return byte >= '0' && byte <= '9';
 }
 
 bool json_scan_integer (struct json_scan *self, int64_t *ret)
 {
     enum { DIGITS_MAX = 19 }; // of which an uint64 holds any; another digit is nothing that follows
-    skip_space (self);
+    json_scan_space (self);
     const uint8_t *at = self->at;
     bool negative = at < self->end && *at == '-';
     at += negative;
     const uint8_t *first = at;
     const uint8_t *limit = self->end - at > DIGITS_MAX ? at + DIGITS_MAX : self->end;
     uint64_t number = 0;
-    for (; at < limit && is_digit (*at); at++)
-        number = number * 10 + (*at - '0');
+    for (uint8_t digit; at < limit && (digit = (uint8_t)(*at - '0')) <= 9; at++)
+        number = number * 10 + digit;
     if (at == first || (*first == '0' && at - first > 1) || number > (uint64_t)INT64_MAX + negative)
         return false;
     self->at = at;
@@ -71,7 +44,7 @@ bool json_scan_integer (struct json_scan *self, int64_t *ret)
 
 bool json_scan_flag (struct json_scan *self, bool *ret)
 {
-    skip_space (self);
+    json_scan_space (self);
     bool flag = take_bytes (self, "true", 4);
     if (!flag && !take_bytes (self, "false", 5))
         return false;

@@ -21,8 +21,8 @@ static const char *const verdict_names[VERDICTS] = {
 
 struct plan *plan_new (size_t store_size)
 {
-    struct plan *self = memory_new (sizeof *self + store_size);
-    self->store_size = store_size;
+    struct plan *self = memory_resize (NULL, sizeof *self + store_size);
+    *self = (struct plan){.store_size = store_size}; // `store` is written as it is used
     return self;
 }
 
