@@ -252,7 +252,7 @@ static bool next_request (struct station *self)
         front_close (self);
         return false;
     }
-    if (!packet_recv (&packet, self->request_socket, &self->limits))
+    if (!packet_recv_of_user (&packet, self->request_socket, &self->limits))
         return false;
     self->counters.requests++;
     // A ROUTER puts the identity first; without more than that there is only a fault to tell.

@@ -41,32 +41,41 @@ static void read_user (struct packet *self, zmq_msg_t *part)
         memcpy (self->user, user, strlen (user) + 1);
 }
 
-bool packet_recv (struct packet *self, void *socket, const struct packet_limits *limits)
+static bool receive (struct packet *self, void *socket, const struct packet_limits *limits,
+                     bool of_user)
 {
     self->count = 0;
     self->fault = PACKET_WHOLE;
     self->user[0] = '\0';
     size_t bytes = 0, parts = 0;
-    zmq_msg_t part;
-    if (!recv_part (&part, socket))
+    zmq_msg_t *part = self->parts;
+    if (!recv_part (part, socket))
         return false;
     for (;;) {
-        bool more = zmq_msg_more (&part);
-        size_t size = zmq_msg_size (&part);
+        bool more = zmq_msg_more (part);
+        size_t size = zmq_msg_size (part);
         bytes += size;
-        if (parts++ == 1)
-            read_user (self, &part);
+        if (parts++ == 1 && of_user)
+            read_user (self, part);
         self->fault = fault_of (self, size > limits->frame_bytes || bytes > limits->bytes);
-        if (!self->fault) {
-            zmq_msg_t *kept = &self->parts[self->count];
-            zmq_msg_init (kept);
-            zmq_msg_move (kept, &part);
-            self->frames[self->count++] = span_of (zmq_msg_data (kept), size);
-        }
-        zmq_msg_close (&part);
-        if (!more || !recv_part (&part, socket))
+        if (self->fault)
+            zmq_msg_close (part);
+        else
+            self->frames[self->count++] = span_of (zmq_msg_data (part), size);
+        part = &self->parts[self->count];
+        if (!more || !recv_part (part, socket))
             return true;
     }
+}
+
+bool packet_recv (struct packet *self, void *socket, const struct packet_limits *limits)
+{
+    return receive (self, socket, limits, false);
+}
+
+bool packet_recv_of_user (struct packet *self, void *socket, const struct packet_limits *limits)
+{
+    return receive (self, socket, limits, true);
 }
 
 void packet_clear (struct packet *self)

@@ -34,15 +34,18 @@ enum packet_fault { PACKET_WHOLE, PACKET_TOO_MANY, PACKET_TOO_LARGE };
 
 // A received message. The frames are borrowed from it until packet_clear.
 struct packet {
-    zmq_msg_t parts[PACKET_FRAMES_MAX];
+    zmq_msg_t parts[PACKET_FRAMES_MAX + 1]; // the last one receives what is thrown away
     struct span frames[PACKET_FRAMES_MAX];
     size_t count;
     enum packet_fault fault;     // what was over a bound: from there on all was thrown away
-    char user[PACKET_USER_SIZE]; // whom the ZAP handler took a ROUTER's peer for; "" = not asked
+    char user[PACKET_USER_SIZE]; // of packet_recv_of_user; "" = not asked
 };
 
 // Receive one whole message without waiting. True: there was one, and packet_clear must follow.
 bool packet_recv (struct packet *self, void *socket, const struct packet_limits *limits);
+
+// The same from a ROUTER's peer, with whom the ZAP handler took it for.
+bool packet_recv_of_user (struct packet *self, void *socket, const struct packet_limits *limits);
 
 void packet_clear (struct packet *self);
 
