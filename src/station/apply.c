@@ -32,7 +32,7 @@ struct applying {
     struct frames *frames; // the answer's description and frames; NULL = there is none
     struct desc desc;
     struct frames *voter; // one span; NULL = the station's own answer
-    char reason[REASON_BYTES];
+    char *reason;         // NULL = the answer tells
     bool keep_message;
     applied_fn *done;
     void *owner;
@@ -42,8 +42,8 @@ struct applying {
     struct decision decision;
     uint8_t status;
     enum plan_state state;
-    char *public_text;    // the plan as it was decided
-    struct frames *title; // one span
+    char *public_text;    // the plan as it was decided; NULL = nobody is to hear of it
+    struct frames *title; // one span, beside that
 };
 
 static void applying_destroy (struct applying *self)
@@ -52,7 +52,14 @@ static void applying_destroy (struct applying *self)
     free (self->title);
     free (self->voter);
     free (self->frames);
+    free (self->reason);
     free (self);
+}
+
+static void set_reason (struct applying *self, const char *words)
+{
+    free (self->reason);
+    self->reason = words && *words ? memory_text (words) : NULL;
 }
 
 // -- what is written
@@ -81,7 +88,7 @@ static struct span cut_text (struct span text, size_t most)
 
 static struct span reason_of (const struct applying *self)
 {
-    if (self->reason[0])
+    if (self->reason)
         return span_text (self->reason);
     for (size_t i = 0; self->frames && i < self->desc.count; i++)
         if (self->desc.types[i] == ZERO_FRAME_STATUS) {
@@ -218,7 +225,7 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
     bool told = self->decision.commit != COMMIT_LEASE &&
                 (publish_heard (station) || publish_events_heard (station));
     self->public_text = told ? plan_public_text (plan) : NULL;
-    self->title = frames_copy (&plan->description, 1);
+    self->title = told ? frames_copy (&plan->description, 1) : NULL;
     char *record = record_of (self, plan, nominal, &record_size);
     store_commit (station->store,
                   &(struct store_commit){.plan = plan,
@@ -254,7 +261,7 @@ static struct decision decide_due (struct applying *self, struct plan *plan)
     due.way = target ? target_way (target) : &plain;
     due.zone = zones_of (self->station, plan);
     struct decision decision = engine_due (plan, &due, &reason);
-    snprintf (self->reason, sizeof self->reason, "%s", reason.text);
+    set_reason (self, reason.text);
     return decision.send ? engine_put_back (plan) : decision;
 }
 
@@ -330,6 +337,11 @@ static bool decide_anew (struct applying *self, const struct store_committed *an
 
 // -- when it is written
 
+static struct span title_of (const struct applying *self)
+{
+    return self->title ? self->title->at[0] : (struct span){0};
+}
+
 // What the subscribers of events are told, in this order.
 static void tell_events (struct applying *self, int64_t seq)
 {
@@ -342,7 +354,7 @@ static void tell_events (struct applying *self, int64_t seq)
         .event = moved,
         .plan_id = self->plan_id,
         .station = span_text (self->key_station),
-        .title = self->title->at[0],
+        .title = title_of (self),
         .json = self->public_text,
         .result_seq = seq,
         .status = self->status,
@@ -364,7 +376,7 @@ static void broadcast (struct applying *self, const struct store_committed *answ
     char *votes = self->decision.close_poll ? store_votes_json (answer->votes) : NULL;
     struct span votes_frame = span_text (votes ? votes : "");
     struct desc votes_desc = {.count = 1, .types = {ZERO_FRAME_JSON}};
-    struct publication publication = {.title = self->title->at[0],
+    struct publication publication = {.title = title_of (self),
                                       .status = self->status,
                                       .plan_id = self->plan_id,
                                       .json = json,
@@ -453,8 +465,7 @@ static struct applying *applying_new (struct station *station, const struct outc
         self->answer = *outcome->answer;
     if (outcome->decision)
         self->decision = *outcome->decision;
-    if (outcome->reason)
-        snprintf (self->reason, sizeof self->reason, "%s", outcome->reason);
+    set_reason (self, outcome->reason);
     if (outcome->voter.size)
         self->voter = frames_copy (&outcome->voter, 1);
     const struct message *message = outcome->message;
