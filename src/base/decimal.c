@@ -18,6 +18,13 @@ static size_t digits_of (uint64_t number)
     return digits + (number >= next[digits]);
 }
 
+// Two digits before `end`. Where they begin.
+static char *put_pair (uint64_t number, char *end)
+{
+    memcpy (end - 2, &pairs[number * 2], 2);
+    return end - 2;
+}
+
 size_t decimal_text (int64_t value, char out[DECIMAL_SIZE])
 {
     bool negative = value < 0;
@@ -25,10 +32,17 @@ size_t decimal_text (int64_t value, char out[DECIMAL_SIZE])
     size_t size = negative + digits_of (left);
     char *at = out + size;
     *at = '\0';
-    for (; left >= 100; left /= 100)
-        memcpy (at -= 2, &pairs[left % 100 * 2], 2);
+    for (; left >= 10000; left /= 10000) {
+        uint32_t four = (uint32_t)(left % 10000); // divided at less cost than the whole
+        at = put_pair (four % 100, at);
+        at = put_pair (four / 100, at);
+    }
+    if (left >= 100) {
+        at = put_pair (left % 100, at);
+        left /= 100;
+    }
     if (left >= 10)
-        memcpy (at - 2, &pairs[left * 2], 2);
+        put_pair (left, at);
     else
         at[-1] = (char)('0' + left);
     if (negative)

@@ -1,12 +1,10 @@
 #include "ident.h"
 
-static int hex_digit (uint8_t byte)
-{
-    if (byte >= '0' && byte <= '9')
-        return byte - '0';
-    byte |= 0x20;
-    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
-}
+// The value of a hex digit, and one more.
+static const uint8_t values[256] = {
+    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+    ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+    ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16};
 
 bool ident_parse (struct span text, uint64_t *ret)
 {
@@ -14,10 +12,10 @@ bool ident_parse (struct span text, uint64_t *ret)
         return false;
     uint64_t id = 0;
     for (size_t i = 0; i < text.size; i++) {
-        int digit = hex_digit (text.data[i]);
-        if (digit < 0)
+        uint8_t value = values[text.data[i]];
+        if (!value)
             return false;
-        id = id << 4 | (uint64_t)digit;
+        id = id << 4 | (value - 1U);
     }
     if (id == 0 || id > INT64_MAX)
         return false;
@@ -28,10 +26,9 @@ bool ident_parse (struct span text, uint64_t *ret)
 const char *ident_text (uint64_t id, char out[IDENT_SIZE])
 {
     static const char digits[] = "0123456789abcdef";
-    int highest = (63 - __builtin_clzll (id | 1)) / 4; // 0 has one digit, too
-    char *at = out;
-    for (int digit = highest; digit >= 0; digit--)
-        *at++ = digits[id >> 4 * digit & 15];
-    *at = '\0';
+    size_t size = (size_t)(63 - __builtin_clzll (id | 1)) / 4 + 1; // 0 has one digit, too
+    out[size] = '\0';
+    for (char *at = out + size; at > out; id >>= 4)
+        *--at = digits[id & 15];
     return out;
 }

@@ -6,9 +6,10 @@
 
 enum { TAG_FIRST = 0xFE }; // bytes from here on may stand after the types, as END does
 
-static const uint8_t once_only[] = {ZERO_FRAME_GLOBAL_ID,  ZERO_FRAME_STATION_ID,
-                                    ZERO_FRAME_REQUEST_ID, ZERO_FRAME_REQUESTER,
-                                    ZERO_FRAME_PLAN,       ZERO_FRAME_COMMAND};
+// Types that may stand once only: a bit for each, the first to be told of is the lowest.
+static const uint8_t once_only[256] = {
+    [ZERO_FRAME_GLOBAL_ID] = 1, [ZERO_FRAME_STATION_ID] = 2, [ZERO_FRAME_REQUEST_ID] = 4,
+    [ZERO_FRAME_REQUESTER] = 8, [ZERO_FRAME_PLAN] = 16,      [ZERO_FRAME_COMMAND] = 32};
 
 bool desc_fits (struct span frame, size_t following)
 {
@@ -16,23 +17,30 @@ bool desc_fits (struct span frame, size_t following)
            frame.data[0] == following;
 }
 
+static void tell_doubled (struct span types, unsigned doubled, struct reason *reason)
+{
+    size_t i = 0;
+    while (once_only[types.data[i]] != (doubled & -doubled))
+        i++;
+    reason_set (reason, "%s: may stand once only", frame_name (types.data[i]));
+}
+
 static int check_types (struct span types, struct reason *reason)
 {
-    uint8_t seen[256] = {0};
+    unsigned seen = 0, doubled = 0;
     for (size_t i = 0; i < types.size; i++) {
-        seen[types.data[i]] = seen[types.data[i]] < 2 ? seen[types.data[i]] + 1 : 2;
+        unsigned once = once_only[types.data[i]];
+        doubled |= seen & once;
+        seen |= once;
         if (types.data[i] == ZERO_FRAME_END) {
             reason_set (reason, "frame %zu has the type END", i + 1);
             return ZPLAN_EFRAME;
         }
     }
-    for (size_t i = 0; i < sizeof once_only; i++) {
-        if (seen[once_only[i]] > 1) {
-            reason_set (reason, "%s: may stand once only", frame_name (once_only[i]));
-            return ZPLAN_EFRAME;
-        }
-    }
-    return 0;
+    if (!doubled)
+        return 0;
+    tell_doubled (types, doubled, reason);
+    return ZPLAN_EFRAME;
 }
 
 int desc_parse (struct span frame, size_t following, struct desc *ret, struct reason *reason)
