@@ -15,10 +15,9 @@
 // -- one outcome
 
 // msgpack's own begin is a block of 8 KiB, a hundred times as large as a record.
-static void buffer_start (msgpack_sbuffer *buffer)
+static void buffer_start (msgpack_sbuffer *buffer, size_t room)
 {
-    enum { ROOM = 200 };
-    *buffer = (msgpack_sbuffer){.data = memory_resize (NULL, ROOM), .alloc = ROOM};
+    *buffer = (msgpack_sbuffer){.data = memory_resize (NULL, room), .alloc = room};
 }
 
 // Writes whole, or ends the program: only memory can lack.
@@ -34,12 +33,20 @@ static void pack_text (msgpack_packer *out, const void *text, size_t size)
     msgpack_pack_str_with_body (out, text, size);
 }
 
-static void pack_name (msgpack_packer *out, const char *name)
+// The name of a field as it is packed: its size is in the byte before it.
+struct packed_name {
+    uint8_t head;
+    char text[15];
+};
+
+#define PACKED_NAME(literal) ((struct packed_name){0xA0 | (sizeof literal - 1), literal})
+
+static void pack_name (msgpack_packer *out, const struct packed_name *name)
 {
-    pack_text (out, name, strlen (name));
+    write_bytes (out->data, (const char *)name, 1 + (size_t)(name->head & 0x1F));
 }
 
-static void pack_integer (msgpack_packer *out, const char *name, int64_t value)
+static void pack_integer (msgpack_packer *out, const struct packed_name *name, int64_t value)
 {
     pack_name (out, name);
     msgpack_pack_int64 (out, value);
@@ -59,7 +66,7 @@ static bool is_text (struct span frame)
 }
 
 // A frame as json_from_frame makes it.
-static void pack_frame (msgpack_packer *out, const char *name, struct span frame)
+static void pack_frame (msgpack_packer *out, const struct packed_name *name, struct span frame)
 {
     pack_name (out, name);
     if (!frame.size || is_text (frame)) {
@@ -69,7 +76,7 @@ static void pack_frame (msgpack_packer *out, const char *name, struct span frame
     char *encoded = memory_new (BASE64_SIZE (frame.size));
     base64_encode (frame, encoded);
     msgpack_pack_map (out, 1);
-    pack_name (out, "b64");
+    pack_name (out, &PACKED_NAME ("b64"));
     pack_text (out, encoded, BASE64_SIZE (frame.size) - 1);
     free (encoded);
 }
@@ -77,26 +84,26 @@ static void pack_frame (msgpack_packer *out, const char *name, struct span frame
 // The bytes of pack_write, straight from the fields: there is a record for each run.
 char *store_record (const struct outcome_record *record, size_t *ret_size)
 {
-    enum { FIELDS = 8, MISSED_FIELDS = 4 };
+    enum { FIELDS = 8, MISSED_FIELDS = 4, ROOM = 160 };
     const struct missed *missed = &record->missed;
     msgpack_sbuffer buffer;
     msgpack_packer out;
-    buffer_start (&buffer);
+    buffer_start (&buffer, ROOM + record->title.size + record->worker.size + record->reason.size);
     msgpack_packer_init (&out, &buffer, write_bytes);
     msgpack_pack_map (&out, FIELDS + (missed->count ? MISSED_FIELDS : 0));
-    pack_frame (&out, "title", record->title);
-    pack_integer (&out, "nominal", record->nominal);
-    pack_integer (&out, "status", record->status);
-    pack_integer (&out, "state", record->state);
-    pack_integer (&out, "exec_id", (int64_t)record->exec_id);
-    pack_frame (&out, "worker", record->worker);
-    pack_integer (&out, "size", (int64_t)record->size);
-    pack_frame (&out, "reason", record->reason);
+    pack_frame (&out, &PACKED_NAME ("title"), record->title);
+    pack_integer (&out, &PACKED_NAME ("nominal"), record->nominal);
+    pack_integer (&out, &PACKED_NAME ("status"), record->status);
+    pack_integer (&out, &PACKED_NAME ("state"), record->state);
+    pack_integer (&out, &PACKED_NAME ("exec_id"), (int64_t)record->exec_id);
+    pack_frame (&out, &PACKED_NAME ("worker"), record->worker);
+    pack_integer (&out, &PACKED_NAME ("size"), (int64_t)record->size);
+    pack_frame (&out, &PACKED_NAME ("reason"), record->reason);
     if (missed->count) {
-        pack_integer (&out, "missed", missed->count);
-        pack_integer (&out, "missed_first", missed->first);
-        pack_integer (&out, "missed_last", missed->last);
-        pack_frame (&out, "missed_why", span_text (record->missed_why));
+        pack_integer (&out, &PACKED_NAME ("missed"), missed->count);
+        pack_integer (&out, &PACKED_NAME ("missed_first"), missed->first);
+        pack_integer (&out, &PACKED_NAME ("missed_last"), missed->last);
+        pack_frame (&out, &PACKED_NAME ("missed_why"), span_text (record->missed_why));
     }
     *ret_size = buffer.size;
     return msgpack_sbuffer_release (&buffer);
@@ -104,14 +111,14 @@ char *store_record (const struct outcome_record *record, size_t *ret_size)
 
 char *store_outcome (uint64_t plan_id, struct span station, struct span record, size_t *ret_size)
 {
-    enum { FIELDS = 3 };
+    enum { FIELDS = 3, ROOM = 2 * IDENT_SIZE };
     char id[IDENT_SIZE];
     msgpack_sbuffer buffer;
     msgpack_packer out;
-    buffer_start (&buffer);
+    buffer_start (&buffer, ROOM + station.size);
     msgpack_packer_init (&out, &buffer, write_bytes);
     msgpack_pack_array (&out, FIELDS);
-    pack_name (&out, ident_text (plan_id, id));
+    pack_text (&out, id, strlen (ident_text (plan_id, id)));
     pack_text (&out, station.data, station.size);
     msgpack_pack_str (&out, record.size); // its bytes follow
     *ret_size = buffer.size;
@@ -122,7 +129,10 @@ char *store_outcomes (const struct span *parts, size_t count, size_t *ret_size)
 {
     msgpack_sbuffer buffer;
     msgpack_packer out;
-    buffer_start (&buffer);
+    size_t room = 8;
+    for (size_t i = 0; i < 2 * count; i++)
+        room += parts[i].size;
+    buffer_start (&buffer, room);
     msgpack_packer_init (&out, &buffer, write_bytes);
     msgpack_pack_array (&out, count);
     for (size_t i = 0; i < 2 * count; i++)
