@@ -134,7 +134,6 @@ static void write_place (const struct plan *self, int64_t ahead, struct json_tex
 
 static void write_public (const struct plan *self, int64_t ahead, struct json_text *text)
 {
-    json_text_start (text, public_room (self));
     json_text_raw (text, span_of ("{", 1));
     for (size_t i = 0; i < PUBLIC_FIELDS; i++) {
         if (plan_record[i].kind == INTEGER)
@@ -170,20 +169,18 @@ char *plan_public_text (const struct plan *self)
 {
     struct json_text text;
     size_t size;
+    json_text_start (&text, public_room (self));
     write_public (self, 0, &text);
     json_text_raw (&text, span_of ("}", 1));
     return json_text_end (&text, &size);
 }
 
-char *plan_dispatch_text (const struct plan *self, int64_t deadline)
+void plan_write_dispatch (const struct plan *self, int64_t deadline, struct json_text *text)
 {
-    struct json_text text;
     static const struct json_name name = JSON_NAME ("deadline");
-    size_t size;
-    write_public (self, self->extra ? 0 : 1, &text);
-    json_text_number (&text, &name, deadline, 0);
-    json_text_raw (&text, span_of ("}", 1));
-    return json_text_end (&text, &size);
+    write_public (self, self->extra ? 0 : 1, text);
+    json_text_number (text, &name, deadline, 0);
+    json_text_raw (text, span_of ("}", 1));
 }
 
 // Where the plan stands among its iterations, which is derived and never stored.

@@ -21,8 +21,9 @@ enum { PLAN_EXEC_ID_WIDTH = 16, PLAN_EXEC_TIME_WIDTH = 10 };
 // get, to be completed by plan_broadcast_json. Free it.
 char *plan_public_text (const struct plan *self);
 
-// The same and the end of the lease, Unix seconds: what targets get. Free it.
-char *plan_dispatch_text (const struct plan *self, int64_t deadline);
+// The same and the end of the lease, Unix seconds: what targets get. Behind what was written
+// before.
+void plan_write_dispatch (const struct plan *self, int64_t deadline, struct json_text *text);
 
 // A stored message for people: without `messages`, the fields in the order of the public text and
 // then those that somebody put in. Takes the reference, gives a new one.

@@ -64,23 +64,26 @@ bool plan_dispatch_fits (const struct desc *submitted, const struct dispatch_way
     return frames <= DESC_FRAMES_MAX;
 }
 
+enum { TEXT_KEPT = 65536 }; // of the room for texts
+
 // What the additions hold.
 static void addition_texts (const struct plan *self, const struct dispatch_way *way,
                             int64_t deadline, struct plan_texts *texts, struct span ret[ADDITIONS])
 {
-    int64_t nominal = plan_nominal (self, self->exec_id);
-    texts->plan_json = plan_dispatch_text (self, deadline);
-    decimal_text (nominal, texts->plan_time);
-    ident_text (self->id, texts->plan_id);
-    ident_text (self->exec_id, texts->exec_id);
+    struct json_text *json = &texts->plan_json;
+    json_text_clear (json, TEXT_KEPT);
+    plan_write_dispatch (self, deadline, json);
+    size_t time_size = decimal_text (plan_nominal (self, self->exec_id), texts->plan_time);
+    struct span exec_id = span_text (ident_text (self->exec_id, texts->exec_id));
     struct span mailbox = span_text (mailbox_text (self->id, texts->mailbox));
+    struct span plan_id = span_of (mailbox.data + 1, mailbox.size - 1);
     ret[ADD_CONTEXT] = span_text ("{}");
-    ret[ADD_PLAN] = span_text (texts->plan_json);
-    ret[ADD_TIME] = span_text (texts->plan_time);
-    ret[ADD_LOCAL_ID] = span_text (texts->exec_id);
+    ret[ADD_PLAN] = span_of (json->bytes, json->size);
+    ret[ADD_TIME] = span_of (texts->plan_time, time_size);
+    ret[ADD_LOCAL_ID] = exec_id;
     ret[ADD_REQUEST_ID] = mailbox;
     ret[ADD_REQUESTER] = mailbox;
-    ret[ADD_ID] = span_text (way->by_identity ? texts->exec_id : texts->plan_id);
+    ret[ADD_ID] = way->by_identity ? exec_id : plan_id;
 }
 
 // The client's frame, or what stands in its place.
@@ -122,17 +125,17 @@ void plan_dispatch_message (const struct plan *self, const struct dispatch_way *
         message_add (ret, ZERO_FRAME_SERVICE_KEY, span_text (way->key));
 }
 
-char *plan_broadcast_json (const char *public_text, int64_t seq, const char *epoch)
+const char *plan_broadcast_json (const char *public_text, int64_t seq, const char *epoch,
+                                 struct json_text *text)
 {
     static const struct json_name names[] = {JSON_NAME ("seq"), JSON_NAME ("epoch")};
     size_t size = strlen (public_text);
-    struct json_text text;
     assert (size > 2 && public_text[size - 1] == '}');
-    json_text_start (&text, size + strlen (epoch) + 64);
-    json_text_raw (&text, span_of (public_text, size - 1));
-    json_text_number (&text, &names[0], seq, 0);
-    json_text_name (&text, &names[1]);
-    json_text_frame (&text, span_text (epoch));
-    json_text_raw (&text, span_of ("}", 1));
-    return json_text_end (&text, &size);
+    json_text_clear (text, TEXT_KEPT);
+    json_text_raw (text, span_of (public_text, size - 1));
+    json_text_number (text, &names[0], seq, 0);
+    json_text_name (text, &names[1]);
+    json_text_frame (text, span_text (epoch));
+    json_text_raw (text, span_of ("}", 1));
+    return json_text_end (text, &size);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "decimal.h"
+#include "json_text.h"
 #include "plan.h"
 
 // Result frames a broadcast carries: the plan's id and JSON stand before them.
@@ -19,13 +20,13 @@ struct dispatch_way {
 // STATION_ID are taken out, what the way adds is put in.
 bool plan_dispatch_fits (const struct desc *submitted, const struct dispatch_way *way);
 
-// Texts that the frames of a message borrow; keep it as long as the message.
+// Texts that the frames of a message borrow; keep it as long as the message. All zero at first; the
+// next message may be made in the same.
 struct plan_texts {
     char mailbox[MAILBOX_SIZE];
     char plan_time[DECIMAL_SIZE];
     char exec_id[17];
-    char plan_id[17];
-    char *plan_json; // owned: free ()
+    struct json_text plan_json; // its room is kept: free () the bytes at last
 };
 
 // [*plan_id][desc PROXY][frames], without the mailbox by identity. `deadline` is the end of the
@@ -34,5 +35,7 @@ struct plan_texts {
 void plan_dispatch_message (const struct plan *self, const struct dispatch_way *way,
                             int64_t deadline, struct plan_texts *texts, struct message *ret);
 
-// The text of plan_public_text with seq and epoch put in; `epoch` is hex. Free it.
-char *plan_broadcast_json (const char *public_text, int64_t seq, const char *epoch);
+// The text of plan_public_text with seq and epoch put in, in place of what was written before;
+// `epoch` is hex. Borrowed from `text`.
+const char *plan_broadcast_json (const char *public_text, int64_t seq, const char *epoch,
+                                 struct json_text *text);

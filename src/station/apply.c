@@ -370,9 +370,10 @@ static void tell_events (struct applying *self, int64_t seq)
 
 static void broadcast (struct applying *self, const struct store_committed *answer)
 {
-    char *json = self->public_text
-                     ? plan_broadcast_json (self->public_text, answer->seq, answer->epoch)
-                     : NULL;
+    struct json_text *text = &self->station->texts.plan_json;
+    const char *json = self->public_text ? plan_broadcast_json (self->public_text, answer->seq,
+                                                                answer->epoch, text)
+                                         : NULL;
     char *votes = self->decision.close_poll ? store_votes_json (answer->votes) : NULL;
     struct span votes_frame = span_text (votes ? votes : "");
     struct desc votes_desc = {.count = 1, .types = {ZERO_FRAME_JSON}};
@@ -386,7 +387,6 @@ static void broadcast (struct applying *self, const struct store_committed *answ
                                                                : NULL};
     publish_result (self->station, &publication);
     free (votes);
-    free (json);
 }
 
 static void tell_failure (const struct applying *self, const struct store_committed *answer)

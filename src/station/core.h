@@ -11,6 +11,7 @@
 #include "heap.h"
 #include "ident.h"
 #include "packet.h"
+#include "plan_message.h"
 #include "process.h"
 #include "settings_table.h"
 #include "station.h"
@@ -87,6 +88,7 @@ struct station {
     int pages;                   // of plans or outcomes that are being read for peers
 
     // publish
+    struct plan_texts texts; // of the message that is being sent
     struct outlet results, events;
     bool subscribers_cut; // both are to be made anew
     enum dialect dialect; // of the request socket and the results

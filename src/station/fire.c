@@ -18,22 +18,23 @@
 static bool dispatch (struct station *self, struct target *target, const struct plan *plan,
                       int64_t lease_end_us)
 {
-    struct plan_texts texts;
+    struct plan_texts *texts = &self->texts;
+    size_t json_size;
     struct message message;
     // A vote with a time of its own is not sent again before that is over.
     int64_t poll_end_us = engine_poll_end_us (plan), end_us = engine_run_end_us (plan);
     int64_t deadline_us = poll_end_us ? poll_end_us : lease_end_us;
     if (end_us && end_us < deadline_us)
         deadline_us = end_us;
-    plan_dispatch_message (plan, target_way (target), deadline_us / 1000000, &texts, &message);
+    plan_dispatch_message (plan, target_way (target), deadline_us / 1000000, texts, &message);
     bool sent = target_send (target, &message);
     if (sent)
-        publish_event (self, &(struct notice){.event = EVENT_EXEC,
-                                              .plan_id = plan->id,
-                                              .station = span_text (target_name (target)),
-                                              .title = plan->description,
-                                              .json = texts.plan_json});
-    free (texts.plan_json);
+        publish_event (self,
+                       &(struct notice){.event = EVENT_EXEC,
+                                        .plan_id = plan->id,
+                                        .station = span_text (target_name (target)),
+                                        .title = plan->description,
+                                        .json = json_text_end (&texts->plan_json, &json_size)});
     return sent;
 }
 

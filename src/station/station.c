@@ -523,6 +523,7 @@ void station_destroy (struct station **self_p)
     embedded_destroy (&self->embedded);
     zones_stop (self);
     zone_destroy (&self->zone);
+    free (self->texts.plan_json.bytes);
     free (self);
     *self_p = NULL;
 }

@@ -35,6 +35,7 @@ static struct {
     size_t packed_size;
     struct plan *plan;
     char *stored, *public;
+    struct plan_texts texts; // of what is sent
     struct zone *utc, *berlin;
     struct cron *cron;
 } work;
@@ -94,6 +95,7 @@ static void end_work (void)
     free (work.packed);
     free (work.stored);
     free (work.public);
+    free (work.texts.plan_json.bytes);
 }
 
 // -- the operations; each ends the program when it does not do what it is for
@@ -173,16 +175,14 @@ static void do_public_text (void)
 
 static void do_broadcast_json (void)
 {
-    free (plan_broadcast_json (work.public, 4711, "6b00fdb631fa6"));
+    plan_broadcast_json (work.public, 4711, "6b00fdb631fa6", &work.texts.plan_json);
 }
 
 static void do_dispatch (void)
 {
     static const struct dispatch_way way = {false, ""};
-    struct plan_texts texts;
     struct message message;
-    plan_dispatch_message (work.plan, &way, NOW + 300, &texts, &message);
-    free (texts.plan_json);
+    plan_dispatch_message (work.plan, &way, NOW + 300, &work.texts, &message);
 }
 
 static void next_of (const struct schedule *schedule, const struct zone *zone)

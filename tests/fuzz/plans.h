@@ -39,7 +39,7 @@ static inline void check_stored (const struct plan *plan)
 
 static inline void check_sent (const struct plan *plan, const struct dispatch_way *way, int64_t now)
 {
-    struct plan_texts texts;
+    struct plan_texts texts = {0};
     struct message message, again;
     struct reason reason;
     struct span out[MESSAGE_FRAMES_MAX];
@@ -49,17 +49,18 @@ static inline void check_sent (const struct plan *plan, const struct dispatch_wa
     HOLDS (message_read (out, message_layout (&message, desc_out, out), &again, &reason) == 0);
     HOLDS (again.envelope == message.envelope && again.desc.count == message.desc.count);
     HOLDS (again.desc.code == ZERO_BYTE_COMMAND_PROXY);
-    free (texts.plan_json);
+    free (texts.plan_json.bytes);
 }
 
 static inline void check_public (const struct plan *plan)
 {
     struct reason reason;
     char *text = plan_public_text (plan);
-    char *json = plan_broadcast_json (text, 7, "1f");
+    struct json_text room = {0};
+    const char *json = plan_broadcast_json (text, 7, "1f", &room);
     json_t *object = json_read_object (span_text (json), &reason);
     HOLDS (object && !json_object_get (object, "messages"));
     json_decref (object);
-    free (json);
+    free (room.bytes);
     free (text);
 }

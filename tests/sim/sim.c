@@ -130,7 +130,7 @@ static void wait_until (struct sim_plan *sim_plan, int64_t deadline_us)
 
 static void send (struct sim *self, struct sim_plan *sim_plan, struct plan *plan)
 {
-    struct plan_texts texts;
+    struct plan_texts texts = {0};
     struct message message;
     plan_dispatch_message (plan, &by_frame, (self->now_us + SIM_LEASE_US) / SIM_S, &texts,
                            &message);
@@ -138,7 +138,7 @@ static void send (struct sim *self, struct sim_plan *sim_plan, struct plan *plan
     SIM_CHECK (self, sim_plan, mailbox_parse (message.sender, &mailbox_id));
     SIM_CHECK (self, sim_plan, mailbox_id == sim_plan->id);
     exec_id = plan->exec_id;
-    free (texts.plan_json);
+    free (texts.plan_json.bytes);
 
     struct sim_fire fire = {.plan = sim_plan,
                             .at_us = self->now_us,

@@ -347,7 +347,7 @@ static void an_extra_run_is_of_the_moment_it_is_fired (void **state)
     static const enum plan_state extras[] = {PLAN_NONE, PLAN_QUEUE, PLAN_PAUSE};
     for (size_t i = 0; i < ROWS (extras); i++) {
         const char *name = extras[i] ? "besides the schedule" : "of the schedule";
-        struct plan_texts texts;
+        struct plan_texts texts = {0};
         struct message message;
         struct plan *plan = plan_in_hand ();
         plan->plan_time = 5000;
@@ -357,7 +357,7 @@ static void an_extra_run_is_of_the_moment_it_is_fired (void **state)
         plan_dispatch_message (plan, &way, NOW + 300, &texts, &message);
         CHECK (name, span_is (message_frame (&message, ZERO_FRAME_PLAN_TIME, NULL),
                               extras[i] ? "1012" : "5000"));
-        free (texts.plan_json);
+        free (texts.plan_json.bytes);
         plan_destroy (&plan);
     }
 }

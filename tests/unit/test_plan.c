@@ -174,10 +174,14 @@ static void public_json_has_the_order_of_the_contract (void **state)
 {
     (void)state;
     struct plan *plan = sample_plan_run ();
-    char *text = plan_public_text (plan), *dispatch = plan_dispatch_text (plan, 1767225900);
+    char *text = plan_public_text (plan);
+    struct json_text dispatch = {0};
+    size_t size;
+    plan_write_dispatch (plan, 1767225900, &dispatch);
     assert_string_equal (text, "{" PUBLIC_FIELDS "}");
-    assert_string_equal (dispatch, "{" PUBLIC_FIELDS ",\"deadline\":1767225900}");
-    free (dispatch);
+    assert_string_equal (json_text_end (&dispatch, &size),
+                         "{" PUBLIC_FIELDS ",\"deadline\":1767225900}");
+    free (dispatch.bytes);
     free (text);
     plan_destroy (&plan);
 }
@@ -685,7 +689,7 @@ static void dispatch_is_byte_exact (void **state)
 {
     (void)state;
     struct plan *plan = sample_plan_run ();
-    struct plan_texts texts;
+    struct plan_texts texts = {0};
     struct message message;
     plan_dispatch_message (plan, &by_frame, 1767225911, &texts, &message);
     const struct span wanted[] = {
@@ -702,7 +706,7 @@ static void dispatch_is_byte_exact (void **state)
         BYTES ("1f"),
     };
     check_frames ("dispatch", &message, wanted, ROWS (wanted));
-    free (texts.plan_json);
+    free (texts.plan_json.bytes);
     plan_destroy (&plan);
 }
 
@@ -718,17 +722,19 @@ static void dispatch_keeps_the_clients_global_id (void **state)
     struct plan_fields fields = {.schedule = {.type = SCHEDULE_NONE}};
     struct message request, message;
     struct reason reason;
-    struct plan_texts texts;
+    struct plan_texts texts = {0};
     assert_int_equal (message_read (frames, ROWS (frames), &request, &reason), 0);
     struct plan *plan = plan_new_submitted (0x1f, &request, span_text (""), &fields, 1);
     plan->plan_time = 1;
     plan->exec_id = 0xabc;
     plan_dispatch_message (plan, &by_frame, 301, &texts, &message);
     const struct span wanted[] = {
-        BYTES ("*1f"), BYTES ("\6\3\1*T\5\6\x8\0"), BYTES ("001F"), BYTES ("news"),
-        BYTES (""),    span_text (texts.plan_json), BYTES ("1"),    BYTES ("abc")};
+        BYTES ("*1f"),  BYTES ("\6\3\1*T\5\6\x8\0"),
+        BYTES ("001F"), BYTES ("news"),
+        BYTES (""),     span_of (texts.plan_json.bytes, texts.plan_json.size),
+        BYTES ("1"),    BYTES ("abc")};
     check_frames ("dispatch with GLOBAL_ID", &message, wanted, ROWS (wanted));
-    free (texts.plan_json);
+    free (texts.plan_json.bytes);
     plan_destroy (&plan);
 }
 
@@ -770,12 +776,12 @@ static void broadcast_json_is_byte_exact (void **state)
     struct plan *plan = sample_plan_run ();
     char *text = plan_public_text (plan);
     assert_string_equal (text, "{" PUBLIC_FIELDS "}");
-    char *json = plan_broadcast_json (text, 7, "65f0a1");
+    struct json_text room = {0};
+    const char *json = plan_broadcast_json (text, 7, "65f0a1", &room);
     assert_string_equal (json, "{" PUBLIC_FIELDS ",\"seq\":7,\"epoch\":\"65f0a1\"}");
-    free (json);
-    json = plan_broadcast_json (text, INT64_MAX, "");
+    json = plan_broadcast_json (text, INT64_MAX, "", &room);
     assert_string_equal (json, "{" PUBLIC_FIELDS ",\"seq\":9223372036854775807,\"epoch\":\"\"}");
-    free (json);
+    free (room.bytes);
     free (text);
     plan_destroy (&plan);
 }

@@ -436,7 +436,7 @@ static void history_records_are_those_of_the_vectors (void **state)
 static void check_way (const char *name, const struct plan *plan, int64_t deadline,
                        const json_t *vector)
 {
-    struct plan_texts texts;
+    struct plan_texts texts = {0};
     struct message message;
     struct desc stored;
     struct reason reason;
@@ -454,7 +454,7 @@ static void check_way (const char *name, const struct plan *plan, int64_t deadli
         if (!span_equal (got[i], want[i]))
             fail_msg ("%s, %s: frame %zu: want %s, got %s", name, text_at (vector, "mailbox"), i,
                       quoted (want[i]), quoted (got[i]));
-    free (texts.plan_json);
+    free (texts.plan_json.bytes);
 }
 
 static void dispatches_are_those_of_the_vectors (void **state)
