@@ -153,10 +153,14 @@ static bool put_text (struct json_text *self, const uint8_t *at, const uint8_t *
 
 static void put_base64 (struct json_text *self, struct span bytes)
 {
-    json_text_raw (self, span_of ("{\"b64\":\"", 8));
-    base64_encode (bytes, room_for (self, BASE64_SIZE (bytes.size)));
-    self->size += BASE64_SIZE (bytes.size) - 1;
-    json_text_raw (self, span_of ("\"}", 2));
+    static const char begin[] = "{\"b64\":\"", end[] = "\"}";
+    enum { BEGIN = sizeof begin - 1, END = sizeof end - 1 };
+    size_t size = BASE64_SIZE (bytes.size) - 1;
+    char *at = room_for (self, BEGIN + size + END + 1);
+    memcpy (at, begin, BEGIN);
+    base64_encode (bytes, at + BEGIN);
+    memcpy (at + BEGIN + size, end, END);
+    self->size += BEGIN + size + END;
 }
 
 void json_text_frame (struct json_text *self, struct span frame)

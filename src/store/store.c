@@ -45,18 +45,19 @@ static void caller_field (struct store *self, struct span caller, char out[CALLE
     enum { NAME_BYTES_MAX = 40 };
     json_text_clear (&self->text, TEXT_KEPT);
     json_text_frame (&self->text, caller);
-    json_text_raw (&self->text, span_of ("", 1));
-    char *text = self->text.bytes;
+    size_t size;
+    char *text = json_text_end (&self->text, &size);
     char *name = *text == '"' ? text : text + sizeof "{\"b64\":" - 1;
     *name = *text == '"' ? 't' : 'b';
-    name[1 + strcspn (name + 1, "\"")] = '\0';
-    if (strlen (name) <= NAME_BYTES_MAX) {
+    size = 1 + strcspn (name + 1, "\"");
+    name[size] = '\0';
+    if (size <= NAME_BYTES_MAX) {
         memcpy (out, "c:", 2);
-        memcpy (out + 2, name, strlen (name) + 1);
+        memcpy (out + 2, name, size + 1);
         return;
     }
     zdigest_t *digest = zdigest_new ();
-    zdigest_update (digest, (const byte *)name, strlen (name));
+    zdigest_update (digest, (const byte *)name, size);
     snprintf (out, CALLER_FIELD_MAX, "c:%s", zdigest_string (digest));
     for (char *at = out + 2; *at; at++)
         *at = (char)tolower (*at);
