@@ -21,13 +21,12 @@ struct item {
     void *owner;
     size_t first, count; // of its arguments
     bool may_wait;
+    bool is_late; // they are made when the call goes out
 };
 
 struct argument {
-    size_t offset, size; // LATE: it is made when the call goes out
+    size_t offset, size;
 };
-
-static const size_t LATE = SIZE_MAX;
 
 struct batch {
     struct batches *of;
@@ -137,12 +136,6 @@ void batch_columns (struct batch *self, const char *columns)
     self->columns = columns;
 }
 
-void batch_add_late (struct batch *self)
-{
-    batch_add (self, (struct span){0});
-    self->arguments[self->argument_count - 1].size = LATE;
-}
-
 void batch_add_text (struct batch *self, const char *text)
 {
     batch_add (self, span_text (text));
@@ -171,6 +164,11 @@ void batch_may_wait (struct batch *self)
     struct item *last = &self->items[self->size - 1];
     self->waiting += !last->may_wait;
     last->may_wait = true;
+}
+
+void batch_is_late (struct batch *self)
+{
+    self->items[self->size - 1].is_late = true;
 }
 
 static struct item *find (const struct batches *self, uint64_t key)
@@ -214,17 +212,17 @@ static void on_answer (void *owner, const redisReply *reply)
     batch_destroy (batch);
 }
 
-// Make the argument of this item that was left for now.
+// Make the arguments of this item that were left for now.
 static void fill (struct batches *self, struct batch *batch, struct item *item)
 {
-    for (size_t i = 0; i < item->count; i++) {
-        if (batch->arguments[item->first + i].size != LATE)
-            continue;
-        size_t last = batch->items[batch->size - 1].count;
-        self->kind.late (item->owner, batch);
-        batch->items[batch->size - 1].count = last; // it is of this item, in this place
-        batch->arguments[item->first + i] = batch->arguments[batch->argument_count - 1];
-    }
+    if (!item->is_late)
+        return;
+    struct item *last = &batch->items[batch->size - 1]; // what is added counts as its own
+    size_t before = last->count;
+    item->first = batch->argument_count;
+    self->kind.late (item->owner, batch);
+    last->count = before;
+    item->count = batch->argument_count - item->first;
 }
 
 static struct span argument_at (const struct batch *batch, size_t place)

@@ -14,7 +14,7 @@ typedef size_t batch_head_fn (void *owner, struct batch *batch);
 // The answer of a call; batch_size and batch_owner tell what it is of. `reply` as in link_reply_fn.
 typedef void batch_answer_fn (void *owner, struct batch *batch, const redisReply *reply);
 
-// Adds the argument that was left for later.
+// Adds the arguments of an item that were left for later.
 typedef void batch_late_fn (void *item_owner, struct batch *batch);
 
 struct batch_kind {
@@ -22,7 +22,7 @@ struct batch_kind {
     enum link_repeat repeat;
     batch_head_fn *head;
     batch_answer_fn *answer;
-    batch_late_fn *late; // of batch_add_late
+    batch_late_fn *late; // of batch_is_late
     int64_t patience_ms; // of batch_may_wait
 };
 
@@ -54,9 +54,9 @@ void batch_add (struct batch *self, struct span argument);
 void batch_add_text (struct batch *self, const char *text);
 void batch_add_number (struct batch *self, int64_t number);
 
-// The argument in this place is made when the call goes out, by the kind's `late`, in one
-// batch_add.
-void batch_add_late (struct batch *self);
+// The last item's arguments are made when the call goes out, by the kind's `late`: it may be
+// dropped before.
+void batch_is_late (struct batch *self);
 
 // For a batch_head_fn: the items' arguments go out by columns, as a script passes them on to
 // commands of Redis without looking at each. "0|01" is the first argument of every item, and then

@@ -21,10 +21,12 @@ struct committer {
     store_committed_fn *reply;
     void *owner;
     struct store *store;
-    struct plan *plan; // kept until the answer, where it is needed once more
+    struct plan *plan; // kept where it is needed once more; else NULL
     char key_station[STATION_NAME_MAX + 1];
     uint64_t exec_id;
-    bool sign_of_life;             // nothing is lost when a later write of the run takes its place
+    bool sign_of_life; // nothing is lost when a later write of the run takes its place
+    bool writes;       // the message, too
+    char when[DECIMAL_SIZE];
     bool as_claimed;               // see store_commit
     char decided_on[DECIMAL_SIZE]; // the revision
 };
@@ -163,30 +165,47 @@ static const char *votes_mode (const struct decision *decision)
     return decision->close_poll ? "c" : "";
 }
 
-enum {
-    LATE_BYTES = 65536
-}; // of plans that are kept for that; larger ones count in the call's size
+// What a commit says of a run, beside its plan and its number.
+struct commit_words {
+    const char *mode, *when, *tell, *votes;
+    bool writes; // the message as it is to stand there; else it stays or goes
+    bool waits_for_target;
+    struct span record;
+};
 
-// The message as it is to stand there, nothing when it stays or goes. That of a sign of life is
-// made when the call goes out: mostly the result has taken its place by then.
-static void add_message (struct store *self, struct batch *batch, struct committer *committer,
-                         const struct store_commit *commit)
+static void add_words (struct batch *batch, const struct committer *committer,
+                       const struct plan *plan, const struct commit_words *words)
 {
-    if (commit->keep_message || commit->decision->unchanged ||
-        commit->decision->commit == COMMIT_END) {
-        batch_add (batch, (struct span){0});
-    } else if (committer->sign_of_life && commit->plan->store_size <= LATE_BYTES) {
-        committer->plan = plan_keep (commit->plan);
-        batch_add_late (batch);
-    } else {
-        store_add_message (self, batch, commit->plan);
-    }
+    struct store *self = committer->store;
+    store_add_plan (self, batch, span_text (committer->key_station), plan);
+    batch_add_number (batch, (int64_t)committer->exec_id);
+    batch_add_text (batch, words->mode);
+    batch_add_text (batch, words->when);
+    if (words->writes)
+        store_add_message (self, batch, plan);
+    else
+        batch_add_text (batch, "");
+    batch_add_text (batch, committer->decided_on);
+    batch_add_text (batch, words->tell);
+    batch_add_text (batch, words->waits_for_target ? "1" : "0");
+    batch_add (batch, words->record);
+    batch_add_text (batch, words->votes);
 }
+
+// A sign of life is put into words when the call goes out: mostly the result has taken its place by
+// then. Not that of a large plan: its words count in the call's size.
+enum { LATE_BYTES = 65536 };
 
 void store_commit_late (void *item_owner, struct batch *batch)
 {
-    struct committer *committer = item_owner;
-    store_add_message (committer->store, batch, committer->plan);
+    const struct committer *committer = item_owner;
+    add_words (batch, committer, committer->plan,
+               &(struct commit_words){.mode = commit_modes[COMMIT_LEASE],
+                                      .when = committer->when,
+                                      .tell = broadcast_modes[BROADCAST_NONE],
+                                      .votes = "",
+                                      .writes = committer->writes});
+    batch_add_number (batch, 0); // participants
 }
 
 static void add_participants (struct batch *batch, const struct store_commit *commit)
@@ -213,7 +232,9 @@ static struct committer *committer_new (struct store *store, const struct store_
     memcpy (self->key_station, commit->key_station.data, commit->key_station.size);
     self->sign_of_life = decision->commit == COMMIT_LEASE && !commit->participant_count &&
                          decision->broadcast == BROADCAST_NONE && !commit->record.size &&
-                         !*votes_mode (decision);
+                         !*votes_mode (decision) && decision->waiting != WAITING_FOR_TARGET;
+    self->writes = !commit->keep_message && !decision->unchanged && decision->commit != COMMIT_END;
+    commit_when (commit, self->when);
     if (commit->revision != REVISION_ANY)
         decimal_text (commit->revision, self->decided_on);
     return self;
@@ -322,16 +343,12 @@ static void end_by_commit (struct committer *committer, struct span record)
     struct store *self = committer->store;
     make_way (self, committer->plan->id, committer);
     struct batch *batch = batches_item (self->commits_gathered, committer->plan->id, committer);
-    store_add_plan (self, batch, span_text (committer->key_station), committer->plan);
-    batch_add_number (batch, (int64_t)committer->exec_id);
-    batch_add_text (batch, commit_modes[COMMIT_END]);
-    batch_add_text (batch, "");
-    batch_add_text (batch, "");
-    batch_add_text (batch, committer->decided_on);
-    batch_add_text (batch, broadcast_modes[BROADCAST_RESULT]);
-    batch_add_text (batch, "0");
-    batch_add (batch, record);
-    batch_add_text (batch, "");
+    add_words (batch, committer, committer->plan,
+               &(struct commit_words){.mode = commit_modes[COMMIT_END],
+                                      .when = "",
+                                      .tell = broadcast_modes[BROADCAST_RESULT],
+                                      .votes = "",
+                                      .record = record});
     batch_add_number (batch, 0);
 }
 
@@ -370,7 +387,6 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
                    void *owner)
 {
     const struct decision *decision = commit->decision;
-    char when[DECIMAL_SIZE];
     struct committer *committer = committer_new (self, commit, reply, owner);
     make_way (self, commit->plan->id, committer);
     if (is_plain_end (commit)) {
@@ -381,16 +397,18 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
     struct batch *batch = batches_item (self->commits_gathered, commit->plan->id, committer);
     if (committer->sign_of_life || (decision->commit == COMMIT_NEXT && commit->others_follow))
         batch_may_wait (batch);
-    commit_when (commit, when);
-    store_add_plan (self, batch, commit->key_station, commit->plan);
-    batch_add_number (batch, (int64_t)commit->exec_id);
-    batch_add_text (batch, commit_mode (decision));
-    batch_add_text (batch, when);
-    add_message (self, batch, committer, commit);
-    batch_add_text (batch, committer->decided_on);
-    batch_add_text (batch, broadcast_modes[decision->broadcast]);
-    batch_add_text (batch, decision->waiting == WAITING_FOR_TARGET ? "1" : "0");
-    batch_add (batch, commit->record);
-    batch_add_text (batch, votes_mode (decision));
+    if (committer->sign_of_life && commit->plan->store_size <= LATE_BYTES) {
+        committer->plan = plan_keep (commit->plan);
+        batch_is_late (batch);
+        return;
+    }
+    add_words (batch, committer, commit->plan,
+               &(struct commit_words){.mode = commit_mode (decision),
+                                      .when = committer->when,
+                                      .tell = broadcast_modes[decision->broadcast],
+                                      .votes = votes_mode (decision),
+                                      .writes = committer->writes,
+                                      .waits_for_target = decision->waiting == WAITING_FOR_TARGET,
+                                      .record = commit->record});
     add_participants (batch, commit);
 }
