@@ -9,6 +9,7 @@ enum {
     BORN_US = 200000,   // for its first connection
     AGAIN_US = 50000,   // when plans are due that nobody takes: a time-out may make room
     ASIDE_US = 1000000, // another station may have put some aside, and be gone
+    MANY_PART = 3,      // of its room: so much is free that a claim is worth it
 };
 
 static int64_t room_of (const struct station *self, const struct target *target, int64_t now_us)
@@ -35,10 +36,11 @@ static bool has_aside (const struct target *target)
     return load->aside && !load->limited;
 }
 
-// Whether the target takes so many again that a claim is worth it.
+// Whether the target takes so many again that a claim is worth it. The others are under way
+// meanwhile: at a half the target would run dry before the next plans come.
 static bool takes_many (const struct station *self, const struct target *target, int64_t now_us)
 {
-    return room_of (self, target, now_us) * 2 >= self->settings->limits.runs_target;
+    return room_of (self, target, now_us) * MANY_PART >= self->settings->limits.runs_target;
 }
 
 size_t rooms_of (struct station *self, struct claim_target out[TARGETS_MAX])
