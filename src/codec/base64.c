@@ -52,12 +52,13 @@ bool base64_decode (struct span text, uint8_t *out, size_t *ret_size)
     if (text.size % 4)
         return false;
     uint8_t *to = out;
-    for (size_t i = 0; to && i < text.size; i += 4) {
+    for (size_t i = 0; i < text.size; i += 4) {
         const uint8_t *four = text.data + i;
         bool padded = i + 4 == text.size && four[3] == '=';
         to = decode_group (four, padded ? 1 + (size_t)(four[2] == '=') : 0, to);
+        if (!to)
+            return false;
     }
-    if (to)
-        *ret_size = (size_t)(to - out);
-    return to != NULL;
+    *ret_size = (size_t)(to - out);
+    return true;
 }

@@ -63,7 +63,7 @@ struct plan {
     char *remark;     // of who submitted it, or dealt with a failure; NULL = nothing
     char *stopped;    // who paused or closed it, and when; NULL = nobody
     bool first_run;   // was never sent before the run in hand; not stored
-    bool as_claimed;  // nothing of the run in hand was written since its claim; not stored
+    bool as_claimed;  // nothing of the run was written since its claim, one of many; not stored
     uint64_t poll;    // the run whose voters the participants in the store are; 0 = none
 
     // Borrowed from `store`, the record's own bytes.

@@ -88,7 +88,7 @@ struct station {
     int pages;                   // of plans or outcomes that are being read for peers
 
     // publish
-    struct plan_texts texts; // of the message that is being sent
+    struct plan_texts texts; // of the dispatch or broadcast that is being sent
     struct outlet results, events;
     bool subscribers_cut; // both are to be made anew
     enum dialect dialect; // of the request socket and the results

@@ -54,8 +54,8 @@ void batch_add (struct batch *self, struct span argument);
 void batch_add_text (struct batch *self, const char *text);
 void batch_add_number (struct batch *self, int64_t number);
 
-// The last item's arguments are made when the call goes out, by the kind's `late`: it may be
-// dropped before.
+// All of the last item's arguments are made when the call goes out, by the kind's `late`: it may
+// be dropped before.
 void batch_is_late (struct batch *self);
 
 // For a batch_head_fn: the items' arguments go out by columns, as a script passes them on to

@@ -112,7 +112,7 @@ struct store_claimed {
     uint64_t lost; // that one, in hand until now without a result within its lease; 0 = none
     int64_t at_us; // Redis' clock: that of the claim, or when it is due if that is later
     int64_t lease_end_us;
-    bool unwritten; // its message still stands as it was: plan:run alone tells of this run
+    bool unwritten; // its claim, one of many, did not write the message: plan:run alone told of it
 };
 
 struct store_claim {

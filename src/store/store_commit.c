@@ -240,21 +240,26 @@ static struct committer *committer_new (struct store *store, const struct store_
     return self;
 }
 
-// A plan stands in a call once: what is there already goes out first, unless it is a sign of life
-// of the same run, which this write outdoes.
-static void make_way (struct store *self, uint64_t plan_id, struct committer *committer)
+// A plan stands in a call once: what is there already goes out first.
+static void send_before (struct store *self, uint64_t plan_id)
 {
-    struct committer *before = batches_find (self->commits_gathered, plan_id);
-    if (before && before->sign_of_life && before->exec_id == committer->exec_id) {
-        memcpy (committer->decided_on, before->decided_on, sizeof committer->decided_on);
-        committer->as_claimed = before->as_claimed;
-        batches_drop (self->commits_gathered, plan_id);
-        answer_committer (before, &(struct store_committed){.result = STORE_DONE, .epoch = ""});
-    } else if (before) {
+    if (batches_find (self->commits_gathered, plan_id))
         batches_send (self->commits_gathered);
-    }
     if (batches_find (self->ends, plan_id))
         batches_send (self->ends);
+}
+
+// A sign of life that waits is outdone by what was decided behind it of the same run, which is then
+// decided on what the sign of life was.
+static void outdo (struct store *self, uint64_t plan_id, struct committer *committer)
+{
+    struct committer *before = batches_find (self->commits_gathered, plan_id);
+    if (!before || !before->sign_of_life || before->exec_id != committer->exec_id)
+        return;
+    memcpy (committer->decided_on, before->decided_on, sizeof committer->decided_on);
+    committer->as_claimed = before->as_claimed;
+    batches_drop (self->commits_gathered, plan_id);
+    answer_committer (before, &(struct store_committed){.result = STORE_DONE, .epoch = ""});
 }
 
 // -- plans that are over, the usual way
@@ -337,11 +342,12 @@ static void add_end (struct store *self, struct committer *committer,
         store_add_work (batch, station, plan->id);
 }
 
-// Not as it was expected: the same by the way that looks at each.
+// Not as it was expected: the same by the way that looks at each. A sign of life that waits now may
+// be decided on another message than this was, so it is not outdone.
 static void end_by_commit (struct committer *committer, struct span record)
 {
     struct store *self = committer->store;
-    make_way (self, committer->plan->id, committer);
+    send_before (self, committer->plan->id);
     struct batch *batch = batches_item (self->commits_gathered, committer->plan->id, committer);
     add_words (batch, committer, committer->plan,
                &(struct commit_words){.mode = commit_modes[COMMIT_END],
@@ -388,7 +394,8 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
 {
     const struct decision *decision = commit->decision;
     struct committer *committer = committer_new (self, commit, reply, owner);
-    make_way (self, commit->plan->id, committer);
+    outdo (self, commit->plan->id, committer);
+    send_before (self, commit->plan->id);
     if (is_plain_end (commit)) {
         committer->plan = plan_keep (commit->plan);
         add_end (self, committer, commit);

@@ -53,6 +53,17 @@ class RedisProxy:
             for pipe in list(self.pipes):
                 self.cut(pipe)
 
+    def release(self):
+        """What is held back passes, all of it at once; what comes from now on is not held back."""
+        with self.lock:
+            self.delay = 0.0
+            for pipe in self.pipes:
+                pipe.late = collections.deque((0, reply) for _, reply in pipe.late)
+
+    def held_back(self):
+        with self.lock:
+            return b"".join(reply for pipe in self.pipes for _, reply in pipe.late)
+
     def heal(self):
         self.delay, self.cut_after = 0.0, None
         self.blackhole = self.swallow = False

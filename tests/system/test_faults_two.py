@@ -10,8 +10,9 @@ import time
 import pytest
 
 from faulttest import (LATE, Pair, died, freeze, history, is_whole, outcomes, resend, thaw, twice)
+from redissteps import proxied
 from zplanprocs import WAIT, free_port, run_once
-from zplantest import (CMD, FT, ST, Client, FakeTarget, Results, at_once, later, plan_frames, told,
+from zplantest import (CLOSE, CMD, FT, ST, Client, FakeTarget, Results, at_once, later, plan_frames, told,
                        wait_until)
 
 LEASE = 3                           # seconds
@@ -64,6 +65,28 @@ def each_counted_once(pair, idents, runs):
     good = [run["plan"] for run in history(pair.rig) if run["status"] == ST.OK]
     assert sorted(good) == sorted(idents)
     is_whole(pair.rig)
+
+
+def test_closed_by_the_other_between_sign_of_life_and_result(make_rig, request):
+    """Both were decided on the plan as it was, and the answers to both come at once: the sign of life is
+    decided anew on the closed plan, and the result must not take that for the plan that it was decided on."""
+    rig = proxied(make_rig, *LONG)
+    ident = rig.client.added(at_once())
+    run = rig.jobs.recv()
+    pair = Pair(rig)
+    pair.stations[1].args[pair.stations[1].args.index("--redis") + 1] = "unix:" + rig.redis.socket
+    request.addfinalizer(pair.close)
+    pair.start()
+    pair.clients[1].done("close", ident)
+    rig.proxy.delay = 600
+    rig.jobs.answer(run, ST.RUNING)
+    wait_until(lambda: b'"plan_state":7' in rig.proxy.held_back(), "the sign of life is answered")
+    rig.jobs.answer(run, ST.OK)
+    wait_until(lambda: b"*1\r\n$16\r\n" in rig.proxy.held_back(), "the end is answered: not as expected")
+    rig.proxy.release()
+    wait_until(lambda: rig.message(ident)["last_state"] == ST.OK, "the result is written")
+    closed = rig.message(ident)
+    assert (closed["plan_state"], closed["real_repet"]) == (CLOSE, 1)
 
 
 def claimed_by_first(pair, plan):
