@@ -301,6 +301,25 @@ def test_many_runs_at_one_target_are_told_apart(rig):
         assert rig.work(ident)["jobs"][1] == b"%d" % n
 
 
+@pytest.mark.parametrize("written", [False, True])
+def test_results_of_runs_that_were_claimed_at_once_are_written_at_once(rig, written):
+    """Whether of the runs nothing was written since the claim, or their RUNING was: results that come together
+    are few entries of the history, as what is looked at one by one is an entry each."""
+    count, due = 120, new_second() + 2
+    idents = [rig.client.added(at_once(plan_time=due)) for _ in range(count)]
+    runs = [rig.jobs.recv() for _ in range(count)]
+    assert {run.mailbox[1:].decode() for run in runs} == set(idents)
+    for run in runs if written else ():
+        rig.jobs.answer(run, ST.RUNING)
+    if written:
+        wait_until(lambda: all(not row.endswith(b"=") for row in rig.db.hvals("plan:run")), "RUNING is written")
+    for run in runs:
+        rig.jobs.answer(run, ST.OK)
+    wait_until(lambda: not rig.db.keys("plan:msg:*"), "all have ended")
+    assert rig.db.xlen("plan:history") <= count // 2
+    assert len(rig.client.done("history", {"limit": 1000}).json["runs"]) == count
+
+
 def test_A094_result_for_a_plan_that_does_not_run(rig):
     """4.5: a result counts for the run in hand; there is none."""
     ident = rig.client.added(later())
