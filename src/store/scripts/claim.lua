@@ -91,6 +91,7 @@ local function claim_one()
 end
 
 -- The same for many, of which the caller reads the messages: all of them are new runs, of targets that take plans.
+-- It ends when their room is taken: plans of targets that nobody knows, which can only fail, come when they are first.
 -- So many are given with their messages, and these say at once that they are run; the bytes of a reply are bounded
 -- too; and so are the plans of targets that take no more now, before the look ends.
 local FEW = 32
@@ -109,14 +110,16 @@ local function claim_many()
         room = room + rooms[ARGV[at]]
         unusual[#unusual + 1] = 'plan:wait:' .. ARGV[at]
     end
+    -- What became due since the claim before may be of others: then they have their part.
+    local function some_came()
+        return ARGV[5] ~= '' and redis.call('ZCOUNT', KEYS[1], '(' .. ARGV[5], now) > 0
+    end
     local due, queued = redis.pcall('ZCOUNT', KEYS[1], '-inf', now), redis.pcall('ZCARD', KEYS[1])
     local asked, exec = redis.pcall('GET', KEYS[5]), redis.pcall('HGET', KEYS[3], 'exec')
     local listed = redis.pcall('ZCARD', KEYS[4])
     if type(due) == 'table' or due <= FEW or type(listed) == 'table' or listed < queued or type(exec) == 'table'
        or type(asked) == 'table' or asked and string.sub(asked, 3, 2 + #ARGV[3]) == ARGV[3]
-       or redis.call('EXISTS', unpack(unusual)) > 0
-       -- What became due since the claim before may be of others.
-       or due > most * 3 / 4 and ARGV[5] ~= '' and redis.call('ZCOUNT', KEYS[1], '(' .. ARGV[5], now) > 0 then
+       or redis.call('EXISTS', unpack(unusual)) > 0 or due > most * 3 / 4 and some_came() then
         return
     end
     most = math.min(most, room)
@@ -160,7 +163,7 @@ local function claim_many()
         end
         seen = seen + #members
     end
-    if n <= FEW or bytes > BYTES_MAX or n < most and ARGV[6] ~= '0' then
+    if n <= FEW or bytes > BYTES_MAX or n < most and ARGV[6] ~= '0' or passed == PASS_MAX and some_came() then
         return
     end
     call('ZADD', KEYS[1], unpack(queue))
