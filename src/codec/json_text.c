@@ -14,13 +14,13 @@ void json_text_start (struct json_text *self, size_t room)
     *self = (struct json_text){.bytes = memory_resize (NULL, room + 1), .room = room + 1};
 }
 
-void json_text_clear (struct json_text *self, size_t most)
+void json_text_clear (struct json_text *self)
 {
     self->size = 0;
-    if (self->room <= most)
+    if (self->room <= JSON_TEXT_KEPT)
         return;
-    self->room = most;
-    self->bytes = memory_resize (self->bytes, most);
+    self->room = JSON_TEXT_KEPT;
+    self->bytes = memory_resize (self->bytes, JSON_TEXT_KEPT);
 }
 
 static void grow (struct json_text *self, size_t more)

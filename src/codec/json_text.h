@@ -27,8 +27,10 @@ struct json_text {
 // An empty text. `room` is what it will take, most probably; it grows when that was too little.
 void json_text_start (struct json_text *self, size_t room);
 
-// Empty again, for the next text; the room stays unless it is more than `most`.
-void json_text_clear (struct json_text *self, size_t most);
+enum { JSON_TEXT_KEPT = 65536 }; // of the room
+
+// Empty again, for the next text; the room stays, up to JSON_TEXT_KEPT bytes.
+void json_text_clear (struct json_text *self);
 
 // The whole text with a NUL behind it; free it with free ().
 char *json_text_end (struct json_text *self, size_t *ret_size);

@@ -64,14 +64,12 @@ bool plan_dispatch_fits (const struct desc *submitted, const struct dispatch_way
     return frames <= DESC_FRAMES_MAX;
 }
 
-enum { TEXT_KEPT = 65536 }; // of the room for texts
-
 // What the additions hold.
 static void addition_texts (const struct plan *self, const struct dispatch_way *way,
                             int64_t deadline, struct plan_texts *texts, struct span ret[ADDITIONS])
 {
     struct json_text *json = &texts->plan_json;
-    json_text_clear (json, TEXT_KEPT);
+    json_text_clear (json);
     plan_write_dispatch (self, deadline, json);
     size_t time_size = decimal_text (plan_nominal (self, self->exec_id), texts->plan_time);
     struct span exec_id = span_text (ident_text (self->exec_id, texts->exec_id));
@@ -131,7 +129,7 @@ const char *plan_broadcast_json (const char *public_text, int64_t seq, const cha
     static const struct json_name names[] = {JSON_NAME ("seq"), JSON_NAME ("epoch")};
     size_t size = strlen (public_text);
     assert (size > 2 && public_text[size - 1] == '}');
-    json_text_clear (text, TEXT_KEPT);
+    json_text_clear (text);
     json_text_raw (text, span_of (public_text, size - 1));
     json_text_number (text, &names[0], seq, 0);
     json_text_name (text, &names[1]);

@@ -212,7 +212,8 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
     struct participant *participants;
     size_t record_size, count = participants_of (self, &participants);
     int64_t revision = plan->revision;
-    bool writes = !self->keep_message && !self->decision.unchanged, as_claimed = plan->as_claimed;
+    bool writes = !self->keep_message && !self->decision.unchanged;
+    bool as_claimed = plan->as_claimed;
     note_error (self, plan);
     if (writes) {
         plan->revision = apply_revision ();

@@ -36,14 +36,12 @@ void wait_make (char out[MEMBER_MAX], struct span station)
     put (out, put (out, 0, span_text ("plan:wait:")), station);
 }
 
-enum { TEXT_KEPT = 65536 }; // of the room for texts
-
 // A caller as a field of plan:count: what stands between the quotes in the message, behind a letter
 // for its form, and of a long one the sum of that (plan.lua, caller_of).
 static void caller_field (struct store *self, struct span caller, char out[CALLER_FIELD_MAX])
 {
     enum { NAME_BYTES_MAX = 40 };
-    json_text_clear (&self->text, TEXT_KEPT);
+    json_text_clear (&self->text);
     json_text_frame (&self->text, caller);
     size_t size;
     char *text = json_text_end (&self->text, &size);
@@ -140,7 +138,7 @@ void store_add_work (struct batch *batch, struct span key_station, uint64_t plan
 
 void store_add_message (struct store *self, struct batch *batch, const struct plan *plan)
 {
-    json_text_clear (&self->text, TEXT_KEPT);
+    json_text_clear (&self->text);
     plan_write_stored (plan, &self->text);
     batch_add (batch, span_of (self->text.bytes, self->text.size));
 }
@@ -161,6 +159,8 @@ enum { SIGN_OF_LIFE_MS = 2 };
 
 // And a result when others are about to follow.
 enum { RESULTS_MS = 3 };
+
+enum { TEXT_ROOM = 4096 }; // at first
 
 struct store *store_new (const struct link_config *config, const struct store_bounds *bounds,
                          struct reactor *reactor, link_state_fn *changed, void *owner)
@@ -193,7 +193,7 @@ struct store *store_new (const struct link_config *config, const struct store_bo
     snprintf (self->claims_key, sizeof self->claims_key, "plan:claim:%016" PRIx64, instance);
     snprintf (self->sent_key, sizeof self->sent_key, "plan:sent:%016" PRIx64, instance);
     snprintf (self->new_key, sizeof self->new_key, "plan:new:%016" PRIx64, instance);
-    json_text_start (&self->text, TEXT_KEPT / 16);
+    json_text_start (&self->text, TEXT_ROOM);
     self->link = link_new (config, reactor, changed, owner);
     self->submissions = batches_new (&submission, self->link, reactor, self);
     self->looked_at = batches_new (&looked_at, self->link, reactor, self);
