@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "bulk.h"
-#include "memory.h"
 #include "print.h"
 
 // -- the options
@@ -78,10 +77,6 @@ static const struct deed {
     const char *done; // its past participle
     const char *synopsis, *about;
     const struct option *row; // of an option of its own, whose value goes behind the id
-    enum {
-        WORDS_ARE_IDS,
-        WORDS_ARE_REASON // those behind the first one
-    } words;
     void (*narrow) (struct selection *selection); // what a filter means that does not say it itself
     void (*tell) (const json_t *answer, json_t *object); // as struct acting has them
     unsigned wanted;
@@ -140,16 +135,14 @@ static const struct deed {
               "  zplan run --station jobs --title 'report*'\n"},
     {.name = "cancel",
      .done = "cancelled",
-     .synopsis = "zplan cancel ID [REASON...] | --station NAME ... | --all  [--reason TEXT] "
-                 "[--dry-run]",
+     .synopsis = "zplan cancel ID... | --station NAME ... | --all  [--reason TEXT] [--dry-run]",
      .about = "End the run of plans that is out: it has failed, and is not tried again; the plan\n"
               "goes on with its next time. The target is told, and may stop its work; whether it\n"
               "was told is said. A filter selects those that run.\n\n"
               "  zplan cancel 1f\n"
-              "  zplan cancel 1f took too long\n"
+              "  zplan cancel 1f 20 --reason 'took too long'\n"
               "  zplan cancel --station jobs --title 'import*' --reason 'disk is full'\n",
      .row = &reason_row,
-     .words = WORDS_ARE_REASON,
      .narrow = narrow_to_running,
      .tell = tell_cancelled},
     {.name = "done",
@@ -215,25 +208,18 @@ static int do_all (const struct cli *cli, const struct deed *deed, const struct 
     return code;
 }
 
-// The words behind the first one are the reason; `ret_text` is freed by the caller.
-static int take_reason (const struct cli *cli, int *count, struct wish *wish, char **ret_text,
-                        struct reason *reason)
+// All words are plans; one that is no id was perhaps meant as the text of an option.
+static int read_ids (const struct deed *deed, const struct cli *cli, int count,
+                     struct plan_ids *ret, struct reason *reason)
 {
-    size_t size = 0, used = 0;
-    if (*count < 2)
+    struct reason why;
+    if (plan_ids_read (ret, cli, count, &why) == 0)
         return 0;
-    if (wish->reason) {
-        reason_set (reason, "--reason and words behind the id: want one or the other");
-        return -1;
-    }
-    for (int i = 2; i <= *count; i++)
-        size += strlen (cli->argv[i]) + 1;
-    char *text = memory_new (size);
-    for (int i = 2; i <= *count; i++)
-        used += (size_t)snprintf (text + used, size - used, "%s%s", i > 2 ? " " : "", cli->argv[i]);
-    wish->reason = *ret_text = text;
-    *count = 1;
-    return 0;
+    if (deed->row && deed->row->type == OPTION_TEXT)
+        reason_set (reason, "%.150s; a text follows %s", why.text, deed->row->name);
+    else
+        *reason = why;
+    return -1;
 }
 
 // A filter means what the verb is for, unless it says otherwise itself.
@@ -261,17 +247,13 @@ int verb_manage (const struct cli *cli)
         return code;
     struct reason reason;
     struct plan_ids ids = {0};
-    char *text = NULL;
-    bool right =
-        deed->words != WORDS_ARE_REASON || take_reason (cli, &count, &wish, &text, &reason) == 0;
-    if (!right || bulk_check (&wish.bulk, &which, count, &reason) ||
-        plan_ids_read (&ids, cli, count, &reason)) {
+    if (bulk_check (&wish.bulk, &which, count, &reason) ||
+        read_ids (deed, cli, count, &ids, &reason)) {
         code = usage_error (cli->argv[0], &reason);
     } else {
         narrow (deed, &wish, count);
         code = do_all (cli, deed, &wish, &ids);
     }
     free (ids.at);
-    free (text);
     return code;
 }

@@ -286,7 +286,7 @@ class PlanStation(FakeStation):
     # What the tests do to it.
 
     def add(self, description="later", station="jobs", **fields):
-        ident = max(self.plans, default=0x1e) + 1
+        ident = fields.pop("plan_id", max(self.plans, default=0x1e) + 1)
         head = json.dumps({"description": description})
         self.plans[ident] = {
             "plan_id": ident, "station": station, "description": description, "plan_type": 1,

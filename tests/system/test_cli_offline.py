@@ -67,7 +67,11 @@ def test_version():
     (["pause", "1", "--count", "2"], "unknown option '--count'"),
     (["skip", "1", "--count", "0"], "--count: want a number 1..2147483647"),
     (["skip", "--count", "2"], "--all means every plan"),
-    (["cancel", "1", "why", "--reason", "x"], "--reason and words behind the id: want one"),
+    (["cancel", "1", "why"], "'why': want a plan id, 1 to 16 hex digits, 1..7fffffffffffffff; "
+                              "a text follows --reason"),
+    (["cancel", "1", "not today", "--reason", "x"], "'not today': want a plan id"),
+    (["done", "1", "by", "hand"], "'by': want a plan id, 1 to 16 hex digits, 1..7fffffffffffffff; "
+                                  "a text follows --remark"),
     (["cancel", "--reason", "x"], "--all means every plan"),
     (["cancel", "1", "--station", "jobs"], "plan ids and --station: want one or the other"),
     (["done", "--remark", "x"], "--all means every plan"),

@@ -255,13 +255,31 @@ def test_a_line_that_is_wrong(line, tmp_path, entry, told):
 
 def test_cancel_tells_whether_the_target_was_told(line):
     ident = line.running()
-    assert line.zplan("cancel", ident, "took", "too long").done() == \
+    assert line.zplan("cancel", ident, "--reason", "took too long").done() == \
         f"plan {ident} cancelled, its target was told\n"
     told = line.rig.jobs.recv()
     assert told.code == CMD.CLOSE_REQUEST and "took too long" in told.text
     assert line.rows(ident)["last status"] == "-cancelled"
     wait_until(lambda: "took too long" in line.zplan("history", ident).done(), "it is history")
     assert "no run of the plan is out" in line.zplan("cancel", ident).failed(REFUSED)
+
+
+def test_several_ids_are_several_plans():
+    """Also one that could be a word of a reason: 10a."""
+    with PlanStation() as station:
+        both = [station.add(f"plan {number}", plan_id=number, plan_state=2)
+                for number in (0x109, 0x10a)]
+        assert both == ["109", "10a"]
+        ended = station.zplan("cancel", *both, "--reason", "disk is full")
+        assert ended.done() == "".join(f"plan {one} cancelled, its target was told\n"
+                                       for one in both)
+        assert station.requests("cancel") == [[one, "disk is full"] for one in both]
+        assert station.zplan("cancel", *both, "--json").code == REFUSED
+        dead = [station.add(f"dead {number}", plan_id=number, plan_state=6, verdict=1)
+                for number in (0x209, 0x20a)]
+        assert station.zplan("done", *dead, "--remark", "by hand").done() == \
+            "".join(f"plan {one} done\n" for one in dead)
+        assert station.requests("done") == [[one, "by hand"] for one in dead]
 
 
 def test_a_filter_cancels_what_runs(line):

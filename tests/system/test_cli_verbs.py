@@ -26,7 +26,7 @@ GOOD = {
     "reset": ["{paused}"],
     "skip": ["{id}", "--count", "2"],
     "run": ["{id}"],
-    "cancel": ["{running}", "slow"],
+    "cancel": ["{running}", "--reason", "slow"],
     "done": ["{failed}", "--remark", "by hand"],
     "close": ["{id}"],
     "remove": ["{id}"],
