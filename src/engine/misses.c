@@ -38,6 +38,14 @@ static bool again_when_done (const struct schedule *schedule)
     return interval && schedule->value == 0 && !schedule->cycle;
 }
 
+// Jitter moves every occurrence of a plan by the same offset: on a clock that is that much behind,
+// each is due at its nominal time. So the offset is never lateness, however long it is.
+static int64_t plan_clock (const struct plan *plan, int64_t time)
+{
+    int64_t offset_s = plan_due_time (plan) - plan->plan_time;
+    return time > offset_s ? time - offset_s : 0;
+}
+
 static void add (struct misses *self, const struct missed *more, const char *why)
 {
     if (more->count == 0)
@@ -55,23 +63,25 @@ bool misses_next (const struct plan *plan, const struct zone *zone, const struct
                   struct misses *ret_misses, struct occurrence *ret)
 {
     struct occurrence current = plan_occurrence (plan), next;
-    struct catch_up misfires = of_misfires (plan, at->now);
+    // A plan that runs again when it is done has no grid: nothing is missed, however long it takes.
+    bool again = again_when_done (&plan->schedule);
+    int64_t now = again ? at->now : plan_clock (plan, at->now);
+    int64_t claimed = again ? now : plan_clock (plan, at->claimed);
+    struct catch_up misfires = of_misfires (plan, now);
     struct catch_up overlaps = of_overlaps (plan, misfires);
-    int64_t claimed = at->claimed < current.time ? current.time : at->claimed;
     struct missed missed = {0};
     *ret_misses = (struct misses){0};
-    // Of one that runs again when it is done nothing is missed, however long it takes.
-    claimed = again_when_done (&plan->schedule) || claimed > at->now ? at->now : claimed;
+    claimed = claimed < current.time ? current.time : claimed;
+    claimed = claimed > now ? now : claimed;
     if (!schedule_after (&plan->schedule, zone, &current, claimed, &misfires, &missed, &next)) {
         add (ret_misses, &missed, "misfire");
         return false;
     }
     add (ret_misses, &missed, "misfire");
-    if (next.time < at->now && next.time >= claimed) {
+    if (next.time < now && next.time >= claimed) {
         struct occurrence from = next;
         missed = (struct missed){0};
-        bool more =
-            schedule_still (&plan->schedule, zone, &from, at->now, &overlaps, &missed, &next);
+        bool more = schedule_still (&plan->schedule, zone, &from, now, &overlaps, &missed, &next);
         add (ret_misses, &missed, "overlap");
         if (!more)
             return false;
@@ -119,6 +129,7 @@ bool misses_present (const struct plan *plan, const struct zone *zone, int64_t n
     // A little late is not missed; without a window only the newest have a claim to be run.
     if (policy->misfire != MISFIRE_NEWEST && late_s <= policy->misfire_window_s)
         return false;
+    now = plan_clock (plan, now);
     struct catch_up misfires = of_misfires (plan, now);
     bool more =
         schedule_still (&plan->schedule, zone, &current, now, &misfires, &ret_misses->missed, ret);

@@ -143,6 +143,33 @@ static void a_flood_after_an_outage_is_what_the_policy_says (void **state)
         check_outage (&outage_rows[i]);
 }
 
+// Minutes with an offset of up to a day: each runs, at its own distance, and none is missed.
+static void jitter_that_is_longer_than_the_interval (void **state)
+{
+    (void)state;
+    static const char *const frames[] = {
+        EACH ",\"jitter\":86400}", EACH ",\"jitter\":86400,\"misfire\":\"latest\"}",
+        EACH ",\"jitter\":1800,\"misfire_window\":5}", CRON ",\"jitter\":3600}"};
+    for (size_t i = 0; i < ROWS (frames); i++) {
+        struct sim sim;
+        sim_start (&sim, frames[i], NULL, work_300_ms);
+        struct sim_plan *plan = submit (&sim, frames[i]);
+        struct plan *stored = sim_stored (&sim, plan);
+        int64_t offset_s = plan_due_time (stored) - stored->plan_time;
+        int64_t first = stored->plan_time - SIM_START_TIME;
+        plan_destroy (&stored);
+        CHECK (frames[i], offset_s > MINUTE);
+        run_to_the_end (&sim);
+        CHECK_INT (frames[i], sim.fire_count, 30);
+        CHECK_INT (frames[i], plan->missed, 0);
+        for (size_t n = 0; n < sim.fire_count; n++) {
+            CHECK_INT (frames[i], nominal_s (&sim, n), first + (int64_t)n * MINUTE);
+            CHECK_INT (frames[i], fired_ms (&sim, n), (nominal_s (&sim, n) + offset_s) * 1000);
+        }
+        sim_end (&sim);
+    }
+}
+
 // From 2026-02-15 to 2026-07-15: five months are missed.
 static void months_are_made_up_for (void **state)
 {
@@ -497,6 +524,7 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (a_flood_after_an_outage_is_what_the_policy_says),
+        cmocka_unit_test (jitter_that_is_longer_than_the_interval),
         cmocka_unit_test (months_are_made_up_for),
         cmocka_unit_test (runs_that_are_longer_than_their_interval),
         cmocka_unit_test (failures_are_retried_as_the_policy_says),

@@ -209,6 +209,38 @@ static void jitter_is_not_late (void **state)
     zone_destroy (&zone);
 }
 
+// However long it is: every occurrence is due its offset later, and the next one is due then.
+static void an_offset_longer_than_the_interval_loses_nothing (void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {TENS "9999,\"jitter\":3600", CRON ",\"jitter\":3600",
+                                        TENS "9999,\"jitter\":86400,\"misfire\":\"latest\"",
+                                        TENS "9999,\"jitter\":900,\"misfire_window\":1"};
+    struct zone *zone = zone_new_utc ();
+    for (size_t i = 0; i < ROWS (kinds); i++) {
+        for (uint64_t id = 1; id < 40; id++) {
+            struct plan *plan = plan_of (kinds[i], kinds[i], 1010);
+            struct misses misses;
+            struct occurrence next;
+            bool ended;
+            plan->id = id;
+            int64_t due = plan_due_time (plan);
+            CHECK (kinds[i], !misses_present (plan, zone, due, &misses, &next, &ended));
+            // The run takes 9 s: nothing is missed. It takes 25 s: two are.
+            CHECK (kinds[i],
+                   misses_next (plan, zone, &(struct moments){due, due + 9}, &misses, &next));
+            CHECK_INT (kinds[i], next.time, 1020);
+            check_missed (kinds[i], &misses, &(struct misses){0});
+            CHECK (kinds[i],
+                   misses_next (plan, zone, &(struct moments){due, due + 25}, &misses, &next));
+            CHECK_INT (kinds[i], next.time, 1040);
+            check_missed (kinds[i], &misses, &(struct misses){{2, 1020, 1030, false}, "overlap"});
+            plan_destroy (&plan);
+        }
+    }
+    zone_destroy (&zone);
+}
+
 // -- behind end_time; feature D004
 
 // clang-format off
@@ -253,6 +285,7 @@ int main (void)
         cmocka_unit_test (behind_a_run),
         cmocka_unit_test (at_a_claim),
         cmocka_unit_test (jitter_is_not_late),
+        cmocka_unit_test (an_offset_longer_than_the_interval_loses_nothing),
         cmocka_unit_test (behind_the_end),
     };
     return cmocka_run_group_tests_name ("misses", tests, NULL, NULL);
