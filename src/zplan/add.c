@@ -33,8 +33,10 @@ static const char about[] =
     "either form (retry, timeout, start_time ...). Its timezone stands for that of\n"
     "the command line. What `zplan export` writes is taken\n"
     "as `zplan import` takes it. A line that is refused is told with its number, and\n"
-    "the next one follows. Lines with an id may be sent again: a plan that is there\n"
-    "is left as it is.\n\n"
+    "the next one follows. Lines with an id may be sent again: a plan that already\n"
+    "exists is left as it is.\n\n"
+    "With --json `result` says what became of the plan: added, exists (nothing was\n"
+    "changed), updated or replaced (--if-exists).\n\n"
     "  {\"station\": \"jobs\", \"command\": \"sweep\", \"every\": \"10m\", \"id\": \"1f\"}\n"
     "  {\"station\": \"jobs\", \"command\": \"send\", \"arg\": [\"a\", \"b\"], \"in\": \"90s\"}\n"
     "  {\"station\": \"jobs\", \"command\": \"report\", \"cron\": \"30 8 * * MON\",\n"
@@ -84,6 +86,13 @@ static int report (const struct cli *cli, const struct zplan_reply *reply, const
         complain (cli->connect, span_text ("answers, but keeps no plan: is it a plan station?"));
         return EXIT_REFUSED;
     }
+    // As people and programs read them.
+    static const char *const words[] = {[KEPT_ADDED] = "added",
+                                        [KEPT_EXISTS] = "exists",
+                                        [KEPT_UPDATED] = "updated",
+                                        [KEPT_REPLACED] = "replaced"};
+    struct span more;
+    enum kept kept = call_kept (reply, &more);
     struct occurrence first;
     char text[RFC3339_SIZE] = "";
     if (schedule_first (&when->rule, zone, when->rule.received, when->skip, &first))
@@ -92,7 +101,8 @@ static int report (const struct cli *cli, const struct zplan_reply *reply, const
         json_t *answer = json_object ();
         json_object_set_new (answer, "id", json_from_frame (id));
         json_object_set_new (answer, "first", *text ? json_string (text) : json_null ());
-        if (call_was_there (reply))
+        json_object_set_new (answer, "result", json_string (words[kept]));
+        if (kept != KEPT_ADDED)
             json_object_set_new (answer, "there", json_true ());
         print_json (answer);
         json_decref (answer);
@@ -100,12 +110,15 @@ static int report (const struct cli *cli, const struct zplan_reply *reply, const
     }
     printf ("plan ");
     print_bytes (id);
-    if (call_was_there (reply))
-        printf (" is there already\n");
-    else if (when->rule.type == SCHEDULE_NONE)
+    if (kept != KEPT_ADDED) {
+        printf (" %s", kept == KEPT_EXISTS ? "already exists" : words[kept]);
+        print_bytes (more);
+        putchar ('\n');
+    } else if (when->rule.type == SCHEDULE_NONE) {
         printf (" accepted, runs at once\n");
-    else
+    } else {
         printf (" accepted%s%s\n", *text ? ", first run at " : "", text);
+    }
     return EXIT_DONE;
 }
 

@@ -43,9 +43,26 @@ struct span call_frame (const struct zplan_reply *reply, uint8_t type)
     return data ? span_of (data, size) : (struct span){0};
 }
 
-bool call_was_there (const struct zplan_reply *reply)
+enum kept call_kept (const struct zplan_reply *reply, struct span *ret_more)
 {
-    return reply->status == ZERO_STATUS_PLAN_ID && call_frame (reply, ZERO_FRAME_STATUS).size > 0;
+    static const struct {
+        const char *words;
+        enum kept kept;
+    } rows[] = {{"+plan: updated", KEPT_UPDATED},
+                {"+plan: replaced", KEPT_REPLACED},
+                {"+plan: there already", KEPT_EXISTS}};
+    struct span status = call_frame (reply, ZERO_FRAME_STATUS);
+    *ret_more = (struct span){0};
+    if (status.size == 0)
+        return KEPT_ADDED;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t size = strlen (rows[i].words);
+        if (status.size < size || memcmp (status.data, rows[i].words, size) != 0)
+            continue;
+        *ret_more = span_of (status.data + size, status.size - size);
+        return rows[i].kept;
+    }
+    return KEPT_EXISTS;
 }
 
 static struct verdict verdict_of (int code, struct span words)

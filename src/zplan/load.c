@@ -36,7 +36,7 @@ struct loading {
     FILE *file;
     int64_t size, read; // bytes of the file; 0 = not known
     int64_t line;
-    int64_t added, there, over, refused, unknown;
+    int64_t added, there, updated, over, refused, unknown;
     int64_t untaken;      // for a reason that is no line's; no further lines are read then
     int64_t untaken_line; // the first of them
     struct verdict why;   // of the first of them
@@ -55,9 +55,10 @@ static void end_item (struct item **item)
 
 static void show_progress (struct loading *self)
 {
-    progress_share (&self->progress,
-                    (size_t)(self->added + self->there + self->over + self->refused),
-                    self->size ? self->read : 0, self->size);
+    progress_share (
+        &self->progress,
+        (size_t)(self->added + self->there + self->updated + self->over + self->refused),
+        self->size ? self->read : 0, self->size);
 }
 
 static const char *file_name (const struct loading *self)
@@ -187,6 +188,20 @@ static void on_looked (struct loading *self, struct item *item, const struct ver
     }
 }
 
+static void count_kept (struct loading *self, struct item *item, const struct zplan_reply *reply)
+{
+    struct span ignored;
+    enum kept kept = call_kept (reply, &ignored);
+    if (kept == KEPT_EXISTS)
+        count_item (self, &item, &self->there, "nothing");
+    else if (kept == KEPT_UPDATED || kept == KEPT_REPLACED)
+        count_item (self, &item, &self->updated, kept == KEPT_UPDATED ? "update" : "replace");
+    else if (item->pause)
+        manage (self, item, STAGE_PAUSE, "pause");
+    else
+        count_item (self, &item, &self->added, "add");
+}
+
 static void on_submitted (struct loading *self, struct item *item, const struct verdict *verdict,
                           const struct zplan_reply *reply)
 {
@@ -203,12 +218,7 @@ static void on_submitted (struct loading *self, struct item *item, const struct 
     } else {
         snprintf (item->entry.id, sizeof item->entry.id, "%.*s", (int)id.size,
                   (const char *)id.data);
-        if (call_was_there (reply))
-            count_item (self, &item, &self->there, "nothing");
-        else if (item->pause)
-            manage (self, item, STAGE_PAUSE, "pause");
-        else
-            count_item (self, &item, &self->added, "add");
+        count_kept (self, item, reply);
     }
 }
 
@@ -337,17 +347,20 @@ static int report (struct loading *self)
     if (self->untaken)
         tell_untaken (self);
     if (self->cli->json) {
-        json_t *sum = json_pack ("{s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "summary", "lines",
-                                 (json_int_t)self->line, "added", (json_int_t)self->added, "there",
-                                 (json_int_t)self->there, "ended", (json_int_t)self->over,
-                                 "refused", (json_int_t)self->refused, "unknown",
-                                 (json_int_t)self->unknown, "not_taken", (json_int_t)self->untaken);
+        json_t *sum =
+            json_pack ("{s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "summary", "lines",
+                       (json_int_t)self->line, "added", (json_int_t)self->added, "there",
+                       (json_int_t)self->there, "updated", (json_int_t)self->updated, "ended",
+                       (json_int_t)self->over, "refused", (json_int_t)self->refused, "unknown",
+                       (json_int_t)self->unknown, "not_taken", (json_int_t)self->untaken);
         print_json (sum);
         json_decref (sum);
     } else {
         printf ("%" PRId64 " plan%s added", self->added, self->added == 1 ? "" : "s");
         if (self->there)
-            printf (", %" PRId64 " there already", self->there);
+            printf (", %" PRId64 " already exist%s", self->there, self->there == 1 ? "s" : "");
+        if (self->updated)
+            printf (", %" PRId64 " updated", self->updated);
         if (self->over)
             printf (", %" PRId64 " ended and left out", self->over);
         if (self->refused)

@@ -83,8 +83,8 @@ def test_from_standard_input_and_in_json(one):
                                     key=lambda line: ("done" in line) + 2 * ("summary" in line))
     assert done == {"line": 1, "id": "1f", "done": "add"}
     assert refused["line"] == 2 and refused["refused"].startswith("command: must be given")
-    assert summary["summary"] == {"lines": 2, "added": 1, "there": 0, "ended": 0, "refused": 1,
-                                  "unknown": 0, "not_taken": 0}
+    assert summary["summary"] == {"lines": 2, "added": 1, "there": 0, "updated": 0, "ended": 0,
+                                  "refused": 1, "unknown": 0, "not_taken": 0}
 
 
 @pytest.mark.parametrize("line, told", [
@@ -132,7 +132,7 @@ def test_with_ids_a_second_run_changes_nothing(one, tmp_path):
                    for n in range(400, 500)))
     assert one.zplan("add", "--from", path).done() == "499 plans added\n"
     before = one.plans()
-    assert one.zplan("add", "--from", path).done() == "0 plans added, 499 there already\n"
+    assert one.zplan("add", "--from", path).done() == "0 plans added, 499 already exist\n"
     assert one.plans() == before
     *each, summary = objects(one.zplan("add", "--from", path, "--json"))
     assert summary["summary"]["there"] == 499 and {line["done"] for line in each} == {"nothing"}
@@ -160,8 +160,41 @@ def test_a_file_that_is_not_there(tmp_path):
 def test_one_plan_that_is_there_already(one):
     order = ["add", "--station", "jobs", "--command", "x", "--at", "2100-01-01", "--id", "2a"]
     assert " accepted, " in one.zplan(*order).done()
-    assert one.zplan(*order).done() == "plan 2a is there already\n"
-    assert objects(one.zplan(*order, "--json"))[0]["there"] is True
+    assert one.zplan(*order).done() == "plan 2a already exists\n"
+    assert objects(one.zplan(*order, "--json"))[0].items() >= {"there": True,
+                                                               "result": "exists"}.items()
+
+
+def test_what_became_of_a_plan_with_a_key(one, tmp_path):
+    """Added, updated, replaced, or left as it is: for people, for programs, and in a file."""
+    def add(title, *words):
+        return one.zplan("add", "--station", "jobs", "--command", "x", "--at", "2100-01-01",
+                         "--unique", "nightly", "--title", title, *words)
+    told = add("first", "--json").done()
+    first = json.loads(told)
+    assert first["result"] == "added" and "there" not in first
+    ident = first["id"]
+    update = ["--if-exists", "update"]
+    assert add("second").done() == f"plan {ident} already exists\n"
+    assert one.plans()[0]["description"] == "first"
+    assert add("second", *update).done() == f"plan {ident} updated\n"
+    assert one.plans()[0]["description"] == "second"
+    assert json.loads(add("third", *update, "--json").done())["result"] == "updated"
+    one.zplan("pause", ident).done()
+    assert add("fourth", *update).done() == f"plan {ident} updated; its state is pause\n"
+    replace = ["--if-exists", "replace"]
+    assert add("fifth", *replace).done() == f"plan {ident} replaced\n"
+    assert json.loads(add("sixth", *replace, "--json").done())["result"] == "replaced"
+
+    line = {"station": "jobs", "command": "x", "at": "2100-01-01", "unique": "nightly"}
+    path = lines(tmp_path / "plans", {**line, "title": "seventh", "if_exists": "update"},
+                 {**line, "unique": "new"})
+    assert one.zplan("add", "--from", path).done() == "1 plan added, 1 updated\n"
+    assert one.zplan("add", "--from", path).done() == \
+        "0 plans added, 1 already exists, 1 updated\n"
+    *each, summary = objects(one.zplan("add", "--from", path, "--json"))
+    assert {line["line"]: line["done"] for line in each} == {1: "update", 2: "nothing"}
+    assert summary["summary"].items() >= {"added": 0, "there": 1, "updated": 1}.items()
 
 
 def test_one_plan_is_added_as_before(one):
@@ -406,7 +439,7 @@ def test_an_export_is_taken_by_another_station(one, two, tmp_path, verb):
         assert next_times[0] == next_times[1]
         assert set(map(str, old["messages"][3:])) - {ident} <= set(map(str, new["messages"]))
     before = two.plans()
-    assert two.zplan(*verb, str(path)).done() == f"0 plans added, {len(idents)} there already\n"
+    assert two.zplan(*verb, str(path)).done() == f"0 plans added, {len(idents)} already exist\n"
     assert two.plans() == before
 
 
@@ -434,7 +467,7 @@ def test_held(one, two, tmp_path):
     assert {two.state(ident) for ident in idents} == {"pause"}
     two.zplan("reset", idents[0]).done()
     told = two.zplan("import", str(path), "--hold").done()
-    assert told == f"0 plans added, {len(idents)} there already\n"
+    assert told == f"0 plans added, {len(idents)} already exist\n"
     assert two.state(idents[0]) == "queue"      # it was let go meanwhile: that stays
 
 
@@ -444,7 +477,7 @@ def test_into_the_station_it_came_from_nothing_happens(one, tmp_path):
     path.write_text(one.zplan("export").done())
     before = one.zplan("export").done()
     assert one.zplan("import", str(path)).done() == (
-        f"0 plans added, {len(idents)} there already\n")
+        f"0 plans added, {len(idents)} already exist\n")
     assert one.zplan("export").done() == before
 
 
