@@ -16,12 +16,14 @@ struct kind_inquiry {
     char name[POLICY_NAME_MAX + 1];
 };
 
-static json_t *kinds_json (const struct store_kinds *answer)
+static json_t *kinds_json (const struct kind_inquiry *self, const struct store_kinds *answer)
 {
     json_t *kinds = json_object ();
     struct span name, text;
     for (size_t i = 0; store_kind_at (answer, i, &name, &text); i++) {
         struct reason reason;
+        if (!permits_station (self->station, self->peer->user, name))
+            continue;
         json_t *fields = json_read_object (text, &reason); // somebody may have edited it
         json_object_setn_new (kinds, (const char *)name.data, name.size,
                               fields ? fields : json_null ());
@@ -43,7 +45,7 @@ static void answer_kinds (struct kind_inquiry *self, const struct store_kinds *a
         front_refuse (self->station, self->peer, ZPLAN_ENOTFIND, reason.text);
         return;
     }
-    json_t *object = self->word == KIND_REMOVE ? NULL : kinds_json (answer);
+    json_t *object = self->word == KIND_REMOVE ? NULL : kinds_json (self, answer);
     char *json = object ? json_write (object) : NULL;
     manage_reply (self->station, self->peer, 0, json);
     free (json);
@@ -91,6 +93,8 @@ static void run_word (struct station *self, struct request *request,
         front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
+    if (row->args > 1 && !permit_named (self, &request->peer, "kind", name))
+        return;
     if (word == KIND_PUT &&
         !(json = read_fields (arguments->at[2], &self->settings->limits.plan, &reason))) {
         front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);

@@ -65,8 +65,9 @@ static void add_limit (json_t *limits, struct span kept, const struct limit *lim
 
 // -- answers
 
-// Those that were set, and of the other targets those of the settings.
-static json_t *limits_json (struct station *self, const struct store_limits *answer)
+// Those that were set, and of the other targets those of the settings. `user` sees its own only.
+static json_t *limits_json (struct station *self, const char *user,
+                            const struct store_limits *answer)
 {
     json_t *object = json_object (), *limits = json_object ();
     struct limit limit;
@@ -76,11 +77,12 @@ static json_t *limits_json (struct station *self, const struct store_limits *ans
         char kept[KEPT_NAME_MAX + 1];
         limit = limit_read (span_text (settings->limit));
         snprintf (kept, sizeof kept, "s:%s", settings->name);
-        if (settings->limit[0])
+        if (settings->limit[0] && permits_station (self, user, span_text (settings->name)))
             add_limit (limits, span_text (kept), &limit, "settings");
     }
     for (size_t i = 0; store_limit_at (answer, i, &name, &limit); i++)
-        if (name.size > 2 && name.size <= KEPT_NAME_MAX)
+        if (name.size > 2 && name.size <= KEPT_NAME_MAX &&
+            permits_station (self, user, span_of (name.data + 2, name.size - 2)))
             add_limit (limits, name, &limit, "set");
     json_object_set_new (object, "limits", limits);
     return object;
@@ -97,7 +99,8 @@ static void answer_limits (struct limit_inquiry *self, const struct store_limits
                       "limit: there is none of this name");
         return;
     }
-    json_t *object = self->word == LIMIT_LIST ? limits_json (self->station, answer) : NULL;
+    json_t *object =
+        self->word == LIMIT_LIST ? limits_json (self->station, self->peer->user, answer) : NULL;
     char *json = object ? json_write (object) : NULL;
     manage_reply (self->station, self->peer, 0, json);
     free (json);
@@ -134,6 +137,8 @@ static void run_word (struct station *self, struct request *request,
         return;
     }
     if (name[0] == 's' && !permit_station (self, &request->peer, span_text (name + 2)))
+        return;
+    if (name[0] == 'g' && !permit_named (self, &request->peer, "group", span_text (name + 2)))
         return;
     json_t *object =
         word == LIMIT_SET ? json_read_object (arguments->at[2], &reason) : json_object ();

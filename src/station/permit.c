@@ -59,9 +59,10 @@ bool permit_roles (struct station *self, struct peer *peer, unsigned roles)
     return false;
 }
 
-bool permit_station (struct station *self, struct peer *peer, struct span station)
+static bool permit_touch (struct station *self, struct peer *peer, const char *what, const char *of,
+                          struct span name)
 {
-    if (permits_station (self, peer->user, station))
+    if (permits_station (self, peer->user, name))
         return true;
     const struct access_key *key = key_of (self, peer->user);
     if (!key) {
@@ -69,8 +70,18 @@ bool permit_station (struct station *self, struct peer *peer, struct span statio
         return false;
     }
     struct reason reason;
-    reason_set (&reason, "station: the key %s may not touch plans of %s",
-                quoted (span_text (key->name)), quoted (station));
+    reason_set (&reason, "%s: the key %s may not touch %s%s", what, quoted (span_text (key->name)),
+                of, quoted (name));
     front_refuse (self, peer, ZPLAN_EDENY, reason.text);
     return false;
+}
+
+bool permit_station (struct station *self, struct peer *peer, struct span station)
+{
+    return permit_touch (self, peer, "station", "plans of ", station);
+}
+
+bool permit_named (struct station *self, struct peer *peer, const char *what, struct span name)
+{
+    return permit_touch (self, peer, what, "", name);
 }

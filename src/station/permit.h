@@ -11,6 +11,10 @@ bool permit_roles (struct station *self, struct peer *peer, unsigned roles);
 // Whether the peer may touch plans of the station it names. False: it was refused.
 bool permit_station (struct station *self, struct peer *peer, struct span station);
 
+// Whether the peer may touch a `what` ("group", "kind") of this name. It belongs to a key bound to
+// targets when a target of this name would. False: it was refused.
+bool permit_named (struct station *self, struct peer *peer, const char *what, struct span name);
+
 // The name of who this is, for people; empty: without an allow-list nobody is known.
 struct span permit_name (const struct station *self, const char *user);
 

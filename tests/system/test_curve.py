@@ -450,6 +450,35 @@ def test_stations_bound_the_stations_that_are_added(rig):
     assert client.manage("station", "remove", "jobs2").code == ST.OK
 
 
+def test_stations_bound_limits_and_kinds(rig):
+    """A group or a kind belongs to who may touch a target of its name."""
+    keys = rig.allow("one", "manage,observe", "jobs,one-*")
+    rig.start()
+    client = rig.member(keys)
+    for name in ("station:jobs", "station:news", "group:nightly"):
+        rig.client.done("limit", "set", name, {"concurrency": 3})
+    rig.client.done("kind", "put", "nightly", {"timeout": 5})
+    everything = [rig.client.done(word, "list").json for word in ("limit", "kind")]
+    refused = [(("limit", "set", "station:news", "{}"), "station: the key 'one' may not touch plans of 'news'"),
+               (("limit", "set", "group:nightly", "{}"), "group: the key 'one' may not touch 'nightly'"),
+               (("limit", "remove", "group:nightly"), "group: the key 'one' may not touch 'nightly'"),
+               (("kind", "put", "nightly", "{}"), "kind: the key 'one' may not touch 'nightly'"),
+               (("kind", "get", "nightly"), "kind: the key 'one' may not touch 'nightly'"),
+               (("kind", "remove", "nightly"), "kind: the key 'one' may not touch 'nightly'")]
+    for words, why in refused:
+        denied(client.manage(*words), why)
+    assert [rig.client.done(word, "list").json for word in ("limit", "kind")] == everything
+    assert client.done("limit", "list").json == {"limits": {"station:jobs": {"concurrency": 3, "origin": "set"}}}
+    assert client.done("kind", "list").json == {"kinds": {}}
+    client.done("limit", "set", "group:one-a", {"concurrency": 1})
+    client.done("kind", "put", "one-b", {"timeout": 7})
+    assert set(client.done("limit", "list").json["limits"]) == {"station:jobs", "group:one-a"}
+    assert client.done("kind", "list").json == client.done("kind", "get", "one-b").json
+    assert len(rig.client.done("limit", "list").json["limits"]) == 4
+    assert client.manage("kind", "remove", "one-b").code == ST.OK
+    assert client.manage("limit", "remove", "group:one-a").code == ST.OK
+
+
 # -- results
 
 def test_a_result_on_the_request_socket_needs_the_role(rig):
