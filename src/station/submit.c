@@ -457,8 +457,10 @@ void submit_request (struct station *self, struct request *request)
         return;
     FAILPOINT ("recv");
     int rc = check_request (self, &request->message, &fields, &id, &reason);
+    // Each tenant has names of its own.
+    bool bound = !permits_all_stations (self, request->peer.user);
     if (!rc)
-        rc = submission_check_key (&fields, &id, &reason);
+        rc = submission_check_key (&fields, bound ? station : (struct span){0}, &id, &reason);
     if (rc)
         front_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
     else if (!station_store_up (self))

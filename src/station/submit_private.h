@@ -41,9 +41,10 @@ bool submission_repeats (const struct plan *plan, struct span message);
 // The key of a plan; empty: it has none.
 const char *submission_key (const struct plan *plan);
 
-// A plan with a key has the id that the key makes: put it into `id`, which may name that one
-// already. 0, or ZPLAN_EPLAN with a reason.
-int submission_check_key (const struct plan_fields *fields, uint64_t *id, struct reason *reason);
+// A plan with a key has the id that the key makes, within its scope, a target's name, if that is
+// not empty: put it into `id`, which may name that one already. 0, or ZPLAN_EPLAN with a reason.
+int submission_check_key (const struct plan_fields *fields, struct span scope, uint64_t *id,
+                          struct reason *reason);
 
 // Deal with the plan that has its key, when it was read: leave it, update it or replace it.
 void submission_load_held (struct submission *self);

@@ -1,4 +1,5 @@
 """CURVE: who may connect, and what each key may do."""
+import hashlib
 import json
 import os
 import signal
@@ -477,6 +478,32 @@ def test_stations_bound_limits_and_kinds(rig):
     assert len(rig.client.done("limit", "list").json["limits"]) == 4
     assert client.manage("kind", "remove", "one-b").code == ST.OK
     assert client.manage("limit", "remove", "group:one-a").code == ST.OK
+
+
+def test_a_key_bound_to_stations_has_plan_keys_of_its_own(rig):
+    """Two tenants and an operator, each with a plan "nightly"; of each target there is one."""
+    tenants = {name: rig.allow(name, "submit,observe", name) for name in ("jobs", "news")}
+    rig.start()
+
+    def nightly(client, station, **fields):
+        reply = client.submit({**later(), "key": "nightly", **fields}, station=station)
+        assert reply.code == ST.PLAN, reply
+        return reply.get(FT.GLOBAL_ID).decode(), reply.text
+
+    def made_of(text):
+        digest = hashlib.sha1(text).digest()
+        return f"{int.from_bytes(digest[:8], 'little') & (2**63 - 1):x}"
+    ids = {}
+    for name, keys in tenants.items():
+        client = rig.member(keys)
+        ids[name], words = nightly(client, name)
+        assert ids[name] == made_of(name.encode() + b"\0nightly") and not words
+        assert nightly(client, name, if_exists="update", description="x") == (ids[name], "+plan: updated")
+        assert [f"{plan['plan_id']:x}" for plan in client.done("list", {"key": "nightly"}).json["plans"]] == [ids[name]]
+    assert nightly(rig.client, "jobs") == (made_of(b"nightly"), "")
+    assert rig.client.submit({**later(), "key": "nightly"}, station="news").code == ST.PLANERROR
+    reply = rig.member(tenants["jobs"]).submit({**later(), "key": "nightly"}, gid=made_of(b"nightly"))
+    assert reply.code == ST.PLANERROR and "GLOBAL_ID" in reply.text
 
 
 # -- results

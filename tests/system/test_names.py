@@ -502,5 +502,7 @@ def test_a_key_gives_no_right_to_another_stations_plan(make_rig):
     ident = published(rig.client, keyed("k"))
     reply = client.submit(keyed("k", if_exists="replace"))
     assert reply.code == ST.DENY, reply
-    refused(client, keyed("k", if_exists="replace"), "is in use by another plan", station="news")
+    # The key of a client bound to a target is another name; the id itself stays taken.
+    assert published(client, keyed("k", if_exists="replace"), station="news") != ident
+    assert "is in use by another plan" in client.submit(later(), station="news", gid=ident).text
     assert unframe(rig.message(ident)["station"]) == b"jobs"
