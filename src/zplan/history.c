@@ -130,9 +130,9 @@ static void write_title (FILE *out, const json_t *run)
 }
 
 static const struct column columns[] = {
-    {.heading = "SEQ", .width = 8, .is_number = true, .write = write_seq},
+    {.heading = "SEQ", .width = 8, .is_number = true, .may_go = true, .write = write_seq},
     {.heading = "FIRED", .width = 20, .write = write_fired},
-    {.heading = "TOOK", .width = 11, .is_number = true, .write = write_took},
+    {.heading = "TOOK", .width = 11, .is_number = true, .may_go = true, .write = write_took},
     {.heading = "PLAN", .width = 16, .write = write_plan},
     {.heading = "STATION", .width = 16, .rule = COLUMN_SHORT, .write = write_station},
     {.heading = "STATUS", .width = 12, .write = write_status, .colour = colour_of_status},

@@ -91,8 +91,8 @@ static const struct column columns[] = {
     {.heading = "ID", .width = 16, .write = write_id},
     {.heading = "STATION", .width = 16, .rule = COLUMN_SHORT, .write = write_station},
     {.heading = "NEXT", .width = 20, .write = write_next},
-    {.heading = "TYPE", .width = 6, .write = write_type},
-    {.heading = "RUNS", .width = 12, .is_number = true, .write = write_runs},
+    {.heading = "TYPE", .width = 6, .rule = COLUMN_SPARE, .may_go = true, .write = write_type},
+    {.heading = "RUNS", .width = 12, .is_number = true, .may_go = true, .write = write_runs},
     {.heading = "STATE", .width = 7, .write = write_state, .colour = colour_of_state},
     {.heading = "TITLE", .rule = COLUMN_REST, .write = write_title},
 };

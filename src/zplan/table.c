@@ -1,12 +1,13 @@
 #include "table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "memory.h"
 #include "span.h"
 #include "width.h"
 
-enum { COLUMNS_MAX = 12, SAMPLE = 100, SHORT_MIN = 6, SPARE_MIN = 4, REST_MIN = 12 };
+enum { COLUMNS_MAX = 12, SAMPLE = 100, SHORT_MIN = 6, SPARE_MIN = 4, REST_MIN = 12, MAY_GO = -1 };
 
 static const char ellipsis[] = "\xe2\x80\xa6"; // one column wide
 
@@ -21,6 +22,7 @@ struct table {
     size_t count;
     FILE *out;
     int widths[COLUMNS_MAX];
+    bool left_out[COLUMNS_MAX];
     bool settled;             // the widths, and the heading is printed
     struct line held[SAMPLE]; // rows before that
     size_t held_count;
@@ -30,6 +32,78 @@ static struct span cell_text (const struct line *line, size_t i)
 {
     size_t start = i ? line->ends[i - 1] : 0;
     return span_of (line->text + start, line->ends[i] - start);
+}
+
+// -- the widths
+
+// What the heading and the rows so far need.
+static int natural_width (const struct table *self, size_t i)
+{
+    int width = text_width (span_text (self->columns[i].heading));
+    for (size_t row = 0; row < self->held_count; row++) {
+        int cell = text_width (cell_text (&self->held[row], i));
+        width = cell > width ? cell : width;
+    }
+    return width;
+}
+
+// How many columns of the terminal lack for a line of these widths, with some room for the last
+// one.
+static int lacking (const struct table *self, const int *widths)
+{
+    int used = -1;
+    for (size_t i = 0; i < self->count; i++)
+        if (!self->left_out[i])
+            used += 1 + (self->columns[i].rule == COLUMN_REST ? REST_MIN : widths[i]);
+    return used - look_now ()->columns;
+}
+
+// Take what lacks from the columns of a rule, MAY_GO: from those that may go, down to their least
+// width.
+static void take_from (const struct table *self, int rule, int least, int *widths)
+{
+    int lacks = lacking (self, widths);
+    for (size_t i = 0; i < self->count && lacks > 0; i++) {
+        int spare = widths[i] - least;
+        bool is_one = rule == MAY_GO ? self->columns[i].may_go : (int)self->columns[i].rule == rule;
+        if (!is_one || self->left_out[i] || spare <= 0)
+            continue;
+        int taken = spare < lacks ? spare : lacks;
+        widths[i] -= taken;
+        lacks -= taken;
+    }
+}
+
+// Take from the columns that may be short until there is room for the last one.
+static void fit (const struct table *self, int *widths)
+{
+    take_from (self, COLUMN_SPARE, SPARE_MIN, widths);
+    take_from (self, COLUMN_SHORT, SHORT_MIN, widths);
+}
+
+// On a narrow terminal leave columns out, rather than cut the last ones off.
+static void fit_all (struct table *self, const int *natural)
+{
+    fit (self, self->widths);
+    for (size_t i = 0; i < self->count && lacking (self, self->widths) > 0; i++) {
+        if (!self->columns[i].may_go)
+            continue;
+        self->left_out[i] = true;
+        memcpy (self->widths, natural, sizeof self->widths);
+        fit (self, self->widths);
+    }
+}
+
+// Those of a line some of whose cells, which are not cut, are wider than their columns.
+static void line_widths (const struct table *self, const struct span *cells, int *ret)
+{
+    memcpy (ret, self->widths, sizeof self->widths);
+    for (size_t i = 0; i < self->count; i++) {
+        int cell = self->columns[i].rule == COLUMN_WHOLE ? text_width (cells[i]) : 0;
+        ret[i] = cell > ret[i] ? cell : ret[i];
+    }
+    fit (self, ret);
+    take_from (self, MAY_GO, 1, ret);
 }
 
 // -- writing a line
@@ -53,15 +127,22 @@ static void write_line (const struct table *self, const struct span *cells,
                         const enum colour *colours)
 {
     int at = 0, start = 0, columns = look_now ()->columns;
+    int widths[COLUMNS_MAX];
+    bool first = true;
+    line_widths (self, cells, widths);
     for (size_t i = 0; i < self->count; i++) {
         const struct column *column = &self->columns[i];
-        int gap = i == 0 ? 0 : start > at ? start - at : 1, left = columns - at - gap;
+        if (self->left_out[i])
+            continue;
+        int gap = first ? 0 : start > at ? start - at : 1, left = columns - at - gap;
         if (columns > 0 && left < 1)
             break; // a terminal that is too narrow for the table
         fprintf (self->out, "%*s", gap, "");
         at += gap;
-        bool narrow = column->rule == COLUMN_SHORT || column->rule == COLUMN_SPARE;
-        int room = columns == 0 ? 0 : narrow && self->widths[i] < left ? self->widths[i] : left;
+        first = false;
+        bool narrow =
+            column->rule == COLUMN_SHORT || column->rule == COLUMN_SPARE || column->may_go;
+        int room = columns == 0 ? 0 : narrow && widths[i] < left ? widths[i] : left;
         int blanks = columns > 0 && column->is_number ? self->widths[i] - text_width (cells[i]) : 0;
         blanks = blanks > 0 && blanks < left ? blanks : 0;
         fprintf (self->out, "%*s", blanks, "");
@@ -90,52 +171,17 @@ static void write_heading (const struct table *self)
     write_line (self, cells, colours);
 }
 
-// -- the widths
-
-// What the heading and the rows so far need.
-static int natural_width (const struct table *self, size_t i)
-{
-    int width = text_width (span_text (self->columns[i].heading));
-    for (size_t row = 0; row < self->held_count; row++) {
-        int cell = text_width (cell_text (&self->held[row], i));
-        width = cell > width ? cell : width;
-    }
-    return width;
-}
-
-// Take so many columns from those of a rule, down to their least width. Returns how many lack.
-static int take_from (struct table *self, int rule, int least, int lacking)
-{
-    for (size_t i = 0; i < self->count && lacking > 0; i++) {
-        int spare = self->widths[i] - least;
-        if ((int)self->columns[i].rule != rule || spare <= 0)
-            continue;
-        int taken = spare < lacking ? spare : lacking;
-        self->widths[i] -= taken;
-        lacking -= taken;
-    }
-    return lacking;
-}
-
-// Take from the columns that may be short until there is room for the last one.
-static void fit (struct table *self, int columns)
-{
-    int used = (int)self->count - 1;
-    for (size_t i = 0; i < self->count; i++)
-        used += self->columns[i].rule == COLUMN_REST ? REST_MIN : self->widths[i];
-    int lacking = take_from (self, COLUMN_SPARE, SPARE_MIN, used - columns);
-    take_from (self, COLUMN_SHORT, SHORT_MIN, lacking);
-}
-
 static void settle (struct table *self)
 {
+    int natural[COLUMNS_MAX] = {0};
     for (size_t i = 0; i < self->count; i++) {
         int least = look_now ()->columns ? 0 : self->columns[i].width;
-        int natural = natural_width (self, i);
-        self->widths[i] = natural > least ? natural : least;
+        natural[i] = natural_width (self, i);
+        natural[i] = natural[i] > least ? natural[i] : least;
     }
+    memcpy (self->widths, natural, sizeof natural);
     if (look_now ()->columns)
-        fit (self, look_now ()->columns);
+        fit_all (self, natural);
     self->settled = true;
     write_heading (self);
     for (size_t i = 0; i < self->held_count; i++) {

@@ -16,6 +16,7 @@ struct column {
         COLUMN_SPARE, // the same, and before those
         COLUMN_REST   // the last one: takes what is left of the line
     } rule;
+    bool may_go;    // left out, the first such first, where the line would not fit otherwise
     bool is_number; // to the right, on a terminal
     void (*write) (FILE *out, const json_t *row);
     enum colour (*colour) (const json_t *row); // NULL: plain

@@ -49,6 +49,26 @@ def test_a_late_row_that_is_wider_fits_as_well(station):
     assert columns_of(line) <= 80 and "\u2026" in line and "forever" in line
 
 
+CRON = "0,5,10,15,20,25,30,35,40,45,50,55 0-23/2 1-31 JAN,MAR,MAY,JUL MON-FRI"
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize("times", ["auto", "absolute"])
+@pytest.mark.parametrize("before", [0, 150])
+def test_a_long_cron_takes_no_column_away(station, columns, times, before):
+    """It is what is cut; on a narrow terminal its column is left out. Also in a late row."""
+    for _ in range(before):
+        station.add("short")
+    station.add("the report", plan_id=0x7fffffffffffff01, plan_type=8, cron=[CRON, "0 0 * * *"],
+                plan_repet=-1, plan_state=5)
+    heading, *_, line = rows(station.terminal("list", "--times", times, columns=columns).done())
+    assert "STATE" in heading and "TITLE" in heading
+    narrow = columns == 60 and times == "absolute"
+    assert " pause " in line and re.search("the .*\u2026$" if narrow else "the report$", line), line
+    assert line.startswith("7fffffffffffff01 ") and columns_of(line) <= columns
+    assert "TYPE" not in heading or "\u2026 " in line
+
+
 def test_off_a_terminal_nothing_is_cut(station):
     station.add(LONG, station="a-station-with-a-rather-long-name")
     for env in ({}, {"COLUMNS": "40"}):
