@@ -250,6 +250,14 @@ def test_from_c(newcomer):
     newcomer.file("hello.c", "c")
     newcomer.does("cc hello.c", "^$")
     newcomer.does("./hello", r"^\+plan\n$")
+    hello = (newcomer.folder / "hello.c").read_text()
+    for name, word, other, told in (
+            ("refused", '"jobs"', '"nix"', "-no find: STATION_ID: no station 'nix' is known here"),
+            ("unanswered", newcomer.ports["7920"], newcomer.ports["7940"], "no answer")):
+        (newcomer.folder / f"{name}.c").write_text(hello.replace(word, other))
+        newcomer.run(f"cc {name}.c $(pkg-config --cflags --libs zplan) -o {name}")
+        output = newcomer.run(f"./{name} 2>&1 >stdout", code=1)
+        assert told in output and newcomer.run("cat stdout") == "", (name, output)
     newcomer.file("worker.c", "c")
     newcomer.does("cc worker.c", "^$")
     worker = newcomer.lasts("./worker", "")
