@@ -107,6 +107,7 @@ struct station {
     size_t gone_count;
     struct task burial;
     bool targets_paused;   // some are, as the store is busy
+    bool targets_read;     // those that were added were read from Redis since the start
     struct center *center; // NULL = none
 
     // runs in hand, by plan id; and their deadlines
@@ -141,6 +142,9 @@ struct store_bounds station_bounds (const struct station *self);
 
 // Whether Redis takes calls now.
 bool station_store_up (const struct station *self);
+
+// The targets that were added have been read from Redis: the station can serve.
+void station_targets_read (struct station *self);
 
 // Redis' time in whole seconds: the `now` of every rule.
 int64_t station_now (const struct station *self);

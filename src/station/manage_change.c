@@ -16,6 +16,7 @@
 #include "publish.h"
 #include "runs.h"
 #include "submit.h"
+#include "targets.h"
 #include "zones.h"
 
 enum { TRIES_MAX = 8 };
@@ -82,10 +83,8 @@ static int check_messages (struct station *self, const struct plan *plan, struct
 {
     struct message message = {0};
     struct target *target = station_target (self, plan->station);
-    if (!target) {
-        reason_set (reason, "station: no station %s is known here", quoted (plan->station));
-        return ZPLAN_ENOTFIND;
-    }
+    if (!target)
+        return targets_not_found (self, "station", plan->station, reason);
     if (plan->message_count < PLAN_MESSAGES_MIN) {
         reason_set (reason, "messages: want at least %d frames", PLAN_MESSAGES_MIN);
         return ZPLAN_EARGUMENT;

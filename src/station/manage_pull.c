@@ -10,6 +10,7 @@
 #include "plan_json.h"
 #include "process.h"
 #include "pull.h"
+#include "targets.h"
 
 enum { LIMIT_MAX = 100, WAIT_MAX_S = 60, REASON_BYTES = 512, RESULT_BYTES = 65536 };
 
@@ -113,11 +114,8 @@ static int check_take (struct station *self, const struct request *request, cons
         reason_set (reason, "station: is missing");
         return ZPLAN_EARGUMENT;
     }
-    if (!target) {
-        reason_set (reason, "station: no station %s is known here",
-                    quoted (span_text (take->name)));
-        return ZPLAN_ENOTFIND;
-    }
+    if (!target)
+        return targets_not_found (self, "station", span_text (take->name), reason);
     if (target_type (target) != TARGET_PULL) {
         reason_set (reason, "station: %s is of type %s, its plans are sent to it", take->name,
                     target_type_name (target_type (target)));

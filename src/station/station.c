@@ -1,6 +1,7 @@
 // Start: data folder and sockets (what can fail at once, first), then Redis, then the targets; when
 // Redis is there - or a given one is not, and submissions are refused until it is - the request
-// socket is read and `ready` is said. Stop: requests are refused, what is in hand is written.
+// socket is read and `ready` is said. The targets that are kept in Redis are read before that.
+// Stop: requests are refused, what is in hand is written.
 #include "station.h"
 
 #include <inttypes.h>
@@ -146,13 +147,18 @@ static void on_link_state (void *owner, enum link_state state)
         tell_down (self, trouble);
     if (state == LINK_UP && self->phase == PHASE_STARTING)
         FAILPOINT ("boot_store");
-    if (state == LINK_UP && self->phase == PHASE_STARTING)
-        serve (self);
     else if (state == LINK_UP) {
         due_wake_now (self);
         notify_status ("serving");
     } else if (state == LINK_REFUSED && self->phase == PHASE_STARTING)
         fail (self, trouble);
+}
+
+void station_targets_read (struct station *self)
+{
+    self->targets_read = true;
+    if (self->phase == PHASE_STARTING)
+        serve (self);
 }
 
 // -- the embedded Redis
@@ -231,12 +237,14 @@ static void watch_memory (struct station *self)
 static void tick_starting (struct station *self, int64_t now_us)
 {
     int64_t waited = now_us - self->started_us;
-    if (!self->embedded && waited > GIVEN_REDIS_WAIT_US) {
+    bool up = station_store_up (self);
+    if (!self->embedded && !up && waited > GIVEN_REDIS_WAIT_US) {
         tell_down (self, link_trouble (store_link (self->store)));
         serve (self);
     } else if (waited / TELL_WAIT_US != (waited - TICK_MS * 1000) / TELL_WAIT_US) {
+        const char *trouble = link_trouble (store_link (self->store));
         log_event (LEVEL_INFO, "redis.waiting", "seconds=%" PRId64 " reason=%s", waited / 1000000,
-                   quoted (span_text (link_trouble (store_link (self->store)))));
+                   quoted (span_text (up ? "the targets are being read" : trouble)));
         notify_status ("waiting for Redis");
     }
 }

@@ -20,6 +20,7 @@
 #include "plan_message.h"
 #include "process.h"
 #include "publish.h"
+#include "targets.h"
 #include "zones.h"
 
 enum { NAME_BYTES_MAX = 4096 }; // of REQUEST_ID and of a caller
@@ -67,8 +68,7 @@ static int check_station (struct station *self, const struct message *message,
     *ret_target = station_target (self, name);
     if (*ret_target)
         return 0;
-    reason_set (reason, "STATION_ID: no station %s is known here", quoted (name));
-    return ZPLAN_ENOTFIND;
+    return targets_not_found (self, "STATION_ID", name, reason);
 }
 
 // What travels in every JSON of the plan must stay small beside it.

@@ -203,6 +203,19 @@ static void on_stations (void *owner, const struct store_stations *answer)
                    quoted (span_text (answer->error)));
     }
     free (list);
+    if (answer->result == STORE_DONE || answer->result == STORE_ERROR)
+        station_targets_read (self);
+}
+
+int targets_not_found (const struct station *self, const char *field, struct span name,
+                       struct reason *reason)
+{
+    if (!self->targets_read) {
+        reason_set (reason, "%s: the targets have not been read from Redis yet", field);
+        return ZPLAN_ENET;
+    }
+    reason_set (reason, "%s: no station %s is known here", field, quoted (name));
+    return ZPLAN_ENOTFIND;
 }
 
 void targets_load (struct station *self)

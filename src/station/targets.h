@@ -23,8 +23,15 @@ int targets_put (struct station *self, const struct target_settings *settings,
 // their results may still come to the request socket.
 bool targets_take (struct station *self, const char *name, enum origin origin);
 
-// Redis is up: those that are kept there are put in.
+// Redis is up: read the targets that were added, and put them in. The station serves when they are
+// read: before, a plan for one of them would be refused as if there were none.
 void targets_load (struct station *self);
+
+// Why nothing can be done for a target that station_target does not find: there is none
+// (ZPLAN_ENOTFIND), or the targets in Redis are not read yet (ZPLAN_ENET). `field` is what named
+// it.
+int targets_not_found (const struct station *self, const char *field, struct span name,
+                       struct reason *reason);
 
 // The plans that wait for a target that is connected here are due at once: those that another
 // station claimed which does not reach it.

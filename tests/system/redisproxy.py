@@ -28,6 +28,7 @@ class RedisProxy:
         self.swallow = False        # requests pass, replies are lost
         self.cut_after = None       # bytes of replies that still pass; then the connection is cut
         self.swallowed = 0          # bytes
+        self.hold_from = None       # what a request says (bytes) from which on replies are held back
         self.cuts = 0
         self.pipes = []
         self.lock = threading.RLock()
@@ -56,7 +57,7 @@ class RedisProxy:
     def release(self):
         """What is held back passes, all of it at once; what comes from now on is not held back."""
         with self.lock:
-            self.delay = 0.0
+            self.delay, self.hold_from = 0.0, None
             for pipe in self.pipes:
                 pipe.late = collections.deque((0, reply) for _, reply in pipe.late)
 
@@ -113,6 +114,8 @@ class RedisProxy:
         elif self.blackhole:
             pass
         elif end is pipe.station:
+            if self.hold_from and self.hold_from in data:
+                self.delay = float("inf")       # until release ()
             self.send(pipe, pipe.redis, data)
         elif self.swallow:
             self.swallowed += len(data)

@@ -3,7 +3,9 @@ import json
 
 import pytest
 
-from zplantest import (FT, ST, FakeTarget, Packet, at_once, every, later, receive, wait_until)
+from redissteps import proxied
+from zplantest import (CMD, FT, ST, FakeTarget, Packet, at_once, every, later, plan_frames, receive,
+                       wait_until)
 
 SECRET = "s3cr3t-" + "k" * 20
 FIELDS = {"name": str, "type": str, "endpoint": str, "dialect": str, "mailbox": str, "origin": str,
@@ -143,6 +145,49 @@ def test_a_plan_of_an_added_station_after_a_restart(rig, late):
     assert run.mailbox == b"*" + ident.encode()
     late.finish(run)
     rig.gone(ident, "late")
+
+
+def test_a_submission_at_the_start_finds_an_added_station(make_rig):
+    """The station serves when it knows which were added."""
+    rig = proxied(make_rig)
+    late = rig.keep(FakeTarget(rig.ipc("l")))
+    add(rig, f"late=api@{rig.ipc('l')}")
+    rig.station.kill()
+    rig.proxy.hold_from = b"plan:stations"
+    rig.station.start(wait_ready=False)
+    rig.client.send(CMD.PLAN, plan_frames(at_once(), station="late"))
+    wait_until(rig.proxy.held_back, "the targets are being read")
+    assert rig.station.log_tail().count("event=station.ready") == 1     # of its first start
+    rig.proxy.release()
+    rig.station.wait_ready()
+    reply = rig.client.recv()
+    assert reply.code == ST.PLAN, reply
+    late.finish(late.recv())
+
+
+def test_a_submission_before_the_added_stations_are_read_is_not_refused_for_good(make_rig):
+    """It serves without Redis after a while; when that comes the targets are not read at once."""
+    rig = proxied(make_rig)
+    late = rig.keep(FakeTarget(rig.ipc("l")))
+    add(rig, f"late=api@{rig.ipc('l')}")
+    rig.station.kill()
+    rig.proxy.blackhole = True
+    rig.station.start()
+
+    def submitted():
+        return rig.client.submit(at_once(), station="late")
+    refused = submitted()
+    assert refused.code == ST.NET_ERROR, refused
+    rig.proxy.hold_from = b"plan:stations"
+    rig.proxy.heal()
+    wait_until(rig.proxy.held_back, "the targets are being read")
+    refused = submitted()
+    assert refused.code == ST.NET_ERROR and b"not been read from Redis yet" in refused.get(FT.STATUS)
+    rig.proxy.release()
+    wait_until(lambda: submitted().code == ST.PLAN, "the target is known")
+    late.finish(late.recv())
+    assert submitted().code == ST.PLAN
+    assert rig.client.submit(at_once(), station="nix").code == ST.NOT_FIND
 
 
 def test_a_station_may_be_added_again(rig, late):
