@@ -108,8 +108,7 @@ void store_take (struct store *self, const struct store_take *take, store_taken_
 {
     char limit[NUMBER_ROOM], from[NUMBER_ROOM];
     enum { OWN = 3 };
-    struct span own[OWN + STORE_MEMBERS_MAX] = {span_text (take->worker), span_text (limit),
-                                                span_text (from)};
+    struct span own[OWN + STORE_MEMBERS_MAX] = {span_text (take->worker)};
     snprintf (limit, sizeof limit, "%" PRId64, take->limit);
     snprintf (from, sizeof from, "%" PRId64, take->from);
     own[1] = span_text (limit);
