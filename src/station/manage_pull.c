@@ -159,6 +159,7 @@ void manage_take (struct station *self, struct request *request, const struct ar
 struct working {
     struct inquiry inquiry;
     bool reports;
+    bool repeat; // its plan is gone: the report may be the repeat of one that was accepted
     char plan[REASON_MAX]; // as it was named
     char worker[WORKER_NAME_MAX + 1];
     uint64_t exec_id;
@@ -271,7 +272,9 @@ static void on_reported (void *owner, const struct store_reported *answer)
     struct working *self = owner;
     struct station *station = self->inquiry.station;
     uint64_t plan_id = self->inquiry.plan.id;
-    if (answer->result == STORE_DONE && answer->refused.size) {
+    if (answer->result == STORE_DONE && answer->refused.size && self->repeat) {
+        inquiry_refuse (&self->inquiry, STORE_NONE, "");
+    } else if (answer->result == STORE_DONE && answer->refused.size) {
         struct reason reason;
         reason_set (&reason, "report: %.*s", (int)answer->refused.size,
                     (const char *)answer->refused.data);
@@ -295,6 +298,7 @@ static void tell_store (struct working *self)
                                   .exec_id = self->exec_id,
                                   .lease_s = station->settings->exec_timeout_s};
     struct store_report report = {.success = self->state == STATE_SUCCESS,
+                                  .repeat = self->repeat,
                                   .reason = span_text (self->reason),
                                   .result = span_text (self->result ? self->result : "")};
     if (self->reports)
@@ -308,12 +312,14 @@ static void on_plan_loaded (void *owner, const struct store_loaded *answer)
 {
     struct working *self = owner;
     enum store_result result = inquiry_check (&self->inquiry, answer);
-    if (result != STORE_DONE) {
+    self->repeat = self->reports && result == STORE_NONE;
+    if (result != STORE_DONE && !self->repeat) {
         inquiry_refuse (&self->inquiry, result, answer->error);
         working_end (self);
         return;
     }
-    memcpy (self->inquiry.plan.station, answer->station.data, answer->station.size);
+    if (result == STORE_DONE)
+        memcpy (self->inquiry.plan.station, answer->station.data, answer->station.size);
     tell_store (self);
     link_flush (store_link (self->inquiry.station->store));
 }
@@ -329,6 +335,7 @@ static bool read_working (struct working *self, struct span text, struct reason 
         return false;
     const char *missing = !self->plan[0]                               ? "plan"
                           : !self->worker[0]                           ? "worker"
+                          : self->reports && !self->exec_id            ? "exec_id"
                           : self->reports && self->state == STATE_NONE ? "state"
                                                                        : NULL;
     if (missing)

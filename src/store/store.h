@@ -34,6 +34,7 @@
 //   plan:tokens        hash: NAME -> time in us up to which its rate is used up
 //   plan:offers:STATION   sorted set: message keys of plans that workers may take (store_pull.h)
 //   plan:team:STATION:ID  hash: "w:" and a worker -> what it does and did; "team" -> of which run
+//   plan:reports       sorted set: reports that were accepted, for those whose reply was lost
 #pragma once
 
 #include "engine.h"

@@ -205,10 +205,11 @@ static void on_reported (void *owner, const redisReply *reply)
     struct ask *ask = owner;
     struct store_reported answer = {0};
     uint64_t plan_id;
-    answer.result = read_result (reply, 2, &answer.error);
-    if (answer.result == STORE_DONE && !reply_is_array (reply, 5)) {
+    answer.result = read_result (reply, 1, &answer.error);
+    if (answer.result == STORE_DONE && reply_is_array (reply, 2) &&
+        reply_number (reply->element[0]) == 0) {
         answer.refused = reply_text (reply->element[1]);
-    } else if (answer.result == STORE_DONE) {
+    } else if (answer.result == STORE_DONE && reply_is_array (reply, 5)) {
         answer.outcome = read_outcome (reply->element[1]);
         message_key_parse (reply_text (reply->element[2]), &answer.station, &plan_id);
         run_parse (reply_text (reply->element[3]), &answer.exec_id, &answer.again);
@@ -227,7 +228,8 @@ void store_report (struct store *self, const struct store_worker *worker,
     own[count++] = span_text (report->success ? "success" : "fail");
     own[count++] = report->reason;
     own[count++] = report->result;
-    call (self, "report", span_text (worker->station), worker->lease_s, LINK_ONCE, own, count,
+    const char *word = report->repeat ? "reported" : "report";
+    call (self, word, span_text (worker->station), worker->lease_s, LINK_ONCE, own, count,
           on_reported, ask_new (self, (void (*) (void))reply, owner));
 }
 

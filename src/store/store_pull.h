@@ -105,6 +105,7 @@ void store_alive (struct store *self, const struct store_worker *worker, store_a
 
 struct store_report {
     bool success;
+    bool repeat;                // accept it only as the repeat of one that was accepted
     struct span reason, result; // the result as JSON; both may be empty
 };
 
@@ -120,7 +121,8 @@ struct store_reported {
 
 typedef void store_reported_fn (void *owner, const struct store_reported *answer);
 
-// The worker has ended its work. The same again counts once, and is answered as the first time.
+// The worker has ended its work. The same report again counts once and is accepted again, also when
+// the run or the plan is over.
 void store_report (struct store *self, const struct store_worker *worker,
                    const struct store_report *report, store_reported_fn *reply, void *owner);
 

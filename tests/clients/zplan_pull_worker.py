@@ -42,8 +42,11 @@ def work(job, me):
                 return False
             beat = time.monotonic() + answer["ping_interval"]
     if command not in (b"greet", b"wait"):
-        return ask(b"report", **me, state="fail", reason="only greet and wait")
-    return ask(b"report", **me, state="success", result="hello " + argument.decode())
+        return report(me, state="fail", reason="only greet and wait")
+    return report(me, state="success", result="hello " + argument.decode())
+
+def report(me, **outcome):                                      # a reply may be lost: the same again counts once
+    return ask(b"report", **me, **outcome) or ask(b"report", **me, **outcome)
 
 signal.signal(signal.SIGTERM, signal.default_int_handler)
 socket, name = connect(), {"worker": sys.argv[3]} if len(sys.argv) > 3 else {}

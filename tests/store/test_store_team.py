@@ -209,8 +209,34 @@ def test_E022_E023_a_report_is_of_who_is_in_the_team(store, at):
     answer = report(store, "w1", exec_id=exec_id, result='"yes"')
     assert answer == [1, [1, 0, "w1", "", '"yes"'], member("1f"), held_as(exec_id + "?!", 7), store.db.get(member("1f"))]
     assert report(store, "w1", exec_id=exec_id, result='"yes"') == answer   # its answer was lost
-    assert report(store, "w1", "fail") == [0, "the worker has ended its work"]
+    assert report(store, "w1", "fail", exec_id=exec_id) == [0, OTHER]
+    assert report(store, "w1", exec_id=exec_id, result='"no"') == [0, OTHER]
     assert alive(store, "w1") == [0, "the worker has ended its work"]
+
+
+OTHER = "the worker has reported another result of this run"
+
+
+def test_a_report_that_was_accepted_is_so_when_the_plan_is_gone(store, at):
+    """The member names plan, run and worker; of others nothing is known, and nothing is done."""
+    exec_id = made(store)
+    take(store, "w1")
+    report(store, "w1", "fail", exec_id=exec_id, reason="no")
+    store.remove("1f")
+    assert not store.db.exists(team_key("1f"))
+    assert report(store, "w1", "fail", exec_id=exec_id, reason="no") == [1]
+    assert report(store, "w1", "fail", exec_id=exec_id, reason="so") == [0, OTHER]
+    assert report(store, "w2", "fail", exec_id=exec_id, reason="no") == [0, "there is no such plan"]
+    assert report(store, "w1", "fail", exec_id="5", reason="no") == [0, "there is no such plan"]
+
+
+def test_the_reports_that_are_kept_are_bounded(store, at):
+    store.db.zadd("plan:reports", {f"{nth:x} 1 w": nth for nth in range(100_000)})
+    exec_id = made(store)
+    take(store, "w1")
+    report(store, "w1", exec_id=exec_id)
+    assert store.db.zcard("plan:reports") == 100_000 and store.db.zscore("plan:reports", "0 1 w") is None
+    assert store.db.zscore("plan:reports", f"1f {exec_id} w1") and 0 < store.db.ttl("plan:reports") <= 86400
 
 
 @pytest.mark.parametrize("ends, outcome", [
@@ -249,7 +275,7 @@ def test_E035_the_next_try_is_for_others(store, at, again):
     report(store, "w1")
     report(store, "w2", "fail")
     failed(store, exec_id, workers={"count": 2, "again": again})
-    assert alive(store, "w1") == GONE and report(store, "w1") == GONE
+    assert alive(store, "w1") == GONE and report(store, "w1", exec_id="5") == GONE
     assert offer(store)[1] == [1, 1, 0, []]
     assert states(store) == {"w1": "success", **({} if again else {"w2": "out"})}
     assert take(store, "w1")[1] == []

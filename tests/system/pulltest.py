@@ -25,13 +25,18 @@ class Worker:
     def __init__(self, rig, name=None, endpoint=None):
         self.client = rig.keep(Client(endpoint or rig.ipc("q"), prepare=rig.prepare))
         self.name = name
+        self.runs = {}      # plan id -> exec_id of the job that it was given last
 
     def take(self, **wish):
         """The jobs it gets."""
         return self.taken(**wish)["jobs"]
 
     def taken(self, **wish):
-        return self.client.done("take", self.wish(**wish)).json
+        return self.keep(self.client.done("take", self.wish(**wish)).json)
+
+    def keep(self, answer):
+        self.runs.update((job["plan_id"], job["exec_id"]) for job in answer["jobs"])
+        return answer
 
     def wish(self, **wish):
         named = {"worker": self.name} if self.name else {}
@@ -44,7 +49,7 @@ class Worker:
     def told(self, timeout=20):
         reply = self.client.recv(timeout)
         assert reply.code == ST.OK and reply.text == WORD[ST.OK], reply
-        return reply.json["jobs"]
+        return self.keep(reply.json)["jobs"]
 
     def one(self, wait=20, **wish):
         """The one job that it waits for."""
@@ -55,10 +60,14 @@ class Worker:
         return self.client.done("alive", {"plan": ident, "worker": self.name, **more}).json
 
     def report(self, ident, state="success", **more):
-        return self.client.done("report", {"plan": ident, "worker": self.name, "state": state, **more}).json
+        return self.client.done("report", self.outcome(ident, state, more)).json
 
     def refused(self, ident, state="success", **more):
-        return self.client.refused("report", {"plan": ident, "worker": self.name, "state": state, **more})
+        return self.client.refused("report", self.outcome(ident, state, more))
+
+    def outcome(self, ident, state, more):
+        run = self.runs.get(ident, "1")
+        return {"plan": ident, "worker": self.name, "exec_id": run, "state": state, **more}
 
     def stop(self, ident, **more):
         """Why its next sign of life is answered with stop."""

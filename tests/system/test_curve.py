@@ -48,7 +48,7 @@ ACTIONS = [
     ("take", ["result"], lambda client, ident: client.manage("take", '{"station":"jobs"}')),
     ("alive", ["result"], lambda client, ident: client.manage("alive", f'{{"plan":"{ident}","worker":"w1"}}')),
     ("report", ["result"], lambda client, ident: client.manage(
-        "report", f'{{"plan":"{ident}","worker":"w1","state":"fail"}}')),
+        "report", f'{{"plan":"{ident}","worker":"w1","exec_id":"1","state":"fail"}}')),
     ("stats", ["observe"], lambda client, ident: client.manage("stats")),
     ("station list", ["observe"], lambda client, ident: client.manage("station", "list")),
     ("in capitals", ["observe"], lambda client, ident: client.manage("LIST")),

@@ -128,7 +128,8 @@ def test_E059_who_has_no_name_gets_one_and_keeps_it(rig):
     told_name = anybody.taken()["worker"]
     assert states(rig, ident) == ("running", {told_name: "running"})
     again = Worker(rig, told_name)
-    assert again.alive(ident)["ok"] and again.report(ident) == {"accepted": True}
+    run = anybody.runs[ident]
+    assert again.alive(ident)["ok"] and again.report(ident, exec_id=run) == {"accepted": True}
     assert Worker(rig).taken()["worker"] != told_name
 
 
@@ -259,9 +260,52 @@ def test_E022_E023_a_report_counts_once_and_of_its_own_run(rig, pair):
     assert pair[0].report(ident, exec_id=first["exec_id"])["accepted"]
     second = pair[0].one()
     assert second["plan"]["plan_time"] == first["plan"]["plan_time"] + 3600
-    assert pair[0].refused(ident, exec_id=first["exec_id"]).startswith("report: the worker has another run")
+    assert pair[0].report(ident, exec_id=first["exec_id"])["accepted"]      # its reply was lost
+    assert pair[0].refused(ident, "fail", exec_id=first["exec_id"]) == OTHER
+    assert pair[0].alive(ident, exec_id=second["exec_id"])["ok"]
     assert pair[0].report(ident, exec_id=second["exec_id"])["accepted"]
     assert rig.repet(ident, 2, STATION)["error_count"] == 0
+    assert len(rig.client.done("history", ident).json["runs"]) == 2
+
+
+OTHER = "report: the worker has reported another result of this run"
+
+
+@pytest.mark.parametrize("state", ["success", "fail"])
+def test_a_report_is_repeated_when_its_plan_is_over(rig, pair, state):
+    """As when its reply was lost: accepted once more, with one outcome; another result is refused."""
+    results = rig.subscribe(b"repeated")
+    ident = add(rig, at_once(description="repeated", retry={"strategy": "none"}), **workers(count=2))
+    offered(rig, ident)
+    for worker in pair:
+        worker.one()
+        assert worker.report(ident, state, reason="why", result=[1]) == {"accepted": True}
+    assert results.recv().code == (ST.OK if state == "success" else ST.FAILED)
+    if state == "success":
+        rig.gone(ident, STATION)
+    else:
+        rig.state(ident, ST.FAILED, STATION)
+        rig.client.done("remove", ident)
+    for worker in pair:
+        assert worker.report(ident, state, reason="why", result=[1]) == {"accepted": True}
+        assert worker.refused(ident, state, reason="why", result=[2]) == OTHER
+        assert worker.refused(ident, "fail" if state == "success" else "success") == OTHER
+    assert Worker(rig, "w3").refused(ident) == "report: there is no such plan"
+    assert len(rig.client.done("history", ident).json["runs"]) == 1
+
+
+def test_a_report_names_its_run(rig, pair):
+    """Without exec_id, or with that of a run before, it does not end the one that is out."""
+    ident = add(rig, every(3600, 3, no_keep=True, plan_time=int(time.time()) - 20000), **workers(**SHORT))
+    first = pair[0].one()
+    (again,) = pair[0].take(wait=30)
+    assert again["plan_id"] == ident and again["exec_id"] != first["exec_id"]
+    nameless = {"plan": ident, "worker": "w1", "state": "success"}
+    assert rig.client.refused("report", nameless) == "exec_id: is missing"
+    assert pair[0].refused(ident, exec_id=first["exec_id"]) == "report: the worker has another run of this plan now"
+    assert pair[0].alive(ident)["ok"] and rig.client.done("history", ident).json["runs"] == []
+    assert pair[0].report(ident)["accepted"]
+    rig.repet(ident, 1, STATION)
 
 
 def test_E042_E035_another_worker_tries_again_what_one_failed(rig, pair):
@@ -512,13 +556,14 @@ def test_a_take_of_an_unknown_station_finds_none(refusing):
 @pytest.mark.parametrize("work, reason", [
     ({"worker": "w1"}, "plan: is missing"),
     ({"plan": "1f"}, "worker: is missing"),
-    ({"plan": "1f", "worker": "w1"}, "state: is missing"),
-    ({"plan": "1f", "worker": "w1", "state": "running"}, "state: want success or fail"),
-    ({"plan": "1f", "worker": "w1", "state": "fail", "reason": "x" * 513}, "reason: want a string of at most 512 bytes"),
-    ({"plan": "1f", "worker": "w1", "state": "fail", "result": "x" * 65536}, "result: want JSON of at most 65536 bytes"),
-    ({"plan": "1f", "worker": "w1", "state": "fail"}, "report: there is no such plan"),
+    ({"plan": "1f", "worker": "w1", "state": "fail"}, "exec_id: is missing"),
+    ({"plan": "1f", "worker": "w1", "exec_id": "2"}, "state: is missing"),
+    ({"plan": "1f", "worker": "w1", "exec_id": "2", "state": "running"}, "state: want success or fail"),
+    ({"plan": "1f", "worker": "w1", "exec_id": "2", "state": "fail", "reason": "x" * 513}, "reason: want a string of at most 512 bytes"),
+    ({"plan": "1f", "worker": "w1", "exec_id": "2", "state": "fail", "result": "x" * 65536}, "result: want JSON of at most 65536 bytes"),
+    ({"plan": "1f", "worker": "w1", "exec_id": "2", "state": "fail"}, "report: there is no such plan"),
     ({"plan": "1f", "worker": "w1", "state": "fail", "exec_id": 5}, "exec_id: want the run's id, as it was given"),
-    ({"plan": 5, "worker": "w1", "state": "fail"}, "plan: want the plan's id")])
+    ({"plan": 5, "worker": "w1", "exec_id": "2", "state": "fail"}, "plan: want the plan's id")])
 def test_a_hostile_report_is_refused(refusing, work, reason):
     assert refusing.client.refused("report", work) == reason
 
@@ -589,13 +634,15 @@ def test_a_worker_fetches_only_for_stations_of_its_key(make_rig):
     ident = add(rig)
     assert "station" in stranger.client.refused("take", stranger.wish(wait=1), status=ST.DENY)
     worker.one()
-    what = {"plan": ident, "worker": "w1", "state": "success"}
+    what = {"plan": ident, "worker": "w1", "exec_id": worker.runs[ident], "state": "success"}
     assert stranger.client.refused("report", what, status=ST.NOT_FIND) == f"no plan {ident}"
     assert stranger.client.refused("alive", {"plan": ident, "worker": "w1"}, status=ST.NOT_FIND)
     assert stranger.client.refused("team", ident, status=ST.NOT_FIND)
     assert "station" in stranger.client.refused("report", {**what, "plan": rig.key(ident, STATION)}, status=ST.DENY)
     assert worker.alive(ident)["ok"] and worker.report(ident) == {"accepted": True}
     rig.gone(ident, STATION)
+    assert worker.report(ident) == {"accepted": True}
+    assert stranger.client.refused("report", {**what, "state": "fail"}, status=ST.NOT_FIND) == f"no plan {ident}"
 
 
 # From a shell.

@@ -5,14 +5,16 @@
 --       of offer: id; exec_id; 1 = it stands offered, and its lease has ended
 --       of take: worker; most plans; place to look on from; each `"name":value` that a plan must have
 --       of alive: id, in 16 hex digits; worker; the exec_id that it was given, '' = it does not say
---       of report: those of alive; success or fail; reason, '' none; result as JSON, '' none
+--       of report: those of alive, with the exec_id; success or fail; reason, '' none; result as JSON, '' none
+--       of reported: the same; whether it was accepted before
 --       of team: id, in 16 hex digits
 -- Answers  of offer: {0} the run is not the current one, or {1, workers that may take it, 1 = the plan's timeout
 --          is over, OUTCOME}
 --          of take: {place to look on from, '' = that was all, member, exec_id, ping interval, worker timeout,
 --          message, ...}
 --          of alive: {1, ping interval, worker timeout}, or {0, why the work is to end}
---          of report: {1, OUTCOME, member, run in hand, message}, or {0, why it is refused}
+--          of report, reported: {1, OUTCOME, member, run in hand, message}, {1} it was accepted before and has no
+--          part in a run now, or {0, why it is refused}
 --          of team: {} there is no such plan, else {member, message, first exec_id, 1 = its run is out, {name, state,
 --          ms it started, ms it was heard last, ms it ended, exec_id, reason, result}, ...}
 --   OUTCOME: {} as long as it goes on, else {ended, failed, worker that tells, its reason, its result}
@@ -20,6 +22,7 @@
 --@include plan.lua
 local LOOK_MAX, BYTES_MAX, CLASS = 256, 1048576, 2 ^ 42
 local PAUSE, CLOSE = 5, 7 -- values of plan_state
+local NO_PLAN, OTHER_REPORT = 'there is no such plan', 'the worker has reported another result of this run'
 local STATION, STANDS_MS = ARGV[2], ARGV[3] * 1000
 local time = redis.call('TIME')
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -250,7 +253,7 @@ end
 local function find_worker()
     local _, station, _, member, message = find(ARGV[4])
     if not member or STATION ~= '' and STATION ~= station then
-        return nil, 'there is no such plan'
+        return nil, NO_PLAN
     end
     local held, name, exec = own('HGET', KEYS[2], member), ARGV[5], ARGV[6]
     local team = read_team(member, station, message)
@@ -293,19 +296,55 @@ function words.alive()
     return {1, rule.ping, worker[TIMEOUT_S]}
 end
 
+-- -- reports
+
+-- plan:reports holds them beyond their runs, by when they came: a worker whose reply was lost reports again. A member
+-- is a worker of one run; the score is the time, and a sum of what was reported.
+local REPORTS, REPORTS_MAX, REPORTS_S, SUMS = 'plan:reports', 100000, 86400, 256
+
+local function report_name()
+    return string.match(ARGV[4], '^0*(.*)$') .. ' ' .. ARGV[6] .. ' ' .. ARGV[5]
+end
+
+local function report_sum()
+    return tonumber(string.sub(redis.sha1hex(table.concat(ARGV, ' ', 7, 9)), 1, 2), 16)
+end
+
+local function remember_report()
+    own('ZADD', REPORTS, string.format('%.0f', now_ms * SUMS + report_sum()), report_name())
+    redis.call('ZREMRANGEBYRANK', REPORTS, 0, -REPORTS_MAX - 1)
+    redis.call('EXPIRE', REPORTS, REPORTS_S)
+end
+
+-- The answer to a report of a run that this worker has no part in now.
+local function report_again(why)
+    local known = own('ZSCORE', REPORTS, report_name())
+    if not known then
+        return {0, why}
+    elseif tonumber(known) % SUMS ~= report_sum() then
+        return {0, OTHER_REPORT}
+    end
+    return {1}
+end
+
 function words.report()
     local state, reason, result = ARGV[7], ARGV[8], ARGV[9]
     local team, worker, held = find_worker()
     if not team then
-        return {0, worker}
+        return report_again(worker)
     elseif worker[STATE] == 'running' then
         worker[STATE], worker[ENDED], worker[REASON], worker[RESULT] = state, now_ms, reason, result
         keep(team, ARGV[5], worker)
-    elseif worker[STATE] ~= state then -- the same again: its answer was lost
-        return {0, 'the worker has ended its work'}
+        remember_report()
+    elseif worker[STATE] ~= state or worker[REASON] ~= reason or worker[RESULT] ~= result then
+        return {0, OTHER_REPORT}
     end
     local _, _, outcome = place(team)
     return {1, outcome, team.at, held, team.message}
+end
+
+function words.reported()
+    return report_again(NO_PLAN)
 end
 
 function words.team()
