@@ -1,5 +1,6 @@
 #include "heap.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "memory.h"
@@ -16,10 +17,16 @@ static void place (struct heap *self, struct heap_node *node, size_t position)
     node->position = position;
 }
 
+static bool is_before (const struct heap_node *one, const struct heap_node *other)
+{
+    // By their distance, which is right where the count begins anew, too.
+    return one->at < other->at || (one->at == other->at && (int64_t)(one->turn - other->turn) < 0);
+}
+
 static void sift_up (struct heap *self, struct heap_node *node)
 {
     size_t at = node->position;
-    while (at > 1 && self->nodes[at / 2 - 1]->at > node->at) {
+    while (at > 1 && is_before (node, self->nodes[at / 2 - 1])) {
         place (self, self->nodes[at / 2 - 1], at);
         at /= 2;
     }
@@ -33,9 +40,9 @@ static void sift_down (struct heap *self, struct heap_node *node)
         size_t child = at * 2;
         if (child > self->count)
             break;
-        if (child < self->count && self->nodes[child]->at < self->nodes[child - 1]->at)
+        if (child < self->count && is_before (self->nodes[child], self->nodes[child - 1]))
             child++;
-        if (self->nodes[child - 1]->at >= node->at)
+        if (!is_before (self->nodes[child - 1], node))
             break;
         place (self, self->nodes[child - 1], at);
         at = child;
@@ -46,6 +53,7 @@ static void sift_down (struct heap *self, struct heap_node *node)
 void heap_set (struct heap *self, struct heap_node *node, int64_t at)
 {
     node->at = at;
+    node->turn = self->turns++;
     if (node->position == 0) {
         if (self->count == self->capacity) {
             self->capacity = self->capacity ? self->capacity * 2 : 64;

@@ -1,4 +1,5 @@
-// A binary min-heap of deadlines, intrusive: the owner embeds a node and keeps the memory.
+// A binary min-heap of deadlines, intrusive: the owner embeds a node and keeps the memory. Of equal
+// keys the node that was set first comes first.
 #pragma once
 
 #include <stddef.h>
@@ -6,6 +7,7 @@
 
 struct heap_node {
     int64_t at;      // the key; any unit, the same for the whole heap
+    uint64_t turn;   // when it was set: the order of equal keys
     size_t position; // 1-based place in the heap; 0 = not in it
 };
 
@@ -13,6 +15,7 @@ struct heap {
     struct heap_node **nodes;
     size_t count;
     size_t capacity;
+    uint64_t turns; // nodes that were set so far
 };
 
 void heap_free (struct heap *self);

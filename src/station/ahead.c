@@ -14,8 +14,7 @@ enum {
     MANY_GAP_US = 5000,     // between two plans, on the average: many are due one after the other
     PAUSE_US = 100000,      // after which nothing is left of the average
     PART = 4,               // of it that the last claim makes up
-    SOON_US = 3000,
-    TIES = 1024 // plans of one microsecond, and more than wait here
+    SOON_US = 3000
 };
 
 struct early {
@@ -83,8 +82,7 @@ void ahead_keep (struct station *self, const struct store_claimed *claimed)
     early->target = station_target (self, claimed->station);
     if (early->target)
         target_load (early->target)->ahead++;
-    heap_set (&self->ahead, &early->node,
-              claimed->at_us * TIES + (int64_t)(self->ahead_kept++ % TIES));
+    heap_set (&self->ahead, &early->node, claimed->at_us);
 }
 
 static void take_out (struct station *self, struct early *early)

@@ -128,7 +128,6 @@ struct station {
     bool limits_full;  // some wait until a run of their target or group ends
     int64_t claim_us;  // when to claim next, monotonic
     struct heap ahead; // plans that were claimed before they are due (ahead.h)
-    uint64_t ahead_kept;
     int64_t ahead_gap_us, ahead_counted_us;
     uint64_t swept; // id the next sweep goes on after
     int64_t sweep_us;

@@ -108,6 +108,30 @@ static void heap_keeps_the_smallest_first (void **state)
     assert_null (heap.nodes);
 }
 
+// More than any counter of the owner's would tell apart in a key, and where the heap's own begins
+// anew.
+static void heap_keeps_the_order_of_equal_keys (void **state)
+{
+    enum { EQUAL = 3000 };
+    static const uint64_t starts[] = {0, UINT64_MAX - EQUAL / 2};
+    (void)state;
+    struct heap_node *nodes = calloc (EQUAL, sizeof *nodes);
+    assert_non_null (nodes);
+    for (size_t k = 0; k < ROWS (starts); k++) {
+        struct heap heap = {.turns = starts[k]};
+        for (size_t i = 0; i < EQUAL; i++)
+            heap_set (&heap, &nodes[i], i % 3 ? 7 : 8);
+        for (size_t i = 0; i < EQUAL; i++) {
+            size_t of_seven = i + i / 2 + 1, of_eight = (i - EQUAL / 3 * 2) * 3;
+            size_t expected = i < EQUAL / 3 * 2 ? of_seven : of_eight;
+            assert_int_equal (heap_first (&heap) - nodes, expected);
+            heap_remove (&heap, heap_first (&heap));
+        }
+        heap_free (&heap);
+    }
+    free (nodes);
+}
+
 static int compare_keys (const void *a, const void *b)
 {
     int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
@@ -465,6 +489,7 @@ int main (void)
         cmocka_unit_test (ident_reads_and_writes_hex),
         cmocka_unit_test (ident_is_written_as_by_printf),
         cmocka_unit_test (heap_keeps_the_smallest_first),
+        cmocka_unit_test (heap_keeps_the_order_of_equal_keys),
         cmocka_unit_test (heap_is_as_a_sorted_array),
         cmocka_unit_test (reason_is_cut_between_characters),
         cmocka_unit_test (reason_of_characters_only_is_cut_between_them),
