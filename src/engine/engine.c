@@ -197,10 +197,7 @@ int engine_submit (struct plan *plan, const struct zone *zone, int64_t now, stru
         plan->skip_num = first.used;
         return 0;
     }
-    if (plan->schedule.type == SCHEDULE_TIME)
-        reason_set (reason, "plan_time: is past");
-    else
-        reason_set (reason, "plan_repet: the last occurrence is past or after the year 9999");
+    schedule_never (&plan->schedule, reason);
     return ZPLAN_EPLAN;
 }
 

@@ -80,6 +80,14 @@ static int skip_plan (struct plan *plan, const struct manage_request *request, e
     // A run of the schedule that is out is none of those skipped: they are skipped behind it.
     bool behind = request->running && !plan->extra;
     int64_t count = plan->skip_wait + request->count + behind;
+    int64_t most = schedule_skip_max (&plan->schedule);
+    if (plan->skip_wait + request->count > most) {
+        reason_set (reason,
+                    "skip: at most %" PRId64 " occurrences of this plan at once, whose times are "
+                    "counted one by one; got %" PRId64,
+                    most, plan->skip_wait + request->count);
+        return ZPLAN_EARGUMENT;
+    }
     if (!schedule_skip (&plan->schedule, request->zone, &current, count, &next)) {
         reason_set (reason,
                     "skip: no occurrence is left behind %" PRId64 " more; close ends the plan",
@@ -189,7 +197,8 @@ static int start_anew (struct plan *plan, const struct manage_request *request,
     struct schedule from_now = schedule;
     from_now.keep = false;
     if (!schedule_first (&from_now, request->zone, request->now, fields->skip_set, &first)) {
-        reason_set (reason, "plan_time: with this schedule the plan would never run again");
+        reason_set (reason, "%s: with this schedule the plan would never run again",
+                    schedule.type == SCHEDULE_CRON ? "cron" : "plan_time");
         return ZPLAN_EARGUMENT;
     }
     plan->schedule = schedule;

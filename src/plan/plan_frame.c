@@ -289,7 +289,13 @@ static bool check_together (struct reading *reading)
                     reading->fields->skip_set);
         return false;
     }
-    return true;
+    int64_t most = schedule_skip_max (schedule);
+    if (reading->fields->skip_set > most)
+        reason_set (reading->reason,
+                    "skip_set: want 0..%" PRId64 " for a plan whose times are counted one by one, "
+                    "got %" PRId64,
+                    most, reading->fields->skip_set);
+    return reading->fields->skip_set <= most;
 }
 
 // What of the policy has a meaning for the other fields.

@@ -173,9 +173,7 @@ static bool find (const struct schedule *self, struct wall *wall, int64_t from, 
 
 // -- so many occurrences further
 
-// Whether each week or month has one occurrence. Their times ascend with its number then:
-// neighbours are at least a week apart, and clock changes move them by less than that.
-static bool one_each (const struct schedule *self)
+bool calendar_one_each (const struct schedule *self)
 {
     return periods[self->type].number && self->gap == ZONE_GAP_SHIFT &&
            self->overlap != ZONE_OVERLAP_BOTH;
@@ -212,9 +210,9 @@ static bool find_after_skip (const struct schedule *self, struct wall *wall, int
 {
     if (skip > PERIODS_MAX || !find (self, wall, from, &from))
         return false;
-    if (skip > 0 && one_each (self))
+    if (skip > 0 && calendar_one_each (self))
         return period_skip (self, wall, from, skip, ret);
-    if (skip > SCHEDULE_WALK_MAX)
+    if (skip > schedule_skip_max (self))
         return false;
     for (; skip > 0; skip--)
         if (!find (self, wall, from + 1, &from))

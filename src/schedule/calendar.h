@@ -5,3 +5,8 @@
 #include "kind.h"
 
 extern const struct kind calendar_kind;
+
+// Whether each week or month has one occurrence, so that none has to be walked over. Their times
+// ascend with its number then: neighbours are at least a week apart, and clock changes move them by
+// less than that.
+bool calendar_one_each (const struct schedule *self);

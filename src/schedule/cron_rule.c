@@ -10,6 +10,7 @@ enum {
     MONTHS = 12,
     SATURDAY = 6,
     SUNDAY = 0,
+    EACH_WEEKDAY = 0x7F,
     // Every kind of year - leap or not, on each weekday - comes in these, so every kind of month
     // does.
     KINDS_FIRST = 2000,
@@ -82,20 +83,27 @@ static uint64_t days_by_number (const struct cron_rule *self, const struct month
     return days;
 }
 
+// The days of the month on which this weekday falls.
+static uint64_t each_of (int weekday, const struct month *month)
+{
+    int first = 1 + (weekday - month->first + 7) % 7;
+    return bits_to (EACH_WEEK << first, month->length);
+}
+
 static uint64_t days_by_weekday (const struct cron_rule *self, const struct month *month)
 {
+    if (self->weekdays == EACH_WEEKDAY)
+        return bits_to (~UINT64_C (1), month->length);
     uint64_t days = 0;
-    for (int weekday = 0; weekday < 7; weekday++) {
-        int first = 1 + (weekday - month->first + 7) % 7;
-        uint64_t each = bits_to (EACH_WEEK << first, month->length);
-        if (self->weekdays >> weekday & 1)
-            days |= each;
-        if (self->last >> weekday & 1)
-            days |= UINT64_C (1) << last_bit (each);
-        for (int n = 0; n < CRON_NTH_MAX; n++)
-            if (self->nth[n] >> weekday & 1)
-                days |= each & UINT64_C (1) << (first + 7 * n);
-    }
+    for (unsigned left = self->weekdays; left; left &= left - 1)
+        days |= each_of (first_bit (left), month);
+    for (unsigned left = self->last; left; left &= left - 1)
+        days |= UINT64_C (1) << last_bit (each_of (first_bit (left), month));
+    for (int n = 0; n < CRON_NTH_MAX; n++)
+        for (unsigned left = self->nth[n]; left; left &= left - 1) {
+            uint64_t each = each_of (first_bit (left), month);
+            days |= each & UINT64_C (1) << (first_bit (each) + 7 * n);
+        }
     return days;
 }
 

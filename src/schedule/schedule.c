@@ -130,6 +130,24 @@ bool schedule_first (const struct schedule *self, const struct zone *zone, int64
     return kind_of (self)->first (self, zone, now, skip, ret);
 }
 
+void schedule_never (const struct schedule *self, struct reason *reason)
+{
+    if (self->type == SCHEDULE_TIME)
+        reason_set (reason, "plan_time: is past");
+    else if (self->type == SCHEDULE_CRON)
+        reason_set (
+            reason,
+            "cron: fits no time on the clock of the zone, after skip_set and up to end_time");
+    else
+        reason_set (reason, "plan_repet: the last occurrence is past or after the year 9999");
+}
+
+int64_t schedule_skip_max (const struct schedule *self)
+{
+    bool walked = kind_of (self) == &calendar_kind && !calendar_one_each (self);
+    return walked ? SCHEDULE_WALK_MAX : INT64_MAX;
+}
+
 bool schedule_skip (const struct schedule *self, const struct zone *zone,
                     const struct occurrence *current, int64_t count, struct occurrence *ret)
 {

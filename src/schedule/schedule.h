@@ -95,6 +95,12 @@ struct value_range schedule_value_range (enum schedule_type type);
 bool schedule_first (const struct schedule *self, const struct zone *zone, int64_t now,
                      int64_t skip, struct occurrence *ret);
 
+// Why there is no first one, in words that name the field of the plan.
+void schedule_never (const struct schedule *self, struct reason *reason);
+
+// How many occurrences can be skipped at once: those of some calendar kinds are walked over.
+int64_t schedule_skip_max (const struct schedule *self);
+
 // The occurrence `count` (at least 1) after `current`, none of them missed: what a skip of count -
 // 1 leads to. False: there are fewer, or it is too far as above; `ret` is untouched.
 bool schedule_skip (const struct schedule *self, const struct zone *zone,

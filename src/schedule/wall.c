@@ -94,7 +94,8 @@ static bool begins_with_shifted (const struct wall *self)
 
 bool wall_next (struct wall *self, int64_t from, int64_t *ret)
 {
-    while (from <= SCHEDULE_TIME_MAX) {
+    for (int stretches = 0; from <= SCHEDULE_TIME_MAX && stretches < WALL_STRETCHES_MAX;
+         stretches++) {
         enter (self, from);
         int64_t found = from;
         bool shifted = from == self->stretch.begin && begins_with_shifted (self);
@@ -118,7 +119,7 @@ bool wall_next (struct wall *self, int64_t from, int64_t *ret)
 bool wall_previous (struct wall *self, int64_t before, int64_t *ret)
 {
     int64_t at = before > SCHEDULE_TIME_MAX ? SCHEDULE_TIME_MAX : before - 1;
-    while (at >= 0) {
+    for (int stretches = 0; at >= 0 && stretches < WALL_STRETCHES_MAX; stretches++) {
         enter (self, at);
         int64_t found = self->stretch.begin;
         if (stretch_previous (self, at + self->stretch.offset, &found) ||

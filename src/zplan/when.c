@@ -429,6 +429,11 @@ static int read_skip (const struct reading *self, int64_t *ret_skip)
                     repeat);
         return -1;
     }
+    if (number > schedule_skip_max (self->rule)) {
+        reason_set (self->reason, "--skip: skip_set: want 0..%d for times counted one by one",
+                    SCHEDULE_WALK_MAX);
+        return -1;
+    }
     *ret_skip = number;
     return 0;
 }

@@ -206,6 +206,31 @@ def test_cron_reads_the_clock_of_its_zone(shared):
     assert reply.code == ST.PLANERROR and "cron: column 3: " in reply.text
 
 
+def test_a_cron_whose_times_are_all_left_out_is_refused_by_its_name(shared):
+    gap = {"plan_type": 8, "timezone": "Europe/Berlin", "gap": "skip"}
+    for fields in ({"cron": "30 2 * 3 SUNL"}, {"cron": ["30 2 * 3 SUNL"] * 16}):
+        reply = shared.client.submit({**gap, **fields})
+        assert reply.code == ST.PLANERROR and "cron: fits no time " in reply.text
+    shared.client.added({**gap, "cron": ["30 2 * 3 SUNL", "0 0 29 2 +MON"]})
+    reply = shared.client.submit({"plan_type": 8, "cron": "* * * * *", "end_time": 1})
+    assert reply.code == ST.PLANERROR and "cron: fits no time " in reply.text
+
+
+def test_so_many_occurrences_of_a_cron_are_skipped_at_once(shared):
+    """They are counted one by one: the bound is named."""
+    daily = {"plan_type": 8, "cron": "0 9 * * *"}
+    reply = shared.client.submit({**daily, "skip_set": 100001})
+    assert reply.code == ST.PLANERROR and "skip_set: want 0..100000 " in reply.text
+    ident = shared.client.added(daily)
+    first = shared.message(ident)["plan_time"]
+    reply = shared.client.manage("skip", ident, "100001")
+    assert reply.code == ST.ARG_ERROR and "skip: at most 100000 " in reply.text
+    shared.client.done("skip", ident, "100000")
+    assert shared.message(ident)["plan_time"] == first + 100000 * 86400
+    later = shared.client.added({**daily, "skip_set": 100000})
+    assert shared.message(later)["plan_time"] - first in (100000 * 86400, 100001 * 86400)
+
+
 def test_D005_D009_D010_D011_D012_D013_D014_D015_D017_iterations(rig):
     """Two rounds of steps of 1 and 2 seconds, then it is over."""
     second = new_second()

@@ -208,6 +208,65 @@ static void clocks_are_changed (void **state)
     }
 }
 
+// The local times of expressions, and how often they were asked for.
+struct counted {
+    struct wall_rule rule;
+    int asked;
+};
+
+static int64_t counted_next (const void *self, int64_t local)
+{
+    struct counted *counted = (struct counted *)(uintptr_t)self;
+    counted->asked++;
+    return counted->rule.next (counted->rule.self, local);
+}
+
+static int64_t counted_previous (const void *self, int64_t local)
+{
+    struct counted *counted = (struct counted *)(uintptr_t)self;
+    counted->asked++;
+    return counted->rule.previous (counted->rule.self, local);
+}
+
+// How often a search asks, whether it finds anything or not. In Berlin 02:30 of the last Sunday in
+// March is left out each year.
+static const struct cost_row {
+    const char *cron;
+    bool found, before;
+    int most;
+} cost_rows[] = {
+    {"30 2 * 3 SUNL", false, false, 4 * WALL_STRETCHES_MAX},
+    {"30 2 * 3 SUNL", false, true, 4 * WALL_STRETCHES_MAX},
+    {"* * 2 * 3 SUNL|30 2 25 3 +SUN|15 2 31 3 +SUN", false, false, 4 * WALL_STRETCHES_MAX},
+    {"30 2 * 3 SUNL|0 0 29 2 +MON", true, false, 200},
+    {"30 2 29 2 +MON", true, false, 4},
+    {"30 2 29 2 +MON", true, true, 4},
+    {"* * * * * *", true, false, 1},
+};
+
+static void a_search_asks_only_so_often (void **state)
+{
+    (void)state;
+    struct zone *zone = zone_named ("Europe/Berlin");
+    for (size_t i = 0; i < ROWS (cost_rows); i++) {
+        const struct cost_row *row = &cost_rows[i];
+        struct cron *cron = cron_valid (row->cron);
+        struct counted counted = {.rule = cron_wall_rule (cron)};
+        struct wall wall = {zone,
+                            ZONE_GAP_SKIP,
+                            ZONE_OVERLAP_FIRST,
+                            {&counted, counted_next, counted_previous},
+                            {0, 0, 0}};
+        int64_t at, from = instant (row->before ? "2400-03-01" : "2072-03-01");
+        bool found = row->before ? wall_previous (&wall, from, &at) : wall_next (&wall, from, &at);
+        CHECK_INT (row->cron, found, row->found);
+        if (counted.asked > row->most)
+            fail_msg ("%s: asked %d times, want at most %d", row->cron, counted.asked, row->most);
+        cron_destroy (&cron);
+    }
+    zone_destroy (&zone);
+}
+
 static const struct refused_row {
     const char *cron, *reason;
 } refused_rows[] = {
@@ -407,6 +466,7 @@ int main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (expressions_mean),
         cmocka_unit_test (clocks_are_changed),
+        cmocka_unit_test (a_search_asks_only_so_often),
         cmocka_unit_test (what_is_no_expression_is_refused),
         cmocka_unit_test (bounds_are_kept),
         cmocka_unit_test (a_span_ends_where_it_ends),

@@ -200,6 +200,7 @@ static const struct skip_row {
     struct schedule schedule;
     int64_t plan_time, used; // of the next occurrence
     int64_t count, want_time; // or REFUSED
+    const char *words;        // of the refusal; NULL: that none is left
 } skip_rows[] = {
     {"one", {SCHEDULE_SECOND, 10, 50, false, 1000, 0}, 1030, 2, 1, 1040},
     {"five", {SCHEDULE_SECOND, 10, 50, false, 1000, 0}, 1030, 2, 5, 1080},
@@ -228,6 +229,8 @@ static const struct skip_row {
     {"the last day of months, two", {SCHEDULE_MONTH, 31, -1, false, 0, 0}, 30 * DAY, 0, 2, 89 * DAY},
     {"months: the last too", {SCHEDULE_MONTH, 31, 2, false, 0, 0}, 58 * DAY, 1, 1, REFUSED},
     {"months: the greatest number", {SCHEDULE_MONTH, 31, -1, false, 0, 0}, 58 * DAY, 1, INT32_MAX, REFUSED},
+    {"days of a calendar", {SCHEDULE_DAY, 1, -1, false, 1000, 0, .wall_clock = true}, 1000, 0, 100000, 100000 * DAY + 1000},
+    {"days of a calendar: more than are counted", {SCHEDULE_DAY, 1, -1, false, 1000, 0, .wall_clock = true}, 1000, 0, 100001, REFUSED, "skip: at most 100000 "},
     {"none", {SCHEDULE_NONE, 0, 0, false, 0, 0}, 1000, 0, 1, REFUSED},
     {"none, whatever its repeat", {SCHEDULE_NONE, 0, -1, false, 0, 0}, 1000, 0, 1, REFUSED},
     {"time", {SCHEDULE_TIME, 0, 9, false, 1000, 0}, 1000, 0, 1, REFUSED},
@@ -250,7 +253,8 @@ static void skip_goes_on_behind_those_skipped (void **state)
         int requeue = manage (row->name, plan, &request, &reason);
         CHECK_INT (row->name, requeue, row->want_time == REFUSED ? REFUSED : (int)REQUEUE_TIME);
         if (requeue == REFUSED) {
-            CHECK (row->name, strncmp (reason.text, "skip: ", 6) == 0);
+            const char *words = row->words ? row->words : "skip: no occurrence is left ";
+            CHECK (row->name, strncmp (reason.text, words, strlen (words)) == 0);
         } else {
             CHECK_INT (row->name, plan->plan_time, row->want_time);
             CHECK_INT (row->name, plan->skip_num, row->count);
