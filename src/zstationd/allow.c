@@ -3,16 +3,13 @@
 // then works without a restart of who has it.
 #include "allow.h"
 
-#include <dirent.h>
+#include <czmq.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <zmq.h>
 
 #include "clock.h"
 #include "context.h"
-#include "curve.h"
+#include "key_folder.h"
 #include "log.h"
 #include "memory.h"
 #include "packet.h"
@@ -24,9 +21,13 @@ enum { VERSION, REQUEST_ID, DOMAIN, ADDRESS, IDENTITY, MECHANISM, KEY, FRAMES };
 
 struct allow {
     char *folder;
-    void *socket;      // REP
-    int64_t second_us; // when the present second of the log began, monotonic
-    int told;          // in it
+    zhashx_t *names;       // of the keys that are let in, by the key's text
+    uint64_t mark;         // of the folder as it was read; 0 = to be read again
+    int64_t look_us;       // when it may be looked at next, monotonic
+    struct reason trouble; // of the first file that is wrong, or of the folder; empty = none
+    void *socket;          // REP
+    int64_t second_us;     // when the present second of the log began, monotonic
+    int told;              // in it
 };
 
 // -- the log: who tries again and again must not fill it
@@ -43,42 +44,37 @@ static bool may_tell (struct allow *self)
 
 // -- the folder
 
-static bool is_certificate (const char *folder, const char *name, char path[CURVE_PATH_SIZE])
+static int take_key (void *owner, const struct curve_cert *cert, struct reason *reason)
 {
-    static const char secret[] = "_secret";
-    size_t size = strlen (name), end = sizeof secret - 1;
-    struct stat entry;
-    if (*name == '.' || (size >= end && strcmp (name + size - end, secret) == 0))
-        return false;
-    snprintf (path, CURVE_PATH_SIZE, "%s/%s", folder, name);
-    return stat (path, &entry) || S_ISREG (entry.st_mode);
+    (void)reason; // two files may have one key here: it means nothing else than one of them
+    zhashx_update (owner, cert->keys.public_key, (void *)cert->name);
+    return 0;
 }
 
-// Look for the certificate with this key; "" is the key of none. 1: it is there, with its name in
-// `ret_name`. 0: it is not. -1 with a reason: nor is it known, since this one cannot be read.
-static int find (const char *folder, const char *key, char ret_name[CURVE_NAME_SIZE],
-                 struct reason *reason)
+// When it cannot be read nobody is let in, and it is read again at the next look.
+static void read_folder (struct allow *self)
 {
-    char path[CURVE_PATH_SIZE];
-    DIR *entries = opendir (folder);
-    if (!entries) {
-        reason_set (reason, "%s: %s", folder, strerror (errno));
-        return -1;
-    }
-    int found = 0;
-    for (struct dirent *entry; found != 1 && (entry = readdir (entries));) {
-        struct curve_cert cert;
-        if (!is_certificate (folder, entry->d_name, path))
-            continue;
-        if (curve_cert_load (path, CURVE_PUBLIC, &cert, reason)) {
-            found = -1;
-        } else if (strcmp (cert.keys.public_key, key) == 0) {
-            memcpy (ret_name, cert.name, sizeof cert.name);
-            found = 1;
-        }
-    }
-    closedir (entries);
-    return found;
+    struct key_folder_wrong wrong = {0};
+    self->mark = key_folder_mark (self->folder); // before it is read
+    zhashx_purge (self->names);
+    self->trouble = (struct reason){""};
+    if (key_folder_read (self->folder, take_key, self->names, &wrong, &self->trouble))
+        self->mark = 0;
+    else if (wrong.count)
+        self->trouble = wrong.first;
+    log_event (LEVEL_INFO, "allow_read", "keys=%zu wrong=%zu", zhashx_size (self->names),
+               wrong.count);
+}
+
+static void look (struct allow *self)
+{
+    int64_t before_us = clock_mono_us ();
+    if (before_us < self->look_us)
+        return;
+    if (!self->mark || key_folder_mark (self->folder) != self->mark)
+        read_folder (self);
+    int64_t now_us = clock_mono_us ();
+    self->look_us = now_us + key_folder_pause_us (now_us - before_us);
 }
 
 // -- questions
@@ -86,23 +82,23 @@ static int find (const char *folder, const char *key, char ret_name[CURVE_NAME_S
 static bool judge (struct allow *self, const struct packet *question)
 {
     const struct span *frames = question->frames;
-    char key[CURVE_KEY_SIZE], name[CURVE_NAME_SIZE];
-    struct reason reason;
+    char key[CURVE_KEY_SIZE];
     if (question->fault || question->count != FRAMES || !span_is (frames[VERSION], "1.0") ||
         !span_is (frames[MECHANISM], "CURVE") || frames[KEY].size != KEY_BYTES)
         return false;
     zmq_z85_encode (key, frames[KEY].data, KEY_BYTES);
-    int found = find (self->folder, key, name, &reason);
-    if (found == 1) {
+    look (self);
+    const char *name = zhashx_lookup (self->names, key);
+    if (name) {
         log_event (LEVEL_DEBUG, "key_allowed", "socket=%s address=%s name=%s",
                    quoted (frames[DOMAIN]), quoted (frames[ADDRESS]), quoted (span_text (name)));
     } else if (may_tell (self)) {
         log_event (LEVEL_WARN, "key_refused", "socket=%s address=%s key=%s",
                    quoted (frames[DOMAIN]), quoted (frames[ADDRESS]), quoted (span_text (key)));
-        if (found < 0)
-            log_event (LEVEL_ERROR, "allow_unsound", "reason=\"%s\"", reason.text);
+        if (self->trouble.text[0])
+            log_event (LEVEL_ERROR, "allow_unsound", "reason=\"%s\"", self->trouble.text);
     }
-    return found == 1;
+    return name != NULL;
 }
 
 enum allow_answer allow_answer (struct allow *self)
@@ -131,17 +127,30 @@ void *allow_socket (const struct allow *self)
 
 // -- life
 
+static void *copy_name (const void *name)
+{
+    return memory_text (name);
+}
+
+static void free_name (void **name)
+{
+    free (*name);
+    *name = NULL;
+}
+
 struct allow *allow_new (const char *folder, struct reason *reason)
 {
-    char name[CURVE_NAME_SIZE];
-    struct reason why;
-    // The folder's path is at most SETTING_TEXT_MAX long: that and any name fit a path.
-    if (find (folder, "", name, &why) < 0) {
-        reason_set (reason, "--allow: %s", why.text);
-        return NULL;
-    }
     struct allow *self = memory_new (sizeof *self);
     self->folder = memory_text (folder);
+    self->names = zhashx_new ();
+    zhashx_set_duplicator (self->names, copy_name);
+    zhashx_set_destructor (self->names, free_name);
+    read_folder (self);
+    if (self->trouble.text[0]) {
+        reason_set (reason, "--allow: %s", self->trouble.text);
+        allow_destroy (&self);
+        return NULL;
+    }
     self->socket = wire_socket (ZMQ_REP);
     if (self->socket && zmq_bind (self->socket, "inproc://zeromq.zap.01") == 0)
         return self;
@@ -157,6 +166,7 @@ void allow_destroy (struct allow **allow)
         return;
     if (self->socket)
         zmq_close (self->socket);
+    zhashx_destroy (&self->names);
     free (self->folder);
     free (self);
     *allow = NULL;

@@ -340,6 +340,25 @@ def test_what_is_no_certificate_is_left_alone(rig):
     rig.client.ping()
 
 
+def test_of_two_keys_of_one_name_the_second_is_refused(rig):
+    """Both files are named; the first, by file name, gets in, whatever the order in the folder."""
+    second, first = rig.allow("b", "submit"), rig.allow("a", "submit")
+    for name, keys in (("b", second), ("a", first)):
+        write(rig.file(name), certificate(keys, "billing", "submit"))
+    rig.start()
+    words = f"{rig.file('b')}: name: 'billing' is the name in a.key too"
+    rig.logged(f'event=access.left_out files=1 reason="{words}"')
+    assert words in json.dumps(rig.client.done("health").json)
+    rig.member(first).added(later())
+    monitors = []
+    stranger = rig.dealer(prepare=monitored(rig.with_keys(second), monitors))
+    assert refusal(monitors[0])
+    stranger.close()
+    with rig.list_changes():
+        write(rig.file("b"), certificate(second, "billing-2", "submit"))
+    rig.member(second).added(later())
+
+
 # -- stations
 
 def test_stations_bound_what_is_submitted(rig):

@@ -1,7 +1,9 @@
 """zstationd with --curve: who is let in to its ports, and its own connection to --plan."""
 import os
+import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 import zmq
@@ -126,8 +128,55 @@ def test_the_list_is_read_for_each_connection(secured):
     assert late.recv().code == OK      # it tries again by itself
     os.unlink(secured.folder / "client.key")
     refused = secured.refusals()
-    secured.connect("client").send(*pack(PING))
-    wait_until(lambda: secured.refusals() > refused, "the next refusal is logged")
+
+    def refuses():
+        secured.connect("client").send(*pack(PING))
+        return secured.refusals() > refused
+    wait_until(refuses, "the list is read again")
+
+
+def test_attempts_to_connect_do_not_read_all_certificates_again(secured):
+    """Many keys, many strangers: a look at the folder is cheap, and there is not one for each."""
+    for number in range(3000):
+        public, _ = zmq.curve_keypair()
+        (secured.folder / f"key{number}.key").write_text(
+            f'metadata\n    name = "key{number}"\ncurve\n    public-key = "{public.decode()}"\n')
+    secured.start()
+    pid = secured.station.process.pid
+
+    def read_calls():
+        return int(re.search(r"syscr: (\d+)", Path(f"/proc/{pid}/io").read_text())[1])
+
+    # What changed a moment before it was read is read once more.
+    def settled():
+        before = read_calls()
+        assert secured.connect("client").ask(*pack(PING)).code == OK
+        return read_calls() - before < 3000
+    wait_until(settled, "it takes the folder for unchanged")
+    before = read_calls()
+    for _ in range(20):
+        secured.connect("stranger").send(*pack(PING))
+    wait_until(lambda: secured.refusals() >= 20, "there were as many attempts")
+    assert read_calls() - before < 3000
+    secured.allow("stranger")
+
+    def lets_in():
+        stranger = secured.connect("stranger")
+        stranger.send(*pack(PING))
+        return stranger.poll(1) and stranger.recv().code == OK
+    wait_until(lets_in, "the new key is taken up")
+
+
+def test_two_keys_of_one_name_are_refused_by_name_of_both_files(secured, pairs):
+    text = Path(pairs["stranger"].public_file).read_text()
+    (secured.folder / "other.key").write_text(text.replace('"stranger"', '"client"'))
+    ended = subprocess.run(
+        [BIN / "zstationd", "--name", "jobs", "--type", "api", "--request",
+         secured.station.endpoint("request"), "--workers", secured.station.endpoint("workers"),
+         "--curve", pairs["target"].secret_file, "--allow", str(secured.folder)],
+        capture_output=True, text=True, timeout=WAIT_S)
+    assert ended.returncode == 1
+    assert f"{secured.folder}/other.key: name: 'client' is the name in client.key too" in ended.stderr
 
 
 def test_a_broken_file_lets_nobody_in_and_shuts_nobody_out(secured):

@@ -1,0 +1,181 @@
+#include "key_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "clock.h"
+#include "memory.h"
+
+enum { LOOK_SHARE = 50, LOOK_MAX_US = 4000000, CLOCK_TICK_US = 50000 };
+
+// -- reading it
+
+// The name in a certificate, and the file that had it first.
+struct named {
+    char name[CURVE_NAME_SIZE];
+    char *file;
+};
+
+struct reading {
+    const char *folder;
+    key_folder_fn *take;
+    void *owner;
+    void *names; // a tree of struct named
+};
+
+static bool ends_with (const char *text, const char *end)
+{
+    size_t size = strlen (text), end_size = strlen (end);
+    return size >= end_size && strcmp (text + size - end_size, end) == 0;
+}
+
+static int counts (const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && !ends_with (entry->d_name, "_secret");
+}
+
+// In the order of bytes, whatever the locale is: of two files with one key the first counts.
+static int by_file (const struct dirent **one, const struct dirent **other)
+{
+    return strcmp ((*one)->d_name, (*other)->d_name);
+}
+
+static int by_name (const void *one, const void *other)
+{
+    return strcmp (((const struct named *)one)->name, ((const struct named *)other)->name);
+}
+
+static void free_named (void *named)
+{
+    free (((struct named *)named)->file);
+    free (named);
+}
+
+static void keep_name (struct reading *self, const char *name, const char *file)
+{
+    struct named *named = memory_new (sizeof *named);
+    snprintf (named->name, sizeof named->name, "%s", name);
+    named->file = memory_text (file);
+    if (!tsearch (named, &self->names, by_name))
+        abort ();
+}
+
+static int take_cert (struct reading *self, const struct curve_cert *cert, const char *file,
+                      struct reason *reason)
+{
+    struct named wanted;
+    memcpy (wanted.name, cert->name, sizeof wanted.name);
+    struct named *const *held = cert->name[0] ? tfind (&wanted, &self->names, by_name) : NULL;
+    if (held) {
+        reason_set (reason, "name: %s is the name in %s too", quoted (span_text (cert->name)),
+                    (*held)->file);
+        return -1;
+    }
+    if (self->take (self->owner, cert, reason))
+        return -1;
+    if (cert->name[0])
+        keep_name (self, cert->name, file);
+    return 0;
+}
+
+static int take_file (struct reading *self, const char *file, struct reason *reason)
+{
+    char path[CURVE_PATH_SIZE];
+    struct curve_cert cert;
+    struct reason why;
+    struct stat entry;
+    snprintf (path, sizeof path, "%s/%s", self->folder, file);
+    if (stat (path, &entry) == 0 && !S_ISREG (entry.st_mode))
+        return 0;
+    if (curve_cert_load (path, CURVE_PUBLIC, &cert, reason))
+        return -1;
+    if (take_cert (self, &cert, file, &why) == 0)
+        return 0;
+    reason_set (reason, "%s: %s", path, why.text);
+    return -1;
+}
+
+int key_folder_read (const char *folder, key_folder_fn *take, void *owner,
+                     struct key_folder_wrong *ret_wrong, struct reason *reason)
+{
+    struct reading reading = {folder, take, owner, NULL};
+    struct dirent **entries;
+    int count = scandir (folder, &entries, counts, by_file);
+    if (count < 0) {
+        reason_set (reason, "%s: %s", folder, strerror (errno));
+        return -1;
+    }
+    *ret_wrong = (struct key_folder_wrong){0};
+    for (int i = 0; i < count; i++) {
+        struct reason why;
+        if (take_file (&reading, entries[i]->d_name, &why) && ret_wrong->count++ == 0)
+            ret_wrong->first = why;
+        free (entries[i]);
+    }
+    free (entries);
+    tdestroy (reading.names, free_named);
+    return 0;
+}
+
+// -- has it changed?
+
+// FNV-1a.
+static uint64_t hash_text (uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (uint8_t)*text) * 0x100000001B3;
+    return hash;
+}
+
+static uint64_t hash_number (uint64_t hash, int64_t number)
+{
+    for (unsigned bits = 0; bits < 64; bits += 8)
+        hash = (hash ^ ((uint64_t)number >> bits & 0xFF)) * 0x100000001B3;
+    return hash;
+}
+
+static int64_t ns_of (const struct timespec *time)
+{
+    return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
+}
+
+static uint64_t mark_of_file (int folder, const char *name, int64_t *newest_ns)
+{
+    struct stat entry;
+    uint64_t hash = hash_text (0xCBF29CE484222325, name);
+    if (fstatat (folder, name, &entry, 0))
+        return hash;
+    // The change of the inode also tells what `cp -p` leaves as it was.
+    int64_t changed_ns = ns_of (&entry.st_ctim);
+    if (changed_ns > *newest_ns)
+        *newest_ns = changed_ns;
+    hash = hash_number (hash, (int64_t)entry.st_ino);
+    hash = hash_number (hash, (int64_t)entry.st_size);
+    hash = hash_number (hash, ns_of (&entry.st_mtim));
+    return hash_number (hash, changed_ns);
+}
+
+uint64_t key_folder_mark (const char *folder)
+{
+    uint64_t mark = 1;
+    int64_t newest_ns = 0;
+    DIR *entries = opendir (folder);
+    if (!entries)
+        return 0;
+    // A sum, as the order of the files may be another each time.
+    for (struct dirent *entry; (entry = readdir (entries));)
+        if (counts (entry))
+            mark += mark_of_file (dirfd (entries), entry->d_name, &newest_ns);
+    closedir (entries);
+    int64_t age_us = clock_wall_us () - newest_ns / 1000;
+    return age_us >= 0 && age_us < CLOCK_TICK_US ? 0 : mark;
+}
+
+int64_t key_folder_pause_us (int64_t us)
+{
+    return us < LOOK_MAX_US / LOOK_SHARE ? us * LOOK_SHARE : LOOK_MAX_US;
+}
