@@ -21,6 +21,7 @@ static const struct pair only_in[] = {
     {ZERO_STATUS_WAITING_ID, '#'},     // a worker's sign of life: the command's number
     {ZERO_STATUS_NOT_WORKER_ID, 0x81}, // the station pauses: nobody works there now
     {ZERO_STATUS_TIMEOUT_ID, 0x82},    // the C# client's own
+    {ZERO_STATUS_ERROR_ID, 0xD0},      // a defect of the worker
 };
 
 enum { PAIRS = sizeof pairs / sizeof *pairs, ONLY_IN = sizeof only_in / sizeof *only_in };
@@ -41,17 +42,36 @@ bool dialect_parse (const char *name, enum dialect *ret)
     return false;
 }
 
-uint8_t dialect_status_in (enum dialect dialect, uint8_t status)
+// Our number for a status of MicroZero, or -1.
+static int find_microzero (uint8_t status)
 {
-    if (dialect == DIALECT_ZERONET || status == 0)
-        return status;
     for (size_t i = 0; i < ONLY_IN; i++)
         if (only_in[i].microzero == status)
-            return (uint8_t)only_in[i].zeronet;
+            return only_in[i].zeronet;
     for (size_t i = 0; i < PAIRS; i++)
         if (pairs[i].microzero == status)
-            return (uint8_t)pairs[i].zeronet;
-    return ZERO_STATUS_ERROR_ID;
+            return pairs[i].zeronet;
+    return -1;
+}
+
+uint8_t dialect_status_in (enum dialect dialect, uint8_t status)
+{
+    if (status == 0)
+        return ZERO_STATUS_ERROR_ID;
+    if (dialect == DIALECT_ZERONET)
+        return status;
+    int ours = find_microzero (status);
+    return ours < 0 ? ZERO_STATUS_ERROR_ID : (uint8_t)ours;
+}
+
+bool dialect_status_known (enum dialect dialect, uint8_t status)
+{
+    if (dialect == DIALECT_MICROZERO)
+        return find_microzero (status) >= 0;
+    for (size_t i = 0; i < PAIRS; i++)
+        if (pairs[i].zeronet == status)
+            return true;
+    return false;
 }
 
 uint8_t dialect_status_out (enum dialect dialect, uint8_t status)

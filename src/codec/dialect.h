@@ -13,8 +13,12 @@ const char *dialect_name (enum dialect dialect);
 // False: there is none of this name.
 bool dialect_parse (const char *name, enum dialect *ret);
 
-// Our number for a status that came in this dialect. What the dialect does not know is an ERROR.
+// Our number for a status that came in this dialect. 0, and what the dialect microzero does not
+// know, is ERROR.
 uint8_t dialect_status_in (enum dialect dialect, uint8_t status);
+
+// Whether the dialect has a status of this number.
+bool dialect_status_known (enum dialect dialect, uint8_t status);
 
 // The dialect's number for a status of ours; its FAILED for one that it does not know.
 uint8_t dialect_status_out (enum dialect dialect, uint8_t status);

@@ -572,8 +572,7 @@ static bool is_late (const struct run *run, const struct answer *answer, enum an
 
 bool engine_is_late (const struct run *run, const struct answer *answer)
 {
-    // A status byte 0 is no status of any dialect.
-    return answer->status == 0 || is_late (run, answer, classify (answer));
+    return is_late (run, answer, classify (answer));
 }
 
 struct decision engine_answer (struct plan *plan, struct run *run, const struct answer *answer,

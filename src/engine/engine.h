@@ -71,7 +71,7 @@ struct tally {
 
 // A message from the side of the target.
 struct answer {
-    uint8_t status;
+    uint8_t status;     // not 0: dialect_status_in makes it an error
     bool on_connection; // on the connection of this run, not on the request socket
     bool has_exec_id;   // it carries a LOCAL_ID
     uint64_t exec_id;
@@ -118,7 +118,7 @@ struct decision engine_timeout (struct plan *plan, const struct zone *zone, int6
 // Somebody wants its run to end.
 struct decision engine_cancel (struct plan *plan, const struct zone *zone, int64_t now);
 
-// Whether an answer is of no run in hand: late, or forged, or without a status.
+// Whether an answer is of no run in hand: late, or forged.
 bool engine_is_late (const struct run *run, const struct answer *answer);
 
 // A message of the target. COMMIT_NONE: it is late or forged, and is only counted.

@@ -187,12 +187,36 @@ static void note_progress (struct held_run *held, const struct message *message)
         runs_note_progress (held, trimmed (message_frame (message, ZERO_FRAME_STATUS, NULL)));
 }
 
+// The status of an answer. `out` says which byte it is that ends the run as an error without being
+// one of the dialect; empty otherwise. The answer's own words stand behind it.
+static uint8_t answer_status (const struct station *self, const struct target *from,
+                              enum target_type type, const struct message *message,
+                              char out[REASON_MAX])
+{
+    enum { WORDS_MAX = 100 };
+    enum dialect dialect = from ? target_settings (from)->dialect : self->dialect;
+    uint8_t byte = message->desc_bytes.data[1], status = message->desc.code;
+    // MicroZero's VOTE_START gets the number that is a heartbeat of all but vote targets.
+    bool stray = dialect == DIALECT_MICROZERO && byte != ZERO_BYTE_COMMAND_WAITING &&
+                 status == ZERO_STATUS_VOTE_START_ID && type != TARGET_VOTE;
+    if (!stray && (status < ZERO_STATUS_ERROR_FLAG || dialect_status_known (dialect, byte)))
+        return status;
+    struct span words = trimmed (message_frame (message, ZERO_FRAME_STATUS, NULL));
+    size_t size = words.size < WORDS_MAX ? words.size : WORDS_MAX;
+    while (size && size < words.size && (words.data[size] & 0xC0) == 0x80)
+        size--; // no part of a character
+    snprintf (out, REASON_MAX,
+              "status %02x is neither a result nor a heartbeat in dialect %s%s%.*s", byte,
+              dialect_name (dialect), size ? ": " : "", (int)size, (const char *)words.data);
+    return stray ? ZERO_STATUS_ERROR_ID : status;
+}
+
 static void take_answer (struct held_run *held, const struct target *target, uint64_t connection,
                          const struct message *message)
 {
     struct station *self = held->station;
     struct target *of_plan = station_target (self, span_text (held->key_station));
-    char reason[128] = "";
+    char reason[REASON_MAX] = "";
     struct span voter = {0};
     if (target && target != of_plan) {
         self->counters.forged_answers++;
@@ -203,12 +227,11 @@ static void take_answer (struct held_run *held, const struct target *target, uin
     FAILPOINT (message->desc.code == ZERO_STATUS_RUNING_ID ? "running_recv" : "result_recv");
     bool is_vote =
         held->plan->vote.need != VOTE_NONE; // of one that was removed the type is not known
+    enum target_type type = of_plan ? target_type (of_plan) : is_vote ? TARGET_VOTE : TARGET_API;
     struct answer answer = {
-        .status = message->desc.code,
+        .status = answer_status (self, target, type, message, reason),
         .on_connection = connection != 0 && connection == held->connection,
-        .target = of_plan   ? target_type (of_plan)
-                  : is_vote ? TARGET_VOTE
-                            : TARGET_API,
+        .target = type,
     };
     bool by_identity = target && target_way (target)->by_identity;
     uint8_t exec_type = by_identity ? ZERO_FRAME_GLOBAL_ID : ZERO_FRAME_LOCAL_ID;

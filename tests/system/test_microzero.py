@@ -193,6 +193,38 @@ def test_errors_that_only_microzero_has(make_rig, make_center, status, ours):
     rig.state(ident, ours, "Test")
 
 
+@pytest.mark.parametrize("status", [0x00, 0x73, 0x5A])
+def test_a_result_that_is_none_ends_the_run(make_rig, make_center, status):
+    """00 is written by workers that leave the status out; 73 would be a heartbeat by its number.
+    The retry comes at its pace: the run is not left to its lease."""
+    center = make_center("master", Test="api")
+    rig = make_rig("--station", center.target("Test"))
+    ident = added(rig, every(1, 100))
+    center["Test"].job().finish(status)
+    plan = rig.state(ident, ST.ERROR, "Test")
+    words = f"status {status:02x} is neither a result nor a heartbeat in dialect microzero"
+    assert plan["error_info"] == words and plan["error_count"] == 1
+    page = rig.client.done("history", ident).json
+    assert [(run["status"], run["reason"]) for run in page["runs"]] == [(ST.ERROR, words)]
+    center["Test"].job().finish()
+    rig.repet(ident, 1, "Test")
+
+
+def test_an_ordinary_failure_of_an_api(make_known, center):
+    """`Success = false`: the center counts 80 as executed; here it is a failure, and `retry` says
+    whether it is tried again. With `none` the plan goes on with its next time, as at the center."""
+    rig = make_known()
+    ident = added(rig, every(1, 100, retry={"strategy": "none"}))
+    first = center["Test"].job()
+    first.finish(center.number.FAILED)
+    second = center["Test"].job()
+    plan = rig.message(ident, "Test")
+    assert second.plan["plan_time"] > first.plan["plan_time"]
+    assert (plan["error_count"], plan["real_repet"]) == (0, 0)
+    second.finish()
+    rig.repet(ident, 1, "Test")
+
+
 def test_no_worker_and_then_one(make_known, center):
     rig = make_known()
     results = rig.subscribe(b"at once")

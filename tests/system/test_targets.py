@@ -73,6 +73,30 @@ def test_rule_5_a_run_that_was_not_sent_hides_no_late_one(make_rig):
     rig.repet(ident, 1)
 
 
+def test_an_answer_with_status_00_is_an_error_that_names_it(make_rig):
+    """As a result, also on the request socket, the run has failed; as a status it parks the plan."""
+    rig = make_rig()
+    words = "status 00 is neither a result nor a heartbeat in dialect zeronet"
+    ident = rig.client.added(at_once())
+    for told in ("", ": disk full"):
+        run = rig.jobs.recv()
+        rig.jobs.answer(run, ST.RUNING)
+        more = [(FT.STATUS, told[2:].encode())] if told else []
+        if told:
+            rig.client.result(ident, 0, [(FT.LOCAL_ID, run.local_id), *more])
+        else:
+            rig.jobs.answer(run, 0)
+        plan = wait_until(lambda: (plan := rig.message(ident)).get("error_info") == words + told
+                          and plan, words + told)
+        assert plan["last_state"] == ST.ERROR
+    rig.jobs.finish(rig.jobs.recv())
+    rig.gone(ident)
+    ident = rig.client.added(at_once())
+    rig.jobs.answer(rig.jobs.recv(), 0)
+    plan = rig.state(ident, ST.ERROR)
+    assert (plan["plan_state"], plan["error_info"]) == (6, words)
+
+
 def test_signs_of_life_while_redis_is_away_do_not_grow_the_station(make_rig):
     """And a submission is refused at once meanwhile, not left hanging."""
     rig = make_rig()

@@ -197,8 +197,15 @@ static void statuses_are_turned_as_the_vectors_say (void **state)
         snprintf (name, sizeof name, "%02x", (unsigned)i);
         CHECK_INT (name, dialect_status_in (DIALECT_MICROZERO, (uint8_t)i), in.data[i]);
         CHECK_INT (name, dialect_status_out (DIALECT_MICROZERO, (uint8_t)i), out.data[i]);
-        CHECK_INT (name, dialect_status_in (DIALECT_ZERONET, (uint8_t)i), i);
+        CHECK_INT (name, dialect_status_in (DIALECT_ZERONET, (uint8_t)i),
+                   i ? i : ZERO_STATUS_ERROR_ID);
         CHECK_INT (name, dialect_status_out (DIALECT_ZERONET, (uint8_t)i), i);
+        // What is no status of MicroZero is an ERROR, as is what its workers call a defect.
+        bool defect = i == 0xD0 || i == 0xF0;
+        CHECK (name, dialect_status_known (DIALECT_MICROZERO, (uint8_t)i) ==
+                         (in.data[i] != ZERO_STATUS_ERROR_ID || defect));
+        CHECK (name, dialect_status_known (DIALECT_ZERONET, (uint8_t)i) ==
+                         (i && status_name ((uint8_t)i) != NULL));
     }
     json_decref (codes);
 }
