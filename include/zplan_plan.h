@@ -103,6 +103,9 @@ int zplan_plan_set_timezone (struct zplan_plan *plan, const char *name);
 // How often it runs in all, from 1 on; -1, as without a call: for ever.
 int zplan_plan_set_repeat (struct zplan_plan *plan, int64_t times);
 
+// The station keeps the plan paused, in no queue, until the command reset: ("hold", "true").
+int zplan_plan_set_hold (struct zplan_plan *plan);
+
 // Any member of the PLAN frame by its name in the protocol, as JSON: ("skip_set", "2"), ("no_keep",
 // "true"), ("vote", "{\"rule\": \"majority\"}"), ("retry", "{\"strategy\": \"fixed\", \"interval\":
 // 30, \"max\": 3}").

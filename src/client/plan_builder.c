@@ -327,6 +327,11 @@ int zplan_plan_set_repeat (struct zplan_plan *plan, int64_t times)
                 : ZPLAN_ERROR_ARGUMENT;
 }
 
+int zplan_plan_set_hold (struct zplan_plan *plan)
+{
+    return plan ? change (plan, json_pack ("{s:b}", "hold", 1)) : ZPLAN_ERROR_ARGUMENT;
+}
+
 int zplan_plan_set_json (struct zplan_plan *plan, const char *name, const char *json)
 {
     if (!plan)

@@ -2,11 +2,9 @@
 #include "management.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "codes.h"
 #include "misses.h"
-#include "rfc3339.h"
 #include "status.h"
 
 #define IN(state) (1U << (state))
@@ -26,12 +24,8 @@ static bool is_queued (const struct plan *plan)
 // not fired yet is given up.
 static void stop (struct plan *plan, const struct manage_request *request, enum plan_state state)
 {
-    char when[RFC3339_SIZE], words[PLAN_WORDS_MAX];
-    rfc3339_format (request->now, when);
-    snprintf (words, sizeof words, "%s%s%.*s at %s", plan_state_name (state),
-              request->who.size ? " by " : "", (int)request->who.size,
-              request->who.size ? (const char *)request->who.data : "", when);
-    plan_set_stopped (plan, span_text (words));
+    plan_note_stop (plan, plan_state_name (state), request->who, request->now);
+    plan->held = 0;
     plan->state = state;
     plan->extra = plan->extra && request->running ? state : PLAN_NONE;
     if (request->running)
@@ -67,6 +61,7 @@ static int reset_plan (struct plan *plan, const struct manage_request *request, 
     plan->tries = 0;
     plan->verdict = VERDICT_NONE;
     plan_set_stopped (plan, (struct span){0});
+    plan->held = 0;
     plan->extra = plan->extra && request->running ? PLAN_QUEUE : PLAN_NONE;
     plan->state = request->running ? PLAN_EXECUTE : PLAN_QUEUE;
     *ret = request->running ? REQUEUE_LEASE : REQUEUE_TIME;

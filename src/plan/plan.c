@@ -1,10 +1,12 @@
 #include "plan.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "codes.h"
 #include "memory.h"
+#include "rfc3339.h"
 #include "spread.h"
 #include "utf8.h"
 
@@ -77,7 +79,8 @@ struct plan *plan_new_submitted (uint64_t id, const struct message *request, str
     self->vote = fields->vote;
     self->policy = policy_keep (fields->policy);
     plan_set_remark (self, span_of (fields->remark, fields->remark_size));
-    self->state = PLAN_QUEUE;
+    self->state = fields->hold ? PLAN_PAUSE : PLAN_QUEUE;
+    self->held = fields->hold == HOLD_MARKED;
     self->station = keep (self, message_frame (request, ZERO_FRAME_STATION_ID, NULL));
     self->caller = keep (self, caller);
     self->request_id = keep (self, message_frame (request, ZERO_FRAME_REQUEST_ID, NULL));
@@ -150,6 +153,15 @@ void plan_set_stopped (struct plan *self, struct span words)
     set_words (&self->stopped, words);
 }
 
+void plan_note_stop (struct plan *self, const char *command, struct span who, int64_t now)
+{
+    char when[RFC3339_SIZE], words[PLAN_WORDS_MAX];
+    rfc3339_format (now, when);
+    snprintf (words, sizeof words, "%s%s%.*s at %s", command, who.size ? " by " : "", (int)who.size,
+              who.size ? (const char *)who.data : "", when);
+    plan_set_stopped (self, span_text (words));
+}
+
 void plan_set_remark (struct plan *self, struct span words)
 {
     set_words (&self->remark, words);
@@ -176,15 +188,14 @@ static void take_words (char **words, const char *other)
 bool plan_take_place (struct plan *self, const struct plan *other)
 {
     bool same = same_schedule (self, other);
+    bool holds = self->state == PLAN_PAUSE && is_open (other->state);
     self->exec_id = other->exec_id;
     self->exec_time = other->exec_time;
     self->last_state = other->last_state;
     self->missed = other->missed;
     self->verdict = other->verdict;
-    self->extra = other->extra;
     self->poll = other->poll;
     take_words (&self->error_info, other->error_info);
-    take_words (&self->stopped, other->stopped);
     if (same) {
         self->schedule.received = other->schedule.received;
         self->plan_time = other->plan_time;
@@ -195,9 +206,16 @@ bool plan_take_place (struct plan *self, const struct plan *other)
         self->error_count = other->error_count;
         self->tries = other->tries;
     }
+    if (holds)
+        return false;
+    self->extra = other->extra;
+    take_words (&self->stopped, other->stopped);
+    self->held = 0;
     bool stays = same || other->extra || !is_open (other->state);
-    if (stays)
+    if (stays) {
         self->state = other->state;
+        self->held = other->held;
+    }
     return stays;
 }
 

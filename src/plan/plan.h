@@ -57,6 +57,7 @@ struct plan {
     enum plan_state extra; // a run besides the schedule: the state to return to; PLAN_NONE = none
     struct vote_rule vote; // of plans for vote stations
     struct policy *policy; // NULL = none; `schedule` borrows from it
+    uint8_t held;          // 1: paused by its submission, and not by a person since
     int64_t missed;        // occurrences that were never run because their time had passed
     enum verdict verdict;
     char *error_info; // what its last failure said; NULL = none since the last success
@@ -99,7 +100,8 @@ void plan_take_policy (struct plan *self, struct policy *policy);
 
 // Stand where another plan of the same id stands, of which no run is out: its counters, its state
 // if it is out of the queue, and, when both say the same of when, its place in the schedule.
-// Whether its place in the queue stays as well; else it is queued for its own plan_time.
+// Whether its place in the queue stays as well; else it is queued for its own plan_time, or it is
+// paused: one that was submitted to be held takes a plan out of the queue.
 bool plan_take_place (struct plan *self, const struct plan *other);
 
 // The plan's present occurrence, for the schedule.
@@ -120,6 +122,9 @@ int64_t plan_due_time (const struct plan *self);
 void plan_set_error (struct plan *self, struct span words);
 void plan_set_remark (struct plan *self, struct span words);
 void plan_set_stopped (struct plan *self, struct span words);
+
+// Its `stopped` in words: by which command, by whom (may be empty) and when, Unix seconds.
+void plan_note_stop (struct plan *self, const char *command, struct span who, int64_t now);
 
 const char *plan_state_name (enum plan_state state);
 

@@ -164,6 +164,18 @@ static bool read_remark (struct reading *reading, const char *name, const struct
     return true;
 }
 
+static bool read_hold (struct reading *reading, const char *name, const struct value *value)
+{
+    enum hold *hold = &reading->fields->hold;
+    bool paused = value->kind == TEXT && strcmp ((const char *)value->text.data, "pause") == 0;
+    if (value->kind != FLAG && !paused) {
+        reason_set (reading->reason, "%s: want true, false or \"pause\"", name);
+        return false;
+    }
+    *hold = paused ? HOLD_PAUSED : value->flag ? HOLD_MARKED : HOLD_NONE;
+    return true;
+}
+
 static bool read_vote (struct reading *reading, const char *name, const struct value *value)
 {
     (void)name;
@@ -185,6 +197,7 @@ static const struct field fields[] = {
     FIELD ("skip_set", read_skip),
     FIELD ("vote", read_vote),
     FIELD ("remark", read_remark),
+    FIELD ("hold", read_hold),
 #undef FIELD
 };
 
@@ -195,7 +208,7 @@ static const char *const read_only[] = {
     "plan_id",     "request_id", "station",    "caller",     "real_repet", "last_state",
     "exec_time",   "messages",   "base_time",  "plan_state", "add_time",   "skip_num",
     "error_count", "exec_id",    "revision",   "skip_wait",  "extra",      "poll",
-    "missed",      "verdict",    "error_info", "tries",      "stopped",
+    "missed",      "verdict",    "error_info", "tries",      "stopped",    "held",
 };
 
 static bool repeats (enum schedule_type type)
@@ -352,6 +365,7 @@ static struct reading reading_of (struct plan_fields *into, const struct plan_li
     into->schedule = (struct schedule){0};
     into->skip_set = 0;
     into->vote = (struct vote_rule){0};
+    into->hold = HOLD_NONE;
     into->remark_size = 0;
     into->policy = NULL;
     return (struct reading){.fields = into, .limits = limits, .reason = reason};

@@ -20,12 +20,20 @@ struct plan_limits {
 
 extern const struct plan_limits plan_limits_default;
 
+// Whether the plan is stored in the state pause.
+enum hold {
+    HOLD_NONE,
+    HOLD_MARKED, // and is marked as held, so that those that were held can be found
+    HOLD_PAUSED  // as one that somebody has paused
+};
+
 struct plan_fields {
     uint8_t description[DESCRIPTION_ROOM];
     size_t description_size;
     struct schedule schedule; // `received` is left 0; it borrows from `policy`
     int64_t skip_set;
     struct vote_rule vote;
+    enum hold hold;
     uint8_t remark[PLAN_WORDS_MAX];
     size_t remark_size;
     struct policy *policy; // NULL = nothing beyond the plan document

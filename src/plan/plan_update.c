@@ -48,12 +48,13 @@ static int check_revision (const struct plan *plan, json_t *update, struct reaso
     return 0;
 }
 
-// What a plan keeps for its life. With another key it would not be found by it; the fields of its
-// kind were taken over when it was submitted.
+// What no update changes. With another key the plan would not be found by it; the fields of its
+// kind were taken over when it was submitted, and held is only what is submitted.
 static const struct {
     const char *name, *why;
 } fixed[] = {
     {"key", "key: cannot be changed, it makes the plan's id"},
+    {"hold", "hold: is for a submission; use pause and reset"},
     {"kind", "kind: cannot be changed, its fields were taken over; update these"},
 };
 

@@ -129,6 +129,14 @@ static bool read_verdict (void *filter, const json_t *value)
     return added;
 }
 
+static bool read_held (void *filter, const json_t *value)
+{
+    json_t *number = json_integer (1);
+    bool added = json_is_true (value) && add_member (filter, "held", number);
+    json_decref (number);
+    return added;
+}
+
 static const struct filter_field fields[] = {
     {"after", read_after, "want the hex id of the last plan of the page before"},
     {"limit", read_limit, "want 1..1000"},
@@ -144,6 +152,7 @@ static const struct filter_field fields[] = {
     {"group", read_group, "want a string of at most 512 bytes"},
     {"remark", read_remark, "want a string of at most 512 bytes"},
     {"verdict", read_verdict, "want failure, pending, manual or cancelled"},
+    {"held", read_held, "want true"},
 };
 
 static bool read_filter (struct span text, struct list_filter *ret, struct reason *reason)

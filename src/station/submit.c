@@ -194,7 +194,7 @@ static void tell_added (struct submission *submission)
                             .json = json,
                             .command = submission_command (plan)};
     publish_event (submission->station, &notice);
-    notice.event = EVENT_QUEUE;
+    notice.event = plan->state == PLAN_PAUSE ? EVENT_PAUSE : EVENT_QUEUE;
     publish_event (submission->station, &notice);
     free (json);
 }
@@ -322,7 +322,8 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
     }
     if (stored) {
         tell_added (submission);
-        due_wake_at (self, plan_due_time (submission->plan) * 1000000);
+        if (submission->plan->state == PLAN_QUEUE)
+            due_wake_at (self, plan_due_time (submission->plan) * 1000000);
     }
     submission_end (submission);
     front_resume (self);
@@ -360,7 +361,8 @@ static int64_t place (struct submission *submission)
         submission_end (submission);
         return INT64_MAX;
     }
-    int64_t due_us = submission->never ? INT64_MAX : plan_due_time (plan) * 1000000;
+    bool waits = !submission->never && plan->state == PLAN_QUEUE;
+    int64_t due_us = waits ? plan_due_time (plan) * 1000000 : INT64_MAX;
     if (submission->never)
         store_load (self->store, plan->id, LINK_ONCE, on_looked_up, submission);
     else
@@ -433,6 +435,9 @@ static void start (struct station *self, struct request *request, uint64_t id,
     submission->plan = plan_new_submitted (id ? id : submit_new_id (self), &request->message,
                                            caller, fields, submission->received);
     submission->plan->revision = apply_revision ();
+    if (fields->hold)
+        plan_note_stop (submission->plan, fields->hold == HOLD_MARKED ? "hold" : "pause",
+                        permit_name (self, request->peer.user), submission->received);
     submission->peer = peer_keep (self, request);
     struct span kind = span_text (kind_of (submission));
     if (kind.size) {

@@ -133,13 +133,16 @@ static void replace (struct submission *submission, const struct plan *held, uin
         submission_end (submission);
         return;
     }
+    enum requeue requeue = stays                       ? REQUEUE_KEEP
+                           : plan->state == PLAN_PAUSE ? REQUEUE_OUT
+                                                       : REQUEUE_TIME;
     submission_set_words (submission, update ? "updated" : "replaced", plan->state);
     store_change (submission->station->store,
                   &(struct store_change){.plan = plan,
                                          .revision = held->revision,
                                          .key_station = held->station,
                                          .exec_id = exec_id,
-                                         .queue = stays ? REQUEUE_KEEP : REQUEUE_TIME},
+                                         .queue = requeue},
                   on_replaced, submission);
 }
 

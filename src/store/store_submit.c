@@ -49,7 +49,7 @@ static void read_answer (const redisReply *reply, struct store_submitted *answer
     }
 }
 
-// place.lua stored none: submit.lua looks at each of them.
+// place.lua stored none, or is not for them: submit.lua looks at each of them.
 static void look_at_each (struct store *self, struct batch *batch)
 {
     for (size_t i = 0; i < batch_size (batch); i++) {
@@ -179,23 +179,37 @@ static void note_id (struct gathering *self, bool first, uint64_t id, bool made_
     self->last_id = id;
 }
 
+// A call of many, all of which are queued.
+static struct batch *queued_item (struct store *self, const struct plan *plan, bool made_here,
+                                  const char *class, struct submitter *submitter)
+{
+    struct gathering *gathering = &self->gathering;
+    if (tallies_full (&gathering->tallies))
+        batches_send (self->submissions);
+    struct batch *batch = batches_item (self->submissions, plan->id, submitter);
+    note_id (gathering, batch_size (batch) == 1, plan->id, made_here);
+    store_tally (self, &gathering->tallies, plan->station, plan);
+    gathering->classed = gathering->classed || class[0];
+    return batch;
+}
+
 void store_submit (struct store *self, const struct plan *plan, bool made_here,
                    store_submitted_fn *reply, void *owner)
 {
     struct submitter *submitter = memory_new (sizeof *submitter);
     *submitter = (struct submitter){reply, owner};
-    if (tallies_full (&self->gathering.tallies))
-        batches_send (self->submissions);
-    struct batch *batch = batches_item (self->submissions, plan->id, submitter);
-    note_id (&self->gathering, batch_size (batch) == 1, plan->id, made_here);
-    store_tally (self, &self->gathering.tallies, plan->station, plan);
     char member[MEMBER_MAX], class[CLASS_MAX];
     member_make (member, plan->station, plan->id);
     class_make (class, plan);
-    self->gathering.classed = self->gathering.classed || class[0];
+    bool queued = plan->state == PLAN_QUEUE;
+    struct batch *batch = queued ? queued_item (self, plan, made_here, class, submitter)
+                                 : batches_item (self->looked_at, 0, submitter);
     batch_add_text (batch, member);
     store_add_message (self, batch, plan);
-    batch_add_number (batch, plan_due_time (plan));
+    if (queued)
+        batch_add_number (batch, plan_due_time (plan));
+    else
+        batch_add_text (batch, "");
     batch_add_text (batch, "0");
     store_add_entry (batch, plan->station, plan->id);
     store_add_work (batch, plan->station, plan->id);

@@ -79,7 +79,7 @@ static int submit (struct zplan_client *client, const struct order *order, const
 // -- the answer
 
 static int report (const struct cli *cli, const struct zplan_reply *reply, const struct when *when,
-                   const struct zone *zone)
+                   const struct zone *zone, bool held)
 {
     struct span id = call_frame (reply, ZERO_FRAME_GLOBAL_ID);
     if (reply->status != ZERO_STATUS_PLAN_ID || id.size == 0) {
@@ -114,6 +114,8 @@ static int report (const struct cli *cli, const struct zplan_reply *reply, const
         printf (" %s", kept == KEPT_EXISTS ? "already exists" : words[kept]);
         print_bytes (more);
         putchar ('\n');
+    } else if (held) {
+        printf (" accepted, paused until `zplan reset`\n");
     } else if (when->rule.type == SCHEDULE_NONE) {
         printf (" accepted, runs at once\n");
     } else {
@@ -136,13 +138,13 @@ static int send_order (const struct cli *cli, const struct order *order, const c
     }
     int code;
     struct zplan_reply reply;
-    json_t *plan = order_plan (&when, order->title, vote);
+    json_t *plan = order_plan (order, &when, vote);
     char *text = json_write (plan);
     struct zplan_client *client = call_open (cli, &code);
     if (client)
         code = call_judge (cli, submit (client, order, text, id, &reply), &reply, NULL);
     if (client && code == EXIT_DONE)
-        code = report (cli, &reply, &when, zone);
+        code = report (cli, &reply, &when, zone, order->hold);
     zplan_client_destroy (&client);
     free (text);
     json_decref (plan);

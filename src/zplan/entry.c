@@ -209,11 +209,13 @@ static int make_plan (struct line *self, const struct zone *zone, int64_t now_us
         rc = terms_read (&self->order.words.terms, &reading, self->plan, self->reason);
         if (self->order.title)
             json_object_set_new (self->plan, "description", json_string (self->order.title));
+        if (self->order.hold)
+            json_object_set_new (self->plan, "hold", json_true ());
         if (vote)
             json_object_set (self->plan, "vote", vote);
     } else {
         rc = when_read (&self->order.words, zone, now_us, &when, self->reason);
-        json_t *rule = rc ? NULL : order_plan (&when, self->order.title, vote);
+        json_t *rule = rc ? NULL : order_plan (&self->order, &when, vote);
         json_object_update (self->plan, rule);
         json_decref (rule);
         if (rc == 0)

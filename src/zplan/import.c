@@ -7,15 +7,16 @@ static const char about[] =
     "Kept are id, target, title, frames, schedule, the next time (also one that\n"
     "`zplan skip` has set) and the repeats that are left. Begin anew: what the\n"
     "station counts (runs, failures, the last status, skips), and the history.\n"
-    "Plans that were paused, or out of the queue for an error, are paused; with\n"
-    "--hold all are, until `zplan reset`. A plan is paused right after it was\n"
-    "taken: one that is due at that moment may run once.\n"
-    "What has ended is left out. Times that have passed meanwhile are missed ones,\n"
-    "as of any plan; a single one runs at once.\n\n"
+    "Plans that were paused, or out of the queue for an error, stay paused, and what\n"
+    "was closed or has ended is left out. With --hold the others are stored paused as\n"
+    "well and marked: none runs until `zplan reset --held` starts those, and only\n"
+    "those. Times that have passed meanwhile are missed ones, as of any plan; a single\n"
+    "one runs at once.\n\n"
     "A plan that is there already is left as it is, so an import that was broken\n"
     "off can be said again. Another plan with the same id is refused.\n\n"
     "  zplan export >plans.ndjson\n"
     "  zplan --connect tcp://10.0.0.7:7920 import plans.ndjson --hold\n"
+    "  zplan --connect tcp://10.0.0.7:7920 reset --held\n"
     "  zplan export --station jobs | zplan --connect tcp://10.0.0.7:7920 import -\n";
 
 struct wish {
@@ -26,7 +27,7 @@ static const struct option rows[] = {
     {.name = "--hold",
      .type = OPTION_FLAG,
      .offset = offsetof (struct wish, hold),
-     .help = "pause them all"},
+     .help = "keep them all paused, until `zplan reset --held`"},
     {.name = "--stop-on-error",
      .type = OPTION_FLAG,
      .offset = offsetof (struct wish, stop_on_error),

@@ -1,5 +1,5 @@
 // A line is read (entry.h), and goes through stages: is a plan with this id there already, submit
-// it, pause it. Each stage is a request of its own in the pipeline.
+// it. Each stage is a request of its own in the pipeline.
 #include "load.h"
 
 #include <errno.h>
@@ -17,13 +17,12 @@
 #include "progress.h"
 #include "zonefile.h"
 
-enum stage { STAGE_LOOK, STAGE_SUBMIT, STAGE_COMPARE, STAGE_PAUSE };
+enum stage { STAGE_LOOK, STAGE_SUBMIT, STAGE_COMPARE };
 
 // A line that is under way.
 struct item {
     int64_t line;
     enum stage stage;
-    bool pause;
     struct entry entry;
     struct verdict refusal; // of STAGE_COMPARE: why the submission was refused
 };
@@ -86,7 +85,7 @@ static void refuse (struct loading *self, int64_t line, struct span words)
     self->refused++;
 }
 
-// The line may be taken another time. A plan that was added but not paused is no such line.
+// The line may be taken another time.
 static void leave_item (struct loading *self, const struct item *item,
                         const struct verdict *verdict)
 {
@@ -98,7 +97,7 @@ static void leave_item (struct loading *self, const struct item *item,
 
 static void refuse_item (struct loading *self, struct item **item, const struct verdict *verdict)
 {
-    if (verdict_is_common (verdict) && (*item)->stage != STAGE_PAUSE)
+    if (verdict_is_common (verdict))
         leave_item (self, *item, verdict);
     else
         refuse (self, (*item)->line, span_of (verdict->words, verdict->size));
@@ -196,8 +195,6 @@ static void count_kept (struct loading *self, struct item *item, const struct zp
         count_item (self, &item, &self->there, "nothing");
     else if (kept == KEPT_UPDATED || kept == KEPT_REPLACED)
         count_item (self, &item, &self->updated, kept == KEPT_UPDATED ? "update" : "replace");
-    else if (item->pause)
-        manage (self, item, STAGE_PAUSE, "pause");
     else
         count_item (self, &item, &self->added, "add");
 }
@@ -240,41 +237,40 @@ static void on_answer (void *owner, void *given, int outcome, const struct zplan
     } else if (item->stage == STAGE_COMPARE && verdict.code == EXIT_DONE &&
                is_there (self, item, reply)) {
         count_item (self, &item, &self->there, "nothing");
-    } else if (item->stage == STAGE_COMPARE) {
-        refuse_item (self, &item, &item->refusal);
-    } else if (verdict.code != EXIT_DONE) {
-        refuse_item (self, &item, &verdict);
     } else {
-        count_item (self, &item, &self->added, "add");
+        refuse_item (self, &item, &item->refusal);
     }
     show_progress (self);
 }
 
 // -- the lines
 
+// The station stores it paused. What was paused before is not marked as held: it stays paused when
+// those are reset.
+static void hold (struct entry *entry)
+{
+    struct reason reason;
+    json_t *plan = json_read_object (span_text (entry->plan), &reason);
+    json_object_set_new (plan, "hold",
+                         entry->state == ENTRY_PAUSED ? json_string ("pause") : json_true ());
+    free (entry->plan);
+    entry->plan = json_write (plan);
+    json_decref (plan);
+}
+
 // False: the station is silent.
 static bool start_item (struct loading *self, struct item *item)
 {
-    static const char at_once[] = "plan_type: a plan that runs at once cannot be held";
-    struct reason reason;
-    int64_t type = 0;
-    json_t *plan = json_read_object (span_text (item->entry.plan), &reason);
-    json_get_integer (plan, "plan_type", 0, INT64_MAX, &type);
-    json_decref (plan);
-    bool held = self->load->how == LOAD_HELD;
-    item->pause = held || item->entry.state == ENTRY_PAUSED;
+    bool holds = self->load->how == LOAD_HELD || item->entry.state == ENTRY_PAUSED;
     if (item->entry.state == ENTRY_OVER) {
         count_item (self, &item, &self->over, "nothing");
         return true;
     }
-    if (item->pause && type == SCHEDULE_NONE) {
-        struct verdict verdict = verdict_refused (at_once);
-        refuse_item (self, &item, &verdict);
-        return true;
-    }
+    if (holds)
+        hold (&item->entry);
     // What is there already is not to be paused: it may have been let go meanwhile.
-    bool sent = item->pause && *item->entry.id ? manage (self, item, STAGE_LOOK, "message")
-                                               : submit (self, item);
+    bool sent =
+        holds && *item->entry.id ? manage (self, item, STAGE_LOOK, "message") : submit (self, item);
     if (!sent) {
         self->unknown++;
         end_item (&item);

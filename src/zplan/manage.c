@@ -98,6 +98,7 @@ static const struct deed {
      .about = "Put paused plans, and those out of the queue for an error, into the queue again.\n"
               "One that is overdue by then runs once, at once.\n" FILTER_HELP "\n"
               "  zplan reset 1f\n"
+              "  zplan reset --held                       # what `import --hold` keeps paused\n"
               "  zplan reset --state error --station jobs\n"
               "  zplan reset --dead --dry-run             # failed for good: try those again\n"},
     {.name = "skip",

@@ -62,6 +62,10 @@ static const struct option rows[] = {
      .type = OPTION_TEXT,
      .offset = offsetof (struct order, id),
      .help = "the plan's id; the same plan sent again is then one plan"},
+    {.name = "--hold",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct order, hold),
+     .help = "keep it paused until `zplan reset`"},
     {.name = "--now",
      .type = OPTION_FLAG,
      .offset = offsetof (struct order, words.now),
@@ -124,12 +128,14 @@ int order_vote (const struct order *order, const json_t *stored, json_t **ret,
     return 0;
 }
 
-json_t *order_plan (const struct when *when, const char *title, json_t *vote)
+json_t *order_plan (const struct order *order, const struct when *when, json_t *vote)
 {
     json_t *plan = json_object ();
     json_t *frame = when_frame (when);
-    if (title)
-        json_object_set_new (plan, "description", json_string (title));
+    if (order->title)
+        json_object_set_new (plan, "description", json_string (order->title));
+    if (order->hold)
+        json_object_set_new (plan, "hold", json_true ());
     json_object_update (plan, frame);
     json_decref (frame);
     if (vote)

@@ -16,6 +16,7 @@ struct order {
     const char *title, *id;
     const char *vote;
     int64_t vote_deadline_s; // 0 = not given
+    bool hold;
     struct when_words words;
 };
 
@@ -41,5 +42,5 @@ struct order_frames order_frames (const struct order *order);
 int order_vote (const struct order *order, const json_t *stored, json_t **ret,
                 struct reason *reason);
 
-// The PLAN frame: title and vote may be NULL and are borrowed.
-json_t *order_plan (const struct when *when, const char *title, json_t *vote);
+// The PLAN frame; the vote may be NULL and is borrowed.
+json_t *order_plan (const struct order *order, const struct when *when, json_t *vote);

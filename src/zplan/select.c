@@ -55,6 +55,10 @@ static const struct option rows[] = {
      .type = OPTION_FLAG,
      .offset = offsetof (struct selection, dead),
      .help = "those of the verdict failure or pending"},
+    {.name = "--held",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct selection, held),
+     .help = "those that `import --hold` or `add --hold` paused, and nobody since"},
 };
 
 struct option_group select_options (struct selection *selection)
@@ -88,6 +92,8 @@ static json_t *filter_of (const struct selection *selection)
     json_t *filter = json_object ();
     if (selection->dead && !selection->state) // they are in no other
         json_object_set_new (filter, "state", json_string ("error"));
+    if (selection->held)
+        json_object_set_new (filter, "held", json_true ());
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (fields[i].text)
             json_object_set_new (filter, fields[i].field, json_string (fields[i].text));

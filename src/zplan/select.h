@@ -9,6 +9,7 @@ struct selection {
     const char *kind, *key, *group, *category, *tenant, *creator;
     const char *verdict; // the station does not select by it: it is looked at here
     bool dead;           // of the verdict failure or pending
+    bool held;           // paused by their submission
 };
 
 // The options that fill it.

@@ -59,6 +59,16 @@ static void refusals (void)
     expect (zplan_plan_new (NULL, "run"), ZPLAN_ERROR_ARGUMENT, "station: want 1..64");
 }
 
+static void held (void)
+{
+    struct zplan_plan *plan = fresh ();
+    CHECK (zplan_plan_set_hold (plan) == ZPLAN_OK);
+    CHECK (strstr (zplan_plan_json (plan), "\"hold\":true"));
+    zplan_plan_destroy (&plan);
+    CHECK (zplan_plan_set_hold (NULL) == ZPLAN_ERROR_ARGUMENT);
+    REFUSED ("hold: want true, false or \"pause\"", zplan_plan_set_json, "hold", "1");
+}
+
 // What comes later judges what was there, too; and the first reason stays.
 static void together (void)
 {
@@ -246,6 +256,7 @@ int main (void)
 {
     no_descriptors ();
     refusals ();
+    held ();
     together ();
     texts ();
     too_many_frames ();

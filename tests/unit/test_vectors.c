@@ -308,6 +308,11 @@ static void check_fields (const char *name, const struct plan_fields *got, const
     CHECK_INT (name, got->skip_set, number_at (want, "skip_set"));
     CHECK (name, span_equal (span_of (got->description, got->description_size),
                              span_at (want, "description")));
+    const json_t *hold = json_object_get (want, "hold");
+    CHECK_INT (name, got->hold,
+               json_is_string (hold) ? HOLD_PAUSED
+               : json_is_true (hold) ? HOLD_MARKED
+                                     : HOLD_NONE);
     json_t *vote = vote_rule_write (&got->vote);
     CHECK (name, vote == json_object_get (want, "vote") ||
                      json_equal (vote, json_object_get (want, "vote")));

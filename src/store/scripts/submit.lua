@@ -6,8 +6,8 @@
 --       any = something may; each = each is to be looked at
 --       6 first id as 16 hex digits  7 last one, when they grow; '' = they do not
 --       8 how many numbers follow: +1 a field of the count  +2 how many of the plans it counts
---       then by columns: each message key; each key and message JSON; each score and key; each 0 and
---       index entry; each work key, unless nothing can be left, or each is looked at; each key and class
+--       then by columns: each message key; each key and message JSON; each score and key (with each: score ''
+--       = held, it is not queued); each 0 and index entry; each work key, unless nothing can be left, or each is looked at; each key and class
 --       (plan:class, '' none), unless none has one
 -- Answers {} they are stored, or of each plan: 1 stored; {0, station, message} the id is in use: the
 --         caller compares; {2, the bound's name, the bound} there are too many; {3, error}.
@@ -139,7 +139,11 @@ for i = 1, n do
     if not answer then
         forget({member}, {station})
         redis.call('SET', member, message)
-        redis.call('ZADD', KEYS[1], score, member)
+        if score ~= '' then
+            redis.call('ZADD', KEYS[1], score, member)
+        else
+            redis.call('ZREM', KEYS[1], member)
+        end
         redis.call('ZADD', KEYS[2], 0, entry)
         local class = ARGV[CLASSES + 2 * i - 1] or ''
         if class ~= '' then
