@@ -21,16 +21,19 @@ extern char **environ;
 // They mean nothing to us, and would end the process.
 static const int ignored[] = {SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM};
 
+static bool is_ignored (int number)
+{
+    struct sigaction action;
+    return sigaction (number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 static void handled_signals (sigset_t *set)
 {
     sigemptyset (set);
     sigaddset (set, SIGTERM);
     sigaddset (set, SIGINT);
     sigaddset (set, SIGCHLD);
-    // nohup: who was started with SIGHUP ignored goes on ignoring it.
-    struct sigaction hangup;
-    sigaction (SIGHUP, NULL, &hangup);
-    if (hangup.sa_handler != SIG_IGN)
+    if (!is_ignored (SIGHUP)) // see HANGUP_KEPT
         sigaddset (set, SIGHUP);
 }
 
@@ -108,6 +111,17 @@ void process_confine (void)
     prctl (PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
+void process_reset_signals (enum hangup hangup)
+{
+    sigset_t none;
+    sigemptyset (&none);
+    // SIGKILL, SIGSTOP and the two of the C library's own refuse, which is no error.
+    for (int number = 1; number <= SIGRTMAX; number++)
+        if (is_ignored (number) && !(number == SIGHUP && hangup == HANGUP_KEPT))
+            signal (number, SIG_DFL);
+    sigprocmask (SIG_SETMASK, &none, NULL);
+}
+
 int process_prepare (void)
 {
     umask (077);
@@ -126,15 +140,6 @@ int process_next_signal (int signal_fd)
     struct signalfd_siginfo info;
     ssize_t size = read (signal_fd, &info, sizeof info);
     return size == sizeof info ? (int)info.ssi_signo : 0;
-}
-
-void process_reset_child (void)
-{
-    sigset_t set;
-    sigemptyset (&set);
-    sigprocmask (SIG_SETMASK, &set, NULL);
-    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
-        signal (ignored[i], SIG_DFL);
 }
 
 static int folder_check (const char *path, struct reason *reason)

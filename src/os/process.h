@@ -7,6 +7,17 @@
 
 #include "reason.h"
 
+// What a parent may leave to its child: a shell starts a job in the background with SIGINT ignored,
+// nohup ignores SIGHUP, and some supervisors block signals.
+enum hangup {
+    HANGUP_RESET, // for who reloads its settings at SIGHUP: it outlives its terminal anyway
+    HANGUP_KEPT,  // for who ends at SIGHUP, unless nohup has it ignored
+};
+
+// Give every inherited signal its default action, and block none. First in main, and in a child
+// between fork and exec (only async-signal-safe calls).
+void process_reset_signals (enum hangup hangup);
+
 // Make the process safe before any thread and any socket: SIGPIPE ignored; SIGTERM, SIGINT, SIGHUP
 // and SIGCHLD blocked, to be read from the returned signalfd; umask 077; ZSYS_* unset, as czmq
 // would change its behaviour by them; the C library's generator seeded from getrandom, since libzmq
@@ -16,9 +27,6 @@ int process_prepare (void);
 
 // Read one pending signal number from the signalfd; 0 when there is none.
 int process_next_signal (int signal_fd);
-
-// Undo the blocked and ignored signals in a child before it runs another program.
-void process_reset_child (void);
 
 uint64_t process_random (void);
 

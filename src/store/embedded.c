@@ -100,7 +100,7 @@ struct embedded *embedded_new (const char *data, int64_t databases, struct reaso
 // In the child. Only calls that are safe after fork in a process with threads.
 static void run_redis (const struct embedded *self, char *const *argv, pid_t parent)
 {
-    process_reset_child ();
+    process_reset_signals (HANGUP_RESET);
     // The Redis ends with the station, however that ends.
     prctl (PR_SET_PDEATHSIG, SIGTERM);
     if (getppid () != parent)

@@ -67,7 +67,7 @@ static void become (const struct child_command *command, const struct pipes *pip
                  dup2 (progress, CHILD_PROGRESS_FD) >= 0;
     // Every descriptor of ours is close-on-exec; this is for those we were started with.
     close_range (CHILD_PROGRESS_FD + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-    process_reset_child ();
+    process_reset_signals (HANGUP_KEPT);
     if (wired)
         execvpe (command->argv[0], command->argv, command->environment);
     int error = errno;

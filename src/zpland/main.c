@@ -67,6 +67,7 @@ int main (int argc, char **argv)
     static struct station_settings settings; // large: it holds room for every target
     struct reason reason = {""};
     int code = EXIT_SUCCESS;
+    process_reset_signals (HANGUP_RESET);
     keep_arguments (argc, argv);
     enum configured configured = configure (arguments.count, arguments.at, &settings, &reason);
     if (configured == CONFIGURED)

@@ -180,12 +180,12 @@ def a_call(*more):
 class Work:
     """`zplan work` with a shell script, which has time to end only with a `grace`; None = its own."""
 
-    def __init__(self, station, script, *options, env=None, grace="0"):
+    def __init__(self, station, script, *options, env=None, grace="0", wrap=()):
         path = station.folder / f"script{len(list(station.folder.glob('script*')))}.sh"
         path.write_text("#!/bin/sh\n" + script)
         path.chmod(0o755)
         self.process = subprocess.Popen(
-            [BIN / "zplan", "work", "--station", station.endpoint("workers"), "--name", "sh",
+            [*wrap, BIN / "zplan", "work", "--station", station.endpoint("workers"), "--name", "sh",
              *(["--grace", grace] if grace else []), *options, "--", path, "one two", "$x"],
             stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
 
