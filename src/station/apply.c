@@ -14,6 +14,7 @@
 #include "plan_message.h"
 #include "process.h"
 #include "publish.h"
+#include "pull.h"
 #include "zones.h"
 
 enum { TRIES_MAX = 16, REASON_BYTES = 512 };
@@ -433,9 +434,11 @@ static void on_committed (void *owner, const struct store_committed *answer)
     if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE &&
         applying->cause != CAUSE_PUT_BACK)
         tell_events (applying, answer->seq);
-    if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE &&
-        self->limits_full)
-        due_wake_now (self); // its place is free
+    if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE) {
+        if (self->limits_full)
+            due_wake_now (self); // its place is free
+        pull_freed (self);
+    }
     struct held_run *held = runs_find (self, applying->plan_id);
     if (held && held->run.exec_id == applying->run.exec_id)
         held->lease_pending = false;

@@ -77,6 +77,50 @@ static void of_error (struct facts *self)
          0);
 }
 
+// What a limit of its target or its group has to do with it. False: nothing.
+static bool of_limit (struct facts *self, const struct limit_use *use, const char *whose)
+{
+    char why[192];
+    int64_t next_us = limit_next_us (use);
+    if (use->limit.concurrency && use->busy >= use->limit.concurrency) {
+        snprintf (why, sizeof why, "%s runs as many as its limit allows (%" PRId64 ")", whose,
+                  use->limit.concurrency);
+        add (self, why, "one of them ends", 0);
+        return true;
+    }
+    if (next_us <= self->now_us)
+        return false;
+    snprintf (why, sizeof why, "%s begins no more runs than its rate allows (%g a second)", whose,
+              use->limit.rate);
+    add (self, why, "the rate allows the next", next_us);
+    return true;
+}
+
+// The limit of the settings holds as long as none was set.
+static struct limit_use target_limit (const struct facts *self)
+{
+    struct limit_use use = self->place.station;
+    const struct target *target = station_target (self->station, self->loaded->station);
+    if (target && !use.set)
+        use.limit = limit_read (span_text (target_settings (target)->limit));
+    return use;
+}
+
+// Those of its target and of its group.
+static void of_limits (struct facts *self)
+{
+    char whose[80];
+    struct limit_use use = target_limit (self);
+    snprintf (whose, sizeof whose, "the station %.*s", (int)self->loaded->station.size,
+              (const char *)self->loaded->station.data);
+    self->limited = of_limit (self, &use, whose);
+    const struct policy *policy = self->plan->policy;
+    if (!policy || !policy->group[0])
+        return;
+    snprintf (whose, sizeof whose, "the group %s", policy->group);
+    self->limited = of_limit (self, &self->place.group, whose) || self->limited;
+}
+
 // It is offered to workers, or they work on it.
 static bool of_workers (struct facts *self, const char *since)
 {
@@ -86,6 +130,8 @@ static bool of_workers (struct facts *self, const char *since)
         return false;
     snprintf (why, sizeof why, "workers may take it, or have it; offered last at %s", since);
     add (self, why, "they have ended, which team tells, or its time is over", 0);
+    if (!self->place.counted)
+        of_limits (self);
     return true;
 }
 
@@ -153,38 +199,9 @@ static void of_misses (struct facts *self)
              ended ? 0 : next.time * 1000000);
 }
 
-// What a limit of its target or its group has to do with it. False: nothing.
-static bool of_limit (struct facts *self, const struct limit_use *use, const char *whose)
-{
-    char why[192];
-    int64_t next_us = limit_next_us (use);
-    if (use->limit.concurrency && use->busy >= use->limit.concurrency) {
-        snprintf (why, sizeof why, "%s runs as many as its limit allows (%" PRId64 ")", whose,
-                  use->limit.concurrency);
-        add (self, why, "one of them ends", 0);
-        return true;
-    }
-    if (next_us <= self->now_us)
-        return false;
-    snprintf (why, sizeof why, "%s begins no more runs than its rate allows (%g a second)", whose,
-              use->limit.rate);
-    add (self, why, "the rate allows the next", next_us);
-    return true;
-}
-
-// The limit of the settings holds as long as none was set.
-static struct limit_use target_limit (const struct facts *self)
-{
-    struct limit_use use = self->place.station;
-    const struct target *target = station_target (self->station, self->loaded->station);
-    if (target && !use.set)
-        use.limit = limit_read (span_text (target_settings (target)->limit));
-    return use;
-}
-
 static void of_lane (struct facts *self)
 {
-    char why[160], whose[80];
+    char why[160];
     if (!is_due (self) || self->plan->state == PLAN_CLOSE)
         return;
     if (self->place.before > 0) {
@@ -193,15 +210,7 @@ static void of_lane (struct facts *self)
                   self->place.before);
         add (self, why, "they are run", 0);
     }
-    struct limit_use use = target_limit (self);
-    snprintf (whose, sizeof whose, "the station %.*s", (int)self->loaded->station.size,
-              (const char *)self->loaded->station.data);
-    self->limited = of_limit (self, &use, whose);
-    const struct policy *policy = self->plan->policy;
-    if (!policy || !policy->group[0])
-        return;
-    snprintf (whose, sizeof whose, "the group %s", policy->group);
-    self->limited = of_limit (self, &self->place.group, whose) || self->limited;
+    of_limits (self);
 }
 
 static void of_target (struct facts *self)

@@ -51,6 +51,9 @@ bool pull_may_wait (const struct station *self);
 // So many workers may have something of this station now.
 void pull_wake (struct station *self, const char *name, int64_t places);
 
+// A run has ended: takes that waited for a limit are asked again.
+void pull_freed (struct station *self);
+
 // What becomes of those that wait as time passes: call it every 100 ms.
 void pull_tick (struct station *self);
 

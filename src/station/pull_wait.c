@@ -1,6 +1,8 @@
 // Takes that found nothing wait in a line for each station, the oldest first. An offer for n
 // workers has n of them asked at a time, one after the other as long as some get nothing: a line is
 // walked once an offer. What another station on this Redis offers is found by a look each second.
+// Where a limit keeps plans from being taken, the first in the line is asked again when a run ends
+// and when a rate allows the next, then those behind it until one gets nothing.
 #include <stdlib.h>
 
 #include "clock.h"
@@ -24,6 +26,9 @@ struct line {
     struct take *untried; // since the last offer; NULL = all were asked
     int64_t free;         // places that the last offers told of, at most
     int64_t asking;
+    bool limited;     // since the last such question a limit kept plans from being taken
+    bool probes;      // asked for that: it ends with the first who gets nothing
+    int64_t again_us; // when a rate allows the next, monotonic; 0 = it does not depend on one
     struct line *next;
 };
 
@@ -31,6 +36,7 @@ struct pull {
     struct line *lines;
     size_t waiters;
     int64_t look_us;
+    struct timer timer; // of the first again_us
 };
 
 static struct line *line_of (struct station *self, const char *name)
@@ -41,12 +47,17 @@ static struct line *line_of (struct station *self, const char *name)
     return line;
 }
 
+static void on_rate (void *owner);
+
 static struct line *line_for (struct station *self, const char *name)
 {
     struct line *line = line_of (self, name);
     if (line)
         return line;
-    self->pull = self->pull ? self->pull : memory_new (sizeof *self->pull);
+    if (!self->pull) {
+        self->pull = memory_new (sizeof *self->pull);
+        self->pull->timer = (struct timer){.call = on_rate, .owner = self};
+    }
     line = memory_new (sizeof *line);
     snprintf (line->name, sizeof line->name, "%s", name);
     line->last = &line->first;
@@ -135,14 +146,79 @@ static void ask (struct take *take);
 static void walk (struct station *self, struct line *line);
 
 // Once: more places, or fewer, for those behind it.
-static void walked (struct station *self, const char *name, bool got)
+static void walked (struct station *self, const char *name, bool got, bool limited)
 {
     struct line *line = line_of (self, name);
     if (!line)
         return;
     line->asking--;
-    line->free -= got && line->free > 0;
+    line->free -= got && !line->probes && line->free > 0;
+    if (line->probes && limited && !got)
+        line->untried = NULL;
     walk (self, line);
+}
+
+// -- limits
+
+static void arm_rate (struct station *self)
+{
+    int64_t first_us = INT64_MAX, left_us;
+    for (const struct line *line = self->pull->lines; line; line = line->next)
+        if (line->again_us && line->again_us < first_us)
+            first_us = line->again_us;
+    if (first_us == INT64_MAX)
+        return;
+    left_us = first_us - clock_mono_us ();
+    timer_set (&self->pull->timer, self->reactor, left_us > 0 ? (left_us + 999) / 1000 : 0);
+}
+
+// A limit kept plans from this take.
+static void note_limit (struct station *self, const char *name, int64_t wait_ms)
+{
+    struct line *line = line_of (self, name);
+    if (!line)
+        return;
+    line->limited = true;
+    line->again_us = wait_ms > 0 ? clock_mono_us () + wait_ms * 1000 : 0;
+    arm_rate (self);
+}
+
+static void probe (struct station *self, struct line *line)
+{
+    line->limited = false;
+    if (!line->first)
+        return;
+    line->probes = line->probes || !line->untried;
+    line->free += line->free == 0;
+    line->untried = line->first;
+    walk (self, line);
+}
+
+static void on_rate (void *owner)
+{
+    struct station *self = owner;
+    int64_t now_us = clock_mono_us ();
+    for (struct line *line = self->pull->lines; line; line = line->next) {
+        if (!line->again_us || line->again_us > now_us)
+            continue;
+        line->again_us = 0;
+        probe (self, line);
+    }
+    arm_rate (self);
+    link_flush (store_link (self->store));
+}
+
+void pull_freed (struct station *self)
+{
+    bool some = false;
+    for (struct line *line = self->pull ? self->pull->lines : NULL; line; line = line->next) {
+        if (!line->limited)
+            continue;
+        probe (self, line);
+        some = true;
+    }
+    if (some)
+        link_flush (store_link (self->store));
 }
 
 static void on_taken (void *owner, const struct store_taken *answer)
@@ -150,6 +226,7 @@ static void on_taken (void *owner, const struct store_taken *answer)
     struct take *take = owner;
     struct station *self = take->station;
     char name[STATION_NAME_MAX + 1];
+    bool limited = answer->result == STORE_DONE && answer->limited;
     bool waited = take->waits, got = answer->result == STORE_DONE && answer->count > 0;
     memcpy (name, take->name, sizeof name);
     take->asking = false;
@@ -170,8 +247,10 @@ static void on_taken (void *owner, const struct store_taken *answer)
     } else if (!waited) {
         enter (take);
     }
+    if (limited)
+        note_limit (self, name, answer->wait_ms);
     if (waited)
-        walked (self, name, got);
+        walked (self, name, got, limited);
     if (answer->result == STORE_DONE)
         link_flush (store_link (self->store));
     front_resume (self);
@@ -179,6 +258,7 @@ static void on_taken (void *owner, const struct store_taken *answer)
 
 static void ask (struct take *take)
 {
+    const struct target *target = station_target (take->station, span_text (take->name));
     struct span members[TAKE_MEMBERS];
     for (size_t i = 0; i < take->member_count; i++)
         members[i] = span_text (take->members[i]);
@@ -189,6 +269,7 @@ static void ask (struct take *take)
                                      .limit = take->limit,
                                      .from = take->from,
                                      .lease_s = take->station->settings->exec_timeout_s,
+                                     .station_limit = target ? target_settings (target)->limit : "",
                                      .members = members,
                                      .member_count = take->member_count},
                 on_taken, take);
@@ -222,6 +303,7 @@ void pull_wake (struct station *self, const char *name, int64_t places)
     if (!line || !line->first || places <= 0)
         return;
     line->free += places;
+    line->probes = false;
     line->untried = line->first;
     walk (self, line);
 }
@@ -292,6 +374,7 @@ void pull_destroy (struct station *self)
         next = line->next;
         free (line);
     }
+    timer_end (&self->pull->timer);
     free (self->pull);
     self->pull = NULL;
 }

@@ -50,7 +50,7 @@ size_t rooms_of (struct station *self, struct claim_target out[TARGETS_MAX])
         struct target *target = self->targets[i];
         struct target_load *load = target_load (target);
         int64_t room = room_of (self, target, now_us);
-        bool away = !target_connection (target);
+        bool away = !target_connection (target), fetched = target_type (target) == TARGET_PULL;
         if (takes_many (self, target, now_us))
             load->full_us = 0;
         else if (!load->full_us)
@@ -62,7 +62,8 @@ size_t rooms_of (struct station *self, struct claim_target out[TARGETS_MAX])
                                   .room = room,
                                   .puts_aside = is_stuck (target, now_us),
                                   .has_aside = load->aside || now_us - load->asked_us >= ASIDE_US,
-                                  .limit = target_settings (target)->limit};
+                                  .fetched = fetched,
+                                  .limit = fetched ? "" : target_settings (target)->limit};
         if (room > 0 && out[i].has_aside) {
             load->aside = false; // the answer tells anew
             load->asked_us = now_us;

@@ -140,6 +140,7 @@ struct claim_target {
     int64_t room;
     bool puts_aside;   // the others are put aside, for `has_aside`; else they wait in the queue
     bool has_aside;    // some are, or are in lanes: they come first
+    bool fetched;      // by workers: limits hold when they take plans, not here
     const char *limit; // by the settings, as limit_write has it; "" = none
 };
 
@@ -263,6 +264,7 @@ struct store_place {
     bool in_lane;
     int64_t before; // others in lanes that go before it
     struct limit_use station, group;
+    bool counted; // it is one of their runs
 };
 
 // Of an answer of store_load_place.

@@ -234,7 +234,7 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
         snprintf (rooms[i], sizeof *rooms, "%" PRId64, target->room > 0 ? target->room : 0);
         at[0] = span_text (target->name);
         at[1] = span_text (rooms[i]);
-        at[2] = span_text (target->puts_aside ? "held" : "next");
+        at[2] = span_text (target->fetched ? "pull" : target->puts_aside ? "held" : "next");
         at[3] = span_text (target->has_aside ? "1" : "0");
         at[4] = span_text (target->limit);
     }

@@ -74,7 +74,7 @@ static struct limit_use use_of (const redisReply *const *at)
 
 struct store_place store_place_of (const struct store_loaded *answer)
 {
-    enum { STATION = 4, GROUP = 7, WHOLE = 10 };
+    enum { STATION = 4, GROUP = 7, COUNTED = 10, WHOLE = 11 };
     struct store_place place = {0};
     if (!reply_is_array (answer->work, WHOLE))
         return place;
@@ -89,6 +89,7 @@ struct store_place store_place_of (const struct store_loaded *answer)
     place.before = place.in_lane ? reply_number (at[3]) : 0;
     place.station = use_of (at + STATION);
     place.group = use_of (at + GROUP);
+    place.counted = reply_text (at[COUNTED]).size > 0;
     return place;
 }
 

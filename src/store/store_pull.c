@@ -88,7 +88,7 @@ void store_offer (struct store *self, const struct store_offer *offer, store_off
 
 // -- take
 
-enum { JOB_HEAD = 1, JOB_FIELDS = 5 };
+enum { JOB_HEAD = 2, JOB_FIELDS = 5 };
 
 static void on_taken (void *owner, const redisReply *reply)
 {
@@ -97,6 +97,8 @@ static void on_taken (void *owner, const redisReply *reply)
     answer.result = read_result (reply, JOB_HEAD, &answer.error);
     if (answer.result == STORE_DONE) {
         answer.next = reply_number (reply->element[0]);
+        answer.limited = reply->element[1]->type == REDIS_REPLY_INTEGER;
+        answer.wait_ms = answer.limited ? reply_number (reply->element[1]) : 0;
         answer.count = (reply->elements - JOB_HEAD) / JOB_FIELDS;
     }
     ((store_taken_fn *)ask->reply) (ask->owner, &answer);
@@ -107,12 +109,13 @@ void store_take (struct store *self, const struct store_take *take, store_taken_
                  void *owner)
 {
     char limit[NUMBER_ROOM], from[NUMBER_ROOM];
-    enum { OWN = 3 };
+    enum { OWN = 4 };
     struct span own[OWN + STORE_MEMBERS_MAX] = {span_text (take->worker)};
     snprintf (limit, sizeof limit, "%" PRId64, take->limit);
     snprintf (from, sizeof from, "%" PRId64, take->from);
     own[1] = span_text (limit);
     own[2] = span_text (from);
+    own[3] = span_text (take->station_limit);
     for (size_t i = 0; i < take->member_count; i++)
         own[OWN + i] = take->members[i];
     call (self, "take", span_text (take->station), take->lease_s, LINK_ONCE, own,

@@ -46,13 +46,16 @@ struct store_take {
     int64_t limit;
     int64_t from; // where to look on, 0 = from the start
     int64_t lease_s;
+    const char *station_limit;  // by the settings, as limit_write has it; "" = none
     const struct span *members; // as in store_filter
     size_t member_count;
 };
 
 struct store_taken {
     enum store_result result;
-    int64_t next; // where to look on, 0 = that was all
+    int64_t next;    // where to look on, 0 = that was all
+    bool limited;    // limits of the station or of groups keep some from being taken
+    int64_t wait_ms; // then: until a rate allows the next; 0 = until a run ends
     size_t count;
     const redisReply *reply;
     const char *error;

@@ -5,7 +5,7 @@ import pytest
 
 from storescripts import SCRIPTS, SOURCES, header_numbers
 
-NAMES = sorted(set(SOURCES) - {"plan", "outcomes", "lanes"})     # what they share
+NAMES = sorted(set(SOURCES) - {"plan", "outcomes", "lanes", "limit_use"})     # what they share
 # How many arguments there are of each run, target or count, behind the others.
 GROUPS = {"submit": 2, "place": 2, "claim": 5, "commit": 12, "end": 2}
 OPEN_ENDED = {"commit": 2}      # as many of a group's last ones are the first of a list without end

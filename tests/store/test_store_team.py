@@ -36,10 +36,15 @@ def made(store, ident="1f", **more):
     return exec_id
 
 
-def take(store, worker, limit=1, start=0, members=()):
+def take(store, worker, limit=1, start=0, members=(), **more):
     """(place to look on from, members taken)"""
-    answer = store.team("take", worker, limit, start, *members)
-    return answer[0], answer[1::5]
+    return taken(store, worker, limit, start, "", members, **more)[::2]
+
+
+def taken(store, worker, limit=1, start=0, station_limit="", members=(), **more):
+    """(place to look on from, ms to wait for a limit, members taken)"""
+    answer = store.team("take", worker, limit, start, station_limit, *members, **more)
+    return answer[0], answer[1], answer[2::5]
 
 
 def alive(store, worker, ident="1f", exec_id=""):
@@ -354,3 +359,102 @@ def test_a_plan_of_another_station_is_none(store, at):
     take(store, "w1")
     assert store.team("alive", digits("1f"), "w1", "", station="news") == [0, "there is no such plan"]
     assert store.team("alive", digits("1f"), "w1", "", station="") == [1, 30, 60]
+
+
+# Limits hold when a plan is taken.
+
+
+def limit(store, name, text):
+    store.db.hset("plan:limits", name, text)
+
+
+def made_many(store, count, first=1, **more):
+    for nth in range(first, first + count):
+        made(store, f"{nth:x}", **more)
+
+
+def test_a_station_is_at_work_on_as_many_as_its_limit_allows(store, at):
+    """That of the settings, or over it the one that was set; a place is free when a run ends, or its worker is late."""
+    made_many(store, 6)
+    assert taken(store, "w1", 10, station_limit="2  ") == ("", 0, [member("1"), member("2")])
+    assert taken(store, "w2", 10, station_limit="2  ") == ("", 0, [])
+    report(store, "w1", ident="1", exec_id=run_of(store, "1"))
+    assert taken(store, "w2", 10, station_limit="2  ")[2] == [member("3")]
+    limit(store, "s:jobs", "3  ")
+    assert taken(store, "w2", 10, station_limit="2  ")[2] == [member("4")]
+    at(30)
+    assert alive(store, "w2", "3") and alive(store, "w2", "4")
+    at(60.001)                                      # w1 is late with 2, which is not offered again yet
+    assert taken(store, "w3", 10)[2] == [member("5")]
+    limit(store, "s:jobs", "  ")
+    assert taken(store, "w3", 10) == ("", "", [member("6")])
+
+
+def run_of(store, ident):
+    return store.db.hget(RUN, member(ident)).split("?")[0]
+
+
+def test_who_joins_a_run_that_is_out_needs_no_place(store, at):
+    made_many(store, 2, workers={"count": 2})
+    assert taken(store, "w1", 10, station_limit="1  ")[2] == [member("1")]
+    assert taken(store, "w2", 10, station_limit="1  ")[2] == [member("1")]
+    for worker in ("w1", "w2"):
+        assert taken(store, worker, 10, station_limit="1  ")[2] == []
+        report(store, worker, ident="1", exec_id=run_of(store, "1"))
+    assert taken(store, "w1", 10, station_limit="1  ")[2] == [member("2")]
+
+
+def submit_grouped(store, ident, group, station="jobs"):
+    answers = store.submit_all([(ident, station, 1, plan())], classes=["0:" + group])
+    assert answers == [1]
+
+
+def test_a_group_counts_what_is_pushed_and_what_is_fetched(store, at):
+    """One limit over both: each waits for the other, and neither keeps those of other groups."""
+    limit(store, "g:disk", "2  ")
+    for ident in "123":
+        submit_grouped(store, ident, "disk")
+    submit_grouped(store, "4", "other")
+    submit_grouped(store, "a", "disk", "push")
+    submit_grouped(store, "b", "disk", "push")
+    pushed = [("push", 1, "next", 1), ("jobs", 100, "pull", 1)]
+    claimed = {claim.member: claim.exec_id for claim in store.claim(targets=pushed).plans}
+    assert sorted(claimed) == [member("1"), member("2"), member("3"), member("4"), member("a", "push")]
+    for ident in "1234":
+        assert store.team("offer", ident, claimed[member(ident)], 0)[0] == 1
+    assert taken(store, "w1", 10) == ("", 0, [member("1"), member("4")])
+    assert store.claim(targets=pushed).plans == []
+    report(store, "w1", ident="1", exec_id=claimed[member("1")])
+    (claim,) = store.claim(targets=pushed).plans
+    assert claim.member == member("b", "push") and taken(store, "w2", 10)[2] == []
+    assert store.commit_all([store.commit_args("a", claimed[member("a", "push")], "end", station="push")])[2] == 0
+    assert taken(store, "w2", 10)[2] == [member("2")]
+
+
+def test_runs_that_are_out_are_found_when_a_limit_is_set(store, at):
+    made_many(store, 4)
+    taken(store, "w1", 2)
+    limit(store, "s:jobs", "3  ")
+    assert taken(store, "w2", 10)[2] == [member("3")]
+
+
+def test_a_rate_holds_for_those_that_are_taken(store, at):
+    """So many at once, then one each half second; it is told how long to wait."""
+    made_many(store, 10)
+    limit(store, "s:jobs", " 2 3")
+    assert taken(store, "w1", 10) == ("", 500, [member("1"), member("2"), member("3")])
+    at(0.4)
+    assert taken(store, "w1", 10) == ("", 100, [])
+    at(0.5)
+    assert taken(store, "w1", 10)[2] == [member("4")]
+    at(5)
+    assert taken(store, "w1", 2) == ("", "", [member("5"), member("6")])
+
+
+def test_a_claim_of_what_workers_fetch_knows_no_limits(store, at):
+    """They are offered, by priority; nothing is charged."""
+    limit(store, "s:jobs", "1 1 1")
+    for ident in "123":
+        store.submit(ident, text=plan())
+    assert len(store.claim(targets=[("jobs", 100, "pull", 1)]).plans) == 3
+    assert not store.db.exists("plan:busy:s:jobs", "plan:tokens")

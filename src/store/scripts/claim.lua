@@ -7,8 +7,8 @@
 --       5 score up to which the claim before has looked, '' = none
 --       6 plans that are due within so many microseconds are taken too
 --       then of each target that takes no more than so many  +1 its name  +2 how many  +3 what the
---       others wait for: next = the next claim, held = they are put aside  +4 1 = some are aside, or in lanes
---       +5 the limit that it has by the settings, as in plan:limits
+--       others wait for: next = the next claim, held = they are put aside; pull = next, and no limit holds
+--       as workers fetch its plans  +4 1 = some are aside, or in lanes  +5 the limit that it has by the settings, as in plan:limits
 -- Answers {now in us, score of the first plan not due or '', {members without a sound message}, score
 --          up to which this claim has looked, the sum of 1 = there are more due, 2 = some were put into lanes,
 --          4 = some there wait until a run ends; {targets that plans are aside for; behind one " limit":
@@ -323,6 +323,8 @@ local function tell_aside(station)
     end
 end
 
+local LEASE_S = ARGV[2]
+--@include limit_use.lua
 --@include lanes.lua
 
 -- Take a due plan, or put it aside. False: its target takes no more now.
@@ -534,7 +536,7 @@ local function take(i, held, message, due_us)
         end
     end
     if charged[i] then
-        charge(i, text)
+        charge(charged[i], member, text)
     end
     exec = exec + 1
     local n = #runs
@@ -647,5 +649,5 @@ end
 local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
 local is_more = first[2] and tonumber(first[2]) <= tonumber(now)
 return {string.format('%d', now_us), later or '', broken, now,
-        (is_more and 1 or 0) + (#into_lanes > 0 and 2 or 0) + (lanes_wait and 4 or 0),
+        (is_more and 1 or 0) + (#into_lanes > 0 and 2 or 0) + (limits_wait and 4 or 0),
         targets_aside, with_messages and 0 or 1, unpack(rows)}

@@ -4,168 +4,12 @@
 -- plan:lanes:STATION holds the lanes of a target, "PRIORITY:GROUP", by when they were served last.
 
 local LANE_S = 3600 -- so long what is in a lane is not looked at in the queue
-local AT_ONCE = 500 -- members in a command, where there may be many
 local LANES_MAX = 256 -- plans put into lanes in a claim, before its look at older ones ends
 local POPS_MAX = 2048 -- from lanes in a claim, also of those that are not there any more
-local NO_LIMIT = math.huge
 
-local limits, blocked = {}, {} -- by "s:STATION" or "g:GROUP"
 local laned, class_of, into_lanes, charged = {}, {}, {}, {}
-local has_classes, lanes_wait, pops, wakes_us = false, false, 0, nil
-
--- -- limits
-
--- "CONCURRENCY RATE BURST", each '' = none.
-local function read_limit(name, text)
-    local most, rate, burst = string.match(text, '^(%d*) ([%d.]*) (%d*)$')
-    most, rate = tonumber(most or ''), tonumber(rate or '')
-    most, rate = most and most > 0 and most, rate and rate > 0 and rate
-    limits[name] = (most or rate) and {most = most, every_us = rate and 1000000 / rate,
-                                       burst = tonumber(burst) or 1, taken = 0, runs = {}} or nil
-end
-
--- Those of the settings, and over them those that were set.
-local function read_limits()
-    for at = 7, #ARGV, 5 do
-        read_limit('s:' .. ARGV[at], ARGV[at + 4])
-    end
-    local all = own('HGETALL', 'plan:limits')
-    for i = 1, #all, 2 do
-        read_limit(all[i], all[i + 1])
-    end
-end
-
--- Whether this is a run that its target may be at.
-local function is_out(run)
-    return run and string.find(run, '^%d') and not string.find(run, '?', 1, true)
-end
-
-local function in_lane(member, class)
-    local station = member_parse(member)
-    return station and stays_in_lane(redis.call('ZSCORE', KEYS[1], member),
-                                     own('ZSCORE', lane_key(station, class or ''), member))
-end
-
--- A target's or a group's runs in hand, from those of all: when it is not known which they are. A lost run whose
--- plan is in a lane is none. '' stands for that they are known.
-local function find_runs(name, key)
-    local all, members = own('HGETALL', KEYS[2]), {}
-    local kind, wanted = string.match(name, '^(.):(.*)$')
-    for i = 1, #all, 2 do
-        local station = is_out(all[i + 1]) and member_parse(all[i])
-        if station and (kind == 'g' or station == wanted) then
-            members[#members + 1] = all[i]
-        end
-    end
-    own('ZADD', key, 0, '')
-    for from = 1, #members, AT_ONCE do
-        local part = {unpack(members, from, math.min(from + AT_ONCE - 1, #members))}
-        for i, class in ipairs(own('HMGET', CLASS, unpack(part))) do
-            local group = class and string.match(class, ':(.*)$')
-            if (kind == 's' or group == wanted) and not in_lane(part[i], class) then
-                redis.call('ZADD', key, now_us, part[i])
-            end
-        end
-    end
-    redis.call('EXPIRE', key, 3600)
-end
-
--- Runs that have ended leave their places when these are asked for: so nothing that ends a run has to know.
--- One whose lease is over is lost; of one that is out of the queue there is no lease but from its beginning.
-local function free_places(key)
-    local members, gone = own('ZRANGE', key, 1, -1), {}
-    for from = 1, #members, AT_ONCE do
-        local part = {unpack(members, from, math.min(from + AT_ONCE - 1, #members))}
-        local scores = redis.call('ZMSCORE', KEYS[1], unpack(part))
-        for i, run in ipairs(own('HMGET', KEYS[2], unpack(part))) do
-            local lease_ends = tonumber(scores[i] or '')
-                               or is_out(run) and string.match(run, '^%d+') / 1000000 + ARGV[2]
-            if not is_out(run) or lease_ends <= tonumber(now) then
-                gone[#gone + 1] = part[i]
-            end
-        end
-    end
-    for from = 1, #gone, AT_ONCE do
-        redis.call('ZREM', key, unpack(gone, from, math.min(from + AT_ONCE - 1, #gone)))
-    end
-end
-
-local function places_of(name, limit)
-    local key = 'plan:busy:' .. name
-    if own('ZCARD', key) == 0 then
-        find_runs(name, key)
-    elseif limit.places then
-        limit.freed = true
-        free_places(key)
-    end
-    return limit.most - (redis.call('ZCARD', key) - 1) - limit.taken
-end
-
--- plan:tokens holds the time up to which a name's rate is used up; with a burst it may be used that much ahead.
-local function tokens_of(name, limit)
-    local used = tonumber(own('HGET', 'plan:tokens', name) or '') or 0
-    limit.used_us = math.min(math.max(used, now_us), now_us + limit.burst * limit.every_us)
-    return math.floor((now_us - limit.used_us) / limit.every_us + limit.burst + 0.000001)
-end
-
--- How many more runs the name may have now.
-local function left_of(name)
-    local limit = limits[name]
-    if not limit then
-        return NO_LIMIT
-    elseif not limit.places then
-        local places = limit.most and places_of(name, limit) or NO_LIMIT
-        limit.tokens = limit.every_us and tokens_of(name, limit) or NO_LIMIT
-        limit.places = places
-    end
-    if limit.places <= 0 and limit.most and not limit.freed then
-        limit.places = places_of(name, limit)
-    end
-    local left = math.min(limit.places, limit.tokens)
-    blocked[name] = left <= 0 or nil
-    return left
-end
-
-local function use(name, count)
-    local limit = limits[name]
-    if limit then
-        limit.places, limit.tokens = limit.places - count, limit.tokens - count
-        limit.taken = limit.taken + count
-    end
-end
-
--- A plan from a lane is run: what is written of its limits.
-local function charge(i, run)
-    for _, name in ipairs({'s:' .. stations[i], 'g:' .. charged[i]}) do
-        local limit = limits[name]
-        if limit then
-            limit.runs[#limit.runs + 1] = run
-            limit.runs[#limit.runs + 1] = members[i]
-        end
-    end
-end
-
-local function write_limits()
-    for name, limit in pairs(limits) do
-        local count = #limit.runs / 2
-        if count > 0 and limit.most then
-            redis.call('ZADD', 'plan:busy:' .. name, unpack(limit.runs))
-            redis.call('EXPIRE', 'plan:busy:' .. name, 3600)
-        end
-        if count > 0 and limit.every_us then
-            limit.used_us = limit.used_us + count * limit.every_us
-            redis.call('HSET', 'plan:tokens', name, string.format('%.0f', limit.used_us))
-        end
-    end
-    for name in pairs(blocked) do
-        local limit = limits[name]
-        lanes_wait = lanes_wait or limit.places <= 0
-        if limit.tokens <= 0 then
-            local next_us = limit.used_us - (limit.burst - 1) * limit.every_us
-            wakes_us = math.min(wakes_us or next_us, next_us)
-        end
-    end
-end
+local fetched = {} -- targets whose plans workers fetch: limits hold when they take them (team.lua)
+local has_classes, pops = false, 0
 
 -- -- into lanes
 
@@ -217,9 +61,9 @@ local function put_into_lane(key, lane)
     own('ZADD', 'plan:lanes:' .. lane.station, 'NX', exec, lane.class)
     redis.call('EXPIRE', key, 4 * LANE_S)
     redis.call('EXPIRE', 'plan:lanes:' .. lane.station, 4 * LANE_S)
-    -- Whose run was lost has no place until it is run again.
+    -- Whose run was lost has no place until it is run again. Of those that workers fetch they may be at work.
     for _, name in ipairs({'s:' .. lane.station, 'g:' .. lane.group}) do
-        if limits[name] and limits[name].most then
+        if limits[name] and limits[name].most and not fetched[lane.station] then
             own('ZREM', 'plan:busy:' .. name, unpack(lane.members))
         end
     end
@@ -262,6 +106,11 @@ local function pop(lane, want)
     return found
 end
 
+-- How many more runs of a lane may begin.
+local function left_for(station, group)
+    return fetched[station] and NO_LIMIT or math.min(left_of('s:' .. station), left_of('g:' .. group))
+end
+
 -- Lanes of one priority: each gets its share, and what one leaves the others get. They are served one plan of
 -- each after the other; who got none is the first next time.
 local function pop_level(station, level, limit)
@@ -270,12 +119,14 @@ local function pop_level(station, level, limit)
         local share, some = math.ceil(limit / math.max(live or #level, 1)), false
         live = 0
         for _, lane in ipairs(level) do
-            local want = math.min(share, limit, left_of('s:' .. station), left_of('g:' .. lane.group))
+            local want = math.min(share, limit, left_for(station, lane.group))
             if not lane.empty and want > 0 and pops < POPS_MAX then
                 local found = pop(lane, want)
                 limit = limit - found
-                use('s:' .. station, found)
-                use('g:' .. lane.group, found)
+                if not fetched[station] then
+                    use('s:' .. station, found)
+                    use('g:' .. lane.group, found)
+                end
                 some, live = true, live + (lane.empty and 0 or 1)
             end
         end
@@ -303,7 +154,7 @@ local function take_level(station, level)
                 local i = #members + 1
                 members[i] = lane.got[n]
                 stations[i], ids_at[i] = member_parse(lane.got[n])
-                charged[i] = lane.group
+                charged[i] = not fetched[station] and {'s:' .. station, 'g:' .. lane.group} or nil
             end
         end
     end
@@ -329,7 +180,7 @@ end
 local function tell_left(station, lanes)
     local waits, limited = false, false
     for _, lane in ipairs(lanes) do
-        local left = not lane.empty and math.min(left_of('s:' .. station), left_of('g:' .. lane.group))
+        local left = not lane.empty and left_for(station, lane.group)
         waits = waits or left and left > 0
         limited = limited or left and left <= 0
     end
@@ -373,10 +224,14 @@ end
 -- Whether there is anything of this, and what is known before the look at what is due.
 local function prepare_lanes()
     has_classes = redis.call('EXISTS', CLASS) == 1
-    read_limits()
+    for at = 7, #ARGV, 5 do
+        read_limit('s:' .. ARGV[at], ARGV[at + 4])
+    end
+    read_set_limits()
     for at = 7, #ARGV, 5 do
         local station = ARGV[at]
-        laned[station] = limits['s:' .. station] ~= nil
+        fetched[station] = ARGV[at + 2] == 'pull' or nil
+        laned[station] = limits['s:' .. station] ~= nil and not fetched[station]
                          or ARGV[at + 3] == '1' and redis.call('EXISTS', 'plan:lanes:' .. station) == 1 or nil
     end
     return has_classes or next(laned) ~= nil

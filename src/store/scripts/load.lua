@@ -5,7 +5,8 @@
 -- Answers {} there is none, else {member, message, run in hand or '', {participant, result, ...} of a
 --         vote, or {score in the queue or '', 1 = put aside for its target, 1 = due when that connects,
 --         how many are before it when it is in a lane, '' = it is in none; then of the target and of the group:
---         limit, runs in hand, time in us up to which the rate is used up; each '' = none}}
+--         limit, runs in hand, time in us up to which the rate is used up; each '' = none; then 1 = it is one of
+--         these runs}}
 -- Cost  O(log n), and O(lanes of the target).
 --@include plan.lua
 local entry, _, _, member, message = find(ARGV[1])
@@ -39,8 +40,11 @@ local function place()
     local answer = {score or '', (is_in_lane or own('ZSCORE', 'plan:held:' .. station, member)) and '1' or '',
                     own('ZSCORE', 'plan:wait:' .. station, member) and '1' or '',
                     is_in_lane and before(class, redis.call('ZRANK', lane, member)) or ''}
+    local group = string.match(class, ':(.*)$') or ''
     add_limit(answer, 's:' .. station)
-    add_limit(answer, 'g:' .. (string.match(class, ':(.*)$') or ''))
+    add_limit(answer, 'g:' .. group)
+    answer[#answer + 1] = (own('ZSCORE', 'plan:busy:s:' .. station, member)
+                           or own('ZSCORE', 'plan:busy:g:' .. group, member)) and '1' or ''
     return answer
 end
 if ARGV[2] == 'place' then

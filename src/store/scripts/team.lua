@@ -3,15 +3,17 @@
 -- KEYS  1 time set  2 runs in hand
 -- ARGV  the word; station, '' = any; seconds that an offer stands; then
 --       of offer: id; exec_id; 1 = it stands offered, and its lease has ended
---       of take: worker; most plans; place to look on from; each `"name":value` that a plan must have
+--       of take: worker; most plans; place to look on from; the limit that the station has by the settings, as in
+--       plan:limits; each `"name":value` that a plan must have
 --       of alive: id, in 16 hex digits; worker; the exec_id that it was given, '' = it does not say
 --       of report: those of alive, with the exec_id; success or fail; reason, '' none; result as JSON, '' none
 --       of reported: the same; whether it was accepted before
 --       of team: id, in 16 hex digits
 -- Answers  of offer: {0} the run is not the current one, or {1, workers that may take it, 1 = the plan's timeout
 --          is over, OUTCOME}
---          of take: {place to look on from, '' = that was all, member, exec_id, ping interval, worker timeout,
---          message, ...}
+--          of take: {place to look on from, '' = that was all; '' or, when a limit keeps plans from being taken, ms
+--          until a rate allows the next, 0 = one is taken when a run ends; member, exec_id, ping interval, worker
+--          timeout, message, ...}
 --          of alive: {1, ping interval, worker timeout}, or {0, why the work is to end}
 --          of report, reported: {1, OUTCOME, member, run in hand, message}, {1} it was accepted before and has no
 --          part in a run now, or {0, why it is refused}
@@ -20,12 +22,14 @@
 --   OUTCOME: {} as long as it goes on, else {ended, failed, worker that tells, its reason, its result}
 -- Cost  O(log n + workers of a team) a plan that is looked at; a take looks at 256.
 --@include plan.lua
-local LOOK_MAX, BYTES_MAX, CLASS = 256, 1048576, 2 ^ 42
+local LOOK_MAX, BYTES_MAX, CLASS_UNIT = 256, 1048576, 2 ^ 42
 local PAUSE, CLOSE = 5, 7 -- values of plan_state
 local NO_PLAN, OTHER_REPORT = 'there is no such plan', 'the worker has reported another result of this run'
 local STATION, STANDS_MS = ARGV[2], ARGV[3] * 1000
 local time = redis.call('TIME')
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
+local now_us, LEASE_S = time[1] * 1000000 + time[2], ARGV[3]
+--@include limit_use.lua
 
 -- -- what the message says
 
@@ -137,7 +141,7 @@ local function place(team)
     local since_ms = math.floor(tonumber(team.since) / 1000)
     if free > 0 then
         local class = (255 - number(team.message, 'priority')) * 2 + (team.rule.only and 0 or 1)
-        own('ZADD', offers, string.format('%.0f', class * CLASS + since_ms), team.at)
+        own('ZADD', offers, string.format('%.0f', class * CLASS_UNIT + since_ms), team.at)
     else
         own('ZREM', offers, team.at)
     end
@@ -197,7 +201,7 @@ function words.offer()
     return {1, place(team)}
 end
 
--- Whether this worker may have it now; who is late has made way.
+-- Whether this worker may have it now, and whether the run begins with it; who is late has made way.
 local function may_take(team, worker)
     local only = team.rule.only
     if only and not only[worker] then
@@ -205,11 +209,29 @@ local function may_take(team, worker)
     end
     drop_late(team)
     local running, ended = tally(team)
-    return not team.workers[worker] and running + ended < team.rule.count
+    return not team.workers[worker] and running + ended < team.rule.count, running == 0
+end
+
+-- A run is out as long as a worker is at it, and begins with the first: then its target and its group let it, or not.
+-- Gives the names that it is charged to, nil: not now.
+local function names_of(team, begins)
+    if not begins or not next(limits) then
+        return {}
+    end
+    local group = string.match(own('HGET', CLASS, team.at) or '', ':(.*)$') or ''
+    local names = {'s:' .. STATION, 'g:' .. group}
+    return left_of(names[1]) > 0 and left_of(names[2]) > 0 and names or nil
+end
+
+local function begin_run(team, names, exec)
+    for _, name in ipairs(names) do
+        use(name, 1)
+    end
+    charge(names, team.at, exec)
 end
 
 local function has_members(message)
-    for i = 7, #ARGV do
+    for i = 8, #ARGV do
         if not string.find(message, ARGV[i], 1, true) then
             return false
         end
@@ -217,34 +239,57 @@ local function has_members(message)
     return true
 end
 
+-- Whether a worker may have the plan of this offer: its team and the names that it is charged to, or nil, and whether
+-- the offer stays.
+local function look_at_offer(member, worker)
+    local message, held = redis.pcall('GET', member), own('HGET', KEYS[2], member)
+    local team = type(message) == 'string' and read_team(member, STATION, message)
+    local state = team and number(message, 'plan_state')
+    if not team or not is_current(team, held) or state == CLOSE then
+        return nil, nil, false
+    elseif state == PAUSE or not has_members(message) then
+        return nil, nil, true
+    end
+    local may, begins = may_take(team, worker)
+    return team, may and names_of(team, begins), true, string.match(held, '^%d+')
+end
+
 function words.take()
     local worker, most, from, offers = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6]), 'plan:offers:' .. STATION
     local page = own('ZRANGE', offers, from, from + LOOK_MAX - 1)
-    local answer, taken, bytes, looked, left = {''}, 0, 0, 0, 0
+    local answer, taken, bytes, looked, left = {'', ''}, 0, 0, 0, 0
+    read_limit('s:' .. STATION, ARGV[7])
+    read_set_limits()
     for _, member in ipairs(page) do
         if taken >= most or bytes > BYTES_MAX then
             break
         end
-        local message, held = redis.pcall('GET', member), own('HGET', KEYS[2], member)
-        local team = type(message) == 'string' and read_team(member, STATION, message)
+        local team, names, stays, exec = look_at_offer(member, worker)
         looked = looked + 1
-        local state = team and number(message, 'plan_state')
-        if not team or not is_current(team, held) or state == CLOSE then
+        if not stays then
             redis.call('ZREM', offers, member)
-        elseif state ~= PAUSE and has_members(message) and may_take(team, worker) then
-            local rule, exec = team.rule, string.match(held, '^%d+')
+        elseif names then
+            local rule = team.rule
+            begin_run(team, names, exec)
             keep(team, worker, {'running', now_ms, now_ms, 0, rule.timeout, exec, '', ''})
             left = left + (place(team) > 0 and 1 or 0)
-            taken, bytes = taken + 1, bytes + #message
-            for _, value in ipairs({member, exec, rule.ping, rule.timeout, message}) do
+            taken, bytes = taken + 1, bytes + #team.message
+            for _, value in ipairs({member, exec, rule.ping, rule.timeout, team.message}) do
                 answer[#answer + 1] = value
             end
         else
             left = left + 1
         end
     end
-    if looked == LOOK_MAX and taken < most then
+    -- Where the station itself is at its limit nothing begins further on.
+    if looked == LOOK_MAX and taken < most and not blocked['s:' .. STATION] then
         answer[1] = from + left
+    end
+    write_limits()
+    if wakes_us then
+        answer[2] = math.max(math.ceil((wakes_us - now_us) / 1000), 1)
+    elseif limits_wait then
+        answer[2] = 0
     end
     return answer
 end
