@@ -17,6 +17,7 @@
 #include "station.h"
 #include "status.h"
 #include "store.h"
+#include "subscribers.h"
 #include "target.h"
 #include "watch.h"
 
@@ -32,11 +33,11 @@ struct masked {
     uint8_t identity[5], mask[5];
 };
 
-// An XPUB, and whether somebody has subscribed.
+// An XPUB, and who has subscribed.
 struct outlet {
     void *socket; // NULL: it was cut, and is not made anew yet
     struct watch watch;
-    bool heard;
+    struct subscribers *subscribers; // while there is a socket that is watched
 };
 
 struct station {

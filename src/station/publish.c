@@ -11,45 +11,41 @@
 
 // -- who subscribes
 
-enum { SUBSCRIBED = 1, TURN_MESSAGES = 64 };
-
-// An XPUB tells each subscription that is new to it. It also tells when nobody has one any more,
-// but lets any peer end one that it never had: so who was heard of once is spoken to from then on.
+// Who subscribed once is spoken to from then on: any peer may end a subscription that it never had.
 static bool on_subscription (void *owner)
 {
     struct outlet *outlet = owner;
-    struct packet packet;
-    for (int i = 0; i < TURN_MESSAGES; i++) {
-        if (!packet_recv (&packet, outlet->socket, &packet_of_peers))
-            return false;
-        if (packet.count && packet.frames[0].size && packet.frames[0].data[0] == SUBSCRIBED)
-            outlet->heard = true;
-        packet_clear (&packet);
-    }
-    return true;
+    return subscribers_read (outlet->subscribers, outlet->socket);
 }
 
-void publish_watch (struct station *self, struct outlet *outlet)
+void publish_watch (struct station *self, struct outlet *outlet, const char *endpoint)
 {
+    outlet->subscribers = subscribers_new (endpoint);
     watch_start (&outlet->watch, self->reactor, outlet->socket, on_subscription, outlet);
 }
 
 void publish_close (struct outlet *outlet)
 {
     watch_end (&outlet->watch);
+    subscribers_destroy (&outlet->subscribers);
     if (outlet->socket)
         zmq_close (outlet->socket);
     *outlet = (struct outlet){0};
 }
 
+static bool is_heard (const struct outlet *outlet)
+{
+    return outlet->subscribers && subscribers_any (outlet->subscribers);
+}
+
 bool publish_heard (const struct station *self)
 {
-    return self->results.heard;
+    return is_heard (&self->results);
 }
 
 bool publish_events_heard (const struct station *self)
 {
-    return self->events.heard || (self->dialect == DIALECT_MICROZERO && publish_heard (self));
+    return is_heard (&self->events) || (self->dialect == DIALECT_MICROZERO && publish_heard (self));
 }
 
 static void send_to_all (struct outlet *outlet, const struct message *message)
@@ -66,7 +62,7 @@ void publish_result (struct station *self, const struct publication *publication
     if (self->dialect == DIALECT_MICROZERO)
         return;
     self->counters.broadcasts++;
-    if (!publication->json || !self->results.heard)
+    if (!publication->json || !is_heard (&self->results))
         return;
     message_start (&message, publication->status);
     // The title stands where other messages have their envelope: subscribers select by it.
@@ -195,11 +191,11 @@ static void send_event (struct station *self, const struct notice *notice)
 void publish_event (struct station *self, const struct notice *notice)
 {
     self->event_seq++;
-    if (notice->json && self->events.heard)
+    if (notice->json && is_heard (&self->events))
         send_event (self, notice);
     if (self->dialect == DIALECT_MICROZERO) {
         self->counters.broadcasts++;
-        if (notice->json && self->results.heard)
+        if (notice->json && is_heard (&self->results))
             publish_microzero (self, notice);
     }
 }

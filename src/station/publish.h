@@ -6,7 +6,7 @@
 
 // The sockets tell when somebody subscribes: what nobody has asked for is not made. Watch one as
 // soon as it is bound.
-void publish_watch (struct station *self, struct outlet *outlet);
+void publish_watch (struct station *self, struct outlet *outlet, const char *endpoint);
 
 // Nothing happens when it is closed.
 void publish_close (struct outlet *outlet);

@@ -42,7 +42,6 @@ enum {
     RESPAWN_FIRST_US = 50000,      // before the embedded Redis is started again; doubling
     RESPAWN_LAST_US = 5000000,
     LINGER_MS = 1000,
-    TOPIC_MAX = 16384,   // bytes of what a subscriber selects by
     REQUESTS_QUEUED = 16 // of a peer, in libzmq; the rest waits at the peer
 };
 
@@ -295,7 +294,7 @@ static void *open_socket (const struct station *self, int type, const char *doma
     if (self->access)
         curve_make_server (socket, &self->curve_keys, domain);
     if (type == ZMQ_XPUB)
-        wire_limit (socket, TOPIC_MAX);
+        subscribers_prepare (socket);
     if (type == ZMQ_ROUTER) {
         // A frame up to the whole message's size is still told why it is refused.
         wire_limit (socket, self->limits.bytes);
@@ -341,7 +340,7 @@ static void bind_again (struct station *self, struct outlet *outlet, const char 
     void *fresh = outlet->socket ? NULL : open_socket (self, ZMQ_XPUB, domain);
     if (fresh && wire_bind_again (fresh, endpoint, &reason) == 0) {
         outlet->socket = fresh;
-        publish_watch (self, outlet);
+        publish_watch (self, outlet, endpoint);
     } else if (fresh)
         zmq_close (fresh);
 }
@@ -456,8 +455,8 @@ static int start (struct station *self, const struct link_config *given, struct 
     if (due_start (self, reason))
         return -1;
     zap_watch (self);
-    publish_watch (self, &self->results);
-    publish_watch (self, &self->events);
+    publish_watch (self, &self->results, self->settings->publish);
+    publish_watch (self, &self->events, self->settings->events);
     self->signals = (struct source){.call = on_signal, .owner = self};
     source_set (&self->signals, self->reactor, self->signal_fd, EPOLLIN);
     self->tick = (struct timer){.call = on_tick, .owner = self};

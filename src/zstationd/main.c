@@ -16,6 +16,7 @@
 #include "port.h"
 #include "process.h"
 #include "pub.h"
+#include "subscribers.h"
 #include "vote.h"
 
 enum { EXIT_STOPPED = 0, EXIT_NOT_STARTED = 1, EXIT_USAGE = 2 };
@@ -52,6 +53,14 @@ static int on_port (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     for (int i = 0; i < MESSAGES_A_WAKE && port_recv (arg); i++) {
     }
     return goes_on (arg);
+}
+
+static int on_subscription (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    struct station *station = arg;
+    (void)loop;
+    subscribers_read (station->subscribers, item->socket);
+    return 0;
 }
 
 // Nothing is expected from the plan proxy station on this connection; what comes is read so that it
@@ -154,6 +163,7 @@ static void serve (struct station *station, int signal_fd)
     watch_socket (loop, station, station->request, on_request);
     watch_socket (loop, station, station->port, on_port);
     watch_socket (loop, station, station->plan, on_plan);
+    watch_socket (loop, station, station->publish, on_subscription);
     if (station->kind->tick)
         zloop_timer (loop, tick_ms (&station->options), 0, on_tick, station);
     puts ("ready");

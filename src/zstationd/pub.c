@@ -6,7 +6,7 @@
 #include "front.h"
 #include "packet.h"
 
-// [title][description][frames], the last two exactly as received. A PUB socket never waits: a
+// [title][description][frames], the last two exactly as received. The socket never waits: a
 // subscriber that is too slow misses it.
 static void send_publication (struct station *station, const struct message *message,
                               struct span title)

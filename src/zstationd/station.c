@@ -7,6 +7,7 @@
 
 #include "context.h"
 #include "packet.h"
+#include "subscribers.h"
 
 enum {
     LAST_WORDS_MS = 1000, // how long the end waits for answers that are still queued
@@ -120,8 +121,10 @@ int station_open (struct station *self, struct reason *reason)
         self->workers = workers_new (self->options.worker_timeout * 1000);
         return open_router (self, &self->port, &workers, JOBS_MAX, reason);
     }
-    if (open_socket (&self->publish, ZMQ_PUB, reason))
+    if (open_socket (&self->publish, ZMQ_XPUB, reason))
         return -1;
+    subscribers_prepare (self->publish);
+    self->subscribers = subscribers_new (self->options.publish);
     return bind_port (self, self->publish, &publish, reason);
 }
 
@@ -151,6 +154,7 @@ void station_close (struct station *self)
     close_socket (&self->plan);
     close_socket (&self->port);
     close_socket (&self->publish);
+    subscribers_destroy (&self->subscribers);
     allow_destroy (&self->allow);
     explicit_bzero (&self->keys, sizeof self->keys);
 }

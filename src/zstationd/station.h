@@ -64,13 +64,14 @@ struct station_kind {
 struct station {
     const struct station_kind *kind; // of options.type
     struct options options;
-    struct curve_keys keys;  // our own, with options.curve
-    struct allow *allow;     // with options.curve; else NULL
-    void *request;           // ROUTER: clients and plan proxy stations
-    void *plan;              // DEALER to the plan proxy station's request socket, or NULL
-    void *port;              // ROUTER: workers; api and vote
-    void *publish;           // PUB; pub only
-    struct workers *workers; // api and vote
+    struct curve_keys keys;          // our own, with options.curve
+    struct allow *allow;             // with options.curve; else NULL
+    void *request;                   // ROUTER: clients and plan proxy stations
+    void *plan;                      // DEALER to the plan proxy station's request socket, or NULL
+    void *port;                      // ROUTER: workers; api and vote
+    void *publish;                   // XPUB; pub only
+    struct subscribers *subscribers; // of publish
+    struct workers *workers;         // api and vote
     struct job_queue queue;  // api only: jobs that wait for a worker; empty while one is ready
     struct ballots *ballots; // vote only
     bool stopping;           // ends as soon as it is not busy, and takes nothing more
