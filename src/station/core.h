@@ -47,6 +47,7 @@ struct station {
     zhashx_t *zones; // that plans name, by name; NULL = none yet
     enum phase phase;
     struct reason failure;        // why PHASE_FAILED
+    enum station_fault fault;     // the same
     struct reason reload_trouble; // why settings were not taken at SIGHUP; empty = they were
     struct counters counters;
 

@@ -64,6 +64,8 @@ static const struct setting rows[] = {
      FIELD (replica_timeout_ms), 10, 2000, NULL, "how long to wait for them"},
     {"data", "--data", "DIR", "", SETTING_TEXT, FIELD (data), 0, 0, NULL,
      "the folder of the embedded Redis [$XDG_STATE_HOME/zplan]"},
+    {"repair", "--repair", NULL, "0", SETTING_FLAG, FIELD (repair), 0, 0, NULL,
+     "its append-only file is damaged: cut it off there, keep a copy, start"},
     {"stations", "--station", "NAME=TYPE@ENDPOINT", NULL, SETTING_LIST, 0, 0, 0, add_station,
      "a target station; TYPE is api, pub or vote; may end with\n"
      "                              ,dialect=microzero,mailbox=identity,key=TEXT,curve=KEY,\n"
@@ -124,13 +126,30 @@ static const struct setting rows[] = {
 
 const struct setting_table station_setting_table = {rows, sizeof rows / sizeof *rows};
 
-static const char *const fixed[] = {
-    "request",      "publish",           "events",          "redis_addr",          "redis_defdb",
-    "redis_user",   "durable",           "replicas",        "redis_password_file", "accept_loss",
-    "data",         "dialect",           "timezone",        "replica_timeout",     "user",
-    "max_requests", "max_message_bytes", "max_frame_bytes", "max_replies_peer",    "curve",
-    "allow",        "insecure",          "center",
-};
+static const char *const fixed[] = {"request",
+                                    "publish",
+                                    "events",
+                                    "redis_addr",
+                                    "redis_defdb",
+                                    "redis_user",
+                                    "durable",
+                                    "replicas",
+                                    "redis_password_file",
+                                    "accept_loss",
+                                    "data",
+                                    "dialect",
+                                    "timezone",
+                                    "replica_timeout",
+                                    "user",
+                                    "max_requests",
+                                    "max_message_bytes",
+                                    "max_frame_bytes",
+                                    "max_replies_peer",
+                                    "curve",
+                                    "allow",
+                                    "insecure",
+                                    "center",
+                                    "repair"};
 
 bool station_setting_fixed (const struct setting *row)
 {

@@ -33,6 +33,7 @@ struct station_settings {
     char curve[SETTING_TEXT_MAX];  // file of the secret certificate; empty: no encryption
     char allow[SETTING_TEXT_MAX];  // folder of the keys that may connect
     bool insecure;                 // without curve on an address that others reach
+    bool repair;                   // cut damage off the append-only file of the embedded Redis
     char data[SETTING_TEXT_MAX];   // empty: $XDG_STATE_HOME/zplan, else ~/.local/state/zplan
     struct center_settings center; // its host is empty: none
     int64_t history_count;

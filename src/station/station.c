@@ -137,6 +137,8 @@ static void on_link_state (void *owner, enum link_state state)
     if (state == LINK_UP) {
         self->told_down.text[0] = '\0';
         self->respawn_delay_us = RESPAWN_FIRST_US;
+        if (self->embedded)
+            embedded_up (self->embedded);
         targets_load (self);
         attend_now (self);
         const char *fsync = link_fsync (store_link (self->store));
@@ -186,7 +188,15 @@ static void on_child (struct station *self)
     struct reason reason;
     if (!self->embedded || !embedded_ended (self->embedded, &reason))
         return;
-    if (self->phase == PHASE_STARTING) {
+    bool starting = self->phase == PHASE_STARTING;
+    enum data_state data =
+        embedded_repair (self->embedded, starting && self->settings->repair, &reason);
+    if (data == DATA_CUT) {
+        respawn (self);
+        return;
+    }
+    if (starting) {
+        self->fault = data == DATA_DAMAGED ? STATION_FAULT_DATA : STATION_FAULT_NOW;
         fail (self, reason.text);
         return;
     }
@@ -393,11 +403,15 @@ static int read_redis (const struct station_settings *settings, struct link_conf
 static int prepare_redis (struct station *self, struct link_config *config, struct reason *reason)
 {
     char folder[4096];
+    bool damaged;
     if (config->address.kind != ADDRESS_EMBEDDED)
         return 0;
-    self->embedded = embedded_new (data_folder (self->settings, folder), config->db + 1, reason);
-    if (!self->embedded)
+    self->embedded =
+        embedded_new (data_folder (self->settings, folder), config->db + 1, &damaged, reason);
+    if (!self->embedded) {
+        self->fault = damaged ? STATION_FAULT_DATA : STATION_FAULT_NOW;
         return -1;
+    }
     config->address.kind = ADDRESS_UNIX;
     snprintf (config->address.host, sizeof config->address.host, "%s",
               embedded_socket (self->embedded));
@@ -469,7 +483,7 @@ static int start (struct station *self, const struct link_config *given, struct 
 }
 
 struct station *station_new (struct station_settings *settings, station_read_fn *read_settings,
-                             int signal_fd, bool *ret_wrong, struct reason *reason)
+                             int signal_fd, enum station_fault *ret_fault, struct reason *reason)
 {
     struct link_config config;
     struct station *self = memory_new (sizeof *self);
@@ -485,16 +499,19 @@ struct station *station_new (struct station_settings *settings, station_read_fn 
     }
     self->respawn_delay_us = RESPAWN_FIRST_US;
     read_limits (self);
-    *ret_wrong = take_settings (self, &config, reason) != 0;
-    if (*ret_wrong || start (self, &config, reason))
+    bool wrong = take_settings (self, &config, reason) != 0;
+    if (wrong || start (self, &config, reason)) {
+        *ret_fault = wrong ? STATION_FAULT_SETTINGS : self->fault;
         station_destroy (&self);
+    }
     return self;
 }
 
-int station_run (struct station *self, struct reason *reason)
+int station_run (struct station *self, enum station_fault *ret_fault, struct reason *reason)
 {
     reactor_run (self->reactor);
     if (self->phase == PHASE_FAILED) {
+        *ret_fault = self->fault;
         *reason = self->failure;
         return -1;
     }

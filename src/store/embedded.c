@@ -34,7 +34,9 @@ struct embedded {
     char databases[24];
     int station_lock;
     int redis_lock;
-    pid_t pid; // 0 = not running
+    pid_t pid;       // 0 = not running
+    bool gave_up;    // it ended by itself, with an error
+    bool unreadable; // by its log, over its files
 };
 
 static void pause_us (int64_t us)
@@ -77,8 +79,10 @@ static int take_redis_lock (struct embedded *self, struct reason *reason)
     return 0;
 }
 
-struct embedded *embedded_new (const char *data, int64_t databases, struct reason *reason)
+struct embedded *embedded_new (const char *data, int64_t databases, bool *ret_damaged,
+                               struct reason *reason)
 {
+    *ret_damaged = false;
     struct embedded *self = memory_new (sizeof *self);
     self->station_lock = self->redis_lock = -1;
     char whole[PATH_MAX];
@@ -90,8 +94,11 @@ struct embedded *embedded_new (const char *data, int64_t databases, struct reaso
         if (size >= (int)sizeof self->socket)
             reason_set (reason, "data: the path is too long for a Unix socket (at most %zu bytes)",
                         sizeof self->socket - sizeof "/redis.sock");
-        else if (take_station_lock (self, reason) == 0 && take_redis_lock (self, reason) == 0)
-            return self;
+        else if (take_station_lock (self, reason) == 0 && take_redis_lock (self, reason) == 0) {
+            *ret_damaged = data_folder_check (whole, reason) == DATA_DAMAGED;
+            if (!*ret_damaged)
+                return self;
+        }
     }
     embedded_destroy (&self);
     return NULL;
@@ -140,6 +147,8 @@ int embedded_start (struct embedded *self, struct reason *reason)
                     "yes",
                     "--appendfsync",
                     "always",
+                    "--aof-load-truncated", // its way of it loses later writes: aof.h
+                    "no",
                     "--maxmemory",
                     "0",
                     "--maxmemory-policy",
@@ -169,14 +178,31 @@ bool embedded_ended (struct embedded *self, struct reason *reason)
     if (!self->pid || waitpid (self->pid, &status, WNOHANG) != self->pid)
         return false;
     self->pid = 0;
+    self->gave_up = self->unreadable = false;
     if (WIFEXITED (status) && WEXITSTATUS (status) == 127)
         reason_set (reason, "redis-server: cannot be started; is it installed?");
     else if (WIFSIGNALED (status))
         reason_set (reason, "redis-server: killed by signal %d", WTERMSIG (status));
-    else
-        reason_set (reason, "redis-server: ended with %d, see %s/redis.log", WEXITSTATUS (status),
-                    self->data);
+    else {
+        struct reason last;
+        self->gave_up = WEXITSTATUS (status) != 0;
+        self->unreadable = data_folder_log_end (self->data, &last) && self->gave_up;
+        reason_set (reason, "redis-server: ended with %d, see %s/redis.log: %s",
+                    WEXITSTATUS (status), self->data, last.text);
+    }
     return true;
+}
+
+enum data_state embedded_repair (struct embedded *self, bool repair, struct reason *reason)
+{
+    enum data_state state =
+        self->gave_up ? data_folder_repair (self->data, repair, reason) : DATA_WHOLE;
+    return state == DATA_WHOLE && self->unreadable ? DATA_DAMAGED : state;
+}
+
+void embedded_up (const struct embedded *self)
+{
+    data_folder_mark (self->data);
 }
 
 static void stop (struct embedded *self)

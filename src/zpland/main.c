@@ -11,8 +11,13 @@
 #include "scrub.h"
 #include "station.h"
 
-// What is wrong in the settings is so at the next start too: a service manager need not try again.
-enum { EXIT_NOT_STARTED = 1, EXIT_USAGE = 2 };
+// What is wrong in the settings, or with the data, is so at the next start too: a service manager
+// need not try again.
+enum { EXIT_NOT_STARTED = 1, EXIT_USAGE = 2, EXIT_DATA = 3 };
+
+static const int exit_status[] = {[STATION_FAULT_NOW] = EXIT_NOT_STARTED,
+                                  [STATION_FAULT_SETTINGS] = EXIT_USAGE,
+                                  [STATION_FAULT_DATA] = EXIT_DATA};
 
 // The command line as it was given, to be read again on SIGHUP; what everybody can see of it has no
 // secrets any more.
@@ -46,7 +51,7 @@ static int read_settings (struct station_settings *ret, struct reason *reason)
 static int run (struct station_settings *settings, struct reason *reason)
 {
     enum log_level level;
-    bool wrong;
+    enum station_fault fault;
     log_level_parse (settings->log_level, &level);
     log_start ("zpland", level);
     if (settings->user[0] && process_become (settings->user, reason))
@@ -54,12 +59,12 @@ static int run (struct station_settings *settings, struct reason *reason)
     process_confine ();
     notify_start ();
     int signal_fd = process_prepare ();
-    struct station *station = station_new (settings, read_settings, signal_fd, &wrong, reason);
+    struct station *station = station_new (settings, read_settings, signal_fd, &fault, reason);
     if (!station)
-        return wrong ? EXIT_USAGE : EXIT_NOT_STARTED;
-    int rc = station_run (station, reason);
+        return exit_status[fault];
+    int rc = station_run (station, &fault, reason);
     station_destroy (&station);
-    return rc ? EXIT_NOT_STARTED : EXIT_SUCCESS;
+    return rc ? exit_status[fault] : EXIT_SUCCESS;
 }
 
 int main (int argc, char **argv)

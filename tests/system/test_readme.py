@@ -417,6 +417,8 @@ SEEN_BY = {
     "event=access.left_out": "test_curve.py",
     "MISCONF": "test_faults_redis.py",
     "No space left on device": None,    # the system's own words
+    "data: damaged at byte": "test_repair.py",
+    "is missing": "test_repair.py",
     "--accept-loss": "test_faults_redis.py",
     "appendfsync": "test_readme.py",
     "--durable": "test_readme.py",

@@ -1,0 +1,114 @@
+#include "aof.h"
+
+#include <strings.h>
+
+enum { DIGITS_MAX = 18 };
+
+enum step { STEP_DONE, STEP_SHORT, STEP_WRONG };
+
+// Take "<mark>DIGITS\r\n" from the front.
+static enum step take_number (struct span *rest, uint8_t mark, size_t *ret)
+{
+    size_t at = 1, number = 0;
+    if (rest->size && rest->data[0] != mark)
+        return STEP_WRONG;
+    for (; at < rest->size && rest->data[at] >= '0' && rest->data[at] <= '9'; at++) {
+        if (at > DIGITS_MAX)
+            return STEP_WRONG;
+        number = number * 10 + (size_t)(rest->data[at] - '0');
+    }
+    if (at < rest->size && (at == 1 || rest->data[at] != '\r'))
+        return STEP_WRONG;
+    if (at + 1 < rest->size && rest->data[at + 1] != '\n')
+        return STEP_WRONG;
+    if (at + 2 > rest->size)
+        return STEP_SHORT;
+    *rest = span_of (rest->data + at + 2, rest->size - at - 2);
+    *ret = number;
+    return STEP_DONE;
+}
+
+static enum step take_bulk (struct span *rest, struct span *ret)
+{
+    size_t size;
+    enum step step = take_number (rest, '$', &size);
+    if (step != STEP_DONE)
+        return step;
+    *ret = span_of (rest->data, size);
+    if (rest->size > size && rest->data[size] != '\r')
+        return STEP_WRONG;
+    if (rest->size > size + 1 && rest->data[size + 1] != '\n')
+        return STEP_WRONG;
+    if (rest->size < size + 2)
+        return STEP_SHORT;
+    *rest = span_of (rest->data + size + 2, rest->size - size - 2);
+    return STEP_DONE;
+}
+
+static enum step take_remark (struct span *rest)
+{
+    const uint8_t *end = memchr (rest->data, '\n', rest->size);
+    if (!end)
+        return STEP_SHORT;
+    size_t size = (size_t)(end + 1 - rest->data);
+    *rest = span_of (end + 1, rest->size - size);
+    return STEP_DONE;
+}
+
+// `ret_name` is the name of a command without arguments, else empty.
+static enum step take_command (struct span *rest, struct span *ret_name)
+{
+    size_t count;
+    struct span part = {0};
+    *ret_name = (struct span){0};
+    if (rest->data[0] == '#')
+        return take_remark (rest);
+    enum step step = take_number (rest, '*', &count);
+    if (step == STEP_DONE && count == 0)
+        return STEP_WRONG;
+    for (size_t i = 0; step == STEP_DONE && i < count; i++)
+        step = take_bulk (rest, &part);
+    if (step == STEP_DONE && count == 1)
+        *ret_name = part;
+    return step;
+}
+
+static bool is_named (struct span name, const char *word)
+{
+    return name.size == strlen (word) &&
+           strncasecmp ((const char *)name.data, word, name.size) == 0;
+}
+
+// The bytes of whole commands and transactions; how it went on behind them.
+static enum step scan (struct span file, size_t *ret_good)
+{
+    bool open = false; // behind MULTI
+    struct span rest = file;
+    *ret_good = 0;
+    while (rest.size) {
+        struct span name;
+        enum step step = take_command (&rest, &name);
+        if (step != STEP_DONE)
+            return step;
+        bool begins = is_named (name, "MULTI"), ends = is_named (name, "EXEC");
+        if ((begins && open) || (ends && !open))
+            return STEP_WRONG;
+        open = (open || begins) && !ends;
+        if (!open)
+            *ret_good = file.size - rest.size;
+    }
+    return open ? STEP_SHORT : STEP_DONE;
+}
+
+enum aof_state aof_scan (struct span file, size_t *ret_good)
+{
+    size_t behind;
+    enum step step = scan (file, ret_good);
+    if (step == STEP_DONE)
+        return AOF_WHOLE;
+    struct span tail = span_of (file.data + *ret_good, file.size - *ret_good);
+    while (tail.size && tail.data[tail.size - 1] == '\0')
+        tail.size--;
+    // Without the zeros at its end: nothing, or a beginning.
+    return scan (tail, &behind) == STEP_WRONG ? AOF_DAMAGED : AOF_TORN;
+}

@@ -1,0 +1,258 @@
+// Redis 7: appendonlydir has a manifest, which names a base file (a snapshot, with a checksum of
+// its own), and one or two files of increments. Only the end of the last one is ever torn.
+#include "data_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "aof.h"
+#include "clock.h"
+#include "log.h"
+
+#define AOF_FOLDER "appendonlydir"
+#define MANIFEST   AOF_FOLDER "/appendonly.aof.manifest"
+#define OLD_FILE   "appendonly.aof" // of Redis 6; a newer one takes it over
+#define MARK       "appendonlydir.expected"
+
+static const char mark_text[] =
+    "The plans are in appendonlydir. While this file is here, zpland does not start without it.\n";
+
+enum { NAME_SIZE = 256, LOG_END_MAX = 4096 };
+
+// Where something is in the folder. Returns `out`.
+static const char *path_of (const char *folder, const char *name, char out[PATH_MAX])
+{
+    snprintf (out, PATH_MAX, "%s/%s", folder, name);
+    return out;
+}
+
+static bool has (const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    return access (path_of (folder, name, path), F_OK) == 0;
+}
+
+// -- the manifest: "file NAME seq N type b", a line a file
+
+// Each file that it names is there. The last one in `ret_last`; empty when it has no increments.
+static int read_manifest (const char *folder, char ret_last[NAME_SIZE], struct reason *reason)
+{
+    char path[PATH_MAX], line[1024], name[NAME_SIZE], type;
+    FILE *file = fopen (path_of (folder, MANIFEST, path), "re");
+    int rc = file ? 0 : -1;
+    if (!file)
+        reason_set (reason, "%s: %s", path, strerror (errno));
+    ret_last[0] = '\0';
+    for (int number = 1; rc == 0 && fgets (line, sizeof line, file); number++) {
+        char beside[NAME_SIZE + sizeof AOF_FOLDER];
+        if (line[0] == '#')
+            continue;
+        if (sscanf (line, "file %255s seq %*d type %c", name, &type) != 2) {
+            reason_set (reason, "%s: line %d is damaged", path, number);
+            rc = -1;
+        } else if (type != 'h') { // of history: Redis was about to remove it
+            snprintf (beside, sizeof beside, AOF_FOLDER "/%s", name);
+            snprintf (ret_last, NAME_SIZE, "%s", type == 'i' ? name : "");
+            if (!has (folder, beside)) {
+                reason_set (reason, "%s/%s is missing", folder, beside);
+                rc = -1;
+            }
+        }
+    }
+    if (file)
+        fclose (file);
+    return rc;
+}
+
+// -- before Redis starts
+
+// Whether there are append-only files without the manifest, and something in one.
+static bool has_increments (const char *folder)
+{
+    char path[PATH_MAX];
+    bool found = false;
+    DIR *entries = opendir (path_of (folder, AOF_FOLDER, path));
+    for (struct dirent *entry; entries && !found && (entry = readdir (entries));) {
+        struct stat file;
+        found = strstr (entry->d_name, ".incr.aof") &&
+                fstatat (dirfd (entries), entry->d_name, &file, 0) == 0 && file.st_size > 0;
+    }
+    if (entries)
+        closedir (entries);
+    return found;
+}
+
+enum data_state data_folder_check (const char *folder, struct reason *reason)
+{
+    char last[NAME_SIZE];
+    struct reason why;
+    if (has (folder, MANIFEST)) {
+        data_folder_mark (folder);
+        if (read_manifest (folder, last, &why) == 0)
+            return DATA_WHOLE;
+        reason_set (reason, "data: restore a backup: %s", why.text);
+        return DATA_DAMAGED;
+    }
+    const char *sign = has (folder, MARK)         ? MARK
+                       : has (folder, "dump.rdb") ? "dump.rdb"
+                       : has_increments (folder)  ? AOF_FOLDER
+                                                  : NULL;
+    if (!sign || has (folder, OLD_FILE))
+        return DATA_WHOLE;
+    reason_set (reason,
+                "data: %s is missing, but %s shows that there were plans; restore a backup, or "
+                "remove the latter to begin without plans: in %s",
+                has (folder, AOF_FOLDER) ? MANIFEST : AOF_FOLDER, sign, folder);
+    return DATA_DAMAGED;
+}
+
+void data_folder_mark (const char *folder)
+{
+    char path[PATH_MAX];
+    int fd = open (path_of (folder, MARK, path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return; // mostly, it is there
+    if (write (fd, mark_text, sizeof mark_text - 1) < 0 || fsync (fd))
+        log_event (LEVEL_WARN, "data.mark_failed", "path=%s reason=\"%s\"", path, strerror (errno));
+    close (fd);
+}
+
+// -- the end of the last file
+
+static int write_all (int fd, struct span bytes)
+{
+    while (bytes.size) {
+        ssize_t size = write (fd, bytes.data, bytes.size);
+        if (size < 0 && errno != EINTR)
+            return -1;
+        if (size > 0)
+            bytes = span_of (bytes.data + size, bytes.size - (size_t)size);
+    }
+    return fsync (fd);
+}
+
+// A file of its own for what is cut; -1 with a reason.
+static int keep_copy (const char *folder, const char *name, struct span cut, size_t at,
+                      char ret_path[PATH_MAX], struct reason *reason)
+{
+    snprintf (ret_path, PATH_MAX, "%s/cut-%" PRId64 "-%s-%zu", folder, clock_wall_us () / 1000000,
+              name, at);
+    int fd = open (ret_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int rc = fd < 0 ? -1 : write_all (fd, cut);
+    if (rc) {
+        reason_set (reason, "data: what is to be cut off cannot be kept in %s: %s", ret_path,
+                    strerror (errno));
+        unlink (ret_path);
+    }
+    if (fd >= 0)
+        close (fd);
+    return rc;
+}
+
+struct tail {
+    const char *folder, *name;
+    int fd;
+    struct span file;
+    size_t good;
+};
+
+static enum data_state cut (const struct tail *self, enum aof_state state, struct reason *reason)
+{
+    char path[PATH_MAX];
+    size_t size = self->file.size - self->good;
+    struct span bytes = span_of (self->file.data + self->good, size);
+    if (keep_copy (self->folder, self->name, bytes, self->good, path, reason))
+        return DATA_FAILED;
+    if (ftruncate (self->fd, (off_t)self->good) || fsync (self->fd)) {
+        reason_set (reason, "data: %s cannot be cut: %s", self->name, strerror (errno));
+        return DATA_FAILED;
+    }
+    if (state == AOF_TORN)
+        log_event (LEVEL_WARN, "data.tail_cut",
+                   "file=%s offset=%zu bytes=%zu copy=%s text=\"the last command was not written "
+                   "whole; nothing acknowledged is lost\"",
+                   self->name, self->good, size, path);
+    else
+        log_event (LEVEL_ERROR, "data.repaired",
+                   "file=%s offset=%zu bytes=%zu copy=%s text=\"what was written behind the damage "
+                   "is lost, also what was acknowledged\"",
+                   self->name, self->good, size, path);
+    return DATA_CUT;
+}
+
+static enum data_state judge (struct tail *self, bool repair, struct reason *reason)
+{
+    enum aof_state state = aof_scan (self->file, &self->good);
+    if (state == AOF_WHOLE)
+        return DATA_WHOLE;
+    if (state == AOF_TORN || repair)
+        return cut (self, state, reason);
+    reason_set (reason,
+                "data: damaged at byte %zu of %zu; restore a backup, or start once with --repair, "
+                "which cuts it off there: %s/" AOF_FOLDER "/%s",
+                self->good, self->file.size, self->folder, self->name);
+    log_event (LEVEL_ERROR, "data.damaged",
+               "file=%s/" AOF_FOLDER "/%s offset=%zu bytes=%zu text=\"--repair cuts off what is "
+               "behind the offset, also what was acknowledged, and keeps a copy\"",
+               self->folder, self->name, self->good, self->file.size);
+    return DATA_DAMAGED;
+}
+
+enum data_state data_folder_repair (const char *folder, bool repair, struct reason *reason)
+{
+    char name[NAME_SIZE], path[PATH_MAX];
+    struct stat entry;
+    if (!has (folder, MANIFEST))
+        return DATA_WHOLE;
+    if (read_manifest (folder, name, reason))
+        return DATA_DAMAGED;
+    snprintf (path, sizeof path, "%s/" AOF_FOLDER "/%s", folder, name);
+    int fd = name[0] ? open (path, O_RDWR | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return DATA_WHOLE;
+    enum data_state state = DATA_WHOLE;
+    size_t size = fstat (fd, &entry) == 0 ? (size_t)entry.st_size : 0;
+    void *bytes = size ? mmap (NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+    if (bytes != MAP_FAILED) {
+        struct tail tail = {folder, name, fd, span_of (bytes, size), 0};
+        state = judge (&tail, repair, reason);
+        munmap (bytes, size);
+    }
+    close (fd);
+    return state;
+}
+
+// -- the log of Redis
+
+bool data_folder_log_end (const char *folder, struct reason *ret)
+{
+    static const char *const unreadable[] = {
+        "Bad file format reading", "Unexpected end of file reading", "Unrecoverable error reading",
+        "Unknown command", "rdb file reading failure"};
+    char path[PATH_MAX], text[LOG_END_MAX + 1];
+    int fd = open (path_of (folder, "redis.log", path), O_RDONLY | O_CLOEXEC);
+    off_t end = fd < 0 ? 0 : lseek (fd, 0, SEEK_END);
+    ssize_t size =
+        fd < 0 ? 0 : pread (fd, text, LOG_END_MAX, end > LOG_END_MAX ? end - LOG_END_MAX : 0);
+    if (fd >= 0)
+        close (fd);
+    while (size > 0 && text[size - 1] == '\n')
+        size--;
+    text[size > 0 ? size : 0] = '\0';
+    const char *line = strrchr (text, '\n'), *words;
+    line = line ? line + 1 : text;
+    // "PID:M DAY MONTH YEAR TIME # words"
+    words = strstr (line, " # ");
+    reason_set (ret, "%s", words ? words + 3 : line);
+    for (size_t i = 0; i < sizeof unreadable / sizeof *unreadable; i++)
+        if (strstr (line, unreadable[i]))
+            return true;
+    return false;
+}
