@@ -112,13 +112,23 @@ struct span text_of (const json_t *string)
     return span_of (json_string_value (string), json_string_length (string));
 }
 
-void print_json (const json_t *value)
+void write_json (FILE *file, const json_t *value)
 {
     char *text = json_dumps (value, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY |
                                         JSON_REAL_PRECISION (13));
-    if (text)
-        puts (text);
+    for (const char *at = text; at && *at; at++) {
+        if (*at == 0x7F) // the one control character that jansson leaves; it is in a string
+            fputs ("\\u007f", file);
+        else
+            fputc (*at, file);
+    }
     free (text);
+}
+
+void print_json (const json_t *value)
+{
+    write_json (stdout, value);
+    putchar ('\n');
 }
 
 // -- words

@@ -30,8 +30,9 @@ void print_column (struct span text, int width);
 // The bytes of a JSON string; of another value none.
 struct span text_of (const json_t *string);
 
-// One line of compact JSON, in ASCII.
-void print_json (const json_t *value);
+// Compact JSON in printable ASCII: control characters are escaped, DEL among them.
+void write_json (FILE *file, const json_t *value);
+void print_json (const json_t *value); // as a line
 
 // A plan as the station wrote it, for programs: a new object with `id`, as the verbs take it, in
 // front, and the words `state` and `type` behind it; then the fields of the wire.

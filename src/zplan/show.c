@@ -12,9 +12,11 @@
 #include "print.h"
 #include "terms_show.h"
 
-static const char about[] = "Show a plan: its fields and the frames that were submitted.\n\n"
-                            "  zplan show 1f\n"
-                            "  zplan show 1f --json | jq .plan_time\n";
+static const char about[] =
+    "Show a plan as it is now: its fields, and the frames of its messages.\n"
+    "The PLAN frame as it was submitted is in --json only.\n\n"
+    "  zplan show 1f\n"
+    "  zplan show 1f --json | jq .plan_time\n";
 
 // The fields in the order of interest; `word` NULL: the value is bytes.
 static const struct row {
@@ -84,7 +86,8 @@ static void read_types (const json_t *description, size_t following, struct desc
     free (text);
 }
 
-// The messages are the plan's mailbox, the description, and the frames behind it.
+// The messages are the plan's mailbox, the description, and the frames behind it. The PLAN frame is
+// what was submitted; the plan may have changed since, and its fields stand above.
 static void print_messages (const json_t *messages)
 {
     enum { FIRST_FRAME = 2 };
@@ -96,6 +99,8 @@ static void print_messages (const json_t *messages)
     printf ("messages\n");
     for (size_t i = FIRST_FRAME; i < count; i++) {
         uint8_t type = i - FIRST_FRAME < desc.count ? desc.types[i - FIRST_FRAME] : 0;
+        if (type == ZERO_FRAME_PLAN)
+            continue;
         const char *name = type ? frame_name (type) : NULL;
         char number[WORD_SIZE];
         snprintf (number, sizeof number, "0x%02x", type);

@@ -23,6 +23,24 @@ static void show_text (const json_t *value)
     print_bytes (text_of (value));
 }
 
+// A number, or a text.
+static void show_owner (const json_t *value)
+{
+    char out[WORD_SIZE];
+    if (json_is_string (value))
+        show_text (value);
+    else
+        fputs (number_word (value, out), stdout);
+}
+
+// The station sends an object as it came, or its text.
+static void show_json (const json_t *value)
+{
+    json_t *read = json_loads (json_is_string (value) ? json_string_value (value) : "", 0, NULL);
+    write_json (stdout, read ? read : value);
+    json_decref (read);
+}
+
 static void show_cron (const json_t *value)
 {
     size_t i;
@@ -123,6 +141,15 @@ static const struct row {
     {"retry", "retry", show_retry},
     {"timeout", "run time-out", show_seconds},
     {"log", "log", show_text},
+    {"kind", "kind", show_text},
+    {"key", "unique name", show_text},
+    {"priority", "priority", show_owner},
+    {"group", "group", show_text},
+    {"category", "category", show_text},
+    {"tenant", "tenant", show_owner},
+    {"creator", "creator", show_owner},
+    {"workers", "workers", show_json},
+    {"ext", "ext", show_json},
 };
 
 // -- iterations

@@ -478,7 +478,7 @@ def test_show():
         rows = [re.split("  +", row.strip(), maxsplit=1) for row in text.splitlines()]
         for row in [["id", "1f"], ["title", r"close\x1b[0m"], ["state", "queue"],
                     ["last status", "-not work"], ["next time", "2026-12-24T17:00:00Z"],
-                    ["repeat", "forever"], ["keep", "yes"], ["caller", r"\x00k"], ["PLAN", "{}"],
+                    ["repeat", "forever"], ["keep", "yes"], ["caller", r"\x00k"],
                     ["STATION_ID", "billing"], ["COMMAND", "close"], ["0x5a", r"\x00\xff"],
                     ["vote", "majority, 60 s"], ["revision", "99"]]:
             assert row in rows, rows

@@ -1,11 +1,12 @@
 """Cron, windows and policies by the command line: what is said is kept, shown and carried to another
 station; runs that are cancelled; plans that have failed for good."""
 import json
+import re
 import time
 
 import pytest
 
-from clitest import REFUSED, WAIT, PlanStation, objects, zplan
+from clitest import REFUSED, REPO, WAIT, PlanStation, objects, zplan
 from zplantest import CMD, FT, ST, at_once, every, later, wait_until
 
 POLICY = ("cron", "timezone", "gap", "overlap", "iteration", "cycle", "start_time", "end_time",
@@ -120,6 +121,58 @@ def test_retries_in_words(line, spec, words):
 def test_what_is_not_said_is_not_shown(line):
     line.zplan(*ADD, "--at", "2100-01-01").done()
     assert not set(line.rows("e1")) & {"cron", "retry", "iteration", "verdict", "missed", "next try"}
+
+
+def test_names_are_shown(line):
+    line.zplan("kind", "put", "mail", '{"timeout": 60, "category": "letters"}').done()
+    add = ("add", "--station", "jobs", "--command", "x", "--at", "2100-01-01")
+    ident = json.loads(line.zplan(*add, "--unique", "nightly", "--tenant", "7", "--creator", "me",
+                                  "--priority", "9", "--group", "printers", "--kind", "mail",
+                                  "--ext", '{"a": [1, "\\u001b"]}', "--json").done())["id"]
+    rows = line.rows(ident)
+    assert rows.items() >= {"kind": "mail", "unique name": "nightly", "tenant": "7", "creator": "me",
+                            "priority": "9", "group": "printers", "category": "letters",
+                            "run time-out": "1 min",
+                            "ext": r'{"a":[1,"\u001B"]}'}.items(), rows
+
+
+# A value of each field that a plan may say about itself, and the label it is shown under.
+SHOWN = {
+    "cron": ("@daily", "cron"), "timezone": ("UTC", "time zone"), "gap": ("skip", "gap"),
+    "overlap": ("last", "overlap"), "iteration": (3, "iteration"), "cycle": (2, "iteration"),
+    "start_time": (1, "not before"), "end_time": (2, "not after"), "misfire": (2, "misfire"),
+    "misfire_window": (2, "misfire window"), "jitter": (2, "jitter"),
+    "overlap_policy": ("queue", "overlapping"), "retry": ({"strategy": "none"}, "retry"),
+    "timeout": (2, "run time-out"), "log": ("none", "log"), "kind": ("k", "kind"),
+    "key": ("k", "unique name"), "priority": (2, "priority"), "group": ("g", "group"),
+    "category": ("c", "category"), "tenant": (2, "tenant"), "creator": (2, "creator"),
+    "workers": ({"count": 2}, "workers"), "ext": ({}, "ext"),
+}
+NOT_KEPT = {"if_exists"}
+
+
+@pytest.mark.parametrize("field", sorted(SHOWN))
+def test_each_field_is_shown(field):
+    value, label = SHOWN[field]
+    more = {"cycle": 2} if field == "iteration" else {}
+    with PlanStation() as station:
+        one = station.add(**{field: value, **more})
+        assert f"\n{label} " in station.zplan("show", one).done()
+
+
+def test_the_fields_that_are_shown_are_those_of_the_station():
+    table = (REPO / "src/plan/policy.c").read_text().partition("} fields[] = {")[2].partition("};")[0]
+    assert set(re.findall(r'\{"(\w+)", ', table)) == set(SHOWN) | NOT_KEPT
+
+
+def test_show_tells_the_schedule_of_now(line):
+    """Also after an update: what was submitted before is not shown for it."""
+    line.zplan(*ADD, "--monthly", "-1@23:00", "--title", "before").done()
+    line.zplan("update", "e1", "--cron", "0 9 * * TUE", "--title", "after", "--arg", "new").done()
+    told = line.zplan("show", "e1").done()
+    assert "cron           0 9 * * TUE\n" in told and "title          after\n" in told
+    assert "  ARG          new\n" in told and "  COMMAND      x\n" in told
+    assert "month" not in told and "plan_type" not in told and "before" not in told
 
 
 def test_the_list_shows_the_expression(line):
