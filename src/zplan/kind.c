@@ -38,9 +38,7 @@ static void write_fields (FILE *out, const json_t *kind)
         fputs ("cannot be read", out);
         return;
     }
-    char *text = json_write (fields);
-    write_bytes (out, span_text (text));
-    free (text);
+    write_json (out, fields);
 }
 
 static const struct column columns[] = {

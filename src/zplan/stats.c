@@ -1,7 +1,6 @@
 // zplan stats: the station in numbers.
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "call.h"
 #include "print.h"
@@ -34,11 +33,10 @@ static void print_entry (const json_t *entry)
     {
         if (strcmp (name, "name") == 0)
             continue;
-        char *text = json_dumps (value, JSON_COMPACT | JSON_ENCODE_ANY);
         printf ("%s", separator);
         print_bytes (span_text (name));
-        printf (" %s", text ? text : "");
-        free (text);
+        putchar (' ');
+        write_json (stdout, value);
         separator = ", ";
     }
     putchar ('\n');

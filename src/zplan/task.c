@@ -11,6 +11,7 @@
 #include "ident.h"
 #include "json.h"
 #include "memory.h"
+#include "print.h"
 #include "settings.h"
 
 extern char **environ;
@@ -161,8 +162,10 @@ static void tell (const struct task *self, const char *result)
     if (self->job->plan_id)
         ident_text (self->job->plan_id, plan);
     const struct zplan_frame *command = self->job->command;
-    fprintf (stderr, "zplan work: plan %s command %s: %s\n", plan,
-             command ? quoted (span_of (command->data, command->size)) : "-", result);
+    fprintf (stderr, "zplan work: plan %s command %s: ", plan,
+             command ? quoted (span_of (command->data, command->size)) : "-");
+    write_bytes (stderr, span_text (result)); // it may be what somebody said who cancelled it
+    fputc ('\n', stderr);
 }
 
 static enum task_end answer (struct task *self, const struct zplan_answer *answer)

@@ -43,7 +43,7 @@ def test_kinds_are_put_listed_and_removed(fresh):
     assert fresh.zplan("kind", "put", "audio", "{}").done() == "kind audio kept\n"
     assert fresh.zplan("kind", "list").done().splitlines() == [
         "KIND             FIELDS", "audio            {}",
-        'video            {"timeout":60,"ext":{"say":"a \\x5c"b\\x5c""}}']
+        'video            {"timeout":60,"ext":{"say":"a \\"b\\""}}']
     assert objects(fresh.zplan("kind", "--json")) == [
         {"kind": "audio", "fields": {}}, {"kind": "video", "fields": FIELDS}]
     assert objects(fresh.zplan("kind", "get", "video", "--json")) == [

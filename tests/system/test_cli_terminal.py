@@ -119,6 +119,37 @@ def test_titles_cannot_command_the_terminal(station):
     assert "\x1b" not in text and "\x07" not in text and r"a\x1b[31mred\x07" in text
 
 
+EVIL = "a\x7f\x9b2Jb\u202ec\x1b[0m"
+CONTROLS = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u202e]")
+
+
+@pytest.mark.parametrize("verb", [
+    ["list"], ["show", "1f"], ["next", "1f"], ["history"], ["history", "--newest"], ["stats"],
+    ["station", "list"], ["kind", "list"], ["kind", "get", "k"], ["why", "1f"], ["export"],
+    ["pause", "--all", "--dry-run"], ["pause", "--all"], ["close", "1f"], ["team", "1f"],
+    ["update", "1f", "--title", "x"],
+    ["limit", "list"], ["doctor"], ["watch", "--since", "0", "-n", "1"]], ids=" ".join)
+@pytest.mark.parametrize("output", [[], ["--json"]], ids=["words", "json"])
+def test_control_characters_do_not_pass(station, verb, output):
+    """DEL and C1 among them, wherever a peer may put a text."""
+    assert station.add(EVIL, station=EVIL, error_info=EVIL, ext={EVIL: EVIL}, kind=EVIL, key=EVIL,
+                       tenant=EVIL, caller=EVIL, last_state=EVIL, plan_type=8, cron=EVIL) == "1f"
+    station.outcome(EVIL, FAILED, publish=False, reason=EVIL)
+    station.stations = [{name: EVIL for name in ("name", "type", "endpoint", "since", "origin")}]
+    evil = {"kinds": {EVIL: {EVIL: EVIL}}, "kind": EVIL, "fields": {EVIL: EVIL}, "limits": {
+        EVIL: {"origin": EVIL, "concurrency": EVIL}}, "reasons": [
+        {"why": EVIL, "until": EVIL, "at": EVIL}], "workers": [{"name": EVIL, "reason": EVIL}],
+        "targets": [{"name": EVIL, "state": EVIL, "x": EVIL}], "version": EVIL, EVIL: EVIL,
+        "redis": {"state": EVIL, "version": EVIL}, "team": [{"worker": EVIL}],
+        "findings": [{"level": "problem", "text": EVIL, "do": EVIL}]}
+    for word in ("kind", "limit", "why", "team", "stats", "health"):
+        setattr(station, f"do_{word}", lambda *args: evil)
+    options = ["--publish", "tcp://127.0.0.1:1"] if verb[0] == "watch" else []
+    ended = station.zplan(*options, *verb, *output)
+    assert not CONTROLS.search(ended.out + ended.err), ended.out + ended.err
+    assert ended.out, ended.err
+
+
 # -- colours
 
 def coloured(text):
