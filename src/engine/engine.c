@@ -570,6 +570,12 @@ static bool is_late (const struct run *run, const struct answer *answer, enum an
     return !from_station && answer->target != TARGET_PUB;
 }
 
+bool engine_is_result (uint8_t status)
+{
+    enum answer_class class = classify (&(struct answer){.status = status});
+    return class != CLASS_RUNING && class != CLASS_WAITING;
+}
+
 bool engine_is_late (const struct run *run, const struct answer *answer)
 {
     return is_late (run, answer, classify (answer));

@@ -121,6 +121,9 @@ struct decision engine_cancel (struct plan *plan, const struct zone *zone, int64
 // Whether an answer is of no run in hand: late, or forged.
 bool engine_is_late (const struct run *run, const struct answer *answer);
 
+// Whether a status ends a run: it is no heartbeat.
+bool engine_is_result (uint8_t status);
+
 // A message of the target. COMMIT_NONE: it is late or forged, and is only counted.
 struct decision engine_answer (struct plan *plan, struct run *run, const struct answer *answer,
                                const struct zone *zone, int64_t now);

@@ -8,6 +8,7 @@
 #include "ahead.h"
 #include "apply.h"
 #include "codes.h"
+#include "late.h"
 #include "manage_private.h"
 #include "memory.h"
 #include "results.h"
@@ -77,7 +78,8 @@ static void cancel_run (struct cancel *self, struct held_run *held)
                                                 .reason = self->reason,
                                                 .done = on_written,
                                                 .owner = self});
-    (void)decision; // it is always the end of the run
+    if (decision.commit == COMMIT_END)
+        late_remember (held->station, held->plan_id, held->run.exec_id, held->key_station);
     runs_drop (&held);
 }
 

@@ -118,6 +118,8 @@ struct station {
     size_t runs_unanswered;
     size_t lookup_bytes; // of answers whose run is being looked up
 
+    struct late_runs *late_runs; // cancelled ones whose plans are gone (late.h); NULL = none yet
+
     struct pull *pull; // takes that wait (pull_wait.c); NULL = none yet
 
     // due

@@ -12,6 +12,7 @@
 #include "dialect.h"
 #include "failpoint.h"
 #include "front.h"
+#include "late.h"
 #include "log.h"
 #include "memory.h"
 #include "permit.h"
@@ -82,6 +83,10 @@ static bool plan_of (struct station *self, const struct message *message,
         run = run_by_identity (self, target, message, &named);
     else if (number_in (message, ZERO_FRAME_GLOBAL_ID, ret_id))
         return true; // it does not send the mailbox back, but the plan's id
+    // A run that is not in hand: it is looked up by its mailbox.
+    if (!run && named)
+        return mailbox_parse (trimmed (message_frame (message, ZERO_FRAME_REQUESTER, NULL)),
+                              ret_id);
     // One that sends back nothing at all answers in the order it was asked.
     if (!run && !named)
         run = runs_next_to_answer (self, target);
@@ -161,24 +166,6 @@ static void keep_or_drop (struct held_run *held, const struct decision *decision
     runs_forget_at (held, ends ? held->end_us : until_us);
 }
 
-// Counted and told; nothing else comes of it.
-static void tell_late (struct held_run *held, const struct answer *answer)
-{
-    char json[128];
-    struct station *self = held->station;
-    self->counters.late_answers++;
-    log_event (LEVEL_DEBUG, "answer.late", "plan=%" PRIx64 " status=%02x", held->plan_id,
-               answer->status);
-    snprintf (json, sizeof json,
-              "{\"plan_id\":%" PRIu64 ",\"late\":true,\"status\":%u,\"exec_id\":%" PRIu64 "}",
-              held->plan_id, answer->status, answer->exec_id);
-    if (self->dialect == DIALECT_ZERONET) // MicroZero's monitor knows no such thing
-        publish_event (self, &(struct notice){.event = EVENT_RESULT,
-                                              .plan_id = held->plan_id,
-                                              .station = span_text (held->key_station),
-                                              .json = json});
-}
-
 // What a worker says of its progress is kept with the run and written nowhere.
 static void note_progress (struct held_run *held, const struct message *message)
 {
@@ -211,6 +198,17 @@ static uint8_t answer_status (const struct station *self, const struct target *f
     return stray ? ZERO_STATUS_ERROR_ID : status;
 }
 
+// The run that an answer names. One that is no number is of no run of ours: 0.
+static uint64_t exec_of (const struct message *message, const struct target *target,
+                         bool *ret_named)
+{
+    bool by_identity = target && target_way (target)->by_identity;
+    uint8_t type = by_identity ? ZERO_FRAME_GLOBAL_ID : ZERO_FRAME_LOCAL_ID;
+    uint64_t exec_id = 0;
+    message_last_frame (message, type, ret_named);
+    return *ret_named && number_in (message, type, &exec_id) ? exec_id : 0;
+}
+
 static void take_answer (struct held_run *held, const struct target *target, uint64_t connection,
                          const struct message *message)
 {
@@ -233,18 +231,14 @@ static void take_answer (struct held_run *held, const struct target *target, uin
         .on_connection = connection != 0 && connection == held->connection,
         .target = type,
     };
-    bool by_identity = target && target_way (target)->by_identity;
-    uint8_t exec_type = by_identity ? ZERO_FRAME_GLOBAL_ID : ZERO_FRAME_LOCAL_ID;
-    message_last_frame (message, exec_type, &answer.has_exec_id);
-    // One that is no number is of no run of ours.
-    if (answer.has_exec_id && !number_in (message, exec_type, &answer.exec_id))
-        answer.exec_id = 0;
+    answer.exec_id = exec_of (message, target, &answer.has_exec_id);
     bool named = false;
     struct span name = message_last_frame (message, ZERO_FRAME_RESPONSER, &named);
     if (answer.target == TARGET_VOTE)
         answer.tally.event = poll_event (message, named);
     if (engine_is_late (&held->run, &answer)) {
-        tell_late (held, &answer);
+        late_report (self, &(struct late_answer){held->plan_id, answer.exec_id,
+                                                 span_text (held->key_station), answer.status});
         return;
     }
     if (answer.target != TARGET_VOTE)
@@ -366,13 +360,36 @@ struct held_run *results_recall (struct station *self, uint64_t plan_id,
 }
 
 // A target may answer on its connection; on the request socket who may for that station.
-static bool may_answer (const struct held_run *held, const struct target *target, const char *user)
+static bool may_answer (struct station *self, struct span key_station, const struct target *target,
+                        const char *user)
 {
-    struct station *self = held->station;
-    if (target || permits_station (self, user, span_text (held->key_station)))
+    if (target || permits_station (self, user, key_station))
         return true;
     self->counters.denied_results++;
     return false;
+}
+
+// No run of the plan is out: a result is of one that is over. What a target says of a vote as it
+// ends is none, and may come at any time.
+static bool take_late (const struct lookup *lookup, const struct store_loaded *answer,
+                       const struct target *target, const struct message *message)
+{
+    struct station *self = lookup->station;
+    bool named;
+    uint64_t exec_id = exec_of (message, target, &named);
+    struct span station = answer->result == STORE_DONE
+                              ? answer->station
+                              : late_station (self, lookup->plan_id, exec_id);
+    const struct target *of_plan = station_target (self, station);
+    bool over = answer->result == STORE_NONE ? station.size > 0
+                                             : answer->result == STORE_DONE && !answer->running;
+    if (!over || !engine_is_result (message->desc.code) || (target && target != of_plan) ||
+        (of_plan && target_type (of_plan) == TARGET_VOTE))
+        return false;
+    if (may_answer (self, station, target, lookup->user))
+        late_report (self,
+                     &(struct late_answer){lookup->plan_id, exec_id, station, message->desc.code});
+    return true;
 }
 
 static void on_looked_up (void *owner, const struct store_loaded *answer)
@@ -385,10 +402,11 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
     int rc = message_read (lookup->frames->at, lookup->frames->count, &message, &reason);
     message.desc.code = lookup->status;
     const struct target *target = station_target (self, span_text (lookup->target));
-    if (held && rc == 0 && (target || !*lookup->target)) {
-        if (may_answer (held, target, lookup->user))
+    bool sound = rc == 0 && (target || !*lookup->target);
+    if (held && sound) {
+        if (may_answer (self, span_text (held->key_station), target, lookup->user))
             take_answer (held, target, lookup->connection, &message);
-    } else {
+    } else if (!sound || !take_late (lookup, answer, target, &message)) {
         self->counters.dropped_mailboxes++;
         log_event (LEVEL_DEBUG, "answer.dropped", "plan=%" PRIx64, lookup->plan_id);
     }
@@ -440,7 +458,7 @@ void results_take (struct station *self, struct target *target, const char *user
     struct held_run *held = runs_find (self, plan_id);
     if (!held || !held->plan)
         look_up (self, plan_id, target, user, message);
-    else if (may_answer (held, target, user))
+    else if (may_answer (self, span_text (held->key_station), target, user))
         take_answer (held, target, target ? target_connection (target) : 0, message);
 }
 

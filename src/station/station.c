@@ -19,6 +19,7 @@
 #include "due.h"
 #include "failpoint.h"
 #include "front.h"
+#include "late.h"
 #include "log.h"
 #include "memory.h"
 #include "notify.h"
@@ -529,6 +530,7 @@ void station_destroy (struct station **self_p)
     pull_destroy (self);
     peers_stop (self);
     runs_stop (self);
+    late_stop (self);
     targets_stop (self);
     due_stop (self);
     timer_end (&self->tick);
