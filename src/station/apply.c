@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "ahead.h"
+#include "answer_text.h"
 #include "codes.h"
 #include "due.h"
 #include "failpoint.h"
@@ -17,7 +18,7 @@
 #include "pull.h"
 #include "zones.h"
 
-enum { TRIES_MAX = 16, REASON_BYTES = 512 };
+enum { TRIES_MAX = 16 };
 
 // A commit under way: what it was decided from, to decide anew, and what is told after it.
 struct applying {
@@ -77,25 +78,12 @@ static struct span worker_of (const struct applying *self)
     return span_text (self->key_station);
 }
 
-// At most so many bytes of a text, and no part of a character.
-static struct span cut_text (struct span text, size_t most)
-{
-    if (text.size <= most)
-        return text;
-    while (most > 0 && (text.data[most] & 0xC0) == 0x80)
-        most--;
-    return span_of (text.data, most);
-}
-
 static struct span reason_of (const struct applying *self)
 {
     if (self->reason)
         return span_text (self->reason);
-    for (size_t i = 0; self->frames && i < self->desc.count; i++)
-        if (self->desc.types[i] == ZERO_FRAME_STATUS) {
-            return cut_text (self->frames->at[i + 1], REASON_BYTES);
-        }
-    return (struct span){0};
+    return self->frames ? answer_text (self->answer.status, &self->desc, self->frames->at + 1)
+                        : (struct span){0};
 }
 
 static size_t size_of (const struct applying *self)

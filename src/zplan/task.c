@@ -13,6 +13,7 @@
 #include "memory.h"
 #include "print.h"
 #include "settings.h"
+#include "utf8.h"
 
 extern char **environ;
 
@@ -138,18 +139,48 @@ static struct span whole_characters (const struct child_output *output)
     return bytes;
 }
 
-// How the command ended, in words; "" for exit 0 with all of its output.
+// The last line that it wrote, without blanks at its ends; what is no UTF-8, and control bytes, are
+// question marks. What does not fit is cut off.
+static const char *last_line (const struct child_output *output, char out[REASON_MAX])
+{
+    const uint8_t *end = output->size ? output->bytes + output->size : NULL;
+    while (end > output->bytes && end[-1] <= ' ')
+        end--;
+    const uint8_t *at = end;
+    while (at > output->bytes && at[-1] != '\n')
+        at--;
+    while (at < end && *at <= ' ')
+        at++;
+    size_t size = 0;
+    while (at < end) {
+        size_t bytes = *at < ' ' ? 0 : utf8_size (at, end), step = bytes ? bytes : 1;
+        if (size + step >= REASON_MAX)
+            break;
+        memcpy (out + size, bytes ? at : (const uint8_t *)"?", step);
+        size += step;
+        at += step;
+    }
+    out[size] = '\0';
+    return out;
+}
+
+// How the command ended, and of a failure the last line of standard error; "" for exit 0 with all
+// of its output.
 static void describe (const struct child *child, const struct child_output *output,
                       struct reason *ret)
 {
-    char cut[48] = "";
+    char cut[48] = "", line[REASON_MAX];
+    last_line (&child->err, line);
+    const char *colon = *line ? ": " : "";
     if (output->cut)
         snprintf (cut, sizeof cut, "output cut at %d bytes", CHILD_OUTPUT_MAX);
     const char *comma = *cut ? ", " : "";
     if (WIFSIGNALED (child->wait_status))
-        reason_set (ret, "killed by signal %d%s%s", WTERMSIG (child->wait_status), comma, cut);
+        reason_set (ret, "killed by signal %d%s%s%s%s", WTERMSIG (child->wait_status), comma, cut,
+                    colon, line);
     else if (WEXITSTATUS (child->wait_status) != 0)
-        reason_set (ret, "exit %d%s%s", WEXITSTATUS (child->wait_status), comma, cut);
+        reason_set (ret, "exit %d%s%s%s%s", WEXITSTATUS (child->wait_status), comma, cut, colon,
+                    line);
     else
         reason_set (ret, "%s", cut);
 }

@@ -579,3 +579,20 @@ def test_A101_A103_A108_nothing_is_missed(make_rig, seed, kills):
     ids = [run["exec_id"] for run in everything]
     assert len(set(ids)) == len(ids) and set(ids) >= set(runs)
     assert sorted(run["plan"] for run in everything if run["status"] == ST.OK) == sorted(plans)
+
+
+# An error that says why in its CONTENT only.
+
+@pytest.mark.parametrize("pairs, words", [
+    ([(FT.CONTENT, "kein Papier: ä\n".encode())], "kein Papier: ä"),
+    ([(FT.STATUS, b"-failed"), (FT.CONTENT, b"no paper")], "no paper"),
+    ([(FT.CONTENT, b"x" * 511 + "ä".encode() * 10000)], "x" * 511),
+    ([(FT.STATUS, b"-failed"), (FT.CONTENT, b"\xff")], "-failed"),
+])
+def test_the_words_of_an_error_may_come_as_content(rig, pairs, words):
+    results = rig.subscribe(b"every")
+    ident = rig.client.added(catching_up())
+    rig.jobs.finish(rig.jobs.recv(), ST.FAILED, pairs)
+    assert told(results.recv())["error_info"] == words
+    assert [run["reason"] for run in page(rig, ident)["runs"]] == [words]
+    assert rig.client.done("message", ident).json["error_info"] == words

@@ -1,0 +1,58 @@
+#include "answer_text.h"
+
+#include <stdbool.h>
+
+#include "codes.h"
+#include "utf8.h"
+
+static const struct span *first_of (uint8_t type, const struct desc *desc,
+                                    const struct span *frames)
+{
+    for (size_t i = 0; i < desc->count; i++)
+        if (desc->types[i] == type)
+            return &frames[i];
+    return NULL;
+}
+
+static struct span cut (struct span text)
+{
+    size_t size = text.size;
+    if (size > ANSWER_TEXT_MAX)
+        for (size = ANSWER_TEXT_MAX; size > 0 && (text.data[size] & 0xC0) == 0x80; size--)
+            ;
+    return span_of (text.data, size);
+}
+
+// Without the blanks at both ends, of which the one behind is a newline mostly.
+static struct span trimmed (struct span text)
+{
+    while (text.size && text.data[0] <= ' ')
+        text = span_of (text.data + 1, text.size - 1);
+    while (text.size && text.data[text.size - 1] <= ' ')
+        text.size--;
+    return text;
+}
+
+static bool is_text (struct span bytes)
+{
+    const uint8_t *at = bytes.data, *end = bytes.size ? at + bytes.size : at;
+    while (at < end) {
+        size_t size = *at ? utf8_size (at, end) : 0;
+        if (size == 0)
+            return false;
+        at += size;
+    }
+    return bytes.size > 0;
+}
+
+struct span answer_text (uint8_t status, const struct desc *desc, const struct span *frames)
+{
+    const struct span *words = first_of (ZERO_FRAME_STATUS, desc, frames);
+    const struct span *content = first_of (ZERO_FRAME_CONTENT, desc, frames);
+    struct span said = words ? *words : (struct span){0};
+    bool says_more = said.size && !span_equal (said, span_text (status_word (status)));
+    if (status < ZERO_STATUS_ERROR_FLAG || says_more || !content)
+        return cut (said);
+    struct span text = cut (trimmed (*content));
+    return is_text (text) ? text : cut (said);
+}
