@@ -354,6 +354,21 @@ struct center *center_new (const struct center_settings *settings, struct reacto
     return self;
 }
 
+const char *center_endpoint (const struct center *self)
+{
+    return self->endpoint;
+}
+
+const char *center_trouble (const struct center *self)
+{
+    return self->trouble;
+}
+
+bool center_known (const struct center *self)
+{
+    return self->known;
+}
+
 void center_destroy (struct center **self_p)
 {
     struct center *self = *self_p;

@@ -28,5 +28,14 @@ typedef void center_found_fn (void *owner, const struct found_station *list, siz
 // Start to ask. Never NULL: a center that cannot be reached is tried again.
 struct center *center_new (const struct center_settings *settings, struct reactor *reactor,
                            center_found_fn *found, void *owner);
+// tcp://HOST:PORT, for people.
+const char *center_endpoint (const struct center *self);
+
+// Why the last question had no good answer; empty: it had one, or is under way for the first time.
+const char *center_trouble (const struct center *self);
+
+// Whether there ever was a good answer.
+bool center_known (const struct center *self);
+
 // May be called from within `found`.
 void center_destroy (struct center **self);

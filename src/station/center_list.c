@@ -17,6 +17,8 @@ enum {
     STATION_VOTE = 4,
     STATION_QUEUE = 6,
 
+    STATUS_DENY = 0xF9, // of the versions that have a service key
+
     STATE_DESTROY = 8,
     STATE_SEED_UNINSTALL = 9 // the later ones say 9 for stopped, until it is told to recover
 };
@@ -48,6 +50,18 @@ static int64_t number_or_0 (const json_t *entry, const char *field)
     return number;
 }
 
+// The first centers do not say which stations are their own (`is_base`). These two publish the
+// workers' signs of life and the log lines: nobody plans for them.
+static bool is_of_center (const json_t *entry, const struct found_station *station)
+{
+    static const char *const names[] = {"SystemManage", "PlanDispatcher", "HealthCenter",
+                                        "RemoteLog"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (station->seed_dialect && strcmp (station->name, names[i]) == 0)
+            return true;
+    return json_is_true (json_object_get (entry, "is_base"));
+}
+
 // A station that is paused or closed stays: it says so itself, or is away.
 static bool is_gone (const json_t *entry, bool seed)
 {
@@ -75,7 +89,7 @@ static bool read_station (const json_t *entry, const char *host, struct found_st
 {
     int64_t port;
     int type = type_of (number_or_0 (entry, "station_type"));
-    if (type < 0 || json_is_true (json_object_get (entry, "is_base")) || !read_name (entry, ret) ||
+    if (type < 0 || !read_name (entry, ret) || is_of_center (entry, ret) ||
         is_gone (entry, ret->seed_dialect) ||
         !json_get_integer (entry, "request_port", 1, 65535, &port))
         return false;
@@ -102,6 +116,10 @@ int center_list_read (const struct span *frames, size_t count, const char *host,
     struct message answer;
     if (message_read (frames, count, &answer, reason))
         return -1;
+    if (answer.envelope == ENVELOPE_PLAIN && answer.desc.code == STATUS_DENY) {
+        reason_set (reason, "status 0xf9 (deny): the service key is wrong or missing");
+        return -1;
+    }
     if (answer.envelope != ENVELOPE_PLAIN || answer.desc.code != ZERO_STATUS_OK_ID) {
         reason_set (reason, "status: want OK (0x01), got 0x%02x", answer.desc.code);
         return -1;

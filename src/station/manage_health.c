@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "center.h"
 #include "clock.h"
 #include "json.h"
 #include "log.h"
@@ -63,6 +64,9 @@ static void find_problems (const struct station *self, struct findings *list)
     else if (self->refusing.text[0] && clock_mono_us () - self->refusing_us < RECENT_US)
         tell (list, TELL_PROBLEM, "look at the log of Redis, and at the room on its disk",
               "the last plan was refused: %s", self->refusing.text);
+    if (self->target_count == 0)
+        tell (list, TELL_PROBLEM, "zplan station add NAME=TYPE@ENDPOINT",
+              "no target is known: every plan is rejected");
     if (self->memory_full)
         tell (list, TELL_PROBLEM, "raise --max-memory, or see who sends so much (zplan stats)",
               "max_memory: the station uses more than %lld MiB; requests are refused",
@@ -114,6 +118,20 @@ static void find_settings (const struct station *self, struct findings *list)
               "the keys that may connect stay as they were: %s", self->access_trouble.text);
 }
 
+// A center that does not answer, or denies: its stations stay, if they were ever known.
+static void find_center (const struct station *self, struct findings *list)
+{
+    const char *trouble = self->center ? center_trouble (self->center) : "";
+    if (!trouble[0])
+        return;
+    bool known = center_known (self->center);
+    tell (list, known ? TELL_WARNING : TELL_PROBLEM,
+          "see that it runs, and that --center names its SystemManage, with its service key if it "
+          "has one: tcp://HOST:PORT,key=TEXT",
+          "the center %s does not list its stations: %s%s", center_endpoint (self->center), trouble,
+          known ? "; those that it listed before stay" : "");
+}
+
 // What an operator should know of.
 static void find_warnings (const struct station *self, const struct peer *peer,
                            struct findings *list)
@@ -121,15 +139,13 @@ static void find_warnings (const struct station *self, const struct peer *peer,
     if (station_store_up (self))
         find_redis (self, list);
     find_settings (self, list);
+    find_center (self, list);
     for (size_t i = 0; i < self->target_count; i++)
         if (!target_connection (self->targets[i]) &&
             permits_station (self, peer->user, span_text (target_name (self->targets[i]))))
             tell (list, TELL_WARNING,
                   "start it, or see whether its endpoint is right (zplan station list)",
                   "station %s is not connected", target_name (self->targets[i]));
-    if (self->target_count == 0)
-        tell (list, TELL_WARNING, "zplan station add NAME=TYPE@ENDPOINT",
-              "no target stations are known: every plan is refused");
     if (self->counters.lost_data)
         tell (list, TELL_WARNING, "see in the log which; zplan import puts back what was exported",
               "Redis has lost data since this station started");

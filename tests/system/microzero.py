@@ -729,6 +729,8 @@ class FakeCenter:
             base = [Station(self, "PlanDispatcher", "plan"), Station(self, "SystemManage",
                                                                      "dispatcher")]
             base[1].port = self.port
+            if self.flavour == "seed":
+                base += [Station(self, name, "pub") for name in ("HealthCenter", "RemoteLog")]
             everybody = sorted([*base, *self.stations.values()], key=lambda one: one.name)
             self._hosts = ("[" + ",".join(json.dumps(one.config(), ensure_ascii=False)
                                           for one in everybody) + "]").encode()

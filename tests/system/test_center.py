@@ -239,7 +239,7 @@ def test_no_answer_is_a_new_socket_with_another_identity(dump):
 def test_a_wrong_key_is_told_and_not_shown(dump, make_center):
     center = make_center("v1.5", Test="api")
     lists = dump(center.endpoint + ",key=secret-word")
-    assert "0xf9" in lists.told("center.lost")
+    assert "0xf9" in lists.told("center.lost") and "the service key is wrong" in "".join(lists.log)
     assert "secret-word" not in "".join(lists.log)
     lists.none(0.1)
 

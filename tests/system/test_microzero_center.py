@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from clitest import DONE, REFUSED, zplan
 from microzero import (EVENT, FLAVOURS, KEY, FakeCenter, FalseCenter, pick_ports, stations,
                        wait_connected)
 from zplanprocs import RSS_MIB, run_once, wait_until
@@ -118,10 +119,46 @@ def test_a_center_that_goes_takes_nothing_with_it(make_rig, center):
     assert KEY.decode() not in log
 
 
+def told_of_center(rig, text):
+    """The finding of `zplan doctor` with this text, and its exit status."""
+    def found_it():
+        ended = zplan("--connect", rig.ipc("q"), "doctor", "--json")
+        for finding in json.loads(ended.out)["findings"]:
+            if text in finding["text"]:
+                return finding, ended.code
+        return None
+    return wait_until(found_it, text)
+
+
+def test_doctor_tells_of_a_wrong_key(make_rig, make_center):
+    center = make_center("v1.5", Test="api")
+    rig = make_rig("--center", center.endpoint + ",key=secret-word")
+    finding, code = told_of_center(rig, "the service key is wrong or missing")
+    assert code == REFUSED and finding["level"] == "problem"
+    assert center.endpoint in finding["text"] and "key=TEXT" in finding["do"]
+    assert "secret-word" not in json.dumps(finding)
+
+
+def test_doctor_tells_of_a_center_that_is_gone(make_rig, make_center):
+    """The stations that it listed stay, so it is a warning."""
+    center = make_center("master", Test="api")
+    rig = make_rig("--center", center.setting)
+    found(rig, "Test")
+    center.do(center.manage.close)
+    center.emit(EVENT.START, "", title="system")    # it is asked again now
+    finding, code = told_of_center(rig, "does not list its stations: no answer")
+    assert code == DONE and finding["level"] == "warning"
+    center.do(center.manage.open)
+    wait_until(lambda: "does not list" not in zplan("--connect", rig.ipc("q"), "doctor").out,
+               "the center is back")
+
+
 def test_a_center_that_comes_later(make_rig):
     port = pick_ports(2)
     rig = make_rig("--center", f"tcp://127.0.0.1:{port}")
     rig.client.added(later())
+    _, code = told_of_center(rig, f"the center tcp://127.0.0.1:{port} does not list its stations")
+    assert code == REFUSED
     with FakeCenter("master") as center:
         center.do(center.manage.close)
         center.do(setattr, center.manage, "port", port)

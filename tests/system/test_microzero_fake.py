@@ -90,7 +90,8 @@ def test_discovery_and_install_seed(make_center):
         assert us.ask("02 01 24 25 00", b"install", b"api") == ["00 8a 00"]
         assert us.ask("01 80 24 00", HOST) == ["00 85 00"]
         listed = json.loads(us.ask("02 01 24 25 00", HOST, STAR)[1])
-        assert [one["station_name"] for one in listed] == ["PlanDispatcher", "SystemManage", "Test"]
+        assert [one["station_name"] for one in listed] == \
+            ["HealthCenter", "PlanDispatcher", "RemoteLog", "SystemManage", "Test"]
         assert all("name" not in one and "is_base" not in one for one in listed)
         us.send("")
         assert us.silent() and center.died
