@@ -8,6 +8,7 @@
 #include "manage_private.h"
 #include "memory.h"
 #include "permit.h"
+#include "pull.h"
 #include "redis_info.h"
 
 enum { RUNS_DEFAULT = 100, RUNS_MAX = 1000, EPOCH_MAX = 32 };
@@ -376,7 +377,7 @@ struct statistician {
     struct peer *peer;
 };
 
-static json_t *target_stats (struct target *target)
+static json_t *target_stats (struct station *self, struct target *target)
 {
     const struct target_tally *tally = target_tally (target);
     json_t *object = json_object ();
@@ -393,20 +394,24 @@ static json_t *target_stats (struct target *target)
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_object_set_new (object, numbers[i].name, json_integer (numbers[i].value));
+    bool pull = target_type (target) == TARGET_PULL;
+    int64_t no_worker = pull ? pull_no_worker (self, target) : tally->no_worker_s;
+    if (no_worker)
+        json_object_set_new (object, "no_worker", json_integer (no_worker));
     return object;
 }
 
 // Those that the peer may know of.
-static json_t *targets_stats (const struct station *self, const struct peer *peer)
+static json_t *targets_stats (struct station *self, const struct peer *peer)
 {
     json_t *list = json_array ();
     for (size_t i = 0; i < self->target_count; i++)
         if (permits_station (self, peer->user, span_text (target_name (self->targets[i]))))
-            json_array_append_new (list, target_stats (self->targets[i]));
+            json_array_append_new (list, target_stats (self, self->targets[i]));
     return list;
 }
 
-static char *stats_json (const struct station *self, const struct peer *peer,
+static char *stats_json (struct station *self, const struct peer *peer,
                          const struct store_stats *stats)
 {
     const struct {

@@ -366,6 +366,7 @@ static void start (struct station *self, struct request *request, struct span te
 void manage_alive (struct station *self, struct request *request, const struct arguments *arguments)
 {
     struct working *working = memory_new (sizeof *working);
+    pull_heard (self);
     start (self, request, arguments->at[0], working);
 }
 
@@ -374,6 +375,7 @@ void manage_report (struct station *self, struct request *request,
 {
     struct working *working = memory_new (sizeof *working);
     working->reports = true;
+    pull_heard (self);
     start (self, request, arguments->at[0], working);
 }
 

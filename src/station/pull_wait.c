@@ -17,7 +17,9 @@ enum {
     WAITERS_MAX = 4096,
     PAGES_MAX = 64, // of 256 offers, a take
     LOOK_US = 1000000,
-    WAKES_MAX = 64 // asked at a time
+    WAKES_MAX = 64, // asked at a time
+    WORKER_S = 60,  // who says nothing for longer is not there
+    FIRST_S = 10    // in which workers find a station that was started
 };
 
 struct line {
@@ -277,7 +279,29 @@ static void ask (struct take *take)
 
 void pull_take (struct take *take)
 {
+    struct target *target = station_target (take->station, span_text (take->name));
+    if (target)
+        target_tally (target)->asked_s = clock_wall_us () / 1000000;
     ask (take);
+}
+
+// -- whether there are workers
+
+void pull_heard (struct station *self)
+{
+    self->pull_heard_s = clock_wall_us () / 1000000;
+}
+
+int64_t pull_no_worker (struct station *self, struct target *target)
+{
+    const struct line *line = line_of (self, target_name (target));
+    int64_t asked_s = target_tally (target)->asked_s, now_s = clock_wall_us () / 1000000;
+    int64_t last_s = asked_s > self->pull_heard_s ? asked_s : self->pull_heard_s;
+    if (line && line->first)
+        return 0;
+    if (!last_s) // since the start, or since it was added
+        return now_s - target_since (target) < FIRST_S ? 0 : target_since (target);
+    return now_s - last_s < WORKER_S ? 0 : last_s;
 }
 
 static void walk (struct station *self, struct line *line)

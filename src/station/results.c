@@ -209,6 +209,18 @@ static uint64_t exec_of (const struct message *message, const struct target *tar
     return *ret_named && number_in (message, type, &exec_id) ? exec_id : 0;
 }
 
+// Since when a target has nobody to work. It may be gone.
+static void note_worker (struct target *target, uint8_t status)
+{
+    if (!target)
+        return;
+    struct target_tally *tally = target_tally (target);
+    if (status != ZERO_STATUS_NOT_WORKER_ID)
+        tally->no_worker_s = 0;
+    else if (!tally->no_worker_s)
+        tally->no_worker_s = clock_wall_us () / 1000000;
+}
+
 static void take_answer (struct held_run *held, const struct target *target, uint64_t connection,
                          const struct message *message)
 {
@@ -241,6 +253,7 @@ static void take_answer (struct held_run *held, const struct target *target, uin
                                                  span_text (held->key_station), answer.status});
         return;
     }
+    note_worker (of_plan, answer.status);
     if (answer.target != TARGET_VOTE)
         note_progress (held, message);
     if (answer.tally.event == POLL_VOTE)

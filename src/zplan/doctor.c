@@ -1,19 +1,23 @@
 // zplan doctor: whether the station does its work, and what to put right. The station finds most
-// itself (`health`); what needs two clocks, or Redis, is found here.
+// itself (`health`); what needs two clocks, or Redis, is found here and in doctor_work.c.
+#include "doctor.h"
+
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "call.h"
 #include "clock.h"
 #include "print.h"
 
 static const char about[] =
     "Ask the station whether it does its work, and tell what to put right: Redis (its\n"
-    "version, whether it keeps what it was given, its memory and clock), the targets,\n"
-    "plans that are overdue, and the clocks of station and this machine. Ends with 1\n"
-    "when something keeps the station from its work (bad); a warning does not.\n"
+    "version, whether it keeps what it was given, its memory and clock), targets that\n"
+    "are away, have no worker, or whose last runs all failed, plans that are overdue,\n"
+    "and the clocks of station and this machine. The exit status is 1 when plans do\n"
+    "not run as they should (bad): no target is known, plans wait for a target that is\n"
+    "away or has no worker, the last three or more runs of a target failed. A warning\n"
+    "(warn) does not change it.\n"
     "Answers while Redis is away.\n\n"
     "  zplan doctor\n"
     "  zplan doctor --json | jq '.findings[] | .text, .do'\n";
@@ -23,15 +27,14 @@ enum {
     LAG_S = 60       // plans that are overdue for longer are
 };
 
-// Add what was found here to what the station found.
-static void find (json_t *health, const char *level, const char *advice, const char *text)
+void doctor_find (json_t *health, enum finding level, const char *advice, const char *text)
 {
-    bool bad = strcmp (level, "problem") == 0;
+    bool bad = level == FOUND_PROBLEM;
     json_array_append_new (json_object_get (health, bad ? "problems" : "warnings"),
                            json_string (text));
-    json_array_append_new (
-        json_object_get (health, "findings"),
-        json_pack ("{s:s, s:s, s:s}", "level", level, "text", text, "do", advice));
+    json_array_append_new (json_object_get (health, "findings"),
+                           json_pack ("{s:s, s:s, s:s}", "level", bad ? "problem" : "warning",
+                                      "text", text, "do", advice));
     if (bad)
         json_object_set_new (health, "healthy", json_false ());
 }
@@ -46,7 +49,7 @@ static void find_clock (json_t *health, int64_t before_us, int64_t after_us)
         return;
     snprintf (text, sizeof text, "the station's clock is %lld ms %s this machine's",
               (long long)llabs (off_ms), off_ms > 0 ? "before" : "behind");
-    find (health, "warning", "let both machines take their time from NTP", text);
+    doctor_find (health, FOUND_WARNING, "let both machines take their time from NTP", text);
 }
 
 static void find_lag (json_t *health, const json_t *stats)
@@ -59,8 +62,8 @@ static void find_lag (json_t *health, const json_t *stats)
         return;
     snprintf (text, sizeof text, "%" PRId64 " plans are overdue, the first for %" PRId64 " s", due,
               lag_s);
-    find (health, "problem", "see which target takes too little: zplan top, zplan station list",
-          text);
+    doctor_find (health, FOUND_PROBLEM,
+                 "see which target takes too little: zplan top, zplan station list", text);
 }
 
 // -- the report
@@ -118,14 +121,15 @@ static void print_targets (const json_t *stats)
     }
 }
 
-static void report (const json_t *health, const json_t *stats)
+// `works`: nothing was found of the targets; they may be away without being a problem.
+static void report (const json_t *health, const json_t *stats, bool works)
 {
     size_t i;
     int64_t targets = json_integer_value (json_object_get (health, "targets"));
     int64_t attending = json_integer_value (json_object_get (health, "attending"));
     const json_t *finding;
     json_array_foreach (json_object_get (health, "findings"), i, finding) print_finding (finding);
-    if (json_is_true (json_object_get (health, "healthy"))) {
+    if (json_is_true (json_object_get (health, "healthy")) && works) {
         colour_on (stdout, GREEN);
         fputs ("good", stdout);
         colour_off (stdout, GREEN);
@@ -160,12 +164,15 @@ static int examine (const struct cli *cli, struct zplan_client *client)
         return code;
     json_t *stats = ask_stats (cli, client);
     find_clock (health, before_us, after_us);
-    if (stats)
+    bool works = true;
+    if (stats) {
         find_lag (health, stats);
+        works = doctor_find_work (cli, client, health, stats);
+    }
     if (cli->json)
         print_json (health);
     else
-        report (health, stats);
+        report (health, stats, works);
     code = json_is_true (json_object_get (health, "healthy")) ? EXIT_DONE : EXIT_REFUSED;
     json_decref (stats);
     json_decref (health);

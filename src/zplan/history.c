@@ -65,8 +65,7 @@ static const struct option rows[] = {
 
 static const char about[] =
     "Print how runs ended, the oldest first: a table, or with --json an object a line. SEQ counts\n"
-    "what the station has published; an outcome without one was not published. A plan that\n"
-    "neither exists nor has runs here is an error.\n\n"
+    "what the station has published; an outcome without one was not published.\n\n"
     "  zplan history 1f\n"
     "  zplan history --newest -n 20\n"
     "  zplan history --archive /var/backups/zplan --state failed\n"
@@ -80,7 +79,6 @@ struct printing {
     bool told;           // what is missed
     const char *plan;    // of an archive: its id, NULL = any
     int64_t room;        // of an archive: outcomes still wanted
-    bool found;          // an outcome of the plan, whether printed or not
 };
 
 // -- the table
@@ -143,15 +141,12 @@ static const struct column columns[] = {
 
 // -- the pages
 
-// With the name of the plan that the other verbs give it, in front; and with the epoch of its seq,
-// which the station says of a whole page and an archive of each.
-static void print_run (const json_t *run, const json_t *epoch)
+// With the name of the plan that the other verbs give it, in front.
+static void print_run (const json_t *run)
 {
     json_t *object = json_object ();
     json_object_set (object, "id", json_object_get (run, "plan"));
     json_object_update_missing (object, (json_t *)(uintptr_t)run);
-    if (epoch && !json_object_get (object, "epoch"))
-        json_object_set (object, "epoch", (json_t *)(uintptr_t)epoch);
     print_json (object);
     json_decref (object);
 }
@@ -177,10 +172,10 @@ static void tell_missed (struct printing *self, const json_t *page)
     self->told = true;
 }
 
-static void print_outcome (struct printing *self, const json_t *run, const json_t *epoch)
+static void print_outcome (struct printing *self, const json_t *run)
 {
     if (self->cli->json)
-        print_run (run, epoch);
+        print_run (run);
     else
         table_row (self->table, run);
 }
@@ -196,42 +191,12 @@ static bool take_page (struct pages *pages, const json_t *page)
     {
         if (pages->room == 0)
             return false;
-        self->found = true;
         if (!outcome_fits (self->states, run))
             continue;
-        print_outcome (self, run, json_object_get (page, "epoch"));
+        print_outcome (self, run);
         pages->room--;
     }
     return true;
-}
-
-static bool take_any (struct pages *pages, const json_t *page)
-{
-    struct printing *self = pages->owner;
-    self->found = self->found || json_array_size (json_object_get (page, "runs")) > 0;
-    return !self->found;
-}
-
-// No outcome of the plan was found: refused when there is no such plan either. One that is over may
-// have outcomes that were not asked for.
-static struct verdict check_plan (struct printing *printing, struct zplan_client *client,
-                                  const char *plan)
-{
-    struct zplan_reply reply;
-    struct pages pages = {.word = "history",
-                          .filter = json_pack ("{s:s}", "plan", plan),
-                          .room = 1,
-                          .take = take_any,
-                          .owner = printing};
-    int outcome = zplan_client_manage (client, "message", (const char *[]){plan}, 1, &reply);
-    struct verdict verdict = call_verdict (printing->cli, outcome, &reply);
-    bool absent = verdict.status == ZERO_STATUS_NOT_FIND_ID;
-    if (absent)
-        verdict = pages_turn (printing->cli, client, &pages);
-    json_decref (pages.filter);
-    return absent && verdict.code == EXIT_DONE && !printing->found
-               ? verdict_refused ("no such plan, and no run of it in the history")
-               : verdict;
 }
 
 // `plan` is an id, or NULL: of all.
@@ -253,11 +218,8 @@ static int print_runs (struct printing *printing, struct zplan_client *client, c
         json_object_set_new (pages.filter, "station", json_string (asked->station));
     if (asked->newest)
         json_object_set_new (pages.filter, "newest", json_true ());
-    printing->found = false;
     struct verdict verdict = pages_turn (printing->cli, client, &pages);
     json_decref (pages.filter);
-    if (plan && verdict.code == EXIT_DONE && !printing->found)
-        verdict = check_plan (printing, client, plan);
     return verdict_tell (&verdict, plan);
 }
 
@@ -284,10 +246,14 @@ static bool wants_archived (void *owner, const json_t *run)
             span_is (text_of (json_object_get (run, "station")), asked->station));
 }
 
-static bool take_archived (void *owner, const json_t *run)
+// As the station tells it, which does not say the epoch of each.
+static bool take_archived (void *owner, const json_t *archived)
 {
     struct printing *self = owner;
-    print_outcome (self, run, NULL);
+    json_t *run = json_copy ((json_t *)(uintptr_t)archived);
+    json_object_del (run, "epoch");
+    print_outcome (self, run);
+    json_decref (run);
     return --self->room > 0;
 }
 

@@ -1,11 +1,13 @@
 """zplan doctor: what it finds, and what it says is to be done."""
 import json
+import re
 import time
 
 import pytest
 
 from clitest import DONE, REFUSED, NO_ANSWER, JSON, STATUS, FakeStation, reply, taken_apart, zplan
-from zplantest import at_once, later, wait_until
+from zplanprocs import Zpland
+from zplantest import FT, ST, at_once, later, wait_until
 
 HEALTHY = {"healthy": True, "problems": [], "warnings": [], "findings": [],
            "redis": {"state": "up", "trouble": "", "fsync": "always", "acknowledged": "kept",
@@ -64,6 +66,70 @@ def test_plans_that_are_overdue():
     assert doctor(None, {"due": 0, "next": first}).code == DONE
 
 
+def followed_up(target, plans=(), runs=(), **more):
+    """What it says of one target, of plans that `list` gives (of each state that is asked for),
+    and of runs that the history has."""
+    def answer(request):
+        word, args = taken_apart(request)
+        now = time.time()
+        told = {"health": HEALTHY, "list": {"plans": []},
+                "stats": {**STATS, "targets": [{"name": "jobs", "connected": True, "since": 1700000000,
+                                                **target}]},
+                "history": {"runs": [{"station": "jobs", "ended": now - 5, **run} for run in runs]}}
+        told = {**told[word], "now_ms": int(now * 1000)}
+        if word == "list":
+            asked = json.loads(args[0])
+            assert asked["station"] == "jobs"
+            told["plans"] = [{"plan_id": 1, "plan_time": int(now + at)} for state, at in plans
+                             if state == asked["state"]]
+            told.update(more)
+        return [reply(request, 1, (STATUS, b"+ok"), (JSON, json.dumps(told).encode()))]
+    with FakeStation(answer) as station:
+        return station.zplan("doctor", "--json")
+
+
+AWAY, IDLE = {"connected": False}, {"no_worker": 1700000000}
+FAILED, LOST, GOOD = {"status": 0x82, "reason": "exit 7"}, {"status": 0x86}, {"status": 1}
+
+
+@pytest.mark.parametrize("case, level, told", [
+    (dict(target={}), None, None),
+    (dict(target=AWAY), None, None),        # the station itself says that it is away
+    (dict(target=AWAY, plans=[("queue", 60)]), None, None),
+    (dict(target=AWAY, plans=[("retry", -60)]), "problem",
+     r"target jobs is not connected since .*, and 1 plan waits for it"),
+    (dict(target=AWAY, plans=[("retry", -60), ("queue", -5)], next="7"), "problem",
+     r"target jobs is not connected since .*, and 2 or more plans wait for it"),
+    (dict(target=IDLE), "warning", r"target jobs has no worker since .*, and 0 plans wait for it"),
+    (dict(target=IDLE, plans=[("retry", -1)] * 3 + [("execute", -1)]), "problem",
+     r"target jobs has no worker since .*, and 4 plans wait for it"),
+    (dict(target={}, plans=[("retry", -60)]), None, None),
+    (dict(target={}, runs=[FAILED, LOST, FAILED]), "problem",
+     "the last 3 runs of target jobs failed: 2 -failed, 1 -time out; the last one: exit 7"),
+    (dict(target={}, runs=[LOST]), "warning", "the last 1 run of target jobs failed: 1 -time out"),
+    (dict(target={}, runs=[FAILED] * 9 + [GOOD]), None, None),
+    (dict(target={}, runs=[{**FAILED, "station": "news"}] * 9), None, None),
+    (dict(target={}, runs=[{**FAILED, "ended": 1700000000}] * 9), None, None),
+    # No run has failed: nothing was taken, or a person has cancelled it.
+    (dict(target={}, runs=[{"status": status} for status in (0x88, 0x8C, 0x8D, 0x90, 0x91)]), None,
+     None),
+    (dict(target={}, runs=[{"status": 0x82, "reason": "ä" * 300}] * 3), "problem",
+     "the last 3 runs of target jobs failed: 3 -failed; the last one: " + "ä" * 100 + "$"),
+])
+def test_targets_and_their_runs(case, level, told):
+    ended = followed_up(**case)
+    findings = json.loads(ended.out)["findings"]
+    assert ended.code == (REFUSED if level == "problem" else DONE)
+    assert [finding["level"] for finding in findings] == ([level] if level else [])
+    assert not level or re.match(told, findings[0]["text"]), findings
+
+
+def test_it_is_not_called_good_when_a_target_does_not_work():
+    away = {"targets": [{"name": "jobs", "connected": False, "since": 1700000000}]}
+    assert not doctor(None, away).done().startswith("good")
+    assert doctor().done().startswith("good")
+
+
 def test_a_station_that_does_not_answer():
     assert "no answer" in zplan("--connect", "tcp://127.0.0.1:1", "--timeout", "100",
                                 "doctor").failed(NO_ANSWER)
@@ -94,6 +160,64 @@ def test_redis_and_the_targets_of_a_real_station(make_rig):
     rig.jobs.close()
     wait_until(lambda: finding(rig, "station jobs is not connected"), "the target is away")
     assert "station jobs is away since 20" in zplan("--connect", rig.ipc("q"), "doctor").out
+
+
+def test_a_station_without_targets(tmp_path):
+    station = Zpland(tmp_path / "log", ["--data", str(tmp_path / "data"),
+                                        *(word for name in ("request", "publish", "events")
+                                          for word in ("--" + name, f"ipc://{tmp_path}/{name}"))])
+    station.start()
+    try:
+        ended = zplan("--connect", f"ipc://{tmp_path}/request", "doctor")
+        assert ended.code == REFUSED and "good" not in ended.out
+        assert "bad   no target is known: every plan is rejected\n      do: zplan station add" in ended.out
+    finally:
+        station.stop()
+        station.reap()
+
+
+def test_a_target_without_a_worker(make_rig):
+    """Its plans wait: that is a problem until one has come."""
+    rig = make_rig("--station", "pile=pull")
+    ident = rig.client.added(at_once())
+    rig.jobs.answer(rig.jobs.recv(), ST.NOT_WORKER)
+    rig.state(ident, ST.NOT_WORKER)
+    assert finding(rig, "target jobs has no worker since 2") == \
+        ["start a worker (zplan work), or see why the target does not know it"]
+    ended = zplan("--connect", rig.ipc("q"), "doctor")
+    assert ended.code == REFUSED and "good" not in ended.out and "1 plan waits for it" in ended.out
+    rig.jobs.finish(rig.jobs.recv())
+    rig.gone(ident)
+    assert not finding(rig, "has no worker")
+    ident = rig.client.added(at_once(), station="pile")
+    wait_until(lambda: finding(rig, "target pile has no worker since 2"), "nobody takes it", 30)
+    assert "1 plan waits for it" in zplan("--connect", rig.ipc("q"), "doctor").out
+    assert rig.client.done("take", {"station": "pile"}).json["jobs"]
+    assert not finding(rig, "has no worker")
+
+
+def test_a_target_that_is_away_with_plans_waiting(rig):
+    rig.jobs.close()
+    wait_until(lambda: finding(rig, "station jobs is not connected"), "the target is away")
+    assert zplan("--connect", rig.ipc("q"), "doctor").code == DONE
+    rig.client.added(at_once())
+    rig.client.added(later())
+    wait_until(lambda: finding(rig, "target jobs is not connected"), "a plan waits")
+    ended = zplan("--connect", rig.ipc("q"), "doctor")
+    assert ended.code == REFUSED and "and 1 plan waits for it" in ended.out
+
+
+def test_a_target_whose_runs_all_fail(rig):
+    for _ in range(3):
+        rig.client.added(at_once(retry={"strategy": "none"}))
+        rig.jobs.finish(rig.jobs.recv(), ST.FAILED, [(FT.STATUS, b"no paper")])
+    wait_until(lambda: finding(rig, "the last 3 runs of target jobs failed: 3 -failed; the last one: "
+                               "no paper"), "all failed")
+    assert zplan("--connect", rig.ipc("q"), "doctor").code == REFUSED
+    ident = rig.client.added(at_once())
+    rig.jobs.finish(rig.jobs.recv())
+    rig.gone(ident)
+    assert not finding(rig, "failed")
 
 
 def test_stats_tell_of_each_target(rig):

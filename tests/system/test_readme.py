@@ -449,7 +449,9 @@ def test_when_something_is_wrong(newcomer):
         f"--station slow=api@{newcomer.at('7940')} --send-timeout 200 --exec-timeout 1 "
         "--max-plans-station 2", READY)
     says += brought_about(newcomer)
-    says.append(newcomer.does("zplan doctor", "the station does its work"))
+    doctor = newcomer.run(newcomer.next("zplan doctor") + "; true")
+    assert re.search(r"the last \d+ runs? of target jobs failed: \d+ -failed", doctor), doctor
+    says.append(doctor)
     says.append(newcomer.does("zplan history --newest -n 20", "STATUS"))
     says.append(newcomer.does("zplan list --state error", "burnt"))
     says += redis_stopped(newcomer, station)
@@ -481,7 +483,7 @@ def brought_about(newcomer):
     says = [newcomer.run("zplan doctor"), add("early"), ended("the target is not connected")]
     newcomer.start(f"zstationd --name jobs --type api --request {newcomer.at('7930')} "
                    f"--workers {newcomer.at('7931')}", READY)
-    says.append(ended("no worker has joined"))
+    says += [ended("no worker has joined"), newcomer.run("zplan doctor; true")]
     newcomer.start(f"zplan work --station {newcomer.at('7931')} -- sh -c 'exit 7'", "joined")
     says.append(ended("-failed"))
     says.append(add("later", "--in 1d --id 1f"))
