@@ -39,6 +39,18 @@ static bool has (const char *folder, const char *name)
     return access (path_of (folder, name, path), F_OK) == 0;
 }
 
+// An empty snapshot is one that was not written: Redis would take it for no plans.
+static int check_file (const char *folder, const char *name, char type, struct reason *reason)
+{
+    char path[PATH_MAX];
+    struct stat entry;
+    bool there = stat (path_of (folder, name, path), &entry) == 0;
+    if (there && (type == 'i' || entry.st_size > 0))
+        return 0;
+    reason_set (reason, "%s is %s", path, there ? "empty" : "missing");
+    return -1;
+}
+
 // -- the manifest: "file NAME seq N type b", a line a file
 
 // Each file that it names is there. The last one in `ret_last`; empty when it has no increments.
@@ -50,7 +62,8 @@ static int read_manifest (const char *folder, char ret_last[NAME_SIZE], struct r
     if (!file)
         reason_set (reason, "%s: %s", path, strerror (errno));
     ret_last[0] = '\0';
-    for (int number = 1; rc == 0 && fgets (line, sizeof line, file); number++) {
+    int number = 1;
+    for (; rc == 0 && fgets (line, sizeof line, file); number++) {
         char beside[NAME_SIZE + sizeof AOF_FOLDER];
         if (line[0] == '#')
             continue;
@@ -60,14 +73,15 @@ static int read_manifest (const char *folder, char ret_last[NAME_SIZE], struct r
         } else if (type != 'h') { // of history: Redis was about to remove it
             snprintf (beside, sizeof beside, AOF_FOLDER "/%s", name);
             snprintf (ret_last, NAME_SIZE, "%s", type == 'i' ? name : "");
-            if (!has (folder, beside)) {
-                reason_set (reason, "%s/%s is missing", folder, beside);
-                rc = -1;
-            }
+            rc = check_file (folder, beside, type, reason);
         }
     }
     if (file)
         fclose (file);
+    if (rc == 0 && number == 1) {
+        reason_set (reason, "%s is empty", path);
+        rc = -1;
+    }
     return rc;
 }
 
@@ -234,8 +248,8 @@ enum data_state data_folder_repair (const char *folder, bool repair, struct reas
 bool data_folder_log_end (const char *folder, struct reason *ret)
 {
     static const char *const unreadable[] = {
-        "Bad file format reading", "Unexpected end of file reading", "Unrecoverable error reading",
-        "Unknown command", "rdb file reading failure"};
+        "Bad file format reading", "Unexpected end of file reading", "Unrecoverable error",
+        "Unknown command",         "Internal error in RDB",          "rdb file reading failure"};
     char path[PATH_MAX], text[LOG_END_MAX + 1];
     int fd = open (path_of (folder, "redis.log", path), O_RDONLY | O_CLOEXEC);
     off_t end = fd < 0 ? 0 : lseek (fd, 0, SEEK_END);

@@ -6,6 +6,7 @@ import shutil
 import signal
 
 import pytest
+import redis as redis_py
 
 from zplanprocs import children, kill_redis, run_once
 from zplantest import ST, later, wait_until
@@ -49,6 +50,15 @@ class Data:
     def incr(self):
         name, = glob.glob(self.path("appendonlydir", "*.incr.aof"))
         return name
+
+    @property
+    def base(self):
+        name, = glob.glob(self.path("appendonlydir", "*.base.rdb"))
+        return name
+
+    def base_number(self):
+        names = glob.glob(self.path("appendonlydir", "*.base.rdb"))
+        return len(names) == 1 and int(names[0].split(".")[-3])
 
     def append(self, data):
         with open(self.incr, "ab") as file:
@@ -151,15 +161,31 @@ def test_damage_is_repaired_when_that_is_asked_for(data):
     assert all(data.there(first)) and len(data.copies()) == 1
 
 
-def test_damage_elsewhere_is_told_and_not_repaired(data):
-    data.added()
+def flipped(text):
+    """Another byte in the last one of its plans: the checksum is wrong."""
+    return text[:-12] + bytes([text[-12] ^ 1]) + text[-11:]
+
+
+@pytest.mark.parametrize("harm", [lambda text: b"REDIX" + text[5:], flipped, lambda text: text[:len(text) // 2],
+                                  lambda text: bytes(len(text)), lambda text: b""],
+                         ids=["magic", "byte", "half", "zeros", "empty"])
+def test_damage_elsewhere_is_told_and_not_repaired(data, harm):
+    """A base file that has plans in it."""
+    data.added(3)
+    redis = redis_py.Redis(unix_socket_path=data.path("redis.sock"))
+    redis.bgrewriteaof()
+    wait_until(lambda: redis.info("persistence")["aof_rewrite_in_progress"] == 0 and data.base_number() == 2,
+               "the file is rewritten")
+    redis.close()
     data.rig.station.stop()
-    base, = glob.glob(data.path("appendonlydir", "*.base.rdb"))
-    with open(base, "r+b") as file:
-        file.write(b"REDIX")
+    with open(data.base, "rb") as file:
+        text = file.read()
+    with open(data.base, "wb") as file:
+        file.write(harm(text))
     for options in ([], ["--repair"]):
         code, err = data.refused(*options)
-        assert code == DAMAGED and data.path("redis.log") in err and not data.copies()
+        assert code == DAMAGED and not data.copies(), err
+        assert data.path("redis.log") in err or f"{data.base} is empty" in err
 
 
 @pytest.mark.parametrize("gone, named", [
@@ -178,6 +204,17 @@ def test_files_that_are_missing_are_no_empty_start(data, gone, named):
     os.rename(data.rig.path("aside"), path)
     data.start()
     assert all(data.there(idents))
+
+
+@pytest.mark.parametrize("text, words", [(b"", "is empty"), (bytes(88), "line 1 is damaged"),
+                                         (b"file x", "line 1 is damaged")])
+def test_a_damaged_manifest_is_named(data, text, words):
+    data.rig.station.stop()
+    manifest = data.path("appendonlydir", "appendonly.aof.manifest")
+    with open(manifest, "wb") as file:
+        file.write(text)
+    code, err = data.refused()
+    assert code == DAMAGED and f"{manifest} {words}".replace(" line", ": line") in err, err
 
 
 def test_who_wants_to_begin_without_plans_says_so(data):
