@@ -11,6 +11,10 @@ A template is roff (man(7)) with @VERSION@, and with lines of its own that are r
     .Verbs                each verb of zplan: its own help
     .SettingOptions       the settings of zpland as options
     .Settings             the settings of zpland as they stand in its file
+    .Codes KIND           the numbers of the wire: COMMAND, STATUS or FRAME
+    .Types                the types of plans
+    .Commands             each admin command, and the roles that may use it
+    .Roles                what each role may ask for
 
 The help of a program is paragraphs, separated by empty lines. A line that ends with a colon heads
 what is indented by two below it: rows "  NAME  what it is", or else lines to be typed.
@@ -20,6 +24,8 @@ import os
 import re
 import subprocess
 import sys
+
+import tables
 
 PROGRAMS = ("zplan", "zpland", "zstationd")
 OPTION = re.compile(r"(?<![\w\-/])(--?[a-zA-Z][\w-]*)(?![\w*])")
@@ -236,6 +242,26 @@ class Page:
                     f"On the command line: \\fB{escape(setting['option'])}\\fR.",
                     "Read again on SIGHUP." if setting["reload"] else "Needs a restart."]
         return out
+
+    @staticmethod
+    def do_codes(kind):
+        rows = [f"{escape(name)} {escape(code)}" for name, code in tables.codes(kind)]
+        return [", ".join(rows) + "."]
+
+    @staticmethod
+    def do_types():
+        return [", ".join(f"\\fB{name}\\fR" for name in tables.plan_types()) + "."]
+
+    @staticmethod
+    def do_commands():
+        return [line for _, usage, roles in tables.commands()
+                for line in (".TP", f"\\fB{escape(usage)}\\fR",
+                             "For " + " or ".join(role for role in tables.ROLES if role in roles) + ".")]
+
+    @staticmethod
+    def do_roles():
+        return [line for role in tables.ROLES
+                for line in (".TP", f"\\fB{role}\\fR", escape(", ".join(tables.allowed(role)) + "."))]
 
     @staticmethod
     def assignment(setting):

@@ -25,13 +25,18 @@ static const struct option rows[] = {
      .type = OPTION_TEXT,
      .offset = offsetof (struct wanted, roles),
      .help = "what the key's owner may do, several with commas:\n"
-             " submit   plans\n"
-             " observe  list, show, next, history, watch, stats,\n"
-             "          top, export, doctor, station list\n"
+             " submit   add, import, next, kind list, kind get\n"
+             " observe  list, show, next, history, why, team,\n"
+             "          stats, doctor, top, watch, export,\n"
+             "          station list, limit list, kind list,\n"
+             "          kind get\n"
              " manage   pause, reset, skip, close, remove, update,\n"
-             "          run, station add and remove;\n"
-             "          with observe: archive\n"
-             " result   send results (target stations)"},
+             "          run, cancel, done, station add,\n"
+             "          station remove, limit set, limit remove,\n"
+             "          kind put, kind remove,\n"
+             "          archive (with observe)\n"
+             " result   results of runs (targets); of workers that\n"
+             "          fetch plans: take, alive, report, team"},
     {.name = "--station",
      .metavar = "NAMES",
      .type = OPTION_TEXT,

@@ -3,10 +3,14 @@ import json
 import os
 import re
 import subprocess
+import sys
 
 import pytest
 
 from zplanprocs import REPO, ZPLAND
+
+sys.path.insert(0, os.path.join(REPO, "src", "man"))
+import tables       # noqa: E402  the reader of the tables in the code
 
 SRC = os.path.dirname(ZPLAND)
 PAGES = ("zplan.1", "zpland.8", "zstationd.8", "zplan.conf.5", "zplan.7")
@@ -123,3 +127,68 @@ def test_protocol_page_has_the_numbers_of_the_wire():
         assert int(number, 16) in numbers, (name, number, rows)
         checked += 1
     assert checked > 20
+
+
+# -- lists that are to hold all that a table in the code has
+
+# An admin command as the command line calls it; None: it has no verb.
+VERB_OF = {"PLAN": "add", "GLOBAL_ID": None, "message": "show", "health": "doctor", "forget": "archive"}
+MADE_OF_OTHERS = {"submit": {"import"}, "observe": {"watch", "top", "export"}}
+WITHOUT_VERB = {"take", "alive", "report"}      # workers of other programs say them
+WITHOUT_ROLE = {"ping", "keygen", "completion", "work", "workers", "drain"}
+
+
+def test_protocol_page_has_every_code_command_type_and_role():
+    text = " ".join(plain(page("zplan.7")).split())
+    for kind in ("COMMAND", "STATUS", "FRAME"):
+        assert all(f"{name} {code}" in text for name, code in tables.codes(kind)), kind
+    assert ", ".join(tables.plan_types()) in text
+    entries = listed(page("zplan.7"))
+    for name, usage, roles in tables.commands():
+        assert all(role in entries[usage] for role in roles), name
+    for role in tables.ROLES:
+        assert entries[role].strip() == ", ".join(tables.allowed(role)) + "."
+
+
+def roles_of_keygen():
+    """{role: what the help of keygen says it may do}"""
+    text = told("zplan", "keygen", "--help").partition("several with commas:\n")[2].partition("\n  --")[0]
+    found = re.split(rf"^ +({'|'.join(tables.ROLES)})  ", text, flags=re.M)[1:]
+    return {role: " ".join(words.split()) for role, words in zip(found[::2], found[1::2])}
+
+
+def test_keygen_says_what_each_role_may_do():
+    said, named = roles_of_keygen(), set()
+    assert set(said) == set(tables.ROLES)
+    for role, text in said.items():
+        wanted = {VERB_OF.get(name, name) for name in tables.allowed(role)} - {None}
+        wanted |= MADE_OF_OTHERS.get(role, set())
+        text = re.sub(r" \(.*?\)|results of runs[^;]*; |of workers that fetch plans: ", "", text)
+        assert set(text.split(", ")) == wanted, role
+        named |= {words.split()[0] for words in wanted}
+    assert named - WITHOUT_VERB == set(verbs()) - WITHOUT_ROLE
+
+
+def test_the_protocol_says_what_each_role_may_do():
+    with open(os.path.join(REPO, "proto", "README.md"), encoding="utf-8") as file:
+        chapter = file.read().partition("\n### 14.3 ")[2].partition("\n### ")[0]
+    for role in tables.ROLES:
+        row = re.search(rf"^\| `{role}` \| (.*) \|$", chapter, re.M)[1]
+        wanted = {name for name in tables.allowed(role) if name not in ("PLAN", "GLOBAL_ID")}
+        assert set(re.findall(r"`([a-z ]+)`", row)) == wanted, role
+
+
+def test_readme_names_every_verb_and_role():
+    with open(os.path.join(REPO, "README.md"), encoding="utf-8") as file:
+        text = file.read()
+    code = "\n".join(re.findall(r"^    .*$|^```.*?^```$|`[^`\n]+`", text, re.M | re.S))
+    for word in [*verbs(), *tables.ROLES]:
+        assert re.search(rf"(?<![\w-]){word}(?![\w-])", code), word
+
+
+@pytest.mark.parametrize("verb, option", [("list", "--type"), ("pause", "--type"),
+                                          ("update", "--of-type"), ("next", "--type")])
+def test_help_names_every_type_of_plan(verb, option):
+    text = told("zplan", verb, "--help").partition(f"\n  {option} TYPE")[2].partition("\n  --")[0]
+    types = tables.plan_types()
+    assert text.split()[-len(types):] == types, text
