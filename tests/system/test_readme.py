@@ -185,6 +185,7 @@ def test_from_a_shell(newcomer):
     newcomer.does("zplan station remove print", "print")
     newcomer.does("zplan stats", r"(?m)^plans +\d")
     newcomer.lasts("zplan top", r"(?m)^jobs +connected ")
+    newcomer.does("zplan ping", "^[^-]")
     newcomer.does("zplan doctor", "the station does its work")
     in_bulk(newcomer)
     newcomer.does("echo 'source <(zplan completion bash)'")
@@ -230,6 +231,7 @@ def in_bulk(newcomer):
     newcomer.does("zplan --connect", "3 plans added")
     held = newcomer.run(f"zplan --connect {other['request']} list --state pause --json")
     assert all(title in held for title in ("weekly report", "payroll")), held
+    newcomer.does("zplan --connect", r"\d reset")
 
 
 def heard(newcomer, watch):
