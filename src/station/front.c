@@ -63,7 +63,9 @@ void front_reply (struct station *self, struct peer *peer, const struct reply *r
         message.envelope = ENVELOPE_REQ;
     if (peer->has_requester)
         message_add (&message, ZERO_FRAME_REQUESTER, peer->requester);
-    if (reply->reason) {
+    if (reply->text) {
+        message_add (&message, ZERO_FRAME_STATUS, span_text (reply->text));
+    } else if (reply->reason) {
         const char *colon = *reply->reason ? ": " : "";
         snprintf (text, sizeof text, "%s%s%s", status_word (reply->status), colon, reply->reason);
         message_add (&message, ZERO_FRAME_STATUS, span_text (text));

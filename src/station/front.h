@@ -26,6 +26,7 @@ struct request {
 struct reply {
     uint8_t status;
     const char *reason; // behind the status word, NULL = no STATUS frame
+    const char *text;   // what STATUS holds instead, NULL = the word and the reason
     uint64_t plan_id;   // GLOBAL_ID frame, 0 = none
     const char *json;   // JSON frame, NULL = none
 };

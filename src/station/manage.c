@@ -26,11 +26,18 @@ bool manage_plan_name (struct station *self, struct request *request, struct spa
     *ret = (struct plan_name){0};
     if (ident_parse (text, &ret->id))
         return true;
+    // MicroZero's monitor names a plan by the key that it has at a center: msg:STATION:ID.
+    char key[sizeof "plan:msg::" + STATION_NAME_MAX + IDENT_SIZE];
+    struct span given = text;
+    if (text.size < sizeof key - 5 && text.size > 4 && memcmp (text.data, "msg:", 4) == 0)
+        text = span_of (key, (size_t)snprintf (key, sizeof key, "plan:%.*s", (int)text.size,
+                                               (const char *)text.data));
     if (message_key_parse (text, &station, &ret->id)) {
         memcpy (ret->station, station.data, station.size);
         return permit_station (self, &request->peer, station);
     }
-    reason_set (&reason, "id: want 1..16 hex digits or plan:msg:STATION:ID, got %s", quoted (text));
+    reason_set (&reason, "id: want 1..16 hex digits or plan:msg:STATION:ID, got %s",
+                quoted (given));
     front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
     return false;
 }

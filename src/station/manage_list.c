@@ -2,11 +2,15 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 
+#include "codes.h"
+#include "dialect.h"
 #include "json.h"
 #include "manage_private.h"
 #include "plan_json.h"
 #include "memory.h"
 #include "permit.h"
+#include "publish.h"
+#include "submit.h"
 
 enum {
     PAGE_DEFAULT = 100,
@@ -31,6 +35,7 @@ struct listing {
     struct station *station;
     struct peer *peer;
     struct list_filter filter;
+    bool of_monitor; // MicroZero's: one array of all that it may have, in the STATUS frame
 };
 
 // -- the filter
@@ -218,17 +223,46 @@ static char *page_json (const struct listing *listing, const struct store_page *
     return text;
 }
 
+static char *monitor_json (const struct listing *listing, const struct store_page *page)
+{
+    json_t *plans = json_array ();
+    for (size_t i = 0; i < page->count; i++) {
+        struct span message, station;
+        struct reason reason;
+        uint64_t id;
+        struct plan *plan = NULL;
+        if (store_page_at (page, i, &id, &station, &message) &&
+            permits_station (listing->station, listing->peer->user, station))
+            plan = plan_from_stored_json (id, message, &reason);
+        if (plan)
+            json_array_append_new (
+                plans, publish_monitor_plan (listing->station, plan, submit_command (plan)));
+        plan_destroy (&plan);
+    }
+    char *text = json_write (plans);
+    json_decref (plans);
+    return text;
+}
+
+static void reply_page (const struct listing *listing, const struct store_page *page)
+{
+    char *json = page_json (listing, page);
+    char *text = listing->of_monitor ? monitor_json (listing, page) : NULL;
+    front_reply (
+        listing->station, listing->peer,
+        &(struct reply){.status = ZERO_STATUS_OK_ID, .reason = "", .text = text, .json = json});
+    free (text);
+    free (json);
+}
+
 static void on_listed (void *owner, const struct store_page *page)
 {
     struct listing *listing = owner;
     struct station *self = listing->station;
-    if (page->result == STORE_DONE) {
-        char *json = page_json (listing, page);
-        manage_reply (self, listing->peer, 0, json);
-        free (json);
-    } else {
+    if (page->result == STORE_DONE)
+        reply_page (listing, page);
+    else
         front_refuse_store (self, listing->peer, page->result, page->error);
-    }
     free (listing);
     front_resume (self);
 }
@@ -248,6 +282,9 @@ void manage_list (struct station *self, struct request *request, const struct ar
         free (listing);
         return;
     }
+    listing->of_monitor = self->dialect == DIALECT_MICROZERO && !arguments->count;
+    if (listing->of_monitor)
+        listing->filter.limit = PAGE_MAX;
     listing->station = self;
     listing->peer = peer_keep (self, request);
     listing->filter.store.station = listing->filter.station;

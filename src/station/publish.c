@@ -7,6 +7,7 @@
 #include "ident.h"
 #include "json.h"
 #include "memory.h"
+#include "plan_json.h"
 #include "plan_message.h"
 
 // -- who subscribes
@@ -100,13 +101,13 @@ static char *event_json (struct station *self, const struct notice *notice)
 
 // All fields of a plan that its monitor does not know yet. Its types are strict: a text is a
 // string, so one that is none is its base64.
-static void microzero_plan (struct station *self, const struct notice *notice, json_t *plan,
-                            json_t *state)
+static void microzero_plan (struct station *self, struct span station, struct span command,
+                            json_t *plan, json_t *state)
 {
     static const char *const texts[] = {"caller", "request_id", "description"};
     static const int types[TARGET_TYPES] = {
         [TARGET_API] = 3, [TARGET_PUB] = 2, [TARGET_VOTE] = 4, [TARGET_PULL] = 3};
-    const struct target *target = station_target (self, notice->station);
+    const struct target *target = station_target (self, station);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         json_t *encoded = json_object_get (json_object_get (plan, texts[i]), "b64");
         if (encoded)
@@ -116,31 +117,52 @@ static void microzero_plan (struct station *self, const struct notice *notice, j
     json_object_update_missing (state, plan);
     json_object_del (state, "no_keep");
     json_object_del (state, "last_state");
-    json_t *command = json_from_frame (notice->command);
-    if (json_string_length (command))
-        json_object_set (state, "command", command);
-    json_decref (command);
+    json_t *name = json_from_frame (command);
+    if (json_string_length (name))
+        json_object_set (state, "command", name);
+    json_decref (name);
     if (target)
         json_object_set_new (state, "station_type", json_integer (types[target_type (target)]));
 }
 
 // The state that its monitor copies onto the plan it knows.
-static json_t *microzero_state (struct station *self, const struct notice *notice)
+static json_t *microzero_state (const json_t *plan, uint8_t status)
 {
     static const char *const state_fields[] = {"plan_id",    "exec_time", "plan_state", "plan_time",
                                                "real_repet", "skip_set",  "skip_num"};
-    json_t *plan = json_loads (notice->json, JSON_DISABLE_EOF_CHECK, NULL);
     json_t *state = json_object ();
-    uint8_t status = (uint8_t)json_integer_value (json_object_get (plan, "last_state"));
-    if (notice->event == EVENT_EXEC) // theirs is sent when the run is under way
-        status = ZERO_STATUS_RUNING_ID;
     for (size_t i = 0; i < sizeof state_fields / sizeof *state_fields; i++)
         json_object_set (state, state_fields[i], json_object_get (plan, state_fields[i]));
     json_object_set_new (state, "exec_state",
                          json_integer (dialect_status_out (DIALECT_MICROZERO, status)));
+    return state;
+}
+
+static uint8_t status_in (const json_t *plan)
+{
+    return (uint8_t)json_integer_value (json_object_get (plan, "last_state"));
+}
+
+static json_t *microzero_event (struct station *self, const struct notice *notice)
+{
+    json_t *plan = json_loads (notice->json, JSON_DISABLE_EOF_CHECK, NULL);
+    // Their EXEC is sent when the run is under way.
+    uint8_t status = notice->event == EVENT_EXEC ? ZERO_STATUS_RUNING_ID : status_in (plan);
+    json_t *state = microzero_state (plan, status);
     if (notice->event == EVENT_ADD || notice->event == EVENT_UPDATE)
-        microzero_plan (self, notice, plan, state);
+        microzero_plan (self, notice->station, notice->command, plan, state);
     json_decref (plan);
+    return state;
+}
+
+json_t *publish_monitor_plan (struct station *self, const struct plan *plan, struct span command)
+{
+    char *text = plan_public_text (plan);
+    json_t *object = json_loads (text, JSON_DISABLE_EOF_CHECK, NULL);
+    json_t *state = microzero_state (object, status_in (object));
+    microzero_plan (self, plan->station, command, object, state);
+    json_decref (object);
+    free (text);
     return state;
 }
 
@@ -152,7 +174,7 @@ static void publish_microzero (struct station *self, const struct notice *notice
     uint8_t desc_bytes[DESC_SIZE_MAX];
     struct message message;
     struct desc plain = {.code = dialect_status_out (DIALECT_MICROZERO, notice->status)};
-    json_t *state = microzero_state (self, notice);
+    json_t *state = microzero_event (self, notice);
     char *json = json_write (state);
     json_decref (state);
     message_start (&message, (uint8_t)notice->event);

@@ -60,3 +60,6 @@ struct notice {
 // [plan.EVENT.STATION][desc][plan id][state JSON]: the plan with seq and epoch of the events. An
 // event that nobody hears has its number as well.
 void publish_event (struct station *self, const struct notice *notice);
+
+// A plan with all fields, as MicroZero's monitor reads them (proto 8.3, ADD). A new object.
+json_t *publish_monitor_plan (struct station *self, const struct plan *plan, struct span command);

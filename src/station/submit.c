@@ -27,9 +27,11 @@ enum { NAME_BYTES_MAX = 4096 }; // of REQUEST_ID and of a caller
 
 uint64_t submit_new_id (struct station *self)
 {
-    enum { LOW_BITS = 20 };
+    // The pages of MicroZero's monitor hold ids as doubles: 41 and 12 bits are exact there until
+    // 2039.
+    const int low_bits = self->dialect == DIALECT_MICROZERO ? 12 : 20;
     uint64_t now_ms = (uint64_t)(store_now_us (self->store) / 1000);
-    uint64_t id = now_ms << LOW_BITS | (process_random () & ((1U << LOW_BITS) - 1));
+    uint64_t id = now_ms << low_bits | (process_random () & ((1U << low_bits) - 1));
     id &= INT64_MAX;
     self->last_id = id > self->last_id ? id : self->last_id + 1;
     return self->last_id;
@@ -171,7 +173,7 @@ void submission_accept (struct submission *submission, const char *words)
                                  .plan_id = submission->plan->id});
 }
 
-static struct span submission_command (const struct plan *plan)
+struct span submit_command (const struct plan *plan)
 {
     struct desc desc;
     struct reason reason;
@@ -192,7 +194,7 @@ static void tell_added (struct submission *submission)
                             .station = plan->station,
                             .title = plan->description,
                             .json = json,
-                            .command = submission_command (plan)};
+                            .command = submit_command (plan)};
     publish_event (submission->station, &notice);
     notice.event = plan->state == PLAN_PAUSE ? EVENT_PAUSE : EVENT_QUEUE;
     publish_event (submission->station, &notice);

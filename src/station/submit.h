@@ -18,3 +18,6 @@ void submit_request (struct station *self, struct request *request);
 // A new id for a plan: the time in the high bits, so that ids grow, and a random start of the low
 // ones, so that two stations do not make the same. The store refuses the rest of the chance.
 uint64_t submit_new_id (struct station *self);
+
+// The COMMAND of a submitted plan; empty: it has none.
+struct span submit_command (const struct plan *plan);

@@ -204,6 +204,43 @@ def test_the_monitor_sees_management(heard):
     assert watch.known(ident) is None
 
 
+def test_the_buttons_of_the_monitor(heard):
+    """Byte for byte: `msg:STATION:ID` names the plan, and its page holds the id as a double."""
+    rig, watch = heard, heard.watch
+    ident = rig.client.added(later())
+    assert int(float(int(ident, 16))) == int(ident, 16)
+    given = rig.client.ask(CMD.GLOBAL_ID).get(FT.GLOBAL_ID)
+    assert int(given, 16) < 2 ** 53
+    watch.until_names(ident, "ADD", "QUEUE")
+    for word, event in (("pause", "PAUSE"), ("reset", "QUEUE"), ("close", "END"),
+                        ("remove", "REMOVE")):
+        rig.client.socket.send_multipart([bytes.fromhex("0201242500"), word.encode(),
+                                          f"msg:jobs:{ident}".encode()])
+        reply = rig.client.recv()
+        assert reply.code == 0x01, reply
+        watch.until(lambda event=event: watch.names(ident)[-1] == event)
+    for key in (f"msg:news:{ident}", "msg:jobs:", "msg:", "msg:jobs:zz", "msg:" + "j" * 100 + ":1"):
+        assert rig.client.manage("pause", key).code in (0xD2, 0xF1), key
+
+
+def test_the_list_of_the_monitor(heard):
+    """An array in STATUS, each plan with all fields; programs that give a filter get none."""
+    rig = heard
+    idents = [rig.client.added(later(description=f"list {n}"), head=[(FT.COMMAND, b"print")])
+              for n in range(120)]
+    rig.client.socket.send_multipart([bytes.fromhex("01012400"), b"list"])
+    reply = rig.client.recv()
+    plans = {plan["plan_id"]: plan for plan in json.loads(reply.get(FT.STATUS))}
+    assert {int(ident, 16) for ident in idents} <= set(plans)
+    for plan in plans.values():
+        assert PlanMonitor().deserialize(json.dumps(plan).encode()), plan
+    one = plans[int(idents[7], 16)]
+    assert (one["description"], one["command"], one["station"], one["station_type"]) == \
+        ("list 7", "print", "jobs", 3)
+    assert one["plan_state"] == 1 and "messages" not in one
+    assert rig.client.manage("list", json.dumps({"limit": 5})).get(FT.STATUS) == b"+ok"
+
+
 @pytest.mark.parametrize("identity", [None, b"+>me", b"\0\xff\xfe"])
 def test_the_monitor_takes_plans_of_any_client(heard, identity):
     """Its fields are texts: a caller or request id that is none must not throw the plan away."""
