@@ -189,12 +189,14 @@ struct decision engine_cancel (struct plan *plan, const struct zone *zone, int64
 
 // -- submit
 
-int engine_submit (struct plan *plan, const struct zone *zone, int64_t now, struct reason *reason)
+int engine_submit (struct plan *plan, const struct zone *zone, int64_t now,
+                   struct misses *ret_misses, struct reason *reason)
 {
     struct occurrence first;
-    if (schedule_first (&plan->schedule, zone, now, plan->skip_set, &first)) {
+    if (misses_first (plan, zone, now, ret_misses, &first)) {
         plan->plan_time = first.time;
         plan->skip_num = first.used;
+        plan->missed = ret_misses->missed.count;
         return 0;
     }
     schedule_never (&plan->schedule, reason);

@@ -79,9 +79,10 @@ struct answer {
     struct tally tally;
 };
 
-// Compute the first occurrence of a submitted plan. `now` is Unix seconds. 0, or ZPLAN_EPLAN with a
-// reason when the plan would never run.
-int engine_submit (struct plan *plan, const struct zone *zone, int64_t now, struct reason *reason);
+// Compute the first occurrence of a submitted plan. `now` is Unix seconds; `ret_misses`: what lies
+// before it and is not made up for. 0, or ZPLAN_EPLAN with a reason when the plan would never run.
+int engine_submit (struct plan *plan, const struct zone *zone, int64_t now,
+                   struct misses *ret_misses, struct reason *reason);
 
 struct due {
     struct span key_station; // the station that the plan's key names

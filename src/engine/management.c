@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include "codes.h"
-#include "misses.h"
 #include "status.h"
 
 #define IN(state) (1U << (state))
@@ -148,6 +147,8 @@ static int done_plan (struct plan *plan, const struct manage_request *request, e
     plan_set_stopped (plan, (struct span){0});
     plan->verdict = VERDICT_MANUAL;
     plan->missed += misses.missed.count;
+    if (request->ret_misses)
+        *request->ret_misses = misses;
     plan->error_count = 0;
     plan->tries = 0;
     plan->skip_wait = 0;

@@ -3,7 +3,7 @@
 // Source: contract 3.2 and chapter 4, rule 9. States are sets, never compared by order.
 #pragma once
 
-#include "plan.h"
+#include "misses.h"
 
 enum manage_word {
     MANAGE_PAUSE,
@@ -24,7 +24,8 @@ struct manage_request {
     struct span who;                  // whose word it is, as far as is known; may be empty
     struct span remark;               // MANAGE_DONE: what the person says, UTF-8; may be empty
     const struct zone *zone;
-    int64_t now; // Unix seconds
+    int64_t now;               // Unix seconds
+    struct misses *ret_misses; // MANAGE_DONE: what was dropped; NULL = nobody asks
 };
 
 // Where the plan stands in the queue afterwards.

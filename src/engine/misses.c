@@ -4,23 +4,6 @@
 
 static const struct catch_up none = {.keep = 0};
 
-// What was missed while no run was out.
-static struct catch_up of_misfires (const struct plan *plan, int64_t now)
-{
-    const struct policy *policy = plan->policy;
-    bool calendar = plan->schedule.type > SCHEDULE_DAY;
-    enum misfire misfire = policy ? policy->misfire : MISFIRE_UNSAID;
-    int64_t window_s = policy ? policy->misfire_window_s : 0;
-    int64_t oldest = window_s ? now - window_s : 0;
-    if (misfire == MISFIRE_UNSAID && plan->schedule.keep && !calendar)
-        misfire = MISFIRE_ALL;
-    if (misfire == MISFIRE_ALL)
-        return (struct catch_up){INT64_MAX, oldest};
-    if (misfire == MISFIRE_NEWEST)
-        return (struct catch_up){policy->misfire_keep, oldest};
-    return none;
-}
-
 // What was missed while one was.
 static struct catch_up of_overlaps (const struct plan *plan, struct catch_up misfires)
 {
@@ -58,6 +41,23 @@ static void add (struct misses *self, const struct missed *more, const char *why
     self->why = why;
 }
 
+// What lies before the receipt is missed, by its nominal time; but as at a claim, the offset makes
+// none too late for the window.
+bool misses_first (const struct plan *plan, const struct zone *zone, int64_t now,
+                   struct misses *ret_misses, struct occurrence *ret)
+{
+    const struct schedule *schedule = &plan->schedule;
+    struct catch_up misfires = policy_misfires (plan->policy, schedule, plan_clock (plan, now));
+    struct missed missed;
+    *ret_misses = (struct misses){0};
+    // No run begins behind end_time, also no late one.
+    if ((schedule->end_time && now > schedule->end_time) ||
+        !schedule_begin (schedule, zone, now, plan->skip_set, &misfires, &missed, ret))
+        return false;
+    add (ret_misses, &missed, "submission");
+    return true;
+}
+
 // First what was missed before the run began, then what came due while it was out.
 bool misses_next (const struct plan *plan, const struct zone *zone, const struct moments *at,
                   struct misses *ret_misses, struct occurrence *ret)
@@ -67,7 +67,7 @@ bool misses_next (const struct plan *plan, const struct zone *zone, const struct
     bool again = again_when_done (&plan->schedule);
     int64_t now = again ? at->now : plan_clock (plan, at->now);
     int64_t claimed = again ? now : plan_clock (plan, at->claimed);
-    struct catch_up misfires = of_misfires (plan, now);
+    struct catch_up misfires = policy_misfires (plan->policy, &plan->schedule, now);
     struct catch_up overlaps = of_overlaps (plan, misfires);
     struct missed missed = {0};
     *ret_misses = (struct misses){0};
@@ -130,7 +130,7 @@ bool misses_present (const struct plan *plan, const struct zone *zone, int64_t n
     if (policy->misfire != MISFIRE_NEWEST && late_s <= policy->misfire_window_s)
         return false;
     now = plan_clock (plan, now);
-    struct catch_up misfires = of_misfires (plan, now);
+    struct catch_up misfires = policy_misfires (plan->policy, &plan->schedule, now);
     bool more =
         schedule_still (&plan->schedule, zone, &current, now, &misfires, &ret_misses->missed, ret);
     ret_misses->why = "misfire";

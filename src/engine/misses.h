@@ -15,6 +15,10 @@ struct moments {
     int64_t claimed, now;
 };
 
+// The first occurrence of a plan that is submitted at `now`. False: there is none.
+bool misses_first (const struct plan *plan, const struct zone *zone, int64_t now,
+                   struct misses *ret_misses, struct occurrence *ret);
+
 // The occurrence behind the present one, whose run is over, and behind those that were to be
 // skipped then. False: there is none. The plan is only read.
 bool misses_next (const struct plan *plan, const struct zone *zone, const struct moments *at,

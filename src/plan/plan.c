@@ -192,7 +192,7 @@ bool plan_take_place (struct plan *self, const struct plan *other)
     self->exec_id = other->exec_id;
     self->exec_time = other->exec_time;
     self->last_state = other->last_state;
-    self->missed = other->missed;
+    self->missed = other->missed + (same ? 0 : self->missed);
     self->verdict = other->verdict;
     self->poll = other->poll;
     take_words (&self->error_info, other->error_info);

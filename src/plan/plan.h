@@ -98,7 +98,8 @@ struct plan *plan_new_submitted (uint64_t id, const struct message *request, str
 // Give it another policy, which it takes: one more owner is the caller's affair.
 void plan_take_policy (struct plan *self, struct policy *policy);
 
-// Stand where another plan of the same id stands, of which no run is out: its counters, its state
+// Stand where another plan of the same id stands, of which no run is out: its counters (its own
+// `missed` is added, unless both say the same of when), its state
 // if it is out of the queue, and, when both say the same of when, its place in the schedule.
 // Whether its place in the queue stays as well; else it is queued for its own plan_time, or it is
 // paused: one that was submitted to be held takes a plan out of the queue.

@@ -96,6 +96,10 @@ void policy_destroy (struct policy **self);
 // Put what the schedule needs into it. It borrows from the policy.
 void policy_into_schedule (const struct policy *self, struct schedule *ret);
 
+// What of the occurrences that were missed while no run was out is made up for at `now`.
+struct catch_up policy_misfires (const struct policy *self, const struct schedule *schedule,
+                                 int64_t now);
+
 // Whether both say the same of when. Either may be NULL.
 bool policy_same_schedule (const struct policy *self, const struct policy *other);
 

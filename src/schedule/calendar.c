@@ -221,15 +221,16 @@ static bool find_after_skip (const struct schedule *self, struct wall *wall, int
     return true;
 }
 
-static bool calendar_first (const struct schedule *self, const struct zone *zone, int64_t now,
-                            int64_t skip, struct occurrence *ret)
+static bool calendar_first (const struct schedule *self, const struct beginning *beginning,
+                            struct missed *ret_missed, struct occurrence *ret)
 {
     struct days days;
-    int64_t time;
+    int64_t time, skip = beginning->skip;
+    (void)ret_missed;
     if (never (self) || !window_has_repeat (self, skip))
         return false;
-    struct wall wall = wall_of (self, zone, &days);
-    if (!find_after_skip (self, &wall, now, skip, &time))
+    struct wall wall = wall_of (self, beginning->zone, &days);
+    if (!find_after_skip (self, &wall, beginning->now, skip, &time))
         return false;
     *ret = (struct occurrence){.time = time, .used = skip};
     return true;

@@ -73,15 +73,35 @@ static bool occurrence_at (const struct schedule *self, const struct grid *grid,
     return true;
 }
 
-static bool interval_first (const struct schedule *self, const struct zone *zone, int64_t now,
-                            int64_t skip, struct occurrence *ret)
+// Of the numbers from `first` on, and below `past`, which are missed: the first that is made up
+// for.
+static int64_t kept_from (const struct grid *grid, const struct catch_up *catch_up, int64_t first,
+                          int64_t past)
 {
-    (void)zone;
+    int64_t kept = window_later (first, number_from (grid, catch_up->oldest));
+    if (catch_up->keep < past)
+        kept = window_later (kept, past - catch_up->keep);
+    return window_earlier (kept, window_later (first, past));
+}
+
+static void note_missed (const struct grid *grid, int64_t first, int64_t kept,
+                         struct missed *ret_missed)
+{
+    if (ret_missed && kept > first)
+        *ret_missed =
+            (struct missed){kept - first, time_of (grid, first), time_of (grid, kept - 1), false};
+}
+
+static bool interval_first (const struct schedule *self, const struct beginning *beginning,
+                            struct missed *ret_missed, struct occurrence *ret)
+{
     struct grid grid = grid_of (self);
-    int64_t used = self->keep ? 0 : number_from (&grid, now);
-    if (skip > SCHEDULE_TIME_MAX) // there are no more occurrences than seconds
+    int64_t past = window_earlier (number_from (&grid, beginning->now), number_end (self, &grid));
+    int64_t kept = kept_from (&grid, beginning->catch_up, 0, past);
+    if (beginning->skip > SCHEDULE_TIME_MAX) // there are no more occurrences than seconds
         return false;
-    return occurrence_at (self, &grid, used + skip, ret);
+    note_missed (&grid, 0, kept, ret_missed);
+    return occurrence_at (self, &grid, kept + beginning->skip, ret);
 }
 
 static bool interval_skip (const struct schedule *self, const struct zone *zone,
@@ -127,17 +147,12 @@ static bool interval_after (const struct schedule *self, const struct late *late
     int64_t first = late->current->used + !late->with_current;
     int64_t end = window_later (number_end (self, &grid), first);
     int64_t past = window_earlier (number_from (&grid, late->now), end); // those below are missed
-    int64_t kept = window_later (first, number_from (&grid, late->catch_up->oldest));
-    if (late->catch_up->keep < past)
-        kept = window_later (kept, past - late->catch_up->keep);
-    kept = window_earlier (kept, window_later (first, past));
+    int64_t kept = kept_from (&grid, late->catch_up, first, past);
     if (late->with_current && kept == first) {
         *ret = *late->current;
         return true;
     }
-    if (ret_missed && kept > first)
-        *ret_missed =
-            (struct missed){kept - first, time_of (&grid, first), time_of (&grid, kept - 1), false};
+    note_missed (&grid, first, kept, ret_missed);
     return occurrence_at (self, &grid, kept, ret);
 }
 

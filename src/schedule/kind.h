@@ -3,6 +3,13 @@
 
 #include "schedule.h"
 
+// What is asked of schedule_begin.
+struct beginning {
+    const struct zone *zone;
+    int64_t now, skip;
+    const struct catch_up *catch_up;
+};
+
 // What is asked of schedule_after and schedule_still.
 struct late {
     const struct zone *zone;
@@ -13,8 +20,9 @@ struct late {
 };
 
 struct kind {
-    bool (*first) (const struct schedule *self, const struct zone *zone, int64_t now, int64_t skip,
-                   struct occurrence *ret);
+    // `ret_missed` is all zero, or NULL.
+    bool (*first) (const struct schedule *self, const struct beginning *beginning,
+                   struct missed *ret_missed, struct occurrence *ret);
     bool (*skip) (const struct schedule *self, const struct zone *zone,
                   const struct occurrence *current, int64_t count, struct occurrence *ret);
     // With the current one among them, it is before now. `ret_missed` is all zero, or NULL.

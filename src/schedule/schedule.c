@@ -15,24 +15,30 @@ static bool in_window (const struct schedule *self, int64_t time)
 }
 
 // Type none: at once, or when its window opens.
-static bool none_first (const struct schedule *self, const struct zone *zone, int64_t now,
-                        int64_t skip, struct occurrence *ret)
+static bool none_first (const struct schedule *self, const struct beginning *beginning,
+                        struct missed *ret_missed, struct occurrence *ret)
 {
-    (void)zone;
-    int64_t time = window_later (now, self->start_time);
-    if (skip > 0 || !in_window (self, time))
+    (void)ret_missed;
+    int64_t time = window_later (beginning->now, self->start_time);
+    if (beginning->skip > 0 || !in_window (self, time))
         return false;
     *ret = (struct occurrence){.time = time, .used = 0};
     return true;
 }
 
-// Type time: at the base, or never when that is past, unless missed occurrences are kept.
-static bool time_first (const struct schedule *self, const struct zone *zone, int64_t now,
-                        int64_t skip, struct occurrence *ret)
+static bool is_kept (const struct catch_up *catch_up, int64_t time)
 {
-    (void)zone;
-    bool past = self->base_time < now && !self->keep;
-    if (skip > 0 || past || !in_window (self, self->base_time))
+    return catch_up->keep > 0 && time >= catch_up->oldest;
+}
+
+// Type time: at the base, or never when that is past, unless it is made up for.
+static bool time_first (const struct schedule *self, const struct beginning *beginning,
+                        struct missed *ret_missed, struct occurrence *ret)
+{
+    (void)ret_missed;
+    int64_t time = self->base_time;
+    bool past = time < beginning->now && !is_kept (beginning->catch_up, time);
+    if (beginning->skip > 0 || past || !in_window (self, time))
         return false;
     *ret = (struct occurrence){.time = self->base_time, .used = 0};
     return true;
@@ -62,7 +68,7 @@ static bool time_after (const struct schedule *self, const struct late *late,
     (void)self;
     if (!late->with_current)
         return false;
-    if (late->catch_up->keep < 1 || time < late->catch_up->oldest) {
+    if (!is_kept (late->catch_up, time)) {
         if (ret_missed)
             *ret_missed = (struct missed){1, time, time, false};
         return false;
@@ -126,8 +132,19 @@ static const struct kind *kind_of (const struct schedule *self)
 bool schedule_first (const struct schedule *self, const struct zone *zone, int64_t now,
                      int64_t skip, struct occurrence *ret)
 {
-    assert (now >= 0 && skip >= 0);
-    return kind_of (self)->first (self, zone, now, skip, ret);
+    struct catch_up catch_up = {.keep = self->keep ? INT64_MAX : 0, .oldest = 0};
+    return schedule_begin (self, zone, now, skip, &catch_up, NULL, ret);
+}
+
+bool schedule_begin (const struct schedule *self, const struct zone *zone, int64_t now,
+                     int64_t skip, const struct catch_up *catch_up, struct missed *ret_missed,
+                     struct occurrence *ret)
+{
+    assert (now >= 0 && skip >= 0 && catch_up->keep >= 0);
+    if (ret_missed)
+        *ret_missed = (struct missed){0};
+    return kind_of (self)->first (self, &(struct beginning){zone, now, skip, catch_up}, ret_missed,
+                                  ret);
 }
 
 void schedule_never (const struct schedule *self, struct reason *reason)

@@ -101,6 +101,13 @@ void schedule_never (const struct schedule *self, struct reason *reason);
 // How many occurrences can be skipped at once: those of some calendar kinds are walked over.
 int64_t schedule_skip_max (const struct schedule *self);
 
+// The same, but of an interval, and of the type time, this much is made up for of what lies before
+// `now`: the missed occurrences that are not use up repeats, and `ret_missed` says how many they
+// are; it may be NULL. A calendar kind begins at `now`: none of it is missed.
+bool schedule_begin (const struct schedule *self, const struct zone *zone, int64_t now,
+                     int64_t skip, const struct catch_up *catch_up, struct missed *ret_missed,
+                     struct occurrence *ret);
+
 // The occurrence `count` (at least 1) after `current`, none of them missed: what a skip of count -
 // 1 leads to. False: there are fewer, or it is too far as above; `ret` is untouched.
 bool schedule_skip (const struct schedule *self, const struct zone *zone,

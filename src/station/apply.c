@@ -11,6 +11,7 @@
 #include "front.h"
 #include "log.h"
 #include "memory.h"
+#include "missed.h"
 #include "plan_json.h"
 #include "plan_message.h"
 #include "process.h"
@@ -117,9 +118,17 @@ static void note_error (const struct applying *self, struct plan *plan)
         plan_set_error (plan, reason_of (self));
 }
 
+// The run that the outcome is of.
+static uint64_t outcome_run (const struct applying *self)
+{
+    return self->lost ? self->lost : self->run.exec_id;
+}
+
 static char *record_of (const struct applying *self, const struct plan *plan, int64_t nominal,
                         size_t *ret_size)
 {
+    if (is_miss (self->cause, plan->last_state))
+        return missed_record (plan, &self->decision.misses, outcome_run (self), ret_size);
     if (!is_outcome (&self->decision) || (plan->policy && plan->policy->log == LOG_NONE)) {
         *ret_size = 0;
         return NULL;
@@ -129,16 +138,13 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
         .nominal = nominal,
         .status = plan->last_state,
         .state = plan->state,
-        .exec_id = self->lost ? self->lost : self->run.exec_id,
+        .exec_id = outcome_run (self),
         .worker = worker_of (self),
         .size = size_of (self),
         .reason = reason_of (self),
-        .missed = self->decision.misses.missed,
-        .missed_why = self->decision.misses.why,
     };
     // That it was fired, not what came of it.
-    bool fired = !is_miss (self->cause, plan->last_state);
-    if (plan->policy && plan->policy->log == LOG_TRIGGER && fired) {
+    if (plan->policy && plan->policy->log == LOG_TRIGGER) {
         record.status = ZERO_STATUS_OK_ID;
         record.reason = (struct span){0};
     }
@@ -199,7 +205,7 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
 {
     struct station *station = self->station;
     struct participant *participants;
-    size_t record_size, count = participants_of (self, &participants);
+    size_t record_size, missed_size = 0, count = participants_of (self, &participants);
     int64_t revision = plan->revision;
     bool writes = !self->keep_message && !self->decision.unchanged;
     bool as_claimed = plan->as_claimed;
@@ -217,6 +223,10 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
     self->public_text = told ? plan_public_text (plan) : NULL;
     self->title = told ? frames_copy (&plan->description, 1) : NULL;
     char *record = record_of (self, plan, nominal, &record_size);
+    char *missed = NULL;
+    if (!is_miss (self->cause, plan->last_state))
+        missed = missed_record (plan, &self->decision.misses,
+                                (uint64_t)store_now_us (station->store), &missed_size);
     store_commit (station->store,
                   &(struct store_commit){.plan = plan,
                                          .revision = self->keep_message ? REVISION_ANY : revision,
@@ -229,11 +239,13 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
                                          .participants = participants,
                                          .participant_count = count,
                                          .record = span_of (record, record_size),
+                                         .missed = span_of (missed, missed_size),
                                          .keep_message = self->keep_message,
                                          .has_team = has_team (self, plan),
                                          .others_follow = ahead_soon (station)},
                   on_committed, self);
     free (record);
+    free (missed);
     free (participants);
 }
 

@@ -8,6 +8,7 @@
 #include "codes.h"
 #include "due.h"
 #include "manage_private.h"
+#include "missed.h"
 #include "memory.h"
 #include "permit.h"
 #include "plan_json.h"
@@ -28,7 +29,8 @@ struct change {
     struct frames *text; // update, done: one span
     int tries;
 
-    struct plan *plan; // as changed, while it is stored
+    struct plan *plan;    // as changed, while it is stored
+    struct misses misses; // what that has dropped
     char key_station[STATION_NAME_MAX + 1];
     enum requeue queue;
 };
@@ -166,8 +168,10 @@ static int apply_change (struct change *self, struct plan **plan, const struct s
         .who = permit_name (station, self->inquiry.peer->user),
         .remark = self->text ? self->text->at[0] : (struct span){0},
         .now = station_now (station),
+        .ret_misses = &self->misses,
     };
     int rc = 0;
+    self->misses = (struct misses){0};
     if (self->word == MANAGE_UPDATE) {
         rc = read_update (self, plan, &update, reason);
         request.zone = rc ? NULL : zones_find (station, update.fields.policy, reason);
@@ -216,14 +220,19 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     }
     memcpy (self->key_station, answer->station.data, answer->station.size);
     self->plan->revision = apply_revision ();
+    size_t missed_size;
+    char *missed = missed_record (self->plan, &self->misses,
+                                  (uint64_t)store_now_us (station->store), &missed_size);
     store_change (station->store,
                   &(struct store_change){.plan = self->plan,
                                          .revision = revision,
                                          .key_station = span_text (self->key_station),
                                          .exec_id = answer->exec_id,
                                          .queue = self->queue,
-                                         .lease_s = apply_lease_s (station, self->plan)},
+                                         .lease_s = apply_lease_s (station, self->plan),
+                                         .missed = span_of (missed, missed_size)},
                   on_stored, self);
+    free (missed);
 }
 
 static void load (struct change *self)

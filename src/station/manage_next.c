@@ -89,8 +89,10 @@ static void preview_frame (struct station *self, struct request *request, struct
     plan->schedule = fields.schedule;
     plan->policy = fields.policy;
     plan->schedule.received = station_now (self);
-    bool runs =
-        schedule_first (&plan->schedule, zone, plan->schedule.received, fields.skip_set, &first);
+    struct catch_up misfires =
+        policy_misfires (plan->policy, &plan->schedule, plan->schedule.received);
+    bool runs = schedule_begin (&plan->schedule, zone, plan->schedule.received, fields.skip_set,
+                                &misfires, NULL, &first);
     reply_times (self, &request->peer, 0, runs ? times (plan, zone, first, count) : json_array ());
     plan_destroy (&plan);
 }

@@ -15,6 +15,7 @@
 #include "json.h"
 #include "log.h"
 #include "memory.h"
+#include "missed.h"
 #include "permit.h"
 #include "plan_json.h"
 #include "plan_message.h"
@@ -274,6 +275,21 @@ static void answer_held (struct submission *submission, struct span message)
 
 static void on_submitted (void *owner, const struct store_submitted *answer);
 
+// What it misses from the beginning is written with it. The submission may be over.
+static void store (struct submission *submission)
+{
+    struct station *self = submission->station;
+    size_t size;
+    char *missed = missed_record (submission->plan, &submission->misses,
+                                  (uint64_t)store_now_us (self->store), &size);
+    store_submit (self->store,
+                  &(struct store_submission){.plan = submission->plan,
+                                             .made_here = submission->tries > 0,
+                                             .missed = span_of (missed, size)},
+                  on_submitted, submission);
+    free (missed);
+}
+
 // Another station has made the same id in the same millisecond.
 static bool try_another_id (struct submission *submission)
 {
@@ -282,7 +298,7 @@ static bool try_another_id (struct submission *submission)
         return false;
     submission->tries++;
     plan_renumber (submission->plan, submit_new_id (submission->station));
-    store_submit (submission->station->store, submission->plan, true, on_submitted, submission);
+    store (submission);
     return true;
 }
 
@@ -356,8 +372,8 @@ static int64_t place (struct submission *submission)
     struct station *self = submission->station;
     struct plan *plan = submission->plan;
     bool given = submission->tries == 0;
-    submission->never =
-        engine_submit (plan, zones_of (self, plan), submission->received, &submission->reason) != 0;
+    submission->never = engine_submit (plan, zones_of (self, plan), submission->received,
+                                       &submission->misses, &submission->reason) != 0;
     if (submission->never && !given) {
         front_refuse (self, submission->peer, ZPLAN_EPLAN, submission->reason.text);
         submission_end (submission);
@@ -368,7 +384,7 @@ static int64_t place (struct submission *submission)
     if (submission->never)
         store_load (self->store, plan->id, LINK_ONCE, on_looked_up, submission);
     else
-        store_submit (self->store, plan, !given, on_submitted, submission);
+        store (submission);
     return due_us; // the submission may be over
 }
 

@@ -8,6 +8,7 @@
 #include "apply.h"
 #include "due.h"
 #include "manage.h"
+#include "missed.h"
 #include "plan_json.h"
 #include "publish.h"
 #include "submit_private.h"
@@ -136,14 +137,23 @@ static void replace (struct submission *submission, const struct plan *held, uin
     enum requeue requeue = stays                       ? REQUEUE_KEEP
                            : plan->state == PLAN_PAUSE ? REQUEUE_OUT
                                                        : REQUEUE_TIME;
+    // In the place of the plan that had it, nothing lies before its beginning.
+    bool begins = !update || plan->missed > held->missed;
+    size_t size = 0;
+    char *missed = begins
+                       ? missed_record (plan, &submission->misses,
+                                        (uint64_t)store_now_us (submission->station->store), &size)
+                       : NULL;
     submission_set_words (submission, update ? "updated" : "replaced", plan->state);
     store_change (submission->station->store,
                   &(struct store_change){.plan = plan,
                                          .revision = held->revision,
                                          .key_station = held->station,
                                          .exec_id = exec_id,
-                                         .queue = requeue},
+                                         .queue = requeue,
+                                         .missed = span_of (missed, size)},
                   on_replaced, submission);
+    free (missed);
 }
 
 static void answer_key (struct submission *submission, const struct plan *held,

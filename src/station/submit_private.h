@@ -3,6 +3,7 @@
 
 #include "front.h"
 #include "submit.h"
+#include "misses.h"
 
 // A submission whose write is under way.
 struct submission {
@@ -12,6 +13,7 @@ struct submission {
     int tries;   // with ids of our own; 0 = the client gave one, or a key
     int changes; // of the plan that has the key
     int64_t received;
+    struct misses misses; // occurrences before it, which are not made up for
     // The refusal of a plan that would never run now, unless it repeats one that was accepted.
     bool never;
     struct reason reason;

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "decimal.h"
 #include "clock.h"
 #include "ident.h"
 #include "log.h"
@@ -403,8 +404,9 @@ void store_change (struct store *self, const struct store_change *change, store_
                    void *owner)
 {
     char revision[24], place[32], run[24] = "", member[MEMBER_MAX], wait[MEMBER_MAX];
-    char class[CLASS_MAX];
+    char class[CLASS_MAX], keep[DECIMAL_SIZE];
     class_make (class, change->plan);
+    decimal_text (self->bounds.history_count, keep);
     member_make (member, change->key_station, change->plan->id);
     wait_make (wait, change->key_station);
     snprintf (revision, sizeof revision, "%" PRId64, change->revision);
@@ -414,9 +416,9 @@ void store_change (struct store *self, const struct store_change *change, store_
     size_t size;
     char *json = plan_stored_text (change->plan, &size);
     const struct span args[] = {
-        span_text (KEY_TIME_SET), span_text (member),   span_text (KEY_RUNS),
-        span_text (wait),         span_text (revision), span_of (json, size),
-        span_text (place),        span_text (run),      span_text (class),
+        span_text (KEY_TIME_SET), span_text (member),   span_text (KEY_RUNS), span_text (wait),
+        span_text (revision),     span_of (json, size), span_text (place),    span_text (run),
+        span_text (class),        change->missed,       span_text (keep),
     };
     link_call (self->link, &(struct link_call){
                                .script = SCRIPT_CHANGE,

@@ -97,9 +97,14 @@ struct store_submitted {
 
 typedef void store_submitted_fn (void *owner, const struct store_submitted *answer);
 
-// Store a new plan, queued for its plan_time. Everything is copied. `made_here`: its id was made by
-// the station just now, nothing can be left of a former plan with it.
-void store_submit (struct store *self, const struct plan *plan, bool made_here,
+struct store_submission {
+    const struct plan *plan;
+    bool made_here;     // its id was made by the station just now: nothing is left of a former plan
+    struct span missed; // for the history: occurrences before it (store_record), empty = none
+};
+
+// Store a new plan, queued for its plan_time unless it is paused. Everything is copied.
+void store_submit (struct store *self, const struct store_submission *submission,
                    store_submitted_fn *reply, void *owner);
 
 // -- claim
@@ -190,6 +195,7 @@ struct store_commit {
     const struct participant *participants;
     size_t participant_count;
     struct span record; // the outcome for the history (store_record), empty = none
+    struct span missed; // the same of occurrences that it drops
     bool keep_message;  // do not write the plan: its message could not be read
     bool has_team;      // workers fetched it: more is kept of it
     bool others_follow; // results within moments: this one may wait for them, and share a call
@@ -223,7 +229,8 @@ struct store_change {
     struct span key_station; // of the message key
     uint64_t exec_id;        // of the run that was out then, 0 = none
     enum requeue queue;
-    int64_t lease_s; // REQUEUE_LEASE
+    int64_t lease_s;    // REQUEUE_LEASE
+    struct span missed; // for the history: occurrences that it drops, empty = none
 };
 
 typedef void store_done_fn (void *owner, enum store_result result, const char *error);
@@ -337,7 +344,7 @@ struct outcome_record {
     struct span worker;
     size_t size; // of the result's frames
     struct span reason;
-    struct missed missed; // what was passed over with it
+    struct missed missed; // if it is of occurrences that did not run
     const char *missed_why;
 };
 

@@ -170,7 +170,7 @@ struct commit_words {
     const char *mode, *when, *tell, *votes;
     bool writes; // the message as it is to stand there; else it stays or goes
     bool waits_for_target;
-    struct span record;
+    struct span record, missed;
 };
 
 static void add_words (struct batch *batch, const struct committer *committer,
@@ -189,6 +189,7 @@ static void add_words (struct batch *batch, const struct committer *committer,
     batch_add_text (batch, words->tell);
     batch_add_text (batch, words->waits_for_target ? "1" : "0");
     batch_add (batch, words->record);
+    batch_add (batch, words->missed);
     batch_add_text (batch, words->votes);
 }
 
@@ -269,8 +270,8 @@ static bool is_plain_end (const struct store_commit *commit)
 {
     const struct decision *decision = commit->decision;
     return decision->commit == COMMIT_END && decision->broadcast == BROADCAST_RESULT &&
-           commit->record.size && !*votes_mode (decision) && !commit->again && !commit->has_team &&
-           commit->revision != REVISION_ANY;
+           commit->record.size && !commit->missed.size && !*votes_mode (decision) &&
+           !commit->again && !commit->has_team && commit->revision != REVISION_ANY;
 }
 
 // An item's arguments; what the history gets is sent as one.
@@ -416,6 +417,7 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
                                       .votes = votes_mode (decision),
                                       .writes = committer->writes,
                                       .waits_for_target = decision->waiting == WAITING_FOR_TARGET,
-                                      .record = commit->record});
+                                      .record = commit->record,
+                                      .missed = commit->missed});
     add_participants (batch, commit);
 }

@@ -161,12 +161,13 @@ size_t store_look_at_head (void *owner, struct batch *batch)
 {
     batch_add_text (batch, KEY_TIME_SET);
     batch_add_text (batch, KEY_INDEX);
-    add_bounds (owner, batch);
+    const struct store *self = owner;
+    add_bounds (self, batch);
     batch_add_text (batch, "each");
-    batch_add_text (batch, "");
+    batch_add_number (batch, self->bounds.history_count);
     batch_add_text (batch, "");
     batch_add_number (batch, 0);
-    batch_columns (batch, "0|01|20|34|06");
+    batch_columns (batch, "0|01|20|34|06|7");
     return 2;
 }
 
@@ -179,31 +180,34 @@ static void note_id (struct gathering *self, bool first, uint64_t id, bool made_
     self->last_id = id;
 }
 
-// A call of many, all of which are queued.
-static struct batch *queued_item (struct store *self, const struct plan *plan, bool made_here,
+// A call of many, all of which are queued, and have nothing for the history.
+static struct batch *queued_item (struct store *self, const struct store_submission *submission,
                                   const char *class, struct submitter *submitter)
 {
+    const struct plan *plan = submission->plan;
     struct gathering *gathering = &self->gathering;
     if (tallies_full (&gathering->tallies))
         batches_send (self->submissions);
     struct batch *batch = batches_item (self->submissions, plan->id, submitter);
-    note_id (gathering, batch_size (batch) == 1, plan->id, made_here);
+    note_id (gathering, batch_size (batch) == 1, plan->id, submission->made_here);
     store_tally (self, &gathering->tallies, plan->station, plan);
     gathering->classed = gathering->classed || class[0];
     return batch;
 }
 
-void store_submit (struct store *self, const struct plan *plan, bool made_here,
+void store_submit (struct store *self, const struct store_submission *submission,
                    store_submitted_fn *reply, void *owner)
 {
+    const struct plan *plan = submission->plan;
     struct submitter *submitter = memory_new (sizeof *submitter);
     *submitter = (struct submitter){reply, owner};
     char member[MEMBER_MAX], class[CLASS_MAX];
     member_make (member, plan->station, plan->id);
     class_make (class, plan);
     bool queued = plan->state == PLAN_QUEUE;
-    struct batch *batch = queued ? queued_item (self, plan, made_here, class, submitter)
-                                 : batches_item (self->looked_at, 0, submitter);
+    bool plain = queued && !submission->missed.size;
+    struct batch *batch = plain ? queued_item (self, submission, class, submitter)
+                                : batches_item (self->looked_at, 0, submitter);
     batch_add_text (batch, member);
     store_add_message (self, batch, plan);
     if (queued)
@@ -214,4 +218,5 @@ void store_submit (struct store *self, const struct plan *plan, bool made_here,
     store_add_entry (batch, plan->station, plan->id);
     store_add_work (batch, plan->station, plan->id);
     batch_add_text (batch, class);
+    batch_add (batch, submission->missed);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "archive_read.h"
+#include "codes.h"
 #include "options.h"
 #include "outcomes.h"
 #include "pages.h"
@@ -65,9 +66,11 @@ static const struct option rows[] = {
 
 static const char about[] =
     "Print how runs ended, the oldest first: a table, or with --json an object a line. SEQ counts\n"
-    "what the station has published; an outcome without one was not published.\n\n"
+    "what the station has published; an outcome without one was not published. Occurrences\n"
+    "that did not run have a row of their own for each time that some were missed.\n\n"
     "  zplan history 1f\n"
     "  zplan history --newest -n 20\n"
+    "  zplan history --state missed\n"
     "  zplan history --archive /var/backups/zplan --state failed\n"
     "  zplan history --since 4711 --station jobs --json\n";
 
@@ -90,16 +93,26 @@ static void write_seq (FILE *out, const json_t *run)
     fputs (json_integer_value (seq) ? number_word (seq, word) : "-", out);
 }
 
+// Occurrences that did not run: nothing was started, and nothing took any time.
+static bool is_missed (const json_t *run)
+{
+    return json_integer_value (json_object_get (run, "status")) == ZERO_STATUS_MISSED_ID;
+}
+
 static void write_fired (FILE *out, const json_t *run)
 {
     char word[WORD_SIZE];
-    fputs (time_word (json_object_get (run, "fired"), word), out);
+    fputs (is_missed (run) ? "-" : time_word (json_object_get (run, "fired"), word), out);
 }
 
 static void write_took (FILE *out, const json_t *run)
 {
     char word[WORD_SIZE];
-    fputs (took_word (json_object_get (run, "fired"), json_object_get (run, "ended"), word), out);
+    if (is_missed (run))
+        fputs ("-", out);
+    else
+        fputs (took_word (json_object_get (run, "fired"), json_object_get (run, "ended"), word),
+               out);
 }
 
 static void write_plan (FILE *out, const json_t *run)
@@ -125,8 +138,15 @@ static enum colour colour_of_status (const json_t *run)
 
 static void write_title (FILE *out, const json_t *run)
 {
+    char from[WORD_SIZE], to[WORD_SIZE];
+    const json_t *first = json_object_get (run, "missed_first");
+    const json_t *last = json_object_get (run, "missed_last");
     write_frame (out, json_object_get (run, "title"));
     write_reason (out, ": ", run);
+    if (first && json_equal (first, last))
+        fprintf (out, ", %s", time_word (first, from));
+    else if (first)
+        fprintf (out, ", %s to %s", time_word (first, from), time_word (last, to));
 }
 
 static const struct column columns[] = {

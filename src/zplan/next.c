@@ -51,7 +51,9 @@ static json_t *occurrences (const struct when *when, const struct zone *zone, in
 {
     json_t *list = json_array ();
     struct occurrence at;
-    bool more = schedule_first (&when->rule, zone, when->rule.received, when->skip, &at);
+    struct catch_up misfires = policy_misfires (when->policy, &when->rule, when->rule.received);
+    bool more =
+        schedule_begin (&when->rule, zone, when->rule.received, when->skip, &misfires, NULL, &at);
     for (int64_t i = 0; more && i < count; i++) {
         json_array_append_new (list, json_integer (at.time));
         struct occurrence current = at;

@@ -22,7 +22,7 @@ from records import read    # noqa: E402
 RULES = ("lost", "left", "unaccounted", "equal exec_id", "early", "counted twice", "ghost", "wrong time", "after removal",
          "unknown plan", "untold", "not broadcast", "false broadcast", "broken", "crash", "not drained", "incomplete")
 OK, FRAME_PLANERROR, TIMEOUT, NOT_WORKER, SEND_ERROR, RECV_ERROR = 0x01, 0x8B, 0x86, 0x88, 0x8C, 0x8D
-ERROR_FLAG, PAUSE, NET_ERROR, BUSY = 0x80, 5, 0x87, 0x8F
+ERROR_FLAG, PAUSE, NET_ERROR, BUSY, MISSED = 0x80, 5, 0x87, 0x8F, 0x91
 NONE, TIME, UNIT = 0, 1, {2: 1, 3: 60, 4: 3600, 5: 86400}
 NOT_TAKEN = (NOT_WORKER, SEND_ERROR, RECV_ERROR)
 # What comes of a run by the way in which its target answered it.
@@ -94,7 +94,8 @@ class Records:
                 plan.runs += (Run(record["exec"], record["at"], record["nominal"], record["extra"],
                                   record.get("answer", kind)),)
             elif kind == "history":
-                plan.outcomes += (Outcome(*(record[name] for name in Outcome._fields)),)
+                if record["status"] != MISSED:      # of no run
+                    plan.outcomes += (Outcome(*(record[name] for name in Outcome._fields)),)
             elif kind == "left":
                 plan.left = record
             elif kind == "heard":

@@ -34,7 +34,8 @@ static void submit (const struct message *message, uint8_t knob)
     struct plan *plan = plan_new_submitted (0x2a, message, message->sender, &fields, NOW);
     plan_fields_clear (&fields);
     check_kept (plan, message);
-    if (engine_submit (plan, zone, NOW, &reason)) {
+    struct misses misses;
+    if (engine_submit (plan, zone, NOW, &misses, &reason)) {
         check_reason (&reason);
     } else {
         check_stored (plan);

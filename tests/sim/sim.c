@@ -409,9 +409,10 @@ struct sim_plan *sim_submit (struct sim *self, const char *plan_frame)
     struct plan *plan =
         plan_new_submitted (id, &request, span_text ("client"), &fields, now_s (self));
     struct sim_plan *sim_plan = NULL;
-    if (engine_submit (plan, self->zone, now_s (self), &reason) == 0) {
+    struct misses misses;
+    if (engine_submit (plan, self->zone, now_s (self), &misses, &reason) == 0) {
         sim_plan = &self->plans[self->plan_count++];
-        *sim_plan = (struct sim_plan){.id = id};
+        *sim_plan = (struct sim_plan){.id = id, .missed = misses.missed.count};
         store_submit (self, sim_plan, plan);
         check_plan (self, sim_plan);
     }

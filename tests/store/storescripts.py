@@ -303,13 +303,13 @@ class Store:
                          [number or self.next_number(), keep, *args])
 
     def commit_args(self, ident, exec_id, mode, when="", text="", work=None, tell="none",
-                    wait=False, station="jobs", revision="", record="", votes=""):
+                    wait=False, station="jobs", revision="", record="", votes="", missed=""):
         """`work`: participant -> result."""
         texts = [value for pair in (work or {}).items() for value in pair]
         key = member(ident, station)
         stored = self.db.get(key) if self.db.type(key) == "string" else ""
         return [key, f"{station} {caller_field(stored or '')}", exec_id, mode, when, text, revision,
-                tell, int(wait), record, votes, len(texts), *texts]
+                tell, int(wait), record, missed, votes, len(texts), *texts]
 
     def commit(self, *args, number=None, keep=KEEP, **more):
         """Of one run: [0] it is not the current one, [2, message], [1, seq, epoch, now, votes]."""
@@ -321,9 +321,9 @@ class Store:
         seq, votes = answer if isinstance(answer, list) else (answer, [])
         return [1, seq, epoch if seq else "", now_us, votes]
 
-    def change(self, ident, revision, text, place="keep", run="", station="jobs", of_class=""):
+    def change(self, ident, revision, text, place="keep", run="", station="jobs", of_class="", missed=""):
         return self.call("change", [TIME_SET, member(ident, station), RUN, wait_key(station)],
-                         [revision, text, place, run, of_class])
+                         [revision, text, place, run, of_class, missed, KEEP])
 
     def load(self, ident, more="votes"):
         return self.call("load", [RUN, IDS], [digits(ident), more])

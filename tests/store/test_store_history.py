@@ -1,7 +1,7 @@
 """history: outcomes from either end, page by page, filtered, and bounded in what is looked at."""
 import pytest
 
-from storescripts import HISTORY, META, T0, Outcome, packed_outcomes, seeded
+from storescripts import HISTORY, IDS, META, T0, TIME_SET, Outcome, entry, member, packed_outcomes, seeded
 
 BOUNDS = "local LOOK_MAX, CHUNK = 5000, 20"
 LOOK_MAX = 5000
@@ -314,3 +314,51 @@ def test_entry_of_several_that_nobody_can_read_is_passed_over(store, newest, fie
     add(store, ("99-0", "1", "jobs"))
     names = [row.entry for row in outcomes(walk(store, newest=newest))]
     assert names == (["99-0", "1-0"] if newest else ["1-0", "99-0"])
+
+
+# -- occurrences that a decision drops
+
+@pytest.mark.parametrize("mode, tell", [("next", "result"), ("end", "result"), ("retry", "none")])
+def test_what_is_dropped_stands_behind_the_run(store, mode, tell):
+    store.submit("2", text="{}")
+    store.commit("2", store.run("2"), "next", 4e9, tell="result", record="before")
+    store.submit("1", text="{}")
+    store.commit("1", store.run("1"), mode, 4e9 if mode == "next" else 5, tell=tell, record="r" if tell == "result" else "",
+                 missed="m")
+    found = [(row.entry, row.plan, row.record) for row in store.history().outcomes]
+    assert found == [("1-0", "2", "before")] + (
+        [("2-0", "1", "r"), ("2-1", "1", "m")] if tell == "result" else [("1-1", "1", "m")])
+
+
+def test_what_several_runs_of_a_call_drop(store):
+    for ident in "123":
+        store.submit(ident, text="{}")
+    runs = {plan.member: plan.exec_id for plan in store.claim().plans}
+    store.commit_all([store.commit_args(ident, runs[member(ident)], "next", 4e9, tell="result", record="r" + ident,
+                                        missed="" if ident == "2" else "m" + ident) for ident in "123"])
+    assert [(row.entry, row.record) for row in store.history().outcomes] == [
+        ("1-0", "r1"), ("1-1", "m1"), ("2-0", "r2"), ("3-0", "r3"), ("3-1", "m3")]
+
+
+def test_a_change_that_drops_some(store):
+    store.submit("1", text='{"revision":5}')
+    assert store.change("1", "5", '{"revision":6}', missed="m") == 1
+    assert store.change("1", "5", '{"revision":7}', missed="n") == 2        # it is another one by now
+    assert [(row.entry, row.plan, row.record) for row in store.history().outcomes] == [("0-1", "1", "m")]
+
+
+def test_held_plans_and_what_lies_before_a_submission(store):
+    """Each is looked at: '' as the score is not queued; a record goes into the history, if it is stored."""
+    plans = [("1", 5, "{}", ""), ("2", "", "{}", ""), ("3", 7, "{}", "m3"), ("4", "", "{}", "m4")]
+    store.submit("5", text="{}")
+    plans.append(("5", 9, "other", "m5"))           # its id is in use
+    keys = [member(ident, "jobs") for ident, *_ in plans]
+    columns = [*keys, *(value for key, plan in zip(keys, plans) for value in (key, plan[2])),
+               *(value for key, plan in zip(keys, plans) for value in (plan[1], key)),
+               *(value for plan in plans for value in (0, entry(plan[0], "jobs"))),
+               *(value for key in keys for value in (key, "")), *(plan[3] for plan in plans)]
+    answers = store.call("submit", [TIME_SET, IDS], [0, 0, 0, len(plans), "each", 100, "", 0, *columns])
+    assert answers[:4] == [1, 1, 1, 1] and answers[4][0] == 0
+    assert store.db.zrange(TIME_SET, 0, -1) == [member("5", "jobs"), keys[0], keys[2]]
+    assert [(row.entry, row.plan, row.record) for row in store.history().outcomes] == [
+        ("0-1", "3", "m3"), ("0-2", "4", "m4")]

@@ -110,10 +110,14 @@ def test_due_while_a_run_is_out(rig, policy, queued):
     rig.jobs.nothing(0.01)                  # never two at a time
     rig.jobs.finish(first)
     second = rig.jobs.recv()
-    found = outcomes(rig, ident, 1)[0]
-    over = int(found["ended"])              # the second in which the result came, or the next
+    done, found = outcomes(rig, ident, 2)[:2]
+    over = int(done["ended"])               # the second in which the result came, or the next
     missed = found["missed"]
-    assert found["missed_why"] == "overlap" and found["missed_first"] == first.plan_time + 1
+    assert (done["status"], done["exec_id"]) == (ST.OK, first.exec_id) and "missed" not in done
+    assert (found["status"], found["seq"], found["ended"]) == (ST.MISSED, 0, done["ended"])
+    assert found["entry"] == done["entry"][:-1] + "1" and found["exec_id"] != first.exec_id
+    assert found["missed_why"] == "overlap" and found["reason"] == f"missed: {missed}, a run was in progress"
+    assert found["nominal"] == found["missed_first"] == first.plan_time + 1
     assert missed == second.plan_time - first.plan_time - 1
     if queued:
         assert over - 2 <= second.plan_time < over      # the newest of them, at once

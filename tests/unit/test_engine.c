@@ -61,7 +61,8 @@ static void submit_computes_the_first_occurrence (void **state)
         plan->schedule.received = row->now;
         plan->skip_set = row->skip_set;
         struct reason reason = {""};
-        int rc = engine_submit (plan, zone, row->now, &reason);
+        struct misses misses;
+        int rc = engine_submit (plan, zone, row->now, &misses, &reason);
         CHECK_INT (row->name, rc, row->reason ? ZPLAN_EPLAN : 0);
         CHECK (row->name, strncmp (reason.text, row->reason ? row->reason : "",
                                    row->reason ? strlen (row->reason) : 1) == 0);

@@ -33,6 +33,66 @@ static void check_missed (const char *name, const struct misses *got, const stru
     CHECK_TEXT (name, got->why ? got->why : "", want->why ? want->why : "");
 }
 
+// -- when the plan is submitted, at 1105
+
+// clang-format off
+static const struct submit_row {
+    const char *name, *fields;
+    int64_t next, used;   // 0: it is refused
+    struct missed missed; // before the submission
+} submit_rows[] = {
+    {"nothing is said", TENS "99", 1110, 10, {10, 1010, 1100, false}},
+    {"skip", TENS "99,\"misfire\":\"skip\"", 1110, 10, {10, 1010, 1100, false}},
+    {"latest", TENS "99,\"misfire\":\"latest\"", 1100, 9, {9, 1010, 1090, false}},
+    {"the newest 3", TENS "99,\"misfire\":3", 1080, 7, {7, 1010, 1070, false}},
+    {"the newest 10", TENS "99,\"misfire\":10", 1010, 0, {0}},
+    {"the newest 1000", TENS "99,\"misfire\":1000", 1010, 0, {0}},
+    {"all", TENS "99,\"misfire\":\"all\"", 1010, 0, {0}},
+    {"no_keep", TENS "99,\"no_keep\":true", 1010, 0, {0}},
+    {"all, within a window", TENS "99,\"misfire\":\"all\",\"misfire_window\":30", 1080, 7, {7, 1010, 1070, false}},
+    {"no_keep, within a window", TENS "99,\"no_keep\":true,\"misfire_window\":30", 1080, 7, {7, 1010, 1070, false}},
+    {"latest, within a window over none", TENS "99,\"misfire\":\"latest\",\"misfire_window\":4", 1110, 10, {10, 1010, 1100, false}},
+    {"skip, with a window over some", TENS "99,\"misfire_window\":30", 1110, 10, {10, 1010, 1100, false}},
+    {"what is skipped is not missed", TENS "99,\"misfire\":3,\"skip_set\":2", 1100, 9, {7, 1010, 1070, false}},
+    {"the last are missed", TENS "5", 0, 0, {0}},
+    {"the last is the newest", TENS "5,\"misfire\":\"latest\"", 1050, 4, {4, 1010, 1040, false}},
+    {"the last is behind the window", TENS "5,\"misfire\":\"all\",\"misfire_window\":30", 0, 0, {0}},
+    {"only those from start_time on", TENS "99,\"misfire\":\"latest\",\"start_time\":1055", 1100, 4, {4, 1060, 1090, false}},
+    {"end_time is past", TENS "99,\"misfire\":\"latest\",\"end_time\":1045", 0, 0, {0}},
+    {"time", "\"plan_type\":1,\"base_time\":1010", 0, 0, {0}},
+    {"time, latest", "\"plan_type\":1,\"base_time\":1010,\"misfire\":\"latest\"", 1010, 0, {0}},
+    {"time, a number", "\"plan_type\":1,\"base_time\":1010,\"misfire\":7", 1010, 0, {0}},
+    {"time, within a window", "\"plan_type\":1,\"base_time\":1010,\"misfire\":\"latest\",\"misfire_window\":95", 1010, 0, {0}},
+    {"time, behind a window", "\"plan_type\":1,\"base_time\":1010,\"misfire\":\"all\",\"misfire_window\":94", 0, 0, {0}},
+    {"none", "\"plan_type\":0,\"misfire\":\"latest\"", 1105, 0, {0}},
+    {"value 0", "\"plan_type\":2,\"plan_value\":0,\"plan_repet\":999,\"base_time\":1000", 1105, 105, {105, 1000, 1104, false}},
+    {"a cycle, latest", "\"plan_type\":2,\"plan_value\":0,\"plan_repet\":9,\"base_time\":1000,\"cycle\":[10,30],\"misfire\":\"latest\"", 1090, 4, {4, 1010, 1080, false}},
+    {"cron begins when it is submitted", CRON ",\"misfire\":\"all\"", 1110, 0, {0}},
+    {"month begins when it is submitted", FIRST ",\"misfire\":\"all\",\"start_time\":5", 31 * DAY, 0, {0}},
+};
+// clang-format on
+
+static void at_the_submission (void **state)
+{
+    (void)state;
+    struct zone *zone = zone_new_utc ();
+    for (size_t i = 0; i < ROWS (submit_rows); i++) {
+        const struct submit_row *row = &submit_rows[i];
+        struct plan *plan = plan_of (row->name, row->fields, 0);
+        struct misses misses;
+        struct occurrence first = {0};
+        bool runs = misses_first (plan, zone, 1105, &misses, &first);
+        CHECK_INT (row->name, runs, row->next != 0);
+        CHECK_INT (row->name, first.time, row->next);
+        CHECK_INT (row->name, first.used, row->used);
+        if (runs)
+            check_missed (row->name, &misses,
+                          &(struct misses){row->missed, row->missed.count ? "submission" : NULL});
+        plan_destroy (&plan);
+    }
+    zone_destroy (&zone);
+}
+
 // -- when the run of the present occurrence is over
 
 // clang-format off
@@ -282,6 +342,7 @@ static void behind_the_end (void **state)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test (at_the_submission),
         cmocka_unit_test (behind_a_run),
         cmocka_unit_test (at_a_claim),
         cmocka_unit_test (jitter_is_not_late),

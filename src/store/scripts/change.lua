@@ -5,6 +5,7 @@
 --       3 place in the queue: keep, out, now, a score, or +SECONDS from now
 --       4 the run that was out when it was read, '' none
 --       5 its class from now on (plan:class), '' none
+--       6 record for the history of occurrences that this drops, '' none  7 most records kept
 -- Answers 1 stored, 2 it is another one now, 0 there is none.
 -- Cost  O(log n).
 --@include plan.lua
@@ -56,6 +57,12 @@ elseif place ~= 'keep' then
     local seconds = string.match(place, '^%+(%d+)$')
     local score = place == 'now' and now or seconds and now + seconds
     redis.call('ZADD', KEYS[1], score and string.format('%.6f', score) or place, KEYS[2])
+end
+if ARGV[6] ~= '' then
+    local station, id = string.match(KEYS[2], '^plan:msg:(.-):(.*)$')
+    local seq = last_seq()
+    remember(seq, false, station, id, milliseconds(time), ARGV[6], ARGV[7])
+    history_trim(ARGV[7], seq)
 end
 if place ~= 'keep' and place ~= 'out' and string.sub(place, 1, 1) ~= '+' then
     -- No run is in hand: an old one is of what was before, though its answer may still come.

@@ -9,9 +9,9 @@
 --       +5 seconds from now (lease, retry, doubt) or the score (next); '' = out of the queue
 --       +6 message JSON, '' leaves it  +7 the revision it was decided on, '' = any
 --       +8 broadcast: none, result or failure  +9 1 = due at once when the target connects
---       +10 record for the history, '' none
---       +11 votes: o = they replace the work, c = all of it is answered, oc both, '' neither
---       +12 how many names and texts of the work follow  +13, +14, ... participant, its result, ...
+--       +10 record for the history, '' none  +11 another one, of occurrences that this drops, '' none
+--       +12 votes: o = they replace the work, c = all of it is answered, oc both, '' neither
+--       +13 how many names and texts of the work follow  +14, +15, ... participant, its result, ...
 -- Answers {now in us, epoch of the broadcasts or '', of each run: its seq, 0 = no broadcast; -1 the run is
 --         not the current one; {message} it is not the message that was decided on; {seq, {participant,
 --         result, ...}} of a vote that was closed}.
@@ -27,12 +27,13 @@ local now_us = time[1] .. string.format('%06d', time[2])
 -- them takes longer than what one run does. Whatever is unusual is left to them, and so is each 64th result,
 -- that the history is trimmed. What was written by then they write again.
 local function commit_one()
-    local member, belongs, exec_id, mode, when, json, decided_on, kind, waiting, record, votes, size =
-        unpack(ARGV, 3, 14)
+    local member, belongs, exec_id, mode, when, json, decided_on, kind, waiting, record, missed, votes, size =
+        unpack(ARGV, 3, 15)
     local lives = mode == 'lease' and kind == 'none' and record == '' and size == '0'
     local done = mode == 'next' and kind == 'result' and record ~= '' and json ~= '' and ARGV[2] ~= '0'
     local number = json == '' and decided_on or string.match(json, '^,"revision":(%d+)', 66)
-    if #ARGV ~= 14 + size or not (lives or done) or waiting == '1' or votes ~= '' or when == '' or not number then
+    if #ARGV ~= 15 + size or not (lives or done) or waiting == '1' or missed ~= '' or votes ~= '' or when == ''
+       or not number then
         return
     end
     local slot, station = ARGV[1] % 512, string.match(belongs, '^[^ ]*') -- plan.lua, CALLS_RING
@@ -59,7 +60,7 @@ local function commit_one()
     if done then
         local id, text = string.sub(member, 11 + #station), string.format('%d', seq)
         local work = 'plan:work:' .. station .. ':' .. id
-        if size ~= '0' and type(redis.pcall('HSET', work, unpack(ARGV, 15))) == 'table'
+        if size ~= '0' and type(redis.pcall('HSET', work, unpack(ARGV, 16))) == 'table'
            or type(redis.pcall('XADD', 'plan:history', text .. '-0', 'p', id, 's', station,
                                't', string.sub(now_us, 1, -4), 'r', record)) == 'table' then
             return
@@ -76,7 +77,7 @@ local function commit_one()
     return {now_us, epoch, seq}
 end
 
-local one = #ARGV >= 14 and commit_one()
+local one = #ARGV >= 15 and commit_one()
 if one then
     return one
 end
@@ -91,7 +92,7 @@ if kept then
     return {now_us, unpack(kept)}
 end
 
-local FIELDS, ZEROS = 12, string.rep('0', 16)
+local FIELDS, ZEROS = 13, string.rep('0', 16)
 local members, stations, callers, ids, places = {}, {}, {}, {}, {}
 local at = 3
 while at <= #ARGV do
@@ -99,7 +100,7 @@ while at <= #ARGV do
     members[i], places[i] = ARGV[at], at
     stations[i], callers[i] = belongs_to(ARGV[at + 1])
     ids[i] = string.sub(members[i], 11 + #stations[i])
-    at = at + FIELDS + ARGV[at + 11]
+    at = at + FIELDS + ARGV[at + 12]
 end
 
 -- What is written, collected: one command for all the plans where there is one for many.
@@ -177,8 +178,8 @@ local function place(i, held, mode, when, waiting, json)
 end
 
 local function write(i, held)
-    local exec_id, mode, when, json, decided_on, kind, waiting, record, votes, size =
-        unpack(ARGV, places[i] + 2, places[i] + 11)
+    local exec_id, mode, when, json, decided_on, kind, waiting, record, missed, votes, size =
+        unpack(ARGV, places[i] + 2, places[i] + 12)
     local member = members[i]
     if not held or string.match(held, '^%d+') ~= exec_id then
         return -1
@@ -199,6 +200,10 @@ local function write(i, held)
     if record ~= '' then
         seq = seq or last_seq()
         remember(seq, tells, stations[i], ids[i], now_ms, record, ARGV[2])
+    end
+    if missed ~= '' then
+        seq = seq or last_seq()
+        remember(seq, false, stations[i], ids[i], now_ms, missed, ARGV[2])
     end
     local all_votes = (votes ~= '' or size ~= '0') and write_work(i, mode, votes, tonumber(size))
     if mode == 'end' then

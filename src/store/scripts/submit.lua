@@ -4,11 +4,13 @@
 -- ARGV  1 most plans in all  2 of one station  3 of one caller; 0 = no bound
 --       4 how many plans  5 made = nothing can be left of former ones: the station made their ids just now;
 --       any = something may; each = each is to be looked at
---       6 first id as 16 hex digits  7 last one, when they grow; '' = they do not
+--       6 first id as 16 hex digits  7 last one, when they grow; '' = they do not (with each: 6 most records
+--       kept in the history)
 --       8 how many numbers follow: +1 a field of the count  +2 how many of the plans it counts
 --       then by columns: each message key; each key and message JSON; each score and key (with each: score ''
 --       = held, it is not queued); each 0 and index entry; each work key, unless nothing can be left, or each is looked at; each key and class
---       (plan:class, '' none), unless none has one
+--       (plan:class, '' none), unless none has one; with each: each record for the history of occurrences
+--       before it, '' none
 -- Answers {} they are stored, or of each plan: 1 stored; {0, station, message} the id is in use: the
 --         caller compares; {2, the bound's name, the bound} there are too many; {3, error}.
 -- Cost  O(log n) a plan.
@@ -16,6 +18,7 @@
 local n, MEMBERS = tonumber(ARGV[4]), 9 + 2 * ARGV[8]
 local SETS, QUEUE, PLACES, WORKS = MEMBERS + n, MEMBERS + 3 * n, MEMBERS + 5 * n, MEMBERS + 7 * n
 local CLASSES = WORKS + (ARGV[5] == 'any' and n or 0)
+local RECORDS = CLASSES + 2 * n
 local counts = {}
 
 local function full(bound, most, field, more)
@@ -130,7 +133,8 @@ end
 
 -- An answer is bounded in bytes: what stands under an id may be large, and asked for many times.
 local BYTES_MAX = 4194304
-local answers, bytes = {}, 0
+local time = redis.call('TIME')
+local answers, bytes, seq = {}, 0, nil
 for i = 1, n do
     local member, message = ARGV[MEMBERS + i - 1], ARGV[SETS + 2 * i - 1]
     local score, entry = ARGV[QUEUE + 2 * i - 2], ARGV[PLACES + 2 * i - 1]
@@ -149,6 +153,12 @@ for i = 1, n do
         if class ~= '' then
             own('HSET', 'plan:class', member, class)
         end
+        local missed = ARGV[5] == 'each' and ARGV[RECORDS + i - 1] or ''
+        if missed ~= '' then
+            seq = seq or last_seq()
+            local _, id = entry_parse(entry)
+            remember(seq, false, station, id, milliseconds(time), missed, ARGV[6])
+        end
         count({['s:' .. station] = 1, [caller] = 1})
         counts = {}
     end
@@ -159,5 +169,8 @@ for i = 1, n do
         end
     end
     answers[i] = answer or 1
+end
+if seq then
+    history_trim(ARGV[6], seq)
 end
 return answers
