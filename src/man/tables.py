@@ -39,6 +39,10 @@ def plan_types():
                    r'\[SCHEDULE_\w+\] = \{"(\w+)"', 9)
 
 
+def target_options():
+    return rows_of("src/station/target_settings.c", r"^\} options\[\] = \{", r'\{"(\w+)", read_\w+', 6)
+
+
 def commands():
     """[(name, usage, roles)] of the admin commands."""
     rows = rows_of("src/station/manage.c", r"^\} words\[\] = \{",

@@ -1,5 +1,5 @@
-// zplan station: the target stations that the plan station knows, and adding and removing them
-// while it runs.
+// zplan station: the targets that the plan station knows, and adding and removing them while it
+// runs.
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
@@ -12,15 +12,22 @@
 #include "table.h"
 
 static const char about[] =
-    "The target stations: list them (also without a word), add some, remove some. What is added "
-    "is\n"
-    "kept by the station; those of its settings cannot be removed. A target is written as zpland\n"
-    "--station takes it: NAME=TYPE@ENDPOINT[,dialect=zeronet|microzero][,mailbox=frame|identity]\n"
-    "[,key=TEXT][,curve=KEY], TYPE is api, pub or vote; KEY is the public key of a target\n"
-    "that is a CURVE server. NAME=pull is none: workers fetch its plans.\n\n"
+    "The targets, where plans are sent: `list` (the default) prints them, `add` and `remove`\n"
+    "change them while the station runs. It keeps what was added; a target of its settings\n"
+    "cannot be removed. `add` takes what zpland --station takes, NAME=TYPE@ENDPOINT with\n"
+    "TYPE api, pub or vote, or NAME=pull, whose plans workers fetch. Behind a comma:\n"
+    "  dialect=NAME      zeronet (the default) or microzero\n"
+    "  mailbox=NAME      frame (the default) or identity: how it routes answers\n"
+    "  key=TEXT          its service key\n"
+    "  curve=KEY         the public key of a target that is a CURVE server\n"
+    "  concurrency=N     at most N concurrent runs\n"
+    "  rate=N            at most N starts per second\n"
+    "  burst=N           starts that may come at one instant\n"
+    "  kind=NAME         the kind of its plans that name none\n\n"
     "  zplan station list\n"
     "  zplan station add jobs=api@tcp://127.0.0.1:7930\n"
-    "  zplan station add old=api@tcp://10.0.0.7:8000,dialect=microzero\n"
+    "  zplan station add old=api@tcp://10.0.0.7:8000,dialect=microzero,concurrency=4\n"
+    "  zplan station add pile=pull\n"
     "  zplan station remove jobs\n";
 
 // -- list
@@ -103,8 +110,8 @@ enum word { WORD_LIST, WORD_ADD, WORD_REMOVE, WORDS };
 
 static const struct subword words[WORDS] = {
     [WORD_LIST] = {"list", 0, 0, "unexpected argument"},
-    [WORD_ADD] = {"add", 1, INT_MAX, "want at least one station"},
-    [WORD_REMOVE] = {"remove", 1, INT_MAX, "want at least one station"},
+    [WORD_ADD] = {"add", 1, INT_MAX, "want at least one target"},
+    [WORD_REMOVE] = {"remove", 1, INT_MAX, "want at least one target"},
 };
 
 static void report (const struct cli *cli, struct span name, enum word word,

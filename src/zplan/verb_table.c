@@ -30,7 +30,7 @@ static const struct verb verbs[] = {
      NULL},
     {"kind", verb_kind, "the kinds of plans: fields that they have in common", WORDS_LISTED,
      "list get put remove"},
-    {"station", verb_station, "the target stations", WORDS_LISTED, "list add remove"},
+    {"station", verb_station, "list, add and remove targets", WORDS_LISTED, "list add remove"},
     {"limit", verb_limit, "how many runs targets and groups have, and how often", WORDS_LISTED,
      "list set remove"},
     {"stats", verb_stats, "the station in numbers", WORDS_NONE, NULL},

@@ -192,3 +192,8 @@ def test_help_names_every_type_of_plan(verb, option):
     text = told("zplan", verb, "--help").partition(f"\n  {option} TYPE")[2].partition("\n  --")[0]
     types = tables.plan_types()
     assert text.split()[-len(types):] == types, text
+
+
+def test_help_names_every_option_of_a_target():
+    heads = re.findall(r"^  (\w+)=[A-Z]+ ", told("zplan", "station", "--help"), re.M)
+    assert heads == tables.target_options()
