@@ -14,7 +14,7 @@ static const struct option rows[] = {
     {.name = "--dry-run",
      .type = OPTION_FLAG,
      .offset = offsetof (struct bulk, dry_run),
-     .help = "only tell which plans it would be done to"},
+     .help = "only print which plans it would change"},
 };
 
 struct option_group bulk_options (struct bulk *self)
@@ -133,7 +133,7 @@ static int do_selected (struct acting *acting, const struct bulk *self, struct p
         &(struct selected){.take = take_plan, .owner = &collecting, .room = INT64_MAX});
     progress_clear (&acting->progress);
     if (verdict.code == EXIT_DONE && ids->count == 0 && acting->already == 0)
-        complain (NULL, span_text ("no plan fits"));
+        complain (NULL, span_text ("no plan matches"));
     if (verdict.code != EXIT_DONE || self->dry_run)
         return verdict_tell (&verdict, NULL);
     progress_start (&acting->progress, acting->name, PROGRESS_LINES);

@@ -22,19 +22,19 @@ static const struct option count_row = {.name = "--count",
                                         .metavar = "N",
                                         .type = OPTION_NUMBER,
                                         .offset = offsetof (struct wish, count),
-                                        .help = "so many occurrences; default 1",
+                                        .help = "skip the next N occurrences; default 1",
                                         .min = 1,
                                         .max = INT32_MAX};
 static const struct option reason_row = {.name = "--reason",
                                          .metavar = "TEXT",
                                          .type = OPTION_TEXT,
                                          .offset = offsetof (struct wish, reason),
-                                         .help = "why: the target and the history are told"};
+                                         .help = "why: for the target and the history"};
 static const struct option remark_row = {.name = "--remark",
                                          .metavar = "TEXT",
                                          .type = OPTION_TEXT,
                                          .offset = offsetof (struct wish, remark),
-                                         .help = "what was done about it; `show` tells it"};
+                                         .help = "what was done about it: shown by `show`"};
 
 // -- the verbs
 
@@ -45,8 +45,8 @@ enum {
 };
 
 #define FILTER_HELP                                                                                \
-    "Plans are named by their ids, or selected as list selects them; --dry-run shows which.\n"     \
-    "Of those selected, what is already as wanted is left out and counted.\n"
+    "Plans are named by their ids, or selected by the filters of list; --dry-run shows which.\n"   \
+    "Selected plans that are already as wanted are counted, nothing else.\n"
 
 static void narrow_to_running (struct selection *selection)
 {
@@ -67,8 +67,8 @@ static void tell_cancelled (const json_t *answer, json_t *object)
         json_object_set (object, "told", (json_t *)(uintptr_t)told);
         return;
     }
-    fputs (json_is_true (told) ? ", its target was told"
-                               : "; its target could not be told, and may go on",
+    fputs (json_is_true (told) ? ", its target was notified"
+                               : "; its target could not be notified, and may go on",
            stdout);
 }
 
@@ -86,8 +86,8 @@ static const struct deed {
      .done = "paused",
      .wanted = PAUSED,
      .synopsis = "zplan pause ID... | --station NAME ... | --all  [--dry-run]",
-     .about = "Take plans out of the queue, until reset. A run that is out goes on and "
-              "counts.\n" FILTER_HELP "\n"
+     .about = "Take plans out of the queue, until reset. A run in progress continues "
+              "and counts.\n" FILTER_HELP "\n"
               "  zplan pause 1f 20\n"
               "  zplan pause --station jobs --title 'report*' --state queue --dry-run\n"
               "  zplan pause --all\n"},
@@ -95,17 +95,17 @@ static const struct deed {
      .done = "reset",
      .wanted = IN_QUEUE,
      .synopsis = "zplan reset ID... | --state error ... | --all  [--dry-run]",
-     .about = "Put paused plans, and those out of the queue for an error, into the queue again.\n"
-              "One that is overdue by then runs once, at once.\n" FILTER_HELP "\n"
+     .about = "Queue paused plans again, and those that an error took out of the queue.\n"
+              "One that is overdue by then runs once, immediately.\n" FILTER_HELP "\n"
               "  zplan reset 1f\n"
               "  zplan reset --held                       # what `import --hold` keeps paused\n"
               "  zplan reset --state error --station jobs\n"
-              "  zplan reset --dead --dry-run             # failed for good: try those again\n"},
+              "  zplan reset --dead --dry-run             # failed permanently: retry those\n"},
     {.name = "skip",
      .done = "skipped",
      .synopsis = "zplan skip ID... | --station NAME ... | --all  [--count N] [--dry-run]",
-     .about = "Leave out the next occurrence of plans, or the next N; they use up repeats. A run\n"
-              "that is out is not one of them.\n" FILTER_HELP "\n"
+     .about = "Skip the next occurrence of plans, or the next N; they use up repeats. A run in\n"
+              "progress is not one of them.\n" FILTER_HELP "\n"
               "  zplan skip 1f\n"
               "  zplan skip 1f --count 3\n",
      .row = &count_row},
@@ -114,32 +114,30 @@ static const struct deed {
      .wanted = CLOSED,
      .synopsis = "zplan close ID... | --station NAME ... | --all  [--dry-run]",
      .about =
-         "End plans: they run no more, but are kept to be looked at until remove.\n" FILTER_HELP
-         "\n"
+         "Close plans: they run no more, but are kept until they are removed.\n" FILTER_HELP "\n"
          "  zplan close 1f\n"
          "  zplan close --station jobs --type second --dry-run\n"},
     {.name = "remove",
      .done = "removed",
      .gone_is_wanted = true,
      .synopsis = "zplan remove ID... | --state close ... | --all  [--dry-run]",
-     .about =
-         "Remove plans, in any state. A run that is going on is not stopped.\n" FILTER_HELP "\n"
-         "  zplan remove 1f 20 21\n"
-         "  zplan remove --state close\n"
-         "  zplan remove --dead --station jobs\n"},
+     .about = "Remove plans, in any state. A run in progress is not stopped.\n" FILTER_HELP "\n"
+              "  zplan remove 1f 20 21\n"
+              "  zplan remove --state close\n"
+              "  zplan remove --dead --station jobs\n"},
     {.name = "run",
      .done = "fired",
      .synopsis = "zplan run ID... | --station NAME ... | --all  [--dry-run]",
-     .about = "Run plans now, once, besides their schedule: no repeat is used up, and the next\n"
-              "time stays as it is. Refused while a run is out.\n" FILTER_HELP "\n"
+     .about = "Run plans now, once, outside their schedule: no repeat is used up, and the next\n"
+              "time stays as it is. Rejected while a run is in progress.\n" FILTER_HELP "\n"
               "  zplan run 1f\n"
               "  zplan run --station jobs --title 'report*'\n"},
     {.name = "cancel",
      .done = "cancelled",
      .synopsis = "zplan cancel ID... | --station NAME ... | --all  [--reason TEXT] [--dry-run]",
-     .about = "End the run of plans that is out: it has failed, and is not tried again; the plan\n"
-              "goes on with its next time. The target is told, and may stop its work; whether it\n"
-              "was told is said. A filter selects those that run.\n\n"
+     .about = "End the run in progress of plans: it has failed, and is not retried; the plan\n"
+              "continues with its next time. The target is notified, and may stop its work; the\n"
+              "output says whether it was. A filter selects running plans.\n\n"
               "  zplan cancel 1f\n"
               "  zplan cancel 1f 20 --reason 'took too long'\n"
               "  zplan cancel --station jobs --title 'import*' --reason 'disk is full'\n",
@@ -149,13 +147,12 @@ static const struct deed {
     {.name = "done",
      .done = "done",
      .synopsis = "zplan done ID... | --station NAME ... | --all  [--remark TEXT] [--dry-run]",
-     .about =
-         "A person has dealt with what failed for good (verdict failure or pending): the plan\n"
-         "goes on behind it, or is closed when that was its last. A filter selects such\n"
-         "plans; `zplan reset` tries them again instead.\n\n"
-         "  zplan list --dead\n"
-         "  zplan done 1f --remark 'sent by hand'\n"
-         "  zplan done --station billing --verdict pending --dry-run\n",
+     .about = "Resolve a permanent failure (verdict failure or pending) that was handled\n"
+              "manually: the plan continues with its next time, or is closed when that was its\n"
+              "last. A filter selects such plans; `zplan reset` retries them instead.\n\n"
+              "  zplan list --dead\n"
+              "  zplan done 1f --remark 'sent by hand'\n"
+              "  zplan done --station billing --verdict pending --dry-run\n",
      .row = &remark_row,
      .narrow = narrow_to_dead},
 };

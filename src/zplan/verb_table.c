@@ -15,36 +15,35 @@ static const struct verb verbs[] = {
     {"team", verb_team, "the workers that fetched plans, and what each does", WORDS_PLANS, NULL},
     {"update", verb_update, "change what plans do, and when", WORDS_PLANS, NULL},
     {"pause", verb_manage, "take plans out of the queue", WORDS_PLANS, NULL},
-    {"reset", verb_manage, "put paused and broken plans into it again", WORDS_PLANS, NULL},
-    {"skip", verb_manage, "leave out the next occurrences", WORDS_PLANS, NULL},
-    {"run", verb_manage, "run plans now, besides their schedule", WORDS_PLANS, NULL},
-    {"cancel", verb_manage, "end the run of plans that is out", WORDS_PLANS, NULL},
-    {"done", verb_manage, "say that a person has dealt with a failure", WORDS_PLANS, NULL},
-    {"close", verb_manage, "end plans, but keep them to be looked at", WORDS_PLANS, NULL},
+    {"reset", verb_manage, "queue paused and failed plans again", WORDS_PLANS, NULL},
+    {"skip", verb_manage, "skip the next occurrences", WORDS_PLANS, NULL},
+    {"run", verb_manage, "run plans now, outside their schedule", WORDS_PLANS, NULL},
+    {"cancel", verb_manage, "end the run in progress of plans", WORDS_PLANS, NULL},
+    {"done", verb_manage, "resolve a permanent failure manually", WORDS_PLANS, NULL},
+    {"close", verb_manage, "close plans, but keep them", WORDS_PLANS, NULL},
     {"remove", verb_manage, "remove plans", WORDS_PLANS, NULL},
-    {"export", verb_export, "write plans, an object a line", WORDS_NONE, NULL},
-    {"import", verb_import, "take plans that export wrote into a station", WORDS_FILES, NULL},
-    {"watch", verb_watch, "print results as they come; none is missed", WORDS_NONE, NULL},
+    {"export", verb_export, "write plans, one JSON object per line", WORDS_NONE, NULL},
+    {"import", verb_import, "submit plans that export wrote", WORDS_FILES, NULL},
+    {"watch", verb_watch, "print results as they come, without a gap", WORDS_NONE, NULL},
     {"history", verb_history, "print how runs ended", WORDS_PLANS, NULL},
     {"archive", verb_archive, "move how runs ended from the station into files", WORDS_FOLDERS,
      NULL},
     {"kind", verb_kind, "the kinds of plans: fields that they have in common", WORDS_LISTED,
      "list get put remove"},
     {"station", verb_station, "list, add and remove targets", WORDS_LISTED, "list add remove"},
-    {"limit", verb_limit, "how many runs targets and groups have, and how often", WORDS_LISTED,
-     "list set remove"},
+    {"limit", verb_limit, "limits of targets and groups: concurrent runs, starts per second",
+     WORDS_LISTED, "list set remove"},
     {"stats", verb_stats, "the station in numbers", WORDS_NONE, NULL},
     {"top", verb_top, "watch the station at work", WORDS_NONE, NULL},
-    {"doctor", verb_doctor, "whether the station does its work, and what to put right", WORDS_NONE,
-     NULL},
+    {"doctor", verb_doctor, "is the station healthy, and what to fix", WORDS_NONE, NULL},
     {"ping", verb_ping, "ask whether the station serves", WORDS_NONE, NULL},
     {"keygen", verb_keygen, "make a pair of keys for encrypted connections", WORDS_NONE, NULL},
     {"completion", verb_completion, "print a script that completes words in bash or zsh",
      WORDS_LISTED, "bash zsh"},
-    {"work", verb_work, "serve as a worker of a target station", WORDS_COMMAND, NULL},
-    {"workers", verb_workers, "the workers that a target station has", WORDS_NONE, NULL},
-    {"drain", verb_drain, "let workers of a target station end what they have, and go",
-     WORDS_WORKERS, NULL},
+    {"work", verb_work, "serve as a worker of a target", WORDS_COMMAND, NULL},
+    {"workers", verb_workers, "the workers of a target", WORDS_NONE, NULL},
+    {"drain", verb_drain, "let workers of a target finish their jobs and leave", WORDS_WORKERS,
+     NULL},
 };
 
 enum { VERBS = sizeof verbs / sizeof *verbs };
@@ -125,17 +124,17 @@ int print_verbs (void)
 {
     printf ("Usage: zplan [OPTIONS] VERB [ARGUMENTS]\n\n"
             "Plans run later, or again and again: a plan proxy station keeps them and sends\n"
-            "their messages to target stations when they are due.\n\nVerbs:\n");
+            "their messages to targets when they are due.\n\nVerbs:\n");
     for (size_t i = 0; i < VERBS; i++)
         printf ("  %-10s  %s\n", verbs[i].name, verbs[i].help);
     struct option_group shared = shared_options (NULL);
     options_help (&shared);
-    printf ("  --help                   this text; zplan VERB --help tells about a verb\n"
+    printf ("  --help                   this text; zplan VERB --help describes a verb\n"
             "  --version                the version\n"
             "They may stand before or after the verb, but not after --.\n\n"
             "Plans are selected by --station NAME, --state STATE, --type TYPE, --title\n"
-            "PATTERN, --verdict VERDICT, --dead, or several of them; what changes plans\n"
-            "takes --dry-run, and --all where it means all of them.\n\n"
+            "PATTERN, --verdict VERDICT, --dead, or several of them; verbs that change plans\n"
+            "take --dry-run, and --all for every plan.\n\n"
             "Examples:\n"
             "  zplan add --station billing --command close --monthly -1@23:00\n"
             "  zplan next --weekly mon@08:30 --timezone Europe/Berlin\n"
@@ -144,6 +143,6 @@ int print_verbs (void)
             "  zplan pause --station billing --dry-run\n"
             "  zplan history --newest -n 5\n"
             "  zplan watch --json\n\n"
-            "Ends with 0 done, 1 refused or failed, 2 usage, 3 no answer.\n");
+            "Exit status: 0 success, 1 rejected or failed, 2 usage, 3 no answer.\n");
     return EXIT_DONE;
 }

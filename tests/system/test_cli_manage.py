@@ -157,7 +157,7 @@ def test_a_redis_that_is_away_is_told_once(station):
 def test_a_filter_that_nothing_fits(both):
     both.add()
     ended = both.zplan("remove", "--title", "nothing")
-    assert (ended.code, ended.out, ended.err) == (DONE, "", "zplan: no plan fits\n")
+    assert (ended.code, ended.out, ended.err) == (DONE, "", "zplan: no plan matches\n")
 
 
 def test_dry_run_tells_and_does_nothing(both):

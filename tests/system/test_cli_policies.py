@@ -309,7 +309,7 @@ def test_a_line_that_is_wrong(line, tmp_path, entry, told):
 def test_cancel_tells_whether_the_target_was_told(line):
     ident = line.running()
     assert line.zplan("cancel", ident, "--reason", "took too long").done() == \
-        f"plan {ident} cancelled, its target was told\n"
+        f"plan {ident} cancelled, its target was notified\n"
     told = line.rig.jobs.recv()
     assert told.code == CMD.CLOSE_REQUEST and "took too long" in told.text
     assert line.rows(ident)["last status"] == "-cancelled"
@@ -324,7 +324,7 @@ def test_several_ids_are_several_plans():
                 for number in (0x109, 0x10a)]
         assert both == ["109", "10a"]
         ended = station.zplan("cancel", *both, "--reason", "disk is full")
-        assert ended.done() == "".join(f"plan {one} cancelled, its target was told\n"
+        assert ended.done() == "".join(f"plan {one} cancelled, its target was notified\n"
                                        for one in both)
         assert station.requests("cancel") == [[one, "disk is full"] for one in both]
         assert station.zplan("cancel", *both, "--json").code == REFUSED
@@ -343,14 +343,14 @@ def test_a_filter_cancels_what_runs(line):
     assert {answer["id"] for answer in answers} == idents
     assert all(answer["done"] == "cancel" and answer["told"] is True and answer["exec_id"] > 0
                for answer in answers)
-    assert line.zplan("cancel", "--all").err == "zplan: no plan fits\n"
+    assert line.zplan("cancel", "--all").err == "zplan: no plan matches\n"
 
 
 def test_a_target_that_could_not_be_told():
     with PlanStation() as station:
         one = station.add("untold", plan_state=2)
         assert station.zplan("cancel", one).done() == \
-            f"plan {one} cancelled; its target could not be told, and may go on\n"
+            f"plan {one} cancelled; its target could not be notified, and may go on\n"
         assert station.requests("cancel") == [[one]]
 
 
