@@ -14,6 +14,7 @@
     X (denied_results)    /* results from peers that may not send them */                          \
     X (refused_keys)      /* connections of keys that may not connect */                           \
     X (broken_answers)    /* messages of targets that break the framing rules */                   \
+    X (foreign_answers)   /* messages of targets in an envelope that is not ours */                \
     X (forged_answers)    /* answers from another target than the plan's */                        \
     X (late_answers)      /* answers of runs that are over */                                      \
     X (runs_sent)                                                                                  \

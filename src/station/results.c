@@ -487,6 +487,13 @@ void results_take_packet (void *owner, struct target *target, const struct packe
                    quoted (span_text (packet->fault ? "too large" : reason.text)));
         return;
     }
+    // [x][desc]: it names nobody that we are, so it is of no run, whatever else it says.
+    if (message.envelope == ENVELOPE_CALLER) {
+        self->counters.foreign_answers++;
+        log_event (LEVEL_WARN, "answer.foreign", "station=%s first_frame=%s", target_name (target),
+                   quoted (message.sender));
+        return;
+    }
     // Some stations send the key back with a worker's answer; it goes nowhere else.
     message_drop (&message, ZERO_FRAME_SERVICE_KEY, desc_bytes);
     message.desc.code = dialect_status_in (target_settings (target)->dialect, message.desc.code);
