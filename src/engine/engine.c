@@ -367,6 +367,14 @@ struct decision engine_no_status (struct plan *plan)
     return settle (plan, was, not_taken (plan, ZERO_STATUS_RECV_ERROR_ID, COMMIT_DOUBT));
 }
 
+// What a claim of many left unwritten is written with the first lease.
+struct decision engine_kept (struct plan *plan)
+{
+    enum plan_state was = plan->state;
+    return settle (plan, was,
+                   (struct decision){.commit = COMMIT_LEASE, .unchanged = !plan->as_claimed});
+}
+
 // -- answers
 
 struct step {

@@ -113,6 +113,9 @@ struct decision engine_put_back (struct plan *plan);
 // No status came in time.
 struct decision engine_no_status (struct plan *plan);
 
+// Its target answers nothing: the run is kept until it does. Only its lease starts anew.
+struct decision engine_kept (struct plan *plan);
+
 // Its run took longer than the plan's timeout.
 struct decision engine_timeout (struct plan *plan, const struct zone *zone, int64_t now);
 

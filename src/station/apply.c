@@ -291,6 +291,8 @@ static struct decision decide (struct applying *self, struct plan *plan)
         return engine_put_back (plan);
     case CAUSE_NO_STATUS:
         return engine_no_status (plan);
+    case CAUSE_KEPT:
+        return engine_kept (plan);
     case CAUSE_TIMEOUT:
         return decide_timeout (self, plan);
     case CAUSE_CANCEL:
@@ -440,8 +442,11 @@ static void on_committed (void *owner, const struct store_committed *answer)
         pull_freed (self);
     }
     struct held_run *held = runs_find (self, applying->plan_id);
-    if (held && held->run.exec_id == applying->run.exec_id)
+    bool present = held && held->run.exec_id == applying->run.exec_id;
+    if (present)
         held->lease_pending = false;
+    if (present && applying->cause == CAUSE_KEPT && answer->result == STORE_HELD)
+        runs_drop (&held); // it is another station's by now, or its plan is gone
     if (applying->done)
         applying->done (applying->owner, answer->result);
     applying_destroy (applying);

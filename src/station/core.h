@@ -115,8 +115,9 @@ struct station {
     // runs in hand, by plan id; and their deadlines
     zhashx_t *runs;
     struct heap deadlines;
-    size_t runs_unanswered;
-    size_t lookup_bytes; // of answers whose run is being looked up
+    size_t runs_unanswered; // without those that are kept (unresponsive.h)
+    uint64_t runs_number;   // of the last that was sent
+    size_t lookup_bytes;    // of answers whose run is being looked up
 
     struct late_runs *late_runs; // cancelled ones whose plans are gone (late.h); NULL = none yet
 

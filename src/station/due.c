@@ -18,6 +18,7 @@
 #include "results.h"
 #include "rooms.h"
 #include "runs.h"
+#include "unresponsive.h"
 
 enum {
     BATCH = 256,               // plans a claim
@@ -164,6 +165,8 @@ void due_answered (struct station *self, const struct target *target)
 static void give_up_status (struct station *self, struct held_run *held)
 {
     char reason[64];
+    if (unresponsive_keeps (self, held))
+        return;
     snprintf (reason, sizeof reason, "no status within %" PRId64 " ms",
               self->settings->send_timeout_ms);
     struct decision decision =

@@ -13,6 +13,7 @@
 #include "publish.h"
 #include "pull.h"
 #include "runs.h"
+#include "unresponsive.h"
 #include "zones.h"
 
 static bool dispatch (struct station *self, struct target *target, const struct plan *plan,
@@ -54,7 +55,7 @@ static bool send_run (struct station *self, const struct store_claimed *claimed,
                       struct target *target, enum cause *ret_cause)
 {
     *ret_cause = CAUSE_PUT_BACK;
-    if (target && target_unanswered (target) >= self->settings->limits.runs_target)
+    if (target && !unresponsive_allows (self, target, plan->id))
         return false;
     *ret_cause = CAUSE_NOT_SENT;
     // Asked first: the message of a run that cannot be sent need not be made.
@@ -65,6 +66,8 @@ static bool send_run (struct station *self, const struct store_claimed *claimed,
     struct held_run *held = runs_add (self, plan, claimed->station, run);
     held->target = target;
     held->connection = target_connection (target);
+    held->number = ++self->runs_number;
+    unresponsive_sent (target, plan->id);
     runs_set_end (held);
     runs_wait_status (held, clock_mono_us () + self->settings->send_timeout_ms * 1000);
     self->counters.runs_sent++;

@@ -12,6 +12,7 @@
 #include "manage_private.h"
 #include "permit.h"
 #include "redis_info.h"
+#include "rfc3339.h"
 
 enum { RECENT_US = 60000000 }; // a refusal that is older says nothing of now
 
@@ -132,6 +133,23 @@ static void find_center (const struct station *self, struct findings *list)
           known ? "; those that it listed before stay" : "");
 }
 
+static void find_target (const struct target *target, struct findings *list)
+{
+    char since[RFC3339_SIZE];
+    if (!target_connection (target)) {
+        tell (list, TELL_WARNING,
+              "start it, or see whether its endpoint is right (zplan station list)",
+              "station %s is not connected", target_name (target));
+    } else if (target_unresponsive_since (target)) {
+        rfc3339_format (target_unresponsive_since (target), since);
+        tell (
+            list, TELL_WARNING,
+            "see whether it hangs, or waits for its workers: it gets no new runs until it answers",
+            "target %s is unresponsive since %s, with %d runs that have no status",
+            target_name (target), since, target_unanswered (target));
+    }
+}
+
 // What an operator should know of.
 static void find_warnings (const struct station *self, const struct peer *peer,
                            struct findings *list)
@@ -141,11 +159,8 @@ static void find_warnings (const struct station *self, const struct peer *peer,
     find_settings (self, list);
     find_center (self, list);
     for (size_t i = 0; i < self->target_count; i++)
-        if (!target_connection (self->targets[i]) &&
-            permits_station (self, peer->user, span_text (target_name (self->targets[i]))))
-            tell (list, TELL_WARNING,
-                  "start it, or see whether its endpoint is right (zplan station list)",
-                  "station %s is not connected", target_name (self->targets[i]));
+        if (permits_station (self, peer->user, span_text (target_name (self->targets[i]))))
+            find_target (self->targets[i], list);
     if (self->counters.lost_data)
         tell (list, TELL_WARNING, "see in the log which; zplan import puts back what was exported",
               "Redis has lost data since this station started");

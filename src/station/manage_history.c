@@ -398,6 +398,9 @@ static json_t *target_stats (struct station *self, struct target *target)
     int64_t no_worker = pull ? pull_no_worker (self, target) : tally->no_worker_s;
     if (no_worker)
         json_object_set_new (object, "no_worker", json_integer (no_worker));
+    if (target_unresponsive_since (target))
+        json_object_set_new (object, "unresponsive_since",
+                             json_integer (target_unresponsive_since (target)));
     return object;
 }
 

@@ -34,6 +34,9 @@ static json_t *target_json (const struct target *target)
     json_object_set_new (object, "origin", json_string (origin_name (settings->origin)));
     json_object_set_new (object, "connected", json_boolean (target_connection (target) != 0));
     json_object_set_new (object, "unanswered", json_integer (target_unanswered (target)));
+    if (target_unresponsive_since (target))
+        json_object_set_new (object, "unresponsive_since",
+                             json_integer (target_unresponsive_since (target)));
     return object;
 }
 

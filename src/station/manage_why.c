@@ -16,6 +16,7 @@
 #include "runs.h"
 #include "zones.h"
 
+enum { NO_ANSWER_SIZE = 64 + RFC3339_SIZE };
 enum { WHY_MAX = PLAN_WORDS_MAX + 128 }; // words of the plan are not cut, they are UTF-8
 
 // What is known of the plan.
@@ -135,17 +136,28 @@ static bool of_workers (struct facts *self, const char *since)
     return true;
 }
 
+// ", its target has not answered yet", and since when it answers nothing at all.
+static void no_answer_words (const struct held_run *held, char out[NO_ANSWER_SIZE])
+{
+    char since[RFC3339_SIZE];
+    int64_t since_s = held->target ? target_unresponsive_since (held->target) : 0;
+    rfc3339_format (since_s, since);
+    snprintf (out, NO_ANSWER_SIZE, ", its target has not answered yet%s%s",
+              since_s ? " and is unresponsive since " : "", since_s ? since : "");
+}
+
 static void of_running (struct facts *self)
 {
-    char why[128], since[RFC3339_SIZE];
+    char why[192], since[RFC3339_SIZE], no_answer[NO_ANSWER_SIZE] = "";
     const struct held_run *held = runs_find (self->station, self->plan->id);
     if (!self->running)
         return;
     rfc3339_format ((int64_t)(self->loaded->exec_id / 1000000), since);
     if (of_workers (self, since))
         return;
-    snprintf (why, sizeof why, "a run is out since %s%s", since,
-              held && held->unanswered ? ", its target has not answered yet" : "");
+    if (held && held->unanswered)
+        no_answer_words (held, no_answer);
+    snprintf (why, sizeof why, "a run is out since %s%s", since, no_answer);
     int64_t end_us = engine_run_end_us (self->plan);
     if (end_us)
         add (self, why, "its result, or the end of its time", end_us);
@@ -228,6 +240,12 @@ static void of_target (struct facts *self)
         snprintf (why, sizeof why, "the station %s is not connected since %s", target_name (target),
                   since);
         add (self, why, "it connects", 0);
+    } else if (target_unresponsive_since (target)) {
+        char since[RFC3339_SIZE];
+        rfc3339_format (target_unresponsive_since (target), since);
+        snprintf (why, sizeof why, "the target %s is unresponsive since %s: it gets no new runs",
+                  target_name (target), since);
+        add (self, why, "it answers", 0);
     } else if (is_due (self) && !self->limited) {
         bool full = rooms_full (self->station, target);
         snprintf (why, sizeof why,

@@ -254,6 +254,10 @@ static void take_answer (struct held_run *held, const struct target *target, uin
         return;
     }
     note_worker (of_plan, answer.status);
+    if (held->unanswered && answer.on_connection)
+        response_status (target_response (held->target), held->number,
+                         answer.status != ZERO_STATUS_NOT_WORKER_ID,
+                         self->settings->limits.runs_target, clock_mono_us ());
     if (answer.target != TARGET_VOTE)
         note_progress (held, message);
     if (answer.tally.event == POLL_VOTE)

@@ -1,6 +1,7 @@
 #include "rooms.h"
 
 #include "clock.h"
+#include "unresponsive.h"
 
 enum {
     STUCK_US = 100000, // with little or no room for so long: its plans are put aside
@@ -12,11 +13,11 @@ enum {
     MANY_PART = 3,      // of its room: so much is free that a claim is worth it
 };
 
-static int64_t room_of (const struct station *self, const struct target *target, int64_t now_us)
+static int64_t room_of (struct station *self, const struct target *target, int64_t now_us)
 {
     const struct target_load *load = target_load (target);
     if (target_connection (target))
-        return self->settings->limits.runs_target - target_unanswered (target) - load->ahead;
+        return unresponsive_room (self, target);
     return now_us >= load->pause_us && now_us >= load->born_us + BORN_US ? AWAY_ROOM : 0;
 }
 
@@ -38,9 +39,11 @@ static bool has_aside (const struct target *target)
 
 // Whether the target takes so many again that a claim is worth it. The others are under way
 // meanwhile: at a half the target would run dry before the next plans come.
-static bool takes_many (const struct station *self, const struct target *target, int64_t now_us)
+static bool takes_many (struct station *self, const struct target *target, int64_t now_us)
 {
-    return room_of (self, target, now_us) * MANY_PART >= self->settings->limits.runs_target;
+    int64_t most = response_credit (target_response (target), self->settings->limits.runs_target);
+    int64_t room = room_of (self, target, now_us);
+    return target_response (target)->unresponsive ? room > 0 : room * MANY_PART >= most;
 }
 
 size_t rooms_of (struct station *self, struct claim_target out[TARGETS_MAX])
@@ -63,6 +66,7 @@ size_t rooms_of (struct station *self, struct claim_target out[TARGETS_MAX])
                                   .puts_aside = is_stuck (target, now_us),
                                   .has_aside = load->aside || now_us - load->asked_us >= ASIDE_US,
                                   .fetched = fetched,
+                                  .probe = away ? 0 : unresponsive_probe (self, target),
                                   .limit = fetched ? "" : target_settings (target)->limit};
         if (room > 0 && out[i].has_aside) {
             load->aside = false; // the answer tells anew
@@ -75,7 +79,7 @@ size_t rooms_of (struct station *self, struct claim_target out[TARGETS_MAX])
 bool rooms_any (const struct claim_target *targets, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (targets[i].room > 0 || targets[i].puts_aside)
+        if (targets[i].room > 0 || targets[i].puts_aside || targets[i].probe)
             return true;
     return count == 0;
 }
@@ -95,7 +99,7 @@ void rooms_learn (struct station *self, const struct store_claim *claim)
     }
 }
 
-int64_t rooms_next_us (const struct station *self)
+int64_t rooms_next_us (struct station *self)
 {
     int64_t now_us = clock_mono_us ();
     int64_t pause_us = self->more_due ? AGAIN_US : INT64_MAX;
@@ -112,12 +116,12 @@ int64_t rooms_next_us (const struct station *self)
     return self->claimed_any && many ? now_us : now_us + pause_us;
 }
 
-bool rooms_opened (const struct station *self, const struct target *target)
+bool rooms_opened (struct station *self, const struct target *target)
 {
     return (self->more_due || has_aside (target)) && takes_many (self, target, clock_mono_us ());
 }
 
-bool rooms_full (const struct station *self, const struct target *target)
+bool rooms_full (struct station *self, const struct target *target)
 {
     return room_of (self, target, clock_mono_us ()) <= 0;
 }

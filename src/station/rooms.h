@@ -15,10 +15,10 @@ bool rooms_any (const struct claim_target *targets, size_t count);
 void rooms_learn (struct station *self, const struct store_claim *claim);
 
 // When the next claim has plans to take that are due already, monotonic.
-int64_t rooms_next_us (const struct station *self);
+int64_t rooms_next_us (struct station *self);
 
 // Whether this target, which plans may wait for, takes many again.
-bool rooms_opened (const struct station *self, const struct target *target);
+bool rooms_opened (struct station *self, const struct target *target);
 
 // Whether a connected target takes no more now.
-bool rooms_full (const struct station *self, const struct target *target);
+bool rooms_full (struct station *self, const struct target *target);

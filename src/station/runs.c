@@ -28,11 +28,13 @@ void runs_start (struct station *self)
     zhashx_set_key_destructor (self->runs, NULL);
 }
 
-static void set_unanswered (struct held_run *run, bool unanswered)
+static void set_unanswered (struct held_run *run, bool unanswered, bool kept)
 {
     int change = (int)unanswered - (int)run->unanswered;
+    int counted = (int)(unanswered && !kept) - (int)(run->unanswered && !run->kept);
     run->unanswered = unanswered;
-    run->station->runs_unanswered += (size_t)change;
+    run->kept = kept;
+    run->station->runs_unanswered += (size_t)counted;
     if (run->target)
         target_count_unanswered (run->target, change);
 }
@@ -41,7 +43,7 @@ static void release (struct held_run *run)
 {
     struct station *self = run->station;
     heap_remove (&self->deadlines, &run->deadline);
-    set_unanswered (run, false);
+    set_unanswered (run, false, false);
     plan_destroy (&run->plan);
     ballot_destroy (&run->ballot);
     free (run->progress);
@@ -81,7 +83,7 @@ struct held_run *runs_next_to_answer (struct station *self, const struct target 
         if (!run->unanswered) {
             other = run;
             others++;
-        } else if (!oldest || run->deadline.at < oldest->deadline.at) {
+        } else if (!oldest || run->number < oldest->number) {
             oldest = run;
         }
     }
@@ -149,16 +151,26 @@ void runs_set_end (struct held_run *run)
         run->end_us = clock_mono_us () + end_us - store_now_us (run->station->store);
 }
 
-void runs_wait_status (struct held_run *run, int64_t deadline_us)
+static void wait_status (struct held_run *run, bool kept, int64_t deadline_us)
 {
-    set_unanswered (run, true);
+    set_unanswered (run, true, kept);
     if (run->end_us && run->end_us < deadline_us)
         deadline_us = run->end_us;
     heap_set (&run->station->deadlines, &run->deadline, deadline_us);
 }
 
+void runs_wait_status (struct held_run *run, int64_t deadline_us)
+{
+    wait_status (run, false, deadline_us);
+}
+
+void runs_keep (struct held_run *run, int64_t deadline_us)
+{
+    wait_status (run, true, deadline_us);
+}
+
 void runs_forget_at (struct held_run *run, int64_t deadline_us)
 {
-    set_unanswered (run, false);
+    set_unanswered (run, false, false);
     heap_set (&run->station->deadlines, &run->deadline, deadline_us);
 }

@@ -13,10 +13,13 @@ struct held_run {
     struct run run;                         // what the rules need
     struct plan *plan;                      // NULL: too large to be kept, it is looked up again
     char key_station[STATION_NAME_MAX + 1]; // of the message key
-    bool unanswered;                        // it holds room: sent, and no status yet
-    bool lease_pending;                     // a write of its lease is under way
-    char *progress;                         // the worker's last words, UTF-8; NULL = none
-    struct ballot *ballot;                  // of a vote; NULL = none
+    uint64_t number;                        // of the runs that were sent, from 1 on; 0 = looked up
+    bool unanswered;                        // it uses credit: sent, and no status yet
+    bool kept;             // unanswered, and its target answers nothing: max_runs does not count it
+    int64_t extended_us;   // when its lease was extended as it is kept, monotonic; 0 = it was not
+    bool lease_pending;    // a write of its lease is under way
+    char *progress;        // the worker's last words, UTF-8; NULL = none
+    struct ballot *ballot; // of a vote; NULL = none
     int64_t end_us; // when its time is over, that of its vote or its timeout: monotonic; 0 = none
     struct target *target;     // it was sent to; NULL when it was looked up
     uint64_t connection;       // of the target, 0 = unknown
@@ -54,6 +57,9 @@ void runs_set_end (struct held_run *run);
 
 // It was sent: wait for its status until this moment, in monotonic microseconds.
 void runs_wait_status (struct held_run *run, int64_t deadline_us);
+
+// It has none, and is kept until its target answers; look at it again then.
+void runs_keep (struct held_run *run, int64_t deadline_us);
 
 // It needs no status (any more): forget it at this moment. Until then answers find it here.
 void runs_forget_at (struct held_run *run, int64_t deadline_us);

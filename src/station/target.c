@@ -33,7 +33,7 @@ struct target {
     void *monitor;               // PAIR that tells of its connection
     struct watch messages, news; // of the two
     bool up;
-    int64_t heard_us;     // when its last message came, or it connected; monotonic
+    struct response *response;
     bool reads;           // as far as is known: it took the last message, or has sent one since
     uint64_t connections; // the number of the last one, of the present while `up`
     int64_t retry_ms;
@@ -65,7 +65,7 @@ static void on_timer (void *owner)
 {
     struct target *self = owner;
     if (self->socket)
-        give_up (self); // libzmq says nothing of a name that does not resolve
+        give_up (self); // in vain, also as libzmq says nothing of a name that does not resolve
     else
         connect_anew (self);
 }
@@ -157,7 +157,7 @@ static void on_connected (struct target *self)
 {
     self->up = self->reads = true;
     self->since_us = clock_wall_us ();
-    self->heard_us = clock_mono_us ();
+    response_connected (self->response, clock_mono_us (), false);
     self->connections = ++made;
     self->retry_ms = RETRY_FIRST_MS;
     timer_end (&self->timer);
@@ -192,7 +192,8 @@ static bool read_message (struct target *self)
     if (!packet_recv (&packet, self->socket, self->events.limits))
         return false;
     self->reads = true;
-    self->heard_us = clock_mono_us ();
+    if (response_heard (self->response, clock_mono_us ()))
+        self->events.responsive (self->events.owner, self);
     self->events.message (self->events.owner, self, &packet);
     packet_clear (&packet);
     return true;
@@ -224,6 +225,11 @@ void target_resume (struct target *self)
     self->paused = false;
 }
 
+bool target_paused (const struct target *self)
+{
+    return self->paused;
+}
+
 struct target *target_new (const struct target_settings *settings, const struct curve_keys *own,
                            struct reactor *reactor, const struct target_events *events)
 {
@@ -235,6 +241,8 @@ struct target *target_new (const struct target_settings *settings, const struct 
     self->events = *events;
     self->retry_ms = RETRY_FIRST_MS;
     self->timer = (struct timer){.call = on_timer, .owner = self};
+    self->response = memory_new (sizeof *self->response);
+    self->response->grows = self->settings.by_identity;
     self->load = memory_new (sizeof *self->load);
     self->load->born_us = clock_mono_us ();
     self->since_us = clock_wall_us ();
@@ -254,6 +262,7 @@ void target_destroy (struct target **self_p)
         return;
     timer_end (&self->timer);
     close_sockets (self);
+    free (self->response);
     free (self->load);
     free (self);
     *self_p = NULL;
@@ -262,6 +271,16 @@ void target_destroy (struct target **self_p)
 const struct target_settings *target_settings (const struct target *self)
 {
     return &self->settings;
+}
+
+struct response *target_response (const struct target *self)
+{
+    return self->response;
+}
+
+int64_t target_unresponsive_since (const struct target *self)
+{
+    return self->up && self->response->unresponsive ? self->response->since_s : 0;
 }
 
 const struct dispatch_way *target_way (const struct target *self)
@@ -319,7 +338,7 @@ bool target_send (struct target *self, const struct message *message)
     self->reads = sent;
     // A heartbeat cannot be sent either where nothing more can: a target that was stopped with its
     // queue full would stand as connected for ever.
-    if (self->up && !sent && clock_mono_us () - self->heard_us > STUCK_US)
+    if (self->up && !sent && clock_mono_us () - self->response->heard_us > STUCK_US)
         give_up (self);
     return sent;
 }

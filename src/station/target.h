@@ -10,6 +10,7 @@
 
 #include "engine.h"
 #include "packet.h"
+#include "response.h"
 #include "watch.h"
 #include "target_settings.h"
 
@@ -21,6 +22,8 @@ struct target_events {
     // All that had come, or a good part of it, was told by `message`.
     void (*turned) (void *owner, struct target *target);
     void (*connected) (void *owner, struct target *target);
+    // It has answered, and was unresponsive; told before the message.
+    void (*responsive) (void *owner, struct target *target);
     void *owner;
     const struct packet_limits *limits; // of its messages; outlives the target
 };
@@ -35,6 +38,12 @@ const struct target_settings *target_settings (const struct target *self);
 const char *target_name (const struct target *self);
 enum target_type target_type (const struct target *self);
 
+// How it answers.
+struct response *target_response (const struct target *self);
+
+// Since when it is connected and unresponsive, Unix seconds; 0 = it is not.
+int64_t target_unresponsive_since (const struct target *self);
+
 // How it is sent a run. Borrowed from the target.
 const struct dispatch_way *target_way (const struct target *self);
 
@@ -47,6 +56,7 @@ bool target_reads (const struct target *self);
 // Leave its messages in the socket for now, and read on: back-pressure while the store is busy.
 void target_pause (struct target *self);
 void target_resume (struct target *self);
+bool target_paused (const struct target *self);
 
 // Runs sent to it that gave no sign of life yet. Kept here so that a target that does not read
 // takes nobody else's room.

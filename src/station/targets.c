@@ -9,6 +9,7 @@
 #include "memory.h"
 #include "results.h"
 #include "runs.h"
+#include "unresponsive.h"
 
 enum { WAKE_PAGE = 1000 }; // plans a call
 
@@ -60,6 +61,11 @@ static void on_connected (void *owner, struct target *target)
     struct station *self = owner;
     wake (self, target, WAKE_ALL);
     link_flush (store_link (self->store));
+}
+
+static void on_responsive (void *owner, struct target *target)
+{
+    unresponsive_ends (owner, target);
 }
 
 void targets_wake (struct station *self)
@@ -118,8 +124,12 @@ int targets_check (const struct station *self, const struct target_settings *set
 int targets_put (struct station *self, const struct target_settings *settings,
                  struct reason *reason)
 {
-    const struct target_events events = {results_take_packet, on_turned, on_connected, self,
-                                         &self->limits};
+    const struct target_events events = {.message = results_take_packet,
+                                         .turned = on_turned,
+                                         .connected = on_connected,
+                                         .responsive = on_responsive,
+                                         .owner = self,
+                                         .limits = &self->limits};
     size_t at = place_of (self, span_text (settings->name));
     if (targets_check (self, settings, reason))
         return -1;

@@ -146,6 +146,7 @@ struct claim_target {
     bool puts_aside;   // the others are put aside, for `has_aside`; else they wait in the queue
     bool has_aside;    // some are, or are in lanes: they come first
     bool fetched;      // by workers: limits hold when they take plans, not here
+    uint64_t probe;    // a plan of it that is taken when it is due, whatever `room` is; 0 = none
     const char *limit; // by the settings, as limit_write has it; "" = none
 };
 

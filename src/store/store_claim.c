@@ -201,11 +201,25 @@ static void on_claimed (void *owner, const redisReply *reply)
         finish (kept);
 }
 
+enum { PROBE_MAX = sizeof "held " + MEMBER_MAX };
+
+// What the plans wait for that a target does not take: "next", "pull", "held" or "held MEMBER".
+static const char *wait_word (const struct claim_target *target, char probe[PROBE_MAX])
+{
+    char member[MEMBER_MAX];
+    if (!target->probe)
+        return target->fetched ? "pull" : target->puts_aside ? "held" : "next";
+    member_make (member, span_text (target->name), target->probe);
+    snprintf (probe, PROBE_MAX, "held %s", member);
+    return probe;
+}
+
 void store_claim (struct store *self, const struct claim_wish *wish, store_claim_fn *reply,
                   void *owner)
 {
     enum { FIXED = 11, EACH = 5 };
     char count[24], lease[24], number[24], outcomes[24], ahead[24], (*rooms)[24];
+    char (*probes)[PROBE_MAX];
     snprintf (count, sizeof count, "%" PRId64, wish->limit);
     snprintf (lease, sizeof lease, "%" PRId64, wish->lease_s);
     snprintf (outcomes, sizeof outcomes, "%" PRId64, self->bounds.history_count);
@@ -227,6 +241,7 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
     size_t arguments = FIXED + EACH * wish->target_count;
     struct span *args = memory_new (arguments * sizeof *args);
     rooms = memory_new ((wish->target_count + 1) * sizeof *rooms);
+    probes = memory_new ((wish->target_count + 1) * sizeof *probes);
     memcpy (args, fixed, sizeof fixed);
     for (size_t i = 0; i < wish->target_count; i++) {
         const struct claim_target *target = &wish->targets[i];
@@ -234,7 +249,7 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
         snprintf (rooms[i], sizeof *rooms, "%" PRId64, target->room > 0 ? target->room : 0);
         at[0] = span_text (target->name);
         at[1] = span_text (rooms[i]);
-        at[2] = span_text (target->fetched ? "pull" : target->puts_aside ? "held" : "next");
+        at[2] = span_text (wait_word (target, probes[i]));
         at[3] = span_text (target->has_aside ? "1" : "0");
         at[4] = span_text (target->limit);
     }
@@ -251,6 +266,7 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
                                                .count = arguments,
                                                .reply = on_claimed,
                                                .owner = kept});
+    free (probes);
     free (rooms);
     free (args);
 }

@@ -115,9 +115,13 @@ static void print_targets (const json_t *stats)
         char since[WORD_SIZE];
         printf ("      station ");
         print_bytes (text_of (json_object_get (target, "name")));
-        printf (" is %s since %s\n",
+        printf (" is %s since %s",
                 json_is_true (json_object_get (target, "connected")) ? "connected" : "away",
                 moment_word (json_object_get (target, "since"), since));
+        const json_t *unresponsive = json_object_get (target, "unresponsive_since");
+        if (unresponsive)
+            printf (", unresponsive since %s", moment_word (unresponsive, since));
+        putchar ('\n');
     }
 }
 

@@ -350,6 +350,8 @@ class Station(Front):
         self.state = STATE.NONE
         self.paused = False
         self.workers = 1            # that are ready; 0: NOT_WORKER
+        self.blocks_s = None        # without a worker: how long it blocks in a send to one
+        self.blocked = None         # the message that it blocks in; meanwhile it reads nothing
         self.silent = False         # stopped, as v1.5 does it: takes everything, says nothing
         self.jobs = queue.Queue()
         self.wrong_jobs = []        # that the worker's library refused by itself
@@ -443,15 +445,37 @@ class Station(Front):
             self.reply(message, self.number.NOT_WORKER)
         elif message.code == CMD.CLOSE_REQUEST and self.flavour != "v1.5":
             self.reply(message, self.number.OK)
+        elif self.workers == 0 and self.blocks_s is not None:
+            self.block(message)
         elif self.workers == 0:
             # From v1.1 on nothing is known of workers but that a send to them waits in vain.
             wait = 0.5 if self.flavour == "v1.5" else 0
             self.center.later(wait, self.reply, message, self.number.NOT_WORKER)
         else:
-            job = Job(self, message)
-            if message.code == CMD.PROXY or self.flavour == "v1.5":
-                self.reply(message, self.number.RUNING, ident=ident)
-            self.hand_out(job)
+            self.begin(message, ident)
+
+    def begin(self, message, ident=None):
+        job = Job(self, message)
+        if message.code == CMD.PROXY or self.flavour == "v1.5":
+            self.reply(message, self.number.RUNING, ident=ident)
+        self.hand_out(job)
+
+    def block(self, message):
+        self.blocked = message
+        self.center.unwatch(self.socket)
+        self.center.later(self.blocks_s, self.unblock, message)
+
+    def unblock(self, message):
+        """Its send is over: a worker has come, or the time for it has ended."""
+        if self.blocked is not message:
+            return
+        self.blocked = None
+        if self.workers:
+            self.begin(message)
+        else:
+            self.reply(message, self.number.NOT_WORKER)
+        if self.socket:
+            self.center.watch(self.socket, self.on_message)
 
     def hand_out(self, job):
         """What the worker's library does before the worker sees it."""
@@ -537,6 +561,19 @@ class Station(Front):
 
     def start(self):
         self.center.do(self.open)
+
+    def lose_worker(self, blocks_s):
+        """From now on each send to a worker blocks for so long, and then is NOT_WORKER."""
+        def lose():
+            self.workers, self.blocks_s = 0, blocks_s
+        self.center.do(lose)
+
+    def get_worker(self):
+        def get():
+            self.workers = 1
+            if self.blocked:
+                self.unblock(self.blocked)
+        self.center.do(get)
 
     def pause(self):
         assert self.center.do(self.set_paused, True)

@@ -20,7 +20,7 @@ enum {
 };
 
 // What may come of a run. A status is the first message of the run's connection.
-enum event { STATUS, RESULT, OTHER_RUN, NOT_SENT, NO_STATUS, LEASE_OVER };
+enum event { STATUS, RESULT, OTHER_RUN, NOT_SENT, NO_STATUS, KEPT, LEASE_OVER };
 
 static struct decision happen (struct plan *plan, struct run *run, enum event event, uint8_t status)
 {
@@ -30,6 +30,8 @@ static struct decision happen (struct plan *plan, struct run *run, enum event ev
         return engine_not_sent (plan);
     if (event == NO_STATUS)
         return engine_no_status (plan);
+    if (event == KEPT)
+        return engine_kept (plan);
     if (event == LEASE_OVER) {
         struct due due = due_now (EXEC_ID + 1);
         due.lost = true;
@@ -65,6 +67,7 @@ static const struct held_row {
     {"no worker as result", RESULT, NOT_WORKER, RUN_RUNNING, COMMIT_PARK, BROADCAST_FAILURE, true, NOT_WORKER, 0, 1, 1010},
     {"not sent", NOT_SENT, 0, RUN_SENT, COMMIT_PARK, BROADCAST_FAILURE, false, SEND_ERROR, 0, 1, 1010},
     {"no status: it may still come", NO_STATUS, 0, RUN_SENT, COMMIT_DOUBT, BROADCAST_FAILURE, false, RECV_ERROR, 0, 1, 1010},
+    {"no status, and its target answers nothing", KEPT, 0, RUN_SENT, COMMIT_LEASE, BROADCAST_NONE, false, RUNING, 0, 0, 1010},
     {"late", OTHER_RUN, OK, RUN_RUNNING, COMMIT_NONE, BROADCAST_NONE, false, RUNING, 0, 0, 1010},
 };
 // clang-format on

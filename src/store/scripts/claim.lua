@@ -7,8 +7,9 @@
 --       5 score up to which the claim before has looked, '' = none
 --       6 plans that are due within so many microseconds are taken too
 --       then of each target that takes no more than so many  +1 its name  +2 how many  +3 what the
---       others wait for: next = the next claim, held = they are put aside; pull = next, and no limit holds
---       as workers fetch its plans  +4 1 = some are aside, or in lanes  +5 the limit that it has by the settings, as in plan:limits
+--       others wait for: next = the next claim, held = they are put aside; behind "held " the member of one
+--       that is taken all the same when it is due; pull = next, and no limit holds as workers fetch its plans
+--       +4 1 = some are aside, or in lanes  +5 the limit that it has by the settings, as in plan:limits
 -- Answers {now in us, score of the first plan not due or '', {members without a sound message}, score
 --          up to which this claim has looked, the sum of 1 = there are more due, 2 = some were put into lanes,
 --          4 = some there wait until a run ends; {targets that plans are aside for; behind one " limit":
@@ -103,7 +104,7 @@ local function claim_many()
     local now = time[1] .. '.' .. string.format('%06d', time[2])
     local most, room, rooms, unusual = tonumber(ARGV[1]), 0, {}, {'plan:class', 'plan:limits'}
     for at = 7, #ARGV, 5 do
-        if ARGV[at + 2] == 'held' or ARGV[at + 3] == '1' or ARGV[at + 4] ~= '' then
+        if string.find(ARGV[at + 2], '^held') or ARGV[at + 3] == '1' or ARGV[at + 4] ~= '' then
             return
         end
         rooms[ARGV[at]] = tonumber(ARGV[at + 1])
@@ -311,7 +312,7 @@ end
 
 local LOOK_MAX = 512 -- at due plans, besides those that are taken
 local most = asked_before and 0 or tonumber(ARGV[1])
-local room, puts_aside, targets_aside = {}, {}, {}
+local room, puts_aside, targets_aside, probes = {}, {}, {}, {}
 local members, stations, ids_at, chosen = {}, {}, {}, {}
 local put_aside, aside_keys, aside, some_aside = {}, {}, {}, false
 
@@ -337,10 +338,13 @@ local function choose(member)
     if some_aside and chosen[member] then
         return true -- it was aside, and is due as well: its lease has ended
     end
-    local left = room[station]
-    if laned[station] then
+    local left, is_probe = room[station], probes[member]
+    if is_probe and laned[station] then
+        charged[#members + 1] = charge_out_of_turn(member, station)
+    end
+    if laned[station] and not is_probe then
         into_lanes[#into_lanes + 1] = member
-    elseif left and left <= 0 then
+    elseif left and left <= 0 and not is_probe then
         if not puts_aside[station] then
             return false
         end
@@ -436,7 +440,8 @@ end
 local has_lanes = prepare_lanes()
 for at = 7, #ARGV, 5 do
     local station = ARGV[at]
-    puts_aside[station] = ARGV[at + 2] == 'held'
+    puts_aside[station] = string.find(ARGV[at + 2], '^held') ~= nil
+    probes[string.sub(ARGV[at + 2], 6)] = true
     local limit = math.min(room[station], most - #members)
     if ARGV[at + 3] == '1' and limit > 0 and laned[station] then
         aside_into_lanes(station)

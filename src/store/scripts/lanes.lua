@@ -11,6 +11,15 @@ local laned, class_of, into_lanes, charged = {}, {}, {}, {}
 local fetched = {} -- targets whose plans workers fetch: limits hold when they take them (team.lua)
 local has_classes, pops = false, 0
 
+-- The names that a plan which is run out of turn counts for, as any run does.
+local function charge_out_of_turn(member, station)
+    local class = has_classes and own('HGET', CLASS, member) or '0:'
+    local names = {'s:' .. station, 'g:' .. (string.match(class, ':(.*)$') or '')}
+    left_of(names[1])
+    left_of(names[2])
+    return names
+end
+
 -- -- into lanes
 
 -- Which of them have a priority or a group: what is due of their targets goes into lanes from here on.

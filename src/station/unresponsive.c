@@ -1,0 +1,117 @@
+#include "unresponsive.h"
+
+#include <inttypes.h>
+
+#include "apply.h"
+#include "clock.h"
+#include "log.h"
+
+enum { LEASE_PART = 4 }; // of it that may pass before it is extended
+
+static int64_t timeout_us (const struct station *self)
+{
+    return self->settings->send_timeout_ms * 1000;
+}
+
+// The probe, as long as it is known here: its run has no status, or waits for its retry.
+static const struct held_run *find_probe (struct station *self, const struct target *target)
+{
+    uint64_t plan_id = target_response (target)->probe;
+    const struct held_run *held = plan_id ? runs_find (self, plan_id) : NULL;
+    return held && held->target == target ? held : NULL;
+}
+
+// Look at it again at `until_us`, and see to it that its lease does not end before.
+static void keep (struct station *self, struct held_run *held, int64_t until_us)
+{
+    int64_t now_us = clock_mono_us ();
+    int64_t part_us = self->settings->exec_timeout_s * 1000000 / LEASE_PART;
+    bool extend = !held->extended_us || now_us - held->extended_us >= part_us;
+    runs_keep (held, until_us < now_us + part_us ? until_us : now_us + part_us);
+    if (!extend)
+        return;
+    held->extended_us = now_us;
+    apply (self, &(struct outcome){.plan = held->plan,
+                                   .key_station = span_text (held->key_station),
+                                   .run = &held->run,
+                                   .cause = CAUSE_KEPT});
+}
+
+static void begin (struct station *self, struct target *target)
+{
+    response_silent (target_response (target), clock_wall_us () / 1000000);
+    log_event (LEVEL_WARN, "target.unresponsive", "station=%s unanswered=%d timeout_ms=%" PRId64,
+               target_name (target), target_unanswered (target), self->settings->send_timeout_ms);
+}
+
+bool unresponsive_keeps (struct station *self, struct held_run *held)
+{
+    struct target *target = held->target;
+    int64_t until_us = clock_mono_us () + timeout_us (self);
+    if (!target || !target_connection (target))
+        return false;
+    struct response *response = target_response (target);
+    bool present = held->connection == target_connection (target);
+    enum no_status verdict = response->unresponsive ? NO_STATUS_SILENT : NO_STATUS_RETRY;
+    if (present && target_paused (target)) // its messages wait in the socket
+        verdict = NO_STATUS_WAIT;
+    else if (present)
+        verdict =
+            response_judge (response, held->number, timeout_us (self), clock_mono_us (), &until_us);
+    if (verdict == NO_STATUS_RETRY)
+        return false;
+    if (verdict == NO_STATUS_SILENT) {
+        if (!response->unresponsive)
+            begin (self, target);
+        const struct held_run *probe = find_probe (self, target);
+        if (!probe || probe == held) {
+            response->probe = held->plan_id;
+            return false;
+        }
+    }
+    keep (self, held, until_us);
+    return true;
+}
+
+void unresponsive_ends (struct station *self, struct target *target)
+{
+    int64_t until_us = clock_mono_us () + timeout_us (self);
+    log_event (LEVEL_INFO, "target.responsive", "station=%s unanswered=%d", target_name (target),
+               target_unanswered (target));
+    for (struct held_run *run = zhashx_first (self->runs); run; run = zhashx_next (self->runs))
+        if (run->target == target && run->unanswered)
+            runs_wait_status (run, until_us);
+}
+
+uint64_t unresponsive_probe (struct station *self, const struct target *target)
+{
+    const struct held_run *probe =
+        target_response (target)->unresponsive ? find_probe (self, target) : NULL;
+    return probe && !probe->unanswered ? probe->plan_id : 0;
+}
+
+// One that is unresponsive, and has nothing that could be its probe, gets a new run.
+int64_t unresponsive_room (struct station *self, const struct target *target)
+{
+    const struct response *response = target_response (target);
+    int64_t credit = response_credit (response, self->settings->limits.runs_target);
+    int64_t out = target_unanswered (target) + target_load (target)->ahead;
+    if (response->unresponsive)
+        credit = !out && !find_probe (self, target);
+    return credit - out;
+}
+
+bool unresponsive_allows (struct station *self, const struct target *target, uint64_t plan_id)
+{
+    if (!target_response (target)->unresponsive || !target_connection (target))
+        return target_unanswered (target) < self->settings->limits.runs_target;
+    const struct held_run *probe = find_probe (self, target);
+    return probe ? probe->plan_id == plan_id : target_unanswered (target) == 0;
+}
+
+void unresponsive_sent (struct target *target, uint64_t plan_id)
+{
+    struct response *response = target_response (target);
+    if (response->unresponsive)
+        response->probe = plan_id;
+}
