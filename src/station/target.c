@@ -10,7 +10,6 @@
 #include "failpoint.h"
 #include "log.h"
 #include "memory.h"
-#include "process.h"
 
 enum {
     RETRY_FIRST_MS = 50,
@@ -34,6 +33,8 @@ struct target {
     struct watch messages, news; // of the two
     bool up;
     struct response *response;
+    char identity[TARGET_IDENTITY_SIZE]; // by identity: of its connections; empty = none yet
+    bool used;                           // one was made with it before
     bool reads;           // as far as is known: it took the last message, or has sent one since
     uint64_t connections; // the number of the last one, of the present while `up`
     int64_t retry_ms;
@@ -112,22 +113,11 @@ static bool open_monitor (struct target *self)
            zmq_socket_monitor (self->socket, endpoint, ZMQ_EVENT_ALL) == 0;
 }
 
-// A target by identity sees this name as the caller. Printable and without NUL, as its replies are
-// sent with strlen; no '*', '-' or '#' first, which are routes of its own; and new for each
-// connection: one whose old owner is not yet gone is ignored by its ROUTER.
-static void name_connection (struct target *self)
-{
-    char name[40];
-    int size = snprintf (name, sizeof name, "+zplan-%016" PRIx64, process_random ());
-    if (self->settings.by_identity)
-        zmq_setsockopt (self->socket, ZMQ_ROUTING_ID, name, (size_t)size);
-}
-
 static void connect_anew (struct target *self)
 {
     self->socket = wire_socket (ZMQ_DEALER);
-    if (self->socket)
-        name_connection (self);
+    if (self->socket && self->identity[0])
+        zmq_setsockopt (self->socket, ZMQ_ROUTING_ID, self->identity, strlen (self->identity));
     if (!self->socket || !open_monitor (self)) {
         log_event (LEVEL_ERROR, "target.no_socket", "station=%s reason=\"%s\"", self->settings.name,
                    zmq_strerror (zmq_errno ()));
@@ -157,7 +147,8 @@ static void on_connected (struct target *self)
 {
     self->up = self->reads = true;
     self->since_us = clock_wall_us ();
-    response_connected (self->response, clock_mono_us (), false);
+    response_connected (self->response, clock_mono_us (), self->identity[0] && self->used);
+    self->used = true;
     self->connections = ++made;
     self->retry_ms = RETRY_FIRST_MS;
     timer_end (&self->timer);
@@ -249,7 +240,7 @@ struct target *target_new (const struct target_settings *settings, const struct 
     if (self->settings.type == TARGET_PULL) { // nothing is sent to it
         self->connections = ++made;
         self->up = self->reads = true;
-    } else {
+    } else if (!self->settings.by_identity) {
         connect_anew (self);
     }
     return self;
@@ -271,6 +262,34 @@ void target_destroy (struct target **self_p)
 const struct target_settings *target_settings (const struct target *self)
 {
     return &self->settings;
+}
+
+const char *target_identity (const struct target *self)
+{
+    return self->identity;
+}
+
+// In the next turn, as what leads here may be about a run of it.
+void target_identify (struct target *self, struct span identity, bool used)
+{
+    snprintf (self->identity, sizeof self->identity, "%.*s", (int)identity.size,
+              (const char *)identity.data);
+    self->used = used;
+    timer_set (&self->timer, self->reactor, 0);
+}
+
+void target_try_connection (struct target *self)
+{
+    if (!self->up || !self->response->unproven)
+        return;
+    log_event (LEVEL_WARN, "target.duplicate", "station=%s action=%s reason=\"%s\"",
+               self->settings.name, self->response->reconnects ? "rename" : "reconnect",
+               "it has answered nothing since it connected: it may hold an older connection of "
+               "this identity");
+    if (self->response->reconnects++ == 0)
+        timer_set (&self->timer, self->reactor, 0);
+    else
+        self->events.needs_identity (self->events.owner, self);
 }
 
 struct response *target_response (const struct target *self)

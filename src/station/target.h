@@ -24,11 +24,16 @@ struct target_events {
     void (*connected) (void *owner, struct target *target);
     // It has answered, and was unresponsive; told before the message.
     void (*responsive) (void *owner, struct target *target);
+    // Its identity seems to be that of another connection there: it needs a new one.
+    void (*needs_identity) (void *owner, struct target *target);
     void *owner;
     const struct packet_limits *limits; // of its messages; outlives the target
 };
 
-// The target starts to connect at once, and goes on trying. The settings are copied. `own` is
+enum { TARGET_IDENTITY_SIZE = 64 }; // with its NUL
+
+// The target starts to connect at once, one by identity when it has that, and goes on trying. The
+// settings are copied. `own` is
 // borrowed for the life of the target: the station's keys, for one with a key.
 struct target *target_new (const struct target_settings *settings, const struct curve_keys *own,
                            struct reactor *reactor, const struct target_events *events);
@@ -37,6 +42,17 @@ void target_destroy (struct target **self);
 const struct target_settings *target_settings (const struct target *self);
 const char *target_name (const struct target *self);
 enum target_type target_type (const struct target *self);
+
+// The identity of its connections from now on, with which it routes its answers: also those of
+// jobs that it was sent on an earlier connection. `used`: there was one already. It connects anew.
+void target_identify (struct target *self, struct span identity, bool used);
+
+// "" = none yet.
+const char *target_identity (const struct target *self);
+
+// It answers nothing: if its connection may be taken for a duplicate of an older one, which a
+// ROUTER then ignores, connect anew; and when that was in vain, with a new identity.
+void target_try_connection (struct target *self);
 
 // How it answers.
 struct response *target_response (const struct target *self);

@@ -1,12 +1,16 @@
 #include "targets.h"
 
+#include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "ahead.h"
 #include "center.h"
 #include "due.h"
 #include "log.h"
 #include "memory.h"
+#include "process.h"
 #include "results.h"
 #include "runs.h"
 #include "unresponsive.h"
@@ -66,6 +70,58 @@ static void on_connected (void *owner, struct target *target)
 static void on_responsive (void *owner, struct target *target)
 {
     unresponsive_ends (owner, target);
+}
+
+// -- the identity of its connections
+
+struct naming {
+    struct station *station;
+    char target[STATION_NAME_MAX + 1];
+    char fresh[TARGET_IDENTITY_SIZE];
+};
+
+// One that cannot be kept is used all the same: it works until the next restart.
+static void on_identity (void *owner, const struct store_identity *answer)
+{
+    struct naming *naming = owner;
+    struct target *target = station_target (naming->station, span_text (naming->target));
+    bool done = answer->result == STORE_DONE && answer->identity.size &&
+                answer->identity.size < TARGET_IDENTITY_SIZE;
+    if (!done && answer->result != STORE_LOST)
+        log_event (LEVEL_ERROR, "target.identity_not_kept", "station=%s error=%s", naming->target,
+                   quoted (span_text (answer->error ? answer->error : "")));
+    if (target && target_settings (target)->by_identity && answer->result != STORE_LOST)
+        target_identify (target, done ? answer->identity : span_text (naming->fresh),
+                         done && answer->used);
+    free (naming);
+}
+
+// The same after a restart: host and request endpoint, which no two stations share.
+static void home_of (const struct station *self, char *out, size_t size)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+    gethostname (host, sizeof host - 1);
+    snprintf (out, size, "%s %s", host, self->settings->request);
+}
+
+// Printable and without NUL, as a target by identity sends with strlen; no '*', '-' or '#' first,
+// which are routes of its own; and nobody can guess it.
+static void needs_identity (void *owner, struct target *target)
+{
+    struct station *self = owner;
+    char home[HOST_NAME_MAX + SETTING_TEXT_MAX + 2];
+    struct naming *naming = memory_new (sizeof *naming);
+    naming->station = self;
+    memcpy (naming->target, target_name (target), sizeof naming->target);
+    snprintf (naming->fresh, sizeof naming->fresh, "+zplan-%016" PRIx64 "%016" PRIx64,
+              process_random (), process_random ());
+    home_of (self, home, sizeof home);
+    store_identity (self->store,
+                    &(struct store_identity_wish){.home = home,
+                                                  .target = naming->target,
+                                                  .fresh = naming->fresh,
+                                                  .replaces = target_identity (target)},
+                    on_identity, naming);
 }
 
 void targets_wake (struct station *self)
@@ -128,6 +184,7 @@ int targets_put (struct station *self, const struct target_settings *settings,
                                          .turned = on_turned,
                                          .connected = on_connected,
                                          .responsive = on_responsive,
+                                         .needs_identity = needs_identity,
                                          .owner = self,
                                          .limits = &self->limits};
     size_t at = place_of (self, span_text (settings->name));
@@ -150,6 +207,8 @@ int targets_put (struct station *self, const struct target_settings *settings,
         self->target_count++;
     }
     self->targets[at] = target_new (settings, &self->curve_keys, self->reactor, &events);
+    if (settings->by_identity && settings->type != TARGET_PULL)
+        needs_identity (self, self->targets[at]);
     if (settings->origin != ORIGIN_SETTINGS)
         log_event (LEVEL_INFO, "target.added", "station=%s endpoint=%s origin=%s", settings->name,
                    settings->endpoint, origin_name (settings->origin));

@@ -66,6 +66,7 @@ bool unresponsive_keeps (struct station *self, struct held_run *held)
         const struct held_run *probe = find_probe (self, target);
         if (!probe || probe == held) {
             response->probe = held->plan_id;
+            target_try_connection (target);
             return false;
         }
     }

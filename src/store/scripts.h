@@ -23,6 +23,7 @@ enum script {
     SCRIPT_TEAM,
     SCRIPT_STATS,
     SCRIPT_ATTEND,
+    SCRIPT_IDENTITY,
     SCRIPTS
 };
 

@@ -19,6 +19,8 @@
 //                      stations (attend.lua); waited (a write that replicas are waited for by);
 //                      forgot (the highest seq of the outcomes that were taken out)
 //   plan:attending     hash: INSTANCE -> when a station was last here (Unix seconds)
+//   plan:identities    hash: "TARGET IDENTITY" -> "INSTANCE HOME" of the station that connects to a
+//                      target of mailbox=identity by it
 //   plan:history       stream: the outcome of every run. The entry is SEQ-0; of one that was not
 //                      broadcast it is SEQ-1, SEQ-2, ... behind the last that was
 //   plan:forgot        sorted set: outcomes that were taken out of an entry of several
@@ -471,6 +473,26 @@ typedef void store_attended_fn (void *owner, const struct store_attended *answer
 
 // Say that this station is here, and hear what has become of the data.
 void store_attend (struct store *self, store_attended_fn *reply, void *owner);
+
+struct store_identity {
+    enum store_result result;
+    struct span identity;
+    bool used; // before, by this station or one that is gone
+    const char *error;
+};
+
+typedef void store_identity_fn (void *owner, const struct store_identity *answer);
+
+struct store_identity_wish {
+    const char *home;     // where the station runs, the same after its restart
+    const char *target;   // its name
+    const char *fresh;    // the identity if there is none yet
+    const char *replaces; // one that is not to be used any more; "" = none
+};
+
+// The identity by which to connect to a target. Repeated by the link.
+void store_identity (struct store *self, const struct store_identity_wish *wish,
+                     store_identity_fn *reply, void *owner);
 
 struct store_stats {
     enum store_result result;

@@ -321,3 +321,39 @@ void store_attend (struct store *self, store_attended_fn *reply, void *owner)
                                .owner = ask_new (self, (void (*) (void))reply, owner),
                            });
 }
+
+// -- identities
+
+static void on_identity (void *owner, const redisReply *reply)
+{
+    struct ask *ask = owner;
+    struct store_identity answer = {0};
+    answer.result = reply_result (reply, &answer.error);
+    if (answer.result == STORE_DONE && reply_is_array (reply, 2)) {
+        answer.identity = reply_text (reply->element[0]);
+        answer.used = reply_number (reply->element[1]) == 1;
+    } else if (answer.result == STORE_DONE) {
+        answer.result = STORE_ERROR;
+        answer.error = ODD_ANSWER;
+    }
+    ((store_identity_fn *)ask->reply) (ask->owner, &answer);
+    free (ask);
+}
+
+void store_identity (struct store *self, const struct store_identity_wish *wish,
+                     store_identity_fn *reply, void *owner)
+{
+    const struct span args[] = {span_text (KEY_IDENTITIES), span_text (KEY_ATTENDING),
+                                span_text (self->instance), span_text (wish->home),
+                                span_text (wish->target),   span_text (wish->fresh),
+                                span_text (wish->replaces)};
+    link_call (self->link, &(struct link_call){
+                               .script = SCRIPT_IDENTITY,
+                               .repeat = LINK_REPEAT,
+                               .keys = 2,
+                               .args = args,
+                               .count = sizeof args / sizeof *args,
+                               .reply = on_identity,
+                               .owner = ask_new (self, (void (*) (void))reply, owner),
+                           });
+}

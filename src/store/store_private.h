@@ -54,17 +54,18 @@ struct store {
     char epoch[24];
 };
 
-#define KEY_TIME_SET  "plan:time:set"
-#define KEY_INDEX     "plan:ids"
-#define KEY_RUNS      "plan:run"
-#define KEY_META      "plan:meta"
-#define KEY_TOLD      "plan:told"
-#define KEY_HISTORY   "plan:history"
-#define KEY_STATIONS  "plan:stations"
-#define KEY_KINDS     "plan:kinds"
-#define KEY_LIMITS    "plan:limits"
-#define KEY_COUNT     "plan:count"
-#define KEY_ATTENDING "plan:attending"
+#define KEY_TIME_SET   "plan:time:set"
+#define KEY_INDEX      "plan:ids"
+#define KEY_RUNS       "plan:run"
+#define KEY_META       "plan:meta"
+#define KEY_TOLD       "plan:told"
+#define KEY_HISTORY    "plan:history"
+#define KEY_STATIONS   "plan:stations"
+#define KEY_KINDS      "plan:kinds"
+#define KEY_LIMITS     "plan:limits"
+#define KEY_COUNT      "plan:count"
+#define KEY_ATTENDING  "plan:attending"
+#define KEY_IDENTITIES "plan:identities"
 
 // Who asked: kept until the answer, with what the answer is read by.
 struct ask {
