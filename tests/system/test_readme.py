@@ -417,6 +417,7 @@ def test_beside_microzero(newcomer):
 # Words of the table that the chapter's own test does not bring about: the test that sees them.
 SEEN_BY = {
     "event=access.left_out": "test_curve.py",
+    "event=subscriber.cut": "test_subscribers.py",
     "MISCONF": "test_faults_redis.py",
     "No space left on device": None,    # the system's own words
     "data: damaged at byte": "test_repair.py",
