@@ -111,6 +111,11 @@ const void *zplan_reply_frame (const struct zplan_reply *reply, uint8_t type, si
 // `size` bytes with the NUL; what is no printable text becomes '?'. Returns `out`.
 const char *zplan_reply_words (const struct zplan_reply *reply, char *out, size_t size);
 
+// When a plan that was submitted runs first, by the reply: the nominal time as Unix seconds; of one
+// that was there already its next time. 0: the reply says none, as of a plan that was refused or is
+// closed, or the station is an older one.
+int64_t zplan_reply_first_time (const struct zplan_reply *reply);
+
 // Submit a plan. The station keeps it when the reply's status is ZERO_STATUS_PLAN_ID; the plan's id
 // is then in the GLOBAL_ID frame. A plan with an id of its own can be submitted again when no
 // answer came: the client makes the REQUEST_ID from the id, so the repetition is the same bytes.

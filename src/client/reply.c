@@ -1,6 +1,8 @@
 #include "zplan_client.h"
 
 #include "codes.h"
+#include "decimal.h"
+#include "settings.h"
 #include "utf8.h"
 
 const void *zplan_reply_frame (const struct zplan_reply *reply, uint8_t type, size_t *ret_size)
@@ -13,6 +15,19 @@ const void *zplan_reply_frame (const struct zplan_reply *reply, uint8_t type, si
         }
     }
     return NULL;
+}
+
+int64_t zplan_reply_first_time (const struct zplan_reply *reply)
+{
+    char text[DECIMAL_SIZE];
+    size_t size = 0;
+    int64_t time;
+    const void *digits = zplan_reply_frame (reply, ZERO_FRAME_PLAN_TIME, &size);
+    if (!digits || size >= sizeof text)
+        return 0;
+    memcpy (text, digits, size);
+    text[size] = '\0';
+    return number_parse (text, &time) && time > 0 ? time : 0;
 }
 
 // Copy what is text; each byte of a control character or of what is not UTF-8 becomes a '?'.

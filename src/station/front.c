@@ -5,6 +5,7 @@
 
 #include "access.h"
 #include "codes.h"
+#include "decimal.h"
 #include "dialect.h"
 #include "log.h"
 #include "manage.h"
@@ -55,7 +56,7 @@ static void peer_release (struct station *self, struct peer *peer)
 
 void front_reply (struct station *self, struct peer *peer, const struct reply *reply)
 {
-    char text[REASON_MAX + 32], id[IDENT_SIZE];
+    char text[REASON_MAX + 32], id[IDENT_SIZE], time[DECIMAL_SIZE];
     struct message message;
     message_start (&message, dialect_status_out (self->dialect, reply->status));
     // A REQ client wants its empty frame back; everybody else gets the description first.
@@ -74,6 +75,10 @@ void front_reply (struct station *self, struct peer *peer, const struct reply *r
         message_add (&message, ZERO_FRAME_REQUEST_ID, peer->request_id);
     if (reply->plan_id)
         message_add (&message, ZERO_FRAME_GLOBAL_ID, span_text (ident_text (reply->plan_id, id)));
+    if (reply->plan_time) {
+        size_t size = decimal_text (reply->plan_time, time);
+        message_add (&message, ZERO_FRAME_PLAN_TIME, span_of (time, size));
+    }
     if (reply->json)
         message_add (&message, ZERO_FRAME_JSON, span_text (reply->json));
     if (!watch_send (&self->request_watch, self->request_socket, peer->identity, &message))

@@ -171,7 +171,8 @@ void submission_accept (struct submission *submission, const char *words)
     front_reply (submission->station, submission->peer,
                  &(struct reply){.status = ZERO_STATUS_PLAN_ID,
                                  .reason = words,
-                                 .plan_id = submission->plan->id});
+                                 .plan_id = submission->plan->id,
+                                 .plan_time = submission->next});
 }
 
 struct span submit_command (const struct plan *plan)
@@ -203,18 +204,19 @@ static void tell_added (struct submission *submission)
 }
 
 // Whether what stands under the id is this very submission: station, description and frames.
-bool submission_repeats (const struct plan *plan, struct span message)
+bool submission_repeats (const struct plan *plan, const struct plan *held)
 {
-    struct reason reason;
-    struct plan *held = plan_from_stored_json (plan->id, message, &reason);
-    if (!held)
-        return false;
     bool same =
         span_equal (held->station, plan->station) && held->message_count == plan->message_count;
     for (size_t i = 1; same && i < plan->message_count; i++)
         same = span_equal (held->messages[i], plan->messages[i]);
-    plan_destroy (&held);
     return same;
+}
+
+int64_t submission_next (const struct plan *plan)
+{
+    bool over = plan->state == PLAN_CLOSE;
+    return over ? 0 : plan->plan_time;
 }
 
 // It is stored, and will run; but it was not acknowledged.
@@ -265,12 +267,18 @@ static void answer_held (struct submission *submission, struct span message)
 {
     if (*submission_key (submission->plan)) {
         submission_load_held (submission);
-    } else if (submission_repeats (submission->plan, message)) {
+        return;
+    }
+    struct reason reason;
+    struct plan *held = plan_from_stored_json (submission->plan->id, message, &reason);
+    if (held && submission_repeats (submission->plan, held)) {
         submission_set_words (submission, "there already", PLAN_NONE);
+        submission->next = submission_next (held);
         submission_accept_there (submission);
     } else {
         submission_refuse_in_use (submission, "GLOBAL_ID:");
     }
+    plan_destroy (&held);
 }
 
 static void on_submitted (void *owner, const struct store_submitted *answer);
@@ -331,6 +339,7 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
     if (answer->result == STORE_DONE) {
         FAILPOINT ("store_done");
         self->counters.accepted++;
+        submission->next = submission_next (submission->plan);
         submission_accept (submission, NULL);
         FAILPOINT ("ack_queued");
     } else if (answer->result == STORE_UNSURE) {

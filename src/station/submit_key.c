@@ -67,6 +67,7 @@ static void on_replaced (void *owner, enum store_result result, const char *erro
     if (result == STORE_DONE) {
         struct plan *plan = submission->changed;
         char *json = plan_public_text (plan);
+        submission->next = submission_next (plan);
         submission_accept (submission, submission->words);
         publish_event (self, &(struct notice){.event = EVENT_UPDATE,
                                               .plan_id = plan->id,
@@ -161,7 +162,7 @@ static void answer_key (struct submission *submission, const struct plan *held,
 {
     const struct plan *plan = submission->plan;
     bool running = manage_is_running (submission->station, held, answer);
-    bool same = submission_repeats (plan, answer->message);
+    bool same = submission_repeats (plan, held);
     if (!same && (strcmp (submission_key (held), submission_key (plan)) != 0 ||
                   !span_equal (held->station, plan->station)))
         submission_refuse_in_use (submission, "key: its id");
@@ -170,6 +171,7 @@ static void answer_key (struct submission *submission, const struct plan *held,
     else {
         submission_set_words (submission, running ? "there already, and running" : "there already",
                               held->state);
+        submission->next = submission_next (held);
         submission_accept_there (submission);
     }
 }

@@ -19,6 +19,7 @@ struct submission {
     struct reason reason;
     struct plan *changed; // what takes the place of the plan that has the key, while it is stored
     char words[96];       // what is told of a plan that was there
+    int64_t next;         // of its plan, for the reply; 0 = none
 };
 
 void submission_end (struct submission *self);
@@ -36,7 +37,10 @@ void submission_set_words (struct submission *self, const char *words, enum plan
 void submission_refuse_in_use (struct submission *self, const char *words);
 
 // Whether what stands under the id is this very submission: station, description and frames.
-bool submission_repeats (const struct plan *plan, struct span message);
+bool submission_repeats (const struct plan *plan, const struct plan *held);
+
+// The nominal time of the next occurrence, which the reply carries; 0: there is none any more.
+int64_t submission_next (const struct plan *plan);
 
 // -- keys: submit_key.c
 

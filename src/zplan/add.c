@@ -93,9 +93,13 @@ static int report (const struct cli *cli, const struct zplan_reply *reply, const
                                         [KEPT_REPLACED] = "replaced"};
     struct span more;
     enum kept kept = call_kept (reply, &more);
-    struct occurrence first;
+    struct occurrence first = {.time = zplan_reply_first_time (reply)};
     char text[RFC3339_SIZE] = "";
-    if (schedule_first (&when->rule, zone, when->rule.received, when->skip, &first))
+    // An older station does not say it: then it is what the same rules give here.
+    bool known =
+        first.time || (kept == KEPT_ADDED &&
+                       schedule_first (&when->rule, zone, when->rule.received, when->skip, &first));
+    if (known)
         rfc3339_format (first.time, text);
     if (cli->json) {
         json_t *answer = json_object ();

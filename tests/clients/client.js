@@ -35,7 +35,7 @@ station.on("message", (parts) => {
         return;
     }
     ident = reply.frames[TYPE.GLOBAL_ID].toString();
-    console.log(`accepted as ${ident}`);
+    console.log(`accepted as ${ident}, first run at ${reply.frames[TYPE.PLAN_TIME]}`);
 });
 
 // [title][description][plan id][the plan after the run][the target's frames]

@@ -2,7 +2,7 @@
 // (proto/README.md, chapter 3).
 "use strict";
 
-const TYPE = { GLOBAL_ID: 1, STATION_ID: 2, STATUS: 3, PLAN: 5, LOCAL_ID: 8,
+const TYPE = { GLOBAL_ID: 1, STATION_ID: 2, STATUS: 3, PLAN: 5, PLAN_TIME: 6, LOCAL_ID: 8,
                COMMAND: 0x24, ARG: 0x25, TEXT: 0x54 };
 const CODE = { OK: 0x01, PLAN: 0x02, JOIN: 0x4a, READY: 0x52, PITPAT: 0x50, LEFT: 0x4c,
                BYE: 0x04, WAITING: 0x22, CLOSE_REQUEST: 0x2d, FAILED: 0x82, FIRST_ERROR: 0x80 };

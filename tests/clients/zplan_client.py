@@ -18,7 +18,7 @@ description, *frames = station.recv_multipart()
 reply = dict(zip(description[2:], frames))
 if description[1] != 0x02:
     sys.exit("refused: " + reply[0x03].decode())
-print("accepted as", reply[0x01].decode(), flush=True)
+print(f"accepted as {reply[0x01].decode()}, first run at {reply[0x06].decode()}", flush=True)
 ended = False
 while not ended:
     title, description, ident, stored, *frames = results.recv_multipart()

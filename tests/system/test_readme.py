@@ -272,7 +272,7 @@ def test_from_c(newcomer):
 def test_from_python(newcomer):
     newcomer.demo()
     newcomer.file("hello.py", "python")
-    newcomer.does("python3 hello.py", r"^accepted \[b'[0-9a-f]+'\]\n$")
+    newcomer.does("python3 hello.py", r"^accepted \[b'[0-9a-f]+', b'\d+'\]\n$")
     assert "hello" in newcomer.run("zplan list")
 
 
@@ -281,7 +281,7 @@ def test_from_other_languages(newcomer):
     newcomer.demo(worker=False)
     newcomer.lasts("python3 tests/clients/zplan_worker.py", "told 01")
     newcomer.lasts("node tests/clients/worker.js", "told 01")
-    told = r"^accepted as [0-9a-f]+\n(ok: hello world\n){1,3}$"
+    told = r"^accepted as [0-9a-f]+, first run at \d+\n(ok: hello world\n){1,3}$"
     newcomer.does("python3 tests/clients/zplan_client.py", told)
     newcomer.does("node tests/clients/client.js", told)
 

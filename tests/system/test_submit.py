@@ -24,14 +24,14 @@ def hex_id(reply):
 def test_A042_plain_dealer(shared):
     reply = shared.client.submit(later(), more=ECHOES)
     ident = hex_id(reply)
-    assert sorted(reply.types) == sorted([FT.GLOBAL_ID, FT.REQUESTER, FT.REQUEST_ID])
+    assert sorted(reply.types) == sorted([FT.GLOBAL_ID, FT.REQUESTER, FT.REQUEST_ID, FT.PLAN_TIME])
     assert reply.get(FT.REQUESTER) == b"who \xff\0"
     assert reply.get(FT.REQUEST_ID) == b"r\0x"
     assert shared.message(ident)["plan_id"] == int(ident, 16)
 
 
 def test_A042_nothing_is_echoed_that_was_not_given(shared):
-    assert shared.client.submit(later()).types == bytes([FT.GLOBAL_ID])
+    assert shared.client.submit(later()).types == bytes([FT.GLOBAL_ID, FT.PLAN_TIME])
 
 
 def test_A042_reply_to_an_empty_echo(shared):
