@@ -87,8 +87,8 @@ int zplan_plan_set_every (struct zplan_plan *plan, int number, enum zplan_unit u
 
 // Every week on this day, 0..6, 0 is Sunday; every month on this day: 1..31 from its start, 0 the
 // last one, -1 the one before it, to -31. What a month does not have is cut to the nearest day it
-// has. Hour and minute are in the time zone of the station: say with zplan_plan_set_timezone before
-// which one that is, unless it is UTC.
+// has. Hour and minute are in the time zone that zplan_plan_set_timezone has set before; without it
+// they are those of UTC, and the days those of the station's zone.
 int zplan_plan_set_weekly (struct zplan_plan *plan, int day, int hour, int minute);
 int zplan_plan_set_monthly (struct zplan_plan *plan, int day, int hour, int minute);
 
@@ -96,8 +96,8 @@ int zplan_plan_set_monthly (struct zplan_plan *plan, int day, int hour, int minu
 // before, else in that of the station. Several expressions go in as the member "cron".
 int zplan_plan_set_cron (struct zplan_plan *plan, const char *expression);
 
-// The time zone of later calls of these three: a name of the tz database, as "Europe/Berlin". To
-// the station it goes with a cron expression only.
+// The time zone of later calls of these three: a name of the tz database, as "Europe/Berlin". It
+// becomes the plan's own, whatever that of the station is.
 int zplan_plan_set_timezone (struct zplan_plan *plan, const char *name);
 
 // How often it runs in all, from 1 on; -1, as without a call: for ever.

@@ -263,6 +263,17 @@ int zplan_plan_set_every (struct zplan_plan *plan, int number, enum zplan_unit u
     return error;
 }
 
+// The zone that was said is the plan's own. Takes the changes, which may be NULL.
+static json_t *in_zone (const struct zplan_plan *self, json_t *changes)
+{
+    if (changes && *self->timezone &&
+        json_object_set_new (changes, "timezone", json_string (self->timezone))) {
+        json_decref (changes);
+        return NULL;
+    }
+    return changes;
+}
+
 int zplan_plan_set_cron (struct zplan_plan *plan, const char *expression)
 {
     if (!plan)
@@ -270,12 +281,7 @@ int zplan_plan_set_cron (struct zplan_plan *plan, const char *expression)
     if (!expression || !is_text (expression))
         return FAIL (plan, "cron: want an expression, as \"30 8 * * MON\"");
     json_t *changes = json_pack ("{s:i, s:s}", "plan_type", (int)SCHEDULE_CRON, "cron", expression);
-    if (changes && *plan->timezone &&
-        json_object_set_new (changes, "timezone", json_string (plan->timezone))) {
-        json_decref (changes);
-        changes = NULL;
-    }
-    int error = change (plan, changes);
+    int error = change (plan, in_zone (plan, changes));
     if (!error)
         json_object_del (plan->members, "plan_value");
     return error;
@@ -293,8 +299,9 @@ static int set_calendar (struct zplan_plan *self, enum schedule_type type, int d
         return FAIL (self, "minute: want 0..59, got %d", minute);
     int64_t local = civil_days (fixed_day) * CIVIL_DAY + hour * 3600 + minute * 60;
     int64_t time = self->zone ? zone_instant (self->zone, local) : local;
-    return change (self, json_pack ("{s:i, s:i, s:I}", "plan_type", (int)type, "plan_value", day,
-                                    "plan_time", (json_int_t)time));
+    json_t *changes = json_pack ("{s:i, s:i, s:I}", "plan_type", (int)type, "plan_value", day,
+                                 "plan_time", (json_int_t)time);
+    return change (self, in_zone (self, changes));
 }
 
 int zplan_plan_set_weekly (struct zplan_plan *plan, int day, int hour, int minute)

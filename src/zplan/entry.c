@@ -236,7 +236,7 @@ static void take_frames (const struct order *order, struct entry *ret)
         }
 }
 
-static int read_words (json_t *object, const struct zone *zone, int64_t now_us, struct entry *ret,
+static int read_words (json_t *object, struct entry_zone zone, int64_t now_us, struct entry *ret,
                        struct reason *reason)
 {
     const char *field;
@@ -256,7 +256,9 @@ static int read_words (json_t *object, const struct zone *zone, int64_t now_us, 
     }
     const char *name = line.has_rule ? NULL : line.order.words.timezone;
     struct zone *own = rc == 0 && name ? zonefile_load (name, reason) : NULL;
-    rc = rc || (name && !own) ? -1 : make_plan (&line, own ? own : zone, now_us);
+    if (!name && !line.has_rule)
+        line.order.words.timezone = zone.name;
+    rc = rc || (name && !own) ? -1 : make_plan (&line, own ? own : zone.zone, now_us);
     zone_destroy (&own);
     if (rc == 0 && !line.order.command && !line.order.publish_title) {
         reason_set (reason, "command: must be given (or publish_title, for pub targets)");
@@ -462,13 +464,13 @@ static int read_kept (json_t *object, const struct zone *zone, int64_t now_us, s
 
 // -- both
 
-int entry_read (json_t *object, const struct zone *zone, int64_t now_us, struct entry *ret,
+int entry_read (json_t *object, struct entry_zone zone, int64_t now_us, struct entry *ret,
                 struct reason *reason)
 {
     *ret = (struct entry){.object = json_incref (object)};
     int rc = read_id (object, ret, reason);
     if (rc == 0 && json_object_get (object, "messages"))
-        rc = read_kept (object, zone, now_us, ret, reason);
+        rc = read_kept (object, zone.zone, now_us, ret, reason);
     else if (rc == 0)
         rc = read_words (object, zone, now_us, ret, reason);
     if (rc == 0 && !ret->station) {

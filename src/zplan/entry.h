@@ -32,10 +32,16 @@ struct entry {
     uint8_t *bytes;                              // or stand here
 };
 
+// A zone, and its name if somebody has given it: it is that of plans that name none then.
+struct entry_zone {
+    const struct zone *zone;
+    const char *name; // NULL: it is UTC because nobody has
+};
+
 // Read a line. Local times are in this zone, unless the line names one. 0; or -1 with a reason that
 // names the field, and the entry is empty. The object is borrowed and may be changed; entry_clear
 // gives back what is kept.
-int entry_read (json_t *object, const struct zone *zone, int64_t now_us, struct entry *ret,
+int entry_read (json_t *object, struct entry_zone zone, int64_t now_us, struct entry *ret,
                 struct reason *reason);
 void entry_clear (struct entry *self);
 

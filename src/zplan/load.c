@@ -163,7 +163,8 @@ static bool is_there (const struct loading *self, const struct item *item,
     struct reason reason;
     struct entry kept;
     json_t *plan = json_read_object (call_frame (reply, ZERO_FRAME_JSON), &reason);
-    bool same = plan && entry_read (plan, self->zone, clock_wall_us (), &kept, &reason) == 0;
+    bool same = plan && entry_read (plan, (struct entry_zone){self->zone, NULL}, clock_wall_us (),
+                                    &kept, &reason) == 0;
     if (same) {
         same = entry_same (&kept, &item->entry);
         entry_clear (&kept);
@@ -284,8 +285,8 @@ static bool take_line (struct loading *self, struct span text)
     struct item *item = memory_new (sizeof *item);
     item->line = self->line;
     json_t *object = json_read_object (text, &reason);
-    bool good =
-        object && entry_read (object, self->zone, clock_wall_us (), &item->entry, &reason) == 0;
+    bool good = object && entry_read (object, (struct entry_zone){self->zone, self->load->timezone},
+                                      clock_wall_us (), &item->entry, &reason) == 0;
     json_decref (object);
     if (good)
         return start_item (self, item);

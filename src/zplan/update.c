@@ -71,7 +71,7 @@ static const char about[] =
     "had just been added. All --arg together replace all arguments. Refused while a run is out,\n"
     "and when the plan was changed by somebody else at the same moment. A policy is taken away by\n"
     "the value -. Local times are in the plan's own zone, if it has one and --timezone is not\n"
-    "given; --timezone with --wall-clock gives it another.\n\n"
+    "given; --timezone with a new kind of time, or with --wall-clock, gives it another.\n\n"
     "  zplan update 1f --weekly tue@09:00\n"
     "  zplan update 1f --cron '0 9 * * TUE' --retry fixed:30s:5,manual\n"
     "  zplan update 1f --retry - --end -\n"
@@ -148,7 +148,7 @@ static void set_kind (const struct when *when, const struct when_words *words, c
                       json_t *fields)
 {
     const struct schedule *rule = &when->rule;
-    json_object_update (fields, when->members);
+    json_object_update_missing (fields, when->members); // --no-wall-clock has taken the zone away
     json_object_set_new (fields, "plan_type", json_integer (rule->type));
     json_object_set_new (fields, "plan_value", json_integer (rule->value));
     json_object_set_new (fields, "plan_time", json_integer (rule->base_time));

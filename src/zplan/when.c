@@ -292,11 +292,7 @@ static int read_cron (const struct reading *self, const char *first)
         list = json_string (first);
     }
     self->rule->type = SCHEDULE_CRON;
-    if (terms_put (self->members, "cron", list, self->reason))
-        return -1;
-    return self->words->timezone ? terms_put (self->members, "timezone",
-                                              json_string (self->words->timezone), self->reason)
-                                 : 0;
+    return terms_put (self->members, "cron", list, self->reason);
 }
 
 // -- the words together
@@ -445,14 +441,21 @@ bool when_is_given (const struct when_words *words)
     return words->now || find_kind (words, &kind, &reason) || kind;
 }
 
-// Windows, policies, and the zone of a plan that has one.
+// Whether it reads a wall clock: a day does, in a zone of its own.
+static bool is_calendar (enum schedule_type type)
+{
+    return type == SCHEDULE_DAY || type == SCHEDULE_WEEK || type == SCHEDULE_MONTH ||
+           type == SCHEDULE_CRON;
+}
+
+// Windows, policies, and the zone that is given: the plan's own.
 static int read_members (const struct reading *self, unsigned kind)
 {
     const struct when_words *words = self->words;
     struct reason why;
     int64_t start;
     int64_t value = kind == EVERY ? self->rule->value : 1;
-    if (words->wall_clock &&
+    if (words->timezone && (words->wall_clock || is_calendar (self->rule->type)) &&
         terms_put (self->members, "timezone", json_string (words->timezone), self->reason))
         return -1;
     if (words->start && kind != EVERY) {

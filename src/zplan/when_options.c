@@ -57,13 +57,13 @@ static const struct option rows[] = {
      .metavar = "ZONE",
      .type = OPTION_TEXT,
      WHEN_FIELD (timezone),
-     .help = "the zone of local times: the station's, which is UTC by default; to the station "
-             "it goes with --cron, and with --wall-clock"},
+     .help = "the plan's zone: it runs at the same local time, summer and winter, and a day of "
+             "--every is one of the calendar; also of instants without an offset; without it "
+             "UTC"},
     {.name = "--wall-clock",
      .type = OPTION_FLAG,
      WHEN_FIELD (wall_clock),
-     .help = "the plan keeps --timezone: it runs at the same local time, summer and winter; a "
-             "day of --every is one of the calendar"},
+     .help = "with --timezone: the plan keeps it, also one of --every 10m or --in"},
     {.name = "--type",
      .metavar = "TYPE",
      .type = OPTION_TEXT,

@@ -127,8 +127,8 @@ static void texts (void)
     json_is (plan, "{\"plan_type\":6,\"plan_value\":1,\"plan_time\":1705307400,\"plan_repet\":-1}");
     CHECK (zplan_plan_set_timezone (plan, "Europe/Berlin") == ZPLAN_OK);
     CHECK (zplan_plan_set_monthly (plan, -1, 8, 30) == ZPLAN_OK);
-    json_is (plan,
-             "{\"plan_type\":7,\"plan_value\":-1,\"plan_time\":1705303800,\"plan_repet\":-1}");
+    json_is (plan, "{\"plan_type\":7,\"plan_value\":-1,\"plan_time\":1705303800,"
+                   "\"timezone\":\"Europe/Berlin\",\"plan_repet\":-1}");
     zplan_plan_destroy (&plan);
 }
 
@@ -138,6 +138,26 @@ static void too_many_frames (void)
     for (int i = 0; i < 27; i++)
         CHECK (zplan_plan_add_argument (plan, "x") == ZPLAN_OK);
     expect (plan, zplan_plan_add_argument (plan, "x"), "frames: at most 28");
+}
+
+// The first time of a plan, as a reply says it.
+static void first_time (void)
+{
+    static const struct {
+        const char *text;
+        int64_t time;
+    } rows[] = {
+        {"4102444800", 4102444800}, {"", 0}, {"soon", 0}, {"-5", 0}, {"41024448004102444800", 0}};
+    struct zplan_reply reply = {.status = ZERO_STATUS_PLAN_ID, .count = 1};
+    CHECK (zplan_reply_first_time (NULL) == 0);
+    reply.frames[0] = (struct zplan_frame){.type = ZERO_FRAME_GLOBAL_ID, .data = "1f", .size = 2};
+    CHECK (zplan_reply_first_time (&reply) == 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        reply.frames[1] = (struct zplan_frame){
+            .type = ZERO_FRAME_PLAN_TIME, .data = rows[i].text, .size = strlen (rows[i].text)};
+        reply.count = 2;
+        CHECK (zplan_reply_first_time (&reply) == rows[i].time);
+    }
 }
 
 // NULL is an error everywhere, and no crash.
@@ -260,6 +280,7 @@ int main (void)
     together ();
     texts ();
     too_many_frames ();
+    first_time ();
     nothing ();
     words ();
     return 0;

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 import zmq
 
-from clitest import (ARG, COMMAND, CONTENT, CONTEXT, GLOBAL_ID, JSON, NO_ANSWER, PLAN, PUB_TITLE,
+from clitest import (ARG, COMMAND, CONTENT, CONTEXT, GLOBAL_ID, JSON, NO_ANSWER, PLAN, PLAN_TIME, PUB_TITLE,
                      REFUSED, REQUEST_ID, STATION_ID, STATUS, USAGE, WAIT, ZPLAN, FakeStation,
                      always, describe, named, reply, zplan)
 
@@ -254,6 +254,14 @@ def test_add_byte_for_byte():
             b"mail", b"1f", b"send", b"a", b"--b", b"{}", b"plan-1f"]
 
 
+def test_add_prints_the_first_time_that_the_station_says():
+    with always(2, (GLOBAL_ID, b"1f"), (PLAN_TIME, b"4102462800")) as station:
+        order = ["add", "--station", "mail", "--command", "send", "--weekly", "mon@08:30"]
+        assert station.zplan(*order).done() == \
+            "plan 1f accepted, first run at 2100-01-01T05:00:00Z\n"
+        assert json.loads(station.zplan(*order, "--json").done())["first"] == "2100-01-01T05:00:00Z"
+
+
 def test_add_to_a_pub_target():
     with always(2, (GLOBAL_ID, b"20")) as station:
         ended = station.zplan("add", "--station", "news", "--publish-title", "tick",
@@ -268,7 +276,9 @@ def test_add_to_a_pub_target():
     (["--every", "10m"], {"plan_type": 3, "plan_value": 10, "plan_repet": -1, "no_keep": False}),
     (["--weekly", "mon@08:30", "--timezone", "Europe/Berlin", "--repeat", "4"],
      {"plan_type": 6, "plan_value": 1, "plan_repet": 4, "no_keep": False,
-      "plan_time": 1705303800}),
+      "plan_time": 1705303800, "timezone": "Europe/Berlin"}),
+    (["--every", "1d", "--timezone", "Asia/Tokyo"],
+     {"plan_type": 5, "plan_value": 1, "plan_repet": -1, "no_keep": False, "timezone": "Asia/Tokyo"}),
     (["--monthly", "-1"], {"plan_type": 7, "plan_value": -1, "plan_repet": -1, "no_keep": False,
                            "plan_time": 1705276800}),
     (["--at", "2100-01-01"], {"plan_type": 1, "plan_value": 0, "plan_repet": 1, "no_keep": False,

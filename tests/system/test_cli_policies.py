@@ -282,7 +282,12 @@ def test_a_line_has_its_own_time_zone(line, tmp_path, own):
                                 "weekly": "mon@08:30"}) + "\n")
     line.zplan("add", "--from", str(path), "--timezone", "Asia/Tokyo").done()
     assert line.kept("e1")["base_time"] == 1705303800      # 2024-01-15T08:30+01:00
-    assert ("timezone" in line.kept("e1")) == ("wall_clock" in own)
+    assert line.kept("e1")["timezone"] == "Europe/Berlin"
+    path.write_text(json.dumps({"station": "jobs", "command": "x", "id": "e2",
+                                "weekly": "mon@08:30"}) + "\n")
+    line.zplan("add", "--from", str(path), "--timezone", "Asia/Tokyo").done()
+    assert line.kept("e2")["timezone"] == "Asia/Tokyo"
+    assert line.kept("e2")["base_time"] == 1705275000      # 2024-01-15T08:30+09:00
 
 
 @pytest.mark.parametrize("entry, told", [
