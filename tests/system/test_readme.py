@@ -432,6 +432,7 @@ SEEN_BY = {
     "event=clock.step": "test_faults_clock.py",
     "event=reload.kept_old": "test_faults_process.py",
     "event=access.kept_old": "test_curve.py",
+    "event=zone.kept_old": "test_zones_reread.py",
 }
 
 
