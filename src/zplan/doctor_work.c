@@ -11,10 +11,11 @@
 #include "print.h"
 
 enum {
-    WAITING_MAX = 1000, // plans that are counted, of each state
-    RUNS_MAX = 200,     // that are looked at, of all targets
-    RUNS_AGE_S = 86400, // older ones say nothing of now
-    RUNS_FEW = 3,       // fewer that failed are a warning only
+    WAITING_MAX = 1000,  // plans that are counted, of each state
+    RUNS_MAX = 200,      // that are looked at, of all targets
+    RUNS_AGE_S = 86400,  // older ones say nothing of now
+    RUNS_FEW = 3,        // fewer that failed are a warning only
+    UNRESPONSIVE_S = 60, // shorter is a warning, which the station gives
     STATUSES_TOLD = 4,
     REASON_SHOWN = 200, // bytes
     TEXT_MAX = 512
@@ -63,32 +64,63 @@ static void count_waiting (const struct cli *cli, struct zplan_client *client, c
     json_decref (page);
 }
 
+// Why a target does not work.
+struct fault {
+    const char *is, *advice;
+    const json_t *since;
+    bool told;   // by the station itself, as a warning
+    bool queues; // its plans wait in the queue only: none of them is in progress
+    int64_t after_s;
+};
+
+static bool has_fault (const json_t *target, struct fault *ret)
+{
+    const json_t *unresponsive = json_object_get (target, "unresponsive_since");
+    const json_t *no_worker = json_object_get (target, "no_worker");
+    if (!json_is_true (json_object_get (target, "connected")))
+        *ret = (struct fault){.is = "is not connected",
+                              .advice = "start it, or see whether its endpoint is right (zplan "
+                                        "station list)",
+                              .since = json_object_get (target, "since"),
+                              .told = true,
+                              .queues = true};
+    else if (unresponsive)
+        *ret = (struct fault){.is = "is unresponsive",
+                              .advice = "see whether it hangs, or waits for its workers",
+                              .since = unresponsive,
+                              .told = true,
+                              .after_s = UNRESPONSIVE_S};
+    else if (no_worker)
+        *ret = (struct fault){.is = "has no worker",
+                              .advice = "start a worker (zplan work), or see why the target does "
+                                        "not know it",
+                              .since = no_worker};
+    return ret->is != NULL;
+}
+
 // Returns whether the target does not work.
 static bool find_idle (const struct cli *cli, struct zplan_client *client, json_t *health,
                        const json_t *target, int64_t now_s)
 {
     char text[TEXT_MAX], since[WORD_SIZE];
     struct waiting waiting = {0};
+    struct fault fault = {0};
     const char *name = json_string_value (json_object_get (target, "name"));
-    const json_t *no_worker = json_object_get (target, "no_worker");
-    bool away = !json_is_true (json_object_get (target, "connected"));
-    if (!name || (!away && !no_worker))
+    if (!name || !has_fault (target, &fault))
         return false;
+    if (now_s - json_integer_value (fault.since) < fault.after_s)
+        return true;
     count_waiting (cli, client, target, "retry", now_s, &waiting);
     count_waiting (cli, client, target, "queue", now_s, &waiting);
-    if (!away) // a pull target's plans are offered while nobody takes them
+    if (!fault.queues)
         count_waiting (cli, client, target, "execute", now_s, &waiting);
-    const char *or_more = waiting.more && waiting.plans ? " or more" : "";
-    if (away && !waiting.plans)
-        return true; // the station has said so itself
+    if (fault.told && !waiting.plans)
+        return true;
     snprintf (text, sizeof text, "target %s %s since %s, and %" PRId64 "%s plan%s wait%s for it",
-              name, away ? "is not connected" : "has no worker",
-              moment_word (away ? json_object_get (target, "since") : no_worker, since),
-              waiting.plans, or_more, waiting.plans == 1 ? "" : "s", waiting.plans == 1 ? "s" : "");
-    doctor_find (health, waiting.plans ? FOUND_PROBLEM : FOUND_WARNING,
-                 away ? "start it, or see whether its endpoint is right (zplan station list)"
-                      : "start a worker (zplan work), or see why the target does not know it",
-                 text);
+              name, fault.is, moment_word (fault.since, since), waiting.plans,
+              waiting.more && waiting.plans ? " or more" : "", waiting.plans == 1 ? "" : "s",
+              waiting.plans == 1 ? "s" : "");
+    doctor_find (health, waiting.plans ? FOUND_PROBLEM : FOUND_WARNING, fault.advice, text);
     return true;
 }
 

@@ -88,7 +88,8 @@ def followed_up(target, plans=(), runs=(), **more):
         return station.zplan("doctor", "--json")
 
 
-AWAY, IDLE = {"connected": False}, {"no_worker": 1700000000}
+AWAY, IDLE, SILENT = ({"connected": False}, {"no_worker": 1700000000},
+                      {"unresponsive_since": 1700000000})
 FAILED, LOST, GOOD = {"status": 0x82, "reason": "exit 7"}, {"status": 0x86}, {"status": 1}
 
 
@@ -103,6 +104,10 @@ FAILED, LOST, GOOD = {"status": 0x82, "reason": "exit 7"}, {"status": 0x86}, {"s
     (dict(target=IDLE), "warning", r"target jobs has no worker since .*, and 0 plans wait for it"),
     (dict(target=IDLE, plans=[("retry", -1)] * 3 + [("execute", -1)]), "problem",
      r"target jobs has no worker since .*, and 4 plans wait for it"),
+    (dict(target=SILENT, plans=[("execute", -90)]), "problem",
+     r"target jobs is unresponsive since .*, and 1 plan waits for it"),
+    (dict(target=SILENT), None, None),      # the station says so
+    (dict(target={"unresponsive_since": 1 << 40}, plans=[("execute", -5)]), None, None),
     (dict(target={}, plans=[("retry", -60)]), None, None),
     (dict(target={}, runs=[FAILED, LOST, FAILED]), "problem",
      "the last 3 runs of target jobs failed: 2 -failed, 1 -time out; the last one: exit 7"),
