@@ -365,9 +365,9 @@ def test_answers_to_other_requests_are_passed_over():
     ["next", "1"], ["watch", "--since", "0"], ["add", "--station", "s", "--command", "c"]])
 def test_no_answer(args):
     with FakeStation(lambda request: []) as station:
-        words = station.zplan(*args, "--timeout", "300").failed(NO_ANSWER)
-        assert words == f"zplan: no answer from {station.endpoint} within 300 ms\n"
-        station.request()
+        words = station.zplan(*args, "--timeout", "1000").failed(NO_ANSWER)
+        assert words == f"zplan: no answer from {station.endpoint} within 1000 ms\n"
+        station.seen.get(timeout=WAIT)
         assert station.seen.empty()
 
 
