@@ -333,5 +333,7 @@ enum colour verdict_colour (const json_t *verdict)
 enum colour status_colour (const json_t *status)
 {
     json_int_t number = json_integer_value (status);
+    if (number == ZERO_STATUS_MISSED_ID)
+        return YELLOW; // of no run
     return number <= 0 ? PLAIN : number < ZERO_STATUS_ERROR_FLAG ? GREEN : RED;
 }

@@ -158,6 +158,28 @@ def test_jitter_leaves_the_nominal_time(rig):
         rig.gone(ident)
 
 
+def test_jitter_longer_than_the_interval_loses_nothing(rig):
+    """Each occurrence runs, at the plan's own distance: that is no lateness."""
+    def offset(ident):
+        return rig.score(ident) - rig.message(ident)["plan_time"]
+    plans = {rig.client.added(every(5, 3, jitter=20, hold=True)): None for _ in range(16)}
+    for ident in plans:
+        rig.client.done("reset", ident)
+        plans[ident] = offset(ident)
+    chosen = min((ident for ident, seconds in plans.items() if 7 <= seconds), key=plans.get)
+    for ident in plans:
+        if ident != chosen:
+            rig.client.done("remove", ident)
+    first = rig.message(chosen)["plan_time"]
+    for n in range(3):
+        run = rig.jobs.recv()
+        while run.mailbox[1:].decode() != chosen:       # one that was out already when it was removed
+            run = rig.jobs.recv()
+        assert run.plan_time == first + 5 * n and run.claimed >= run.plan_time + plans[chosen]
+        rig.jobs.finish(run)
+    rig.gone(chosen)
+
+
 # Windows. features: D003, D004
 
 def test_D003_D004_nothing_before_and_nothing_after(rig):
