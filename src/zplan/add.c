@@ -117,6 +117,8 @@ static int report (const struct cli *cli, const struct zplan_reply *reply, const
     if (kept != KEPT_ADDED) {
         printf (" %s", kept == KEPT_EXISTS ? "already exists" : words[kept]);
         print_bytes (more);
+        if (*text && more.size == 0)
+            printf (", next run at %s", text);
         putchar ('\n');
     } else if (held) {
         printf (" accepted, paused until `zplan reset`\n");

@@ -160,7 +160,7 @@ def test_a_file_that_is_not_there(tmp_path):
 def test_one_plan_that_is_there_already(one):
     order = ["add", "--station", "jobs", "--command", "x", "--at", "2100-01-01", "--id", "2a"]
     assert " accepted, " in one.zplan(*order).done()
-    assert one.zplan(*order).done() == "plan 2a already exists\n"
+    assert one.zplan(*order).done() == "plan 2a already exists, next run at 2100-01-01T00:00:00Z\n"
     assert objects(one.zplan(*order, "--json"))[0].items() >= {"there": True,
                                                                "result": "exists"}.items()
 
@@ -175,15 +175,16 @@ def test_what_became_of_a_plan_with_a_key(one, tmp_path):
     assert first["result"] == "added" and "there" not in first
     ident = first["id"]
     update = ["--if-exists", "update"]
-    assert add("second").done() == f"plan {ident} already exists\n"
+    when = ", next run at 2100-01-01T00:00:00Z\n"
+    assert add("second").done() == f"plan {ident} already exists{when}"
     assert one.plans()[0]["description"] == "first"
-    assert add("second", *update).done() == f"plan {ident} updated\n"
+    assert add("second", *update).done() == f"plan {ident} updated{when}"
     assert one.plans()[0]["description"] == "second"
     assert json.loads(add("third", *update, "--json").done())["result"] == "updated"
     one.zplan("pause", ident).done()
     assert add("fourth", *update).done() == f"plan {ident} updated; its state is pause\n"
     replace = ["--if-exists", "replace"]
-    assert add("fifth", *replace).done() == f"plan {ident} replaced\n"
+    assert add("fifth", *replace).done() == f"plan {ident} replaced{when}"
     assert json.loads(add("sixth", *replace, "--json").done())["result"] == "replaced"
 
     line = {"station": "jobs", "command": "x", "at": "2100-01-01", "unique": "nightly"}
