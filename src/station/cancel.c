@@ -11,6 +11,7 @@
 #include "late.h"
 #include "manage_private.h"
 #include "memory.h"
+#include "reads.h"
 #include "results.h"
 
 bool cancel_tell (const struct held_run *held, const char *reason)
@@ -117,5 +118,5 @@ void manage_cancel (struct station *self, struct request *request,
     reason_set (&reason, "cancelled%s%s", words.size ? ": " : "", words.size ? quoted (words) : "");
     cancel->inquiry = (struct inquiry){self, peer_keep (self, request), plan};
     snprintf (cancel->reason, sizeof cancel->reason, "%s", reason.text);
-    store_load (self->store, plan.id, LINK_ONCE, on_loaded, cancel);
+    reads_load (self, cancel->inquiry.peer, plan.id, on_loaded, cancel);
 }

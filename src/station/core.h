@@ -40,6 +40,15 @@ struct outlet {
     struct subscribers *subscribers; // while there is a socket that is watched
 };
 
+// Reads for peers: those under way, and the peers that have more, which take turns.
+struct reading {
+    int cost;             // of those under way
+    size_t waiting_bytes; // of the requests that wait
+    struct load *first, **end;
+    size_t peers; // of that list
+    bool granting;
+};
+
 struct station {
     struct station_settings *settings;
     station_read_fn *read_settings;
@@ -80,14 +89,17 @@ struct station {
     uint64_t last_id;
     byte caller_secret[16];      // of this start; for what stands in the place of identities
     struct masked masked[64];    // those that were made last
-    zhashx_t *peers;             // requests that wait for Redis, by peer; NULL = none yet
+    zhashx_t *peers;             // what each peer has under way; NULL = none yet
+    struct load *loads;          // the same, as a list
+    int64_t loads_swept_us;      // when it was looked through for those that have nothing any more
+    struct packet_debt unread;   // replies of all peers that libzmq holds
+    struct reading reading;      // requests that read plans (reads.c)
     struct packet_limits limits; // of messages from peers and targets
     struct reason refusing;      // why the last submission could not be written; "" = it was
     int64_t refusing_us;         // when, monotonic
     int64_t trimmed_s;           // when memory was given back last
     bool memory_full;            // above max_memory: requests are BUSY
     size_t kept_bytes;           // of requests that wait for Redis
-    int pages;                   // of plans or outcomes that are being read for peers
 
     // publish
     struct plan_texts texts; // of the dispatch or broadcast that is being sent

@@ -12,12 +12,14 @@
 #include "memory.h"
 #include "peers.h"
 #include "permit.h"
+#include "reads.h"
 #include "results.h"
 #include "submit.h"
 
 enum {
     TURN_MESSAGES = 64,
     KEPT_BYTES_MAX = 64 << 20, // of requests that wait for Redis
+    REQUEST_BYTES = 512,       // of one of them, besides its message
     DRAIN_MAX = 100000         // messages thrown away at the end
 };
 
@@ -34,12 +36,17 @@ struct peer *peer_keep (struct station *self, const struct request *request)
     copy->identity = copy->kept->at[0];
     copy->requester = copy->kept->at[1];
     copy->request_id = copy->kept->at[2];
-    peers_enter (self, copy->identity);
-    self->pages += copy->page;
+    copy->load = peers_enter (self, copy->identity);
     // Parts of the message are kept beside: an argument, the plan.
-    copy->weight = copy->identity.size + message_size (&request->message);
+    copy->weight = REQUEST_BYTES + copy->identity.size + message_size (&request->message);
     self->kept_bytes += copy->weight;
     return copy;
+}
+
+void peer_weigh (struct station *self, struct peer *peer, size_t bytes)
+{
+    peer->weight += bytes;
+    self->kept_bytes += bytes;
 }
 
 static void peer_release (struct station *self, struct peer *peer)
@@ -47,11 +54,16 @@ static void peer_release (struct station *self, struct peer *peer)
     struct peer *copy = peer->copy;
     if (!copy)
         return;
-    peers_leave (self, copy->identity);
-    self->pages -= copy->page;
+    struct load *load = copy->load;
+    int cost = copy->read_cost;
     self->kept_bytes -= copy->weight;
     free (copy->kept);
     free (copy);
+    load->count--;
+    if (cost)
+        reads_end (self, load, cost);
+    else
+        load_settle (self, load);
 }
 
 void front_reply (struct station *self, struct peer *peer, const struct reply *reply)
@@ -81,7 +93,8 @@ void front_reply (struct station *self, struct peer *peer, const struct reply *r
     }
     if (reply->json)
         message_add (&message, ZERO_FRAME_JSON, span_text (reply->json));
-    if (!watch_send (&self->request_watch, self->request_socket, peer->identity, &message))
+    enum reply_kind kind = peer->read_cost || peer->has_read ? REPLY_READ : REPLY_MADE;
+    if (!peers_send (self, peer->identity, &message, kind))
         self->counters.dropped_replies++;
     peer_release (self, peer);
 }
@@ -150,6 +163,10 @@ bool front_too_much (struct station *self, struct request *request)
                     "max_requests_peer: %" PRId64
                     " requests of this peer wait for their answers; try again in 100 ms",
                     self->settings->limits.requests_peer);
+    else if (peers_wait_full (self, request->peer.identity))
+        reason_set (&reason,
+                    "as many bytes of requests of this peer wait as may; read the replies, "
+                    "and try again in 100 ms");
     else if (self->memory_full)
         reason_set (&reason,
                     "max_memory: the station uses more than %" PRId64 " MiB; try again in 100 ms",

@@ -14,7 +14,9 @@ struct peer {
     struct frames *kept;         // owned bytes of a copy
     struct peer *copy;           // itself, to be freed; NULL while borrowed
     char user[PACKET_USER_SIZE]; // its public key, "" = without CURVE
-    bool page;                   // it asked for a page of plans or outcomes
+    struct load *load;           // of a copy: what its peer has under way
+    int read_cost;               // of a copy: of the read under way that its reply ends
+    bool has_read;               // of a copy: its reply was read from Redis
     size_t weight;               // of a copy: bytes that the request holds at most
 };
 
@@ -54,6 +56,9 @@ void front_refuse (struct station *self, struct peer *peer, enum wire_error erro
 // A copy of the peer that outlives the packet; front_reply releases it. Its request counts as
 // waiting until then.
 struct peer *peer_keep (struct station *self, const struct request *request);
+
+// Its request holds so many bytes more. Call before reads_start.
+void peer_weigh (struct station *self, struct peer *peer, size_t bytes);
 
 // Why the store does not answer, as a refusal: NET_ERROR with the reason.
 void front_refuse_store (struct station *self, struct peer *peer, enum store_result result,

@@ -14,6 +14,7 @@
 #include "permit.h"
 #include "plan_json.h"
 #include "publish.h"
+#include "reads.h"
 #include "runs.h"
 
 // -- plans by name
@@ -228,7 +229,7 @@ static void manage_message (struct station *self, struct request *request,
 {
     struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
     if (inquiry)
-        store_load (self->store, inquiry->plan.id, LINK_ONCE, on_message_loaded, inquiry);
+        reads_load (self, inquiry->peer, inquiry->plan.id, on_message_loaded, inquiry);
 }
 
 // -- remove
@@ -272,16 +273,12 @@ static void manage_remove (struct station *self, struct request *request,
     if (!inquiry)
         return;
     if (!inquiry->plan.station[0] && !permits_all_stations (self, inquiry->peer->user))
-        store_load (self->store, inquiry->plan.id, LINK_ONCE, on_remove_loaded, inquiry);
+        reads_load (self, inquiry->peer, inquiry->plan.id, on_remove_loaded, inquiry);
     else
         store_remove (self->store, inquiry->plan.id, inquiry->plan.station, on_removed, inquiry);
 }
 
 // -- the words
-
-// A page is a thousand times as much work as a plan: with as many of them as of other requests all
-// else would have to wait for a minute.
-enum { PAGES_MAX = 32 };
 
 static const struct word {
     const char *name;
@@ -289,9 +286,9 @@ static const struct word {
     unsigned roles; // any of them lets it in
     manage_fn *run;
     const char *usage;
-    enum { NEEDS_REDIS, NEEDS_NOTHING, NEEDS_PAGE } needs;
+    enum { NEEDS_REDIS, NEEDS_NOTHING } needs;
 } words[] = {
-    {"list", 0, 1, CURVE_ROLE_OBSERVE, manage_list, "list [filter as JSON]", NEEDS_PAGE},
+    {"list", 0, 1, CURVE_ROLE_OBSERVE, manage_list, "list [filter as JSON]", NEEDS_REDIS},
     {"message", 1, 1, CURVE_ROLE_OBSERVE, manage_message, "message ID", NEEDS_REDIS},
     {"remove", 1, 1, CURVE_ROLE_MANAGE, manage_remove, "remove ID", NEEDS_REDIS},
     {"pause", 1, 1, CURVE_ROLE_MANAGE, manage_pause, "pause ID", NEEDS_REDIS},
@@ -306,9 +303,9 @@ static const struct word {
     {"next", 1, 2, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT, manage_next,
      "next ID or PLAN as JSON, [COUNT]", NEEDS_REDIS},
     {"history", 0, 2, CURVE_ROLE_OBSERVE, manage_history,
-     "history [ID, filter as JSON, or since SEQ]", NEEDS_PAGE},
+     "history [ID, filter as JSON, or since SEQ]", NEEDS_REDIS},
     {"forget", 1, 1, CURVE_ROLE_MANAGE, manage_forget,
-     "forget ENTRIES, a JSON object with the epoch", NEEDS_PAGE},
+     "forget ENTRIES, a JSON object with the epoch", NEEDS_REDIS},
     {"station", 1, 2, CURVE_ROLE_OBSERVE | CURVE_ROLE_MANAGE, manage_station,
      "station list, add NAME=TYPE@ENDPOINT, or remove NAME", NEEDS_REDIS},
     {"take", 1, 1, CURVE_ROLE_RESULT, manage_take, "take WISH, a JSON object with the station",
@@ -350,12 +347,6 @@ static void run_word (struct station *self, struct request *request, const struc
         return;
     if (word->needs != NEEDS_NOTHING && !station_store_up (self)) {
         front_refuse_store (self, &request->peer, STORE_LOST, "");
-        return;
-    }
-    request->peer.page = word->needs == NEEDS_PAGE;
-    if (request->peer.page && self->pages >= PAGES_MAX) {
-        front_refuse (self, &request->peer, ZPLAN_EBUSY,
-                      "as many pages as may be are being read; try again in 100 ms");
         return;
     }
     word->run (self, request, &arguments);

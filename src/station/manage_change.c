@@ -15,6 +15,7 @@
 #include "plan_message.h"
 #include "plan_update.h"
 #include "publish.h"
+#include "reads.h"
 #include "runs.h"
 #include "submit.h"
 #include "targets.h"
@@ -238,7 +239,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
 static void load (struct change *self)
 {
     plan_destroy (&self->plan);
-    store_load (self->inquiry.station->store, self->inquiry.plan.id, LINK_ONCE, on_loaded, self);
+    reads_load (self->inquiry.station, self->inquiry.peer, self->inquiry.plan.id, on_loaded, self);
 }
 
 static void tell (struct change *self)

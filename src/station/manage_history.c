@@ -9,6 +9,7 @@
 #include "memory.h"
 #include "permit.h"
 #include "pull.h"
+#include "reads.h"
 #include "redis_info.h"
 
 enum { RUNS_DEFAULT = 100, RUNS_MAX = 1000, EPOCH_MAX = 32 };
@@ -204,6 +205,14 @@ static void ask (struct historian *historian)
     store_history (historian->station->store, &historian->question.store, on_history, historian);
 }
 
+static void history_go (void *owner, enum read_how how)
+{
+    if (how == READ_DROP)
+        on_history (owner, &(struct store_history){.result = STORE_LOST, .error = ""});
+    else
+        ask (owner);
+}
+
 void manage_history (struct station *self, struct request *request,
                      const struct arguments *arguments)
 {
@@ -228,7 +237,7 @@ void manage_history (struct station *self, struct request *request,
         question->store.from_end = false;
         question->store.seq = (uint64_t)question->since;
     }
-    ask (historian);
+    reads_start (self, historian->peer, history_go, historian);
 }
 
 // -- forget

@@ -8,6 +8,7 @@
 #include "memory.h"
 #include "permit.h"
 #include "policy.h"
+#include "reads.h"
 
 struct kind_inquiry {
     struct station *station;
@@ -64,6 +65,15 @@ static void on_kinds (void *owner, const struct store_kinds *answer)
     front_resume (station);
 }
 
+static void list_go (void *owner, enum read_how how)
+{
+    struct kind_inquiry *self = owner;
+    if (how == READ_DROP)
+        on_kinds (self, &(struct store_kinds){.result = STORE_LOST, .error = ""});
+    else
+        store_kinds (self->station->store, KIND_LIST, (struct span){0}, NULL, on_kinds, self);
+}
+
 // The fields as they are to be kept: a page of all kinds is bounded by their number and size. Free
 // it; NULL with a reason.
 static char *read_fields (struct span text, const struct plan_limits *limits, struct reason *reason)
@@ -104,7 +114,10 @@ static void run_word (struct station *self, struct request *request,
     *inquiry = (struct kind_inquiry){self, peer_keep (self, request), word, ""};
     if (name.size)
         memcpy (inquiry->name, name.data, name.size);
-    store_kinds (self->store, word, name, json, on_kinds, inquiry);
+    if (word == KIND_LIST)
+        reads_start (self, inquiry->peer, list_go, inquiry);
+    else
+        store_kinds (self->store, word, name, json, on_kinds, inquiry);
     free (json);
 }
 

@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "permit.h"
 #include "publish.h"
+#include "reads.h"
 #include "submit.h"
 
 enum {
@@ -267,6 +268,21 @@ static void on_listed (void *owner, const struct store_page *page)
     front_resume (self);
 }
 
+static void list_go (void *owner, enum read_how how)
+{
+    struct listing *listing = owner;
+    if (how == READ_DROP) {
+        on_listed (listing, &(struct store_page){.result = STORE_LOST, .error = ""});
+        return;
+    }
+    struct list_filter *filter = &listing->filter;
+    struct span members[STORE_MEMBERS_MAX];
+    for (size_t i = 0; i < filter->member_count; i++)
+        members[i] = span_text (filter->members[i]);
+    filter->store.members = members;
+    store_list (listing->station->store, &filter->store, on_listed, listing);
+}
+
 void manage_list (struct station *self, struct request *request, const struct arguments *arguments)
 {
     struct listing *listing = memory_new (sizeof *listing);
@@ -287,14 +303,11 @@ void manage_list (struct station *self, struct request *request, const struct ar
         listing->filter.limit = PAGE_MAX;
     listing->station = self;
     listing->peer = peer_keep (self, request);
+    peer_weigh (self, listing->peer, sizeof *listing);
     listing->filter.store.station = listing->filter.station;
     listing->filter.store.limit = listing->filter.limit;
-    struct span members[STORE_MEMBERS_MAX];
-    for (size_t i = 0; i < listing->filter.member_count; i++)
-        members[i] = span_text (listing->filter.members[i]);
-    listing->filter.store.members = members;
     listing->filter.store.member_count = listing->filter.member_count;
     if (listing->filter.title[0])
         listing->filter.store.limit = TITLES_LOOKED_AT;
-    store_list (self->store, &listing->filter.store, on_listed, listing);
+    reads_start (self, listing->peer, list_go, listing);
 }

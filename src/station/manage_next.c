@@ -6,6 +6,7 @@
 #include "memory.h"
 #include "permit.h"
 #include "plan_json.h"
+#include "reads.h"
 #include "zones.h"
 
 enum { COUNT_DEFAULT = 10, COUNT_MAX = 1000 };
@@ -119,5 +120,5 @@ void manage_next (struct station *self, struct request *request, const struct ar
         return;
     struct preview *preview = memory_new (sizeof *preview);
     *preview = (struct preview){{self, peer_keep (self, request), plan}, count};
-    store_load (self->store, plan.id, LINK_ONCE, on_loaded, preview);
+    reads_load (self, preview->inquiry.peer, plan.id, on_loaded, preview);
 }

@@ -10,6 +10,7 @@
 #include "plan_json.h"
 #include "process.h"
 #include "pull.h"
+#include "reads.h"
 #include "targets.h"
 
 enum { LIMIT_MAX = 100, WAIT_MAX_S = 60, REASON_BYTES = 512, RESULT_BYTES = 65536 };
@@ -358,7 +359,7 @@ static void start (struct station *self, struct request *request, struct span te
     }
     working->inquiry = (struct inquiry){self, peer_keep (self, request), plan};
     if (!plan.station[0] && !permits_all_stations (self, request->peer.user))
-        store_load (self->store, plan.id, LINK_ONCE, on_plan_loaded, working);
+        reads_load (self, working->inquiry.peer, plan.id, on_plan_loaded, working);
     else
         tell_store (working);
 }
@@ -466,9 +467,19 @@ static void on_team (void *owner, const struct store_team *answer)
     inquiry_end (inquiry, result, answer->error);
 }
 
+static void team_go (void *owner, enum read_how how)
+{
+    struct inquiry *inquiry = owner;
+    if (how == READ_DROP)
+        on_team (inquiry, &(struct store_team){.result = STORE_LOST, .error = ""});
+    else
+        store_team (inquiry->station->store, inquiry->plan.id, inquiry->plan.station, on_team,
+                    inquiry);
+}
+
 void manage_team (struct station *self, struct request *request, const struct arguments *arguments)
 {
     struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
     if (inquiry)
-        store_team (self->store, inquiry->plan.id, inquiry->plan.station, on_team, inquiry);
+        reads_start (self, inquiry->peer, team_go, inquiry);
 }

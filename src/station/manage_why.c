@@ -12,6 +12,7 @@
 #include "misses.h"
 #include "plan_json.h"
 #include "rfc3339.h"
+#include "reads.h"
 #include "rooms.h"
 #include "runs.h"
 #include "zones.h"
@@ -308,5 +309,5 @@ void manage_why (struct station *self, struct request *request, const struct arg
 {
     struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
     if (inquiry)
-        store_load_place (self->store, inquiry->plan.id, on_loaded, inquiry);
+        reads_load_place (self, inquiry->peer, inquiry->plan.id, on_loaded, inquiry);
 }

@@ -1,13 +1,15 @@
 #include "peers.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "memory.h"
 
-struct load {
-    struct span identity; // of `bytes`, or of who asks
-    int64_t count;
-    uint8_t bytes[];
+enum {
+    UNREAD_PART = 8,       // of max_memory, for all peers
+    UNREAD_PEER_PART = 16, // of that, for one
+    COUNTED_MIN = 256,     // bytes; of smaller replies max_replies_peer alone is the bound
+    SWEEP_US = 1000000
 };
 
 static size_t hash_identity (const void *key)
@@ -42,26 +44,45 @@ static struct load *find (const struct station *self, struct span identity)
     return self->peers ? zhashx_lookup (self->peers, &key) : NULL;
 }
 
-void peers_enter (struct station *self, struct span identity)
+static struct load *load_new (struct station *self, struct span identity)
 {
-    struct load *load = find (self, identity);
-    if (!load) {
-        load = memory_new (sizeof *load + identity.size);
-        if (identity.size)
-            memcpy (load->bytes, identity.data, identity.size);
-        load->identity = span_of (load->bytes, identity.size);
-        zhashx_insert (table_of (self), load, load);
-    }
-    load->count++;
+    struct load *load = memory_new (sizeof *load + identity.size);
+    if (identity.size)
+        memcpy (load->bytes, identity.data, identity.size);
+    load->identity = span_of (load->bytes, identity.size);
+    load->unread.all = &self->unread;
+    load->next = self->loads;
+    load->place = &self->loads;
+    if (load->next)
+        load->next->place = &load->next;
+    self->loads = load;
+    zhashx_insert (table_of (self), load, load);
+    return load;
 }
 
-void peers_leave (struct station *self, struct span identity)
+static struct load *find_or_new (struct station *self, struct span identity)
 {
     struct load *load = find (self, identity);
-    if (!load || --load->count > 0)
+    return load ? load : load_new (self, identity);
+}
+
+void load_settle (struct station *self, struct load *load)
+{
+    if (load->count || load->reads || load->first || atomic_load (&load->unread.bytes))
         return;
     zhashx_delete (self->peers, load);
+    *load->place = load->next;
+    if (load->next)
+        load->next->place = load->place;
     free (load);
+}
+
+struct load *peers_enter (struct station *self, struct span identity)
+{
+    struct load *load = find_or_new (self, identity);
+    load->count++;
+    load->gone = false;
+    return load;
 }
 
 bool peers_full (const struct station *self, struct span identity)
@@ -70,11 +91,77 @@ bool peers_full (const struct station *self, struct span identity)
     return load && load->count >= self->settings->limits.requests_peer;
 }
 
+// -- replies that are not read
+
+size_t peers_unread_all_max (const struct station *self)
+{
+    return (size_t)self->settings->limits.memory_mib * (1 << 20) / UNREAD_PART;
+}
+
+size_t peers_unread_max (const struct station *self)
+{
+    return peers_unread_all_max (self) / UNREAD_PEER_PART;
+}
+
+// What it may have unread, and as much in requests that wait.
+static size_t share_of_each (const struct station *self)
+{
+    size_t all = peers_unread_all_max (self), most = peers_unread_max (self);
+    if (atomic_load (&self->unread.bytes) + self->reading.waiting_bytes < all)
+        return most;
+    size_t share = all / zhashx_size (self->peers);
+    return share < most ? share : most;
+}
+
+bool peers_wait_full (const struct station *self, struct span identity)
+{
+    const struct load *load = find (self, identity);
+    return load && load->waiting_bytes >= share_of_each (self);
+}
+
+static bool owes (const struct station *self, const struct load *load)
+{
+    return atomic_load (&load->unread.bytes) >= share_of_each (self);
+}
+
+bool peers_send (struct station *self, struct span identity, const struct message *message,
+                 enum reply_kind kind)
+{
+    struct load *load = NULL;
+    bool counted = message_size (message) >= COUNTED_MIN, sent;
+    if (counted) {
+        load = find_or_new (self, identity);
+        if (kind == REPLY_MADE && owes (self, load))
+            return false;
+        sent = watch_send_counted (&self->request_watch, self->request_socket, identity, message,
+                                   &load->unread);
+    } else {
+        sent = watch_send (&self->request_watch, self->request_socket, identity, message);
+    }
+    if (!sent && errno == EHOSTUNREACH && (load || (load = find (self, identity))))
+        load->gone = true;
+    return sent;
+}
+
+// -- all of them
+
+void peers_tick (struct station *self, int64_t now_us)
+{
+    if (now_us - self->loads_swept_us < SWEEP_US)
+        return;
+    self->loads_swept_us = now_us;
+    for (struct load *load = self->loads, *next; load; load = next) {
+        next = load->next;
+        load_settle (self, load);
+    }
+}
+
 void peers_stop (struct station *self)
 {
-    if (!self->peers)
-        return;
-    for (struct load *load = zhashx_first (self->peers); load; load = zhashx_next (self->peers))
+    for (struct load *load = self->loads, *next; load; load = next) {
+        next = load->next;
         free (load);
+    }
+    self->loads = NULL;
     zhashx_destroy (&self->peers);
 }

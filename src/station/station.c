@@ -26,6 +26,7 @@
 #include "peers.h"
 #include "publish.h"
 #include "pull.h"
+#include "reads.h"
 #include "redis_info.h"
 #include "reload.h"
 #include "runs.h"
@@ -286,6 +287,8 @@ static void on_tick (void *owner)
         return;
     }
     watch_memory (self);
+    peers_tick (self, now_us);
+    reads_tick (self);
     attend_tick (self);
     pull_tick (self);
     front_resume (self);
@@ -525,10 +528,11 @@ void station_destroy (struct station **self_p)
     struct station *self = *self_p;
     if (!self)
         return;
-    if (self->store)
+    if (self->store) {
+        reads_stop (self);
         store_destroy (&self->store);
+    }
     pull_destroy (self);
-    peers_stop (self);
     runs_stop (self);
     late_stop (self);
     targets_stop (self);
@@ -545,6 +549,7 @@ void station_destroy (struct station **self_p)
     zap_stop (self);
     reactor_destroy (&self->reactor);
     wire_context_end ();
+    peers_stop (self);
     access_stop (self);
     embedded_destroy (&self->embedded);
     zones_stop (self);

@@ -21,6 +21,7 @@
 #include "plan_message.h"
 #include "process.h"
 #include "publish.h"
+#include "reads.h"
 #include "targets.h"
 #include "zones.h"
 
@@ -391,7 +392,7 @@ static int64_t place (struct submission *submission)
     bool waits = !submission->never && plan->state == PLAN_QUEUE;
     int64_t due_us = waits ? plan_due_time (plan) * 1000000 : INT64_MAX;
     if (submission->never)
-        store_load (self->store, plan->id, LINK_ONCE, on_looked_up, submission);
+        reads_load (self, submission->peer, plan->id, on_looked_up, submission);
     else
         store (submission);
     return due_us; // the submission may be over

@@ -11,6 +11,7 @@
 #include "missed.h"
 #include "plan_json.h"
 #include "publish.h"
+#include "reads.h"
 #include "submit_private.h"
 
 enum { CHANGES_MAX = 8 }; // tries to change the plan that has the key
@@ -208,6 +209,6 @@ static void on_held_loaded (void *owner, const struct store_loaded *answer)
 
 void submission_load_held (struct submission *submission)
 {
-    store_load (submission->station->store, submission->plan->id, LINK_ONCE, on_held_loaded,
+    reads_load (submission->station, submission->peer, submission->plan->id, on_held_loaded,
                 submission);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
+#include "clock.h"
 #include "memory.h"
 
 struct connection {
@@ -12,8 +13,9 @@ struct connection {
     redisAsyncContext *context; // NULL while closed
     bool want_read, want_write; // what hiredis asked for
     struct source source;
-    uint32_t polled; // EPOLLIN | EPOLLOUT as the reactor has it
-    bool inside;     // hiredis is on the stack
+    uint32_t polled;  // EPOLLIN | EPOLLOUT as the reactor has it
+    int64_t heard_us; // when something came last
+    bool inside;      // hiredis is on the stack
     struct reason trouble;
 };
 
@@ -94,6 +96,8 @@ static void run_hiredis (struct connection *self, enum io io)
 static void on_ready (void *owner, uint32_t events)
 {
     struct connection *self = owner;
+    if (events & EPOLLIN)
+        self->heard_us = clock_mono_us ();
     if (events & (EPOLLIN | EPOLLERR | EPOLLHUP))
         run_hiredis (self, IO_READ);
     if (events & EPOLLOUT)
@@ -161,6 +165,11 @@ void connection_settle (struct connection *self)
 {
     if (self->context)
         poll_as_wanted (self);
+}
+
+int64_t connection_heard_us (const struct connection *self)
+{
+    return self->heard_us;
 }
 
 bool connection_inside (const struct connection *self)

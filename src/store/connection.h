@@ -39,6 +39,9 @@ void connection_flush (struct connection *self);
 // Poll for what hiredis waits for.
 void connection_settle (struct connection *self);
 
+// When something came last, monotonic.
+int64_t connection_heard_us (const struct connection *self);
+
 // Whether hiredis is on the stack.
 bool connection_inside (const struct connection *self);
 

@@ -155,6 +155,11 @@ int embedded_start (struct embedded *self, struct reason *reason)
                     "noeviction",
                     "--daemonize",
                     "no",
+                    "--client-output-buffer-limit", // several times what is asked for at one time
+                    "normal",
+                    "1gb",
+                    "512mb",
+                    "60",
                     "--hz", // its own upkeep a second, the most that an idle one does
                     "4",
                     NULL};

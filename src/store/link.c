@@ -120,6 +120,9 @@ static bool is_silent (const struct link *self, int64_t for_us)
     if (!oldest)
         return false;
     int64_t since = oldest->sent_us > self->heard_us ? oldest->sent_us : self->heard_us;
+    // A part of a large answer is an answer.
+    if (connection_heard_us (self->connection) > since)
+        since = connection_heard_us (self->connection);
     return clock_mono_us () - since > for_us;
 }
 

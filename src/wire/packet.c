@@ -2,6 +2,9 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
+
+#include "memory.h"
 
 // Receive one part. ROUTER metadata bugs and EINTR apart, DONTWAIT leaves two answers: a part, or
 // nothing there.
@@ -98,6 +101,77 @@ bool packet_send (void *socket, const struct span *frames, size_t count)
         // rest vanish, not fail. Only a socket being closed ends up here later.
         if (rc < 0)
             return false;
+    }
+    return true;
+}
+
+// -- what is counted until libzmq has let go of it
+
+struct counted {
+    struct packet_debt *debt;
+    size_t size; // of the whole message
+    uint8_t bytes[];
+};
+
+// In a thread of libzmq. The debt may be gone when its last byte is.
+static void on_released (void *data, void *hint)
+{
+    struct counted *counted = hint;
+    (void)data;
+    if (counted->debt->all)
+        atomic_fetch_sub (&counted->debt->all->bytes, counted->size);
+    atomic_fetch_sub (&counted->debt->bytes, counted->size);
+    free (counted);
+}
+
+static void counted_init (zmq_msg_t *part, struct span frame, struct packet_debt *debt, size_t size)
+{
+    struct counted *counted = memory_new (sizeof *counted + frame.size);
+    *counted = (struct counted){.debt = debt, .size = size};
+    if (frame.size)
+        memcpy (counted->bytes, frame.data, frame.size);
+    atomic_fetch_add (&debt->bytes, size);
+    if (debt->all)
+        atomic_fetch_add (&debt->all->bytes, size);
+    if (zmq_msg_init_data (part, counted->bytes, frame.size, on_released, counted))
+        abort (); // memory
+}
+
+bool packet_send_counted (void *socket, struct span identity, const struct message *message,
+                          struct packet_debt *debt)
+{
+    uint8_t desc[DESC_SIZE_MAX];
+    struct span frames[PACKET_FRAMES_MAX];
+    size_t count = message_layout (message, desc, frames), largest = 0, size = 0;
+    // A peer that is gone, or whose queue is full, shows at the first frame.
+    assert (identity.size && count);
+    int rc;
+    do
+        rc = zmq_send (socket, identity.data, identity.size, ZMQ_DONTWAIT | ZMQ_SNDMORE);
+    while (rc < 0 && errno == EINTR);
+    if (rc < 0)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        size += frames[i].size + sizeof (zmq_msg_t);
+        largest = frames[i].size > frames[largest].size ? i : largest;
+    }
+    for (size_t i = 0; i < count; i++) {
+        zmq_msg_t part;
+        if (i == largest) {
+            counted_init (&part, frames[i], debt, size);
+        } else {
+            if (zmq_msg_init_size (&part, frames[i].size))
+                abort (); // memory
+            if (frames[i].size)
+                memcpy (zmq_msg_data (&part), frames[i].data, frames[i].size);
+        }
+        do
+            rc = zmq_msg_send (&part, socket, ZMQ_DONTWAIT | (i + 1 < count ? ZMQ_SNDMORE : 0));
+        while (rc < 0 && errno == EINTR);
+        if (rc < 0) { // only a socket being closed ends up here
+            zmq_msg_close (&part);
+            return false;
+        }
     }
     return true;
 }

@@ -4,6 +4,7 @@
 // it.
 #pragma once
 
+#include <stdatomic.h>
 #include <zmq.h>
 
 #include "message.h"
@@ -52,6 +53,17 @@ void packet_clear (struct packet *self);
 // Send the frames as one message without waiting. True: the socket took all of them. False: the
 // peer is gone or its queue is full, and nothing was sent (both show on the first frame only).
 bool packet_send (void *socket, const struct span *frames, size_t count);
+
+// Bytes that were sent and that libzmq still holds, as their receiver does not read. It counts down
+// in threads of libzmq: it must live until it is 0, or the context has ended.
+struct packet_debt {
+    atomic_size_t bytes;
+    struct packet_debt *all; // that the same bytes are counted in; NULL = none
+};
+
+// packet_send_message, with the message's bytes in the debt as long as libzmq holds it.
+bool packet_send_counted (void *socket, struct span identity, const struct message *message,
+                          struct packet_debt *debt);
 
 // Lay out and send a message, behind the peer's identity if that is not empty.
 bool packet_send_message (void *socket, struct span identity, const struct message *message);

@@ -48,6 +48,14 @@ bool watch_send (struct watch *self, void *socket, struct span identity,
     return sent;
 }
 
+bool watch_send_counted (struct watch *self, void *socket, struct span identity,
+                         const struct message *message, struct packet_debt *debt)
+{
+    bool sent = packet_send_counted (socket, identity, message, debt);
+    look_soon (self);
+    return sent;
+}
+
 void watch_end (struct watch *self)
 {
     task_end (&self->task);

@@ -30,6 +30,10 @@ void watch_start (struct watch *self, struct reactor *reactor, void *socket, wat
 bool watch_send (struct watch *self, void *socket, struct span identity,
                  const struct message *message);
 
+// packet_send_counted, in the same way.
+bool watch_send_counted (struct watch *self, void *socket, struct span identity,
+                         const struct message *message, struct packet_debt *debt);
+
 // Before the socket is closed. Nothing happens when it is not watched.
 void watch_end (struct watch *self);
 

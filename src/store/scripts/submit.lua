@@ -12,7 +12,7 @@
 --       (plan:class, '' none), unless none has one; with each: each record for the history of occurrences
 --       before it, '' none
 -- Answers {} they are stored, or of each plan: 1 stored; {0, station, message} the id is in use: the
---         caller compares; {2, the bound's name, the bound} there are too many; {3, error}.
+--         caller compares ('' = by a plan that is much larger); {2, the bound's name, the bound} there are too many; {3, error}.
 -- Cost  O(log n) a plan.
 --@include plan.lua
 local n, MEMBERS = tonumber(ARGV[4]), 9 + 2 * ARGV[8]
@@ -107,8 +107,22 @@ end
 
 -- -- one after the other
 
+-- The caller compares frames: what is much larger than the new plan is another one, and is not even read.
+local SAME_SLACK = 65536
+
+local function is_much_larger(key, message)
+    local size = redis.pcall('STRLEN', key)
+    return type(size) == 'number' and size > 2 * #message + SAME_SLACK
+end
+
 -- What stands under the id, as an answer.
-local function in_use(digits, station, member)
+local function in_use(digits, station, member, new)
+    for _, entry in ipairs(entries(digits)) do
+        local held_by, id = entry_parse(entry)
+        if id and is_much_larger(message_key(held_by, id), new) then
+            return {0, held_by, ''}
+        end
+    end
     if #entries(digits) > 0 then
         local _, held_by, _, _, message = find(digits)
         if message then
@@ -119,6 +133,9 @@ local function in_use(digits, station, member)
         if #entries(digits) > 0 then
             return {3, 'WRONGTYPE the message under this id is no string'}
         end
+    end
+    if is_much_larger(member, new) then
+        return {0, station, ''}
     end
     local message = redis.pcall('GET', member)
     if message then
@@ -139,7 +156,7 @@ for i = 1, n do
     local member, message = ARGV[MEMBERS + i - 1], ARGV[SETS + 2 * i - 1]
     local score, entry = ARGV[QUEUE + 2 * i - 2], ARGV[PLACES + 2 * i - 1]
     local station, caller = string.sub(entry, 18), caller_of(message)
-    local answer = in_use(string.sub(entry, 1, 16), station, member) or too_many(station, caller)
+    local answer = in_use(string.sub(entry, 1, 16), station, member, message) or too_many(station, caller)
     if not answer then
         forget({member}, {station})
         redis.call('SET', member, message)

@@ -1,0 +1,204 @@
+#include "reads.h"
+
+#include <stdlib.h>
+
+#include "memory.h"
+#include "peers.h"
+
+// What may be under way costs so much: 16 large answers in all, 4 of a peer; of plans four times as
+// many while the last ones that the peer read were small.
+enum {
+    COST_MAX = 64,
+    COST_PEER_MAX = 16,
+    COST_LARGE = 4,
+    COST_SMALL = 1,
+    SMALL_BYTES = 64 << 10,
+    SMALL_ANSWERS = 16
+};
+
+struct read {
+    struct read *next;
+    struct peer *peer;
+    read_fn *go;
+    void *owner;
+    bool of_plan; // its answer is one plan
+};
+
+// -- peers that have reads waiting
+
+static void ring_add (struct reading *ring, struct load *load)
+{
+    load->next_waiting = NULL;
+    *(ring->first ? ring->end : &ring->first) = load;
+    ring->end = &load->next_waiting;
+    ring->peers++;
+}
+
+static struct load *ring_take (struct reading *ring)
+{
+    struct load *load = ring->first;
+    ring->first = load->next_waiting;
+    ring->peers--;
+    return load;
+}
+
+static bool may_read (const struct station *self, const struct load *load)
+{
+    if (load->gone)
+        return true; // it is dropped
+    size_t all = atomic_load (&self->unread.bytes), own = atomic_load (&load->unread.bytes);
+    size_t most = peers_unread_all_max (self);
+    if (load->reads + COST_LARGE > COST_PEER_MAX || all >= 2 * most)
+        return false;
+    // Of what is kept for those that read nothing, the others still get one at a time.
+    return all < most ? own < peers_unread_max (self) : own == 0 && load->reads == 0;
+}
+
+// The load may be gone after this.
+static void grant (struct station *self, struct load *load, enum read_how how)
+{
+    struct read *read = load->first;
+    load->first = read->next;
+    bool small = read->of_plan && load->small_answers >= SMALL_ANSWERS;
+    int cost = how == READ_DROP ? 0 : small ? COST_SMALL : COST_LARGE;
+    load->reads += cost;
+    self->reading.cost += cost;
+    load->waiting_bytes -= read->peer->weight;
+    self->reading.waiting_bytes -= read->peer->weight;
+    self->kept_bytes += read->peer->weight;
+    read->peer->read_cost = cost;
+    if (load->first)
+        ring_add (&self->reading, load);
+    read_fn *go = read->go;
+    void *owner = read->owner;
+    free (read);
+    go (owner, how);
+}
+
+// Each peer one, as long as some may.
+static void grant_all (struct station *self)
+{
+    struct reading *ring = &self->reading;
+    bool granted = true;
+    if (ring->granting)
+        return; // a read that is answered at once: who grants goes on
+    ring->granting = true;
+    while (granted && ring->cost + COST_LARGE <= COST_MAX) {
+        granted = false;
+        for (size_t left = ring->peers; left && ring->cost + COST_LARGE <= COST_MAX; left--) {
+            struct load *load = ring_take (ring);
+            if (may_read (self, load)) {
+                granted = true;
+                grant (self, load, load->gone ? READ_DROP : READ_ASK);
+            } else {
+                ring_add (ring, load);
+            }
+        }
+    }
+    ring->granting = false;
+}
+
+static void start (struct station *self, const struct read *wanted)
+{
+    struct peer *peer = wanted->peer;
+    struct load *load = peer->load;
+    struct read *read = memory_new (sizeof *read);
+    *read = *wanted;
+    if (!load->first)
+        ring_add (&self->reading, load);
+    *(load->first ? load->end : &load->first) = read;
+    load->end = &read->next;
+    load->waiting_bytes += peer->weight;
+    self->reading.waiting_bytes += peer->weight;
+    self->kept_bytes -= peer->weight;
+    grant_all (self);
+}
+
+void reads_start (struct station *self, struct peer *peer, read_fn *go, void *owner)
+{
+    start (self, &(struct read){.peer = peer, .go = go, .owner = owner});
+}
+
+void reads_end (struct station *self, struct load *load, int cost)
+{
+    load->reads -= cost;
+    self->reading.cost -= cost;
+    load_settle (self, load);
+    grant_all (self);
+}
+
+void reads_tick (struct station *self)
+{
+    grant_all (self);
+}
+
+void reads_stop (struct station *self)
+{
+    self->reading.granting = true; // nothing else is
+    while (self->reading.first)
+        grant (self, ring_take (&self->reading), READ_DROP);
+}
+
+// -- one plan
+
+static const struct store_loaded read_dropped = {.result = STORE_LOST, .error = ""};
+
+struct loading {
+    struct station *station;
+    struct peer *peer;
+    uint64_t plan_id;
+    store_loaded_fn *reply;
+    void *owner;
+};
+
+static void on_loaded (void *owner, const struct store_loaded *answer)
+{
+    struct loading loading = *(struct loading *)owner;
+    struct load *load = loading.peer->load;
+    int cost = loading.peer->read_cost;
+    free (owner);
+    loading.peer->read_cost = 0; // it ends here, before the reply
+    loading.peer->has_read = true;
+    load->small_answers = answer->message.size > SMALL_BYTES ? 0 : load->small_answers + 1;
+    loading.reply (loading.owner, answer);
+    if (cost) // else it was dropped, and the load may be gone
+        reads_end (loading.station, load, cost);
+}
+
+static void load_go (void *owner, enum read_how how)
+{
+    const struct loading *loading = owner;
+    if (how == READ_DROP)
+        on_loaded (owner, &read_dropped);
+    else
+        store_load (loading->station->store, loading->plan_id, LINK_ONCE, on_loaded, owner);
+}
+
+static void place_go (void *owner, enum read_how how)
+{
+    const struct loading *loading = owner;
+    if (how == READ_DROP)
+        on_loaded (owner, &read_dropped);
+    else
+        store_load_place (loading->station->store, loading->plan_id, on_loaded, owner);
+}
+
+static void start_load (const struct loading *wanted, read_fn *go)
+{
+    struct loading *loading = memory_new (sizeof *loading);
+    *loading = *wanted;
+    start (wanted->station,
+           &(struct read){.peer = wanted->peer, .go = go, .owner = loading, .of_plan = true});
+}
+
+void reads_load (struct station *self, struct peer *peer, uint64_t plan_id, store_loaded_fn *reply,
+                 void *owner)
+{
+    start_load (&(struct loading){self, peer, plan_id, reply, owner}, load_go);
+}
+
+void reads_load_place (struct station *self, struct peer *peer, uint64_t plan_id,
+                       store_loaded_fn *reply, void *owner)
+{
+    start_load (&(struct loading){self, peer, plan_id, reply, owner}, place_go);
+}
