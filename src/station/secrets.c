@@ -52,21 +52,43 @@ static int copy_text (const char *text, const char *name, char *out, size_t room
     return 0;
 }
 
-int secrets_read (const struct station_settings *settings, struct link_config *ret,
-                  struct reason *reason)
+// The password of redis_addr, else of redis_password_file, else that of the environment; empty when
+// there is none.
+static int read_password (const struct station_settings *settings, const char *given,
+                          struct link_config *ret, struct reason *reason)
 {
-    const char *user = getenv ("ZPLAN_REDIS_USER"), *password = getenv ("ZPLAN_REDIS_PASSWORD");
-    if (settings->redis_user[0])
-        user = settings->redis_user;
-    if (user && copy_text (user, "redis_user", ret->user, sizeof ret->user, reason))
-        return -1;
     if (ret->address.password[0])
-        password = ret->address.password;
+        given = ret->address.password;
     else if (settings->redis_password_file[0])
         return read_file (settings->redis_password_file, ret->password, sizeof ret->password,
                           reason);
-    if (!password)
-        return 0;
-    return copy_text (password, "ZPLAN_REDIS_PASSWORD", ret->password, sizeof ret->password,
-                      reason);
+    return given ? copy_text (given, "ZPLAN_REDIS_PASSWORD", ret->password, sizeof ret->password,
+                              reason)
+                 : 0;
+}
+
+// Children do not get it, and /proc/PID/environ, which shows the memory that the process was
+// started with, holds it no more.
+static void forget_environment (const char *name)
+{
+    char *value = getenv (name);
+    if (!value)
+        return;
+    explicit_bzero (value, strlen (value));
+    unsetenv (name);
+}
+
+int secrets_read (const struct station_settings *settings, struct link_config *ret,
+                  struct reason *reason)
+{
+    static const char user_name[] = "ZPLAN_REDIS_USER", password_name[] = "ZPLAN_REDIS_PASSWORD";
+    const char *user = settings->redis_user[0] ? settings->redis_user : getenv (user_name);
+    bool given = ret->address.kind != ADDRESS_EMBEDDED; // that one has neither
+    int rc =
+        given && user ? copy_text (user, "redis_user", ret->user, sizeof ret->user, reason) : 0;
+    if (given && rc == 0)
+        rc = read_password (settings, getenv (password_name), ret, reason);
+    forget_environment (user_name);
+    forget_environment (password_name);
+    return rc;
 }

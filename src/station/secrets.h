@@ -6,6 +6,7 @@
 #include "settings_table.h"
 
 // Fill in user and password: of redis_addr, else of redis_password_file, else of the environment
-// (ZPLAN_REDIS_USER, ZPLAN_REDIS_PASSWORD). 0, or -1 with a reason that holds no secret.
+// (ZPLAN_REDIS_USER, ZPLAN_REDIS_PASSWORD), which are removed and overwritten there. 0, or -1 with
+// a reason that holds no secret.
 int secrets_read (const struct station_settings *settings, struct link_config *ret,
                   struct reason *reason);

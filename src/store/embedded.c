@@ -192,8 +192,9 @@ bool embedded_ended (struct embedded *self, struct reason *reason)
         struct reason last;
         self->gave_up = WEXITSTATUS (status) != 0;
         self->unreadable = data_folder_log_end (self->data, &last) && self->gave_up;
-        reason_set (reason, "redis-server: ended with %d, see %s/redis.log: %s",
-                    WEXITSTATUS (status), self->data, last.text);
+        reason_set (reason, "redis-server: ended with %d, see %s/redis.log%s%s",
+                    WEXITSTATUS (status), self->data, self->gave_up ? ": " : "",
+                    self->gave_up ? last.text : "");
     }
     return true;
 }

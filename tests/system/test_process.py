@@ -6,7 +6,7 @@ import stat
 import pytest
 import redis as redis_py
 
-from zplanprocs import Zpland, alive, free_port, kill_redis, run_once
+from zplanprocs import Zpland, alive, children, free_port, kill_redis, run_once
 from zplantest import ST, Client, FakeTarget, at_once, later, wait_until
 
 
@@ -259,6 +259,25 @@ def test_8_embedded_redis_ends_with_the_station_and_keeps_the_plans(embedded):
     embedded.station.start()
     redis_of(embedded)
     assert embedded.client.manage("message", ident).code == ST.OK
+
+
+def test_8_embedded_redis_does_not_inherit_the_password(make_rig):
+    """It is nobody's then; neither the station nor its child keeps it in the environment."""
+    rig = make_rig(start=False)
+    at = rig.station.args.index("--redis")
+    del rig.station.args[at:at + 4]
+    rig.station.args += ["--data", rig.path("d")]
+    rig.station.env.update(ZPLAN_REDIS_PASSWORD="secret-of-many", ZPLAN_REDIS_USER="somebody")
+    rig.station.start()
+    redis, = children(rig.station.pid)
+    try:
+        for pid in (rig.station.pid, redis):
+            with open(f"/proc/{pid}/environ", "rb") as environ:
+                text = environ.read()
+            assert b"secret-of-many" not in text and b"somebody" not in text
+        rig.station.stop()
+    finally:
+        kill_redis(redis)
 
 
 def test_8_second_station_on_the_same_data(embedded):

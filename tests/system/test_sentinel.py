@@ -370,8 +370,9 @@ SECRET = "gQ7-correct_horse"
 
 def nowhere(rig):
     """The password stands in nothing that others can see."""
-    with open(f"/proc/{rig.station.pid}/cmdline", "rb") as line:
-        assert SECRET.encode() not in line.read()
+    for file in ("cmdline", "environ"):
+        with open(f"/proc/{rig.station.pid}/{file}", "rb") as line:
+            assert SECRET.encode() not in line.read(), file
     ps = subprocess.run(["ps", "-ww", "-o", "args=", "-p", str(rig.station.pid)],
                         capture_output=True, text=True, check=True)
     assert SECRET not in ps.stdout
