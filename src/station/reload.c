@@ -8,6 +8,7 @@
 #include "memory.h"
 #include "notify.h"
 #include "targets.h"
+#include "zones.h"
 
 static void keep_fixed (const struct station_settings *old, struct station_settings *fresh)
 {
@@ -40,6 +41,7 @@ static void reread (struct station *self)
     struct station_settings *fresh = memory_new (sizeof *fresh);
     struct reason reason = {"none"};
     access_reload (self);
+    zones_reread (self);
     if (!self->read_settings || self->read_settings (fresh, &reason)) {
         log_event (LEVEL_ERROR, "reload.kept_old", "reason=%s", quoted (span_text (reason.text)));
         self->reload_trouble = reason;

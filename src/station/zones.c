@@ -49,6 +49,31 @@ const struct zone *zones_of (struct station *self, const struct plan *plan)
     return self->zone;
 }
 
+static struct zone *reread (const char *name)
+{
+    struct reason reason;
+    struct zone *zone = zonefile_load (name, &reason);
+    if (!zone)
+        log_event (LEVEL_ERROR, "zone.kept_old", "reason=%s", quoted (span_text (reason.text)));
+    return zone;
+}
+
+void zones_reread (struct station *self)
+{
+    struct zone *own = reread (self->settings->timezone);
+    if (own) {
+        zone_destroy (&self->zone);
+        self->zone = own;
+    }
+    zlistx_t *names = self->zones ? zhashx_keys (self->zones) : NULL;
+    for (const char *name = names ? zlistx_first (names) : NULL; name; name = zlistx_next (names)) {
+        struct zone *zone = reread (name);
+        if (zone)
+            zhashx_update (self->zones, name, zone);
+    }
+    zlistx_destroy (&names);
+}
+
 void zones_stop (struct station *self)
 {
     zhashx_destroy (&self->zones);

@@ -1,5 +1,5 @@
-// The zones that plans name, read once each. Between two calls of these functions a zone that was
-// given may be gone.
+// The station's own zone and those that plans name, read once each, and again when that is asked
+// for. Between two calls of these functions a zone that was given may be gone.
 #pragma once
 
 #include "core.h"
@@ -12,5 +12,8 @@ const struct zone *zones_find (struct station *self, const struct policy *policy
 // The same of a plan that was accepted. Its zone may have vanished from this machine since: that is
 // told, and the station's own is taken.
 const struct zone *zones_of (struct station *self, const struct plan *plan);
+
+// Read the files of all of them again. One that cannot be read stays as it was.
+void zones_reread (struct station *self);
 
 void zones_stop (struct station *self);
