@@ -4,6 +4,7 @@
 // whatever dies in between, each outcome is in one of both; and what is in the file already is not
 // written again (archive_file.h).
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -429,5 +430,6 @@ int verb_archive (const struct cli *cli)
     struct reason reason;
     if (read_wanted (&wanted, count, plan, &moving, &reason))
         return usage_error (cli->argv[0], &reason);
+    signal (SIGXFSZ, SIG_IGN); // a file at its limit is an error of the write, told like the others
     return archive (&moving, count ? cli->argv[1] : NULL);
 }

@@ -67,7 +67,8 @@ static const struct option rows[] = {
 static const char about[] =
     "Print how runs ended, the oldest first: a table, or with --json an object a line. SEQ counts\n"
     "what the station has published; an outcome without one was not published. Occurrences\n"
-    "that did not run have a row of their own for each time that some were missed.\n\n"
+    "that did not run have a row of their own for each time that some were missed. A plan that\n"
+    "neither exists nor has runs here is an error.\n\n"
     "  zplan history 1f\n"
     "  zplan history --newest -n 20\n"
     "  zplan history --state missed\n"
@@ -82,6 +83,7 @@ struct printing {
     bool told;           // what is missed
     const char *plan;    // of an archive: its id, NULL = any
     int64_t room;        // of an archive: outcomes still wanted
+    bool found;          // an outcome of the plan, whether printed or not
 };
 
 // -- the table
@@ -161,12 +163,15 @@ static const struct column columns[] = {
 
 // -- the pages
 
-// With the name of the plan that the other verbs give it, in front.
-static void print_run (const json_t *run)
+// With the name of the plan that the other verbs give it, in front; and with the epoch of its seq,
+// which the station says of a whole page and an archive of each.
+static void print_run (const json_t *run, const json_t *epoch)
 {
     json_t *object = json_object ();
     json_object_set (object, "id", json_object_get (run, "plan"));
     json_object_update_missing (object, (json_t *)(uintptr_t)run);
+    if (epoch && !json_object_get (object, "epoch"))
+        json_object_set (object, "epoch", (json_t *)(uintptr_t)epoch);
     print_json (object);
     json_decref (object);
 }
@@ -192,10 +197,10 @@ static void tell_missed (struct printing *self, const json_t *page)
     self->told = true;
 }
 
-static void print_outcome (struct printing *self, const json_t *run)
+static void print_outcome (struct printing *self, const json_t *run, const json_t *epoch)
 {
     if (self->cli->json)
-        print_run (run);
+        print_run (run, epoch);
     else
         table_row (self->table, run);
 }
@@ -211,12 +216,42 @@ static bool take_page (struct pages *pages, const json_t *page)
     {
         if (pages->room == 0)
             return false;
+        self->found = true;
         if (!outcome_fits (self->states, run))
             continue;
-        print_outcome (self, run);
+        print_outcome (self, run, json_object_get (page, "epoch"));
         pages->room--;
     }
     return true;
+}
+
+static bool take_any (struct pages *pages, const json_t *page)
+{
+    struct printing *self = pages->owner;
+    self->found = self->found || json_array_size (json_object_get (page, "runs")) > 0;
+    return !self->found;
+}
+
+// No outcome of the plan was found: refused when there is no such plan either. One that is over may
+// have outcomes that were not asked for.
+static struct verdict check_plan (struct printing *printing, struct zplan_client *client,
+                                  const char *plan)
+{
+    struct zplan_reply reply;
+    struct pages pages = {.word = "history",
+                          .filter = json_pack ("{s:s}", "plan", plan),
+                          .room = 1,
+                          .take = take_any,
+                          .owner = printing};
+    int outcome = zplan_client_manage (client, "message", (const char *[]){plan}, 1, &reply);
+    struct verdict verdict = call_verdict (printing->cli, outcome, &reply);
+    bool absent = verdict.status == ZERO_STATUS_NOT_FIND_ID;
+    if (absent)
+        verdict = pages_turn (printing->cli, client, &pages);
+    json_decref (pages.filter);
+    return absent && verdict.code == EXIT_DONE && !printing->found
+               ? verdict_refused ("no such plan, and no run of it in the history")
+               : verdict;
 }
 
 // `plan` is an id, or NULL: of all.
@@ -238,8 +273,11 @@ static int print_runs (struct printing *printing, struct zplan_client *client, c
         json_object_set_new (pages.filter, "station", json_string (asked->station));
     if (asked->newest)
         json_object_set_new (pages.filter, "newest", json_true ());
+    printing->found = false;
     struct verdict verdict = pages_turn (printing->cli, client, &pages);
     json_decref (pages.filter);
+    if (plan && verdict.code == EXIT_DONE && !printing->found)
+        verdict = check_plan (printing, client, plan);
     return verdict_tell (&verdict, plan);
 }
 
@@ -266,14 +304,10 @@ static bool wants_archived (void *owner, const json_t *run)
             span_is (text_of (json_object_get (run, "station")), asked->station));
 }
 
-// As the station tells it, which does not say the epoch of each.
-static bool take_archived (void *owner, const json_t *archived)
+static bool take_archived (void *owner, const json_t *run)
 {
     struct printing *self = owner;
-    json_t *run = json_copy ((json_t *)(uintptr_t)archived);
-    json_object_del (run, "epoch");
-    print_outcome (self, run);
-    json_decref (run);
+    print_outcome (self, run, NULL);
     return --self->room > 0;
 }
 

@@ -349,7 +349,7 @@ def test_a_disk_that_is_full(rig, tmp_path):
     """Nothing is taken out; the file is as it was."""
     fill(rig, 1500)
     before = runs_of(rig)
-    limit = ["bash", "-c", 'ulimit -f 100; trap "" XFSZ; exec "$@"', "-"]
+    limit = ["bash", "-c", 'ulimit -f 100; exec "$@"', "-"]
     ended = subprocess.run([*limit, ZPLAN, "--connect", rig.ipc("q"), "archive", str(tmp_path)],
                            capture_output=True, text=True, timeout=WAIT)
     assert ended.returncode == REFUSED and "File too large" in ended.stderr, ended
@@ -523,7 +523,7 @@ def moved(make_shared, tmp_path_factory):
 @pytest.mark.parametrize("options", [
     [], ["--newest"], ["-n", "7"], ["--newest", "-n", "7"], ["--station", "news"], ["--state", "lost"],
     ["2"], ["2", "3", "-n", "5"], ["2", "--newest", "-n", "3"], ["--since", "150"],
-    ["--since", "150", "--epoch", EPOCH], ["--since", "0"], ["--since", "200"], ["77"],
+    ["--since", "150", "--epoch", EPOCH], ["--since", "0"], ["--since", "200"],
     ["--station", "jobs", "--state", "failed", "--state", "missed", "--newest"],
 ], ids=" ".join)
 def test_history_of_an_archive_is_that_of_the_station(moved, options):

@@ -363,6 +363,26 @@ def test_history(both):
     assert [(run["seq"], run["title"], run["status"]) for run in runs] == [
         (1, "first", OK), (2, "report \x1b[0m", FAILED)]
     assert all(list(run)[0] == "id" and run["id"] == run["plan"] for run in runs)
+    epoch, = {run["epoch"] for run in runs}
+    assert epoch == json.loads(both.zplan("stats", "--json").done())["epoch"]
+
+
+@pytest.mark.parametrize("output", [[], ["--json"]])
+def test_history_of_no_plan(both, output):
+    """It neither exists nor has run. One that exists, or did run, is no error."""
+    told = "zplan: 999: no such plan, and no run of it in the history\n"
+    for more in ([], ["--newest"], ["--state", "failed"], ["--station", "jobs"]):
+        assert both.zplan("history", "999", *output, *more).failed(REFUSED) == told
+    waits = both.add("later")
+    heading = "" if output else "SEQ"
+    assert both.zplan("history", waits, *output).done().startswith(heading)
+    both.outcome("gone")
+    ran = json.loads(both.zplan("history", "--json").done())["id"]
+    assert "gone" in both.zplan("history", ran, *output).done()
+    for more in (["--state", "failed"], ["--station", "nobody"], ["--since", "1"]):
+        assert "gone" not in both.zplan("history", ran, *output, *more).done()
+    ended = both.zplan("history", "999", ran, *output)
+    assert (ended.code, ended.err) == (REFUSED, told) and "gone" in ended.out
 
 
 def test_history_newest_and_since_and_count(both):
