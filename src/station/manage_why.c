@@ -171,7 +171,10 @@ static void of_retry (struct facts *self)
 {
     char why[WHY_MAX];
     const struct plan *plan = self->plan;
-    if (self->running || plan->state != PLAN_RETRY || self->place.score_us <= self->now_us)
+    // Once due it may wait for a limit or for its target, which others tell; its score is then when
+    // the queue looks at it again, and no time of a retry.
+    if (self->running || plan->state != PLAN_RETRY || self->place.aside ||
+        self->place.score_us <= self->now_us)
         return;
     snprintf (why, sizeof why, "%s, %" PRId64 " times; the last time: %s",
               plan->tries ? "its target did not take it" : "it has failed",
@@ -188,9 +191,11 @@ static void of_time (struct facts *self)
         return;
     if (!self->place.queued)
         add (self, "it is not in the queue: somebody took it out", "pause, then reset", 0);
+    else if (self->place.aside)
+        return; // it is due
     else if (state == PLAN_EXECUTE && self->place.score_us > self->now_us)
         add (self, "its run is not known any more", "the end of its lease", self->place.score_us);
-    else if (state != PLAN_RETRY && !self->place.aside && self->place.score_us > self->now_us)
+    else if (state != PLAN_RETRY && self->place.score_us > self->now_us)
         add (self, "it is not due yet", "its time", self->place.score_us);
 }
 

@@ -145,6 +145,26 @@ def test_a_retry(rig):
     assert moment(reason["at"]) == int(rig.score(ident))
 
 
+@pytest.mark.parametrize("name, whose", [("station:jobs", "the station jobs"),
+                                         ("group:printers", "the group printers")])
+def test_a_retry_that_a_limit_holds(rig, name, whose):
+    """Its time has come: the limit holds it, and no time is named."""
+    rig.client.done("limit", "set", name, json.dumps({"concurrency": 1}))
+    retry = {"strategy": "fixed", "interval": 1, "max": 9}
+    ident = rig.client.added(at_once(retry=retry, group="printers", description="fails"))
+    run = rig.jobs.recv()
+    before = rig.client.added(at_once(priority=9, group="printers", description="runs"))
+    rig.jobs.finish(run, ST.FAILED)     # and so there is room for the other, which keeps it
+    rig.jobs.answer(rig.jobs.recv(), ST.RUNING)
+    told = wait_until(lambda: [reasons for state, _, reasons in [why(rig, ident)]
+                               if state == RETRY and reasons[0]["until"] != "its retry"],
+                      "its retry is due")
+    reason, = told[0]
+    assert reason == {"why": f"{whose} runs as many as its limit allows (1)",
+                      "until": "one of them ends"}
+    assert why(rig, before)[1]
+
+
 @pytest.mark.parametrize("manual, until", [(False, "reset"),
                                            (True, "done, when somebody has dealt with it, or reset")])
 def test_a_plan_that_has_failed_for_good(rig, manual, until):
