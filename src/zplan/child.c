@@ -1,4 +1,4 @@
-#define _GNU_SOURCE 1 // pipe2, execvpe, close_range
+#define _GNU_SOURCE 1 // pipe2, execvpe, close_range, memfd_create
 
 #include "child.h"
 
@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@ enum { IN, OUT, ERR, PROGRESS, TOLD, PIPES }; // TOLD: errno when the command ca
 
 struct pipes {
     int ends[PIPES][2]; // read end, write end
+    int context;        // a file; -1 = there is none
 };
 
 static void pipes_close (struct pipes *self)
@@ -35,21 +37,43 @@ static void pipes_close (struct pipes *self)
         for (size_t k = 0; k < 2; k++)
             if (self->ends[i][k] >= 0)
                 close (self->ends[i][k]);
+    if (self->context >= 0)
+        close (self->context);
 }
 
-static int pipes_open (struct pipes *self)
+// A file in memory that holds the bytes, to be read from its start; -1 with errno.
+static int file_of (struct span bytes)
 {
+    int fd = memfd_create ("context", MFD_CLOEXEC);
+    while (fd >= 0 && bytes.size > 0) {
+        ssize_t size = write (fd, bytes.data, bytes.size);
+        if (size < 0 && errno != EINTR) {
+            close (fd);
+            return -1;
+        }
+        if (size > 0)
+            bytes = span_of (bytes.data + size, bytes.size - (size_t)size);
+    }
+    if (fd >= 0)
+        lseek (fd, 0, SEEK_SET);
+    return fd;
+}
+
+static int pipes_open (struct pipes *self, const struct child_command *command)
+{
+    bool opened = true;
     for (size_t i = 0; i < PIPES; i++)
         self->ends[i][0] = self->ends[i][1] = -1;
-    for (size_t i = 0; i < PIPES; i++) {
-        if (pipe2 (self->ends[i], O_CLOEXEC) == 0)
-            continue;
-        int error = errno;
-        pipes_close (self);
-        errno = error;
-        return -1;
-    }
-    return 0;
+    self->context = command->has_context ? file_of (command->context) : -1;
+    opened = self->context >= 0 || !command->has_context;
+    for (size_t i = 0; i < PIPES && opened; i++)
+        opened = pipe2 (self->ends[i], O_CLOEXEC) == 0;
+    if (opened)
+        return 0;
+    int error = errno;
+    pipes_close (self);
+    errno = error;
+    return -1;
 }
 
 // Between fork and exec, in a process that had threads: only calls that are safe there.
@@ -57,16 +81,20 @@ static void become (const struct child_command *command, const struct pipes *pip
 {
     setpgid (0, 0);
     umask (command->umask);
-    // Out of the way of the number that the child is to find its progress at. dup2 leaves
-    // close-on-exec behind, unless it is the same number.
-    int told = fcntl (pipes->ends[TOLD][1], F_DUPFD_CLOEXEC, CHILD_PROGRESS_FD + 1);
-    int progress = fcntl (pipes->ends[PROGRESS][1], F_DUPFD_CLOEXEC, CHILD_PROGRESS_FD + 1);
+    // Out of the way of the numbers that the child is to find its progress and its context at. dup2
+    // leaves close-on-exec behind, unless it is the same number.
+    int told = fcntl (pipes->ends[TOLD][1], F_DUPFD_CLOEXEC, CHILD_CONTEXT_FD + 1);
+    int progress = fcntl (pipes->ends[PROGRESS][1], F_DUPFD_CLOEXEC, CHILD_CONTEXT_FD + 1);
+    int context =
+        pipes->context < 0 ? -1 : fcntl (pipes->context, F_DUPFD_CLOEXEC, CHILD_CONTEXT_FD + 1);
     bool wired = told >= 0 && dup2 (pipes->ends[IN][0], STDIN_FILENO) >= 0 &&
                  dup2 (pipes->ends[OUT][1], STDOUT_FILENO) >= 0 &&
                  dup2 (pipes->ends[ERR][1], STDERR_FILENO) >= 0 &&
-                 dup2 (progress, CHILD_PROGRESS_FD) >= 0;
+                 dup2 (progress, CHILD_PROGRESS_FD) >= 0 &&
+                 (pipes->context < 0 || dup2 (context, CHILD_CONTEXT_FD) >= 0);
     // Every descriptor of ours is close-on-exec; this is for those we were started with.
-    close_range (CHILD_PROGRESS_FD + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+    unsigned rest = pipes->context < 0 ? CHILD_CONTEXT_FD : CHILD_CONTEXT_FD + 1;
+    close_range (rest, ~0U, CLOSE_RANGE_CLOEXEC);
     process_reset_signals (HANGUP_KEPT);
     if (wired)
         execvpe (command->argv[0], command->argv, command->environment);
@@ -107,7 +135,7 @@ int child_start (struct child *self, const struct child_command *command, struct
 {
     child_reset (self);
     struct pipes pipes;
-    if (pipes_open (&pipes)) {
+    if (pipes_open (&pipes, command)) {
         reason_set (reason, "cannot start %s: %s", command->argv[0], strerror (errno));
         return -1;
     }

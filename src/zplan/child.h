@@ -12,7 +12,8 @@
 enum {
     CHILD_OUTPUT_MAX = (1 << 20) - 4096, // a frame's limit, less what else a result holds
     CHILD_ITEMS_MAX = 4,
-    CHILD_PROGRESS_FD = 3 // where the child writes lines of its progress
+    CHILD_PROGRESS_FD = 3, // where the child writes lines of its progress
+    CHILD_CONTEXT_FD = 4   // where the child reads its context
 };
 
 // What the child wrote to one of its outputs.
@@ -37,13 +38,16 @@ struct child {
 };
 
 // Start the command, found by $PATH as a shell finds it. `input` is borrowed until child_free. Only
-// standard input, output, error and CHILD_PROGRESS_FD reach the child; its signals and its umask
+// standard input, output, error, CHILD_PROGRESS_FD and, with a context, CHILD_CONTEXT_FD, a file
+// that may be read again, reach the child; its signals and its umask
 // are as they were before this program changed them. 0, or -1 with the reason why it cannot be
 // started.
 struct child_command {
     char *const *argv;
     char *const *environment;
     struct span input;
+    bool has_context;
+    struct span context; // copied
     mode_t umask;
 };
 int child_start (struct child *self, const struct child_command *command, struct reason *reason);

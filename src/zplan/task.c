@@ -91,23 +91,35 @@ static char **environment_new (const struct variable *variables, size_t count, s
     return environment;
 }
 
+// Linux takes no longer "NAME=VALUE" in an environment (MAX_ARG_STRLEN of pages of 4 KiB).
+enum { VARIABLE_MAX = 128 << 10 };
+
+// Whether the context can stand in the environment as well; the file always has it.
+static bool fits_environment (const struct zplan_frame *context)
+{
+    return context && sizeof "ZPLAN_CONTEXT=" + context->size <= VARIABLE_MAX &&
+           !(context->size && memchr (context->data, 0, context->size));
+}
+
 static char **job_environment (const struct zplan_job *job, size_t *ret_own, struct reason *reason)
 {
-    char plan_id[IDENT_SIZE], exec_id[IDENT_SIZE], plan_time[24], progress_fd[8];
+    char plan_id[IDENT_SIZE], exec_id[IDENT_SIZE], plan_time[24], progress_fd[8], context_fd[8];
     ident_text (job->plan_id, plan_id);
     ident_text (job->exec_id, exec_id);
     snprintf (plan_time, sizeof plan_time, "%" PRId64, job->plan_time_s);
     snprintf (progress_fd, sizeof progress_fd, "%d", CHILD_PROGRESS_FD);
+    snprintf (context_fd, sizeof context_fd, "%d", CHILD_CONTEXT_FD);
     struct zplan_frame plan = of_text (plan_id), exec = of_text (exec_id),
                        time = of_text (plan_time), title = of_text (job->title),
-                       progress = of_text (progress_fd);
+                       progress = of_text (progress_fd), context = of_text (context_fd);
     const struct variable variables[] = {
         {"ZPLAN_PLAN_ID", job->plan_id ? &plan : NULL},
         {"ZPLAN_EXEC_ID", job->exec_id ? &exec : NULL},
         {"ZPLAN_PLAN_TIME", job->plan_time_s >= 0 ? &time : NULL},
         {"ZPLAN_COMMAND", job->command},
         {"ZPLAN_TITLE", title.size ? &title : NULL},
-        {"ZPLAN_CONTEXT", job->context},
+        {"ZPLAN_CONTEXT", fits_environment (job->context) ? job->context : NULL},
+        {"ZPLAN_CONTEXT_FD", job->context ? &context : NULL},
         {"ZPLAN_PROGRESS_FD", &progress},
     };
     return environment_new (variables, sizeof variables / sizeof *variables, ret_own, reason);
@@ -251,11 +263,13 @@ enum task_end task_start (struct task *self, const struct task_rules *rules, str
     char **environment = job_environment (job, &own, &reason);
     if (!environment)
         return answer_failed (self, reason.text);
-    const struct zplan_frame *argument = job->argument;
+    const struct zplan_frame *argument = job->argument, *context = job->context;
     struct child_command command = {
         .argv = rules->command,
         .environment = environment,
         .input = argument ? span_of (argument->data, argument->size) : (struct span){0},
+        .has_context = context != NULL,
+        .context = context ? span_of (context->data, context->size) : (struct span){0},
         .umask = rules->umask,
     };
     int rc = child_start (&self->child, &command, &reason);

@@ -756,6 +756,36 @@ def test_work_takes_one_job_after_another_calls_too(station, work):
         assert (answer.code, answer.get(CONTENT)) == (OK, text + b"c")
 
 
+@pytest.mark.parametrize("context, in_environment", [
+    (b"", True), (b"c", True), (b"a\nb\xff", True), (b"x" * (128 * 1024 - 15), True),
+    (b"x" * (128 * 1024 - 14), False), (b"y" * 500000, False), (b"a\0b", False)],
+    ids=["empty", "short", "bytes", "longest", "longer", "long", "NUL"])
+def test_work_gives_a_context_of_any_length(station, work, context, in_environment):
+    """At a descriptor, which may be read again; where it can, in the environment as well."""
+    station.start()
+    work('cat <&$ZPLAN_CONTEXT_FD; cat /dev/fd/$ZPLAN_CONTEXT_FD; printf "|%s|" "$ZPLAN_CONTEXT"; '
+         'set | grep -c ^ZPLAN_CONTEXT=; ls -x /proc/self/fd | tr -s " "',
+         env={"ZPLAN_CONTEXT": "old", "ZPLAN_CONTEXT_FD": "77"})
+    answer = station.peer().ask(*a_call((CONTEXT, context)))
+    assert answer.code == OK, answer.status
+    content = answer.get(CONTENT if CONTENT in answer.types else BIN_TYPE)
+    twice, _, rest = content.partition(b"|")
+    assert twice == 2 * context
+    text, _, seen = rest.rpartition(b"|")
+    assert text == (context if in_environment else b"")
+    is_set, descriptors = seen.decode().splitlines()
+    assert is_set == str(int(in_environment))
+    assert [int(fd) for fd in descriptors.split()][:5] == [0, 1, 2, 3, 4]
+
+
+def test_work_without_a_context(station, work):
+    station.start()
+    work('echo "${ZPLAN_CONTEXT-none} ${ZPLAN_CONTEXT_FD-none}"; [ -e /proc/self/fd/4 ] || echo shut',
+         env={"ZPLAN_CONTEXT": "old", "ZPLAN_CONTEXT_FD": "77"})
+    answer = station.peer().ask(*a_call())
+    assert answer.get(CONTENT) == b"none none\nshut\n"
+
+
 @pytest.mark.parametrize("script, status, content", [
     ("echo out; printf why >&2; exit 3", "-failed: exit 3: why", b"why"),
     ("printf 'first\\n \\344\\033 the last: \u00e4 \\r\\n\\n' >&2; exit 1",
@@ -820,8 +850,8 @@ def test_work_tells_that_a_command_cannot_be_started(station, work):
     answer = station.peer().ask(*a_call())
     assert answer.code == FAILED and "cannot start" in answer.status
     assert "No such file" in answer.status
-    answer = station.peer().ask(*a_call((CONTEXT, b"a\0b")))
-    assert answer.code == FAILED and "NUL" in answer.status
+    answer = station.peer().ask(*pack(NONE, (COMMAND, b"a\0b")))
+    assert answer.code == FAILED and "ZPLAN_COMMAND: a NUL" in answer.status
     assert one.process.poll() is None
 
 
