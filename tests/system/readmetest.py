@@ -127,7 +127,8 @@ class Newcomer:
         shutil.copy(os.path.join(REPO, "docker", "demo"), self.folder / "docker")
         # Nothing is installed, nor built: that would relink programs that other tests are running.
         self.script(self.folder / "docker" / "setup", "exit 0")
-        (self.folder / "tests").symlink_to(os.path.join(REPO, "tests"))
+        for name in ("src", "tests"):
+            (self.folder / name).symlink_to(os.path.join(REPO, name))
 
     @staticmethod
     def script(path, line):

@@ -36,5 +36,7 @@ def test_package(tmp_path):
     program, settings = re.search(r"^ExecStart=(\S+) -c (\S+)$", unit, re.M).groups()
     assert (root / program.lstrip("/")).is_file() and (root / settings.lstrip("/")).is_file()
     assert run(str(root / "usr/bin/zpland"), "--version") == f"zpland {version}\n"
+    module, = glob.glob(f"{tmp_path}/python3-zplan_*_all.deb")
+    assert "./usr/lib/python3/dist-packages/zplan.py" in run("dpkg-deb", "-c", module)
     made = (root / "DEBIAN" / "postinst").read_text()
     assert "systemd-sysusers" in made and "zpland.service" in made
