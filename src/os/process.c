@@ -1,5 +1,6 @@
 #include "process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -142,6 +143,17 @@ int process_next_signal (int signal_fd)
     return size == sizeof info ? (int)info.ssi_signo : 0;
 }
 
+static bool folder_is_empty (const char *path)
+{
+    DIR *folder = opendir (path);
+    bool empty = folder != NULL;
+    for (struct dirent *entry; empty && (entry = readdir (folder));)
+        empty = strcmp (entry->d_name, ".") == 0 || strcmp (entry->d_name, "..") == 0;
+    if (folder)
+        closedir (folder);
+    return empty;
+}
+
 static int folder_check (const char *path, struct reason *reason)
 {
     struct stat entry;
@@ -151,6 +163,14 @@ static int folder_check (const char *path, struct reason *reason)
     }
     if (entry.st_uid != geteuid ()) {
         reason_set (reason, "data: %s belongs to another user", path);
+        return -1;
+    }
+    if (!(entry.st_mode & 077))
+        return 0;
+    // Somebody may have shared it on purpose: only a new one is closed without a word.
+    if (!folder_is_empty (path)) {
+        reason_set (reason, "data: other users may enter it (mode %04o): chmod 700 %s",
+                    entry.st_mode & 07777, path);
         return -1;
     }
     if (chmod (path, 0700)) {

@@ -41,8 +41,8 @@ int process_become (const char *user, struct reason *reason);
 // No core files: they would hold keys and plans. And no new rights for programs that are started.
 void process_confine (void);
 
-// Make the folder, and its parents, with mode 0700; an existing one must belong to this user.
-// 0, or -1 with a reason.
+// Make the folder, and its parents, with mode 0700. An existing one must belong to this user, and
+// either be closed to others or be empty: then it is closed. 0, or -1 with a reason.
 int folder_make (const char *path, struct reason *reason);
 
 // Take the lock file for the life of the returned descriptor (close-on-exec). -1 with a reason when

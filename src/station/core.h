@@ -68,9 +68,10 @@ struct station {
     struct reason told_down;   // why Redis is away, as the log was told last
     struct embedded *embedded; // NULL with a given Redis
     int64_t started_us;
-    int64_t stop_us;    // when to stop waiting, PHASE_STOPPING
-    bool redis_ended;   // the embedded one has to be started again
-    int64_t respawn_us; // when
+    int64_t stop_us;             // when to stop waiting, PHASE_STOPPING
+    struct reason redis_trouble; // why the embedded one ended, if that is known; empty = it is not
+    bool redis_ended;            // the embedded one has to be started again
+    int64_t respawn_us;          // when
     int64_t respawn_delay_us;
 
     // access
@@ -162,6 +163,9 @@ bool station_store_up (const struct station *self);
 
 // The targets that were added have been read from Redis: the station can serve.
 void station_targets_read (struct station *self);
+
+// Why it does not, for people; empty when it does.
+const char *station_store_trouble (const struct station *self);
 
 // Redis' time in whole seconds: the `now` of every rule.
 int64_t station_now (const struct station *self);

@@ -123,8 +123,8 @@ void front_refuse_store (struct station *self, struct peer *peer, enum store_res
     else if (result == STORE_UNSURE)
         reason_set (&reason, "it is done, but less than %" PRId64 " replicas have it",
                     self->settings->replicas);
-    else if (!station_store_up (self) && link_trouble (store_link (self->store))[0])
-        reason_set (&reason, "%s", link_trouble (store_link (self->store)));
+    else if (!station_store_up (self) && station_store_trouble (self)[0])
+        reason_set (&reason, "%s", station_store_trouble (self));
     else
         reason_set (&reason,
                     "Redis was lost before it answered; what was asked for may be done or not");

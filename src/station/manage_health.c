@@ -55,13 +55,15 @@ static size_t count_connected (const struct station *self)
 static void find_problems (const struct station *self, struct findings *list)
 {
     const struct link *link = store_link (self->store);
-    if (!station_store_up (self))
+    if (!station_store_up (self) || self->redis_trouble.text[0])
         tell (list, TELL_PROBLEM,
-              link_state (link) == LINK_REFUSED
+              self->redis_trouble.text[0] ? "make room on the disk of --data: all goes on by itself"
+              : link_state (link) == LINK_REFUSED
                   ? "put right in Redis what is named, or start zpland with another --redis"
                   : "start Redis, or see whether --redis names it and the network lets through",
               "%s: plans are refused, and none runs, until it is back",
-              link_trouble (link)[0] ? link_trouble (link) : "Redis is not there");
+              station_store_trouble (self)[0] ? station_store_trouble (self)
+                                              : "Redis is not there");
     else if (self->refusing.text[0] && clock_mono_us () - self->refusing_us < RECENT_US)
         tell (list, TELL_PROBLEM, "look at the log of Redis, and at the room on its disk",
               "the last plan was refused: %s", self->refusing.text);
@@ -178,7 +180,8 @@ static json_t *redis_json (const struct station *self)
     const struct link_facts *facts = link_facts (link);
     json_t *object = json_object ();
     json_object_set_new (object, "state", json_string (link_state_name (link_state (link))));
-    json_object_set_new (object, "trouble", json_from_frame (span_text (link_trouble (link))));
+    json_object_set_new (object, "trouble",
+                         json_from_frame (span_text (station_store_trouble (self))));
     json_object_set_new (object, "fsync", json_from_frame (span_text (link_fsync (link))));
     json_object_set_new (object, "acknowledged", json_string (durability_text (link_fsync (link))));
     json_object_set_new (object, "replicas", json_integer (self->settings->replicas));

@@ -54,6 +54,12 @@ bool station_store_up (const struct station *self)
     return link_state (store_link (self->store)) == LINK_UP;
 }
 
+const char *station_store_trouble (const struct station *self)
+{
+    return self->redis_trouble.text[0] ? self->redis_trouble.text
+                                       : link_trouble (store_link (self->store));
+}
+
 int64_t station_now (const struct station *self)
 {
     return store_now_us (self->store) / 1000000;
@@ -202,6 +208,8 @@ static void on_child (struct station *self)
         fail (self, reason.text);
         return;
     }
+    if (embedded_disk_full (self->embedded, &self->redis_trouble))
+        reason = self->redis_trouble;
     log_event (LEVEL_ERROR, "redis.ended", "reason=%s", quoted (span_text (reason.text)));
     plan_respawn (self);
 }
@@ -245,6 +253,15 @@ static void watch_memory (struct station *self)
     self->memory_full = full;
 }
 
+// On a full disk Redis starts, and ends at its next write.
+static void watch_disk (struct station *self)
+{
+    struct reason reason;
+    if (self->redis_trouble.text[0] && station_store_up (self) &&
+        !embedded_disk_full (self->embedded, &reason))
+        self->redis_trouble.text[0] = '\0';
+}
+
 static void tick_starting (struct station *self, int64_t now_us)
 {
     int64_t waited = now_us - self->started_us;
@@ -286,6 +303,7 @@ static void on_tick (void *owner)
         tick_starting (self, now_us);
         return;
     }
+    watch_disk (self);
     watch_memory (self);
     peers_tick (self, now_us);
     reads_tick (self);

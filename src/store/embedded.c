@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/statvfs.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <fcntl.h>
@@ -209,6 +210,33 @@ enum data_state embedded_repair (struct embedded *self, bool repair, struct reas
 void embedded_up (const struct embedded *self)
 {
     data_folder_mark (self->data);
+}
+
+// The last words in its log, if there was room for them.
+static bool log_says_full (const struct embedded *self)
+{
+    enum { LAST_WORDS = 512 };
+    char path[PATH_MAX], text[LAST_WORDS + 1] = "";
+    snprintf (path, sizeof path, "%s/redis.log", self->data);
+    FILE *log = fopen (path, "re");
+    if (!log)
+        return false;
+    if (fseek (log, -LAST_WORDS, SEEK_END))
+        rewind (log);
+    text[fread (text, 1, LAST_WORDS, log)] = '\0';
+    fclose (log);
+    return strstr (text, strerror (ENOSPC)) || strstr (text, strerror (EDQUOT));
+}
+
+bool embedded_disk_full (const struct embedded *self, struct reason *reason)
+{
+    enum { LEAST_BYTES = 1 << 20 };
+    struct statvfs disk;
+    bool full = statvfs (self->data, &disk) == 0 && disk.f_bavail * disk.f_frsize < LEAST_BYTES;
+    if (!full && !log_says_full (self))
+        return false;
+    reason_set (reason, "the disk of %s is full: make room", self->data);
+    return true;
 }
 
 static void stop (struct embedded *self)

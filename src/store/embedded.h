@@ -22,6 +22,9 @@ int embedded_start (struct embedded *self, struct reason *reason);
 // After SIGCHLD: true when the redis-server has ended, with how it did in `reason`.
 bool embedded_ended (struct embedded *self, struct reason *reason);
 
+// Whether it has ended, or would, as there is no room for its append-only file.
+bool embedded_disk_full (const struct embedded *self, struct reason *reason);
+
 // After it has ended: repair its files when they are why (data_folder_repair). DATA_CUT: start it
 // again. DATA_WHOLE: they are not, or it cannot be told; `reason` is then as it was.
 enum data_state embedded_repair (struct embedded *self, bool repair, struct reason *reason);
