@@ -281,7 +281,13 @@ static void check_calls (struct feed *feed)
     for (size_t i = 0; i < plans; i++, asked++) {
         struct plan *plan = some_plan (i);
         askers[asked].index = i;
-        store_submit (store, plan, feed_byte (feed) % 2, on_submitted, &askers[asked]);
+        uint8_t how = feed_byte (feed);
+        plan->state = how & 8 ? PLAN_PAUSE : PLAN_QUEUE;
+        store_submit (store,
+                      &(struct store_submission){.plan = plan,
+                                                 .made_here = how % 2,
+                                                 .missed = span_text (how & 4 ? "missed" : "")},
+                      on_submitted, &askers[asked]);
         plan_destroy (&plan);
     }
     fuzz_link.gather (fuzz_link.gather_owner);
