@@ -418,6 +418,8 @@ def test_beside_microzero(newcomer):
 SEEN_BY = {
     "event=access.left_out": "test_curve.py",
     "event=subscriber.cut": "test_subscribers.py",
+    "is unresponsive since": "test_unresponsive.py",
+    "is full": "test_data_folder.py",
     "MISCONF": "test_faults_redis.py",
     "No space left on device": None,    # the system's own words
     "data: damaged at byte": "test_repair.py",
