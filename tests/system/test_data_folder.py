@@ -27,6 +27,7 @@ def test_a_folder_that_others_may_enter_is_refused_and_left_alone(tmp_path, mode
     folder.chmod(mode)
     code, _, err = run_once(["--data", str(folder), "--request", f"ipc://{tmp_path}/q"])
     assert code != 0 and f"chmod 700 {folder}" in err, err
+    assert "data: other users may enter it" in err
     assert stat.S_IMODE(folder.stat().st_mode) == mode and os.listdir(folder) == ["photo"]
 
 

@@ -420,6 +420,7 @@ SEEN_BY = {
     "event=subscriber.cut": "test_subscribers.py",
     "is unresponsive since": "test_unresponsive.py",
     "is full": "test_data_folder.py",
+    "data: other users may enter it": "test_data_folder.py",
     "MISCONF": "test_faults_redis.py",
     "No space left on device": None,    # the system's own words
     "data: damaged at byte": "test_repair.py",
