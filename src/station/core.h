@@ -146,6 +146,7 @@ struct station {
     bool claimed_any;  // it took some, or put some where others may go before them
     bool limits_full;  // some wait until a run of their target or group ends
     int64_t claim_us;  // when to claim next, monotonic
+    int64_t hold_us;   // nothing is claimed before
     struct heap ahead; // plans that were claimed before they are due (ahead.h)
     int64_t ahead_gap_us, ahead_counted_us;
     uint64_t swept; // id the next sweep goes on after

@@ -21,9 +21,9 @@
 #include "unresponsive.h"
 
 enum {
-    BATCH = 256,               // plans a claim
-    LOOK_US = 1000000,         // a hand edit is seen within this
-    FORGET_US = 5000000,       // a failed run is forgotten this long after its retry was due
+    BATCH = 256,             // plans a claim
+    LOOK_US = 1000000,       // a hand edit is seen within this
+    FORGET_US = 5000000,     // a failed run is forgotten this long after its retry was due
     SWEEP_PAGE = 100,          // plans
     SWEEP_TURN_US = 1000000,   // between two pages
     SWEEP_PAUSE_US = 60000000, // between two whole sweeps
@@ -71,10 +71,26 @@ void due_wake_now (struct station *self)
 
 // -- claim
 
+void due_hold (struct station *self)
+{
+    enum { HOLD_US = 1500000 };
+    if (self->attending > 1)
+        self->hold_us = clock_mono_us () + HOLD_US;
+}
+
+// Until the first sign of life: a station that lives writes that, or that none came, before its
+// end.
+static int64_t first_lease_s (const struct station_settings *settings)
+{
+    enum { MARGIN_S = 3 };
+    int64_t lease_s = (settings->send_timeout_ms + 999) / 1000 + MARGIN_S;
+    return lease_s < settings->exec_timeout_s ? lease_s : settings->exec_timeout_s;
+}
+
 bool due_is_stale (struct station *self, int64_t lease_end_us, size_t plans)
 {
     enum { PART = 8, MARGIN_MAX_US = 1000000 };
-    int64_t margin_us = self->settings->exec_timeout_s * 1000000 / PART;
+    int64_t margin_us = first_lease_s (self->settings) * 1000000 / PART;
     margin_us = margin_us < MARGIN_MAX_US ? margin_us : MARGIN_MAX_US;
     if (store_now_us (self->store) <= lease_end_us - margin_us)
         return false;
@@ -127,8 +143,15 @@ static void on_claimed (void *owner, const struct store_claim *claim)
 static void claim (struct station *self)
 {
     struct claim_target targets[TARGETS_MAX];
-    struct claim_wish wish = {.lease_s = self->settings->exec_timeout_s, .targets = targets};
-    self->claim_us = clock_mono_us () + LOOK_US;
+    struct claim_wish wish = {.first_lease_s = first_lease_s (self->settings),
+                              .lease_s = self->settings->exec_timeout_s,
+                              .targets = targets};
+    int64_t now_us = clock_mono_us ();
+    self->claim_us = now_us + LOOK_US;
+    if (now_us < self->hold_us) {
+        self->claim_us = self->hold_us;
+        return;
+    }
     if (self->claiming || self->phase != PHASE_SERVING || !station_store_up (self))
         return;
     int64_t room =

@@ -12,6 +12,10 @@ void due_wake_at (struct station *self, int64_t redis_us);
 // Look at once: Redis came back, or a target connected.
 void due_wake_now (struct station *self);
 
+// Redis came back: where several stations use it nothing is claimed for a moment. A run whose first
+// lease has ended meanwhile belongs to a station that lives, which is to write what it knows of it.
+void due_hold (struct station *self);
+
 // Whether the lease of these plans is nearly over, as this process may have been stopped since they
 // were claimed: another station may have them. What was not sent is then left alone, which is told
 // and counted; it is due again when the lease ends.

@@ -17,12 +17,14 @@
 #include "zones.h"
 
 static bool dispatch (struct station *self, struct target *target, const struct plan *plan,
-                      int64_t lease_end_us)
+                      int64_t at_us)
 {
     struct plan_texts *texts = &self->texts;
     size_t json_size;
     struct message message;
-    // A vote with a time of its own is not sent again before that is over.
+    // It may answer for as long as its lease lets it once it has said that it runs. A vote with a
+    // time of its own is not sent again before that is over.
+    int64_t lease_end_us = at_us + self->settings->exec_timeout_s * 1000000;
     int64_t poll_end_us = engine_poll_end_us (plan), end_us = engine_run_end_us (plan);
     int64_t deadline_us = poll_end_us ? poll_end_us : lease_end_us;
     if (end_us && end_us < deadline_us)
@@ -59,8 +61,7 @@ static bool send_run (struct station *self, const struct store_claimed *claimed,
         return false;
     *ret_cause = CAUSE_NOT_SENT;
     // Asked first: the message of a run that cannot be sent need not be made.
-    if (!target || !target_connection (target) ||
-        !dispatch (self, target, plan, claimed->lease_end_us))
+    if (!target || !target_connection (target) || !dispatch (self, target, plan, claimed->at_us))
         return false;
     struct run run = {claimed->exec_id, RUN_SENT, claimed->again};
     struct held_run *held = runs_add (self, plan, claimed->station, run);

@@ -157,6 +157,7 @@ static void on_link_state (void *owner, enum link_state state)
     if (state == LINK_UP && self->phase == PHASE_STARTING)
         FAILPOINT ("boot_store");
     else if (state == LINK_UP) {
+        due_hold (self);
         due_wake_now (self);
         notify_status ("serving");
     } else if (state == LINK_REFUSED && self->phase == PHASE_STARTING)

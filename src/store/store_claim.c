@@ -217,13 +217,16 @@ static const char *wait_word (const struct claim_target *target, char probe[PROB
 void store_claim (struct store *self, const struct claim_wish *wish, store_claim_fn *reply,
                   void *owner)
 {
-    enum { FIXED = 11, EACH = 5 };
-    char count[24], lease[24], number[24], outcomes[24], ahead[24], (*rooms)[24];
-    char (*probes)[PROBE_MAX];
+    enum { FIXED = 13, EACH = 5, LATE_US = 2000000 };
+    char count[24], first[24], lease[24], number[24], outcomes[24], ahead[24], late[24] = "";
+    char (*rooms)[24], (*probes)[PROBE_MAX];
     snprintf (count, sizeof count, "%" PRId64, wish->limit);
+    snprintf (first, sizeof first, "%" PRId64, wish->first_lease_s);
     snprintf (lease, sizeof lease, "%" PRId64, wish->lease_s);
     snprintf (outcomes, sizeof outcomes, "%" PRId64, self->bounds.history_count);
     snprintf (ahead, sizeof ahead, "%" PRId64, wish->ahead_us);
+    if (self->learned)
+        snprintf (late, sizeof late, "%" PRId64, store_now_us (self) + LATE_US);
     snprintf (number, sizeof number, "%" PRIu64, ++self->claims);
     const struct span fixed[FIXED] = {
         span_text (KEY_TIME_SET),
@@ -232,11 +235,13 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
         span_text (KEY_INDEX),
         span_text (self->claims_key),
         span_text (count),
-        span_text (lease),
+        span_text (first),
         span_text (number),
         span_text (outcomes),
         span_text (self->looked),
         span_text (ahead),
+        span_text (lease),
+        span_text (late),
     };
     size_t arguments = FIXED + EACH * wish->target_count;
     struct span *args = memory_new (arguments * sizeof *args);
@@ -258,7 +263,7 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
                                 .reply = reply,
                                 .owner = owner,
                                 .asked_us = clock_mono_us (),
-                                .lease_us = wish->lease_s * 1000000};
+                                .lease_us = wish->first_lease_s * 1000000};
     link_call (self->link, &(struct link_call){.script = SCRIPT_CLAIM,
                                                .repeat = LINK_REPEAT,
                                                .keys = 5,

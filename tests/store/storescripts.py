@@ -264,12 +264,14 @@ class Store:
         self.number += 1
         return self.number
 
-    def claim_all(self, limit=100, lease=300, number=None, keep=KEEP, since="", targets=(), ahead=0):
-        """`targets`: (name, how many, next or held, some are aside[, limit of the settings]); the answer
-        as it comes."""
+    def claim_all(self, limit=100, lease=300, number=None, keep=KEEP, since="", targets=(), ahead=0,
+                  later=None, late=""):
+        """`targets`: (name, how many, next or held, some are aside[, limit of the settings]); `lease`: the first
+        one; `later`: after a sign of life, if that differs; `late`: from when on it takes none. The answer as it
+        comes."""
         args = [value for target in targets for value in (*target, "")[:5]]
         return self.call("claim", [TIME_SET, RUN, META, IDS, CLAIMS],
-                         [limit, lease, number or self.next_number(), keep, since, ahead, *args])
+                         [limit, lease, number or self.next_number(), keep, since, ahead, later or lease, late, *args])
 
     def claim(self, *args, **options):
         answer = self.claim_all(*args, **options)

@@ -367,3 +367,26 @@ def test_plan_made_by_hand_gets_into_the_index(store, station, ident):
     assert store.db.zrange(IDS, 0, -1, withscores=True) == [(entry(ident, station), 0)]
     assert store.load(ident)[:2] == [member(ident, station), "by hand"]
     assert store.list() == [(entry(ident, station), "by hand")]
+
+
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_a_claim_that_waited_for_redis_takes_nothing(store, count):
+    """What its station wrote meanwhile comes behind it. What it had taken before it gives again."""
+    store.freeze(T0)
+    for nth in range(1, count + 1):
+        store.submit(f"{nth:x}", score="1000")
+    targets = [("jobs", 1000, "next", 0)]
+    assert store.claim(late=T0, targets=targets).plans == []
+    assert store.claim(number=7, late=T0 + 1, targets=targets).plans
+    store.freeze(T0 + 5_000_000)
+    assert len(store.claim(number=7, late=T0 + 1, targets=targets).plans) == count
+    assert store.claim(late=T0 + 1, targets=targets).plans == []
+
+
+def test_the_first_lease_is_that_of_a_claim_and_the_later_that_of_what_is_put_aside(store):
+    store.freeze(T0)
+    for ident, station in [("1", "jobs"), ("2", "away")]:
+        store.submit(ident, score="1000", station=station)
+    store.claim(lease=6, later=300, targets=[("jobs", 9, "next", 0), ("away", 0, "held", 0)])
+    assert store.db.zscore(TIME_SET, member("1")) == score_after(T0, 6)
+    assert store.db.zscore(TIME_SET, member("2", "away")) == score_after(T0, 300)

@@ -8,7 +8,8 @@ import pytest
 from storescripts import (CLAIMS, COUNT, HISTORY, IDS, META, RUN, SENT, T0, TIME_SET, TOLD, WORK, both, entry, everything,
                           member, message, seeded, wait_key)
 
-SCRIPTS = {"claim": "claim_one() or claim_many()", "commit": "#ARGV >= 15 and commit_one()", "end": "end_usual()"}
+SCRIPTS = {"claim": "not is_late and (claim_one() or claim_many())", "commit": "#ARGV >= 15 and commit_one()",
+           "end": "end_usual()"}
 WITHOUT = {name: {f" = {asked}\n": " = nil\n"} for name, asked in SCRIPTS.items()}
 REST = {"claim": "any number of them", "commit": "any number of them", "end": "whatever they are"}
 ALONE = {name: {f"\n-- -- {rest}\n": "\nerror('not as usual')\n"} for name, rest in REST.items()}

@@ -3,9 +3,12 @@
 -- of its lease, so that a station that dies leaves nothing to repair: the plan is due again then.
 -- A claim has a number: asked again, as when its answer was lost, it gives the same plans and runs.
 -- KEYS  1 time set  2 runs in hand  3 meta  4 index  5 the station's last claim
--- ARGV  1 most plans to take  2 lease in seconds  3 number of the claim  4 most outcomes kept
+-- ARGV  1 most plans to take  2 first lease in seconds, until a sign of life  3 number of the claim
+--       4 most outcomes kept
 --       5 score up to which the claim before has looked, '' = none
---       6 plans that are due within so many microseconds are taken too
+--       6 plans that are due within so many microseconds are taken too  7 lease in seconds after a sign of life
+--       8 time in us from which on it takes nothing, '' = none: it waited for Redis, and what the station has
+--       written meanwhile comes behind it
 --       then of each target that takes no more than so many  +1 its name  +2 how many  +3 what the
 --       others wait for: next = the next claim, held = they are put aside; behind "held " the member of one
 --       that is taken all the same when it is due; pull = next, and no limit holds as workers fetch its plans
@@ -29,6 +32,7 @@
 -- Cost  O(log n) a plan.
 local time = redis.call('TIME')
 local now_us = time[1] * 1000000 + time[2]
+local is_late = ARGV[8] ~= '' and now_us >= tonumber(ARGV[8])
 
 -- -- one plan, or none, as usual
 
@@ -48,7 +52,7 @@ local function claim_one()
     end
     local station, id = string.match(member or '', '^plan:msg:([%w_.-]+):([1-9a-f][0-9a-f]*)$')
     local room = tonumber(ARGV[1])
-    for at = 7, #ARGV, 5 do
+    for at = 9, #ARGV, 5 do
         if ARGV[at + 3] == '1' or ARGV[at] == station and ARGV[at + 4] ~= '' then
             return
         elseif ARGV[at] == station then
@@ -103,7 +107,7 @@ local LONG = string.rep(' ', 100)
 local function claim_many()
     local now = time[1] .. '.' .. string.format('%06d', time[2])
     local most, room, rooms, unusual = tonumber(ARGV[1]), 0, {}, {'plan:class', 'plan:limits'}
-    for at = 7, #ARGV, 5 do
+    for at = 9, #ARGV, 5 do
         if string.find(ARGV[at + 2], '^held') or ARGV[at + 3] == '1' or ARGV[at + 4] ~= '' then
             return
         end
@@ -179,7 +183,7 @@ local function claim_many()
     return answer
 end
 
-local usual = claim_one() or claim_many()
+local usual = not is_late and (claim_one() or claim_many())
 if usual then
     return usual
 end
@@ -311,7 +315,7 @@ end
 -- -- which plans
 
 local LOOK_MAX = 512 -- at due plans, besides those that are taken
-local most = asked_before and 0 or tonumber(ARGV[1])
+local most = (asked_before or is_late) and 0 or tonumber(ARGV[1])
 local room, puts_aside, targets_aside, probes = {}, {}, {}, {}
 local members, stations, ids_at, chosen = {}, {}, {}, {}
 local put_aside, aside_keys, aside, some_aside = {}, {}, {}, false
@@ -324,7 +328,7 @@ local function tell_aside(station)
     end
 end
 
-local LEASE_S = ARGV[2]
+local LEASE_S = ARGV[7]
 --@include limit_use.lua
 --@include lanes.lua
 
@@ -434,11 +438,11 @@ local function take_aside(station, limit)
     end
 end
 
-for at = 7, #ARGV, 5 do
+for at = 9, #ARGV, 5 do
     room[ARGV[at]] = tonumber(ARGV[at + 1])
 end
 local has_lanes = prepare_lanes()
-for at = 7, #ARGV, 5 do
+for at = 9, #ARGV, 5 do
     local station = ARGV[at]
     puts_aside[station] = string.find(ARGV[at + 2], '^held') ~= nil
     probes[string.sub(ARGV[at + 2], 6)] = true
@@ -477,12 +481,12 @@ if #broken > 0 then -- not earlier: the pages are by place
     redis.call('ZREM', KEYS[1], unpack(broken))
 end
 if #put_aside > 0 then
-    -- In their order, a microsecond apart; before the end of any lease that begins later, so that no run
-    -- has the score that one had aside.
+    -- In their order, a microsecond apart. No run of theirs gets such a score: they are claimed from aside, where
+    -- they are then no more, or behind it.
     local aside_queue = {}
     for i, member in ipairs(put_aside) do
         local us = now_us - (#put_aside - i)
-        local score = string.format('%.6f', us / 1000000 + ARGV[2])
+        local score = string.format('%.6f', us / 1000000 + LEASE_S)
         aside_queue[#aside_queue + 1], aside_queue[#aside_queue + 2] = score, member
         collect(aside, aside_keys[i], score)
         collect(aside, aside_keys[i], member)
@@ -490,7 +494,7 @@ if #put_aside > 0 then
     redis.call('ZADD', KEYS[1], unpack(aside_queue))
     each_list('ZADD', aside)
     for key in pairs(aside) do
-        redis.call('EXPIRE', key, math.ceil(ARGV[2]) + 3600)
+        redis.call('EXPIRE', key, math.ceil(LEASE_S) + 3600)
     end
 end
 

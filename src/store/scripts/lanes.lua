@@ -218,10 +218,10 @@ end
 -- All targets with lanes, each with its share of what is left of the claim.
 local function serve_all()
     local count = 0
-    for at = 7, #ARGV, 5 do
+    for at = 9, #ARGV, 5 do
         count = count + (laned[ARGV[at]] and 1 or 0)
     end
-    for at = 7, #ARGV, 5 do
+    for at = 9, #ARGV, 5 do
         local station = ARGV[at]
         if laned[station] then
             serve(station, math.max(math.min(room[station], math.ceil((most - #members) / count)), 0))
@@ -233,11 +233,11 @@ end
 -- Whether there is anything of this, and what is known before the look at what is due.
 local function prepare_lanes()
     has_classes = redis.call('EXISTS', CLASS) == 1
-    for at = 7, #ARGV, 5 do
+    for at = 9, #ARGV, 5 do
         read_limit('s:' .. ARGV[at], ARGV[at + 4])
     end
     read_set_limits()
-    for at = 7, #ARGV, 5 do
+    for at = 9, #ARGV, 5 do
         local station = ARGV[at]
         fetched[station] = ARGV[at + 2] == 'pull' or nil
         laned[station] = limits['s:' .. station] ~= nil and not fetched[station]
