@@ -11,6 +11,7 @@
 #include "ahead.h"
 #include "apply.h"
 #include "clock.h"
+#include "codes.h"
 #include "failpoint.h"
 #include "fire.h"
 #include "log.h"
@@ -24,9 +25,9 @@ enum {
     BATCH = 256,             // plans a claim
     LOOK_US = 1000000,       // a hand edit is seen within this
     FORGET_US = 5000000,     // a failed run is forgotten this long after its retry was due
-    SWEEP_PAGE = 100,          // plans
-    SWEEP_TURN_US = 1000000,   // between two pages
-    SWEEP_PAUSE_US = 60000000, // between two whole sweeps
+    SWEEP_PAGE = 100,        // plans
+    SWEEP_TURN_US = 1000000, // between two pages
+    SWEEP_SOON_US = 10000,   // the same where plans were missing in the queue
 };
 
 // -- the timer
@@ -39,6 +40,8 @@ static void arm (struct station *self)
         at_us = ahead_us;
     if (first && first->at < at_us)
         at_us = first->at;
+    if (self->swept && self->sweep_us < at_us)
+        at_us = self->sweep_us;
     // A time of 0 would disarm; the past fires at once.
     at_us = at_us < 1 ? 1 : at_us;
     if (at_us == self->armed_us)
@@ -229,28 +232,68 @@ static void run_deadlines (struct station *self)
 
 // -- sweep
 
+static void on_requeued (void *owner, enum store_result result, const char *error)
+{
+    struct station *self = owner;
+    if (result == STORE_DONE) {
+        self->counters.requeued++;
+        due_wake_now (self);
+    } else if (result == STORE_ERROR) {
+        log_event (LEVEL_ERROR, "plan.not_queued", "error=%s", quoted (span_text (error)));
+    }
+}
+
+// Somebody, or a loss, took a plan out of the queue whose message says that it is to run: it goes
+// back to its time, or to the end of a lease if its run is out. A change of it since is not
+// overwritten.
+static bool requeue (struct station *self, const struct store_outside *outside)
+{
+    struct reason reason;
+    struct plan *plan = plan_from_stored_json (outside->plan_id, outside->message, &reason);
+    bool missing = plan && (plan->state == PLAN_QUEUE || plan->state == PLAN_EXECUTE ||
+                            plan->state == PLAN_RETRY);
+    if (missing) {
+        log_event (LEVEL_WARN, "plan.not_queued",
+                   "plan=%" PRIx64 " state=%s reason=\"it was not in plan:time:set, and is put "
+                   "back\"",
+                   outside->plan_id, plan_state_name (plan->state));
+        bool runs = plan->last_state == ZERO_STATUS_RUNING_ID;
+        int64_t revision = plan->revision;
+        plan->revision = apply_revision ();
+        store_change (
+            self->store,
+            &(struct store_change){
+                .plan = plan,
+                .revision = revision,
+                .key_station = outside->station,
+                .exec_id = outside->exec_id,
+                .queue = outside->exec_id && !outside->given_up ? REQUEUE_LEASE : REQUEUE_TIME,
+                .lease_s = runs ? apply_lease_s (self, plan) : first_lease_s (self->settings)},
+            on_requeued, self);
+    }
+    plan_destroy (&plan);
+    return missing;
+}
+
 static void on_swept (void *owner, const struct store_swept *swept)
 {
     struct station *self = owner;
     if (swept->result != STORE_DONE)
         return;
+    bool missing = false;
     for (size_t i = 0; i < swept->count; i++) {
-        uint64_t id;
-        struct span message;
-        struct reason reason;
-        if (!store_swept_at (swept, i, &id, &message))
-            continue;
-        struct plan *plan = plan_from_stored_json (id, message, &reason);
-        bool queued = plan && (plan->state == PLAN_QUEUE || plan->state == PLAN_EXECUTE ||
-                               plan->state == PLAN_RETRY);
-        if (queued)
-            log_event (LEVEL_WARN, "plan.not_queued",
-                       "plan=%" PRIx64 " state=%s reason=\"not in plan:time:set, it will not run\"",
-                       id, plan_state_name (plan->state));
-        plan_destroy (&plan);
+        struct store_outside outside;
+        if (store_swept_at (swept, i, &outside))
+            missing = requeue (self, &outside) || missing;
     }
     self->swept = swept->last;
-    self->sweep_us = clock_mono_us () + (swept->last ? SWEEP_TURN_US : SWEEP_PAUSE_US);
+    self->sweep_us = clock_mono_us () + (!swept->last ? self->settings->sweep_interval_s * 1000000
+                                         : missing    ? SWEEP_SOON_US
+                                                      : SWEEP_TURN_US);
+    if (missing)
+        link_flush (store_link (self->store));
+    if (swept->last)
+        arm (self);
 }
 
 static void sweep (struct station *self)
@@ -258,7 +301,7 @@ static void sweep (struct station *self)
     int64_t now_us = clock_mono_us ();
     if (now_us < self->sweep_us || self->phase != PHASE_SERVING || !station_store_up (self))
         return;
-    self->sweep_us = now_us + SWEEP_PAUSE_US;
+    self->sweep_us = now_us + self->settings->sweep_interval_s * 1000000;
     store_sweep (self->store, self->swept, SWEEP_PAGE, on_swept, self);
 }
 

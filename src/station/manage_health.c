@@ -166,6 +166,10 @@ static void find_warnings (const struct station *self, const struct peer *peer,
     if (self->counters.lost_data)
         tell (list, TELL_WARNING, "see in the log which; zplan import puts back what was exported",
               "Redis has lost data since this station started");
+    if (self->counters.requeued)
+        tell (list, TELL_WARNING, "see in the log which, and who changes plan:time:set in Redis",
+              "plans were missing in the queue and were put back since this station started: %llu",
+              (unsigned long long)self->counters.requeued);
     if (log_dropped ())
         tell (list, TELL_WARNING, "see why what reads the log of zpland does not read",
               "lines of the log were lost: stderr does not take them");

@@ -38,6 +38,7 @@ struct station_settings {
     struct center_settings center; // its host is empty: none
     int64_t history_count;
     int64_t history_age_s;
+    int64_t sweep_interval_s;
     int64_t exec_timeout_s;
     int64_t send_timeout_ms;
     char dialect[SETTING_TEXT_MAX];

@@ -529,5 +529,14 @@ struct store_swept {
 typedef void store_swept_fn (void *owner, const struct store_swept *answer);
 void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept_fn *reply,
                   void *owner);
-bool store_swept_at (const struct store_swept *swept, size_t index, uint64_t *ret_id,
-                     struct span *ret_message);
+
+// A plan that is kept, and not in the queue.
+struct store_outside {
+    struct span station; // of the message key
+    uint64_t plan_id;
+    struct span message;
+    uint64_t exec_id; // of its run, 0 = none
+    bool given_up;    // that gave no status in time
+};
+
+bool store_swept_at (const struct store_swept *swept, size_t index, struct store_outside *ret);

@@ -229,7 +229,7 @@ void store_wake (struct store *self, const char *station, enum wake which, int64
                                                .owner = ask});
 }
 
-enum { SWEEP_HEAD = 2 }; // answers before the plans outside the queue
+enum { SWEEP_HEAD = 2, SWEEP_FIELDS = 3 }; // answers before the plans outside the queue; of each
 
 static void on_swept (void *owner, const redisReply *reply)
 {
@@ -240,7 +240,7 @@ static void on_swept (void *owner, const redisReply *reply)
     if (answer.result == STORE_DONE && reply_is_array (reply, SWEEP_HEAD)) {
         ident_parse (reply_text (reply->element[0]), &answer.last);
         answer.repaired = reply_number (reply->element[1]);
-        answer.count = (reply->elements - SWEEP_HEAD) / 2;
+        answer.count = (reply->elements - SWEEP_HEAD) / SWEEP_FIELDS;
     }
     ((store_swept_fn *)ask->reply) (ask->owner, &answer);
     free (ask);
@@ -255,12 +255,13 @@ void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept
     snprintf (count, sizeof count, "%" PRId64, limit);
     snprintf (age, sizeof age, "%" PRId64, self->bounds.history_age_s);
     const struct span args[] = {span_text (KEY_TIME_SET), span_text (KEY_INDEX),
-                                span_text (KEY_HISTORY),  span_text (id),
-                                span_text (count),        span_text (age)};
+                                span_text (KEY_HISTORY),  span_text (KEY_RUNS),
+                                span_text (id),           span_text (count),
+                                span_text (age)};
     link_call (self->link, &(struct link_call){
                                .script = SCRIPT_SWEEP,
                                .repeat = LINK_ONCE,
-                               .keys = 3,
+                               .keys = 4,
                                .args = args,
                                .count = sizeof args / sizeof *args,
                                .reply = on_swept,
@@ -268,13 +269,16 @@ void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept
                            });
 }
 
-bool store_swept_at (const struct store_swept *swept, size_t index, uint64_t *ret_id,
-                     struct span *ret_message)
+bool store_swept_at (const struct store_swept *swept, size_t index, struct store_outside *ret)
 {
-    struct span station;
-    *ret_message = reply_text (swept->reply->element[SWEEP_HEAD + 2 * index + 1]);
-    return message_key_parse (reply_text (swept->reply->element[SWEEP_HEAD + 2 * index]), &station,
-                              ret_id);
+    redisReply *const *row = swept->reply->element + SWEEP_HEAD + SWEEP_FIELDS * index;
+    struct span run = reply_text (row[2]);
+    bool again;
+    *ret = (struct store_outside){.message = reply_text (row[1])};
+    run_parse (run, &ret->exec_id, &again);
+    ret->given_up =
+        run.size && memchr (run.data, '?', run.size) && !memchr (run.data, '!', run.size);
+    return message_key_parse (reply_text (row[0]), &ret->station, &ret->plan_id);
 }
 
 // -- attending

@@ -369,8 +369,9 @@ class Store:
         return self.call("wake", [TIME_SET, wait_key(station)], [limit])
 
     def sweep(self, after="", limit=100, age=AGE):
-        last, repaired, *rest = self.call("sweep", [TIME_SET, IDS, HISTORY], [after, limit, age])
-        return Swept(last, repaired, pairs(rest))
+        last, repaired, *rest = self.call("sweep", [TIME_SET, IDS, HISTORY, RUN], [after, limit, age])
+        self.swept_runs = rest[2::3]
+        return Swept(last, repaired, list(zip(rest[::3], rest[1::3])))
 
     def wait(self, *idents, station="jobs"):
         """These plans wait for their target."""

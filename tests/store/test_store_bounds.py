@@ -184,7 +184,7 @@ def test_a_message_deleted_by_hand_is_counted_out_when_it_is_swept(store):
     store.submit("1", text=text("alice"))
     store.submit("2", text=text("alice"))
     store.db.delete(member("1"))
-    store.call("sweep", ["plan:time:set", "plan:ids", "plan:history"], ["", 10, 100])
+    store.sweep(limit=10, age=100)
     assert left(store, "s:jobs") == "1"
 
 

@@ -254,6 +254,7 @@ def test_sweep_tells_of_plans_outside_the_queue_and_leaves_them(store):
     store.commit("1", store.run("1"), "park")
     before = store.dump()
     assert store.sweep() == ("", 0, [(member("1"), "parked")]) and store.dump() == before
+    assert store.swept_runs == [""]
 
 
 def test_sweep_leaves_nothing_of_a_plan_whose_message_is_gone(store):

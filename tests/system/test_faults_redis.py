@@ -889,16 +889,59 @@ def test_row_26_members_without_message(rig):
 
 
 def test_row_26_message_without_member(make_rig):
-    """Reported, not run and not deleted; an operator may put it back."""
+    """Put back for its time, by its message; one that is paused stays out."""
     rig = make_rig()
-    ident = rig.client.added(later())
+    plan = later()
+    ident, paused = rig.client.added(plan), rig.client.added(plan)
+    rig.client.done("pause", paused)
     rig.db.zrem("plan:time:set", rig.key(ident))
     rig.restart()               # the first sweep is at once
     wait_until(lambda: [line for line in told(rig, "plan.not_queued") if ident in line], "told")
-    assert rig.message(ident)
-    rig.db.zadd("plan:time:set", {rig.key(ident): 1})
+    wait_until(lambda: rig.score(ident) == plan["plan_time"], "it is put back")
+    assert rig.score(paused) is None and not [line for line in told(rig, "plan.not_queued") if paused in line]
+    rig.due_now(ident)
     rig.jobs.finish(of_plan(rig, ident))
     rig.gone(ident)
+
+
+def test_row_26_the_queue_is_deleted(make_rig):
+    """All go back, and run; a run that is out is not sent again; health says so, with their number."""
+    rig = make_rig("--sweep-interval", "1")
+    running = rig.client.added(at_once())
+    run = of_plan(rig, running)
+    rig.jobs.answer(run, ST.RUNING)
+    rig.state(running, ST.RUNING)
+    soon = int(time.time()) + 3
+    idents = [rig.client.added(later(plan_repet=1, no_keep=True, plan_time=soon)) for _ in range(250)]
+    assert rig.client.done("health").json["healthy"] and rig.db.delete("plan:time:set") == 1
+    seen = set()
+    while len(seen) < 250:
+        one = rig.jobs.recv()
+        seen.add(one.mailbox[1:].decode())
+        rig.jobs.finish(one)
+    assert seen == set(idents)
+    wait_until(lambda: len(rig.db.keys("plan:msg:*")) == 1, "all are done")
+    assert rig.score(running) > time.time() + 200
+    rig.jobs.finish(run)
+    rig.gone(running)
+    texts = [finding["text"] for finding in rig.client.done("health").json["findings"]]
+    assert "plans were missing in the queue and were put back since this station started: 251" in texts
+    assert stats(rig)["counters"]["requeued"] == 251
+
+
+def test_row_26_the_queue_of_what_workers_have_is_deleted(make_rig):
+    """It is offered on, and their reports count."""
+    rig = make_rig("--sweep-interval", "1", "--station", "pile=pull")
+    ident, other = (rig.client.added(at_once(), station="pile") for _ in range(2))
+    take = {"station": "pile", "worker": "w1", "wait": 20}
+    (job,) = rig.client.done("take", take).json["jobs"]
+    rig.db.delete("plan:time:set")
+    wait_until(lambda: rig.score(other, "pile") and rig.score(ident, "pile"), "both are put back")
+    for one in (job, *rig.client.done("take", take).json["jobs"]):
+        report = {"plan": one["plan_id"], "worker": "w1", "exec_id": one["exec_id"], "state": "success"}
+        assert rig.client.done("report", report).json == {"accepted": True}
+    rig.gone(ident, "pile")
+    rig.gone(other, "pile")
 
 
 def test_row_26_index_without_message(make_rig):

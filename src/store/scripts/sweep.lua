@@ -2,10 +2,10 @@
 -- Look at a page of plans for what hand edits and losses leave behind: entries without a message are
 -- repaired, plans outside the queue are told, for the caller to judge by their state. And forget the
 -- outcomes that are too old.
--- KEYS  1 time set  2 index  3 history
+-- KEYS  1 time set  2 index  3 history  4 runs in hand
 -- ARGV  1 the last id of the page before, 16 hex digits, '' = from the start  2 most plans
 --       3 seconds that outcomes are kept
--- Answers {last id of the page or '' at the end, repaired, member, message, member, message, ...}
+-- Answers {last id of the page or '' at the end, repaired, member, message, run in hand or '', ...}
 -- Cost  O(log n + page).
 --@include plan.lua
 --@include outcomes.lua
@@ -56,6 +56,7 @@ for i, entry in ipairs(page) do
     elseif not redis.call('ZSCORE', KEYS[1], member) then
         answer[#answer + 1] = member
         answer[#answer + 1] = message
+        answer[#answer + 1] = own('HGET', KEYS[4], member) or ''
         bytes = bytes + #message
     end
     if bytes > BYTES_MAX or i == tonumber(ARGV[2]) then
