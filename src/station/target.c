@@ -1,6 +1,7 @@
 #include "target.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zmq.h>
@@ -32,6 +33,7 @@ struct target {
     void *monitor;               // PAIR that tells of its connection
     struct watch messages, news; // of the two
     bool up;
+    int fd; // of the connection, libzmq's own; -1 = none yet
     struct response *response;
     char identity[TARGET_IDENTITY_SIZE]; // by identity: of its connections; empty = none yet
     bool used;                           // one was made with it before
@@ -163,12 +165,17 @@ static bool on_monitor (void *owner)
     struct packet packet;
     while (self->monitor && packet_recv (&packet, self->monitor, &packet_of_peers)) {
         uint16_t event = 0;
-        if (packet.count && packet.frames[0].size >= sizeof event)
+        int32_t value = -1;
+        if (packet.count && packet.frames[0].size >= sizeof event + sizeof value) {
             memcpy (&event, packet.frames[0].data, sizeof event);
+            memcpy (&value, packet.frames[0].data + sizeof event, sizeof value);
+        }
         packet_clear (&packet);
         const int lost = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
                          ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
                          ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+        if (event & ZMQ_EVENT_CONNECTED)
+            self->fd = value;
         if (event & ZMQ_EVENT_HANDSHAKE_SUCCEEDED)
             on_connected (self);
         else if (event & lost)
@@ -230,6 +237,7 @@ struct target *target_new (const struct target_settings *settings, const struct 
     self->way = (struct dispatch_way){self->settings.by_identity, self->settings.key};
     self->reactor = reactor;
     self->events = *events;
+    self->fd = -1;
     self->retry_ms = RETRY_FIRST_MS;
     self->timer = (struct timer){.call = on_timer, .owner = self};
     self->response = memory_new (sizeof *self->response);
@@ -276,6 +284,16 @@ void target_identify (struct target *self, struct span identity, bool used)
               (const char *)identity.data);
     self->used = used;
     timer_set (&self->timer, self->reactor, 0);
+}
+
+// libzmq notices no peer that was stopped while what is to be sent to it fills the kernel: its
+// heartbeats wait behind that.
+void target_check_stuck (struct target *self)
+{
+    struct pollfd item = {.fd = self->fd, .events = POLLOUT};
+    if (self->up && clock_mono_us () - self->response->heard_us > STUCK_US &&
+        poll (&item, 1, 0) == 0)
+        timer_set (&self->timer, self->reactor, 0);
 }
 
 void target_try_connection (struct target *self)

@@ -54,6 +54,9 @@ const char *target_identity (const struct target *self);
 // ROUTER then ignores, connect anew; and when that was in vain, with a new identity.
 void target_try_connection (struct target *self);
 
+// It answers nothing: connect anew if nothing more can be sent to it either.
+void target_check_stuck (struct target *self);
+
 // How it answers.
 struct response *target_response (const struct target *self);
 

@@ -63,6 +63,7 @@ bool unresponsive_keeps (struct station *self, struct held_run *held)
     if (verdict == NO_STATUS_SILENT) {
         if (!response->unresponsive)
             begin (self, target);
+        target_check_stuck (target);
         const struct held_run *probe = find_probe (self, target);
         if (!probe || probe == held) {
             response->probe = held->plan_id;
