@@ -20,8 +20,9 @@ enum {
     SUBSCRIBED = 1,
     TURN_MESSAGES = 64,
     // libzmq takes in all that is queued at once, and while a peer sends that has no end unless the
-    // queue runs empty.
-    QUEUED_MAX = 1,
+    // queue runs empty. The user name of an authenticated peer takes a place in it for good: with
+    // only one such a peer would never be read.
+    QUEUED_MAX = 2,
     RECEIVED_BYTES = 64 << 10, // in the kernel, of a connection
     DRAIN_TURNS = 64
 };
