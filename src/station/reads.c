@@ -85,7 +85,8 @@ static void grant_all (struct station *self)
     ring->granting = true;
     while (granted && ring->cost + COST_LARGE <= COST_MAX) {
         granted = false;
-        for (size_t left = ring->peers; left && ring->cost + COST_LARGE <= COST_MAX; left--) {
+        for (size_t left = ring->peers; left && ring->first && ring->cost + COST_LARGE <= COST_MAX;
+             left--) {
             struct load *load = ring_take (ring);
             if (may_read (self, load)) {
                 granted = true;

@@ -367,16 +367,17 @@ static void check_page (const struct answered *answer)
     struct store_page page = {.reply = &answer->all, .count = (answer->all.elements - HEAD) / 2};
     struct store_swept swept = {.reply = &answer->all,
                                 .count =
-                                    answer->all.elements < 2 ? 0 : (answer->all.elements - 2) / 2};
+                                    answer->all.elements < 2 ? 0 : (answer->all.elements - 2) / 3};
     struct store_stations stations = {.reply = &answer->all};
+    struct store_outside outside;
     struct span message, name;
     uint64_t id;
     for (size_t i = 0; i < page.count; i++)
         if (store_page_at (&page, i, &id, &name, &message))
             HOLDS (id > 0 && id <= INT64_MAX);
     for (size_t i = 0; i < swept.count; i++)
-        if (store_swept_at (&swept, i, &id, &message))
-            HOLDS (id > 0 && id <= INT64_MAX);
+        if (store_swept_at (&swept, i, &outside))
+            HOLDS (outside.plan_id > 0 && outside.plan_id <= INT64_MAX);
     for (size_t i = 0; i < FRAMES; i++)
         HOLDS (store_station_at (&stations, i, &name, &message) ==
                (2 * i + 1 < answer->all.elements));

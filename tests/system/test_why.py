@@ -85,7 +85,7 @@ def test_a_plan_that_an_earlier_version_has_closed(rig):
 def test_a_run_that_is_out(rig):
     ident = rig.client.added(at_once())
     run = rig.jobs.recv()
-    wait_until(lambda: rig.score(ident) > time.time() + 10, "it has a lease")
+    wait_until(lambda: rig.score(ident) > time.time() + 1, "it has its first lease")
     state, running, reason = only(rig, ident)
     assert (state, running) == (EXECUTE, True)
     words, since = reason["why"].split(" since ")
