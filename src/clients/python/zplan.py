@@ -52,10 +52,10 @@ REQUESTS, RESULTS, WORKERS = "tcp://127.0.0.1:7920", "tcp://127.0.0.1:7921", "tc
 # -- the wire (proto/, chapter 3)
 
 _GLOBAL_ID, _STATION_ID, _STATUS, _REQUEST_ID, _PLAN, _PLAN_TIME, _LOCAL_ID = 1, 2, 3, 4, 5, 6, 8
-_COMMAND, _ARG, _CONTENT, _JSON, _BIN, _CONTEXT, _RESPONSER = b"$%TJB#<"
+_COMMAND, _ARG, _CONTENT, _JSON, _BIN, _CONTEXT = b"$%TJB#"
 _CODE_MANAGE, _CODE_PLAN, _CODE_PING, _CODE_CANCEL = 0x01, 0x02, 0x2A, 0x2D
 _JOIN, _READY, _PITPAT, _LEFT = b"JRPL"
-_OK, _BYE, _WAITING, _FAILED, _NOT_WORKER, _CANCELLED, _MISSED = 0x01, 0x04, 0x22, 0x82, 0x88, 0x90, 0x91
+_OK, _BYE, _WAITING, _FAILED, _NOT_WORKER = 0x01, 0x04, 0x22, 0x82, 0x88
 
 _STATUSES = {
     0x01: "ok", 0x02: "plan", 0x03: "running", 0x04: "bye", 0x22: "waiting", 0x81: "error", 0x82: "failed",
@@ -309,8 +309,8 @@ class AsyncClient:
             self._socket = None
 
     async def _ask(self, code: int, frames: list[Frame], patience: float = 0, id: Optional[str] = None) -> _Message:
-        # Late answers to other requests are told apart by it. A plan that is submitted again under its id must be
-        # the same to the byte, with this frame.
+        # It distinguishes the answer from late ones to other requests. A plan that is submitted again under its id
+        # must be the same to the byte, with this frame.
         request = hashlib.sha1(repr(frames).encode()).hexdigest()[:16] if id else secrets.token_hex(8)
         async with self._turn:
             if self._socket is None:
@@ -391,23 +391,21 @@ class AsyncClient:
     async def next(self, id: Union[int, str], count: int = 10) -> list[int]:
         return (await self.manage("next", _hex(id), count))["next"]
 
-    async def list(self, **filter: Any) -> AsyncIterator[dict]:
+    async def _rows(self, command: str, rows: str, filter: dict) -> AsyncIterator[dict]:
+        """The rows of every page of an admin command."""
         while True:
-            page = await self.manage("list", filter)
-            for plan in page["plans"]:
-                yield plan
+            page = await self.manage(command, filter)
+            for row in page[rows]:
+                yield row
             if "next" not in page:
                 return
             filter["after"] = page["next"]
 
-    async def history(self, **filter: Any) -> AsyncIterator[dict]:
-        while True:
-            page = await self.manage("history", filter)
-            for run in page["runs"]:
-                yield run
-            if "next" not in page:
-                return
-            filter["after"] = page["next"]
+    def list(self, **filter: Any) -> AsyncIterator[dict]:
+        return self._rows("list", "plans", filter)
+
+    def history(self, **filter: Any) -> AsyncIterator[dict]:
+        return self._rows("history", "runs", filter)
 
     async def results(self, since: Optional[int] = None, epoch: Optional[str] = None,
                       timeout: Optional[float] = None) -> AsyncIterator[Result]:
