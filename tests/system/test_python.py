@@ -3,9 +3,9 @@ import asyncio
 import json
 import sys
 import threading
-import time
 
 import pytest
+import zmq
 
 from zplanprocs import REPO
 from zplantest import FT, ST, wait_until
@@ -35,7 +35,8 @@ def test_a_plan_from_submission_to_its_end(rig, client):
     assert [b - a for a, b in zip(times, times[1:])] == [7200, 7200]
     assert client.pause(plan.id)["plan_state"] == 5
     assert client.resume(plan.id)["plan_state"] == 1
-    assert client.skip(plan.id)["skip_num"] or client.next(plan.id) == times[1:]
+    client.skip(plan.id)
+    assert client.next(plan.id)[0] == times[1]
     assert client.update(plan.id, description="later")["description"] == "later"
     client.run(plan.id)
     run = rig.jobs.recv()
@@ -170,6 +171,14 @@ def handlers(worker):
     def fail(job):
         raise zplan.JobFailed("no paper")
 
+    @worker.command("unsendable")
+    def unsendable(job):
+        return {"at": object()}
+
+    @worker.command("exit")
+    def leave(job):
+        sys.exit("no toner")
+
     @worker.command("wait")
     def wait(job):
         job.progress("40 waiting")
@@ -197,6 +206,7 @@ def test_a_worker_of_a_target(target):  # noqa: F811
     peer = target.peer()
     wait_until(lambda: "py" in str(target_workers(peer)), "it has joined")
     for command, argument, code, text in ((b"greet", b"you", OK, b"hello you"), (b"break", b"", 0x82, None),
+                                          (b"unsendable", b"", 0x82, None), (b"exit", b"", 0x82, None),
                                           (b"nothing", b"", 0x82, None)):
         peer.send(*call(command, argument))
         answer = answered(peer)
@@ -246,6 +256,39 @@ def test_a_worker_joins_a_target_that_was_restarted(target):  # noqa: F811
     ends(thread, worker)
 
 
+def test_a_worker_that_joins_again_asks_for_its_free_slots_only():
+    router = zmq.Context.instance().socket(zmq.ROUTER)
+    router.linger = 0
+    worker = zplan.Worker(f"tcp://127.0.0.1:{router.bind_to_random_port('tcp://127.0.0.1')}", name="py", jobs=3)
+    release = threading.Event()
+    worker.command("hold")(lambda job: release.wait(60) and None)
+    thread = serve(worker)
+
+    def codes(last):
+        """Of the messages up to the one with this code, and who sent it."""
+        seen = []
+        while seen[-1:] != [last]:
+            assert router.poll(20000)
+            sender, description = router.recv_multipart()[:2]
+            seen.append(description[1:2] if description[0] < 32 else b"job")
+        return sender, seen
+
+    def join():
+        sender, _ = codes(b"J")
+        router.send_multipart([sender, bytes([0, OK, 0])])
+        return sender, codes(b"P")[1].count(b"R")
+    sender, credits = join()
+    assert credits == 3
+    router.send_multipart([sender, b"*a1", bytes([2, 2, FT.COMMAND, FT.LOCAL_ID, 0]), b"hold", b"5f"])
+    codes(b"job")                                               # its heartbeat
+    router.send_multipart([sender, bytes([0, 0x83, 0])])        # as a target that was restarted
+    assert join()[1] == 2
+    release.set()
+    codes(b"R")
+    ends(thread, worker)
+    router.close()
+
+
 @pytest.fixture
 def pile(make_rig):
     rig = make_rig("--station", "pile=pull")
@@ -265,6 +308,8 @@ def test_a_worker_that_fetches(pile):
         assert (done["status"], done["worker"]) == (ST.OK, "py")
         failed = outcome("break", "")
         assert failed["status"] == ST.FAILED and "no paper" in failed["reason"]
+        assert "JSON serializable" in outcome("unsendable", "")["reason"]
+        assert "no toner" in outcome("exit", "")["reason"]
         assert "no handler" in outcome("nothing", "")["reason"]
 
 
@@ -273,11 +318,10 @@ def test_a_worker_that_fetches_obeys_a_cancel(pile):
         plan = client.submit("pile", "wait", workers={"ping_interval": 1, "worker_timeout": 30})
         wait_until(lambda: client.manage("team", plan.id)["state"] == "running", "it works on it")
         client.cancel(plan.id, "by ann")
-        begun = time.monotonic()
         ident = client.submit("pile", "wait", workers={"ping_interval": 1, "worker_timeout": 30}).id
         wait_until(lambda: client.manage("team", ident)["state"] == "running", "it takes another one")
         client.cancel(ident)
-        assert time.monotonic() - begun < 55
+    # Both handlers wait for 60 s: the fixture's end, which gives the worker 20 s, sees that they stopped.
 
 
 def test_a_worker_that_fetches_outlives_the_station(pile):

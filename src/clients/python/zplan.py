@@ -655,8 +655,11 @@ class _Handlers:
         if handler is None:
             return False, f"no handler for the command {job.command!r}"
         try:
-            return True, handler(job)
-        except Exception as error:      # pylint: disable=broad-except # whatever a handler does, the job ends
+            result = handler(job)
+            if result is not None:
+                _frame_of(result)       # what cannot be sent fails the job, and not the worker
+            return True, result
+        except BaseException as error:      # pylint: disable=broad-except # also sys.exit: the job ends
             return False, str(error) or type(error).__name__
 
 
@@ -726,7 +729,7 @@ class Worker(_Handlers):
             self._leaving.set()
         elif code == _OK and not self._joined:
             self._joined = True
-            for _ in range(self.jobs):
+            for _ in range(self.jobs - len(self._running)):    # the others follow when their jobs end
                 self._say(_READY, [(_ARG, self.name.encode())])
         elif code >= 0x80:      # it does not know us: it was restarted
             self._joined = False
@@ -753,20 +756,20 @@ class Worker(_Handlers):
         self._wake[1].send(b".")
 
     def _answer(self, mailbox: bytes, local: bytes, job: Job, succeeded: bool, result: Any) -> None:
-        if self._running.pop((mailbox, local), None) is not job:
-            return
-        frames: list[Frame] = [] if result is None else [_frame_of(result)]
-        if not succeeded:
-            frames = [(_STATUS, f"-failed: {result}".encode()[:512])]
-        self._say(_OK if succeeded else _FAILED, [*frames, (_LOCAL_ID, local)], mailbox)
-        if not self._leaving.is_set():
+        if self._running.get((mailbox, local)) is job:     # else it was sent again meanwhile
+            del self._running[mailbox, local]
+            frames: list[Frame] = [] if result is None else [_frame_of(result)]
+            if not succeeded:
+                frames = [(_STATUS, f"-failed: {result}".encode(errors="replace")[:512])]
+            self._say(_OK if succeeded else _FAILED, [*frames, (_LOCAL_ID, local)], mailbox)
+        if self._joined and not self._leaving.is_set():
             self._say(_READY, [(_ARG, self.name.encode())])
 
 
 def _frame_of(result: Any) -> Frame:
     if isinstance(result, bytes):
         return _BIN, result
-    return (_CONTENT, result.encode()) if isinstance(result, str) else (_JSON, json.dumps(result).encode())
+    return (_CONTENT, result.encode()) if isinstance(result, str) else (_JSON, json.dumps(result, allow_nan=False).encode())
 
 
 class PullWorker(_Handlers):
@@ -779,7 +782,7 @@ class PullWorker(_Handlers):
         self._client = lambda: Client(address, key=key, server_key=server_key)
 
     def run(self) -> None:
-        """Serve until `stop`. A station that is away is asked again each second."""
+        """Serve until `stop`, which takes up to `wait` seconds. A station that is away is asked again."""
         free = threading.Semaphore(self.jobs)
         threads: list[threading.Thread] = []
         with self._client() as station:
