@@ -245,26 +245,31 @@ enum data_state data_folder_repair (const char *folder, bool repair, struct reas
 
 // -- the log of Redis
 
+void data_folder_log_tail (const char *folder, char *ret, size_t size)
+{
+    char path[PATH_MAX];
+    int fd = open (path_of (folder, "redis.log", path), O_RDONLY | O_CLOEXEC);
+    off_t most = (off_t)size - 1, end = fd < 0 ? 0 : lseek (fd, 0, SEEK_END);
+    ssize_t got = fd < 0 ? 0 : pread (fd, ret, size - 1, end > most ? end - most : 0);
+    if (fd >= 0)
+        close (fd);
+    ret[got > 0 ? got : 0] = '\0';
+}
+
 bool data_folder_log_end (const char *folder, struct reason *ret)
 {
     static const char *const unreadable[] = {
         "Bad file format reading", "Unexpected end of file reading", "Unrecoverable error",
         "Unknown command",         "Internal error in RDB",          "rdb file reading failure"};
-    char path[PATH_MAX], text[LOG_END_MAX + 1];
-    int fd = open (path_of (folder, "redis.log", path), O_RDONLY | O_CLOEXEC);
-    off_t end = fd < 0 ? 0 : lseek (fd, 0, SEEK_END);
-    ssize_t size =
-        fd < 0 ? 0 : pread (fd, text, LOG_END_MAX, end > LOG_END_MAX ? end - LOG_END_MAX : 0);
-    if (fd >= 0)
-        close (fd);
-    while (size > 0 && text[size - 1] == '\n')
-        size--;
-    text[size > 0 ? size : 0] = '\0';
-    const char *line = strrchr (text, '\n'), *words;
+    char text[LOG_END_MAX + 1];
+    data_folder_log_tail (folder, text, sizeof text);
+    for (size_t size = strlen (text); size && text[size - 1] == '\n'; size--)
+        text[size - 1] = '\0';
+    const char *line = strrchr (text, '\n');
     line = line ? line + 1 : text;
-    // "PID:M DAY MONTH YEAR TIME # words"
-    words = strstr (line, " # ");
-    reason_set (ret, "%s", words ? words + 3 : line);
+    // "PID:M DAY MONTH YEAR TIME # message"
+    const char *message = strstr (line, " # ");
+    reason_set (ret, "%s", message ? message + 3 : line);
     for (size_t i = 0; i < sizeof unreadable / sizeof *unreadable; i++)
         if (strstr (line, unreadable[i]))
             return true;

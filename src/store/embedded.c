@@ -212,19 +212,12 @@ void embedded_up (const struct embedded *self)
     data_folder_mark (self->data);
 }
 
-// The last words in its log, if there was room for them.
-static bool log_says_full (const struct embedded *self)
+// The end of its log has the error, if there was space to write it.
+static bool log_has_disk_full (const struct embedded *self)
 {
-    enum { LAST_WORDS = 512 };
-    char path[PATH_MAX], text[LAST_WORDS + 1] = "";
-    snprintf (path, sizeof path, "%s/redis.log", self->data);
-    FILE *log = fopen (path, "re");
-    if (!log)
-        return false;
-    if (fseek (log, -LAST_WORDS, SEEK_END))
-        rewind (log);
-    text[fread (text, 1, LAST_WORDS, log)] = '\0';
-    fclose (log);
+    enum { LOG_TAIL = 512 };
+    char text[LOG_TAIL + 1];
+    data_folder_log_tail (self->data, text, sizeof text);
     return strstr (text, strerror (ENOSPC)) || strstr (text, strerror (EDQUOT));
 }
 
@@ -233,7 +226,7 @@ bool embedded_disk_full (const struct embedded *self, struct reason *reason)
     enum { LEAST_BYTES = 1 << 20 };
     struct statvfs disk;
     bool full = statvfs (self->data, &disk) == 0 && disk.f_bavail * disk.f_frsize < LEAST_BYTES;
-    if (!full && !log_says_full (self))
+    if (!full && !log_has_disk_full (self))
         return false;
     reason_set (reason, "the disk of %s is full: make room", self->data);
     return true;
