@@ -99,10 +99,10 @@ struct plan *plan_new_submitted (uint64_t id, const struct message *request, str
 void plan_take_policy (struct plan *self, struct policy *policy);
 
 // Stand where another plan of the same id stands, of which no run is out: its counters (its own
-// `missed` is added, unless both say the same of when), its state
-// if it is out of the queue, and, when both say the same of when, its place in the schedule.
-// Whether its place in the queue stays as well; else it is queued for its own plan_time, or it is
-// paused: one that was submitted to be held takes a plan out of the queue.
+// `missed` is added, unless both have the same schedule), its state if it is out of the queue, and,
+// when both have the same schedule, its place in it. Returns whether its place in the queue stays
+// as well; else it is queued for its own plan_time, or paused: a plan submitted to be held leaves
+// the queue.
 bool plan_take_place (struct plan *self, const struct plan *other);
 
 // The plan's present occurrence, for the schedule.
@@ -124,7 +124,7 @@ void plan_set_error (struct plan *self, struct span words);
 void plan_set_remark (struct plan *self, struct span words);
 void plan_set_stopped (struct plan *self, struct span words);
 
-// Its `stopped` in words: by which command, by whom (may be empty) and when, Unix seconds.
+// Set its `stopped` text: by which command, by whom (may be empty) and when, Unix seconds.
 void plan_note_stop (struct plan *self, const char *command, struct span who, int64_t now);
 
 const char *plan_state_name (enum plan_state state);

@@ -95,18 +95,18 @@ struct value_range schedule_value_range (enum schedule_type type);
 bool schedule_first (const struct schedule *self, const struct zone *zone, int64_t now,
                      int64_t skip, struct occurrence *ret);
 
-// Why there is no first one, in words that name the field of the plan.
+// As schedule_first, but for types interval and time `catch_up` says which occurrences before `now`
+// still run. The others use up repeats and are counted in `ret_missed`, which may be NULL. A
+// calendar kind begins at `now` and misses none.
+bool schedule_begin (const struct schedule *self, const struct zone *zone, int64_t now,
+                     int64_t skip, const struct catch_up *catch_up, struct missed *ret_missed,
+                     struct occurrence *ret);
+
+// The reason why schedule_first and schedule_begin find none; it names the field of the plan.
 void schedule_never (const struct schedule *self, struct reason *reason);
 
 // How many occurrences can be skipped at once: those of some calendar kinds are walked over.
 int64_t schedule_skip_max (const struct schedule *self);
-
-// The same, but of an interval, and of the type time, this much is made up for of what lies before
-// `now`: the missed occurrences that are not use up repeats, and `ret_missed` says how many they
-// are; it may be NULL. A calendar kind begins at `now`: none of it is missed.
-bool schedule_begin (const struct schedule *self, const struct zone *zone, int64_t now,
-                     int64_t skip, const struct catch_up *catch_up, struct missed *ret_missed,
-                     struct occurrence *ret);
 
 // The occurrence `count` (at least 1) after `current`, none of them missed: what a skip of count -
 // 1 leads to. False: there are fewer, or it is too far as above; `ret` is untouched.

@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "decimal.h"
 #include "clock.h"
+#include "decimal.h"
 #include "ident.h"
 #include "log.h"
 #include "memory.h"

@@ -9,7 +9,7 @@
 -- epoch: none is given twice.
 -- Cost  O(stations).
 --@include plan.lua
-local ABSENT_S, FORGET_S = 15, 86400
+local FORGET_S = 86400
 local time = redis.call('TIME')
 local now = tonumber(time[1])
 own('HSETNX', KEYS[1], 'schema', ARGV[2])

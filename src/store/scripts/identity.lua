@@ -7,7 +7,6 @@
 -- Answers {identity, 1 = it was used before}: that of the home; else one whose station is gone; else the new one.
 -- Cost  O(identities).
 --@include plan.lua
-local ABSENT_S = 15
 local now, prefix = tonumber(redis.call('TIME')[1]), ARGV[3] .. ' '
 local own_one, free_one
 own('HSET', KEYS[2], ARGV[1], now)

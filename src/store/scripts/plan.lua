@@ -101,6 +101,9 @@ local function stays_in_lane(score, since)
     return since and score and units > 0.5 and math.abs(units - math.floor(units + 0.5)) < 0.00000003
 end
 
+-- A station that plan:attending has not seen for so many seconds is gone.
+local ABSENT_S = 15
+
 local HISTORY = 'plan:history'
 
 -- The number of the last broadcast. When the counter was lost it goes on behind the history.
