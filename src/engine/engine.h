@@ -113,7 +113,7 @@ struct decision engine_put_back (struct plan *plan);
 // No status came in time.
 struct decision engine_no_status (struct plan *plan);
 
-// Its target answers nothing: the run is kept until it does. Only its lease starts anew.
+// Its target answers nothing: the run is kept until it does. Only its lease is renewed.
 struct decision engine_kept (struct plan *plan);
 
 // Its run took longer than the plan's timeout.
@@ -122,7 +122,7 @@ struct decision engine_timeout (struct plan *plan, const struct zone *zone, int6
 // Somebody wants its run to end.
 struct decision engine_cancel (struct plan *plan, const struct zone *zone, int64_t now);
 
-// Whether an answer is of no run in hand: late, or forged.
+// Whether an answer is of no run in flight: late, or forged.
 bool engine_is_late (const struct run *run, const struct answer *answer);
 
 // Whether a status ends a run: it is no heartbeat.

@@ -25,7 +25,7 @@ struct manage_request {
     struct span remark;               // MANAGE_DONE: what the person says, UTF-8; may be empty
     const struct zone *zone;
     int64_t now;               // Unix seconds
-    struct misses *ret_misses; // MANAGE_DONE: what was dropped; NULL = nobody asks
+    struct misses *ret_misses; // MANAGE_DONE: what was dropped; NULL = not wanted
 };
 
 // Where the plan stands in the queue afterwards.

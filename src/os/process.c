@@ -167,7 +167,7 @@ static int folder_check (const char *path, struct reason *reason)
     }
     if (!(entry.st_mode & 077))
         return 0;
-    // Somebody may have shared it on purpose: only a new one is closed without a word.
+    // It may be shared on purpose: only an empty one is closed silently.
     if (!folder_is_empty (path)) {
         reason_set (reason, "data: other users may enter it (mode %04o): chmod 700 %s",
                     entry.st_mode & 07777, path);

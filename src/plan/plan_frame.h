@@ -24,7 +24,7 @@ extern const struct plan_limits plan_limits_default;
 enum hold {
     HOLD_NONE,
     HOLD_MARKED, // and is marked as held, so that those that were held can be found
-    HOLD_PAUSED  // as one that somebody has paused
+    HOLD_PAUSED  // as by a pause command
 };
 
 struct plan_fields {

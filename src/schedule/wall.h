@@ -20,9 +20,9 @@ struct wall_rule {
     int64_t (*previous) (const void *self, int64_t local);
 };
 
-// What is found in so many stretches counts: a rule whose times have all been left out until then,
-// as those of one day of the year that falls into the gap of each year, has none. Between two times
-// of any other rule there are less: 29 February on a given weekday comes within 40 years.
+// A search ends after this many stretches: a rule whose times were all left out until then, as
+// those of one day of the year that falls into the gap of each year, has none. Between two times of
+// any other rule there are fewer: 29 February on a given weekday comes within 40 years.
 enum { WALL_STRETCHES_MAX = 256 };
 
 // A search. It is cheapest when instants are asked for in order, as it keeps where it was.
@@ -35,7 +35,7 @@ struct wall {
 };
 
 // The first instant not before `from`, which is not negative. False: there is none to the year
-// 9999, or within the stretches that are looked at; `ret` is untouched.
+// 9999, or within WALL_STRETCHES_MAX; `ret` is untouched.
 bool wall_next (struct wall *self, int64_t from, int64_t *ret);
 
 // The last instant before `before`. False: there is none since 1970, or as above; `ret` is

@@ -45,7 +45,7 @@ static enum step take_bulk (struct span *rest, struct span *ret)
     return STEP_DONE;
 }
 
-static enum step take_remark (struct span *rest)
+static enum step take_annotation (struct span *rest)
 {
     const uint8_t *end = memchr (rest->data, '\n', rest->size);
     if (!end)
@@ -62,7 +62,7 @@ static enum step take_command (struct span *rest, struct span *ret_name)
     struct span part = {0};
     *ret_name = (struct span){0};
     if (rest->data[0] == '#')
-        return take_remark (rest);
+        return take_annotation (rest);
     enum step step = take_number (rest, '*', &count);
     if (step == STEP_DONE && count == 0)
         return STEP_WRONG;
@@ -79,7 +79,7 @@ static bool is_named (struct span name, const char *word)
            strncasecmp ((const char *)name.data, word, name.size) == 0;
 }
 
-// The bytes of whole commands and transactions; how it went on behind them.
+// The size of whole commands and transactions; returns the state of what follows them.
 static enum step scan (struct span file, size_t *ret_good)
 {
     bool open = false; // behind MULTI

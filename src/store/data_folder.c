@@ -195,8 +195,8 @@ static enum data_state cut (const struct tail *self, enum aof_state state, struc
                    self->name, self->good, size, path);
     else
         log_event (LEVEL_ERROR, "data.repaired",
-                   "file=%s offset=%zu bytes=%zu copy=%s text=\"what was written behind the damage "
-                   "is lost, also what was acknowledged\"",
+                   "file=%s offset=%zu bytes=%zu copy=%s text=\"writes after the damage are lost, "
+                   "including acknowledged ones\"",
                    self->name, self->good, size, path);
     return DATA_CUT;
 }
@@ -213,8 +213,8 @@ static enum data_state judge (struct tail *self, bool repair, struct reason *rea
                 "which cuts it off there: %s/" AOF_FOLDER "/%s",
                 self->good, self->file.size, self->folder, self->name);
     log_event (LEVEL_ERROR, "data.damaged",
-               "file=%s/" AOF_FOLDER "/%s offset=%zu bytes=%zu text=\"--repair cuts off what is "
-               "behind the offset, also what was acknowledged, and keeps a copy\"",
+               "file=%s/" AOF_FOLDER "/%s offset=%zu bytes=%zu text=\"--repair cuts off all "
+               "after the offset, including acknowledged writes, and keeps a copy\"",
                self->folder, self->name, self->good, self->file.size);
     return DATA_DAMAGED;
 }

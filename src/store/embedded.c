@@ -36,7 +36,7 @@ struct embedded {
     int station_lock;
     int redis_lock;
     pid_t pid;       // 0 = not running
-    bool gave_up;    // it ended by itself, with an error
+    bool failed;     // it ended by itself, with an error
     bool unreadable; // by its log, over its files
 };
 
@@ -184,18 +184,18 @@ bool embedded_ended (struct embedded *self, struct reason *reason)
     if (!self->pid || waitpid (self->pid, &status, WNOHANG) != self->pid)
         return false;
     self->pid = 0;
-    self->gave_up = self->unreadable = false;
+    self->failed = self->unreadable = false;
     if (WIFEXITED (status) && WEXITSTATUS (status) == 127)
         reason_set (reason, "redis-server: cannot be started; is it installed?");
     else if (WIFSIGNALED (status))
         reason_set (reason, "redis-server: killed by signal %d", WTERMSIG (status));
     else {
         struct reason last;
-        self->gave_up = WEXITSTATUS (status) != 0;
-        self->unreadable = data_folder_log_end (self->data, &last) && self->gave_up;
+        self->failed = WEXITSTATUS (status) != 0;
+        self->unreadable = data_folder_log_end (self->data, &last) && self->failed;
         reason_set (reason, "redis-server: ended with %d, see %s/redis.log%s%s",
-                    WEXITSTATUS (status), self->data, self->gave_up ? ": " : "",
-                    self->gave_up ? last.text : "");
+                    WEXITSTATUS (status), self->data, self->failed ? ": " : "",
+                    self->failed ? last.text : "");
     }
     return true;
 }
@@ -203,7 +203,7 @@ bool embedded_ended (struct embedded *self, struct reason *reason)
 enum data_state embedded_repair (struct embedded *self, bool repair, struct reason *reason)
 {
     enum data_state state =
-        self->gave_up ? data_folder_repair (self->data, repair, reason) : DATA_WHOLE;
+        self->failed ? data_folder_repair (self->data, repair, reason) : DATA_WHOLE;
     return state == DATA_WHOLE && self->unreadable ? DATA_DAMAGED : state;
 }
 

@@ -12,7 +12,7 @@ struct embedded;
 
 // Take the data folder (made with mode 0700) for this process and wait for the Redis of a station
 // that was killed to end. Blocks for at most 15 s, before the reactor runs. NULL with a reason;
-// `ret_damaged` tells whether it is that plans are missing in the folder.
+// `ret_damaged`: whether the reason is that plans are missing in the folder.
 struct embedded *embedded_new (const char *data, int64_t databases, bool *ret_damaged,
                                struct reason *reason);
 
@@ -22,11 +22,11 @@ int embedded_start (struct embedded *self, struct reason *reason);
 // After SIGCHLD: true when the redis-server has ended, with how it did in `reason`.
 bool embedded_ended (struct embedded *self, struct reason *reason);
 
-// Whether it has ended, or would, as there is no room for its append-only file.
+// Whether it has ended, or would, because the disk is full.
 bool embedded_disk_full (const struct embedded *self, struct reason *reason);
 
 // After it has ended: repair its files when they are why (data_folder_repair). DATA_CUT: start it
-// again. DATA_WHOLE: they are not, or it cannot be told; `reason` is then as it was.
+// again. DATA_WHOLE: they are not, or it is unknown; `reason` is unchanged.
 enum data_state embedded_repair (struct embedded *self, bool repair, struct reason *reason);
 
 // It serves.

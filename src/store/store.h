@@ -154,8 +154,8 @@ struct claim_target {
 
 struct claim_wish {
     int64_t limit;                      // plans
-    int64_t first_lease_s;              // of a run that gives no sign of life
-    int64_t lease_s;                    // after one, by which it is known how long a run may be out
+    int64_t first_lease_s;              // of a run without a heartbeat
+    int64_t lease_s;                    // after one, which has shown how long a run may take
     int64_t ahead_us;                   // those that are due within so long are taken too
     const struct claim_target *targets; // the others take all
     size_t target_count;

@@ -3,16 +3,16 @@
 -- of its lease, so that a station that dies leaves nothing to repair: the plan is due again then.
 -- A claim has a number: asked again, as when its answer was lost, it gives the same plans and runs.
 -- KEYS  1 time set  2 runs in hand  3 meta  4 index  5 the station's last claim
--- ARGV  1 most plans to take  2 first lease in seconds, until a sign of life  3 number of the claim
+-- ARGV  1 most plans to take  2 first lease in seconds, until a heartbeat  3 number of the claim
 --       4 most outcomes kept
 --       5 score up to which the claim before has looked, '' = none
---       6 plans that are due within so many microseconds are taken too  7 lease in seconds after a sign of life
---       8 time in us from which on it takes nothing, '' = none: it waited for Redis, and what the station has
---       written meanwhile comes behind it
+--       6 plans that are due within so many microseconds are taken too  7 lease in seconds after a heartbeat
+--       8 time in us from which on it takes nothing, '' = none: the claim waited for Redis, and later writes of
+--       the station are queued after it
 --       then of each target that takes no more than so many  +1 its name  +2 how many  +3 what the
---       others wait for: next = the next claim, held = they are put aside; behind "held " the member of one
---       that is taken all the same when it is due; pull = next, and no limit holds as workers fetch its plans
---       +4 1 = some are aside, or in lanes  +5 the limit that it has by the settings, as in plan:limits
+--       others wait for: next = the next claim, held = they are parked; "held MEMBER" = and this one
+--       is taken when it is due, as a probe; pull = next, and no limit applies here: workers fetch its plans
+--       +4 1 = some are parked, or in lanes  +5 its limit in the settings, as in plan:limits
 -- Answers {now in us, score of the first plan not due or '', {members without a sound message}, score
 --          up to which this claim has looked, the sum of 1 = there are more due, 2 = some were put into lanes,
 --          4 = some there wait until a run ends; {targets that plans are aside for; behind one " limit":
@@ -481,8 +481,8 @@ if #broken > 0 then -- not earlier: the pages are by place
     redis.call('ZREM', KEYS[1], unpack(broken))
 end
 if #put_aside > 0 then
-    -- In their order, a microsecond apart. No run of theirs gets such a score: they are claimed from aside, where
-    -- they are then no more, or behind it.
+    -- In their order, a microsecond apart. No run of theirs gets such a score: they are claimed from plan:held,
+    -- which removes them, or later.
     local aside_queue = {}
     for i, member in ipairs(put_aside) do
         local us = now_us - (#put_aside - i)

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- The identity by which a station connects to a target: random, and the same after a restart of either. Stations
--- that run at one time have one each.
+-- that run at the same time never share one.
 -- KEYS  1 identities: a hash of "TARGET IDENTITY" -> "INSTANCE HOME"  2 attending
 -- ARGV  1 instance of the station  2 its home: where it runs, the same after a restart  3 target
 --       4 a new identity  5 the one that it is to replace, '' none

@@ -1,5 +1,5 @@
 -- Part of claim.lua and team.lua: whether limits of targets and groups let another run begin. LEASE_S is how long a run
--- may be without a sign of life.
+-- may be without a heartbeat.
 
 local AT_ONCE = 500 -- members in a command, where there may be many
 local NO_LIMIT = math.huge
@@ -16,7 +16,7 @@ local function read_limit(name, text)
                                        burst = tonumber(burst) or 1, taken = 0, runs = {}} or nil
 end
 
--- Those that were set, which hold instead of those of the settings.
+-- Limits that were set; they replace those of the settings.
 local function read_set_limits()
     local all = own('HGETALL', 'plan:limits')
     for i = 1, #all, 2 do
@@ -59,8 +59,8 @@ local function in_lane(member, class)
                                      own('ZSCORE', lane_key(station, class or ''), member))
 end
 
--- A target's or a group's runs in hand, from those of all: when it is not known which they are. A lost run whose
--- plan is in a lane is none. '' stands for that they are known.
+-- The runs in flight of a target or a group, from those of all: when it is not known which they are. A lost run whose
+-- plan is in a lane does not count. The member '' means that they are known.
 local function find_runs(name, key)
     local all, members = own('HGETALL', KEYS[2]), {}
     local kind, wanted = string.match(name, '^(.):(.*)$')

@@ -5,7 +5,7 @@
 -- Answers {} there is none, else {member, message, run in hand or '', {participant, result, ...} of a
 --         vote, or {score in the queue or '', 1 = put aside for its target, 1 = due when that connects,
 --         how many are before it when it is in a lane, '' = it is in none; then of the target and of the group:
---         limit, runs in hand, time in us up to which the rate is used up; each '' = none; then 1 = it is one of
+--         limit, runs in flight, time in us up to which the rate is used up; each '' = none; then 1 = it is one of
 --         these runs}}
 -- Cost  O(log n), and O(lanes of the target).
 --@include plan.lua

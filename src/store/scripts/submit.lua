@@ -8,11 +8,12 @@
 --       kept in the history)
 --       8 how many numbers follow: +1 a field of the count  +2 how many of the plans it counts
 --       then by columns: each message key; each key and message JSON; each score and key (with each: score ''
---       = held, it is not queued); each 0 and index entry; each work key, unless nothing can be left, or each is looked at; each key and class
---       (plan:class, '' none), unless none has one; with each: each record for the history of occurrences
---       before it, '' none
+--       = held, it is not queued); each 0 and index entry; each work key, unless made or each; each key and class
+--       (plan:class, '' none), unless none has one; with each: each record for the history of missed
+--       occurrences, '' none
 -- Answers {} they are stored, or of each plan: 1 stored; {0, station, message} the id is in use: the
---         caller compares ('' = by a plan that is much larger); {2, the bound's name, the bound} there are too many; {3, error}.
+--         caller compares ('' = by a plan that is much larger); {2, the bound's name, the bound} there are too
+--         many; {3, error}.
 -- Cost  O(log n) a plan.
 --@include plan.lua
 local n, MEMBERS = tonumber(ARGV[4]), 9 + 2 * ARGV[8]

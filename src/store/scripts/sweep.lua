@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
 -- Look at a page of plans for what hand edits and losses leave behind: entries without a message are
--- repaired, plans outside the queue are told, for the caller to judge by their state. And forget the
+-- repaired, plans outside the queue are returned, for the caller to judge by their state. And forget the
 -- outcomes that are too old.
--- KEYS  1 time set  2 index  3 history  4 runs in hand
+-- KEYS  1 time set  2 index  3 history  4 runs in flight
 -- ARGV  1 the last id of the page before, 16 hex digits, '' = from the start  2 most plans
 --       3 seconds that outcomes are kept
--- Answers {last id of the page or '' at the end, repaired, member, message, run in hand or '', ...}
+-- Answers {last id of the page or '' at the end, repaired, member, message, run in flight or '', ...}
 -- Cost  O(log n + page).
 --@include plan.lua
 --@include outcomes.lua

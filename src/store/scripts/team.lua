@@ -15,7 +15,7 @@
 --          until a rate allows the next, 0 = one is taken when a run ends; member, exec_id, ping interval, worker
 --          timeout, message, ...}
 --          of alive: {1, ping interval, worker timeout}, or {0, why the work is to end}
---          of report, reported: {1, OUTCOME, member, run in hand, message}, {1} it was accepted before and has no
+--          of report, reported: {1, OUTCOME, member, run in flight, message}, {1} it was accepted before and has no
 --          part in a run now, or {0, why it is refused}
 --          of team: {} there is no such plan, else {member, message, first exec_id, 1 = its run is out, {name, state,
 --          ms it started, ms it was heard last, ms it ended, exec_id, reason, result}, ...}
@@ -201,7 +201,7 @@ function words.offer()
     return {1, place(team)}
 end
 
--- Whether this worker may have it now, and whether the run begins with it; who is late has made way.
+-- Whether this worker may take it now, and whether the run begins with it; late workers are removed first.
 local function may_take(team, worker)
     local only = team.rule.only
     if only and not only[worker] then
@@ -212,8 +212,8 @@ local function may_take(team, worker)
     return not team.workers[worker] and running + ended < team.rule.count, running == 0
 end
 
--- A run is out as long as a worker is at it, and begins with the first: then its target and its group let it, or not.
--- Gives the names that it is charged to, nil: not now.
+-- A run is in progress while a worker is at it, and begins with the first: then the limits of its target and its group
+-- apply. Returns the names that it is charged to, nil: not now.
 local function names_of(team, begins)
     if not begins or not next(limits) then
         return {}
