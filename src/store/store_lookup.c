@@ -8,6 +8,12 @@
 
 // -- one plan by its id
 
+// Whether a run in flight gave no status in time; an offered one ('!') waits for workers instead.
+static bool run_without_status (struct span run)
+{
+    return run.size && memchr (run.data, '?', run.size) && !memchr (run.data, '!', run.size);
+}
+
 static void on_loaded (void *owner, const redisReply *reply)
 {
     struct ask *ask = owner;
@@ -23,8 +29,7 @@ static void on_loaded (void *owner, const redisReply *reply)
             answer.message = reply_text (reply->element[1]);
             run_parse (run, &answer.exec_id, &answer.again);
             answer.running = answer.exec_id != 0;
-            answer.given_up =
-                run.size && memchr (run.data, '?', run.size) && !memchr (run.data, '!', run.size);
+            answer.given_up = run_without_status (run);
             answer.work = reply->element[3];
         }
     }
@@ -276,8 +281,7 @@ bool store_swept_at (const struct store_swept *swept, size_t index, struct store
     bool again;
     *ret = (struct store_outside){.message = reply_text (row[1])};
     run_parse (run, &ret->exec_id, &again);
-    ret->given_up =
-        run.size && memchr (run.data, '?', run.size) && !memchr (run.data, '!', run.size);
+    ret->given_up = run_without_status (run);
     return message_key_parse (reply_text (row[0]), &ret->station, &ret->plan_id);
 }
 
