@@ -299,7 +299,10 @@ static void on_swept (void *owner, const struct store_swept *swept)
 static void sweep (struct station *self)
 {
     int64_t now_us = clock_mono_us ();
-    if (now_us < self->sweep_us || self->phase != PHASE_SERVING || !station_store_up (self))
+    if (now_us < self->sweep_us)
+        return;
+    self->sweep_us = now_us + SWEEP_TURN_US; // in the past it would fire without end
+    if (self->phase != PHASE_SERVING || !station_store_up (self))
         return;
     self->sweep_us = now_us + self->settings->sweep_interval_s * 1000000;
     store_sweep (self->store, self->swept, SWEEP_PAGE, on_swept, self);

@@ -904,6 +904,20 @@ def test_row_26_message_without_member(make_rig):
     rig.gone(ident)
 
 
+def test_row_26_redis_is_lost_during_a_sweep(make_rig):
+    """The next page waits until Redis is back: no hot loop."""
+    rig = make_rig()
+    idents = [rig.client.added(later()) for _ in range(600)]     # a page a second, of 100 plans
+    first = min(idents, key=lambda ident: int(ident, 16))
+    rig.db.zrem("plan:time:set", rig.key(first))
+    rig.restart()
+    wait_until(lambda: rig.score(first) is not None, "the first page is done")
+    rig.redis.kill()
+    works_little(rig, 4)
+    rig.redis.start()
+    is_taken(rig)
+
+
 def test_row_26_the_queue_is_deleted(make_rig):
     """All go back, and run; a run that is out is not sent again; health says so, with their number."""
     rig = make_rig("--sweep-interval", "1")
