@@ -263,7 +263,7 @@ int zplan_plan_set_every (struct zplan_plan *plan, int number, enum zplan_unit u
     return error;
 }
 
-// The zone that was said is the plan's own. Takes the changes, which may be NULL.
+// The zone that was set is the plan's own. Takes the changes, which may be NULL.
 static json_t *in_zone (const struct zplan_plan *self, json_t *changes)
 {
     if (changes && *self->timezone &&

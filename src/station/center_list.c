@@ -51,7 +51,7 @@ static int64_t number_or_0 (const json_t *entry, const char *field)
 }
 
 // The first centers do not say which stations are their own (`is_base`). These two publish the
-// workers' signs of life and the log lines: nobody plans for them.
+// workers' heartbeats and the log lines: nobody plans for them.
 static bool is_of_center (const json_t *entry, const struct found_station *station)
 {
     static const char *const names[] = {"SystemManage", "PlanDispatcher", "HealthCenter",

@@ -135,7 +135,7 @@ struct station {
     struct late_runs *late_runs; // cancelled ones whose plans are gone (late.h); NULL = none yet
 
     struct pull *pull;    // takes that wait (pull_wait.c); NULL = none yet
-    int64_t pull_heard_s; // when a worker said last that it is at work; Unix seconds
+    int64_t pull_heard_s; // when a worker reported last; Unix seconds
 
     // due
     int timer_fd;

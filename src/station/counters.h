@@ -27,7 +27,7 @@
     X (wrong_keys)    /* keys of ours that were of another type, replaced */                       \
     X (stale_claims)  /* runs not sent because their lease was nearly over */                      \
     X (lost_plans)    /* queue entries without a sound message, removed */                         \
-    X (requeued)      /* plans that were missing in the queue, put back */                         \
+    X (requeued)      /* plans that were missing in the queue, re-queued */                        \
     X (forgotten)     /* outcomes taken out of the history */                                      \
     X (broadcasts)
 

@@ -81,8 +81,7 @@ void due_hold (struct station *self)
         self->hold_us = clock_mono_us () + HOLD_US;
 }
 
-// Until the first sign of life: a station that lives writes that, or that none came, before its
-// end.
+// Until the first heartbeat: a station that lives writes that, or that none came, before its end.
 static int64_t first_lease_s (const struct station_settings *settings)
 {
     enum { MARGIN_S = 3 };
@@ -243,8 +242,8 @@ static void on_requeued (void *owner, enum store_result result, const char *erro
     }
 }
 
-// Somebody, or a loss, took a plan out of the queue whose message says that it is to run: it goes
-// back to its time, or to the end of a lease if its run is out. A change of it since is not
+// Somebody, or a loss, took a plan out of the queue whose message has it run: it is re-queued for
+// its time, or for the end of a lease if a run is in progress. A change of it since is not
 // overwritten.
 static bool requeue (struct station *self, const struct store_outside *outside)
 {

@@ -12,7 +12,7 @@ struct load {
     struct packet_debt unread;
 
     int reads;                 // what those under way cost (reads.c)
-    int small_answers;         // that came last
+    int small_answers;         // that came last, up to those that count
     struct read *first, **end; // those that wait
     size_t waiting_bytes;
     bool gone;                 // its last reply could not be delivered

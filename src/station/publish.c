@@ -12,7 +12,7 @@
 
 // -- who subscribes
 
-// Who subscribed once is spoken to from then on: any peer may end a subscription that it never had.
+// Once there was a subscriber all is sent: any peer may end a subscription that it never had.
 static bool on_subscription (void *owner)
 {
     struct outlet *outlet = owner;

@@ -48,11 +48,11 @@ void pull_take (struct take *take);
 // Whether one more may wait.
 bool pull_may_wait (const struct station *self);
 
-// A worker that has plans of some station said something of them.
+// A worker that has plans of some station reported on them.
 void pull_heard (struct station *self);
 
 // Since when no worker is there for a target of type pull, Unix seconds; 0 = one is: it has asked
-// for plans a while ago, or waits for some, or some worker says that it is at work.
+// for plans a while ago, or waits for some, or some worker reports that it is at work.
 int64_t pull_no_worker (struct station *self, struct target *target);
 
 // So many workers may have something of this station now.

@@ -18,7 +18,7 @@ enum {
     PAGES_MAX = 64, // of 256 offers, a take
     LOOK_US = 1000000,
     WAKES_MAX = 64, // asked at a time
-    WORKER_S = 60,  // who says nothing for longer is not there
+    WORKER_S = 60,  // who sends nothing for longer is not there
     FIRST_S = 10    // in which workers find a station that was started
 };
 

@@ -160,7 +160,10 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     free (owner);
     loading.peer->read_cost = 0; // it ends here, before the reply
     loading.peer->has_read = true;
-    load->small_answers = answer->message.size > SMALL_BYTES ? 0 : load->small_answers + 1;
+    if (answer->message.size > SMALL_BYTES)
+        load->small_answers = 0;
+    else if (load->small_answers < SMALL_ANSWERS)
+        load->small_answers++;
     loading.reply (loading.owner, answer);
     if (cost) // else it was dropped, and the load may be gone
         reads_end (loading.station, load, cost);

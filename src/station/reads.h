@@ -6,7 +6,7 @@
 
 #include "front.h"
 
-// Ask Redis, or do as if it was lost: the peer is gone, or the station stops.
+// Ask Redis, or act as if it was lost: the peer is gone, or the station stops.
 enum read_how { READ_ASK, READ_DROP };
 typedef void read_fn (void *owner, enum read_how how);
 

@@ -83,7 +83,7 @@ static bool plan_of (struct station *self, const struct message *message,
         run = run_by_identity (self, target, message, &named);
     else if (number_in (message, ZERO_FRAME_GLOBAL_ID, ret_id))
         return true; // it does not send the mailbox back, but the plan's id
-    // A run that is not in hand: it is looked up by its mailbox.
+    // A run that is not known here: it is looked up by its mailbox.
     if (!run && named)
         return mailbox_parse (trimmed (message_frame (message, ZERO_FRAME_REQUESTER, NULL)),
                               ret_id);
@@ -386,8 +386,8 @@ static bool may_answer (struct station *self, struct span key_station, const str
     return false;
 }
 
-// No run of the plan is out: a result is of one that is over. What a target says of a vote as it
-// ends is none, and may come at any time.
+// No run of the plan is in progress: a result is of one that is over. What a target sends of a vote
+// as it ends is none, and may come at any time.
 static bool take_late (const struct lookup *lookup, const struct store_loaded *answer,
                        const struct target *target, const struct message *message)
 {
@@ -491,7 +491,7 @@ void results_take_packet (void *owner, struct target *target, const struct packe
                    quoted (span_text (packet->fault ? "too large" : reason.text)));
         return;
     }
-    // [x][desc]: it names nobody that we are, so it is of no run, whatever else it says.
+    // [x][desc]: it names nobody that we are, so it is of no run, whatever else is in it.
     if (message.envelope == ENVELOPE_CALLER) {
         self->counters.foreign_answers++;
         log_event (LEVEL_WARN, "answer.foreign", "station=%s first_frame=%s", target_name (target),

@@ -58,7 +58,7 @@ void runs_set_end (struct held_run *run);
 // It was sent: wait for its status until this moment, in monotonic microseconds.
 void runs_wait_status (struct held_run *run, int64_t deadline_us);
 
-// It has none, and is kept until its target answers; look at it again then.
+// It has none, and is kept until its target answers; it is checked again then.
 void runs_keep (struct held_run *run, int64_t deadline_us);
 
 // It needs no status (any more): forget it at this moment. Until then answers find it here.

@@ -79,7 +79,7 @@ static const struct setting rows[] = {
      3153600000, NULL, "how long they are kept"},
     {"sweep_interval", "--sweep-interval", "SECONDS", "60", SETTING_NUMBER,
      FIELD (sweep_interval_s), 1, 86400, NULL,
-     "how often all plans are looked at: what is missing in the queue is put back"},
+     "how often all plans are checked: what is missing in the queue is re-queued"},
     {"plan_exec_timeout", "--exec-timeout", "SECONDS", "300", SETTING_NUMBER,
      FIELD (exec_timeout_s), 1, 31536000, NULL,
      "a run without a sign of life is sent again after this"},

@@ -1,7 +1,7 @@
 // Start: data folder and sockets (what can fail at once, first), then Redis, then the targets; when
 // Redis is there - or a given one is not, and submissions are refused until it is - the request
-// socket is read and `ready` is said. The targets that are kept in Redis are read before that.
-// Stop: requests are refused, what is in hand is written.
+// socket is read and `ready` is printed. The targets that are kept in Redis are read before that.
+// Stop: requests are rejected, what is in progress is written.
 #include "station.h"
 
 #include <inttypes.h>

@@ -22,7 +22,7 @@ struct target_events {
     // All that had come, or a good part of it, was told by `message`.
     void (*turned) (void *owner, struct target *target);
     void (*connected) (void *owner, struct target *target);
-    // It has answered, and was unresponsive; told before the message.
+    // It has answered, and was unresponsive; called before the message.
     void (*responsive) (void *owner, struct target *target);
     // Its identity seems to be that of another connection there: it needs a new one.
     void (*needs_identity) (void *owner, struct target *target);

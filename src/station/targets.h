@@ -24,7 +24,7 @@ int targets_put (struct station *self, const struct target_settings *settings,
 bool targets_take (struct station *self, const char *name, enum origin origin);
 
 // Redis is up: read the targets that were added, and put them in. The station serves when they are
-// read: before, a plan for one of them would be refused as if there were none.
+// read: before, a plan for one of them would be rejected as if there were none.
 void targets_load (struct station *self);
 
 // Why nothing can be done for a target that station_target does not find: there is none

@@ -21,7 +21,7 @@ static const struct held_run *find_probe (struct station *self, const struct tar
     return held && held->target == target ? held : NULL;
 }
 
-// Look at it again at `until_us`, and see to it that its lease does not end before.
+// Check it again at `until_us`; its lease is extended so that it does not end before.
 static void keep (struct station *self, struct held_run *held, int64_t until_us)
 {
     int64_t now_us = clock_mono_us ();

@@ -13,7 +13,7 @@ bool unresponsive_keeps (struct station *self, struct held_run *held);
 // A target that was unresponsive has answered.
 void unresponsive_ends (struct station *self, struct target *target);
 
-// The plan of which an unresponsive target may be sent a run now, out of turn; 0 = of none.
+// The plan of which an unresponsive target may be sent a run now, ahead of others; 0 = of none.
 uint64_t unresponsive_probe (struct station *self, const struct target *target);
 
 // How many more runs a connected target may be sent.

@@ -20,7 +20,7 @@ struct named {
     char *file;
 };
 
-struct reading {
+struct folder_reading {
     const char *folder;
     key_folder_fn *take;
     void *owner;
@@ -55,7 +55,7 @@ static void free_named (void *named)
     free (named);
 }
 
-static void keep_name (struct reading *self, const char *name, const char *file)
+static void keep_name (struct folder_reading *self, const char *name, const char *file)
 {
     struct named *named = memory_new (sizeof *named);
     snprintf (named->name, sizeof named->name, "%s", name);
@@ -64,7 +64,7 @@ static void keep_name (struct reading *self, const char *name, const char *file)
         abort ();
 }
 
-static int take_cert (struct reading *self, const struct curve_cert *cert, const char *file,
+static int take_cert (struct folder_reading *self, const struct curve_cert *cert, const char *file,
                       struct reason *reason)
 {
     struct named wanted;
@@ -82,7 +82,7 @@ static int take_cert (struct reading *self, const struct curve_cert *cert, const
     return 0;
 }
 
-static int take_file (struct reading *self, const char *file, struct reason *reason)
+static int take_file (struct folder_reading *self, const char *file, struct reason *reason)
 {
     char path[CURVE_PATH_SIZE];
     struct curve_cert cert;
@@ -102,7 +102,7 @@ static int take_file (struct reading *self, const char *file, struct reason *rea
 int key_folder_read (const char *folder, key_folder_fn *take, void *owner,
                      struct key_folder_wrong *ret_wrong, struct reason *reason)
 {
-    struct reading reading = {folder, take, owner, NULL};
+    struct folder_reading reading = {folder, take, owner, NULL};
     struct dirent **entries;
     int count = scandir (folder, &entries, counts, by_file);
     if (count < 0) {
@@ -149,7 +149,7 @@ static uint64_t mark_of_file (int folder, const char *name, int64_t *newest_ns)
     uint64_t hash = hash_text (0xCBF29CE484222325, name);
     if (fstatat (folder, name, &entry, 0))
         return hash;
-    // The change of the inode also tells what `cp -p` leaves as it was.
+    // The change time of the inode also shows what `cp -p` leaves as it was.
     int64_t changed_ns = ns_of (&entry.st_ctim);
     if (changed_ns > *newest_ns)
         *newest_ns = changed_ns;

@@ -1,8 +1,8 @@
 // The allow-list of a station: a folder with a public certificate for each key that may connect.
 //
 // Files whose name begins with '.' or ends with "_secret", and what is no regular file, are left
-// alone. Each file is judged by itself: one that is wrong lets its own key not in and has no say in
-// the others.
+// alone. Each file is judged on its own: one that is wrong does not let its key in, and does not
+// affect the others.
 #pragma once
 
 #include "curve.h"
@@ -23,10 +23,10 @@ int key_folder_read (const char *folder, key_folder_fn *take, void *owner,
                      struct key_folder_wrong *ret_wrong, struct reason *reason);
 
 // What the folder and its files look like. A file may be written in place, which its folder does
-// not show, so each is looked at. 0: it cannot be told, or what changed just now may change again
+// not show, so each is checked. 0: it is not known, or what changed just now may change again
 // within the same tick of the clock: to be read once more later.
 uint64_t key_folder_mark (const char *folder);
 
-// How long to pause behind a look, or a look and a read, that took `us`: a bounded share of the
+// How long to pause behind a check, or a check and a read, that took `us`: a bounded share of the
 // time goes to it, and no change is overlooked for longer than 4 s.
 int64_t key_folder_pause_us (int64_t us);

@@ -197,7 +197,7 @@ bool subscribers_read (struct subscribers *self, void *socket)
             zmq_msg_close (&part);
             return false;
         }
-        // What libzmq says itself, of a connection that is gone, has no descriptor.
+        // What libzmq itself adds, of a connection that is gone, has no descriptor.
         int fd = zmq_msg_get (&part, ZMQ_SRCFD);
         size_t size = zmq_msg_size (&part);
         self->any |= size > 0 && *(const uint8_t *)zmq_msg_data (&part) == SUBSCRIBED;

@@ -4,7 +4,7 @@
 // nodes of all subscribers, in the thread of the socket's owner: without a bound some subscribers
 // can block a program for a minute, and fill its memory. libzmq can neither refuse a subscription
 // nor cut a single connection. So what subscribers send is counted by connection, and a connection
-// above a bound is shut down by its descriptor. A good peer comes back by itself.
+// above a bound is shut down by its descriptor. A good peer connects anew on its own.
 #pragma once
 
 #include <stdbool.h>

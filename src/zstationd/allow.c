@@ -23,7 +23,7 @@ struct allow {
     char *folder;
     zhashx_t *names;       // of the keys that are let in, by the key's text
     uint64_t mark;         // of the folder as it was read; 0 = to be read again
-    int64_t look_us;       // when it may be looked at next, monotonic
+    int64_t look_us;       // when it may be checked next, monotonic
     struct reason trouble; // of the first file that is wrong, or of the folder; empty = none
     void *socket;          // REP
     int64_t second_us;     // when the present second of the log began, monotonic
@@ -51,7 +51,7 @@ static int take_key (void *owner, const struct curve_cert *cert, struct reason *
     return 0;
 }
 
-// When it cannot be read nobody is let in, and it is read again at the next look.
+// When it cannot be read nobody is let in, and it is read again at the next check.
 static void read_folder (struct allow *self)
 {
     struct key_folder_wrong wrong = {0};

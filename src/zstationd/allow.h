@@ -1,6 +1,6 @@
 // Who may connect to the station when it has --curve: the keys in the folder --allow.
 //
-// libzmq asks within the process about each new connection (ZeroMQ RFC 27). The folder is looked at
+// libzmq asks within the process about each new connection (ZeroMQ RFC 27). The folder is checked
 // then, and read when it or a file in it has changed; with many files not at each, so that attempts
 // to connect take a bounded share of the time. Who is connected already stays so.
 #pragma once
