@@ -3,8 +3,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "answer_text.h"
 #include "apply.h"
 #include "codes.h"
+#include "desc.h"
 #include "front.h"
 #include "json.h"
 #include "log.h"
@@ -36,16 +38,29 @@ static void add_result (struct message *message, struct span text, uint8_t *byte
     json_decref (value);
 }
 
-static void tell_reason (const struct team_outcome *outcome, struct reason *ret)
+static struct span content_text (const struct span *laid_out, size_t count)
 {
-    reason_set (ret, "%.*s: %.*s", (int)outcome->worker.size, (const char *)outcome->worker.data,
-                (int)outcome->reason.size,
-                outcome->reason.size ? (const char *)outcome->reason.data : "");
-    if (outcome->ended > 1 && outcome->failed)
+    struct desc desc;
+    struct reason ignored;
+    return desc_parse (laid_out[0], count - 1, &desc, &ignored)
+               ? (struct span){0}
+               : answer_text (ZERO_STATUS_FAILED_ID, &desc, laid_out + 1);
+}
+
+// In the words of the worker that tells: its reason, else its result if that is text.
+static void tell_reason (const struct team_outcome *outcome, struct span content,
+                         struct reason *ret)
+{
+    struct span words = outcome->reason.size ? outcome->reason : content;
+    if (!words.size)
+        words = span_text ("no reason given");
+    if (outcome->ended > 1)
         reason_set (ret, "%" PRId64 " of %" PRId64 " workers failed; %.*s: %.*s", outcome->failed,
                     outcome->ended, (int)outcome->worker.size, (const char *)outcome->worker.data,
-                    (int)outcome->reason.size,
-                    outcome->reason.size ? (const char *)outcome->reason.data : "");
+                    (int)words.size, (const char *)words.data);
+    else
+        reason_set (ret, "%.*s: %.*s", (int)outcome->worker.size,
+                    (const char *)outcome->worker.data, (int)words.size, (const char *)words.data);
 }
 
 void pull_end (struct station *self, struct span key_station, struct plan *plan, struct run run,
@@ -59,13 +74,13 @@ void pull_end (struct station *self, struct span key_station, struct plan *plan,
     uint8_t *bytes = memory_new (outcome->result.size + 1);
     struct answer answer = {
         .status = status, .has_exec_id = true, .exec_id = run.exec_id, .target = TARGET_PULL};
-    if (outcome->failed)
-        tell_reason (outcome, &reason);
     message_start (&message, status);
     add_result (&message, outcome->result, bytes);
     message_add (&message, ZERO_FRAME_RESPONSER, outcome->worker);
-    message_layout (&message, desc, laid_out);
+    size_t count = message_layout (&message, desc, laid_out);
     message.desc_bytes = laid_out[0];
+    if (outcome->failed)
+        tell_reason (outcome, content_text (laid_out, count), &reason);
     plan->exec_id = run.exec_id;
     apply (self, &(struct outcome){.plan = plan,
                                    .key_station = key_station,

@@ -327,6 +327,17 @@ def test_E042_E035_another_worker_tries_again_what_one_failed(rig, pair):
     assert codes == [ST.FAILED, ST.OK]
 
 
+@pytest.mark.parametrize("said, info", [({"result": " no paper\n"}, "w1: no paper"), ({"result": [1]}, "w1: no reason given"),
+                                        ({"reason": "why", "result": "no paper"}, "w1: why"), ({}, "w1: no reason given")])
+def test_a_failure_is_told_in_the_words_of_its_result(rig, pair, said, info):
+    ident = add(rig, retry={"strategy": "none"})
+    pair[0].one()
+    assert pair[0].report(ident, "fail", **said)["accepted"]
+    rig.state(ident, ST.FAILED, STATION)
+    (run,) = rig.client.done("history", ident).json["runs"]
+    assert run["reason"] == rig.message(ident, STATION)["error_info"] == info
+
+
 def test_again_gives_it_to_the_same_worker(rig, pair):
     ident = add(rig, retry={"strategy": "fixed", "interval": 1, "max": 3}, **workers(again=True))
     pair[0].one()
