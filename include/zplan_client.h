@@ -112,7 +112,7 @@ const void *zplan_reply_frame (const struct zplan_reply *reply, uint8_t type, si
 const char *zplan_reply_words (const struct zplan_reply *reply, char *out, size_t size);
 
 // When a plan that was submitted runs first, by the reply: the nominal time as Unix seconds; of one
-// that was there already its next time. 0: the reply says none, as of a plan that was refused or is
+// that already existed its next time. 0: the reply says none, as of a plan that was rejected or is
 // closed, or the station is an older one.
 int64_t zplan_reply_first_time (const struct zplan_reply *reply);
 

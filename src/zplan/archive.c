@@ -430,6 +430,6 @@ int verb_archive (const struct cli *cli)
     struct reason reason;
     if (read_wanted (&wanted, count, plan, &moving, &reason))
         return usage_error (cli->argv[0], &reason);
-    signal (SIGXFSZ, SIG_IGN); // a file at its limit is an error of the write, told like the others
+    signal (SIGXFSZ, SIG_IGN); // a file at its limit is an error of the write
     return archive (&moving, count ? cli->argv[1] : NULL);
 }

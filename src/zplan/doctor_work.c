@@ -12,11 +12,11 @@
 
 enum {
     WAITING_MAX = 1000,  // plans that are counted, of each state
-    RUNS_MAX = 200,      // that are looked at, of all targets
+    RUNS_MAX = 200,      // that are examined, of all targets
     RUNS_AGE_S = 86400,  // older ones say nothing of now
     RUNS_FEW = 3,        // fewer that failed are a warning only
     UNRESPONSIVE_S = 60, // shorter is a warning, which the station gives
-    STATUSES_TOLD = 4,
+    STATUSES_SHOWN = 4,
     REASON_SHOWN = 200, // bytes
     TEXT_MAX = 512
 };
@@ -68,7 +68,7 @@ static void count_waiting (const struct cli *cli, struct zplan_client *client, c
 struct fault {
     const char *is, *advice;
     const json_t *since;
-    bool told;   // by the station itself, as a warning
+    bool known;  // reported by the station itself, as a warning
     bool queues; // its plans wait in the queue only: none of them is in progress
     int64_t after_s;
 };
@@ -82,13 +82,13 @@ static bool has_fault (const json_t *target, struct fault *ret)
                               .advice = "start it, or see whether its endpoint is right (zplan "
                                         "station list)",
                               .since = json_object_get (target, "since"),
-                              .told = true,
+                              .known = true,
                               .queues = true};
     else if (unresponsive)
         *ret = (struct fault){.is = "is unresponsive",
                               .advice = "see whether it hangs, or waits for its workers",
                               .since = unresponsive,
-                              .told = true,
+                              .known = true,
                               .after_s = UNRESPONSIVE_S};
     else if (no_worker)
         *ret = (struct fault){.is = "has no worker",
@@ -114,7 +114,7 @@ static bool find_idle (const struct cli *cli, struct zplan_client *client, json_
     count_waiting (cli, client, target, "queue", now_s, &waiting);
     if (!fault.queues)
         count_waiting (cli, client, target, "execute", now_s, &waiting);
-    if (fault.told && !waiting.plans)
+    if (fault.known && !waiting.plans)
         return true;
     snprintf (text, sizeof text, "target %s %s since %s, and %" PRId64 "%s plan%s wait%s for it",
               name, fault.is, moment_word (fault.since, since), waiting.plans,
@@ -132,7 +132,7 @@ struct outcomes {
     const json_t *last; // that failed
 };
 
-// Of runs that the target took. What it did not take is told as plans that wait.
+// Of runs that the target took. What it did not take is reported as plans that wait.
 static void count_outcome (struct outcomes *self, const json_t *run)
 {
     int64_t status = number_of (run, "status");
@@ -169,15 +169,15 @@ static int whole_size (const char *text, size_t most)
 static void put_statuses (const struct outcomes *self, char *out, size_t size)
 {
     size_t used = 0;
-    int told = 0;
+    int shown = 0;
     out[0] = '\0';
-    for (int i = 0; i < 256 && told < STATUSES_TOLD && used < size; i++) {
+    for (int i = 0; i < 256 && shown < STATUSES_SHOWN && used < size; i++) {
         if (!self->of_status[i])
             continue;
-        int more = snprintf (out + used, size - used, "%s%" PRId64 " %s", told ? ", " : "",
+        int more = snprintf (out + used, size - used, "%s%" PRId64 " %s", shown ? ", " : "",
                              self->of_status[i], status_word ((uint8_t)i));
         used += more > 0 ? (size_t)more : 0;
-        told++;
+        shown++;
     }
 }
 

@@ -259,7 +259,7 @@ static void hold (struct entry *entry)
     json_decref (plan);
 }
 
-// False: the station is silent.
+// False: the station does not answer.
 static bool start_item (struct loading *self, struct item *item)
 {
     bool holds = self->load->how == LOAD_HELD || item->entry.state == ENTRY_PAUSED;
@@ -303,7 +303,7 @@ static bool is_blank (const char *text, size_t size)
     return true;
 }
 
-// False: the station is silent.
+// False: the station does not answer.
 static bool take_lines (struct loading *self)
 {
     char *text = NULL;
