@@ -266,8 +266,8 @@ class Store:
 
     def claim_all(self, limit=100, lease=300, number=None, keep=KEEP, since="", targets=(), ahead=0,
                   later=None, late=""):
-        """`targets`: (name, how many, next or held, some are aside[, limit of the settings]); `lease`: the first
-        one; `later`: after a sign of life, if that differs; `late`: from when on it takes none. The answer as it
+        """`targets`: (name, how many, next or held, some are blocked[, limit of the settings]); `lease`: the first
+        one; `later`: after a heartbeat, if that differs; `late`: from when on it takes none. The answer as it
         comes."""
         args = [value for target in targets for value in (*target, "")[:5]]
         return self.call("claim", [TIME_SET, RUN, META, IDS, CLAIMS],

@@ -439,7 +439,7 @@ def test_runs_that_are_out_are_found_when_a_limit_is_set(store, at):
 
 
 def test_a_rate_holds_for_those_that_are_taken(store, at):
-    """So many at once, then one each half second; it is told how long to wait."""
+    """A burst at once, then one each half second; the answer says how long to wait."""
     made_many(store, 10)
     limit(store, "s:jobs", " 2 3")
     assert taken(store, "w1", 10) == ("", 500, [member("1"), member("2"), member("3")])

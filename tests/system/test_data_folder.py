@@ -5,18 +5,13 @@ import stat
 
 import pytest
 
-from redissteps import namespace_or_skip, on_small_disk
+from redissteps import embed_redis, namespace_or_skip, on_small_disk
 from zplanprocs import children, run_once
 from zplantest import ST, later, wait_until
 
 
 def embedded(make_rig):
-    rig = make_rig(start=False)
-    rig.data = rig.path("d")
-    at = rig.station.args.index("--redis")
-    del rig.station.args[at:at + 4]
-    rig.station.args += ["--data", rig.data]
-    return rig
+    return embed_redis(make_rig(start=False))
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o750, 0o701])
@@ -40,7 +35,7 @@ def test_an_empty_one_is_closed(make_rig):
 
 
 def full(rig):
-    """What health says of the disk, and what a submission is told."""
+    """What health says of the disk, and how it answers a submission."""
     told = rig.client.done("health").json
     return not told["healthy"] and any("disk" in line and "is full" in line
                                        for line in told["problems"])

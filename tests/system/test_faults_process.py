@@ -18,6 +18,7 @@ import time
 
 import pytest
 
+from redissteps import embed_redis
 from zplanprocs import children, free_port, kill_redis, run_once
 from zplantest import CMD, FT, ST, FakeTarget, at_once, later, plan_frames, wait_until
 
@@ -398,11 +399,7 @@ def status(pid):
 @pytest.fixture
 def embedded(make_rig):
     """A rig whose station has a Redis of its own, started with everything allowed."""
-    rig = make_rig(start=False)
-    rig.data = rig.path("d")
-    at = rig.station.args.index("--redis")
-    del rig.station.args[at:at + 4]
-    rig.station.args += ["--data", rig.data]
+    rig = embed_redis(make_rig(start=False))
     old, mask = resource.getrlimit(resource.RLIMIT_CORE), os.umask(0)
     resource.setrlimit(resource.RLIMIT_CORE, (old[1], old[1]))
     try:

@@ -12,9 +12,9 @@ import time
 
 import pytest
 
-from redissteps import (AT_ONCE, SILENT, aside, asleep, frozen, goes_red, health, is_refused,
-                        is_taken, is_well, namespace_or_skip, of_plan, on_small_disk, proxied,
-                        redis_at, refused, runs_through, stats, told)
+from redissteps import (AT_ONCE, SILENT, aside, asleep, embed_redis, frozen, goes_red, health,
+                        is_refused, is_taken, is_well, namespace_or_skip, of_plan, on_small_disk,
+                        proxied, redis_at, refused, runs_through, stats, told)
 from zplanprocs import run_once
 from zplantest import (CMD, FT, ST, at_once, every, later, plan_frames, told as plan_of,
                        wait_until)
@@ -592,11 +592,8 @@ def test_row_22_disk_full_under_the_embedded_redis(make_rig):
     """It ends itself and cannot start: the station stays, and starts it until there is room."""
     namespace_or_skip()
     rig = make_rig(start=False)
-    data = rig.path("d")
+    data = embed_redis(rig).data
     os.mkdir(data, 0o700)
-    at = rig.station.args.index("--redis")
-    del rig.station.args[at:at + 4]
-    rig.station.args += ["--data", data]
     rig.station.wrap = on_small_disk(data)
     rig.station.start()
     disk = f"/proc/{rig.station.pid}/root{data}"

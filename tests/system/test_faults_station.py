@@ -14,6 +14,7 @@ import pytest
 import redis as redis_py
 
 from faulttest import LATE, armed, connected, died, history, is_whole, outcomes, resend, twice
+from redissteps import embed_redis
 from zplanprocs import WAIT, alive, kill_redis
 from zplantest import (CMD, FT, ST, FakeTarget, Results, at_once, every, later, plan_frames, told,
                        wait_until)
@@ -443,10 +444,7 @@ def test_row_12_start(make_rig, point):
 @pytest.fixture
 def embedded(make_rig):
     """A rig whose station runs a Redis of its own, in a folder that is not there yet."""
-    rig = make_rig(start=False)
-    at = rig.station.args.index("--redis")
-    del rig.station.args[at:at + 4]
-    rig.station.args += ["--data", rig.path("d")]
+    rig = embed_redis(make_rig(start=False))
     rig.pids = set()
     yield rig
     for pid in rig.pids:

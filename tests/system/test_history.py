@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from redissteps import embed_redis
 from zplantest import (CLOSE, ERROR, FT, PAUSE, QUEUE, RETRY, ST, FakeTarget, Results,
                        at_once, every, later, told, wait_until)
 
@@ -517,10 +518,7 @@ class Recorder:
 
 def embedded(rig):
     """The rig's station with a Redis of its own, in a data folder."""
-    at = rig.station.args.index("--redis")
-    del rig.station.args[at:at + 4]
-    rig.station.args += ["--data", rig.path("d")]
-    rig.station.start()
+    embed_redis(rig).station.start()
     return rig
 
 

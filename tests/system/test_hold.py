@@ -138,7 +138,7 @@ def overdue_export(rig, cli, tmp_path):
     path.write_text(cli("export").done())
     for ident in (*idents, paused, closed):
         rig.client.done("remove", ident)
-    wait_until(lambda: not rig.db.hlen("plan:run"), "no run is in hand")
+    wait_until(lambda: not rig.db.hlen("plan:run"), "no run is in flight")
     rig.jobs.open()
     return str(path), idents, paused
 

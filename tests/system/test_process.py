@@ -6,6 +6,7 @@ import stat
 import pytest
 import redis as redis_py
 
+from redissteps import embed_redis
 from zplanprocs import Zpland, alive, children, free_port, kill_redis, run_once
 from zplantest import ST, Client, FakeTarget, at_once, later, wait_until
 
@@ -190,11 +191,7 @@ def test_two_stops_in_a_row(rig):
 @pytest.fixture
 def embedded(make_rig):
     """A rig whose station runs the Redis of its own, in a folder that is not there yet."""
-    rig = make_rig(start=False)
-    rig.data = rig.path("d")
-    at = rig.station.args.index("--redis")
-    del rig.station.args[at:at + 4]
-    rig.station.args += ["--data", rig.data]
+    rig = embed_redis(make_rig(start=False))
     rig.pids = []
     rig.station.start()
     yield rig
@@ -236,13 +233,10 @@ def test_8_embedded_redis(embedded):
 
 def test_8_embedded_redis_by_the_name_of_redis_tools(make_rig):
     """As Debian has it without the package redis-server."""
-    rig = make_rig(start=False)
+    rig = embed_redis(make_rig(start=False))
     os.mkdir(rig.path("bin"))
     os.symlink(os.path.realpath(shutil.which("redis-server")), rig.path("bin/redis-check-rdb"))
-    at = rig.station.args.index("--redis")
-    del rig.station.args[at:at + 4]
-    station = Zpland(rig.path("log2"), [*rig.station.args, "--data", rig.path("d")],
-                     {"PATH": rig.path("bin")})
+    station = Zpland(rig.path("log2"), rig.station.args, {"PATH": rig.path("bin")})
     try:
         station.start()
         rig.client.added(later())
@@ -263,10 +257,7 @@ def test_8_embedded_redis_ends_with_the_station_and_keeps_the_plans(embedded):
 
 def test_8_embedded_redis_does_not_inherit_the_password(make_rig):
     """It is nobody's then; neither the station nor its child keeps it in the environment."""
-    rig = make_rig(start=False)
-    at = rig.station.args.index("--redis")
-    del rig.station.args[at:at + 4]
-    rig.station.args += ["--data", rig.path("d")]
+    rig = embed_redis(make_rig(start=False))
     rig.station.env.update(ZPLAN_REDIS_PASSWORD="secret-of-many", ZPLAN_REDIS_USER="somebody")
     rig.station.start()
     redis, = children(rig.station.pid)

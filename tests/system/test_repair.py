@@ -8,6 +8,7 @@ import signal
 import pytest
 import redis as redis_py
 
+from redissteps import embed_redis
 from zplanprocs import children, kill_redis, run_once
 from zplantest import ST, later, wait_until
 
@@ -18,10 +19,7 @@ class Data:
     """A station with a Redis of its own, and the files of that."""
 
     def __init__(self, rig):
-        self.rig, self.folder = rig, rig.path("d")
-        at = rig.station.args.index("--redis")
-        del rig.station.args[at:at + 4]
-        rig.station.args += ["--data", self.folder]
+        self.rig, self.folder = rig, embed_redis(rig).data
         self.started = []
 
     def path(self, *names):
@@ -35,7 +33,7 @@ class Data:
         self.started += children(self.rig.station.pid)
 
     def refused(self, *options):
-        """It does not start; the exit status and what is told."""
+        """It does not start; the exit status and the reason."""
         code, out, err = run_once([*self.rig.station.args, *options])
         assert out == "" and code != 0, err
         return code, err

@@ -87,7 +87,7 @@ def test_who_is_cut_comes_back_and_the_others_stay(make_rig):
         rig.news.answer(rig.news.recv(), ST.OK)
         good.recv()
         return bad.socket.poll(200)
-    wait_until(heard, "it hears what it subscribed to")
+    wait_until(heard, "it receives what it subscribed to")
 
 
 def test_a_subscriber_of_1000_topics_is_served(make_rig):
@@ -98,7 +98,7 @@ def test_a_subscriber_of_1000_topics_is_served(make_rig):
         rig.client.added(at_once(description="topic 999"), station="news")
         rig.news.answer(rig.news.recv(), ST.OK)
         return results.socket.poll(200)
-    wait_until(heard, "it hears the last of them")
+    wait_until(heard, "it receives the last of them")
     assert "subscriber.cut" not in rig.station.log_tail(1 << 20)
 
 
@@ -122,7 +122,7 @@ def test_a_pub_station_has_the_same_bounds(station):
     def publish():
         client.ask(*pack(NONE, (TITLE, b"t")))
         return subscriber.poll(0.2)
-    wait_until(publish, "it is heard")
+    wait_until(publish, "the broadcast is received")
     crowd = Crowd(f"ipc://{station.folder}/publish", 40, 5000)
     crowd.leave()
     for _ in range(20):

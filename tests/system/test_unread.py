@@ -6,6 +6,7 @@ import time
 import pytest
 import redis
 
+from redissteps import embed_redis
 from zmtp import RawPeer, message
 from zplantest import CMD, FT, ST, later, pack, plan_frames, wait_until
 
@@ -141,11 +142,8 @@ def test_a_stop_while_reads_wait(make_rig):
 
 def test_the_private_redis_bounds_what_it_keeps_for_a_client(make_rig):
     """Beside the station's own bounds, which are below."""
-    rig = make_rig(start=False)
-    at = rig.station.args.index("--redis")
-    del rig.station.args[at:at + 4]
-    rig.station.args += ["--data", rig.path("data")]
+    rig = embed_redis(make_rig(start=False))
     rig.station.start()
-    bound = redis.Redis(unix_socket_path=rig.path("data/redis.sock")).config_get(
+    bound = redis.Redis(unix_socket_path=rig.path("d/redis.sock")).config_get(
         "client-output-buffer-limit")["client-output-buffer-limit"]
     assert bound.startswith(f"normal {1 << 30} {512 << 20} 60 "), bound
