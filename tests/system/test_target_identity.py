@@ -7,7 +7,7 @@ import re
 import pytest
 import zmq
 
-from microzero import FLAVOURS, IDENTITY
+from microzero import FLAVOURS, IDENTITY, wait_connected, wait_lost
 from zplanprocs import Zpland, wait_until
 from zplantest import CMD, CONTEXT, FT, ST, Client, at_once, describe
 
@@ -23,17 +23,8 @@ def center(request, make_center):
 def rig(make_rig, center):
     rig = make_rig("--send-timeout", "1000", "--station", center.target("Test"),
                    "--station", center.target("Other"))
-    wait_connected(rig)
+    wait_connected(rig, "Test")
     return rig
-
-
-def connected(rig):
-    return next(one for one in rig.client.done("stats").json["targets"]
-                if one["name"] == "Test")["connected"]
-
-
-def wait_connected(rig):
-    wait_until(lambda: connected(rig), "connected")
 
 
 def run_one(rig, center):
@@ -54,9 +45,9 @@ def stop(rig, how):
 def test_a_target_that_was_started_again_reports_its_job(rig, center):
     ident, job = run_one(rig, center)
     center["Test"].stop()
-    wait_until(lambda: not connected(rig), "lost")
+    wait_lost(rig, "Test")
     center["Test"].start()
-    wait_connected(rig)
+    wait_connected(rig, "Test")
     job.waiting()
     job.finish()
     rig.gone(ident, "Test")
@@ -67,7 +58,7 @@ def test_a_job_is_reported_to_the_station_that_was_started_again(rig, center, ho
     ident, job = run_one(rig, center)
     stop(rig, how)
     rig.station.start()
-    wait_connected(rig)
+    wait_connected(rig, "Test")
     job.waiting()
     job.finish()
     rig.gone(ident, "Test")
@@ -138,7 +129,7 @@ def test_a_router_that_holds_the_old_connection(rig, center, stays):
     rig.station.kill()
     holder = rig.keep(Holder(center, job.identity))
     rig.station.start()
-    wait_connected(rig)
+    wait_connected(rig, "Test")
     if not stays:
         holder.close()      # the connection is ignored all the same; the next one is not
     idents = [rig.client.added(at_once(), station="Test", head=COMMAND) for _ in range(3)]
@@ -154,6 +145,6 @@ def test_a_router_that_holds_the_old_connection(rig, center, stays):
     ident, job = run_one(rig, center)
     assert job.identity == before
     rig.restart()
-    wait_connected(rig)
+    wait_connected(rig, "Test")
     job.finish()
     rig.gone(ident, "Test")
