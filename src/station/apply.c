@@ -17,6 +17,7 @@
 #include "process.h"
 #include "publish.h"
 #include "pull.h"
+#include "unresponsive.h"
 #include "zones.h"
 
 enum { TRIES_MAX = 16 };
@@ -235,7 +236,9 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
                                          .again = self->run.again,
                                          .as_claimed = as_claimed,
                                          .decision = &self->decision,
-                                         .lease_s = apply_lease_s (station, plan),
+                                         .lease_s = self->cause == CAUSE_KEPT
+                                                        ? unresponsive_lease_s (station)
+                                                        : apply_lease_s (station, plan),
                                          .participants = participants,
                                          .participant_count = count,
                                          .record = span_of (record, record_size),

@@ -154,6 +154,18 @@ def test_an_unresponsive_target_gets_the_oldest_run_only(make_rig):
     assert outcomes(rig) == dict.fromkeys([*idents, new], 1)
 
 
+def test_the_runs_that_are_kept_do_not_wait_long_for_a_station_that_died(make_rig):
+    """Who takes the plans over finds no lease as long as that of a run in progress."""
+    rig = make_rig(*TIMEOUT)
+    idents = [rig.client.added(at_once()) for _ in range(5)]
+    for _ in idents:
+        rig.jobs.recv()
+    unresponsive(rig)
+    # All but the probe have a lease beyond the first one.
+    wait_until(lambda: sum(rig.score(ident) > time.time() + 10 for ident in idents) == 4, "the leases are extended")
+    assert all(rig.score(ident) < time.time() + 62 for ident in idents)
+
+
 def test_what_it_does_not_report_after_its_answer_is_retried(make_rig):
     """It has lost all runs but the probe."""
     rig = make_rig(*TIMEOUT)
