@@ -175,6 +175,10 @@ def handlers(worker):
     def unsendable(job):
         return {"at": object()}
 
+    @worker.command("large")
+    def large(job):
+        return "x" * 70_000
+
     @worker.command("exit")
     def leave(job):
         sys.exit("no toner")
@@ -310,6 +314,7 @@ def test_a_worker_that_fetches(pile):
         assert failed["status"] == ST.FAILED and "no paper" in failed["reason"]
         assert "JSON serializable" in outcome("unsendable", "")["reason"]
         assert "no toner" in outcome("exit", "")["reason"]
+        assert "larger than 65536" in outcome("large", "")["reason"]
         assert "no handler" in outcome("nothing", "")["reason"]
 
 

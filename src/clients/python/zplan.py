@@ -55,6 +55,7 @@ _GLOBAL_ID, _STATION_ID, _STATUS, _REQUEST_ID, _PLAN, _PLAN_TIME, _LOCAL_ID = 1,
 _COMMAND, _ARG, _CONTENT, _JSON, _BIN, _CONTEXT = b"$%TJB#"
 _CODE_MANAGE, _CODE_PLAN, _CODE_PING, _CODE_CANCEL = 0x01, 0x02, 0x2A, 0x2D
 _JOIN, _READY, _PITPAT, _LEFT = b"JRPL"
+_RESULT_MAX = 65536     # bytes of JSON in a report (7.9): the station rejects a larger one, and runs the plan again
 _OK, _BYE, _WAITING, _FAILED, _NOT_WORKER = 0x01, 0x04, 0x22, 0x82, 0x88
 
 _STATUSES = {
@@ -830,6 +831,9 @@ class PullWorker(_Handlers):
             if thread.is_alive():
                 interval = self._alive(station, job, me)
         succeeded, result = outcome[0]
+        if succeeded and len(json.dumps(_json_of(result), ensure_ascii=False, separators=(",", ":")).encode(
+                errors="replace")) > _RESULT_MAX:
+            succeeded, result = False, f"the result is larger than {_RESULT_MAX} bytes of JSON"
         if succeeded:
             known = {} if result is None else {"result": _json_of(result)}
             self._report(station, {**me, "state": "success", **known})
