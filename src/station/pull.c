@@ -42,9 +42,9 @@ static struct span content_text (const struct span *laid_out, size_t count)
 {
     struct desc desc;
     struct reason ignored;
-    return desc_parse (laid_out[0], count - 1, &desc, &ignored)
-               ? (struct span){0}
-               : answer_text (ZERO_STATUS_FAILED_ID, &desc, laid_out + 1);
+    struct span none = {0};
+    bool broken = desc_parse (laid_out[0], count - 1, &desc, &ignored) != 0;
+    return broken ? none : answer_text (ZERO_STATUS_FAILED_ID, &desc, laid_out + 1);
 }
 
 // In the words of the worker that tells: its reason, else its result if that is text.

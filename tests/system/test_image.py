@@ -108,7 +108,7 @@ def run_composed(image, folder):
             compose.once("client", "add", "--station", "jobs", "--command", "greet", "--arg", "world",
                          "--title", "composed")
             # Until the worker has joined there is nobody to do it: it is tried again.
-            wait_until(lambda: '"status":1' in compose.once(
+            wait_until(lambda: '"status":1,' in compose.once(
                 "client", "history", "--json").replace(" ", ""), "the plan is done", 3 * WAIT)
             assert "1 of 1 target station is connected" in compose.once("client", "doctor")
             ended = compose.stop()
