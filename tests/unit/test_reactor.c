@@ -436,7 +436,7 @@ static void a_timer_that_another_ends_is_not_called_though_it_is_due (void **sta
         timers[i].other = &timers[1 - i].timer;
         clocked_set (&timers[i], 0);
     }
-    pass_turns (3);
+    run_for (1); // three turns may take less than the microsecond that a timer of 0 waits
     assert_string_equal (calls, "x");
 }
 
@@ -465,7 +465,7 @@ static void who_owns_a_timer_may_free_it_in_its_call (void **state)
     struct timer *timer = malloc (sizeof *timer);
     *timer = (struct timer){.call = free_timer, .owner = timer};
     timer_set (timer, reactor, 0);
-    pass_turns (3);
+    run_for (1); // three turns may take less than the microsecond that a timer of 0 waits
     assert_string_equal (calls, "t");
 }
 
