@@ -4,6 +4,10 @@ Run with `python3 -m pytest tests/system`, faster with `-n 4`. Environment: ZPLA
 zpland is (default: build); ZPLAN_TEST_WAIT, seconds to wait for what must happen (20);
 ZPLAN_TEST_RSS_MIB, how much the station may grow under noise (64; sanitizers need 500).
 """
+import pathlib
+import shutil
+import tempfile
+
 import pytest
 
 from microzero import FakeCenter
@@ -80,3 +84,20 @@ def pytest_runtest_makereport(item, call):
     if report.failed:
         for station in Zpland.running:
             report.sections.append((f"log of zpland {station.pid}", station.log_tail()))
+
+
+@pytest.fixture
+def newcomer(request):
+    """Who types the commands of one chapter of a document (readmetest.py)."""
+    from readmetest import Newcomer     # reads the documents, which other tests do not need
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="zr", dir="/tmp"))    # a socket's path is short
+    made = Newcomer(folder, *request.param)
+    try:
+        yield made
+        assert not made.left, f"not run: {made.left}"
+        assert not made.texts, f"not taken: {made.texts}"
+    finally:
+        try:
+            made.close()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,5 +1,6 @@
-"""README.md as a newcomer uses it: its commands by chapter, and a folder in which they run as they
+"""Documents as a newcomer uses them: their commands by chapter, and a folder in which these run as they
 stand there."""
+import importlib
 import itertools
 import os
 import pathlib
@@ -8,38 +9,68 @@ import shutil
 import signal
 import subprocess
 
+import pytest
+
 from microzero import pick_ports
 from zplanprocs import BIN_DIR, REPO, WAIT, die_with_parent, wait_until
 
-README = pathlib.Path(REPO, "README.md")
+# The documents whose commands are run: each with the module that has a test for each of its chapters;
+# None: all its commands are run elsewhere.
+DOCUMENTS = {
+    "README.md": "test_readme",
+}
+
+# Commands that are run elsewhere, by what they begin with, and where or why.
+ELSEWHERE = {
+    "tests/run": "runs this test",
+    "tests/chaos/run": "minutes long; test_chaos.py runs it short",
+    "tests/bench/run.py": "minutes long, with peers to be installed; test_bench.py runs it small",
+    "docker compose": "wants Docker; test_image.py makes the image and runs the services without",
+    "docker/deb": "a minute long; test_deb.py runs it",
+    "apt-get install": "changes the machine; test_deb.py looks at what would be installed",
+    "systemctl reload": "wants systemd; test_systemd.py plays it",
+    "systemctl enable": "wants systemd; test_units.py runs what the unit says in its sandbox",
+}
+
 BIN = pathlib.Path(BIN_DIR) if os.path.exists(os.path.join(BIN_DIR, "zplan")) else \
     pathlib.Path(BIN_DIR, "src")
 BUILD = BIN.parent
 PORTS = ("7920", "7921", "7922", "7930", "7931", "7940", "6379", "26379", "8000", "8003")
 PROGRAMS = ("zpland", "zstationd", "zplan")
+READY = "(?m)^ready$"   # what a station prints
 COMMAND = "    "        # what a line of a block starts with
 
 
 class Chapter:
+    """Commands (one for all lines that \\ joins), fenced texts as (language, text), and the rest.
+
+    A fenced block without a language is a picture or an example of output: nothing takes it."""
+
     def __init__(self, title):
         self.title, self.commands, self.texts, self.prose = title, [], [], []
+
+
+def elsewhere(command):
+    """The row of ELSEWHERE, or None."""
+    return next((row for row in ELSEWHERE if command.startswith(row)), None)
 
 
 def read_fence(lines, language, chapter):
     """The lines up to the end of a fenced block."""
     text = "".join(itertools.takewhile(lambda line: not line.startswith("```"), lines))
-    chapter.texts.append((language, text))
+    if language:
+        chapter.texts.append((language, text))
 
 
-def read():
-    """{title: Chapter}: commands (one for all lines that \\ joins), fenced texts, and the rest."""
+def read(document):
+    """{title: Chapter} of a document; "": what stands before the first title."""
     chapter = Chapter("")
-    chapters, joined = {}, ""
-    lines = iter(README.read_text(encoding="utf-8").splitlines(keepends=True))
+    chapters, joined = {"": chapter}, ""
+    lines = iter(pathlib.Path(REPO, document).read_text(encoding="utf-8").splitlines(keepends=True))
     for line in lines:
         if line.startswith("#"):
             chapter = Chapter(line.strip("# \n"))
-            assert chapter.title not in chapters, f"two chapters {chapter.title!r}"
+            assert chapter.title not in chapters, f"{document}: two chapters {chapter.title!r}"
             chapters[chapter.title] = chapter
         elif line.startswith("```"):
             read_fence(lines, line.strip("`\n"), chapter)
@@ -54,7 +85,24 @@ def read():
     return chapters
 
 
-CHAPTERS = read()
+CHAPTERS = {document: read(document) for document in DOCUMENTS}
+TESTED = set()      # (document, title) of the chapters that a test has asked for
+
+
+def chapters_of(document):
+    """A decorator for tests of this document's chapters: `@of_chapter("Title")` gives its test a
+    newcomer, and the test must leave no command of the chapter over."""
+    def of_chapter(title):
+        TESTED.add((document, title))
+        return pytest.mark.parametrize("newcomer", [(document, title)], indirect=True, ids=[""])
+    return of_chapter
+
+
+def chapters_with_tests():
+    """TESTED, with the tests of all documents."""
+    for module in filter(None, DOCUMENTS.values()):
+        importlib.import_module(module)
+    return TESTED
 
 
 class Lasting:
@@ -91,10 +139,11 @@ class Newcomer:
     What the commands name is replaced: the default ports by free ones, hosts 10.0.0.N by 127.0.0.N,
     folders of the system by those of the test, and the rows of `words`."""
 
-    def __init__(self, folder, title):
-        self.folder, self.title = folder, title
-        self.chapter = CHAPTERS[title]
-        self.left, self.texts = list(self.chapter.commands), list(self.chapter.texts)
+    def __init__(self, folder, document, title):
+        self.folder, self.title = folder, f"{document}: {title}"
+        self.chapter = CHAPTERS[document][title]
+        self.left = [command for command in self.chapter.commands if not elsewhere(command)]
+        self.texts = list(self.chapter.texts)
         first = pick_ports(len(PORTS))
         self.ports = {port: str(first + i) for i, port in enumerate(PORTS)}
         self.words = {"/var/lib/zplan": f"{folder}/data", "/etc/zplan/": f"{folder}/etc-",

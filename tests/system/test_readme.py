@@ -1,145 +1,24 @@
 """Every command of README.md is run, and does what stands beside it.
 
-A test a chapter; a chapter or a command without a test fails. How it is read and where the commands
-run: readmetest.py.
+A test a chapter. How a document is read and where its commands run: readmetest.py; that no chapter is
+without a test: test_documents.py.
 """
 import json
 import os
-import pathlib
 import re
-import shutil
 import signal
-import subprocess
-import tempfile
 import time
 
 import pytest
 import redis
 
 from microzero import KEY, FakeCenter
-from readmetest import BIN, CHAPTERS, README, Newcomer
+from readmetest import BIN, READY, chapters_of
 from test_sentinel import Node, Sentinel
-from zplanprocs import REPO, WAIT, Redis, children, wait_until
+from zplanprocs import WAIT, Redis, children, wait_until
 from zplantest import FT, ST, FakeTarget
 
-READY = "(?m)^ready$"
-
-# Commands that are run elsewhere, by what they begin with, and why.
-ELSEWHERE = {
-    "tests/run": "runs this test",
-    "tests/chaos/run": "minutes long; test_chaos.py runs it short",
-    "tests/bench/run.py": "minutes long, with peers to be installed; test_bench.py runs it small",
-    "docker compose": "wants Docker; test_image.py makes the image and runs the services without",
-    "docker/deb": "a minute long; test_deb.py runs it",
-    "apt-get install": "changes the machine; test_deb.py looks at what would be installed",
-    "systemctl reload": "wants systemd; test_systemd.py plays it",
-    "systemctl enable": "wants systemd; test_units.py runs what the unit says in its sandbox",
-}
-PICTURES = {"How it works": {""}, "How to read this code": {""}}
-TESTED = set()      # the chapters that a test below has asked for
-
-
-def elsewhere(command):
-    """The row of ELSEWHERE, or None."""
-    return next((row for row in ELSEWHERE if command.startswith(row)), None)
-
-
-def of_chapter(title):
-    """A test of this chapter: it gets a newcomer, and must leave no command of it over."""
-    TESTED.add(title)
-    return pytest.mark.parametrize("newcomer", [title], indirect=True, ids=[""])
-
-
-@pytest.fixture
-def newcomer(request):
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="zr", dir="/tmp"))    # a socket's path is short
-    made = Newcomer(folder, request.param)
-    made.left = [command for command in made.left if not elsewhere(command)]
-    try:
-        yield made
-        assert not made.left, f"not run: {made.left}"
-        assert not made.texts, f"not taken: {made.texts}"
-    finally:
-        try:
-            made.close()
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-# -- nothing is forgotten
-
-
-def test_every_chapter_with_commands_has_a_test():
-    for title, chapter in CHAPTERS.items():
-        known = all(elsewhere(command) for command in chapter.commands)
-        assert title in TESTED or known, f"{title}: {chapter.commands}"
-        languages = {language for language, _ in chapter.texts}
-        assert languages <= ({"c", "python"} if title in TESTED else PICTURES.get(title, set())), \
-            f"{title}: a fenced block that no test takes"
-
-
-def test_what_is_run_elsewhere_is_there():
-    commands = [command for chapter in CHAPTERS.values() for command in chapter.commands
-                if elsewhere(command)]
-    assert {elsewhere(command) for command in commands} == set(ELSEWHERE)
-    for name in re.findall(r"test_\w+\.py", " ".join(ELSEWHERE.values())):
-        assert os.path.exists(os.path.join(os.path.dirname(__file__), name)), name
-    for command in commands:
-        program = command.split()[0]
-        path = os.path.join(REPO, program)
-        if "/" not in program:      # of others
-            continue
-        assert os.access(path, os.X_OK), program
-        options = re.findall(r"--[a-z-]+", command.split(" #")[0])
-        if options:
-            text = subprocess.run([path, "--help"], capture_output=True, text=True, check=True,
-                                  timeout=WAIT).stdout
-            assert not [option for option in options if option not in text], command
-
-
-def test_services_are_as_their_files_say():
-    """What no test here can run stands word for word in the file, or names a unit that is there."""
-    with open(os.path.join(REPO, "docker", "compose.yaml"), encoding="utf-8") as file:
-        composed = set(re.findall(r"(?m)^#   (docker compose .*)$", file.read()))
-    assert set(command.split("  ")[0] for command in CHAPTERS["With Docker"].commands) == composed
-    units = os.listdir(os.path.join(REPO, "docker", "systemd"))
-    for command in CHAPTERS["With systemd"].commands:
-        if command.startswith("systemctl "):
-            unit = re.sub("@.*", "@", command.split("#")[0].split()[-1])
-            assert f"{unit}.service.in" in units, command
-
-
-def test_every_link_leads_somewhere():
-    """Files are there, and have the chapters that are named."""
-    for path, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", README.read_text(encoding="utf-8")):
-        where = os.path.join(REPO, path) if path else README
-        assert os.path.exists(where), path
-        if anchor:
-            with open(where, encoding="utf-8") as text:
-                titles = re.findall(r"(?m)^#+ (.*)$", text.read())
-            assert anchor in [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
-                              for title in titles], anchor
-
-
-def test_every_option_and_verb_is_known():
-    """Also those that stand in the text, not in a command."""
-    def told(*words):
-        return subprocess.run(words, capture_output=True, text=True, check=True,
-                              timeout=WAIT).stdout
-    helps = told(BIN / "zplan", "--help")
-    verbs = set(re.findall(r"(?m)^  ([a-z]+) +\S", helps.split("Verbs:")[1].split("\n\n")[0]))
-    helps += "".join(told(BIN / "zplan", verb, "--help") for verb in sorted(verbs))
-    helps += told(BIN / "zpland", "--help") + told(BIN / "zstationd", "--help")
-    known = set(re.findall(r"--[a-z-]+", helps))
-    assert {"add", "doctor", "work"} <= verbs and "--redis" in known
-    text = "\n".join(line for line in README.read_text(encoding="utf-8").splitlines()
-                     if not elsewhere(line.strip()))
-    of_others = {"--libs", "--cflags"}      # of pkg-config
-    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) <= known | of_others
-    assert set(re.findall(r"(?m)(?:^ {4}|`)zplan ([a-z]+)", text)) <= verbs
-
-
-# -- the chapters
+of_chapter = chapters_of("README.md")
 
 
 @of_chapter("Try it")

@@ -1,0 +1,105 @@
+"""The documents whose commands are run (readmetest.py): nothing in them is forgotten, and what they
+name is there."""
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+from readmetest import BIN, CHAPTERS, DOCUMENTS, ELSEWHERE, elsewhere, chapters_with_tests
+from zplanprocs import REPO, WAIT
+
+of_documents = pytest.mark.parametrize("document", DOCUMENTS)
+
+
+def text_of(document):
+    return pathlib.Path(REPO, document).read_text(encoding="utf-8")
+
+
+@of_documents
+def test_every_chapter_with_commands_has_a_test(document):
+    tested = chapters_with_tests()
+    for title, chapter in CHAPTERS[document].items():
+        if (document, title) in tested:
+            continue
+        assert not chapter.texts, f"{title}: a fenced block that no test takes"
+        assert all(elsewhere(command) for command in chapter.commands), \
+            f"{title}: {chapter.commands}"
+
+
+def test_every_test_has_a_chapter():
+    for document, title in chapters_with_tests():
+        assert title in CHAPTERS[document], (document, title)
+
+
+def test_what_is_run_elsewhere_is_there():
+    commands = [command for chapters in CHAPTERS.values() for chapter in chapters.values()
+                for command in chapter.commands if elsewhere(command)]
+    assert {elsewhere(command) for command in commands} == set(ELSEWHERE)
+    for name in re.findall(r"test_\w+\.py", " ".join(ELSEWHERE.values())):
+        assert os.path.exists(os.path.join(os.path.dirname(__file__), name)), name
+    for command in commands:
+        program = command.split()[0]
+        path = os.path.join(REPO, program)
+        if "/" not in program:      # of others
+            continue
+        assert os.access(path, os.X_OK), program
+        options = re.findall(r"--[a-z-]+", command.split(" #")[0])
+        if options:
+            text = subprocess.run([path, "--help"], capture_output=True, text=True, check=True,
+                                  timeout=WAIT).stdout
+            assert not [option for option in options if option not in text], command
+
+
+def test_services_are_as_their_files_say():
+    """What no test here can run stands word for word in the file, or names a unit that is there."""
+    with open(os.path.join(REPO, "docker", "compose.yaml"), encoding="utf-8") as file:
+        composed = set(re.findall(r"(?m)^#   (docker compose .*)$", file.read()))
+    assert set(command.split("  ")[0] for command in CHAPTERS["README.md"]["With Docker"].commands) == composed
+    units = os.listdir(os.path.join(REPO, "docker", "systemd"))
+    for command in CHAPTERS["README.md"]["With systemd"].commands:
+        if command.startswith("systemctl "):
+            unit = re.sub("@.*", "@", command.split("#")[0].split()[-1])
+            assert f"{unit}.service.in" in units, command
+
+
+@of_documents
+def test_every_link_leads_somewhere(document):
+    """Files are there, and have the chapters that are named."""
+    for path, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", text_of(document)):
+        if path.startswith("https:"):
+            continue
+        where = os.path.normpath(os.path.join(REPO, document if not path else
+                                              os.path.join(os.path.dirname(document), path)))
+        assert os.path.exists(where), path
+        if anchor:
+            with open(where, encoding="utf-8") as text:
+                titles = re.findall(r"(?m)^#+ (.*)$", text.read())
+            assert anchor in [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+                              for title in titles], anchor
+
+
+@pytest.fixture(scope="module")
+def known():
+    """(verbs of zplan, options of all programs)."""
+    def told(*words):
+        return subprocess.run(words, capture_output=True, text=True, check=True,
+                              timeout=WAIT).stdout
+    helps = told(BIN / "zplan", "--help")
+    verbs = set(re.findall(r"(?m)^  ([a-z]+) +\S", helps.split("Verbs:")[1].split("\n\n")[0]))
+    helps += "".join(told(BIN / "zplan", verb, "--help") for verb in sorted(verbs))
+    helps += told(BIN / "zpland", "--help") + told(BIN / "zstationd", "--help")
+    options = set(re.findall(r"--[a-z-]+", helps))
+    assert {"add", "doctor", "work"} <= verbs and "--redis" in options
+    return verbs, options
+
+
+@of_documents
+def test_every_option_and_verb_is_known(document, known):
+    """Also those that stand in the text, not in a command."""
+    verbs, options = known
+    text = "\n".join(line for line in text_of(document).splitlines() if not elsewhere(line.strip()))
+    of_others = {"--libs", "--cflags"}      # of pkg-config
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) <= options | of_others
+    assert set(re.findall(r"(?m)(?:^ {4}|`)zplan ([a-z]+)", text)) <= verbs
