@@ -31,6 +31,14 @@ const struct setting *settings_option (const struct setting_table *table, const 
     return NULL;
 }
 
+const char *settings_topic (const struct setting_table *table, const struct setting *row)
+{
+    for (size_t i = 0; i < table->topic_count; i++)
+        if (strcmp (table->topics[i].first, row->name) == 0)
+            return table->topics[i].title;
+    return NULL;
+}
+
 bool number_parse (const char *text, int64_t *ret)
 {
     const char *digits = *text == '-' ? text + 1 : text;

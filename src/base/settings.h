@@ -28,9 +28,17 @@ struct setting {
     const char *help;
 };
 
+// What a run of rows is about.
+struct setting_topic {
+    const char *first; // name of the first row
+    const char *title;
+};
+
 struct setting_table {
     const struct setting *rows;
     size_t count;
+    const struct setting_topic *topics; // NULL: the rows are not grouped
+    size_t topic_count;
 };
 
 // Give every field its default.
@@ -39,6 +47,9 @@ void settings_reset (const struct setting_table *table, void *values);
 // The row with this name or option, or NULL.
 const struct setting *settings_named (const struct setting_table *table, const char *name);
 const struct setting *settings_option (const struct setting_table *table, const char *option);
+
+// The topic that begins with this row, or NULL.
+const char *settings_topic (const struct setting_table *table, const struct setting *row);
 
 // Set one field from text. 0, or -1 with a reason that names the setting and the rule.
 int setting_set (const struct setting *row, void *values, const char *text, struct reason *reason);

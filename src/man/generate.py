@@ -1,16 +1,18 @@
 """A manual page from its template and from what the programs say of themselves.
 
-    generate.py VERSION BIN_DIR TEMPLATE OUTPUT
+    generate.py VERSION BIN_DIR TEMPLATE OUTPUT [VERB]
 
-A template is roff (man(7)) with @VERSION@, and with lines of its own that are replaced:
+A template is roff (man(7)) with @VERSION@, and with lines of its own that are replaced. verb.1.in is the template of
+the page of each verb; in it @VERB@ and @SUMMARY@ are replaced, too.
 
-    .Options PROGRAM      the option list in the help of a program
-    .About PROGRAM        what stands before it: usage goes to .Usage, prose stays
+    .Options PROGRAM      the option list in the help of a program, or of a verb: "zplan add"
+    .About PROGRAM        the prose before the first list
+    .Lists PROGRAM        all lists, each under its heading, and the prose between them
     .Usage PROGRAM        the lines behind "Usage:"
     .Rest PROGRAM         what stands behind the options
-    .Verbs                each verb of zplan: its own help
-    .SettingOptions       the settings of zpland as options
-    .Settings             the settings of zpland as they stand in its file
+    .Verbs                the verbs of zplan, each with its page
+    .SettingOptions       the settings of zpland as options, by topic
+    .Settings             the settings of zpland as they stand in its file, by topic
     .Codes KIND           the numbers of the wire: COMMAND, STATUS or FRAME
     .Types                the types of plans
     .Commands             each admin command, and the roles that may use it
@@ -177,11 +179,11 @@ class Help:
 
 # -- the lines of a template
 
-def verb_names(text):
+def verbs_of(text):
+    """[(verb, summary)] of the help of zplan."""
     for block in blocks(text):
         if block[0] == "Verbs:":
-            return [re.match(r"  ([a-z]\S*)", line)[1] for line in block[1:]
-                    if re.match(r"  [a-z]", line)]
+            return rows_of(block[1:])
     raise SystemExit("zplan --help: no list of verbs")
 
 
@@ -192,8 +194,14 @@ class Page:
     def program(self, name):
         return os.path.join(self.folder, name)
 
-    def help(self, *words):
-        return Help([self.program(words[0]), *words[1:]])
+    def help(self, words):
+        program, *rest = words.split()
+        return Help([self.program(program), *rest])
+
+    def verbs(self):
+        text = subprocess.run([self.program("zplan"), "--help"], check=True,
+                              stdout=subprocess.PIPE, text=True).stdout
+        return [(name, " ".join(summary)) for name, summary in verbs_of(text)]
 
     def settings(self):
         text = subprocess.run([self.program("zpland"), "--settings"], check=True,
@@ -213,31 +221,37 @@ class Page:
     def do_rest(self, program):
         return [line for block in self.help(program).rest for line in typeset(block)]
 
-    def do_verbs(self):
-        text = subprocess.run([self.program("zplan"), "--help"], check=True,
-                              stdout=subprocess.PIPE, text=True).stdout
+    def do_lists(self, program):
+        told = self.help(program)
         out = []
-        for verb in verb_names(text):
-            told = self.help("zplan", verb)
-            out += [f".SS {escape(verb)}", *synopsis(told.usage)]
-            for block in told.every:
-                out += typeset(block)
+        for block in told.every[len(told.about):]:
+            out += [f".SS {escape(block[0].rstrip(':'))}", *told.lists(block)] if told.is_list(block) else typeset(block)
         return out
 
+    def do_verbs(self):
+        missing = {name for name, _ in self.verbs()} ^ set(tables.verbs())
+        if missing:
+            raise SystemExit(f"zplan --help and verb_table.c differ: {missing}")
+        return [line for name, summary in self.verbs()
+                for line in (".TP", f".BR zplan\\-{name} (1)", inline(summary))]
+
     def do_settingoptions(self):
-        out = []
+        out, topic = [], None
         for setting in self.settings():
             value = f" {setting['value']}" if "value" in setting else ""
+            if setting["topic"] != topic:
+                topic = setting["topic"]
+                out.append(f".SS {topic}")
             out += [".TP", term(setting["option"] + value), *self.what(setting),
                     f"In the file: \\fB{escape(setting['name'])}\\fR."]
-        known = {setting["option"] for setting in self.settings()}
-        others = [(name, text) for name, text in rows_of(self.help("zpland").options[1:])
-                  if name.split()[0] not in known]
-        return out + listed(others)
+        return [*out, ".SS Other options", *listed(rows_of(self.help("zpland").options[1:]))]
 
     def do_settings(self):
-        out = []
+        out, topic = [], None
         for setting in self.settings():
+            if setting["topic"] != topic:
+                topic = setting["topic"]
+                out.append(f".SS {topic}")
             out += [".TP", self.assignment(setting), *self.what(setting),
                     f"On the command line: \\fB{escape(setting['option'])}\\fR.",
                     "Read again on SIGHUP." if setting["reload"] else "Needs a restart."]
@@ -282,10 +296,12 @@ class Page:
             out.append(f"Default: \\fB{escape(setting['default'])}\\fR.")
         return out
 
-    def made(self, template):
+    def made(self, template, verb=""):
         out = []
-        for line in template.replace("@VERSION@", self.version).splitlines():
-            found = re.fullmatch(r"\.([A-Z][a-z]\w+)(?: (\w+))?", line)
+        template = template.replace("@VERSION@", self.version).replace("@VERB@", verb)
+        template = template.replace("@SUMMARY@", escape(dict(self.verbs())[verb]) if verb else "")
+        for line in template.splitlines():
+            found = re.fullmatch(r"\.([A-Z][a-z]\w+)(?: (\w[\w -]*))?", line)
             method = getattr(self, "do_" + found[1].lower(), None) if found else None
             out += method(*filter(None, found.groups()[1:])) if method else [line]
         # A heading or a list needs no .PP before it, nor a page two of them.
@@ -298,9 +314,9 @@ class Page:
 
 
 def main():
-    version, folder, template, output = sys.argv[1:]
+    version, folder, template, output, *verb = sys.argv[1:]
     with open(template, encoding="utf-8") as file:
-        text = Page(version, folder).made(file.read())
+        text = Page(version, folder).made(file.read(), *verb)
     with open(output, "w", encoding="utf-8") as file:
         file.write(text)
 

@@ -34,6 +34,10 @@ def codes(kind):
     return [(name, number or character) for name, number, character in rows]
 
 
+def verbs():
+    return rows_of("src/zplan/verb_table.c", r"^static const struct verb verbs\[\] = \{", r'\{"(\w+)", verb_\w+,', 20)
+
+
 def plan_types():
     return rows_of("src/schedule/schedule.c", r"^\} types\[SCHEDULE_TYPES\] = \{",
                    r'\[SCHEDULE_\w+\] = \{"(\w+)"', 9)
@@ -71,3 +75,7 @@ def allowed(role):
     return ([name for name, roles in requests() if role in roles and roles != set(ROLES)]
             + [name for name, _, roles in commands() if role in roles and name not in parts]
             + [f"{command} {name}" for command, name, roles in subcommands() if role in roles])
+
+
+if __name__ == "__main__":
+    print("\n".join(verbs()))      # for meson.build: a page each

@@ -32,6 +32,25 @@ static int set_center (void *values, const char *text, struct reason *reason)
 #define FIELD(name) offsetof (struct station_settings, name)
 
 static const struct setting rows[] = {
+    {"stations", "--station", "NAME=TYPE@ENDPOINT", NULL, SETTING_LIST, 0, 0, 0, add_station,
+     "a target station; TYPE is api, pub or vote; may end with\n"
+     "                              ,dialect=microzero,mailbox=identity,key=TEXT,curve=KEY,\n"
+     "                              kind=NAME,concurrency=N,rate=N,burst=N;\n"
+     "                              repeatable"},
+    {"center", "--center", "ENDPOINT", NULL, SETTING_OWN, 0, 0, 0, set_center,
+     "a MicroZero center whose stations become targets; may end with ,key=TEXT"},
+    {"plan_send_timeout", "--send-timeout", "MS", "3000", SETTING_NUMBER, FIELD (send_timeout_ms),
+     10, 3600000, NULL, "a target that gives no status within this has failed"},
+    {"plan_exec_timeout", "--exec-timeout", "SECONDS", "300", SETTING_NUMBER,
+     FIELD (exec_timeout_s), 1, 31536000, NULL,
+     "a run without a sign of life is sent again after this"},
+    {"dialect", "--dialect", "NAME", "zeronet", SETTING_TEXT, FIELD (dialect), 0, 0, NULL,
+     "the numbers of the request and publish sockets: zeronet or microzero"},
+    {"timezone", "--timezone", "NAME", "UTC", SETTING_TEXT, FIELD (timezone), 0, 0, NULL,
+     "the zone that times of day are read in"},
+    {"sweep_interval", "--sweep-interval", "SECONDS", "60", SETTING_NUMBER,
+     FIELD (sweep_interval_s), 1, 86400, NULL,
+     "how often all plans are checked: what is missing in the queue is re-queued"},
     {"request", "--request", "ENDPOINT", "tcp://127.0.0.1:7920", SETTING_TEXT, FIELD (request), 0,
      0, NULL, "where clients send plans and targets send results"},
     {"publish", "--publish", "ENDPOINT", "tcp://127.0.0.1:7921", SETTING_TEXT, FIELD (publish), 0,
@@ -44,9 +63,13 @@ static const struct setting rows[] = {
      "the public certificates of who may connect then, and what each may do"},
     {"insecure", "--insecure", NULL, "0", SETTING_FLAG, FIELD (insecure), 0, 0, NULL,
      "without curve: bind to addresses that other machines reach all the same"},
+    {"user", "--user", "NAME", "", SETTING_TEXT, FIELD (user), 0, 0, NULL,
+     "become this user before anything is opened, when started as root"},
     {"redis_addr", "--redis", "ADDR", "embedded", SETTING_TEXT, FIELD (redis_addr), 0, 0, NULL,
      "embedded, HOST:PORT[:PASSWORD], unix:PATH, or\n"
      "                              sentinel:MASTER@HOST:PORT,HOST:PORT,..."},
+    {"data", "--data", "DIR", "", SETTING_TEXT, FIELD (data), 0, 0, NULL,
+     "the folder of the embedded Redis [$XDG_STATE_HOME/zplan]"},
     {"redis_user", "--redis-user", "NAME", "", SETTING_TEXT, FIELD (redis_user), 0, 0, NULL,
      "the ACL user [$ZPLAN_REDIS_USER]"},
     {"redis_password_file", "--redis-password-file", "FILE", "", SETTING_TEXT,
@@ -54,43 +77,20 @@ static const struct setting rows[] = {
      "holds the password, for nobody else to read [$ZPLAN_REDIS_PASSWORD]"},
     {"redis_defdb", "--redis-db", "N", "0", SETTING_NUMBER, FIELD (redis_defdb), 0, 1023, NULL,
      "the Redis database that holds the plans"},
-    {"accept_loss", "--accept-loss", NULL, "0", SETTING_FLAG, FIELD (accept_loss), 0, 0, NULL,
-     "take a Redis that may lose or evict plans"},
     {"durable", "--durable", NULL, "0", SETTING_FLAG, FIELD (durable), 0, 0, NULL,
      "take only a Redis that syncs before it answers (appendfsync always)"},
+    {"accept_loss", "--accept-loss", NULL, "0", SETTING_FLAG, FIELD (accept_loss), 0, 0, NULL,
+     "take a Redis that may lose or evict plans"},
     {"replicas", "--replicas", "N", "0", SETTING_NUMBER, FIELD (replicas), 0, 9, NULL,
      "replicas of Redis that must have a plan before it is acknowledged"},
     {"replica_timeout", "--replica-timeout", "MS", "1000", SETTING_NUMBER,
      FIELD (replica_timeout_ms), 10, 2000, NULL, "how long to wait for them"},
-    {"data", "--data", "DIR", "", SETTING_TEXT, FIELD (data), 0, 0, NULL,
-     "the folder of the embedded Redis [$XDG_STATE_HOME/zplan]"},
     {"repair", "--repair", NULL, "0", SETTING_FLAG, FIELD (repair), 0, 0, NULL,
      "its append-only file is damaged: cut it off there, keep a copy, start"},
-    {"stations", "--station", "NAME=TYPE@ENDPOINT", NULL, SETTING_LIST, 0, 0, 0, add_station,
-     "a target station; TYPE is api, pub or vote; may end with\n"
-     "                              ,dialect=microzero,mailbox=identity,key=TEXT,curve=KEY,\n"
-     "                              kind=NAME,concurrency=N,rate=N,burst=N;\n"
-     "                              repeatable"},
-    {"center", "--center", "ENDPOINT", NULL, SETTING_OWN, 0, 0, 0, set_center,
-     "a MicroZero center whose stations become targets; may end with ,key=TEXT"},
     {"history_count", "--history-count", "N", "100000", SETTING_NUMBER, FIELD (history_count), 0,
      100000000, NULL, "outcomes of runs that are kept; 0 = none"},
     {"history_age", "--history-age", "SECONDS", "2592000", SETTING_NUMBER, FIELD (history_age_s), 1,
      3153600000, NULL, "how long they are kept"},
-    {"sweep_interval", "--sweep-interval", "SECONDS", "60", SETTING_NUMBER,
-     FIELD (sweep_interval_s), 1, 86400, NULL,
-     "how often all plans are checked: what is missing in the queue is re-queued"},
-    {"plan_exec_timeout", "--exec-timeout", "SECONDS", "300", SETTING_NUMBER,
-     FIELD (exec_timeout_s), 1, 31536000, NULL,
-     "a run without a sign of life is sent again after this"},
-    {"plan_send_timeout", "--send-timeout", "MS", "3000", SETTING_NUMBER, FIELD (send_timeout_ms),
-     10, 3600000, NULL, "a target that gives no status within this has failed"},
-    {"dialect", "--dialect", "NAME", "zeronet", SETTING_TEXT, FIELD (dialect), 0, 0, NULL,
-     "the numbers of the request and publish sockets: zeronet or microzero"},
-    {"timezone", "--timezone", "NAME", "UTC", SETTING_TEXT, FIELD (timezone), 0, 0, NULL,
-     "the zone that times of day are read in"},
-    {"user", "--user", "NAME", "", SETTING_TEXT, FIELD (user), 0, 0, NULL,
-     "become this user before anything is opened, when started as root"},
     {"max_plans", "--max-plans", "N", "10000000", SETTING_NUMBER, FIELD (limits.plans), 0,
      1000000000, NULL, "plans that are kept, in all; 0 = no bound"},
     {"max_plans_station", "--max-plans-station", "N", "0", SETTING_NUMBER,
@@ -127,7 +127,15 @@ static const struct setting rows[] = {
      "error, warn, info or debug"},
 };
 
-const struct setting_table station_setting_table = {rows, sizeof rows / sizeof *rows};
+// What the rows from this one on are about, in help and manual.
+static const struct setting_topic topics[] = {
+    {"stations", "Targets"}, {"timezone", "Plans"},   {"request", "Sockets"},
+    {"curve", "Access"},     {"redis_addr", "Redis"}, {"history_count", "History"},
+    {"max_plans", "Limits"}, {"log_level", "Log"},
+};
+
+const struct setting_table station_setting_table = {rows, sizeof rows / sizeof *rows, topics,
+                                                    sizeof topics / sizeof *topics};
 
 static const char *const fixed[] = {"request",
                                     "publish",

@@ -14,9 +14,13 @@ static const char usage_head[] =
     "due, follows the run and broadcasts the result. Runs in the foreground, logs to stderr and\n"
     "prints 'ready' once it serves.\n"
     "\n"
-    "Options (the setting's name in the file is in parentheses):\n";
+    "Each setting is an option and a line of the settings file (its name there is in "
+    "parentheses).\n"
+    "Most people need one or two: --station, --data.\n";
 
 static const char usage_tail[] =
+    "\n"
+    "Options:\n"
     "  -c FILE                     read settings from a ZPL file first\n"
     "  --set NAME=VALUE            set any setting by its name in the file\n"
     "  --settings                  print all settings as JSON, for programs\n"
@@ -30,7 +34,10 @@ static void print_help (void)
     fputs (usage_head, stdout);
     for (size_t i = 0; i < station_setting_table.count; i++) {
         const struct setting *row = &station_setting_table.rows[i];
+        const char *topic = settings_topic (&station_setting_table, row);
         char left[64];
+        if (topic)
+            printf ("\n%s:\n", topic);
         snprintf (left, sizeof left, "%s %s", row->option, row->metavar ? row->metavar : "");
         printf ("  %-27s %s (%s)", left, row->help, row->name);
         if (row->fallback && *row->fallback && row->type != SETTING_FLAG)
@@ -48,12 +55,15 @@ static void print_settings (void)
                                         [SETTING_FLAG] = "flag",
                                         [SETTING_OWN] = "text",
                                         [SETTING_LIST] = "list"};
+    const char *topic = NULL;
     for (size_t i = 0; i < station_setting_table.count; i++) {
         const struct setting *row = &station_setting_table.rows[i];
+        const char *begins = settings_topic (&station_setting_table, row);
+        topic = begins ? begins : topic;
         json_t *line =
-            json_pack ("{ss ss ss* ss ss* sb ss}", "name", row->name, "option", row->option,
-                       "value", row->metavar, "type", types[row->type], "default", row->fallback,
-                       "reload", !station_setting_fixed (row), "help", row->help);
+            json_pack ("{ss ss ss ss* ss ss* sb ss}", "topic", topic, "name", row->name, "option",
+                       row->option, "value", row->metavar, "type", types[row->type], "default",
+                       row->fallback, "reload", !station_setting_fixed (row), "help", row->help);
         if (row->type == SETTING_NUMBER) {
             json_object_set_new (line, "min", json_integer (row->min));
             json_object_set_new (line, "max", json_integer (row->max));

@@ -37,7 +37,7 @@ def test_install(installed):
     prefix = "usr/local"
     wanted = {f"{prefix}/bin/{name}" for name in ("zplan", "zpland", "zstationd")}
     wanted |= {f"{prefix}/share/man/man{page[-1]}/{page}" for page in
-               ("zplan.1", "zpland.8", "zstationd.8", "zplan.conf.5", "zplan.7")}
+               ("zplan.1", "zplan-add.1", "zpland.8", "zstationd.8", "zplan.conf.5", "zplan.7")}
     wanted |= {f"{prefix}/share/doc/zplan/examples/zplan.conf",
                f"{prefix}/lib/sysusers.d/zplan.conf"}
     assert wanted <= found
