@@ -18,11 +18,16 @@ from zplanprocs import BIN_DIR, REPO, WAIT, die_with_parent, wait_until
 # None: all its commands are run elsewhere.
 DOCUMENTS = {
     "README.md": "test_readme",
+    "src/README.md": None,
+    "tests/README.md": None,
+    "tests/bench/README.md": None,
 }
 
 # Commands that are run elsewhere, by what they begin with, and where or why.
 ELSEWHERE = {
     "tests/run": "runs this test",
+    "tests/analyze": "tests/run runs it",
+    "tests/fuzz/run": "tests/run runs it",
     "tests/chaos/run": "minutes long; test_chaos.py runs it short",
     "tests/bench/run.py": "minutes long, with peers to be installed; test_bench.py runs it small",
     "docker compose": "wants Docker; test_image.py makes the image and runs the services without",

@@ -103,3 +103,12 @@ def test_every_option_and_verb_is_known(document, known):
     of_others = {"--libs", "--cflags"}      # of pkg-config
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) <= options | of_others
     assert set(re.findall(r"(?m)(?:^ {4}|`)zplan ([a-z]+)", text)) <= verbs
+
+
+def test_files_that_src_readme_names_are_there():
+    """`folder/file.c`; after a name with a folder, a bare `file.c` is in the same one."""
+    with open(os.path.join(REPO, "src", "README.md"), encoding="utf-8") as file:
+        names = re.findall(r"`((?:[a-z_]+/)*[a-z_0-9]+\.(?:c|h|lua|py|md|def|map))`", file.read())
+    assert len(names) > 50
+    folders = [os.path.join(REPO, "src", name) for name in ("", "station", "store", "store/scripts")] + [REPO]
+    assert [name for name in names if not any(os.path.exists(os.path.join(at, name)) for at in folders)] == []
