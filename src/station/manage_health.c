@@ -68,7 +68,7 @@ static void find_problems (const struct station *self, struct findings *list)
         tell (list, TELL_PROBLEM, "look at the log of Redis, and at the room on its disk",
               "the last plan was refused: %s", self->refusing.text);
     if (self->target_count == 0)
-        tell (list, TELL_PROBLEM, "zplan station add NAME=TYPE@ENDPOINT",
+        tell (list, TELL_PROBLEM, "zplan target add NAME=TYPE@ENDPOINT",
               "no target is known: every plan is rejected");
     if (self->memory_full)
         tell (list, TELL_PROBLEM, "raise --max-memory, or see who sends so much (zplan stats)",
@@ -140,7 +140,7 @@ static void find_target (const struct target *target, struct findings *list)
     char since[RFC3339_SIZE];
     if (!target_connection (target)) {
         tell (list, TELL_WARNING,
-              "start it, or see whether its endpoint is right (zplan station list)",
+              "start it, or see whether its endpoint is right (zplan target list)",
               "station %s is not connected", target_name (target));
     } else if (target_unresponsive_since (target)) {
         rfc3339_format (target_unresponsive_since (target), since);

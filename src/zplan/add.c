@@ -15,16 +15,16 @@
 
 static const char about[] =
     "Submit a plan: the station sends the command to the target when it is time.\n\n"
-    "  zplan add --station mail --command send --arg 42 --in 90s\n"
-    "  zplan add --station billing --command close --monthly -1@23:00\n"
-    "  zplan add --station news --publish-title tick --content hi --every 10m\n"
-    "  zplan add --station mail --command sweep --weekly mon@08:30 --id 1f\n"
-    "  zplan add --station jobs --command report --cron '30 8 * * MON-FRI' \\\n"
+    "  zplan add --target mail --command send --arg 42 --in 90s\n"
+    "  zplan add --target billing --command close --monthly -1@23:00\n"
+    "  zplan add --target news --publish-title tick --content hi --every 10m\n"
+    "  zplan add --target mail --command sweep --weekly mon@08:30 --id 1f\n"
+    "  zplan add --target jobs --command report --cron '30 8 * * MON-FRI' \\\n"
     "            --timezone Europe/Berlin --misfire latest --misfire-window 2h\n"
-    "  zplan add --station jobs --command pull --every 10m --run-timeout 5m \\\n"
+    "  zplan add --target jobs --command pull --every 10m --run-timeout 5m \\\n"
     "            --retry exponential:1s:8,manual --overlap-policy skip\n"
-    "  zplan add --station jobs --command dose --every 1h --cycle 2,3,5 --iteration 4\n"
-    "  zplan add --station board --command approve --vote majority --vote-deadline 60\n"
+    "  zplan add --target jobs --command dose --every 1h --cycle 2,3,5 --iteration 4\n"
+    "  zplan add --target board --command approve --vote majority --vote-deadline 60\n"
     "  zplan add --from plans.ndjson\n\n"
     "A line of --from is a JSON object: the options as fields, without dashes in\n"
     "front, texts, numbers or true; `arg` may be an array. Instead of a kind of time\n"
@@ -48,7 +48,7 @@ static int check_order (const struct order *order, char id[PLAN_ID_SIZE], struct
 {
     struct reason why;
     if (!order->station)
-        reason_set (reason, "--station: must be given");
+        reason_set (reason, "--target: must be given");
     else if (!order->command && !order->publish_title)
         reason_set (reason, "--command: must be given (or --publish-title, for pub targets)");
     else if (order->id && call_plan_id (order->id, id, &why))
@@ -136,7 +136,7 @@ static int send_order (const struct cli *cli, const struct order *order, const c
     struct reason reason;
     struct when when = {0};
     json_t *vote;
-    if (call_text ("--title", order->title, &reason) || order_vote (order, NULL, &vote, &reason))
+    if (order_vote (order, NULL, &vote, &reason))
         return usage_error (cli->argv[0], &reason);
     if (when_read (&order->words, zone, clock_wall_us (), &when, &reason)) {
         json_decref (vote);
@@ -196,7 +196,7 @@ int verb_add (const struct cli *cli)
     struct order order = {0};
     struct load load = {0};
     const struct usage usage = {
-        .synopsis = "zplan add --station NAME --command WORD [--arg TEXT]... [TIME]  |  "
+        .synopsis = "zplan add --target NAME --command WORD [--arg TEXT]... [TIME]  |  "
                     "zplan add --from FILE [--timezone ZONE] [--stop-on-error]",
         .about = about,
         .groups = {order_options (&order),

@@ -46,12 +46,14 @@ static const struct option rows[] = {
      .values = OUTCOME_WORDS,
      .offered = VALUES_SOME,
      .help = OUTCOME_HELP},
-    {.name = "--station",
+    {.name = "--target",
+     .aliases = "--station",
      .metavar = "NAME",
      .type = OPTION_TEXT,
      .offset = offsetof (struct wanted, station),
      .offered = VALUES_STATIONS,
-     .help = "runs at this target station"},
+     .utf8 = true,
+     .help = "runs at this target"},
     {.name = "--plan",
      .metavar = "ID",
      .type = OPTION_TEXT,
@@ -79,7 +81,7 @@ static const char about[] =
     "moved, unless the options select some.\n\n"
     "  zplan archive /var/backups/zplan --older-than 30d\n"
     "  zplan archive old --keep 10000\n"
-    "  zplan archive old --state failed --state lost --station billing\n"
+    "  zplan archive old --state failed --state lost --target billing\n"
     "  zplan history --archive old --newest -n 20       # to read them back\n\n"
     "They are on the disk before the station forgets them: it may be stopped at any time, and run\n"
     "again; what is in a file already is not written twice. Only one archive is at work on a\n"
@@ -403,10 +405,7 @@ static int read_wanted (struct wanted *wanted, int words, char plan[PLAN_ID_SIZE
             return -1;
         ret->before_ms = clock_wall_us () / 1000 - age_s * 1000;
     }
-    return outcome_states_read (&wanted->states, &ret->states, reason) ||
-                   call_text ("--station", wanted->station, reason)
-               ? -1
-               : 0;
+    return outcome_states_read (&wanted->states, &ret->states, reason) ? -1 : 0;
 }
 
 int verb_archive (const struct cli *cli)
@@ -414,7 +413,7 @@ int verb_archive (const struct cli *cli)
     struct wanted wanted = {0};
     const struct usage usage = {
         .synopsis = "zplan archive DIR | --to FILE [--older-than TIME] [--keep COUNT] [--state "
-                    "STATE] [--station NAME] [--plan ID] [--dry-run]",
+                    "STATE] [--target NAME] [--plan ID] [--dry-run]",
         .about = about,
         .groups = {{"Which runs", rows, sizeof rows / sizeof *rows, &wanted},
                    {"Where to", where_rows, sizeof where_rows / sizeof *where_rows, &wanted}},

@@ -143,18 +143,6 @@ int call_plan_id (const char *text, char out[PLAN_ID_SIZE], struct reason *reaso
     return -1;
 }
 
-int call_text (const char *option, const char *text, struct reason *reason)
-{
-    const char *given = text ? text : "";
-    json_t *string = json_string (given);
-    if (!string) {
-        reason_set (reason, "%s: want UTF-8, got %s", option, quoted (span_text (given)));
-        return -1;
-    }
-    json_decref (string);
-    return 0;
-}
-
 json_t *call_words (const struct cli *cli, struct zplan_client *client, const char *const *words,
                     const char *subject, int *ret_code)
 {

@@ -53,10 +53,6 @@ json_t *call_json (const struct zplan_reply *reply);
 enum { PLAN_ID_SIZE = 17 };
 int call_plan_id (const char *text, char out[PLAN_ID_SIZE], struct reason *reason);
 
-// Whether this text, which may be NULL, can go into a request's JSON. 0, or -1 with a reason that
-// names the option.
-int call_text (const char *option, const char *text, struct reason *reason);
-
 // Say words to the station, which end with a NULL, for the JSON that it answers. NULL: told on
 // stderr, behind `subject` if that is not NULL, and `ret_code` is EXIT_REFUSED or EXIT_NO_ANSWER;
 // else the JSON, to be given back, and `ret_code` is EXIT_DONE.

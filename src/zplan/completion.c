@@ -39,13 +39,24 @@ static void print_values (const struct option *row)
         fputs (kinds[row->offered] ? kinds[row->offered] : "@any", stdout);
 }
 
+// What follows the first of words with blanks between.
+static const char *next_word (const char *words)
+{
+    words += strcspn (words, " ");
+    return words + strspn (words, " ");
+}
+
 static void print_value_cases (const char *verb, const struct option_group *group)
 {
     for (size_t i = 0; i < group->count; i++) {
         if (group->rows[i].type == OPTION_FLAG)
             continue;
-        printf ("    %s:%s) echo '", verb, group->rows[i].name);
-        print_values (&group->rows[i]);
+        const struct option *row = &group->rows[i];
+        printf ("    %s:%s", verb, row->name);
+        for (const char *alias = row->aliases; alias && *alias; alias = next_word (alias))
+            printf ("|%s:%.*s", verb, (int)strcspn (alias, " "), alias);
+        printf (") echo '");
+        print_values (row);
         puts ("' ;;");
     }
 }
@@ -81,8 +92,11 @@ static void ask_verbs (void (*take) (void *owner, const struct usage *usage))
         char name[32];
         snprintf (name, sizeof name, "%s", verbs[i].name);
         struct describe describe = {take, (void *)(uintptr_t)&verbs[i]};
-        struct cli cli = {
-            .describe = &describe, .argc = 1, .argv = (char *[]){name, NULL}, .timeout_ms = 1};
+        struct cli cli = {.describe = &describe,
+                          .verb = verbs[i].name,
+                          .argc = 1,
+                          .argv = (char *[]){name, NULL},
+                          .timeout_ms = 1};
         verbs[i].run (&cli);
     }
 }
@@ -109,7 +123,11 @@ static void print_tables (void)
     printf ("_zplan_verbs='");
     for (size_t i = 0; i < count; i++)
         printf ("%s ", verbs[i].name);
-    printf ("'\n_zplan_shared='");
+    puts ("'\n\n# of a verb as it was typed: its name\n_zplan_name ()\n{\n    case $1 in");
+    for (size_t i = 0; i < count; i++)
+        for (const char *alias = verbs[i].aliases; alias && *alias; alias = next_word (alias))
+            printf ("    %.*s) echo %s ;;\n", (int)strcspn (alias, " "), alias, verbs[i].name);
+    printf ("    *) echo \"$1\" ;;\n    esac\n}\n\n_zplan_shared='");
     print_names (&shared);
     puts ("--help'\n\n# of a verb: its options\n_zplan_options ()\n{\n    case $1 in");
     ask_verbs (take_names);
@@ -159,7 +177,8 @@ static const char bash_script[] =
     "        --) _zplan_reply @files \"$current\"; return ;;\n"
     "        --connect=*|--key=*|--server-key=*) where+=(\"$word\") ;;\n"
     "        -*) kind=$(_zplan_values \"$verb\" \"$word\") ;;\n"
-    "        *) if [[ $verb ]]; then first=${first:-$word}; else verb=$word; fi ;;\n"
+    "        *) if [[ $verb ]]; then first=${first:-$word}; else verb=$(_zplan_name \"$word\"); fi "
+    ";;\n"
     "        esac\n"
     "        [[ $kind ]] || continue\n"
     "        ((++i < ${#words[@]})) || break\n"
@@ -175,7 +194,7 @@ static const char bash_script[] =
     "        _zplan_reply \"= $(_zplan_options \"$verb\") $_zplan_shared\" \"$current\"\n"
     "    elif [[ ! $verb ]]; then\n"
     "        _zplan_reply \"= $_zplan_verbs\" \"$current\"\n"
-    "    elif [[ $verb == station && $first == remove ]]; then\n"
+    "    elif [[ $verb == target && $first == remove ]]; then\n"
     "        _zplan_reply @stations \"$current\"\n"
     "    else\n"
     "        kind=$(_zplan_words \"$verb\")\n"
@@ -211,7 +230,8 @@ static const char zsh_script[] =
     "        --) _files; return ;;\n"
     "        --connect=*|--key=*|--server-key=*) where+=(\"$word\") ;;\n"
     "        -*) kind=$(_zplan_values \"$verb\" \"$word\") ;;\n"
-    "        *) if [[ -n $verb ]]; then first=${first:-$word}; else verb=$word; fi ;;\n"
+    "        *) if [[ -n $verb ]]; then first=${first:-$word}; else verb=$(_zplan_name \"$word\"); "
+    "fi ;;\n"
     "        esac\n"
     "        [[ -n $kind ]] || continue\n"
     "        ((++i < CURRENT)) || break\n"
@@ -227,7 +247,7 @@ static const char zsh_script[] =
     "        _zplan_reply \"= $(_zplan_options \"$verb\") $_zplan_shared\"\n"
     "    elif [[ -z $verb ]]; then\n"
     "        _zplan_reply \"= $_zplan_verbs\"\n"
-    "    elif [[ $verb == station && $first == remove ]]; then\n"
+    "    elif [[ $verb == target && $first == remove ]]; then\n"
     "        _zplan_reply @stations\n"
     "    else\n"
     "        kind=$(_zplan_words \"$verb\")\n"

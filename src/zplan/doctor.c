@@ -63,7 +63,7 @@ static void find_lag (json_t *health, const json_t *stats)
     snprintf (text, sizeof text, "%" PRId64 " plans are overdue, the first for %" PRId64 " s", due,
               lag_s);
     doctor_find (health, FOUND_PROBLEM,
-                 "see which target takes too little: zplan top, zplan station list", text);
+                 "see which target takes too little: zplan top, zplan target list", text);
 }
 
 // -- the report

@@ -52,14 +52,14 @@ static int read_id (json_t *object, struct entry *ret, struct reason *reason)
 static const struct option *row_named (const struct line *self, const char *field,
                                        void **ret_values)
 {
+    char option[64]; // longer than any
+    snprintf (option, sizeof option, "--%s", field);
+    for (char *at = option; *at; at++)
+        *at = *at == '_' ? '-' : *at;
     for (size_t i = 0; i < sizeof self->groups / sizeof *self->groups; i++) {
         const struct option_group *group = &self->groups[i];
         for (size_t j = 0; j < group->count; j++) {
-            const char *name = group->rows[j].name + strlen ("--");
-            size_t at = 0;
-            while (field[at] && (field[at] == '_' ? '-' : field[at]) == name[at])
-                at++;
-            if (!field[at] && !name[at]) {
+            if (option_has_name (&group->rows[j], span_text (option))) {
                 *ret_values = group->values;
                 return &group->rows[j];
             }
@@ -83,14 +83,14 @@ static int refuse_field (const struct line *self, const char *field)
 }
 
 // One value of an option: a text, or a number that is made one and then is the object's.
-static int set_option (const struct line *self, const struct option *row, void *values,
-                       const json_t *value)
+static int set_option (const struct line *self, const struct option *row, const char *field,
+                       void *values, const json_t *value)
 {
     if (row->type == OPTION_FLAG ? json_is_true (value) : json_is_string (value))
-        return option_set (row, values, json_string_value (value), self->reason);
+        return option_set (row, field, values, json_string_value (value), self->reason);
     if (row->type == OPTION_FLAG && json_is_false (value))
         return 0;
-    reason_set (self->reason, "%s: want %s", row->name + strlen ("--"),
+    reason_set (self->reason, "%s: want %s", field,
                 row->type == OPTION_FLAG ? "true or false" : "a text");
     return -1;
 }
@@ -104,10 +104,10 @@ static int read_option (const struct line *self, const char *field, const json_t
     if (!row)
         return refuse_field (self, field);
     if (row->type != OPTION_TEXTS || !json_is_array (value))
-        return set_option (self, row, values, value);
+        return set_option (self, row, field, values, value);
     json_array_foreach (value, i, item)
     {
-        if (set_option (self, row, values, item))
+        if (set_option (self, row, field, values, item))
             return -1;
     }
     return 0;

@@ -14,7 +14,7 @@ static const char about[] =
     "is changed meanwhile is written as it is found. `zplan import` reads it, and so\n"
     "does `zplan add --from`.\n\n"
     "  zplan export >plans.ndjson\n"
-    "  zplan export --station jobs --state pause | wc -l\n";
+    "  zplan export --target jobs --state pause | wc -l\n";
 
 enum { BATCH = 32 }; // plans asked for at once; each may be large
 
@@ -105,7 +105,7 @@ int verb_export (const struct cli *cli)
 {
     struct selection selection = {0};
     const struct usage usage = {
-        .synopsis = "zplan export [--station NAME] [--state STATE] [--type TYPE] [--title PATTERN]",
+        .synopsis = "zplan export [--target NAME] [--state STATE] [--type TYPE] [--title PATTERN]",
         .about = about,
         .groups = {select_options (&selection)},
         .group_count = 1,

@@ -17,7 +17,7 @@ static const char about[] =
     "  zplan export >plans.ndjson\n"
     "  zplan --connect tcp://10.0.0.7:7920 import plans.ndjson --hold\n"
     "  zplan --connect tcp://10.0.0.7:7920 reset --held\n"
-    "  zplan export --station jobs | zplan --connect tcp://10.0.0.7:7920 import -\n";
+    "  zplan export --target jobs | zplan --connect tcp://10.0.0.7:7920 import -\n";
 
 struct wish {
     bool hold, stop_on_error;

@@ -19,6 +19,7 @@ static const struct option rows[] = {
      .type = OPTION_TEXT,
      .offset = offsetof (struct wanted, folder),
      .offered = VALUES_FOLDERS,
+     .utf8 = true,
      .help = "the folder to write to, which must be there; default: this one"},
     {.name = "--role",
      .metavar = "ROLES",
@@ -28,20 +29,21 @@ static const struct option rows[] = {
              " submit   add, import, next, kind list, kind get\n"
              " observe  list, show, next, history, why, team,\n"
              "          stats, doctor, top, watch, export,\n"
-             "          station list, limit list, kind list,\n"
+             "          target list, limit list, kind list,\n"
              "          kind get\n"
              " manage   pause, reset, skip, close, remove, update,\n"
-             "          run, cancel, done, station add,\n"
-             "          station remove, limit set, limit remove,\n"
+             "          run, cancel, done, target add,\n"
+             "          target remove, limit set, limit remove,\n"
              "          kind put, kind remove,\n"
              "          archive (with observe)\n"
              " result   results of runs (targets); of workers that\n"
              "          fetch plans: take, alive, report, team"},
-    {.name = "--station",
+    {.name = "--target",
+     .aliases = "--station",
      .metavar = "NAMES",
      .type = OPTION_TEXT,
      .offset = offsetof (struct wanted, stations),
-     .help = "only with plans of these target stations, several with commas;\n"
+     .help = "only with plans of these targets, several with commas;\n"
              "report-* is all that begin so; such a key cannot watch"},
 };
 
@@ -54,7 +56,7 @@ static const char about[] =
     "station's log.\n\n"
     "Each program has its own pair:\n"
     "  zplan keygen station                   # of the plan station; it needs no role\n"
-    "  zplan keygen billing --role submit,observe --station 'jobs,report-*'\n"
+    "  zplan keygen billing --role submit,observe --target 'jobs,report-*'\n"
     "  cp billing.key /etc/zplan/allow/       # let it in; taken away: shut out\n"
     "  zpland --curve station.key_secret --allow /etc/zplan/allow ...\n"
     "  zplan list --key billing.key_secret --server-key 'THE PUBLIC KEY OF station'\n"
@@ -93,7 +95,7 @@ static int read_wanted (const struct wanted *wanted, const char *name, struct cu
     } texts[] = {
         {"NAME", name, ret->name, sizeof ret->name},
         {"--role", wanted->roles, ret->roles, sizeof ret->roles},
-        {"--station", wanted->stations, ret->stations, sizeof ret->stations},
+        {"--target", wanted->stations, ret->stations, sizeof ret->stations},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         size_t size = strlen (texts[i].text);
@@ -103,14 +105,14 @@ static int read_wanted (const struct wanted *wanted, const char *name, struct cu
         }
         memcpy (texts[i].out, texts[i].text, size + 1);
     }
-    return call_text ("--out", wanted->folder, reason) || curve_cert_check (ret, reason) ? -1 : 0;
+    return curve_cert_check (ret, reason) ? -1 : 0;
 }
 
 int verb_keygen (const struct cli *cli)
 {
     struct wanted wanted = {.folder = ".", .roles = "", .stations = ""};
     const struct usage usage = {
-        .synopsis = "zplan keygen NAME [--out DIR] [--role ROLES] [--station NAMES]",
+        .synopsis = "zplan keygen NAME [--out DIR] [--role ROLES] [--target NAMES]",
         .about = about,
         .groups = {{"Options", rows, sizeof rows / sizeof *rows, &wanted}},
         .group_count = 1,

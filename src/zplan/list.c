@@ -25,7 +25,7 @@ static const char about[] =
     "List the plans: a table, or with --json an object a line. On a terminal long titles are\n"
     "cut, and NEXT is told from now; --times absolute and a pipe show it all.\n\n"
     "  zplan list\n"
-    "  zplan list --station billing --state error\n"
+    "  zplan list --target billing --state error\n"
     "  zplan list --type week --title 'report*' --json\n"
     "  zplan list --dead                      # failed for good\n"
     "  zplan list --verdict manual --limit 5\n"

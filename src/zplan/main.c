@@ -32,8 +32,10 @@ static int fail_unknown (const char *word)
         nearest_try (&nearest, "--version");
     }
     const struct verb *verbs = verb_table (&count);
-    for (size_t i = 0; i < count && *word != '-'; i++)
+    for (size_t i = 0; i < count && *word != '-'; i++) {
         nearest_try (&nearest, verbs[i].name);
+        nearest_try_list (&nearest, verbs[i].aliases ? verbs[i].aliases : "");
+    }
     reason_set (&reason, "unknown %s %s%s", *word == '-' ? "option" : "verb",
                 quoted (span_text (word)), nearest_hint (&nearest));
     return fail (reason.text);
@@ -52,7 +54,10 @@ static int run (struct cli *cli)
         return EXIT_DONE;
     }
     const struct verb *verb = verb_named (first);
-    return verb ? verb->run (cli) : fail_unknown (first);
+    if (!verb)
+        return fail_unknown (first);
+    cli->verb = verb->name;
+    return verb->run (cli);
 }
 
 static const char *environment (const char *name, const char *fallback)

@@ -85,11 +85,11 @@ static const struct deed {
     {.name = "pause",
      .done = "paused",
      .wanted = PAUSED,
-     .synopsis = "zplan pause ID... | --station NAME ... | --all  [--dry-run]",
+     .synopsis = "zplan pause ID... | --target NAME ... | --all  [--dry-run]",
      .about = "Take plans out of the queue, until reset. A run in progress continues "
               "and counts.\n" FILTER_HELP "\n"
               "  zplan pause 1f 20\n"
-              "  zplan pause --station jobs --title 'report*' --state queue --dry-run\n"
+              "  zplan pause --target jobs --title 'report*' --state queue --dry-run\n"
               "  zplan pause --all\n"},
     {.name = "reset",
      .done = "reset",
@@ -99,11 +99,11 @@ static const struct deed {
               "One that is overdue by then runs once, immediately.\n" FILTER_HELP "\n"
               "  zplan reset 1f\n"
               "  zplan reset --held                       # what `import --hold` keeps paused\n"
-              "  zplan reset --state error --station jobs\n"
+              "  zplan reset --state error --target jobs\n"
               "  zplan reset --dead --dry-run             # failed permanently: retry those\n"},
     {.name = "skip",
      .done = "skipped",
-     .synopsis = "zplan skip ID... | --station NAME ... | --all  [--count N] [--dry-run]",
+     .synopsis = "zplan skip ID... | --target NAME ... | --all  [--count N] [--dry-run]",
      .about = "Skip the next occurrence of plans, or the next N; they use up repeats. A run in\n"
               "progress is not one of them.\n" FILTER_HELP "\n"
               "  zplan skip 1f\n"
@@ -112,11 +112,11 @@ static const struct deed {
     {.name = "close",
      .done = "closed",
      .wanted = CLOSED,
-     .synopsis = "zplan close ID... | --station NAME ... | --all  [--dry-run]",
+     .synopsis = "zplan close ID... | --target NAME ... | --all  [--dry-run]",
      .about =
          "Close plans: they run no more, but are kept until they are removed.\n" FILTER_HELP "\n"
          "  zplan close 1f\n"
-         "  zplan close --station jobs --type second --dry-run\n"},
+         "  zplan close --target jobs --type second --dry-run\n"},
     {.name = "remove",
      .done = "removed",
      .gone_is_wanted = true,
@@ -124,35 +124,35 @@ static const struct deed {
      .about = "Remove plans, in any state. A run in progress is not stopped.\n" FILTER_HELP "\n"
               "  zplan remove 1f 20 21\n"
               "  zplan remove --state close\n"
-              "  zplan remove --dead --station jobs\n"},
+              "  zplan remove --dead --target jobs\n"},
     {.name = "run",
      .done = "fired",
-     .synopsis = "zplan run ID... | --station NAME ... | --all  [--dry-run]",
+     .synopsis = "zplan run ID... | --target NAME ... | --all  [--dry-run]",
      .about = "Run plans now, once, outside their schedule: no repeat is used up, and the next\n"
               "time stays as it is. Rejected while a run is in progress.\n" FILTER_HELP "\n"
               "  zplan run 1f\n"
-              "  zplan run --station jobs --title 'report*'\n"},
+              "  zplan run --target jobs --title 'report*'\n"},
     {.name = "cancel",
      .done = "cancelled",
-     .synopsis = "zplan cancel ID... | --station NAME ... | --all  [--reason TEXT] [--dry-run]",
+     .synopsis = "zplan cancel ID... | --target NAME ... | --all  [--reason TEXT] [--dry-run]",
      .about = "End the run in progress of plans: it has failed, and is not retried; the plan\n"
               "continues with its next time. The target is notified, and may stop its work; the\n"
               "output says whether it was. A filter selects running plans.\n\n"
               "  zplan cancel 1f\n"
               "  zplan cancel 1f 20 --reason 'took too long'\n"
-              "  zplan cancel --station jobs --title 'import*' --reason 'disk is full'\n",
+              "  zplan cancel --target jobs --title 'import*' --reason 'disk is full'\n",
      .row = &reason_row,
      .narrow = narrow_to_running,
      .tell = tell_cancelled},
     {.name = "done",
      .done = "done",
-     .synopsis = "zplan done ID... | --station NAME ... | --all  [--remark TEXT] [--dry-run]",
+     .synopsis = "zplan done ID... | --target NAME ... | --all  [--remark TEXT] [--dry-run]",
      .about = "Resolve a permanent failure (verdict failure or pending) that was handled\n"
               "manually: the plan continues with its next time, or is closed when that was its\n"
               "last. A filter selects such plans; `zplan reset` retries them instead.\n\n"
               "  zplan list --dead\n"
               "  zplan done 1f --remark 'sent by hand'\n"
-              "  zplan done --station billing --verdict pending --dry-run\n",
+              "  zplan done --target billing --verdict pending --dry-run\n",
      .row = &remark_row,
      .narrow = narrow_to_dead},
 };
@@ -229,7 +229,7 @@ static void narrow (const struct deed *deed, struct wish *wish, int ids)
 
 int verb_manage (const struct cli *cli)
 {
-    const struct deed *deed = deed_named (cli->argv[0]);
+    const struct deed *deed = deed_named (cli->verb);
     struct wish wish = {.count = 1};
     const struct option_group which = select_options (&wish.bulk.selection);
     const struct usage usage = {

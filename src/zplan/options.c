@@ -1,13 +1,30 @@
 #include "options.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 
 #include "nearest.h"
 #include "settings.h"
 #include "verb_table.h"
 
+bool words_include (const char *words, struct span word)
+{
+    while (words && *words) {
+        size_t size = strcspn (words, " ");
+        if (span_equal (span_of (words, size), word))
+            return true;
+        words += size + strspn (words + size, " ");
+    }
+    return false;
+}
+
 // -- one option
+
+bool option_has_name (const struct option *row, struct span name)
+{
+    return span_is (name, row->name) || words_include (row->aliases, name);
+}
 
 // The row that this argument names, or NULL; its joined value, or NULL.
 static const struct option *find_row (const struct option_group *group, const char *argument,
@@ -17,15 +34,16 @@ static const struct option *find_row (const struct option_group *group, const ch
     struct span name =
         equals ? span_of (argument, (size_t)(equals - argument)) : span_text (argument);
     for (size_t i = 0; i < group->count; i++) {
-        if (span_is (name, group->rows[i].name)) {
+        const struct option *row = &group->rows[i];
+        if (option_has_name (row, name)) {
             *ret_joined = equals ? equals + 1 : NULL;
-            return &group->rows[i];
+            return row;
         }
     }
     return NULL;
 }
 
-static int set_number (const struct option *row, int64_t *field, const char *text,
+static int set_number (const struct option *row, const char *name, int64_t *field, const char *text,
                        struct reason *reason)
 {
     int64_t number;
@@ -33,32 +51,20 @@ static int set_number (const struct option *row, int64_t *field, const char *tex
         *field = number;
         return 0;
     }
-    reason_set (reason, "%s: want a number %" PRId64 "..%" PRId64 ", got %s", row->name, row->min,
+    reason_set (reason, "%s: want a number %" PRId64 "..%" PRId64 ", got %s", name, row->min,
                 row->max, quoted (span_text (text)));
     return -1;
 }
 
-static int add_text (const struct option *row, struct option_texts *field, const char *text,
+static int add_text (const char *name, struct option_texts *field, const char *text,
                      struct reason *reason)
 {
     if (field->count < OPTION_TEXTS_MAX) {
         field->texts[field->count++] = text;
         return 0;
     }
-    reason_set (reason, "%s: at most %d times", row->name, OPTION_TEXTS_MAX);
+    reason_set (reason, "%s: at most %d times", name, OPTION_TEXTS_MAX);
     return -1;
-}
-
-static bool is_word_of (const char *words, const char *text)
-{
-    size_t wanted = strlen (text);
-    while (*words) {
-        size_t size = strcspn (words, " ");
-        if (size == wanted && memcmp (words, text, size) == 0)
-            return true;
-        words += size + strspn (words + size, " ");
-    }
-    return false;
 }
 
 // "a, b or c" of the words "a b c".
@@ -78,22 +84,30 @@ static const char *listed (const char *words, char out[REASON_MAX])
     return out;
 }
 
-static int set_text (const struct option *row, const char **field, const char *text,
-                     struct reason *reason)
+static int set_text (const struct option *row, const char *name, const char **field,
+                     const char *text, struct reason *reason)
 {
-    if (!row->values || row->offered != VALUES_ALL || is_word_of (row->values, text)) {
+    json_t *string = row->utf8 ? json_string (text) : NULL;
+    if (row->utf8 && !string) {
+        reason_set (reason, "%s: want UTF-8, got %s", name, quoted (span_text (text)));
+        return -1;
+    }
+    json_decref (string);
+    if (!row->values || row->offered != VALUES_ALL ||
+        words_include (row->values, span_text (text))) {
         *field = text;
         return 0;
     }
     char words[REASON_MAX];
     struct nearest nearest = nearest_to (text);
     nearest_try_list (&nearest, row->values);
-    reason_set (reason, "%s: want %s, got %s%s", row->name, listed (row->values, words),
+    reason_set (reason, "%s: want %s, got %s%s", name, listed (row->values, words),
                 quoted (span_text (text)), nearest_hint (&nearest));
     return -1;
 }
 
-int option_set (const struct option *row, void *values, const char *text, struct reason *reason)
+int option_set (const struct option *row, const char *name, void *values, const char *text,
+                struct reason *reason)
 {
     void *field = (uint8_t *)values + row->offset;
     switch (row->type) {
@@ -101,30 +115,33 @@ int option_set (const struct option *row, void *values, const char *text, struct
         *(bool *)field = true;
         return 0;
     case OPTION_TEXT:
-        return set_text (row, field, text, reason);
+        return set_text (row, name, field, text, reason);
     case OPTION_TEXTS:
-        return add_text (row, field, text, reason);
+        return add_text (name, field, text, reason);
     case OPTION_NUMBER:
-        return set_number (row, field, text, reason);
+        return set_number (row, name, field, text, reason);
     }
     return -1;
 }
 
-// Set the field of argv[0]'s row. Returns how many arguments that took, -1 with a reason.
+// Set the field of argv[0]'s row; `joined` is cut off from it. Returns how many arguments that
+// took, -1 with a reason.
 static int take_option (const struct option *row, void *values, const char *joined, char **argv,
                         struct reason *reason)
 {
+    if (joined)
+        argv[0][strcspn (argv[0], "=")] = '\0';
     if (row->type == OPTION_FLAG) {
         if (!joined)
-            return option_set (row, values, NULL, reason) ? -1 : 1;
-        reason_set (reason, "%s: takes no value", row->name);
+            return option_set (row, argv[0], values, NULL, reason) ? -1 : 1;
+        reason_set (reason, "%s: takes no value", argv[0]);
         return -1;
     }
     if (joined)
-        return option_set (row, values, joined, reason) ? -1 : 1;
+        return option_set (row, argv[0], values, joined, reason) ? -1 : 1;
     if (argv[1] && strncmp (argv[1], "--", 2) != 0)
-        return option_set (row, values, argv[1], reason) ? -1 : 2;
-    reason_set (reason, "%s: wants a value, %s%s", row->name, row->metavar,
+        return option_set (row, argv[0], values, argv[1], reason) ? -1 : 2;
+    reason_set (reason, "%s: wants a value, %s%s", argv[0], row->metavar,
                 argv[1] ? "; one that starts with -- is joined by =" : "");
     return -1;
 }

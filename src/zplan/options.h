@@ -24,13 +24,15 @@ enum option_type {
 };
 
 struct option {
-    const char *name;    // "--station"
+    const char *name;    // "--target"
+    const char *aliases; // further names, with blanks between: taken, but not in the help; or NULL
     const char *metavar; // what the help calls the value; NULL for a flag
     enum option_type type;
     size_t offset;      // of the field in the group's values
     const char *help;   // may have several lines
     int64_t min, max;   // of OPTION_NUMBER
     const char *values; // of OPTION_TEXT: the words it may be, with blanks between; NULL: any text
+    bool utf8;          // of OPTION_TEXT: it goes into JSON
     enum {
         VALUES_ALL,      // it is one of `values`, or any text where there are none
         VALUES_SOME,     // `values` are offered, others may be
@@ -52,7 +54,7 @@ enum { USAGE_GROUPS_MAX = 7 };
 
 // All that a verb takes, and its help.
 struct usage {
-    const char *synopsis; // "zplan add --station NAME ... [TIME]"
+    const char *synopsis; // "zplan add --target NAME ... [TIME]"
     const char *about;    // what it does, and examples
     struct option_group groups[USAGE_GROUPS_MAX];
     size_t group_count;
@@ -76,8 +78,15 @@ bool options_read (const struct usage *usage, const struct cli *cli, int *ret_wo
 int options_take (const struct option_group *group, int argc, char **argv, struct reason *reason);
 
 // Set the field of this row in the group's values; of a flag `text` is not read. 0, or -1 with a
-// reason that names the option.
-int option_set (const struct option *row, void *values, const char *text, struct reason *reason);
+// reason that names the option as it was typed: `name`.
+int option_set (const struct option *row, const char *name, void *values, const char *text,
+                struct reason *reason);
+
+// Whether this is the option's name, or one of its aliases.
+bool option_has_name (const struct option *row, struct span name);
+
+// Whether the list, words with blanks between, has this one; NULL has none.
+bool words_include (const char *words, struct span word);
 
 // The first option of the group that was given a value; NULL: none. An OPTION_NUMBER counts as
 // given when it is not 0.

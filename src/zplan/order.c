@@ -7,12 +7,14 @@ enum { VOTE_DEADLINE_MAX_S = 31536000, VOTES_MAX = 1000000, FIRST_CHANGE = 1, CH
 
 // What can be changed later stands together: rows FIRST_CHANGE and after.
 static const struct option rows[] = {
-    {.name = "--station",
+    {.name = "--target",
+     .aliases = "--station",
      .metavar = "NAME",
      .type = OPTION_TEXT,
      .offset = offsetof (struct order, station),
      .offered = VALUES_STATIONS,
-     .help = "the target station"},
+     .utf8 = true,
+     .help = "the target"},
     {.name = "--command",
      .metavar = "WORD",
      .type = OPTION_TEXT,
@@ -42,6 +44,7 @@ static const struct option rows[] = {
      .metavar = "TEXT",
      .type = OPTION_TEXT,
      .offset = offsetof (struct order, title),
+     .utf8 = true,
      .help = "the plan's description; its results are published under it"},
     {.name = "--vote",
      .metavar = "RULE",

@@ -11,12 +11,14 @@
     }
 
 static const struct option rows[] = {
-    {.name = "--station",
+    {.name = "--target",
+     .aliases = "--station",
      .metavar = "NAME",
      .type = OPTION_TEXT,
      .offset = offsetof (struct selection, station),
      .offered = VALUES_STATIONS,
-     .help = "plans for this target station"},
+     .utf8 = true,
+     .help = "plans for this target"},
     {.name = "--state",
      .metavar = "STATE",
      .type = OPTION_TEXT,
@@ -33,6 +35,7 @@ static const struct option rows[] = {
      .metavar = "PATTERN",
      .type = OPTION_TEXT,
      .offset = offsetof (struct selection, title),
+     .utf8 = true,
      .help = "plans whose title fits; * stands for anything"},
     {.name = "--verdict",
      .metavar = "VERDICT",
@@ -72,10 +75,7 @@ int select_check (const struct selection *selection, struct reason *reason)
         reason_set (reason, "--dead and --verdict: want one or the other");
         return -1;
     }
-    return call_text ("--station", selection->station, reason) ||
-                   call_text ("--title", selection->title, reason)
-               ? -1
-               : 0;
+    return 0;
 }
 
 static json_t *filter_of (const struct selection *selection)

@@ -35,7 +35,8 @@ static const struct option rows[] = {
 
 // As the other verbs select, but --title and --type are what a plan is changed to.
 static const struct option which_rows[] = {
-    {.name = "--of-station",
+    {.name = "--of-target",
+     .aliases = "--of-station",
      .metavar = "NAME",
      .type = OPTION_TEXT,
      .offset = offsetof (struct change, bulk.selection.station),
@@ -76,7 +77,7 @@ static const char about[] =
     "  zplan update 1f --cron '0 9 * * TUE' --retry fixed:30s:5,manual\n"
     "  zplan update 1f --retry - --end -\n"
     "  zplan update 1f --repeat 20 --title 'report, longer'\n"
-    "  zplan update --of-station jobs --of-title 'report*' --repeat forever --dry-run\n"
+    "  zplan update --of-target jobs --of-title 'report*' --repeat forever --dry-run\n"
     "  zplan update 1f 20 --command sweep --arg /tmp --arg /var/tmp\n";
 
 // -- when it runs
@@ -450,8 +451,7 @@ static int check_change (struct change *self, struct reason *reason)
         reason_set (reason, "--keep and --no-keep: want one or the other");
     else if (words->wall_clock && self->no_wall_clock)
         reason_set (reason, "--wall-clock and --no-wall-clock: want one or the other");
-    else if (!set_times_in (&trial, self->zone, nothing, fields, reason) &&
-             !call_text ("--title", self->order.title, reason))
+    else if (!set_times_in (&trial, self->zone, nothing, fields, reason))
         rc = order_vote (&self->order, NULL, &vote, reason);
     json_decref (vote);
     json_decref (nothing);
@@ -465,7 +465,7 @@ int verb_update (const struct cli *cli)
     const struct option_group which = {"Which plans", which_rows,
                                        sizeof which_rows / sizeof *which_rows, &self};
     const struct usage usage = {
-        .synopsis = "zplan update ID... | --of-station NAME ... | --all  [--title TEXT] [TIME] ...",
+        .synopsis = "zplan update ID... | --of-target NAME ... | --all  [--title TEXT] [TIME] ...",
         .about = about,
         .groups = {order_change_options (&self.order),
                    when_options (&self.order.words),

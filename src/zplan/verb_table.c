@@ -7,43 +7,47 @@
 #include "look.h"
 
 static const struct verb verbs[] = {
-    {"add", verb_add, "submit a plan", WORDS_NONE, NULL},
-    {"next", verb_next, "preview when a plan would run, or will run", WORDS_PLANS, NULL},
-    {"list", verb_list, "list the plans", WORDS_NONE, NULL},
-    {"show", verb_show, "show one plan with its messages", WORDS_PLANS, NULL},
-    {"why", verb_why, "why plans are not running, and what will change that", WORDS_PLANS, NULL},
-    {"team", verb_team, "the workers that fetched plans, and what each does", WORDS_PLANS, NULL},
-    {"update", verb_update, "change what plans do, and when", WORDS_PLANS, NULL},
-    {"pause", verb_manage, "take plans out of the queue", WORDS_PLANS, NULL},
-    {"reset", verb_manage, "queue paused and failed plans again", WORDS_PLANS, NULL},
-    {"skip", verb_manage, "skip the next occurrences", WORDS_PLANS, NULL},
-    {"run", verb_manage, "run plans now, outside their schedule", WORDS_PLANS, NULL},
-    {"cancel", verb_manage, "end the run in progress of plans", WORDS_PLANS, NULL},
-    {"done", verb_manage, "resolve a permanent failure manually", WORDS_PLANS, NULL},
-    {"close", verb_manage, "close plans, but keep them", WORDS_PLANS, NULL},
-    {"remove", verb_manage, "remove plans", WORDS_PLANS, NULL},
-    {"export", verb_export, "write plans, one JSON object per line", WORDS_NONE, NULL},
-    {"import", verb_import, "submit plans that export wrote", WORDS_FILES, NULL},
-    {"watch", verb_watch, "print results as they come, without a gap", WORDS_NONE, NULL},
-    {"history", verb_history, "print how runs ended", WORDS_PLANS, NULL},
+    {"add", verb_add, "submit a plan", WORDS_NONE, NULL, NULL},
+    {"next", verb_next, "preview when a plan would run, or will run", WORDS_PLANS, NULL, NULL},
+    {"list", verb_list, "list the plans", WORDS_NONE, NULL, NULL},
+    {"show", verb_show, "show one plan with its messages", WORDS_PLANS, NULL, NULL},
+    {"why", verb_why, "why plans are not running, and what will change that", WORDS_PLANS, NULL,
+     NULL},
+    {"team", verb_team, "the workers that fetched plans, and what each does", WORDS_PLANS, NULL,
+     NULL},
+    {"update", verb_update, "change what plans do, and when", WORDS_PLANS, NULL, NULL},
+    {"pause", verb_manage, "take plans out of the queue", WORDS_PLANS, NULL, NULL},
+    {"reset", verb_manage, "queue paused and failed plans again", WORDS_PLANS, NULL, NULL},
+    {"skip", verb_manage, "skip the next occurrences", WORDS_PLANS, NULL, NULL},
+    {"run", verb_manage, "run plans now, outside their schedule", WORDS_PLANS, NULL, NULL},
+    {"cancel", verb_manage, "end the run in progress of plans", WORDS_PLANS, NULL, NULL},
+    {"done", verb_manage, "resolve a permanent failure manually", WORDS_PLANS, NULL, NULL},
+    {"close", verb_manage, "close plans, but keep them", WORDS_PLANS, NULL, NULL},
+    {"remove", verb_manage, "remove plans", WORDS_PLANS, NULL, NULL},
+    {"export", verb_export, "write plans, one JSON object per line", WORDS_NONE, NULL, NULL},
+    {"import", verb_import, "submit plans that export wrote", WORDS_FILES, NULL, NULL},
+    {"watch", verb_watch, "print results as they come, without a gap", WORDS_NONE, NULL, NULL},
+    {"history", verb_history, "print how runs ended", WORDS_PLANS, NULL, NULL},
     {"archive", verb_archive, "move how runs ended from the station into files", WORDS_FOLDERS,
-     NULL},
+     NULL, NULL},
     {"kind", verb_kind, "the kinds of plans: fields that they have in common", WORDS_LISTED,
-     "list get put remove"},
-    {"station", verb_station, "list, add and remove targets", WORDS_LISTED, "list add remove"},
+     "list get put remove", NULL},
+    {"target", verb_target, "list, add and remove targets", WORDS_LISTED, "list add remove",
+     "station"},
     {"limit", verb_limit, "limits of targets and groups: concurrent runs, starts per second",
-     WORDS_LISTED, "list set remove"},
-    {"stats", verb_stats, "the station in numbers", WORDS_NONE, NULL},
-    {"top", verb_top, "watch the station at work", WORDS_NONE, NULL},
-    {"doctor", verb_doctor, "is the station healthy, and what to fix", WORDS_NONE, NULL},
-    {"ping", verb_ping, "ask whether the station serves", WORDS_NONE, NULL},
-    {"keygen", verb_keygen, "make a pair of keys for encrypted connections", WORDS_NONE, NULL},
-    {"completion", verb_completion, "print a script that completes words in bash or zsh",
-     WORDS_LISTED, "bash zsh"},
-    {"work", verb_work, "serve as a worker of a target", WORDS_COMMAND, NULL},
-    {"workers", verb_workers, "the workers of a target", WORDS_NONE, NULL},
-    {"drain", verb_drain, "let workers of a target finish their jobs and leave", WORDS_WORKERS,
+     WORDS_LISTED, "list set remove", NULL},
+    {"stats", verb_stats, "the station in numbers", WORDS_NONE, NULL, NULL},
+    {"top", verb_top, "watch the station at work", WORDS_NONE, NULL, NULL},
+    {"doctor", verb_doctor, "is the station healthy, and what to fix", WORDS_NONE, NULL, NULL},
+    {"ping", verb_ping, "ask whether the station serves", WORDS_NONE, NULL, NULL},
+    {"keygen", verb_keygen, "make a pair of keys for encrypted connections", WORDS_NONE, NULL,
      NULL},
+    {"completion", verb_completion, "print a script that completes words in bash or zsh",
+     WORDS_LISTED, "bash zsh", NULL},
+    {"work", verb_work, "serve as a worker of a target", WORDS_COMMAND, NULL, NULL},
+    {"workers", verb_workers, "the workers of a target", WORDS_NONE, NULL, NULL},
+    {"drain", verb_drain, "let workers of a target finish their jobs and leave", WORDS_WORKERS,
+     NULL, NULL},
 };
 
 enum { VERBS = sizeof verbs / sizeof *verbs };
@@ -57,7 +61,7 @@ const struct verb *verb_table (size_t *ret_count)
 const struct verb *verb_named (const char *name)
 {
     for (size_t i = 0; i < VERBS; i++)
-        if (strcmp (verbs[i].name, name) == 0)
+        if (strcmp (verbs[i].name, name) == 0 || words_include (verbs[i].aliases, span_text (name)))
             return &verbs[i];
     return NULL;
 }
@@ -132,15 +136,15 @@ int print_verbs (void)
     printf ("  --help                   this text; zplan VERB --help describes a verb\n"
             "  --version                the version\n"
             "They may stand before or after the verb, but not after --.\n\n"
-            "Plans are selected by --station NAME, --state STATE, --type TYPE, --title\n"
+            "Plans are selected by --target NAME, --state STATE, --type TYPE, --title\n"
             "PATTERN, --verdict VERDICT, --dead, or several of them; verbs that change plans\n"
             "take --dry-run, and --all for every plan.\n\n"
             "Examples:\n"
-            "  zplan add --station billing --command close --monthly -1@23:00\n"
+            "  zplan add --target billing --command close --monthly -1@23:00\n"
             "  zplan next --weekly mon@08:30 --timezone Europe/Berlin\n"
-            "  zplan add --station jobs --command report --cron '30 8 * * MON-FRI'\n"
+            "  zplan add --target jobs --command report --cron '30 8 * * MON-FRI'\n"
             "  zplan list --dead\n"
-            "  zplan pause --station billing --dry-run\n"
+            "  zplan pause --target billing --dry-run\n"
             "  zplan history --newest -n 5\n"
             "  zplan watch --json\n\n"
             "Exit status: 0 success, 1 rejected or failed, 2 usage, 3 no answer.\n");

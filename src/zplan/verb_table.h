@@ -21,12 +21,13 @@ struct verb {
     int (*run) (const struct cli *cli);
     const char *help; // in the list of verbs
     enum verb_words words;
-    const char *listed; // WORDS_LISTED: the first word is one of these, with blanks between
+    const char *listed;  // WORDS_LISTED: the first word is one of these, with blanks between
+    const char *aliases; // further names, with blanks between: taken, but not in the help; or NULL
 };
 
 const struct verb *verb_table (size_t *ret_count);
 
-// The verb of this name, or NULL.
+// The verb of this name, or that has it as an alias; or NULL.
 const struct verb *verb_named (const char *name);
 
 // The options that every verb takes, which fill `cli`.

@@ -19,7 +19,8 @@ struct cli {
     const char *times;               // auto, relative, absolute, both or unix
     const struct describe *describe; // options.h; NULL: the verb is to run
     int argc;                        // the verb's own arguments, options not yet read
-    char **argv;                     // argv[0] is the verb
+    const char *verb;                // its name; argv[0] is what was typed, which may be an alias
+    char **argv;
 };
 
 int verb_add (const struct cli *cli);
@@ -36,7 +37,7 @@ int verb_watch (const struct cli *cli);
 int verb_history (const struct cli *cli);
 int verb_archive (const struct cli *cli);
 int verb_kind (const struct cli *cli);
-int verb_station (const struct cli *cli);
+int verb_target (const struct cli *cli);
 int verb_limit (const struct cli *cli);
 int verb_stats (const struct cli *cli);
 int verb_top (const struct cli *cli);

@@ -50,6 +50,7 @@ static const struct option rows[] = {
      .metavar = "TEXT",
      .type = OPTION_TEXT,
      .offset = offsetof (struct wanted, epoch),
+     .utf8 = true,
      .help = "what SEQ belongs to: in another one now, begin with all that is kept"},
 };
 
@@ -251,12 +252,10 @@ int verb_watch (const struct cli *cli)
     if (!options_read (&usage, cli, &count, &code))
         return code;
     struct reason reason;
-    if (wanted.epoch && wanted.since < 0)
+    if (wanted.epoch && wanted.since < 0) {
         reason_set (&reason, "--epoch: goes with --since only");
-    else
-        code = call_text ("--epoch", wanted.epoch, &reason);
-    if ((wanted.epoch && wanted.since < 0) || code)
         return usage_error (cli->argv[0], &reason);
+    }
 
     struct watch self = {
         .cli = cli, .signal_fd = process_prepare (), .left = wanted.count, .code = EXIT_DONE};

@@ -92,6 +92,7 @@ def test_from_standard_input_and_in_json(one):
     ("[1]\n", "plans:2: "),
     ({}, "command: must be given"),
     ({"command": "x"}, "station: must be given"),
+    ({**LATER, "target": ["jobs"]}, "target: want a text"),
     ({**LATER, "comand": "x"}, "'comand': unknown field; did you mean command?"),
     ({**LATER, "plan_tipe": 1}, "did you mean plan_type?"),
     ({**LATER, "id": "xyz"}, "id: want a plan id"),
@@ -100,7 +101,7 @@ def test_from_standard_input_and_in_json(one):
     ({**LATER, "keep": 1.5}, "keep: want true or false"),
     ({**LATER, "plan_type": 1}, "at and the fields of the PLAN frame: want one or the other"),
     ({**LATER, "every": "1h"}, "--every"),
-    ({**LATER, "arg": ["a"] * 40}, "--arg: at most"),
+    ({**LATER, "arg": ["a"] * 40}, "arg: at most"),
     ({**LATER, "arg": "a" * 2**21}, "the request cannot be sent"),
     ({**LATER, "station": "nowhere"}, "-no find"),
     ({**LATER, "at": None, "messages": ["*1f"]}, "messages: want mailbox"),
@@ -144,7 +145,7 @@ def test_with_ids_a_second_run_changes_nothing(one, tmp_path):
 
 
 @pytest.mark.parametrize("args, told", [
-    (["--from", "x", "--station", "jobs"], "--from and --station: want one or the other"),
+    (["--from", "x", "--target", "jobs"], "--from and --target: want one or the other"),
     (["--from", "x", "--every", "1h"], "--from and --every"),
     (["--from"], "--from: wants a value"),
 ])

@@ -74,7 +74,7 @@ def options(verb):
 @shells
 def test_verbs(complete):
     assert complete("zplan ") == verbs() and "completion" in verbs()
-    assert complete("zplan sta") == ["station", "stats"]
+    assert complete("zplan st") == ["stats"]
     assert complete("zplan --timeout 100 --json hist") == ["history"]
     assert complete("zplan qw") == []
 
@@ -100,6 +100,7 @@ def test_every_option_of_the_help_is_offered(complete, verb):
     ("zplan add --command ", []),
     ("zplan list --title --sta", []),
     ("zplan station ", ["list", "add", "remove"]),
+    ("zplan target ", ["list", "add", "remove"]),
     ("zplan station list ", []),
     ("zplan completion z", ["zsh"]),
     ("zplan stats ", []),
@@ -120,7 +121,8 @@ def test_plans_and_targets_are_asked_for(complete, station, where):
     assert complete(f"zplan {where}show {two}", env=env) == [two]
     assert complete(f"zplan {where}pause {one} ", env=env) == [one, two]
     assert complete(f"zplan {where}list --station ", env=env) == ["jobs", "print"]
-    assert complete(f"zplan {where}list --station=p", env=env) == ["print"]
+    assert complete(f"zplan {where}list --target=p", env=env) == ["print"]
+    assert complete(f"zplan {where}target remove j", env=env) == ["jobs"]
     assert complete(f"zplan {where}station remove j", env=env) == ["jobs"]
 
 

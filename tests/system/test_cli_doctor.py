@@ -175,7 +175,7 @@ def test_a_station_without_targets(tmp_path):
     try:
         ended = zplan("--connect", f"ipc://{tmp_path}/request", "doctor")
         assert ended.code == REFUSED and "good" not in ended.out
-        assert "bad   no target is known: every plan is rejected\n      do: zplan station add" in ended.out
+        assert "bad   no target is known: every plan is rejected\n      do: zplan target add" in ended.out
     finally:
         station.stop()
         station.reap()

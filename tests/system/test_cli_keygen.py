@@ -93,7 +93,7 @@ def test_nor_is_one_behind_a_link(tmp_path):
     (["a", "--station", "a*b"], USAGE, "stations: want names of 1..64"),
     (["a", "--station", "a b"], USAGE, "stations: want names of 1..64"),
     (["a", "--station", "jobs\"\n"], USAGE, "stations: want names of 1..64"),
-    (["a", "--station", "x," * 512], USAGE, "--station: at most 1023 bytes"),
+    (["a", "--station", "x," * 512], USAGE, "--target: at most 1023 bytes"),
     (["a", "--force"], USAGE, "unknown option '--force'"),
     (["a", "--out", "missing"], REFUSED, "missing/a.key_secret: No such file or directory"),
     (["a", "--out", "x" * 5000], REFUSED, "the folder's path is too long"),

@@ -438,13 +438,13 @@ def test_history_that_is_gone_is_told(station):
 # -- the station
 
 def test_station_words(both):
-    heading, row, *_ = both.zplan("station").done().splitlines()
+    heading, row, *_ = both.zplan("target").done().splitlines()
     assert heading.split() == ["NAME", "TYPE", "ENDPOINT", "DIALECT", "MAILBOX", "ORIGIN", "STATE",
                                "UNANSWERED"]
     assert row.split()[:2] == ["jobs", "api"] and "settings" in row
     spec = "extra=pub@tcp://127.0.0.1:7999"
-    assert both.zplan("station", "add", spec).done() == "station extra added\n"
-    stations = {one["name"]: one for one in objects(both.zplan("station", "list", "--json"))}
+    assert both.zplan("station", "add", spec).done() == "target extra added\n"
+    stations = {one["name"]: one for one in objects(both.zplan("target", "list", "--json"))}
     assert (stations["extra"]["origin"], stations["jobs"]["origin"]) == ("added", "settings")
     ended = both.zplan("station", "remove", "extra", "jobs", "--json")
     assert ended.code == REFUSED and ended.err.startswith("zplan: 'jobs': -argument")
@@ -505,7 +505,7 @@ def test_update_of_selected_plans(both):
 
 
 @pytest.mark.parametrize("args", [("--title", "x"), ("1f", "--of-state", "queue", "--title", "x"),
-                                  ("--all", "--of-station", "jobs", "--title", "x")])
+                                  ("--all", "--of-target", "jobs", "--title", "x")])
 def test_update_wants_plans_named_in_one_way(station, args):
     ended = station.zplan("update", *args)
-    assert ended.code == USAGE and ("--of-station" in ended.err or "one or the other" in ended.err)
+    assert ended.code == USAGE and ("--of-target" in ended.err or "one or the other" in ended.err)

@@ -12,7 +12,7 @@ from clitest import (ARG, COMMAND, CONTENT, CONTEXT, GLOBAL_ID, JSON, NO_ANSWER,
                      always, describe, named, reply, zplan)
 
 ACTS = ["pause", "reset", "skip", "run", "cancel", "done", "close", "remove"]
-VERBS = ["add", "next", "list", "show", "update", *ACTS, "watch", "history", "station", "stats",
+VERBS = ["add", "next", "list", "show", "update", *ACTS, "watch", "history", "target", "stats",
          "ping"]
 
 
@@ -60,7 +60,7 @@ def test_version():
     *(([verb], "--all means every plan") for verb in ACTS),
     (["remove", "1", "x"], "'x': want a plan id"),
     (["pause", "--all", "1"], "plan ids and --all: want one or the other"),
-    (["pause", "1", "--station", "jobs"], "plan ids and --station: want one or the other"),
+    (["pause", "1", "--target", "jobs"], "plan ids and --target: want one or the other"),
     (["pause", "--all", "--title", "x*"], "--all and --title: want one or the other"),
     (["pause", "--dry-run"], "--all means every plan"),
     (["pause", "--state", "gone"], "--state: want none, queue"),
@@ -73,13 +73,13 @@ def test_version():
     (["done", "1", "by", "hand"], "'by': want a plan id, 1 to 16 hex digits, 1..7fffffffffffffff; "
                                   "a text follows --remark"),
     (["cancel", "--reason", "x"], "--all means every plan"),
-    (["cancel", "1", "--station", "jobs"], "plan ids and --station: want one or the other"),
+    (["cancel", "1", "--station=jobs"], "plan ids and --target: want one or the other"),
     (["done", "--remark", "x"], "--all means every plan"),
     (["reset", "--dead", "--verdict", "pending"], "--dead and --verdict: want one"),
     (["list", "--verdict", "dead"], "--verdict: want failure, pending, manual or cancelled"),
     (["cancle", "1"], "unknown verb 'cancle'; did you mean cancel?"),
     (["list", "--daed"], "did you mean --dead?"),
-    (["update", "--title", "t"], "want plan ids, or a filter (--of-station"),
+    (["update", "--title", "t"], "want plan ids, or a filter (--of-target"),
     (["update", "1"], "want something to change"),
     (["update", "1", "--timezone", "UTC"], "want something to change"),
     (["update", "x", "--title", "t"], "'x': want a plan id"),
@@ -101,6 +101,7 @@ def test_version():
     (["history", "--epoch", "e"], "--epoch: goes with --since only"),
     (["history", "-n", "0"], "-n: want a number 1.."),
     (["history", "--station", b"\xff"], "--station: want UTF-8"),
+    (["history", b"--target=\xff"], "--target: want UTF-8"),
     (["station", "drop"], "want list, add or remove, got 'drop'"),
     (["station", "list", "jobs"], "list: unexpected argument"),
     (["station", "add"], "add: want at least one target"),
@@ -120,9 +121,10 @@ def test_version():
     (["next", "1", "--now", "2030-01-01"], "a plan id and --now: want one or the other"),
     (["next", "1", "--title", "t"], "a plan id and --title: want one or the other"),
     (["next", "1", "-n", "1001"], "-n: want a number 1..1000 for a stored plan"),
-    (["add"], "--station: must be given"),
+    (["add"], "--target: must be given"),
     (["add", "--station", "s"], "--command: must be given"),
-    (["add", "--station", "--command"], "--station: wants a value"),
+    (["add", "--station", "--command"], "--station: wants a value, NAME"),
+    (["add", "--target", "--command"], "--target: wants a value, NAME"),
     (["add", "--station", "s", "--command", "c", "--id", "8000000000000000"], "--id: "),
     (["add", "--station", "s", "--command", "c", "--id", "0"], "--id: "),
     (["add", "--station", "s", "--command", "c", "--in", "5"], "--in: want a duration"),

@@ -1,4 +1,4 @@
-// zplan station: the targets that the plan station knows, and adding and removing them while it
+// zplan target: the targets that the plan station knows, and adding and removing them while it
 // runs.
 #include <jansson.h>
 #include <limits.h>
@@ -24,11 +24,11 @@ static const char about[] =
     "  rate=N            at most N starts per second\n"
     "  burst=N           starts that may come at one instant\n"
     "  kind=NAME         the kind of its plans that name none\n\n"
-    "  zplan station list\n"
-    "  zplan station add jobs=api@tcp://127.0.0.1:7930\n"
-    "  zplan station add old=api@tcp://10.0.0.7:8000,dialect=microzero,concurrency=4\n"
-    "  zplan station add pile=pull\n"
-    "  zplan station remove jobs\n";
+    "  zplan target list\n"
+    "  zplan target add jobs=api@tcp://127.0.0.1:7930\n"
+    "  zplan target add old=api@tcp://10.0.0.7:8000,dialect=microzero,concurrency=4\n"
+    "  zplan target add pile=pull\n"
+    "  zplan target remove jobs\n";
 
 // -- list
 
@@ -128,7 +128,7 @@ static void report (const struct cli *cli, struct span name, enum word word,
         print_json (answer);
         json_decref (answer);
     } else if (verdict->code == EXIT_DONE) {
-        printf ("station ");
+        printf ("target ");
         print_bytes (name);
         printf (" %s\n", word == WORD_ADD ? "added" : "removed");
     }
@@ -159,10 +159,10 @@ static int change_all (const struct cli *cli, struct zplan_client *client, enum 
     return code;
 }
 
-int verb_station (const struct cli *cli)
+int verb_target (const struct cli *cli)
 {
     const struct usage usage = {
-        .synopsis = "zplan station [list] | add NAME=TYPE@ENDPOINT[,...]... | remove NAME...",
+        .synopsis = "zplan target [list] | add NAME=TYPE@ENDPOINT[,...]... | remove NAME...",
         .about = about,
         .words_max = INT_MAX,
         .words = "list, add or remove",
