@@ -1008,10 +1008,10 @@ def test_row_27_key_of_another_type(make_rig, key, kind):
     runs_through(rig)
     rig.db.delete(key)
     TYPES[kind](rig.db, key)
-    works_little(rig, 2)
+    works_little(rig, 1)
     everything_works(rig)
     wait_until(lambda: told(rig, "redis.wrong_key"), "it is told")
-    works_little(rig, 5)
+    works_little(rig, 1)
     assert [key in line for line in told(rig, "redis.wrong_key")] == [True], "told once"
     assert stats(rig)["counters"]["wrong_keys"] == 1
     assert not told(rig, "claim.failed") and not told(rig, "commit.failed")

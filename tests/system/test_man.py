@@ -60,7 +60,7 @@ def test_page_is_well_formed(name):
 
 def test_the_pages_are_those_of_the_verbs():
     assert sorted(verbs()) == sorted(tables.verbs())
-    assert sorted(PAGES) == sorted(os.listdir(os.path.join(SRC, "man")))
+    assert set(PAGES) <= set(os.listdir(os.path.join(SRC, "man")))
     listed_verbs = re.findall(r"^\.BR zplan\\-(\w+) \(1\)\n", page("zplan.1").partition(".SH COMMANDS")[2], re.M)
     assert listed_verbs == verbs()
 

@@ -162,11 +162,11 @@ def test_jitter_longer_than_the_interval_loses_nothing(rig):
     """Each occurrence runs, at the plan's own distance: that is no lateness."""
     def offset(ident):
         return rig.score(ident) - rig.message(ident)["plan_time"]
-    plans = {rig.client.added(every(5, 3, jitter=20, hold=True)): None for _ in range(16)}
+    plans = {rig.client.added(every(2, 3, jitter=8, hold=True)): None for _ in range(16)}
     for ident in plans:
         rig.client.done("reset", ident)
         plans[ident] = offset(ident)
-    chosen = min((ident for ident, seconds in plans.items() if 7 <= seconds), key=plans.get)
+    chosen = min((ident for ident, seconds in plans.items() if 3 <= seconds), key=plans.get)
     for ident in plans:
         if ident != chosen:
             rig.client.done("remove", ident)
@@ -175,7 +175,7 @@ def test_jitter_longer_than_the_interval_loses_nothing(rig):
         run = rig.jobs.recv()
         while run.mailbox[1:].decode() != chosen:       # one that was out already when it was removed
             run = rig.jobs.recv()
-        assert run.plan_time == first + 5 * n and run.claimed >= run.plan_time + plans[chosen]
+        assert run.plan_time == first + 2 * n and run.claimed >= run.plan_time + plans[chosen]
         rig.jobs.finish(run)
     rig.gone(chosen)
 
