@@ -1,4 +1,4 @@
-// zplan-bench: the load generator. It speaks the public protocol (proto/README.md) and knows
+// zplan-bench: the load generator. It speaks the public protocol (proto/) and knows
 // nothing of the station's inside; one command is one scenario, told in one line of JSON.
 // --version is libzmq's.
 #include "load.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Whether a chaos run kept what proto/README.md promises: check.py FOLDER-OF-RECORDS [--json]
+"""Whether a chaos run kept what proto/operations.md promises: check.py FOLDER-OF-RECORDS [--json]
 
 It works on the records alone (records.py says what they are) and knows nothing of how they came about.
 Each rule is a function below; what it finds is a violation: (rule, plan, words).

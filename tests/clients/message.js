@@ -1,5 +1,5 @@
 // Messages of zplan/1: a description - count, code, a type per frame, END - and its frames
-// (proto/README.md, chapter 3).
+// (proto/wire.md).
 "use strict";
 
 const TYPE = { GLOBAL_ID: 1, STATION_ID: 2, STATUS: 3, PLAN: 5, PLAN_TIME: 6, LOCAL_ID: 8,

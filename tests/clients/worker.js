@@ -1,5 +1,5 @@
 // A worker of a target station that greets whom its jobs name, or waits as many seconds as they
-// say, one job at a time. It obeys who cancels a job or drains the worker (proto/README.md, 7.7 and
+// say, one job at a time. It obeys who cancels a job or drains the worker (proto/targets.md, 7.7 and
 // 7.8):
 //
 //   node worker.js tcp://127.0.0.1:7931 NAME

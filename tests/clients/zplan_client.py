@@ -1,4 +1,4 @@
-"""Submit a plan and print its results until it has ended (proto/README.md, chapters 3, 5 and 8.1):
+"""Submit a plan and print its results until it has ended (proto/, chapters 3, 5 and 8.1):
 
     zplan_client.py tcp://127.0.0.1:7920 tcp://127.0.0.1:7921 jobs greet world \
         '{"plan_type": "second", "plan_value": 2, "plan_repet": 3}'

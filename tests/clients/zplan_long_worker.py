@@ -1,5 +1,5 @@
 """Greet whom the jobs name, or wait as many seconds as they say, one job at a time; obey who cancels
-a job or drains the worker (proto/README.md, 7.7 and 7.8): zplan_long_worker.py tcp://127.0.0.1:7931 NAME"""
+a job or drains the worker (proto/targets.md, 7.7 and 7.8): zplan_long_worker.py tcp://127.0.0.1:7931 NAME"""
 import signal, sys, time, zmq
 
 def say(code, *frames, mailbox=()):

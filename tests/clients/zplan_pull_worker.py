@@ -1,5 +1,5 @@
 """Fetch plans of a pull station, and greet whom they name or wait as many seconds as they say
-(proto/README.md, 7.9): zplan_pull_worker.py tcp://127.0.0.1:7920 STATION [NAME]"""
+(proto/pull.md, 7.9): zplan_pull_worker.py tcp://127.0.0.1:7920 STATION [NAME]"""
 import base64, json, signal, sys, time, zmq
 
 def connect():

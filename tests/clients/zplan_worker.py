@@ -1,4 +1,4 @@
-"""Greet whom the jobs name (proto/README.md, 7.7): zplan_worker.py tcp://127.0.0.1:7931 NAME"""
+"""Greet whom the jobs name (proto/targets.md, 7.7): zplan_worker.py tcp://127.0.0.1:7931 NAME"""
 import signal, sys, zmq
 
 def say(code, *frames, mailbox=()):

@@ -1,4 +1,4 @@
-"""A client, a target and a subscriber of zplan/1, written from proto/README.md alone, on pyzmq.
+"""A client, a target and a subscriber of zplan/1, written from proto/ alone, on pyzmq.
 
     station = Client("tcp://127.0.0.1:7920")
     plan = {"description": "report", "plan_type": "day", "plan_value": 1, "plan_repet": -1}

@@ -15,6 +15,11 @@ WORDS = ("7.8", "7.9", "9.1")           # the sections whose tables hold words o
 SETTINGS = "11"                         # their last cells are settings
 
 
+# The protocol by its files, whose sections are numbered through.
+FILES = ("README.md", "wire.md", "plans.md", "targets.md", "pull.md", "subscribers.md", "admin.md", "operations.md", "microzero.md",
+         "rationale.md")
+
+
 def text_of(name):
     with open(os.path.join(PROTO, name), encoding="utf-8") as file:
         return file.read()
@@ -56,15 +61,15 @@ def by_section(text):
 
 def in_tables():
     found = set()
-    for file in ("README.md", "redis.md"):
+    for file in (*FILES, "redis.md"):
         for number, line in by_section(text_of(file)):
             if not line.startswith("|"):
                 continue
-            setting = (file, number) == ("README.md", SETTINGS)
+            setting = file in FILES and number == SETTINGS
             cell = cells(line)[-1 if setting else 0]
             if not re.fullmatch(r"`[^`]+`([,;] `[^`]+`)*", cell):
                 continue        # it tells of them, and describes something else
-            word = file == "README.md" and number in WORDS
+            word = file in FILES and number in WORDS
             found |= {("word" if word else "field", name)
                       for name in re.findall(r"`([a-z_]+)`", cell)}
     return found
@@ -86,7 +91,7 @@ def described():
 
 
 def sections():
-    found = {number for number, _ in by_section(text_of("README.md"))}
+    found = {number for name in FILES for number, _ in by_section(text_of(name))}
     assert {"1", "9.4.1", "17"} <= found
     return found
 

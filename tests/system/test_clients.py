@@ -1,6 +1,6 @@
 """Clients and workers in other languages (tests/clients), against the real stations.
 
-They are written from proto/README.md alone, so what they do wrong is wrong there as well.
+They are written from proto/ alone, so what they do wrong is wrong there as well.
 """
 import json
 import os
@@ -190,7 +190,7 @@ def test_a_restarted_target_gets_its_worker_back(stations, worker):
     assert working.process.poll() is None
 
 
-# -- the conversation of proto/README.md 7.7, with a target played by the test
+# -- the conversation of proto/targets.md 7.7, with a target played by the test
 
 
 class Played(FakeTarget):

@@ -1,5 +1,6 @@
 """The documents whose commands are run (readmetest.py): nothing in them is forgotten, and what they
 name is there."""
+import glob
 import os
 import pathlib
 import re
@@ -64,7 +65,13 @@ def test_services_are_as_their_files_say():
             assert f"{unit}.service.in" in units, command
 
 
-@of_documents
+def every_document():
+    """All Markdown of the repository, tested or not."""
+    return sorted(os.path.relpath(path, REPO) for folder in ("", "src", "docker", "proto", "tests", "include")
+                  for path in glob.glob(os.path.join(REPO, folder, "**" if folder else "", "*.md"), recursive=True))
+
+
+@pytest.mark.parametrize("document", every_document())
 def test_every_link_leads_somewhere(document):
     """Files are there, and have the chapters that are named."""
     for path, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", text_of(document)):
@@ -102,7 +109,8 @@ def test_every_option_and_verb_is_known(document, known):
     text = "\n".join(line for line in text_of(document).splitlines() if not elsewhere(line.strip()))
     of_others = {"--libs", "--cflags"}      # of pkg-config
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) <= options | of_others
-    assert set(re.findall(r"(?m)(?:^ {4}|`)zplan ([a-z]+)", text)) <= verbs
+    for verb in set(re.findall(r"(?m)(?:^ {4}|`)zplan ([a-z]+)", text)) - verbs:      # an alias
+        subprocess.run([BIN / "zplan", verb, "--help"], check=True, stdout=subprocess.DEVNULL, timeout=WAIT)
 
 
 def test_files_that_src_readme_names_are_there():
@@ -112,3 +120,10 @@ def test_files_that_src_readme_names_are_there():
     assert len(names) > 50
     folders = [os.path.join(REPO, "src", name) for name in ("", "station", "store", "store/scripts")] + [REPO]
     assert [name for name in names if not any(os.path.exists(os.path.join(at, name)) for at in folders)] == []
+
+
+def test_the_client_in_proto_is_the_one_that_is_tested():
+    with open(os.path.join(REPO, "tests", "clients", "zplan_client.py"), encoding="utf-8") as file:
+        client = file.read()
+    shown, = re.findall(r"(?ms)^```python\n(.*?)^```", text_of("proto/README.md"))
+    assert shown == client

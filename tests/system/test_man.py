@@ -165,7 +165,7 @@ def test_keygen_says_what_each_role_may_do():
 
 
 def test_the_protocol_says_what_each_role_may_do():
-    with open(os.path.join(REPO, "proto", "README.md"), encoding="utf-8") as file:
+    with open(os.path.join(REPO, "proto", "operations.md"), encoding="utf-8") as file:
         chapter = file.read().partition("\n### 14.3 ")[2].partition("\n### ")[0]
     for role in tables.ROLES:
         row = re.search(rf"^\| `{role}` \| (.*) \|$", chapter, re.M)[1]

@@ -1,5 +1,5 @@
 // The vectors of proto/vectors, as far as they need no station: every number, descriptions and
-// envelopes, PLAN frames, stored plans and what they are sent as, votes. Source: proto/README.md.
+// envelopes, PLAN frames, stored plans and what they are sent as, votes. Source: proto/.
 #include "ballot.h"
 #include "codes.h"
 #include "dialect.h"
