@@ -47,6 +47,12 @@ static int64_t failure_delay_ms (const struct plan *plan)
                   : pacing_delay_ms (plan->error_count);
 }
 
+int64_t engine_retry_time (const struct plan *plan)
+{
+    int64_t delay_ms = plan->error_count ? failure_delay_ms (plan) : pacing_delay_ms (plan->tries);
+    return plan->exec_time + (delay_ms + 999) / 1000;
+}
+
 // -- what management did meanwhile
 
 // A run besides the schedule is tried once: the plan returns to where it was, whatever came of it.

@@ -132,6 +132,10 @@ bool engine_is_result (uint8_t status);
 struct decision engine_answer (struct plan *plan, struct run *run, const struct answer *answer,
                                const struct zone *zone, int64_t now);
 
+// When a plan in the state retry is tried again, Unix seconds: about, as its run is known by its
+// beginning.
+int64_t engine_retry_time (const struct plan *plan);
+
 // When the time of the run's vote is over, by the clock of Redis in microseconds; 0 = no bound.
 int64_t engine_poll_end_us (const struct plan *plan);
 

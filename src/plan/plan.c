@@ -118,6 +118,11 @@ int64_t plan_nominal (const struct plan *self, uint64_t exec_id)
     return self->extra ? (int64_t)(exec_id / 1000000) : self->plan_time;
 }
 
+bool plan_is_queued (const struct plan *self)
+{
+    return self->state != PLAN_PAUSE && self->state != PLAN_ERROR && self->state != PLAN_CLOSE;
+}
+
 int64_t plan_due_time (const struct plan *self)
 {
     uint64_t jitter_s = self->policy ? (uint64_t)self->policy->jitter_s : 0;

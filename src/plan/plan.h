@@ -127,6 +127,9 @@ void plan_set_stopped (struct plan *self, struct span words);
 // Set its `stopped` text: by which command, by whom (may be empty) and when, Unix seconds.
 void plan_note_stop (struct plan *self, const char *command, struct span who, int64_t now);
 
+// Whether it is in the queue, or was taken from there by a run.
+bool plan_is_queued (const struct plan *self);
+
 const char *plan_state_name (enum plan_state state);
 
 // The verdict called "none", "failure", "pending", "manual" or "cancelled", or -1.

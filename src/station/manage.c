@@ -306,6 +306,8 @@ static const struct word {
      "history [ID, filter as JSON, or since SEQ]", NEEDS_REDIS},
     {"forget", 1, 1, CURVE_ROLE_MANAGE, manage_forget,
      "forget ENTRIES, a JSON object with the epoch", NEEDS_REDIS},
+    {"restore", 2, 8, CURVE_ROLE_MANAGE, manage_restore,
+     "restore plan PLAN, or history OUTCOMES, JSON in one or more arguments", NEEDS_REDIS},
     {"station", 1, 2, CURVE_ROLE_OBSERVE | CURVE_ROLE_MANAGE, manage_station,
      "station list, add NAME=TYPE@ENDPOINT, or remove NAME", NEEDS_REDIS},
     {"take", 1, 1, CURVE_ROLE_RESULT, manage_take, "take WISH, a JSON object with the station",

@@ -82,7 +82,7 @@ static struct plan *copy_plan (const struct plan *plan, json_t *messages, struct
 }
 
 // What is to be sent is checked as that of a submission.
-static int check_messages (struct station *self, const struct plan *plan, struct reason *reason)
+int manage_check_messages (struct station *self, const struct plan *plan, struct reason *reason)
 {
     struct message message = {0};
     struct target *target = station_target (self, plan->station);
@@ -139,7 +139,7 @@ static int read_update (struct change *self, struct plan **plan, struct plan_upd
         return ZPLAN_EARGUMENT;
     plan_destroy (plan);
     *plan = changed;
-    return check_messages (self->inquiry.station, changed, reason);
+    return manage_check_messages (self->inquiry.station, changed, reason);
 }
 
 // -- the change

@@ -85,10 +85,14 @@ void manage_subword (struct station *self, struct request *request,
                      const struct arguments *arguments, const struct subword *words, size_t count,
                      const char *usage);
 
+// Whether the frames that the plan sends are such as a submission may have. 0, or the error with
+// its reason.
+int manage_check_messages (struct station *self, const struct plan *plan, struct reason *reason);
+
 // -- the words, each in the file of its name
 
-manage_fn manage_list, manage_history, manage_forget, manage_next, manage_station, manage_stats,
-    manage_health;
+manage_fn manage_list, manage_history, manage_forget, manage_restore, manage_next, manage_station,
+    manage_stats, manage_health;
 manage_fn manage_cancel, manage_done, manage_kind, manage_limit, manage_why;
 manage_fn manage_take, manage_alive, manage_report, manage_team;
 

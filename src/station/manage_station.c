@@ -31,6 +31,11 @@ static json_t *target_json (const struct target *target)
                          json_string (settings->by_identity ? "identity" : "frame"));
     if (settings->curve[0])
         json_object_set_new (object, "curve", json_string (settings->curve));
+    char text[TARGET_TEXT_MAX];
+    target_settings_text (settings, text);
+    json_object_set_new (object, "text", json_string (text));
+    if (settings->key[0])
+        json_object_set_new (object, "key", json_true ()); // there is one, which nobody is told
     json_object_set_new (object, "origin", json_string (origin_name (settings->origin)));
     json_object_set_new (object, "connected", json_boolean (target_connection (target) != 0));
     json_object_set_new (object, "unanswered", json_integer (target_unanswered (target)));

@@ -204,8 +204,7 @@ static void tell_added (struct submission *submission)
     free (json);
 }
 
-// Whether what stands under the id is this very submission: station, description and frames.
-bool submission_repeats (const struct plan *plan, const struct plan *held)
+bool submit_repeats (const struct plan *plan, const struct plan *held)
 {
     bool same =
         span_equal (held->station, plan->station) && held->message_count == plan->message_count;
@@ -272,7 +271,7 @@ static void answer_held (struct submission *submission, struct span message)
     }
     struct reason reason;
     struct plan *held = plan_from_stored_json (submission->plan->id, message, &reason);
-    if (held && submission_repeats (submission->plan, held)) {
+    if (held && submit_repeats (submission->plan, held)) {
         submission_set_words (submission, "there already", PLAN_NONE);
         submission->next = submission_next (held);
         submission_accept_there (submission);

@@ -21,3 +21,6 @@ uint64_t submit_new_id (struct station *self);
 
 // The COMMAND of a submitted plan; empty: it has none.
 struct span submit_command (const struct plan *plan);
+
+// Whether what stands under the id is this very submission: station, description and frames.
+bool submit_repeats (const struct plan *plan, const struct plan *held);

@@ -163,7 +163,7 @@ static void answer_key (struct submission *submission, const struct plan *held,
 {
     const struct plan *plan = submission->plan;
     bool running = manage_is_running (submission->station, held, answer);
-    bool same = submission_repeats (plan, held);
+    bool same = submit_repeats (plan, held);
     if (!same && (strcmp (submission_key (held), submission_key (plan)) != 0 ||
                   !span_equal (held->station, plan->station)))
         submission_refuse_in_use (submission, "key: its id");

@@ -36,9 +36,6 @@ void submission_set_words (struct submission *self, const char *words, enum plan
 // Refuse it: another plan has its id, which stands behind these words. It ends.
 void submission_refuse_in_use (struct submission *self, const char *words);
 
-// Whether what stands under the id is this very submission: station, description and frames.
-bool submission_repeats (const struct plan *plan, const struct plan *held);
-
 // The nominal time of the next occurrence, which the reply carries; 0: there is none any more.
 int64_t submission_next (const struct plan *plan);
 

@@ -1,5 +1,9 @@
 #include "target_settings.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "context.h"
 #include "limit_rule.h"
 
@@ -165,6 +169,40 @@ int target_settings_parse (const char *text, struct target_settings *ret, struct
     if (!ends_well)
         return read_option (span_text (""), ret, reason);
     return 0;
+}
+
+// Append to the text what has room there; all of a target has.
+__attribute__ ((format (printf, 2, 3))) static void append (char out[TARGET_TEXT_MAX],
+                                                            const char *format, ...)
+{
+    size_t size = strlen (out);
+    va_list args;
+    va_start (args, format);
+    vsnprintf (out + size, TARGET_TEXT_MAX - size, format, args);
+    va_end (args);
+}
+
+void target_settings_text (const struct target_settings *self, char out[TARGET_TEXT_MAX])
+{
+    const struct limit limit = limit_read (span_text (self->limit));
+    bool pull = self->type == TARGET_PULL;
+    out[0] = '\0';
+    append (out, "%s=%s%s%s", self->name, target_type_name (self->type), pull ? "" : "@",
+            pull ? "" : self->endpoint);
+    if (self->dialect != DIALECT_ZERONET)
+        append (out, ",dialect=%s", dialect_name (self->dialect));
+    if (self->by_identity)
+        append (out, ",mailbox=identity");
+    if (self->curve[0])
+        append (out, ",curve=%s", self->curve);
+    if (self->kind[0])
+        append (out, ",kind=%s", self->kind);
+    if (limit.concurrency)
+        append (out, ",concurrency=%" PRId64, limit.concurrency);
+    if (limit.rate > 0)
+        append (out, ",rate=%.10g", limit.rate);
+    if (limit.burst)
+        append (out, ",burst=%" PRId64, limit.burst);
 }
 
 bool target_settings_equal (const struct target_settings *a, const struct target_settings *b)

@@ -29,6 +29,9 @@ struct target_settings {
 // 0, or -1 with a reason. The origin is left alone.
 int target_settings_parse (const char *text, struct target_settings *ret, struct reason *reason);
 
+// The text that target_settings_parse reads, without the key, which is a secret.
+void target_settings_text (const struct target_settings *self, char out[TARGET_TEXT_MAX]);
+
 bool target_settings_equal (const struct target_settings *a, const struct target_settings *b);
 
 // "settings", "added", "center"

@@ -102,10 +102,11 @@ typedef void store_submitted_fn (void *owner, const struct store_submitted *answ
 struct store_submission {
     const struct plan *plan;
     bool made_here;     // its id was made by the station just now: nothing is left of a former plan
+    int64_t due;        // when it is to be looked at, Unix seconds; 0 = plan_due_time
     struct span missed; // for the history: occurrences before it (store_record), empty = none
 };
 
-// Store a new plan, queued for its plan_time unless it is paused. Everything is copied.
+// Store a new plan, queued unless its state keeps it out of the queue. Everything is copied.
 void store_submit (struct store *self, const struct store_submission *submission,
                    store_submitted_fn *reply, void *owner);
 
@@ -398,6 +399,19 @@ typedef void store_forgot_fn (void *owner, const struct store_forgot *answer);
 // "" = any.
 void store_forget (struct store *self, const char *epoch, const char *station, struct span entries,
                    store_forgot_fn *reply, void *owner);
+
+// An outcome that another station kept.
+struct store_restored_outcome {
+    uint64_t plan_id;
+    char station[STATION_NAME_MAX + 1];
+    int64_t ended_ms;
+    struct span record; // store_record
+};
+
+// Add them to the history, in their order, with the times at which they were written. Everything is
+// copied.
+void store_restore (struct store *self, const struct store_restored_outcome *outcomes, size_t count,
+                    store_done_fn *reply, void *owner);
 
 // An entry's name "SEQ-SUB".
 bool history_entry_parse (struct span text, uint64_t *ret_seq, uint64_t *ret_sub);

@@ -269,6 +269,48 @@ void store_forget (struct store *self, const char *epoch, const char *station, s
                            });
 }
 
+// -- putting in
+
+static void on_restored (void *owner, const redisReply *reply)
+{
+    struct ask *ask = owner;
+    const char *error;
+    enum store_result result = reply_result (reply, &error);
+    ((store_done_fn *)ask->reply) (ask->owner, result, error);
+    free (ask);
+}
+
+void store_restore (struct store *self, const struct store_restored_outcome *outcomes, size_t count,
+                    store_done_fn *reply, void *owner)
+{
+    enum { FIELDS = 4 };
+    struct texts {
+        char id[IDENT_SIZE], ended[24];
+    } *texts = memory_new ((count + 1) * sizeof *texts);
+    struct span *args = memory_new ((1 + FIELDS * count) * sizeof *args);
+    char keep[24];
+    snprintf (keep, sizeof keep, "%" PRId64, self->bounds.history_count);
+    args[0] = span_text (keep);
+    for (size_t i = 0; i < count; i++) {
+        struct span *at = args + 1 + FIELDS * i;
+        snprintf (texts[i].ended, sizeof texts[i].ended, "%" PRId64, outcomes[i].ended_ms);
+        at[0] = span_text (outcomes[i].station);
+        at[1] = span_text (ident_text (outcomes[i].plan_id, texts[i].id));
+        at[2] = span_text (texts[i].ended);
+        at[3] = outcomes[i].record;
+    }
+    link_call (self->link, &(struct link_call){
+                               .script = SCRIPT_RESTORE,
+                               .repeat = LINK_ONCE,
+                               .args = args,
+                               .count = 1 + FIELDS * count,
+                               .reply = on_restored,
+                               .owner = ask_new (self, (void (*) (void))reply, owner),
+                           });
+    free (args);
+    free (texts);
+}
+
 // -- stations
 
 static void on_stations (void *owner, const redisReply *reply)

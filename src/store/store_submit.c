@@ -204,14 +204,14 @@ void store_submit (struct store *self, const struct store_submission *submission
     char member[MEMBER_MAX], class[CLASS_MAX];
     member_make (member, plan->station, plan->id);
     class_make (class, plan);
-    bool queued = plan->state == PLAN_QUEUE;
+    bool queued = plan_is_queued (plan);
     bool plain = queued && !submission->missed.size;
     struct batch *batch = plain ? queued_item (self, submission, class, submitter)
                                 : batches_item (self->looked_at, 0, submitter);
     batch_add_text (batch, member);
     store_add_message (self, batch, plan);
     if (queued)
-        batch_add_number (batch, plan_due_time (plan));
+        batch_add_number (batch, submission->due ? submission->due : plan_due_time (plan));
     else
         batch_add_text (batch, "");
     batch_add_text (batch, "0");

@@ -359,6 +359,10 @@ class Store:
                                 [epoch, station, "".join(name + " " for name in names)])
         return count if same else None
 
+    def restore(self, *rows, keep=100000):
+        """Rows of station, plan, ended in ms, record; how many were written."""
+        return self.call("restore", [], [keep, *(field for row in rows for field in row)])
+
     def stations(self, *args):
         return dict(pairs(self.call("stations", [STATIONS], args)))
 

@@ -44,6 +44,7 @@ ACTIONS = [
     ("message", ["observe"], lambda client, ident: client.manage("message", ident)),
     ("history", ["observe"], lambda client, ident: client.manage("history")),
     ("forget", ["manage"], lambda client, ident: client.manage("forget", '{"epoch":"","entries":[]}')),
+    ("restore", ["manage"], lambda client, ident: client.manage("restore", "history", '{"runs":[]}')),
     ("team", ["observe", "result"], lambda client, ident: client.manage("team", ident)),
     ("take", ["result"], lambda client, ident: client.manage("take", '{"station":"jobs"}')),
     ("alive", ["result"], lambda client, ident: client.manage("alive", f'{{"plan":"{ident}","worker":"w1"}}')),
@@ -457,6 +458,27 @@ def test_stations_bound_what_is_forgotten(rig):
            "station: the key 'one' may not touch plans of 'news'")
     assert client.done("forget", {**what, "station": "jobs"}).json == {"forgotten": 1}
     assert [run["station"] for run in rig.client.done("history").json["runs"]] == ["news"]
+
+
+def test_stations_bound_what_is_restored(rig):
+    keys = rig.allow("one", "manage", "jobs")
+    rig.start()
+    client = rig.member(keys)
+    run = {"plan": "1f", "status": 1, "state": 1, "exec_id": 5, "nominal": 1, "ended": time.time()}
+    for station in ("news", "jobs"):
+        ident = rig.client.added(later(), station=station)
+        plan = rig.client.done("message", ident).json
+        rig.client.done("remove", ident)
+        what = {"plan": json.dumps(plan), "history": json.dumps({"runs": [{**run, "station": station}]})}
+        for kind, text in what.items():
+            reply = client.manage("restore", kind, text)
+            if station == "news":
+                denied(reply, ("runs: number 1: the key may not touch plans of 'news'" if kind == "history" else
+                               "station: the key 'one' may not touch plans of 'news'"))
+            else:
+                assert reply.code == ST.OK and reply.json == {"restored": 1}, reply
+    assert [one["station"] for one in rig.client.done("history").json["runs"]] == ["jobs"]
+    assert [one["station"] for one in rig.client.done("list").json["plans"]] == ["jobs"]
 
 
 def test_stations_bound_the_stations_that_are_added(rig):

@@ -20,7 +20,7 @@ GROWTH_MIB = 150
 CODES = [0, 1, 2, 3, 0x20, 0x22, 0x23, 0x25, 0x2a, 0x2d, 0x3e, 0x7e, 0x80, 0x81, 0x8f, 0xff]
 TYPES = [*range(0, 10), *b"$%TJ*@#><BX", 0x7f, 0x80, 0xfe, 0xff]
 WORDS = [b"list", b"message", b"remove", b"pause", b"reset", b"close", b"skip", b"run", b"update",
-         b"next", b"history", b"forget", b"station", b"stats", b"health", b"", b"\0", b"l" * 5000, b"\xff\xfe"]
+         b"next", b"history", b"forget", b"restore", b"station", b"stats", b"health", b"", b"\0", b"l" * 5000, b"\xff\xfe"]
 JSONS = [b"{}", b"[]", b"null", b"", b"{", b"[" * 5000, b'{"a":' * 900, b'{"plan_type":1e400}',
          b'{"plan_type":1,"plan_time":99999999999999999999}', b"\xef\xbb\xbf{}", b'{"\\u0000":1}',
          b'{"description":"\\ud800"}', b'{"plan_type":0,"plan_type":0}', b"\x80", b"\x81",

@@ -9,7 +9,7 @@ from zplantest import (CMD, FT, ST, FakeTarget, Packet, at_once, every, later, p
 
 SECRET = "s3cr3t-" + "k" * 20
 FIELDS = {"name": str, "type": str, "endpoint": str, "dialect": str, "mailbox": str, "origin": str,
-          "connected": bool, "unanswered": int}
+          "connected": bool, "unanswered": int, "text": str}
 LIMIT = 256     # stations, those of the settings among them
 
 
@@ -18,7 +18,8 @@ def listed(rig):
     answer = rig.client.done("station", "list").json
     assert list(answer) == ["stations"]
     for one in answer["stations"]:
-        assert {name: type(value) for name, value in one.items()} == FIELDS
+        fields = {**FIELDS, "key": bool} if "key" in one else FIELDS
+        assert {name: type(value) for name, value in one.items()} == fields
     return {one["name"]: one for one in answer["stations"]}
 
 
@@ -57,9 +58,9 @@ def test_list_of_the_settings(rig):
         connected(rig, name)
     assert listed(rig) == {
         "jobs": {"name": "jobs", "type": "api", "endpoint": rig.ipc("j"), "dialect": "zeronet",
-                 "mailbox": "frame", "origin": "settings", "connected": True, "unanswered": 0},
+                 "text": "jobs=api@" + rig.ipc("j"), "mailbox": "frame", "origin": "settings", "connected": True, "unanswered": 0},
         "news": {"name": "news", "type": "pub", "endpoint": rig.ipc("n"), "dialect": "zeronet",
-                 "mailbox": "frame", "origin": "settings", "connected": True, "unanswered": 0}}
+                 "text": "news=pub@" + rig.ipc("n"), "mailbox": "frame", "origin": "settings", "connected": True, "unanswered": 0}}
 
 
 def test_list_says_what_is_connected(rig):
@@ -106,6 +107,15 @@ def test_options_of_an_added_station(rig):
     add(rig, f"late=api@{rig.ipc('l')},dialect=microzero,mailbox=identity,key={SECRET}")
     one = listed(rig)["late"]
     assert (one["dialect"], one["mailbox"], one["connected"]) == ("microzero", "identity", False)
+    assert (one["text"], one["key"]) == (f"late=api@{rig.ipc('l')},dialect=microzero,mailbox=identity", True)
+
+
+def test_text_of_a_target_is_what_add_takes(rig):
+    text = f"late=vote@{rig.ipc('l')},mailbox=identity,kind=mail,concurrency=4,rate=0.25,burst=9"
+    add(rig, text)
+    assert listed(rig)["late"]["text"] == text and "key" not in listed(rig)["late"]
+    add(rig, "late=pull,kind=mail")
+    assert listed(rig)["late"]["text"] == "late=pull,kind=mail"
 
 
 def test_an_added_station_before_it_is_there(rig):

@@ -1,0 +1,371 @@
+// restore: what another station kept, as it was there: plans with their states and counts, outcomes
+// with the times at which they were written. Each step may be repeated: a plan that is there
+// already stays as it is. Outcomes have no ids that two stations share, so who restores looks for
+// those that are there already.
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "apply.h"
+#include "codes.h"
+#include "due.h"
+#include "json.h"
+#include "manage_private.h"
+#include "memory.h"
+#include "permit.h"
+#include "plan_json.h"
+#include "publish.h"
+#include "submit.h"
+#include "targets.h"
+#include "zones.h"
+
+// -- the text: the arguments behind the first, joined, as a plan may be larger than a frame
+
+static char *join (const struct arguments *arguments, size_t *ret_size)
+{
+    size_t size = 0;
+    for (size_t i = 1; i < arguments->count; i++)
+        size += arguments->at[i].size;
+    char *text = memory_new (size + 1), *at = text;
+    for (size_t i = 1; i < arguments->count; i++) {
+        if (arguments->at[i].size)
+            memcpy (at, arguments->at[i].data, arguments->at[i].size);
+        at += arguments->at[i].size;
+    }
+    *ret_size = size;
+    return text;
+}
+
+// -- plan
+
+struct restoring {
+    struct station *station;
+    struct peer *peer;
+    struct plan *plan;
+};
+
+static void restoring_end (struct restoring *self)
+{
+    struct station *station = self->station;
+    plan_destroy (&self->plan);
+    free (self);
+    front_resume (station);
+}
+
+// Its runs are those of another station: one that was in progress there begins anew here.
+static void settle (struct plan *plan)
+{
+    if (plan->state == PLAN_EXECUTE || plan->state == PLAN_NONE || plan->state == PLAN_SKIP)
+        plan->state = plan->error_count || plan->tries ? PLAN_RETRY : PLAN_QUEUE;
+    if (!plan_is_queued (plan))
+        plan->extra = PLAN_NONE;
+    plan->poll = 0;
+    plan->revision = apply_revision ();
+}
+
+// What a submission of it would be refused for. 0, or the error with its reason.
+static int check_plan (struct station *self, const struct plan *plan, struct reason *reason)
+{
+    const struct target *target = station_target (self, plan->station);
+    int rc = manage_check_messages (self, plan, reason);
+    if (!rc && (plan->vote.need != VOTE_NONE) != (target_type (target) == TARGET_VOTE)) {
+        reason_set (reason,
+                    "vote: is for plans of vote stations, and they need it; %s is of type %s",
+                    target_name (target), target_type_name (target_type (target)));
+        rc = ZPLAN_EPLAN;
+    }
+    if (!rc)
+        rc = submit_check_workers (target, plan->policy, reason);
+    if (!rc && !zones_find (self, plan->policy, reason))
+        rc = ZPLAN_EPLAN;
+    return rc;
+}
+
+// NULL: there is none, with the reason.
+static struct plan *read_plan (struct span text, struct reason *reason)
+{
+    int64_t id = 0;
+    json_t *object = json_read_object (text, reason);
+    bool good = object != NULL;
+    if (good && !json_get_integer (object, "plan_id", 1, INT64_MAX, &id)) {
+        reason_set (reason, "plan_id: want an integer, 1..%" PRId64, INT64_MAX);
+        good = false;
+    }
+    json_decref (object);
+    return good ? plan_from_stored_json ((uint64_t)id, text, reason) : NULL;
+}
+
+// When it is to be looked at, Unix seconds. One whose time has passed meanwhile is late, as after a
+// station was away.
+static int64_t due_of (const struct station *self, const struct plan *plan)
+{
+    if (plan->extra)
+        return station_now (self);
+    return plan->state == PLAN_RETRY ? engine_retry_time (plan) : plan_due_time (plan);
+}
+
+static void publish_plan (struct station *self, const struct plan *plan)
+{
+    char *json = publish_events_heard (self) ? plan_public_text (plan) : NULL;
+    struct notice notice = {.event = EVENT_ADD,
+                            .plan_id = plan->id,
+                            .station = plan->station,
+                            .title = plan->description,
+                            .json = json,
+                            .command = submit_command (plan)};
+    publish_event (self, &notice);
+    notice.event = plan_is_queued (plan)       ? EVENT_QUEUE
+                   : plan->state == PLAN_CLOSE ? EVENT_END
+                                               : EVENT_PAUSE;
+    publish_event (self, &notice);
+    free (json);
+}
+
+static void answer_there (struct restoring *self, struct span message)
+{
+    char id[IDENT_SIZE];
+    struct reason reason;
+    struct plan *held = plan_from_stored_json (self->plan->id, message, &reason);
+    if (held && submit_repeats (self->plan, held)) {
+        manage_reply (self->station, self->peer, self->plan->id, "{\"restored\":0}");
+    } else {
+        reason_set (&reason, "plan_id: %s is in use by another plan",
+                    ident_text (self->plan->id, id));
+        front_refuse (self->station, self->peer, ZPLAN_EPLAN, reason.text);
+    }
+    plan_destroy (&held);
+}
+
+static void on_plan_stored (void *owner, const struct store_submitted *answer)
+{
+    struct restoring *self = owner;
+    struct station *station = self->station;
+    if (answer->result == STORE_HELD)
+        answer_there (self, answer->message);
+    else if (answer->result == STORE_DONE)
+        manage_reply (station, self->peer, self->plan->id, "{\"restored\":1}");
+    else
+        front_refuse_store (station, self->peer, answer->result, answer->error);
+    if (answer->result == STORE_DONE || answer->result == STORE_UNSURE) {
+        publish_plan (station, self->plan);
+        if (plan_is_queued (self->plan))
+            due_wake_at (station, due_of (station, self->plan) * 1000000);
+    }
+    restoring_end (self);
+}
+
+static void restore_plan (struct station *self, struct request *request, struct span text)
+{
+    struct reason reason;
+    struct plan *plan = read_plan (text, &reason);
+    if (!plan) {
+        front_refuse (self, &request->peer, ZPLAN_EPLAN, reason.text);
+        return;
+    }
+    if (!permit_station (self, &request->peer, plan->station)) {
+        plan_destroy (&plan);
+        return;
+    }
+    int rc = check_plan (self, plan, &reason);
+    if (rc) {
+        front_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
+        plan_destroy (&plan);
+        return;
+    }
+    settle (plan);
+    struct restoring *restoring = memory_new (sizeof *restoring);
+    *restoring = (struct restoring){self, peer_keep (self, request), plan};
+    store_submit (self->store, &(struct store_submission){.plan = plan, .due = due_of (self, plan)},
+                  on_plan_stored, restoring);
+}
+
+// -- history
+
+enum { OUTCOMES_MAX = 1000, WHY_MAX = 32 };
+
+// The outcomes of a request, while they are read and written.
+struct outcomes {
+    struct station *station;
+    struct peer *peer;
+    uint8_t *bytes; // frames of the one that is read
+    size_t count;
+    struct store_restored_outcome at[OUTCOMES_MAX];
+};
+
+static void outcomes_destroy (struct outcomes *self)
+{
+    for (size_t i = 0; i < self->count; i++)
+        free ((void *)(uintptr_t)self->at[i].record.data);
+    free (self->bytes);
+    free (self);
+}
+
+// A text or bytes of the run, behind what was read of it before.
+static bool read_frame (const json_t *run, const char *name, uint8_t **room, struct span *ret,
+                        struct reason *reason)
+{
+    size_t size = 0;
+    const json_t *value = json_object_get (run, name);
+    if (value && !json_to_frame (value, *room, &size)) {
+        reason_set (reason, "%s: want a string, or {\"b64\": ...}", name);
+        return false;
+    }
+    *ret = span_of (*room, size);
+    *room += size;
+    return true;
+}
+
+static bool read_number (const json_t *run, const char *name, int64_t max, int64_t *ret,
+                         struct reason *reason)
+{
+    *ret = 0;
+    if (!json_object_get (run, name) || json_get_integer (run, name, 0, max, ret))
+        return true;
+    reason_set (reason, "%s: want an integer, 0..%" PRId64, name, max);
+    return false;
+}
+
+static bool read_missed (const json_t *run, struct missed *ret, struct reason *reason)
+{
+    return read_number (run, "missed", INT64_MAX / 4, &ret->count, reason) &&
+           read_number (run, "missed_first", SCHEDULE_TIME_MAX, &ret->first, reason) &&
+           read_number (run, "missed_last", SCHEDULE_TIME_MAX, &ret->last, reason);
+}
+
+// Whose run it was, and when it ended.
+static bool read_place (const json_t *run, struct store_restored_outcome *ret,
+                        struct reason *reason)
+{
+    const char *plan = json_string_value (json_object_get (run, "plan"));
+    const char *station = json_string_value (json_object_get (run, "station"));
+    double ended = json_number_value (json_object_get (run, "ended"));
+    if (!plan || !ident_parse (span_text (plan), &ret->plan_id))
+        reason_set (reason, "plan: want a hex id");
+    else if (!station || !station_name_valid (span_text (station)))
+        reason_set (reason, "station: want a station name");
+    else if (!json_is_number (json_object_get (run, "ended")) || !(ended >= 0) ||
+             ended > (double)SCHEDULE_TIME_MAX)
+        reason_set (reason, "ended: want Unix seconds");
+    else {
+        memcpy (ret->station, station, strlen (station) + 1);
+        ret->ended_ms = llround (ended * 1000);
+        return true;
+    }
+    return false;
+}
+
+static bool read_run (struct outcomes *self, const json_t *run, struct reason *reason)
+{
+    struct store_restored_outcome *outcome = &self->at[self->count];
+    struct outcome_record record = {0};
+    int64_t status, state, exec_id, size;
+    char why[WHY_MAX + 1];
+    uint8_t *room = self->bytes;
+    struct span missed_why;
+    if (!read_place (run, outcome, reason) ||
+        !read_number (run, "nominal", SCHEDULE_TIME_MAX, &record.nominal, reason) ||
+        !read_number (run, "status", UINT8_MAX, &status, reason) ||
+        !read_number (run, "state", PLAN_STATES - 1, &state, reason) ||
+        !read_number (run, "exec_id", INT64_MAX, &exec_id, reason) ||
+        !read_number (run, "size", INT64_MAX / 4, &size, reason) ||
+        !read_missed (run, &record.missed, reason) ||
+        !read_frame (run, "title", &room, &record.title, reason) ||
+        !read_frame (run, "worker", &room, &record.worker, reason) ||
+        !read_frame (run, "reason", &room, &record.reason, reason) ||
+        !read_frame (run, "missed_why", &room, &missed_why, reason))
+        return false;
+    if (missed_why.size > WHY_MAX) {
+        reason_set (reason, "missed_why: at most %d bytes", WHY_MAX);
+        return false;
+    }
+    memcpy (why, missed_why.data, missed_why.size);
+    why[missed_why.size] = '\0';
+    record.missed_why = why;
+    record.status = (uint8_t)status;
+    record.state = (enum plan_state)state;
+    record.exec_id = (uint64_t)exec_id;
+    record.size = (size_t)size;
+    size_t packed;
+    char *text = store_record (&record, &packed);
+    outcome->record = span_of (text, packed);
+    self->count++;
+    return true;
+}
+
+// 0, or the error with its reason.
+static int read_runs (struct outcomes *self, const json_t *object, const char *user,
+                      struct reason *reason)
+{
+    size_t i;
+    const json_t *run, *runs = json_object_get (object, "runs");
+    if (!json_is_array (runs) || json_array_size (runs) > OUTCOMES_MAX) {
+        reason_set (reason, "runs: want an array of at most %d outcomes", OUTCOMES_MAX);
+        return ZPLAN_EARGUMENT;
+    }
+    json_array_foreach (runs, i, run)
+    {
+        struct reason why;
+        if (!read_run (self, run, &why)) {
+            reason_set (reason, "runs: number %zu: %s", i + 1, why.text);
+            return ZPLAN_EARGUMENT;
+        }
+        if (permits_station (self->station, user, span_text (self->at[i].station)))
+            continue;
+        reason_set (reason, "runs: number %zu: the key may not touch plans of '%s'", i + 1,
+                    self->at[i].station);
+        return ZPLAN_EDENY;
+    }
+    return 0;
+}
+
+static void on_outcomes_stored (void *owner, enum store_result result, const char *error)
+{
+    struct outcomes *self = owner;
+    struct station *station = self->station;
+    if (result == STORE_DONE) {
+        char json[48];
+        snprintf (json, sizeof json, "{\"restored\":%zu}", self->count);
+        manage_reply (station, self->peer, 0, json);
+    } else {
+        front_refuse_store (station, self->peer, result, error);
+    }
+    outcomes_destroy (self);
+    front_resume (station);
+}
+
+static void restore_history (struct station *self, struct request *request, struct span text)
+{
+    struct reason reason;
+    struct outcomes *outcomes = memory_new (sizeof *outcomes);
+    outcomes->station = self;
+    outcomes->bytes = memory_new (text.size + 1);
+    json_t *object = json_read_object (text, &reason);
+    int rc = object ? read_runs (outcomes, object, request->peer.user, &reason) : ZPLAN_EARGUMENT;
+    json_decref (object);
+    if (rc) {
+        front_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
+        outcomes_destroy (outcomes);
+        return;
+    }
+    outcomes->peer = peer_keep (self, request);
+    store_restore (self->store, outcomes->at, outcomes->count, on_outcomes_stored, outcomes);
+}
+
+void manage_restore (struct station *self, struct request *request,
+                     const struct arguments *arguments)
+{
+    static const struct {
+        const char *name;
+        void (*run) (struct station *self, struct request *request, struct span text);
+    } words[] = {{"plan", restore_plan}, {"history", restore_history}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (!span_is (arguments->at[0], words[i].name))
+            continue;
+        size_t size;
+        char *text = join (arguments, &size);
+        words[i].run (self, request, span_of (text, size));
+        free (text);
+        return;
+    }
+    front_refuse (self, &request->peer, ZPLAN_EARGUMENT, "restore: want plan or history");
+}
