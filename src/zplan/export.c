@@ -1,6 +1,7 @@
 // zplan export: plans with all that the station keeps of them, a line each.
 #include <stdio.h>
 
+#include "everything.h"
 #include "ident.h"
 #include "json.h"
 #include "pipeline.h"
@@ -13,6 +14,13 @@ static const char about[] =
     "ids: what `zplan show --json` prints, with messages, counters and state. What\n"
     "is changed meanwhile is written as it is found. `zplan import` reads it, and so\n"
     "does `zplan add --from`.\n\n"
+    "With --everything it is all that the station keeps, to move it or to back it up:\n"
+    "targets, kinds, limits, the history, and plans with their state and counts. The\n"
+    "station may run meanwhile: each plan is as it was at one moment, and the history\n"
+    "has every run that the plans have counted. For a copy of one moment pause all\n"
+    "plans first. The last line says how many of each there are: a file without it\n"
+    "was cut. Keys are not in it; arguments of plans are.\n\n"
+    "  zplan export --everything >everything.ndjson\n"
     "  zplan export >plans.ndjson\n"
     "  zplan export --target jobs --state pause | wc -l\n";
 
@@ -104,11 +112,16 @@ static int export(const struct cli *cli, const struct selection *selection)
 int verb_export (const struct cli *cli)
 {
     struct selection selection = {0};
+    bool everything = false;
+    const struct option row = {.name = "--everything",
+                               .type = OPTION_FLAG,
+                               .help = "targets, kinds, limits, history and all plans"};
     const struct usage usage = {
-        .synopsis = "zplan export [--target NAME] [--state STATE] [--type TYPE] [--title PATTERN]",
+        .synopsis = "zplan export [--everything] [--target NAME] [--state STATE] [--type TYPE] "
+                    "[--title PATTERN]",
         .about = about,
-        .groups = {select_options (&selection)},
-        .group_count = 1,
+        .groups = {{"What", &row, 1, &everything}, select_options (&selection)},
+        .group_count = 2,
         .words = "no arguments",
     };
     int count, code;
@@ -117,5 +130,10 @@ int verb_export (const struct cli *cli)
         return code;
     if (select_check (&selection, &reason))
         return usage_error (cli->argv[0], &reason);
-    return export(cli, &selection);
+    if (everything && options_given (&usage.groups[1])) {
+        reason_set (&reason, "--everything and %s: want one or the other",
+                    options_given (&usage.groups[1]));
+        return usage_error (cli->argv[0], &reason);
+    }
+    return everything ? everything_export (cli) : export(cli, &selection);
 }

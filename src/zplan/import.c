@@ -1,10 +1,21 @@
 // zplan import: plans that zplan export wrote, into a station.
+#include <stdlib.h>
+
 #include "load.h"
+#include "restore.h"
 
 static const char about[] =
-    "Take plans that `zplan export` wrote into a station, many at a time. FILE is a\n"
+    "Take what `zplan export` wrote into a station, many plans at a time. FILE is a\n"
     "name, or - for standard input.\n\n"
-    "Kept are id, target, title, frames, schedule, the next time (also one that\n"
+    "Of `zplan export --everything` all is restored as it was: targets, kinds,\n"
+    "limits, the history, and plans with their state, counts and next time. What is\n"
+    "there already stays as it is, so a broken import may be repeated; another\n"
+    "target, kind, limit or plan of the same name or id is rejected. Outcomes get new\n"
+    "sequence numbers and are not broadcast. A run that was in progress begins again.\n"
+    "Not in the file, and to be set by hand: settings, keys of targets, and targets\n"
+    "that the settings name; their plans are left out until the target is known.\n\n"
+    "Of plain `zplan export` the following holds. Kept are id, target, title, frames, schedule, "
+    "the next time (also one that\n"
     "`zplan skip` has set) and the repeats that are left. Begin anew: what the\n"
     "station counts (runs, failures, the last status, skips), and the history.\n"
     "Plans that were paused, or out of the queue for an error, stay paused, and what\n"
@@ -14,13 +25,14 @@ static const char about[] =
     "one runs at once.\n\n"
     "A plan that is there already is left as it is, so an import that was broken\n"
     "off can be said again. Another plan with the same id is refused.\n\n"
+    "  zplan import everything.ndjson --dry-run\n"
     "  zplan export >plans.ndjson\n"
     "  zplan --connect tcp://10.0.0.7:7920 import plans.ndjson --hold\n"
     "  zplan --connect tcp://10.0.0.7:7920 reset --held\n"
     "  zplan export --target jobs | zplan --connect tcp://10.0.0.7:7920 import -\n";
 
 struct wish {
-    bool hold, stop_on_error;
+    bool hold, dry_run, stop_on_error;
 };
 
 static const struct option rows[] = {
@@ -28,6 +40,10 @@ static const struct option rows[] = {
      .type = OPTION_FLAG,
      .offset = offsetof (struct wish, hold),
      .help = "keep them all paused, until `zplan reset --held`"},
+    {.name = "--dry-run",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct wish, dry_run),
+     .help = "of an export of everything: only print what would be added"},
     {.name = "--stop-on-error",
      .type = OPTION_FLAG,
      .offset = offsetof (struct wish, stop_on_error),
@@ -38,7 +54,7 @@ int verb_import (const struct cli *cli)
 {
     struct wish wish = {0};
     const struct usage usage = {
-        .synopsis = "zplan import FILE [--hold] [--stop-on-error]",
+        .synopsis = "zplan import FILE [--hold] [--dry-run] [--stop-on-error]",
         .about = about,
         .groups = {{"How", rows, sizeof rows / sizeof *rows, &wish}},
         .group_count = 1,
@@ -49,8 +65,35 @@ int verb_import (const struct cli *cli)
     int count, code;
     if (!options_read (&usage, cli, &count, &code))
         return code;
-    const struct load load = {.file = cli->argv[1],
-                              .how = wish.hold ? LOAD_HELD : LOAD_AS_THEY_ARE,
-                              .stop_on_error = wish.stop_on_error};
-    return load_file (cli, &load);
+    char *first = NULL;
+    size_t room = 0;
+    FILE *file = load_open (cli->argv[1]);
+    if (!file)
+        return EXIT_REFUSED;
+    ssize_t size = getline (&first, &room, file);
+    if (size > 0 && restore_begins (first)) {
+        const struct restore restore = {.name = cli->argv[1],
+                                        .file = file,
+                                        .first = first,
+                                        .hold = wish.hold,
+                                        .dry_run = wish.dry_run,
+                                        .stop_on_error = wish.stop_on_error};
+        code = restore_file (cli, &restore);
+    } else if (wish.dry_run) {
+        code =
+            usage_error (cli->argv[0], &(struct reason){"--dry-run: is for a file of `zplan export "
+                                                        "--everything`"});
+    } else {
+        const struct load load = {.file = cli->argv[1],
+                                  .opened = file,
+                                  .first = first,
+                                  .first_size = size > 0 ? (size_t)size : 0,
+                                  .how = wish.hold ? LOAD_HELD : LOAD_AS_THEY_ARE,
+                                  .stop_on_error = wish.stop_on_error};
+        code = load_file (cli, &load);
+    }
+    free (first);
+    if (file != stdin)
+        fclose (file);
+    return code;
 }

@@ -35,7 +35,7 @@ static const struct option rows[] = {
              "          run, cancel, done, target add,\n"
              "          target remove, limit set, limit remove,\n"
              "          kind put, kind remove,\n"
-             "          archive (with observe)\n"
+             "          archive, import (with observe)\n"
              " result   results of runs (targets); of workers that\n"
              "          fetch plans: take, alive, report, team"},
     {.name = "--target",

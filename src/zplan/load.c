@@ -303,21 +303,27 @@ static bool is_blank (const char *text, size_t size)
     return true;
 }
 
+// A line as it was read. False: the station does not answer.
+static bool take_text (struct loading *self, const char *text, size_t size)
+{
+    self->line++;
+    self->read += (int64_t)size;
+    bool going = is_blank (text, size) || take_line (self, span_of (text, size));
+    show_progress (self);
+    return going;
+}
+
 // False: the station does not answer.
 static bool take_lines (struct loading *self)
 {
     char *text = NULL;
     size_t room = 0;
     ssize_t size;
-    bool going = true;
-    while (going && self->untaken == 0 && !(self->load->stop_on_error && self->refused > 0) &&
-           (size = getline (&text, &room, self->file)) >= 0) {
-        self->line++;
-        self->read += size;
-        if (!is_blank (text, (size_t)size))
-            going = take_line (self, span_of (text, (size_t)size));
-        show_progress (self);
-    }
+    const struct load *load = self->load;
+    bool going = !load->first_size || take_text (self, load->first, load->first_size);
+    while (going && self->untaken == 0 && !(load->stop_on_error && self->refused > 0) &&
+           (size = getline (&text, &room, self->file)) >= 0)
+        going = take_text (self, text, (size_t)size);
     free (text);
     return going && pipeline_drain (self->pipeline);
 }
@@ -373,16 +379,18 @@ static int report (struct loading *self)
     return self->refused || self->untaken ? EXIT_REFUSED : EXIT_DONE;
 }
 
-static int open_file (struct loading *self, const char *name)
+FILE *load_open (const char *name)
 {
     struct stat status;
-    self->file = strcmp (name, "-") == 0 ? stdin : fopen (name, "r");
-    if (self->file && fstat (fileno (self->file), &status) == 0 && S_ISREG (status.st_mode))
-        self->size = status.st_size;
-    if (self->file && !(fileno (self->file) != 0 && S_ISDIR (status.st_mode)))
-        return 0;
-    complain (name, span_text (strerror (self->file ? EISDIR : errno)));
-    return -1;
+    FILE *file = strcmp (name, "-") == 0 ? stdin : fopen (name, "r");
+    bool folder =
+        file && file != stdin && fstat (fileno (file), &status) == 0 && S_ISDIR (status.st_mode);
+    if (file && !folder)
+        return file;
+    complain (name, span_text (strerror (file ? EISDIR : errno)));
+    if (file)
+        fclose (file);
+    return NULL;
 }
 
 int load_file (const struct cli *cli, const struct load *load)
@@ -393,7 +401,11 @@ int load_file (const struct cli *cli, const struct load *load)
     self.zone = zonefile_load (load->timezone ? load->timezone : "UTC", &reason);
     if (!self.zone)
         return usage_error (cli->argv[0], &reason);
-    if (open_file (&self, load->file) == 0)
+    struct stat status;
+    self.file = load->opened ? load->opened : load_open (load->file);
+    if (self.file && fstat (fileno (self.file), &status) == 0 && S_ISREG (status.st_mode))
+        self.size = status.st_size;
+    if (self.file)
         self.pipeline = pipeline_open (cli, on_answer, &self, &code);
     if (self.pipeline) {
         progress_start (&self.progress, cli->argv[0], cli->json ? PROGRESS_LINES : PROGRESS_QUIET);
@@ -401,7 +413,7 @@ int load_file (const struct cli *cli, const struct load *load)
         code = report (&self);
     }
     pipeline_destroy (&self.pipeline);
-    if (self.file && self.file != stdin)
+    if (self.file && self.file != stdin && self.file != load->opened)
         fclose (self.file);
     zone_destroy (&self.zone);
     return code;

@@ -1,14 +1,22 @@
 // Plans from a file of lines, many in flight at once: zplan add --from, and zplan import.
 #pragma once
 
+#include <stdio.h>
+
 #include "options.h"
 
 struct load {
     const char *file;     // "-" is stdin
+    FILE *opened;         // that file, whose first line was read already; NULL: it is opened
+    const char *first;    // that line
+    size_t first_size;    // 0: there is none
     const char *timezone; // of local times in lines; NULL: UTC
     enum { LOAD_AS_THEY_ARE, LOAD_HELD } how;
     bool stop_on_error; // at the first line that is wrong or refused
 };
+
+// Open a file of lines; "-" is stdin. NULL: told on stderr.
+FILE *load_open (const char *name);
 
 // Submit the plan of each line, and tell what became of them. Returns an exit code.
 int load_file (const struct cli *cli, const struct load *load);

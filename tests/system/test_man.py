@@ -126,7 +126,8 @@ def test_protocol_page_has_the_numbers_of_the_wire():
 # -- lists that are to hold all that a table in the code has
 
 # An admin command as the command line calls it; None: it has no verb.
-VERB_OF = {"PLAN": "add", "GLOBAL_ID": None, "message": "show", "health": "doctor", "forget": "archive"}
+VERB_OF = {"PLAN": "add", "GLOBAL_ID": None, "message": "show", "health": "doctor", "forget": "archive",
+           "restore": "import"}
 MADE_OF_OTHERS = {"submit": {"import"}, "observe": {"watch", "top", "export"}}
 WITHOUT_VERB = {"take", "alive", "report"}      # workers of other programs say them
 WITHOUT_ROLE = {"ping", "keygen", "completion", "work", "workers", "drain"}

@@ -1,0 +1,262 @@
+// zplan export --everything. Outcomes come before the plans, and those that are written meanwhile
+// behind them: so a plan may be older than the outcomes of its runs, and is never newer.
+#include "everything.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "ident.h"
+#include "instant.h"
+#include "json.h"
+#include "pages.h"
+#include "pipeline.h"
+#include "print.h"
+#include "progress.h"
+
+enum { BATCH = 32 }; // plans asked for at once; each may be large
+
+struct exporting {
+    const struct cli *cli;
+    struct zplan_client *client;
+    struct pipeline *pipeline;
+    uint64_t ids[BATCH];
+    json_t *plans[BATCH]; // NULL: it is not there any more
+    size_t count;
+    int64_t targets, kinds, limits, outcomes, written;
+    char last[48]; // entry of the history that was written last; "" = none
+    struct verdict trouble;
+    struct progress progress;
+};
+
+static void write_record (const char *type, json_t *record)
+{
+    json_t *line = json_pack ("{s:s}", "type", type);
+    json_object_update (line, record);
+    print_json (line);
+    json_decref (line);
+    json_decref (record);
+}
+
+static void step (struct exporting *self)
+{
+    progress_step (&self->progress, (size_t)(self->written + self->outcomes), 0);
+}
+
+// -- what a station has few of
+
+static int write_targets (struct exporting *self)
+{
+    int code;
+    size_t i;
+    json_t *target;
+    json_t *answer = call_words (self->cli, self->client, (const char *[]){"station", "list", NULL},
+                                 NULL, &code);
+    json_array_foreach (json_object_get (answer, "stations"), i, target)
+    {
+        json_t *record = json_object ();
+        static const char *const names[] = {"name", "origin", "text", "key"};
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            if (json_object_get (target, names[k]))
+                json_object_set (record, names[k], json_object_get (target, names[k]));
+        write_record ("target", record);
+        self->targets++;
+    }
+    json_decref (answer);
+    return code;
+}
+
+static int write_kinds (struct exporting *self)
+{
+    int code;
+    const char *name;
+    json_t *fields;
+    json_t *answer =
+        call_words (self->cli, self->client, (const char *[]){"kind", "list", NULL}, NULL, &code);
+    json_object_foreach (json_object_get (answer, "kinds"), name, fields)
+    {
+        write_record ("kind", json_pack ("{s:s, s:O}", "name", name, "fields", fields));
+        self->kinds++;
+    }
+    json_decref (answer);
+    return code;
+}
+
+// Those of the settings move with the settings.
+static int write_limits (struct exporting *self)
+{
+    int code;
+    const char *name;
+    json_t *limit;
+    json_t *answer =
+        call_words (self->cli, self->client, (const char *[]){"limit", "list", NULL}, NULL, &code);
+    json_object_foreach (json_object_get (answer, "limits"), name, limit)
+    {
+        const char *origin = json_string_value (json_object_get (limit, "origin"));
+        if (!origin || strcmp (origin, "set") != 0)
+            continue;
+        json_object_del (limit, "origin");
+        write_record ("limit", json_pack ("{s:s, s:O}", "name", name, "limit", limit));
+        self->limits++;
+    }
+    json_decref (answer);
+    return code;
+}
+
+// -- history
+
+static bool take_runs (struct pages *pages, const json_t *page)
+{
+    struct exporting *self = pages->owner;
+    size_t i;
+    json_t *run;
+    json_array_foreach (json_object_get (page, "runs"), i, run)
+    {
+        const char *entry = json_string_value (json_object_get (run, "entry"));
+        if (entry)
+            snprintf (self->last, sizeof self->last, "%s", entry);
+        json_object_del (run, "entry");
+        json_object_del (run, "seq");
+        write_record ("outcome", json_pack ("{s:O}", "run", run));
+        self->outcomes++;
+    }
+    step (self);
+    return true;
+}
+
+// The outcomes behind those that were written already.
+static int write_history (struct exporting *self)
+{
+    json_t *filter = json_object ();
+    if (self->last[0])
+        json_object_set_new (filter, "after", json_string (self->last));
+    struct pages pages = {
+        .word = "history", .filter = filter, .room = INT64_MAX, .take = take_runs, .owner = self};
+    struct verdict verdict = pages_turn (self->cli, self->client, &pages);
+    json_decref (filter);
+    return verdict_tell (&verdict, NULL);
+}
+
+// -- plans
+
+// The item is where the plan's place is kept.
+static void on_answer (void *owner, void *item, int outcome, const struct zplan_reply *reply)
+{
+    struct exporting *self = owner;
+    struct reason reason;
+    json_t **plan = item;
+    struct verdict verdict = call_verdict (self->cli, outcome, reply);
+    if (outcome == ZPLAN_OK && reply->status == ZERO_STATUS_NOT_FIND_ID)
+        return;
+    if (verdict.code == EXIT_DONE) {
+        *plan = json_read_object (call_frame (reply, ZERO_FRAME_JSON), &reason);
+        if (!*plan)
+            verdict = verdict_refused (reason.text);
+    }
+    if (verdict.code != EXIT_DONE)
+        self->trouble = verdict;
+}
+
+// Ask for the batch, and write it. False: there is trouble.
+static bool write_batch (struct exporting *self)
+{
+    bool going = true;
+    for (size_t i = 0; i < self->count && going; i++) {
+        char id[IDENT_SIZE];
+        const char *args[] = {ident_text (self->ids[i], id)};
+        going = pipeline_manage (self->pipeline, "message", args, 1, &self->plans[i]);
+    }
+    going = going && pipeline_drain (self->pipeline);
+    for (size_t i = 0; i < self->count; i++) {
+        if (!self->plans[i])
+            continue;
+        write_record ("plan", json_pack ("{s:o}", "plan", self->plans[i]));
+        self->plans[i] = NULL;
+        self->written++;
+    }
+    self->count = 0;
+    step (self);
+    return going && self->trouble.code == EXIT_DONE;
+}
+
+static bool take_plans (struct pages *pages, const json_t *page)
+{
+    struct exporting *self = pages->owner;
+    size_t i;
+    const json_t *plan;
+    json_array_foreach (json_object_get (page, "plans"), i, plan)
+    {
+        int64_t id;
+        if (!json_get_integer (plan, "plan_id", 1, INT64_MAX, &id))
+            continue;
+        self->ids[self->count++] = (uint64_t)id;
+        if (self->count == BATCH && !write_batch (self))
+            return false;
+    }
+    return true;
+}
+
+static int write_plans (struct exporting *self)
+{
+    json_t *filter = json_object ();
+    struct pages pages = {
+        .word = "list", .filter = filter, .room = INT64_MAX, .take = take_plans, .owner = self};
+    struct verdict verdict = pages_turn (self->cli, self->client, &pages);
+    if (verdict.code == EXIT_DONE && self->trouble.code == EXIT_DONE)
+        write_batch (self);
+    json_decref (filter);
+    return verdict_tell (self->trouble.code != EXIT_DONE ? &self->trouble : &verdict, NULL);
+}
+
+// -- all of it
+
+static int write_head (struct exporting *self)
+{
+    int code;
+    char now[WORD_SIZE];
+    json_t *stats =
+        call_words (self->cli, self->client, (const char *[]){"stats", NULL}, NULL, &code);
+    if (!stats)
+        return code;
+    int64_t now_ms = json_integer_value (json_object_get (stats, "now_ms"));
+    json_t *seconds = json_integer (now_ms / 1000);
+    json_t *record = json_pack ("{s:i, s:s, s:s}", "format", EVERYTHING_FORMAT, "written",
+                                instant_word (seconds, now), "station", self->cli->connect);
+    json_object_set (record, "version", json_object_get (stats, "version"));
+    write_record ("everything", record);
+    json_decref (seconds);
+    json_decref (stats);
+    return EXIT_DONE;
+}
+
+static void write_end (const struct exporting *self)
+{
+    write_record ("end",
+                  json_pack ("{s:I, s:I, s:I, s:I, s:I}", "targets", (json_int_t)self->targets,
+                             "kinds", (json_int_t)self->kinds, "limits", (json_int_t)self->limits,
+                             "outcomes", (json_int_t)self->outcomes, "plans",
+                             (json_int_t)self->written));
+}
+
+int everything_export (const struct cli *cli)
+{
+    static int (*const parts[]) (struct exporting *
+                                 self) = {write_head,    write_targets, write_kinds,  write_limits,
+                                          write_history, write_plans,   write_history};
+    int code;
+    struct exporting self = {.cli = cli, .trouble = {.code = EXIT_DONE}};
+    self.client = call_open (cli, &code);
+    self.pipeline = self.client ? pipeline_open (cli, on_answer, &self, &code) : NULL;
+    if (self.pipeline) {
+        code = EXIT_DONE;
+        progress_start (&self.progress, "export", PROGRESS_LINES);
+        self.progress.things = "plans and outcomes";
+        for (size_t i = 0; i < sizeof parts / sizeof *parts && code == EXIT_DONE; i++)
+            code = parts[i](&self);
+        progress_clear (&self.progress);
+        if (code == EXIT_DONE)
+            write_end (&self);
+    }
+    pipeline_destroy (&self.pipeline);
+    zplan_client_destroy (&self.client);
+    return code;
+}

@@ -1,0 +1,17 @@
+// All that a station keeps, as lines: what `zplan export --everything` writes and `zplan import`
+// takes. An object of JSON a line; its "type" says what it is:
+//
+//   everything  the first line: the format, the version, when it was written
+//   target      one that was added at run time has its `text`, without its key
+//   kind, limit
+//   outcome     of a run, as `history` gives it
+//   plan        as `message` gives it, with its state and its counts
+//   end         the last line: how many of each; without it the file was cut
+#pragma once
+
+#include "call.h"
+
+enum { EVERYTHING_FORMAT = 1 };
+
+// Write everything to stdout. Returns an exit code.
+int everything_export (const struct cli *cli);

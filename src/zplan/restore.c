@@ -1,0 +1,168 @@
+#include "restore.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "json.h"
+#include "print.h"
+#include "restore_private.h"
+
+// -- the lines
+
+static void take_lines (struct restoring *self)
+{
+    char *text = NULL;
+    size_t room = 0;
+    self->line = 1;
+    restore_take_line (self, self->restore->first);
+    while (!self->stopped && !self->ended && getline (&text, &room, self->restore->file) >= 0) {
+        self->line++;
+        if (text[strspn (text, " \t\r\n")])
+            restore_take_line (self, text);
+    }
+    free (text);
+    restore_send_outcomes (self);
+    pipeline_drain (self->pipeline);
+}
+
+// -- all of it
+
+static void by_name (json_t *into, const json_t *list)
+{
+    size_t i;
+    json_t *one;
+    json_array_foreach (list, i, one)
+    {
+        const char *name = json_string_value (json_object_get (one, "name"));
+        if (name)
+            json_object_set (into, name, one);
+    }
+}
+
+// What the station has already. False: it does not tell.
+static bool look_at_station (struct restoring *self)
+{
+    const char *name;
+    json_t *limit;
+    json_t *targets = restore_say (self, (const char *[]){"station", "list", NULL});
+    json_t *kinds = targets ? restore_say (self, (const char *[]){"kind", "list", NULL}) : NULL;
+    json_t *limits = kinds ? restore_say (self, (const char *[]){"limit", "list", NULL}) : NULL;
+    by_name (self->targets, json_object_get (targets, "stations"));
+    json_object_update (self->kinds, json_object_get (kinds, "kinds"));
+    json_object_foreach (json_object_get (limits, "limits"), name, limit)
+    {
+        const char *origin = json_string_value (json_object_get (limit, "origin"));
+        if (origin && strcmp (origin, "set") != 0)
+            continue; // of the settings: one that is set takes its place
+        json_object_del (limit, "origin");
+        json_object_set (self->limits, name, limit);
+    }
+    bool told = limits != NULL;
+    json_decref (targets);
+    json_decref (kinds);
+    json_decref (limits);
+    return told;
+}
+
+static int64_t report_missing (const struct restoring *self)
+{
+    const char *name;
+    const json_t *waits;
+    int64_t count = 0;
+    json_object_foreach (self->missing, name, waits)
+    {
+        char text[400];
+        count += json_integer_value (waits);
+        snprintf (text, sizeof text,
+                  "target %.64s: is not known here, and %" JSON_INTEGER_FORMAT
+                  " plan(s) of it are left out; name it in the station's settings, or by `zplan "
+                  "target add`, and import again",
+                  name, json_integer_value (waits));
+        complain (NULL, span_text (text));
+    }
+    return count;
+}
+
+static void print_sums (const char *what, const int64_t sums[TYPES])
+{
+    bool first = true;
+    for (size_t i = 0; i < TYPES; i++) {
+        if (sums[i] == 0)
+            continue;
+        printf ("%s%" PRId64 " %s%s", first ? "" : ", ", sums[i], restore_type_names[i],
+                sums[i] == 1 ? "" : "s");
+        first = false;
+    }
+    printf ("%s %s\n", first ? "nothing" : "", what);
+}
+
+static int report (const struct restoring *self)
+{
+    int64_t left = report_missing (self);
+    bool cut = !self->ended && !self->stopped;
+    if (cut)
+        complain (self->restore->name,
+                  span_text ("the last line is missing: the export was cut, and this is not all"));
+    if (self->cli->json) {
+        json_t *sum = json_pack ("{s:I, s:I, s:b}", "refused", (json_int_t)self->refused,
+                                 "left_out", (json_int_t)left, "whole", self->ended);
+        json_t *added = json_object (), *there = json_object ();
+        for (size_t i = 0; i < TYPES; i++) {
+            json_object_set_new (added, restore_type_names[i], json_integer (self->added[i]));
+            json_object_set_new (there, restore_type_names[i], json_integer (self->there[i]));
+        }
+        json_object_set_new (sum, "added", added);
+        json_object_set_new (sum, "there", there);
+        json_t *line = json_pack ("{s:o}", "summary", sum);
+        print_json (line);
+        json_decref (line);
+    } else {
+        print_sums (self->restore->dry_run ? "would be added" : "added", self->added);
+        print_sums ("already there", self->there);
+        if (self->refused)
+            printf ("%" PRId64 " refused\n", self->refused);
+    }
+    if (self->code != EXIT_DONE)
+        return verdict_tell (&self->silence, NULL);
+    return self->refused || left || cut || self->stopped ? EXIT_REFUSED : EXIT_DONE;
+}
+
+bool restore_begins (const char *line)
+{
+    struct reason ignored;
+    json_t *record = json_read_object (span_text (line), &ignored);
+    const char *type = json_string_value (json_object_get (record, "type"));
+    bool begins = type && strcmp (type, "everything") == 0;
+    json_decref (record);
+    return begins;
+}
+
+int restore_file (const struct cli *cli, const struct restore *restore)
+{
+    int code = EXIT_REFUSED;
+    struct restoring self = {.cli = cli, .restore = restore, .code = EXIT_DONE};
+    self.client = call_open (cli, &code);
+    self.pipeline = self.client ? pipeline_open (cli, restore_on_answer, &self, &code) : NULL;
+    self.targets = json_object ();
+    self.kinds = json_object ();
+    self.limits = json_object ();
+    self.missing = json_object ();
+    self.runs = json_array ();
+    if (self.pipeline) {
+        progress_start (&self.progress, "import", cli->json ? PROGRESS_LINES : PROGRESS_QUIET);
+        self.progress.things = "plans and outcomes";
+        if (look_at_station (&self))
+            take_lines (&self);
+        progress_clear (&self.progress);
+        code = report (&self);
+    }
+    json_decref (self.targets);
+    json_decref (self.kinds);
+    json_decref (self.limits);
+    json_decref (self.missing);
+    json_decref (self.runs);
+    free (self.seen.at);
+    pipeline_destroy (&self.pipeline);
+    zplan_client_destroy (&self.client);
+    return code;
+}

@@ -1,0 +1,21 @@
+// zplan import of a file that `zplan export --everything` wrote (everything.h).
+#pragma once
+
+#include <stdio.h>
+
+#include "options.h"
+
+struct restore {
+    const char *name;  // of the file, for people
+    FILE *file;        // borrowed; its first line was read already
+    const char *first; // that line
+    bool hold;         // keep the plans paused, marked as held
+    bool dry_run;      // only tell what would be done
+    bool stop_on_error;
+};
+
+// Whether this is the first line of such a file.
+bool restore_begins (const char *line);
+
+// Put what the file has into the station, and report it. Returns an exit code.
+int restore_file (const struct cli *cli, const struct restore *restore);

@@ -1,0 +1,47 @@
+// What the files of the restoring share; nobody else includes it.
+#pragma once
+
+#include "call.h"
+#include "pipeline.h"
+#include "progress.h"
+#include "restore.h"
+#include "seen_outcomes.h"
+
+enum restore_type { TARGETS, KINDS, LIMITS, OUTCOMES, PLANS, TYPES };
+
+extern const char *const restore_type_names[TYPES];
+
+struct restoring {
+    const struct cli *cli;
+    const struct restore *restore;
+    struct zplan_client *client;
+    struct pipeline *pipeline;
+    json_t *targets, *kinds, *limits; // of the station, by their names
+    struct seen_outcomes seen;
+    bool history_seen; // the station's outcomes were read
+    json_t *runs;      // outcomes that wait to be sent
+    size_t runs_bytes;
+    json_t *missing; // target -> how many plans wait for it
+    int64_t line;
+    int64_t added[TYPES], there[TYPES], refused;
+    bool ended;   // the last line was read
+    bool stopped; // the next lines would be refused as well
+    int code;
+    struct verdict silence; // with a code that is not EXIT_DONE
+    struct progress progress;
+};
+
+// Take the line, whose number is self->line.
+void restore_take_line (struct restoring *self, const char *text);
+
+// Send the outcomes that wait.
+void restore_send_outcomes (struct restoring *self);
+
+// Say a command to the station, whose words end with a NULL, and wait for the answer: an object, to
+// be given back. NULL: it was refused, which is told, or the station does not answer.
+json_t *restore_say (struct restoring *self, const char *const *words);
+
+void restore_refuse (struct restoring *self, int64_t line, struct span words);
+
+// Of the pipeline.
+void restore_on_answer (void *owner, void *item, int outcome, const struct zplan_reply *reply);

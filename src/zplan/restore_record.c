@@ -1,0 +1,388 @@
+// Each type of record is a row of a table: what is there already stays as it is, so a file may be
+// taken again.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codes.h"
+#include "everything.h"
+#include "json.h"
+#include "memory.h"
+#include "pages.h"
+#include "print.h"
+#include "restore_private.h"
+
+enum { BATCH = 200, BATCH_BYTES = 400000, PART = 560 * 1024 }; // outcomes, bytes a request; a frame
+
+const char *const restore_type_names[TYPES] = {"target", "kind", "limit", "outcome", "plan"};
+
+void restore_refuse (struct restoring *self, int64_t line, struct span words)
+{
+    char subject[REASON_MAX];
+    snprintf (subject, sizeof subject, "%.150s:%" PRId64, self->restore->name, line);
+    progress_clear (&self->progress);
+    complain (subject, words);
+    self->refused++;
+    if (self->restore->stop_on_error)
+        self->stopped = true;
+}
+
+static void refuse_text (struct restoring *self, const char *text)
+{
+    restore_refuse (self, self->line, span_text (text));
+}
+
+// A request that is under way.
+struct sent {
+    int64_t line;
+    enum { SAY, ASK_WHETHER, RESTORE_PLAN } question;
+    json_t **answer; // of SAY: what stays NULL unless it is done
+};
+
+json_t *restore_say (struct restoring *self, const char *const *words)
+{
+    size_t count = 0;
+    json_t *answer = NULL;
+    struct sent *sent = memory_new (sizeof *sent);
+    *sent = (struct sent){self->line, SAY, &answer};
+    while (words[count + 1])
+        count++;
+    if (!pipeline_manage (self->pipeline, words[0], words + 1, count, sent))
+        free (sent);
+    pipeline_drain (self->pipeline);
+    return answer;
+}
+
+static void count_one (struct restoring *self, enum restore_type type, bool there)
+{
+    if (there)
+        self->there[type]++;
+    else
+        self->added[type]++;
+}
+
+// -- targets
+
+static void note_key (struct restoring *self, const char *name, const char *text)
+{
+    char words[1400];
+    progress_clear (&self->progress);
+    snprintf (words, sizeof words,
+              "target %.64s: its key is a secret, and is not in the file; set it again: zplan "
+              "target add '%.1023s,key=KEY'",
+              name, text);
+    complain (NULL, span_text (words));
+}
+
+// One of the settings, or of a center, comes with these; one that was added is added.
+static void take_target (struct restoring *self, const json_t *record)
+{
+    const char *name = json_string_value (json_object_get (record, "name"));
+    const char *text = json_string_value (json_object_get (record, "text"));
+    const char *origin = json_string_value (json_object_get (record, "origin"));
+    if (!name || !text || !origin) {
+        refuse_text (self, "target: want name, text and origin");
+        return;
+    }
+    const json_t *known = json_object_get (self->targets, name);
+    bool same = json_equal (json_object_get (known, "text"), json_object_get (record, "text"));
+    if (known && (same || strcmp (origin, "added") != 0)) {
+        count_one (self, TARGETS, true);
+        return;
+    }
+    if (known) {
+        refuse_text (self, "target: there is another one with this name; remove it, or leave it");
+        return;
+    }
+    if (strcmp (origin, "added") != 0) {
+        json_object_set_new (self->missing, name, json_integer (0));
+        return;
+    }
+    json_t *answer = self->restore->dry_run
+                         ? json_object ()
+                         : restore_say (self, (const char *[]){"station", "add", text, NULL});
+    if (!answer)
+        return;
+    json_decref (answer);
+    json_object_set (self->targets, name, (json_t *)(uintptr_t)record);
+    count_one (self, TARGETS, false);
+    if (json_is_true (json_object_get (record, "key")))
+        note_key (self, name, text);
+}
+
+// -- kinds and limits
+
+// Of a type whose records are a name and an object.
+static void take_named (struct restoring *self, const json_t *record, enum restore_type type,
+                        json_t *known, const char *const words[3])
+{
+    const char *name = json_string_value (json_object_get (record, "name"));
+    json_t *object = json_object_get (record, words[2]);
+    char text[REASON_MAX];
+    if (!name || !json_is_object (object)) {
+        snprintf (text, sizeof text, "%s: want name and %s", restore_type_names[type], words[2]);
+        refuse_text (self, text);
+        return;
+    }
+    const json_t *other = json_object_get (known, name);
+    if (other && !json_equal (other, object)) {
+        snprintf (text, sizeof text,
+                  "%s: there is another one named %.100s; remove it, or leave it",
+                  restore_type_names[type], name);
+        refuse_text (self, text);
+        return;
+    }
+    char *json = json_write (object);
+    json_t *answer =
+        other || self->restore->dry_run
+            ? json_object ()
+            : restore_say (self, (const char *[]){words[0], words[1], name, json, NULL});
+    free (json);
+    if (answer)
+        count_one (self, type, other != NULL);
+    json_decref (answer);
+}
+
+static void take_kind (struct restoring *self, const json_t *record)
+{
+    take_named (self, record, KINDS, self->kinds, (const char *[]){"kind", "put", "fields"});
+}
+
+static void take_limit (struct restoring *self, const json_t *record)
+{
+    take_named (self, record, LIMITS, self->limits, (const char *[]){"limit", "set", "limit"});
+}
+
+// -- outcomes
+
+static bool see_page (struct pages *pages, const json_t *page)
+{
+    struct restoring *self = pages->owner;
+    size_t i;
+    const json_t *run;
+    json_array_foreach (json_object_get (page, "runs"), i, run)
+    {
+        seen_outcomes_add (&self->seen, run);
+    }
+    return true;
+}
+
+// Read which outcomes the station has, before the first is put in.
+static void see_history (struct restoring *self)
+{
+    json_t *filter = json_object ();
+    struct pages pages = {
+        .word = "history", .filter = filter, .room = INT64_MAX, .take = see_page, .owner = self};
+    struct verdict verdict = pages_turn (self->cli, self->client, &pages);
+    json_decref (filter);
+    self->history_seen = true;
+    if (verdict.code != EXIT_DONE) {
+        self->silence = verdict;
+        self->stopped = true;
+        self->code = verdict.code;
+    }
+}
+
+void restore_send_outcomes (struct restoring *self)
+{
+    size_t count = json_array_size (self->runs);
+    if (count == 0 || self->stopped)
+        return;
+    json_t *object = json_pack ("{s:O}", "runs", self->runs), *answer = NULL;
+    char *text = json_write (object);
+    if (!self->restore->dry_run)
+        answer = restore_say (self, (const char *[]){"restore", "history", text, NULL});
+    if (answer || self->restore->dry_run)
+        self->added[OUTCOMES] += (int64_t)count;
+    json_decref (answer);
+    json_decref (object);
+    free (text);
+    json_array_clear (self->runs);
+    self->runs_bytes = 0;
+}
+
+static void take_outcome (struct restoring *self, const json_t *record)
+{
+    json_t *run = json_object_get (record, "run");
+    if (!json_is_object (run)) {
+        refuse_text (self, "outcome: want run, an object");
+        return;
+    }
+    if (!self->history_seen)
+        see_history (self);
+    if (seen_outcomes_find (&self->seen, run)) {
+        count_one (self, OUTCOMES, true);
+        return;
+    }
+    char *text = json_write (run);
+    self->runs_bytes += strlen (text);
+    free (text);
+    json_array_append (self->runs, run);
+    if (json_array_size (self->runs) == BATCH || self->runs_bytes > BATCH_BYTES)
+        restore_send_outcomes (self);
+}
+
+// -- plans
+
+static void on_plan (struct restoring *self, const struct sent *sent, const struct verdict *verdict,
+                     const struct zplan_reply *reply)
+{
+    struct reason ignored;
+    bool asked = sent->question == ASK_WHETHER;
+    if (asked && reply->status == ZERO_STATUS_NOT_FIND_ID) {
+        count_one (self, PLANS, false);
+    } else if (verdict->code == EXIT_DONE) {
+        json_t *answer = json_read_object (call_frame (reply, ZERO_FRAME_JSON), &ignored);
+        count_one (self, PLANS,
+                   asked || json_integer_value (json_object_get (answer, "restored")) == 0);
+        json_decref (answer);
+    } else {
+        restore_refuse (self, sent->line, span_of (verdict->words, verdict->size));
+    }
+}
+
+void restore_on_answer (void *owner, void *item, int outcome, const struct zplan_reply *reply)
+{
+    struct restoring *self = owner;
+    struct sent *sent = item;
+    struct reason ignored;
+    struct verdict verdict = call_verdict (self->cli, outcome, reply);
+    if (verdict.code == EXIT_NO_ANSWER) {
+        self->silence = verdict;
+        self->code = EXIT_NO_ANSWER;
+    } else if (outcome != ZPLAN_OK || (sent->question == SAY && verdict.code != EXIT_DONE)) {
+        restore_refuse (self, sent->line, span_of (verdict.words, verdict.size));
+    } else if (sent->question == SAY) {
+        struct span text = call_frame (reply, ZERO_FRAME_JSON);
+        json_t *answer = text.size ? json_read_object (text, &ignored) : NULL;
+        *sent->answer = answer ? answer : json_object ();
+    } else {
+        on_plan (self, sent, &verdict, reply);
+    }
+    self->stopped = self->stopped || verdict.code == EXIT_NO_ANSWER || verdict_is_common (&verdict);
+    free (sent);
+}
+
+// With --hold it is kept paused. What was out of the queue stays there, and is not marked as held.
+static void hold (json_t *plan)
+{
+    enum { STATE_PAUSE = 5, STATE_CLOSE = 7 };
+    int64_t state = json_integer_value (json_object_get (plan, "plan_state"));
+    bool queued = state < STATE_PAUSE || state > STATE_CLOSE;
+    if (!queued) {
+        json_object_del (plan, "held");
+        return;
+    }
+    json_object_set_new (plan, "plan_state", json_integer (STATE_PAUSE));
+    json_object_set_new (plan, "held", json_integer (1));
+}
+
+// A plan may be larger than a frame: it goes in several.
+static void send_plan (struct restoring *self, const char *text)
+{
+    const char *args[ZPLAN_MANAGE_ARGS_MAX] = {"plan"};
+    char *parts[ZPLAN_MANAGE_ARGS_MAX] = {NULL};
+    size_t count = 1, size = strlen (text), at = 0;
+    while (at < size && count < ZPLAN_MANAGE_ARGS_MAX) {
+        size_t part = size - at < PART ? size - at : PART;
+        parts[count] = memory_new (part + 1);
+        memcpy (parts[count], text + at, part);
+        args[count] = parts[count];
+        at += part;
+        count++;
+    }
+    struct sent *sent = memory_new (sizeof *sent);
+    *sent = (struct sent){self->line, RESTORE_PLAN, NULL};
+    if (at < size) {
+        refuse_text (self, "plan: is too large to be restored; submit it again");
+        free (sent);
+    } else if (!pipeline_manage (self->pipeline, "restore", args, count, sent)) {
+        free (sent);
+    }
+    for (size_t i = 1; i < count; i++)
+        free (parts[i]);
+}
+
+static void ask_whether (struct restoring *self, json_int_t id)
+{
+    char text[24];
+    const char *args[] = {text};
+    struct sent *sent = memory_new (sizeof *sent);
+    *sent = (struct sent){self->line, ASK_WHETHER, NULL};
+    snprintf (text, sizeof text, "%" PRIx64, (uint64_t)id);
+    if (!pipeline_manage (self->pipeline, "message", args, 1, sent))
+        free (sent);
+}
+
+static void take_plan (struct restoring *self, const json_t *record)
+{
+    json_t *plan = json_object_get (record, "plan");
+    const char *target = json_string_value (json_object_get (plan, "station"));
+    restore_send_outcomes (self); // before a plan runs
+    if (!json_is_object (plan) || !target) {
+        refuse_text (self, "plan: want an object with its station");
+        return;
+    }
+    if (!json_object_get (self->targets, target)) {
+        json_int_t waits = json_integer_value (json_object_get (self->missing, target));
+        json_object_set_new (self->missing, target, json_integer (waits + 1));
+        return;
+    }
+    if (self->restore->dry_run) {
+        ask_whether (self, json_integer_value (json_object_get (plan, "plan_id")));
+        return;
+    }
+    if (self->restore->hold)
+        hold (plan);
+    char *text = json_write (plan);
+    send_plan (self, text);
+    free (text);
+}
+
+// -- a line
+
+static void take_head (struct restoring *self, const json_t *record)
+{
+    char text[REASON_MAX];
+    int64_t format = json_integer_value (json_object_get (record, "format"));
+    if (format == EVERYTHING_FORMAT)
+        return;
+    snprintf (text, sizeof text,
+              "format: want %d, got %" PRId64 "; it was written by another zplan",
+              EVERYTHING_FORMAT, format);
+    refuse_text (self, text);
+    self->stopped = true;
+}
+
+static void take_end (struct restoring *self, const json_t *record)
+{
+    (void)record;
+    self->ended = true;
+}
+
+void restore_take_line (struct restoring *self, const char *text)
+{
+    static const struct {
+        const char *type;
+        void (*take) (struct restoring *self, const json_t *record);
+    } rows[] = {{"everything", take_head}, {"target", take_target},   {"kind", take_kind},
+                {"limit", take_limit},     {"outcome", take_outcome}, {"plan", take_plan},
+                {"end", take_end}};
+    struct reason reason;
+    json_t *record = json_read_object (span_text (text), &reason);
+    const char *type = json_string_value (json_object_get (record, "type"));
+    size_t i = 0;
+    while (type && i < sizeof rows / sizeof *rows && strcmp (rows[i].type, type) != 0)
+        i++;
+    if (type && i < sizeof rows / sizeof *rows)
+        rows[i].take (self, record);
+    else
+        refuse_text (self, record ? "type: want one of everything, target, kind, limit, outcome, "
+                                    "plan, end"
+                                  : reason.text);
+    json_decref (record);
+    progress_step (&self->progress,
+                   (size_t)(self->added[PLANS] + self->there[PLANS] + self->added[OUTCOMES] +
+                            self->there[OUTCOMES]),
+                   0);
+}

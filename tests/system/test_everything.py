@@ -1,0 +1,391 @@
+"""zplan export --everything and its import: all that a station keeps, in another one as it was. Also the
+command `restore`, by which it gets there."""
+import json
+import signal
+import subprocess
+
+import pytest
+
+from clitest import DONE, REFUSED, USAGE, ZPLAN, start, zplan
+from zplantest import (CLOSE, ERROR, FT, PAUSE, QUEUE, ST, argument, at_once, every, later,
+                       wait_until)
+
+BINARY = b"\x00\xff\xfe no text"
+LARGE = b"x" * 900_000
+KEY = "1d" * 20      # of a target: a secret
+ALWAYS = ("--history-age", "100000000")
+
+
+class Station:
+    """A rig, and the command line at it."""
+
+    def __init__(self, rig):
+        self.rig = rig
+
+    def __call__(self, *args, **options):
+        return zplan("--connect", self.rig.ipc("q"), "--timeout", "20000", *args, **options)
+
+    def lines(self, *args):
+        return [json.loads(line) for line in self(*args, "--json").done().splitlines()]
+
+
+@pytest.fixture
+def make(make_rig):
+    return lambda *args, **options: Station(make_rig(*ALWAYS, *args, **options))
+
+
+def finish(rig, count, status=ST.OK, pairs=()):
+    for _ in range(count):
+        rig.jobs.finish(rig.jobs.recv(), status, pairs)
+
+
+def outcomes(rig):
+    return rig.client.done("history", {"limit": 1000}).json["runs"]
+
+
+def fill(station):
+    """A station with some of everything; {what: id}."""
+    rig, ids = station.rig, {}
+    station("station", "add", f"extra=api@{rig.ipc('x')},dialect=microzero,mailbox=identity,key={KEY}").done()
+    station("station", "add", "pull=pull").done()
+    station("kind", "put", "mail", '{"timeout": 60, "category": "mail"}').done()
+    station("limit", "set", "group:g", "--concurrency", "2", "--rate", "0.5").done()
+
+    counted = rig.client.added(every(1, 5, description="counted", no_keep=True))
+    finish(rig, 2)
+    wait_until(lambda: rig.message(counted)["real_repet"] == 2, "two runs are counted")
+    rig.client.done("pause", counted)
+    if rig.db.hexists("plan:run", rig.key(counted)):     # the third had begun
+        finish(rig, 1)
+        wait_until(lambda: not rig.db.hexists("plan:run", rig.key(counted)), "no run is in flight")
+    ids["counted"] = counted
+
+    ids["dead"] = rig.client.added(at_once(description="dead", retry={"strategy": "fixed", "interval": 1, "max": 1,
+                                                                      "need_manual": True}))
+    finish(rig, 2, ST.FAILED, [(FT.STATUS, b"-failed: no paper")])
+    rig.state(ids["dead"], ST.FAILED)
+    wait_until(lambda: rig.message(ids["dead"])["plan_state"] == ERROR, "it is dead")
+    ids["retry"] = rig.client.added(at_once(description="retry", retry={"strategy": "fixed", "interval": 86400,
+                                                                        "max": 5}))
+    finish(rig, 1, ST.FAILED, [(FT.STATUS, BINARY)])
+    wait_until(lambda: rig.message(ids["retry"])["error_count"] == 1, "it has failed once")
+    rig.client.added(at_once(description="over"))
+    finish(rig, 1)
+    ids["queued"] = rig.client.added(later(description="queued", priority=7, group="g", tenant="t", key="name"))
+    ids["paused"] = rig.client.added(later(description="paused"))
+    rig.client.done("pause", ids["paused"])
+    ids["held"] = rig.client.added(later(description="held", hold=True))
+    ids["closed"] = rig.client.added(later(description="closed"))
+    rig.client.done("close", ids["closed"])
+    ids["binary"] = rig.client.added(later(description="bïnary"), more=[(FT.ARG, BINARY), (FT.ARG, b"")])
+    ids["large"] = rig.client.added(later(description="large"), more=[(FT.ARG, LARGE), (FT.ARG, LARGE)])
+    ids["skipped"] = rig.client.added({"description": "skipped", "plan_type": "cron", "cron": "0 3 * * *",
+                                       "plan_repet": 9, "timezone": "Europe/Berlin"})
+    rig.client.done("skip", ids["skipped"], "3")
+    ids["mail"] = rig.client.added(later(description="kind", kind="mail"))
+    ids["news"] = rig.client.added(later(description="news"), station="news")
+    ids["pull"] = rig.client.added(later(description="pull"), station="pull")
+    ids["extra"] = rig.client.added(later(description="extra"), station="extra")
+    return ids
+
+
+# What a station counts, makes or sees anew.
+ANEW = {"revision", "seq", "entry", "connected", "unanswered", "unresponsive_since", "endpoint", "text", "key",
+        "last", "epoch"}
+
+
+def bare(value):
+    if isinstance(value, dict):
+        return {name: bare(one) for name, one in value.items() if name not in ANEW}
+    return [bare(one) for one in value] if isinstance(value, list) else value
+
+
+def tells(station, ids):
+    """What every verb that looks says of it."""
+    views = {verb: bare(station.lines(*verb.split())) for verb in (
+        "list", "history", "kind list", "limit list", "station list", "list --dead", "list --held")}
+    for what, ident in ids.items():
+        views[what] = bare(station.lines("show", ident))
+        views["next " + what] = bare(station("next", ident, "--json").out)
+    return views
+
+
+def exported(station, path, *args):
+    path.write_text(station("export", "--everything", *args).done())
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_all_is_moved(make, tmp_path):
+    old, new = make(), make()
+    ids = fill(old)
+    path = tmp_path / "everything"
+    records = exported(old, path)
+    assert [records[0]["type"], records[0]["format"], records[-1]["type"]] == ["everything", 1, "end"]
+    of_type = {kind: [one for one in records if one["type"] == kind] for kind in
+               ("target", "kind", "limit", "outcome", "plan")}
+    assert {kind + "s": len(found) for kind, found in of_type.items()} == \
+        {name: number for name, number in records[-1].items() if name != "type"}
+    assert len(of_type["plan"]) == len(ids) and len(of_type["outcome"]) == len(outcomes(old.rig)) >= 6
+    assert KEY not in path.read_text()
+
+    before = new.rig.dump()
+    said = new("import", str(path), "--dry-run")
+    assert f"{len(ids)} plans would be added" in said.out and said.code == DONE, (said.out, said.err)
+    assert new.rig.dump() == before
+    said = new("import", str(path))
+    assert (said.code, said.out.splitlines()[0]) == (
+        DONE, f"2 targets, 1 kind, 1 limit, {len(of_type['outcome'])} outcomes, {len(ids)} plans added"), said.err
+    assert "target extra: its key is a secret" in said.err and said.err.count("\n") == 1
+    assert tells(new, ids) == tells(old, ids)
+
+    entries = [one["entry"] for one in outcomes(new.rig)]
+    again = new("import", str(path)).done()
+    assert again == ("nothing added\n"
+                     f"4 targets, 1 kind, 1 limit, {len(of_type['outcome'])} outcomes, {len(ids)} plans already there\n")
+    assert tells(new, ids) == tells(old, ids)
+    assert [one["entry"] for one in outcomes(new.rig)] == entries
+    states = {what: new.rig.message(ids[what])["plan_state"] for what in
+              ("counted", "dead", "queued", "paused", "held", "closed")}
+    assert states == {"counted": PAUSE, "dead": ERROR, "queued": QUEUE, "paused": PAUSE, "held": PAUSE,
+                      "closed": CLOSE}
+    in_queue = {what for what, ident in ids.items()
+                if new.rig.score(ident, {"news": "news", "pull": "pull", "extra": "extra"}.get(what, "jobs"))}
+    assert in_queue == set(ids) - {"counted", "dead", "paused", "held", "closed"}
+
+    # It goes on where it was: the retry waits for its time, and the repeats that are left are run.
+    assert abs(new.rig.score(ids["retry"]) - old.rig.score(ids["retry"])) < 3
+    left = 5 - new.rig.message(ids["counted"])["real_repet"]
+    new.rig.client.done("reset", ids["counted"])
+    finish(new.rig, left)
+    new.rig.gone(ids["counted"])
+    assert new.rig.client.done("message", ids["large"]).json["messages"] == \
+        old.rig.client.done("message", ids["large"]).json["messages"]
+    # What is written from now on stands behind what was restored, and is broadcast from 1 on.
+    assert [one["seq"] for one in outcomes(new.rig)][len(entries):] == list(range(1, left + 1))
+
+
+def test_hold(make, tmp_path):
+    old, new = make(), make()
+    path = tmp_path / "everything"
+    soon, paused, held = (old.rig.client.added(plan) for plan in (later(), later(), later(hold=True)))
+    old.rig.client.done("pause", paused)
+    exported(old, path)
+    new("import", str(path), "--hold").done()
+    assert [new.rig.score(ident) for ident in (soon, paused, held)] == [None] * 3
+    assert [plan["id"] for plan in new.lines("list", "--held")] == [soon]
+    new("reset", "--held").done()
+    assert new.rig.score(soon) and not new.rig.score(paused) and not new.rig.score(held)
+
+
+@pytest.mark.parametrize("extra", [False, True], ids=["scheduled", "manual"])
+def test_a_run_in_progress_begins_again(make, tmp_path, extra):
+    old, new = make(), make()
+    path = tmp_path / "everything"
+    ident = old.rig.client.added(later() if extra else at_once())
+    if extra:
+        old.rig.client.done("run", ident)
+    old.rig.jobs.answer(old.rig.jobs.recv(), ST.RUNING)
+    exported(old, path)
+    new("import", str(path)).done()
+    run = new.rig.jobs.recv()
+    assert run.plan["plan_id"] == int(ident, 16)
+    new.rig.jobs.finish(run)
+    if extra:
+        wait_until(lambda: new.rig.message(ident)["plan_state"] == QUEUE, "it is queued again")
+        assert new.rig.score(ident) == old.rig.message(ident)["plan_time"]
+    else:
+        new.rig.gone(ident)
+
+
+def add_many(station, count, path):
+    path.write_text("".join(json.dumps({"target": "jobs", "command": "do", "in": "1d", "title": f"plan {n}"}) + "\n"
+                            for n in range(count)))
+    station("add", "--from", str(path)).done()
+
+
+def test_an_import_that_is_killed_is_repeated(make, tmp_path):
+    """Killed among the outcomes, and then among the plans."""
+    old, new = make(), make()
+    path = tmp_path / "everything"
+    runs = [{"plan": "1f", "station": "jobs", "title": f"run {n % 7}", "nominal": 1_790_000_000 + n // 2,
+             "status": 1, "state": 1, "exec_id": 1_790_000_000_000_000 + n // 2, "worker": "w", "size": n % 3,
+             "reason": "", "ended": 1_790_000_000 + n // 2} for n in range(4000)]      # two of each
+    for at in range(0, len(runs), 1000):
+        old.rig.client.done("restore", "history", {"runs": runs[at:at + 1000]})
+    add_many(old, 4000, tmp_path / "plans")
+    exported(old, path)
+
+    def killed(seen, what):
+        process = start("--connect", new.rig.ipc("q"), "import", str(path))
+        wait_until(lambda: seen() or process.poll() is not None, what)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    killed(lambda: new.rig.db.xlen("plan:history") > 0, "outcomes are there")
+    killed(lambda: new.rig.db.zcard("plan:ids") > 0, "plans are there")
+    before = new.rig.db.xlen("plan:history"), new.rig.db.zcard("plan:ids")
+    said = new("import", str(path)).done()
+    assert before[0] > 0, said
+    assert (new.rig.db.xlen("plan:history"), new.rig.db.zcard("plan:ids")) == (4000, 4000)
+    assert bare(new.lines("history")) == bare(old.lines("history"))
+    assert bare(new.lines("list")) == bare(old.lines("list"))
+
+
+def test_export_while_it_runs(make, tmp_path):
+    """The history has every run that the plans have counted."""
+    station = make()
+    rig = station.rig
+    ident = rig.client.added(every(1, -1))
+    finish(rig, 1)
+    process = start("--connect", rig.ipc("q"), "export", "--everything")
+    finish(rig, 2)
+    out, err = process.communicate()
+    records = [json.loads(line) for line in out.splitlines()]
+    plan, = [one["plan"] for one in records if one["type"] == "plan"]
+    runs = [one for one in records if one["type"] == "outcome"]
+    assert (process.returncode, err) == (DONE, b"") and plan["plan_id"] == int(ident, 16)
+    assert plan["real_repet"] <= len(runs) == records[-1]["outcomes"]
+
+
+def test_what_is_there_stays(make, tmp_path):
+    old, new = make(), make()
+    path = tmp_path / "everything"
+    for station, value in ((old, "1"), (new, "2")):
+        station("station", "add", f"extra=api@ipc:///tmp/no-{value}").done()
+        station("kind", "put", "mail", f'{{"timeout": {value}}}').done()
+        station("limit", "set", "group:g", "--concurrency", value).done()
+        station.rig.client.added(later(description=value), gid="1f")
+    exported(old, path)
+    before = new.rig.dump()
+    said = new("import", str(path))
+    assert said.code == REFUSED and said.out == "nothing added\n2 targets already there\n4 refused\n"
+    for line, words in enumerate(("target: there is another one", "kind: there is another one named mail",
+                                  "limit: there is another one named group:g")):
+        assert f"{path}:{line + 4}: {words}" in said.err or words in said.err, said.err
+    assert "-plan error: plan_id: 1f is in use by another plan" in said.err
+    assert new.rig.dump() == before
+    assert new("import", str(path), "--stop-on-error").out.endswith("1 refused\n")
+
+
+def test_a_target_that_only_the_settings_name(make, tmp_path):
+    old, new = make("--station", "mine=api@ipc:///tmp/nobody-mine"), make()
+    path = tmp_path / "everything"
+    for ident in ("1", "2"):
+        old.rig.client.added(later(), station="mine", gid=ident)
+    exported(old, path)
+    said = new("import", str(path))
+    assert said.code == REFUSED and "target mine: is not known here" in said.err and "2 plans" in said.err
+    new("station", "add", "mine=api@ipc:///tmp/elsewhere").done()
+    assert new("import", str(path)).done().startswith("2 plans added\n")
+
+
+@pytest.mark.parametrize("change,words", [
+    (lambda lines: lines[:-1], "the last line is missing"),
+    (lambda lines: [lines[0].replace('"format":1', '"format":2'), *lines[1:]], "format: want 1, got 2"),
+    (lambda lines: [*lines[:-1], '{"type":"flow"}', lines[-1]], "type: want one of"),
+    (lambda lines: [*lines[:-1], "{", lines[-1]], ""),
+    (lambda lines: [*lines[:-1], '{"type":"plan","plan":[]}', lines[-1]], "plan: want an object"),
+    (lambda lines: [*lines[:-1], '{"type":"outcome"}', lines[-1]], "outcome: want run"),
+    (lambda lines: [*lines[:-1], '{"type":"kind","name":"x"}', lines[-1]], "kind: want name and fields"),
+    (lambda lines: [*lines[:-1], '{"type":"target"}', lines[-1]], "target: want name, text and origin"),
+], ids=["cut", "format", "type", "no json", "plan", "outcome", "kind", "target"])
+def test_a_file_that_is_damaged(shared, tmp_path, change, words):
+    station = Station(shared)
+    path = tmp_path / "everything"
+    exported(station, path)
+    path.write_text("\n".join(change(path.read_text().splitlines())) + "\n")
+    said = station("import", str(path))
+    assert said.code == REFUSED and words in said.err, (said.out, said.err)
+
+
+def test_usage(shared, tmp_path):
+    station = Station(shared)
+    assert "--everything and --title" in station("export", "--everything", "--title", "x").failed(USAGE)
+    path = tmp_path / "plans"
+    path.write_text(station("export").done())
+    assert "--dry-run: is for" in station("import", str(path), "--dry-run").failed(USAGE)
+    path.write_text("")
+    assert station("import", str(path)).done() == "0 plans added\n"
+    assert "nowhere" in station("import", "/nowhere").failed(REFUSED)
+    exported(station, path)
+    with open(path) as file:
+        said = station.lines("import", str(path))[-1]["summary"]
+        assert said["whole"] and said["refused"] == 0
+        assert subprocess.run(
+            [ZPLAN, "--connect", shared.ipc("q"), "import", "-"], stdin=file, capture_output=True,
+            text=True, check=True).stdout.startswith("nothing added\n")
+
+
+# -- the command
+
+GOOD_RUN = {"plan": "1f", "station": "jobs", "title": "t", "nominal": 1, "status": 1, "state": 1, "exec_id": 5,
+            "worker": "", "size": 0, "reason": "", "ended": 1_790_000_000.125}
+
+
+@pytest.mark.parametrize("args,words", [
+    ((), "got 0 arguments"), (("plan",), "got 1 arguments"), (("plans", "{}"), "restore: want plan or history"),
+    (("history", "{"), ""), (("history", "{}"), "runs: want an array"),
+    (("history", {"runs": [GOOD_RUN] * 1001}), "at most 1000"),
+    (("history", {"runs": [1]}), "runs: number 1: plan: want a hex id"),
+    (("history", {"runs": [{**GOOD_RUN, "plan": "x"}]}), "plan: want a hex id"),
+    (("history", {"runs": [GOOD_RUN, {**GOOD_RUN, "station": "a b"}]}), "runs: number 2: station: want"),
+    (("history", {"runs": [{**GOOD_RUN, "station": "s" * 65}]}), "station: want"),
+    (("history", {"runs": [{**GOOD_RUN, "ended": "x"}]}), "ended: want"),
+    (("history", {"runs": [{**GOOD_RUN, "ended": -1}]}), "ended: want"),
+    (("history", {"runs": [{**GOOD_RUN, "ended": 1e300}]}), "ended: want"),
+    (("history", {"runs": [{**GOOD_RUN, "status": 256}]}), "status: want an integer, 0..255"),
+    (("history", {"runs": [{**GOOD_RUN, "state": 8}]}), "state: want"),
+    (("history", {"runs": [{**GOOD_RUN, "exec_id": -1}]}), "exec_id: want"),
+    (("history", {"runs": [{**GOOD_RUN, "title": 5}]}), "title: want"),
+    (("history", {"runs": [{**GOOD_RUN, "reason": {"b64": "*"}}]}), "reason: want"),
+    (("history", {"runs": [{**GOOD_RUN, "missed": 1, "missed_why": "w" * 33}]}), "missed_why: at most"),
+])
+def test_restore_refuses(shared, args, words):
+    assert words in shared.client.refused("restore", *args)
+    assert not outcomes(shared)
+
+
+def plan_of(rig):
+    ident = rig.client.added(later())
+    plan = rig.client.done("message", ident).json
+    rig.client.done("remove", ident)
+    return ident, plan
+
+
+@pytest.mark.parametrize("change,words,status", [
+    ({"plan_id": 0}, "plan_id: want", ST.PLANERROR), ({"plan_id": "1f"}, "plan_id: want", ST.PLANERROR),
+    ({"station": "nix"}, "nix", ST.NOT_FIND), ({"messages": []}, "messages: want at least", ST.ARG_ERROR),
+    ({"messages": ["a", "b", "c", "d", "e"]}, "messages: ", ST.ARG_ERROR),
+    ({"plan_type": 99}, "plan_type", ST.PLANERROR), ({"plan_state": 8}, "plan_state", ST.PLANERROR),
+    ({"plan_time": -1}, "plan_time", ST.PLANERROR), ({"real_repet": -1}, "real_repet", ST.PLANERROR),
+    ({"timezone": "Mars/Phobos"}, "Mars/Phobos", ST.PLANERROR),
+    ({"vote": {"rule": "all"}}, "vote: is for plans of vote stations", ST.PLANERROR),
+    ({"workers": {"count": 2}}, "workers", ST.PLANERROR), ({"retry": 5}, "retry", ST.PLANERROR),
+    ({"error_info": 5}, "error_info", ST.PLANERROR),
+])
+def test_restore_refuses_a_plan(shared, change, words, status):
+    ident, plan = plan_of(shared)
+    reason = shared.client.refused("restore", "plan", {**plan, **change}, status=status)
+    assert words in reason
+    assert not shared.db.exists(shared.key(ident))
+
+
+def test_restore_a_plan(rig):
+    events = rig.events()
+    ident, plan = plan_of(rig)
+    assert events.names(3) == ["add", "queue", "remove"]
+    text = argument({**plan, "real_repet": 3, "error_info": "é", "exec_id": 77})
+    parts = [text[:100], text[100:101], text[101:]]
+    assert rig.client.done("restore", "plan", *parts).json == {"restored": 1}
+    assert rig.client.done("restore", "plan", text).json == {"restored": 0}
+    kept = rig.message(ident)
+    assert (kept["real_repet"], kept["error_info"], kept["exec_id"]) == (3, "é", 77)
+    assert kept["revision"] != plan["revision"] and rig.score(ident) == plan["plan_time"]
+    assert events.names(2) == ["add", "queue"]
+
+
+def test_restored_outcomes_are_bounded(make_rig):
+    rig = make_rig("--history-count", "100", *ALWAYS)
+    rig.client.done("restore", "history", {"runs": [{**GOOD_RUN, "exec_id": n} for n in range(1000)]})
+    assert 100 <= rig.db.xlen("plan:history") < 400
+    assert rig.client.done("stats").json["outcomes"] < 400
+
