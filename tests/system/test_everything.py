@@ -273,7 +273,7 @@ def test_a_target_that_only_the_settings_name(make, tmp_path):
         old.rig.client.added(later(), station="mine", gid=ident)
     exported(old, path)
     said = new("import", str(path))
-    assert said.code == REFUSED and "target mine: is not known here" in said.err and "2 plans" in said.err
+    assert said.code == REFUSED and "target mine: is not known here" in said.err and "2 of its plans" in said.err
     new("station", "add", "mine=api@ipc:///tmp/elsewhere").done()
     assert new("import", str(path)).done().startswith("2 plans added\n")
 
