@@ -1,8 +1,9 @@
-// libzplan, the half for workers: take jobs from a target station, do them, answer them.
+// libzplan, the half for workers: take jobs, do them, answer them. The jobs come from a target
+// station (zstationd), or are the plans of a pull target of zpland itself (option `pull`).
 //
 // A worker has a thread of its own that talks to the station: it joins, asks for jobs, answers, and
-// says each second of every job in hand that it is worked on. So a job may take as long as it
-// likes, and what the caller does holds up nothing. There are three ways to get at the jobs:
+// reports of every job in hand that it is worked on. So a job may take as long as it likes, and
+// what the caller does holds up nothing. There are three ways to get at the jobs:
 //
 //   handlers   zplan_worker_handle, then zplan_worker_run: it calls them;
 //   one's loop zplan_worker_fd and zplan_worker_process: the same beside other things;
@@ -113,6 +114,16 @@
 //     }
 // ---- end
 //
+// With `.endpoint = "tcp://127.0.0.1:7920", .pull = "jobs"` the same worker needs no zstationd: it
+// fetches the plans of the pull target `jobs` from zpland. What differs:
+//
+//   * An answer's content is at most 65536 bytes as JSON; a larger one is ARGUMENT.
+//   * An answer is kept until the station has acknowledged it, also while it is away; the worker
+//     has left only then, or when the job's worker_timeout is over.
+//   * That a job is cancelled is heard within 5 seconds, or the plan's ping_interval if shorter.
+//   * zplan_worker_joined: the station answers; it counts how often it did after an outage.
+//   * zplan_job_lost is never true: the station knows of a job though it was restarted.
+//
 // A job may come twice: when its answer was lost, or the station gave the worker up, as it does
 // with one that it has not heard for 10 seconds (zstationd --worker-timeout). Two deliveries of one
 // run differ in nothing but exec_id, so work that must not be done twice is keyed by plan_id and
@@ -149,10 +160,13 @@ enum {
 struct zplan_worker;
 
 struct zplan_worker_options {
-    const char *endpoint; // of the station's workers' port: tcp://HOST:PORT or ipc://PATH
+    const char *endpoint; // of a target station's workers' port: tcp://HOST:PORT or ipc://PATH
     const char *name;     // 1 to 64 of A-Z a-z 0-9 _ . -
     const struct zplan_curve *curve; // server_key: the target station's. NULL = in the clear
     int credit;                      // jobs in hand at once, 1 to ZPLAN_CREDIT_MAX; 0 = 1
+    // Of the pull target whose plans are fetched: `endpoint` is the request socket of the plan
+    // station then, and `server_key` its key. NULL = `endpoint` is a workers' port
+    const char *pull;
 };
 
 // A job in hand. It belongs to the worker, and with it everything it points to, until it is
@@ -263,7 +277,7 @@ struct zplan_job *zplan_worker_take (struct zplan_worker *worker, int64_t timeou
 
 // Answer a job. ZPLAN_OK: the answer is on its way, its content was released, and the job is gone.
 // Else the job is still in hand, and the content is the caller's: ARGUMENT (the status is no final
-// one, the content has no type or is larger than 1 MiB, or the job is not in hand), MEMORY.
+// one, the content has no type or is too large, or the job is not in hand), MEMORY.
 int zplan_job_answer (struct zplan_job *job, const struct zplan_answer *answer);
 
 // Answer a job FAILED with these words (UTF-8; NULL = none). Needs no memory. ZPLAN_OK, or

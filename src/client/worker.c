@@ -25,7 +25,7 @@ static bool options_valid (const struct zplan_worker_options *options)
     struct reason reason;
     return options && options->endpoint && options->name && name_valid (options->name) &&
            endpoint_check (options->endpoint, &reason) == 0 && options->credit >= 0 &&
-           options->credit <= ZPLAN_CREDIT_MAX;
+           options->credit <= ZPLAN_CREDIT_MAX && (!options->pull || name_valid (options->pull));
 }
 
 static struct zplan_worker *allocate (size_t credit)
@@ -64,6 +64,7 @@ static void release (struct zplan_worker *self)
     pthread_mutex_destroy (&self->lock);
     explicit_bzero (&self->keys, sizeof self->keys);
     free (self->endpoint);
+    free (self->pull);
     free (self);
 }
 
@@ -83,18 +84,21 @@ static int start (struct zplan_worker *self, const struct zplan_worker_options *
 {
     self->endpoint = strdup (options->endpoint);
     memcpy (self->name, options->name, strlen (options->name) + 1);
-    if (!self->endpoint)
+    self->pull = options->pull ? strdup (options->pull) : NULL;
+    if (!self->endpoint || (options->pull && !self->pull))
         return -1;
+    self->dialog = self->pull ? &dialog_fetch : &dialog_port;
     self->wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
     self->show_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (self->wake_fd < 0 || self->show_fd < 0)
         return -1;
-    self->context = wire_context_new ();
-    if (!self->context || worker_connect (self))
+    if (self->dialog->open (self))
         return -1;
     if (start_thread (self) == 0)
         return 0;
-    zmq_close (self->socket);
+    int error = errno;
+    self->dialog->end (self);
+    errno = error;
     return -1;
 }
 

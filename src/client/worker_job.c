@@ -113,6 +113,8 @@ void job_clear (struct job *self)
     json_decref (self->plan);
     packet_clear (&self->packet);
     free (self->content);
+    free (self->fetched.bytes);
+    free (self->fetched.report);
     self->shown = (struct zplan_job){0};
     memset ((char *)self + offsetof (struct job, place), 0,
             sizeof *self - offsetof (struct job, place));
@@ -157,7 +159,10 @@ static bool is_valid (const struct zplan_answer *answer)
 int zplan_job_answer (struct zplan_job *shown, const struct zplan_answer *answer)
 {
     struct job *job = of_user (shown);
-    if (!job || !is_valid (answer))
+    if (!job || !is_valid (answer) ||
+        (job->worker->pull &&
+         !fetch_takes_result (answer->content_type,
+                              span_of (answer->content, answer->content_size))))
         return ZPLAN_ERROR_ARGUMENT;
     void *content = NULL;
     if (answer->content_size) {

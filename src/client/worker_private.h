@@ -1,16 +1,23 @@
 // What the two halves of a worker share: the calls of its users (worker.c, worker_run.c,
-// worker_job.c) and its thread (worker_thread.c). They meet under one lock.
+// worker_job.c) and its thread (worker_thread.c), which has one of two dialogs: with the workers'
+// port of a target station (worker_port.c), or with a plan station whose pull target's plans it
+// fetches (worker_fetch.c). They meet under one lock.
 #pragma once
 
 #include <jansson.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "ident.h"
 #include "keys.h"
 #include "packet.h"
+#include "zplan_client.h"
 #include "zplan_worker.h"
 
-enum { WORKER_NAME_MAX = 64 };
+enum {
+    WORKER_NAME_MAX = 64,
+    RESULT_MAX = 65536 // bytes of JSON that a report of a fetched job takes
+};
 
 // Where a job is. It goes down this list and back to the top.
 enum job_place {
@@ -18,6 +25,18 @@ enum job_place {
     JOB_WAITING, // nobody has taken it yet
     JOB_TAKEN,   // its user's
     JOB_ANSWERED // its answer has not gone out yet
+};
+
+// Of a job that was fetched.
+struct fetched {
+    char plan[IDENT_SIZE], exec[IDENT_SIZE];
+    uint8_t *bytes;     // of its frames; owned
+    int64_t timeout_us; // without a word the station gives the job to another worker
+    int64_t heard_us;   // monotonic; when the last word that it took was sent
+    int64_t due_us;     // monotonic; when the next one is
+    bool asking;        // one has no answer yet
+    bool over;          // the station wants no report
+    char *report;       // as JSON, once it is answered; owned
 };
 
 // A job and the room for its answer. A worker makes as many as it may need when it is made itself:
@@ -34,6 +53,8 @@ struct job {
     struct packet packet;
     struct message message; // the job's, read; borrows from `packet`
     json_t *plan;           // its PLAN frame; the title borrows from it
+
+    struct fetched fetched;
 
     int64_t sign_us;   // monotonic; when it was last said to be worked on, or came
     int64_t told_us;   // when its progress was last told
@@ -53,9 +74,22 @@ struct handler {
     void *context;
 };
 
+// What the thread does, under the lock unless it says otherwise.
+struct dialog {
+    int (*open) (struct zplan_worker *self); // before the thread runs; 0, or -1 with errno
+    void (*turn) (struct zplan_worker *self);
+    int64_t (*due_us) (const struct zplan_worker *self); // of the next turn, monotonic
+    // What to wait for, in `item`, besides that. False: nothing. Without the lock.
+    bool (*poll_item) (const struct zplan_worker *self, zmq_pollitem_t *item);
+    void (*end) (struct zplan_worker *self); // say the last words, and close
+};
+extern const struct dialog dialog_port, dialog_fetch;
+
 struct zplan_worker {
     // set once
+    const struct dialog *dialog;
     char *endpoint;
+    char *pull; // the target whose plans are fetched; NULL = the endpoint is a workers' port
     char name[WORKER_NAME_MAX + 1];
     struct keys keys;
     size_t credit;
@@ -66,11 +100,16 @@ struct zplan_worker {
     atomic_bool leave; // asked for; the thread takes note of it
     atomic_bool stop;
 
-    // the thread's alone
+    // the thread's alone, of a workers' port
     void *socket;     // NULL when none could be made anew
     size_t asked;     // jobs that were asked for and have not come
     int64_t beat_us;  // monotonic; when the next JOIN or PITPAT is due
     int64_t quiet_us; // when the oldest of them without an answer was sent; 0 = none
+
+    // the thread's alone, of a pull target
+    struct zplan_client *client;
+    int64_t take_us;  // monotonic; when the next take is due
+    int64_t leave_us; // when the take that waits was asked to end; 0 = it was not
 
     // under the lock
     pthread_mutex_t lock;
@@ -78,6 +117,7 @@ struct zplan_worker {
     bool joined;            // the station said OK to JOIN
     unsigned joins;         // how many times it did
     bool leaving;
+    bool taking;  // a take has no answer yet
     bool drained; // the station asked for it
     bool news;    // `joined` or `refusal` changed, or a job was cancelled, since the user looked
     bool shown;   // show_fd is readable
@@ -93,11 +133,17 @@ struct zplan_worker {
 
 // ---- the thread's half
 
-// Make the first socket. 0, or -1 with errno.
-int worker_connect (struct zplan_worker *self);
-
 // What the thread does until `stop` is set.
 void *worker_serve (void *worker);
+
+// Take note of zplan_worker_leave. True: it is the first time.
+bool worker_take_leave (struct zplan_worker *self);
+
+// The station's last words of why it does not take the worker, cut to what is kept.
+void worker_refused (struct zplan_worker *self, struct span words);
+
+// Somebody cancelled a job in hand: tell its user, without the lock meanwhile.
+void worker_cancel (struct zplan_worker *self, struct job *job, struct span words);
 
 // Let the thread look what there is to do. For any thread, and a signal handler.
 void worker_wake (struct zplan_worker *self);
@@ -115,6 +161,9 @@ bool worker_has_left (const struct zplan_worker *self);
 
 // Make show_fd readable or not, as things are.
 void worker_show (struct zplan_worker *self);
+
+// Whether a report of a fetched job takes this content.
+bool fetch_takes_result (uint8_t type, struct span content);
 
 // Fill what the user sees from the message, which was read from the packet.
 void job_read (struct job *self);

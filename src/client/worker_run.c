@@ -92,8 +92,9 @@ static void call (struct zplan_job *job, const struct handler *handler)
     int rc = zplan_job_answer (job, &answer);
     if (rc == ZPLAN_OK)
         return;
-    zplan_job_fail (job, rc == ZPLAN_ERROR_MEMORY ? zplan_error_text (rc)
-                                                  : "the handler's answer is not valid");
+    zplan_job_fail (job, rc == ZPLAN_ERROR_MEMORY
+                             ? zplan_error_text (rc)
+                             : "the handler's answer is not valid, or too large");
     if (answer.release)
         answer.release ((void *)(uintptr_t)answer.content);
 }

@@ -66,7 +66,7 @@ static void peer_release (struct station *self, struct peer *peer)
         load_settle (self, load);
 }
 
-void front_reply (struct station *self, struct peer *peer, const struct reply *reply)
+bool front_reply (struct station *self, struct peer *peer, const struct reply *reply)
 {
     char text[REASON_MAX + 32], id[IDENT_SIZE], time[DECIMAL_SIZE];
     struct message message;
@@ -94,9 +94,11 @@ void front_reply (struct station *self, struct peer *peer, const struct reply *r
     if (reply->json)
         message_add (&message, ZERO_FRAME_JSON, span_text (reply->json));
     enum reply_kind kind = peer->read_cost || peer->has_read ? REPLY_READ : REPLY_MADE;
-    if (!peers_send (self, peer->identity, &message, kind))
+    bool sent = peers_send (self, peer->identity, &message, kind);
+    if (!sent)
         self->counters.dropped_replies++;
     peer_release (self, peer);
+    return sent;
 }
 
 void front_refuse (struct station *self, struct peer *peer, enum wire_error error,

@@ -46,8 +46,8 @@ void front_drain (struct station *self);
 // store was answered.
 void front_resume (struct station *self);
 
-// Send a reply and release what the peer owns.
-void front_reply (struct station *self, struct peer *peer, const struct reply *reply);
+// Send a reply and release what the peer owns. False: the peer is gone, or reads nothing.
+bool front_reply (struct station *self, struct peer *peer, const struct reply *reply);
 
 // The reply to a refused request: the status of the error's class, the word and the reason.
 void front_refuse (struct station *self, struct peer *peer, enum wire_error error,

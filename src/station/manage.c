@@ -83,11 +83,12 @@ void inquiry_end (struct inquiry *inquiry, enum store_result result, const char 
     free (inquiry);
 }
 
-void manage_reply (struct station *self, struct peer *peer, uint64_t plan_id, const char *json)
+bool manage_reply (struct station *self, struct peer *peer, uint64_t plan_id, const char *json)
 {
-    front_reply (self, peer,
-                 &(struct reply){
-                     .status = ZERO_STATUS_OK_ID, .reason = "", .plan_id = plan_id, .json = json});
+    return front_reply (
+        self, peer,
+        &(struct reply){
+            .status = ZERO_STATUS_OK_ID, .reason = "", .plan_id = plan_id, .json = json});
 }
 
 // -- arguments

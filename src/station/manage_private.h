@@ -44,8 +44,9 @@ void inquiry_refuse (struct inquiry *inquiry, enum store_result result, const ch
 // The same, and release the inquiry.
 void inquiry_end (struct inquiry *inquiry, enum store_result result, const char *error);
 
-// Answer OK with this JSON, and the plan's id unless it is 0.
-void manage_reply (struct station *self, struct peer *peer, uint64_t plan_id, const char *json);
+// Answer OK with this JSON, and the plan's id unless it is 0. False: the peer is gone, or reads
+// nothing.
+bool manage_reply (struct station *self, struct peer *peer, uint64_t plan_id, const char *json);
 
 // A decimal number of an argument within its bounds.
 bool argument_number (struct span text, int64_t min, int64_t max, int64_t *ret);

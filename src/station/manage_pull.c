@@ -1,4 +1,4 @@
-// take, alive, report, team: the words of workers that fetch plans (pull.h).
+// take, alive, report: the commands of workers that fetch plans (pull.h).
 #include <stdlib.h>
 
 #include "access.h"
@@ -13,7 +13,13 @@
 #include "reads.h"
 #include "targets.h"
 
-enum { LIMIT_MAX = 100, WAIT_MAX_S = 60, REASON_BYTES = 512, RESULT_BYTES = 65536 };
+enum {
+    LIMIT_MAX = 100,
+    WAIT_MAX_S = 60,
+    PROGRESS_BYTES = 256,
+    REASON_BYTES = 512,
+    RESULT_BYTES = 65536
+};
 
 #define WORKER_RULE "want 1..64 of A-Z a-z 0-9 _ . : @ -"
 
@@ -42,7 +48,7 @@ static bool read_take_limit (void *filter, const json_t *value)
 {
     struct take *self = filter;
     self->limit = json_integer_value (value);
-    return json_is_integer (value) && self->limit >= 1 && self->limit <= LIMIT_MAX;
+    return json_is_integer (value) && self->limit >= 0 && self->limit <= LIMIT_MAX;
 }
 
 static bool read_take_wait (void *filter, const json_t *value)
@@ -91,7 +97,7 @@ static bool read_kind (void *filter, const json_t *value)
 static const struct filter_field take_fields[] = {
     {"station", read_take_station, "want the name of a pull station"},
     {"worker", read_take_worker, WORKER_RULE},
-    {"limit", read_take_limit, "want 1..100"},
+    {"limit", read_take_limit, "want 0..100"},
     {"wait", read_take_wait, "want seconds, 0..60"},
     {"tenant", read_tenant, "want an integer, or a string of at most 256 bytes"},
     {"category", read_category, "want a string of at most 256 bytes"},
@@ -152,7 +158,10 @@ void manage_take (struct station *self, struct request *request, const struct ar
     }
     name_worker (take);
     take->peer = peer_keep (self, request);
-    pull_take (take);
+    if (take->limit)
+        pull_take (take);
+    else
+        pull_leave (take);
 }
 
 // -- alive and report
@@ -167,7 +176,22 @@ struct working {
     enum { STATE_NONE, STATE_SUCCESS, STATE_FAIL } state;
     char reason[REASON_BYTES + 1];
     char *result; // as JSON; NULL = none
+    char progress[PROGRESS_BYTES + 1];
+    bool release;
 };
+
+static bool read_progress (void *filter, const json_t *value)
+{
+    struct working *self = filter;
+    return copy_text (value, self->progress, sizeof self->progress);
+}
+
+static bool read_release (void *filter, const json_t *value)
+{
+    struct working *self = filter;
+    self->release = json_is_true (value);
+    return json_is_boolean (value);
+}
 
 static bool read_plan (void *filter, const json_t *value)
 {
@@ -211,15 +235,21 @@ static bool read_result (void *filter, const json_t *value)
 }
 
 static const struct filter_field working_fields[] = {
-    {"plan", read_plan, "want the plan's id"},
+    {"progress", read_progress, "want a string of at most 256 bytes"}, // alive
+    {"release", read_release, "want true or false"},
+    {"plan", read_plan, "want the plan's id"}, // both
     {"worker", read_worker, WORKER_RULE},
     {"exec_id", read_exec_id, "want the run's id, as it was given"},
-    {"state", read_state, "want success or fail"}, // from here on: report
+    {"state", read_state, "want success or fail"}, // report
     {"reason", read_reason, "want a string of at most 512 bytes"},
     {"result", read_result, "want JSON of at most 65536 bytes"},
 };
 
-enum { ALIVE_FIELDS = 3, REPORT_FIELDS = sizeof working_fields / sizeof *working_fields };
+enum {
+    ALIVE_FIELDS = 5,
+    REPORT_FIRST = 2,
+    FIELDS = sizeof working_fields / sizeof *working_fields
+};
 
 static void working_end (struct working *self)
 {
@@ -302,10 +332,11 @@ static void tell_store (struct working *self)
                                   .repeat = self->repeat,
                                   .reason = span_text (self->reason),
                                   .result = span_text (self->result ? self->result : "")};
+    struct store_sign sign = {.progress = span_text (self->progress), .release = self->release};
     if (self->reports)
         store_report (station->store, &worker, &report, on_reported, self);
     else
-        store_alive (station->store, &worker, on_alive, self);
+        store_alive (station->store, &worker, &sign, on_alive, self);
 }
 
 // Who may not touch plans of every station: it is of one that may be touched.
@@ -329,8 +360,9 @@ static void on_plan_loaded (void *owner, const struct store_loaded *answer)
 static bool read_working (struct working *self, struct span text, struct reason *reason)
 {
     json_t *object = json_read_object (text, reason);
-    bool read = object && filter_read (object, working_fields,
-                                       self->reports ? REPORT_FIELDS : ALIVE_FIELDS, self, reason);
+    const struct filter_field *first = working_fields + (self->reports ? REPORT_FIRST : 0);
+    size_t count = self->reports ? FIELDS - REPORT_FIRST : ALIVE_FIELDS;
+    bool read = object && filter_read (object, first, count, self, reason);
     json_decref (object);
     if (!read)
         return false;
@@ -378,108 +410,4 @@ void manage_report (struct station *self, struct request *request,
     working->reports = true;
     pull_heard (self);
     start (self, request, arguments->at[0], working);
-}
-
-// -- team
-
-// What a task is, from what its workers are.
-struct task_counts {
-    size_t running, timed_out, succeeded, failed;
-};
-
-static const char *task_state (const struct task_counts *counts)
-{
-    if (counts->running)
-        return "running";
-    if (counts->succeeded && counts->failed)
-        return "mixed";
-    if (counts->succeeded || counts->failed)
-        return counts->succeeded ? "success" : "fail";
-    return counts->timed_out ? "timeout" : "not started";
-}
-
-static void count_member (struct task_counts *counts, const struct team_member *member)
-{
-    counts->running += span_is (member->state, "running");
-    counts->timed_out += span_is (member->state, "timeout");
-    counts->succeeded += span_is (member->state, "success");
-    counts->failed += span_is (member->state, "fail") || span_is (member->state, "out");
-}
-
-static json_t *text_json (struct span text)
-{
-    return json_stringn ((const char *)text.data, text.size);
-}
-
-static json_t *member_json (const struct team_member *member)
-{
-    uint64_t number = 0;
-    char copy[24], id[IDENT_SIZE];
-    bool out = span_is (member->state, "out");
-    json_t *object = json_object ();
-    snprintf (copy, sizeof copy, "%.*s", (int)member->exec_id.size,
-              (const char *)member->exec_id.data);
-    number = strtoull (copy, NULL, 10);
-    json_object_set_new (object, "worker", text_json (member->name));
-    json_object_set_new (object, "state", out ? json_string ("fail") : text_json (member->state));
-    json_object_set_new (object, "exec_id", json_string (ident_text (number, id)));
-    json_object_set_new (object, "started_ms", json_integer (member->started_ms));
-    json_object_set_new (object, "heard_ms", json_integer (member->heard_ms));
-    if (member->ended_ms)
-        json_object_set_new (object, "ended_ms", json_integer (member->ended_ms));
-    if (out) // of an earlier try: it takes nobody's place
-        json_object_set_new (object, "earlier", json_true ());
-    if (member->reason.size)
-        json_object_set_new (object, "reason", text_json (member->reason));
-    json_t *result =
-        json_loadb ((const char *)member->result.data, member->result.size, JSON_DECODE_ANY, NULL);
-    if (result)
-        json_object_set_new (object, "result", result);
-    return object;
-}
-
-static void on_team (void *owner, const struct store_team *answer)
-{
-    struct inquiry *inquiry = owner;
-    struct task_counts counts = {0};
-    struct team_member member;
-    char id[IDENT_SIZE];
-    enum store_result result = inquiry_check (
-        inquiry, &(struct store_loaded){.result = answer->result, .station = answer->station});
-    if (result == STORE_DONE) {
-        json_t *object = json_object (), *workers = json_array ();
-        for (size_t i = 0; i < answer->count; i++) {
-            if (!store_member_at (answer, i, &member))
-                continue;
-            count_member (&counts, &member);
-            json_array_append_new (workers, member_json (&member));
-        }
-        json_object_set_new (object, "plan_id", json_string (ident_text (inquiry->plan.id, id)));
-        json_object_set_new (object, "station", text_json (answer->station));
-        json_object_set_new (object, "current", json_boolean (answer->current));
-        json_object_set_new (object, "state", json_string (task_state (&counts)));
-        json_object_set_new (object, "workers", workers);
-        char *json = json_write (object);
-        manage_reply (inquiry->station, inquiry->peer, inquiry->plan.id, json);
-        free (json);
-        json_decref (object);
-    }
-    inquiry_end (inquiry, result, answer->error);
-}
-
-static void team_go (void *owner, enum read_how how)
-{
-    struct inquiry *inquiry = owner;
-    if (how == READ_DROP)
-        on_team (inquiry, &(struct store_team){.result = STORE_LOST, .error = ""});
-    else
-        store_team (inquiry->station->store, inquiry->plan.id, inquiry->plan.station, on_team,
-                    inquiry);
-}
-
-void manage_team (struct station *self, struct request *request, const struct arguments *arguments)
-{
-    struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
-    if (inquiry)
-        reads_start (self, inquiry->peer, team_go, inquiry);
 }

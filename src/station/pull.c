@@ -81,6 +81,9 @@ void pull_end (struct station *self, struct span key_station, struct plan *plan,
     message.desc_bytes = laid_out[0];
     if (outcome->failed)
         tell_reason (outcome, content_text (laid_out, count), &reason);
+    else // what a worker says of its success: that the result was cut
+        reason_set (&reason, "%.*s", (int)outcome->reason.size,
+                    outcome->reason.size ? (const char *)outcome->reason.data : "");
     plan->exec_id = run.exec_id;
     apply (self, &(struct outcome){.plan = plan,
                                    .key_station = key_station,

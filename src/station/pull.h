@@ -45,6 +45,10 @@ struct take {
 // it.
 void pull_take (struct take *take);
 
+// Answer the takes of this worker that wait for plans of this target, and this one: with no jobs.
+// Takes it.
+void pull_leave (struct take *take);
+
 // Whether one more may wait.
 bool pull_may_wait (const struct station *self);
 

@@ -113,6 +113,7 @@ static json_t *job_json (const struct store_job *job)
         json_array_append_new (frames, json_from_frame (plan->messages[i]));
     json_object_set_new (object, "plan_id", json_string (ident_text (job->plan_id, id)));
     json_object_set_new (object, "exec_id", json_string (ident_text (job->exec_id, exec_id)));
+    json_object_set_new (object, "plan_time", json_integer (plan_nominal (plan, job->exec_id)));
     json_object_set_new (object, "ping_interval", json_integer (job->ping_s));
     json_object_set_new (object, "worker_timeout", json_integer (job->timeout_s));
     json_object_set_new (object, "plan", json_loads (text, 0, NULL));
@@ -120,6 +121,39 @@ static json_t *job_json (const struct store_job *job)
     free (text);
     plan_destroy (&plan);
     return object;
+}
+
+struct released {
+    struct station *station;
+    char name[STATION_NAME_MAX + 1];
+};
+
+static void on_released (void *owner, const struct store_alive *answer)
+{
+    struct released *released = owner;
+    if (answer->result == STORE_DONE)
+        pull_wake (released->station, released->name, 1);
+    free (released);
+}
+
+// The worker is gone, and never had its jobs: others may have them at once.
+static void release_jobs (const struct take *take, const struct store_taken *answer)
+{
+    struct store_job job;
+    for (size_t i = 0; answer && i < answer->count; i++) {
+        if (!store_job_at (answer, i, &job))
+            continue;
+        struct released *released = memory_new (sizeof *released);
+        released->station = take->station;
+        memcpy (released->name, take->name, sizeof released->name);
+        store_alive (take->station->store,
+                     &(struct store_worker){.plan_id = job.plan_id,
+                                            .station = take->name,
+                                            .worker = take->worker,
+                                            .exec_id = job.exec_id,
+                                            .lease_s = take->station->settings->exec_timeout_s},
+                     &(struct store_sign){.release = true}, on_released, released);
+    }
 }
 
 // Answer with the jobs, NULL = none, and release the take.
@@ -137,7 +171,8 @@ static void reply (struct take *take, const struct store_taken *answer)
     json_object_set_new (object, "jobs", jobs);
     char *json = json_write (object);
     json_decref (object);
-    manage_reply (self, take->peer, 0, json);
+    if (!manage_reply (self, take->peer, 0, json))
+        release_jobs (take, answer);
     free (json);
     free (take);
 }
@@ -283,6 +318,34 @@ void pull_take (struct take *take)
     if (target)
         target_tally (target)->asked_s = clock_wall_us () / 1000000;
     ask (take);
+}
+
+// -- a worker that leaves
+
+// Each take that came before it has had its answer from Redis now, and stands in the line.
+static void on_left (void *owner, enum store_result result, int64_t count)
+{
+    struct take *leaving = owner;
+    (void)result;
+    (void)count;
+    const struct line *line = line_of (leaving->station, leaving->name);
+    for (struct take *take = line ? line->first : NULL, *next; take; take = next) {
+        next = take->next;
+        if (strcmp (take->worker, leaving->worker) != 0)
+            continue;
+        take->until_us = 0;
+        if (take->asking)
+            continue; // it ends with that answer
+        leave (take);
+        reply (take, NULL);
+    }
+    front_resume (leaving->station);
+    reply (leaving, NULL);
+}
+
+void pull_leave (struct take *take)
+{
+    store_offers (take->station->store, take->name, on_left, take);
 }
 
 // -- whether there are workers

@@ -193,12 +193,14 @@ static void on_alive (void *owner, const redisReply *reply)
     free (ask);
 }
 
-void store_alive (struct store *self, const struct store_worker *worker, store_alive_fn *reply,
-                  void *owner)
+void store_alive (struct store *self, const struct store_worker *worker,
+                  const struct store_sign *sign, store_alive_fn *reply, void *owner)
 {
     struct worker_args texts;
-    struct span own[3];
+    struct span own[5];
     size_t count = add_worker (worker, &texts, own);
+    own[count++] = sign->progress;
+    own[count++] = span_text (sign->release ? "1" : "");
     call (self, "alive", span_text (worker->station), worker->lease_s, LINK_ONCE, own, count,
           on_alive, ask_new (self, (void (*) (void))reply, owner));
 }
@@ -269,7 +271,7 @@ void store_team (struct store *self, uint64_t plan_id, const char *station, stor
 
 bool store_member_at (const struct store_team *answer, size_t index, struct team_member *ret)
 {
-    enum { NAME, STATE, STARTED, HEARD, ENDED, EXEC, REASON, RESULT, FIELDS };
+    enum { NAME, STATE, STARTED, HEARD, ENDED, EXEC, REASON, RESULT, PROGRESS, FIELDS };
     if (index >= answer->count ||
         !reply_is_array (answer->reply->element[TEAM_HEAD + index], FIELDS))
         return false;
@@ -281,6 +283,7 @@ bool store_member_at (const struct store_team *answer, size_t index, struct team
                                 .ended_ms = reply_number (row[ENDED]),
                                 .exec_id = reply_text (row[EXEC]),
                                 .reason = reply_text (row[REASON]),
-                                .result = reply_text (row[RESULT])};
+                                .result = reply_text (row[RESULT]),
+                                .progress = reply_text (row[PROGRESS])};
     return true;
 }

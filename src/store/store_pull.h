@@ -102,9 +102,15 @@ struct store_alive {
 
 typedef void store_alive_fn (void *owner, const struct store_alive *answer);
 
-// The worker works on it still.
-void store_alive (struct store *self, const struct store_worker *worker, store_alive_fn *reply,
-                  void *owner);
+// What a worker that is at work says.
+struct store_sign {
+    struct span progress; // empty = nothing new
+    bool release;         // it gives the plan back, and has not begun
+};
+
+// The worker works on it still, or gives it back.
+void store_alive (struct store *self, const struct store_worker *worker,
+                  const struct store_sign *sign, store_alive_fn *reply, void *owner);
 
 struct store_report {
     bool success;
@@ -143,7 +149,7 @@ struct store_team {
 struct team_member {
     struct span name, state; // running, timeout, success, fail, out
     int64_t started_ms, heard_ms, ended_ms;
-    struct span exec_id, reason, result;
+    struct span exec_id, reason, result, progress;
 };
 
 typedef void store_team_fn (void *owner, const struct store_team *answer);

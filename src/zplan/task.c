@@ -17,7 +17,10 @@
 
 extern char **environ;
 
-enum { GROUP_TURN_US = 100000 }; // how often an ended command's outputs and group are looked at
+enum {
+    GROUP_TURN_US = 100000,    // how often an ended command's outputs and group are looked at
+    OUTPUT_JSON_MAX = 64 << 10 // of a report to a pull target
+};
 
 // -- the command's environment
 
@@ -176,16 +179,42 @@ static const char *last_line (const struct child_output *output, char out[REASON
     return out;
 }
 
+// The bytes that the content has as JSON: a text, or its base64.
+static size_t json_size (struct span content)
+{
+    json_t *value = json_from_frame (content);
+    size_t size = json_dumpb (value, NULL, 0, JSON_ENCODE_ANY | JSON_COMPACT);
+    json_decref (value);
+    return size;
+}
+
+// What of the output goes into the answer, in whole characters, and at how many bytes it was cut; 0
+// = it is all there.
+static struct span content_of (const struct task *self, const struct child_output *output,
+                               size_t *ret_cut)
+{
+    struct child_output part = *output;
+    struct span content = whole_characters (&part);
+    while (self->rules->output_json && json_size (content) > OUTPUT_JSON_MAX) {
+        // Of what is large as JSON, control bytes and base64, the same share is cut off.
+        size_t share = content.size * OUTPUT_JSON_MAX / json_size (content);
+        part.size = share < content.size ? share : content.size - 1;
+        part.cut = true;
+        content = whole_characters (&part);
+    }
+    *ret_cut = part.cut ? content.size : 0;
+    return content;
+}
+
 // How the command ended, and of a failure the last line of standard error; "" for exit 0 with all
 // of its output.
-static void describe (const struct child *child, const struct child_output *output,
-                      struct reason *ret)
+static void describe (const struct child *child, size_t cut_at, struct reason *ret)
 {
     char cut[48] = "", line[REASON_MAX];
     last_line (&child->err, line);
     const char *colon = *line ? ": " : "";
-    if (output->cut)
-        snprintf (cut, sizeof cut, "output cut at %d bytes", CHILD_OUTPUT_MAX);
+    if (cut_at)
+        snprintf (cut, sizeof cut, "output cut at %zu bytes", cut_at);
     const char *comma = *cut ? ", " : "";
     if (WIFSIGNALED (child->wait_status))
         reason_set (ret, "killed by signal %d%s%s%s%s", WTERMSIG (child->wait_status), comma, cut,
@@ -235,9 +264,10 @@ static enum task_end end (struct task *self)
     const struct child *child = &self->child;
     bool done = WIFEXITED (child->wait_status) && WEXITSTATUS (child->wait_status) == 0;
     const struct child_output *output = done ? &child->out : &child->err;
-    struct span content = whole_characters (output);
+    size_t cut;
     struct reason reason;
-    describe (child, output, &reason);
+    struct span content = content_of (self, output, &cut);
+    describe (child, cut, &reason);
     return answer (self,
                    &(struct zplan_answer){
                        .status = done ? ZERO_STATUS_OK_ID : ZERO_STATUS_FAILED_ID,
@@ -246,6 +276,69 @@ static enum task_end end (struct task *self)
                        .content = content.data,
                        .content_size = content.size,
                    });
+}
+
+// -- what is run
+
+// An argument of the job, counted from 0; NULL = it has fewer.
+static const struct zplan_frame *argument_at (const struct zplan_job *job, size_t index)
+{
+    for (size_t i = 0; i < job->count; i++)
+        if (job->frames[i].type == ZERO_FRAME_ARG && index-- == 0)
+            return &job->frames[i];
+    return NULL;
+}
+
+static struct span bytes_of (const struct zplan_frame *frame)
+{
+    return frame ? span_of (frame->data, frame->size) : (struct span){0};
+}
+
+// What the shell is to run, NUL-terminated, to be freed; NULL with a reason.
+static char *script_of (const struct zplan_job *job, struct reason *reason)
+{
+    struct span script = bytes_of (job->argument);
+    if (script.size == 0 || memchr (script.data, 0, script.size)) {
+        reason_set (reason, script.size
+                                ? "the script has a NUL byte"
+                                : "a plan of the command sh wants a script as its argument");
+        return NULL;
+    }
+    char *text = memory_new (script.size + 1);
+    memcpy (text, script.data, script.size);
+    return text;
+}
+
+static bool is_script (const struct task_rules *rules, const struct zplan_job *job)
+{
+    return rules->shell && job->command && span_is (bytes_of (job->command), "sh");
+}
+
+// Start the job's script, or the worker's command. -1 with a reason.
+static int start_child (struct task *self, char *const *environment, struct reason *reason)
+{
+    const struct zplan_job *job = self->job;
+    bool is_shell = is_script (self->rules, job);
+    char sh[] = "/bin/sh", dash_c[] = "-c", *script = is_shell ? script_of (job, reason) : NULL;
+    char *const shell[] = {sh, dash_c, script, NULL};
+    if (is_shell && !script)
+        return -1;
+    if (!is_shell && !self->rules->command) {
+        reason_set (reason, "this worker runs nothing but scripts of plans of the command sh");
+        return -1;
+    }
+    int rc = child_start (&self->child,
+                          &(struct child_command){
+                              .argv = is_shell ? shell : self->rules->command,
+                              .environment = environment,
+                              .input = bytes_of (is_shell ? argument_at (job, 1) : job->argument),
+                              .has_context = job->context != NULL,
+                              .context = bytes_of (job->context),
+                              .umask = self->rules->umask,
+                          },
+                          reason);
+    free (script);
+    return rc;
 }
 
 // -- its life
@@ -263,16 +356,7 @@ enum task_end task_start (struct task *self, const struct task_rules *rules, str
     char **environment = job_environment (job, &own, &reason);
     if (!environment)
         return answer_failed (self, reason.text);
-    const struct zplan_frame *argument = job->argument, *context = job->context;
-    struct child_command command = {
-        .argv = rules->command,
-        .environment = environment,
-        .input = argument ? span_of (argument->data, argument->size) : (struct span){0},
-        .has_context = context != NULL,
-        .context = context ? span_of (context->data, context->size) : (struct span){0},
-        .umask = rules->umask,
-    };
-    int rc = child_start (&self->child, &command, &reason);
+    int rc = start_child (self, environment, &reason);
     environment_free (environment, own);
     return rc ? answer_failed (self, reason.text) : TASK_GOES_ON;
 }

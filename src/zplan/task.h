@@ -6,11 +6,13 @@
 
 // What is the same for all.
 struct task_rules {
-    char *const *command;
-    mode_t umask;      // for the command
-    int64_t timeout_s; // that a command may take; 0 = any time
-    int64_t grace_s;   // that one has to end when its job is cancelled
-    bool quiet;        // do not tell what came of it
+    char *const *command; // NULL = none: only scripts
+    bool shell;           // a job of the command `sh` brings a script for /bin/sh
+    bool output_json;     // an answer's content is bounded as JSON
+    mode_t umask;         // for the command
+    int64_t timeout_s;    // that a command may take; 0 = any time
+    int64_t grace_s;      // that one has to end when its job is cancelled
+    bool quiet;           // do not tell what came of it
 };
 
 struct task {

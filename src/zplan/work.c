@@ -1,4 +1,5 @@
-// zplan work: a worker of a target station that runs a command for each job.
+// zplan work: a worker that runs a command for each job: of a target station, or of a pull target
+// of the plan station itself.
 //
 // One loop waits for jobs, for signals and for the commands' pipes at once. The library's thread
 // keeps the conversation with the station going.
@@ -10,15 +11,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "clock.h"
 #include "keyfile.h"
 #include "memory.h"
+#include "only.h"
 #include "options.h"
 #include "process.h"
 #include "task.h"
 
 enum {
     KILL_AFTER_US = 2000000, // from SIGTERM to SIGKILL
+    REPORT_US = 5000000,     // then for the station to take the last answers
     SILENCE_US = 3000000,    // without an answer, before that is told
     GRACE_S = 10,
     GRACE_MAX_S = 86400,
@@ -30,7 +34,8 @@ enum {
 struct work {
     const struct cli *cli;
     // options
-    const char *station;
+    const char *station; // a target station's port; NULL = a pull target's plans are fetched
+    const char *pull;    // its name
     const char *name;
     int64_t jobs; // at once; 0 = one
     bool once;
@@ -42,6 +47,7 @@ struct work {
     bool stopping;      // no more jobs
     int64_t end_us;     // monotonic; when commands are told to end, 0 = never or done
     int64_t kill_us;    // when those that do not are killed, 0 = never or done
+    int64_t give_up_us; // when nothing is waited for any more, 0 = never
     unsigned told_joined;
     bool told_silence;
     bool told_drained;
@@ -101,10 +107,17 @@ static void end_tasks (struct work *self)
     if (self->kill_us && now_us >= self->kill_us) {
         signal_tasks (self, SIGKILL);
         self->kill_us = 0;
+        self->give_up_us = now_us + REPORT_US;
     }
 }
 
 // -- what is told of the station
+
+// What it serves, as people call it.
+static const char *served (const struct work *self)
+{
+    return self->station ? self->station : self->cli->connect;
+}
 
 // Why it is not joined yet: what the station says, or that it says nothing. Once each.
 static void tell_trouble (struct work *self)
@@ -113,12 +126,12 @@ static void tell_trouble (struct work *self)
     zplan_worker_refusal (self->worker, refusal, sizeof refusal);
     if (*refusal && strcmp (refusal, self->told_refusal) != 0) {
         memcpy (self->told_refusal, refusal, sizeof refusal);
-        fprintf (stderr, "zplan work: %s refuses: %s\n", self->station,
+        fprintf (stderr, "zplan work: %s rejects: %s\n", served (self),
                  quoted (span_text (refusal)));
     } else if (!self->told_silence && !*self->told_refusal &&
                clock_mono_us () - self->started_us > SILENCE_US) {
         self->told_silence = true;
-        fprintf (stderr, "zplan work: no answer from %s yet%s\n", self->station,
+        fprintf (stderr, "zplan work: no answer from %s yet%s\n", served (self),
                  keyfile_hint (self->cli));
     }
 }
@@ -142,10 +155,15 @@ static void tell_joined (struct work *self)
     if (joined == self->told_joined)
         return;
     // Both may have come to pass since the last look.
-    if (self->told_joined)
-        fprintf (stderr, "zplan work: no longer joined to %s as %s\n", self->station, self->name);
-    if (joined)
-        fprintf (stderr, "zplan work: joined %s as %s\n", self->station, self->name);
+    if (self->told_joined && self->pull)
+        fprintf (stderr, "zplan work: no answer from %s any more\n", served (self));
+    else if (self->told_joined)
+        fprintf (stderr, "zplan work: no longer joined to %s as %s\n", served (self), self->name);
+    if (joined && self->pull)
+        fprintf (stderr, "zplan work: serves %s of %s as %s\n", self->pull, served (self),
+                 self->name);
+    else if (joined)
+        fprintf (stderr, "zplan work: joined %s as %s\n", served (self), self->name);
     self->told_joined = joined;
 }
 
@@ -163,6 +181,7 @@ static int sleep_ms (const struct work *self)
     int64_t now_us = clock_mono_us (), until_us = 0;
     earlier (&until_us, self->end_us);
     earlier (&until_us, self->kill_us);
+    earlier (&until_us, self->give_up_us);
     if (!self->told_joined && !self->told_silence)
         earlier (&until_us, self->started_us + SILENCE_US + 1000);
     for (int64_t i = 0; i < self->jobs; i++)
@@ -211,7 +230,8 @@ static void take_jobs (struct work *self)
 
 static void loop (struct work *self)
 {
-    while (!zplan_worker_left (self->worker)) {
+    while (!zplan_worker_left (self->worker) &&
+           (!self->give_up_us || clock_mono_us () < self->give_up_us)) {
         wait_for_events (self);
         take_signals (self);
         tell_joined (self);
@@ -231,12 +251,24 @@ static const struct option rows[] = {
      .metavar = "ENDPOINT",
      .type = OPTION_TEXT,
      .offset = offsetof (struct work, station),
-     .help = "the workers' port of the target station"},
+     .help = "serve a target station (zstationd): its workers' port"},
+    {.name = "--pull",
+     .metavar = "NAME",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct work, pull),
+     .offered = VALUES_STATIONS,
+     .help = "serve this pull target of zpland (at --connect); default,\n"
+             "without --station: the only one that it has"},
+    {.name = "--shell",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct work, rules.shell),
+     .help = "run the argument of plans of the command `sh` with /bin/sh -c:\n"
+             "whoever may submit plans runs anything as this user; see above"},
     {.name = "--name",
      .metavar = "NAME",
      .type = OPTION_TEXT,
      .offset = offsetof (struct work, name),
-     .help = "what the station calls this worker; default host and process"},
+     .help = "the worker's name; default host and process"},
     {.name = "--jobs",
      .metavar = "N",
      .type = OPTION_NUMBER,
@@ -266,8 +298,8 @@ static const struct option rows[] = {
 };
 
 static const char about[] =
-    "Serves as a worker of a target station (zstationd): runs the command once for each job,\n"
-    "without a shell. The command gets\n"
+    "Runs the command once for each job, without a shell. The jobs are the plans of a pull\n"
+    "target of zpland (--pull), or come from a target station (--station). The command gets\n"
     "  standard input      the job's ARG frame, without one its CONTENT\n"
     "  ZPLAN_PLAN_ID       the plan that fires, in hex; not set for an ordinary call\n"
     "  ZPLAN_EXEC_ID       this run, in hex; another one each time the plan is sent\n"
@@ -275,20 +307,34 @@ static const char about[] =
     "  ZPLAN_COMMAND, ZPLAN_TITLE\n"
     "  ZPLAN_CONTEXT_FD    the job's CONTEXT as a file: cat <&$ZPLAN_CONTEXT_FD\n"
     "  ZPLAN_CONTEXT       the same text, up to 128 KiB and without NULs\n"
-    "  ZPLAN_PROGRESS_FD   a descriptor for its progress, which zplan show tells:\n"
+    "  ZPLAN_PROGRESS_FD   a descriptor for its progress, which zplan show prints,\n"
+    "                      and zplan team of a pull target:\n"
     "                      echo \"40 copying\" >&$ZPLAN_PROGRESS_FD\n"
     "Exit 0 answers OK with what it wrote to standard output; any other end answers FAILED with\n"
     "what it wrote to standard error, the last line of which is the error text of the run in\n"
-    "history and show. A run may come twice: key what must not be done twice by\n"
+    "history and show. Output larger than an answer takes is cut, and the answer says so: 1 MiB,\n"
+    "64 KiB as JSON to a pull target. A run may come twice: key what must not be done twice by\n"
     "ZPLAN_PLAN_ID and ZPLAN_PLAN_TIME. SIGTERM or SIGINT: no more jobs are taken, and when the\n"
     "commands have ended the worker does. When the time of --grace is over, or at a second\n"
     "signal, they are ended, which answers FAILED.\n\n"
     "A command runs in a process group of its own. When its run is cancelled, or takes longer "
     "than\n"
     "--run-timeout, the whole group gets SIGTERM, after the time of --grace SIGKILL. The run is\n"
-    "answered FAILED, and why, when nobody of the group is left. `zplan drain NAME` ends the\n"
-    "worker from afar: it does what it has, and ends with 0.\n\n"
-    "Example:\n"
+    "answered FAILED, and why, when nobody of the group is left. A pull target's worker hears of\n"
+    "a cancelled run within 5 seconds. `zplan drain NAME` ends the worker of a target station\n"
+    "from afar: it does what it has, and ends with 0.\n\n"
+    "A worker of a pull target survives that the station is restarted or away: commands go on,\n"
+    "and their answers wait for it. One that is killed loses its jobs to other workers when the\n"
+    "plan's worker_timeout is over, 60 seconds unless the plan says otherwise.\n\n"
+    "With --shell a plan of the command `sh` brings its own script: its first argument is run by\n"
+    "/bin/sh -c, with its second argument, if it has one, as standard input. Whoever may submit\n"
+    "plans to the target may then run anything as the worker's user: give it a user and a target\n"
+    "of its own, and zpland a folder of keys (zpland --allow), before others can reach the\n"
+    "station. Plans of another command are for COMMAND; without one they are rejected.\n\n"
+    "Examples:\n"
+    "  zplan work -- ./report.sh --monthly       # the only pull target of zpland\n"
+    "  zplan work --pull jobs --jobs 4 --run-timeout 600 -- ./report.sh\n"
+    "  zplan work --pull cron --shell\n"
     "  zplan work --station tcp://127.0.0.1:7931 -- ./report.sh --monthly\n";
 
 // Host name and process id, with what a name may not hold replaced.
@@ -309,25 +355,40 @@ static void default_name (char *out, size_t size)
 static struct zplan_worker *open_worker (const struct work *self, const struct keyfile *key)
 {
     return zplan_worker_new (&(struct zplan_worker_options){
-        .endpoint = self->station,
+        .endpoint = served (self),
         .name = self->name,
         .curve = key->given ? &key->curve : NULL,
         .credit = (int)self->jobs,
+        .pull = self->pull,
     });
 }
 
-static int refuse_start (const struct work *self)
+static int reject_start (const struct work *self)
 {
     struct reason reason;
     bool wrong = errno == EINVAL;
-    reason_set (&reason, "%s %s: %s", self->station, self->name,
-                wrong ? "want tcp://HOST:PORT or ipc://PATH, and a name of 1..64 of "
+    reason_set (&reason, "%s %s: %s", served (self), self->name,
+                wrong ? "want tcp://HOST:PORT or ipc://PATH, and names of 1..64 of "
                         "A-Z a-z 0-9 _ . -"
                       : strerror (errno));
     if (wrong)
         return usage_error ("work", &reason);
     fprintf (stderr, "zplan work: %s\n", reason.text);
     return EXIT_REFUSED;
+}
+
+// The only pull target, when nothing says what to serve.
+static int find_target (struct work *self, char out[TARGET_NAME_SIZE])
+{
+    int code = EXIT_DONE;
+    if (self->station || self->pull)
+        return code;
+    struct zplan_client *client = call_open (self->cli, &code);
+    if (client)
+        code = only_target (self->cli, client, "pull", "--pull", out);
+    zplan_client_destroy (&client);
+    self->pull = out;
+    return code;
 }
 
 static void make_tasks (struct work *self)
@@ -352,7 +413,7 @@ static int run (struct work *self)
         loop (self);
         code = self->once && self->failures && !self->stopping ? EXIT_REFUSED : EXIT_DONE;
     } else {
-        code = refuse_start (self);
+        code = reject_start (self);
     }
     zplan_worker_destroy (&self->worker);
     free (self->tasks);
@@ -360,42 +421,46 @@ static int run (struct work *self)
     return code;
 }
 
-static int check_options (struct work *self)
+static int check_options (struct work *self, int words)
 {
     struct reason reason;
-    if (self->station && !(self->once && self->jobs > 1)) {
-        self->jobs = self->jobs ? self->jobs : 1;
-        return 0;
-    }
-    if (!self->station)
-        reason_set (&reason, "--station ENDPOINT is missing");
-    else
+    if (self->station && self->pull)
+        reason_set (&reason, "--station and --pull: want one or the other");
+    else if (!words && !self->rules.shell)
+        reason_set (&reason, "want a command to run, behind --");
+    else if (self->once && self->jobs > 1)
         reason_set (&reason, "--once and --jobs do not go together");
+    else
+        return 0;
     return usage_error ("work", &reason);
 }
 
 int verb_work (const struct cli *cli)
 {
-    char name[128];
+    char name[128], pull[TARGET_NAME_SIZE];
     struct work work = {.cli = cli, .rules.grace_s = GRACE_S};
     const struct usage usage = {
-        .synopsis = "zplan work --station ENDPOINT [--name NAME] [--jobs N] [--grace SECONDS] "
-                    "[--run-timeout SECONDS] [--once] -- COMMAND [ARGUMENT...]",
+        .synopsis = "zplan work [--pull NAME | --station ENDPOINT] [--name NAME] [--jobs N] "
+                    "[--grace SECONDS] [--run-timeout SECONDS] [--once] [--shell] "
+                    "-- COMMAND [ARGUMENT...]",
         .about = about,
         .groups = {{"Options", rows, sizeof rows / sizeof *rows, &work}},
         .group_count = 1,
-        .words_min = 1,
         .words_max = ARGUMENTS_MAX,
         .words = "a command to run",
     };
     int words, code;
     if (!options_read (&usage, cli, &words, &code))
         return code;
-    code = check_options (&work);
+    code = check_options (&work, words);
+    if (!code)
+        code = find_target (&work, pull);
     if (code)
         return code;
     cli->argv[1 + words] = NULL; // the words moved to the front, over "--"
-    work.rules.command = cli->argv + 1;
+    work.jobs = work.jobs ? work.jobs : 1;
+    work.rules.command = words ? cli->argv + 1 : NULL;
+    work.rules.output_json = work.pull != NULL;
     work.rules.quiet = cli->json;
     default_name (name, sizeof name);
     if (!work.name)

@@ -96,8 +96,8 @@ def test_a_command_without_a_handler(program, station):
 @pytest.mark.parametrize("argument, code, words", [
     (b"told", FAILED, "-failed: as it was told"),
     (b"silent", FAILED, ""),
-    (b"large", FAILED, "-failed: the handler's answer is not valid"),
-    (b"type", FAILED, "-failed: the handler's answer is not valid"),
+    (b"large", FAILED, "-failed: the handler's answer is not valid, or too large"),
+    (b"type", FAILED, "-failed: the handler's answer is not valid, or too large"),
     (b"largest", OK, ""),
 ])
 def test_answers_that_are_none(program, station, argument, code, words):
@@ -445,7 +445,7 @@ def test_work_tells_why_it_is_refused(port):
     try:
         port.hear(JOIN)
         port.say(*pack(0x8F, (STATUS, b"-busy: it's full")))
-        assert told() == f"zplan work: {port.endpoint} refuses: '-busy: it\\x27s full'\n"
+        assert told() == f"zplan work: {port.endpoint} rejects: '-busy: it\\x27s full'\n"
         port.welcome(one.process.stderr)
         assert told() == f"zplan work: joined {port.endpoint} as w\n"
         one.process.terminate()
@@ -584,8 +584,9 @@ def test_no_allocation_that_fails_ends_the_worker(tmp_path, station):
 
 
 TSAN_SOURCES = """
-    client/error.c client/keys.c client/worker.c client/worker_job.c client/worker_run.c
-    client/worker_thread.c wire/curve.c wire/packet.c wire/socket.c codec/base64.c codec/codes.c
+    client/client.c client/error.c client/keys.c client/readiness.c client/reply.c client/worker.c client/worker_fetch.c client/worker_job.c
+    client/worker_port.c client/worker_run.c client/worker_thread.c os/random.c base/decimal.c
+    wire/curve.c wire/packet.c wire/socket.c codec/base64.c codec/codes.c
     codec/desc.c codec/json.c codec/message.c codec/utf8.c base/ident.c base/memory.c base/reason.c
     base/settings.c os/clock.c""".split()
 

@@ -543,7 +543,7 @@ def test_only_plans_of_pull_stations_have_workers(refusing):
     ({"station": "a b"}, "station: want the name of a pull station"),
     ({"station": STATION, "worker": ""}, "worker: want 1..64 of A-Z a-z 0-9 _ . : @ -"),
     ({"station": STATION, "worker": "{}"}, "worker: want 1..64 of A-Z a-z 0-9 _ . : @ -"),
-    ({"station": STATION, "limit": 101}, "limit: want 1..100"),
+    ({"station": STATION, "limit": 101}, "limit: want 0..100"),
     ({"station": STATION, "wait": -1}, "wait: want seconds, 0..60"),
     ({"station": STATION, "wait": 61}, "wait: want seconds, 0..60"),
     ({"station": STATION, "wait": 1e300}, "wait: want seconds, 0..60"),

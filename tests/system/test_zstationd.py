@@ -1002,7 +1002,7 @@ def test_work_joins_again_when_the_station_comes_back(station, work):
 
 @pytest.mark.parametrize("args, word", [
     (["--station", "ipc:///tmp/x"], "command"),
-    (["--", "true"], "--station"),
+    (["--station", "ipc:///tmp/x", "--pull", "jobs", "--", "true"], "--pull"),
     (["--station", "nowhere", "--", "true"], "nowhere"),
     (["--station", "ipc:///tmp/x", "--name", "a b", "--", "true"], "a b"),
     (["--wat", "--", "true"], "--wat"),

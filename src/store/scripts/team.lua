@@ -5,8 +5,9 @@
 --       of offer: id; exec_id; 1 = it stands offered, and its lease has ended
 --       of take: worker; most plans; place to look on from; the limit that the station has by the settings, as in
 --       plan:limits; each `"name":value` that a plan must have
---       of alive: id, in 16 hex digits; worker; the exec_id that it was given, '' = it does not say
---       of report: those of alive, with the exec_id; success or fail; reason, '' none; result as JSON, '' none
+--       of alive: id, in 16 hex digits; worker; the exec_id that it was given, '' = it does not say; its progress,
+--       '' = it does not say; 1 = it gives the plan back
+--       of report: the first three of alive, with the exec_id; success or fail; reason, '' none; result as JSON, '' none
 --       of reported: the same; whether it was accepted before
 --       of team: id, in 16 hex digits
 -- Answers  of offer: {0} the run is not the current one, or {1, workers that may take it, 1 = the plan's timeout
@@ -18,7 +19,7 @@
 --          of report, reported: {1, OUTCOME, member, run in flight, message}, {1} it was accepted before and has no
 --          part in a run now, or {0, why it is refused}
 --          of team: {} there is no such plan, else {member, message, first exec_id, 1 = its run is out, {name, state,
---          ms it started, ms it was heard last, ms it ended, exec_id, reason, result}, ...}
+--          ms it started, ms it was heard last, ms it ended, exec_id, reason, result, progress}, ...}
 --   OUTCOME: {} as long as it goes on, else {ended, failed, worker that tells, its reason, its result}
 -- Cost  O(log n + workers of a team) a plan that is looked at; a take looks at 256.
 --@include plan.lua
@@ -57,7 +58,7 @@ end
 -- -- a team: the workers of one run
 
 -- What is kept of a worker. `state`: running, success, fail, or out: it failed in an earlier try.
-local STATE, STARTED, HEARD, ENDED, TIMEOUT_S, EXEC, REASON, RESULT = 1, 2, 3, 4, 5, 6, 7, 8
+local STATE, STARTED, HEARD, ENDED, TIMEOUT_S, EXEC, REASON, RESULT, PROGRESS = 1, 2, 3, 4, 5, 6, 7, 8, 9
 
 -- A team and its plan as they are; `at` is the plan's member.
 local function read_team(at, station, message)
@@ -331,8 +332,13 @@ function words.alive()
         keep(team, ARGV[5], nil)
         place(team)
         return {0, 'only: the worker may not do it any more'}
+    elseif ARGV[8] == '1' then
+        keep(team, ARGV[5], nil)
+        place(team)
+        return {0, 'the worker has given it back'}
     end
     worker[HEARD] = now_ms
+    worker[PROGRESS] = ARGV[7] ~= '' and ARGV[7] or worker[PROGRESS]
     if rule.ping >= worker[TIMEOUT_S] then -- it could not keep the old one with the new pause
         worker[TIMEOUT_S] = rule.timeout
     end
@@ -408,7 +414,7 @@ function words.team()
         local worker = team.workers[name]
         local state = is_late(worker) and 'timeout' or worker[STATE]
         answer[#answer + 1] = {name, state, worker[STARTED], worker[HEARD], worker[ENDED], worker[EXEC], worker[REASON],
-                               worker[RESULT]}
+                               worker[RESULT], worker[PROGRESS] or ''}
     end
     return answer
 end

@@ -1,0 +1,470 @@
+// A worker's dialog with a plan station whose pull target's plans it fetches (proto/pull.md):
+// `take` asks for as many jobs as there are hands for, and waits at the station; `alive` follows
+// for each job in hand, and `report` when it is answered.
+//
+// A job has one request on its way at a time. What is not answered is sent again, reports before
+// the next take: the station counts the same report once, so a job whose report's answer was lost
+// is over for both sides before the station can hand it out. A station that is away costs nothing
+// but time: the jobs go on, and their reports wait for it.
+//
+// A worker that leaves has its waiting take ended (a take of no jobs does that): a job could still
+// be given to it. One that comes all the same was not begun, and is released.
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "codes.h"
+#include "json.h"
+#include "worker_private.h"
+
+enum {
+    TAKE_WAIT_S = 5,
+    ANSWER_MS = 5000,
+    ALIVE_US = 5000000,       // at most between two words of a job: they hear of its cancellation
+    PROGRESS_US = 1000000,    // between two tellings of its progress
+    AGAIN_US = 1000000,       // until what was refused for now is said again
+    LAST_ANSWER_US = 1000000, // for the answer to the take of a worker that leaves
+    TURN_US = 60000000
+};
+
+// -- sending
+
+// What passes: the same may be said again.
+static bool is_passing (uint8_t status)
+{
+    return status == ZERO_STATUS_BUSY_ID || status == ZERO_STATUS_NET_ERROR_ID;
+}
+
+static const char *words_of (const struct zplan_reply *reply, char out[REASON_MAX])
+{
+    return zplan_reply_words (reply, out, REASON_MAX);
+}
+
+static json_t *json_of (const struct zplan_reply *reply)
+{
+    size_t size = 0;
+    struct reason ignored;
+    const void *text = zplan_reply_frame (reply, ZERO_FRAME_JSON, &size);
+    return text ? json_read_object (span_of (text, size), &ignored) : NULL;
+}
+
+// Send a command with this JSON text. False: it cannot be sent now.
+static bool send_command (struct zplan_worker *self, const char *command, const char *text,
+                          zplan_reply_fn *fn, void *context)
+{
+    const struct zplan_frame frames[] = {{ZERO_FRAME_COMMAND, command, strlen (command)},
+                                         {ZERO_FRAME_ARG, text, strlen (text)}};
+    return zplan_client_send (self->client, ZERO_BYTE_COMMAND_NONE, frames, 2, fn, context) ==
+           ZPLAN_OK;
+}
+
+// The same with JSON, which is taken.
+static bool say (struct zplan_worker *self, const char *word, json_t *fields, zplan_reply_fn *fn,
+                 void *context)
+{
+    char *text = json_write (fields);
+    json_decref (fields);
+    bool sent = send_command (self, word, text, fn, context);
+    free (text);
+    return sent;
+}
+
+// -- jobs as they come
+
+// Lay the frames out in the job's own bytes: mailbox, description, frames. False: they are none.
+static bool read_frames (struct job *self, const json_t *frames, uint64_t plan_id)
+{
+    char mailbox[MAILBOX_SIZE];
+    size_t i, size, used = 0, room = MAILBOX_SIZE;
+    const json_t *frame;
+    struct span spans[MESSAGE_FRAMES_MAX];
+    struct reason ignored;
+    size_t count = json_array_size (frames);
+    if (count == 0 || count >= MESSAGE_FRAMES_MAX)
+        return false;
+    json_array_foreach (frames, i, frame)
+    {
+        const json_t *text = json_is_object (frame) ? json_object_get (frame, "b64") : frame;
+        room += json_string_length (text) + 1;
+    }
+    uint8_t *bytes = self->fetched.bytes = malloc (room);
+    if (!bytes)
+        return false;
+    mailbox_text (plan_id, mailbox);
+    spans[0] = span_of (bytes, strlen (mailbox));
+    memcpy (bytes, mailbox, strlen (mailbox));
+    used = strlen (mailbox);
+    json_array_foreach (frames, i, frame)
+    {
+        if (!json_to_frame (frame, bytes + used, &size))
+            return false;
+        spans[i + 1] = span_of (bytes + used, size);
+        used += size;
+    }
+    return message_read (spans, count + 1, &self->message, &ignored) == 0;
+}
+
+// The seconds of this field as microseconds; at least one.
+static int64_t seconds_of (const json_t *taken, const char *field)
+{
+    enum { SECONDS_MAX = 366 * 86400 };
+    int64_t seconds = json_integer_value (json_object_get (taken, field));
+    return (seconds < 1 ? 1 : seconds > SECONDS_MAX ? SECONDS_MAX : seconds) * 1000000;
+}
+
+static int64_t alive_due (int64_t now_us, int64_t ping_us)
+{
+    return now_us + (ping_us < ALIVE_US ? ping_us : ALIVE_US);
+}
+
+static bool is_in_hand (const struct zplan_worker *self, const char *plan, const char *exec)
+{
+    for (size_t i = 0; i < self->job_count; i++) {
+        const struct job *job = &self->jobs[i];
+        if (job->place != JOB_FREE && strcmp (job->fetched.plan, plan) == 0 &&
+            strcmp (job->fetched.exec, exec) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void read_job (struct job *job, const json_t *taken, uint64_t plan_id, uint64_t exec_id)
+{
+    json_t *plan = json_object_get (taken, "plan");
+    if (!read_frames (job, json_object_get (taken, "frames"), plan_id)) {
+        job_close (job, ZERO_STATUS_FAILED_ID, "the worker cannot read the job");
+        return;
+    }
+    job_read (job);
+    const char *title = json_string_value (json_object_get (plan, "description"));
+    json_decref (job->plan);
+    job->plan = json_incref (plan);
+    job->shown.title = title ? title : "";
+    job->shown.exec_id = exec_id;
+    job->shown.deadline_s = 0;
+    job->shown.plan_time_s = -1;
+    json_get_integer (taken, "plan_time", 0, INT64_MAX, &job->shown.plan_time_s);
+}
+
+static void take_job (struct zplan_worker *self, const json_t *taken)
+{
+    uint64_t plan_id = 0, exec_id = 0;
+    const char *plan = json_string_value (json_object_get (taken, "plan_id"));
+    const char *exec = json_string_value (json_object_get (taken, "exec_id"));
+    bool named = plan && exec && ident_parse (span_text (plan), &plan_id) &&
+                 ident_parse (span_text (exec), &exec_id);
+    struct job *job = worker_first (self, JOB_FREE);
+    // A station that gives more than was asked for is not followed; what is in hand goes on.
+    if (!named || worker_in_hand (self) >= self->credit || is_in_hand (self, plan, exec))
+        return;
+    int64_t now_us = clock_mono_us ();
+    struct fetched *fetched = &job->fetched;
+    snprintf (fetched->plan, sizeof fetched->plan, "%s", plan);
+    snprintf (fetched->exec, sizeof fetched->exec, "%s", exec);
+    fetched->timeout_us = seconds_of (taken, "worker_timeout");
+    fetched->heard_us = now_us;
+    fetched->due_us = alive_due (now_us, seconds_of (taken, "ping_interval"));
+    job->turn = ++self->turn;
+    job->place = JOB_WAITING;
+    if (atomic_load (&self->leave))
+        job_close (job, ZERO_STATUS_NOT_WORKER_ID, "the worker leaves");
+    else
+        read_job (job, taken, plan_id, exec_id);
+}
+
+// -- asking for jobs
+
+static void not_joined (struct zplan_worker *self)
+{
+    self->news = self->news || self->joined;
+    self->joined = false;
+}
+
+static void on_taken (void *context, int error, const struct zplan_reply *reply)
+{
+    struct zplan_worker *self = context;
+    int64_t now_us = clock_mono_us ();
+    json_t *answer =
+        error == ZPLAN_OK && reply->status < ZERO_STATUS_ERROR_FLAG ? json_of (reply) : NULL;
+    const json_t *jobs = json_object_get (answer, "jobs");
+    self->taking = false;
+    if (!json_is_array (jobs)) {
+        char words[REASON_MAX];
+        if (error == ZPLAN_OK && !self->leaving)
+            worker_refused (self, span_text (words_of (reply, words)));
+        not_joined (self);
+        self->take_us = error == ZPLAN_OK ? now_us + AGAIN_US : now_us;
+    } else {
+        size_t i;
+        const json_t *job;
+        if (!self->joined) {
+            self->joined = self->news = true;
+            self->joins++;
+            self->refusal[0] = '\0';
+            self->take_us = now_us;
+        }
+        json_array_foreach (jobs, i, job) take_job (self, job);
+        if (json_array_size (jobs))
+            self->take_us = now_us;
+    }
+    json_decref (answer);
+}
+
+static void on_nothing (void *context, int error, const struct zplan_reply *reply)
+{
+    (void)context;
+    (void)error;
+    (void)reply;
+}
+
+static json_t *take_fields (const struct zplan_worker *self, size_t limit, int wait_s)
+{
+    return json_pack ("{s:s, s:s, s:I, s:i}", "station", self->pull, "worker", self->name, "limit",
+                      (json_int_t)limit, "wait", wait_s);
+}
+
+// The first take of a connection does not wait: its answer shows that the station is there.
+static void ask (struct zplan_worker *self, int64_t now_us)
+{
+    size_t in_hand = worker_in_hand (self);
+    if (self->taking || self->leaving || in_hand >= self->credit || now_us < self->take_us)
+        return;
+    int wait_s = self->joined ? TAKE_WAIT_S : 0;
+    zplan_client_set_timeout (self->client, ANSWER_MS + wait_s * 1000);
+    self->taking =
+        say (self, "take", take_fields (self, self->credit - in_hand, wait_s), on_taken, self);
+    zplan_client_set_timeout (self->client, ANSWER_MS);
+    self->take_us = now_us + AGAIN_US; // unless jobs come: no station is asked in a tight loop
+}
+
+static void take_leave (struct zplan_worker *self, int64_t now_us)
+{
+    if (worker_take_leave (self) && self->taking) {
+        self->leave_us = now_us + LAST_ANSWER_US;
+        say (self, "take", take_fields (self, 0, 0), on_nothing, self);
+    } else if (self->leave_us && now_us >= self->leave_us) {
+        self->taking = false;
+    }
+}
+
+// -- what is said of the jobs
+
+static json_t *job_fields (const struct zplan_worker *self, const struct job *job)
+{
+    return json_pack ("{s:s, s:s, s:s}", "plan", job->fetched.plan, "worker", self->name, "exec_id",
+                      job->fetched.exec);
+}
+
+static void on_alive (void *context, int error, const struct zplan_reply *reply)
+{
+    struct job *job = context;
+    struct fetched *fetched = &job->fetched;
+    int64_t now_us = clock_mono_us ();
+    char words[REASON_MAX];
+    fetched->asking = false;
+    fetched->due_us = now_us + AGAIN_US;
+    if (error != ZPLAN_OK || is_passing (reply->status))
+        return;
+    json_t *answer = reply->status < ZERO_STATUS_ERROR_FLAG ? json_of (reply) : NULL;
+    const char *stop = json_string_value (json_object_get (answer, "stop"));
+    if (reply->status == ZERO_STATUS_NOT_FIND_ID)
+        stop = words_of (reply, words);
+    if (stop) {
+        fetched->over = true;
+        worker_cancel (job->worker, job, span_text (stop));
+        if (job->place == JOB_WAITING)
+            job_clear (job);
+    } else if (answer) {
+        fetched->heard_us = now_us;
+        fetched->due_us = alive_due (now_us, seconds_of (answer, "ping_interval"));
+        fetched->timeout_us = seconds_of (answer, "worker_timeout");
+    }
+    json_decref (answer);
+}
+
+static void say_alive (struct zplan_worker *self, struct job *job, int64_t now_us)
+{
+    json_t *fields = job_fields (self, job);
+    if (job->progress_new) {
+        json_object_set_new (fields, "progress", json_string (job->progress));
+        job->told_us = now_us;
+        job->progress_new = false;
+    }
+    job->fetched.asking = say (self, "alive", fields, on_alive, job);
+    job->fetched.due_us = now_us + AGAIN_US; // if it could not be sent
+}
+
+// Accepted, or refused for good: either way it is over.
+static void on_reported (void *context, int error, const struct zplan_reply *reply)
+{
+    struct job *job = context;
+    int64_t now_us = clock_mono_us ();
+    job->fetched.asking = false;
+    job->fetched.over = error == ZPLAN_OK && !is_passing (reply->status);
+    job->fetched.due_us = error == ZPLAN_OK ? now_us + AGAIN_US : now_us;
+}
+
+// The content as JSON: what is JSON as it is, else a text or {"b64": text}. NULL: there is none.
+static json_t *result_of (uint8_t type, struct span content)
+{
+    json_t *value = NULL;
+    if (type == ZERO_FRAME_JSON && content.size)
+        value = json_loadb ((const char *)content.data, content.size, JSON_DECODE_ANY, NULL);
+    return value || content.size == 0 ? value : json_from_frame (content);
+}
+
+bool fetch_takes_result (uint8_t type, struct span content)
+{
+    enum { WORST = 6 }; // bytes of JSON for one of the content
+    if (content.size <= RESULT_MAX / WORST - 2)
+        return true;
+    json_t *value = result_of (type, content);
+    size_t size = json_dumpb (value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY);
+    json_decref (value);
+    return size > 0 && size <= RESULT_MAX;
+}
+
+static char *report_of (const struct zplan_worker *self, const struct job *job)
+{
+    bool success = job->status < ZERO_STATUS_ERROR_FLAG;
+    const char *reason = job->reason;
+    size_t head = strlen (status_word (ZERO_STATUS_FAILED_ID)) + strlen (": ");
+    if (*reason && (success || job->status == ZERO_STATUS_FAILED_ID))
+        reason += success ? strlen (status_word (job->status)) + strlen (": ") : head;
+    json_t *fields = job_fields (self, job);
+    json_object_set_new (fields, "state", json_string (success ? "success" : "fail"));
+    if (!*reason && !success && job->status != ZERO_STATUS_FAILED_ID)
+        reason = status_word (job->status);
+    if (*reason)
+        json_object_set_new (fields, "reason", json_string (reason));
+    json_t *result = result_of (job->content_type, span_of (job->content, job->content_size));
+    if (result)
+        json_object_set_new (fields, "result", result);
+    char *text = json_write (fields);
+    json_decref (fields);
+    return text;
+}
+
+static void report (struct zplan_worker *self, struct job *job, int64_t now_us)
+{
+    struct fetched *fetched = &job->fetched;
+    bool release = job->status == ZERO_STATUS_NOT_WORKER_ID;
+    if (!fetched->report && release) {
+        json_t *fields = job_fields (self, job);
+        json_object_set_new (fields, "release", json_true ());
+        fetched->report = json_write (fields);
+        json_decref (fields);
+    } else if (!fetched->report) {
+        fetched->report = report_of (self, job);
+    }
+    fetched->asking =
+        send_command (self, release ? "alive" : "report", fetched->report, on_reported, job);
+    fetched->due_us = now_us + AGAIN_US;
+}
+
+// A job that is answered waits for nothing but the retry of its report.
+static int64_t word_due_us (const struct job *job)
+{
+    const struct fetched *fetched = &job->fetched;
+    int64_t progress_us = job->told_us + PROGRESS_US;
+    if (job->place == JOB_ANSWERED)
+        return fetched->report && !fetched->over ? fetched->due_us : 0;
+    if (fetched->over)
+        return INT64_MAX;
+    return job->progress_new && progress_us < fetched->due_us ? progress_us : fetched->due_us;
+}
+
+// A worker that leaves does not wait for a station that has given the job to another one by now.
+static bool is_given_up (const struct zplan_worker *self, const struct job *job, int64_t now_us)
+{
+    const struct fetched *fetched = &job->fetched;
+    return self->leaving && fetched->report && now_us - fetched->heard_us > fetched->timeout_us;
+}
+
+static void say_words (struct zplan_worker *self, int64_t now_us)
+{
+    for (size_t i = 0; i < self->job_count; i++) {
+        struct job *job = &self->jobs[i];
+        if (job->place == JOB_FREE || job->fetched.asking || now_us < word_due_us (job))
+            continue;
+        if (job->place != JOB_ANSWERED)
+            say_alive (self, job, now_us);
+        else if (job->fetched.over || is_given_up (self, job, now_us))
+            job_clear (job);
+        else
+            report (self, job, now_us);
+    }
+}
+
+// -- the dialog
+
+static int fetch_open (struct zplan_worker *self)
+{
+    const struct zplan_curve curve = {.server_key = self->keys.server_key,
+                                      .public_key = self->keys.own.public_key,
+                                      .secret_key = self->keys.own.secret_key};
+    self->client = self->keys.used ? zplan_client_new_curve (self->endpoint, &curve)
+                                   : zplan_client_new (self->endpoint);
+    return self->client ? 0 : -1;
+}
+
+static void fetch_turn (struct zplan_worker *self)
+{
+    zplan_client_process (self->client);
+    int64_t now_us = clock_mono_us ();
+    take_leave (self, now_us);
+    say_words (self, now_us);
+    ask (self, now_us);
+}
+
+static int64_t fetch_due_us (const struct zplan_worker *self)
+{
+    int64_t due_us = clock_mono_us () + TURN_US;
+    if (!self->taking && !self->leaving && worker_in_hand (self) < self->credit &&
+        self->take_us < due_us)
+        due_us = self->take_us;
+    if (self->taking && self->leave_us && self->leave_us < due_us)
+        due_us = self->leave_us;
+    for (size_t i = 0; i < self->job_count; i++) {
+        const struct job *job = &self->jobs[i];
+        if (job->place != JOB_FREE && !job->fetched.asking && word_due_us (job) < due_us)
+            due_us = word_due_us (job);
+    }
+    return due_us;
+}
+
+static bool fetch_poll_item (const struct zplan_worker *self, zmq_pollitem_t *item)
+{
+    *item = (zmq_pollitem_t){NULL, zplan_client_fd (self->client), ZMQ_POLLIN, 0};
+    return true;
+}
+
+// The last words: jobs that nobody took were not begun, others have failed. Nobody else touches the
+// worker any more.
+static void fetch_end (struct zplan_worker *self)
+{
+    int64_t end_us = clock_mono_us () + LAST_ANSWER_US, now_us;
+    for (size_t i = 0; i < self->job_count; i++) {
+        struct job *job = &self->jobs[i];
+        if (job->place == JOB_WAITING)
+            job_close (job, ZERO_STATUS_NOT_WORKER_ID, "the worker has left");
+        else if (job->place == JOB_TAKEN)
+            job_close (job, ZERO_STATUS_FAILED_ID, "the worker has left");
+    }
+    while ((now_us = clock_mono_us ()) < end_us) {
+        zplan_client_process (self->client);
+        take_leave (self, now_us);
+        say_words (self, now_us);
+        if (!self->taking && worker_in_hand (self) == 0)
+            break;
+        zmq_pollitem_t item;
+        fetch_poll_item (self, &item);
+        zmq_poll (&item, 1, (long)((end_us - now_us + 999) / 1000));
+    }
+    zplan_client_destroy (&self->client);
+}
+
+const struct dialog dialog_fetch = {fetch_open, fetch_turn, fetch_due_us, fetch_poll_item,
+                                    fetch_end};

@@ -1,0 +1,327 @@
+// A worker's dialog with the workers' port of a target station: JOIN until it is answered, then
+// READY for each job that it has a hand for, PITPAT each second all the while, WAITING each second
+// for every job in hand.
+//
+// The connection is made anew when the station has left PITPAT or JOIN unanswered for three beats:
+// what is still queued would otherwise reach a restarted station late. A thread that was held up
+// itself gives the station that time once more. A station that was restarted does not know the
+// worker, says so (NOT_FIND), and the worker joins again. Either way the station knows nothing any
+// more of the jobs in hand: those that nobody has taken are dropped, the others are lost, and
+// nothing more is said of them.
+#include <stdio.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "codes.h"
+#include "socket.h"
+#include "worker_private.h"
+
+enum {
+    BEAT_US = 1000000,
+    SILENCE_US = 3 * BEAT_US,
+    SIGN_US = 1000000,    // between two signs that a job is worked on
+    PROGRESS_US = 250000, // between two tellings of its progress
+    LAST_WORDS_MS = 1000,
+    MESSAGES_A_TURN = 64
+};
+
+// -- the connection
+
+// The station knows nothing of what it gave us.
+static void lose_jobs (struct zplan_worker *self)
+{
+    self->news = self->news || self->joined;
+    self->joined = false;
+    self->asked = 0;
+    for (size_t i = 0; i < self->job_count; i++) {
+        struct job *job = &self->jobs[i];
+        if (job->place == JOB_TAKEN)
+            job->lost = true;
+        else if (job->place != JOB_FREE)
+            job_clear (job);
+    }
+}
+
+static int connect_port (struct zplan_worker *self)
+{
+    self->quiet_us = 0;
+    self->beat_us = clock_mono_us ();
+    self->socket = wire_socket_in (self->context, ZMQ_DEALER);
+    if (!self->socket)
+        return -1;
+    keys_put (&self->keys, self->socket);
+    wire_heartbeat (self->socket);
+    if (zmq_connect (self->socket, self->endpoint) == 0)
+        return 0;
+    int error = errno;
+    zmq_close (self->socket);
+    self->socket = NULL;
+    errno = error;
+    return -1;
+}
+
+static bool send_message (struct zplan_worker *self, const struct message *message)
+{
+    return self->socket && packet_send_message (self->socket, (struct span){0}, message);
+}
+
+// A command with our name, and a number behind it unless that is below 0.
+static bool say (struct zplan_worker *self, uint8_t command, int64_t number)
+{
+    char digits[24];
+    struct message message;
+    message_start (&message, command);
+    message_add (&message, ZERO_FRAME_ARG, span_text (self->name));
+    if (number >= 0) {
+        snprintf (digits, sizeof digits, "%lld", (long long)number);
+        message_add (&message, ZERO_FRAME_ARG, span_text (digits));
+    }
+    return send_message (self, &message);
+}
+
+// Behind the name how many jobs at once, and that we take CLOSE_REQUEST for what it is.
+static void join (struct zplan_worker *self)
+{
+    char digits[24];
+    struct message message;
+    snprintf (digits, sizeof digits, "%zu", self->credit);
+    message_start (&message, ZERO_BYTE_COMMAND_HEART_JOIN);
+    message_add (&message, ZERO_FRAME_ARG, span_text (self->name));
+    message_add (&message, ZERO_FRAME_ARG, span_text (digits));
+    message_add (&message, ZERO_FRAME_ARG, span_text ("cancel"));
+    send_message (self, &message);
+}
+
+// The sign of life of this second, if it is due.
+static void beat (struct zplan_worker *self, int64_t now_us)
+{
+    if (now_us < self->beat_us)
+        return;
+    // The answer may have come while we did not run, and libzmq not have handed it on yet.
+    if (now_us - self->beat_us >= BEAT_US)
+        self->quiet_us = 0;
+    if (!self->socket || (self->quiet_us && now_us - self->quiet_us >= SILENCE_US)) {
+        if (self->socket)
+            zmq_close (self->socket);
+        lose_jobs (self);
+        connect_port (self);
+    }
+    if (self->joined)
+        say (self, ZERO_BYTE_COMMAND_HEART_PITPAT, -1);
+    else
+        join (self);
+    self->beat_us = now_us + BEAT_US;
+    if (!self->quiet_us)
+        self->quiet_us = now_us;
+}
+
+// Ask for as many jobs as there are hands for.
+static void ask (struct zplan_worker *self)
+{
+    while (self->joined && !self->leaving && self->asked + worker_in_hand (self) < self->credit &&
+           say (self, ZERO_BYTE_COMMAND_HEART_READY, -1))
+        self->asked++;
+}
+
+// Give back what was asked for. What is under way already is sent back when it comes.
+static void take_leave (struct zplan_worker *self)
+{
+    if (worker_take_leave (self) && self->joined)
+        say (self, ZERO_BYTE_COMMAND_HEART_READY, 0);
+}
+
+// -- what the station says
+
+static void take_status (struct zplan_worker *self, const struct message *message)
+{
+    uint8_t status = message->desc.code;
+    if (status == ZERO_STATUS_NOT_FIND_ID && self->joined) {
+        lose_jobs (self);
+        self->beat_us = clock_mono_us (); // join at once
+    } else if (status == ZERO_STATUS_OK_ID && !self->joined) {
+        self->joined = self->news = true;
+        self->joins++;
+        self->refusal[0] = '\0';
+    } else if (status == ZERO_STATUS_BYE_ID &&
+               self->joined) { // LEFT, which it answers, is the last
+        self->drained = self->news = true;
+        atomic_store (&self->leave, true);
+    } else if (status >= ZERO_STATUS_ERROR_FLAG && status != ZERO_STATUS_NOT_FIND_ID &&
+               !self->joined) { // that one is about what was said before JOIN
+        worker_refused (self, message_frame (message, ZERO_FRAME_STATUS, NULL));
+    }
+}
+
+static void take_job (struct zplan_worker *self, struct job *job, bool readable)
+{
+    self->asked--;
+    job->turn = ++self->turn;
+    job->sign_us = clock_mono_us ();
+    job->place = JOB_WAITING;
+    if (!readable)
+        job_close (job, ZERO_STATUS_FAILED_ID, "the worker cannot read the job");
+    else if (atomic_load (&self->leave)) // which `leaving` follows in this turn or the next
+        job_close (job, ZERO_STATUS_NOT_WORKER_ID, "the worker leaves");
+    else
+        job_read (job);
+}
+
+// -- what is cancelled
+
+// The job in hand that is meant: of several with one mailbox the one of that number, without a
+// number the oldest.
+static struct job *find_meant (struct zplan_worker *self, const struct message *message)
+{
+    bool given;
+    struct job *oldest = NULL;
+    struct span number = message_last_frame (message, ZERO_FRAME_LOCAL_ID, &given);
+    for (size_t i = 0; i < self->job_count; i++) {
+        struct job *job = &self->jobs[i];
+        bool in_hand = job->place == JOB_WAITING || job->place == JOB_TAKEN;
+        if (!in_hand || job->lost || !span_equal (job->message.sender, message->sender))
+            continue;
+        struct span own = message_last_frame (&job->message, ZERO_FRAME_LOCAL_ID, NULL);
+        if ((!given || span_equal (own, number)) && (!oldest || job->turn < oldest->turn))
+            oldest = job;
+    }
+    return oldest;
+}
+
+// What nobody has taken yet never is; whoever has taken it decides.
+static void take_cancel (struct zplan_worker *self, const struct message *message)
+{
+    struct reason words;
+    struct job *job = find_meant (self, message);
+    if (!job || job->cancelled)
+        return;
+    bool taken = job->place == JOB_TAKEN;
+    worker_cancel (self, job, message_frame (message, ZERO_FRAME_STATUS, NULL));
+    if (taken)
+        return;
+    reason_set (&words, "cancelled%s%s", *job->cancel_words ? ": " : "", job->cancel_words);
+    job_close (job, ZERO_STATUS_FAILED_ID, words.text);
+}
+
+static void take_message (struct zplan_worker *self, struct job *job)
+{
+    struct reason reason;
+    struct packet *packet = &job->packet;
+    self->quiet_us = 0;
+    int rc = message_read (packet->frames, packet->count, &job->message, &reason);
+    enum envelope envelope = job->message.envelope;
+    bool boxed = envelope == ENVELOPE_MAILBOX || envelope == ENVELOPE_CALLER;
+    bool cancels = rc == 0 && boxed && job->message.desc.code == ZERO_BYTE_COMMAND_CLOSE_REQUEST;
+    if (boxed && !cancels && self->asked > 0) {
+        take_job (self, job, rc == 0 && !packet->fault);
+        return;
+    }
+    if (cancels)
+        take_cancel (self, &job->message);
+    else if (rc == 0 && !boxed)
+        take_status (self, &job->message);
+    job_clear (job);
+}
+
+// There is always a free job to receive into: there is one more than can be in hand.
+static void take_messages (struct zplan_worker *self)
+{
+    for (int i = 0; i < MESSAGES_A_TURN && self->socket; i++) {
+        struct job *job = worker_first (self, JOB_FREE);
+        if (!packet_recv (&job->packet, self->socket, &packet_of_dispatches))
+            return;
+        take_message (self, job);
+    }
+}
+
+// -- what is said of the jobs
+
+static void send_answers (struct zplan_worker *self)
+{
+    for (struct job *job; (job = worker_first (self, JOB_ANSWERED));) {
+        struct message message;
+        job_answer (job, &message);
+        if (!job->lost && !send_message (self, &message))
+            return; // the next beat tries again, or makes the connection anew
+        job_clear (job);
+    }
+}
+
+static int64_t sign_due_us (const struct job *job)
+{
+    int64_t due_us = job->sign_us + SIGN_US, progress_us = job->told_us + PROGRESS_US;
+    return job->progress_new && progress_us < due_us ? progress_us : due_us;
+}
+
+static bool needs_signs (const struct job *job)
+{
+    return !job->lost && (job->place == JOB_WAITING || job->place == JOB_TAKEN);
+}
+
+static void send_signs (struct zplan_worker *self, int64_t now_us)
+{
+    for (size_t i = 0; i < self->job_count; i++) {
+        struct job *job = &self->jobs[i];
+        struct message message;
+        if (!needs_signs (job) || now_us < sign_due_us (job))
+            continue;
+        job_sign (job, &message);
+        send_message (self, &message);
+        job->sign_us = now_us;
+        if (job->progress_new)
+            job->told_us = now_us;
+        job->progress_new = false;
+    }
+}
+
+// -- the dialog
+
+static void port_turn (struct zplan_worker *self)
+{
+    take_messages (self);
+    take_leave (self);
+    beat (self, clock_mono_us ());
+    send_answers (self);
+    send_signs (self, clock_mono_us ());
+    ask (self);
+}
+
+static int64_t port_due_us (const struct zplan_worker *self)
+{
+    int64_t due_us = self->beat_us;
+    for (size_t i = 0; i < self->job_count; i++) {
+        const struct job *job = &self->jobs[i];
+        if (needs_signs (job) && sign_due_us (job) < due_us)
+            due_us = sign_due_us (job);
+    }
+    return due_us;
+}
+
+static bool port_poll_item (const struct zplan_worker *self, zmq_pollitem_t *item)
+{
+    *item = (zmq_pollitem_t){self->socket, 0, ZMQ_POLLIN, 0};
+    return self->socket != NULL;
+}
+
+// The last words: jobs that nobody took were not begun.
+static void port_end (struct zplan_worker *self)
+{
+    take_messages (self);
+    for (struct job *job; (job = worker_first (self, JOB_WAITING));)
+        job_close (job, ZERO_STATUS_NOT_WORKER_ID, "the worker has left");
+    send_answers (self);
+    if (!self->socket)
+        return;
+    // Unless it joined nobody waits for a last word.
+    if (self->joined && say (self, ZERO_BYTE_COMMAND_HEART_LEFT, -1))
+        wire_set (self->socket, ZMQ_LINGER, LAST_WORDS_MS);
+    zmq_close (self->socket);
+    self->socket = NULL;
+}
+
+static int port_open (struct zplan_worker *self)
+{
+    self->context = wire_context_new ();
+    return self->context ? connect_port (self) : -1;
+}
+
+const struct dialog dialog_port = {port_open, port_turn, port_due_us, port_poll_item, port_end};

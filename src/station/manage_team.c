@@ -1,0 +1,111 @@
+// team: the workers of a plan's run, and what each of them does or did (pull.h).
+#include <stdlib.h>
+
+#include "json.h"
+#include "manage_private.h"
+#include "pull.h"
+#include "reads.h"
+
+// What a task is, from what its workers are.
+struct task_counts {
+    size_t running, timed_out, succeeded, failed;
+};
+
+static const char *task_state (const struct task_counts *counts)
+{
+    if (counts->running)
+        return "running";
+    if (counts->succeeded && counts->failed)
+        return "mixed";
+    if (counts->succeeded || counts->failed)
+        return counts->succeeded ? "success" : "fail";
+    return counts->timed_out ? "timeout" : "not started";
+}
+
+static void count_member (struct task_counts *counts, const struct team_member *member)
+{
+    counts->running += span_is (member->state, "running");
+    counts->timed_out += span_is (member->state, "timeout");
+    counts->succeeded += span_is (member->state, "success");
+    counts->failed += span_is (member->state, "fail") || span_is (member->state, "out");
+}
+
+static json_t *text_json (struct span text)
+{
+    return json_stringn ((const char *)text.data, text.size);
+}
+
+static json_t *member_json (const struct team_member *member)
+{
+    uint64_t number = 0;
+    char copy[24], id[IDENT_SIZE];
+    bool out = span_is (member->state, "out");
+    json_t *object = json_object ();
+    snprintf (copy, sizeof copy, "%.*s", (int)member->exec_id.size,
+              (const char *)member->exec_id.data);
+    number = strtoull (copy, NULL, 10);
+    json_object_set_new (object, "worker", text_json (member->name));
+    json_object_set_new (object, "state", out ? json_string ("fail") : text_json (member->state));
+    json_object_set_new (object, "exec_id", json_string (ident_text (number, id)));
+    json_object_set_new (object, "started_ms", json_integer (member->started_ms));
+    json_object_set_new (object, "heard_ms", json_integer (member->heard_ms));
+    if (member->ended_ms)
+        json_object_set_new (object, "ended_ms", json_integer (member->ended_ms));
+    if (out) // of an earlier try: it takes nobody's place
+        json_object_set_new (object, "earlier", json_true ());
+    if (member->progress.size)
+        json_object_set_new (object, "progress", text_json (member->progress));
+    if (member->reason.size)
+        json_object_set_new (object, "reason", text_json (member->reason));
+    json_t *result =
+        json_loadb ((const char *)member->result.data, member->result.size, JSON_DECODE_ANY, NULL);
+    if (result)
+        json_object_set_new (object, "result", result);
+    return object;
+}
+
+static void on_team (void *owner, const struct store_team *answer)
+{
+    struct inquiry *inquiry = owner;
+    struct task_counts counts = {0};
+    struct team_member member;
+    char id[IDENT_SIZE];
+    enum store_result result = inquiry_check (
+        inquiry, &(struct store_loaded){.result = answer->result, .station = answer->station});
+    if (result == STORE_DONE) {
+        json_t *object = json_object (), *workers = json_array ();
+        for (size_t i = 0; i < answer->count; i++) {
+            if (!store_member_at (answer, i, &member))
+                continue;
+            count_member (&counts, &member);
+            json_array_append_new (workers, member_json (&member));
+        }
+        json_object_set_new (object, "plan_id", json_string (ident_text (inquiry->plan.id, id)));
+        json_object_set_new (object, "station", text_json (answer->station));
+        json_object_set_new (object, "current", json_boolean (answer->current));
+        json_object_set_new (object, "state", json_string (task_state (&counts)));
+        json_object_set_new (object, "workers", workers);
+        char *json = json_write (object);
+        manage_reply (inquiry->station, inquiry->peer, inquiry->plan.id, json);
+        free (json);
+        json_decref (object);
+    }
+    inquiry_end (inquiry, result, answer->error);
+}
+
+static void team_go (void *owner, enum read_how how)
+{
+    struct inquiry *inquiry = owner;
+    if (how == READ_DROP)
+        on_team (inquiry, &(struct store_team){.result = STORE_LOST, .error = ""});
+    else
+        store_team (inquiry->station->store, inquiry->plan.id, inquiry->plan.station, on_team,
+                    inquiry);
+}
+
+void manage_team (struct station *self, struct request *request, const struct arguments *arguments)
+{
+    struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
+    if (inquiry)
+        reads_start (self, inquiry->peer, team_go, inquiry);
+}

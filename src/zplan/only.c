@@ -1,0 +1,62 @@
+#include "only.h"
+
+#include <stdio.h>
+
+#include "call.h"
+#include "codes.h"
+#include "options.h"
+#include "print.h"
+
+enum { NAMES_MAX = 120 }; // bytes of the list of names, the rest is "..."
+
+int only_of (const json_t *stations, const char *type, char out[TARGET_NAME_SIZE],
+             struct reason *reason)
+{
+    size_t i, count = 0, size = 0;
+    const json_t *station;
+    char names[NAMES_MAX + TARGET_NAME_SIZE] = "";
+    json_array_foreach (stations, i, station)
+    {
+        const char *name = json_string_value (json_object_get (station, "name"));
+        const char *its = json_string_value (json_object_get (station, "type"));
+        if (!name || strlen (name) >= TARGET_NAME_SIZE || (type && (!its || strcmp (its, type))))
+            continue;
+        if (count++ == 0)
+            snprintf (out, TARGET_NAME_SIZE, "%s", name);
+        if (size < NAMES_MAX)
+            size += (size_t)snprintf (names + size, sizeof names - size, "%s%s", size ? ", " : "",
+                                      size + strlen (name) < NAMES_MAX ? name : "...");
+    }
+    if (count == 1)
+        return 0;
+    const char *kind = type ? type : "", *blank = type ? " " : "";
+    if (count)
+        reason_set (reason, "which %s%starget? known: %s", kind, blank, names);
+    else
+        reason_set (reason, "no %s%starget is known: zplan target add jobs=pull", kind, blank);
+    return -1;
+}
+
+int only_target (const struct cli *cli, struct zplan_client *client, const char *type,
+                 const char *option, char out[TARGET_NAME_SIZE])
+{
+    struct reason reason;
+    struct zplan_reply reply;
+    int outcome = zplan_client_manage (client, "station", (const char *[]){"list"}, 1, &reply);
+    struct verdict verdict = call_verdict (cli, outcome, &reply);
+    if (verdict.status == ZERO_STATUS_DENY_ID) { // a key that may only submit, or work
+        reason_set (&reason, "%s: must be given: this key may not list the targets", option);
+        return usage_error (cli->argv[0], &reason);
+    }
+    if (verdict.code != EXIT_DONE)
+        return verdict_tell (&verdict, NULL);
+    json_t *answer = call_json (&reply);
+    if (!answer)
+        return EXIT_REFUSED;
+    int rc = only_of (json_object_get (answer, "stations"), type, out, &reason);
+    json_decref (answer);
+    if (rc == 0)
+        return EXIT_DONE;
+    complain (option, span_text (reason.text));
+    return EXIT_REFUSED;
+}
