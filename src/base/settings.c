@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "duration.h"
+
 void settings_reset (const struct setting_table *table, void *values)
 {
     for (size_t i = 0; i < table->count; i++) {
@@ -69,8 +71,13 @@ static int set_number (const struct setting *row, int64_t *field, const char *te
                        struct reason *reason)
 {
     int64_t number;
-    if (!number_parse (text, &number) || number < row->min || number > row->max) {
-        reason_set (reason, "%s: want a number %" PRId64 "..%" PRId64 ", got %s", row->name,
+    bool known =
+        row->unit_ms ? duration_count (text, row->unit_ms, &number) : number_parse (text, &number);
+    if (!known || number < row->min || number > row->max) {
+        const char *what = !row->unit_ms       ? "a number"
+                           : row->unit_ms == 1 ? "milliseconds, or a duration as 5s,"
+                                               : "seconds, or a duration as 5m,";
+        reason_set (reason, "%s: want %s %" PRId64 "..%" PRId64 ", got %s", row->name, what,
                     row->min, row->max, quoted (span_text (text)));
         return -1;
     }

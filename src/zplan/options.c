@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "duration.h"
 #include "nearest.h"
 #include "settings.h"
 #include "verb_table.h"
@@ -47,11 +48,16 @@ static int set_number (const struct option *row, const char *name, int64_t *fiel
                        struct reason *reason)
 {
     int64_t number;
-    if (number_parse (text, &number) && number >= row->min && number <= row->max) {
+    bool known =
+        row->unit_ms ? duration_count (text, row->unit_ms, &number) : number_parse (text, &number);
+    if (known && number >= row->min && number <= row->max) {
         *field = number;
         return 0;
     }
-    reason_set (reason, "%s: want a number %" PRId64 "..%" PRId64 ", got %s", name, row->min,
+    const char *what = !row->unit_ms       ? "a number"
+                       : row->unit_ms == 1 ? "milliseconds, or a duration as 5s,"
+                                           : "seconds, or a duration as 5m,";
+    reason_set (reason, "%s: want %s %" PRId64 "..%" PRId64 ", got %s", name, what, row->min,
                 row->max, quoted (span_text (text)));
     return -1;
 }

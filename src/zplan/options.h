@@ -28,9 +28,11 @@ struct option {
     const char *aliases; // further names, with blanks between: taken, but not in the help; or NULL
     const char *metavar; // what the help calls the value; NULL for a flag
     enum option_type type;
-    size_t offset;      // of the field in the group's values
-    const char *help;   // may have several lines
-    int64_t min, max;   // of OPTION_NUMBER
+    size_t offset;    // of the field in the group's values
+    const char *help; // may have several lines
+    int64_t min, max; // of OPTION_NUMBER
+    int64_t
+        unit_ms; // of an OPTION_NUMBER that is a time: 1 or 1000; it may then be a duration as 5m
     const char *values; // of OPTION_TEXT: the words it may be, with blanks between; NULL: any text
     bool utf8;          // of OPTION_TEXT: it goes into JSON
     enum {

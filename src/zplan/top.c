@@ -21,8 +21,9 @@ struct wanted {
 
 static const struct option rows[] = {
     {.name = "--interval",
-     .metavar = "SECONDS",
+     .metavar = "DURATION",
      .type = OPTION_NUMBER,
+     .unit_ms = 1000,
      .offset = offsetof (struct wanted, interval_s),
      .help = "between two looks; default 1",
      .min = 1,
@@ -396,7 +397,7 @@ int verb_top (const struct cli *cli)
 {
     struct wanted wanted = {.interval_s = 1, .count = INT64_MAX};
     const struct usage usage = {
-        .synopsis = "zplan top [--interval SECONDS] [-n COUNT]",
+        .synopsis = "zplan top [--interval DURATION] [-n COUNT]",
         .about = about,
         .groups = {{"Looks", rows, sizeof rows / sizeof *rows, &wanted}},
         .group_count = 1,

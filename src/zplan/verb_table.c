@@ -93,10 +93,12 @@ static const struct option shared_rows[] = {
      .help = "the station's public key (of `work`: the target station's);\n"
              "default $ZPLAN_SERVER_KEY"},
     {.name = "--timeout",
-     .metavar = "MS",
+     .metavar = "DURATION",
      .type = OPTION_NUMBER,
+     .unit_ms = 1,
      .offset = offsetof (struct cli, timeout_ms),
-     .help = "wait this long for an answer; default 5000",
+     .help = "wait this long for an answer: 500ms, 5s, or milliseconds;\n"
+             "default 5s",
      .min = 1,
      .max = INT_MAX},
     {.name = "--color",

@@ -11,11 +11,12 @@
 
 // What was said; NULL and false where nothing was.
 struct when_words {
-    const char *in, *at, *every, *weekly, *monthly; // the kinds of time; one at most is given,
-    struct option_texts cron;                       // and so are these,
-    const char *type;                               // this one, also beside --cron,
-    bool now;                                       // or this one
-    const char *value, *time;                       // with --type
+    const char *in, *at, *every, *daily, *weekly,
+        *monthly;             // the kinds of time; one at most is given,
+    struct option_texts cron; // and so are these,
+    const char *type;         // this one, also beside --cron,
+    bool now;                 // or this one
+    const char *value, *time; // with --type
     const char *start;
     const char *repeat, *skip, *timezone;
     bool keep, wall_clock;

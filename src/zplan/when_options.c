@@ -12,22 +12,29 @@ static const struct option rows[] = {
      .metavar = "INSTANT",
      .type = OPTION_TEXT,
      WHEN_FIELD (at),
-     .help = "once: 2026-12-24T18:00+01:00; seconds, offset, time may be left out"},
+     .help = "once: 18:00 (the next one), 'tomorrow 8:00', 'fri 8:00', or "
+             "2026-12-24T18:00+01:00; seconds, offset, time may be left out"},
     {.name = "--every",
      .metavar = "DURATION",
      .type = OPTION_TEXT,
      WHEN_FIELD (every),
      .help = "again and again: 30s, 10m, 1h30m, 1d"},
+    {.name = "--daily",
+     .metavar = "TIME",
+     .type = OPTION_TEXT,
+     WHEN_FIELD (daily),
+     .help = "every day at 2:00, or at 8:00,18:30, in --timezone"},
     {.name = "--weekly",
-     .metavar = "DAY[@TIME]",
+     .metavar = "DAYS[@TIME]",
      .type = OPTION_TEXT,
      WHEN_FIELD (weekly),
-     .help = "sun..sat or 0..7, at HH:MM[:SS] in --timezone"},
+     .help = "sun..sat or 0..7, or several: mon,wed-fri; at HH:MM[:SS] in --timezone, else at "
+             "midnight"},
     {.name = "--monthly",
      .metavar = "DAY[@TIME]",
      .type = OPTION_TEXT,
      WHEN_FIELD (monthly),
-     .help = "1..31; 0 is the last day, -1 the one before it, to -31"},
+     .help = "1..31, or several: 1,15; 0 is the last day, -1 the one before it, to -31"},
     {.name = "--cron",
      .metavar = "EXPR",
      .type = OPTION_TEXTS,
@@ -38,7 +45,7 @@ static const struct option rows[] = {
      .metavar = "INSTANT",
      .type = OPTION_TEXT,
      WHEN_FIELD (start),
-     .help = "no run before this; --every counts from here: the first run is one interval later"},
+     .help = "no run before this; of --every the first run is at this instant"},
     {.name = "--repeat",
      .metavar = "N|forever",
      .type = OPTION_TEXT,
@@ -85,6 +92,7 @@ static const struct option rows[] = {
 
 struct option_group when_options (struct when_words *words)
 {
-    return (struct option_group){"Time (one of --in --at --every --weekly --monthly --cron --type)",
-                                 rows, sizeof rows / sizeof *rows, words};
+    return (struct option_group){
+        "Time (one of --in --at --every --daily --weekly --monthly --cron --type)", rows,
+        sizeof rows / sizeof *rows, words};
 }

@@ -277,18 +277,22 @@ static const struct option rows[] = {
      .min = 1,
      .max = ZPLAN_CREDIT_MAX},
     {.name = "--grace",
-     .metavar = "SECONDS",
+     .metavar = "DURATION",
      .type = OPTION_NUMBER,
+     .unit_ms = 1000,
      .offset = offsetof (struct work, rules.grace_s),
      .help = "at SIGTERM give commands so long to end by themselves, and\n"
-             "so long after SIGTERM those whose run is cancelled; default 10",
+             "so long after SIGTERM those whose run is cancelled: 30s, 5m,\n"
+             "or seconds; default 10s",
      .min = 0,
      .max = GRACE_MAX_S},
     {.name = "--run-timeout",
-     .metavar = "SECONDS",
+     .metavar = "DURATION",
      .type = OPTION_NUMBER,
+     .unit_ms = 1000,
      .offset = offsetof (struct work, rules.timeout_s),
-     .help = "end a command that takes longer, as if it were cancelled",
+     .help = "end a command that takes longer, as if it were cancelled:\n"
+             "90s, 5m, or seconds",
      .min = 1,
      .max = TIMEOUT_MAX_S},
     {.name = "--once",
@@ -441,7 +445,7 @@ int verb_work (const struct cli *cli)
     struct work work = {.cli = cli, .rules.grace_s = GRACE_S};
     const struct usage usage = {
         .synopsis = "zplan work [--pull NAME | --station ENDPOINT] [--name NAME] [--jobs N] "
-                    "[--grace SECONDS] [--run-timeout SECONDS] [--once] [--shell] "
+                    "[--grace DURATION] [--run-timeout DURATION] [--once] [--shell] "
                     "-- COMMAND [ARGUMENT...]",
         .about = about,
         .groups = {{"Options", rows, sizeof rows / sizeof *rows, &work}},

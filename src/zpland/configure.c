@@ -16,7 +16,8 @@ static const char usage_head[] =
     "\n"
     "Each setting is an option and a line of the settings file (its name there is in "
     "parentheses).\n"
-    "Most people need one or two: --station, --data.\n";
+    "Most people need one or two: --station, --data. SECONDS and MS may be durations: 90s, 5m, "
+    "500ms.\n";
 
 static const char usage_tail[] =
     "\n"

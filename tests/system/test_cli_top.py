@@ -89,7 +89,7 @@ def test_interval(busy):
     begin = time.monotonic()
     busy.zplan("top", "--json", "-n", "2", "--interval", "3").done()
     assert time.monotonic() - begin >= 3
-    assert "--interval: want a number" in zplan("top", "--interval", "0").failed(USAGE)
+    assert "--interval: want seconds" in zplan("top", "--interval", "0").failed(USAGE)
 
 
 @pytest.mark.parametrize("columns", [40, 80, 200])

@@ -33,7 +33,7 @@ def test_usage_is_2(args):
 
 
 BAD = [
-    ["--exec-timeout", "x"], ["--exec-timeout", "-1"], ["--exec-timeout", "5s"],
+    ["--exec-timeout", "x"], ["--exec-timeout", "-1"], ["--exec-timeout", "5x"], ["--exec-timeout", "500ms"],
     ["--exec-timeout", "99999999999999999999"], ["--send-timeout", "x"], ["--redis-db", "-1"],
     ["--redis-db", "x"], ["--redis", "no address"], ["--redis", "127.0.0.1:x"],
     ["--station", "bad"], ["--station", "jobs=queue@tcp://127.0.0.1:1"], ["--station", "jobs=api"],

@@ -7,6 +7,7 @@
 #include "heap.h"
 #include "ident.h"
 #include "rows.h"
+#include "duration.h"
 #include "settings.h"
 
 // -- ids
@@ -344,6 +345,40 @@ static int add_listed (void *values, const char *text, struct reason *reason)
     return 0;
 }
 
+static void duration_count_takes_numbers_and_durations (void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t unit_ms, count; // count -1: it is none
+    } rows[] = {
+        {"90", 1000, 90},
+        {"90", 1, 90},
+        {"90s", 1000, 90},
+        {"5m", 1000, 300},
+        {"1h30m", 1, 5400000},
+        {"500ms", 1, 500},
+        {"2d", 1000, 172800},
+        {"3000ms", 1000, 3},
+        {"500ms", 1000, -1},
+        {"5x", 1000, -1},
+        {"", 1, -1},
+        {"s", 1, -1},
+        {"5 s", 1, -1},
+        {"5ms1s", 1, -1},
+        {"ms", 1, -1},
+        {"1.5s", 1, -1},
+        {"9999999999999d", 1000, -1},
+    };
+    for (size_t i = 0; i < ROWS (rows); i++) {
+        int64_t count = -1;
+        bool good = duration_count (rows[i].text, rows[i].unit_ms, &count);
+        CHECK_INT (rows[i].text, good, rows[i].count >= 0);
+        if (good)
+            CHECK_INT (rows[i].text, count, rows[i].count);
+    }
+}
+
 static const struct setting setting_rows[] = {
     {"text", "--text", "TEXT", "some", SETTING_TEXT, offsetof (struct values, text), 0, 0, NULL,
      ""},
@@ -495,6 +530,7 @@ int main (void)
         cmocka_unit_test (reason_of_characters_only_is_cut_between_them),
         cmocka_unit_test (quoted_shows_any_bytes),
         cmocka_unit_test (number_parse_takes_whole_decimal_text),
+        cmocka_unit_test (duration_count_takes_numbers_and_durations),
         cmocka_unit_test (settings_are_found_and_set),
         cmocka_unit_test (settings_of_unknown_names_are_none),
         cmocka_unit_test (settings_bound_their_text),

@@ -4,6 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define DURATION_MAX_S                                                                             \
+    INT64_C (253402300799) // as many seconds as there are from 1970 to the end of 9999
+
 struct duration {
     int64_t seconds;
     int64_t unit_s; // of the smallest unit that was named
@@ -15,6 +18,10 @@ bool duration_parse (const char *text, struct duration *ret);
 
 // The same, or a number of seconds alone.
 bool duration_seconds (const char *text, int64_t *ret);
+
+// The same, or "500ms", or a bare number in units of `unit_ms` (1 or 1000), counted in them. False:
+// it is none, or no whole number of units.
+bool duration_count (const char *text, int64_t unit_ms, int64_t *ret);
 
 // "90 s", "2 min", "1 h 30 min", in `out`.
 enum { DURATION_SIZE = 64 };

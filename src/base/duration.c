@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "schedule.h"
 #include "settings.h"
 
 static const struct unit {
@@ -36,7 +35,7 @@ bool duration_parse (const char *text, struct duration *ret)
         at += digits + 1;
         last = unit;
     }
-    if (*at || at == text || total > SCHEDULE_TIME_MAX)
+    if (*at || at == text || total > DURATION_MAX_S)
         return false;
     *ret = (struct duration){total, units[last].seconds};
     return true;
@@ -50,6 +49,33 @@ bool duration_seconds (const char *text, int64_t *ret)
     if (!duration_parse (text, &duration))
         return false;
     *ret = duration.seconds;
+    return true;
+}
+
+// Digits and "ms", and nothing else.
+static bool parse_ms (const char *text, int64_t *ret_ms)
+{
+    size_t digits = strspn (text, "0123456789");
+    if (digits < 1 || digits > 15 || strcmp (text + digits, "ms") != 0)
+        return false;
+    char number[16];
+    snprintf (number, sizeof number, "%.*s", (int)digits, text);
+    return number_parse (number, ret_ms);
+}
+
+bool duration_count (const char *text, int64_t unit_ms, int64_t *ret)
+{
+    struct duration duration;
+    int64_t ms;
+    if (number_parse (text, ret))
+        return true;
+    if (duration_parse (text, &duration))
+        ms = duration.seconds * 1000;
+    else if (!parse_ms (text, &ms))
+        return false;
+    if (ms % unit_ms != 0)
+        return false;
+    *ret = ms / unit_ms;
     return true;
 }
 

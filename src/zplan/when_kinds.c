@@ -1,0 +1,377 @@
+#include "when_kinds.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "civil.h"
+#include "clock_words.h"
+#include "duration.h"
+#include "instant.h"
+#include "nearest.h"
+#include "plan_frame.h"
+#include "settings.h"
+
+// A date that must not be the start of 1970, which on the wire means none was given.
+static int read_base (const struct when_reading *self, const char *option, const char *text)
+{
+    struct reason why;
+    int64_t time;
+    if (instant_parse_date (text, self->zone, &time, &why)) {
+        reason_set (self->reason, "%s: %s", option, why.text);
+        return -1;
+    }
+    if (time == 0) {
+        reason_set (self->reason, "%s: want an instant after 1970-01-01T00:00:00Z", option);
+        return -1;
+    }
+    self->rule->base_time = time;
+    return 0;
+}
+
+// -- durations
+
+static const struct unit {
+    int32_t seconds;
+    enum schedule_type type;
+    const char *name;
+} units[] = {
+    {86400, SCHEDULE_DAY, "days"},
+    {3600, SCHEDULE_HOUR, "hours"},
+    {60, SCHEDULE_MINUTE, "minutes"},
+    {1, SCHEDULE_SECOND, "seconds"},
+};
+
+static int read_duration (const struct when_reading *self, const char *option, const char *text,
+                          struct duration *ret)
+{
+    if (duration_parse (text, ret))
+        return 0;
+    reason_set (self->reason, "%s: want a duration as 5s, 90m, 1h30m or 2d, got %s", option,
+                quoted (span_text (text)));
+    return -1;
+}
+
+// -- days and times of day
+
+enum { DAY_MAX = 64 };
+
+// What stands before the @ goes to `day`, what stands behind it makes plan_time: the rule reads
+// nothing but the time of day from it, so it lies on a fixed day on which no zone changed its
+// clock. The same words are then the same plan, whenever they are said.
+static int read_day_and_time (const struct when_reading *self, const char *option, const char *text,
+                              char day[DAY_MAX])
+{
+    static const struct civil_date fixed_day = {2024, 1, 15};
+    const char *at = strchr (text, '@');
+    size_t day_size = at ? (size_t)(at - text) : strlen (text);
+    int64_t seconds = 0;
+    if (day_size >= DAY_MAX || (at && !clock_time_of_day (at + 1, &seconds))) {
+        reason_set (self->reason, "%s: want DAY or DAY@HH:MM or DAY@HH:MM:SS, got %s", option,
+                    quoted (span_text (text)));
+        return -1;
+    }
+    memcpy (day, text, day_size);
+    day[day_size] = '\0';
+    self->rule->base_time = zone_instant (self->zone, civil_days (fixed_day) * CIVIL_DAY + seconds);
+    return 0;
+}
+
+// -- the kinds of time
+
+static int read_in (const struct when_reading *self, const char *text)
+{
+    struct duration duration;
+    if (read_duration (self, "--in", text, &duration))
+        return -1;
+    // Up to the whole second, and kept: neither a slow second on the way nor a station whose clock
+    // is ahead refuses it.
+    int64_t time = (self->now_us + 999999) / 1000000 + duration.seconds;
+    if (time > SCHEDULE_TIME_MAX) {
+        reason_set (self->reason, "--in: ends after the year 9999");
+        return -1;
+    }
+    self->rule->type = SCHEDULE_TIME;
+    self->rule->base_time = time;
+    self->rule->keep = true;
+    return 0;
+}
+
+static int read_at (const struct when_reading *self, const char *text)
+{
+    struct reason why;
+    int64_t now = self->now_us / 1000000;
+    int rc = clock_instant (text, self->zone, now, &self->rule->base_time, &why);
+    self->rule->type = SCHEDULE_TIME;
+    if (rc < 0)
+        reason_set (self->reason, "--at: %s", why.text);
+    return rc > 0 ? read_base (self, "--at", text) : rc;
+}
+
+// The first run of --every is at --start itself, which on the wire is one interval behind
+// plan_time; of days in a zone by its calendar.
+static int read_start (const struct when_reading *self, int64_t interval_s)
+{
+    struct schedule *rule = self->rule;
+    const char *cycle = self->words->terms.cycle;
+    if (read_base (self, "--start", self->words->start))
+        return -1;
+    if (cycle && strchr (cycle, ',')) // its first wait; terms.c judges it
+        interval_s *= strtol (cycle, NULL, 10);
+    bool calendar = rule->type == SCHEDULE_DAY && self->words->timezone;
+    int64_t local = rule->base_time + (calendar ? zone_offset (self->zone, rule->base_time) : 0);
+    int64_t base = calendar ? zone_instant (self->zone, local - interval_s) : local - interval_s;
+    if (base <= 0) {
+        reason_set (self->reason, "--start: want an instant later than one interval after 1970");
+        return -1;
+    }
+    rule->base_time = base;
+    return 0;
+}
+
+static int read_every (const struct when_reading *self, const char *text)
+{
+    enum { VALUE_MAX = 32766 };
+    struct duration duration;
+    if (read_duration (self, "--every", text, &duration))
+        return -1;
+    const struct unit *unit = units;
+    while (unit->seconds != duration.unit_s)
+        unit++;
+    // More seconds than the wire can say may still be a whole number of hours.
+    while (duration.seconds / unit->seconds > VALUE_MAX && unit > units &&
+           duration.seconds % unit[-1].seconds == 0)
+        unit--;
+    int64_t value = duration.seconds / unit->seconds;
+    if (value > VALUE_MAX) {
+        reason_set (self->reason, "--every: plan_value: want 0..%d %s, got %" PRId64, VALUE_MAX,
+                    unit->name, value);
+        return -1;
+    }
+    self->rule->type = unit->type;
+    self->rule->value = (int32_t)value;
+    return self->words->start ? read_start (self, duration.seconds) : 0;
+}
+
+// Several days or times of one plan are cron expressions of the same clock: "[S] M H" and then
+// `days`.
+static int put_cron (const struct when_reading *self, json_t *list, int64_t time_of_day,
+                     const char *days)
+{
+    char text[2 * DAY_MAX];
+    int hour = (int)(time_of_day / 3600), minute = (int)(time_of_day / 60 % 60);
+    int size = 0;
+    if (time_of_day % 60)
+        size = snprintf (text, sizeof text, "%d ", (int)(time_of_day % 60));
+    snprintf (text + size, sizeof text - (size_t)size, "%d %d %s", minute, hour, days);
+    self->rule->type = SCHEDULE_CRON;
+    self->rule->base_time = 0;
+    return json_array_append_new (list, json_string (text));
+}
+
+// One expression stands alone on the wire. The list is taken.
+static int end_cron (const struct when_reading *self, json_t *list)
+{
+    json_t *value =
+        json_array_size (list) == 1 ? json_incref (json_array_get (list, 0)) : json_incref (list);
+    json_decref (list);
+    return terms_put (self->members, "cron", value, self->reason);
+}
+
+static int read_daily (const struct when_reading *self, const char *text)
+{
+    json_t *list = json_array ();
+    for (const char *at = text;; at++) {
+        char item[DAY_MAX];
+        int64_t time_of_day;
+        size_t size = strcspn (at, ",");
+        snprintf (item, sizeof item, "%.*s", (int)size, at);
+        if (size >= sizeof item || !clock_time_of_day (item, &time_of_day)) {
+            reason_set (self->reason, "--daily: want times as 2:00 or 8:00,18:30, got %s",
+                        quoted (span_text (text)));
+            json_decref (list);
+            return -1;
+        }
+        put_cron (self, list, time_of_day, "* * *");
+        at += size;
+        if (!*at)
+            return end_cron (self, list);
+    }
+}
+
+static int read_weekly (const struct when_reading *self, const char *text)
+{
+    char day[DAY_MAX];
+    int64_t time_of_day = 0;
+    if (read_day_and_time (self, "--weekly", text, day))
+        return -1;
+    unsigned days = clock_weekdays (day);
+    if (!days) {
+        reason_set (
+            self->reason,
+            "--weekly: plan_value: want sun..sat or 0..7, or several as mon,wed-fri, got %s",
+            quoted (span_text (day)));
+        return -1;
+    }
+    if (!(days & (days - 1))) { // one day is the wire's own type
+        self->rule->type = SCHEDULE_WEEK;
+        self->rule->value = (int32_t)__builtin_ctz (days);
+        return 0;
+    }
+    char list[32] = "* * ";
+    for (unsigned i = 0; i < 7; i++)
+        if (days & 1U << i)
+            snprintf (list + strlen (list), sizeof list - strlen (list), "%s%u",
+                      days & ((1U << i) - 1) ? "," : "", i);
+    const char *at = strchr (text, '@');
+    json_t *expressions = json_array ();
+    if (at)
+        clock_time_of_day (at + 1, &time_of_day); // read_day_and_time has judged it
+    put_cron (self, expressions, time_of_day, list);
+    return end_cron (self, expressions);
+}
+
+// "1,15" of a month: a list of days for cron. False: one of them is no day 1..31.
+static bool month_days (const char *text)
+{
+    for (const char *at = text;; at++) {
+        size_t digits = strspn (at, "0123456789");
+        long number = digits > 0 && digits < 3 ? strtol (at, NULL, 10) : 0;
+        at += digits;
+        if (number < 1 || number > 31 || (*at && *at != ','))
+            return false;
+        if (!*at)
+            return true;
+    }
+}
+
+static int read_monthly (const struct when_reading *self, const char *text)
+{
+    char day[DAY_MAX], days[DAY_MAX + 8];
+    int64_t number, time_of_day = 0;
+    if (read_day_and_time (self, "--monthly", text, day))
+        return -1;
+    if (strchr (day, ',') && month_days (day)) {
+        const char *at = strchr (text, '@');
+        json_t *expressions = json_array ();
+        if (at)
+            clock_time_of_day (at + 1, &time_of_day);
+        snprintf (days, sizeof days, "%s * *", day);
+        put_cron (self, expressions, time_of_day, days);
+        return end_cron (self, expressions);
+    }
+    if (!number_parse (day, &number) || number < -31 || number > 31) {
+        reason_set (self->reason,
+                    "--monthly: plan_value: want a day -31..31, or several as 1,15, got %s",
+                    quoted (span_text (day)));
+        return -1;
+    }
+    self->rule->type = SCHEDULE_MONTH;
+    self->rule->value = (int32_t)number;
+    return 0;
+}
+
+// What the wire demands of plan_value, by plan_type.
+static const struct {
+    int32_t min, max;
+} value_bounds[SCHEDULE_TYPES] = {
+    [SCHEDULE_NONE] = {-31, 32766}, [SCHEDULE_TIME] = {-31, 32766}, [SCHEDULE_SECOND] = {0, 32766},
+    [SCHEDULE_MINUTE] = {0, 32766}, [SCHEDULE_HOUR] = {0, 32766},   [SCHEDULE_DAY] = {0, 32766},
+    [SCHEDULE_WEEK] = {0, 7},       [SCHEDULE_MONTH] = {-31, 31},
+};
+
+bool when_runs_once (enum schedule_type type)
+{
+    return type == SCHEDULE_NONE || type == SCHEDULE_TIME;
+}
+
+static int read_value (const struct when_reading *self)
+{
+    enum schedule_type type = self->rule->type;
+    int32_t min = value_bounds[type].min, max = value_bounds[type].max;
+    const char *text = self->words->value;
+    const char *cycle = self->words->terms.cycle;
+    if (!text && (when_runs_once (type) || (cycle && strchr (cycle, ','))))
+        return 0;
+    int64_t number;
+    if (!text || !number_parse (text, &number) || number < min || number > max) {
+        reason_set (self->reason, "--value: plan_value: want %d..%d for type %s, got %s", min, max,
+                    schedule_type_name (type), text ? quoted (span_text (text)) : "none");
+        return -1;
+    }
+    self->rule->value = type == SCHEDULE_WEEK ? (int32_t)number % 7 : (int32_t)number;
+    return 0;
+}
+
+static int read_time (const struct when_reading *self)
+{
+    struct reason why;
+    const char *text = self->words->time;
+    if (text && instant_parse (text, self->zone, &self->rule->base_time, &why)) {
+        reason_set (self->reason, "--time: plan_time: %s", why.text);
+        return -1;
+    }
+    if (self->rule->type == SCHEDULE_TIME && self->rule->base_time == 0) {
+        reason_set (self->reason, "--time: plan_time: must be given for type time, and not be 0");
+        return -1;
+    }
+    return 0;
+}
+
+static int read_type (const struct when_reading *self, const char *text)
+{
+    int64_t number;
+    if (!number_parse (text, &number))
+        number = schedule_type_parse (text);
+    if (number == SCHEDULE_CRON) {
+        reason_set (self->reason, "--cron: must be given for type cron");
+        return -1;
+    }
+    if (number < 0 || number >= SCHEDULE_TYPES) {
+        struct nearest nearest = nearest_to (text);
+        nearest_try_list (&nearest, TYPE_WORDS);
+        reason_set (self->reason,
+                    "--type: plan_type: want none, time, second, minute, hour, day, week, month, "
+                    "cron or 0..8, got %s%s",
+                    quoted (span_text (text)), nearest_hint (&nearest));
+        return -1;
+    }
+    self->rule->type = (enum schedule_type)number;
+    return read_value (self) || read_time (self) ? -1 : 0;
+}
+
+static int read_cron (const struct when_reading *self, const char *first)
+{
+    const struct option_texts *texts = &self->words->cron;
+    json_t *list = json_array ();
+    for (size_t i = 0; i < texts->count; i++)
+        json_array_append_new (list, json_string (texts->texts[i]));
+    if (texts->count == 1) {
+        json_decref (list);
+        list = json_string (first);
+    }
+    self->rule->type = SCHEDULE_CRON;
+    return terms_put (self->members, "cron", list, self->reason);
+}
+
+const struct when_kind when_kinds[WHEN_KINDS] = {
+    {IN, "--in", offsetof (struct when_words, in), read_in},
+    {AT, "--at", offsetof (struct when_words, at), read_at},
+    {EVERY, "--every", offsetof (struct when_words, every), read_every},
+    {DAILY, "--daily", offsetof (struct when_words, daily), read_daily},
+    {WEEKLY, "--weekly", offsetof (struct when_words, weekly), read_weekly},
+    {MONTHLY, "--monthly", offsetof (struct when_words, monthly), read_monthly},
+    {CRON, "--cron", offsetof (struct when_words, cron.texts), read_cron}, // the first of them
+    {TYPE, "--type", offsetof (struct when_words, type), read_type},
+};
+
+int when_duration (const char *option, const char *text, int64_t *ret_s, struct reason *reason)
+{
+    const struct when_reading reading = {.reason = reason};
+    struct duration duration;
+    if (read_duration (&reading, option, text, &duration))
+        return -1;
+    *ret_s = duration.seconds;
+    return 0;
+}

@@ -1,0 +1,42 @@
+// The kinds of time of a plan: --in, --at, --every ... Each is a row: its option and its reader.
+#pragma once
+
+#include "when.h"
+
+enum when_bit {
+    IN = 1,
+    AT = 2,
+    EVERY = 4,
+    WEEKLY = 8,
+    MONTHLY = 16,
+    CRON = 32,
+    NOW = 64,
+    TYPE = 128,
+    DAILY = 256,
+    REPEATING = EVERY | DAILY | WEEKLY | MONTHLY | CRON | TYPE
+};
+
+// What a reader of one kind works on.
+struct when_reading {
+    const struct when_words *words;
+    const struct zone *zone;
+    int64_t now_us;
+    struct schedule *rule;
+    json_t *members; // as struct when has them
+    struct reason *reason;
+};
+
+struct when_kind {
+    enum when_bit bit;
+    const char *option;
+    size_t offset; // of its text in struct when_words
+    // Put what the text means into the rule and the members. 0, or -1 with a reason that names the
+    // option.
+    int (*read) (const struct when_reading *self, const char *text);
+};
+
+enum { WHEN_KINDS = 8 };
+extern const struct when_kind when_kinds[WHEN_KINDS];
+
+// Whether a plan of this type runs once.
+bool when_runs_once (enum schedule_type type);
