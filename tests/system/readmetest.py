@@ -18,6 +18,7 @@ from zplanprocs import BIN_DIR, REPO, WAIT, die_with_parent, wait_until
 # None: all its commands are run elsewhere.
 DOCUMENTS = {
     "README.md": "test_readme",
+    "docker/README.md": "test_readme_docker",
     "src/README.md": None,
     "tests/README.md": None,
     "tests/bench/README.md": None,
@@ -32,8 +33,11 @@ ELSEWHERE = {
     "tests/bench/run.py": "minutes long, with peers to be installed; test_bench.py runs it small",
     "docker compose": "wants Docker; test_image.py makes the image and runs the services without",
     "docker/deb": "a minute long; test_deb.py runs it",
-    "apt-get install": "changes the machine; test_deb.py looks at what would be installed",
+    "apt-get install": "changes the machine; test_deb.py does it in a folder",
+    "apt-get remove": "the same",
+    "apt-get purge": "the same",
     "systemctl reload": "wants systemd; test_systemd.py plays it",
+    "systemctl restart": "wants systemd; test_units.py runs what the unit says in its sandbox",
     "systemctl enable": "wants systemd; test_units.py runs what the unit says in its sandbox",
 }
 

@@ -57,12 +57,14 @@ def test_services_are_as_their_files_say():
     """What no test here can run stands word for word in the file, or names a unit that is there."""
     with open(os.path.join(REPO, "docker", "compose.yaml"), encoding="utf-8") as file:
         composed = set(re.findall(r"(?m)^#   (docker compose .*)$", file.read()))
-    assert set(command.split("  ")[0] for command in CHAPTERS["README.md"]["With Docker"].commands) == composed
     units = os.listdir(os.path.join(REPO, "docker", "systemd"))
-    for command in CHAPTERS["README.md"]["With systemd"].commands:
-        if command.startswith("systemctl "):
-            unit = re.sub("@.*", "@", command.split("#")[0].split()[-1])
-            assert f"{unit}.service.in" in units, command
+    for chapters in CHAPTERS.values():
+        if "With Docker" in chapters:
+            assert {command.split("  ")[0] for command in chapters["With Docker"].commands} == composed
+        for command in [one for chapter in chapters.values() for one in chapter.commands]:
+            if command.startswith("systemctl "):
+                for unit in command.split("#")[0].replace("--now", "").split()[2:]:
+                    assert re.sub("@.*", "@", unit) + ".service.in" in units, command
 
 
 def every_document():
@@ -107,7 +109,7 @@ def test_every_option_and_verb_is_known(document, known):
     """Also those that stand in the text, not in a command."""
     verbs, options = known
     text = "\n".join(line for line in text_of(document).splitlines() if not elsewhere(line.strip()))
-    of_others = {"--libs", "--cflags"}      # of pkg-config
+    of_others = {"--libs", "--cflags", "--rdb"}     # of pkg-config and redis-cli
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) <= options | of_others
     for verb in set(re.findall(r"(?m)(?:^ {4}|`)zplan ([a-z]+)", text)) - verbs:      # an alias
         subprocess.run([BIN / "zplan", verb, "--help"], check=True, stdout=subprocess.DEVNULL, timeout=WAIT)

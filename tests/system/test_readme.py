@@ -12,10 +12,10 @@ import time
 import pytest
 import redis
 
-from microzero import KEY, FakeCenter
-from readmetest import BIN, READY, chapters_of
-from test_sentinel import Node, Sentinel
-from zplanprocs import WAIT, Redis, children, wait_until
+import test_readme_docker
+from readmetest import CHAPTERS, READY, chapters_of
+from test_readme_docker import servers      # noqa: F401, a fixture
+from zplanprocs import WAIT, children, wait_until
 from zplantest import FT, ST, FakeTarget
 
 of_chapter = chapters_of("README.md")
@@ -165,130 +165,26 @@ def test_from_other_languages(newcomer):
     newcomer.does("node tests/clients/client.js", told)
 
 
+# The chapters that docker/README.md has as well.
+
 @of_chapter("Deploy it")
 def test_deploy_it(newcomer):
-    newcomer.programs_are_found()
-    told = newcomer.does("zpland --settings").splitlines()
-    keys = {"name", "type", "reload", "help"}
-    assert len(told) > 30 and all(keys <= set(json.loads(line)) for line in told)
-    pages = re.findall(r"`man (?:(\d) )?([\w.]+)`", "".join(newcomer.chapter.prose))
-    assert len(pages) >= 4
-    for section, page in pages:
-        assert list((BIN / "man").glob(f"{page}.{section or '[58]'}")), page
-
-
-class Watcher(Sentinel):
-    """A Sentinel at an address of its own."""
-
-    def __init__(self, folder, host, port, master):
-        self.host = host
-        super().__init__(folder, "sentinel-" + host, master, port)
-        with open(self.file, encoding="utf-8") as file:
-            text = file.read()
-        with open(self.file, "w", encoding="utf-8") as file:
-            file.write(text.replace("bind 127.0.0.1", "bind " + host))
-
-    def client(self):
-        return redis.Redis(host=self.host, port=self.port, socket_timeout=WAIT)
-
-
-@pytest.fixture
-def servers():
-    """Redis and Sentinels that are ended."""
-    made = []
-    yield made
-    for one in made:
-        one.process.kill()
-        one.process.wait()
-
-
-def started(servers, server):
-    servers.append(server)
-    server.start()
-    return server
-
-
-def works(newcomer):
-    """The last program is a station that keeps plans."""
-    newcomer.run(f"zplan station add jobs=api@{newcomer.at('7930')}")
-    output = newcomer.run("zplan add --station jobs --command x --in 1d")
-    assert "accepted" in output, output
+    test_readme_docker.settings(newcomer)
 
 
 @of_chapter("Redis")
 def test_redis(newcomer, servers):
-    newcomer.programs_are_found()
-    folder = newcomer.folder
-    db = started(servers, Redis(f"{folder}/redis.sock", [
-        "--port", newcomer.ports["6379"], "--bind", "127.0.0.5", "--appendfsync", "everysec"]))
-    db.client().execute_command("ACL", "SETUSER", "zplan", "on", ">secret", "~*", "&*", "+@all")
-    password = folder / "etc-redis"
-    password.write_text("secret\n")
-    password.chmod(0o644)
-    command = newcomer.next("zpland --redis 10.0.0.5")
-    assert "chmod 600" in newcomer.run(command, code=2)
-    password.chmod(0o600)
-    newcomer.start(command, READY)
-    works(newcomer)
-    assert newcomer.started[-1].end() == 0
-
-    command = newcomer.next("zpland --redis unix:")
-    assert "appendfsync" in newcomer.run(command, code=1)
-    db.client().config_set("appendfsync", "always")
-    newcomer.start(command, READY)
-    assert "kept, also when the machine fails" in newcomer.run("zplan doctor")
-    assert newcomer.started[-1].end() == 0
-
-    master = started(servers, Node(str(folder), "m"))
-    replica = started(servers, Node(str(folder), "s"))
-    replica.follow(master)
-    for host in ("127.0.0.5", "127.0.0.6", "127.0.0.7"):
-        started(servers, Watcher(str(folder), host, newcomer.ports["26379"], master))
-    newcomer.lasts("zpland --redis sentinel:", READY)
-    works(newcomer)
-    assert replica.client().keys("plan:msg:*"), "a replica has what was acknowledged"
+    test_readme_docker.redis_of_yours(newcomer, servers)
 
 
 @of_chapter("Keys")
 def test_keys(newcomer):
-    newcomer.programs_are_found()
-    newcomer.does("mkdir -p allow")
-    newcomer.does("zplan keygen station")
-    newcomer.does("zplan keygen ops")
-    newcomer.does("zplan keygen billing")
-    newcomer.does("cp ops.key billing.key allow/")
-    station = newcomer.lasts("zpland --curve", READY)
-    assert "no answer" in newcomer.run("zplan --timeout 1000 list", code=3)     # without a key
-    newcomer.does("export ZPLAN_CONNECT")
-    newcomer.does("export ZPLAN_SERVER_KEY")
-    newcomer.does("zplan list", "TITLE")
-    billing = "--key billing.key_secret "
-    words = newcomer.run(f"zplan {billing} add --station jobs --command x", code=1)
-    assert "may not touch plans of 'jobs'" in words or "-no find" in words, words
-    words = newcomer.run(f"zplan {billing} pause 1f", code=1)
-    assert "-deny: role: want manage, the key 'billing' has submit,observe" in words
-    os.unlink(newcomer.folder / "allow" / "ops.key")
-    station.seen("event=access.loaded keys=1")
-    assert "no answer" in newcomer.run("zplan --timeout 1000 list", code=3)
-    station.seen("event=key.refused")
+    test_readme_docker.keys(newcomer)
 
 
 @of_chapter("Beside MicroZero")
 def test_beside_microzero(newcomer):
-    newcomer.programs_are_found()
-    with FakeCenter("v1.5", Orders="api") as center:
-        newcomer.words = {"tcp://10.0.0.5:8003": center["Orders"].endpoint,
-                          "SECRET": KEY.decode(), **newcomer.words}
-        newcomer.lasts("zpland --station Orders=", READY)
-        newcomer.run("zplan add --station Orders --command x --title order")
-        center["Orders"].job().finish()
-        wait_until(lambda: "+ok" in newcomer.run("zplan history"), "the run has ended well")
-        assert newcomer.started[-1].end() == 0
-    with FakeCenter("master", Found="api") as center:
-        newcomer.words = {"tcp://10.0.0.5:8000": center.endpoint, **newcomer.words}
-        newcomer.lasts("zpland --center", READY)
-        wait_until(lambda: "Found" in newcomer.run("zplan station list"), "Found is found")
-        assert newcomer.started[-1].end() == 0
+    test_readme_docker.beside_microzero(newcomer)
 
 
 # -- when something is wrong
@@ -305,11 +201,11 @@ SEEN_BY = {
     "data: damaged at byte": "test_repair.py",
     "is missing": "test_repair.py",
     "--accept-loss": "test_faults_redis.py",
-    "appendfsync": "test_readme.py",
-    "--durable": "test_readme.py",
+    "appendfsync": "test_readme_docker.py",
+    "--durable": "test_readme_docker.py",
     "event=redis.lost_data": "test_faults_redis.py",
-    "event=key.refused": "test_readme.py",
-    "-deny: role: want manage, the key 'billing' has submit,observe": "test_readme.py",
+    "event=key.refused": "test_readme_docker.py",
+    "-deny: role: want manage, the key 'billing' has submit,observe": "test_readme_docker.py",
     "event=late_run": "test_zstationd.py",
     "event=clock.step": "test_faults_clock.py",
     "event=reload.kept_old": "test_faults_process.py",
@@ -320,7 +216,7 @@ SEEN_BY = {
 
 def words_of_the_table():
     """The code in the first column."""
-    rows = [line for line in CHAPTERS["When something is wrong"].prose if line.startswith("| ")]
+    rows = [line for line in CHAPTERS["README.md"]["When something is wrong"].prose if line.startswith("| ")]
     assert len(rows) > 20
     return [word for row in rows for word in re.findall(r"`([^`]+)`", row.split(" | ")[0])]
 
