@@ -10,6 +10,7 @@
 #include "load.h"
 #include "order.h"
 #include "print.h"
+#include "retry_words.h"
 #include "rfc3339.h"
 #include "zonefile.h"
 
@@ -26,6 +27,11 @@ static const char about[] =
     "  zplan add --target jobs --command dose --every 1h --cycle 2,3,5 --iteration 4\n"
     "  zplan add --target board --command approve --vote majority --vote-deadline 60\n"
     "  zplan add --from plans.ndjson\n\n"
+    "Without --retry a failed occurrence is tried 3 times, 10 s after the first failure,\n"
+    "then 20 s; then the next occurrence has its turn. A plan that runs once is tried 10\n"
+    "times within 85 minutes; then it stops in state error (`zplan list --dead`).\n"
+    "--retry forever goes on until it succeeds, 1 s to 1 minute apart. With --kind the\n"
+    "kind says what counts; without a `retry` of its own it is tried until it succeeds.\n\n"
     "A line of --from is a JSON object: the options as fields, without dashes in\n"
     "front, texts, numbers or true; `arg` may be an array. Instead of a kind of time\n"
     "it may have the fields of the wire (plan_type, plan_value, plan_repet,\n"
@@ -78,9 +84,17 @@ static int submit (struct zplan_client *client, const struct order *order, const
 
 // -- the answer
 
-static int report (const struct cli *cli, const struct zplan_reply *reply, const struct when *when,
-                   const struct zone *zone, bool held)
+// What was sent, for the words about the answer.
+struct sent {
+    const struct when *when;
+    const struct zone *zone;
+    const json_t *plan; // the PLAN frame
+    bool held;
+};
+
+static int report (const struct cli *cli, const struct zplan_reply *reply, const struct sent *sent)
 {
+    const struct when *when = sent->when;
     struct span id = call_frame (reply, ZERO_FRAME_GLOBAL_ID);
     if (reply->status != ZERO_STATUS_PLAN_ID || id.size == 0) {
         complain (cli->connect, span_text ("answers, but keeps no plan: is it a plan station?"));
@@ -96,9 +110,9 @@ static int report (const struct cli *cli, const struct zplan_reply *reply, const
     struct occurrence first = {.time = zplan_reply_first_time (reply)};
     char text[RFC3339_SIZE] = "";
     // An older station does not say it: then it is what the same rules give here.
-    bool known =
-        first.time || (kept == KEPT_ADDED &&
-                       schedule_first (&when->rule, zone, when->rule.received, when->skip, &first));
+    bool known = first.time ||
+                 (kept == KEPT_ADDED && schedule_first (&when->rule, sent->zone,
+                                                        when->rule.received, when->skip, &first));
     if (known)
         rfc3339_format (first.time, text);
     if (cli->json) {
@@ -120,14 +134,36 @@ static int report (const struct cli *cli, const struct zplan_reply *reply, const
         if (*text && more.size == 0)
             printf (", next run at %s", text);
         putchar ('\n');
-    } else if (held) {
+    } else if (sent->held) {
         printf (" accepted, paused until `zplan reset`\n");
     } else if (when->rule.type == SCHEDULE_NONE) {
         printf (" accepted, runs at once\n");
     } else {
         printf (" accepted%s%s\n", *text ? ", first run at " : "", text);
     }
+    if (kept == KEPT_ADDED) {
+        printf ("retry: ");
+        retry_summary (stdout, sent->plan);
+        putchar ('\n');
+    }
     return EXIT_DONE;
+}
+
+// A plan that keeps its target busy is mostly a slip of the keyboard.
+static void warn_of_pace (const struct when *when, const struct zone *zone)
+{
+    const struct schedule *rule = &when->rule;
+    struct occurrence first, second;
+    bool interval = rule->type == SCHEDULE_SECOND && !rule->cycle;
+    if (interval && rule->value == 0)
+        complain (NULL, span_text ("warning: --every 0s: the next run starts as soon as the last "
+                                   "one has ended, at most once a second"));
+    else if (interval ? rule->value == 1
+                      : rule->type == SCHEDULE_CRON &&
+                            schedule_first (rule, zone, rule->received, when->skip, &first) &&
+                            schedule_next (rule, zone, &first, first.time, &second) &&
+                            second.time - first.time <= 1)
+        complain (NULL, span_text ("warning: the plan runs every second, 86400 times a day"));
 }
 
 static int send_order (const struct cli *cli, const struct order *order, const char *id,
@@ -145,12 +181,16 @@ static int send_order (const struct cli *cli, const struct order *order, const c
     int code;
     struct zplan_reply reply;
     json_t *plan = order_plan (order, &when, vote);
+    retry_fill (plan, order->words.terms.retry);
     char *text = json_write (plan);
+    warn_of_pace (&when, zone);
     struct zplan_client *client = call_open (cli, &code);
     if (client)
         code = call_judge (cli, submit (client, order, text, id, &reply), &reply, NULL);
     if (client && code == EXIT_DONE)
-        code = report (cli, &reply, &when, zone, order->hold);
+        code =
+            report (cli, &reply,
+                    &(struct sent){.when = &when, .zone = zone, .plan = plan, .held = order->hold});
     zplan_client_destroy (&client);
     free (text);
     json_decref (plan);

@@ -9,6 +9,7 @@
 #include "json.h"
 #include "memory.h"
 #include "nearest.h"
+#include "retry_words.h"
 #include "zonefile.h"
 
 // Fields of a line that stand in the PLAN frame as they are.
@@ -221,6 +222,7 @@ static int make_plan (struct line *self, const struct zone *zone, int64_t now_us
         if (rc == 0)
             when_clear (&when);
     }
+    retry_fill (self->plan, self->order.words.terms.retry);
     json_decref (vote);
     return rc;
 }

@@ -4,13 +4,14 @@
 #include <string.h>
 
 #include "duration.h"
+#include "schedule.h"
 #include "settings.h"
 
 enum { WORDS_MAX = 600 }; // more than 32 durations need
 
 #define WANTED                                                                                     \
-    "want none, fixed:30s:5, exponential:1s:8 or sequence:1s/2s/4s:5, with ,jitter=2s and "        \
-    ",manual behind it"
+    "want none, forever, fixed:30s:5, exponential:1s:8 or sequence:1s/2s/4s:5, with ,jitter=2s "   \
+    "and ,manual behind it"
 
 // -- reading
 
@@ -69,6 +70,8 @@ static bool set_more (json_t *object, const char *text)
 
 json_t *retry_read (const char *text, struct reason *reason)
 {
+    if (strcmp (text, "forever") == 0)
+        return json_null ();
     char words[WORDS_MAX];
     char *rest = words;
     json_t *object = json_object ();
@@ -86,7 +89,38 @@ json_t *retry_read (const char *text, struct reason *reason)
     return NULL;
 }
 
-// -- telling
+// -- the default
+
+enum { TRIES = 3, TRIES_ONCE = 10, FIRST_WAIT_S = 10 };
+
+// Whether it has one occurrence: a failure that ends it leaves nothing to go on with.
+static bool has_one_occurrence (const json_t *plan)
+{
+    const json_t *type = json_object_get (plan, "plan_type");
+    const char *word = json_string_value (type);
+    bool timed = word ? strcmp (word, "none") == 0 || strcmp (word, "time") == 0
+                      : json_integer_value (type) <= SCHEDULE_TIME;
+    bool one_round = json_integer_value (json_object_get (plan, "iteration")) == 1 &&
+                     !json_object_get (plan, "cycle");
+    return timed || one_round || json_integer_value (json_object_get (plan, "plan_repet")) == 1;
+}
+
+void retry_fill (json_t *plan, const char *given)
+{
+    bool of_kind = json_object_get (plan, "kind") != NULL;
+    bool forever = given && strcmp (given, "forever") == 0;
+    if (json_object_get (plan, "retry") || (of_kind ? !forever : given != NULL))
+        return;
+    // Over a kind "forever" must be said: the pace of a plan without `retry`.
+    json_t *retry =
+        of_kind ? json_pack ("{s:s, s:[i,i,i,i,i,i,i]}", "strategy", "sequence", "sequence", 1, 2,
+                             4, 8, 16, 32, 60)
+                : json_pack ("{s:s, s:i, s:i}", "strategy", "exponential", "interval", FIRST_WAIT_S,
+                             "max", (has_one_occurrence (plan) ? TRIES_ONCE : TRIES) - 1);
+    json_object_set_new (plan, "retry", retry);
+}
+
+// -- in words
 
 static void write_seconds (FILE *file, const json_t *seconds)
 {
@@ -111,23 +145,57 @@ static void write_pace (FILE *file, const json_t *retry, const char *strategy)
     }
 }
 
-void retry_write (FILE *file, const json_t *retry)
+// How often a failed occurrence runs in all; 0 = until it succeeds.
+static json_int_t tries_of (const json_t *retry)
 {
     const char *strategy = json_string_value (json_object_get (retry, "strategy"));
-    const json_t *max = json_object_get (retry, "max"), *jitter = json_object_get (retry, "jitter");
-    json_int_t times = json_integer_value (max);
-    if (!strategy) {
-        fputc ('-', file);
+    const json_t *max = json_object_get (retry, "max");
+    if (strategy && strcmp (strategy, "none") == 0)
+        return 1;
+    return max ? json_integer_value (max) + 1 : 0;
+}
+
+static void write_tries (FILE *file, json_int_t tries)
+{
+    if (tries)
+        fprintf (file, "%" JSON_INTEGER_FORMAT " %s", tries, tries == 1 ? "try" : "tries");
+    else
+        fputs ("until it succeeds", file);
+}
+
+static const char *what_then (const json_t *plan, const json_t *retry)
+{
+    if (json_is_true (json_object_get (retry, "need_manual")))
+        return "then a person decides";
+    return has_one_occurrence (plan) ? "then it stops with an error" : "then the next occurrence";
+}
+
+void retry_summary (FILE *file, const json_t *plan)
+{
+    const json_t *retry = json_object_get (plan, "retry");
+    json_int_t tries = tries_of (retry);
+    if (!retry && json_object_get (plan, "kind")) {
+        fputs ("as its kind says, by default until it succeeds", file);
         return;
     }
-    if (strcmp (strategy, "none") == 0 || (max && times == 0)) {
-        fputs ("never", file);
-    } else {
-        if (max)
-            fprintf (file, "at most %" JSON_INTEGER_FORMAT " time%s, ", times,
-                     times == 1 ? "" : "s");
-        else
-            fputs ("until it is done, ", file);
+    write_tries (file, tries);
+    if (tries)
+        fprintf (file, ", %s", what_then (plan, retry));
+}
+
+void retry_write (FILE *file, const json_t *plan)
+{
+    const json_t *retry = json_object_get (plan, "retry"),
+                 *jitter = json_object_get (retry, "jitter");
+    const char *strategy = json_string_value (json_object_get (retry, "strategy"));
+    json_int_t tries = tries_of (retry);
+    write_tries (file, tries);
+    if (!strategy) {
+        fputs (", 1 s after the first failure, doubling up to 1 min", file);
+        return;
+    }
+    if (tries != 1) {
+        fputs (", ", file);
         write_pace (file, retry, strategy);
     }
     if (json_integer_value (jitter) > 0) {
@@ -135,6 +203,6 @@ void retry_write (FILE *file, const json_t *retry)
         write_seconds (file, jitter);
         fputs (" more", file);
     }
-    if (json_is_true (json_object_get (retry, "need_manual")))
-        fputs ("; then by hand", file);
+    if (tries)
+        fprintf (file, "; %s", what_then (plan, retry));
 }

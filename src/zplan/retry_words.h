@@ -1,8 +1,8 @@
-// The `retry` of a plan as people say it, and as it is told to them. Pure.
+// The `retry` of a plan as people say it, what it is by default, and in words. Pure.
 //
-//   none   fixed:30s:5   exponential:1s:8   sequence:1s/2s/4s:5
+//   none   forever   fixed:30s:5   exponential:1s:8   sequence:1s/2s/4s:5
 //
-// A strategy, its pace, and how often it is tried again (left out: for ever); behind it, if wanted,
+// A strategy, its pace, and how often it is tried again (left out: forever); behind it, if wanted,
 // ",jitter=2s" and ",manual".
 #pragma once
 
@@ -11,8 +11,17 @@
 
 #include "reason.h"
 
-// The member of the PLAN frame. NULL with a reason.
+// The member of the PLAN frame; null for "forever", which is what a plan without the member does.
+// NULL with a reason.
 json_t *retry_read (const char *text, struct reason *reason);
 
-// "at most 5 times, 30 s apart; then by hand". What is no such member: a dash.
-void retry_write (FILE *file, const json_t *retry);
+// Put the default into a PLAN frame that says no retry; `given` is the text of --retry, NULL =
+// none. 3 tries of each occurrence, 10 of a plan that has only one, 10 s after the first failure,
+// doubling. A plan of a kind gets none: its kind says it; but there "forever" becomes a member.
+void retry_fill (json_t *plan, const char *given);
+
+// Of a plan, a PLAN frame or as the station shows it: "3 tries, then the next occurrence".
+void retry_summary (FILE *file, const json_t *plan);
+
+// The same with the pace: "3 tries, 10 s after the first failure, doubling; then ...".
+void retry_write (FILE *file, const json_t *plan);

@@ -58,9 +58,10 @@ static const struct option rows[] = {
     {.name = "--retry",
      .metavar = "SPEC",
      TERMS_ROW (retry),
-     WORDS ("none fixed exponential sequence"), // shells break words at colons
-     .help = "after a failure: none, fixed:30s:5 (5 times, 30 s apart), exponential:1s:8, "
-             "sequence:1s/2s/4s:5; behind it ,jitter=2s and ,manual (then a person decides)"},
+     WORDS ("none forever fixed exponential sequence"), // shells break words at colons
+     .help = "after a failure: none, forever, fixed:30s:5 (5 times, 30 s apart), "
+             "exponential:1s:8, sequence:1s/2s/4s:5; behind it ,jitter=2s and ,manual (then a "
+             "person decides)"},
     {.name = "--run-timeout",
      .metavar = "DURATION",
      TERMS_ROW (timeout),
@@ -289,6 +290,8 @@ static int put_member (const struct member *member, const char *text,
     if (reading->use == TERMS_CHANGED && strcmp (text, "-") == 0)
         return json_object_set_new (members, member->name, json_null ());
     json_t *value = member->make (text, reading, &why);
+    if (json_is_null (value)) // no such member
+        return reading->use == TERMS_CHANGED ? json_object_set (members, member->name, value) : 0;
     if (value)
         return terms_put (members, member->name, value, reason);
     reason_set (reason, "%s: %.170s", member->option, why.text);

@@ -108,11 +108,6 @@ static void show_overlap_policy (const json_t *value)
             word && strcmp (word, "queue") == 0 ? "waits, one of it" : "is passed over");
 }
 
-static void show_retry (const json_t *value)
-{
-    retry_write (stdout, value);
-}
-
 // The waits of a cycle; as a number of runs it stands in the row of iterations.
 static void show_waits (const json_t *value)
 {
@@ -138,7 +133,6 @@ static const struct row {
     {"misfire_window", "misfire window", show_late},
     {"jitter", "jitter", show_jitter},
     {"overlap_policy", "overlapping", show_overlap_policy},
-    {"retry", "retry", show_retry},
     {"timeout", "run time-out", show_seconds},
     {"log", "log", show_text},
     {"kind", "kind", show_text},
@@ -183,6 +177,9 @@ void terms_show (const json_t *plan)
         rows[i].show (value);
         putchar ('\n');
     }
+    terms_label ("retry");
+    retry_write (stdout, plan);
+    putchar ('\n');
     if (json_is_array (cycle)) {
         terms_label ("waits in turn");
         show_waits (cycle);

@@ -202,7 +202,8 @@ def test_what_became_of_a_plan_with_a_key(one, tmp_path):
 def test_one_plan_is_added_as_before(one):
     out = one.zplan("add", "--station", "jobs", "--command", "x", "--at", "2100-01-01", "--id",
                     "2a").done()
-    assert out == "plan 2a accepted, first run at 2100-01-01T00:00:00Z\n"
+    assert out == ("plan 2a accepted, first run at 2100-01-01T00:00:00Z\n"
+                   "retry: 10 tries, then it stops with an error\n")
 
 
 # -- a station that is busy, silent

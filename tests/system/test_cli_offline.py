@@ -88,7 +88,7 @@ def test_version():
     (["update", "1", "--every", "5s", "--repeat", "0"], "plan_repet"),
     (["update", "1", "--every", "5"], "--every: want a duration"),
     (["update", "1", "--start", "soon"], "--start: want an instant"),
-    (["update", "1", "--retry", "fixed"], "--retry: want none, fixed:30s:5"),
+    (["update", "1", "--retry", "fixed"], "--retry: want none, forever, fixed:30s:5"),
     (["update", "1", "--cron", "0 25 * * *"], "--cron: column 3: want 0..23, got 25"),
     (["update", "1", "--timezone", "UTC", "--wall-clock", "--no-wall-clock"],
      "--wall-clock and --no-wall-clock: want one"),
@@ -243,6 +243,11 @@ def test_next_prints_ten_unless_told():
 
 # -- a station played by the test
 
+def tried(times):
+    """The `retry` of what `zplan add` makes by default."""
+    return {"retry": {"strategy": "exponential", "interval": 10, "max": times - 1}}
+
+
 def seen_add(station):
     desc, plan, *frames = station.request()
     types = list(desc[2:-1])
@@ -256,11 +261,13 @@ def test_add_byte_for_byte():
                               "--arg=--b", "--context", "{}", "--title", "Gr\u00fc\u00dfe",
                               "--id", "1F", "--type", "hour", "--value", "2", "--repeat", "3",
                               "--time", "2100-01-01T00:00:00Z", "--keep", "--skip", "1")
-        assert ended.done() == "plan 1f accepted, first run at 2100-01-01T04:00:00Z\n"
+        assert ended.done() == ("plan 1f accepted, first run at 2100-01-01T04:00:00Z\n"
+                                "retry: 3 tries, then the next occurrence\n")
         assert station.request() == [
             describe(2, PLAN, STATION_ID, GLOBAL_ID, COMMAND, ARG, ARG, CONTEXT, REQUEST_ID),
             '{"description":"Gr\u00fc\u00dfe","plan_type":4,"plan_value":2,"plan_repet":3,'
-            '"no_keep":true,"plan_time":4102444800,"skip_set":1}'.encode(),
+            '"no_keep":true,"plan_time":4102444800,"skip_set":1,'
+            '"retry":{"strategy":"exponential","interval":10,"max":2}}'.encode(),
             b"mail", b"1f", b"send", b"a", b"--b", b"{}", b"plan-1f"]
 
 
@@ -268,7 +275,8 @@ def test_add_prints_the_first_time_that_the_station_says():
     with always(2, (GLOBAL_ID, b"1f"), (PLAN_TIME, b"4102462800")) as station:
         order = ["add", "--station", "mail", "--command", "send", "--weekly", "mon@08:30"]
         assert station.zplan(*order).done() == \
-            "plan 1f accepted, first run at 2100-01-01T05:00:00Z\n"
+            ("plan 1f accepted, first run at 2100-01-01T05:00:00Z\n"
+             "retry: 3 tries, then the next occurrence\n")
         assert json.loads(station.zplan(*order, "--json").done())["first"] == "2100-01-01T05:00:00Z"
 
 
@@ -279,7 +287,8 @@ def test_add_to_a_pub_target():
         assert json.loads(ended.done())["id"] == "20"
         plan, types, frames = seen_add(station)
         assert (types, frames) == ([STATION_ID, PUB_TITLE, CONTENT], [b"news", b"tick", b"hello"])
-        assert plan == {"plan_type": 0, "plan_value": 0, "plan_repet": 1, "no_keep": False}
+        assert plan == {"plan_type": 0, "plan_value": 0, "plan_repet": 1, "no_keep": False,
+                        **tried(10)}
 
 
 @pytest.mark.parametrize("args, plan", [
@@ -311,7 +320,8 @@ def test_add_to_a_pub_target():
 def test_add_times(args, plan):
     with always(2, (GLOBAL_ID, b"1")) as station:
         station.zplan("add", "--station", "s", "--command", "c", *args).done()
-        assert seen_add(station) == (plan, [STATION_ID, COMMAND], [b"s", b"c"])
+        assert seen_add(station) == ({**tried(10 if plan.get("plan_repet") == 1 else 3), **plan},
+                                     [STATION_ID, COMMAND], [b"s", b"c"])
 
 
 @pytest.mark.parametrize("args, vote", [

@@ -100,18 +100,20 @@ def test_every_policy_is_kept_and_shown_in_words(line):
             "misfire": "of missed times the newest 2 are run",
             "misfire window": "none that is later than 2 h", "jitter": "up to 1 min 30 s later",
             "overlapping": "what is due while a run is out waits, one of it",
-            "retry": "at most 5 times, 30 s apart, up to 2 s more; then by hand",
+            "retry": "6 tries, 30 s apart, up to 2 s more; then a person decides",
             "run time-out": "1 h 30 min", "log": "trigger",
             "iteration": "0 of 4, run 0 of 3"}
 
 
 @pytest.mark.parametrize("spec, words", [
-    ("none", "never"),
-    ("none,manual", "never; then by hand"),
-    ("fixed:1s:1", "at most 1 time, 1 s apart"),
-    ("exponential:1s:8", "at most 8 times, 1 s after the first failure, doubling"),
-    ("sequence:1s/2s/4m:5", "at most 5 times, after 1 s, 2 s, 4 min"),
-    ("fixed:1d", "until it is done, 1 d apart"),
+    ("none", "1 try; then it stops with an error"),
+    ("none,manual", "1 try; then a person decides"),
+    ("fixed:1s:1", "2 tries, 1 s apart; then it stops with an error"),
+    ("exponential:1s:8",
+     "9 tries, 1 s after the first failure, doubling; then it stops with an error"),
+    ("sequence:1s/2s/4m:5", "6 tries, after 1 s, 2 s, 4 min; then it stops with an error"),
+    ("fixed:1d", "until it succeeds, 1 d apart"),
+    ("forever", "until it succeeds, 1 s after the first failure, doubling up to 1 min"),
 ])
 def test_retries_in_words(line, spec, words):
     line.zplan(*ADD, "--at", "2100-01-01", "--retry", spec).done()
@@ -120,7 +122,7 @@ def test_retries_in_words(line, spec, words):
 
 def test_what_is_not_said_is_not_shown(line):
     line.zplan(*ADD, "--at", "2100-01-01").done()
-    assert not set(line.rows("e1")) & {"cron", "retry", "iteration", "verdict", "missed", "next try"}
+    assert not set(line.rows("e1")) & {"cron", "iteration", "verdict", "missed", "next try"}
 
 
 def test_names_are_shown(line):
@@ -210,7 +212,7 @@ def test_update_sets_and_takes_away(line):
 
 
 def test_update_from_one_kind_to_another(line):
-    line.zplan(*ADD, "--every", "10m", "--cycle", "1,3").done()
+    line.zplan(*ADD, "--every", "10m", "--cycle", "1,3", "--retry", "forever").done()
     assert (line.policy("e1"), line.kept("e1")["plan_type"]) == ({"cycle": [10, 30]}, 3)
     line.zplan("update", "e1", "--cron", "0 9 * * TUE", "--timezone", "Europe/Berlin").done()
     assert line.policy("e1") == {"cron": "0 9 * * TUE", "timezone": "Europe/Berlin"}
@@ -227,7 +229,7 @@ def test_update_from_one_kind_to_another(line):
 
 
 def test_update_of_misses(line):
-    line.zplan(*ADD, "--every", "1h", "--keep").done()
+    line.zplan(*ADD, "--every", "1h", "--keep", "--retry", "forever").done()
     line.zplan("update", "e1", "--misfire", "latest").done()
     assert line.kept("e1")["misfire"] == "latest"
     line.zplan("update", "e1", "--every", "2h").done()
@@ -295,7 +297,7 @@ def test_a_line_has_its_own_time_zone(line, tmp_path, own):
     ({"cron": "0 25 * * *"}, "--cron: column 3: want 0..23, got 25"),
     ({"cron": ["@daily", "x"]}, "--cron 2: column 1"),
     ({"plan_type": "cron", "cron": "x"}, "--cron: column 1"),
-    ({"every": "5s", "retry": "twice"}, "--retry: want none, fixed:30s:5"),
+    ({"every": "5s", "retry": "twice"}, "--retry: want none, forever, fixed:30s:5"),
     ({"every": "5s", "retry": {"strategy": "fixed"}}, "--retry: interval: is missing"),
     ({"every": "5s", "timeout": "5m"}, "--run-timeout: timeout: want seconds"),
     ({"every": "5s", "misfyre": "skip"}, "did you mean misfire?"),

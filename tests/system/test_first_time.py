@@ -73,7 +73,7 @@ def test_the_first_time_that_is_told_is_the_station_s(make_rig):
     rig = Asked(make_rig, "2027-06-20T12:00:00+00:00", "UTC").rig
     words = zplan("--connect", rig.ipc("q"), "add", "--station", "jobs", "--command", "x",
                   "--weekly", "mon@00:30", "--timezone", "Europe/Berlin").done()
-    assert words.endswith(" accepted, first run at 2027-06-20T22:30:00Z\n")
+    assert " accepted, first run at 2027-06-20T22:30:00Z\n" in words
 
 
 # The wire.

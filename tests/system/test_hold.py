@@ -115,7 +115,8 @@ def cli(rig):
 
 def test_add_hold(rig, cli, tmp_path):
     said = cli("add", "--station", "jobs", "--command", "x", "--id", "1f", "--hold").done()
-    assert said == "plan 1f accepted, paused until `zplan reset`\n"
+    assert said == ("plan 1f accepted, paused until `zplan reset`\n"
+                    "retry: 10 tries, then it stops with an error\n")
     path = tmp_path / "plans"
     path.write_text(json.dumps({"station": "jobs", "command": "x", "now": True, "id": "20", "hold": True}) + "\n" +
                     json.dumps({"station": "jobs", "command": "x", "plan_type": 0, "id": "21", "hold": True}) + "\n")
