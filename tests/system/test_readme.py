@@ -202,7 +202,7 @@ SEEN_BY = {
     "is missing": "test_repair.py",
     "--accept-loss": "test_faults_redis.py",
     "appendfsync": "test_readme_docker.py",
-    "--durable": "test_readme_docker.py",
+    "--durable": "test_sentinel.py",
     "event=redis.lost_data": "test_faults_redis.py",
     "event=key.refused": "test_readme_docker.py",
     "-deny: role: want manage, the key 'billing' has submit,observe": "test_readme_docker.py",

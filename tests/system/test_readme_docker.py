@@ -85,7 +85,8 @@ def redis_of_yours(newcomer, servers):
     assert newcomer.started[-1].end() == 0
 
     command = newcomer.next("zpland --redis unix:")
-    assert "appendfsync" in newcomer.run(command, code=1)
+    said = newcomer.run(command, code=1)
+    assert "appendfsync" in said and "durable wants always" in said, said
     db.client().config_set("appendfsync", "always")
     newcomer.start(command, READY)
     assert "kept, also when the machine fails" in newcomer.run("zplan doctor")
