@@ -588,7 +588,7 @@ TSAN_SOURCES = """
     client/worker_port.c client/worker_run.c client/worker_thread.c os/random.c base/decimal.c
     wire/curve.c wire/packet.c wire/socket.c codec/base64.c codec/codes.c
     codec/desc.c codec/json.c codec/message.c codec/utf8.c base/ident.c base/memory.c base/reason.c
-    base/settings.c os/clock.c""".split()
+    base/duration.c base/settings.c os/clock.c""".split()
 
 
 @pytest.fixture(scope="module")
