@@ -35,8 +35,8 @@ def missing_here():
     return None
 
 
-def run(command, **options):
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+def run(command, stdin=subprocess.DEVNULL, **options):
+    done = subprocess.run(command, stdin=stdin, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, **options)
     assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout[-6000:]}"
     return done.stdout
@@ -271,11 +271,41 @@ class Compose:
                                     prepare=self.mounts(service), net=self.network.pid,
                                     caps=service.get("cap_drop") != ["ALL"])
 
-    def once(self, name, *words):
+    def once(self, name, *words, **options):
         """A command in a container of this service; what it printed."""
         service = self.services[name]
         return run(self.command(name, [*service.get("entrypoint", []),
-                                       *(words or service["command"])]), timeout=3 * WAIT)
+                                       *(words or service["command"])]), timeout=3 * WAIT, **options)
+
+    def types(self, command):
+        """Carry out `docker compose -f docker/compose.yaml ...` as a document has it; what it printed."""
+        start, verb, *words = shlex.split(command, comments=True)[3:]
+        assert start == "docker/compose.yaml", command
+        if verb == "up":
+            if "--build" in words and self.running:     # services of another image are made anew
+                self.stop()
+            for name in ("redis", "station", "target", "worker"):
+                if name not in self.running:
+                    self.start(name)
+        elif verb == "down":
+            self.stop()
+            for volume in os.listdir(self.folder) if "--volumes" in words else ():
+                if volume.startswith("volume-"):
+                    shutil.rmtree(os.path.join(self.folder, volume))
+        else:
+            assert verb == "run", command
+            return self.types_run([word for word in words if word not in ("--rm", "-T")])
+        return ""
+
+    def types_run(self, words):
+        files = {word[0]: os.path.join(self.folder, word[1:]) for word in words if word[0] in "<>"}
+        name, *words = [word for word in words if word[0] not in "<>"]
+        with open(files.get("<", os.devnull), "rb") as stdin:
+            said = self.once(name, *words, stdin=stdin)
+        if ">" in files:
+            with open(files[">"], "w", encoding="utf-8") as file:
+                file.write(said)
+        return said
 
     def log(self, name):
         with open(os.path.join(self.folder, name + ".log"), encoding="utf-8") as file:

@@ -1,10 +1,17 @@
-"""The Debian package of docker/deb."""
+"""The Debian package of docker/deb: what is in it; and installed, upgraded, downgraded, removed and purged as
+docker/README.md says, in a folder with a Debian of its own."""
 import glob
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 
-from zplanprocs import REPO, ZPLAND
+import pytest
+
+from imagetest import Builder, Network, NoNetwork, Stage, missing_here, run_online
+from readmetest import CHAPTERS
+from zplanprocs import REPO, WAIT, ZPLAND, wait_until
 
 
 def run(*command):
@@ -14,10 +21,26 @@ def run(*command):
     return done.stdout
 
 
+@pytest.mark.timeout(900)
 def test_package(tmp_path):
-    """It is made, has the programs' version, and all that a service needs, in Debian's places."""
+    """It is made, has the programs' version, and all that a service needs, in Debian's places. Then its life: one
+    test, as it takes a minute to make."""
     run(os.path.join(REPO, "docker", "deb"), str(tmp_path))
     package, = glob.glob(f"{tmp_path}/zplan_*.deb")
+    check_package(package, tmp_path)
+    why = missing_here()
+    if why:
+        pytest.skip(f"it cannot be installed here: {why}")
+    folder = tempfile.mkdtemp(prefix="zplan-deb", dir="/var/tmp")
+    try:
+        live(Machine(folder), package, tmp_path)
+    except NoNetwork as trouble:
+        pytest.skip(f"it cannot be installed here: no network: {trouble}")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def check_package(package, tmp_path):
     version = run(ZPLAND, "--version").split()[1]
     assert run("dpkg-deb", "-f", package, "Version").strip() == version
     depends = run("dpkg-deb", "-f", package, "Depends")
@@ -40,3 +63,97 @@ def test_package(tmp_path):
     assert "./usr/lib/python3/dist-packages/zplan.py" in run("dpkg-deb", "-c", module)
     made = (root / "DEBIAN" / "postinst").read_text()
     assert "systemd-sysusers" in made and "zpland.service" in made
+    assert "_dh_action=restart" in made         # an upgrade restarts it
+
+
+# -- its life
+
+def documented(title):
+    """The commands of apt-get in a chapter of docker/README.md."""
+    return [command.split("#")[0].strip() for command in CHAPTERS["docker/README.md"][title].commands
+            if command.startswith("apt-get ")]
+
+
+class Machine:
+    """A Debian in a folder, without a service manager."""
+
+    def __init__(self, folder):
+        self.stage = Stage(Builder(folder).base("debian:12-slim"))
+        shutil.copy("/etc/resolv.conf", self.path("etc/resolv.conf"))
+        self.stage.env["DEBIAN_FRONTEND"] = "noninteractive"
+        run_online(self.stage.container(["apt-get", "-q", "update"]))
+
+    def path(self, inside):
+        return os.path.join(self.stage.root, inside)
+
+    def types(self, command):
+        """A command of apt-get; the answers to its questions are yes."""
+        command = command.replace("apt-get", "apt-get -q -y --no-install-recommends", 1)
+        run_online(self.stage.container(["sh", "-c", command]))
+
+    def has(self, inside):
+        return os.path.exists(self.path(inside))
+
+    def station(self, *asked):
+        """Run the station as its unit does, and ask it with zplan; what that printed."""
+        unit = open(self.path("lib/systemd/system/zpland.service"), encoding="utf-8").read()
+        program = re.search(r"^ExecStart=(.*)$", unit, re.M)[1].split()
+        run(*self.stage.container(["install", "-d", "-o", "zplan", "-g", "zplan", "-m", "0700", "/var/lib/zplan"]))
+        with Network() as network, open(self.path("log"), "wb") as log:
+            self.stage.user = "zplan"
+            process = subprocess.Popen(self.stage.container(program, net=network.pid, caps=False),
+                                       stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            try:
+                ask = self.stage.container(["zplan", *asked], net=network.pid)
+                wait_until(lambda: b"ready\n" in open(log.name, "rb").read() or process.poll() is not None, "ready",
+                           3 * WAIT)
+                return run(*ask)
+            finally:
+                self.stage.user = "root"
+                process.terminate()
+                assert process.wait(2 * WAIT) == 0, open(log.name, encoding="utf-8").read()
+
+
+def next_version(package, tmp_path):
+    """The same package, as if of a later version."""
+    root = tmp_path / "later"
+    run("dpkg-deb", "-R", package, str(root))
+    control = root / "DEBIAN" / "control"
+    control.write_text(re.sub(r"(?m)^Version: .*$", "Version: 99.1", control.read_text()))
+    run("dpkg-deb", "-b", "--root-owner-group", str(root), str(tmp_path / "zplan_99.1_amd64.deb"))
+    return str(tmp_path / "zplan_99.1_amd64.deb")
+
+
+def live(machine, package, tmp_path):
+    def version():
+        return re.search(r"(?m)^Version: (.*)$", run(*machine.stage.container(["dpkg", "-s", "zplan"])))[1]
+
+    os.mkdir(machine.path("build-deb"))
+    shutil.copy(package, machine.path("build-deb"))
+    install, = documented("With systemd")
+    machine.types(install)
+    old = version()
+    machine.station("target", "add", "jobs=api@tcp://127.0.0.1:7930")
+
+    def works():
+        return "jobs" in machine.station("target", "list")
+    os.unlink(os.path.join(machine.path("build-deb"), os.path.basename(package)))
+    shutil.copy(next_version(package, tmp_path), machine.path("build-deb"))
+    upgrade, = documented("Upgrade")
+    machine.types(upgrade)
+    assert version() == "99.1" and works()
+
+    downgrade, = documented("Downgrade")
+    shutil.copy(package, machine.path("."))
+    machine.types(downgrade.replace("zplan_0.1.0_amd64.deb", os.path.basename(package)))
+    assert version() == old and works()
+
+    remove, purge = documented("Uninstall")
+    with open(machine.path("etc/zplan/zplan.conf"), "a", encoding="utf-8") as settings:
+        settings.write("# ours\n")
+    machine.types(remove)
+    assert not machine.has("usr/bin/zpland") and machine.has("etc/zplan/zplan.conf")
+    machine.types(purge)
+    assert not machine.has("etc/zplan/zplan.conf") and machine.has("var/lib/zplan/appendonlydir")
+    with open(machine.path("etc/passwd"), encoding="utf-8") as users:
+        assert "\nzplan:" in users.read()

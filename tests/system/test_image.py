@@ -1,4 +1,5 @@
 """The image of docker/Dockerfile and the services of docker/compose.yaml: made, run, asked."""
+import json
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ import pytest
 
 from imagetest import (SERVICE_WORDS, Builder, Compose, Network, NoNetwork, compose_file, instructions,
                        missing_here)
+from readmetest import CHAPTERS
 from zplanprocs import REPO, wait_until, WAIT
 
 DOCKERFILE = os.path.join(REPO, "docker", "Dockerfile")
@@ -97,6 +99,45 @@ def run_alone(image, folder):
             station.wait()
 
 
+def documented():
+    """{chapter: the commands of docker/README.md that are typed to Docker}"""
+    found = {title: [command for command in chapter.commands if command.startswith("docker ")]
+             for title, chapter in CHAPTERS["docker/README.md"].items()}
+    return {title: commands for title, commands in found.items() if commands}
+
+
+def outcomes(compose):
+    return [json.loads(line) for line in compose.once("client", "history", "--json").splitlines()]
+
+
+def run_documented(compose, folder):
+    """What docker/README.md says: start, look, export, upgrade, remove all of it, restore."""
+    chapters = documented()
+    up, add, history = chapters.pop("With Docker")
+    (export,), (restore,), (upgrade,) = (chapters.pop(title) for title in ("Back up", "Restore", "Upgrade"))
+    down, down_with_volumes = chapters.pop("Uninstall")
+    assert not chapters, chapters
+
+    compose.types(up)
+    compose.types(add)
+    wait_until(lambda: len(outcomes(compose)) >= 2 and outcomes(compose)[-1]["status"] == 1, "it is done", 3 * WAIT)
+    assert "+ok" in compose.types(history)
+    compose.types(export)
+    with open(os.path.join(folder, "everything.ndjson"), encoding="utf-8") as file:
+        assert json.loads(file.read().splitlines()[-1])["type"] == "end"
+    before = len(outcomes(compose))
+    compose.types(upgrade)
+    assert len(outcomes(compose)) == before
+    compose.types(down)
+    compose.types(up)
+    assert len(outcomes(compose)) == before
+    compose.types(down_with_volumes)
+    compose.types(up)
+    assert outcomes(compose) == []
+    assert f"{before} outcomes added" in compose.types(restore)
+    assert len(outcomes(compose)) == before
+
+
 def run_composed(image, folder):
     with Network() as network:
         compose = Compose(image, network, folder)
@@ -111,6 +152,7 @@ def run_composed(image, folder):
             wait_until(lambda: '"status":1,' in compose.once(
                 "client", "history", "--json").replace(" ", ""), "the plan is done", 3 * WAIT)
             assert "1 of 1 target station is connected" in compose.once("client", "doctor")
+            run_documented(compose, folder)
             ended = compose.stop()
             assert {ended[name] for name in ("redis", "station", "target")} == {0}, ended
         except AssertionError as error:
