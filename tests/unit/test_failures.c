@@ -348,6 +348,34 @@ static void a_run_ends_with_its_time (void **state)
     }
 }
 
+// Of a plan that another station kept, which knows the beginning of its run, and not its end.
+static void a_retry_is_at_about_the_same_time (void **state)
+{
+    static const struct {
+        const char *name, *policy;
+        int64_t errors, tries, after_s;
+    } rows[] = {
+        {"fixed", ONCE, 1, 0, 7},
+        {"exponential", EVER, 3, 0, 12},
+        {"not taken", ONCE, 0, 2, 2},
+        {"paced", NULL, 2, 0, 2},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct plan *plan = plan_in_hand ();
+        if (rows[i].policy)
+            set_policy (plan, rows[i].policy);
+        plan->state = PLAN_RETRY;
+        plan->exec_time = NOW;
+        plan->error_count = rows[i].errors;
+        plan->tries = rows[i].tries;
+        int64_t after_s = engine_retry_time (plan) - NOW;
+        if (after_s != rows[i].after_s)
+            fail_msg ("%s: want %d s, got %d", rows[i].name, (int)rows[i].after_s, (int)after_s);
+        plan_destroy (&plan);
+    }
+}
+
 static int set_up (void **state)
 {
     (void)state;
@@ -372,6 +400,7 @@ int main (void)
         cmocka_unit_test (what_is_too_late_is_passed_over),
         cmocka_unit_test (a_retry_ends_with_the_window),
         cmocka_unit_test (a_run_ends_with_its_time),
+        cmocka_unit_test (a_retry_is_at_about_the_same_time),
     };
     return cmocka_run_group_tests_name ("failures", tests, set_up, tear_down);
 }
