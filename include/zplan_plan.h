@@ -106,6 +106,10 @@ int zplan_plan_set_repeat (struct zplan_plan *plan, int64_t times);
 // The station keeps the plan paused, in no queue, until the command reset: ("hold", "true").
 int zplan_plan_set_hold (struct zplan_plan *plan);
 
+// What is called when all tries of an occurrence have failed: this command, with the outcome in
+// JSON as its argument, on this target; NULL = the plan's own.
+int zplan_plan_set_on_failure (struct zplan_plan *plan, const char *command, const char *station);
+
 // Any member of the PLAN frame by its name in the protocol, as JSON: ("skip_set", "2"), ("no_keep",
 // "true"), ("vote", "{\"rule\": \"majority\"}"), ("retry", "{\"strategy\": \"fixed\", \"interval\":
 // 30, \"max\": 3}").

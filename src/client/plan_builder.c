@@ -339,6 +339,17 @@ int zplan_plan_set_hold (struct zplan_plan *plan)
     return plan ? change (plan, json_pack ("{s:b}", "hold", 1)) : ZPLAN_ERROR_ARGUMENT;
 }
 
+int zplan_plan_set_on_failure (struct zplan_plan *plan, const char *command, const char *station)
+{
+    if (!plan)
+        return ZPLAN_ERROR_ARGUMENT;
+    if (!command || !is_text (command) || (station && !is_text (station)))
+        return FAIL (plan, "on_failure: command and station: want UTF-8");
+    return change (plan, station ? json_pack ("{s:{s:s, s:s}}", "on_failure", "command", command,
+                                              "station", station)
+                                 : json_pack ("{s:{s:s}}", "on_failure", "command", command));
+}
+
 int zplan_plan_set_json (struct zplan_plan *plan, const char *name, const char *json)
 {
     if (!plan)

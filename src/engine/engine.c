@@ -63,6 +63,7 @@ static struct decision end_extra (struct plan *plan, struct decision decision)
     if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID && plan->state != PLAN_CLOSE)
         plan->state = PLAN_ERROR; // but this takes the right to run
     decision.waiting = WAITING_NOT;
+    decision.exhausted = false; // its occurrence is another matter
     decision.commit = plan->state == PLAN_QUEUE ? COMMIT_NEXT : COMMIT_PARK;
     if (plan->state == PLAN_QUEUE && plan->error_count) {
         plan->state = PLAN_RETRY; // the retry that it stood before
@@ -143,7 +144,10 @@ static void go_on (struct plan *plan, const struct occurrence *next, struct deci
 // dead.
 static struct decision give_up (struct plan *plan, const struct zone *zone, int64_t now)
 {
-    struct decision decision = {.commit = COMMIT_PARK, .broadcast = BROADCAST_RESULT};
+    struct decision decision = {.commit = COMMIT_PARK,
+                                .broadcast = BROADCAST_RESULT,
+                                .exhausted = true,
+                                .attempts = plan->error_count};
     struct occurrence next;
     bool manual = retry_policy_of (plan)->need_manual;
     if (!manual && next_occurrence (plan, zone, now, &decision.misses, &next)) {
@@ -250,7 +254,10 @@ struct decision engine_unfit (struct plan *plan)
         plan->state = PLAN_ERROR;
     plan->extra = PLAN_NONE;
     plan->last_state = ZERO_STATUS_FRAME_PLANERROR_ID;
-    return (struct decision){.commit = COMMIT_PARK, .broadcast = BROADCAST_RESULT};
+    return (struct decision){.commit = COMMIT_PARK,
+                             .broadcast = BROADCAST_RESULT,
+                             .exhausted = true,
+                             .attempts = plan->error_count};
 }
 
 // The time of the vote that was out is over, and nobody was there to end it.
@@ -308,6 +315,7 @@ static bool too_late (struct plan *plan, const struct due *due, struct decision 
     reason_set (reason, "missed: %" PRId64 "%s, %s", misses.missed.count,
                 misses.missed.more ? " or more" : "",
                 rest ? "end_time is past" : "they are too late");
+    int64_t failures = plan->error_count; // more than 0: of retries that end_time ends
     plan->missed += misses.missed.count;
     plan->last_state = ZERO_STATUS_MISSED_ID;
     plan->error_count = 0;
@@ -320,6 +328,8 @@ static bool too_late (struct plan *plan, const struct due *due, struct decision 
     *ret = settle (plan, was,
                    (struct decision){.commit = ended ? COMMIT_END : COMMIT_NEXT,
                                      .broadcast = BROADCAST_RESULT,
+                                     .exhausted = failures > 0,
+                                     .attempts = failures,
                                      .misses = misses});
     return true;
 }
@@ -432,8 +442,11 @@ static struct decision park (const struct step *step)
 {
     step->plan->last_state = step->answer->status;
     step->plan->state = PLAN_ERROR;
-    return (struct decision){
-        .commit = COMMIT_PARK, .save_work = true, .broadcast = BROADCAST_RESULT};
+    return (struct decision){.commit = COMMIT_PARK,
+                             .save_work = true,
+                             .broadcast = BROADCAST_RESULT,
+                             .exhausted = true,
+                             .attempts = step->plan->error_count + 1};
 }
 
 static struct decision fail (const struct step *step)

@@ -41,6 +41,8 @@ struct decision {
     bool close_poll;  // every vote is told
     enum broadcast broadcast;
     enum waiting waiting;
+    bool exhausted;       // the occurrence has failed, and is not tried again
+    int64_t attempts;     // of such a one: runs of it that failed
     bool send;            // only from engine_due: send the run to its target
     struct misses misses; // what was passed over by this step
 };

@@ -97,6 +97,13 @@ static bool read_overlap_policy (struct policy *self, const char *name, const js
     return false;
 }
 
+static bool read_on_failure (struct policy *self, const char *name, const json_t *value,
+                             struct reason *reason)
+{
+    (void)name;
+    return on_failure_read (value, &self->on_failure, reason);
+}
+
 static bool read_log (struct policy *self, const char *name, const json_t *value,
                       struct reason *reason)
 {
@@ -227,6 +234,7 @@ static const struct field {
     {"overlap_policy", read_overlap_policy, ABOUT_RUNS},
     {"retry", read_retry, ABOUT_RUNS},
     {"timeout", read_timeout, ABOUT_RUNS},
+    {"on_failure", read_on_failure, ABOUT_RUNS},
     {"log", read_log, ABOUT_RUNS},
     {"priority", read_priority, ABOUT_RUNS},
     {"group", read_group, ABOUT_RUNS},
@@ -430,24 +438,37 @@ struct place policy_place (int64_t count, int64_t cycle)
     return (struct place){(count - 1) / cycle + 1, (count - 1) % cycle + 1};
 }
 
-static const char ext_name[] = "ext";
+// Objects of a client's own fields, which are stored as strings.
+static const char *const texts[] = {"ext", "on_failure"};
+
+enum { TEXTS = sizeof texts / sizeof *texts };
+
+static bool is_stored_as_text (const char *name)
+{
+    for (size_t i = 0; i < TEXTS; i++)
+        if (strcmp (texts[i], name) == 0)
+            return true;
+    return false;
+}
 
 void policy_show (json_t *stored)
 {
-    const json_t *text = json_object_get (stored, ext_name);
-    struct span bytes = span_of (json_string_value (text), json_string_length (text));
-    struct reason ignored;
-    json_t *ext = json_is_string (text) ? json_read_object (bytes, &ignored) : NULL;
-    if (ext && json_depth (ext) <= EXT_DEPTH_MAX)
-        json_object_set (stored, ext_name, ext);
-    json_decref (ext);
+    for (size_t i = 0; i < TEXTS; i++) {
+        const json_t *text = json_object_get (stored, texts[i]);
+        struct span bytes = span_of (json_string_value (text), json_string_length (text));
+        struct reason ignored;
+        json_t *object = json_is_string (text) ? json_read_object (bytes, &ignored) : NULL;
+        if (object && json_depth (object) <= EXT_DEPTH_MAX)
+            json_object_set (stored, texts[i], object);
+        json_decref (object);
+    }
 }
 
 // A value as it is written; free it.
 static char *value_text (const char *name, json_t *value, bool stored)
 {
     char *text = json_write (value);
-    if (!stored || strcmp (name, ext_name) != 0)
+    if (!stored || !is_stored_as_text (name))
         return text;
     json_t *string = json_string (text);
     free (text);

@@ -8,6 +8,7 @@
 
 #include "cron.h"
 #include "json_text.h"
+#include "on_failure.h"
 #include "retry.h"
 #include "schedule.h"
 #include "workers_rule.h"
@@ -61,6 +62,7 @@ struct policy {
     struct retry_policy retry;
     struct workers_rule workers; // of plans for pull stations
     int64_t timeout_s;           // 0 = none
+    struct on_failure on_failure;
     enum log_mode log;
     int64_t priority; // 0..255, the higher the sooner
     char group[POLICY_NAME_MAX + 1];
@@ -115,9 +117,9 @@ struct place {
 };
 struct place policy_place (int64_t count, int64_t cycle);
 
-// Write its fields as members of an object that has others already. In the stored text `ext` is a
-// string: what is in it must not look like a field of the plan.
+// Write its fields as members of an object that has others already. In the stored text `ext` and
+// `on_failure` are strings: what is in them must not look like a field of the plan.
 void policy_write (const struct policy *self, bool stored, struct json_text *text);
 
-// Make `ext` of a stored message what it was.
+// Make `ext` and `on_failure` of a stored message what they were.
 void policy_show (json_t *stored);

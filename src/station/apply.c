@@ -12,11 +12,13 @@
 #include "log.h"
 #include "memory.h"
 #include "missed.h"
+#include "on_failure.h"
 #include "plan_json.h"
 #include "plan_message.h"
 #include "process.h"
 #include "publish.h"
 #include "pull.h"
+#include "submit.h"
 #include "unresponsive.h"
 #include "zones.h"
 
@@ -48,10 +50,12 @@ struct applying {
     enum plan_state state;
     char *public_text;    // the plan as it was decided; NULL = nobody is to hear of it
     struct frames *title; // one span, beside that
+    struct plan *called;  // placed with the outcome; NULL = none
 };
 
 static void applying_destroy (struct applying *self)
 {
+    plan_destroy (&self->called);
     free (self->public_text);
     free (self->title);
     free (self->voter);
@@ -201,6 +205,22 @@ static bool has_team (const struct applying *self, const struct plan *plan)
            (plan->policy && plan->policy->workers.count);
 }
 
+// Make the plan that this outcome calls, if it does. Gives what the history has when there is no
+// room for it; free it.
+static char *call_on_failure (struct applying *self, const struct plan *plan, int64_t nominal,
+                              size_t *ret_size)
+{
+    const struct failure failure = {.plan = plan,
+                                    .decision = &self->decision,
+                                    .exec_id = outcome_run (self),
+                                    .nominal = nominal,
+                                    .worker = worker_of (self),
+                                    .reason = reason_of (self)};
+    plan_destroy (&self->called);
+    self->called = self->keep_message ? NULL : on_failure_plan (self->station, &failure);
+    return self->called ? on_failure_unplaced (&failure, ret_size) : NULL;
+}
+
 // Write what was decided. `nominal` is that of the run: the plan may stand at its next time now.
 static void commit (struct applying *self, struct plan *plan, int64_t nominal)
 {
@@ -224,7 +244,8 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
     self->public_text = told ? plan_public_text (plan) : NULL;
     self->title = told ? frames_copy (&plan->description, 1) : NULL;
     char *record = record_of (self, plan, nominal, &record_size);
-    char *missed = NULL;
+    size_t uncalled_size = 0;
+    char *missed = NULL, *uncalled = call_on_failure (self, plan, nominal, &uncalled_size);
     if (!is_miss (self->cause, plan->last_state))
         missed = missed_record (plan, &self->decision.misses,
                                 (uint64_t)store_now_us (station->store), &missed_size);
@@ -243,12 +264,15 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
                                          .participant_count = count,
                                          .record = span_of (record, record_size),
                                          .missed = span_of (missed, missed_size),
+                                         .called = self->called,
+                                         .uncalled = span_of (uncalled, uncalled_size),
                                          .keep_message = self->keep_message,
                                          .has_team = has_team (self, plan),
                                          .others_follow = ahead_soon (station)},
                   on_committed, self);
     free (record);
     free (missed);
+    free (uncalled);
     free (participants);
 }
 
@@ -396,6 +420,19 @@ static void broadcast (struct applying *self, const struct store_committed *answ
     free (votes);
 }
 
+// The plan that the outcome calls is in the queue, unless there was no room for it.
+static void tell_called (const struct applying *self, const struct store_committed *answer)
+{
+    if (answer->full.size) {
+        log_event (LEVEL_WARN, "on_failure.not_called",
+                   "plan=%" PRIx64 " exec_id=%" PRIx64 " reason=%s", self->plan_id,
+                   outcome_run (self), quoted (answer->full));
+        return;
+    }
+    submit_publish_added (self->station, self->called);
+    due_wake_now (self->station);
+}
+
 static void tell_failure (const struct applying *self, const struct store_committed *answer)
 {
     if (answer->result == STORE_LOST)
@@ -439,6 +476,8 @@ static void on_committed (void *owner, const struct store_committed *answer)
     if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE &&
         applying->cause != CAUSE_PUT_BACK)
         tell_events (applying, answer->seq);
+    if (answer->result == STORE_DONE && applying->called)
+        tell_called (applying, answer);
     if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE) {
         if (self->limits_full)
             due_wake_now (self); // its place is free

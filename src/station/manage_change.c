@@ -9,6 +9,7 @@
 #include "due.h"
 #include "manage_private.h"
 #include "missed.h"
+#include "on_failure.h"
 #include "memory.h"
 #include "permit.h"
 #include "plan_json.h"
@@ -117,6 +118,14 @@ int manage_check_messages (struct station *self, const struct plan *plan, struct
     return submit_check_frames (&message, target, reason) ? ZPLAN_EARGUMENT : 0;
 }
 
+static bool same_on_failure (const struct policy *one, const struct policy *two)
+{
+    static const char name[] = "on_failure";
+    json_t *first = one ? json_object_get (one->fields, name) : NULL;
+    json_t *second = two ? json_object_get (two->fields, name) : NULL;
+    return first == second || json_equal (first, second);
+}
+
 static int read_update (struct change *self, struct plan **plan, struct plan_update *ret,
                         struct reason *reason)
 {
@@ -132,6 +141,9 @@ static int read_update (struct change *self, struct plan **plan, struct plan_upd
                                    ret->fields.policy, reason)
                  ? ZPLAN_EARGUMENT
                  : 0;
+    if (!rc && !same_on_failure ((*plan)->policy, ret->fields.policy))
+        rc = on_failure_check (self->inquiry.station, self->inquiry.peer->user, ret->fields.policy,
+                               reason);
     if (rc || !ret->messages)
         return rc;
     struct plan *changed = copy_plan (*plan, ret->messages, reason);

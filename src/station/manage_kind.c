@@ -6,6 +6,7 @@
 #include "json.h"
 #include "manage_private.h"
 #include "memory.h"
+#include "on_failure.h"
 #include "permit.h"
 #include "policy.h"
 #include "reads.h"
@@ -76,15 +77,18 @@ static void list_go (void *owner, enum read_how how)
 
 // The fields as they are to be kept: a page of all kinds is bounded by their number and size. Free
 // it; NULL with a reason.
-static char *read_fields (struct span text, const struct plan_limits *limits, struct reason *reason)
+static char *read_fields (struct station *self, const char *user, struct span text,
+                          struct reason *reason)
 {
+    const struct plan_limits *limits = &self->settings->limits.plan;
     if ((int64_t)text.size > limits->bytes) {
         reason_set (reason, "kind: at most %" PRId64 " bytes, got %zu", limits->bytes, text.size);
         return NULL;
     }
     json_t *object = json_read_object (text, reason);
     struct policy *policy = object ? policy_read_kind (object, reason) : NULL;
-    char *json = policy ? json_write (object) : NULL;
+    bool good = policy && !on_failure_check (self, user, policy, reason);
+    char *json = good ? json_write (object) : NULL;
     policy_destroy (&policy);
     json_decref (object);
     return json;
@@ -106,7 +110,7 @@ static void run_word (struct station *self, struct request *request,
     if (row->args > 1 && !permit_named (self, &request->peer, "kind", name))
         return;
     if (word == KIND_PUT &&
-        !(json = read_fields (arguments->at[2], &self->settings->limits.plan, &reason))) {
+        !(json = read_fields (self, request->peer.user, arguments->at[2], &reason))) {
         front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }

@@ -16,6 +16,7 @@
 #include "log.h"
 #include "memory.h"
 #include "missed.h"
+#include "on_failure.h"
 #include "permit.h"
 #include "plan_json.h"
 #include "plan_message.h"
@@ -188,19 +189,18 @@ struct span submit_command (const struct plan *plan)
     return (struct span){0};
 }
 
-static void tell_added (struct submission *submission)
+void submit_publish_added (struct station *self, const struct plan *plan)
 {
-    const struct plan *plan = submission->plan;
-    char *json = publish_events_heard (submission->station) ? plan_public_text (plan) : NULL;
+    char *json = publish_events_heard (self) ? plan_public_text (plan) : NULL;
     struct notice notice = {.event = EVENT_ADD,
                             .plan_id = plan->id,
                             .station = plan->station,
                             .title = plan->description,
                             .json = json,
                             .command = submit_command (plan)};
-    publish_event (submission->station, &notice);
+    publish_event (self, &notice);
     notice.event = plan->state == PLAN_PAUSE ? EVENT_PAUSE : EVENT_QUEUE;
-    publish_event (submission->station, &notice);
+    publish_event (self, &notice);
     free (json);
 }
 
@@ -348,7 +348,7 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
         front_refuse_store (self, submission->peer, answer->result, answer->error);
     }
     if (stored) {
-        tell_added (submission);
+        submit_publish_added (self, submission->plan);
         if (submission->plan->state == PLAN_QUEUE)
             due_wake_at (self, plan_due_time (submission->plan) * 1000000);
     }
@@ -429,8 +429,10 @@ static int take_kind (struct submission *submission, const struct store_kinds *a
         return ZPLAN_EPLAN;
     }
     plan_take_policy (plan, policy);
-    return submit_check_workers (station_target (submission->station, plan->station), policy,
-                                 reason);
+    int rc =
+        submit_check_workers (station_target (submission->station, plan->station), policy, reason);
+    // What the plan itself names was checked; of a kind its author was.
+    return rc ? rc : on_failure_check (submission->station, NULL, policy, reason);
 }
 
 static void on_kind (void *owner, const struct store_kinds *answer)
@@ -489,6 +491,8 @@ void submit_request (struct station *self, struct request *request)
         return;
     FAILPOINT ("recv");
     int rc = check_request (self, &request->message, &fields, &id, &reason);
+    if (!rc)
+        rc = on_failure_check (self, request->peer.user, fields.policy, &reason);
     // Each tenant has names of its own.
     bool bound = !permits_all_stations (self, request->peer.user);
     if (!rc)

@@ -13,6 +13,9 @@ int submit_check_frames (const struct message *message, const struct target *tar
 int submit_check_workers (const struct target *target, const struct policy *policy,
                           struct reason *reason);
 
+// Publish that a new plan was stored, to who subscribes to events.
+void submit_publish_added (struct station *self, const struct plan *plan);
+
 void submit_request (struct station *self, struct request *request);
 
 // A new id for a plan: the time in the high bits, so that ids grow, and a random start of the low

@@ -199,10 +199,12 @@ struct store_commit {
     int64_t lease_s; // COMMIT_LEASE
     const struct participant *participants;
     size_t participant_count;
-    struct span record; // the outcome for the history (store_record), empty = none
-    struct span missed; // the same of occurrences that it drops
-    bool keep_message;  // do not write the plan: its message could not be read
-    bool has_team;      // workers fetched it: more is kept of it
+    struct span record;        // the outcome for the history (store_record), empty = none
+    struct span missed;        // the same of occurrences that it drops
+    const struct plan *called; // a new plan that is placed with the outcome; NULL = none
+    struct span uncalled;      // for the history when there is no room for that
+    bool keep_message;         // do not write the plan: its message could not be read
+    bool has_team;             // workers fetched it: more is kept of it
     bool others_follow; // results within moments: this one may wait for them, and share a call
 };
 
@@ -211,6 +213,7 @@ struct store_committed {
     int64_t seq; // of the broadcast that is to follow; 0 = none
     const char *epoch;
     struct span message;     // STORE_CHANGED: what stands there
+    struct span full;        // the bound for which `called` was not placed; empty = it was
     const redisReply *votes; // of a poll that was closed, for store_votes_json; else NULL
     const char *error;
 };

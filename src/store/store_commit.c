@@ -59,6 +59,8 @@ static void read_answer (const redisReply *reply, struct store_committed *answer
         answer->seq = 0;
     } else if (reply_is_array (reply, 2)) {
         answer->votes = reply_is_array (reply->element[1], 0) ? reply->element[1] : NULL;
+        answer->full =
+            reply_is_array (reply, 3) ? reply_text (reply->element[2]) : (struct span){0};
     }
 }
 
@@ -158,16 +160,18 @@ static const char *commit_mode (const struct decision *decision)
     return outlived ? "retry+" : commit_modes[decision->commit];
 }
 
-static const char *votes_mode (const struct decision *decision)
+// What is unusual about what follows: votes, and a plan that is placed with the outcome.
+static const char *more_mode (const struct store_commit *commit)
 {
-    if (decision->open_poll)
-        return decision->close_poll ? "oc" : "o";
-    return decision->close_poll ? "c" : "";
+    static const char *const modes[2][2][2] = {{{"", "p"}, {"c", "cp"}},
+                                               {{"o", "op"}, {"oc", "ocp"}}};
+    const struct decision *decision = commit->decision;
+    return modes[decision->open_poll][decision->close_poll][commit->called != NULL];
 }
 
 // What a commit says of a run, beside its plan and its number.
 struct commit_words {
-    const char *mode, *when, *tell, *votes;
+    const char *mode, *when, *tell, *more;
     bool writes; // the message as it is to stand there; else it stays or goes
     bool waits_for_target;
     struct span record, missed;
@@ -190,7 +194,7 @@ static void add_words (struct batch *batch, const struct committer *committer,
     batch_add_text (batch, words->waits_for_target ? "1" : "0");
     batch_add (batch, words->record);
     batch_add (batch, words->missed);
-    batch_add_text (batch, words->votes);
+    batch_add_text (batch, words->more);
 }
 
 // A sign of life is put into words when the call goes out: mostly the result has taken its place by
@@ -204,14 +208,35 @@ void store_commit_late (void *item_owner, struct batch *batch)
                &(struct commit_words){.mode = commit_modes[COMMIT_LEASE],
                                       .when = committer->when,
                                       .tell = broadcast_modes[BROADCAST_NONE],
-                                      .votes = "",
+                                      .more = "",
                                       .writes = committer->writes});
     batch_add_number (batch, 0); // participants
 }
 
+enum { CALLED_TEXTS = 9 }; // commit.lua, PLACED
+
+// A plan that is placed with the outcome, as submit.lua has new ones, and the bounds of all.
+static void add_called (struct store *self, struct batch *batch, const struct store_commit *commit)
+{
+    const struct plan *plan = commit->called;
+    char member[MEMBER_MAX], class[CLASS_MAX];
+    member_make (member, plan->station, plan->id);
+    class_make (class, plan);
+    batch_add_text (batch, member);
+    store_add_message (self, batch, plan);
+    batch_add_number (batch, plan_due_time (plan));
+    store_add_entry (batch, plan->station, plan->id);
+    batch_add_text (batch, class);
+    batch_add_number (batch, self->bounds.plans);
+    batch_add_number (batch, self->bounds.plans_station);
+    batch_add_number (batch, self->bounds.plans_caller);
+    batch_add (batch, commit->uncalled);
+}
+
 static void add_participants (struct batch *batch, const struct store_commit *commit)
 {
-    batch_add_number (batch, 2 * (int64_t)commit->participant_count);
+    batch_add_number (batch,
+                      2 * (int64_t)commit->participant_count + (commit->called ? CALLED_TEXTS : 0));
     for (size_t i = 0; i < commit->participant_count; i++) {
         char *text = work_json (&commit->participants[i]);
         batch_add (batch, commit->participants[i].name);
@@ -233,7 +258,7 @@ static struct committer *committer_new (struct store *store, const struct store_
     memcpy (self->key_station, commit->key_station.data, commit->key_station.size);
     self->sign_of_life = decision->commit == COMMIT_LEASE && !commit->participant_count &&
                          decision->broadcast == BROADCAST_NONE && !commit->record.size &&
-                         !*votes_mode (decision) && decision->waiting != WAITING_FOR_TARGET;
+                         !*more_mode (commit) && decision->waiting != WAITING_FOR_TARGET;
     self->writes = !commit->keep_message && !decision->unchanged && decision->commit != COMMIT_END;
     commit_when (commit, self->when);
     if (commit->revision != REVISION_ANY)
@@ -270,8 +295,8 @@ static bool is_plain_end (const struct store_commit *commit)
 {
     const struct decision *decision = commit->decision;
     return decision->commit == COMMIT_END && decision->broadcast == BROADCAST_RESULT &&
-           commit->record.size && !commit->missed.size && !*votes_mode (decision) &&
-           !commit->again && !commit->has_team && commit->revision != REVISION_ANY;
+           commit->record.size && !commit->missed.size && !*more_mode (commit) && !commit->again &&
+           !commit->has_team && commit->revision != REVISION_ANY;
 }
 
 // An item's arguments; what the history gets is sent as one.
@@ -354,7 +379,7 @@ static void end_by_commit (struct committer *committer, struct span record)
                &(struct commit_words){.mode = commit_modes[COMMIT_END],
                                       .when = "",
                                       .tell = broadcast_modes[BROADCAST_RESULT],
-                                      .votes = "",
+                                      .more = "",
                                       .record = record});
     batch_add_number (batch, 0);
 }
@@ -414,10 +439,12 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
                &(struct commit_words){.mode = commit_mode (decision),
                                       .when = committer->when,
                                       .tell = broadcast_modes[decision->broadcast],
-                                      .votes = votes_mode (decision),
+                                      .more = more_mode (commit),
                                       .writes = committer->writes,
                                       .waits_for_target = decision->waiting == WAITING_FOR_TARGET,
                                       .record = commit->record,
                                       .missed = commit->missed});
     add_participants (batch, commit);
+    if (commit->called)
+        add_called (self, batch, commit);
 }

@@ -134,6 +134,7 @@ static bool is_policy (const struct line *self, const char *field, const json_t 
     bool of_rule = strcmp (field, "cron") == 0 || strcmp (field, "timezone") == 0;
     return is_wire_policy (field) || (self->has_rule && of_rule) ||
            (strcmp (field, "retry") == 0 && json_is_object (value)) ||
+           (strcmp (field, "on_failure") == 0 && json_is_object (value)) ||
            (strcmp (field, "cycle") == 0 && json_is_array (value));
 }
 
@@ -356,6 +357,7 @@ static void policy_left (const struct kept *kept, int64_t repeats, json_t *plan)
         if (policy_field (name))
             json_object_set (plan, name, value);
     }
+    policy_show (plan); // objects are kept as texts
     if (kept->policy && kept->policy->misfire)
         json_object_del (plan, "no_keep");
     if (cycle && !kept->calendar && kept->used > 0) {

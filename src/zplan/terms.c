@@ -62,6 +62,17 @@ static const struct option rows[] = {
      .help = "after a failure: none, forever, fixed:30s:5 (5 times, 30 s apart), "
              "exponential:1s:8, sequence:1s/2s/4s:5; behind it ,jitter=2s and ,manual (then a "
              "person decides)"},
+    {.name = "--on-failure",
+     .metavar = "COMMAND",
+     TERMS_ROW (on_failure),
+     .help = "call this command when all tries of an occurrence have failed, with the outcome as "
+             "its argument, in JSON"},
+    {.name = "--on-failure-target",
+     .aliases = "--on-failure-station",
+     .metavar = "NAME",
+     TERMS_ROW (on_failure_target),
+     .offered = VALUES_STATIONS,
+     .help = "with --on-failure: call it on this target; default the plan's own"},
     {.name = "--run-timeout",
      .metavar = "DURATION",
      TERMS_ROW (timeout),
@@ -233,6 +244,7 @@ static const struct member {
     MEMBER ("tenant", "--tenant", tenant, make_number),
     MEMBER ("creator", "--creator", creator, make_number),
     MEMBER ("ext", "--ext", ext, make_json),
+    {"on_failure", "--on-failure", 0, NULL},
     {"cron", "--cron", 0, NULL},
     {"timezone", "--timezone", 0, NULL},
     {"start_time", "--start", 0, NULL},
@@ -298,6 +310,25 @@ static int put_member (const struct member *member, const char *text,
     return -1;
 }
 
+// One member of two options.
+static int put_on_failure (const struct terms *terms, const struct terms_reading *reading,
+                           json_t *members, struct reason *reason)
+{
+    if (!terms->on_failure && !terms->on_failure_target)
+        return 0;
+    if (!terms->on_failure) {
+        reason_set (reason, "--on-failure-target: goes with --on-failure only");
+        return -1;
+    }
+    if (reading->use == TERMS_CHANGED && strcmp (terms->on_failure, "-") == 0)
+        return json_object_set_new (members, "on_failure", json_null ());
+    json_t *call = json_object ();
+    json_object_set_new (call, "command", json_string (terms->on_failure));
+    if (terms->on_failure_target)
+        json_object_set_new (call, "station", json_string (terms->on_failure_target));
+    return terms_put (members, "on_failure", call, reason);
+}
+
 int terms_read (const struct terms *terms, const struct terms_reading *reading, json_t *members,
                 struct reason *reason)
 {
@@ -308,5 +339,5 @@ int terms_read (const struct terms *terms, const struct terms_reading *reading, 
         if (text && put_member (member, text, reading, members, reason))
             return -1;
     }
-    return 0;
+    return put_on_failure (terms, reading, members, reason);
 }

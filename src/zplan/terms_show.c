@@ -108,6 +108,20 @@ static void show_overlap_policy (const json_t *value)
             word && strcmp (word, "queue") == 0 ? "waits, one of it" : "is passed over");
 }
 
+// "notify", or "notify of mail".
+static void show_on_failure (const json_t *value)
+{
+    json_t *read = json_is_string (value) ? json_loads (json_string_value (value), 0, NULL)
+                                          : json_incref ((json_t *)(uintptr_t)value);
+    const json_t *target = json_object_get (read, "station");
+    show_text (json_object_get (read, "command"));
+    if (target) {
+        fputs (" of ", stdout);
+        show_text (target);
+    }
+    json_decref (read);
+}
+
 // The waits of a cycle; as a number of runs it stands in the row of iterations.
 static void show_waits (const json_t *value)
 {
@@ -134,6 +148,7 @@ static const struct row {
     {"jitter", "jitter", show_jitter},
     {"overlap_policy", "overlapping", show_overlap_policy},
     {"timeout", "run time-out", show_seconds},
+    {"on_failure", "on failure", show_on_failure},
     {"log", "log", show_text},
     {"kind", "kind", show_text},
     {"key", "unique name", show_text},

@@ -69,6 +69,20 @@ static void held (void)
     REFUSED ("hold: want true, false or \"pause\"", zplan_plan_set_json, "hold", "1");
 }
 
+static void on_failure (void)
+{
+    struct zplan_plan *plan = fresh ();
+    CHECK (zplan_plan_set_on_failure (plan, "notify", NULL) == ZPLAN_OK);
+    CHECK (strstr (zplan_plan_json (plan), "\"on_failure\":{\"command\":\"notify\"}"));
+    CHECK (zplan_plan_set_on_failure (plan, "notify", "mail") == ZPLAN_OK);
+    CHECK (strstr (zplan_plan_json (plan), "{\"command\":\"notify\",\"station\":\"mail\"}"));
+    zplan_plan_destroy (&plan);
+    CHECK (zplan_plan_set_on_failure (NULL, "notify", NULL) == ZPLAN_ERROR_ARGUMENT);
+    REFUSED ("on_failure: command and station", zplan_plan_set_on_failure, NULL, NULL);
+    REFUSED ("on_failure: command: want a string of 1..256", zplan_plan_set_on_failure, "", NULL);
+    REFUSED ("on_failure: station: want 1..64", zplan_plan_set_on_failure, "notify", "a b");
+}
+
 // What comes later judges what was there, too; and the first reason stays.
 static void together (void)
 {
@@ -277,6 +291,7 @@ int main (void)
     no_descriptors ();
     refusals ();
     held ();
+    on_failure ();
     together ();
     texts ();
     too_many_frames ();

@@ -97,6 +97,11 @@ def held_as(exec_id, revision=0):
     return f"{exec_id} {revision}"
 
 
+def called_plan(ident, text="called", score=9, station="jobs", of_class="", bounds=(0, 0, 0), record=""):
+    """What a commit says of a plan that its outcome calls."""
+    return [member(ident, station), text, score, entry(ident, station), of_class, *bounds, record]
+
+
 def message(**fields):
     return json.dumps(fields, separators=(",", ":"))
 
@@ -305,9 +310,10 @@ class Store:
                          [number or self.next_number(), keep, *args])
 
     def commit_args(self, ident, exec_id, mode, when="", text="", work=None, tell="none",
-                    wait=False, station="jobs", revision="", record="", votes="", missed=""):
-        """`work`: participant -> result."""
-        texts = [value for pair in (work or {}).items() for value in pair]
+                    wait=False, station="jobs", revision="", record="", votes="", missed="", called=()):
+        """`work`: participant -> result; `called`: a plan that is placed with it (called_plan)."""
+        texts = [*(value for pair in (work or {}).items() for value in pair), *called]
+        votes += "p" if called else ""
         key = member(ident, station)
         stored = self.db.get(key) if self.db.type(key) == "string" else ""
         return [key, f"{station} {caller_field(stored or '')}", exec_id, mode, when, text, revision,

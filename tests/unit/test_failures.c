@@ -141,6 +141,10 @@ static void check_failure (const struct failure_row *row)
     CHECK_INT (row->name, plan->plan_time, row->plan_time);
     CHECK_INT (row->name, plan->skip_num, row->skip_num);
     CHECK_INT (row->name, plan->verdict, row->verdict);
+    bool over = row->commit == COMMIT_NEXT || row->commit == COMMIT_PARK;
+    bool exhausted = over && row->last_state != OK && row->last_state != CANCELLED;
+    CHECK_INT (row->name, decision.exhausted, exhausted);
+    CHECK_INT (row->name, decision.attempts, exhausted ? row->failures + 1 : 0);
     CHECK_INT (row->name, plan->exec_id, EXEC_ID);
     CHECK_INT (row->name, plan->real_repet, row->last_state == OK);
     bool untaken = row->event == NOT_SENT || row->event == NO_STATUS || row->status == NOT_WORKER;
@@ -247,6 +251,10 @@ static void what_management_did_stays (void **state)
         CHECK_INT (row->name, plan->error_count, row->error_count);
         CHECK_INT (row->name, plan->tries, 0);
         CHECK_INT (row->name, plan->verdict, row->verdict);
+        // A failure for good moves it to its next time, or stops it for a person to decide.
+        CHECK_INT (row->name, decision.exhausted,
+                   !row->extra && row->event == RESULT &&
+                       (row->plan_time == 1020 || row->verdict == VERDICT_PENDING));
         plan_destroy (&plan);
     }
 }
@@ -310,6 +318,7 @@ static void what_is_too_late_is_passed_over (void **state)
             CHECK_INT (row->name, plan->plan_time, row->plan_time);
             CHECK_INT (row->name, plan->skip_num, row->skip_num);
             CHECK_INT (row->name, plan->missed, row->missed);
+            CHECK_INT (row->name, decision.exhausted, false);
         }
         plan_destroy (&plan);
     }
@@ -323,6 +332,8 @@ static void a_retry_ends_with_the_window (void **state)
     set_policy (plan, "{\"retry\":{\"strategy\":\"fixed\",\"interval\":1},\"end_time\":1011}");
     assert_int_equal (happen (plan, RESULT, FAILED).commit, COMMIT_RETRY);
     struct decision decision = happen (plan, DUE, 0);
+    assert_true (decision.exhausted);
+    assert_int_equal (decision.attempts, 1);
     assert_int_equal (decision.commit, COMMIT_END);
     assert_int_equal (plan->last_state, MISSED);
     assert_string_equal (decision.misses.why, "end_time");

@@ -10,11 +10,13 @@
 --       +6 message JSON, '' leaves it  +7 the revision it was decided on, '' = any
 --       +8 broadcast: none, result or failure  +9 1 = due at once when the target connects
 --       +10 record for the history, '' none  +11 another one, of occurrences that this drops, '' none
---       +12 votes: o = they replace the work, c = all of it is answered, oc both, '' neither
---       +13 how many names and texts of the work follow  +14, +15, ... participant, its result, ...
+--       +12 votes: o = they replace the work, c = all of it is answered; p = a new plan is placed with this
+--       +13 how many texts follow  +14, +15, ... participant, its result, ...; of a new plan: message key, message
+--       JSON, score, index entry, class (plan:class, '' none), most plans in all, of a station, of a caller (0 = no
+--       bound), record for the history when there are too many, '' none
 -- Answers {now in us, epoch of the broadcasts or '', of each run: its seq, 0 = no broadcast; -1 the run is
 --         not the current one; {message} it is not the message that was decided on; {seq, {participant,
---         result, ...}} of a vote that was closed}.
+--         result, ...}} of a vote that was closed; {seq, votes, bound} its new plan is not placed for this}.
 -- Asked again, as when its answer was lost, a call answers the same.
 -- Cost  O(log n) a run.
 local time = redis.call('TIME')
@@ -152,6 +154,38 @@ local function write_work(i, mode, votes, size)
     return closes and own('HGETALL', work)
 end
 
+-- A plan that this outcome calls. Its id is made of the run: what stands under it is this plan. Gives the bound
+-- for which it is not placed.
+local PLACED = 9
+local function place_new(i, first)
+    local key, message, score, entry, class, most, most_station, most_caller, record = unpack(ARGV, first, first + 8)
+    local station, caller = string.sub(entry, 18), caller_of(message)
+    local function reached(bound, kept)
+        return bound ~= '0' and (tonumber(kept or '') or 0) >= tonumber(bound)
+    end
+    if #entries(string.sub(entry, 1, 16)) > 0 or redis.call('EXISTS', key) == 1 then
+        return
+    end
+    local full = reached(most, redis.call('ZCARD', KEYS[3])) and 'max_plans'
+                 or reached(most_station, own('HGET', COUNT, 's:' .. station)) and 'max_plans_station'
+                 or reached(most_caller, own('HGET', COUNT, caller)) and 'max_plans_caller'
+    if full then
+        if record ~= '' then
+            seq = seq or last_seq()
+            remember(seq, false, stations[i], ids[i], now_ms, record, ARGV[2])
+        end
+        return full
+    end
+    forget({key}, {station})
+    redis.call('SET', key, message)
+    redis.call('ZADD', KEYS[1], score, key)
+    redis.call('ZADD', KEYS[3], 0, entry)
+    if class ~= '' then
+        own('HSET', 'plan:class', key, class)
+    end
+    count({['s:' .. station] = 1, [caller] = 1})
+end
+
 local function place(i, held, mode, when, waiting, json)
     local member = members[i]
     if mode == 'park' or when == '' then
@@ -205,7 +239,10 @@ local function write(i, held)
         seq = seq or last_seq()
         remember(seq, false, stations[i], ids[i], now_ms, missed, ARGV[2])
     end
-    local all_votes = (votes ~= '' or size ~= '0') and write_work(i, mode, votes, tonumber(size))
+    local places_plan = string.find(votes, 'p', 1, true)
+    size = places_plan and size - PLACED or tonumber(size)
+    local all_votes = (votes ~= '' or size > 0) and write_work(i, mode, votes, size)
+    local full = places_plan and place_new(i, places[i] + FIELDS + size)
     if mode == 'end' then
         local n = #ended + 1
         ended[n], ended_stations[n], ended_callers[n] = member, stations[i], callers[i]
@@ -215,6 +252,9 @@ local function write(i, held)
             add(sets, member, json)
         end
         place(i, held, mode, when, waiting, json)
+    end
+    if full then
+        return {number, all_votes or {}, full}
     end
     return all_votes and {number, all_votes} or number
 end
