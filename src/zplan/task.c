@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include "child_end.h"
 #include "clock.h"
 #include "ident.h"
 #include "json.h"
 #include "memory.h"
+#include "moment.h"
 #include "print.h"
 #include "settings.h"
-#include "utf8.h"
 
 extern char **environ;
 
@@ -154,31 +155,6 @@ static struct span whole_characters (const struct child_output *output)
     return bytes;
 }
 
-// The last line that it wrote, without blanks at its ends; what is no UTF-8, and control bytes, are
-// question marks. What does not fit is cut off.
-static const char *last_line (const struct child_output *output, char out[REASON_MAX])
-{
-    const uint8_t *end = output->size ? output->bytes + output->size : NULL;
-    while (end > output->bytes && end[-1] <= ' ')
-        end--;
-    const uint8_t *at = end;
-    while (at > output->bytes && at[-1] != '\n')
-        at--;
-    while (at < end && *at <= ' ')
-        at++;
-    size_t size = 0;
-    while (at < end) {
-        size_t bytes = *at < ' ' ? 0 : utf8_size (at, end), step = bytes ? bytes : 1;
-        if (size + step >= REASON_MAX)
-            break;
-        memcpy (out + size, bytes ? at : (const uint8_t *)"?", step);
-        size += step;
-        at += step;
-    }
-    out[size] = '\0';
-    return out;
-}
-
 // The bytes that the content has as JSON: a text, or its base64.
 static size_t json_size (struct span content)
 {
@@ -210,40 +186,61 @@ static struct span content_of (const struct task *self, const struct child_outpu
 // of its output.
 static void describe (const struct child *child, size_t cut_at, struct reason *ret)
 {
-    char cut[48] = "", line[REASON_MAX];
-    last_line (&child->err, line);
-    const char *colon = *line ? ": " : "";
+    bool done = WIFEXITED (child->wait_status) && WEXITSTATUS (child->wait_status) == 0;
+    char how[CHILD_END_SIZE], cut[48] = "", line[REASON_MAX];
     if (cut_at)
         snprintf (cut, sizeof cut, "output cut at %zu bytes", cut_at);
-    const char *comma = *cut ? ", " : "";
-    if (WIFSIGNALED (child->wait_status))
-        reason_set (ret, "killed by signal %d%s%s%s%s", WTERMSIG (child->wait_status), comma, cut,
-                    colon, line);
-    else if (WEXITSTATUS (child->wait_status) != 0)
-        reason_set (ret, "exit %d%s%s%s%s", WEXITSTATUS (child->wait_status), comma, cut, colon,
-                    line);
-    else
+    if (done) {
         reason_set (ret, "%s", cut);
+        return;
+    }
+    child_last_line (&child->err, line);
+    reason_set (ret, "%s%s%s%s%s", child_end_word (child, how), *cut ? ", " : "", cut,
+                *line ? ": " : "", line);
 }
 
-static void tell (const struct task *self, const char *result)
+// ": text", or nothing; it may be what somebody said who cancelled the run.
+static void log_text (const char *text)
+{
+    if (!*text)
+        return;
+    fputs (": ", stderr);
+    write_bytes (stderr, span_text (text));
+}
+
+// A line for a run that ended: when, of which plan, how, how long it took, why it was told to end,
+// and the last line of standard error. `cut_at`: bytes of the output that go into the answer, 0 =
+// all; `reason`: why there is no command that ended.
+static void log_end (const struct task *self, size_t cut_at, const char *reason)
 {
     if (self->rules->quiet)
         return;
-    char plan[IDENT_SIZE] = "-";
+    const struct child *child = &self->child;
+    char plan[IDENT_SIZE] = "-", time[MOMENT_SIZE], how[CHILD_END_SIZE], line[REASON_MAX];
+    int64_t now_s = clock_wall_us () / 1000000, took_us = child->exited_us - self->started_us;
     if (self->job->plan_id)
         ident_text (self->job->plan_id, plan);
     const struct zplan_frame *command = self->job->command;
-    fprintf (stderr, "zplan work: plan %s command %s: ", plan,
+    fprintf (stderr, "zplan work: %s plan %s command %s: ",
+             moment_text (now_s, now_s, MOMENT_ABSOLUTE, time), plan,
              command ? quoted (span_of (command->data, command->size)) : "-");
-    write_bytes (stderr, span_text (result)); // it may be what somebody said who cancelled it
+    if (child->exited) {
+        fprintf (stderr, "%s after %" PRId64 ".%03d s", child_end_word (child, how),
+                 took_us / 1000000, (int)(took_us / 1000 % 1000));
+        if (cut_at)
+            fprintf (stderr, ", output cut at %zu bytes", cut_at);
+        log_text (self->why.text);
+        log_text (child_last_line (&child->err, line));
+    } else {
+        fputs ("not started", stderr);
+        log_text (reason);
+    }
     fputc ('\n', stderr);
 }
 
 static enum task_end answer (struct task *self, const struct zplan_answer *answer)
 {
     bool failed = answer->status >= ZERO_STATUS_ERROR_FLAG;
-    tell (self, answer->reason ? answer->reason : "ok");
     int rc = zplan_job_answer (self->job, answer);
     if (rc) {
         fprintf (stderr, "zplan work: the answer could not be sent: %s\n", zplan_error_text (rc));
@@ -256,6 +253,7 @@ static enum task_end answer (struct task *self, const struct zplan_answer *answe
 
 static enum task_end answer_failed (struct task *self, const char *reason)
 {
+    log_end (self, 0, reason);
     return answer (self, &(struct zplan_answer){.status = ZERO_STATUS_FAILED_ID, .reason = reason});
 }
 
@@ -268,6 +266,7 @@ static enum task_end end (struct task *self)
     struct reason reason;
     struct span content = content_of (self, output, &cut);
     describe (child, cut, &reason);
+    log_end (self, cut, reason.text);
     return answer (self,
                    &(struct zplan_answer){
                        .status = done ? ZERO_STATUS_OK_ID : ZERO_STATUS_FAILED_ID,
@@ -349,7 +348,8 @@ enum task_end task_start (struct task *self, const struct task_rules *rules, str
     size_t own;
     self->rules = rules;
     self->job = job;
-    self->limit_us = rules->timeout_s ? clock_mono_us () + rules->timeout_s * 1000000 : 0;
+    self->started_us = clock_mono_us ();
+    self->limit_us = rules->timeout_s ? self->started_us + rules->timeout_s * 1000000 : 0;
     self->kill_us = 0;
     self->killed = false;
     self->why.text[0] = '\0';

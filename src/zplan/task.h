@@ -12,17 +12,18 @@ struct task_rules {
     mode_t umask;         // for the command
     int64_t timeout_s;    // that a command may take; 0 = any time
     int64_t grace_s;      // that one has to end when its job is cancelled
-    bool quiet;           // do not tell what came of it
+    bool quiet;           // do not log how runs ended
 };
 
 struct task {
     const struct task_rules *rules;
     struct zplan_job *job; // NULL = there is none, and the rest means nothing
     struct child child;
-    int64_t limit_us;  // monotonic; when its time is over, 0 = never or done
-    int64_t kill_us;   // when its group is killed, 0 = it is not, or was already
-    bool killed;       // its group was
-    struct reason why; // its command was told to end; "" = it was not
+    int64_t started_us; // monotonic
+    int64_t limit_us;   // monotonic; when its time is over, 0 = never or done
+    int64_t kill_us;    // when its group is killed, 0 = it is not, or was already
+    bool killed;        // its group was
+    struct reason why;  // its command was told to end; "" = it was not
 };
 
 // Whether the job was answered, which is then gone.

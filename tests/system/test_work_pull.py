@@ -2,9 +2,11 @@
 import base64
 import json
 import os
+import re
 import select
 import signal
 import subprocess
+from datetime import datetime, timezone
 
 import pytest
 
@@ -44,9 +46,9 @@ class Work:
         return said.decode().strip()
 
     def log(self, text):
-        """Read what the worker says until it has said this."""
+        """Read what the worker says until it has said this, and to the end of that line."""
         fd = self.process.stderr.fileno()
-        while text not in self.said.decode(errors="replace"):
+        while not re.search(re.escape(text) + ".*\n", self.said.decode(errors="replace")):
             assert select.select([fd], [], [], WAIT)[0], self.said
             block = os.read(fd, 65536)
             assert block, f"it ended: {self.said}"
@@ -124,7 +126,7 @@ def test_a_command_gets_the_job_and_its_output_is_the_result(shared_rig, works):
     (run,) = runs(rig, ident)
     assert (plan, command, said) == (ident, "count", title.decode())
     assert run["worker"] == NAME and int(exec_id, 16) == run["exec_id"] and int(time) == run["nominal"]
-    one.log(f"plan {ident} command 'count': ok")
+    one.log(f"plan {ident} command 'count': exit 0 after ")
     assert one.end() == 0
 
 
@@ -132,6 +134,37 @@ def test_a_command_that_fails_is_a_failed_run(shared_rig, works):
     works(shared_rig, 'echo first >&2; echo "no disk" >&2; exit 3')
     run = outcome(shared_rig, add(shared_rig))
     assert (run["status"], run["reason"]) == (ST.FAILED, f"{NAME}: exit 3: no disk")
+
+
+@pytest.mark.parametrize("script, options, said", [
+    ('echo first >&2; echo "no disk" >&2; exit 3', [], r"exit 3 after {took}: no disk"),
+    ('echo "all went well" >&2', [], r"exit 0 after {took}: all went well"),
+    ("true", [], r"exit 0 after {took}"),
+    ('printf "a\\033[31mred\\377" >&2; kill -9 $$', [], r"killed by signal 9 after {took}: a\?\[31mred\?"),
+    ("echo waits >&2; sleep 1000", ["--run-timeout", "1"],
+     r"killed by signal 15 after [1-9]\d*\.\d{{3}} s: cancelled: timeout after 1 s: waits"),
+    (None, ["--shell"], r"not started: this worker runs nothing but scripts of plans of the command sh"),
+])
+def test_a_run_that_ended_is_logged(shared_rig, works, script, options, said):
+    rig = shared_rig
+    one = works(rig, script, *options)
+    began = datetime.now(timezone.utc).replace(microsecond=0)
+    ident = add(rig, command=b"a\nb")
+    one.log(f"plan {ident} ")
+    (line,) = [line for line in one.said.decode().splitlines() if ident in line]
+    found = re.fullmatch(r"zplan work: (\S+Z) plan " + ident + r" command 'a\\x0ab': "
+                         + said.format(took=r"\d+\.\d{3} s"), line)
+    assert found, line
+    assert began <= datetime.fromisoformat(found[1].replace("Z", "+00:00")) <= datetime.now(timezone.utc)
+    assert one.end() == 0
+
+
+def test_json_logs_no_runs(shared_rig, works):
+    rig = shared_rig
+    one = works(rig, "echo why >&2; exit 3", "--json", "--once", serves=False)
+    ident = add(rig)
+    assert outcome(rig, ident)["reason"] == f"{NAME}: exit 3: why"
+    assert one.ended() == REFUSED and one.said == b""
 
 
 @pytest.mark.parametrize("script, kind", [
@@ -290,7 +323,7 @@ def test_a_station_that_restarts_is_survived(make_rig, works):
     ident = add(rig)        # and it goes on
     assert outcome(rig, ident)["status"] == ST.OK
     assert [one.line(), one.line()] == ["up", "end"]
-    assert one.end() == 0 and one.said.count(b": ok\n") == 3
+    assert one.end() == 0 and one.said.count(b": exit 0 after ") == 3
 
 
 def test_a_worker_waits_for_its_station(make_rig, works):
