@@ -248,32 +248,57 @@ void targets_replace (struct station *self, enum origin origin, const struct tar
 
 // -- those that are kept in Redis
 
+// Put those in that were added. Returns how many there are; below 0: they could not be read.
+static int64_t put_added (struct station *self, const struct store_stations *answer)
+{
+    struct span name, text;
+    if (answer->result == STORE_ERROR)
+        log_event (LEVEL_ERROR, "target.not_loaded", "error=%s",
+                   quoted (span_text (answer->error)));
+    if (answer->result != STORE_DONE)
+        return -1;
+    struct target_settings *list = memory_new (TARGETS_MAX * sizeof *list);
+    size_t count = 0, stored = 0;
+    for (; store_station_at (answer, stored, &name, &text) && count < TARGETS_MAX; stored++) {
+        char copy[TARGET_TEXT_MAX];
+        struct reason reason;
+        snprintf (copy, sizeof copy, "%.*s", (int)text.size, (const char *)text.data);
+        list[count].origin = ORIGIN_ADDED;
+        if (target_settings_parse (copy, &list[count], &reason) == 0)
+            count++;
+        else
+            log_event (LEVEL_ERROR, "target.unreadable", "reason=%s",
+                       quoted (span_text (reason.text)));
+    }
+    targets_replace (self, ORIGIN_ADDED, list, count);
+    free (list);
+    return (int64_t)stored;
+}
+
+static void on_default (void *owner, const struct store_stations *answer)
+{
+    put_added (owner, answer);
+    if (answer->result == STORE_DONE || answer->result == STORE_ERROR)
+        station_targets_read (owner);
+}
+
+// A station alone is useful: where nobody has named a target it adds one, as `station add` does. It
+// is kept, and stays when others are named later: no plan for it loses its target by that.
 static void on_stations (void *owner, const struct store_stations *answer)
 {
     struct station *self = owner;
-    struct target_settings *list = memory_new (TARGETS_MAX * sizeof *list);
-    size_t count = 0;
-    struct span name, text;
-    if (answer->result == STORE_DONE) {
-        for (size_t i = 0; store_station_at (answer, i, &name, &text) && count < TARGETS_MAX; i++) {
-            char copy[TARGET_TEXT_MAX];
-            struct reason reason;
-            snprintf (copy, sizeof copy, "%.*s", (int)text.size, (const char *)text.data);
-            list[count].origin = ORIGIN_ADDED;
-            if (target_settings_parse (copy, &list[count], &reason) == 0)
-                count++;
-            else
-                log_event (LEVEL_ERROR, "target.unreadable", "reason=%s",
-                           quoted (span_text (reason.text)));
-        }
-        targets_replace (self, ORIGIN_ADDED, list, count);
-    } else if (answer->result == STORE_ERROR) {
-        log_event (LEVEL_ERROR, "target.not_loaded", "error=%s",
-                   quoted (span_text (answer->error)));
-    }
-    free (list);
-    if (answer->result == STORE_DONE || answer->result == STORE_ERROR)
+    int64_t stored = put_added (self, answer);
+    bool named = self->settings->target_count > 0 || self->settings->center.host[0];
+    if (stored == 0 && !named) {
+        log_event (LEVEL_INFO, "target.default",
+                   "station=" TARGET_DEFAULT " reason=\"no target is "
+                   "named by the settings or was added\"");
+        store_stations (self->store, TARGET_DEFAULT, TARGET_DEFAULT "=pull", LINK_REPEAT,
+                        on_default, self);
+        link_flush (store_link (self->store));
+    } else if (answer->result == STORE_DONE || answer->result == STORE_ERROR) {
         station_targets_read (self);
+    }
 }
 
 int targets_not_found (const struct station *self, const char *field, struct span name,

@@ -5,6 +5,9 @@
 
 #include "core.h"
 
+// Of type pull: what a station has for whose targets nobody has named any.
+#define TARGET_DEFAULT "jobs"
+
 // Those of the settings start to connect, and the center is asked for its own.
 void targets_start (struct station *self);
 void targets_stop (struct station *self);
@@ -23,7 +26,8 @@ int targets_put (struct station *self, const struct target_settings *settings,
 // their results may still come to the request socket.
 bool targets_take (struct station *self, const char *name, enum origin origin);
 
-// Redis is up: read the targets that were added, and put them in. The station serves when they are
+// Redis is up: read the targets that were added, and put them in; without any target at all add the
+// default one. The station serves when they are
 // read: before, a plan for one of them would be rejected as if there were none.
 void targets_load (struct station *self);
 
