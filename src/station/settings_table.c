@@ -33,10 +33,14 @@ static int set_center (void *values, const char *text, struct reason *reason)
 
 static const struct setting rows[] = {
     {"stations", "--station", "NAME=TYPE@ENDPOINT", NULL, SETTING_LIST, 0, 0, 0, add_station,
-     "a target station; TYPE is api, pub or vote; may end with\n"
+     "a target; TYPE is api, pub or vote; or NAME=pull, whose plans\n"
+     "                              workers fetch (zplan work); may end with\n"
      "                              ,dialect=microzero,mailbox=identity,key=TEXT,curve=KEY,\n"
      "                              kind=NAME,concurrency=N,rate=N,burst=N;\n"
-     "                              repeatable"},
+     "                              repeatable. Where no target is named, neither by this,\n"
+     "                              --center nor zplan target add, the station adds\n"
+     "                              jobs=pull; it stays, with its plans, when others are\n"
+     "                              named later (zplan target remove jobs)"},
     {"center", "--center", "ENDPOINT", NULL, SETTING_OWN, 0, 0, 0, set_center,
      "a MicroZero center whose stations become targets; may end with ,key=TEXT"},
     {"plan_send_timeout", "--send-timeout", "MS", "3000", SETTING_NUMBER, FIELD (send_timeout_ms),

@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "json.h"
 #include "load.h"
+#include "only.h"
 #include "order.h"
 #include "print.h"
 #include "retry_words.h"
@@ -15,7 +16,9 @@
 #include "zonefile.h"
 
 static const char about[] =
-    "Submit a plan: the station sends the command to the target when it is time.\n\n"
+    "Submit a plan: the station sends the command to the target when it is time.\n"
+    "Without --target it is for the only target that the station knows.\n\n"
+    "  zplan add --command report --arg q3 --in 90s\n"
     "  zplan add --target mail --command send --arg 42 --in 90s\n"
     "  zplan add --target billing --command close --monthly -1@23:00\n"
     "  zplan add --target news --publish-title tick --content hi --every 10m\n"
@@ -59,9 +62,7 @@ static const char about[] =
 static int check_order (const struct order *order, char id[PLAN_ID_SIZE], struct reason *reason)
 {
     struct reason why;
-    if (!order->station)
-        reason_set (reason, "--target: must be given");
-    else if (!order->command && !order->publish_title)
+    if (!order->command && !order->publish_title)
         reason_set (reason, "--command: must be given (or --publish-title, for pub targets)");
     else if (order->id && call_plan_id (order->id, id, &why))
         reason_set (reason, "--id: %s", why.text);
@@ -172,7 +173,7 @@ static void warn_of_pace (const struct when *when, const struct zone *zone)
         complain (NULL, span_text ("warning: the plan runs every second, 86400 times a day"));
 }
 
-static int send_order (const struct cli *cli, const struct order *order, const char *id,
+static int send_order (const struct cli *cli, struct order *order, const char *id,
                        const struct zone *zone)
 {
     struct reason reason;
@@ -184,14 +185,19 @@ static int send_order (const struct cli *cli, const struct order *order, const c
         json_decref (vote);
         return usage_error (cli->argv[0], &reason);
     }
-    int code;
+    int code = EXIT_DONE;
     struct zplan_reply reply;
     json_t *plan = order_plan (order, &when, vote);
     retry_fill (plan, order->words.terms.retry);
     char *text = json_write (plan);
     warn_of_pace (&when, zone);
     struct zplan_client *client = call_open (cli, &code);
-    if (client)
+    char only[TARGET_NAME_SIZE];
+    if (client && !order->station) {
+        code = only_target (cli, client, NULL, "--target", only);
+        order->station = only;
+    }
+    if (client && code == EXIT_DONE)
         code = call_judge (cli, submit (client, order, text, id, &reply), &reply, NULL);
     if (client && code == EXIT_DONE)
         code =
@@ -242,7 +248,7 @@ int verb_add (const struct cli *cli)
     struct order order = {0};
     struct load load = {0};
     const struct usage usage = {
-        .synopsis = "zplan add --target NAME --command WORD [--arg TEXT]... [TIME]  |  "
+        .synopsis = "zplan add [--target NAME] --command WORD [--arg TEXT]... [TIME]  |  "
                     "zplan add --from FILE [--timezone ZONE] [--stop-on-error]",
         .about = about,
         .groups = {order_options (&order),

@@ -12,18 +12,15 @@
 #include "table.h"
 
 static const char about[] =
-    "How many runs a target station or a group of plans has at a time, and how often one may "
-    "begin:\n"
-    "list the limits (also without a word), set one, remove some. What is set is kept by the "
-    "station,\n"
-    "holds at once, and goes before what its settings say. Plans that may not run wait, the "
-    "highest\n"
-    "priority first, groups in turn.\n\n"
+    "How many concurrent runs a target or a group of plans has, and how many start per\n"
+    "second: list the limits (the default), set one, remove some. A limit that was set is\n"
+    "kept by the station, holds at once, and goes before what its settings say. Plans that may\n"
+    "not run wait, the highest priority first, groups in turn.\n\n"
     "  zplan limit list\n"
-    "  zplan limit set station:jobs --concurrency 4\n"
+    "  zplan limit set jobs --concurrency 4  # of a target\n"
     "  zplan limit set group:mail --rate 0.5 --burst 10\n"
-    "  zplan limit set station:jobs              # none, whatever the settings say\n"
-    "  zplan limit remove station:jobs group:mail\n";
+    "  zplan limit set jobs                  # none, whatever the settings say\n"
+    "  zplan limit remove jobs group:mail\n";
 
 struct wish {
     const char *concurrency, *rate, *burst;
@@ -130,8 +127,8 @@ enum word { WORD_LIST, WORD_SET, WORD_REMOVE, WORDS };
 
 static const struct subword words[WORDS] = {
     [WORD_LIST] = {"list", 0, 0, "unexpected argument"},
-    [WORD_SET] = {"set", 1, INT_MAX, "want station:NAME or group:NAME"},
-    [WORD_REMOVE] = {"remove", 1, INT_MAX, "want station:NAME or group:NAME"},
+    [WORD_SET] = {"set", 1, INT_MAX, "want the name of a target, or group:NAME"},
+    [WORD_REMOVE] = {"remove", 1, INT_MAX, "want the name of a target, or group:NAME"},
 };
 
 // A number goes as it was written: the station says what is wrong with it.
@@ -177,13 +174,27 @@ static void report (const struct cli *cli, const char *name, const char *done,
     }
 }
 
+enum { LIMIT_NAME_SIZE = 1024 };
+
+// As the station names it: a target by its name alone, or behind "target:".
+static const char *full_name (const char *name, char out[LIMIT_NAME_SIZE])
+{
+    static const char target[] = "target:";
+    bool behind = strncmp (name, target, strlen (target)) == 0;
+    if (!behind && strchr (name, ':'))
+        return name;
+    snprintf (out, LIMIT_NAME_SIZE, "station:%s", behind ? name + strlen (target) : name);
+    return out;
+}
+
 static int change (const struct cli *cli, struct zplan_client *client, enum word word,
                    const char *name, const char *rule)
 {
     struct zplan_reply reply;
-    int outcome =
-        zplan_client_manage (client, "limit", (const char *[]){words[word].name, name, rule},
-                             word == WORD_SET ? 3 : 2, &reply);
+    char full[LIMIT_NAME_SIZE];
+    int outcome = zplan_client_manage (
+        client, "limit", (const char *[]){words[word].name, full_name (name, full), rule},
+        word == WORD_SET ? 3 : 2, &reply);
     struct verdict verdict = call_verdict (cli, outcome, &reply);
     if (verdict.code != EXIT_NO_ANSWER)
         report (cli, name, words[word].name, &verdict);

@@ -12,6 +12,7 @@
 #include "entry.h"
 #include "json.h"
 #include "memory.h"
+#include "only.h"
 #include "pipeline.h"
 #include "print.h"
 #include "progress.h"
@@ -39,6 +40,9 @@ struct loading {
     int64_t untaken;      // for a reason that is no line's; no further lines are read then
     int64_t untaken_line; // the first of them
     struct verdict why;   // of the first of them
+    bool asked_only;      // for the target of plans that name none
+    char only[TARGET_NAME_SIZE];
+    struct reason why_none; // without such a target
     struct progress progress;
     struct verdict silence;
 };
@@ -279,14 +283,38 @@ static bool start_item (struct loading *self, struct item *item)
     return sent;
 }
 
+// A plan that names no target is for the only one. False with a reason: there is not one only.
+static bool add_target (struct loading *self, json_t *object, struct reason *reason)
+{
+    bool orders = json_object_get (object, "command") || json_object_get (object, "publish_title");
+    if (!orders || json_object_get (object, "station") || json_object_get (object, "target"))
+        return true; // or it is told what is wrong
+    if (!self->asked_only) {
+        int code;
+        struct reason why = {"the station cannot be asked"};
+        struct zplan_client *client = call_open (self->cli, &code);
+        if (client && only_ask (self->cli, client, NULL, self->only, &why) != EXIT_DONE)
+            self->only[0] = '\0';
+        zplan_client_destroy (&client);
+        self->asked_only = true;
+        self->why_none = why;
+    }
+    if (self->only[0])
+        json_object_set_new (object, "station", json_string (self->only));
+    else
+        reason_set (reason, "target: %s", self->why_none.text);
+    return self->only[0] != '\0';
+}
+
 static bool take_line (struct loading *self, struct span text)
 {
     struct reason reason;
     struct item *item = memory_new (sizeof *item);
     item->line = self->line;
     json_t *object = json_read_object (text, &reason);
-    bool good = object && entry_read (object, (struct entry_zone){self->zone, self->load->timezone},
-                                      clock_wall_us (), &item->entry, &reason) == 0;
+    bool good = object && add_target (self, object, &reason) &&
+                entry_read (object, (struct entry_zone){self->zone, self->load->timezone},
+                            clock_wall_us (), &item->entry, &reason) == 0;
     json_decref (object);
     if (good)
         return start_item (self, item);

@@ -9,8 +9,9 @@
 
 enum { NAMES_MAX = 120 }; // bytes of the list of names, the rest is "..."
 
-int only_of (const json_t *stations, const char *type, char out[TARGET_NAME_SIZE],
-             struct reason *reason)
+// From `station list` as it was answered.
+static int only_of (const json_t *stations, const char *type, char out[TARGET_NAME_SIZE],
+                    struct reason *reason)
 {
     size_t i, count = 0, size = 0;
     const json_t *station;
@@ -37,26 +38,36 @@ int only_of (const json_t *stations, const char *type, char out[TARGET_NAME_SIZE
     return -1;
 }
 
-int only_target (const struct cli *cli, struct zplan_client *client, const char *type,
-                 const char *option, char out[TARGET_NAME_SIZE])
+int only_ask (const struct cli *cli, struct zplan_client *client, const char *type,
+              char out[TARGET_NAME_SIZE], struct reason *reason)
 {
-    struct reason reason;
     struct zplan_reply reply;
     int outcome = zplan_client_manage (client, "station", (const char *[]){"list"}, 1, &reply);
     struct verdict verdict = call_verdict (cli, outcome, &reply);
     if (verdict.status == ZERO_STATUS_DENY_ID) { // a key that may only submit, or work
-        reason_set (&reason, "%s: must be given: this key may not list the targets", option);
-        return usage_error (cli->argv[0], &reason);
+        reason_set (reason, "must be given: this key may not list the targets");
+        return EXIT_USAGE;
     }
-    if (verdict.code != EXIT_DONE)
-        return verdict_tell (&verdict, NULL);
+    if (verdict.code != EXIT_DONE) {
+        reason_set (reason, "%.*s", (int)verdict.size, (const char *)verdict.words);
+        return verdict.code;
+    }
     json_t *answer = call_json (&reply);
-    if (!answer)
-        return EXIT_REFUSED;
-    int rc = only_of (json_object_get (answer, "stations"), type, out, &reason);
+    int rc = only_of (json_object_get (answer, "stations"), type, out, reason);
     json_decref (answer);
-    if (rc == 0)
-        return EXIT_DONE;
-    complain (option, span_text (reason.text));
-    return EXIT_REFUSED;
+    return rc ? EXIT_USAGE : EXIT_DONE;
+}
+
+int only_target (const struct cli *cli, struct zplan_client *client, const char *type,
+                 const char *option, char out[TARGET_NAME_SIZE])
+{
+    struct reason reason, told;
+    int code = only_ask (cli, client, type, out, &reason);
+    if (code == EXIT_USAGE) {
+        reason_set (&told, "%s: %s", option, reason.text);
+        return usage_error (cli->argv[0], &told);
+    }
+    if (code != EXIT_DONE)
+        complain (NULL, span_text (reason.text));
+    return code;
 }

@@ -27,7 +27,8 @@ static const char usage_tail[] =
     "  --settings                  print all settings as JSON, for programs\n"
     "  --help, --version\n"
     "\n"
-    "Example: a station with its own Redis and one target\n"
+    "Examples: a station with its own Redis, for zplan work; and with a target of its own\n"
+    "  zpland --data /var/lib/zplan\n"
     "  zpland --data /var/lib/zplan --station jobs=api@tcp://127.0.0.1:7930\n";
 
 static void print_help (void)

@@ -91,7 +91,7 @@ def test_from_standard_input_and_in_json(one):
     ("{\n", "plans:2: "),
     ("[1]\n", "plans:2: "),
     ({}, "command: must be given"),
-    ({"command": "x"}, "station: must be given"),
+    ({"command": "x"}, "target: which target? known: jobs, news"),
     ({**LATER, "target": ["jobs"]}, "target: want a text"),
     ({**LATER, "comand": "x"}, "'comand': unknown field; did you mean command?"),
     ({**LATER, "plan_tipe": 1}, "did you mean plan_type?"),

@@ -173,6 +173,7 @@ def test_a_station_without_targets(tmp_path):
                                           for word in ("--" + name, f"ipc://{tmp_path}/{name}"))])
     station.start()
     try:
+        zplan("--connect", f"ipc://{tmp_path}/request", "target", "remove", "jobs").done()     # which it has itself
         ended = zplan("--connect", f"ipc://{tmp_path}/request", "doctor")
         assert ended.code == REFUSED and "good" not in ended.out
         assert "bad   no target is known: every plan is rejected\n      do: zplan target add" in ended.out

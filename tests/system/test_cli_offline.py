@@ -121,7 +121,7 @@ def test_version():
     (["next", "1", "--now", "2030-01-01"], "a plan id and --now: want one or the other"),
     (["next", "1", "--title", "t"], "a plan id and --title: want one or the other"),
     (["next", "1", "-n", "1001"], "-n: want a number 1..1000 for a stored plan"),
-    (["add"], "--target: must be given"),
+    (["add"], "--command: must be given"),
     (["add", "--station", "s"], "--command: must be given"),
     (["add", "--station", "--command"], "--station: wants a value, NAME"),
     (["add", "--target", "--command"], "--target: wants a value, NAME"),

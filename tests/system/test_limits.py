@@ -221,9 +221,13 @@ def test_limits_from_a_shell(rig):
     assert zplan_limit("remove", "group:a", "group:b").done() == "limit of group:a removed\nlimit of group:b removed\n"
     assert json.loads(zplan_limit("list", "--json").done()) == {
         "name": JOBS, "concurrency": 4, "rate": 0.5, "origin": "set"}
+    assert zplan_limit("set", "target:jobs", "--rate", "2").done() == "limit of target:jobs set\n"
+    assert json.loads(zplan_limit("list", "--json").done()) == {"name": JOBS, "rate": 2, "origin": "set"}
+    assert zplan_limit("set", "jobs", "--rate", "3").done() == "limit of jobs set\n"
+    assert json.loads(zplan_limit("list", "--json").done())["rate"] == 3
     assert "concurrency: want 1..10000" in zplan_limit("set", JOBS, "--concurrency", "0").failed(1)
     assert "want a number, got 'x'" in zplan_limit("set", JOBS, "--rate", "x").failed(2)
-    assert "want station:NAME or group:NAME" in zplan_limit("set").failed(2)
+    assert "want the name of a target, or group:NAME" in zplan_limit("set").failed(2)
 
 
 def whys(rig, ident):

@@ -13,7 +13,7 @@ import pytest
 from curvetest import CurveRig, Keys, certificate, write
 from pulltest import STATION, at_once, team, with_pile, workers
 from zplanprocs import WAIT, alive, die_with_parent, wait_until
-from zplantest import FT, ST
+from zplantest import FT, ST, Rig
 from clitest import REFUSED, USAGE, ZPLAN, zplan
 
 NAME = "sh"
@@ -389,6 +389,93 @@ def test_shell_beside_a_command(shared_rig, works):
 def test_without_shell_no_script_is_run(shared_rig, works):
     works(shared_rig, "exit 9")
     assert "exit 9" in outcome(shared_rig, add(shared_rig, (FT.ARG, b"true"), command=b"sh"))["reason"]
+
+
+# -- the target that is meant
+
+
+class Alone(Rig):
+    """A station without a target of its own."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        at = self.station.args.index("--station")
+        del self.station.args[at:at + 4]
+
+    def zplan(self, *args):
+        return zplan("--connect", self.ipc("q"), *args)
+
+    def targets(self):
+        return {one["name"]: (one["type"], one["origin"]) for one in self.client.done("station", "list").json["stations"]}
+
+
+def test_a_station_alone_has_jobs(make_rig, works):
+    rig = make_rig(kind=Alone)
+    assert rig.targets() == {"jobs": ("pull", "added")}
+    with open(rig.station.log) as log:
+        assert "event=target.default station=jobs" in log.read()
+    one = works(rig, "printf done", target=None, serves=False).log("serves jobs of ")
+    ident = rig.zplan("add", "--command", "do", "--now").done().split()[1]
+    assert outcome(rig, ident)["worker"] == NAME
+    assert one.end() == 0
+
+
+def test_jobs_stays_when_another_is_named(make_rig):
+    """A plan for it is not lost, whatever is named later: by `target add`, or by the settings."""
+    rig = make_rig(kind=Alone)
+    ident = rig.zplan("add", "--command", "do", "--at", "2100-01-01").done().split()[1]
+    rig.zplan("target", "add", "mail=pull").done()
+    rig.station.stop()
+    rig.station.args += ["--station", "night=pull"]
+    rig.station.start()
+    assert rig.targets() == {name: ("pull", origin) for name, origin in
+                             [("jobs", "added"), ("mail", "added"), ("night", "settings")]}
+    assert json.loads(rig.zplan("show", ident, "--json").done())["station"] == "jobs"
+    rig.zplan("target", "remove", "jobs").done()      # who does not want it says so
+    rig.restart()
+    assert set(rig.targets()) == {"mail", "night"}
+
+
+def test_with_several_targets_one_must_be_named(make_rig, tmp_path):
+    rig = make_rig("--station", "mail=pull", "--station", "jobs=pull", kind=Alone)
+    assert "--target: which target? known: jobs, mail" in ordered(rig.zplan("add", "--command", "do").failed(USAGE))
+    assert "--pull: which pull target? known: jobs, mail" in ordered(rig.zplan("work", "--", "true").failed(USAGE))
+    plans = tmp_path / "plans"
+    plans.write_text('{"command": "do"}\n{"command": "do", "target": "mail"}\n')
+    ended = rig.zplan("add", "--from", str(plans))
+    assert (ended.code, ended.out) == (REFUSED, "1 plan added, 1 refused\n")
+    assert "target: which target? known: " in ended.err
+
+
+def ordered(text):
+    """With the names of the targets, which have no order, in one."""
+    head, known, names = text.partition("known: ")
+    names, _, rest = names.partition("\n")
+    return head + known + ", ".join(sorted(names.split(", "))) + "\n" + rest
+
+
+def test_only_a_pull_target_is_served(make_rig):
+    rig = make_rig("--station", "mail=api@tcp://127.0.0.1:1", kind=Alone)
+    assert "--pull: no pull target is known: zplan target add jobs=pull" in \
+        rig.zplan("work", "--", "true").failed(USAGE)
+
+
+def test_from_uses_the_only_target(make_rig, tmp_path):
+    rig = make_rig(kind=Alone)
+    plans = tmp_path / "plans"
+    plans.write_text('{"command": "do", "at": "2100-01-01", "id": "1f"}\n{"command": "do", "at": "2100-01-01"}\n')
+    assert rig.zplan("add", "--from", str(plans)).done() == "2 plans added\n"
+    assert json.loads(rig.zplan("show", "1f", "--json").done())["station"] == "jobs"
+
+
+def test_a_key_that_may_not_list_the_targets_names_one(make_rig):
+    rig = make_rig("--station", f"{STATION}=pull", kind=CurveRig, start=False)
+    keys = rig.allow("feeder", "submit")
+    rig.start()
+    write(rig.path("f.key_secret"), certificate(keys, "f", secret=True))
+    ended = zplan("--connect", rig.ipc("q"), "--key", rig.path("f.key_secret"), "--server-key", rig.server.public,
+                  "add", "--command", "do")
+    assert "--target: must be given: this key may not list the targets" in ended.failed(USAGE)
 
 
 @pytest.mark.parametrize("args, told", [
