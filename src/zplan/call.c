@@ -22,6 +22,7 @@ struct zplan_client *call_open (const struct cli *cli, int *ret_exit)
                                             : zplan_client_new (cli->connect);
     if (client) {
         zplan_client_set_timeout (client, cli->timeout_ms);
+        *ret_exit = EXIT_DONE;
         return client;
     }
     struct reason reason;

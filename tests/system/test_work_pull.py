@@ -473,8 +473,10 @@ def test_a_key_that_may_not_list_the_targets_names_one(make_rig):
     keys = rig.allow("feeder", "submit")
     rig.start()
     write(rig.path("f.key_secret"), certificate(keys, "f", secret=True))
-    ended = zplan("--connect", rig.ipc("q"), "--key", rig.path("f.key_secret"), "--server-key", rig.server.public,
-                  "add", "--command", "do")
+    add = ["--connect", rig.ipc("q"), "--key", rig.path("f.key_secret"), "--server-key", rig.server.public,
+           "add", "--command", "do"]
+    assert zplan(*add, "--target", STATION).done().startswith("plan ")
+    ended = zplan(*add)
     assert "--target: must be given: this key may not list the targets" in ended.failed(USAGE)
 
 
