@@ -74,6 +74,20 @@ static void note_key (struct restoring *self, const char *name, const char *text
     complain (NULL, span_text (words));
 }
 
+// Whether the target that the station knows is the one that it has by default, and nobody has used:
+// it gives way.
+static bool is_unused_default (struct restoring *self, const json_t *known)
+{
+    const char *text = json_string_value (json_object_get (known, "text"));
+    if (!text || strcmp (text, "jobs=pull") != 0)
+        return false;
+    const char *const list[] = {"list", "{\"station\": \"jobs\", \"limit\": 1}", NULL};
+    json_t *answer = restore_say (self, list);
+    bool unused = answer && json_array_size (json_object_get (answer, "plans")) == 0;
+    json_decref (answer);
+    return unused;
+}
+
 // One of the settings, or of a center, comes with these; one that was added is added.
 static void take_target (struct restoring *self, const json_t *record)
 {
@@ -90,7 +104,7 @@ static void take_target (struct restoring *self, const json_t *record)
         count_one (self, TARGETS, true);
         return;
     }
-    if (known) {
+    if (known && !is_unused_default (self, known)) {
         refuse_text (self, "target: there is another one with this name; remove it, or leave it");
         return;
     }
