@@ -8,7 +8,8 @@
 #include "verbs.h"
 #include "zplan.h"
 
-// Open the client; `ret_exit` is EXIT_DONE. NULL: told on stderr, and the verb ends with `ret_exit`.
+// Open the client; `ret_exit` is EXIT_DONE. NULL: told on stderr, and the verb ends with
+// `ret_exit`.
 struct zplan_client *call_open (const struct cli *cli, int *ret_exit);
 
 enum { VERDICT_WORDS_MAX = 512 };
