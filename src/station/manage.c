@@ -16,8 +16,65 @@
 #include "publish.h"
 #include "reads.h"
 #include "runs.h"
+#include "submit_private.h"
 
 // -- plans by name
+
+bool manage_plan_span (struct span text, char out[PLAN_TEXT_SIZE])
+{
+    uint64_t id;
+    bool key = text.size > 4 && text.size < PLAN_TEXT_SIZE && memcmp (text.data, "key:", 4) == 0;
+    if (!key && !ident_parse (text, &id))
+        return false;
+    memcpy (out, text.data, text.size);
+    out[text.size] = '\0';
+    return true;
+}
+
+bool manage_plan_text (const json_t *value, char out[PLAN_TEXT_SIZE])
+{
+    char id[IDENT_SIZE];
+    if (json_is_integer (value) && json_integer_value (value) > 0)
+        return manage_plan_span (span_text (ident_text ((uint64_t)json_integer_value (value), id)),
+                                 out);
+    return json_is_string (value) &&
+           manage_plan_span (span_of (json_string_value (value), json_string_length (value)), out);
+}
+
+// key:NAME. Each tenant has names of its own: a key that is bound to one target names its plans
+// there, one that is bound to several says TARGET/NAME.
+static bool read_key (struct station *self, struct request *request, struct span name,
+                      struct plan_name *ret)
+{
+    struct span scope = {0};
+    struct reason reason;
+    const char *user = request->peer.user;
+    if (!permits_all_stations (self, user)) {
+        scope = permit_sole_station (self, user);
+        const uint8_t *slash = scope.size ? NULL : memchr (name.data, '/', name.size);
+        if (slash) {
+            scope = span_of (name.data, (size_t)(slash - name.data));
+            name = span_of (slash + 1, name.size - scope.size - 1);
+        }
+        if (scope.size == 0 || scope.size > STATION_NAME_MAX) {
+            front_refuse (self, &request->peer, ZPLAN_EARGUMENT,
+                          "id: this key is bound to several targets, want key:TARGET/NAME");
+            return false;
+        }
+        if (!permit_station (self, &request->peer, scope))
+            return false;
+        memcpy (ret->station, scope.data, scope.size);
+    }
+    if (name.size == 0 || name.size > POLICY_TEXT_MAX) {
+        reason_set (&reason, "id: want a name of 1..%d bytes behind key:", POLICY_TEXT_MAX);
+        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        return false;
+    }
+    ret->id = submission_key_id (scope, name);
+    reason_set (&reason, "%s", quoted (name));
+    snprintf (ret->name, sizeof ret->name, "%s", reason.text);
+    return true;
+}
 
 bool manage_plan_name (struct station *self, struct request *request, struct span text,
                        struct plan_name *ret)
@@ -27,6 +84,8 @@ bool manage_plan_name (struct station *self, struct request *request, struct spa
     *ret = (struct plan_name){0};
     if (ident_parse (text, &ret->id))
         return true;
+    if (text.size >= 4 && memcmp (text.data, "key:", 4) == 0)
+        return read_key (self, request, span_of (text.data + 4, text.size - 4), ret);
     // MicroZero's monitor names a plan by the key that it has at a center: msg:STATION:ID.
     char key[sizeof "plan:msg::" + STATION_NAME_MAX + IDENT_SIZE];
     struct span given = text;
@@ -37,7 +96,7 @@ bool manage_plan_name (struct station *self, struct request *request, struct spa
         memcpy (ret->station, station.data, station.size);
         return permit_station (self, &request->peer, station);
     }
-    reason_set (&reason, "id: want 1..16 hex digits or plan:msg:STATION:ID, got %s",
+    reason_set (&reason, "id: want 1..16 hex digits, key:NAME or plan:msg:STATION:ID, got %s",
                 quoted (given));
     front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
     return false;
@@ -69,7 +128,8 @@ void inquiry_refuse (struct inquiry *inquiry, enum store_result result, const ch
     char id[IDENT_SIZE];
     struct reason reason;
     if (result == STORE_NONE) {
-        reason_set (&reason, "no plan %s", ident_text (inquiry->plan.id, id));
+        reason_set (&reason, "no plan %s",
+                    *inquiry->plan.name ? inquiry->plan.name : ident_text (inquiry->plan.id, id));
         front_refuse (inquiry->station, inquiry->peer, ZPLAN_ENOTFIND, reason.text);
     } else if (result != STORE_DONE) {
         front_refuse_store (inquiry->station, inquiry->peer, result, error);

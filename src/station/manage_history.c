@@ -18,6 +18,7 @@ struct history_question {
     struct history_filter store; // its station is the text below
     char station[STATION_NAME_MAX + 1];
     char epoch[EPOCH_MAX + 1]; // that `since` is of, "" = the present one
+    char plan[PLAN_TEXT_SIZE]; // as it was named; "" = any
     bool since_given, after_given;
     int64_t since;
 };
@@ -32,9 +33,7 @@ struct historian {
 
 static bool read_plan (void *filter, const json_t *value)
 {
-    struct history_question *self = filter;
-    return json_is_string (value) &&
-           ident_parse (span_text (json_string_value (value)), &self->store.plan_id);
+    return manage_plan_text (value, ((struct history_question *)filter)->plan);
 }
 
 static bool read_since (void *filter, const json_t *value)
@@ -81,7 +80,7 @@ static bool read_newest (void *filter, const json_t *value)
 }
 
 static const struct filter_field fields[] = {
-    {"plan", read_plan, "want the plan's hex id"},
+    {"plan", read_plan, "want the plan's id as an integer or in hex, or key:NAME"},
     {"since", read_since, "want the seq of a broadcast, 0 or above"},
     {"epoch", read_epoch, "want the epoch of that broadcast"},
     {"after", read_after, "want the next of the page before"},
@@ -105,7 +104,7 @@ static bool read_question (const struct arguments *arguments, struct history_que
         return false;
     }
     struct span station;
-    if (first.size == 0 || ident_parse (first, &ret->store.plan_id))
+    if (first.size == 0 || manage_plan_span (first, ret->plan))
         return true;
     if (message_key_parse (first, &station, &ret->store.plan_id)) {
         memcpy (ret->station, station.data, station.size);
@@ -223,6 +222,14 @@ void manage_history (struct station *self, struct request *request,
         free (historian);
         front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
+    }
+    struct plan_name named;
+    if (question->plan[0]) {
+        if (!manage_plan_name (self, request, span_text (question->plan), &named)) {
+            free (historian);
+            return;
+        }
+        question->store.plan_id = named.id;
     }
     if (question->station[0] &&
         !permit_station (self, &request->peer, span_text (question->station))) {

@@ -44,6 +44,10 @@ struct listing {
 static bool read_after (void *filter, const json_t *value)
 {
     struct list_filter *self = filter;
+    if (json_is_integer (value) && json_integer_value (value) > 0) {
+        self->store.after = (uint64_t)json_integer_value (value);
+        return true;
+    }
     return json_is_string (value) &&
            ident_parse (span_text (json_string_value (value)), &self->store.after);
 }
@@ -144,7 +148,7 @@ static bool read_held (void *filter, const json_t *value)
 }
 
 static const struct filter_field fields[] = {
-    {"after", read_after, "want the hex id of the last plan of the page before"},
+    {"after", read_after, "want the id of the last plan of the page before"},
     {"limit", read_limit, "want 1..1000"},
     {"station", read_station, "want a station name"},
     {"title", read_title, "want a pattern of at most 64 bytes"},

@@ -17,6 +17,7 @@ typedef void manage_fn (struct station *self, struct request *request,
 struct plan_name {
     uint64_t id;
     char station[STATION_NAME_MAX + 1]; // empty: any
+    char name[REASON_MAX];              // as it was named, for reasons; empty: by its id
 };
 
 // A question about one plan, under way.
@@ -25,6 +26,12 @@ struct inquiry {
     struct peer *peer;
     struct plan_name plan;
 };
+
+// An id or key:NAME inside JSON, as text, to be read by manage_plan_name. False: it is neither; an
+// integer may be an id, too.
+enum { PLAN_TEXT_SIZE = sizeof "key:/" + STATION_NAME_MAX + POLICY_TEXT_MAX };
+bool manage_plan_text (const json_t *value, char out[PLAN_TEXT_SIZE]);
+bool manage_plan_span (struct span text, char out[PLAN_TEXT_SIZE]); // the same of a bare text
 
 // Read the name. False: it is none, or of a station that the peer may not touch, and the request
 // was refused.

@@ -207,6 +207,10 @@ static bool read_worker (void *filter, const json_t *value)
 static bool read_exec_id (void *filter, const json_t *value)
 {
     struct working *self = filter;
+    if (json_is_integer (value) && json_integer_value (value) > 0) {
+        self->exec_id = (uint64_t)json_integer_value (value);
+        return true;
+    }
     return json_is_string (value) &&
            ident_parse (span_text (json_string_value (value)), &self->exec_id);
 }

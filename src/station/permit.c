@@ -29,6 +29,14 @@ bool permits_station (const struct station *self, const char *user, struct span 
     return key && access_has_station (key, station);
 }
 
+struct span permit_sole_station (const struct station *self, const char *user)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+    const struct access_key *key = self->access ? key_of (self, user) : NULL;
+    bool sole = key && strspn (key->stations, plain) == strlen (key->stations);
+    return span_text (sole ? key->stations : "");
+}
+
 bool permits_all_stations (const struct station *self, const char *user)
 {
     if (!self->access)

@@ -21,4 +21,8 @@ struct span permit_name (const struct station *self, const char *user);
 // The same questions without a refusal; `user` is that of a packet or peer.
 bool permits_roles (const struct station *self, const char *user, unsigned roles);
 bool permits_station (const struct station *self, const char *user, struct span station);
+
+// The one target of a key that is bound to a single name; empty: it is bound to none, to several or
+// to a pattern.
+struct span permit_sole_station (const struct station *self, const char *user);
 bool permits_all_stations (const struct station *self, const char *user);

@@ -16,9 +16,9 @@
 
 enum { CHANGES_MAX = 8 }; // tries to change the plan that has the key
 
-// A plan with a key has the id that the key makes: no two can be stored. 63 bits of the digest of
-// the key, behind `scope` and a NUL where that is not empty: no key contains a NUL.
-static uint64_t id_of_key (struct span scope, const char *key)
+// No two plans with one key can be stored: 63 bits of the digest of the key, behind `scope` and a
+// NUL where that is not empty: no key contains a NUL.
+uint64_t submission_key_id (struct span scope, struct span key)
 {
     uint64_t id = 0;
     zdigest_t *digest = zdigest_new ();
@@ -26,7 +26,7 @@ static uint64_t id_of_key (struct span scope, const char *key)
         zdigest_update (digest, scope.data, scope.size);
         zdigest_update (digest, (const byte *)"", 1);
     }
-    zdigest_update (digest, (const byte *)key, strlen (key));
+    zdigest_update (digest, key.data, key.size);
     for (size_t i = 0; i < sizeof id; i++)
         id |= (uint64_t)zdigest_data (digest)[i] << 8 * i;
     zdigest_destroy (&digest);
@@ -40,7 +40,7 @@ int submission_check_key (const struct plan_fields *fields, struct span scope, u
     const char *key = fields->policy ? fields->policy->key : "";
     if (!*key)
         return 0;
-    uint64_t made = id_of_key (scope, key);
+    uint64_t made = submission_key_id (scope, span_text (key));
     if (*id && *id != made) {
         reason_set (reason, "key: names the plan as GLOBAL_ID does, give one of them");
         return ZPLAN_EPLAN;

@@ -5,7 +5,9 @@
 
 #include "ident.h"
 #include "json.h"
+#include "codes.h"
 #include "memory.h"
+#include "plan_ref.h"
 #include "print.h"
 
 // -- the plans
@@ -16,17 +18,19 @@ void plan_ids_add (struct plan_ids *self, uint64_t id)
         self->room = self->room ? 2 * self->room : 64;
         self->at = memory_resize (self->at, self->room * sizeof *self->at);
     }
-    self->at[self->count++] = id;
+    self->at[self->count++] = (struct plan_id){.id = id};
 }
 
 int plan_ids_read (struct plan_ids *self, const struct cli *cli, int count, struct reason *reason)
 {
     for (int i = 1; i <= count; i++) {
-        char text[PLAN_ID_SIZE];
-        uint64_t id;
-        if (call_plan_id (cli->argv[i], text, reason) || !ident_parse (span_text (text), &id))
+        char ref[PLAN_REF_SIZE];
+        uint64_t id = 0;
+        if (plan_ref_read (cli->argv[i], ref, reason))
             return -1;
+        ident_parse (span_text (ref), &id);
         plan_ids_add (self, id);
+        self->at[self->count - 1].name = plan_ref_shown (cli->argv[i]);
     }
     return 0;
 }
@@ -35,17 +39,22 @@ int plan_ids_read (struct plan_ids *self, const struct cli *cli, int count, stru
 
 int act_refused (struct acting *self, const char *id, const struct verdict *verdict)
 {
+    if (self->maybe_name && verdict->status == ZERO_STATUS_NOT_FIND_ID)
+        return ACT_UNKNOWN;
     progress_clear (&self->progress);
     self->refused += verdict->code == EXIT_REFUSED;
     self->stopped = verdict->code == EXIT_NO_ANSWER || verdict_is_common (verdict);
     if (self->cli->json && verdict->code == EXIT_REFUSED) {
-        json_t *answer = json_pack ("{s:s}", "id", id);
-        json_object_set_new (answer, "refused",
-                             json_from_frame (span_of (verdict->words, verdict->size)));
-        print_json (answer);
+        json_t *answer = json_object ();
+        uint64_t ignored;
+        struct span shown = span_text (plan_ref_shown (id));
+        json_object_set_new (answer, ident_parse (shown, &ignored) ? "id" : "name",
+                             json_from_frame (shown));
+        refusal_into (answer, self->cli, verdict);
+        print_answer (self->cli, JSON_ANSWER, answer);
         json_decref (answer);
     }
-    return verdict_tell (verdict, id);
+    return verdict_tell (verdict, plan_ref_shown (id));
 }
 
 static void report (const struct acting *self, const char *id, const struct zplan_reply *reply)
@@ -55,7 +64,9 @@ static void report (const struct acting *self, const char *id, const struct zpla
     if (self->cli->json || self->tell)
         answer = json_read_object (call_frame (reply, ZERO_FRAME_JSON), &reason);
     if (!self->cli->json) {
-        printf ("plan %s %s", id, self->done);
+        printf ("plan ");
+        print_bytes (span_text (plan_ref_shown (id)));
+        printf (" %s", self->done);
         if (self->tell)
             self->tell (answer, NULL);
         putchar ('\n');
@@ -63,12 +74,16 @@ static void report (const struct acting *self, const char *id, const struct zpla
         json_decref (answer);
         return;
     }
-    json_t *object = json_pack ("{s:s, s:s}", "id", id, "done", self->name);
+    struct span made = call_frame (reply, ZERO_FRAME_GLOBAL_ID);
+    json_t *object = json_object ();
+    json_object_set_new (object, "id",
+                         json_from_frame (plan_ref_is_name (id) ? made : span_text (id)));
+    json_object_set_new (object, "done", json_string (self->name));
     if (self->tell)
         self->tell (answer, object);
     else if (answer)
         json_object_set_new (object, "plan", plan_object (answer));
-    print_json (object);
+    print_answer (self->cli, JSON_ANSWER, object);
     json_decref (object);
     json_decref (answer);
 }
@@ -79,7 +94,7 @@ void act_already (struct acting *self, const char *id)
     if (!self->cli->json)
         return; // the sum tells how many
     json_t *answer = json_pack ("{s:s, s:s}", "id", id, "already", self->name);
-    print_json (answer);
+    print_answer (self->cli, JSON_ANSWER, answer);
     json_decref (answer);
 }
 
@@ -100,7 +115,8 @@ int act_say (struct acting *self, const char *id, const char *argument)
     }
     int code = act_refused (self, id, &verdict);
     if (code == EXIT_NO_ANSWER)
-        fprintf (stderr, "zplan: it is not known whether plan %s was %s\n", id, self->done);
+        fprintf (stderr, "zplan: it is not known whether plan %s was %s\n", plan_ref_shown (id),
+                 self->done);
     return code;
 }
 
@@ -127,8 +143,16 @@ int act_each (struct acting *self, const struct plan_ids *ids)
 {
     int code = EXIT_DONE;
     for (size_t i = 0; i < ids->count; i++) {
+        const struct plan_id *plan = &ids->at[i];
+        char ref[PLAN_REF_SIZE];
+        snprintf (ref, sizeof ref, "key:%s", plan->name ? plan->name : "");
         char id[IDENT_SIZE];
-        int one = self->one (self, ident_text (ids->at[i], id));
+        self->maybe_name = plan->id && plan->name;
+        int one = self->one (self, plan->id ? ident_text (plan->id, id) : ref);
+        if (one == ACT_UNKNOWN) {
+            self->maybe_name = false;
+            one = self->one (self, ref);
+        }
         if (one != EXIT_DONE)
             code = one;
         size_t left = ids->count - 1 - i;

@@ -6,15 +6,21 @@
 #include "call.h"
 #include "progress.h"
 
-// Plans by their ids, 8 bytes each: a selection may hold all plans of a station.
+// A plan: by its id, by its name, or by an id that may be a name.
+struct plan_id {
+    uint64_t id;      // 0: only the name
+    const char *name; // as it was typed; NULL: only the id
+};
+
+// Plans, 16 bytes each: a selection may hold all plans of a station.
 struct plan_ids {
-    uint64_t *at; // free ()
+    struct plan_id *at; // free ()
     size_t count, room;
 };
 
 void plan_ids_add (struct plan_ids *self, uint64_t id);
 
-// The ids that the user gave as the verb's first `count` words. 0, or -1 with a reason.
+// The ids and names that the user gave as the verb's first `count` words. 0, or -1 with a reason.
 int plan_ids_read (struct plan_ids *self, const struct cli *cli, int count, struct reason *reason);
 
 // One verb at work.
@@ -28,6 +34,7 @@ struct acting {
     // What more is told of a plan that it was done to, as words behind "plan ID DONE", or put into
     // the object for programs. NULL: with the plan as it is now.
     void (*tell) (const json_t *answer, json_t *object);
+    bool maybe_name; // the id that it is done to may be a name: no such plan is no refusal yet
     bool stopped;  // the last refusal was none of its plan: the next ones would be refused as well
     bool selected; // by a filter: what is already as wanted is no refusal then
     unsigned wanted;     // the states that are as wanted, bit by bit; 0 = none
@@ -49,5 +56,7 @@ int act_say (struct acting *self, const char *id, const char *argument);
 // Ask for a plan with its messages. NULL: told, and `ret_code` is the exit code.
 json_t *act_read (struct acting *self, const char *id, int *ret_code);
 
-// Tell that one plan was refused, or that nothing answered. Returns the exit code.
+// Tell that one plan was refused, or that nothing answered. Returns the exit code; with
+// `maybe_name` ACT_UNKNOWN, and nothing is told, where there is no such plan.
+enum { ACT_UNKNOWN = -1 };
 int act_refused (struct acting *self, const char *id, const struct verdict *verdict);

@@ -129,7 +129,7 @@ static int report (const struct cli *cli, const struct zplan_reply *reply, const
         json_object_set_new (answer, "result", json_string (words[kept]));
         if (kept != KEPT_ADDED)
             json_object_set_new (answer, "there", json_true ());
-        print_json (answer);
+        print_answer (cli, JSON_ANSWER, answer);
         json_decref (answer);
         return EXIT_DONE;
     }

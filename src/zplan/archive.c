@@ -331,7 +331,7 @@ static void report (const struct moving *self, const char *where)
         json_object_set_new (object, "known", json_integer (self->known));
         json_object_set_new (object, "dry_run", json_boolean (!self->archive));
         json_object_set (object, "files", self->files);
-        print_json (object);
+        print_answer (self->cli, JSON_ANSWER, object);
         json_decref (object);
         return;
     }

@@ -4,6 +4,7 @@
 
 #include "ident.h"
 #include "json.h"
+#include "plan_ref.h"
 #include "print.h"
 
 static const struct option rows[] = {
@@ -50,12 +51,15 @@ static void foretell (const struct acting *acting, const char *id, const json_t 
         json_t *bare = plan_object (plan);
         json_object_del (bare, "messages");
         json_t *answer =
-            json_pack ("{s:s, s:s, s:o}", "id", id, "would", acting->name, "plan", bare);
-        print_json (answer);
+            json_pack ("{s:s, s:s, s:o}", "id", id_word (json_object_get (plan, "plan_id"), state),
+                       "would", acting->name, "plan", bare);
+        print_answer (acting->cli, JSON_ANSWER, answer);
         json_decref (answer);
         return;
     }
-    printf ("plan %s would be %s: station ", id, acting->done);
+    printf ("plan ");
+    print_bytes (span_text (plan_ref_shown (id)));
+    printf (" would be %s: station ", acting->done);
     print_bytes (text_of (json_object_get (plan, "station")));
     printf (", state %s, title \"", state_word (json_object_get (plan, "plan_state"), state));
     print_frame (json_object_get (plan, "description"));

@@ -3,13 +3,18 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "codes.h"
 #include "ident.h"
 #include "json.h"
+#include "json_names.h"
 #include "keyfile.h"
 #include "options.h"
+#include "plan_ref.h"
 #include "print.h"
+
+enum { CALL_WORDS_MAX = 8 }; // of a command about a plan
 
 _Static_assert((int)PLAN_ID_SIZE == (int)IDENT_SIZE, "one size under two names");
 
@@ -123,6 +128,16 @@ int call_judge (const struct cli *cli, int outcome, const struct zplan_reply *re
     return verdict_tell (&verdict, subject);
 }
 
+void refusal_into (json_t *answer, const struct cli *cli, const struct verdict *verdict)
+{
+    char code[JSON_CODE_SIZE];
+    json_object_set_new (answer, "refused",
+                         json_from_frame (span_of (verdict->words, verdict->size)));
+    if (verdict->status && strcmp (cli->json, "wire") != 0)
+        json_object_set_new (answer, "code",
+                             json_string (json_status_code (verdict->status, code)));
+}
+
 json_t *call_json (const struct zplan_reply *reply)
 {
     struct reason reason;
@@ -152,7 +167,16 @@ json_t *call_words (const struct cli *cli, struct zplan_client *client, const ch
     while (words[1 + count])
         count++;
     int outcome = zplan_client_manage (client, words[0], words + 1, count, &reply);
-    *ret_code = call_judge (cli, outcome, &reply, subject);
+    char name[PLAN_REF_SIZE];
+    // About a plan, and there is none with this id: it may be a name.
+    if (outcome == ZPLAN_OK && reply.status == ZERO_STATUS_NOT_FIND_ID && count > 0 &&
+        subject == words[1] && count < CALL_WORDS_MAX && plan_ref_as_name (cli, subject, name)) {
+        const char *again[CALL_WORDS_MAX] = {name};
+        memcpy (again + 1, words + 2, (count - 1) * sizeof *again);
+        subject = name;
+        outcome = zplan_client_manage (client, words[0], again, count, &reply);
+    }
+    *ret_code = call_judge (cli, outcome, &reply, subject ? plan_ref_shown (subject) : NULL);
     json_t *answer = *ret_code == EXIT_DONE ? call_json (&reply) : NULL;
     if (!answer && *ret_code == EXIT_DONE)
         *ret_code = EXIT_REFUSED;
@@ -174,16 +198,16 @@ int call_each_plan (const struct cli *cli, const struct usage *usage,
     if (!options_read (usage, cli, &count, &code))
         return code;
     struct reason reason;
-    char id[PLAN_ID_SIZE];
+    char id[PLAN_REF_SIZE];
     for (int i = 0; i < count; i++)
-        if (call_plan_id (cli->argv[1 + i], id, &reason))
+        if (plan_ref_read (cli->argv[1 + i], id, &reason))
             return usage_error (cli->argv[0], &reason);
     struct zplan_client *client = call_open (cli, &code);
     if (!client)
         return code;
     code = EXIT_DONE;
     for (int i = 0; i < count && code != EXIT_NO_ANSWER; i++) {
-        call_plan_id (cli->argv[1 + i], id, &reason);
+        plan_ref_read (cli->argv[1 + i], id, &reason);
         int one = ask (cli, client, id);
         code = one == EXIT_DONE ? code : one;
     }

@@ -35,6 +35,9 @@ struct verdict verdict_refused (const char *words);
 // Tell on stderr what is not done, behind `subject` if that is not NULL. Returns the exit code.
 int verdict_tell (const struct verdict *self, const char *subject);
 
+// A refusal, in what `--json` prints: the status as `code` and the text as `detail`.
+void refusal_into (json_t *answer, const struct cli *cli, const struct verdict *verdict);
+
 // Both together.
 int call_judge (const struct cli *cli, int outcome, const struct zplan_reply *reply,
                 const char *subject);
@@ -56,11 +59,13 @@ int call_plan_id (const char *text, char out[PLAN_ID_SIZE], struct reason *reaso
 
 // Say words to the station, which end with a NULL, for the JSON that it answers. NULL: told on
 // stderr, behind `subject` if that is not NULL, and `ret_code` is EXIT_REFUSED or EXIT_NO_ANSWER;
-// else the JSON, to be given back, and `ret_code` is EXIT_DONE.
+// else the JSON, to be given back, and `ret_code` is EXIT_DONE. A `subject` that is words[1] is a
+// plan.
 json_t *call_words (const struct cli *cli, struct zplan_client *client, const char *const *words,
                     const char *subject, int *ret_code);
 
-// What a verb does that takes ids of plans and no options: reads them, and asks of each in turn.
+// What a verb does that takes ids of plans and no options: reads them, and asks of each in turn,
+// as plan_ref.h has them.
 // `ask` gives an exit code; the worst is returned.
 struct usage;
 int call_each_plan (const struct cli *cli, const struct usage *usage,

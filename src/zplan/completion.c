@@ -31,7 +31,7 @@ static void print_values (const struct option *row)
 {
     static const char *const kinds[] = {
         [VALUES_STATIONS] = "@stations", [VALUES_FILES] = "@files", [VALUES_FOLDERS] = "@folders"};
-    if (row->type == OPTION_FLAG)
+    if (row->type == OPTION_FLAG || row->type == OPTION_FORM)
         return;
     if (row->values)
         printf ("= %s", row->values);
@@ -49,7 +49,7 @@ static const char *next_word (const char *words)
 static void print_value_cases (const char *verb, const struct option_group *group)
 {
     for (size_t i = 0; i < group->count; i++) {
-        if (group->rows[i].type == OPTION_FLAG)
+        if (group->rows[i].type == OPTION_FLAG || group->rows[i].type == OPTION_FORM)
             continue;
         const struct option *row = &group->rows[i];
         printf ("    %s:%s", verb, row->name);
@@ -297,6 +297,9 @@ static bool take_plan (void *owner, const json_t *plan)
 {
     char id[WORD_SIZE];
     json_t *name = json_string (id_word (json_object_get (plan, "plan_id"), id));
+    const json_t *key = json_object_get (plan, "key");
+    if (key)
+        print_offer (owner, key, json_object_get (plan, "description"));
     print_offer (owner, name, json_object_get (plan, "description"));
     json_decref (name);
     return true;

@@ -174,7 +174,7 @@ static int examine (const struct cli *cli, struct zplan_client *client)
         works = doctor_find_work (cli, client, health, stats);
     }
     if (cli->json)
-        print_json (health);
+        print_answer (cli, JSON_ANSWER, health);
     else
         report (health, stats, works);
     code = json_is_true (json_object_get (health, "healthy")) ? EXIT_DONE : EXIT_REFUSED;

@@ -67,7 +67,7 @@ static bool write_batch (struct exporting *self)
     going = going && pipeline_drain (self->pipeline);
     for (size_t i = 0; i < self->count; i++) {
         if (self->plans[i]) {
-            print_plan (self->plans[i]);
+            print_plan (NULL, self->plans[i]); // as import reads it
             self->written++;
         }
         json_decref (self->plans[i]);

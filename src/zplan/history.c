@@ -8,6 +8,7 @@
 #include "options.h"
 #include "outcomes.h"
 #include "pages.h"
+#include "plan_ref.h"
 #include "print.h"
 #include "table.h"
 
@@ -168,14 +169,14 @@ static const struct column columns[] = {
 
 // With the name of the plan that the other verbs give it, in front; and with the epoch of its seq,
 // which the station says of a whole page and an archive of each.
-static void print_run (const json_t *run, const json_t *epoch)
+static void print_run (const struct cli *cli, const json_t *run, const json_t *epoch)
 {
     json_t *object = json_object ();
     json_object_set (object, "id", json_object_get (run, "plan"));
     json_object_update_missing (object, (json_t *)(uintptr_t)run);
     if (epoch && !json_object_get (object, "epoch"))
         json_object_set (object, "epoch", (json_t *)(uintptr_t)epoch);
-    print_json (object);
+    print_answer (cli, JSON_RUN, object);
     json_decref (object);
 }
 
@@ -203,7 +204,7 @@ static void tell_missed (struct printing *self, const json_t *page)
 static void print_outcome (struct printing *self, const json_t *run, const json_t *epoch)
 {
     if (self->cli->json)
-        print_run (run, epoch);
+        print_run (self->cli, run, epoch);
     else
         table_row (self->table, run);
 }
@@ -257,7 +258,7 @@ static struct verdict check_plan (struct printing *printing, struct zplan_client
                : verdict;
 }
 
-// `plan` is an id, or NULL: of all.
+// `plan` is one as plan_ref.h has it, or NULL: of all. An id that is none is tried as a name, once.
 static int print_runs (struct printing *printing, struct zplan_client *client, const char *plan)
 {
     const struct asked *asked = printing->asked;
@@ -279,9 +280,13 @@ static int print_runs (struct printing *printing, struct zplan_client *client, c
     printing->found = false;
     struct verdict verdict = pages_turn (printing->cli, client, &pages);
     json_decref (pages.filter);
-    if (plan && verdict.code == EXIT_DONE && !printing->found)
+    if (plan && verdict.code == EXIT_DONE && !printing->found) {
         verdict = check_plan (printing, client, plan);
-    return verdict_tell (&verdict, plan);
+        char name[PLAN_REF_SIZE];
+        if (verdict.code == EXIT_REFUSED && plan_ref_as_name (printing->cli, plan, name))
+            return print_runs (printing, client, name);
+    }
+    return verdict_tell (&verdict, plan ? plan_ref_shown (plan) : NULL);
 }
 
 // -- the archive
@@ -340,11 +345,11 @@ static int print_plans (struct printing *printing, struct zplan_client *client, 
     const struct cli *cli = printing->cli;
     int code = EXIT_DONE;
     for (int i = plans ? 1 : 0; i <= plans && code != EXIT_NO_ANSWER; i++) {
-        char id[PLAN_ID_SIZE];
+        char id[PLAN_REF_SIZE];
         struct reason reason;
         const char *plan = i ? id : NULL;
         if (i)
-            call_plan_id (cli->argv[i], id, &reason); // was checked
+            plan_ref_read (cli->argv[i], id, &reason); // was checked
         int one = client ? print_runs (printing, client, plan) : print_archived (printing, plan);
         code = one == EXIT_DONE ? code : one;
     }
@@ -374,9 +379,14 @@ static int check_asked (const struct cli *cli, const struct asked *asked, int pl
                         struct reason *reason)
 {
     for (int i = 1; i <= plans; i++) {
-        char id[PLAN_ID_SIZE];
-        if (call_plan_id (cli->argv[i], id, reason))
+        char id[PLAN_REF_SIZE];
+        if (plan_ref_read (cli->argv[i], id, reason))
             return -1;
+        if (asked->archive && plan_ref_is_name (id)) {
+            reason_set (reason, "%s: an archive knows plans by their ids only",
+                        quoted (span_text (plan_ref_shown (id))));
+            return -1;
+        }
     }
     if (asked->epoch && asked->since < 0) {
         reason_set (reason, "--epoch: goes with --since only");
@@ -395,7 +405,7 @@ int verb_history (const struct cli *cli)
         .groups = {{"Which runs", rows, sizeof rows / sizeof *rows, &asked}},
         .group_count = 1,
         .words_max = INT_MAX,
-        .words = "plan ids",
+        .words = "plans, by id or name",
     };
     int count, code;
     if (!options_read (&usage, cli, &count, &code))

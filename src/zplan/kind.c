@@ -72,7 +72,7 @@ static void print_kinds (const struct cli *cli, const json_t *kinds)
         json_object_set_new (row, "kind", json_string (names[i]));
         json_object_set (row, "fields", json_object_get (kinds, names[i]));
         if (cli->json)
-            print_json (row);
+            print_answer (cli, JSON_ANSWER, row);
         else
             table_row (table, row);
         json_decref (row);
@@ -130,10 +130,11 @@ static int report (const struct request *request, const char *name, const char *
     if (request->cli->json && verdict.code != EXIT_NO_ANSWER) {
         json_t *answer = json_object ();
         json_object_set_new (answer, "kind", json_from_frame (span_text (name)));
-        json_object_set_new (answer, done ? "done" : "refused",
-                             done ? json_string (word)
-                                  : json_from_frame (span_of (verdict.words, verdict.size)));
-        print_json (answer);
+        if (done)
+            json_object_set_new (answer, "done", json_string (word));
+        else
+            refusal_into (answer, request->cli, &verdict);
+        print_answer (request->cli, JSON_ANSWER, answer);
         json_decref (answer);
     } else if (done) {
         printf ("kind ");

@@ -103,7 +103,7 @@ static void print_limits (const struct cli *cli, json_t *limits)
     {
         json_object_set_new (limit, "name", json_string (name));
         if (cli->json)
-            print_json (limit);
+            print_answer (cli, JSON_ANSWER, limit);
         else
             table_row (table, limit);
     }
@@ -163,9 +163,8 @@ static void report (const struct cli *cli, const char *name, const char *done,
         if (verdict->code == EXIT_DONE)
             json_object_set_new (answer, "done", json_string (done));
         else
-            json_object_set_new (answer, "refused",
-                                 json_from_frame (span_of (verdict->words, verdict->size)));
-        print_json (answer);
+            refusal_into (answer, cli, verdict);
+        print_answer (cli, JSON_ANSWER, answer);
         json_decref (answer);
     } else if (verdict->code == EXIT_DONE) {
         fputs ("limit of ", stdout);

@@ -101,7 +101,7 @@ static bool take_plan (void *owner, const json_t *plan)
 {
     const struct listing *self = owner;
     if (self->cli->json)
-        print_plan (plan);
+        print_plan (self->cli, plan);
     else
         table_row (self->table, plan);
     return true;

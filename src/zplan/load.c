@@ -74,7 +74,7 @@ static void tell_line (struct loading *self, int64_t line, const char *name, str
     if (self->cli->json) {
         json_t *answer = json_pack ("{s:I}", "line", (json_int_t)line);
         json_object_set_new (answer, name, json_from_frame (text));
-        print_json (answer);
+        print_answer (self->cli, JSON_ANSWER, answer);
         json_decref (answer);
     }
 }
@@ -114,7 +114,7 @@ static void count_item (struct loading *self, struct item **item, int64_t *count
     if (self->cli->json) {
         json_t *answer = json_pack ("{s:I, s:s, s:s}", "line", (json_int_t)(*item)->line, "id",
                                     (*item)->entry.id, "done", word);
-        print_json (answer);
+        print_answer (self->cli, JSON_ANSWER, answer);
         json_decref (answer);
     }
     end_item (item);
@@ -384,7 +384,7 @@ static int report (struct loading *self)
                        (json_int_t)self->there, "updated", (json_int_t)self->updated, "ended",
                        (json_int_t)self->over, "refused", (json_int_t)self->refused, "unknown",
                        (json_int_t)self->unknown, "not_taken", (json_int_t)self->untaken);
-        print_json (sum);
+        print_answer (self->cli, JSON_ANSWER, sum);
         json_decref (sum);
     } else {
         printf ("%" PRId64 " plan%s added", self->added, self->added == 1 ? "" : "s");

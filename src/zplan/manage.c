@@ -45,7 +45,7 @@ enum {
 };
 
 #define FILTER_HELP                                                                                \
-    "Plans are named by their ids, or selected by the filters of list; --dry-run shows which.\n"   \
+    "Plans are given by id or name, or selected by the filters of list; --dry-run shows which.\n"  \
     "Selected plans that are already as wanted are counted, nothing else.\n"
 
 static void narrow_to_running (struct selection *selection)
@@ -206,20 +206,6 @@ static int do_all (const struct cli *cli, const struct deed *deed, const struct 
     return code;
 }
 
-// All words are plans; one that is no id was perhaps meant as the text of an option.
-static int read_ids (const struct deed *deed, const struct cli *cli, int count,
-                     struct plan_ids *ret, struct reason *reason)
-{
-    struct reason why;
-    if (plan_ids_read (ret, cli, count, &why) == 0)
-        return 0;
-    if (deed->row && deed->row->type == OPTION_TEXT)
-        reason_set (reason, "%.150s; a text follows %s", why.text, deed->row->name);
-    else
-        *reason = why;
-    return -1;
-}
-
 // A filter means what the verb is for, unless it says otherwise itself.
 static void narrow (const struct deed *deed, struct wish *wish, int ids)
 {
@@ -238,7 +224,7 @@ int verb_manage (const struct cli *cli)
         .groups = {which, bulk_options (&wish.bulk), {"Besides", deed->row, 1, &wish}},
         .group_count = deed->row ? 3 : 2,
         .words_max = INT_MAX,
-        .words = "plan ids",
+        .words = "plans, by id or name",
     };
     int count, code;
     if (!options_read (&usage, cli, &count, &code))
@@ -246,7 +232,7 @@ int verb_manage (const struct cli *cli)
     struct reason reason;
     struct plan_ids ids = {0};
     if (bulk_check (&wish.bulk, &which, count, &reason) ||
-        read_ids (deed, cli, count, &ids, &reason)) {
+        plan_ids_read (&ids, cli, count, &reason)) {
         code = usage_error (cli->argv[0], &reason);
     } else {
         narrow (deed, &wish, count);

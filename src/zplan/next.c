@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "instant.h"
 #include "order.h"
+#include "plan_ref.h"
 #include "print.h"
 #include "zonefile.h"
 
@@ -70,7 +71,9 @@ static void print_list (const struct cli *cli, const json_t *times)
     {
         char text[WORD_SIZE];
         if (cli->json)
-            json_array_append_new (texts, json_string (instant_word (time, text)));
+            json_array_append_new (texts, strcmp (cli->json, "wire") == 0
+                                              ? json_string (instant_word (time, text))
+                                              : json_instant_ms (json_integer_value (time) * 1000));
         else
             puts (moment_word (time, text));
     }
@@ -135,21 +138,21 @@ static int ask (const struct cli *cli, struct zplan_client *client, const char *
 
 // `given`: an option that goes with a plan to be computed here, or NULL.
 static int check_stored (const struct cli *cli, const char *given, const struct preview *preview,
-                         char id[PLAN_ID_SIZE], struct reason *reason)
+                         char id[PLAN_REF_SIZE], struct reason *reason)
 {
     if (given)
         reason_set (reason, "a plan id and %s: want one or the other", given);
     else if (preview->count > STORED_MAX)
         reason_set (reason, "-n: want a number 1..%d for a stored plan", STORED_MAX);
     else
-        return call_plan_id (cli->argv[1], id, reason);
+        return plan_ref_read (cli->argv[1], id, reason);
     return -1;
 }
 
 static int ask_station (const struct cli *cli, const char *given, const struct preview *preview)
 {
     int code;
-    char id[PLAN_ID_SIZE];
+    char id[PLAN_REF_SIZE];
     struct reason reason;
     if (check_stored (cli, given, preview, id, &reason))
         return usage_error (cli->argv[0], &reason);
@@ -175,7 +178,7 @@ int verb_next (const struct cli *cli)
         .groups = {time, {"Preview", rows, sizeof rows / sizeof *rows, &preview}, policy, plan},
         .group_count = 4,
         .words_max = 1,
-        .words = "at most one plan id",
+        .words = "at most one plan",
     };
     int count, code;
     if (!options_read (&usage, cli, &count, &code))

@@ -120,6 +120,7 @@ int option_set (const struct option *row, const char *name, void *values, const 
     case OPTION_FLAG:
         *(bool *)field = true;
         return 0;
+    case OPTION_FORM:
     case OPTION_TEXT:
         return set_text (row, name, field, text, reason);
     case OPTION_TEXTS:
@@ -145,6 +146,10 @@ static int take_option (const struct option *row, void *values, const char *join
     }
     if (joined)
         return option_set (row, argv[0], values, joined, reason) ? -1 : 1;
+    if (row->type == OPTION_FORM) {
+        *(const char **)((uint8_t *)values + row->offset) = "names";
+        return 1;
+    }
     if (argv[1] && strncmp (argv[1], "--", 2) != 0)
         return option_set (row, argv[0], values, argv[1], reason) ? -1 : 2;
     reason_set (reason, "%s: wants a value, %s%s", argv[0], row->metavar,
@@ -337,6 +342,7 @@ static bool is_given (const struct option *row, const void *values)
     switch (row->type) {
     case OPTION_FLAG:
         return *(const bool *)field;
+    case OPTION_FORM:
     case OPTION_TEXT:
         return *(const char *const *)field != NULL;
     case OPTION_TEXTS:

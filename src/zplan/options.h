@@ -18,6 +18,7 @@ struct option_texts {
 
 enum option_type {
     OPTION_FLAG,   // bool; takes no value
+    OPTION_FORM,   // const char *: the first of `values`, or the one that is joined to the option
     OPTION_TEXT,   // const char *, borrowed from the command line
     OPTION_TEXTS,  // struct option_texts
     OPTION_NUMBER, // int64_t within min..max

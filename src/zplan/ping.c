@@ -20,7 +20,7 @@ static void report (const struct cli *cli, int64_t took_us)
     }
     json_t *answer =
         json_pack ("{s:s, s:I}", "endpoint", cli->connect, "round_trip_us", (json_int_t)took_us);
-    print_json (answer);
+    print_answer (cli, JSON_ANSWER, answer);
     json_decref (answer);
 }
 

@@ -131,6 +131,17 @@ void print_json (const json_t *value)
     putchar ('\n');
 }
 
+void print_answer (const struct cli *cli, enum json_kind kind, const json_t *wire)
+{
+    if (strcmp (cli->json, "wire") == 0) {
+        print_json (wire);
+        return;
+    }
+    json_t *names = json_names (kind, wire);
+    print_json (names);
+    json_decref (names);
+}
+
 // -- words
 
 static const char *const state_words[] = {"none", "queue", "execute", "retry",
@@ -307,10 +318,13 @@ json_t *plan_object (const json_t *plan)
     return object;
 }
 
-void print_plan (const json_t *plan)
+void print_plan (const struct cli *cli, const json_t *plan)
 {
     json_t *object = plan_object (plan);
-    print_json (object);
+    if (cli)
+        print_answer (cli, JSON_PLAN, object);
+    else
+        print_json (object);
     json_decref (object);
 }
 

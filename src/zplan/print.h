@@ -3,8 +3,10 @@
 
 #include <jansson.h>
 
+#include "json_names.h"
 #include "look.h"
 #include "span.h"
+#include "verbs.h"
 
 // The bytes to stdout: printable UTF-8 as it is; control characters (C1 and those that turn the
 // direction of writing, too), backslashes and what is not UTF-8 as \xHH.
@@ -34,10 +36,14 @@ struct span text_of (const json_t *string);
 void write_json (FILE *file, const json_t *value);
 void print_json (const json_t *value); // as a line
 
+// What --json asked for, as a line: with the names of json_names.h, or with --json=wire as it is.
+void print_answer (const struct cli *cli, enum json_kind kind, const json_t *wire);
+
 // A plan as the station wrote it, for programs: a new object with `id`, as the verbs take it, in
 // front, and the words `state` and `type` behind it; then the fields of the wire.
 json_t *plan_object (const json_t *plan);
-void print_plan (const json_t *plan); // the same as a line
+// The same as a line, with the names that --json asks for; `cli` NULL: of the wire.
+void print_plan (const struct cli *cli, const json_t *plan);
 
 // Words for the numbers of a plan, or the number itself where there is no word, or "-" where there
 // is no number: in `out`, or a constant.

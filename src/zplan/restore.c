@@ -114,7 +114,7 @@ static int report (const struct restoring *self)
         json_object_set_new (sum, "added", added);
         json_object_set_new (sum, "there", there);
         json_t *line = json_pack ("{s:o}", "summary", sum);
-        print_json (line);
+        print_answer (self->cli, JSON_ANSWER, line);
         json_decref (line);
     } else {
         print_sums (self->restore->dry_run ? "would be added" : "added", self->added);

@@ -82,7 +82,8 @@ static json_t *frames_of (const struct zplan_result *result)
     return list;
 }
 
-static void print_object (const struct zplan_result *result, const json_t *plan)
+static void print_object (const struct cli *cli, const struct zplan_result *result,
+                          const json_t *plan)
 {
     json_t *object = json_object ();
     json_object_set_new (object, "id", json_from_frame (span_of (result->id, result->id_size)));
@@ -97,14 +98,14 @@ static void print_object (const struct zplan_result *result, const json_t *plan)
                          plan ? plan_object (plan)
                               : json_from_frame (span_of (result->plan, result->plan_size)));
     json_object_set_new (object, "frames", frames_of (result));
-    print_json (object);
+    print_answer (cli, JSON_RUN, object);
     json_decref (object);
 }
 
 void result_print (const struct cli *cli, const struct zplan_result *result, const json_t *plan)
 {
     if (cli->json)
-        print_object (result, plan);
+        print_object (cli, result, plan);
     else
         print_line (result, plan);
 }
@@ -138,6 +139,6 @@ void result_print_run (const struct cli *cli, const json_t *run, const char *epo
     json_t *object = json_pack ("{s:s, s:s}", "from", "history", "epoch", epoch);
     json_object_set (object, "id", json_object_get (run, "plan")); // as of one that was heard
     json_object_update_missing (object, (json_t *)(uintptr_t)run);
-    print_json (object);
+    print_answer (cli, JSON_RUN, object);
     json_decref (object);
 }

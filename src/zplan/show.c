@@ -8,6 +8,7 @@
 #include "json.h"
 #include "memory.h"
 #include "options.h"
+#include "plan_ref.h"
 #include "policy.h"
 #include "print.h"
 #include "terms_show.h"
@@ -26,6 +27,7 @@ static const struct row {
 } rows[] = {
     {"plan_id", "id", id_word, NULL},
     {"station", "station", NULL, NULL},
+    {"key", "name", NULL, NULL},
     {"description", "title", NULL, NULL},
     {"plan_state", "state", state_word, state_colour},
     {"verdict", "verdict", verdict_word, verdict_colour},
@@ -131,8 +133,7 @@ static int64_t retry_delay (const json_t *plan)
 }
 
 // The history knows when the run ended. What it does not keep is not told.
-static void print_retry (const struct cli *cli, struct zplan_client *client, const char *id,
-                         const json_t *plan)
+static void print_retry (const struct cli *cli, struct zplan_client *client, const json_t *plan)
 {
     int64_t delay_ms = retry_delay (plan);
     if (delay_ms < 0)
@@ -140,7 +141,8 @@ static void print_retry (const struct cli *cli, struct zplan_client *client, con
     struct zplan_reply reply;
     struct reason ignored;
     char out[WORD_SIZE], filter[64];
-    snprintf (filter, sizeof filter, "{\"plan\":\"%s\",\"newest\":true,\"limit\":1}", id);
+    snprintf (filter, sizeof filter, "{\"plan\":\"%s\",\"newest\":true,\"limit\":1}",
+              id_word (json_object_get (plan, "plan_id"), out));
     int outcome = zplan_client_manage (client, "history", (const char *[]){filter}, 1, &reply);
     if (call_verdict (cli, outcome, &reply).code != EXIT_DONE)
         return;
@@ -161,11 +163,11 @@ static int show (const struct cli *cli, struct zplan_client *client, const char 
     int code;
     json_t *plan = call_words (cli, client, (const char *[]){"message", id, NULL}, id, &code);
     if (plan && cli->json) {
-        print_plan (plan);
+        print_plan (cli, plan);
     } else if (plan) {
         print_fields (plan);
         terms_show (plan);
-        print_retry (cli, client, id, plan);
+        print_retry (cli, client, plan);
         print_messages (json_object_get (plan, "messages"));
     }
     json_decref (plan);
@@ -179,14 +181,14 @@ int verb_show (const struct cli *cli)
         .about = about,
         .words_min = 1,
         .words_max = 1,
-        .words = "one plan id",
+        .words = "one plan, by id or name",
     };
     int count, code;
     if (!options_read (&usage, cli, &count, &code))
         return code;
     struct reason reason;
-    char id[PLAN_ID_SIZE];
-    if (call_plan_id (cli->argv[1], id, &reason))
+    char id[PLAN_REF_SIZE];
+    if (plan_ref_read (cli->argv[1], id, &reason))
         return usage_error (cli->argv[0], &reason);
     struct zplan_client *client = call_open (cli, &code);
     if (client)

@@ -78,7 +78,7 @@ int verb_stats (const struct cli *cli)
         return code;
     json_t *answer = call_words (cli, client, (const char *[]){"stats", NULL}, NULL, &code);
     if (answer && cli->json)
-        print_json (answer);
+        print_answer (cli, JSON_ANSWER, answer);
     else if (answer)
         print_fields (answer, 0);
     json_decref (answer);

@@ -86,7 +86,7 @@ static void print_stations (const struct cli *cli, const json_t *list)
     json_array_foreach (list, i, station)
     {
         if (cli->json)
-            print_json (station);
+            print_answer (cli, JSON_TARGET, station);
         else
             table_row (table, station);
     }
@@ -123,9 +123,8 @@ static void report (const struct cli *cli, struct span name, enum word word,
         if (verdict->code == EXIT_DONE)
             json_object_set_new (answer, "done", json_string (words[word].name));
         else
-            json_object_set_new (answer, "refused",
-                                 json_from_frame (span_of (verdict->words, verdict->size)));
-        print_json (answer);
+            refusal_into (answer, cli, verdict);
+        print_answer (cli, JSON_ANSWER, answer);
         json_decref (answer);
     } else if (verdict->code == EXIT_DONE) {
         printf ("target ");

@@ -5,6 +5,7 @@
 
 #include "call.h"
 #include "options.h"
+#include "plan_ref.h"
 #include "print.h"
 #include "table.h"
 
@@ -75,7 +76,9 @@ static void print_team (const char *id, const json_t *answer)
 {
     size_t i;
     const json_t *worker, *workers = json_object_get (answer, "workers");
-    printf ("plan %s: ", id);
+    printf ("plan ");
+    print_bytes (span_text (plan_ref_shown (id)));
+    printf (": ");
     print_bytes (text_of (json_object_get (answer, "state")));
     puts (json_is_true (json_object_get (answer, "current")) ? ", a run is out" : "");
     if (json_array_size (workers) == 0)
@@ -90,7 +93,7 @@ static int ask (const struct cli *cli, struct zplan_client *client, const char *
     int code;
     json_t *answer = call_words (cli, client, (const char *[]){"team", id, NULL}, id, &code);
     if (answer && cli->json)
-        print_json (answer);
+        print_answer (cli, JSON_ANSWER, answer);
     else if (answer)
         print_team (id, answer);
     json_decref (answer);
@@ -104,7 +107,7 @@ int verb_team (const struct cli *cli)
         .about = about,
         .words_min = 1,
         .words_max = INT_MAX,
-        .words = "plan ids",
+        .words = "plans, by id or name",
     };
     return call_each_plan (cli, &usage, ask);
 }

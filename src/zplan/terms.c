@@ -85,7 +85,8 @@ static const struct option rows[] = {
 };
 
 static const struct option names[] = {
-    {.name = "--unique",
+    {.name = "--name",
+     .aliases = "--unique",
      .metavar = "TEXT",
      TERMS_ROW (key),
      .help = "a name that only one plan has: while it is kept no second one gets in"},
@@ -93,7 +94,7 @@ static const struct option names[] = {
      .metavar = "WHAT",
      TERMS_ROW (if_exists),
      WORDS ("keep update replace"),
-     .help = "with --unique: what becomes of the plan that has it, unless it runs; default keep"},
+     .help = "with --name: what becomes of the plan that has it, unless it runs; default keep"},
     {.name = "--kind",
      .metavar = "NAME",
      TERMS_ROW (kind),
@@ -237,7 +238,7 @@ static const struct member {
     MEMBER ("log", "--log", log, make_text),
     MEMBER ("priority", "--priority", priority, make_number),
     MEMBER ("kind", "--kind", kind, make_text),
-    MEMBER ("key", "--unique", key, make_text),
+    MEMBER ("key", "--name", key, make_text),
     MEMBER ("if_exists", "--if-exists", if_exists, make_text),
     MEMBER ("group", "--group", group, make_text),
     MEMBER ("category", "--category", category, make_text),

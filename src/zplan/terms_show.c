@@ -151,7 +151,6 @@ static const struct row {
     {"on_failure", "on failure", show_on_failure},
     {"log", "log", show_text},
     {"kind", "kind", show_text},
-    {"key", "unique name", show_text},
     {"priority", "priority", show_owner},
     {"group", "group", show_text},
     {"category", "category", show_text},

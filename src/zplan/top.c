@@ -336,7 +336,7 @@ static void show (struct top *self)
         draw (self);
         return;
     }
-    print_json (self->view);
+    print_answer (self->cli, JSON_ANSWER, self->view);
     fflush (stdout);
 }
 

@@ -476,7 +476,7 @@ int verb_update (const struct cli *cli)
                    bulk_options (&self.bulk)},
         .group_count = 7,
         .words_max = INT_MAX,
-        .words = "plan ids",
+        .words = "plans, by id or name",
     };
     int count, code;
     if (!options_read (&usage, cli, &count, &code))

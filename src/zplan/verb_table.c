@@ -115,9 +115,10 @@ static const struct option shared_rows[] = {
      .help = "relative (in 3 min), absolute, both, unix; default auto:\n"
              "relative or both on a terminal, else absolute"},
     {.name = "--json",
-     .type = OPTION_FLAG,
+     .type = OPTION_FORM,
      .offset = offsetof (struct cli, json),
-     .help = "output for programs"},
+     .values = "names wire",
+     .help = "output for programs; --json=wire: with the wire's names"},
 };
 
 struct option_group shared_options (struct cli *cli)

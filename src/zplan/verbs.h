@@ -14,7 +14,7 @@ struct cli {
     const char *key;                 // file of the own secret certificate; NULL: without CURVE
     const char *server_key;          // the station's public key; NULL with `key`
     int64_t timeout_ms;              // how long to wait for an answer
-    bool json;                       // output for programs
+    const char *json;                // output for programs: "names" or "wire"; NULL: for people
     const char *color;               // auto, always or never
     const char *times;               // auto, relative, absolute, both or unix
     const struct describe *describe; // options.h; NULL: the verb is to run

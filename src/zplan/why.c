@@ -5,6 +5,7 @@
 
 #include "call.h"
 #include "options.h"
+#include "plan_ref.h"
 #include "print.h"
 #include "rfc3339.h"
 
@@ -73,7 +74,9 @@ static void print_reasons (const char *id, const json_t *answer)
     size_t i;
     char word[WORD_SIZE];
     const json_t *reason, *state = json_object_get (answer, "plan_state");
-    printf ("plan %s: ", id);
+    printf ("plan ");
+    print_bytes (span_text (plan_ref_shown (id)));
+    printf (": ");
     colour_on (stdout, state_colour (state));
     printf ("%s", state_word (state, word));
     colour_off (stdout, state_colour (state));
@@ -90,15 +93,16 @@ static void print_reasons (const char *id, const json_t *answer)
     }
 }
 
-static void print_object (const char *id, const json_t *answer)
+static void print_object (const struct cli *cli, const char *id, const json_t *answer)
 {
     char word[WORD_SIZE];
     json_t *object = json_object ();
-    json_object_set_new (object, "id", json_string (id));
+    const json_t *plan_id = json_object_get (answer, "plan_id");
+    json_object_set_new (object, "id", json_string (plan_id ? id_word (plan_id, word) : id));
     json_object_set_new (object, "state",
                          json_string (state_word (json_object_get (answer, "plan_state"), word)));
     json_object_update (object, (json_t *)(uintptr_t)answer);
-    print_json (object);
+    print_answer (cli, JSON_ANSWER, object);
     json_decref (object);
 }
 
@@ -107,7 +111,7 @@ static int ask (const struct cli *cli, struct zplan_client *client, const char *
     int code;
     json_t *answer = call_words (cli, client, (const char *[]){"why", id, NULL}, id, &code);
     if (answer && cli->json)
-        print_object (id, answer);
+        print_object (cli, id, answer);
     else if (answer)
         print_reasons (id, answer);
     json_decref (answer);
@@ -121,7 +125,7 @@ int verb_why (const struct cli *cli)
         .about = about,
         .words_min = 1,
         .words_max = INT_MAX,
-        .words = "plan ids",
+        .words = "plans, by id or name",
     };
     return call_each_plan (cli, &usage, ask);
 }

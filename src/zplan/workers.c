@@ -74,7 +74,7 @@ static void print_workers (const struct cli *cli, const json_t *list)
     json_array_foreach (list, i, worker)
     {
         if (cli->json)
-            print_json (worker);
+            print_answer (cli, JSON_ANSWER, worker);
         else
             table_row (table, worker);
     }
@@ -129,7 +129,7 @@ static void report (const struct cli *cli, const char *name, const struct zplan_
     char word[WORD_SIZE];
     if (cli->json) {
         json_t *line = json_pack ("{s:s, s:O?}", "drained", name, "workers", count);
-        print_json (line);
+        print_answer (cli, JSON_ANSWER, line);
         json_decref (line);
     } else if (answer) {
         printf ("worker ");

@@ -363,6 +363,11 @@ class PlanStation(FakeStation):
         return [reply(request, OK, (STATUS, b"+ok"), *pairs)]
 
     def plan(self, name):
+        if name.startswith("key:"):
+            found = [plan for plan in self.plans.values() if plan.get("key") == name[4:]]
+            if not found:
+                raise Refusal(NOT_FIND, f"-no find: no plan '{name[4:]}'")
+            return found[0]
         plan = self.plans.get(int(name.rpartition(":")[2], 16))
         if not plan:
             raise Refusal(NOT_FIND, f"-no find: no plan {name}")
@@ -543,7 +548,7 @@ class RealStation:
         return self.rig.client.added(later(description=description, **fields))
 
     def seq(self):
-        return json.loads(self.zplan("stats", "--json").done())["seq"]
+        return json.loads(self.zplan("stats", "--json=wire").done())["seq"]
 
     def outcome(self, title, status=OK):
         """A run ends. One that ends ill is sent again after a second: let it be the last."""

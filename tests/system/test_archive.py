@@ -96,7 +96,7 @@ def cli(rig, *args, **options):
 
 
 def archive(rig, *args, **options):
-    return json.loads(cli(rig, "archive", "--json", *map(str, args), **options).done())
+    return json.loads(cli(rig, "archive", "--json=wire", *map(str, args), **options).done())
 
 
 def lines_of(*files):
@@ -182,7 +182,7 @@ def test_what_is_selected_and_nothing_else(rig, tmp_path, options, fits):
     assert archive(rig, tmp_path, "--dry-run", *options)["moved"] == len(wanted)
     assert list(tmp_path.iterdir()) == [] and runs_of(rig) == before
     if "--plan" not in options:
-        shown = cli(rig, "history", "--json", *options).done().splitlines()
+        shown = cli(rig, "history", "--json=wire", *options).done().splitlines()
         assert [json.loads(line)["entry"] for line in shown] == [run["entry"] for run in wanted]
     assert archive(rig, tmp_path, *options)["moved"] == len(wanted)
     assert without_epoch(in_files(tmp_path)) == wanted
@@ -247,7 +247,7 @@ def test_results_that_come_meanwhile_are_kept(rig, tmp_path):
     moved = 0
     try:
         for _ in range(3):
-            process = start("--connect", rig.ipc("q"), "--timeout", str(int(WAIT * 1000)), "archive", "--json",
+            process = start("--connect", rig.ipc("q"), "--timeout", str(int(WAIT * 1000)), "archive", "--json=wire",
                             str(tmp_path))
             idents = [rig.client.added(at_once()) for _ in range(100)]
             out, err = process.communicate(timeout=WAIT)
@@ -448,7 +448,7 @@ def test_a_subscriber_behind_what_was_moved_hears_that_it_is_missed(rig, tmp_pat
 def test_zplan_history_says_that_they_were_moved(rig, tmp_path):
     fill(rig, 10)
     archive(rig, tmp_path, "--station", "news")     # 5 and 10
-    ended = cli(rig, "history", "--since", "2", "--json")
+    ended = cli(rig, "history", "--since", "2", "--json=wire")
     assert [json.loads(line)["seq"] for line in ended.out.splitlines()] == [3, 4, 6, 7, 8, 9]
     assert "some outcomes after 2 were moved into an archive" in ended.err
 
@@ -528,7 +528,7 @@ def moved(make_shared, tmp_path_factory):
 ], ids=" ".join)
 def test_history_of_an_archive_is_that_of_the_station(moved, options):
     rig, folder = moved
-    for form in ([], ["--json"], ["--times", "unix"]):
+    for form in ([], ["--json=wire"], ["--times", "unix"]):
         expected = cli(rig, "history", *options, *form).done()
         assert zplan("history", "--archive", str(folder), *options, *form).done() == expected
     assert expected.count("\n") > 0
@@ -541,7 +541,7 @@ def test_history_of_one_file(moved, tmp_path):
 
 
 def test_history_of_an_archive_in_another_epoch(moved):
-    out = zplan("history", "--archive", str(moved[1]), "--since", "3", "--epoch", "e2", "--json").done()
+    out = zplan("history", "--archive", str(moved[1]), "--since", "3", "--epoch", "e2", "--json=wire").done()
     assert out == ""
 
 
@@ -556,9 +556,9 @@ def test_broken_lines_are_told_and_passed_over(moved, tmp_path):
     broken = ["x" * 100_000, "", "{}", '{"entry":"5-0"', '{"entry":"x","ended":1}', "\0",
               '{"entry":"5-0","ended":-1}', '{"entry":"5-0","ended":1e300}']
     first.write_text("\n".join(lines[:3] + broken + lines[3:]) + "\n{\"entry\":\"9")
-    ended = zplan("history", "--archive", str(tmp_path), "--json")
+    ended = zplan("history", "--archive", str(tmp_path), "--json=wire")
     assert ended.code == REFUSED
-    assert ended.out == cli(rig, "history", "--json").done()
+    assert ended.out == cli(rig, "history", "--json=wire").done()
     numbers = [*range(4, 4 + len(broken)), len(lines) + len(broken) + 1]
     assert ended.err.splitlines() == [f"zplan: {first.name}: line {n} is no outcome: passed over"
                                       for n in numbers]
@@ -569,18 +569,18 @@ def test_what_an_outcome_holds_does_not_reach_the_terminal(tmp_path):
            "nominal": "x", "fired": [], "ended": 5, "status": {}, "state": 1, "exec_id": 1.5,
            "worker": None, "size": "", "reason": {"b64": "G1s="}, "epoch": 7}
     (tmp_path / "f").write_text(json.dumps(run) + "\n")
-    for form in ([], ["--json"]):
+    for form in ([], ["--json=wire"]):
         out = zplan("history", "--archive", str(tmp_path / "f"), *form).done()
         assert "\x1b" not in out and "\x07" not in out and "\u202e" not in out
 
 
 @pytest.mark.parametrize("path", ["/nonexistent", "/dev/null", "/proc/self/mem"])
 def test_an_archive_that_cannot_be_read(path):
-    assert path in zplan("history", "--archive", path, "--json").failed(REFUSED)
+    assert path in zplan("history", "--archive", path, "--json=wire").failed(REFUSED)
 
 
 def test_an_empty_archive(tmp_path):
-    assert zplan("history", "--archive", str(tmp_path), "--json").done() == ""
+    assert zplan("history", "--archive", str(tmp_path), "--json=wire").done() == ""
     assert zplan("history", "--archive", str(tmp_path)).done().startswith("SEQ")
 
 

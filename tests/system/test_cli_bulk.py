@@ -29,10 +29,10 @@ class Station:
                 str(int(WAIT * 1000))]
 
     def plans(self):
-        return objects(self.zplan("list", "--json"))
+        return objects(self.zplan("list", "--json=wire"))
 
     def kept(self, ident):
-        return json.loads(self.zplan("show", ident, "--json").done())
+        return json.loads(self.zplan("show", ident, "--json=wire").done())
 
     def state(self, ident):
         return STATES[self.kept(ident)["plan_state"]]
@@ -75,7 +75,7 @@ def test_a_plan_for_each_line(one, tmp_path):
 
 def test_from_standard_input_and_in_json(one):
     process = subprocess.run(
-        [ZPLAN, *one.where(), "add", "--from", "-", "--json"], capture_output=True, timeout=WAIT,
+        [ZPLAN, *one.where(), "add", "--from", "-", "--json=wire"], capture_output=True, timeout=WAIT,
         input=(json.dumps({**LATER, "id": "1f"}) + "\n" + json.dumps({"station": "nowhere"}) +
                "\n").encode(), check=False)
     assert process.returncode == REFUSED
@@ -135,7 +135,7 @@ def test_with_ids_a_second_run_changes_nothing(one, tmp_path):
     before = one.plans()
     assert one.zplan("add", "--from", path).done() == "0 plans added, 499 already exist\n"
     assert one.plans() == before
-    *each, summary = objects(one.zplan("add", "--from", path, "--json"))
+    *each, summary = objects(one.zplan("add", "--from", path, "--json=wire"))
     assert summary["summary"]["there"] == 499 and {line["done"] for line in each} == {"nothing"}
     assert len(before) == 499
     # another plan under a known id is none of that
@@ -162,7 +162,7 @@ def test_one_plan_that_is_there_already(one):
     order = ["add", "--station", "jobs", "--command", "x", "--at", "2100-01-01", "--id", "2a"]
     assert " accepted, " in one.zplan(*order).done()
     assert one.zplan(*order).done() == "plan 2a already exists, next run at 2100-01-01T00:00:00Z\n"
-    assert objects(one.zplan(*order, "--json"))[0].items() >= {"there": True,
+    assert objects(one.zplan(*order, "--json=wire"))[0].items() >= {"there": True,
                                                                "result": "exists"}.items()
 
 
@@ -171,7 +171,7 @@ def test_what_became_of_a_plan_with_a_key(one, tmp_path):
     def add(title, *words):
         return one.zplan("add", "--station", "jobs", "--command", "x", "--at", "2100-01-01",
                          "--unique", "nightly", "--title", title, *words)
-    told = add("first", "--json").done()
+    told = add("first", "--json=wire").done()
     first = json.loads(told)
     assert first["result"] == "added" and "there" not in first
     ident = first["id"]
@@ -181,12 +181,12 @@ def test_what_became_of_a_plan_with_a_key(one, tmp_path):
     assert one.plans()[0]["description"] == "first"
     assert add("second", *update).done() == f"plan {ident} updated{when}"
     assert one.plans()[0]["description"] == "second"
-    assert json.loads(add("third", *update, "--json").done())["result"] == "updated"
+    assert json.loads(add("third", *update, "--json=wire").done())["result"] == "updated"
     one.zplan("pause", ident).done()
     assert add("fourth", *update).done() == f"plan {ident} updated; its state is pause\n"
     replace = ["--if-exists", "replace"]
     assert add("fifth", *replace).done() == f"plan {ident} replaced{when}"
-    assert json.loads(add("sixth", *replace, "--json").done())["result"] == "replaced"
+    assert json.loads(add("sixth", *replace, "--json=wire").done())["result"] == "replaced"
 
     line = {"station": "jobs", "command": "x", "at": "2100-01-01", "unique": "nightly"}
     path = lines(tmp_path / "plans", {**line, "title": "seventh", "if_exists": "update"},
@@ -194,7 +194,7 @@ def test_what_became_of_a_plan_with_a_key(one, tmp_path):
     assert one.zplan("add", "--from", path).done() == "1 plan added, 1 updated\n"
     assert one.zplan("add", "--from", path).done() == \
         "0 plans added, 1 already exists, 1 updated\n"
-    *each, summary = objects(one.zplan("add", "--from", path, "--json"))
+    *each, summary = objects(one.zplan("add", "--from", path, "--json=wire"))
     assert {line["line"]: line["done"] for line in each} == {1: "update", 2: "nothing"}
     assert summary["summary"].items() >= {"added": 0, "there": 1, "updated": 1}.items()
 
@@ -400,7 +400,7 @@ def fill(station):
                  ("--weekly", "mon@08:30"), ("--monthly", "-1@23:00", "--keep"),
                  ("--every", "30s", "--start", "2100-01-01")]
     idents = [station.zplan("add", "--station", "jobs", "--command", "do", "--arg", "\u00e4 \\ \"",
-                            "--title", f"plan {n}", *when, "--json").done()
+                            "--title", f"plan {n}", *when, "--json=wire").done()
               for n, when in enumerate(zplan_add)]
     idents = [json.loads(line)["id"] for line in idents]
     idents.append(station.rig.client.added(later(description="own frames"), more=[(0x42, b"\xff\x00")]))
@@ -417,7 +417,7 @@ def without(plan, *fields):
 def test_what_is_exported_is_what_show_prints(one):
     idents = sorted(fill(one), key=lambda ident: int(ident, 16))
     out = one.zplan("export").done()
-    assert out == "".join(one.zplan("show", ident, "--json").done() for ident in idents)
+    assert out == "".join(one.zplan("show", ident, "--json=wire").done() for ident in idents)
     assert one.zplan("export", "--state", "pause").done().count("\n") == 1
     assert one.zplan("export", "--title", "nothing").done() == ""
 
@@ -437,7 +437,7 @@ def test_an_export_is_taken_by_another_station(one, two, tmp_path, verb):
         assert new["request_id"] == (old["request_id"] or f"plan-{ident}")
         left = old["plan_repet"] - (old["plan_repet"] > 0) * (old["real_repet"] + old["skip_num"])
         assert new["plan_repet"] == left and new["skip_num"] == new["real_repet"] == 0
-        next_times = [json.loads(where.zplan("next", ident, "-n", "3", "--json").done())
+        next_times = [json.loads(where.zplan("next", ident, "-n", "3", "--json=wire").done())
                       for where in (one, two)]
         assert next_times[0] == next_times[1]
         assert set(map(str, old["messages"][3:])) - {ident} <= set(map(str, new["messages"]))

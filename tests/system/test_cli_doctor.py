@@ -57,7 +57,7 @@ def test_the_clock_of_the_station(clock_ms, told):
 
 def test_plans_that_are_overdue():
     first = int(time.time()) - 300
-    ended = doctor(None, {"due": 17, "next": first}, "--json")
+    ended = doctor(None, {"due": 17, "next": first}, "--json=wire")
     told = json.loads(ended.out)
     assert ended.code == REFUSED and told["healthy"] is False
     assert told["problems"] == [told["findings"][0]["text"]]
@@ -85,7 +85,7 @@ def followed_up(target, plans=(), runs=(), **more):
             told.update(more)
         return [reply(request, 1, (STATUS, b"+ok"), (JSON, json.dumps(told).encode()))]
     with FakeStation(answer) as station:
-        return station.zplan("doctor", "--json")
+        return station.zplan("doctor", "--json=wire")
 
 
 AWAY, IDLE, SILENT = ({"connected": False}, {"no_worker": 1700000000},
@@ -143,7 +143,7 @@ def test_a_station_that_does_not_answer():
 # -- a real one
 
 def finding(rig, text):
-    told = json.loads(zplan("--connect", rig.ipc("q"), "doctor", "--json").out)
+    told = json.loads(zplan("--connect", rig.ipc("q"), "doctor", "--json=wire").out)
     return [found["do"] for found in told["findings"] if text in found["text"]]
 
 

@@ -54,7 +54,7 @@ def test_the_public_key_is_printed_and_both_files_are_certificates(tmp_path):
 
 def test_json(tmp_path):
     made = json.loads(zplan("keygen", "a", "--role", "manage", "--out", str(tmp_path),
-                            "--json").done())
+                            "--json=wire").done())
     public, _ = zmq.auth.load_certificate(made["public_file"])
     assert made == {"name": "a", "public_key": public.decode(),
                     "public_file": f"{tmp_path}/a.key", "secret_file": f"{tmp_path}/a.key_secret"}
@@ -136,7 +136,7 @@ def test_before_the_verb_and_from_the_environment(pairs):
         station.zplan("ping", env={"ZPLAN_KEY": "", "ZPLAN_SERVER_KEY": ""}).done()
 
 
-@pytest.mark.parametrize("args", [["ping"], ["list", "--json"],
+@pytest.mark.parametrize("args", [["ping"], ["list", "--json=wire"],
                                   ["watch", "--since", "0"]])
 def test_a_refused_key_is_a_silent_station(pairs, args):
     with LockedStation(ok, pairs["station"], [pairs["known"]]) as station:
@@ -171,7 +171,7 @@ def test_with_a_key_nothing_goes_to_a_station_without_one(pairs):
 def test_watch_subscribes_with_its_key(pairs):
     known = pairs["known"]
     with LockedPlanStation(pairs["station"], [known]) as station:
-        process = station.watch("-n", "1", "--json", *known.options(pairs["station"]))
+        process = station.watch("-n", "1", "--json=wire", *known.options(pairs["station"]))
         station.outcome("now")
         ended = Ended(process)
         assert json.loads(ended.done())["title"] == "now"

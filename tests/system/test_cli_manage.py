@@ -19,7 +19,7 @@ NET_ERROR = 0x87
 
 
 def state(where, ident):
-    plan = json.loads(where.zplan("show", ident, "--json").done())
+    plan = json.loads(where.zplan("show", ident, "--json=wire").done())
     return STATES[plan["plan_state"]]
 
 
@@ -52,7 +52,7 @@ def test_skip(both):
 
 def test_for_programs_it_is_an_object_a_line(both):
     one, two = both.add("a"), both.add("b")
-    ended = both.zplan("pause", one, "7777", two, "--json")
+    ended = both.zplan("pause", one, "7777", two, "--json=wire")
     assert ended.code == REFUSED and ended.err.startswith("zplan: 7777: -no find")
     first, second, third = map(json.loads, ended.out.splitlines())
     assert (first["id"], first["done"]) == (one, "pause")
@@ -63,20 +63,20 @@ def test_for_programs_it_is_an_object_a_line(both):
     assert third["id"] == two
     assert (first["plan"]["id"], first["plan"]["state"]) == (one, "pause")
     both.zplan("close", one).done()
-    assert objects(both.zplan("remove", one, "--json")) == [{"id": one, "done": "remove"}]
+    assert objects(both.zplan("remove", one, "--json=wire")) == [{"id": one, "done": "remove"}]
 
 
 def test_the_id_that_is_printed_is_the_one_that_is_taken(both):
     """In decimal, as the wire has it, it would be another plan's."""
     idents = [both.add() for _ in range(20)]
-    for plan in objects(both.zplan("list", "--json")):
+    for plan in objects(both.zplan("list", "--json=wire")):
         assert list(plan)[0] == "id" and int(plan["id"], 16) == plan["plan_id"]
-        shown, = objects(both.zplan("show", plan["id"], "--json"))
+        shown, = objects(both.zplan("show", plan["id"], "--json=wire"))
         assert (shown["id"], shown["state"], shown["type"]) == (plan["id"], "queue", "time")
-    listed = [plan["id"] for plan in objects(both.zplan("list", "--json"))]
+    listed = [plan["id"] for plan in objects(both.zplan("list", "--json=wire"))]
     assert sorted(listed) == sorted(idents)
     both.zplan("remove", *listed).done()
-    assert both.zplan("list", "--json").done() == ""
+    assert both.zplan("list", "--json=wire").done() == ""
 
 
 def test_a_refusal_does_not_spare_the_rest(both):
@@ -108,7 +108,7 @@ def test_what_is_already_as_wanted_is_no_refusal(both):
     assert sorted(each) == sorted(f"plan {ident} paused" for ident in (one, three))
     assert last == "2 paused, 1 already"
     assert both.zplan("pause", "--all").done() == "0 paused, 3 already\n"
-    assert {(line["id"], line["already"]) for line in objects(both.zplan("pause", "--all", "--json"))
+    assert {(line["id"], line["already"]) for line in objects(both.zplan("pause", "--all", "--json=wire"))
             } == {(one, "pause"), (two, "pause"), (three, "pause")}
     both.zplan("reset", one).done()
     both.zplan("close", three).done()
@@ -135,9 +135,9 @@ def test_all_means_all(both):
     *lines, last = both.zplan("close", "--all").done().splitlines()
     assert last == "5 closed"
     assert {line.split()[1] for line in lines} == idents
-    lines = both.zplan("remove", "--all", "--json").done().splitlines()
+    lines = both.zplan("remove", "--all", "--json=wire").done().splitlines()
     assert {json.loads(line)["id"] for line in lines} == idents
-    assert both.zplan("list", "--json").done() == ""
+    assert both.zplan("list", "--json=wire").done() == ""
 
 
 def test_a_redis_that_is_away_is_told_once(station):
@@ -166,7 +166,7 @@ def test_dry_run_tells_and_does_nothing(both):
     assert both.zplan("close", "--title", "report*", "--dry-run").done() == line
     assert both.zplan("close", one, "--dry-run").done() == line
     for chosen in (["--all"], [one, two]):
-        answers = objects(both.zplan("run", *chosen, "--dry-run", "--json"))
+        answers = objects(both.zplan("run", *chosen, "--dry-run", "--json=wire"))
         assert {(answer["id"], answer["would"]) for answer in answers} == {(one, "run"),
                                                                           (two, "run")}
         assert answers[0]["plan"]["station"] == "jobs" and "messages" not in answers[0]["plan"]
@@ -252,14 +252,14 @@ def test_no_progress_where_nobody_looks(station):
 def test_update_changes_what_is_given(both):
     one = both.add("old", no_keep=True)
     assert both.zplan("update", one, "--title", "new").done() == f"plan {one} updated\n"
-    answer, = objects(both.zplan("update", one, "--every", "2h", "--repeat", "9", "--json"))
+    answer, = objects(both.zplan("update", one, "--every", "2h", "--repeat", "9", "--json=wire"))
     plan = answer["plan"]
     assert (answer["id"], answer["done"]) == (one, "update")
     assert [plan[field] for field in ("description", "plan_type", "plan_value", "plan_repet",
                                       "no_keep")] == ["new", 4, 2, 9, False]
-    answer, = objects(both.zplan("update", one, "--keep", "--json"))
+    answer, = objects(both.zplan("update", one, "--keep", "--json=wire"))
     assert answer["plan"]["no_keep"] is True and answer["plan"]["plan_repet"] == 9
-    answer, = objects(both.zplan("update", one, "--no-keep", "--json"))
+    answer, = objects(both.zplan("update", one, "--no-keep", "--json=wire"))
     assert answer["plan"]["no_keep"] is False and answer["plan"]["plan_repet"] == 9
 
 
@@ -334,7 +334,7 @@ def test_update_that_comes_too_late_is_told(station):
         if word == "update":
             station.changed(station.plan(one))
     station.before = before
-    ended = station.zplan("update", one, "--title", "t", "--json")
+    ended = station.zplan("update", one, "--title", "t", "--json=wire")
     assert ended.code == REFUSED
     assert ended.err == f"zplan: {one}: -argument: revision: the plan was changed\n"
     assert json.loads(ended.out) == {"id": one,
@@ -359,15 +359,15 @@ def test_history(both):
     assert heading.split() == ["SEQ", "FIRED", "TOOK", "PLAN", "STATION", "STATUS", "TITLE"]
     assert re.fullmatch(r"1 +\S+Z +\d+\.\d{3} s +[0-9a-f]+ +jobs +\+ok +first", one)
     assert re.fullmatch(r"2 +\S+Z +\S+ s +[0-9a-f]+ +jobs +-failed +report \\x1b\[0m.*", two)
-    runs = objects(both.zplan("history", "--json"))
+    runs = objects(both.zplan("history", "--json=wire"))
     assert [(run["seq"], run["title"], run["status"]) for run in runs] == [
         (1, "first", OK), (2, "report \x1b[0m", FAILED)]
     assert all(list(run)[0] == "id" and run["id"] == run["plan"] for run in runs)
     epoch, = {run["epoch"] for run in runs}
-    assert epoch == json.loads(both.zplan("stats", "--json").done())["epoch"]
+    assert epoch == json.loads(both.zplan("stats", "--json=wire").done())["epoch"]
 
 
-@pytest.mark.parametrize("output", [[], ["--json"]])
+@pytest.mark.parametrize("output", [[], ["--json=wire"]])
 def test_history_of_no_plan(both, output):
     """It neither exists nor has run. One that exists, or did run, is no error."""
     told = "zplan: 999: no such plan, and no run of it in the history\n"
@@ -377,7 +377,7 @@ def test_history_of_no_plan(both, output):
     heading = "" if output else "SEQ"
     assert both.zplan("history", waits, *output).done().startswith(heading)
     both.outcome("gone")
-    ran = json.loads(both.zplan("history", "--json").done())["id"]
+    ran = json.loads(both.zplan("history", "--json=wire").done())["id"]
     assert "gone" in both.zplan("history", ran, *output).done()
     for more in (["--state", "failed"], ["--station", "nobody"], ["--since", "1"]):
         assert "gone" not in both.zplan("history", ran, *output, *more).done()
@@ -389,13 +389,13 @@ def test_history_newest_and_since_and_count(both):
     for title in "abcd":
         both.outcome(title)
     def titles(*args):
-        return [run["title"] for run in objects(both.zplan("history", "--json", *args))]
+        return [run["title"] for run in objects(both.zplan("history", "--json=wire", *args))]
     assert titles("--newest", "-n", "2") == ["d", "c"]
     assert titles("--since", "2") == ["c", "d"]
     assert titles("--since", "0", "-n", "3") == ["a", "b", "c"]
     assert titles("--since", "4") == []
     assert titles("--station", "nobody") == []
-    ended = both.zplan("history", "--json", "--since", "3", "--epoch", "other")
+    ended = both.zplan("history", "--json=wire", "--since", "3", "--epoch", "other")
     assert [json.loads(line)["title"] for line in ended.out.splitlines()] == ["a", "b", "c", "d"]
     assert "counts its results anew" in ended.err
 
@@ -416,11 +416,11 @@ def test_history_of_plans_turns_all_pages(station):
     for n in range(12):
         station.outcome(str(n), plan=0x20 + n % 3)
     station.looked_at = 2
-    titles = [run["title"] for run in objects(station.zplan("history", "--json"))]
+    titles = [run["title"] for run in objects(station.zplan("history", "--json=wire"))]
     assert titles == [str(n) for n in range(12)]
-    titles = [run["title"] for run in objects(station.zplan("history", "21", "20", "--json"))]
+    titles = [run["title"] for run in objects(station.zplan("history", "21", "20", "--json=wire"))]
     assert titles == ["1", "4", "7", "10", "0", "3", "6", "9"]
-    newest = station.zplan("history", "21", "20", "-n", "1", "--newest", "--json")
+    newest = station.zplan("history", "21", "20", "-n", "1", "--newest", "--json=wire")
     titles = [run["title"] for run in objects(newest)]
     assert titles == ["10", "9"]
 
@@ -429,10 +429,10 @@ def test_history_that_is_gone_is_told(station):
     for n in range(9):
         station.outcome(str(n))
     station.forget(5)
-    ended = station.zplan("history", "--since", "3", "--json")
+    ended = station.zplan("history", "--since", "3", "--json=wire")
     assert (ended.code, len(ended.out.splitlines())) == (DONE, 4)
     assert ended.err == "zplan: outcomes after 3 are gone: the first one kept is 6\n"
-    assert len(station.zplan("history", "--since", "5", "--json").done().splitlines()) == 4
+    assert len(station.zplan("history", "--since", "5", "--json=wire").done().splitlines()) == 4
 
 
 # -- the station
@@ -444,9 +444,9 @@ def test_station_words(both):
     assert row.split()[:2] == ["jobs", "api"] and "settings" in row
     spec = "extra=pub@tcp://127.0.0.1:7999"
     assert both.zplan("station", "add", spec).done() == "target extra added\n"
-    stations = {one["name"]: one for one in objects(both.zplan("target", "list", "--json"))}
+    stations = {one["name"]: one for one in objects(both.zplan("target", "list", "--json=wire"))}
     assert (stations["extra"]["origin"], stations["jobs"]["origin"]) == ("added", "settings")
-    ended = both.zplan("station", "remove", "extra", "jobs", "--json")
+    ended = both.zplan("station", "remove", "extra", "jobs", "--json=wire")
     assert ended.code == REFUSED and ended.err.startswith("zplan: 'jobs': -argument")
     one, two = map(json.loads, ended.out.splitlines())
     assert one == {"station": "extra", "done": "remove"}
@@ -455,7 +455,7 @@ def test_station_words(both):
 
 def test_station_add_shows_no_key(station):
     station.zplan("station", "add", "extra=api@tcp://127.0.0.1:7999,key=secret").done()
-    ended = station.zplan("station", "add", "extra=api@tcp://127.0.0.1:7999,key=secret", "--json")
+    ended = station.zplan("station", "add", "extra=api@tcp://127.0.0.1:7999,key=secret", "--json=wire")
     assert ended.code == REFUSED and "secret" not in ended.out + ended.err
 
 
@@ -465,12 +465,12 @@ def test_stats(station):
     assert rows == [["plans", "1"], ["queued", "1"], ["running", "0"], ["due_in_ms", "null"],
                     ["uptime_s", "61"], ["version", "0.1.0"], ["counters"], ["runs", "3"],
                     ["late", "0"], ["seq", "0"], ["epoch", "e1"]]
-    assert json.loads(station.zplan("stats", "--json").done()) == station.do_stats()
+    assert json.loads(station.zplan("stats", "--json=wire").done()) == station.do_stats()
 
 
 def test_stats_of_any_station(both):
     both.add()
-    answer = json.loads(both.zplan("stats", "--json").done())
+    answer = json.loads(both.zplan("stats", "--json=wire").done())
     assert answer["plans"] == 1 and isinstance(answer["counters"], dict)
     names = {line.split()[0] for line in both.zplan("stats").done().splitlines()}
     assert set(answer) | set(answer["counters"]) == names
@@ -480,7 +480,7 @@ def test_next_of_a_stored_plan(both):
     one = both.add(plan_type=3, plan_value=1, plan_repet=3, plan_time=4102444800)
     lines = both.zplan("next", one, "-n", "2").done().splitlines()
     assert len(lines) == 2 and all(re.fullmatch(r"2100-01-01T00:0\d:00Z", line) for line in lines)
-    assert json.loads(both.zplan("next", one, "--json", "-n", "2").done()) == lines
+    assert json.loads(both.zplan("next", one, "--json=wire", "-n", "2").done()) == lines
     assert len(both.zplan("next", one).done().splitlines()) == 3
     assert "no plan" in both.zplan("next", "7777").failed(REFUSED)
 
@@ -488,7 +488,7 @@ def test_next_of_a_stored_plan(both):
 def test_next_of_a_plan_that_never_runs(station):
     one = station.add(plan_repet=0)
     assert station.zplan("next", one).done() == "never\n"
-    assert json.loads(station.zplan("next", one, "--json").done()) == []
+    assert json.loads(station.zplan("next", one, "--json=wire").done()) == []
     assert station.requests("next") == [[one, "10"]] * 2
 
 
@@ -500,7 +500,7 @@ def test_update_of_selected_plans(both):
     assert [line.split()[1] for line in ended.done().splitlines()] == sorted([one, two])
     assert all("would be updated" in line for line in ended.out.splitlines())
     both.zplan("update", "--of-title", "report*", "--title", "both").done()
-    shown = [json.loads(both.zplan("show", ident, "--json").done()) for ident in (one, two, other)]
+    shown = [json.loads(both.zplan("show", ident, "--json=wire").done()) for ident in (one, two, other)]
     assert [plan["description"] for plan in shown] == ["both", "both", "sweep"]
 
 

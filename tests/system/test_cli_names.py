@@ -44,27 +44,27 @@ def test_kinds_are_put_listed_and_removed(fresh):
     assert fresh.zplan("kind", "list").done().splitlines() == [
         "KIND             FIELDS", "audio            {}",
         'video            {"timeout":60,"ext":{"say":"a \\"b\\""}}']
-    assert objects(fresh.zplan("kind", "--json")) == [
+    assert objects(fresh.zplan("kind", "--json=wire")) == [
         {"kind": "audio", "fields": {}}, {"kind": "video", "fields": FIELDS}]
-    assert objects(fresh.zplan("kind", "get", "video", "--json")) == [
+    assert objects(fresh.zplan("kind", "get", "video", "--json=wire")) == [
         {"kind": "video", "fields": FIELDS}]
     assert len(fresh.zplan("kind", "get", "video", "audio").done().splitlines()) == 3
     assert fresh.zplan("kind", "remove", "video", "audio").done() == (
         "kind video removed\nkind audio removed\n")
-    assert objects(fresh.zplan("kind", "--json")) == []
+    assert objects(fresh.zplan("kind", "--json=wire")) == []
 
 
 def test_a_plan_has_what_its_kind_says(fresh):
     fresh.zplan("kind", "put", "video", json.dumps(FIELDS)).done()
     ident = fresh.add(kind="video")
-    shown, = objects(fresh.zplan("show", ident, "--json"))
+    shown, = objects(fresh.zplan("show", ident, "--json=wire"))
     assert (shown["kind"], shown["timeout"]) == ("video", 60)
 
 
 def test_fields_come_from_standard_input(real):
     text = json.dumps(FIELDS, indent=4).encode()
     assert stdin_of(real, text, "kind", "put", "input", "-").done() == "kind input kept\n"
-    assert objects(real.zplan("kind", "get", "input", "--json")) == [
+    assert objects(real.zplan("kind", "get", "input", "--json=wire")) == [
         {"kind": "input", "fields": FIELDS}]
 
 
@@ -80,7 +80,7 @@ def test_input_that_is_no_object_is_refused_here(real, text, words):
 def test_what_the_station_refuses_is_told(real):
     ended = real.zplan("kind", "put", "x", '{"timeout": 0}')
     assert ended.failed(REFUSED).startswith("zplan: 'x': -argument: timeout: want seconds, 1..")
-    ended = real.zplan("kind", "put", "a b", "{}", "--json")
+    ended = real.zplan("kind", "put", "a b", "{}", "--json=wire")
     assert ended.code == REFUSED and "want a name of 1..64" in ended.err
     told, = map(json.loads, ended.out.splitlines())
     assert told["kind"] == "a b" and "want a name" in told["refused"]
@@ -92,7 +92,7 @@ def test_what_is_there_is_done_besides_what_is_not(fresh):
     fresh.zplan("kind", "put", "a", "{}").done()
     ended = fresh.zplan("kind", "get", "nobody", "a")
     assert ended.code == REFUSED and ended.out.splitlines()[1:] == ["a                {}"]
-    ended = fresh.zplan("kind", "remove", "nobody", "a", "--json")
+    ended = fresh.zplan("kind", "remove", "nobody", "a", "--json=wire")
     first, second = map(json.loads, ended.out.splitlines())
     assert "no kind" in first["refused"] and second == {"kind": "a", "done": "remove"}
 
@@ -100,7 +100,7 @@ def test_what_is_there_is_done_besides_what_is_not(fresh):
 def test_a_kind_that_was_edited_to_nonsense_is_shown_as_that(fresh):
     fresh.rig.db.hset("plan:kinds", "bad", "nonsense")
     assert fresh.zplan("kind", "list").done().splitlines()[1] == "bad              cannot be read"
-    assert objects(fresh.zplan("kind", "--json")) == [{"kind": "bad", "fields": None}]
+    assert objects(fresh.zplan("kind", "--json=wire")) == [{"kind": "bad", "fields": None}]
 
 
 def test_what_a_station_sends_cannot_command_the_terminal():
@@ -110,7 +110,7 @@ def test_what_a_station_sends_cannot_command_the_terminal():
         assert "\x1b" not in out and "\x07" not in out and "\\x1b[2J" in out
     with always(OK, (JSON, b"{}")) as station:
         assert station.zplan("kind").done() == "KIND             FIELDS\n"
-        assert station.zplan("kind", "--json").done() == ""
+        assert station.zplan("kind", "--json=wire").done() == ""
 
 
 @pytest.mark.parametrize("words, told", [
@@ -170,16 +170,16 @@ def test_why_a_plan_failed(fresh):
 
 def test_why_for_programs(real):
     one, two = real.add(), real.add()
-    ended = real.zplan("why", one, "7777", two, "--json")
-    assert ended.code == REFUSED and ended.err.startswith("zplan: 7777: -no find: no plan 7777")
+    ended = real.zplan("why", one, "7777", two, "--json=wire")
+    assert ended.code == REFUSED and ended.err.startswith("zplan: 7777: -no find: no plan '7777'")
     first, second = map(json.loads, ended.out.splitlines())
     assert (first["id"], first["state"], first["running"]) == (one, "queue", False)
     assert list(first)[0] == "id" and first["plan_id"] == int(one, 16)
     assert first["reasons"][0]["until"] == "its time" and second["id"] == two
 
 
-@pytest.mark.parametrize("words, told", [([], "want plan ids"), (["x y"], "want a plan id"),
-                                         (["1f", "0"], "want a plan id")])
+@pytest.mark.parametrize("words, told", [([], "want plans, by id or name"), ([""], "want a plan id"),
+                                         (["1f", "key:"], "want a plan id")])
 def test_why_used_wrongly(real, words, told):
     assert told in real.zplan("why", *words).failed(USAGE)
 

@@ -24,7 +24,7 @@ class Line:
                      **options)
 
     def kept(self, ident):
-        return json.loads(self.zplan("show", ident, "--json").done())
+        return json.loads(self.zplan("show", ident, "--json=wire").done())
 
     def rows(self, ident):
         """What `show` says to people: label to text."""
@@ -130,9 +130,9 @@ def test_names_are_shown(line):
     add = ("add", "--station", "jobs", "--command", "x", "--at", "2100-01-01")
     ident = json.loads(line.zplan(*add, "--unique", "nightly", "--tenant", "7", "--creator", "me",
                                   "--priority", "9", "--group", "printers", "--kind", "mail",
-                                  "--ext", '{"a": [1, "\\u001b"]}', "--json").done())["id"]
+                                  "--ext", '{"a": [1, "\\u001b"]}', "--json=wire").done())["id"]
     rows = line.rows(ident)
-    assert rows.items() >= {"kind": "mail", "unique name": "nightly", "tenant": "7", "creator": "me",
+    assert rows.items() >= {"kind": "mail", "name": "nightly", "tenant": "7", "creator": "me",
                             "priority": "9", "group": "printers", "category": "letters",
                             "run time-out": "1 min",
                             "ext": r'{"a":[1,"\u001B"]}'}.items(), rows
@@ -146,7 +146,7 @@ SHOWN = {
     "misfire_window": (2, "misfire window"), "jitter": (2, "jitter"),
     "overlap_policy": ("queue", "overlapping"), "retry": ({"strategy": "none"}, "retry"),
     "timeout": (2, "run time-out"), "log": ("none", "log"), "kind": ("k", "kind"),
-    "key": ("k", "unique name"), "priority": (2, "priority"), "group": ("g", "group"),
+    "key": ("k", "name"), "priority": (2, "priority"), "group": ("g", "group"),
     "category": ("c", "category"), "tenant": (2, "tenant"), "creator": (2, "creator"),
     "workers": ({"count": 2}, "workers"), "ext": ({}, "ext"),
 }
@@ -180,7 +180,7 @@ def test_show_tells_the_schedule_of_now(line):
 def test_the_list_shows_the_expression(line):
     line.zplan(*ADD, "--cron", "30 8 * * MON", "--cron", "@daily").done()
     assert " 30 8 * * MON ... " in line.zplan("list").done()
-    assert [plan["id"] for plan in objects(line.zplan("list", "--type", "cron", "--json"))] == ["e1"]
+    assert [plan["id"] for plan in objects(line.zplan("list", "--type", "cron", "--json=wire"))] == ["e1"]
 
 
 def test_the_station_computes_what_the_preview_said(line):
@@ -194,7 +194,7 @@ def test_when_it_is_tried_again(line):
     line.rig.jobs.finish(line.dispatch(), ST.FAILED)
     line.becomes(ident, "retry")
     wait_until(lambda: "next try" in line.rows(ident), "the history has the run")
-    run, = objects(line.zplan("history", ident, "--json"))
+    run, = objects(line.zplan("history", ident, "--json=wire"))
     told = zplan("--connect", line.rig.ipc("q"), "--times", "unix", "show", ident).done()
     assert f"\nnext try       {int(run['ended']) + 3000}" in told
 
@@ -334,7 +334,7 @@ def test_several_ids_are_several_plans():
         assert ended.done() == "".join(f"plan {one} cancelled, its target was notified\n"
                                        for one in both)
         assert station.requests("cancel") == [[one, "disk is full"] for one in both]
-        assert station.zplan("cancel", *both, "--json").code == REFUSED
+        assert station.zplan("cancel", *both, "--json=wire").code == REFUSED
         dead = [station.add(f"dead {number}", plan_id=number, plan_state=6, verdict=1)
                 for number in (0x209, 0x20a)]
         assert station.zplan("done", *dead, "--remark", "by hand").done() == \
@@ -345,7 +345,7 @@ def test_several_ids_are_several_plans():
 def test_a_filter_cancels_what_runs(line):
     line.rig.client.added(later(description="import b"))
     idents = {line.running(description="import a"), line.running(description="import c")}
-    ended = line.zplan("cancel", "--title", "import*", "--reason", "disk is full", "--json")
+    ended = line.zplan("cancel", "--title", "import*", "--reason", "disk is full", "--json=wire")
     answers = list(map(json.loads, ended.done().splitlines()))
     assert {answer["id"] for answer in answers} == idents
     assert all(answer["done"] == "cancel" and answer["told"] is True and answer["exec_id"] > 0
@@ -368,13 +368,13 @@ def test_a_person_deals_with_a_failure(line):
     line.rig.client.added(later())
     rows = line.rows(ident)
     assert rows["verdict"] == "pending" and "no paper" in rows["error"]
-    dead = [plan["id"] for plan in objects(line.zplan("list", "--dead", "--json"))]
+    dead = [plan["id"] for plan in objects(line.zplan("list", "--dead", "--json=wire"))]
     assert dead == [ident]
     assert line.zplan("done", ident, "--remark", "sent by hand").done() == f"plan {ident} done\n"
     rows = line.rows(ident)
     assert (rows["verdict"], rows["remark"]) == ("manual", "sent by hand")
-    assert not objects(line.zplan("list", "--dead", "--json"))
-    found = objects(line.zplan("list", "--verdict", "manual", "--json"))
+    assert not objects(line.zplan("list", "--dead", "--json=wire"))
+    found = objects(line.zplan("list", "--verdict", "manual", "--json=wire"))
     assert [plan["id"] for plan in found] == [ident]
     assert "has not failed for good" in line.zplan("done", ident).failed(REFUSED) \
         or "state close" in line.zplan("done", ident).failed(REFUSED)
@@ -392,7 +392,7 @@ def test_dead_plans_are_tried_again_or_removed(line):
     assert line.zplan("done", "--station", "jobs", "--verdict", "failure", "--dry-run") \
                .done().startswith(f"plan {two} would be done")
     assert line.zplan("remove", "--dead").done().endswith("2 removed\n")
-    left = [plan["id"] for plan in objects(line.zplan("list", "--json"))]
+    left = [plan["id"] for plan in objects(line.zplan("list", "--json=wire"))]
     assert left == [paused]
 
 
@@ -400,8 +400,8 @@ def test_a_verdict_is_looked_for_behind_pages_without_one():
     with PlanStation() as station:
         for at in range(250):
             station.add(plan_state=6, verdict=2 if at % 100 == 99 else 0)
-        found = objects(station.zplan("list", "--verdict", "pending", "--limit", "1", "--json"))
+        found = objects(station.zplan("list", "--verdict", "pending", "--limit", "1", "--json=wire"))
         assert [plan["plan_id"] for plan in found] == [0x1f + 99]
         assert len(station.requests("list")) == 1
-        assert len(objects(station.zplan("list", "--verdict", "pending", "--json"))) == 2
+        assert len(objects(station.zplan("list", "--verdict", "pending", "--json=wire"))) == 2
         assert station.zplan("done", "--all", "--dry-run").done().count("would be done") == 2

@@ -29,7 +29,7 @@ def line(rig):
 
 
 def retry_of(line):
-    return json.loads(line("show", "e1", "--json").done()).get("retry")
+    return json.loads(line("show", "e1", "--json=wire").done()).get("retry")
 
 
 def shown(line):
@@ -97,7 +97,7 @@ def test_an_import_adds_no_retry_to_a_plan_of_another_client(line, rig, tmp_path
     path.write_text(line("export").done())
     line("remove", ident).done()
     line("import", str(path)).done()
-    assert "retry" not in json.loads(line("show", ident, "--json").done())
+    assert "retry" not in json.loads(line("show", ident, "--json=wire").done())
 
 
 def test_update_takes_it_away(line):

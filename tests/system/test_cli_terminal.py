@@ -129,7 +129,7 @@ CONTROLS = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u202e]")
     ["pause", "--all", "--dry-run"], ["pause", "--all"], ["close", "1f"], ["team", "1f"],
     ["update", "1f", "--title", "x"],
     ["limit", "list"], ["doctor"], ["watch", "--since", "0", "-n", "1"]], ids=" ".join)
-@pytest.mark.parametrize("output", [[], ["--json"]], ids=["words", "json"])
+@pytest.mark.parametrize("output", [[], ["--json=wire"]], ids=["words", "json"])
 def test_control_characters_do_not_pass(station, verb, output):
     """DEL and C1 among them, wherever a peer may put a text."""
     assert station.add(EVIL, station=EVIL, error_info=EVIL, ext={EVIL: EVIL}, kind=EVIL, key=EVIL,
@@ -163,8 +163,8 @@ def coloured(text):
     ([], {"TERM": "dumb"}, False),
     (["--color", "never"], {}, False),
     (["--color=always"], {"NO_COLOR": "1"}, True),
-    (["--json"], {}, False),
-    (["--json", "--color", "always"], {}, False),
+    (["--json=wire"], {}, False),
+    (["--json=wire", "--color", "always"], {}, False),
 ])
 @pytest.mark.parametrize("verb", [["list"], ["show", "1f"], ["history"], ["station"]])
 def test_colours(station, verb, options, env, wanted):
@@ -177,7 +177,7 @@ def test_no_colours_in_a_pipe_unless_they_are_wanted(station):
     station.add("broken", plan_state=6)
     assert not coloured(station.zplan("list").done())
     assert coloured(station.zplan("list", "--color", "always").done())
-    assert not coloured(station.zplan("list", "--color", "always", "--json").done())
+    assert not coloured(station.zplan("list", "--color", "always", "--json=wire").done())
 
 
 def test_a_state_has_its_colour(station):
@@ -218,10 +218,10 @@ def test_times_off_a_terminal_and_in_json(station):
     station.add("past", plan_time=at)
     assert re.search(r" 20..-..-..T..:..:..Z ", station.zplan("list").done())
     assert re.search(r" 11\d min ago", station.zplan("list", "--times", "relative").done())
-    out = station.zplan("list", "--times", "relative", "--json").done()
+    out = station.zplan("list", "--times", "relative", "--json=wire").done()
     assert json.loads(out)["plan_time"] == at
     for style in ("unix", "relative", "both"):
-        out = zplan("next", "--at", "2100-01-01", "--json", "--times", style).done()
+        out = zplan("next", "--at", "2100-01-01", "--json=wire", "--times", style).done()
         assert json.loads(out) == ["2100-01-01T00:00:00Z"]
     out = zplan("next", "--at", "2100-01-01", "--times", "unix").done()
     assert out == "4102444800\n"

@@ -52,7 +52,7 @@ def busy():
 
 
 def test_an_object_for_each_look(busy):
-    first, second, third = objects(busy.zplan("top", "--json", "-n", "3"))
+    first, second, third = objects(busy.zplan("top", "--json=wire", "-n", "3"))
     assert first["done_per_s"] is None and first["late_ms"] is None
     assert first["targets"][0]["done_per_s"] is None
     for look in (second, third):
@@ -87,7 +87,7 @@ def test_plain_blocks_off_a_terminal(busy):
 
 def test_interval(busy):
     begin = time.monotonic()
-    busy.zplan("top", "--json", "-n", "2", "--interval", "3").done()
+    busy.zplan("top", "--json=wire", "-n", "2", "--interval", "3").done()
     assert time.monotonic() - begin >= 3
     assert "--interval: want seconds" in zplan("top", "--interval", "0").failed(USAGE)
 
@@ -186,7 +186,7 @@ def test_a_station_that_goes_away_and_comes_back(busy):
 
 
 def test_off_a_terminal_a_silent_station_ends_it(busy):
-    process = start("--connect", busy.endpoint, "--timeout", "2000", "top", "--json")
+    process = start("--connect", busy.endpoint, "--timeout", "2000", "top", "--json=wire")
     json.loads(process.stdout.readline())
     busy.answers = False
     out, err = process.communicate(timeout=WAIT)
@@ -195,7 +195,7 @@ def test_off_a_terminal_a_silent_station_ends_it(busy):
 
 
 def test_a_real_station(rig):
-    process = start("--connect", rig.ipc("q"), "top", "--json")
+    process = start("--connect", rig.ipc("q"), "top", "--json=wire")
     last = json.loads(process.stdout.readline())
     for _ in range(5):
         rig.client.added(at_once())

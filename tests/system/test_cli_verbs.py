@@ -101,7 +101,7 @@ def filled(rig, args, folder):
             if name == "failed":
                 rig.jobs.answer(run, ST.FAILED, [(FT.LOCAL_ID, run.local_id)])
             wanted = "execute" if name == "running" else "error"
-            wait_until(lambda: json.loads(zplan(*options(rig), "show", fired[name], "--json")
+            wait_until(lambda: json.loads(zplan(*options(rig), "show", fired[name], "--json=wire")
                                           .done())["state"] == wanted, wanted)
     return [arg.format(id=ident, paused=paused, dir=folder, **fired) for arg in args]
 
@@ -110,11 +110,12 @@ def test_each_verb_has_a_row():
     assert set(VERBS) == set(GOOD) | OWN_TESTS
 
 
+@pytest.mark.parametrize("form", ["--json", "--json=wire"])
 @pytest.mark.parametrize("verb", sorted(GOOD))
-def test_json_is_an_object_a_line(where, verb, tmp_path):
-    wait_until(lambda: json.loads(zplan(*options(where), "stats", "--json").done())["outcomes"] >= 2,
+def test_json_is_an_object_a_line(where, verb, form, tmp_path):
+    wait_until(lambda: json.loads(zplan(*options(where), "stats", "--json=wire").done())["outcomes"] >= 2,
                "two runs have ended")
-    ended = zplan(*options(where), verb, *filled(where, GOOD[verb], tmp_path), "--json")
+    ended = zplan(*options(where), verb, *filled(where, GOOD[verb], tmp_path), form)
     assert ended.code == DONE and ended.out and ended.out.endswith("\n"), ended.err
     for line in ended.out.splitlines():
         value = json.loads(line)
@@ -130,7 +131,7 @@ def test_done_for_people(where, verb, tmp_path):
 
 
 @pytest.mark.parametrize("verb", sorted(REFUSALS))
-@pytest.mark.parametrize("output", [[], ["--json"]])
+@pytest.mark.parametrize("output", [[], ["--json=wire"]])
 def test_refused(where, verb, output, tmp_path):
     ended = zplan(*options(where), verb, *filled(where, REFUSALS[verb], tmp_path), *output)
     assert ended.code == REFUSED and ended.err.startswith("zplan: ") or verb == "keygen"
@@ -146,7 +147,7 @@ def test_usage(verb):
 
 
 @pytest.mark.parametrize("verb", sorted(set(GOOD) - NO_STATION))
-@pytest.mark.parametrize("output", [[], ["--json"]])
+@pytest.mark.parametrize("output", [[], ["--json=wire"]])
 def test_no_answer(verb, output, tmp_path):
     (tmp_path / "plans").write_text(json.dumps({"station": "jobs", "command": "x"}) + "\n")
     args = [arg.format(id="1f", paused="1f", running="1f", failed="1f", dir=tmp_path) for arg in GOOD[verb]]
@@ -184,7 +185,7 @@ def test_the_examples_are_understood(verb, tmp_path):
 def test_the_program(tmp_path):
     assert re.fullmatch(r"zplan \d+\.\d+\.\d+\n", zplan("--version").done())
     assert zplan().failed(USAGE).startswith("zplan: want a verb\n")
-    assert "a script is no JSON" in zplan("completion", "bash", "--json").failed(USAGE)
+    assert "a script is no JSON" in zplan("completion", "bash", "--json=wire").failed(USAGE)
 
 
 def test_output_that_cannot_be_written(where):

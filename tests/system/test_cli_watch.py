@@ -30,7 +30,7 @@ def test_watch_prints_a_line_a_result():
 
 def test_watch_for_programs():
     with Publisher() as publisher:
-        process = publisher.watch("-n", "2", "--json")
+        process = publisher.watch("-n", "2", "--json=wire")
         publisher.send(b"t", 1, (CONTENT, b"x"), (BIN, b"\xff"), (0x5A, b""))
         publisher.send(b"\xff", 0x88, plan=b"{")
         lines = Ended(process).done().splitlines()
@@ -46,7 +46,7 @@ def test_watch_for_programs():
 
 def test_watch_passes_over_what_is_no_result():
     with Publisher() as publisher:
-        process = publisher.watch("-n", "1", "--json")
+        process = publisher.watch("-n", "1", "--json=wire")
         for message in [[b"t"], [b"t", b""], [b"t", describe(1)],
                         [b"t", describe(1, SUBTITLE, CONTEXT), b"1f", b"{}"],
                         [b"t", describe(1, SUBTITLE, CONTENT), b"1f"],
@@ -59,7 +59,7 @@ def test_watch_passes_over_what_is_no_result():
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_watch_is_unbuffered_and_ends_on_a_signal(number):
     with Publisher() as publisher:
-        process = publisher.watch("--json")
+        process = publisher.watch("--json=wire")
         publisher.send(b"one", 1)
         assert json.loads(process.stdout.readline())["title"] == "one"
         process.send_signal(number)
@@ -88,7 +88,7 @@ def name(line):
 
 def test_watch_prints_each_result_once(both):
     both.outcome("before")
-    process = both.watch("--json", "-n", "3")
+    process = both.watch("--json=wire", "-n", "3")
     time.sleep(0.5)     # a real station tells nobody that a subscriber has come
     for title in "abc":
         both.outcome(title)
@@ -98,10 +98,10 @@ def test_watch_prints_each_result_once(both):
 def test_watch_since_begins_with_the_history(both):
     for title in "abc":
         both.outcome(title)
-    lines = objects(both.zplan("watch", "--since", "1", "--json", "-n", "2"))
+    lines = objects(both.zplan("watch", "--since", "1", "--json=wire", "-n", "2"))
     assert [name(line) for line in lines] == [("b", True), ("c", True)]
     assert lines[0]["seq"] == 2 and lines[0]["epoch"]
-    line, = objects(both.zplan("watch", "c", "--since", "0", "--json", "-n", "1"))
+    line, = objects(both.zplan("watch", "c", "--since", "0", "--json=wire", "-n", "1"))
     assert line["seq"] == 3
 
 
@@ -109,7 +109,7 @@ def test_watch_since_goes_on_with_what_comes(station):
     for title in "abc":
         station.outcome(title)
     station.looked_at = 1
-    process = station.watch("--since", "1", "--epoch", "e1", "--json")
+    process = station.watch("--since", "1", "--epoch", "e1", "--json=wire")
     assert [name(line) for line in lines_of(process, 2)] == [("b", True), ("c", True)]
     station.outcome("d")
     assert [name(line) for line in lines_of(process, 1)] == [("d", False)]
@@ -118,7 +118,7 @@ def test_watch_since_goes_on_with_what_comes(station):
 
 def test_watch_asks_for_what_did_not_come(station):
     station.outcome("before")
-    process = station.watch("--json")
+    process = station.watch("--json=wire")
     station.outcome("a")
     assert [name(line) for line in lines_of(process, 1)] == [("a", False)]
     station.outcome("b", publish=False)
@@ -146,7 +146,7 @@ def test_watch_for_people_marks_what_came_by_history(station):
 
 
 def test_watch_of_a_title_fills_gaps_too(station):
-    process = station.watch("rep", "--json")
+    process = station.watch("rep", "--json=wire")
     station.outcome("report 1")
     station.outcome("other")
     station.outcome("report 2", publish=False)
@@ -159,7 +159,7 @@ def test_watch_of_a_title_fills_gaps_too(station):
 
 
 def test_watch_of_a_title_that_is_no_text(station):
-    process = station.watch("\u00fc", "--json", "-n", "1")
+    process = station.watch("\u00fc", "--json=wire", "-n", "1")
     station.outcome("a")
     for title in ({"b64": "/w=="}, {"b64": "w7z/"}, 5, None):     # the second starts with it
         station.outcome("x", publish=False)
@@ -171,7 +171,7 @@ def test_watch_of_a_title_that_is_no_text(station):
 
 def test_watch_prints_nothing_twice(station):
     station.outcome("a")
-    process = station.watch("--since", "0", "--json")
+    process = station.watch("--since", "0", "--json=wire")
     assert [name(line) for line in lines_of(process, 1)] == [("a", True)]
     station.outcome("b", publish=False)
     assert [name(line) for line in lines_of(process, 1)] == [("b", True)]   # by a look
@@ -184,7 +184,7 @@ def test_watch_prints_nothing_twice(station):
 
 
 def test_watch_of_a_station_that_lost_its_latest_writes(station):
-    process = station.watch("--json")
+    process = station.watch("--json=wire")
     for title in "abc":
         station.outcome(title)
     station.runs, station.seq = station.runs[:1], 1
@@ -197,7 +197,7 @@ def test_watch_of_a_station_that_lost_its_latest_writes(station):
 
 def test_watch_finds_a_last_result_that_was_lost(station):
     """Nothing comes after it, so no gap tells of it: the watch looks when it is quiet."""
-    process = station.watch("--json")
+    process = station.watch("--json=wire")
     station.outcome("a")
     lines_of(process, 1)
     station.outcome("b", publish=False)
@@ -209,7 +209,7 @@ def test_watch_finds_a_last_result_that_was_lost(station):
 
 def test_watch_lets_a_result_that_is_on_its_way_come(station):
     """What a look finds may be between its commit and its broadcast: it is printed as it came."""
-    process = station.watch("--json", "-n", "1")
+    process = station.watch("--json=wire", "-n", "1")
     station.requests("")
     seq = station.outcome("a", publish=False)
     end = time.monotonic() + WAIT
@@ -221,7 +221,7 @@ def test_watch_lets_a_result_that_is_on_its_way_come(station):
 
 
 def test_watch_survives_the_result_socket(station):
-    process = station.watch("--json")
+    process = station.watch("--json=wire")
     station.outcome("a")
     assert name(lines_of(process, 1)[0]) == ("a", False)
     station.close_publisher()
@@ -234,7 +234,7 @@ def test_watch_survives_the_result_socket(station):
 
 
 def test_watch_tells_what_is_gone(station):
-    process = station.watch("--json")
+    process = station.watch("--json=wire")
     station.outcome("a")
     for title in "bcde":
         station.outcome(title, publish=False)
@@ -245,7 +245,7 @@ def test_watch_tells_what_is_gone(station):
 
 
 def test_watch_tells_that_the_station_counts_anew(station):
-    process = station.watch("--json")
+    process = station.watch("--json=wire")
     station.outcome("a")
     station.outcome("b")
     station.count_anew("e2")
@@ -261,7 +261,7 @@ def test_watch_tells_that_the_station_counts_anew(station):
 
 def test_watch_of_a_station_that_never_published(station):
     station.epoch = None
-    process = station.watch("--json")
+    process = station.watch("--json=wire")
     station.count_anew("e1")
     station.outcome("a", publish=False)
     station.outcome("b")
@@ -271,14 +271,14 @@ def test_watch_of_a_station_that_never_published(station):
 
 def test_watch_since_of_another_epoch(station):
     station.outcome("a")
-    process = station.watch("--since", "40", "--epoch", "old", "--json")
+    process = station.watch("--since", "40", "--epoch", "old", "--json=wire")
     assert name(lines_of(process, 1)[0]) == ("a", True)
     assert told_by(process).startswith("zplan: the station counts its results anew")
 
 
 def test_watch_since_what_is_to_come(station):
     station.outcome("a")
-    process = station.watch("--since", "40", "--json")
+    process = station.watch("--since", "40", "--json=wire")
     station.outcome("b")
     assert name(lines_of(process, 1)[0]) == ("b", False)
     assert told_by(process) == "zplan: there is no result 40 yet: the last one is 1\n"
@@ -286,7 +286,7 @@ def test_watch_since_what_is_to_come(station):
 
 def test_watch_without_a_history_goes_on_and_says_so(station):
     station.silent = lambda word, *args: True
-    process = station.watch("--json", "--timeout", "300")
+    process = station.watch("--json=wire", "--timeout", "300")
     station.outcome("a")
     station.outcome("b", publish=False)
     station.outcome("c")
@@ -298,7 +298,7 @@ def test_watch_without_a_history_goes_on_and_says_so(station):
 
 
 def test_watch_waits_for_a_history_that_is_away_for_a_while(station):
-    process = station.watch("--json", "--timeout", "300")
+    process = station.watch("--json=wire", "--timeout", "300")
     station.outcome("a")
     lines_of(process, 1)
     station.silent = lambda word, *args: True
@@ -328,7 +328,7 @@ def test_watch_since_where_history_is_refused():
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_watch_ends_on_a_signal_while_it_waits_for_the_history(station, number):
     station.silent = lambda word, *args: True
-    process = station.watch("--json")
+    process = station.watch("--json=wire")
     begun = time.monotonic()
     process.send_signal(number)
     assert Ended(process).done() == ""

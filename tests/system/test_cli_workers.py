@@ -23,9 +23,9 @@ def test_the_verbs(station, work):
     told = zplan(station, "drain", "sh")
     assert (told.returncode, told.stdout, told.stderr) == (0, "worker sh drains (1)\n", "")
     assert one.process.wait(WAIT_S) == 0
-    told = zplan(station, "drain", "raw", "--json")
+    told = zplan(station, "drain", "raw", "--json=wire")
     assert json.loads(told.stdout) == {"drained": "raw", "workers": 1}
-    told = zplan(station, "workers", "--json")
+    told = zplan(station, "workers", "--json=wire")
     rows = [json.loads(line) for line in told.stdout.splitlines()]
     assert [(row["name"], row["draining"]) for row in rows] == [("raw", True)]
 
@@ -56,5 +56,5 @@ def test_names_are_completed(complete, station):
     env = {"ZPLAN_COMPLETION_TIMEOUT": str(WAIT_S * 1000)}
     assert complete(f"zplan {where} drain ", env=env) == ["ann", "beth", "bob"]
     assert complete(f"zplan drain {where} ann b", env=env) == ["beth", "bob"]
-    told = zplan(station, "completion", "workers", "--json")
+    told = zplan(station, "completion", "workers", "--json=wire")
     assert json.loads(told.stdout.splitlines()[0]) == {"name": "ann", "text": "serving"}

@@ -26,7 +26,7 @@ class Station:
         return zplan("--connect", self.rig.ipc("q"), "--timeout", "20000", *args, **options)
 
     def lines(self, *args):
-        return [json.loads(line) for line in self(*args, "--json").done().splitlines()]
+        return [json.loads(line) for line in self(*args, "--json=wire").done().splitlines()]
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def tells(station, ids):
         "list", "history", "kind list", "limit list", "station list", "list --dead", "list --held")}
     for what, ident in ids.items():
         views[what] = bare(station.lines("show", ident))
-        views["next " + what] = bare(station("next", ident, "--json").out)
+        views["next " + what] = bare(station("next", ident, "--json=wire").out)
     return views
 
 

@@ -43,7 +43,7 @@ class Asked:
         self.moment = moment
 
     def says(self, *words):
-        return json.loads(zplan("--connect", self.rig.ipc("q"), *words, "--json").done())
+        return json.loads(zplan("--connect", self.rig.ipc("q"), *words, "--json=wire").done())
 
     def is_the_same(self, *kind):
         """Preview, reply, show and next. The plan's first time."""

@@ -313,7 +313,7 @@ def test_filters(rig):
 
 @pytest.mark.parametrize("args", [
     ("zz",), ("{",), ("[]",), ("5x",), ('{"limit": 0}',), ('{"limit": 1001}',), ('{"limit": "x"}',),
-    ('{"since": -1}',), ('{"since": "1"}',), ('{"since": 1.5}',), ('{"plan": 5}',),
+    ('{"since": -1}',), ('{"since": "1"}',), ('{"since": 1.5}',), ('{"plan": -5}',),
     ('{"plan": "zz"}',), ('{"after": "x"}',), ('{"after": 5}',), ('{"after": ""}',),
     ('{"station": 5}',), ('{"newest": 1}',), ('{"epoch": 5}',), ('{"colour": 1}',),
     ('{"limit": 1, "limit": 2}',), ('{} x',), ("since",), ("since", "-1"), ("since", "x"),

@@ -122,7 +122,7 @@ def test_add_hold(rig, cli, tmp_path):
                     json.dumps({"station": "jobs", "command": "x", "plan_type": 0, "id": "21", "hold": True}) + "\n")
     assert cli("add", "--from", str(path)).done() == "2 plans added\n"
     some_sweeps(rig)
-    assert sorted(plan["id"] for plan in objects(cli("list", "--held", "--json"))) == ["1f", "20", "21"]
+    assert sorted(plan["id"] for plan in objects(cli("list", "--held", "--json=wire"))) == ["1f", "20", "21"]
     cli("reset", "--held").done()
     assert sorted(run_all(rig, 3)) == ["1f", "20", "21"]
 
@@ -149,8 +149,8 @@ def test_import_hold_runs_nothing_and_reset_held_runs_just_that(rig, cli, tmp_pa
     said = cli("import", path, "--hold").done()
     assert said == f"{OVERDUE + 1} plans added, 1 ended and left out\n"
     some_sweeps(rig)
-    assert cli("list", "--state", "pause", "--json").done().count("\n") == OVERDUE + 1
-    assert cli("list", "--held", "--json").done().count("\n") == OVERDUE
+    assert cli("list", "--state", "pause", "--json=wire").done().count("\n") == OVERDUE + 1
+    assert cli("list", "--held", "--json=wire").done().count("\n") == OVERDUE
     # Said again it changes nothing.
     assert cli("import", path, "--hold").done().startswith(f"0 plans added, {OVERDUE + 1} ")
     assert cli("reset", "--held").done().endswith(f"{OVERDUE} reset\n")

@@ -107,7 +107,7 @@ def documented():
 
 
 def outcomes(compose):
-    return [json.loads(line) for line in compose.once("client", "history", "--json").splitlines()]
+    return [json.loads(line) for line in compose.once("client", "history", "--json=wire").splitlines()]
 
 
 def run_documented(compose, folder):
@@ -150,7 +150,7 @@ def run_composed(image, folder):
                          "--title", "composed")
             # Until the worker has joined there is nobody to do it: it is tried again.
             wait_until(lambda: '"status":1,' in compose.once(
-                "client", "history", "--json").replace(" ", ""), "the plan is done", 3 * WAIT)
+                "client", "history", "--json=wire").replace(" ", ""), "the plan is done", 3 * WAIT)
             assert "1 of 1 target station is connected" in compose.once("client", "doctor")
             run_documented(compose, folder)
             ended = compose.stop()

@@ -219,7 +219,7 @@ def test_limits_from_a_shell(rig):
     assert [line.split() for line in zplan_limit().done().splitlines()[1:]] == [
         [JOBS, "4", "0.5", "-", "set"], ["group:a", "4", "0.5", "-", "set"], ["group:b", "-", "-", "3", "set"]]
     assert zplan_limit("remove", "group:a", "group:b").done() == "limit of group:a removed\nlimit of group:b removed\n"
-    assert json.loads(zplan_limit("list", "--json").done()) == {
+    assert json.loads(zplan_limit("list", "--json=wire").done()) == {
         "name": JOBS, "concurrency": 4, "rate": 0.5, "origin": "set"}
     assert zplan_limit("set", "target:jobs", "--rate", "2").done() == "limit of target:jobs set\n"
     assert json.loads(zplan_limit("list", "--json").done()) == {"name": JOBS, "rate": 2, "origin": "set"}

@@ -114,7 +114,7 @@ def test_list_gives_the_stored_fields(rig):
 
 @pytest.mark.parametrize("arg", [
     "{", "[]", "5", '{"limit": -1}', '{"limit": "x"}', '{"limit": 1.5}', '{"after": "zz"}',
-    '{"after": 5}', '{"colour": 1}', '{} x', '{"station": 5}', '{"title": 5}',
+    '{"after": -5}', '{"colour": 1}', '{} x', '{"station": 5}', '{"title": 5}',
     '{"limit": 1, "limit": 2}'])
 def test_list_with_a_wrong_filter(shared, arg):
     refused(shared.client.manage("list", arg), ST.ARG_ERROR)

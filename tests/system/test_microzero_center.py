@@ -122,7 +122,7 @@ def test_a_center_that_goes_takes_nothing_with_it(make_rig, center):
 def told_of_center(rig, text):
     """The finding of `zplan doctor` with this text, and its exit status."""
     def found_it():
-        ended = zplan("--connect", rig.ipc("q"), "doctor", "--json")
+        ended = zplan("--connect", rig.ipc("q"), "doctor", "--json=wire")
         for finding in json.loads(ended.out)["findings"]:
             if text in finding["text"]:
                 return finding, ended.code

@@ -180,5 +180,5 @@ def test_what_zplan_history_prints(rig):
     assert row.endswith(f"night: missed: 9, before the plan was submitted, {base + STEP} to {base + 9 * STEP}")
     assert said("--state", "missed").splitlines()[1:] == [row]
     assert ident not in said("--state", "failed")
-    found, = objects(zplan("--connect", rig.ipc("q"), "--timeout", "20000", "history", ident, "--json"))
+    found, = objects(zplan("--connect", rig.ipc("q"), "--timeout", "20000", "history", ident, "--json=wire"))
     assert (found["status"], found["missed"]) == (ST.MISSED, 9)

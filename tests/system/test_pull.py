@@ -676,7 +676,7 @@ def test_zplan_team_shows_who_does_what(rig, pair):
     assert first == f"plan {ident}: running, a run is out" and heading.split()[0] == "WORKER"
     assert [row.split()[:2] for row in rows] == [["w1", "running"], ["w2", "fail"]]
     assert rows[1].endswith(" disk full")
-    assert json.loads(shell(rig, "team", ident, "--json")) == team(rig, ident)
+    assert json.loads(shell(rig, "team", ident, "--json=wire")) == team(rig, ident)
     assert zplan("team", "7777", "--connect", rig.ipc("q")).code == 1
 
 

@@ -51,7 +51,7 @@ def run_under(prefix, *args):
 
 def test_a_watch_in_the_background_of_a_script_ends_on_ctrl_c(make_rig):
     rig = make_rig()
-    process = run_under(BLOCKED_AND_IGNORED, "watch", "--json", "--connect", rig.ipc("q"), "--publish", rig.ipc("p"))
+    process = run_under(BLOCKED_AND_IGNORED, "watch", "--json=wire", "--connect", rig.ipc("q"), "--publish", rig.ipc("p"))
     wait_until(lambda: {signal.SIGINT, signal.SIGTERM} <= signals(process.pid, "SigBlk")
                and not {signal.SIGINT, signal.SIGTERM} & signals(process.pid, "SigIgn"),
                "signals are read by the program")
@@ -61,7 +61,7 @@ def test_a_watch_in_the_background_of_a_script_ends_on_ctrl_c(make_rig):
 
 def test_a_watch_under_nohup_outlives_its_terminal(make_rig):
     rig = make_rig()
-    process = run_under([*NOHUP, *BLOCKED_AND_IGNORED], "watch", "--json", "--connect", rig.ipc("q"),
+    process = run_under([*NOHUP, *BLOCKED_AND_IGNORED], "watch", "--json=wire", "--connect", rig.ipc("q"),
                         "--publish", rig.ipc("p"))
     wait_until(lambda: signal.SIGINT not in signals(process.pid, "SigIgn")
                and signal.SIGINT in signals(process.pid, "SigBlk"), "signals are read by the program")

@@ -1,0 +1,512 @@
+#include "json_names.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codes.h"
+#include "desc.h"
+#include "ident.h"
+#include "json.h"
+#include "memory.h"
+#include "plan.h"
+#include "policy.h"
+#include "rfc3339.h"
+
+// What becomes of a value.
+enum conversion {
+    SAME,
+    NESTED, // as the object it stands in
+    DROP,
+    HEX,         // an id
+    INSTANT,     // of Unix seconds, or RFC 3339; null where there is none
+    INSTANT_MS,  // of Unix milliseconds
+    SECONDS_MS,  // a duration of milliseconds
+    SECONDS_US,  // of microseconds
+    STATE,       // a plan's
+    STATUS,      // of a run
+    VERDICT,     // absent where there is none
+    PLAN_TYPE,   // the type's name
+    PLAN_OBJECT, // of JSON_PLAN
+    RUNS,        // a list of JSON_RUN
+    TARGETS,     // a list of JSON_TARGET
+    STOPPED,     // by, at, why
+    PARSED,      // an object that is stored as JSON text
+    FRAMES       // a message: command, args, frames
+};
+
+enum {
+    PLAN = 1 << JSON_PLAN,
+    RUN = 1 << JSON_RUN,
+    TARGET = 1 << JSON_TARGET,
+    ANSWER = 1 << JSON_ANSWER,
+    ANY = PLAN | RUN | TARGET | ANSWER
+};
+
+// The first row of the kind and name counts. `name` has its object in front: "counts.runs".
+static const struct row {
+    unsigned kinds;
+    const char *wire, *name;
+    enum conversion conversion;
+} rows[] = {
+    // of a plan
+    {PLAN, "id", NULL, DROP},
+    {PLAN, "type", NULL, DROP},
+    {PLAN, "state", NULL, DROP},
+    {PLAN, "plan_id", "id", HEX},
+    {PLAN, "key", "name", SAME},
+    {PLAN, "description", "title", SAME},
+    {PLAN, "last_state", "last.status", STATUS},
+    {PLAN, "exec_time", "last.started_at", INSTANT},
+    {PLAN, "exec_id", "last.exec_id", HEX},
+    {PLAN, "error_info", "last.reason", SAME},
+    {PLAN, "plan_time", "next_at", INSTANT},
+    {PLAN, "add_time", "created_at", INSTANT},
+    {PLAN, "base_time", "base_at", INSTANT},
+    {PLAN, "real_repet", "counts.runs", SAME},
+    {PLAN, "error_count", "counts.failures", SAME},
+    {PLAN, "missed", "counts.missed", SAME},
+    {PLAN, "skip_num", "counts.skipped", SAME},
+    {PLAN, "skip_wait", "counts.skips_pending", SAME},
+    {PLAN, "stopped", "stopped", STOPPED},
+    {PLAN, "messages", "frames", FRAMES},
+    {PLAN, "poll", NULL, DROP},
+    {PLAN, "extra", NULL, DROP},
+    {PLAN, "plan_type", "spec.plan_type", PLAN_TYPE},
+    {PLAN, "plan_value", "spec.plan_value", SAME},
+    {PLAN, "plan_repet", "spec.plan_repet", SAME},
+    {PLAN, "no_keep", "spec.no_keep", SAME},
+    {PLAN, "skip_set", "spec.skip_set", SAME},
+    {PLAN, "vote", "spec.vote", SAME},
+    {PLAN, "ext", "spec.ext", PARSED},
+    {PLAN, "on_failure", "spec.on_failure", PARSED},
+    // of a run
+    {RUN, "id", NULL, DROP}, // the plan's, again
+    {RUN, "plan", "plan", HEX},
+    {RUN, "nominal", "nominal_at", INSTANT},
+    {RUN, "fired", "started_at", INSTANT},
+    {RUN, "ended", "ended_at", INSTANT},
+    {RUN, "state", "state", STATE},
+    {RUN, "missed_first", "missed_first_at", INSTANT},
+    {RUN, "missed_last", "missed_last_at", INSTANT},
+    // of a target
+    {TARGET, "since", "since_at", INSTANT},
+    {TARGET, "no_worker", "no_worker_at", INSTANT},
+    // of the station, its commands and files
+    {ANSWER, "plan", "plan", PLAN_OBJECT},
+    {ANSWER, "first", "next_at", INSTANT},
+    {ANSWER, "there", NULL, DROP}, // `result` has it as a word
+    {ANSWER, "refused", "detail", SAME},
+    {ANSWER, "told", "notified", SAME},
+    {ANSWER, "stations", "target_count", SAME},
+    {ANSWER, "targets", "targets", TARGETS},
+    {ANSWER, "runs", "items", RUNS},
+    {ANSWER, "next", "next_at", INSTANT},
+    {ANSWER, "at", "at", INSTANT},
+    {ANSWER, "now_ms", "now_at", INSTANT_MS},
+    {ANSWER, "clock_ahead_ms", "clock_ahead_s", SECONDS_MS},
+    {ANSWER, "round_trip_us", "took_s", SECONDS_US},
+    {ANSWER, "started_ms", "started_at", INSTANT_MS},
+    {ANSWER, "heard_ms", "heard_at", INSTANT_MS},
+    {ANSWER, "ended_ms", "ended_at", INSTANT_MS},
+    {ANSWER, "since", "since_at", INSTANT},
+    {ANSWER, "summary", "summary", SAME}, // counts by word
+    {ANSWER, "fields", "fields", SAME},   // of a kind: as submitted
+    {ANSWER, "result", "result", SAME},   // of a worker: as it sent it
+    // of all
+    {ANY, "plan_id", "id", HEX},
+    {ANY, "exec_id", "exec_id", HEX},
+    {ANY, "station", "target", SAME},
+    {ANY, "plan_state", "state", STATE},
+    {ANY, "verdict", "verdict", VERDICT},
+    {ANY, "unresponsive_since", "unresponsive_since_at", INSTANT},
+    {ANY, "late_ms", "late_s", SECONDS_MS},
+};
+
+static const struct row *row_of (enum json_kind kind, const char *wire)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].kinds & 1U << kind && strcmp (rows[i].wire, wire) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+// -- words
+
+const char *json_state_name (const json_t *state)
+{
+    static const struct {
+        const char *wire, *name;
+    } names[PLAN_STATES] = {
+        [PLAN_NONE] = {"none", "queued"},        [PLAN_QUEUE] = {"queue", "queued"},
+        [PLAN_EXECUTE] = {"execute", "running"}, [PLAN_RETRY] = {"retry", "retrying"},
+        [PLAN_SKIP] = {"skip", "queued"},        [PLAN_PAUSE] = {"pause", "paused"},
+        [PLAN_ERROR] = {"error", "error"},       [PLAN_CLOSE] = {"close", "closed"},
+    };
+    json_int_t number = json_integer_value (state);
+    if (json_is_integer (state))
+        return number >= 0 && number < PLAN_STATES ? names[number].name : NULL;
+    for (size_t i = 0; json_is_string (state) && i < PLAN_STATES; i++)
+        if (strcmp (json_string_value (state), names[i].wire) == 0)
+            return names[i].name;
+    return NULL;
+}
+
+// The statuses that a run may have, and "ok" for all below the errors.
+static const struct {
+    uint8_t status;
+    const char *name;
+} status_rows[] = {
+    {ZERO_STATUS_FAILED_ID, "failed"},       {ZERO_STATUS_NOT_WORKER_ID, "not_taken"},
+    {ZERO_STATUS_TIMEOUT_ID, "timeout"},     {ZERO_STATUS_CANCELLED_ID, "cancelled"},
+    {ZERO_STATUS_MISSED_ID, "missed"},       {ZERO_STATUS_SEND_ERROR_ID, "send_error"},
+    {ZERO_STATUS_RECV_ERROR_ID, "in_doubt"},
+};
+
+enum { STATUS_ROWS = sizeof status_rows / sizeof *status_rows };
+
+// The number of a status, or of its word on the wire; 0: none.
+static int64_t status_number (const json_t *status)
+{
+    if (json_is_integer (status))
+        return json_integer_value (status);
+    for (int i = 1; json_is_string (status) && i <= UINT8_MAX; i++)
+        if (status_name ((uint8_t)i) &&
+            strcmp (status_word ((uint8_t)i), json_string_value (status)) == 0)
+            return i;
+    return 0;
+}
+
+const char *json_status_name (const json_t *status)
+{
+    int64_t number = status_number (status);
+    if (number <= 0 || number > UINT8_MAX)
+        return NULL;
+    if (number < ZERO_STATUS_ERROR_FLAG)
+        return "ok";
+    for (size_t i = 0; i < STATUS_ROWS; i++)
+        if (status_rows[i].status == number)
+            return status_rows[i].name;
+    return "failed";
+}
+
+const char *json_verdict_name (const json_t *verdict)
+{
+    static const char *const names[VERDICTS] = {[VERDICT_FAILURE] = "failure",
+                                                [VERDICT_PENDING] = "pending",
+                                                [VERDICT_MANUAL] = "manual",
+                                                [VERDICT_CANCELLED] = "cancelled"};
+    json_int_t number = json_integer_value (verdict);
+    return number > 0 && number < VERDICTS ? names[number] : json_string_value (verdict);
+}
+
+const char *json_status_code (uint8_t status, char out[JSON_CODE_SIZE])
+{
+    const char *name = status_name (status);
+    snprintf (out, JSON_CODE_SIZE, "%s", name ? name : "error");
+    for (char *at = out; *at; at++)
+        *at = (char)tolower ((unsigned char)*at);
+    return out;
+}
+
+// -- values
+
+json_t *json_instant_ms (int64_t time_ms)
+{
+    char text[RFC3339_SIZE + 8];
+    int64_t seconds = time_ms / 1000 - (time_ms % 1000 < 0);
+    if (seconds < 0 || seconds > SCHEDULE_TIME_MAX)
+        return json_null ();
+    rfc3339_format (seconds, text);
+    snprintf (strchr (text, 'Z'), 8, ".%03dZ", (int)(time_ms - seconds * 1000));
+    return json_string (text);
+}
+
+static json_t *instant (const json_t *value)
+{
+    struct reason ignored;
+    int64_t seconds;
+    double real = json_number_value (value);
+    if (json_is_string (value)) {
+        const char *text = json_string_value (value);
+        return rfc3339_parse (span_text (text), &seconds, &ignored) == 0
+                   ? json_instant_ms (seconds * 1000)
+                   : json_string (text);
+    }
+    return real > 0 && real <= (double)SCHEDULE_TIME_MAX
+               ? json_instant_ms ((int64_t)(real * 1000 + 0.5))
+               : json_null ();
+}
+
+static json_t *hex (const json_t *id)
+{
+    char text[IDENT_SIZE];
+    json_int_t number = json_integer_value (id);
+    if (!json_is_integer (id))
+        return json_deep_copy (id);
+    return number > 0 ? json_string (ident_text ((uint64_t)number, text)) : json_null ();
+}
+
+static json_t *duration (const json_t *value, double units)
+{
+    return json_is_number (value) ? json_real (json_number_value (value) / units) : json_null ();
+}
+
+static json_t *word (const char *text)
+{
+    return text ? json_string (text) : json_null ();
+}
+
+// "pause by ops at TIME", without "by ops" where nobody is known.
+static json_t *stopped (const json_t *value)
+{
+    const char *text = json_string_value (value), *at = text ? strstr (text, " at ") : NULL;
+    const char *by = text ? strstr (text, " by ") : NULL;
+    if (!at || strchr (text, ' ') != (by ? by : at) || (by && by > at))
+        return json_deep_copy (value);
+    for (const char *next = at; next; next = strstr (next + 1, " at "))
+        at = next; // the last one: a name may have another
+    json_t *object = json_object ();
+    json_t *verb = json_stringn (text, (size_t)((by ? by : at) - text));
+    const char *state = json_state_name (verb);
+    json_object_set_new (object, "why", state ? json_string (state) : json_incref (verb));
+    json_decref (verb);
+    json_t *when = json_string (at + 4);
+    json_object_set_new (object, "at", instant (when));
+    json_decref (when);
+    json_object_set_new (object, "by",
+                         by ? json_stringn (by + 4, (size_t)(at - by - 4)) : json_null ());
+    return object;
+}
+
+static json_t *parsed (const json_t *value)
+{
+    struct reason ignored;
+    const char *text = json_string_value (value);
+    json_t *object = text ? json_read_object (span_text (text), &ignored) : NULL;
+    return object ? object : json_deep_copy (value);
+}
+
+static json_t *each (enum json_kind kind, const json_t *list)
+{
+    size_t i;
+    const json_t *item;
+    json_t *names = json_array ();
+    json_array_foreach (list, i, item) json_array_append_new (names, json_names (kind, item));
+    return names;
+}
+
+static json_t *converted (enum json_kind kind, const struct row *row, const json_t *value)
+{
+    switch (row->conversion) {
+    case HEX:
+        return hex (value);
+    case INSTANT:
+        return instant (value);
+    case INSTANT_MS:
+        return json_is_integer (value) ? json_instant_ms (json_integer_value (value))
+                                       : json_null ();
+    case SECONDS_MS:
+        return duration (value, 1e3);
+    case SECONDS_US:
+        return duration (value, 1e6);
+    case STATE:
+        return word (json_state_name (value));
+    case STATUS:
+        return word (json_status_name (value));
+    case VERDICT:
+        return word (json_verdict_name (value));
+    case PLAN_TYPE:
+        if (json_is_integer (value) && json_integer_value (value) >= 0 &&
+            json_integer_value (value) < SCHEDULE_TYPES)
+            return json_string (
+                schedule_type_name ((enum schedule_type)json_integer_value (value)));
+        return json_deep_copy (value);
+    case PLAN_OBJECT:
+        return json_is_object (value) ? json_names (JSON_PLAN, value) : hex (value);
+    case RUNS:
+        return each (JSON_RUN, value);
+    case TARGETS:
+        return json_is_array (value) ? each (JSON_TARGET, value) : json_deep_copy (value);
+    case PARSED:
+        return parsed (value);
+    case STOPPED:
+        return stopped (value);
+    case NESTED:
+        return json_is_object (value) || json_is_array (value) ? json_names (kind, value)
+                                                               : json_deep_copy (value);
+    default:
+        return json_deep_copy (value);
+    }
+}
+
+// -- the frames of a plan
+
+// `command` and `args` where the frames are no more than that, else all of them as `frames`. The
+// PLAN frame is `spec`, and names stand outside.
+static void set_frames (json_t *names, const json_t *messages)
+{
+    enum { DESCRIPTION = 1, FIRST = 2 };
+    struct desc desc;
+    struct reason ignored;
+    size_t i, size, count = json_array_size (messages);
+    const json_t *frame;
+    char *text = json_write (messages);
+    uint8_t *bytes = memory_new (strlen (text) + 1);
+    free (text);
+    bool read = count >= FIRST &&
+                json_to_frame (json_array_get (messages, DESCRIPTION), bytes, &size) &&
+                desc_parse (span_of (bytes, size), count - FIRST, &desc, &ignored) == 0;
+    free (bytes);
+    json_t *frames = json_array (), *args = json_array ();
+    const json_t *command = NULL;
+    bool plain = true;
+    json_array_foreach (messages, i, frame)
+    {
+        uint8_t type = read && i >= FIRST ? desc.types[i - FIRST] : 0;
+        if (!read || i < FIRST || type == ZERO_FRAME_PLAN || type == ZERO_FRAME_STATION_ID ||
+            type == ZERO_FRAME_GLOBAL_ID || type == ZERO_FRAME_REQUEST_ID)
+            continue;
+        json_t *entry = json_object ();
+        json_object_set_new (entry, "type",
+                             frame_name (type) ? json_string (frame_name (type))
+                                               : json_integer (type));
+        json_object_set (entry, json_is_string (frame) ? "text" : "b64",
+                         json_is_string (frame) ? (json_t *)(uintptr_t)frame
+                                                : json_object_get (frame, "b64"));
+        json_array_append_new (frames, entry);
+        bool is_command = type == ZERO_FRAME_COMMAND && !command && json_is_string (frame);
+        plain =
+            plain && (is_command || (type == ZERO_FRAME_ARG && command && json_is_string (frame)));
+        if (is_command)
+            command = frame;
+        else if (type == ZERO_FRAME_ARG)
+            json_array_append (args, (json_t *)(uintptr_t)frame);
+    }
+    if (command) {
+        json_object_set (names, "command", (json_t *)(uintptr_t)command);
+        json_object_set (names, "args", args);
+    }
+    if (!plain || !command)
+        json_object_set (names, "frames", frames);
+    json_decref (frames);
+    json_decref (args);
+}
+
+// -- an object
+
+// Set a field with its object in front, which is made: "counts.runs".
+static void set_named (json_t *names, const char *name, json_t *value)
+{
+    const char *dot = strchr (name, '.');
+    if (!dot) {
+        json_object_set_new (names, name, value);
+        return;
+    }
+    char inside[16];
+    snprintf (inside, sizeof inside, "%.*s", (int)(dot - name), name);
+    json_t *object = json_object_get (names, inside);
+    if (!json_is_object (object)) {
+        object = json_object ();
+        json_object_set_new (names, inside, object);
+    }
+    json_object_set_new (object, dot + 1, value);
+}
+
+static void set_field (json_t *names, enum json_kind kind, const char *wire, const json_t *value)
+{
+    static const struct row nested = {.conversion = NESTED};
+    const struct row *row = row_of (kind, wire);
+    if (row && row->conversion == DROP)
+        return;
+    if (row && row->conversion == FRAMES) {
+        set_frames (names, value);
+        return;
+    }
+    if (row && row->conversion == VERDICT && !json_verdict_name (value))
+        return;
+    if (row) {
+        set_named (names, row->name, converted (kind, row, value));
+    } else if (kind == JSON_PLAN && policy_field (wire)) {
+        char name[64];
+        snprintf (name, sizeof name, "spec.%s", wire);
+        set_named (names, name, json_deep_copy (value));
+    } else if (kind == JSON_PLAN) {
+        json_object_set_new (names, wire, json_deep_copy (value));
+    } else {
+        json_object_set_new (names, wire, converted (kind, &nested, value));
+    }
+}
+
+// What follows from several fields of a plan.
+static void finish_plan (json_t *names, const json_t *wire)
+{
+    const json_t *state = json_object_get (wire, "plan_state");
+    if (!state)
+        return;
+    int64_t number = json_integer_value (state);
+    json_object_set_new (names, "running", json_boolean (number == PLAN_EXECUTE));
+    if (number == PLAN_PAUSE || number == PLAN_ERROR || number == PLAN_CLOSE)
+        json_object_set_new (names, "next_at", json_null ());
+    const json_t *repeat = json_object_get (wire, "plan_repet");
+    int64_t type = json_integer_value (json_object_get (wire, "plan_type"));
+    int64_t used = json_integer_value (json_object_get (wire, "real_repet")) +
+                   json_integer_value (json_object_get (wire, "skip_num"));
+    int64_t all = type <= SCHEDULE_TIME ? 1 : json_integer_value (repeat);
+    if (repeat && all < 0)
+        set_named (names, "counts.left", json_null ());
+    else if (repeat)
+        set_named (names, "counts.left", json_integer (all > used ? all - used : 0));
+    // What was asked for stays readable where `next_at` does not say it.
+    if (type == SCHEDULE_TIME)
+        set_named (names, "spec.plan_time", json_deep_copy (json_object_get (wire, "plan_time")));
+}
+
+// A status is a word; an error of a target that has no word of its own is `failed`, with its name
+// as `code`. One that is printed as a word already has its number in `code`.
+static void finish_run (json_t *names, const json_t *wire)
+{
+    const json_t *status = json_object_get (wire, "status");
+    if (!status)
+        return;
+    char code[JSON_CODE_SIZE];
+    const json_t *fired = json_object_get (wire, "fired"), *ended = json_object_get (wire, "ended");
+    int64_t number = status_number (
+        json_is_integer (json_object_get (wire, "code")) ? json_object_get (wire, "code") : status);
+    bool own = number < ZERO_STATUS_ERROR_FLAG;
+    for (size_t i = 0; i < STATUS_ROWS; i++)
+        own = own || status_rows[i].status == number;
+    json_t *as_number = json_integer (number);
+    json_object_set_new (names, "status", word (json_status_name (as_number)));
+    json_decref (as_number);
+    json_object_del (names, "code");
+    if (!own)
+        json_object_set_new (names, "code", json_string (json_status_code ((uint8_t)number, code)));
+    if (number == ZERO_STATUS_MISSED_ID && fired)
+        json_object_set_new (names, "started_at", json_null ()); // there was no run
+    else if (json_is_number (fired) && json_is_number (ended)) {
+        double took = json_number_value (ended) - json_number_value (fired);
+        json_object_set_new (names, "took_s",
+                             took >= 0 ? json_real ((double)(int64_t)(took * 1000 + 0.5) / 1000)
+                                       : json_null ());
+    }
+}
+
+json_t *json_names (enum json_kind kind, const json_t *wire)
+{
+    const char *name;
+    json_t *value;
+    if (json_is_array (wire))
+        return each (kind, wire);
+    if (!json_is_object (wire))
+        return json_deep_copy (wire);
+    json_t *names = json_object ();
+    json_object_foreach ((json_t *)(uintptr_t)wire, name, value)
+        set_field (names, kind, name, value);
+    if (kind == JSON_PLAN)
+        finish_plan (names, wire);
+    if (kind == JSON_RUN)
+        finish_run (names, wire);
+    return names;
+}

@@ -1,0 +1,38 @@
+// The names that people and programs read in JSON, made from those of the wire: an id is hex text
+// (`id` of a plan, `plan` of something else, `exec_id` of a run), a state or status is a word, an
+// instant is RFC 3339 in UTC with milliseconds (`..._at`), a duration is seconds (`..._s`). What a
+// submitter writes (plan document 5.2) keeps its name, inside `spec`. Pure.
+//
+//     json_t *names = json_names (JSON_PLAN, answer);   // what `zplan --json` prints
+//
+// A verb prints through print_answer (print.h), which does this unless --json=wire was given. A new
+// wire field gets a row of the table in json_names.c and a row of tests/unit/test_json_names.c; one
+// without a row keeps its name and value.
+#pragma once
+
+#include <jansson.h>
+#include <stdint.h>
+
+enum json_kind {
+    JSON_PLAN,   // a plan as `list` and `message` show it
+    JSON_RUN,    // an outcome of the history, or a result that was published
+    JSON_TARGET, // of `station list`, and of the `targets` of `stats`
+    JSON_ANSWER, // anything else: `stats`, `health`, `why`, `team`, what became of a command
+    JSON_KINDS
+};
+
+// A new object; of a list, of each of its items; what is neither is itself. `wire` is borrowed and
+// stays as it is.
+json_t *json_names (enum json_kind kind, const json_t *wire);
+
+// The word for a number of the wire, or for its word there; NULL: unknown.
+const char *json_state_name (const json_t *state);     // queued, running, ...
+const char *json_status_name (const json_t *status);   // ok, failed, ...; NULL before the first run
+const char *json_verdict_name (const json_t *verdict); // failure, pending, manual, cancelled
+
+// The name of an error status in small letters ("not_find"); "error" where it has none.
+enum { JSON_CODE_SIZE = 40 };
+const char *json_status_code (uint8_t status, char out[JSON_CODE_SIZE]);
+
+// An instant of so many Unix milliseconds, as a string.
+json_t *json_instant_ms (int64_t time_ms);
