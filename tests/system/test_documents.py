@@ -129,3 +129,12 @@ def test_the_client_in_proto_is_the_one_that_is_tested():
         client = file.read()
     shown, = re.findall(r"(?ms)^```python\n(.*?)^```", text_of("proto/README.md"))
     assert shown == client
+
+
+def test_the_index_of_proto_names_every_section():
+    index = text_of("proto/README.md")
+    for name in glob.glob(os.path.join(REPO, "proto", "*.md")):
+        if os.path.basename(name) in ("README.md", "features.md", "redis.md"):     # without numbers of the protocol
+            continue
+        for title in re.findall(r"(?m)^##+ (\d+(?:\.\d+)?\.? .*)$", pathlib.Path(name).read_text(encoding="utf-8")):
+            assert "[" + re.sub(r"^(\d+)\. ", r"\1 ", title) + "](" in index, (name, title)
