@@ -3,12 +3,16 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "call.h"
+#include "hook.h"
 #include "json.h"
 #include "keyfile.h"
 #include "options.h"
@@ -25,11 +29,15 @@ struct watch {
     int64_t left; // results still wanted
     bool ended;   // enough, or a signal came, or nobody reads the output
     int code;     // how the verb ends
+    bool failed;  // only what has failed and is not tried again
+    struct hook hook;
+    const char *place; // file of the last result's epoch and number; NULL = none
 };
 
 struct wanted {
     int64_t count, since; // since -1 = not given
-    const char *epoch;
+    const char *epoch, *program, *place;
+    bool failed;
 };
 
 static const struct option rows[] = {
@@ -52,6 +60,23 @@ static const struct option rows[] = {
      .offset = offsetof (struct wanted, epoch),
      .utf8 = true,
      .help = "what SEQ belongs to: in another one now, begin with all that is kept"},
+    {.name = "--failed",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct wanted, failed),
+     .help = "only runs that failed and are not tried again"},
+    {.name = "--exec",
+     .metavar = "PROGRAM",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct wanted, program),
+     .offered = VALUES_FILES,
+     .help = "with --failed: run this program for each, with the outcome as JSON on its "
+             "standard input"},
+    {.name = "--state",
+     .metavar = "FILE",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct wanted, place),
+     .offered = VALUES_FILES,
+     .help = "keep the place in this file, and begin there the next time"},
 };
 
 static const char about[] =
@@ -65,7 +90,15 @@ static const char about[] =
     "  zplan watch\n"
     "  zplan watch report -n 1\n"
     "  zplan watch --since 4711\n"
-    "  zplan watch --json | jq -r .id\n";
+    "  zplan watch --json | jq -r .id\n\n"
+    "--failed leaves out what went well, is tried again, was cancelled or missed. --exec\n"
+    "runs a program for each, one after the other, without a shell: JSON with plan, name,\n"
+    "title, target, status, reason and exec_id on its standard input; the same texts in\n"
+    "ZPLAN_PLAN, ZPLAN_NAME, ZPLAN_TITLE, ZPLAN_TARGET, ZPLAN_STATUS, ZPLAN_REASON. An exit\n"
+    "status other than 0 is printed, and the next one follows. With --state a restart goes\n"
+    "on where it was; an outcome whose program was stopped is given to it once more.\n\n"
+    "  zplan watch --failed\n"
+    "  zplan watch --failed --exec ./notify.sh --state /var/lib/notify/place\n";
 
 // -- printing
 
@@ -87,18 +120,67 @@ static bool is_ended (struct watch *self)
     return self->ended;
 }
 
+// -- the place
+
+// Epoch and number of the last result; a file that is not there yet is no error.
+static int place_read (struct wanted *wanted, char epoch[64], struct reason *reason)
+{
+    char rest;
+    FILE *file = fopen (wanted->place, "r");
+    if (!file && errno == ENOENT)
+        return 0;
+    int count = file ? fscanf (file, "%63s %" SCNd64 " %c", epoch, &wanted->since, &rest) : 0;
+    if (file)
+        fclose (file);
+    if (count == 2 && wanted->since >= 0) {
+        wanted->epoch = epoch;
+        return 0;
+    }
+    reason_set (reason, "--state: %.150s: want EPOCH and NUMBER as zplan watch has written them",
+                wanted->place);
+    return -1;
+}
+
+// Another file, that then takes its place: it is whole at any time.
+static void place_write (struct watch *self, const struct zplan_result *result)
+{
+    char other[PATH_MAX];
+    if (!self->place || !result->seq || !*result->epoch)
+        return;
+    int size = snprintf (other, sizeof other, "%s.new", self->place);
+    FILE *file = size > 0 && (size_t)size < sizeof other ? fopen (other, "w") : NULL;
+    bool good = file && fprintf (file, "%s %" PRId64 "\n", result->epoch, result->seq) > 0 &&
+                !fflush (file);
+    if (file && fclose (file))
+        good = false;
+    if (good && rename (other, self->place) == 0)
+        return;
+    complain (self->place, span_text (strerror (errno)));
+    self->code = EXIT_REFUSED;
+    self->ended = true;
+}
+
 static void print (struct watch *self, const struct zplan_result *result)
 {
     struct reason reason;
     struct span text = result->from_history ? span_of (result->run, result->run_size)
                                             : span_of (result->plan, result->plan_size);
     json_t *object = json_read_object (text, &reason);
-    if (result->from_history)
+    bool wanted = !self->failed || hook_is_failure (result, object), done = true;
+    if (wanted && result->from_history)
         result_print_run (self->cli, object, result->epoch);
-    else
+    else if (wanted)
         result_print (self->cli, result, object);
+    if (wanted && self->hook.program) {
+        fflush (stdout);
+        done = hook_run (&self->hook, result, object);
+        self->ended = self->ended || !done;
+    }
     json_decref (object);
-    printed (self);
+    if (done)
+        place_write (self, result);
+    if (wanted)
+        printed (self);
 }
 
 // -- what the subscriber has to say besides
@@ -241,7 +323,7 @@ int verb_watch (const struct cli *cli)
 {
     struct wanted wanted = {.count = INT64_MAX, .since = -1};
     const struct usage usage = {
-        .synopsis = "zplan watch [TITLE] [-n COUNT] [--since SEQ]",
+        .synopsis = "zplan watch [TITLE] [-n COUNT] [--since SEQ] [--failed [--exec PROGRAM]]",
         .about = about,
         .groups = {{"Watch", rows, sizeof rows / sizeof *rows, &wanted}},
         .group_count = 1,
@@ -256,9 +338,27 @@ int verb_watch (const struct cli *cli)
         reason_set (&reason, "--epoch: goes with --since only");
         return usage_error (cli->argv[0], &reason);
     }
+    if (wanted.program && !wanted.failed) {
+        reason_set (&reason, "--exec: goes with --failed only");
+        return usage_error (cli->argv[0], &reason);
+    }
+    if (wanted.place && wanted.since >= 0) {
+        reason_set (&reason, "--state and --since: want one or the other");
+        return usage_error (cli->argv[0], &reason);
+    }
+    char epoch[64];
+    if (wanted.place && place_read (&wanted, epoch, &reason))
+        return usage_error (cli->argv[0], &reason);
 
-    struct watch self = {
-        .cli = cli, .signal_fd = process_prepare (), .left = wanted.count, .code = EXIT_DONE};
+    mode_t before = umask (077);
+    struct watch self = {.cli = cli,
+                         .signal_fd = process_prepare (),
+                         .left = wanted.count,
+                         .code = EXIT_DONE,
+                         .failed = wanted.failed,
+                         .place = wanted.place,
+                         .hook = {.program = wanted.program, .umask = before}};
+    self.hook.signal_fd = self.signal_fd;
     code = watch (&self, count ? cli->argv[1] : "", &wanted);
     zplan_subscriber_destroy (&self.subscriber);
     close (self.signal_fd);

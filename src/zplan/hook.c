@@ -1,0 +1,174 @@
+#include "hook.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "codes.h"
+#include "json.h"
+#include "memory.h"
+#include "print.h"
+#include "process.h"
+
+extern char **environ;
+
+enum { STATE_EXECUTE = 2, STATE_RETRY = 3, VARIABLES = 6 };
+
+bool hook_is_failure (const struct zplan_result *result, const json_t *object)
+{
+    const char *field = result->from_history ? "state" : "plan_state";
+    json_int_t state = json_integer_value (json_object_get (object, field));
+    return result->status >= ZERO_STATUS_ERROR_FLAG && result->status != ZERO_STATUS_CANCELLED_ID &&
+           result->status != ZERO_STATUS_MISSED_ID && state != STATE_RETRY &&
+           state != STATE_EXECUTE;
+}
+
+// -- the outcome
+
+static void set_status (json_t *outcome, uint8_t status)
+{
+    bool timeout = status == ZERO_STATUS_TIMEOUT_ID, failed = status == ZERO_STATUS_FAILED_ID;
+    const char *name = timeout || failed ? NULL : status_name (status);
+    json_object_set_new (outcome, "status", json_string (timeout ? "timeout" : "failed"));
+    if (!name)
+        return;
+    char code[64];
+    size_t size = 0;
+    for (; name[size] && size < sizeof code - 1; size++)
+        code[size] = (char)tolower ((unsigned char)name[size]);
+    json_object_set_new (outcome, "code", json_stringn (code, size));
+}
+
+static void copy (json_t *outcome, const char *name, const json_t *object, const char *field)
+{
+    json_t *value = json_object_get (object, field);
+    json_object_set_new (outcome, name, value ? json_incref (value) : json_string (""));
+}
+
+static json_t *outcome_of (const struct zplan_result *result, const json_t *object)
+{
+    char exec_id[24];
+    json_t *outcome = json_object ();
+    bool past = result->from_history;
+    json_object_set_new (outcome, "plan", json_from_frame (span_of (result->id, result->id_size)));
+    if (json_object_get (object, "key"))
+        copy (outcome, "name", object, "key");
+    json_object_set_new (outcome, "title",
+                         json_from_frame (span_of (result->title, result->title_size)));
+    copy (outcome, "target", object, "station");
+    set_status (outcome, result->status);
+    copy (outcome, "reason", object, past ? "reason" : "error_info");
+    snprintf (exec_id, sizeof exec_id, "%" PRIx64, (uint64_t)result->exec_id);
+    json_object_set_new (outcome, "exec_id", json_string (exec_id));
+    return outcome;
+}
+
+// -- the program
+
+static char *variable (const json_t *outcome, const char *name, const char *field)
+{
+    const char *value = json_string_value (json_object_get (outcome, field));
+    size_t size = strlen (name) + 1 + strlen (value ? value : "") + 1;
+    char *text = memory_new (size);
+    snprintf (text, size, "%s=%s", name, value ? value : "");
+    return text;
+}
+
+static bool is_variable (const char *text, const char *name)
+{
+    size_t size = strlen (name);
+    return strncmp (text, name, size) == 0 && text[size] == '=';
+}
+
+// The first VARIABLES are ours, the rest is inherited.
+static char **variables_of (const json_t *outcome)
+{
+    static const struct {
+        const char *name, *field;
+    } rows[VARIABLES] = {{"ZPLAN_PLAN", "plan"},     {"ZPLAN_NAME", "name"},
+                         {"ZPLAN_TITLE", "title"},   {"ZPLAN_TARGET", "target"},
+                         {"ZPLAN_STATUS", "status"}, {"ZPLAN_REASON", "reason"}};
+    size_t inherited = 0, at = VARIABLES;
+    while (environ[inherited])
+        inherited++;
+    char **all = memory_new ((VARIABLES + inherited + 1) * sizeof *all);
+    for (size_t i = 0; i < VARIABLES; i++)
+        all[i] = variable (outcome, rows[i].name, rows[i].field);
+    for (size_t i = 0; i < inherited; i++) {
+        bool ours = false;
+        for (size_t j = 0; j < VARIABLES; j++)
+            ours = ours || is_variable (environ[i], rows[j].name);
+        if (!ours)
+            all[at++] = environ[i];
+    }
+    all[at] = NULL;
+    return all;
+}
+
+// Wait for its end; false: a signal came that ends the watch.
+static bool wait_for (struct child *child, int signal_fd)
+{
+    while (!child_done (child)) {
+        struct pollfd items[CHILD_ITEMS_MAX + 1] = {{.fd = signal_fd, .events = POLLIN}};
+        size_t count = child_poll_items (child, items + 1);
+        if (poll (items, count + 1, 1000) < 0 && errno != EINTR)
+            return false;
+        int number = process_next_signal (signal_fd);
+        if (number != 0 && number != SIGCHLD)
+            return false;
+        child_serve (child);
+    }
+    return true;
+}
+
+static void report (const char *program, const struct child *child)
+{
+    if (child->out.size)
+        fwrite (child->out.bytes, 1, child->out.size, stdout);
+    if (child->err.size)
+        fwrite (child->err.bytes, 1, child->err.size, stderr);
+    int status = child->wait_status;
+    char words[64];
+    if (WIFEXITED (status) && WEXITSTATUS (status) == 0)
+        return;
+    if (WIFEXITED (status))
+        snprintf (words, sizeof words, "exit status %d", WEXITSTATUS (status));
+    else
+        snprintf (words, sizeof words, "killed by signal %d", WTERMSIG (status));
+    complain (program, span_text (words));
+}
+
+bool hook_run (const struct hook *self, const struct zplan_result *result, const json_t *object)
+{
+    struct reason reason;
+    struct child child;
+    bool goes_on = true;
+    json_t *outcome = outcome_of (result, object);
+    char *text = json_write (outcome), **variables = variables_of (outcome);
+    char *name = memory_text (self->program);
+    child_reset (&child);
+    if (child_start (&child,
+                     &(struct child_command){.argv = (char *const[]){name, NULL},
+                                             .environment = variables,
+                                             .input = span_text (text),
+                                             .umask = self->umask},
+                     &reason))
+        complain (self->program, span_text (reason.text));
+    else if ((goes_on = wait_for (&child, self->signal_fd)))
+        report (self->program, &child);
+    child_free (&child);
+    for (size_t i = 0; i < VARIABLES; i++)
+        free (variables[i]);
+    free (variables);
+    free (name);
+    free (text);
+    json_decref (outcome);
+    return goes_on;
+}
