@@ -107,13 +107,15 @@ static bool read_on_failure (struct policy *self, const char *name, const json_t
 static bool read_log (struct policy *self, const char *name, const json_t *value,
                       struct reason *reason)
 {
-    static const char *const words[] = {
-        [LOG_TRANS] = "trans", [LOG_TRIGGER] = "trigger", [LOG_NONE] = "none"};
-    int word = word_of (words, 3, value);
+    static const char *const words[] = {[LOG_TRANS] = "trans",
+                                        [LOG_OUTCOME] = "outcome",
+                                        [LOG_TRIGGER] = "trigger",
+                                        [LOG_NONE] = "none"};
+    int word = word_of (words, LOG_NONE + 1, value);
     self->log = (enum log_mode)word;
     if (word >= 0)
         return true;
-    reason_set (reason, "%s: want none, trigger or trans", name);
+    reason_set (reason, "%s: want none, trigger, outcome or trans", name);
     return false;
 }
 

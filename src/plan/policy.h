@@ -32,7 +32,12 @@ enum misfire {
 enum overlap_policy { OVERLAP_UNSAID, OVERLAP_SKIP, OVERLAP_QUEUE };
 
 // What of its runs goes into the history.
-enum log_mode { LOG_TRANS, LOG_TRIGGER, LOG_NONE };
+enum log_mode {
+    LOG_TRANS,   // outcomes, and what runs wrote
+    LOG_OUTCOME, // outcomes only
+    LOG_TRIGGER, // that runs were sent
+    LOG_NONE
+};
 
 // What a submission does whose key a plan has already.
 enum if_exists { EXISTS_KEEP, EXISTS_UPDATE, EXISTS_REPLACE };

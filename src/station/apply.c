@@ -11,6 +11,7 @@
 #include "front.h"
 #include "log.h"
 #include "memory.h"
+#include "output.h"
 #include "missed.h"
 #include "on_failure.h"
 #include "plan_json.h"
@@ -156,6 +157,27 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
     return store_record (&record, ret_size);
 }
 
+// What the run wrote: its result, or what came with its failure. A vote has no one output.
+static char *output_of (const struct applying *self, const struct plan *plan, size_t *ret_size)
+{
+    enum { WHOLE_MAX = 65536 };
+    static const uint8_t types[] = {ZERO_FRAME_CONTENT, ZERO_FRAME_JSON, ZERO_FRAME_XML,
+                                    ZERO_FRAME_BIN};
+    size_t keep = (size_t)self->station->settings->output_bytes;
+    *ret_size = 0;
+    if (!keep || !self->frames || self->voter || !is_outcome (&self->decision) ||
+        is_miss (self->cause, plan->last_state) || (plan->policy && plan->policy->log != LOG_TRANS))
+        return NULL;
+    // The last result of a plan that goes now can be read nowhere else.
+    if (self->decision.commit == COMMIT_END && keep < WHOLE_MAX)
+        keep = WHOLE_MAX;
+    for (size_t i = 0; i < self->desc.count; i++)
+        if (memchr (types, self->desc.types[i], sizeof types) && self->frames->at[i + 1].size)
+            return output_make (span_text (self->key_station), self->plan_id, outcome_run (self),
+                                self->frames->at[i + 1], keep, ret_size);
+    return NULL;
+}
+
 // The participants that this decision writes: the voters, or who answered.
 static size_t participants_of (const struct applying *self, struct participant **ret)
 {
@@ -244,33 +266,36 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
     self->public_text = told ? plan_public_text (plan) : NULL;
     self->title = told ? frames_copy (&plan->description, 1) : NULL;
     char *record = record_of (self, plan, nominal, &record_size);
-    size_t uncalled_size = 0;
+    size_t output_size, uncalled_size = 0;
+    char *output = record ? output_of (self, plan, &output_size) : NULL;
     char *missed = NULL, *uncalled = call_on_failure (self, plan, nominal, &uncalled_size);
     if (!is_miss (self->cause, plan->last_state))
         missed = missed_record (plan, &self->decision.misses,
                                 (uint64_t)store_now_us (station->store), &missed_size);
-    store_commit (station->store,
-                  &(struct store_commit){.plan = plan,
-                                         .revision = self->keep_message ? REVISION_ANY : revision,
-                                         .key_station = span_text (self->key_station),
-                                         .exec_id = self->run.exec_id,
-                                         .again = self->run.again,
-                                         .as_claimed = as_claimed,
-                                         .decision = &self->decision,
-                                         .lease_s = self->cause == CAUSE_KEPT
-                                                        ? unresponsive_lease_s (station)
-                                                        : apply_lease_s (station, plan),
-                                         .participants = participants,
-                                         .participant_count = count,
-                                         .record = span_of (record, record_size),
-                                         .missed = span_of (missed, missed_size),
-                                         .called = self->called,
-                                         .uncalled = span_of (uncalled, uncalled_size),
-                                         .keep_message = self->keep_message,
-                                         .has_team = has_team (self, plan),
-                                         .others_follow = ahead_soon (station)},
-                  on_committed, self);
+    store_commit (
+        station->store,
+        &(struct store_commit){.plan = plan,
+                               .revision = self->keep_message ? REVISION_ANY : revision,
+                               .key_station = span_text (self->key_station),
+                               .exec_id = self->run.exec_id,
+                               .again = self->run.again,
+                               .as_claimed = as_claimed,
+                               .decision = &self->decision,
+                               .lease_s = self->cause == CAUSE_KEPT ? unresponsive_lease_s (station)
+                                                                    : apply_lease_s (station, plan),
+                               .participants = participants,
+                               .participant_count = count,
+                               .record = span_of (record, record_size),
+                               .missed = span_of (missed, missed_size),
+                               .output = output ? span_of (output, output_size) : (struct span){0},
+                               .called = self->called,
+                               .uncalled = span_of (uncalled, uncalled_size),
+                               .keep_message = self->keep_message,
+                               .has_team = has_team (self, plan),
+                               .others_follow = ahead_soon (station)},
+        on_committed, self);
     free (record);
+    free (output);
     free (missed);
     free (uncalled);
     free (participants);

@@ -12,7 +12,7 @@
 #include "reads.h"
 #include "redis_info.h"
 
-enum { RUNS_DEFAULT = 100, RUNS_MAX = 1000, EPOCH_MAX = 32 };
+enum { RUNS_DEFAULT = 100, RUNS_MAX = 1000, OUTPUTS_MAX = 50, EPOCH_MAX = 32 };
 
 struct history_question {
     struct history_filter store; // its station is the text below
@@ -79,6 +79,13 @@ static bool read_newest (void *filter, const json_t *value)
     return json_is_boolean (value);
 }
 
+static bool read_output (void *filter, const json_t *value)
+{
+    struct history_question *self = filter;
+    self->store.output = json_is_true (value);
+    return json_is_boolean (value);
+}
+
 static const struct filter_field fields[] = {
     {"plan", read_plan, "want the plan's id as an integer or in hex, or key:NAME"},
     {"since", read_since, "want the seq of a broadcast, 0 or above"},
@@ -87,6 +94,7 @@ static const struct filter_field fields[] = {
     {"station", read_station, "want a station name"},
     {"limit", read_limit, "want 1..1000"},
     {"newest", read_newest, "want true or false"},
+    {"output", read_output, "want true or false"},
 };
 
 // history [ID], history FILTER, history since SEQ
@@ -239,6 +247,8 @@ void manage_history (struct station *self, struct request *request,
     historian->station = self;
     historian->peer = peer_keep (self, request);
     question->store.station = question->station;
+    if (question->store.output && question->store.limit > OUTPUTS_MAX)
+        question->store.limit = OUTPUTS_MAX;
     // Behind a broadcast stand the outcomes after it that were not broadcast.
     if (question->since_given && question->store.from_end && question->since > 0) {
         question->store.from_end = false;

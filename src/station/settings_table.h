@@ -38,6 +38,9 @@ struct station_settings {
     struct center_settings center; // its host is empty: none
     int64_t history_count;
     int64_t history_age_s;
+    int64_t output_bytes; // of a run
+    int64_t output_total_mib;
+    int64_t output_age_s;
     int64_t sweep_interval_s;
     int64_t exec_timeout_s;
     int64_t send_timeout_ms;

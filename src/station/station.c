@@ -71,6 +71,8 @@ struct store_bounds station_bounds (const struct station *self)
     return (struct store_bounds){
         .history_count = settings->history_count,
         .history_age_s = settings->history_age_s,
+        .output_bytes = settings->output_total_mib * 1048576,
+        .output_age_s = settings->output_age_s,
         .plans = settings->limits.plans,
         .plans_station = settings->limits.plans_station,
         .plans_caller = settings->limits.plans_caller,

@@ -21,6 +21,9 @@
 //   plan:attending     hash: INSTANCE -> when a station was last here (Unix seconds)
 //   plan:identities    hash: "TARGET IDENTITY" -> "INSTANCE HOME" of the station that connects to a
 //                      target of mailbox=identity by it
+//   plan:output        stream: what runs wrote, the first and last bytes (output.h). An entry has
+//   the id of the
+//                      last outcome that it is of
 //   plan:history       stream: the outcome of every run. The entry is SEQ-0; of one that was not
 //                      broadcast it is SEQ-1, SEQ-2, ... behind the last that was
 //   plan:forgot        sorted set: outcomes that were taken out of an entry of several
@@ -62,6 +65,8 @@ enum store_result {
 struct store_bounds {
     int64_t history_count; // outcomes of runs
     int64_t history_age_s;
+    int64_t output_bytes; // that plan:output may take
+    int64_t output_age_s;
     int64_t plans, plans_station, plans_caller; // in all, of a target, of a caller; 0 = no bound
 };
 
@@ -201,6 +206,7 @@ struct store_commit {
     size_t participant_count;
     struct span record;        // the outcome for the history (store_record), empty = none
     struct span missed;        // the same of occurrences that it drops
+    struct span output;        // what the run wrote (output_make), empty = none
     const struct plan *called; // a new plan that is placed with the outcome; NULL = none
     struct span uncalled;      // for the history when there is no room for that
     bool keep_message;         // do not write the plan: its message could not be read
@@ -366,6 +372,7 @@ struct history_filter {
     int64_t limit;
     uint64_t plan_id;    // 0 = any
     const char *station; // "" = any
+    bool output;         // with what the runs wrote
 };
 
 struct store_history {

@@ -174,7 +174,7 @@ struct commit_words {
     const char *mode, *when, *tell, *more;
     bool writes; // the message as it is to stand there; else it stays or goes
     bool waits_for_target;
-    struct span record, missed;
+    struct span record, missed, output;
 };
 
 static void add_words (struct batch *batch, const struct committer *committer,
@@ -194,6 +194,7 @@ static void add_words (struct batch *batch, const struct committer *committer,
     batch_add_text (batch, words->waits_for_target ? "1" : "0");
     batch_add (batch, words->record);
     batch_add (batch, words->missed);
+    batch_add (batch, words->output);
     batch_add_text (batch, words->more);
 }
 
@@ -300,7 +301,7 @@ static bool is_plain_end (const struct store_commit *commit)
 }
 
 // An item's arguments; what the history gets is sent as one.
-enum { END_OUTCOME = 3, END_RECORD };
+enum { END_OUTCOME = 3, END_RECORD, END_OUTPUT };
 
 static void add_outcomes (struct batch *batch)
 {
@@ -316,6 +317,21 @@ static void add_outcomes (struct batch *batch)
     free (parts);
 }
 
+static void add_outputs (struct batch *batch)
+{
+    size_t count = batch_size (batch), size = 0, texts = 0;
+    struct span *outputs = memory_new (count * sizeof *outputs);
+    for (size_t i = 0; i < count; i++) {
+        struct span output = batch_argument (batch, i, END_OUTPUT);
+        if (output.size)
+            outputs[texts++] = output;
+    }
+    char *packed = store_outputs (outputs, texts, &size);
+    batch_add (batch, span_of (packed, texts ? size : 0));
+    free (packed);
+    free (outputs);
+}
+
 size_t store_end_head (void *owner, struct batch *batch)
 {
     struct store *self = owner;
@@ -327,8 +343,9 @@ size_t store_end_head (void *owner, struct batch *batch)
     batch_add_number (batch, self->bounds.history_count);
     batch_add_number (batch, (int64_t)batch_size (batch));
     add_outcomes (batch);
+    add_outputs (batch);
     tallies_add (&self->ending, -1, batch);
-    batch_columns (batch, "0|1|2|5");
+    batch_columns (batch, "0|1|2|6");
     return KEYS;
 }
 
@@ -364,13 +381,14 @@ static void add_end (struct store *self, struct committer *committer,
     batch_add (batch, span_of (outcome, outcome_size));
     free (outcome);
     batch_add (batch, commit->record);
+    batch_add (batch, commit->output);
     if (!plan->first_run || plan->poll)
         store_add_work (batch, station, plan->id);
 }
 
 // Not as it was expected: the same by the way that looks at each. A sign of life that waits now may
 // be decided on another message than this was, so it is not outdone.
-static void end_by_commit (struct committer *committer, struct span record)
+static void end_by_commit (struct committer *committer, struct span record, struct span output)
 {
     struct store *self = committer->store;
     send_before (self, committer->plan->id);
@@ -380,7 +398,8 @@ static void end_by_commit (struct committer *committer, struct span record)
                                       .when = "",
                                       .tell = broadcast_modes[BROADCAST_RESULT],
                                       .more = "",
-                                      .record = record});
+                                      .record = record,
+                                      .output = output});
     batch_add_number (batch, 0);
 }
 
@@ -409,7 +428,8 @@ void store_on_ended (void *owner, struct batch *batch, const redisReply *reply)
         if (written || answer.result != STORE_DONE)
             answer_committer (committer, &answer);
         else
-            end_by_commit (committer, batch_argument (batch, i, END_RECORD));
+            end_by_commit (committer, batch_argument (batch, i, END_RECORD),
+                           batch_argument (batch, i, END_OUTPUT));
     }
 }
 
@@ -420,6 +440,7 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
 {
     const struct decision *decision = commit->decision;
     struct committer *committer = committer_new (self, commit, reply, owner);
+    store_outputs_written (self, commit->output.size);
     outdo (self, commit->plan->id, committer);
     send_before (self, commit->plan->id);
     if (is_plain_end (commit)) {
@@ -443,7 +464,8 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
                                       .writes = committer->writes,
                                       .waits_for_target = decision->waiting == WAITING_FOR_TARGET,
                                       .record = commit->record,
-                                      .missed = commit->missed});
+                                      .missed = commit->missed,
+                                      .output = commit->output});
     add_participants (batch, commit);
     if (commit->called)
         add_called (self, batch, commit);

@@ -8,6 +8,7 @@
 #include "ident.h"
 #include "json.h"
 #include "memory.h"
+#include "output.h"
 #include "pack.h"
 #include "store_private.h"
 #include "utf8.h"
@@ -157,7 +158,7 @@ bool history_entry_parse (struct span text, uint64_t *ret_seq, uint64_t *ret_sub
            *ret_sub < INT64_MAX;
 }
 
-enum { HISTORY_HEAD = 5, ENTRY_FIELDS = 5 }; // before the outcomes; of one
+enum { HISTORY_HEAD = 5, ENTRY_FIELDS = 6 }; // before the outcomes; of one
 
 json_t *store_history_at (const struct store_history *answer, size_t index)
 {
@@ -172,9 +173,13 @@ json_t *store_history_at (const struct store_history *answer, size_t index)
         return NULL;
     // exec_id is the microsecond in which the run began, or a number that was free behind it.
     int64_t ended_ms = reply_number (row->element[3]);
-    int64_t fired_ms = json_integer_value (json_object_get (run, "exec_id")) / 1000;
+    uint64_t exec_id = (uint64_t)json_integer_value (json_object_get (run, "exec_id"));
+    int64_t fired_ms = (int64_t)(exec_id / 1000);
     if (fired_ms > ended_ms)
         fired_ms = ended_ms;
+    json_t *output = output_json (reply_text (row->element[5]), exec_id);
+    if (output)
+        json_object_set_new (run, "output", output);
     json_object_set_new (run, "entry", json_from_frame (reply_text (row->element[0])));
     json_object_set_new (run, "seq", json_integer (sub == 0 ? (json_int_t)seq : 0));
     json_object_set_new (run, "plan", json_from_frame (reply_text (row->element[1])));
@@ -222,6 +227,7 @@ void store_history (struct store *self, const struct history_filter *filter,
         span_text (filter->newest ? "1" : "0"),
         span_text (plan),
         span_text (filter->station),
+        span_text (filter->output ? "1" : ""),
     };
     link_call (self->link, &(struct link_call){
                                .script = SCRIPT_HISTORY,

@@ -263,6 +263,8 @@ void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept
                                 span_text (KEY_HISTORY),  span_text (KEY_RUNS),
                                 span_text (id),           span_text (count),
                                 span_text (age)};
+    if (!after)
+        store_outputs_trim (self);
     link_call (self->link, &(struct link_call){
                                .script = SCRIPT_SWEEP,
                                .repeat = LINK_ONCE,

@@ -47,6 +47,7 @@ struct store {
     struct tallies ending;
     int64_t window; // items under way at which the store is busy
     struct store_bounds bounds;
+    int64_t output_written; // bytes since plan:output was trimmed
     char instance[17];
     char data[32];    // identity of the data that Redis had; empty = not known yet
     uint64_t exec_id; // the last that was seen
@@ -60,6 +61,7 @@ struct store {
 #define KEY_META       "plan:meta"
 #define KEY_TOLD       "plan:told"
 #define KEY_HISTORY    "plan:history"
+#define KEY_OUTPUT     "plan:output"
 #define KEY_STATIONS   "plan:stations"
 #define KEY_KINDS      "plan:kinds"
 #define KEY_LIMITS     "plan:limits"
@@ -110,6 +112,16 @@ void store_add_work (struct batch *batch, struct span key_station, uint64_t plan
 // is what store_outcome made, and the record behind it. Free the bytes.
 char *store_outcome (uint64_t plan_id, struct span station, struct span record, size_t *ret_size);
 char *store_outcomes (const struct span *parts, size_t count, size_t *ret_size);
+
+// The fields of an entry of plan:output: "o", TEXT of each. Free the bytes.
+char *store_outputs (const struct span *outputs, size_t count, size_t *ret_size);
+
+// So many bytes more were written to plan:output: when it may have grown over its bound it is
+// trimmed.
+void store_outputs_written (struct store *self, size_t size);
+
+// Drop outputs that are too old, or more than there may be.
+void store_outputs_trim (struct store *self);
 
 enum { CLASS_MAX = 4 + POLICY_NAME_MAX + 1 };
 

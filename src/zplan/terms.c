@@ -80,8 +80,9 @@ static const struct option rows[] = {
     {.name = "--log",
      .metavar = "WHAT",
      TERMS_ROW (log),
-     WORDS ("trans trigger none"),
-     .help = "what of its runs the history keeps: trans (all), trigger or none"},
+     WORDS ("trans outcome trigger none"),
+     .help = "what of its runs the history keeps: trans (all), outcome (but not what they wrote), "
+             "trigger (that they were sent) or none"},
 };
 
 static const struct option names[] = {

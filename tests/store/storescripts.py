@@ -40,7 +40,7 @@ Claimed = namedtuple("Claimed", "member message exec_id again lost due", default
 Page = namedtuple("Page", "last plans")
 Swept = namedtuple("Swept", "last repaired outside")
 History = namedtuple("History", "seq epoch first last outcomes")
-Outcome = namedtuple("Outcome", "entry plan station ended record")
+Outcome = namedtuple("Outcome", "entry plan station ended record output", defaults=[""])
 
 
 def member(ident, station="jobs"):
@@ -289,7 +289,7 @@ class Store:
         assert plan.member == member(ident, station)
         return plan.exec_id
 
-    def end_all(self, runs, number=None, keep=KEEP):
+    def end_all(self, runs, number=None, keep=KEEP, outputs=b""):
         """`runs`: (ident, station, exec_id, revision, record); the answer as it comes."""
         keys = [member(ident, station) for ident, station, *_ in runs]
         texts = [self.db.get(key) if self.db.type(key) == "string" else "" for key in keys]
@@ -300,7 +300,7 @@ class Store:
                    *(work_key(ident, station) for ident, station, *_ in runs)]
         outcomes = packed_outcomes([(ident, station, record) for ident, station, _, _, record in runs])
         return self.call("end", [TIME_SET, RUN, IDS, META, SENT], [
-            number or self.next_number(), keep, len(runs), outcomes, len(tallies),
+            number or self.next_number(), keep, len(runs), outcomes, outputs, len(tallies),
             *flat((field, -count) for field, count in tallies.items()), *columns])
 
     def commit_all(self, runs, number=None, keep=KEEP):
@@ -310,14 +310,14 @@ class Store:
                          [number or self.next_number(), keep, *args])
 
     def commit_args(self, ident, exec_id, mode, when="", text="", work=None, tell="none",
-                    wait=False, station="jobs", revision="", record="", votes="", missed="", called=()):
+                    wait=False, station="jobs", revision="", record="", votes="", missed="", output="", called=()):
         """`work`: participant -> result; `called`: a plan that is placed with it (called_plan)."""
         texts = [*(value for pair in (work or {}).items() for value in pair), *called]
         votes += "p" if called else ""
         key = member(ident, station)
         stored = self.db.get(key) if self.db.type(key) == "string" else ""
         return [key, f"{station} {caller_field(stored or '')}", exec_id, mode, when, text, revision,
-                tell, int(wait), record, missed, votes, len(texts), *texts]
+                tell, int(wait), record, missed, output, votes, len(texts), *texts]
 
     def commit(self, *args, number=None, keep=KEEP, **more):
         """Of one run: [0] it is not the current one, [2, message], [1, seq, epoch, now, votes]."""
@@ -354,9 +354,9 @@ class Store:
     def list(self, after="", limit=100, **filters):
         return self.page(after, limit, **filters).plans
 
-    def history(self, after="", limit=100, newest=False, plan="", station=""):
+    def history(self, after="", limit=100, newest=False, plan="", station="", output=False):
         seq, epoch, first, last, self.forgot, *rows = self.call(
-            "history", [HISTORY, META], [after, limit, int(newest), plan, station])
+            "history", [HISTORY, META], [after, limit, int(newest), plan, station, int(output)])
         return History(int(seq), epoch, first, last, [Outcome(*row) for row in rows])
 
     def forget(self, *names, epoch="", station=""):

@@ -71,8 +71,8 @@ def test_what_the_commits_wrote_is_answered(store):
     store.commit("1f", exec_id, "doubt", 9, station="a.b", tell="failure", record="r\0\xff")
     store.commit("1f", exec_id, "doubt", 9, station="a.b", tell="failure", record="again")
     epoch = store.db.hget(META, "epoch")
-    assert store.history() == (1, epoch, "1-0", "", [("1-0", "1f", "a.b", MS, "r\0\xff"),
-                                                     ("1-1", "1f", "a.b", MS, "again")])
+    assert store.history() == (1, epoch, "1-0", "", [("1-0", "1f", "a.b", MS, "r\0\xff", ""),
+                                                     ("1-1", "1f", "a.b", MS, "again", "")])
 
 
 @pytest.mark.parametrize("newest", [False, True])

@@ -8,7 +8,7 @@ import pytest
 from storescripts import (CLAIMS, COUNT, HISTORY, IDS, META, RUN, SENT, T0, TIME_SET, TOLD, WORK, both, entry, everything,
                           member, message, seeded, wait_key)
 
-SCRIPTS = {"claim": "not is_late and (claim_one() or claim_many())", "commit": "#ARGV >= 15 and commit_one()",
+SCRIPTS = {"claim": "not is_late and (claim_one() or claim_many())", "commit": "#ARGV >= 16 and commit_one()",
            "end": "end_usual()"}
 WITHOUT = {name: {f" = {asked}\n": " = nil\n"} for name, asked in SCRIPTS.items()}
 REST = {"claim": "any number of them", "commit": "any number of them", "end": "whatever they are"}

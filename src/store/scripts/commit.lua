@@ -10,8 +10,9 @@
 --       +6 message JSON, '' leaves it  +7 the revision it was decided on, '' = any
 --       +8 broadcast: none, result or failure  +9 1 = due at once when the target connects
 --       +10 record for the history, '' none  +11 another one, of occurrences that this drops, '' none
---       +12 votes: o = they replace the work, c = all of it is answered; p = a new plan is placed with this
---       +13 how many texts follow  +14, +15, ... participant, its result, ...; of a new plan: message key, message
+--       +12 what the run wrote, for plan:output (output.h), '' none
+--       +13 votes: o = they replace the work, c = all of it is answered; p = a new plan is placed with this
+--       +14 how many texts follow  +15, +16, ... participant, its result, ...; of a new plan: message key, message
 --       JSON, score, index entry, class (plan:class, '' none), most plans in all, of a station, of a caller (0 = no
 --       bound), record for the history when there are too many, '' none
 -- Answers {now in us, epoch of the broadcasts or '', of each run: its seq, 0 = no broadcast; -1 the run is
@@ -29,12 +30,12 @@ local now_us = time[1] .. string.format('%06d', time[2])
 -- them takes longer than what one run does. Whatever is unusual is left to them, and so is each 64th result,
 -- that the history is trimmed. What was written by then they write again.
 local function commit_one()
-    local member, belongs, exec_id, mode, when, json, decided_on, kind, waiting, record, missed, votes, size =
-        unpack(ARGV, 3, 15)
+    local member, belongs, exec_id, mode, when, json, decided_on, kind, waiting, record, missed, output, votes, size =
+        unpack(ARGV, 3, 16)
     local lives = mode == 'lease' and kind == 'none' and record == '' and size == '0'
     local done = mode == 'next' and kind == 'result' and record ~= '' and json ~= '' and ARGV[2] ~= '0'
     local number = json == '' and decided_on or string.match(json, '^,"revision":(%d+)', 66)
-    if #ARGV ~= 15 + size or not (lives or done) or waiting == '1' or missed ~= '' or votes ~= '' or when == ''
+    if #ARGV ~= 16 + size or not (lives or done) or waiting == '1' or missed ~= '' or votes ~= '' or when == ''
        or not number then
         return
     end
@@ -62,10 +63,13 @@ local function commit_one()
     if done then
         local id, text = string.sub(member, 11 + #station), string.format('%d', seq)
         local work = 'plan:work:' .. station .. ':' .. id
-        if size ~= '0' and type(redis.pcall('HSET', work, unpack(ARGV, 16))) == 'table'
+        if size ~= '0' and type(redis.pcall('HSET', work, unpack(ARGV, 17))) == 'table'
            or type(redis.pcall('XADD', 'plan:history', text .. '-0', 'p', id, 's', station,
                                't', string.sub(now_us, 1, -4), 'r', record)) == 'table' then
             return
+        end
+        if output ~= '' then
+            redis.pcall('XADD', 'plan:output', text .. '-0', 't', string.sub(now_us, 1, -4), 'o', output)
         end
         redis.call('HSET', KEYS[4], 'seq', text)
         redis.call('HDEL', KEYS[2], member)
@@ -79,7 +83,7 @@ local function commit_one()
     return {now_us, epoch, seq}
 end
 
-local one = #ARGV >= 15 and commit_one()
+local one = #ARGV >= 16 and commit_one()
 if one then
     return one
 end
@@ -94,7 +98,7 @@ if kept then
     return {now_us, unpack(kept)}
 end
 
-local FIELDS, ZEROS = 13, string.rep('0', 16)
+local FIELDS, ZEROS = 14, string.rep('0', 16)
 local members, stations, callers, ids, places = {}, {}, {}, {}, {}
 local at = 3
 while at <= #ARGV do
@@ -102,7 +106,7 @@ while at <= #ARGV do
     members[i], places[i] = ARGV[at], at
     stations[i], callers[i] = belongs_to(ARGV[at + 1])
     ids[i] = string.sub(members[i], 11 + #stations[i])
-    at = at + FIELDS + ARGV[at + 12]
+    at = at + FIELDS + ARGV[at + 13]
 end
 
 -- What is written, collected: one command for all the plans where there is one for many.
@@ -212,8 +216,8 @@ local function place(i, held, mode, when, waiting, json)
 end
 
 local function write(i, held)
-    local exec_id, mode, when, json, decided_on, kind, waiting, record, missed, votes, size =
-        unpack(ARGV, places[i] + 2, places[i] + 12)
+    local exec_id, mode, when, json, decided_on, kind, waiting, record, missed, output, votes, size =
+        unpack(ARGV, places[i] + 2, places[i] + 13)
     local member = members[i]
     if not held or string.match(held, '^%d+') ~= exec_id then
         return -1
@@ -233,7 +237,10 @@ local function write(i, held)
     local number = tells and next_seq() or 0
     if record ~= '' then
         seq = seq or last_seq()
-        remember(seq, tells, stations[i], ids[i], now_ms, record, ARGV[2])
+        local entry = remember(seq, tells, stations[i], ids[i], now_ms, record, ARGV[2])
+        if output ~= '' and entry then
+            redis.pcall('XADD', 'plan:output', entry, 't', now_ms, 'o', output)
+        end
     end
     if missed ~= '' then
         seq = seq or last_seq()

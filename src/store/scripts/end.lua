@@ -3,8 +3,8 @@
 -- few commands. Anything unusual about one of them, and nothing is written: commit.lua does them then.
 -- KEYS  1 time set  2 runs in hand  3 index  4 meta  5 the station's last calls
 -- ARGV  1 number of the call  2 most records kept in the history  3 how many plans  4 their outcomes, packed
---       (plan.lua, remember_all)  5 how many numbers follow: +1 a field of the count  +2 how many of the
---       plans it counts, below 0
+--       (plan.lua, remember_all)  5 what their runs wrote, packed as fields of an entry of plan:output (output.h),
+--       '' none  6 how many numbers follow: +1 a field of the count  +2 how many of the plans it counts, below 0
 --       then by columns: each message key; each run in hand as it is expected; each index entry; each work
 --       key, unless the plan can have none
 -- Answers {now in us, epoch of the broadcasts, seq of the first; one more for each next}, or {now in us}
@@ -12,7 +12,7 @@
 -- Cost  O(log n) a plan.
 local time = redis.call('TIME')
 local now_us = time[1] .. string.format('%06d', time[2])
-local n, MEMBERS = tonumber(ARGV[3]), 6 + 2 * ARGV[5]
+local n, MEMBERS = tonumber(ARGV[3]), 7 + 2 * ARGV[6]
 local RUNS, PLACES, WORKS = MEMBERS + n, MEMBERS + 2 * n, MEMBERS + 3 * n
 
 -- -- all as usual
@@ -29,7 +29,7 @@ local function end_usual()
         return
     end
     local fields, unusual = {}, {'plan:told', 'plan:class'}
-    for at = 6, MEMBERS - 1, 2 do
+    for at = 7, MEMBERS - 1, 2 do
         fields[#fields + 1] = ARGV[at]
         local station = string.match(ARGV[at], '^s:(.+)')
         unusual[#unusual + 1] = station and 'plan:wait:' .. station
@@ -43,7 +43,7 @@ local function end_usual()
     local counts = redis.pcall('HMGET', 'plan:count', unpack(fields))
     for i = #fields, 1, -1 do
         local kept = tonumber(string.match(counts[i] or '', '^%d+$'))
-        local left = kept and kept + ARGV[5 + 2 * i]
+        local left = kept and kept + ARGV[6 + 2 * i]
         if not left or left < 1 or kept > 2 ^ 53 then
             return
         end
@@ -66,6 +66,9 @@ local function end_usual()
     end
     if type(added) == 'table' then
         return
+    end
+    if ARGV[5] ~= '' then
+        redis.pcall('XADD', 'plan:output', last .. '-0', 't', string.sub(now_us, 1, -4), unpack(cmsgpack.unpack(ARGV[5])))
     end
     if math.floor((before + n) / 64) > math.floor(before / 64) then -- plan.lua, history_trim
         redis.call('XTRIM', 'plan:history', 'MAXLEN', '~', ARGV[2])
@@ -122,6 +125,9 @@ end
 local first, ms = last_seq() + 1, milliseconds(time)
 local last, epoch = first + n - 1, epoch_of(first, time)
 remember_all(last, n, ms, ARGV[4], ARGV[2])
+if ARGV[5] ~= '' and ARGV[2] ~= '0' then
+    redis.pcall('XADD', 'plan:output', string.format('%d-0', last), 't', ms, unpack(cmsgpack.unpack(ARGV[5])))
+end
 history_trim(ARGV[2], last)
 redis.call('HSET', KEYS[4], 'seq', string.format('%d', last), 'epoch', epoch)
 
@@ -130,7 +136,7 @@ redis.call('ZREM', KEYS[1], unpack(ARGV, MEMBERS, RUNS - 1))
 redis.call('ZREM', KEYS[3], unpack(ARGV, PLACES, WORKS - 1))
 redis.call('HDEL', KEYS[2], unpack(ARGV, MEMBERS, RUNS - 1))
 local changes = {}
-for at = 6, MEMBERS - 1, 2 do
+for at = 7, MEMBERS - 1, 2 do
     changes[ARGV[at]] = tonumber(ARGV[at + 1])
 end
 if WORKS <= #ARGV then

@@ -2,16 +2,16 @@
 -- Outcomes of runs, oldest first or newest first.
 -- KEYS  1 history  2 meta
 -- ARGV  1 entry to go on behind, '' = from the end  2 most outcomes  3 1 = newest first
---       4 plan id, '' = any  5 station, '' = any
+--       4 plan id, '' = any  5 station, '' = any  6 1 = with what the runs wrote
 -- Answers {seq, epoch, first entry kept or '', last entry looked at or '' at the end, the highest number of
---          those that were taken out by forget or '', {entry, plan, station, ended in ms, record}, ...}
+--          those that were taken out by forget or '', {entry, plan, station, ended in ms, record, output or ''}, ...}
 -- Cost  O(log n + outcomes looked at).
 --@include plan.lua
 --@include outcomes.lua
 -- An entry may hold some hundred outcomes.
 local LOOK_MAX, CHUNK = 5000, 20
 local most, newest = tonumber(ARGV[2]), ARGV[3] == '1'
-local plan_wanted, station_wanted = ARGV[4], ARGV[5]
+local plan_wanted, station_wanted, with_output = ARGV[4], ARGV[5], ARGV[6] == '1'
 
 -- Whether an outcome of an entry of several comes after this place, in the order that was asked for.
 local function is_behind(name, after)
@@ -51,12 +51,26 @@ local answer = {string.format('%.0f', last_seq()), own('HGET', KEYS[2], 'epoch')
                 first and first[1] or '', '', own('HGET', KEYS[2], 'forgot') or ''}
 local last, looked, found = ARGV[1], 0, 0
 
+-- What the run of an outcome wrote, or what a later one of its plan did (the caller knows its exec_id): the first
+-- entry of plan:output that is not before it may hold it. There is one of this plan in an entry.
+local function output_of(outcome)
+    local found = redis.pcall('XRANGE', 'plan:output', outcome[1], '+', 'COUNT', 1)
+    local fields, run = found[1] and found[1][2] or {}, outcome[3] .. ':' .. outcome[2] .. ' '
+    for i = 3, #fields, 2 do
+        if string.sub(fields[i + 1], 1, #run) == run then
+            return fields[i + 1]
+        end
+    end
+    return ''
+end
+
 -- Look at one outcome. False: the page ends with it.
 local function look(outcome)
     last, looked = outcome[1], looked + 1
     if (plan_wanted == '' or outcome[2] == plan_wanted)
        and (station_wanted == '' or outcome[3] == station_wanted) then
         found = found + 1
+        outcome[6] = with_output and output_of(outcome) or ''
         answer[#answer + 1] = outcome
     end
     return found < most and looked < LOOK_MAX

@@ -153,13 +153,13 @@ local function add_entry(entry, ...)
     local answer = redis.pcall('XADD', HISTORY, entry, ...)
     if type(answer) == 'table' then
         own('XLEN', HISTORY)
-        redis.call('DEL', HISTORY)
+        redis.call('DEL', HISTORY, 'plan:output')
         redis.call('XADD', HISTORY, entry, ...)
     end
 end
 
 -- Add an outcome to the history, at most `keep` of them: its entry is SEQ-0, or, when it is not
--- broadcast, SEQ-1, SEQ-2, ... behind the last broadcast.
+-- broadcast, SEQ-1, SEQ-2, ... behind the last broadcast. Answers the entry, nil when none is kept.
 local function remember(seq, broadcast, station, id, ms, record, keep)
     if keep == '0' then
         return
@@ -167,7 +167,7 @@ local function remember(seq, broadcast, station, id, ms, record, keep)
     local number = string.format('%d', seq)
     if broadcast then
         add_entry(number .. '-0', 'p', id, 's', station, 't', ms, 'r', record)
-        return
+        return number .. '-0'
     end
     local answer = redis.pcall('XADD', HISTORY, number .. '-1', 'p', id, 's', station, 't', ms, 'r', record)
     if type(answer) == 'table' then
@@ -175,7 +175,9 @@ local function remember(seq, broadcast, station, id, ms, record, keep)
     end
     if type(answer) == 'table' then
         add_entry(number .. '-1', 'p', id, 's', station, 't', ms, 'r', record)
+        return number .. '-1'
     end
+    return answer
 end
 
 -- Add the outcomes of `count` broadcasts, whose numbers end with `last`. Several are one entry: an entry of each
@@ -191,7 +193,7 @@ local function remember_all(last, count, ms, packed, keep)
     -- What has numbers of these is of a time whose numbers were higher (add_entry).
     local first = string.format('%d-0', last - count + 1)
     if #own('XRANGE', HISTORY, first, '+', 'COUNT', 1) > 0 then
-        redis.call('DEL', HISTORY)
+        redis.call('DEL', HISTORY, 'plan:output')
     end
     add_entry(string.format('%d-0', last), 't', ms, 'n', count, 'm', packed)
 end
