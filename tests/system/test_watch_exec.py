@@ -57,7 +57,7 @@ def test_only_failures_that_are_final(rig):
     ident, _ = failed(rig)
     out = Ended(watch(rig, "--failed", "--since", before, "-n", "1", "--json")).done()
     (line,) = [json.loads(text) for text in out.splitlines()]
-    assert line["id"] == ident
+    assert line["plan"] == ident, line
 
 
 def test_the_program_gets_the_outcome(rig, told):
