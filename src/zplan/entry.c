@@ -6,6 +6,7 @@
 
 #include "ahead.h"
 #include "desc.h"
+#include "entry_spec.h"
 #include "json.h"
 #include "memory.h"
 #include "nearest.h"
@@ -475,6 +476,8 @@ int entry_read (json_t *object, struct entry_zone zone, int64_t now_us, struct e
     int rc = read_id (object, ret, reason);
     if (rc == 0 && json_object_get (object, "messages"))
         rc = read_kept (object, zone.zone, now_us, ret, reason);
+    else if (rc == 0 && entry_flatten (object, reason))
+        rc = -1;
     else if (rc == 0)
         rc = read_words (object, zone, now_us, ret, reason);
     if (rc == 0 && !ret->station) {

@@ -95,6 +95,25 @@ def test_a_plan_is_shown(station):
     assert wire["plan_id"] == int(ident, 16) and wire["description"] == "every night"
 
 
+def test_lines_with_a_spec(station, tmp_path):
+    """What is shown as `spec` can be submitted as it is."""
+    station.add("first", "--title", "t", "--arg", "7")
+    first = json.loads(station("show", "first", "--json").done())
+    line = {name: first[name] for name in ("target", "title", "command", "args")}
+    second = {**line, "spec": {**first["spec"], "key": "second"}, "hold": True}
+    framed = {"target": "jobs", "spec": {"plan_type": "time", "plan_time": "2100-01-01T00:00:00Z", "key": "third"},
+              "frames": [{"type": "COMMAND", "text": "y"}, {"type": "ARG", "text": "8"}]}
+    bad = [{**line, "spec": 5}, {**line, "spec": {"command": "z"}}, {**framed, "frames": [{"type": "BIN", "b64": "/w=="}]}]
+    (tmp_path / "plans").write_text("".join(json.dumps(one) + "\n" for one in [second, framed, *bad]))
+    ended = station("add", "--from", str(tmp_path / "plans"))
+    assert ended.code == REFUSED and ended.out.startswith("2 plans added, 3 "), (ended.out, ended.err)
+    assert "'command': stands there twice" in ended.err and "frames: want {type, text}" in ended.err
+    shown = json.loads(station("show", "second", "--json").done())
+    assert shown["state"] == "paused" and shown["args"] == ["7"] and shown["title"] == "t"
+    assert shown["spec"]["plan_type"] == first["spec"]["plan_type"]
+    assert json.loads(station("show", "third", "--json").done())["command"] == "y"
+
+
 def test_verbs_take_a_name(station):
     ident = station.add("nightly")
     assert station("pause", "nightly").done() == "plan nightly paused\n"
