@@ -165,7 +165,7 @@ static char *output_of (const struct applying *self, const struct plan *plan, si
                                     ZERO_FRAME_BIN};
     size_t keep = (size_t)self->station->settings->output_bytes;
     *ret_size = 0;
-    if (!keep || !self->frames || self->voter || !is_outcome (&self->decision) ||
+    if (!keep || !self->frames || self->decision.close_poll || !is_outcome (&self->decision) ||
         is_miss (self->cause, plan->last_state) || (plan->policy && plan->policy->log != LOG_TRANS))
         return NULL;
     // The last result of a plan that goes now can be read nowhere else.

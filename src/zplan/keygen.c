@@ -28,7 +28,7 @@ static const struct option rows[] = {
      .help = "what the key's owner may do, several with commas:\n"
              " submit   add, import, next, kind list, kind get\n"
              " observe  list, show, next, history, why, team,\n"
-             "          stats, doctor, top, watch, export,\n"
+             "          stats, doctor, top, watch, logs, export,\n"
              "          target list, limit list, kind list,\n"
              "          kind get\n"
              " manage   pause, reset, skip, close, remove, update,\n"

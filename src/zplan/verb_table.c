@@ -28,6 +28,7 @@ static const struct verb verbs[] = {
     {"import", verb_import, "submit plans that export wrote", WORDS_FILES, NULL, NULL},
     {"watch", verb_watch, "print results as they come, without a gap", WORDS_NONE, NULL, NULL},
     {"history", verb_history, "print how runs ended", WORDS_PLANS, NULL, NULL},
+    {"logs", verb_logs, "print what runs wrote", WORDS_PLANS, "log output", NULL},
     {"archive", verb_archive, "move how runs ended from the station into files", WORDS_FOLDERS,
      NULL, NULL},
     {"kind", verb_kind, "the kinds of plans: fields that they have in common", WORDS_LISTED,

@@ -35,6 +35,7 @@ int verb_export (const struct cli *cli);
 int verb_import (const struct cli *cli);
 int verb_watch (const struct cli *cli);
 int verb_history (const struct cli *cli);
+int verb_logs (const struct cli *cli);
 int verb_archive (const struct cli *cli);
 int verb_kind (const struct cli *cli);
 int verb_target (const struct cli *cli);

@@ -34,6 +34,7 @@ GOOD = {
     "import": ["{dir}/plans"],
     "watch": ["-n", "1", "--since", "0"],
     "history": [],
+    "logs": ["7777"],
     "archive": ["{dir}/old", "--plan", "7777"],
     "target": ["list"],
     "limit": ["set", "station:news"],

@@ -1,0 +1,281 @@
+// zplan logs: what runs of a plan wrote.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "call.h"
+#include "clock.h"
+#include "codes.h"
+#include "json.h"
+#include "memory.h"
+#include "options.h"
+#include "output_print.h"
+#include "plan_ref.h"
+#include "print.h"
+#include "settings.h"
+
+enum { RUNS_MAX = 50 }; // of a page with outputs
+
+struct logs {
+    const char *run;
+    int64_t count;
+    bool follow;
+};
+
+static const struct option rows[] = {
+    {.name = "--run",
+     .metavar = "N",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct logs, run),
+     .help = "this run: its RUN in `zplan history`"},
+    {.name = "-n",
+     .metavar = "COUNT",
+     .type = OPTION_NUMBER,
+     .offset = offsetof (struct logs, count),
+     .help = "the last COUNT runs, the oldest first; default 1",
+     .min = 1,
+     .max = RUNS_MAX},
+    {.name = "--follow",
+     .aliases = "-f",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct logs, follow),
+     .help = "go on with the next runs as they end, until the plan has ended"},
+};
+
+static const char about[] =
+    "Print what the last run of a plan wrote: its standard output, or its standard error if it\n"
+    "failed. The station keeps the first and the last KiB of each run (--output-bytes of zpland),\n"
+    "also of plans that have ended, for 7 days (--output-age). A line in front of each tells the\n"
+    "run, when it ended, how, and how long it took; with --json a run is one object.\n\n"
+    "  zplan logs nightly\n"
+    "  zplan logs nightly --run 4711\n"
+    "  zplan logs 1f -n 5\n"
+    "  zplan logs nightly --follow\n";
+
+// -- asking
+
+// The runs that the filter selects. NULL: told, and `ret_code` is the exit code.
+static json_t *ask_runs (const struct cli *cli, struct zplan_client *client, json_t *filter,
+                         int *ret_code)
+{
+    char *text = json_write (filter);
+    json_t *answer =
+        call_words (cli, client, (const char *[]){"history", text, NULL}, NULL, ret_code);
+    free (text);
+    return answer;
+}
+
+static json_t *filter_of (const char *plan)
+{
+    return json_pack ("{ss sb}", "plan", plan, "output", 1);
+}
+
+// By its number, or as SEQ-K of a run that was not published. NULL: it is neither.
+static json_t *filter_of_run (const char *plan, const char *run)
+{
+    int64_t seq;
+    char after[48];
+    uint64_t behind = 0, sub = 0;
+    json_t *filter = filter_of (plan);
+    if (number_parse (run, &seq) && seq > 0) {
+        json_object_set_new (filter, "since", json_integer (seq - 1));
+        return filter;
+    }
+    if (sscanf (run, "%" SCNu64 "-%" SCNu64, &behind, &sub) == 2 && sub > 0) {
+        snprintf (after, sizeof after, "%" PRIu64 "-%" PRIu64, behind, sub - 1);
+        json_object_set_new (filter, "after", json_string (after));
+        return filter;
+    }
+    json_decref (filter);
+    return NULL;
+}
+
+static bool is_run (const json_t *run)
+{
+    return json_integer_value (json_object_get (run, "status")) != ZERO_STATUS_MISSED_ID;
+}
+
+static bool has_number (const json_t *run, const char *wanted)
+{
+    char word[WORD_SIZE];
+    const json_t *seq = json_object_get (run, "seq");
+    return strcmp (json_string_value (json_object_get (run, "entry")), wanted) == 0 ||
+           (json_integer_value (seq) && strcmp (number_word (seq, word), wanted) == 0);
+}
+
+// -- printing
+
+static void print_run (const struct cli *cli, const json_t *run)
+{
+    char word[WORD_SIZE], took[WORD_SIZE];
+    const json_t *status = json_object_get (run, "status"),
+                 *output = json_object_get (run, "output");
+    if (cli->json) {
+        print_answer (cli, JSON_RUN, run);
+        return;
+    }
+    const json_t *seq = json_object_get (run, "seq");
+    printf ("== run %s, ", json_integer_value (seq)
+                               ? number_word (seq, word)
+                               : json_string_value (json_object_get (run, "entry")));
+    printf ("%s, ", moment_word (json_object_get (run, "ended"), word));
+    colour_on (stdout, status_colour (status));
+    fputs (status_text (status, word), stdout);
+    colour_off (stdout, status_colour (status));
+    printf (", took %s",
+            took_word (json_object_get (run, "fired"), json_object_get (run, "ended"), took));
+    write_reason (stdout, ": ", run);
+    putchar ('\n');
+    if (output)
+        output_print (stdout, output);
+    else
+        fputs ("(no output is kept)\n", stdout);
+}
+
+// Those of a page, the oldest first. Returns how many; `last` becomes the entry of the last one.
+static size_t print_runs (const struct cli *cli, const json_t *answer, bool newest, json_t **last)
+{
+    size_t printed = 0, count = json_array_size (json_object_get (answer, "runs"));
+    for (size_t i = 0; i < count; i++) {
+        json_t *run = json_array_get (json_object_get (answer, "runs"), newest ? count - 1 - i : i);
+        json_decref (*last);
+        *last = json_incref (json_object_get (run, "entry"));
+        if (is_run (run))
+            print_run (cli, run);
+        printed += is_run (run);
+    }
+    fflush (stdout);
+    return printed;
+}
+
+// -- the verb
+
+// Whether the plan has ended: the station knows it no more.
+static bool has_ended (struct zplan_client *client, const char *plan)
+{
+    struct zplan_reply reply;
+    return zplan_client_manage (client, "message", (const char *[]){plan}, 1, &reply) == ZPLAN_OK &&
+           reply.status == ZERO_STATUS_NOT_FIND_ID;
+}
+
+static int follow (const struct cli *cli, struct zplan_client *client, const char *plan,
+                   json_t *last)
+{
+    enum { PAUSE_US = 300000 };
+    int code = EXIT_DONE;
+    for (bool ended = false;; ended = has_ended (client, plan)) {
+        json_t *filter = filter_of (plan);
+        if (last)
+            json_object_set (filter, "after", last);
+        json_t *answer = ask_runs (cli, client, filter, &code);
+        json_decref (filter);
+        size_t runs = answer ? print_runs (cli, answer, false, &last) : 0;
+        bool stop = !answer || (ended && runs == 0);
+        json_decref (answer);
+        if (stop)
+            break;
+        usleep (PAUSE_US);
+    }
+    json_decref (last);
+    return code;
+}
+
+static int print_one (const struct cli *cli, struct zplan_client *client, const char *plan,
+                      const char *wanted)
+{
+    int code;
+    json_t *filter = filter_of_run (plan, wanted);
+    json_t *answer = ask_runs (cli, client, filter, &code), *found = NULL, *run;
+    size_t i;
+    json_array_foreach (json_object_get (answer, "runs"), i, run)
+    {
+        if (!found && has_number (run, wanted))
+            found = run;
+    }
+    if (found)
+        print_run (cli, found);
+    else if (answer) {
+        fprintf (stderr, "zplan: %s: no run %s of it is in the history\n", plan_ref_shown (plan),
+                 wanted);
+        code = EXIT_REFUSED;
+    }
+    json_decref (filter);
+    json_decref (answer);
+    return code;
+}
+
+static int print_last (const struct cli *cli, struct zplan_client *client, const struct logs *logs,
+                       char *plan)
+{
+    int code;
+    char name[PLAN_REF_SIZE];
+    json_t *last = NULL, *answer = NULL;
+    json_t *filter = filter_of (plan);
+    json_object_set_new (filter, "newest", json_true ());
+    json_object_set_new (filter, "limit", json_integer (logs->count));
+    answer = ask_runs (cli, client, filter, &code);
+    // An id that no run is of may be a name.
+    if (answer && json_array_size (json_object_get (answer, "runs")) == 0 &&
+        !plan_ref_is_name (plan) && plan_ref_as_name (cli, plan, name)) {
+        json_object_set_new (filter, "plan", json_string (name));
+        json_t *named = ask_runs (cli, client, filter, &code);
+        if (json_array_size (json_object_get (named, "runs")))
+            snprintf (plan, PLAN_REF_SIZE, "%s", name);
+        json_decref (answer);
+        answer = named;
+    }
+    json_decref (filter);
+    if (!answer)
+        return code;
+    size_t runs = print_runs (cli, answer, true, &last);
+    json_decref (answer);
+    if (logs->follow)
+        return follow (cli, client, plan, last);
+    json_decref (last);
+    if (runs)
+        return EXIT_DONE;
+    bool ended = has_ended (client, plan);
+    fprintf (stderr, "zplan: %s: %s\n", plan_ref_shown (plan),
+             ended ? "no such plan, and no run of it in the history"
+                   : "no run of it has ended yet");
+    return ended ? EXIT_REFUSED : EXIT_DONE;
+}
+
+int verb_logs (const struct cli *cli)
+{
+    struct logs logs = {.count = 1};
+    const struct usage usage = {
+        .synopsis = "zplan logs ID [--run N | -n COUNT] [--follow]",
+        .about = about,
+        .groups = {{"Options", rows, sizeof rows / sizeof *rows, &logs}},
+        .group_count = 1,
+        .words_min = 1,
+        .words_max = 1,
+        .words = "one plan id or name",
+    };
+    int count, code;
+    struct reason reason;
+    char plan[PLAN_REF_SIZE];
+    if (!options_read (&usage, cli, &count, &code))
+        return code;
+    if (plan_ref_read (cli->argv[1], plan, &reason))
+        return usage_error (cli->argv[0], &reason);
+    json_t *filter = logs.run ? filter_of_run (plan, logs.run) : NULL;
+    if (logs.run && (!filter || logs.follow)) {
+        reason_set (&reason,
+                    !filter ? "--run: want a run as `zplan history` shows it, got %s"
+                            : "--run and --follow: want one or the other%.0s",
+                    quoted (span_text (logs.run)));
+        json_decref (filter);
+        return usage_error (cli->argv[0], &reason);
+    }
+    json_decref (filter);
+    struct zplan_client *client = call_open (cli, &code);
+    if (client)
+        code = logs.run ? print_one (cli, client, plan, logs.run)
+                        : print_last (cli, client, &logs, plan);
+    zplan_client_destroy (&client);
+    return code;
+}

@@ -1,0 +1,72 @@
+#include "output_print.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "json.h"
+#include "memory.h"
+
+// The bytes of a frame as JSON has it; free them.
+static uint8_t *bytes_of (const json_t *frame, size_t *ret_size)
+{
+    const json_t *encoded = json_object_get (frame, "b64");
+    uint8_t *bytes = memory_new (json_string_length (encoded ? encoded : frame) + 1);
+    if (!json_to_frame (frame, bytes, ret_size))
+        *ret_size = 0;
+    return bytes;
+}
+
+// Whether the last byte was a newline.
+static bool write_text (FILE *file, const uint8_t *bytes, size_t size, bool terminal)
+{
+    for (size_t i = 0; i < size; i++) {
+        bool control = (bytes[i] < ' ' && bytes[i] != '\n' && bytes[i] != '\t') || bytes[i] == 0x7F;
+        if (terminal && control)
+            fprintf (file, "\\x%02x", bytes[i]);
+        else
+            fputc (bytes[i], file);
+    }
+    return size > 0 && bytes[size - 1] == '\n';
+}
+
+void output_print (FILE *file, const json_t *output)
+{
+    size_t head_size, tail_size = 0;
+    bool terminal = isatty (fileno (file)), ended;
+    json_int_t size = json_integer_value (json_object_get (output, "size"));
+    const json_t *last = json_object_get (output, "tail");
+    uint8_t *head = bytes_of (json_object_get (output, "head"), &head_size);
+    uint8_t *tail = last ? bytes_of (last, &tail_size) : NULL;
+    ended = write_text (file, head, head_size, terminal);
+    if (last) {
+        fprintf (file, "%s[... %lld bytes are not kept ...]\n", ended ? "" : "\n",
+                 (long long)size - (long long)head_size - (long long)tail_size);
+        ended = tail_size == 0 || write_text (file, tail, tail_size, terminal);
+    }
+    if (!ended)
+        fputc ('\n', file);
+    free (head);
+    free (tail);
+}
+
+const char *output_last_line (const json_t *output, char out[OUTPUT_LINE_SIZE])
+{
+    const json_t *last = json_object_get (output, "tail");
+    last = json_string_length (last) ? last : json_object_get (output, "head");
+    const char *text = json_string_value (last);
+    size_t end = json_string_length (last);
+    out[0] = '\0';
+    while (end > 0 && (unsigned char)text[end - 1] <= ' ')
+        end--;
+    size_t begin = end;
+    while (begin > 0 && text[begin - 1] != '\n')
+        begin--;
+    size_t size = end - begin < OUTPUT_LINE_SIZE - 1 ? end - begin : OUTPUT_LINE_SIZE - 1;
+    while (size < end - begin && size > 0 && ((unsigned char)text[begin + size] & 0xC0) == 0x80)
+        size--;
+    if (size)
+        memcpy (out, text + begin, size);
+    out[size] = '\0';
+    return out;
+}
