@@ -101,7 +101,7 @@ static bool has_number (const json_t *run, const char *wanted)
 {
     char word[WORD_SIZE];
     const json_t *seq = json_object_get (run, "seq");
-    return strcmp (json_string_value (json_object_get (run, "entry")), wanted) == 0 ||
+    return span_is (text_of (json_object_get (run, "entry")), wanted) ||
            (json_integer_value (seq) && strcmp (number_word (seq, word), wanted) == 0);
 }
 
@@ -117,9 +117,12 @@ static void print_run (const struct cli *cli, const json_t *run)
         return;
     }
     const json_t *seq = json_object_get (run, "seq");
-    printf ("== run %s, ", json_integer_value (seq)
-                               ? number_word (seq, word)
-                               : json_string_value (json_object_get (run, "entry")));
+    printf ("== run ");
+    if (json_integer_value (seq))
+        printf ("%s", number_word (seq, word));
+    else
+        print_frame (json_object_get (run, "entry"));
+    printf (", ");
     printf ("%s, ", moment_word (json_object_get (run, "ended"), word));
     colour_on (stdout, status_colour (status));
     fputs (status_text (status, word), stdout);

@@ -34,7 +34,7 @@ GOOD = {
     "import": ["{dir}/plans"],
     "watch": ["-n", "1", "--since", "0"],
     "history": [],
-    "logs": ["7777"],
+    "logs": ["{failed}"],
     "archive": ["{dir}/old", "--plan", "7777"],
     "target": ["list"],
     "limit": ["set", "station:news"],
@@ -63,6 +63,7 @@ REFUSALS = {
     "limit": ["remove", "group:none"],
     "kind": ["get", "none"],
     "why": ["7777"],
+    "logs": ["7777"],
     "team": ["7777"],
     "keygen": ["key", "--out", "/nonexistent"],
 }
