@@ -11,7 +11,7 @@ from zplanprocs import BIN_DIR
 PROTO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../proto")
 ROWS = {"C": 68, "D": 18, "E": 61}
 PENDING = "\n## Named above, and not described yet\n"
-WORDS = ("7.8", "7.9", "9.1")           # the sections whose tables hold words of management
+COMMANDS = ("7.8", "7.9", "9.1")        # the sections whose tables hold admin commands
 SETTINGS = "11"                         # their last cells are settings
 
 
@@ -38,10 +38,10 @@ def tables():
 
 
 def names_in(text):
-    """('word', name) of management, ('verb', name) of zplan, else ('field', name)."""
-    for word, name in re.findall(r"(word )?`([^`]+)`", text):
+    """('command', name) of admin commands, ('verb', name) of zplan, else ('field', name)."""
+    for command, name in re.findall(r"(command )?`([^`]+)`", text):
         verb = re.fullmatch(r"zplan (\w+)", name)
-        yield ("verb", verb[1]) if verb else ("word" if word else "field", name)
+        yield ("verb", verb[1]) if verb else ("command" if command else "field", name)
 
 
 def sections_in(text):
@@ -68,9 +68,9 @@ def in_tables():
             setting = file in FILES and number == SETTINGS
             cell = cells(line)[-1 if setting else 0]
             if not re.fullmatch(r"`[^`]+`([,;] `[^`]+`)*", cell):
-                continue        # it tells of them, and describes something else
-            word = file in FILES and number in WORDS
-            found |= {("word" if word else "field", name)
+                continue        # it mentions them, and describes something else
+            command = file in FILES and number in COMMANDS
+            found |= {("command" if command else "field", name)
                       for name in re.findall(r"`([a-z_]+)`", cell)}
     return found
 
@@ -116,7 +116,7 @@ def test_each_row_is_served_or_later():
         assert later or list(names_in(cell)) or sections_in(cell) or "](" in cell, rows
 
 
-@pytest.mark.parametrize("kind", ["field", "word"])
+@pytest.mark.parametrize("kind", ["field", "command"])
 def test_names_are_described(kind):
     named = {name for _, cell in tables() for name in names_in(cell) if name[0] == kind}
     assert len(named) > 10 and not named - described() - pending()[0]
