@@ -108,3 +108,19 @@ struct zone *zonefile_load (const char *name, struct reason *reason)
     close (file);
     return zone;
 }
+
+const char *zonefile_machine (char out[ZONEFILE_NAME_SIZE], struct reason *reason)
+{
+    const char *given = getenv ("TZ");
+    if (given && *given)
+        return given + (*given == ':');
+    ssize_t size = readlink ("/etc/localtime", out, ZONEFILE_NAME_SIZE - 1);
+    if (size < 0 && errno == ENOENT)
+        return "UTC";
+    out[size < 0 ? 0 : size] = '\0';
+    const char *name = strstr (out, "/zoneinfo/");
+    if (name)
+        return name + strlen ("/zoneinfo/");
+    reason_set (reason, "must be given: /etc/localtime names no zone");
+    return NULL;
+}

@@ -26,7 +26,8 @@ static const struct option rows[] = {
      .type = OPTION_TEXT,
      .offset = offsetof (struct wanted, roles),
      .help = "what the key's owner may do, several with commas:\n"
-             " submit   add, import, next, kind list, kind get\n"
+             " submit   add, import, cron, next, kind list,\n"
+             "          kind get\n"
              " observe  list, show, next, history, why, team,\n"
              "          stats, doctor, top, watch, logs, export,\n"
              "          target list, limit list, kind list,\n"

@@ -26,6 +26,7 @@ static const struct verb verbs[] = {
     {"remove", verb_manage, "remove plans", WORDS_PLANS, NULL, NULL},
     {"export", verb_export, "write plans, one JSON object per line", WORDS_NONE, NULL, NULL},
     {"import", verb_import, "submit plans that export wrote", WORDS_FILES, NULL, NULL},
+    {"cron", verb_cron, "import a crontab: each line becomes a plan", WORDS_FILES, NULL, "crontab"},
     {"watch", verb_watch, "print results as they come, without a gap", WORDS_NONE, NULL, NULL},
     {"history", verb_history, "print how runs ended", WORDS_PLANS, NULL, NULL},
     {"logs", verb_logs, "print what runs wrote", WORDS_PLANS, "log output", NULL},

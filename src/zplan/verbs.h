@@ -33,6 +33,7 @@ int verb_update (const struct cli *cli);
 int verb_manage (const struct cli *cli); // pause, reset, skip, close, remove, run, cancel, done
 int verb_export (const struct cli *cli);
 int verb_import (const struct cli *cli);
+int verb_cron (const struct cli *cli);
 int verb_watch (const struct cli *cli);
 int verb_history (const struct cli *cli);
 int verb_logs (const struct cli *cli);

@@ -32,6 +32,7 @@ GOOD = {
     "remove": ["{id}"],
     "export": [],
     "import": ["{dir}/plans"],
+    "cron": ["{dir}/crontab", "--target", "jobs"],
     "watch": ["-n", "1", "--since", "0"],
     "history": [],
     "logs": ["{failed}"],
@@ -58,6 +59,7 @@ REFUSALS = {
     **{verb: ["7777"] for verb in ("pause", "reset", "skip", "run", "cancel", "done", "close",
                                    "remove")},
     "import": ["/nonexistent"],
+    "cron": ["/nonexistent"],
     "archive": ["/nonexistent/old"],
     "target": ["remove", "nowhere"],
     "limit": ["remove", "group:none"],
@@ -92,6 +94,7 @@ def filled(rig, args, folder):
     zplan(*options(rig), "pause", paused).done()
     (folder / "plans").write_text(json.dumps({"station": "jobs", "command": "x", "at": "2100-01-01"})
                                   + "\n")
+    (folder / "crontab").write_text("0 0 1 1 * x\n")
     fired = {}
     for name in ("running", "failed"):
         if f"{{{name}}}" in args:
@@ -152,6 +155,7 @@ def test_usage(verb):
 @pytest.mark.parametrize("output", [[], ["--json=wire"]])
 def test_no_answer(verb, output, tmp_path):
     (tmp_path / "plans").write_text(json.dumps({"station": "jobs", "command": "x"}) + "\n")
+    (tmp_path / "crontab").write_text("0 0 1 1 * x\n")
     args = [arg.format(id="1f", paused="1f", running="1f", failed="1f", dir=tmp_path) for arg in GOOD[verb]]
     ended = zplan("--connect", f"ipc://{tmp_path}/q", "--publish", f"ipc://{tmp_path}/p",
                   "--timeout", "100", verb, *args, *output)

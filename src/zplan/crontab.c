@@ -1,0 +1,427 @@
+// A cursor goes through each line once. Variables that were set stay set for the lines behind them,
+// so they are kept as the text that goes in front of a script.
+#include "crontab.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "cron_parse.h"
+#include "memory.h"
+#include "utf8.h"
+
+enum { TIME_FIELDS = 5 };
+
+struct variable {
+    char *name, *value;
+};
+
+struct reader {
+    struct crontab *crontab;
+    enum crontab_format format;
+    struct variable *variables;
+    size_t variable_count;
+    size_t variable_bytes;
+    int line;
+    const char *start, *at, *end; // of the line
+};
+
+// Variables that mean something to cron which a plan has in another place.
+static const struct {
+    const char *name, *instead;
+} not_kept[] = {
+    {"MAILTO", "nothing is mailed; use --on-failure, or zplan watch --exec"},
+    {"MAILFROM", "nothing is mailed"},
+    {"CONTENT_TYPE", "nothing is mailed"},
+    {"CONTENT_TRANSFER_ENCODING", "nothing is mailed"},
+    {"RANDOM_DELAY", "use --jitter"},
+    {"START_HOURS_RANGE", "it is of anacron"},
+    {"LOGNAME", "commands run as the user of the worker"},
+    {"USER", "commands run as the user of the worker"},
+};
+
+// -- remarks
+
+void crontab_remark (struct crontab *self, int line, int type, const char *text)
+{
+    self->remarks = memory_resize (self->remarks, (self->remark_count + 1) * sizeof *self->remarks);
+    struct crontab_remark *remark = &self->remarks[self->remark_count++];
+    *remark = (struct crontab_remark){.line = line, .type = type};
+    reason_set (&remark->text, "%s", text);
+    self->error_count += type == CRONTAB_ERROR;
+}
+
+static void reject (struct reader *self, const char *at, const char *text)
+{
+    struct reason reason;
+    reason_set (&reason, "column %d: %s", (int)(at - self->start) + 1, text);
+    crontab_remark (self->crontab, self->line, CRONTAB_ERROR, reason.text);
+}
+
+// -- a line
+
+static bool is_blank (char byte)
+{
+    return byte == ' ' || byte == '\t';
+}
+
+static void skip_blanks (struct reader *self)
+{
+    while (self->at < self->end && is_blank (*self->at))
+        self->at++;
+}
+
+// The word that begins here, without what is behind it.
+static struct span take_word (struct reader *self)
+{
+    const char *from = self->at;
+    while (self->at < self->end && !is_blank (*self->at))
+        self->at++;
+    return span_of (from, (size_t)(self->at - from));
+}
+
+static char *copy (const char *from, const char *end)
+{
+    size_t size = (size_t)(end - from);
+    char *text = memory_new (size + 1);
+    memcpy (text, from, size);
+    text[size] = '\0';
+    return text;
+}
+
+// -- variables
+
+// A text in quotes of either kind, the cursor behind it; NULL: it does not begin with one, or does
+// not end.
+static char *take_quoted (struct reader *self)
+{
+    char quote = self->at < self->end ? *self->at : '\0';
+    const char *close = quote == '"' || quote == '\''
+                            ? memchr (self->at + 1, quote, (size_t)(self->end - self->at - 1))
+                            : NULL;
+    if (!close)
+        return NULL;
+    char *text = copy (self->at + 1, close);
+    self->at = close + 1;
+    return text;
+}
+
+static const char *variable_value (const struct reader *self, const char *name)
+{
+    for (size_t i = 0; i < self->variable_count; i++)
+        if (strcmp (self->variables[i].name, name) == 0)
+            return self->variables[i].value;
+    return NULL;
+}
+
+static bool is_shell_name (const char *name)
+{
+    size_t size = strspn (name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+    return size > 0 && !name[size] && !isdigit ((unsigned char)*name);
+}
+
+// Both texts are taken.
+static void set_variable (struct reader *self, const char *at, char *name, char *value)
+{
+    for (size_t i = 0; i < sizeof not_kept / sizeof *not_kept; i++) {
+        if (strcmp (not_kept[i].name, name) != 0)
+            continue;
+        struct reason reason;
+        reason_set (&reason, "%s is not kept: %s", name, not_kept[i].instead);
+        if (*value) // MAILTO="" is how cron is told to mail nothing
+            crontab_remark (self->crontab, self->line, CRONTAB_NOTE, reason.text);
+        free (name);
+        free (value);
+        return;
+    }
+    size_t size = strlen (name) + strlen (value);
+    if (!is_shell_name (name) || self->variable_bytes + size > CRONTAB_VARIABLES_MAX) {
+        reject (self, at,
+                is_shell_name (name) ? "want at most 16 KiB of variables"
+                                     : "want a variable's name of letters, digits and _");
+        free (name);
+        free (value);
+        return;
+    }
+    self->variable_bytes += size;
+    for (size_t i = 0; i < self->variable_count; i++) {
+        struct variable *variable = &self->variables[i];
+        if (strcmp (variable->name, name) != 0)
+            continue;
+        self->variable_bytes -= strlen (variable->name) + strlen (variable->value);
+        free (variable->value);
+        variable->value = value;
+        free (name);
+        return;
+    }
+    self->variables =
+        memory_resize (self->variables, (self->variable_count + 1) * sizeof *self->variables);
+    self->variables[self->variable_count++] = (struct variable){name, value};
+}
+
+// "NAME = value", either in quotes or not. False: the line is none, and the cursor is where it was.
+static bool take_variable (struct reader *self)
+{
+    const char *from = self->at;
+    char *name = take_quoted (self);
+    if (!name) {
+        while (self->at < self->end && !is_blank (*self->at) && *self->at != '=')
+            self->at++;
+        name = copy (from, self->at);
+    }
+    skip_blanks (self);
+    if (!*name || self->at == self->end || *self->at != '=') {
+        free (name);
+        self->at = from;
+        return false;
+    }
+    self->at++;
+    skip_blanks (self);
+    const char *end = self->end;
+    while (end > self->at && is_blank (end[-1]))
+        end--;
+    const char *begin = self->at;
+    char *value = take_quoted (self);
+    if (value)
+        skip_blanks (self);
+    if (value && self->at < end) {
+        reject (self, self->at, "want nothing behind the quote");
+        free (name);
+        free (value);
+    } else {
+        set_variable (self, from, name, value ? value : copy (begin, end));
+    }
+    return true;
+}
+
+// -- the command
+
+static void write_quoted (FILE *out, const char *text)
+{
+    fputc ('\'', out);
+    for (; *text; text++)
+        if (*text == '\'')
+            fputs ("'\\''", out);
+        else
+            fputc (*text, out);
+    fputc ('\'', out);
+}
+
+// What /bin/sh runs as cron's own shell would run the command.
+static char *script_of (const struct reader *self, const char *command)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream (&text, &size);
+    if (!out)
+        abort ();
+    for (size_t i = 0; i < self->variable_count; i++) {
+        const struct variable *variable = &self->variables[i];
+        if (strcmp (variable->name, "CRON_TZ") == 0)
+            continue;
+        fprintf (out, "export %s=", variable->name);
+        write_quoted (out, variable->value);
+        fputs ("; ", out);
+        if (strcmp (variable->name, "HOME") == 0) // where cron starts commands
+            fputs ("cd \"$HOME\" || exit; ", out);
+    }
+    const char *shell = variable_value (self, "SHELL");
+    if (shell && *shell && strcmp (shell, "/bin/sh") != 0) {
+        fputs ("exec ", out);
+        write_quoted (out, shell);
+        fputs (" -c ", out);
+        write_quoted (out, command);
+    } else {
+        fputs (command, out);
+    }
+    fclose (out);
+    return text;
+}
+
+// Up to the first %, where the input begins; "\%" is a %. Returns where it ended.
+static const char *copy_command (const char *at, const char *end, char *out)
+{
+    for (; at < end && *at != '%'; at++) {
+        if (*at == '\\' && end - at > 1) { // and what is behind it is itself
+            if (at[1] != '%')
+                *out++ = *at;
+            at++;
+        }
+        *out++ = *at;
+    }
+    *out = '\0';
+    return at;
+}
+
+// Each further % is a newline, and so is the end; NULL: there is none.
+static char *input_of (const char *at, const char *end)
+{
+    if (at == end)
+        return NULL;
+    char *input = memory_new ((size_t)(end - at) + 2), *out = input;
+    for (; at < end; at++) {
+        bool escaped = *at == '\\' && end - at > 1 && at[1] == '%';
+        at += escaped;
+        *out++ = *at == '%' && !escaped ? '\n' : *at;
+    }
+    if (out[-1] != '\n')
+        *out++ = '\n';
+    *out = '\0';
+    return input;
+}
+
+// -- jobs
+
+// FNV-1a of the texts and the NUL behind each.
+static void digest (struct crontab_job *job)
+{
+    const char *const texts[] = {job->times, job->timezone, job->user, job->script, job->input};
+    uint64_t hash = UINT64_C (14695981039346656037);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (const char *at = texts[i] ? texts[i] : "";; at++) {
+            hash = (hash ^ (uint8_t)*at) * UINT64_C (1099511628211);
+            if (!*at)
+                break;
+        }
+    snprintf (job->digest, sizeof job->digest, "%012" PRIx64, (hash ^ hash >> 48) & 0xffffffffffff);
+}
+
+// The five fields or the @word at the cursor, which goes behind it. NULL: rejected.
+static char *take_times (struct reader *self)
+{
+    struct cron_rule rule;
+    struct reason reason;
+    const char *from = self->at, *end = from;
+    int fields = 0, wanted = *from == '@' ? 1 : TIME_FIELDS;
+    char *times = memory_new ((size_t)(self->end - from) + 1), *out = times;
+    for (; fields < wanted && self->at < self->end; fields++, skip_blanks (self)) {
+        struct span word = take_word (self);
+        if (fields)
+            *out++ = ' ';
+        memcpy (out, word.data, word.size);
+        out += word.size;
+        end = self->at;
+    }
+    *out = '\0';
+    if (strcasecmp (times, "@reboot") == 0)
+        reject (self, from, "@reboot is no time of a plan: let systemd or the system's cron do it");
+    else if (fields < wanted)
+        reject (self, self->at, "want 5 fields of time and a command");
+    else if (cron_parse (span_of (self->start, (size_t)(end - self->start)), "times", &rule,
+                         &reason))
+        crontab_remark (self->crontab, self->line, CRONTAB_ERROR, reason.text);
+    else
+        return times;
+    free (times);
+    return NULL;
+}
+
+static void take_job (struct reader *self)
+{
+    struct crontab *crontab = self->crontab;
+    char *times = take_times (self);
+    if (!times)
+        return;
+    skip_blanks (self);
+    const char *user = self->at;
+    if (self->format == CRONTAB_SYSTEM)
+        take_word (self);
+    const char *user_end = self->at;
+    skip_blanks (self);
+    const char *missing = self->at < self->end             ? NULL
+                          : self->format == CRONTAB_SYSTEM ? "want a user and a command"
+                                                           : "want a command";
+    if (crontab->job_count == CRONTAB_JOBS_MAX)
+        missing = "want at most 10000 lines of jobs";
+    if (missing) {
+        reject (self, self->at, missing);
+        free (times);
+        return;
+    }
+    crontab->jobs = memory_resize (crontab->jobs, (crontab->job_count + 1) * sizeof *crontab->jobs);
+    struct crontab_job *job = &crontab->jobs[crontab->job_count++];
+    const char *zone = variable_value (self, "CRON_TZ");
+    *job = (struct crontab_job){.line = self->line, .times = times};
+    job->timezone = zone && *zone ? copy (zone, zone + strlen (zone)) : NULL;
+    job->user = self->format == CRONTAB_SYSTEM ? copy (user, user_end) : NULL;
+    job->command = memory_new ((size_t)(self->end - self->at) + 1);
+    const char *percent = copy_command (self->at, self->end, job->command);
+    job->script = script_of (self, job->command);
+    job->input = percent < self->end ? input_of (percent + 1, self->end) : NULL;
+    digest (job);
+}
+
+// -- all of it
+
+// The first byte that is no text; NULL: there is none.
+static const char *find_bad_byte (const char *at, const char *end)
+{
+    while (at < end) {
+        size_t size = *at ? utf8_size ((const uint8_t *)at, (const uint8_t *)end) : 0;
+        if (size == 0)
+            return at;
+        at += size;
+    }
+    return NULL;
+}
+
+static void take_line (struct reader *self)
+{
+    if (self->end > self->start && self->end[-1] == '\r')
+        self->end--;
+    self->at = self->start;
+    skip_blanks (self);
+    if (self->at == self->end || *self->at == '#')
+        return;
+    const char *bad = find_bad_byte (self->start, self->end);
+    if (bad)
+        reject (self, bad, "want UTF-8 without NULs");
+    else if (!take_variable (self))
+        take_job (self);
+}
+
+struct crontab *crontab_read (struct span text, enum crontab_format format)
+{
+    struct crontab *crontab = memory_new (sizeof *crontab);
+    *crontab = (struct crontab){0};
+    struct reader reader = {.crontab = crontab, .format = format};
+    const char *at = text.size ? (const char *)text.data : "", *end = at + text.size;
+    while (at < end) {
+        const char *newline = memchr (at, '\n', (size_t)(end - at));
+        reader.line++;
+        reader.start = at;
+        reader.end = newline ? newline : end;
+        if (crontab->remark_count >= CRONTAB_REMARKS_MAX) {
+            crontab->cut = true;
+            break;
+        }
+        take_line (&reader);
+        at = newline ? newline + 1 : end;
+    }
+    for (size_t i = 0; i < reader.variable_count; i++) {
+        free (reader.variables[i].name);
+        free (reader.variables[i].value);
+    }
+    free (reader.variables);
+    return crontab;
+}
+
+void crontab_destroy (struct crontab **self)
+{
+    struct crontab *crontab = *self;
+    if (!crontab)
+        return;
+    for (size_t i = 0; i < crontab->job_count; i++) {
+        struct crontab_job *job = &crontab->jobs[i];
+        char *const texts[] = {job->times,   job->timezone, job->user,
+                               job->command, job->script,   job->input};
+        for (size_t j = 0; j < sizeof texts / sizeof *texts; j++)
+            free (texts[j]);
+    }
+    free (crontab->jobs);
+    free (crontab->remarks);
+    free (crontab);
+    *self = NULL;
+}
