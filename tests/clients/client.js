@@ -30,7 +30,7 @@ results.once("open", () => {
 station.on("message", (parts) => {
     const reply = unpack(parts);
     if (reply.code !== CODE.PLAN) {
-        console.error(`refused: ${reply.frames[TYPE.STATUS]}`);
+        console.error(`rejected: ${reply.frames[TYPE.STATUS]}`);
         end(1);
         return;
     }

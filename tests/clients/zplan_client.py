@@ -17,13 +17,13 @@ station.send_multipart([bytes([len(frames), 0x02, *frames, 0]), *map(str.encode,
 description, *frames = station.recv_multipart()
 reply = dict(zip(description[2:], frames))
 if description[1] != 0x02:
-    sys.exit("refused: " + reply[0x03].decode())
+    sys.exit("rejected: " + reply[0x03].decode())
 print(f"accepted as {reply[0x01].decode()}, first run at {reply[0x06].decode()}", flush=True)
 ended = False
 while not ended:
     title, description, ident, stored, *frames = results.recv_multipart()
     if ident == reply[0x01]:
-        told = dict(zip(description[4:], frames))   # behind SUBTITLE and CONTENT: the target's own
+        answer = dict(zip(description[4:], frames))   # after SUBTITLE and CONTENT: the target's frames
         print("ok:" if description[1] < 0x80 else "failed:",
-              (told.get(ord("T")) or told.get(0x03, b"")).decode(), flush=True)
+              (answer.get(ord("T")) or answer.get(0x03, b"")).decode(), flush=True)
         ended = json.loads(stored)["plan_state"] == 7

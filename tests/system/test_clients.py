@@ -169,11 +169,11 @@ def test_a_failure_is_told_in_words(stations, client, worker):
 
 @pytest.mark.parametrize("client", CLIENT)
 @pytest.mark.parametrize("what, reason", [
-    ({"station": "nowhere"}, "refused: -no find: "),
+    ({"station": "nowhere"}, "rejected: -no find: "),
     ({"plan": '{"plan_type": "second", "plan_value": 40000, "plan_repet": 3}'},
-     "refused: -plan error: plan_value: want 0..32766, got 40000"),
-    ({"plan": "{"}, "refused: -plan error: "),
-    ({"command": ""}, "refused: -plan error: COMMAND")])
+     "rejected: -plan error: plan_value: want 0..32766, got 40000"),
+    ({"plan": "{"}, "rejected: -plan error: "),
+    ({"command": ""}, "rejected: -plan error: COMMAND")])
 def test_a_refusal_is_shown_in_words(stations, client, what, reason):
     code, lines = stations.client(client, **what).rest()
     assert code == 1 and len(lines) == 1 and lines[0].startswith(reason), lines
