@@ -98,6 +98,36 @@ void act_already (struct acting *self, const char *id)
     json_decref (answer);
 }
 
+// The plan, where a rejected command was not needed: its state is as wanted already, and that may
+// be all that the station's argument error says. Else NULL.
+static json_t *plan_as_wanted (struct acting *self, const char *id, const struct verdict *verdict)
+{
+    struct zplan_reply reply;
+    struct reason ignored;
+    int64_t state;
+    if (verdict->status != ZERO_STATUS_MANAGE_ARG_ERROR_ID || !self->wanted)
+        return NULL;
+    int outcome = zplan_client_manage (self->client, "message", (const char *[]){id}, 1, &reply);
+    if (call_verdict (self->cli, outcome, &reply).code != EXIT_DONE)
+        return NULL;
+    json_t *plan = json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &ignored);
+    if (plan && json_get_integer (plan, "plan_state", 0, 31, &state) && self->wanted >> state & 1)
+        return plan;
+    json_decref (plan);
+    return NULL;
+}
+
+static void report_already (struct acting *self, const char *id, const json_t *plan)
+{
+    char word[WORD_SIZE];
+    act_already (self, id_word (json_object_get (plan, "plan_id"), word));
+    if (self->cli->json || self->selected)
+        return;
+    printf ("plan ");
+    print_bytes (span_text (plan_ref_shown (id)));
+    printf (" already %s\n", plain_state (json_object_get (plan, "plan_state"), word));
+}
+
 int act_say (struct acting *self, const char *id, const char *argument)
 {
     struct zplan_reply reply;
@@ -111,6 +141,12 @@ int act_say (struct acting *self, const char *id, const char *argument)
     }
     if (self->selected && self->gone_is_wanted && verdict.status == ZERO_STATUS_NOT_FIND_ID) {
         act_already (self, id);
+        return EXIT_DONE;
+    }
+    json_t *plan = plan_as_wanted (self, id, &verdict);
+    if (plan) {
+        report_already (self, id, plan);
+        json_decref (plan);
         return EXIT_DONE;
     }
     int code = act_refused (self, id, &verdict);

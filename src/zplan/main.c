@@ -36,9 +36,36 @@ static int fail_unknown (const char *word)
         nearest_try (&nearest, verbs[i].name);
         nearest_try_list (&nearest, verbs[i].aliases ? verbs[i].aliases : "");
     }
+    if (*word != '-')
+        nearest_try_list (&nearest, "help version");
     reason_set (&reason, "unknown %s %s%s", *word == '-' ? "option" : "verb",
                 quoted (span_text (word)), nearest_hint (&nearest));
     return fail (reason.text);
+}
+
+// A word that two verbs could mean, and one of them would be wrong.
+static int fail_ambiguous (const char *word)
+{
+    fprintf (stderr,
+             "zplan: %s could mean two things\n"
+             "  zplan pause ID...    stops future runs\n"
+             "  zplan cancel ID...   ends the run in progress\n",
+             word);
+    return EXIT_USAGE;
+}
+
+// zplan help [VERB]
+static int help (struct cli *cli)
+{
+    if (cli->argc < 2)
+        return print_verbs ();
+    const struct verb *verb = verb_named (cli->argv[1]);
+    if (!verb)
+        return fail_unknown (cli->argv[1]);
+    cli->verb = verb->name;
+    cli->argc = 2;
+    cli->argv = (char *[]){cli->argv[1], "--help", NULL};
+    return verb->run (cli);
 }
 
 // Before the verb nothing is left now but --help and --version.
@@ -49,10 +76,14 @@ static int run (struct cli *cli)
         return fail ("want a verb");
     if (strcmp (first, "--help") == 0 || strcmp (first, "-h") == 0)
         return print_verbs ();
-    if (strcmp (first, "--version") == 0) {
+    if (strcmp (first, "help") == 0)
+        return help (cli);
+    if (strcmp (first, "--version") == 0 || strcmp (first, "version") == 0) {
         printf ("zplan %s\n", ZPLAN_VERSION);
         return EXIT_DONE;
     }
+    if (strcmp (first, "stop") == 0)
+        return fail_ambiguous (first);
     const struct verb *verb = verb_named (first);
     if (!verb)
         return fail_unknown (first);

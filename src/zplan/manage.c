@@ -1,5 +1,5 @@
-// zplan pause, reset, skip, close, remove, run, cancel, done: one word of the station each, said
-// about plans by their ids or about all plans that a filter selects.
+// zplan pause, resume, reset, skip, close, remove, run, cancel, done: one word of the station each,
+// said about plans by their ids or about all plans that a filter selects.
 #include <assert.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -46,7 +46,7 @@ enum {
 
 #define FILTER_HELP                                                                                \
     "Plans are given by id or name, or selected by the filters of list; --dry-run shows which.\n"  \
-    "Selected plans that are already as wanted are counted, nothing else.\n"
+    "A plan that is already as wanted stays so, and that is a success.\n"
 
 static void narrow_to_running (struct selection *selection)
 {
@@ -73,8 +73,9 @@ static void tell_cancelled (const json_t *answer, json_t *object)
 }
 
 static const struct deed {
-    const char *name; // the verb, and the word on the wire
-    const char *done; // its past participle
+    const char *name;    // the verb, and the command on the wire unless the next one is given
+    const char *command; // the command on the wire, where it has another name; else NULL
+    const char *done;    // its past participle
     const char *synopsis, *about;
     const struct option *row; // of an option of its own, whose value goes behind the id
     void (*narrow) (struct selection *selection); // what a filter means that does not say it itself
@@ -86,11 +87,21 @@ static const struct deed {
      .done = "paused",
      .wanted = PAUSED,
      .synopsis = "zplan pause ID... | --target NAME ... | --all  [--dry-run]",
-     .about = "Take plans out of the queue, until reset. A run in progress continues "
+     .about = "Take plans out of the queue, until resumed. A run in progress continues "
               "and counts.\n" FILTER_HELP "\n"
               "  zplan pause 1f 20\n"
               "  zplan pause --target jobs --title 'report*' --state queue --dry-run\n"
               "  zplan pause --all\n"},
+    {.name = "resume",
+     .command = "reset",
+     .done = "resumed",
+     .wanted = IN_QUEUE,
+     .synopsis = "zplan resume ID... | --target NAME ... | --all  [--dry-run]",
+     .about = "Queue paused plans again. One that is overdue by then runs once, immediately.\n"
+              "`zplan reset` is the same command, for plans that failed.\n" FILTER_HELP "\n"
+              "  zplan resume 1f\n"
+              "  zplan resume nightly-report\n"
+              "  zplan resume --state pause --target jobs\n"},
     {.name = "reset",
      .done = "reset",
      .wanted = IN_QUEUE,
@@ -126,7 +137,7 @@ static const struct deed {
               "  zplan remove --state close\n"
               "  zplan remove --dead --target jobs\n"},
     {.name = "run",
-     .done = "fired",
+     .done = "started",
      .synopsis = "zplan run ID... | --target NAME ... | --all  [--dry-run]",
      .about = "Run plans now, once, outside their schedule: no repeat is used up, and the next\n"
               "time stays as it is. Rejected while a run is in progress.\n" FILTER_HELP "\n"
@@ -192,7 +203,7 @@ static int do_all (const struct cli *cli, const struct deed *deed, const struct 
     const char *argument = argument_of (deed, wish, number);
     struct acting acting = {.cli = cli,
                             .client = call_open (cli, &code),
-                            .name = deed->name,
+                            .name = deed->command ? deed->command : deed->name,
                             .done = deed->done,
                             .wanted = deed->wanted,
                             .gone_is_wanted = deed->gone_is_wanted,

@@ -233,6 +233,14 @@ const char *state_word (const json_t *state, char out[WORD_SIZE])
     return table_word (state, number >= 0 && number < STATES ? state_words[number] : NULL, out);
 }
 
+const char *plain_state (const json_t *state, char out[WORD_SIZE])
+{
+    static const char *const words[STATES] = {"queued", "queued", "running", "retrying",
+                                              "queued", "paused", "failed",  "closed"};
+    json_int_t number = json_integer_value (state);
+    return table_word (state, number >= 0 && number < STATES ? words[number] : NULL, out);
+}
+
 const char *verdict_word (const json_t *verdict, char out[WORD_SIZE])
 {
     static const char *const words[VERDICTS] = {[VERDICT_NONE] = "-",

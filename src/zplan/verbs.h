@@ -30,7 +30,8 @@ int verb_show (const struct cli *cli);
 int verb_why (const struct cli *cli);
 int verb_team (const struct cli *cli);
 int verb_update (const struct cli *cli);
-int verb_manage (const struct cli *cli); // pause, reset, skip, close, remove, run, cancel, done
+int verb_manage (
+    const struct cli *cli); // pause, resume, reset, skip, close, remove, run, cancel, done
 int verb_export (const struct cli *cli);
 int verb_import (const struct cli *cli);
 int verb_cron (const struct cli *cli);

@@ -11,7 +11,7 @@ from clitest import (ARG, COMMAND, CONTENT, CONTEXT, GLOBAL_ID, JSON, NO_ANSWER,
                      REFUSED, REQUEST_ID, STATION_ID, STATUS, USAGE, WAIT, ZPLAN, FakeStation,
                      always, describe, named, reply, zplan)
 
-ACTS = ["pause", "reset", "skip", "run", "cancel", "done", "close", "remove"]
+ACTS = ["pause", "resume", "reset", "skip", "run", "cancel", "done", "close", "remove"]
 VERBS = ["add", "next", "list", "show", "update", *ACTS, "watch", "history", "target", "stats",
          "ping"]
 
@@ -388,8 +388,8 @@ def test_no_answer(args):
 
 
 @pytest.mark.parametrize("verb, done", [
-    (verb, done) for verb, done in zip(ACTS, ["paused", "reset", "skipped", "fired", "cancelled",
-                                              "done", "closed", "removed"]) if verb != "cancel"])
+    (verb, done) for verb, done in zip(ACTS, ["paused", "resumed", "reset", "skipped", "started",
+                                              "cancelled", "done", "closed", "removed"]) if verb != "cancel"])
 def test_no_answer_leaves_a_doubt(verb, done):
     with FakeStation(lambda request: []) as station:
         words = station.zplan(verb, "1", "2", "3", "--timeout", "300", "--json=wire").failed(NO_ANSWER)
