@@ -4,7 +4,7 @@
 #include "json.h"
 #include "log.h"
 
-// A name that is there already is overridden: the command line wins over the file.
+// A later target of the same name replaces the earlier one: the command line wins over the file.
 static int add_station (void *values, const char *text, struct reason *reason)
 {
     struct station_settings *self = values;
@@ -37,24 +37,25 @@ static const struct setting rows[] = {
      "                              workers fetch (zplan work); may end with\n"
      "                              ,dialect=microzero,mailbox=identity,key=TEXT,curve=KEY,\n"
      "                              kind=NAME,concurrency=N,rate=N,burst=N;\n"
-     "                              repeatable. Where no target is named, neither by this,\n"
-     "                              --center nor zplan target add, the station adds\n"
-     "                              jobs=pull; it stays, with its plans, when others are\n"
-     "                              named later (zplan target remove jobs)"},
+     "                              repeatable. Without any target, by this option, --center\n"
+     "                              or zplan target add, the station adds jobs=pull; it\n"
+     "                              stays, with its plans, when others are added later\n"
+     "                              (zplan target remove jobs)"},
     {"center", "--center", "ENDPOINT", NULL, SETTING_OWN, 0, 0, 0, set_center,
      "a MicroZero center whose stations become targets; may end with ,key=TEXT"},
     {"plan_send_timeout", "--send-timeout", "MS", "3000", SETTING_NUMBER, FIELD (send_timeout_ms),
-     10, 3600000, NULL, "a target that gives no status within this has failed", .unit_ms = 1},
+     10, 3600000, NULL, "how long to wait for the status of a run that was sent", .unit_ms = 1},
     {"plan_exec_timeout", "--exec-timeout", "SECONDS", "300", SETTING_NUMBER,
      FIELD (exec_timeout_s), 1, 31536000, NULL,
-     "a run without a sign of life is sent again after this", .unit_ms = 1000},
+     "how long a run stays in progress without a heartbeat; then it is sent again",
+     .unit_ms = 1000},
     {"dialect", "--dialect", "NAME", "zeronet", SETTING_TEXT, FIELD (dialect), 0, 0, NULL,
      "the numbers of the request and publish sockets: zeronet or microzero"},
     {"timezone", "--timezone", "NAME", "UTC", SETTING_TEXT, FIELD (timezone), 0, 0, NULL,
-     "the zone that times of day are read in"},
+     "the time zone of plans that name none"},
     {"sweep_interval", "--sweep-interval", "SECONDS", "60", SETTING_NUMBER,
      FIELD (sweep_interval_s), 1, 86400, NULL,
-     "how often all plans are checked: what is missing in the queue is re-queued", .unit_ms = 1000},
+     "how often all plans are checked: those missing in the queue are re-queued", .unit_ms = 1000},
     {"request", "--request", "ENDPOINT", "tcp://127.0.0.1:7920", SETTING_TEXT, FIELD (request), 0,
      0, NULL, "where clients send plans and targets send results"},
     {"publish", "--publish", "ENDPOINT", "tcp://127.0.0.1:7921", SETTING_TEXT, FIELD (publish), 0,
@@ -64,11 +65,11 @@ static const struct setting rows[] = {
     {"curve", "--curve", "FILE", "", SETTING_TEXT, FIELD (curve), 0, 0, NULL,
      "the station's secret certificate (see zplan keygen): its sockets are encrypted"},
     {"allow", "--allow", "DIR", "", SETTING_TEXT, FIELD (allow), 0, 0, NULL,
-     "the public certificates of who may connect then, and what each may do"},
+     "the folder of public certificates that may connect then, with their roles"},
     {"insecure", "--insecure", NULL, "0", SETTING_FLAG, FIELD (insecure), 0, 0, NULL,
-     "without curve: bind to addresses that other machines reach all the same"},
+     "bind to addresses that other machines reach, even without curve"},
     {"user", "--user", "NAME", "", SETTING_TEXT, FIELD (user), 0, 0, NULL,
-     "become this user before anything is opened, when started as root"},
+     "when started as root, become this user before anything is opened"},
     {"redis_addr", "--redis", "ADDR", "embedded", SETTING_TEXT, FIELD (redis_addr), 0, 0, NULL,
      "embedded, HOST:PORT[:PASSWORD], unix:PATH, or\n"
      "                              sentinel:MASTER@HOST:PORT,HOST:PORT,..."},
@@ -78,49 +79,50 @@ static const struct setting rows[] = {
      "the ACL user [$ZPLAN_REDIS_USER]"},
     {"redis_password_file", "--redis-password-file", "FILE", "", SETTING_TEXT,
      FIELD (redis_password_file), 0, 0, NULL,
-     "holds the password, for nobody else to read [$ZPLAN_REDIS_PASSWORD]"},
+     "holds the password, mode 0600 [$ZPLAN_REDIS_PASSWORD]"},
     {"redis_defdb", "--redis-db", "N", "0", SETTING_NUMBER, FIELD (redis_defdb), 0, 1023, NULL,
      "the Redis database that holds the plans"},
     {"durable", "--durable", NULL, "0", SETTING_FLAG, FIELD (durable), 0, 0, NULL,
-     "take only a Redis that syncs before it answers (appendfsync always)"},
+     "accept only a Redis that syncs before it answers (appendfsync always)"},
     {"accept_loss", "--accept-loss", NULL, "0", SETTING_FLAG, FIELD (accept_loss), 0, 0, NULL,
-     "take a Redis that may lose or evict plans"},
+     "accept a Redis that may lose or evict plans"},
     {"replicas", "--replicas", "N", "0", SETTING_NUMBER, FIELD (replicas), 0, 9, NULL,
      "replicas of Redis that must have a plan before it is acknowledged"},
     {"replica_timeout", "--replica-timeout", "MS", "1000", SETTING_NUMBER,
      FIELD (replica_timeout_ms), 10, 2000, NULL, "how long to wait for them", .unit_ms = 1},
     {"repair", "--repair", NULL, "0", SETTING_FLAG, FIELD (repair), 0, 0, NULL,
-     "its append-only file is damaged: cut it off there, keep a copy, start"},
+     "if its append-only file is damaged: truncate it there, keep a copy, start"},
     {"history_count", "--history-count", "N", "100000", SETTING_NUMBER, FIELD (history_count), 0,
-     100000000, NULL, "outcomes of runs that are kept; 0 = none"},
+     100000000, NULL, "how many outcomes of runs are kept; 0 = none"},
     {"history_age", "--history-age", "SECONDS", "2592000", SETTING_NUMBER, FIELD (history_age_s), 1,
      3153600000, NULL, "how long they are kept", .unit_ms = 1000},
     {"output_bytes", "--output-bytes", "N", "2048", SETTING_NUMBER, FIELD (output_bytes), 0, 65536,
-     NULL, "what a run wrote: its first and last bytes that are kept; 0 = none"},
+     NULL, "bytes kept of the output of a run, from its start and end; 0 = none"},
     {"output_total", "--output-total", "MIB", "64", SETTING_NUMBER, FIELD (output_total_mib), 1,
-     65536, NULL, "memory of Redis that the outputs of all runs may take"},
+     65536, NULL, "memory of Redis for the output of all runs"},
     {"output_age", "--output-age", "SECONDS", "604800", SETTING_NUMBER, FIELD (output_age_s), 1,
      3153600000, NULL, "how long they are kept", .unit_ms = 1000},
     {"max_plans", "--max-plans", "N", "10000000", SETTING_NUMBER, FIELD (limits.plans), 0,
-     1000000000, NULL, "plans that are kept, in all; 0 = no bound"},
+     1000000000, NULL, "plans in all; 0 = no limit"},
     {"max_plans_station", "--max-plans-station", "N", "0", SETTING_NUMBER,
-     FIELD (limits.plans_station), 0, 1000000000, NULL, "the same, of one target; 0 = no bound"},
+     FIELD (limits.plans_station), 0, 1000000000, NULL, "plans of one target; 0 = no limit"},
     {"max_plans_caller", "--max-plans-caller", "N", "0", SETTING_NUMBER,
-     FIELD (limits.plans_caller), 0, 1000000000, NULL, "the same, of one caller; 0 = no bound"},
+     FIELD (limits.plans_caller), 0, 1000000000, NULL, "plans of one caller; 0 = no limit"},
     {"max_runs", "--max-runs", "N", "4096", SETTING_NUMBER, FIELD (limits.runs), 1, 1000000, NULL,
-     "runs sent that gave no sign of life yet, in all"},
+     "runs sent whose status has not arrived yet, in all"},
     {"max_runs_target", "--max-runs-target", "N", "256", SETTING_NUMBER, FIELD (limits.runs_target),
-     1, 100000, NULL, "the same, of one target"},
+     1, 100000, NULL, "the same for one target"},
     {"max_requests", "--max-requests", "N", "2048", SETTING_NUMBER, FIELD (limits.requests), 16,
-     65536, NULL, "requests that wait for Redis; further ones wait in the sockets"},
+     65536, NULL, "requests that wait for Redis; others wait in the sockets"},
     {"max_requests_peer", "--max-requests-peer", "N", "2048", SETTING_NUMBER,
-     FIELD (limits.requests_peer), 1, 65536, NULL, "the same, of one peer; further ones are BUSY"},
+     FIELD (limits.requests_peer), 1, 65536, NULL,
+     "the same for one peer; others are rejected with BUSY"},
     {"max_replies_peer", "--max-replies-peer", "N", "1000", SETTING_NUMBER,
      FIELD (limits.replies_peer), 1, 100000, NULL,
-     "messages that wait for a peer to read them; at least max_requests_peer\n"
-     "                              of replies"},
+     "messages queued for a peer; for replies at least\n"
+     "                              max_requests_peer"},
     {"max_frames", "--max-frames", "N", "32", SETTING_NUMBER, FIELD (limits.frames), 3, 32, NULL,
-     "frames of a message behind its description"},
+     "frames of a message after its description"},
     {"max_frame_bytes", "--max-frame-bytes", "N", "1048576", SETTING_NUMBER,
      FIELD (limits.frame_bytes), 4096, 16777216, NULL, "bytes of a frame"},
     {"max_message_bytes", "--max-message-bytes", "N", "4194304", SETTING_NUMBER,
@@ -132,12 +134,12 @@ static const struct setting rows[] = {
     {"max_json_depth", "--max-json-depth", "N", "16", SETTING_NUMBER, FIELD (limits.plan.depth), 2,
      JSON_DEPTH_MAX, NULL, "nesting of a PLAN frame"},
     {"max_memory", "--max-memory", "MIB", "1024", SETTING_NUMBER, FIELD (limits.memory_mib), 64,
-     1048576, NULL, "memory of the station above which requests are BUSY"},
+     1048576, NULL, "memory of the station above which requests are rejected with BUSY"},
     {"log_level", "--log-level", "LEVEL", "info", SETTING_TEXT, FIELD (log_level), 0, 0, NULL,
      "error, warn, info or debug"},
 };
 
-// What the rows from this one on are about, in help and manual.
+// Each topic begins with the row named here, in help and manual.
 static const struct setting_topic topics[] = {
     {"stations", "Targets"}, {"timezone", "Plans"},   {"request", "Sockets"},
     {"curve", "Access"},     {"redis_addr", "Redis"}, {"history_count", "History"},
@@ -208,7 +210,8 @@ static int check_curve (const struct station_settings *self, struct reason *reas
     for (size_t i = 0; i < self->target_count; i++) {
         if (self->curve[0] || !self->targets[i].curve[0])
             continue;
-        reason_set (reason, "stations: %s: curve: needs the setting curve", self->targets[i].name);
+        reason_set (reason, "stations: %s: curve: needs the setting curve",
+                    self->targets[i].name);
         return -1;
     }
     return self->curve[0] || self->insecure ? 0 : check_local (self, reason);
