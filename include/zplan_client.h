@@ -1,5 +1,5 @@
-// Requests to a plan proxy station: wait for each answer, or have many under way and be called back
-// from one's own event loop.
+// Requests to a plan proxy station: wait for each answer, or have many in progress and get
+// callbacks in your own event loop.
 //
 // ---- example: loop
 //     #include <poll.h>
@@ -46,149 +46,152 @@ extern "C" {
 #endif
 
 enum {
-    ZPLAN_MANAGE_ARGS_MAX = 8, // arguments of one management word
-    ZPLAN_REQUESTS_MAX = 1000  // requests of one client that wait for their answers
+    ZPLAN_MANAGE_ARGS_MAX = 8, // arguments of one admin command
+    ZPLAN_REQUESTS_MAX = 1000  // requests of one client without an answer yet
 };
 
 struct zplan_client;
 
-// A station's answer. Its bytes belong to the client and last until the client's next call, or
-// until the callback that was given it returns.
+// A station's answer. Its bytes belong to the client and are valid until the client's next call, or
+// until the callback that received it returns.
 struct zplan_reply {
-    uint8_t status; // ZERO_STATUS_...; from ZERO_STATUS_ERROR_FLAG on it is a refusal
+    uint8_t status; // ZERO_STATUS_...; from ZERO_STATUS_ERROR_FLAG on the request was rejected
     size_t count;
-    struct zplan_frame frames[ZPLAN_FRAMES_MAX]; // in the order of the wire
+    struct zplan_frame frames[ZPLAN_FRAMES_MAX]; // in their order on the wire
 };
 
 // A client of the station whose request socket is at `endpoint` (tcp://HOST:PORT or ipc://PATH). It
-// connects when the station is there, and again when the connection is lost. NULL: errno is EINVAL
-// for an endpoint that is none, EMFILE when descriptors run out, ENOMEM, or else why there is no
-// socket. Give it back with zplan_client_destroy.
+// connects when the station is there, and reconnects when the connection is lost. NULL: errno is
+// EINVAL for an invalid endpoint, EMFILE when descriptors run out, ENOMEM, or else the reason why
+// there is no socket. Destroy it with zplan_client_destroy.
 struct zplan_client *zplan_client_new (const char *endpoint);
 
 // The same with CURVE. The keys are copied. NULL with EINVAL also when `curve` is NULL, a key is
-// none, or the public key is not the secret one's: the client never connects without encryption.
+// invalid, or the public key does not belong to the secret one: the client never connects without
+// encryption.
 struct zplan_client *zplan_client_new_curve (const char *endpoint, const struct zplan_curve *curve);
 
-// Takes the client away and sets the pointer to NULL; NULL is fine. Requests that wait for their
-// answers end with ZPLAN_ERROR_CLOSED: their callbacks are called from within. Does nothing when it
-// is called from a callback of this client.
+// Destroys the client and sets the pointer to NULL; NULL is allowed. Requests without an answer end
+// with ZPLAN_ERROR_CLOSED: their callbacks are called from within. Has no effect when it is called
+// from a callback of this client.
 void zplan_client_destroy (struct zplan_client **client);
 
-// How long the requests that are sent from now on wait for their answers, in milliseconds; 5000
-// unless set. Below 0 counts as 0.
+// How long later requests wait for their answers, in milliseconds; default 5000. A negative value
+// counts as 0.
 void zplan_client_set_timeout (struct zplan_client *client, int64_t timeout_ms);
 
-// Let a waiting call end before its time: while this descriptor (a signalfd, an eventfd, a pipe) is
-// readable, a call that has no answer yet ends with ZPLAN_ERROR_NO_ANSWER. The client does not read
-// from it and does not close it. Below 0, as at first: none.
+// Interrupt a waiting call: while this descriptor (a signalfd, an eventfd, a pipe) is readable, a
+// call that has no answer yet ends with ZPLAN_ERROR_NO_ANSWER. The client does not read from it and
+// does not close it. A negative value, the default: none.
 void zplan_client_set_interrupt (struct zplan_client *client, int fd);
 
-// Why the last call that failed did so, in words; "" before the first. Lasts until the client's
-// next call.
+// The reason why the last failed call failed, as text; "" if none has failed. Valid until the
+// client's next call.
 const char *zplan_client_error (const struct zplan_client *client);
 
 // ---- requests that wait for their answers
 
 // Send a request and wait for its answer. `command` is ZERO_BYTE_COMMAND_...; at most 32 frames of
-// 1 MiB each and 4 MiB in all, among them the REQUEST_ID by which the client knows the answer: it
-// adds one unless the frames hold one: give a plan the same one whenever it is submitted again
+// 1 MiB each and 4 MiB in all, including the REQUEST_ID by which the client recognises the answer.
+// It adds one unless the frames contain one: use the same one whenever a plan is submitted again
 // under its id. Callbacks of other requests may be called from within.
 //
-// ZPLAN_OK: `ret` is filled; its status may be a refusal. Otherwise it is untouched. After
-// ZPLAN_ERROR_NO_ANSWER it is not known whether the station got the request, but it does not get it
-// any later: unless the station has answered a later request, the client has dropped the
+// ZPLAN_OK: `ret` is filled; its status may be a rejection. Otherwise it is untouched. After
+// ZPLAN_ERROR_NO_ANSWER it is unknown whether the station received the request, but it cannot
+// receive it any later: unless the station has answered a later request, the client has closed the
 // connection, and all requests that wait on it have ended in the same way.
 int zplan_client_call (struct zplan_client *client, uint8_t command,
                        const struct zplan_frame *frames, size_t count, struct zplan_reply *ret);
 
 // The first frame of this type in a reply, or NULL; its size goes to `ret_size`, which may be NULL.
-// STATUS holds the status in words and the reason, GLOBAL_ID the plan's id, JSON the data of a
-// management call.
+// STATUS holds the status word and the reason, GLOBAL_ID the plan's id, JSON the data of an admin
+// command.
 const void *zplan_reply_frame (const struct zplan_reply *reply, uint8_t type, size_t *ret_size);
 
-// The words of a reply ("-plan error: plan_repet: want ..."), copied to `out` and cut there to
-// `size` bytes with the NUL; what is no printable text becomes '?'. Returns `out`.
+// The text of a reply ("-plan error: plan_repet: want ..."), copied to `out` and cut to `size`
+// bytes including the NUL; unprintable characters become '?'. Returns `out`.
 const char *zplan_reply_words (const struct zplan_reply *reply, char *out, size_t size);
 
-// When a plan that was submitted runs first, by the reply: the nominal time as Unix seconds; of one
-// that already existed its next time. 0: the reply says none, as of a plan that was rejected or is
+// The first run of a submitted plan, from the reply: the nominal time as Unix seconds; for a plan
+// that already existed its next time. 0: the reply has none, because the plan was rejected or is
 // closed, or the station is an older one.
 int64_t zplan_reply_first_time (const struct zplan_reply *reply);
 
-// Submit a plan. The station keeps it when the reply's status is ZERO_STATUS_PLAN_ID; the plan's id
-// is then in the GLOBAL_ID frame. A plan with an id of its own can be submitted again when no
-// answer came: the client makes the REQUEST_ID from the id, so the repetition is the same bytes.
-// Returns as zplan_client_call; what is wrong with a plan is told by zplan_client_error, too.
+// Submit a plan. The station has stored it when the reply's status is ZERO_STATUS_PLAN_ID; the
+// plan's id is then in the GLOBAL_ID frame. A plan with an id of its own can be submitted again
+// when no answer came: the client derives the REQUEST_ID from the id, so the resent message is the
+// same bytes. Returns as zplan_client_call; zplan_client_error also has the reason why a plan is
+// invalid.
 int zplan_client_submit_plan (struct zplan_client *client, struct zplan_plan *plan,
                               struct zplan_reply *ret);
 
-// A plan to submit whose PLAN frame was made by other means.
+// A plan to submit whose PLAN frame was made elsewhere.
 struct zplan_submission {
-    const char *station;              // the target station's name
+    const char *station;              // name of the target
     const char *plan;                 // the PLAN frame: a JSON object
     const char *id;                   // hex digits, or NULL: the station makes one
-    const struct zplan_frame *frames; // what the target gets when the plan runs, in this order:
+    const struct zplan_frame *frames; // sent to the target when the plan runs, in this order:
     size_t count;                     // COMMAND or PUB_TITLE, and at most 27 others
 };
 
-// The same for it. Nothing but the station judges it.
+// The same for a struct zplan_submission. Only the station checks it.
 int zplan_client_submit (struct zplan_client *client, const struct zplan_submission *submission,
                          struct zplan_reply *ret);
 
-// Say a management word to the station: about its plans, their history, its targets, itself. `args`
-// are `count` texts, at most 8. A plan is named by its id (hex digits) or by its key in Redis
+// Send an admin command: about plans, their history, targets, or the station itself. `args` are
+// `count` strings, at most 8. A plan is named by its id (hex digits) or by its key in Redis
 // (plan:msg:STATION:ID); N is a decimal number. "The plan" is its public JSON, without messages;
-// it has a field "revision", which is another one after every change.
+// its field "revision" changes with every write.
 //
-//   word     arguments              the JSON frame of the reply, when the status is OK
+//   command  arguments              the JSON frame of the reply, when the status is OK
 //   list     [FILTER]               {"plans": [the plan, ...], "next": "id"}
 //   message  ID                     the plan with its "messages"
 //   pause    ID                     the plan; it is out of the queue until `reset`
 //   reset    ID                     the plan; it is in the queue again
 //   skip     ID, N                  the plan; its next N occurrences do not run
 //   close    ID                     the plan; it has ended, and is kept until `remove`
-//   remove   ID                     no JSON; all of the plan is deleted
-//   run      ID                     the plan; it runs now, besides its schedule
+//   remove   ID                     no JSON; the whole plan is deleted
+//   run      ID                     the plan; it runs now, outside its schedule
 //   update   ID, CHANGES            the plan; CHANGES: {"revision": as read before, and any field
 //                                   of a PLAN frame, or "messages" as in `message`}
-//   next     ID or PLAN JSON, [N]   {"next": [Unix seconds, ...], "never": bool}; N is 10 by itself
+//   next     ID or PLAN JSON, [N]   {"next": [Unix seconds, ...], "never": bool}; default N is 10
 //   history  [ID or FILTER]         {"runs": [...], "next": "cursor", "first": seq, "last": seq,
 //                                   "epoch": "...", "missed": bool}
 //   station  "list"                 {"stations": [...]}
 //   station  "add", NAME=TYPE@ENDPOINT[,...]; or "remove", NAME
 //   stats                           the station's counters
 //
-// FILTER is a JSON object. Of list: after (the `next` of the page before), limit (1..1000, plans at
-// most), station, state, type, title (a pattern). A page may hold fewer plans than that, or none:
-// only a page without `next` is the last one. Of history: plan, since (only outcomes with a larger
-// seq), epoch (the one that `since` belongs to: when it is another one now, all that is kept is
-// given), after, station, limit, newest (true: the newest first). `missed` is true when outcomes
+// FILTER is a JSON object. For list: after (the `next` of the previous page), limit (1..1000
+// plans), station, state, type, title (a pattern). A page may hold fewer plans than limit, or none:
+// only a page without `next` is the last one. For history: plan, since (only outcomes with a larger
+// seq), epoch (the one that `since` belongs to: if the current one differs, the whole history is
+// returned), after, station, limit, newest (true: newest first). `missed` is true when outcomes
 // after `since` are gone.
 //
-// Returns as zplan_client_call; ZPLAN_ERROR_ARGUMENT also when the word or an argument is NULL.
-// Refusals come as a status: ZERO_STATUS_NOT_FIND_ID no such plan, ZERO_STATUS_MANAGE_ARG_ERROR_ID
-// a wrong argument or a plan in the wrong state, ZERO_STATUS_NET_ERROR_ID the station's Redis is
-// away, ZERO_STATUS_NOT_SUPPORT_ID no such word. After ZPLAN_ERROR_NO_ANSWER it is not known
-// whether it was done. `run` and `skip` said again are done again; the others do no harm, but may
-// be refused because they were done.
+// Returns as zplan_client_call; ZPLAN_ERROR_ARGUMENT also when the command or an argument is NULL.
+// Rejections are statuses: ZERO_STATUS_NOT_FIND_ID no such plan, ZERO_STATUS_MANAGE_ARG_ERROR_ID a
+// wrong argument or a plan in the wrong state, ZERO_STATUS_NET_ERROR_ID the station has lost Redis,
+// ZERO_STATUS_NOT_SUPPORT_ID no such command. After ZPLAN_ERROR_NO_ANSWER it is unknown whether the
+// command was executed. Repeating `run` and `skip` executes them again; repeating the others is
+// harmless, but may be rejected because they were executed before.
 int zplan_client_manage (struct zplan_client *client, const char *word, const char *const *args,
                          size_t count, struct zplan_reply *ret);
 
-// Ask whether the station serves. Returns as zplan_client_call.
+// Check whether the station serves. Returns as zplan_client_call.
 int zplan_client_ping (struct zplan_client *client, struct zplan_reply *ret);
 
-// ---- requests that are answered by a callback
+// ---- requests with a callback
 
-// How a request ended: ZPLAN_OK and the reply, or another enum zplan_error and NULL. Called exactly
-// once for each request that was taken, at the latest by zplan_client_destroy, and only from within
-// a call to this client. It may send further requests; calls that wait, and zplan_client_process,
-// return ZPLAN_ERROR_NESTED to it.
+// The end of a request: ZPLAN_OK and the reply, or another enum zplan_error and NULL. Called
+// exactly once for each accepted request, at the latest by zplan_client_destroy, and only from
+// within a call to this client. The callback may send further requests; calls that wait, and
+// zplan_client_process, return ZPLAN_ERROR_NESTED in it.
 typedef void zplan_reply_fn (void *context, int error, const struct zplan_reply *reply);
 
-// Send a request and return: `fn` (NULL: nobody wants to know) is called with `context` when it has
-// ended. Everything else is copied. ZPLAN_OK: it was taken. ZPLAN_ERROR_AGAIN: 1000 requests have
-// no answer yet. Else as zplan_client_call. Answers may come in another order than the requests.
+// Send a request and return: `fn` (NULL: no callback) is called with `context` when it has ended.
+// Everything else is copied. ZPLAN_OK: the request was accepted. ZPLAN_ERROR_AGAIN: 1000 requests
+// have no answer yet. Else as zplan_client_call. Answers may arrive in another order than the
+// requests.
 int zplan_client_send (struct zplan_client *client, uint8_t command,
                        const struct zplan_frame *frames, size_t count, zplan_reply_fn *fn,
                        void *context);
@@ -201,15 +204,15 @@ int zplan_client_send_word (struct zplan_client *client, const char *word, const
                             size_t count, zplan_reply_fn *fn, void *context);
 
 // A descriptor that is readable (POLLIN, level-triggered) while zplan_client_process has something
-// to do: answers that came, time-outs that are over. It is the same for the client's life, belongs
-// to it, and is for waiting only. -1 for NULL.
+// to do: answers that arrived, timeouts that expired. It stays the same as long as the client
+// exists, belongs to it, and is only for waiting. -1 for NULL.
 int zplan_client_fd (const struct zplan_client *client);
 
-// Do what there is to do, call callbacks, and never wait: at most 64 answers a call, the
+// Process what is pending, call callbacks, and never wait: at most 64 answers per call. The
 // descriptor stays readable while there are more.
 int zplan_client_process (struct zplan_client *client);
 
-// Requests that have no answer yet.
+// The number of requests without an answer yet.
 size_t zplan_client_in_hand (const struct zplan_client *client);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-// What happens to plans, as a station tells it on its events socket. Events are kept nowhere: what
-// did not come is lost, and how many that were is told. `list` says how things stand.
+// What happens to plans, as a station publishes it on its events socket. Events are not stored: a
+// missed event is lost, but the number of missed events is known. `list` shows the current state.
 #ifndef ZPLAN_EVENTS_H
 #define ZPLAN_EVENTS_H
 
@@ -26,39 +26,40 @@ enum zplan_event_code {
 
 enum { ZPLAN_EVENTS_UNKNOWN = -1 };
 
-// An event. Its bytes belong to the listener and last until its next zplan_events_recv or its end.
+// An event. Its bytes belong to the listener and are valid until its next zplan_events_recv or its
+// end.
 struct zplan_event {
     int code;            // enum zplan_event_code
     const void *station; // the plan's target
     size_t station_size;
     const void *id; // the plan's id, hex digits
     size_t id_size;
-    const void *state; // JSON: the plan as it is now, and what else the event tells
+    const void *state; // JSON: the current plan, and the other data of the event
     size_t state_size;
     int64_t seq;       // its number since the station started; 0 = it has none
     const char *epoch; // what `seq` belongs to; "" = it has none
-    // Events that did not come, between the one before and this one. ZPLAN_EVENTS_UNKNOWN: the
-    // station has started anew in between.
+    // Events missed between the previous one and this one. ZPLAN_EVENTS_UNKNOWN: the station was
+    // restarted in between.
     int64_t missed;
 };
 
 struct zplan_events;
 
-// Listen to the events that a station publishes at `endpoint`, from when the connection stands.
-// NULL and errno as zplan_client_new. Give it back with zplan_events_destroy.
+// Receive the events that a station publishes at `endpoint`, from the time of the connection on.
+// NULL and errno as zplan_client_new. Destroy it with zplan_events_destroy.
 struct zplan_events *zplan_events_new (const char *endpoint);
 
 // The same with CURVE, as zplan_client_new_curve.
 struct zplan_events *zplan_events_new_curve (const char *endpoint, const struct zplan_curve *curve);
 
-// Takes the listener away and sets the pointer to NULL; NULL is fine.
+// Destroys the listener and sets the pointer to NULL; NULL is allowed.
 void zplan_events_destroy (struct zplan_events **events);
 
-// Wait for the next event; time-out and return as zplan_subscriber_recv. What is no event is passed
-// over.
+// Wait for the next event; timeout and return as zplan_subscriber_recv. Messages that are not
+// events are ignored.
 int zplan_events_recv (struct zplan_events *events, int64_t timeout_ms, struct zplan_event *ret);
 
-// A descriptor for one's own loop, as zplan_subscriber_fd.
+// A descriptor for your own event loop, as zplan_subscriber_fd.
 int zplan_events_fd (const struct zplan_events *events);
 
 #ifdef __cplusplus

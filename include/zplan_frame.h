@@ -1,4 +1,4 @@
-// What messages are made of, and the keys of a connection.
+// Frames of messages, and the keys of a connection.
 #ifndef ZPLAN_FRAME_H
 #define ZPLAN_FRAME_H
 
@@ -23,8 +23,8 @@ struct zplan_frame {
 };
 
 // The keys of an encrypted connection (CURVE), each 40 characters of Z85; `zplan keygen` makes a
-// pair. A station that wants keys answers nobody whose public key is not in its list; to a client
-// such a refusal looks like a station that does not answer.
+// pair. A station with an allow-list does not answer a client whose public key is not in it; to
+// that client it looks like a station that does not answer.
 struct zplan_curve {
     const char *server_key; // public, of the station
     const char *public_key; // our own

@@ -8,7 +8,7 @@
 //     {
 //         (void)context;
 //         if (notice->kind == ZPLAN_NOTICE_GONE)
-//             fprintf (stderr, "what came behind result %lld is gone\n", (long long)notice->after);
+//             fprintf (stderr, "results after %lld are lost\n", (long long)notice->after);
 //     }
 //
 //     int main (int argc, char **argv)
@@ -16,7 +16,7 @@
 //         const char *publish = argc > 1 ? argv[1] : "tcp://127.0.0.1:7921";
 //         struct zplan_recovery recovery = {
 //             .endpoint = argc > 2 ? argv[2] : "tcp://127.0.0.1:7920",
-//             .since = -1, // or, with its epoch, the seq of the last result that was dealt with
+//             .since = -1, // or, with its epoch, the seq of the last result that was processed
 //             .fn = notice};
 //         struct zplan_subscriber *subscriber = zplan_subscriber_new (publish, "");
 //         if (!subscriber || zplan_subscriber_recover (subscriber, &recovery)) {
@@ -47,9 +47,9 @@ extern "C" {
 
 struct zplan_subscriber;
 
-// The result of a run. Its bytes belong to the subscriber and last until its next
-// zplan_subscriber_recv or its end. One that was published has the plan and the frames; one that
-// the history told has the run in their place.
+// The result of a run. Its bytes belong to the subscriber and are valid until its next
+// zplan_subscriber_recv or its end. A published result has the plan and the frames; a result from
+// the history has the run instead.
 struct zplan_result {
     const void *title; // the plan's description
     size_t title_size;
@@ -59,9 +59,9 @@ struct zplan_result {
     const void *plan; // JSON: the plan after the run, without its messages; NULL from the history
     size_t plan_size;
     size_t count;
-    struct zplan_frame frames[ZPLAN_FRAMES_MAX]; // what the target sent back, in its order
-    bool from_history;                           // it was published, but did not come
-    const void *run;                             // JSON: the run, as `history` tells it; else NULL
+    struct zplan_frame frames[ZPLAN_FRAMES_MAX]; // what the target returned, in its order
+    bool from_history;                           // it was published, but missed
+    const void *run;                             // JSON: the run, as in `history`; else NULL
     size_t run_size;
     int64_t exec_id;   // of the run; 0 = not known
     int64_t seq;       // its number among the results of the station; 0 = it has none
@@ -69,41 +69,41 @@ struct zplan_result {
 };
 
 // Subscribe to the results that a station publishes at `endpoint`, of the plans whose title starts
-// with these bytes; "" is all. Results published before the connection stands are not heard, nor is
-// what comes while the connection is away, unless zplan_subscriber_recover is called. NULL and
-// errno as zplan_client_new. Give it back with zplan_subscriber_destroy.
+// with these bytes; "" is all. Results that are published before the connection is made, or while
+// it is lost, are missed unless zplan_subscriber_recover is called. NULL and errno as
+// zplan_client_new. Destroy it with zplan_subscriber_destroy.
 struct zplan_subscriber *zplan_subscriber_new (const char *endpoint, const char *title_prefix);
 
 // The same with CURVE, as zplan_client_new_curve; `server_key` is that of the station.
 struct zplan_subscriber *zplan_subscriber_new_curve (const char *endpoint, const char *title_prefix,
                                                      const struct zplan_curve *curve);
 
-// Takes the subscriber away and sets the pointer to NULL; NULL is fine. Does nothing when it is
+// Destroys the subscriber and sets the pointer to NULL; NULL is allowed. Has no effect when it is
 // called from a notice of this subscriber.
 void zplan_subscriber_destroy (struct zplan_subscriber **subscriber);
 
-// Wait for the next result, at most `timeout_ms` milliseconds; 0 does not wait, below 0 waits for
-// ever. What is no result is passed over. ZPLAN_OK and `ret` filled; or ZPLAN_ERROR_NO_ANSWER, also
-// when a signal was caught, and `ret` untouched.
+// Wait for the next result, at most `timeout_ms` milliseconds; 0 does not wait, a negative value
+// waits without limit. Messages that are not results are ignored. ZPLAN_OK and `ret` filled; or
+// ZPLAN_ERROR_NO_ANSWER, also when a signal was caught, and `ret` untouched.
 int zplan_subscriber_recv (struct zplan_subscriber *subscriber, int64_t timeout_ms,
                            struct zplan_result *ret);
 
-// A descriptor that is readable (POLLIN, level-triggered) while there is something to do. One's own
-// loop then calls zplan_subscriber_recv with time-out 0: until it returns ZPLAN_ERROR_NO_ANSWER, or
-// once, as the descriptor stays readable while there is more. It is the same for the subscriber's
-// life, belongs to it, and is for waiting only. -1 for NULL.
+// A descriptor that is readable (POLLIN, level-triggered) while there is something to do. Your
+// event loop then calls zplan_subscriber_recv with timeout 0: until it returns
+// ZPLAN_ERROR_NO_ANSWER, or once, as the descriptor stays readable while there is more. It stays
+// the same as long as the subscriber exists, belongs to it, and is only for waiting. -1 for NULL.
 int zplan_subscriber_fd (const struct zplan_subscriber *subscriber);
 
-// ---- missing nothing
+// ---- recovery of missed results
 
-// What a subscriber that misses nothing has to say besides its results.
+// What a subscriber with recovery reports besides its results.
 enum zplan_notice_kind {
-    ZPLAN_NOTICE_GONE,   // what came behind `after` is gone for good; `before` is the first kept
-    ZPLAN_NOTICE_MISSED, // what is between these two is not known: the station does not answer
-    ZPLAN_NOTICE_ANEW,   // the station counts anew: what came before that is not known
-    ZPLAN_NOTICE_BACK,   // the station lost results that were told: behind `after` comes `before`
+    ZPLAN_NOTICE_GONE,   // results after `after` are lost permanently; `before` is the first kept
+    ZPLAN_NOTICE_MISSED, // results between these two are unknown: the station does not answer
+    ZPLAN_NOTICE_ANEW,   // the station has restarted its numbers: earlier results are unknown
+    ZPLAN_NOTICE_BACK,   // the station lost published results: `after` is followed by `before`
     ZPLAN_NOTICE_AHEAD,  // there is no result `after` yet: the last one is `before`
-    ZPLAN_NOTICE_SILENT  // the station does not tell what was missed; it is asked again
+    ZPLAN_NOTICE_SILENT  // the station does not return what was missed; the request is repeated
 };
 
 enum { ZPLAN_NOTICE_WORDS_MAX = 512 };
@@ -111,32 +111,32 @@ enum { ZPLAN_NOTICE_WORDS_MAX = 512 };
 struct zplan_notice {
     enum zplan_notice_kind kind;
     int64_t after, before; // seq
-    int error;             // SILENT: how the question ended; ZPLAN_OK: it was refused
-    bool at_start;         // SILENT: the question was what came since the result to begin behind
-    const char *words;     // SILENT: why, bytes of the station's before a NUL; else ""
+    int error;             // SILENT: how the request ended; ZPLAN_OK: it was rejected
+    bool at_start;         // SILENT: the request was for the results after `since`
+    const char *words;     // SILENT: the station's reason, bytes that end with a NUL; else ""
 };
 
-// Called from within zplan_subscriber_recv, which returns ZPLAN_ERROR_NESTED to it.
+// Called from within zplan_subscriber_recv, which returns ZPLAN_ERROR_NESTED in it.
 typedef void zplan_notice_fn (void *context, const struct zplan_notice *notice);
 
 struct zplan_recovery {
     const char *endpoint; // the station's request socket
-    int64_t since;        // seq of the last result that was dealt with; -1: begin now
+    int64_t since;        // seq of the last processed result; -1: start now
     const char *epoch;    // of it; NULL or "": not known
-    const char *title;    // only titles that start so are given; NULL: as was subscribed to
-    int64_t timeout_ms;   // of each question; 0: 5000
-    zplan_notice_fn *fn;  // NULL: nobody wants to know
+    const char *title;    // only results whose titles start with it; NULL: as subscribed
+    int64_t timeout_ms;   // of each request; 0: 5000
+    zplan_notice_fn *fn;  // NULL: no notices
     void *context;        // of `fn`
 };
 
-// Miss nothing from now on, or since an earlier result: what the station has published and what did
-// not come is asked for at its request socket, with the keys of the subscriber, and given in its
-// place, in the order of `seq`, marked as from the history. A program that keeps `seq` and `epoch`
-// of the last result it has dealt with goes on with them after a restart. A result may come twice
-// where the station was at fault; its exec_id tells.
+// Miss nothing from now on, or since an earlier result: results that the station published and that
+// were missed are requested at its request socket, with the keys of the subscriber, and returned in
+// their place, in the order of `seq`, marked as from the history. A program that stores `seq` and
+// `epoch` of the last result it has processed continues with them after a restart. A result may
+// come twice when the station failed; its exec_id shows it.
 //
-// Call it once, before the first zplan_subscriber_recv. Returns an enum zplan_error; after one
-// without recovery nothing has changed.
+// Call it once, before the first zplan_subscriber_recv. Returns an enum zplan_error; after an error
+// nothing has changed, and there is no recovery.
 int zplan_subscriber_recover (struct zplan_subscriber *subscriber,
                               const struct zplan_recovery *recovery);
 

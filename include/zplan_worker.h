@@ -1,12 +1,12 @@
-// libzplan, the half for workers: take jobs, do them, answer them. The jobs come from a target
+// libzplan, the part for workers: take jobs, do them, answer them. The jobs come from a target
 // station (zstationd), or are the plans of a pull target of zpland itself (option `pull`).
 //
-// A worker has a thread of its own that talks to the station: it joins, asks for jobs, answers, and
-// reports of every job in hand that it is worked on. So a job may take as long as it likes, and
-// what the caller does holds up nothing. There are three ways to get at the jobs:
+// A worker has a thread of its own that talks to the station: it joins, requests jobs, answers, and
+// sends heartbeats for every job in progress. So a job may take any time, and the caller's code
+// blocks nothing. There are three ways to process jobs:
 //
 //   handlers   zplan_worker_handle, then zplan_worker_run: it calls them;
-//   one's loop zplan_worker_fd and zplan_worker_process: the same beside other things;
+//   own loop   zplan_worker_fd and zplan_worker_process: the same in your event loop;
 //   by hand    zplan_worker_take.
 //
 // A whole worker with handlers:
@@ -74,7 +74,7 @@
 //     }
 // ---- end
 //
-// And beside other things, in a loop of one's own:
+// And in your own event loop:
 //
 // ---- example: worker_loop
 //     #include <poll.h>
@@ -115,29 +115,30 @@
 // ---- end
 //
 // With `.endpoint = "tcp://127.0.0.1:7920", .pull = "jobs"` the same worker needs no zstationd: it
-// fetches the plans of the pull target `jobs` from zpland. What differs:
+// fetches the plans of the pull target `jobs` from zpland. The differences:
 //
 //   * An answer's content is at most 65536 bytes as JSON; a larger one is ARGUMENT.
-//   * An answer is kept until the station has acknowledged it, also while it is away; the worker
-//     has left only then, or when the job's worker_timeout is over.
-//   * That a job is cancelled is heard within 5 seconds, or the plan's ping_interval if shorter.
-//   * zplan_worker_joined: the station answers; it counts how often it did after an outage.
-//   * zplan_job_lost is never true: the station knows of a job though it was restarted.
+//   * An answer is kept until the station has acknowledged it, also while the station is away; the
+//     worker has left only then, or when the job's worker_timeout has expired.
+//   * The worker learns within 5 seconds, or the plan's ping_interval if shorter, that a job was
+//     cancelled.
+//   * zplan_worker_joined: the station answers; the number grows after each outage.
+//   * zplan_job_lost is never true: the station knows its jobs after a restart.
 //
-// A job may come twice: when its answer was lost, or the station gave the worker up, as it does
-// with one that it has not heard for 10 seconds (zstationd --worker-timeout). Two deliveries of one
-// run differ in nothing but exec_id, so work that must not be done twice is keyed by plan_id and
+// A job may come twice: when its answer was lost, or when the station dropped the worker, as it
+// does after 10 seconds without a message (zstationd --worker-timeout). Two deliveries of one run
+// differ only in exec_id, so work that must not be done twice is identified by plan_id and
 // plan_time_s.
 //
-// Threads: any thread may make any call on a worker and on its jobs, also several at once: so run
-// the handlers of a worker with credit 4 in four threads by calling zplan_worker_run in each. Only
-// zplan_worker_destroy must be the last call, with no other under way. After a fork only the parent
-// may use the worker.
+// Threads: any thread may make any call on a worker and on its jobs, also several at once: to run
+// the handlers of a worker with credit 4 in four threads, call zplan_worker_run in each. Only
+// zplan_worker_destroy must be the last call, with no other in progress. After a fork only the
+// parent may use the worker.
 //
 // A worker needs three threads and about 12 descriptors. It sets no signal handler, its threads
-// take no signals, and it has no part in what other workers and clients of the process do. Calls
-// return an enum zplan_error (zplan_error.h) unless they say otherwise. When memory is exhausted
-// they say so; libzmq, below them, ends the process then.
+// receive no signals, and it does not affect other workers and clients of the process. Calls return
+// an enum zplan_error (zplan_error.h) unless they say otherwise. When memory is exhausted they
+// return an error; libzmq, which they use, then ends the process.
 #ifndef ZPLAN_WORKER_H
 #define ZPLAN_WORKER_H
 
@@ -153,168 +154,168 @@ extern "C" {
 #endif
 
 enum {
-    ZPLAN_CREDIT_MAX = 64,   // jobs in hand at once
-    ZPLAN_PROGRESS_MAX = 256 // bytes of what is said of a job's progress; the rest is cut off
+    ZPLAN_CREDIT_MAX = 64,   // concurrent jobs
+    ZPLAN_PROGRESS_MAX = 256 // bytes of a progress text; longer ones are cut
 };
 
 struct zplan_worker;
 
 struct zplan_worker_options {
-    const char *endpoint; // of a target station's workers' port: tcp://HOST:PORT or ipc://PATH
+    const char *endpoint; // workers' port of a target station: tcp://HOST:PORT or ipc://PATH
     const char *name;     // 1 to 64 of A-Z a-z 0-9 _ . -
-    const struct zplan_curve *curve; // server_key: the target station's. NULL = in the clear
-    int credit;                      // jobs in hand at once, 1 to ZPLAN_CREDIT_MAX; 0 = 1
-    // Of the pull target whose plans are fetched: `endpoint` is the request socket of the plan
-    // station then, and `server_key` its key. NULL = `endpoint` is a workers' port
+    const struct zplan_curve *curve; // server_key: the target station's. NULL = not encrypted
+    int credit;                      // concurrent jobs, 1 to ZPLAN_CREDIT_MAX; 0 = 1
+    // The pull target whose plans are fetched: `endpoint` is then the request socket of the plan
+    // station, and `server_key` its key. NULL = `endpoint` is a workers' port
     const char *pull;
 };
 
-// A job in hand. It belongs to the worker, and with it everything it points to, until it is
-// answered or the worker destroyed. It is only read. A frame that the job does not have is NULL. Do
-// not use it any more once it was answered: another job may be in its place by then.
+// A job in progress. It and everything it points to belong to the worker, until it is answered or
+// the worker is destroyed. It is read-only. A frame that the job does not have is NULL. Do not use
+// it after it was answered: another job may then have its place.
 struct zplan_job {
-    uint64_t plan_id;    // of the plan that fires; 0 = an ordinary call
-    uint64_t exec_id;    // of this run, another one each time the plan is sent; 0 = none was given
-    int64_t plan_time_s; // nominal time of the run, Unix seconds; -1 = none was given
-    int64_t deadline_s;  // Unix seconds at which the run was to be sent again, as it was when the
-                         // run was sent; it moves on while the job is in hand. 0 = none was given
+    uint64_t plan_id;    // of the plan; 0 = an ordinary call
+    uint64_t exec_id;    // of this run, new each time the plan is sent; 0 = not given
+    int64_t plan_time_s; // nominal time of the run, Unix seconds; -1 = not given
+    int64_t deadline_s;  // Unix seconds at which the run would be sent again, as known when it was
+                         // sent; heartbeats extend it. 0 = not given
     const char *title;   // the plan's description, UTF-8; "" = none
     const struct zplan_frame *command;  // COMMAND
     const struct zplan_frame *argument; // the first ARG; without one the first CONTENT
     const struct zplan_frame *context;  // CONTEXT
     size_t count;
-    struct zplan_frame frames[ZPLAN_FRAMES_MAX]; // all of them, in the order of the wire
+    struct zplan_frame frames[ZPLAN_FRAMES_MAX]; // all of them, in their order on the wire
 };
 
-// The final answer to a job. What it points to is borrowed for the call.
+// The final answer to a job. The data it points to are borrowed for the call.
 struct zplan_answer {
     uint8_t status;       // ZERO_STATUS_OK_ID; from ZERO_STATUS_ERROR_FLAG on it is a failure
-    const char *reason;   // UTF-8, why, goes into a STATUS frame; NULL = no such frame
+    const char *reason;   // UTF-8, sent as the STATUS frame; NULL = no such frame
     uint8_t content_type; // ZERO_FRAME_CONTENT (text), _BIN, _JSON, _XML; 0 = no content
     const void *content;
     size_t content_size; // bytes, at most 1 MiB
-    // What to do with the content when it was copied: `free`, or NULL = nothing.
+    // Called with the content after it was copied: `free`, or NULL = nothing.
     void (*release) (void *content);
 };
 
 // ---- a worker
 
-// A worker that joins when its station is there, and again when the station or the connection is
-// made anew. The name is what the station calls it in its log and in answers; two may have the
-// same: to a vote station the second is the voter NAME#2, and it hands every worker one job at a
-// time. The options are copied. NULL: errno is EINVAL for a wrong endpoint, name, credit or key,
-// else ENOMEM, EMFILE or EAGAIN: there is no memory, descriptor or thread. Give it back with
+// A worker that joins when its station is there, and joins again after a restart of the station or
+// a new connection. The station uses the name in its log and in answers. Two workers may have the
+// same: for a vote station the second is the voter NAME#2, and each gets one job at a time. The
+// options are copied. NULL: errno is EINVAL for an invalid endpoint, name, credit or key, else
+// ENOMEM, EMFILE or EAGAIN: out of memory, descriptors or threads. Destroy it with
 // zplan_worker_destroy.
 struct zplan_worker *zplan_worker_new (const struct zplan_worker_options *options);
 
-// Tells the station that the worker leaves and takes it away; NULL is fine. The pointer becomes
-// NULL first: a signal handler of this thread may call zplan_worker_leave with it all the while.
-// Jobs that are in hand still are gone with it: the station answers those that were taken as
-// failed, the others as not begun. Waits up to one second for the last messages to leave. No other
-// call may be under way.
+// Notifies the station that the worker leaves, and destroys it; NULL is allowed. The pointer
+// becomes NULL first: a signal handler of this thread may call zplan_worker_leave with it at any
+// time. Jobs that are still in progress are lost: the station answers those that were taken as
+// failed, the others as not started. Waits up to one second until the last messages are sent. No
+// other call may be in progress.
 void zplan_worker_destroy (struct zplan_worker **worker);
 
-// Ask for no further job. Those in hand may be answered; then the worker has left, and
+// Request no more jobs. Those in progress may be answered; then the worker has left, and
 // zplan_worker_run and zplan_worker_take return. Cannot be undone. May be called in a signal
-// handler. NULL is fine.
+// handler. NULL is allowed.
 void zplan_worker_leave (struct zplan_worker *worker);
 
-// Whether the worker was to leave, and no job is in hand any more.
+// Whether the worker was told to leave, and no job is in progress any more.
 bool zplan_worker_left (struct zplan_worker *worker);
 
-// Whether the station asked the worker to leave (zplan drain): zplan_worker_leave was called for
-// it. Its program should end when it has left.
+// Whether the station asked the worker to leave (zplan drain); zplan_worker_leave was then called
+// automatically. The program should end when the worker has left.
 bool zplan_worker_drained (struct zplan_worker *worker);
 
-// Whether the station has taken the worker in: 0 = not, or not any more; else how many times it has
-// so far, which grows when the station or the connection was made anew.
+// Whether the station has accepted the worker: 0 = not yet, or not any more; else how often it has
+// so far. The number grows after a restart of the station or a new connection.
 unsigned zplan_worker_joined (struct zplan_worker *worker);
 
-// Write why the station refused the worker when it last asked to join, with a NUL and cut at `size`
-// bytes; "" if it did not. It asks again each second.
+// Write the reason why the station rejected the last request to join, with a NUL and cut to `size`
+// bytes; "" if it did not. The worker retries each second.
 int zplan_worker_refusal (struct zplan_worker *worker, char *out, size_t size);
 
 // ---- jobs by handlers
 
-// What a handler returns when it has answered the job itself, or somebody will later. Until then
-// the job stays in hand: a job that is forgotten stays so for ever.
+// Returned by a handler that has answered the job itself, or that leaves it to be answered later.
+// Until then the job stays in progress: a forgotten job stays so for ever.
 enum { ZPLAN_JOB_KEPT = 0 };
 
-// Do a job: fill `answer` with what belongs to it, except the status, and return that. The answer
-// is copied when the handler has returned: what it points to is part of the job, or static, or
-// content with a `release`, which is called whatever becomes of the answer. A job whose answer is
-// not valid is answered as failed. A handler may make any call but zplan_worker_destroy.
+// Do a job: fill `answer`, except the status, and return the status. The answer is copied when the
+// handler has returned: the data it points to are part of the job, or static, or content with a
+// `release`, which is always called. A job whose answer is invalid is answered as failed. A handler
+// may make any call except zplan_worker_destroy.
 typedef int zplan_handler_fn (struct zplan_job *job, struct zplan_answer *answer, void *context);
 
-// Have jobs with this COMMAND done by `handler`, in the place of the one before; NULL as command:
-// all that have no handler of their own; NULL as handler: by none. Jobs without a handler are
-// answered NOT_SUPPORT. `context` is handed to the handler and must last as long. Errors: ARGUMENT,
-// MEMORY.
+// Set the handler of jobs with this COMMAND, replacing the previous one. NULL as command: of all
+// jobs without a handler of their own; NULL as handler: no handler. Jobs without a handler are
+// answered with NOT_SUPPORT. `context` is passed to the handler and must stay valid as long.
+// Errors: ARGUMENT, MEMORY.
 int zplan_worker_handle (struct zplan_worker *worker, const char *command,
                          zplan_handler_fn *handler, void *context);
 
-// Call handlers for jobs as they come, at most `timeout_ms` milliseconds (a handler that is at work
-// then is not cut short); below 0 until the worker has left. ZPLAN_OK: it has left.
-// ZPLAN_ERROR_NO_ANSWER: the time is over. Signals do not end it: see zplan_worker_leave.
+// Call handlers for jobs as they arrive, for at most `timeout_ms` milliseconds (a running handler
+// is not interrupted); a negative value: until the worker has left. ZPLAN_OK: it has left.
+// ZPLAN_ERROR_NO_ANSWER: the time has expired. Signals do not end it: see zplan_worker_leave.
 int zplan_worker_run (struct zplan_worker *worker, int64_t timeout_ms);
 
-// The descriptor for a loop of one's own: readable while there is something for
-// zplan_worker_process, and for good once the worker has left; also when zplan_worker_joined,
-// zplan_worker_refusal or zplan_job_cancelled may tell something new, until one of
-// zplan_worker_process, zplan_worker_take and zplan_worker_joined is called. Only to be waited for.
-// Below 0: ZPLAN_ERROR_ARGUMENT.
+// The descriptor for your own event loop: readable while zplan_worker_process has something to do,
+// and permanently once the worker has left; also when zplan_worker_joined, zplan_worker_refusal or
+// zplan_job_cancelled may have changed, until one of zplan_worker_process, zplan_worker_take and
+// zplan_worker_joined is called. Only for waiting. Negative: ZPLAN_ERROR_ARGUMENT.
 int zplan_worker_fd (struct zplan_worker *worker);
 
-// Call handlers for the jobs that are there, at most ZPLAN_CREDIT_MAX, without waiting. Returns how
-// many there were, or below 0 an enum zplan_error.
+// Call handlers for the jobs that have arrived, at most ZPLAN_CREDIT_MAX, without waiting. Returns
+// their number, or a negative enum zplan_error.
 int zplan_worker_process (struct zplan_worker *worker);
 
 // ---- jobs by hand
 
-// Take a job, waiting for it at most `timeout_ms` milliseconds; 0 does not wait, below 0 waits for
-// ever. NULL: none came, or the worker has left. As many as the credit says may be in hand at once.
+// Take a job, waiting at most `timeout_ms` milliseconds; 0 does not wait, a negative value waits
+// without limit. NULL: none came, or the worker has left. At most `credit` jobs may be in progress.
 struct zplan_job *zplan_worker_take (struct zplan_worker *worker, int64_t timeout_ms);
 
-// Answer a job. ZPLAN_OK: the answer is on its way, its content was released, and the job is gone.
-// Else the job is still in hand, and the content is the caller's: ARGUMENT (the status is no final
-// one, the content has no type or is too large, or the job is not in hand), MEMORY.
+// Answer a job. ZPLAN_OK: the answer will be sent, its content was released, and the job is gone.
+// Else the job is still in progress, and the content belongs to the caller: ARGUMENT (the status is
+// not final, the content has no type or is too large, or the job is not in progress), MEMORY.
 int zplan_job_answer (struct zplan_job *job, const struct zplan_answer *answer);
 
-// Answer a job FAILED with these words (UTF-8; NULL = none). Needs no memory. ZPLAN_OK, or
-// ARGUMENT: it is no job in hand.
+// Answer a job with FAILED and this text (UTF-8; NULL = none). Needs no memory. ZPLAN_OK, or
+// ARGUMENT: the job is not in progress.
 int zplan_job_fail (struct zplan_job *job, const char *words);
 
-// Say how far a job is: `percent` 0 to 100, or -1 when that cannot be told, and words, UTF-8, NULL
-// = none. People see it as the run's `progress` (zplan show). Told at once, but at most four times
-// a second: the last words count. Errors: ARGUMENT.
+// Report the progress of a job: `percent` 0 to 100, or -1 when unknown, and a text, UTF-8, NULL =
+// none. It is shown as the `progress` of the run (zplan show). Sent at once, but at most four times
+// a second: the last text counts. Errors: ARGUMENT.
 int zplan_job_progress (struct zplan_job *job, int percent, const char *words);
 
 // ---- jobs that are cancelled
 
-// Somebody cancelled the run, or its time is over: whatever is answered, it counts for nothing. The
-// job is in hand until it is answered all the same, and its place is free for another one then: so
-// stop, clean up and answer it as failed (zplan_job_fail). A job that was cancelled before anybody
-// has taken it is answered by the worker. Who never asks does what is done for nothing.
+// The run was cancelled, or its timeout has expired: its answer no longer counts. The job still
+// stays in progress until it is answered, which frees its slot for another one: so stop, clean up
+// and answer it as failed (zplan_job_fail). A job that is cancelled before it was taken is answered
+// by the worker. A program that never checks works without effect.
 
-// Whether the job is cancelled. Also false for one that is not in hand.
+// Whether the job is cancelled. Also false for one that is not in progress.
 bool zplan_job_cancelled (struct zplan_job *job);
 
-// Write why, in words of whoever cancelled it, with a NUL and cut at `size` bytes; "" if it is not,
-// or no words were given. ARGUMENT: it is no job in hand.
+// Write the reason given by whoever cancelled it, with a NUL and cut to `size` bytes; "" if it is
+// not cancelled, or without a reason. ARGUMENT: the job is not in progress.
 int zplan_job_cancel_words (struct zplan_job *job, char *out, size_t size);
 
-// Told once for each job that is cancelled while it is in hand, on the worker's own thread: wake
-// what does the job, and return at once, as nothing is said to the station meanwhile. It may make
-// any call but zplan_worker_destroy. Another thread may answer the job while it runs: `job` and
-// `words` last until it returns, but what one's own program keeps for the job is to be locked.
+// Called once for each job that is cancelled while it is in progress, on the worker's own thread:
+// wake the code that does the job, and return at once, since no messages are sent to the station
+// meanwhile. It may make any call except zplan_worker_destroy. Another thread may answer the job
+// while it runs: `job` and `words` are valid until it returns, but data that your program keeps for
+// the job must be locked.
 typedef void zplan_cancel_fn (struct zplan_job *job, const char *words, void *context);
 
-// Have this called, in the place of the one before; NULL: none. Best before the first job is taken:
-// what was cancelled before is only told by zplan_job_cancelled. Errors: ARGUMENT.
+// Set this callback, replacing the previous one; NULL: none. Best before the first job is taken:
+// earlier cancellations are only visible through zplan_job_cancelled. Errors: ARGUMENT.
 int zplan_worker_on_cancel (struct zplan_worker *worker, zplan_cancel_fn *fn, void *context);
 
-// Whether the station has given the job up since: it was made anew, or the connection to it. Then
-// the answer will go nowhere, and the job most likely come again.
+// Whether the station has dropped the job, because it was restarted or the connection was lost.
+// Then the answer has no effect, and the job will most likely come again.
 bool zplan_job_lost (struct zplan_job *job);
 
 #ifdef __cplusplus

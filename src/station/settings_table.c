@@ -210,8 +210,7 @@ static int check_curve (const struct station_settings *self, struct reason *reas
     for (size_t i = 0; i < self->target_count; i++) {
         if (self->curve[0] || !self->targets[i].curve[0])
             continue;
-        reason_set (reason, "stations: %s: curve: needs the setting curve",
-                    self->targets[i].name);
+        reason_set (reason, "stations: %s: curve: needs the setting curve", self->targets[i].name);
         return -1;
     }
     return self->curve[0] || self->insecure ? 0 : check_local (self, reason);
