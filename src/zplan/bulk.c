@@ -59,9 +59,9 @@ static void foretell (const struct acting *acting, const char *id, const json_t 
     }
     printf ("plan ");
     print_bytes (span_text (plan_ref_shown (id)));
-    printf (" would be %s: station ", acting->done);
+    printf (" would be %s: target ", acting->done);
     print_bytes (text_of (json_object_get (plan, "station")));
-    printf (", state %s, title \"", state_word (json_object_get (plan, "plan_state"), state));
+    printf (", %s, title \"", plain_state (json_object_get (plan, "plan_state"), state));
     print_frame (json_object_get (plan, "description"));
     printf ("\"\n");
 }

@@ -1,6 +1,7 @@
 // zplan list: the plans of the station, page by page.
 #include <stdio.h>
 
+#include "plan_words.h"
 #include "print.h"
 #include "select.h"
 #include "table.h"
@@ -22,64 +23,37 @@ static const struct option rows[] = {
 };
 
 static const char about[] =
-    "List the plans: a table, or with --json an object a line. On a terminal long titles are\n"
-    "cut, and NEXT is told from now; --times absolute and a pipe show it all.\n\n"
+    "List the plans: a table, or with --json one object per line. PLAN is the name or else the\n"
+    "id. NEXT is the next time of a queued plan, LAST how its last run ended and when it\n"
+    "started. On a terminal long texts are cut; --times absolute and a pipe show all.\n\n"
     "  zplan list\n"
-    "  zplan list --target billing --state error\n"
+    "  zplan list --target billing --state failed\n"
     "  zplan list --type week --title 'report*' --json\n"
     "  zplan list --dead                      # failed for good\n"
     "  zplan list --verdict manual --limit 5\n"
-    "  zplan list --state close --json | jq -r .id | xargs zplan remove\n";
+    "  zplan list --state closed --json | jq -r .id | xargs zplan remove\n";
 
 // -- the table
 
-static void write_id (FILE *out, const json_t *plan)
-{
-    char word[WORD_SIZE];
-    fputs (id_word (json_object_get (plan, "plan_id"), word), out);
-}
-
-static void write_station (FILE *out, const json_t *plan)
+static void write_target (FILE *out, const json_t *plan)
 {
     write_bytes (out, text_of (json_object_get (plan, "station")));
-}
-
-static void write_next (FILE *out, const json_t *plan)
-{
-    char word[WORD_SIZE];
-    fputs (time_word (json_object_get (plan, "plan_time"), word), out);
-}
-
-// Of cron the first expression tells more.
-static void write_type (FILE *out, const json_t *plan)
-{
-    char word[WORD_SIZE];
-    const json_t *cron = json_object_get (plan, "cron");
-    const json_t *first = json_is_array (cron) ? json_array_get (cron, 0) : cron;
-    if (json_is_string (first)) {
-        write_bytes (out, text_of (first));
-        fputs (json_array_size (cron) > 1 ? " ..." : "", out);
-        return;
-    }
-    fputs (type_word (json_object_get (plan, "plan_type"), word), out);
-}
-
-static void write_runs (FILE *out, const json_t *plan)
-{
-    char done[WORD_SIZE], total[WORD_SIZE];
-    fprintf (out, "%s/%s", number_word (json_object_get (plan, "real_repet"), done),
-             repeat_word (json_object_get (plan, "plan_repet"), total));
 }
 
 static void write_state (FILE *out, const json_t *plan)
 {
     char word[WORD_SIZE];
-    fputs (state_word (json_object_get (plan, "plan_state"), word), out);
+    fputs (plain_state (json_object_get (plan, "plan_state"), word), out);
 }
 
 static enum colour colour_of_state (const json_t *plan)
 {
     return state_colour (json_object_get (plan, "plan_state"));
+}
+
+static enum colour colour_of_last (const json_t *plan)
+{
+    return status_colour (json_object_get (plan, "last_state"));
 }
 
 static void write_title (FILE *out, const json_t *plan)
@@ -88,12 +62,16 @@ static void write_title (FILE *out, const json_t *plan)
 }
 
 static const struct column columns[] = {
-    {.heading = "ID", .width = 16, .write = write_id},
-    {.heading = "STATION", .width = 16, .rule = COLUMN_SHORT, .write = write_station},
-    {.heading = "NEXT", .width = 20, .write = write_next},
-    {.heading = "TYPE", .width = 6, .rule = COLUMN_SPARE, .may_go = true, .write = write_type},
-    {.heading = "RUNS", .width = 12, .is_number = true, .may_go = true, .write = write_runs},
-    {.heading = "STATE", .width = 7, .write = write_state, .colour = colour_of_state},
+    {.heading = "PLAN", .width = 16, .write = write_plan_name},
+    {.heading = "TARGET", .width = 12, .rule = COLUMN_SPARE, .may_go = true, .write = write_target},
+    {.heading = "SCHEDULE", .width = 20, .rule = COLUMN_SHORT, .write = write_plan_schedule},
+    {.heading = "NEXT", .width = 20, .write = write_plan_next},
+    {.heading = "STATE", .width = 8, .write = write_state, .colour = colour_of_state},
+    {.heading = "LAST",
+     .width = 10,
+     .may_go = true,
+     .write = write_plan_last,
+     .colour = colour_of_last},
     {.heading = "TITLE", .rule = COLUMN_REST, .write = write_title},
 };
 

@@ -90,7 +90,7 @@ static const struct deed {
      .about = "Take plans out of the queue, until resumed. A run in progress continues "
               "and counts.\n" FILTER_HELP "\n"
               "  zplan pause 1f 20\n"
-              "  zplan pause --target jobs --title 'report*' --state queue --dry-run\n"
+              "  zplan pause --target jobs --title 'report*' --state queued --dry-run\n"
               "  zplan pause --all\n"},
     {.name = "resume",
      .command = "reset",
@@ -101,16 +101,16 @@ static const struct deed {
               "`zplan reset` is the same command, for plans that failed.\n" FILTER_HELP "\n"
               "  zplan resume 1f\n"
               "  zplan resume nightly-report\n"
-              "  zplan resume --state pause --target jobs\n"},
+              "  zplan resume --state paused --target jobs\n"},
     {.name = "reset",
      .done = "reset",
      .wanted = IN_QUEUE,
-     .synopsis = "zplan reset ID... | --state error ... | --all  [--dry-run]",
+     .synopsis = "zplan reset ID... | --state failed ... | --all  [--dry-run]",
      .about = "Queue paused plans again, and those that an error took out of the queue.\n"
               "One that is overdue by then runs once, immediately.\n" FILTER_HELP "\n"
               "  zplan reset 1f\n"
               "  zplan reset --held                       # what `import --hold` keeps paused\n"
-              "  zplan reset --state error --target jobs\n"
+              "  zplan reset --state failed --target jobs\n"
               "  zplan reset --dead --dry-run             # failed permanently: retry those\n"},
     {.name = "skip",
      .done = "skipped",
@@ -131,10 +131,10 @@ static const struct deed {
     {.name = "remove",
      .done = "removed",
      .gone_is_wanted = true,
-     .synopsis = "zplan remove ID... | --state close ... | --all  [--dry-run]",
+     .synopsis = "zplan remove ID... | --state closed ... | --all  [--dry-run]",
      .about = "Remove plans, in any state. A run in progress is not stopped.\n" FILTER_HELP "\n"
               "  zplan remove 1f 20 21\n"
-              "  zplan remove --state close\n"
+              "  zplan remove --state closed\n"
               "  zplan remove --dead --target jobs\n"},
     {.name = "run",
      .done = "started",

@@ -100,7 +100,8 @@ static int set_text (const struct option *row, const char *name, const char **fi
     }
     json_decref (string);
     if (!row->values || row->offered != VALUES_ALL ||
-        words_include (row->values, span_text (text))) {
+        words_include (row->values, span_text (text)) ||
+        words_include (row->old_values, span_text (text))) {
         *field = text;
         return 0;
     }

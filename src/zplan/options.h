@@ -35,7 +35,8 @@ struct option {
     int64_t
         unit_ms; // of an OPTION_NUMBER that is a time: 1 or 1000; it may then be a duration as 5m
     const char *values; // of OPTION_TEXT: the words it may be, with blanks between; NULL: any text
-    bool utf8;          // of OPTION_TEXT: it goes into JSON
+    const char *old_values; // the same: words that are taken, but not in the help; or NULL
+    bool utf8;              // of OPTION_TEXT: it goes into JSON
     enum {
         VALUES_ALL,      // it is one of `values`, or any text where there are none
         VALUES_SOME,     // `values` are offered, others may be

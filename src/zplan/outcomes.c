@@ -76,7 +76,7 @@ static const struct ending {
 
 enum { ENDINGS = sizeof endings / sizeof *endings };
 
-static const char *ending_of (int status)
+const char *outcome_word (int status)
 {
     size_t i = 0;
     while (i < ENDINGS - 1 && (status < endings[i].from || status > endings[i].to))
@@ -89,7 +89,7 @@ static bool is_meant (const char *text, int status)
 {
     const char *word = status_word ((uint8_t)status);
     char *end;
-    if (strcmp (text, ending_of (status)) == 0)
+    if (strcmp (text, outcome_word (status)) == 0)
         return true;
     for (size_t i = 0; i < ENDINGS; i++)
         if (strcmp (text, endings[i].word) == 0)

@@ -31,6 +31,9 @@ const char *outcome_name (const struct outcome_key *self, char out[ENTRY_NAME_SI
 // -- how it ended
 
 #define OUTCOME_WORDS "ok failed lost cancelled missed"
+// The word of a status of the wire, 0..255.
+const char *outcome_word (int status);
+
 #define OUTCOME_HELP                                                                               \
     "runs that ended so, may be given several times: ok; lost (its\n"                              \
     "lease ended without a result), cancelled, missed; failed: any\n"                              \

@@ -62,8 +62,9 @@ const char *status_text (const json_t *status, char out[WORD_SIZE]); // "-" befo
 const char *repeat_word (const json_t *repeat, char out[WORD_SIZE]);
 const char *number_word (const json_t *number, char out[WORD_SIZE]);
 
-// The states, with blanks between, for the option tables.
-#define STATE_WORDS "none queue execute retry skip pause error close"
+// The states, with blanks between, for the option tables: as people say them, and as the wire does.
+#define STATE_WORDS      "queued running retrying paused failed closed"
+#define WIRE_STATE_WORDS "none queue execute retry skip pause error close"
 
 // And the verdicts.
 #define VERDICT_WORDS "failure pending manual cancelled"

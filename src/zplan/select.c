@@ -1,5 +1,7 @@
 #include "select.h"
 
+#include <string.h>
+
 #include "print.h"
 #include "settings.h"
 #include "when.h"
@@ -24,6 +26,7 @@ static const struct option rows[] = {
      .type = OPTION_TEXT,
      .offset = offsetof (struct selection, state),
      .values = STATE_WORDS,
+     .old_values = WIRE_STATE_WORDS,
      .help = STATE_WORDS},
     {.name = "--type",
      .metavar = "TYPE",
@@ -84,14 +87,31 @@ int select_check (const struct selection *selection, struct reason *reason)
     return 0;
 }
 
+// The wire's word, which may be given as well.
+static const char *wire_state (const char *state)
+{
+    static const struct {
+        const char *plain, *wire;
+    } words[] = {{"queued", "queue"}, {"running", "execute"}, {"retrying", "retry"},
+                 {"paused", "pause"}, {"failed", "error"},    {"closed", "close"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp (state, words[i].plain) == 0)
+            return words[i].wire;
+    return state;
+}
+
 static json_t *filter_of (const struct selection *selection)
 {
     const struct {
         const char *field, *text;
-    } fields[] = {{"station", selection->station}, {"state", selection->state},
-                  {"type", selection->type},       {"title", selection->title},
-                  {"kind", selection->kind},       {"key", selection->key},
-                  {"group", selection->group},     {"category", selection->category}};
+    } fields[] = {{"station", selection->station},
+                  {"state", selection->state ? wire_state (selection->state) : NULL},
+                  {"type", selection->type},
+                  {"title", selection->title},
+                  {"kind", selection->kind},
+                  {"key", selection->key},
+                  {"group", selection->group},
+                  {"category", selection->category}};
     const struct {
         const char *field, *text;
     } owners[] = {{"tenant", selection->tenant}, {"creator", selection->creator}};

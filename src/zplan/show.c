@@ -9,6 +9,7 @@
 #include "memory.h"
 #include "options.h"
 #include "plan_ref.h"
+#include "plan_words.h"
 #include "policy.h"
 #include "print.h"
 #include "terms_show.h"
@@ -26,10 +27,10 @@ static const struct row {
     enum colour (*colour) (const json_t *value); // NULL: plain
 } rows[] = {
     {"plan_id", "id", id_word, NULL},
-    {"station", "station", NULL, NULL},
+    {"station", "target", NULL, NULL},
     {"key", "name", NULL, NULL},
     {"description", "title", NULL, NULL},
-    {"plan_state", "state", state_word, state_colour},
+    {"plan_state", "state", plain_state, state_colour},
     {"verdict", "verdict", verdict_word, verdict_colour},
     {"last_state", "last status", status_text, status_colour},
     {"error_info", "error", NULL, NULL},
@@ -166,6 +167,9 @@ static int show (const struct cli *cli, struct zplan_client *client, const char 
         print_plan (cli, plan);
     } else if (plan) {
         print_fields (plan);
+        terms_label ("schedule");
+        write_plan_schedule (stdout, plan);
+        putchar ('\n');
         terms_show (plan);
         print_retry (cli, client, plan);
         print_messages (json_object_get (plan, "messages"));

@@ -78,9 +78,9 @@ static void print_reasons (const char *id, const json_t *answer)
     print_bytes (span_text (plan_ref_shown (id)));
     printf (": ");
     colour_on (stdout, state_colour (state));
-    printf ("%s", state_word (state, word));
+    printf ("%s", plain_state (state, word));
     colour_off (stdout, state_colour (state));
-    puts (json_is_true (json_object_get (answer, "running")) ? ", a run is out" : "");
+    puts (json_is_true (json_object_get (answer, "running")) ? ", a run is in progress" : "");
     json_array_foreach (json_object_get (answer, "reasons"), i, reason)
     {
         const char *until = json_string_value (json_object_get (reason, "until"));

@@ -90,8 +90,8 @@ def test_every_option_of_the_help_is_offered(complete, verb):
 
 @shells
 @pytest.mark.parametrize("line, words", [
-    ("zplan list --state p", ["pause"]),
-    ("zplan list --state=e", ["execute", "error"]),
+    ("zplan list --state p", ["paused"]),
+    ("zplan list --state=r", ["running", "retrying"]),
     ("zplan list --type w", ["week"]),
     ("zplan list --color ", ["auto", "always", "never"]),
     ("zplan --times rel", ["relative"]),

@@ -162,7 +162,7 @@ def test_a_filter_that_nothing_fits(both):
 
 def test_dry_run_tells_and_does_nothing(both):
     one, two = both.add("report \x1b[0m"), both.add("x")
-    line = f'plan {one} would be closed: station jobs, state queue, title "report \\x1b[0m"\n'
+    line = f'plan {one} would be closed: target jobs, queued, title "report \\x1b[0m"\n'
     assert both.zplan("close", "--title", "report*", "--dry-run").done() == line
     assert both.zplan("close", one, "--dry-run").done() == line
     for chosen in (["--all"], [one, two]):

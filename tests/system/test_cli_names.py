@@ -135,12 +135,12 @@ def test_no_answer_is_told_once(words):
 def test_why_a_plan_that_waits_and_one_that_was_paused(real):
     ident = real.add()
     lines = real.zplan("why", ident).done().splitlines()
-    assert lines[0] == f"plan {ident}: queue" and len(lines) == 2
+    assert lines[0] == f"plan {ident}: queued" and len(lines) == 2
     assert re.fullmatch(r"  it is not due yet: until its time, \d{4}-\d\d-\d\dT[\d:]+Z", lines[1])
     assert re.search(r": until its time, in \d+ h", real.zplan("why", ident, "--times", "relative").out)
     real.zplan("pause", ident).done()
     lines = real.zplan("why", ident).done().splitlines()
-    assert lines[0] == f"plan {ident}: pause"
+    assert lines[0] == f"plan {ident}: paused"
     assert re.fullmatch(r"  paused at \d{4}-\d\d-\d\dT[\d:]+Z: reset it", lines[1])
     real.zplan("close", ident).done()
     assert re.fullmatch(r"  closed at \S+: it is kept until it is removed",
@@ -152,7 +152,7 @@ def test_why_a_run_is_out(fresh):
     fresh.rig.jobs.answer(fresh.rig.jobs.recv(), ST.RUNING)
     fresh.rig.state(ident, ST.RUNING)
     lines = fresh.zplan("why", ident).done().splitlines()
-    assert lines[0] == f"plan {ident}: execute, a run is out"
+    assert lines[0] == f"plan {ident}: running, a run is in progress"
     assert lines[1].startswith("  a run is out since ")
     assert ": until its result, or the end of its lease without a sign of life, 2" in lines[1]
 
@@ -163,7 +163,7 @@ def test_why_a_plan_failed(fresh):
     fresh.rig.jobs.finish(fresh.rig.jobs.recv(), ST.FAILED)
     wait_until(lambda: fresh.rig.score(ident) is None, "out of the queue")
     lines = fresh.zplan("why", ident).done().splitlines()
-    assert lines[0] == f"plan {ident}: error"
+    assert lines[0] == f"plan {ident}: failed"
     assert lines[1].startswith("  it has failed 1 times, the last time: ")
     assert lines[1].endswith(": deal with it, then say done; or reset it")
 

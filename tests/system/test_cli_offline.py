@@ -50,7 +50,7 @@ def test_version():
     (["--connect", "nowhere", "ping"], "--connect: want tcp://HOST:PORT or ipc://PATH"),
     (["--connect", "tcp://127.0.0.1:99999", "ping"], "--connect"),
     (["--publish", "nowhere", "watch"], "--publish: want tcp://HOST:PORT or ipc://PATH"),
-    (["list", "--state", "gone"], "--state: want none, queue"),
+    (["list", "--state", "gone"], "--state: want queued, running"),
     (["list", "--type", "year"], "--type: want none, time"),
     (["list", "--limit", "0"], "--limit: want a number 1.."),
     (["list", "--title", b"\xff"], "--title: want UTF-8"),
@@ -63,7 +63,7 @@ def test_version():
     (["pause", "1", "--target", "jobs"], "plan ids and --target: want one or the other"),
     (["pause", "--all", "--title", "x*"], "--all and --title: want one or the other"),
     (["pause", "--dry-run"], "--all means every plan"),
-    (["pause", "--state", "gone"], "--state: want none, queue"),
+    (["pause", "--state", "gone"], "--state: want queued, running"),
     (["pause", "1", "--count", "2"], "unknown option '--count'"),
     (["skip", "1", "--count", "0"], "--count: want a number 1..2147483647"),
     (["skip", "--count", "2"], "--all means every plan"),
@@ -441,12 +441,13 @@ def pages(request):
 def test_list_turns_all_pages():
     with FakeStation(pages) as station:
         heading, *rows = station.zplan("list").done().splitlines()
-        assert heading.split() == ["ID", "STATION", "NEXT", "TYPE", "RUNS", "STATE", "TITLE"]
+        assert heading.split() == ["PLAN", "TARGET", "SCHEDULE", "NEXT", "STATE", "LAST",
+                                   "TITLE"]
         assert [row.split() for row in rows] == [
-            ["1f", "billing", "2026-12-24T17:00:00Z", "month", "2/forever", "queue",
-             r"close\x1b[0m"],
-            ["7fffffffffffffff", "mail", "-", "second", "0/9", "error", r"\xff"],
-            ["21", "mail", "-", "second", "0/9", "error"]]
+            ["1f", "billing", *"monthly 1 day before the last at 00:00".split(),
+             "2026-12-24T17:00:00Z", "queued", "-", r"close\x1b[0m"],
+            ["7fffffffffffffff", "mail", "every", "5", "s", "-", "failed", "-", r"\xff"],
+            ["21", "mail", "every", "5", "s", "-", "failed", "-"]]
         filters = [json.loads(station.request()[2]) for _ in PLANS]
         assert filters == [{"limit": 100}, {"after": "1", "limit": 100},
                            {"after": "2", "limit": 100}]
@@ -502,7 +503,7 @@ def test_show():
     with always(1, (STATUS, b"+ok"), (JSON, json.dumps(FULL).encode())) as station:
         text = station.zplan("show", "01F").done()
         rows = [re.split("  +", row.strip(), maxsplit=1) for row in text.splitlines()]
-        for row in [["id", "1f"], ["title", r"close\x1b[0m"], ["state", "queue"],
+        for row in [["id", "1f"], ["title", r"close\x1b[0m"], ["state", "queued"],
                     ["last status", "-not work"], ["next time", "2026-12-24T17:00:00Z"],
                     ["repeat", "forever"], ["keep", "yes"], ["caller", r"\x00k"],
                     ["STATION_ID", "billing"], ["COMMAND", "close"], ["0x5a", r"\x00\xff"],

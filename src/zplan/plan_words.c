@@ -1,0 +1,65 @@
+#include "plan_words.h"
+
+#include <string.h>
+
+#include "codes.h"
+#include "outcomes.h"
+#include "plan.h"
+#include "print.h"
+#include "schedule_text.h"
+#include "zonefile.h"
+
+void write_plan_name (FILE *out, const json_t *plan)
+{
+    char word[WORD_SIZE];
+    struct span name = text_of (json_object_get (plan, "key"));
+    if (name.size)
+        write_bytes (out, name);
+    else
+        fputs (id_word (json_object_get (plan, "plan_id"), word), out);
+}
+
+// The zones of plans that are printed one after the other are mostly the same: one is kept.
+static const struct zone *zone_of (const json_t *plan)
+{
+    static struct zone *kept;
+    static char name[ZONEFILE_NAME_SIZE];
+    struct reason ignored;
+    const char *wanted = json_string_value (json_object_get (plan, "timezone"));
+    if (!wanted || strlen (wanted) >= sizeof name)
+        return NULL;
+    if (strcmp (wanted, name) == 0)
+        return kept;
+    zone_destroy (&kept);
+    memcpy (name, wanted, strlen (wanted) + 1);
+    kept = zonefile_load (name, &ignored);
+    return kept;
+}
+
+void write_plan_schedule (FILE *out, const json_t *plan)
+{
+    char text[SCHEDULE_TEXT_SIZE];
+    write_bytes (out, span_text (schedule_text (plan, zone_of (plan), text)));
+}
+
+void write_plan_next (FILE *out, const json_t *plan)
+{
+    char word[WORD_SIZE];
+    json_int_t state = json_integer_value (json_object_get (plan, "plan_state"));
+    bool waits = state == PLAN_NONE || state == PLAN_QUEUE || state == PLAN_SKIP;
+    fputs (waits ? time_word (json_object_get (plan, "plan_time"), word) : "-", out);
+}
+
+void write_plan_last (FILE *out, const json_t *plan)
+{
+    char word[WORD_SIZE];
+    json_int_t status = json_integer_value (json_object_get (plan, "last_state"));
+    json_int_t state = json_integer_value (json_object_get (plan, "plan_state"));
+    if (status <= 0 || status > UINT8_MAX) {
+        fputc ('-', out);
+        return;
+    }
+    fputs (outcome_word ((int)status), out);
+    if (state != PLAN_EXECUTE) // else it is the time of the run in progress
+        fprintf (out, " %s", time_word (json_object_get (plan, "exec_time"), word));
+}

@@ -1,0 +1,17 @@
+// What a table says of a plan, in the words of people: list and status share it.
+#pragma once
+
+#include <jansson.h>
+#include <stdio.h>
+
+// Its name, or else its id.
+void write_plan_name (FILE *out, const json_t *plan);
+
+// "daily 02:00 Europe/Berlin"; a zone that this machine does not know leaves the time of day out.
+void write_plan_schedule (FILE *out, const json_t *plan);
+
+// When it runs next; of a plan that does not wait for a time, "-".
+void write_plan_next (FILE *out, const json_t *plan);
+
+// How its last run ended, and when it was started: "ok 2 h ago".
+void write_plan_last (FILE *out, const json_t *plan);
