@@ -2,18 +2,24 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "archive_read.h"
 #include "codes.h"
+#include "instant.h"
 #include "options.h"
 #include "outcomes.h"
 #include "pages.h"
 #include "plan_ref.h"
 #include "print.h"
+#include "settings.h"
 #include "table.h"
 
 struct asked {
-    int64_t since; // -1 = not given
+    const char *since_text;
+    int64_t since;    // a number of an outcome; -1 = not given
+    int64_t since_ms; // a time instead, Unix milliseconds; -1 = not given
+    bool failed;
     const char *epoch, *station, *archive;
     bool newest;
     int64_t count;
@@ -22,11 +28,16 @@ struct asked {
 
 static const struct option rows[] = {
     {.name = "--since",
-     .metavar = "SEQ",
-     .type = OPTION_NUMBER,
-     .offset = offsetof (struct asked, since),
-     .help = "only outcomes after this one; tells when some are gone",
-     .max = INT64_MAX},
+     .metavar = "WHEN",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct asked, since_text),
+     .help = "runs that ended in the last 12h, since today, yesterday or an\n"
+             "instant as 2026-12-24T18:00 (in UTC); or the number SEQ of an\n"
+             "outcome: those after it; tells when some are gone"},
+    {.name = "--failed",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct asked, failed),
+     .help = "the same as --state failed --state lost"},
     {.name = "--epoch",
      .metavar = "TEXT",
      .type = OPTION_TEXT,
@@ -74,6 +85,7 @@ static const char about[] =
     "that did not run have a row of their own for each time that some were missed. A plan that\n"
     "neither exists nor has runs here is an error.\n\n"
     "  zplan history 1f\n"
+    "  zplan history --since yesterday --failed\n"
     "  zplan history --newest -n 20\n"
     "  zplan history --state missed\n"
     "  zplan history --archive /var/backups/zplan --state failed\n"
@@ -88,7 +100,10 @@ struct printing {
     const char *plan;    // of an archive: its id, NULL = any
     int64_t room;        // of an archive: outcomes still wanted
     bool found;          // an outcome of the plan, whether printed or not
+    json_t *held;        // with a time: what is printed at the end, the newest first; else NULL
 };
+
+enum { HELD_MAX = 100000 };
 
 // -- the table
 
@@ -209,6 +224,23 @@ static void print_outcome (struct printing *self, const json_t *run, const json_
         table_row (self->table, run);
 }
 
+// The newest come first, where a time is given: behind one that is older there is no other.
+static bool is_too_old (const struct asked *asked, const json_t *run)
+{
+    double ended = json_number_value (json_object_get (run, "ended"));
+    return asked->since_ms >= 0 && ended * 1000 < (double)asked->since_ms;
+}
+
+// The oldest first, as the station would list them.
+static void print_held (struct printing *self)
+{
+    int64_t room = self->asked->count;
+    for (size_t i = json_array_size (self->held); i > 0 && room > 0; i--, room--)
+        print_outcome (self, json_array_get (self->held, i - 1), NULL);
+    json_decref (self->held);
+    self->held = NULL;
+}
+
 static bool take_page (struct pages *pages, const json_t *page)
 {
     struct printing *self = pages->owner;
@@ -221,8 +253,18 @@ static bool take_page (struct pages *pages, const json_t *page)
         if (pages->room == 0)
             return false;
         self->found = true;
+        if (is_too_old (self->asked, run))
+            return false;
         if (!outcome_fits (self->states, run))
             continue;
+        if (self->held) {
+            json_object_set (run, "epoch", json_object_get (page, "epoch"));
+            json_array_append (self->held, run);
+            if (json_array_size (self->held) < HELD_MAX)
+                continue;
+            complain (NULL, span_text ("older outcomes are left out: these are 100000"));
+            return false;
+        }
         print_outcome (self, run, json_object_get (page, "epoch"));
         pages->room--;
     }
@@ -275,10 +317,16 @@ static int print_runs (struct printing *printing, struct zplan_client *client, c
         json_object_set_new (pages.filter, "epoch", json_string (asked->epoch));
     if (asked->station)
         json_object_set_new (pages.filter, "station", json_string (asked->station));
-    if (asked->newest)
+    if (asked->newest || asked->since_ms >= 0)
         json_object_set_new (pages.filter, "newest", json_true ());
+    if (asked->since_ms >= 0 && !asked->newest) {
+        printing->held = json_array ();
+        pages.room = INT64_MAX;
+    }
     printing->found = false;
     struct verdict verdict = pages_turn (printing->cli, client, &pages);
+    if (printing->held)
+        print_held (printing);
     json_decref (pages.filter);
     if (plan && verdict.code == EXIT_DONE && !printing->found) {
         verdict = check_plan (printing, client, plan);
@@ -306,7 +354,7 @@ static bool wants_archived (void *owner, const json_t *run)
     const struct asked *asked = self->asked;
     struct outcome_key key;
     return outcome_key_read (run, &key) && is_since (asked, run, &key) &&
-           outcome_fits (self->states, run) &&
+           !is_too_old (asked, run) && outcome_fits (self->states, run) &&
            (!self->plan || span_is (text_of (json_object_get (run, "plan")), self->plan)) &&
            (!asked->station ||
             span_is (text_of (json_object_get (run, "station")), asked->station));
@@ -375,6 +423,24 @@ static int print_all (const struct cli *cli, const struct asked *asked,
     return code;
 }
 
+// A number of an outcome, or a time.
+static int read_since (struct asked *asked, struct reason *reason)
+{
+    int64_t time;
+    const char *text = asked->since_text;
+    if (!text || (number_parse (text, &asked->since) && asked->since >= 0))
+        return 0;
+    if (instant_since (text, look_now ()->now, &time)) {
+        asked->since_ms = time * 1000;
+        return 0;
+    }
+    reason_set (reason,
+                "--since: want a duration as 12h, today, yesterday, an instant as "
+                "2026-12-24T18:00, or a number of an outcome, got %s",
+                quoted (span_text (text)));
+    return -1;
+}
+
 static int check_asked (const struct cli *cli, const struct asked *asked, int plans,
                         struct reason *reason)
 {
@@ -397,10 +463,10 @@ static int check_asked (const struct cli *cli, const struct asked *asked, int pl
 
 int verb_history (const struct cli *cli)
 {
-    struct asked asked = {.since = -1, .count = INT64_MAX};
+    struct asked asked = {.since = -1, .since_ms = -1, .count = INT64_MAX};
     const struct usage usage = {
-        .synopsis = "zplan history [ID...] [--since SEQ] [--target NAME] [--state STATE] "
-                    "[--newest] [-n COUNT] [--archive PATH]",
+        .synopsis = "zplan history [ID...] [--since WHEN] [--failed] [--target NAME] "
+                    "[--state STATE] [--newest] [-n COUNT] [--archive PATH]",
         .about = about,
         .groups = {{"Which runs", rows, sizeof rows / sizeof *rows, &asked}},
         .group_count = 1,
@@ -412,7 +478,13 @@ int verb_history (const struct cli *cli)
         return code;
     struct reason reason;
     struct outcome_states states;
-    if (check_asked (cli, &asked, count, &reason) ||
+    if (asked.failed && asked.states.count > 0) {
+        reason_set (&reason, "--failed and --state: want one or the other");
+        return usage_error (cli->argv[0], &reason);
+    }
+    if (asked.failed)
+        asked.states = (struct option_texts){.texts = {"failed", "lost"}, .count = 2};
+    if (read_since (&asked, &reason) || check_asked (cli, &asked, count, &reason) ||
         outcome_states_read (&asked.states, &states, &reason))
         return usage_error (cli->argv[0], &reason);
     return print_all (cli, &asked, &states, count);

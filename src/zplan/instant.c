@@ -1,10 +1,10 @@
 #include "instant.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "duration.h"
 #include "rfc3339.h"
 #include "schedule.h"
 #include "settings.h"
@@ -72,4 +72,24 @@ int instant_parse (const char *text, const struct zone *zone, int64_t *ret_time,
     }
     *ret_time = number;
     return 0;
+}
+
+bool instant_since (const char *text, int64_t now, int64_t *ret_time)
+{
+    enum { DAY_S = 86400 };
+    struct duration ago;
+    struct reason ignored;
+    bool yesterday = strcmp (text, "yesterday") == 0;
+    if (yesterday || strcmp (text, "today") == 0) {
+        *ret_time = now - now % DAY_S - (yesterday ? DAY_S : 0);
+        return true;
+    }
+    if (duration_parse (text, &ago)) {
+        *ret_time = ago.seconds < now ? now - ago.seconds : 0;
+        return true;
+    }
+    struct zone *utc = zone_new_utc ();
+    bool is_date = !instant_parse_date (text, utc, ret_time, &ignored) && *ret_time >= 0;
+    zone_destroy (&utc);
+    return is_date;
 }
