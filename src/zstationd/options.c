@@ -13,7 +13,7 @@ static const struct setting rows[] = {
     {"name", "--name", "NAME", "", SETTING_TEXT, FIELD (name), 0, 0, NULL,
      "what the station is called: 1..64 of A-Z a-z 0-9 _ . -"},
     {"type", "--type", "TYPE", "", SETTING_TEXT, FIELD (type_name), 0, 0, NULL,
-     "api: hands each request to one worker; pub: publishes it; vote: asks all workers"},
+     "api: passes each request to one worker; pub: publishes it; vote: asks all workers"},
     {"request", "--request", "ENDPOINT", "", SETTING_TEXT, FIELD (request), 0, 0, NULL,
      "where clients and the plan proxy station connect"},
     {"workers", "--workers", "ENDPOINT", "", SETTING_TEXT, FIELD (workers), 0, 0, NULL,
@@ -21,28 +21,26 @@ static const struct setting rows[] = {
     {"publish", "--publish", "ENDPOINT", "", SETTING_TEXT, FIELD (publish), 0, 0, NULL,
      "where subscribers connect (pub only)"},
     {"plan", "--plan", "ENDPOINT", "", SETTING_TEXT, FIELD (plan), 0, 0, NULL,
-     "the plan proxy station's request endpoint: where a result goes when the connection that "
-     "asked for it is gone"},
+     "the plan proxy station's request endpoint: receives results whose requester has "
+     "disconnected"},
     {"curve", "--curve", "FILE", "", SETTING_TEXT, FIELD (curve), 0, 0, NULL,
-     "the station's own secret certificate (zplan keygen): its ports take encrypted connections "
-     "only"},
+     "the station's secret certificate (zplan keygen): all connections are encrypted"},
     {"allow", "--allow", "DIR", "", SETTING_TEXT, FIELD (allow), 0, 0, NULL,
-     "with --curve: the folder of the public certificates whose owners may connect"},
+     "with --curve: the folder of the public certificates that may connect"},
     {"plan_key", "--plan-key", "KEY", "", SETTING_TEXT, FIELD (plan_key), 0, 0, NULL,
-     "with --curve and --plan: the plan proxy station's public key; it wants the role result of "
-     "ours"},
+     "with --curve and --plan: the plan proxy station's public key; there this station's key "
+     "needs the role result"},
     {"insecure", "--insecure", NULL, "0", SETTING_FLAG, FIELD (insecure), 0, 0, NULL,
-     "without --curve: bind to addresses that other machines reach all the same"},
+     "without --curve: bind to addresses that other machines reach"},
     {"worker_timeout", "--worker-timeout", "MS", "10000", SETTING_NUMBER, FIELD (worker_timeout),
-     100, 3600000, NULL, "drop a worker that is silent for so many milliseconds", .unit_ms = 1},
+     100, 3600000, NULL, "drop a worker after so long without a message", .unit_ms = 1},
     {"voter_timeout", "--voter-timeout", "MS", "300000", SETTING_NUMBER, FIELD (voter_timeout), 100,
-     31536000000, NULL,
-     "vote: give up a voter that for so many milliseconds neither votes nor says WAITING",
+     31536000000, NULL, "vote: a voter times out after so long without a vote or WAITING",
      .unit_ms = 1},
     {"queue", "--queue", "N", "1000", SETTING_NUMBER, FIELD (queue), 0, 100000, NULL,
-     "jobs that may wait while all workers are busy; vote: ballots that may wait behind one"},
+     "jobs that may wait while all workers are busy; vote: ballots that may wait"},
     {"grace", "--grace", "SECONDS", "10", SETTING_NUMBER, FIELD (grace), 0, 86400, NULL,
-     "at SIGTERM wait so long for the answers to jobs in hand", .unit_ms = 1000},
+     "at SIGTERM wait at most so long for jobs in progress", .unit_ms = 1000},
     {"log_level", "--log-level", "LEVEL", "info", SETTING_TEXT, FIELD (level_name), 0, 0, NULL,
      "error, warn, info or debug"},
 };
@@ -168,44 +166,47 @@ static const char help_head[] =
     "       zstationd --name NAME --type pub --request ENDPOINT --publish ENDPOINT [options]\n"
     "       zstationd --name NAME --type vote --request ENDPOINT --workers ENDPOINT [options]\n"
     "\n"
-    "A plan proxy station (zpland) sends a due plan to a target station. This one hands it to a\n"
-    "worker that is ready (api), the least recently used one first, publishes it (pub), or asks\n"
-    "all workers (vote). An ENDPOINT is tcp://HOST:PORT or ipc://PATH.\n"
+    "A plan proxy station (zpland) sends due plans to a target station. This one passes each run "
+    "to\n"
+    "the least recently used idle worker (api), publishes it (pub), or asks all workers (vote). "
+    "Where\n"
+    "workers can reach zpland itself no target station is needed: `zplan work --pull`. An ENDPOINT "
+    "is\n"
+    "tcp://HOST:PORT or ipc://PATH.\n"
     "\n"
-    "A vote goes to every worker that has joined when it begins; who is busy gets it when it is\n"
-    "free. The requester is told VOTE_START with the voters' names as a JSON array, then each\n"
-    "answer as it comes with the voter's name in a RESPONSER frame, VOTE_BYE for a voter that has\n"
-    "left or is given up, and VOTE_END when nobody is left. Of workers that have one name, the\n"
-    "second to join is the voter NAME#2, and so on.\n"
+    "A vote goes to every worker that has joined when it begins; a busy one gets it when it is "
+    "idle.\n"
+    "The requester receives VOTE_START with the voters' names as a JSON array, then each answer "
+    "with\n"
+    "the voter's name in a RESPONSER frame, VOTE_BYE for a voter that has left or timed out, and\n"
+    "VOTE_END when no voter is left. If two workers have the same name, the second to join is the\n"
+    "voter NAME#2, and so on.\n"
     "\n"
-    "A run that the plan proxy station cancels is taken back while it waits for a worker; a "
-    "worker\n"
-    "that has it is told. `zplan workers --connect ENDPOINT` lists the workers, `zplan drain "
-    "NAME`\n"
-    "lets one end what it has and go: both are answered at --request, to everybody who is let in.\n"
+    "A run that is cancelled while it waits for a worker is removed; the worker that has it is\n"
+    "notified. `zplan workers --connect ENDPOINT` lists the workers, `zplan drain NAME` lets one "
+    "end\n"
+    "its jobs and leave: both use --request, and any admitted client may send them.\n"
     "\n"
-    "With --curve every connection is encrypted, and only who has a key in the folder --allow gets "
-    "one:\n"
+    "With --curve all connections are encrypted, and only keys in the folder --allow may connect:\n"
     "clients, workers (zplan work --key --server-key) and the plan proxy station (zpland "
     "--station\n"
-    "NAME=TYPE@ENDPOINT,curve=KEY, with the public key of this station). The folder is read "
-    "again\n"
-    "when it changes, with many files up to 4 s later; two keys of one name are refused. Who is "
-    "connected\n"
-    "stays so. Without it everybody who reaches a port may use "
-    "it: an\n"
-    "address that other machines reach is refused then, unless --insecure is given.\n"
+    "NAME=TYPE@ENDPOINT,curve=KEY, with the public key of this station). Changes of the folder "
+    "apply\n"
+    "within a second, with many files within 4 s; connected peers stay connected. Two keys of one\n"
+    "name are rejected. Without --curve anybody who reaches a port may use it, so addresses that\n"
+    "other machines reach are rejected unless --insecure is given.\n"
     "\n"
-    "options:\n";
+    "options (SECONDS and MS may be durations: 90s, 5m, 500ms):\n";
 
 static const char help_tail[] =
     "\n"
-    "It runs in the foreground, logs to stderr, and prints `ready` once it serves. On SIGTERM or\n"
-    "SIGINT it takes nothing more: what comes then, and what still waits for a worker, is "
-    "answered\n"
-    "NOT_WORKER. Jobs that workers have in hand, and votes that have begun, are waited for; when\n"
-    "the time of --grace is over, or at a second signal, jobs are answered as failed and votes\n"
-    "ended. Exit codes: 0 stopped, 1 could not start, 2 usage.\n"
+    "It runs in the foreground, logs to stderr, and prints `ready` once it serves. At SIGTERM or\n"
+    "SIGINT it accepts nothing more: new requests, and those that wait for a worker, are answered\n"
+    "NOT_WORKER. It waits for jobs in progress and for votes that have begun; after --grace, or at "
+    "a\n"
+    "second signal, jobs are answered as failed and votes end. Exit status: 0 stopped, 1 could "
+    "not\n"
+    "start, 2 usage.\n"
     "\n"
     "example: a station whose jobs are done by a script\n"
     "  zstationd --name jobs --type api --request tcp://127.0.0.1:7930 \\\n"
