@@ -145,7 +145,7 @@ SHOWN = {
     "start_time": (1, "not before"), "end_time": (2, "not after"), "misfire": (2, "misfire"),
     "misfire_window": (2, "misfire window"), "jitter": (2, "jitter"),
     "overlap_policy": ("queue", "overlapping"), "retry": ({"strategy": "none"}, "retry"),
-    "timeout": (2, "run time-out"), "log": ("none", "log"), "kind": ("k", "kind"),
+    "on_failure": ({"command": "tell"}, "on failure"), "timeout": (2, "run time-out"), "log": ("none", "log"), "kind": ("k", "kind"),
     "key": ("k", "name"), "priority": (2, "priority"), "group": ("g", "group"),
     "category": ("c", "category"), "tenant": (2, "tenant"), "creator": (2, "creator"),
     "workers": ({"count": 2}, "workers"), "ext": ({}, "ext"),

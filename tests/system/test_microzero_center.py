@@ -40,6 +40,9 @@ def found(rig, *names):
 def test_stations_of_a_center_become_targets(make_rig, center):
     rig = make_rig("--center", center.setting)
     listed = found(rig, "Test", "News")
+    for name, target in listed.items():     # what `station add` takes, without its key
+        assert target.pop("text").startswith(f"{name}={target['type']}@{target['endpoint']}")
+        assert target.pop("key", True) is True
     wanted = {"dialect": "zeronet" if center.flavour == "seed" else "microzero",
               "mailbox": "identity", "origin": "center", "connected": True, "unanswered": 0}
     assert listed["Test"] == {**wanted, "type": "api", "endpoint": center["Test"].endpoint}

@@ -573,7 +573,7 @@ def test_a_take_of_an_unknown_station_finds_none(refusing):
     ({"plan": "1f", "worker": "w1", "exec_id": "2", "state": "fail", "reason": "x" * 513}, "reason: want a string of at most 512 bytes"),
     ({"plan": "1f", "worker": "w1", "exec_id": "2", "state": "fail", "result": "x" * 65536}, "result: want JSON of at most 65536 bytes"),
     ({"plan": "1f", "worker": "w1", "exec_id": "2", "state": "fail"}, "report: there is no such plan"),
-    ({"plan": "1f", "worker": "w1", "state": "fail", "exec_id": 5}, "exec_id: want the run's id, as it was given"),
+    ({"plan": "1f", "worker": "w1", "state": "fail", "exec_id": 0}, "exec_id: want the run's id, as it was given"),
     ({"plan": 5, "worker": "w1", "exec_id": "2", "state": "fail"}, "plan: want the plan's id")])
 def test_a_hostile_report_is_refused(refusing, work, reason):
     assert refusing.client.refused("report", work) == reason

@@ -195,7 +195,7 @@ def fill(newcomer):
 def states(newcomer, connect=""):
     """{id: state} and how many outcomes."""
     plans = [json.loads(line) for line in newcomer.run(f"zplan {connect} list --json").splitlines()]
-    return ({plan["id"]: plan["plan_state"] for plan in plans},
+    return ({plan["id"]: plan["state"] for plan in plans},
             len(newcomer.run(f"zplan {connect} history --json").splitlines()))
 
 

@@ -430,7 +430,7 @@ def test_jobs_stays_when_another_is_named(make_rig):
     rig.station.start()
     assert rig.targets() == {name: ("pull", origin) for name, origin in
                              [("jobs", "added"), ("mail", "added"), ("night", "settings")]}
-    assert json.loads(rig.zplan("show", ident, "--json").done())["station"] == "jobs"
+    assert json.loads(rig.zplan("show", ident, "--json").done())["target"] == "jobs"
     rig.zplan("target", "remove", "jobs").done()      # who does not want it says so
     rig.restart()
     assert set(rig.targets()) == {"mail", "night"}
@@ -465,7 +465,7 @@ def test_from_uses_the_only_target(make_rig, tmp_path):
     plans = tmp_path / "plans"
     plans.write_text('{"command": "do", "at": "2100-01-01", "id": "1f"}\n{"command": "do", "at": "2100-01-01"}\n')
     assert rig.zplan("add", "--from", str(plans)).done() == "2 plans added\n"
-    assert json.loads(rig.zplan("show", "1f", "--json").done())["station"] == "jobs"
+    assert json.loads(rig.zplan("show", "1f", "--json").done())["target"] == "jobs"
 
 
 def test_a_key_that_may_not_list_the_targets_names_one(make_rig):
