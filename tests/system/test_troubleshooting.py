@@ -96,7 +96,7 @@ def brought_about(newcomer):
     says.append(ended("-failed"))
     says.append(add("later", "--in 1d --id 1f"))
     says.append(add("later", "--in 1d", code=1))
-    says.append(newcomer.run("zplan reset 1f", code=1))
+    says.append(newcomer.run("zplan cancel 1f", code=1))
     says.append(add("nowhere", station="nix", code=1))
     # The command line would not let it out.
     says.append(newcomer.run(
