@@ -39,6 +39,7 @@ static const struct verb verbs[] = {
      "station"},
     {"limit", verb_limit, "limits of targets and groups: concurrent runs, starts per second",
      WORDS_LISTED, "list set remove", NULL},
+    {"status", verb_status, "what runs, what failed, what comes next", WORDS_NONE, NULL, NULL},
     {"stats", verb_stats, "the station in numbers", WORDS_NONE, NULL, NULL},
     {"top", verb_top, "watch the station at work", WORDS_NONE, NULL, NULL},
     {"doctor", verb_doctor, "is the station healthy, and what to fix", WORDS_NONE, NULL, NULL},

@@ -43,6 +43,7 @@ GOOD = {
     "kind": ["put", "mail", "{{\"timeout\": 60}}"],
     "why": ["{id}"],
     "stats": [],
+    "status": [],
     "team": ["{id}"],
     "top": ["-n", "1"],
     "doctor": [],
