@@ -175,7 +175,7 @@ static void warn_of_pace (const struct when *when, const struct zone *zone)
         complain (NULL, span_text ("warning: the plan runs every second, 86400 times a day"));
 }
 
-static int send_order (const struct cli *cli, struct order *order, const char *id,
+static int send_order (const struct cli *cli, const struct order *order, const char *id,
                        const struct zone *zone)
 {
     struct reason reason;
@@ -195,12 +195,13 @@ static int send_order (const struct cli *cli, struct order *order, const char *i
     warn_of_pace (&when, zone);
     struct zplan_client *client = call_open (cli, &code);
     char only[TARGET_NAME_SIZE];
+    struct order named = *order;
     if (client && !order->station) {
         code = only_target (cli, client, NULL, "--target", only);
-        order->station = only;
+        named.station = only;
     }
     if (client && code == EXIT_DONE)
-        code = call_judge (cli, submit (client, order, text, id, &reply), &reply, NULL);
+        code = call_judge (cli, submit (client, &named, text, id, &reply), &reply, NULL);
     if (client && code == EXIT_DONE)
         code =
             report (cli, &reply,

@@ -73,9 +73,11 @@ static const struct option *row_named (const struct line *self, const char *fiel
 static int refuse_field (const struct line *self, const char *field)
 {
     struct nearest nearest = nearest_to (field);
-    for (size_t i = 0; i < sizeof self->groups / sizeof *self->groups; i++)
-        for (size_t j = 0; j < self->groups[i].count; j++)
-            nearest_try (&nearest, self->groups[i].rows[j].name + strlen ("--"));
+    for (size_t i = 0; i < sizeof self->groups / sizeof *self->groups; i++) {
+        const struct option_group *group = &self->groups[i];
+        for (size_t j = 0; group->rows && j < group->count; j++)
+            nearest_try (&nearest, group->rows[j].name + strlen ("--"));
+    }
     for (size_t i = 0; i < RULE_FIELDS; i++)
         nearest_try (&nearest, rule_fields[i]);
     nearest_try_list (&nearest, "description " WIRE_POLICIES);

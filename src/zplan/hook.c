@@ -41,7 +41,7 @@ static void set_status (json_t *outcome, uint8_t status)
         return;
     char code[64];
     size_t size = 0;
-    for (; name[size] && size < sizeof code - 1; size++)
+    for (; size < sizeof code - 1 && name[size]; size++)
         code[size] = (char)tolower ((unsigned char)name[size]);
     json_object_set_new (outcome, "code", json_stringn (code, size));
 }
