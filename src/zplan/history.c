@@ -224,7 +224,9 @@ static void print_outcome (struct printing *self, const json_t *run, const json_
         table_row (self->table, run);
 }
 
-// The newest come first, where a time is given: behind one that is older there is no other.
+// The newest come first, where a time is given: behind an older one that was broadcast there are
+// only older ones. What was restored (it has no seq) stands where it was restored, with its old
+// time.
 static bool is_too_old (const struct asked *asked, const json_t *run)
 {
     double ended = json_number_value (json_object_get (run, "ended"));
@@ -253,8 +255,11 @@ static bool take_page (struct pages *pages, const json_t *page)
         if (pages->room == 0)
             return false;
         self->found = true;
-        if (is_too_old (self->asked, run))
-            return false;
+        if (is_too_old (self->asked, run)) {
+            if (json_integer_value (json_object_get (run, "seq")))
+                return false;
+            continue;
+        }
         if (!outcome_fits (self->states, run))
             continue;
         if (self->held) {

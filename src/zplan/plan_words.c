@@ -26,7 +26,9 @@ static const struct zone *zone_of (const json_t *plan)
     static char name[ZONEFILE_NAME_SIZE];
     struct reason ignored;
     const char *wanted = json_string_value (json_object_get (plan, "timezone"));
-    if (!wanted || strlen (wanted) >= sizeof name)
+    if (!wanted)
+        wanted = "UTC"; // as the options of zplan mean it
+    if (strlen (wanted) >= sizeof name)
         return NULL;
     if (strcmp (wanted, name) == 0)
         return kept;

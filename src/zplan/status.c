@@ -61,9 +61,12 @@ static bool take_failed (struct pages *pages, const json_t *page)
         const char *word =
             outcome_word ((int)(json_integer_value (json_object_get (run, "status")) & UINT8_MAX));
         bool failed = strcmp (word, "failed") == 0 || strcmp (word, "lost") == 0;
-        if (ended_ms < (double)self->since_ms || json_array_size (self->failed) == FAILED_SHOWN)
+        bool old = ended_ms < (double)self->since_ms;
+        // What was restored has no seq, and stands in front of newer ones.
+        bool last = old && json_integer_value (json_object_get (run, "seq"));
+        if (last || json_array_size (self->failed) == FAILED_SHOWN)
             return false;
-        if (failed)
+        if (failed && !old)
             json_array_append (self->failed, run);
     }
     return true;
@@ -125,12 +128,14 @@ static void print_health (const struct status *self)
     putchar ('\n');
 }
 
-static void print_title (const json_t *plan)
+// Behind the name; nothing where it is empty.
+static void print_title (const json_t *title)
 {
-    fputs ("  ", stdout);
-    write_plan_name (stdout, plan);
-    fputs ("  ", stdout);
-    print_frame (json_object_get (plan, "description"));
+    if (!json_is_string (title) || json_string_length (title) > 0) {
+        fputs (" \"", stdout);
+        print_frame (title);
+        putchar ('"');
+    }
 }
 
 static void print_plans (const char *heading, const json_t *plans, const char *before,
@@ -143,7 +148,9 @@ static void print_plans (const char *heading, const json_t *plans, const char *b
         puts (heading);
     json_array_foreach (plans, i, plan)
     {
-        print_title (plan);
+        fputs ("  ", stdout);
+        write_plan_name (stdout, plan);
+        print_title (json_object_get (plan, "description"));
         printf (", %s%s, target ", before, time_word (json_object_get (plan, field), word));
         print_bytes (text_of (json_object_get (plan, "station")));
         if (json_object_get (plan, "progress")) {
@@ -165,8 +172,7 @@ static void print_failed (const struct status *self)
     {
         fputs ("  ", stdout);
         print_bytes (text_of (json_object_get (run, "plan")));
-        fputs ("  ", stdout);
-        print_frame (json_object_get (run, "title"));
+        print_title (json_object_get (run, "title"));
         printf (", %s", time_word (json_object_get (run, "ended"), word));
         write_reason (stdout, ": ", run);
         putchar ('\n');

@@ -29,7 +29,7 @@ def test_what_runs_what_failed_and_what_comes_next(make_rig):
     assert "jobs" in [target["name"] for target in found["targets"]]
     lines = status(rig).done().splitlines()
     assert lines[0].startswith("healthy") and lines[1] == "Running:"
-    assert lines[2].startswith(f"  {running}  at work, since ")
+    assert lines[2].startswith(f"  {running} \"at work\", since ")
     assert lines[3] == "Failed since yesterday:" and "broken" in lines[4]
     assert lines[5] == "Next:" and lines[6].endswith(", target jobs")
 

@@ -107,3 +107,10 @@ def test_an_interval_s_first_time_is_counted_from_the_receipt(shared):
     reply = shared.client.submit({"plan_type": "hour", "plan_value": 5, "plan_repet": -1})
     message = shared.message(reply.get(FT.GLOBAL_ID).decode())
     assert int(reply.get(FT.PLAN_TIME)) == message["plan_time"] == message["add_time"] + 5 * 3600
+
+
+@pytest.mark.parametrize("args, words", [(["--weekly", "mon@8:30"], "Mon 08:30"), (["--monthly", "31@10:00"], "day 31 at 10:00")])
+def test_list_says_the_hours_of_a_plan_without_a_zone(rig, args, words):
+    """They are those of UTC, as the options mean them."""
+    zplan("--connect", rig.ipc("q"), "add", "--target", "jobs", "--command", "x", *args).done()
+    assert words in zplan("--connect", rig.ipc("q"), "list").done()

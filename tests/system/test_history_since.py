@@ -17,6 +17,8 @@ def station():
                                      ("gone", 2, LOST), ("new", 1, OK)]:
             self.outcome(title, status, publish=False)
             self.runs[-1].update(fired=NOW - hours * 3600 - 1, ended=NOW - hours * 3600)
+        self.unpublished("restored")        # with the time of another station, behind the newest
+        self.runs[-1].update(fired=NOW - 10 ** 6, ended=NOW - 10 ** 6, status=FAILED)
         yield self
 
 
@@ -36,9 +38,9 @@ def utc(seconds, form):
     (["--since", "12h", "-n", "2"], ["bad", "gone"]),
     (["--since", "12h", "--newest", "-n", "1"], ["new"]),
     (["--since", "7d", "--failed"], ["old", "bad", "gone"]),
-    (["--failed"], ["old", "bad", "gone"]),
+    (["--failed"], ["old", "bad", "gone", "restored"]),
     (["--since", "1h30m", "--failed"], []),
-    (["--since", "3"], ["gone", "new"]),
+    (["--since", "3"], ["gone", "new", "restored"]),
     (["--since", utc(NOW - 10 * 3600, "%Y-%m-%dT%H:%M")], ["bad", "gone", "new"])])
 def test_since(station, args, wanted):
     assert titles(station, *args) == wanted
