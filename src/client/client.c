@@ -369,7 +369,8 @@ static int send_request (struct zplan_client *self, const struct message *messag
     if (self->closing)
         return client_fail_as (self, ZPLAN_ERROR_CLOSED, "the client is being destroyed");
     if (self->count >= ZPLAN_REQUESTS_MAX)
-        return client_fail (self, ZPLAN_ERROR_AGAIN, "%d requests are in hand", ZPLAN_REQUESTS_MAX);
+        return client_fail (self, ZPLAN_ERROR_AGAIN, "%d requests are in progress",
+                            ZPLAN_REQUESTS_MAX);
     struct request *request =
         request_new (self, message_frame (message, ZERO_FRAME_REQUEST_ID, NULL));
     if (!request)

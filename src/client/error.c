@@ -6,11 +6,11 @@ const char *zplan_error_text (int error)
 {
     static const char *const texts[] = {
         [-ZPLAN_OK] = "done",
-        [-ZPLAN_ERROR_NO_ANSWER] = "no answer within the time-out",
+        [-ZPLAN_ERROR_NO_ANSWER] = "no answer within the timeout",
         [-ZPLAN_ERROR_ARGUMENT] = "an argument is missing or wrong",
         [-ZPLAN_ERROR_MEMORY] = "out of memory",
         [-ZPLAN_ERROR_SOCKET] = "no socket can be made",
-        [-ZPLAN_ERROR_AGAIN] = "too much is in hand, try again later",
+        [-ZPLAN_ERROR_AGAIN] = "too many requests are in progress, try again later",
         [-ZPLAN_ERROR_NESTED] = "not from a callback",
         [-ZPLAN_ERROR_CLOSED] = "closed before there was an answer",
     };

@@ -162,7 +162,7 @@ static bool advance (struct zplan_subscriber *self, const json_t *page)
         return false;
     if (strlen (next) >= sizeof filling->after || strcmp (next, filling->after) == 0) {
         struct reason reason;
-        reason_set (&reason, "the history does not go on behind %s", quoted (span_text (next)));
+        reason_set (&reason, "the history does not continue after %s", quoted (span_text (next)));
         recovery_set_words (&self->recovery, span_text (reason.text));
         unfilled (self);
         return true;

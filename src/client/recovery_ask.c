@@ -35,7 +35,7 @@ static void take_answer (void *context, int error, const struct zplan_reply *rep
         const void *json = zplan_reply_frame (reply, ZERO_FRAME_JSON, &size);
         self->answer = json_read_object (span_of (json, size), &reason);
         if (!self->answer)
-            recovery_set_words (self, span_text ("the station's history is broken"));
+            recovery_set_words (self, span_text ("the station's history is malformed"));
     }
 }
 
@@ -101,7 +101,7 @@ bool recovery_take_page (struct recovery *self, json_t **ret_page, struct histor
     if (!page)
         return false;
     if (!read_head (page, ret)) {
-        recovery_set_words (self, span_text ("the station's history is broken"));
+        recovery_set_words (self, span_text ("the station's history is malformed"));
         json_decref (page);
         return false;
     }

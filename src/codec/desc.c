@@ -22,7 +22,7 @@ static void tell_doubled (struct span types, unsigned doubled, struct reason *re
     size_t i = 0;
     while (once_only[types.data[i]] != (doubled & -doubled))
         i++;
-    reason_set (reason, "%s: may stand once only", frame_name (types.data[i]));
+    reason_set (reason, "%s: may occur only once", frame_name (types.data[i]));
 }
 
 static int check_types (struct span types, struct reason *reason)
@@ -46,12 +46,12 @@ static int check_types (struct span types, struct reason *reason)
 int desc_parse (struct span frame, size_t following, struct desc *ret, struct reason *reason)
 {
     if (!desc_fits (frame, following)) {
-        reason_set (reason, "description: does not fit the %zu frames after it", following);
+        reason_set (reason, "description: does not match the %zu frames after it", following);
         return ZPLAN_EFRAME;
     }
     for (size_t i = following + 2; i < frame.size; i++) {
         if (frame.data[i] != ZERO_FRAME_END && frame.data[i] < TAG_FIRST) {
-            reason_set (reason, "description: byte %zu is no END", i);
+            reason_set (reason, "description: byte %zu is not END", i);
             return ZPLAN_EFRAME;
         }
     }

@@ -60,7 +60,7 @@ int message_read (const struct span *frames, size_t count, struct message *ret,
     if (at == 1)
         ret->sender = frames[0];
     if (at >= count) {
-        reason_set (reason, "description: does not fit the %zu frames after it", count - 1);
+        reason_set (reason, "description: does not match the %zu frames after it", count - 1);
         return ZPLAN_EFRAME;
     }
     size_t following = count - at - 1;

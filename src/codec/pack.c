@@ -131,7 +131,7 @@ static bool step (struct walk *self)
     uint8_t first = self->bytes.data[self->at++];
     const struct form *form = form_of (first);
     if (is_name && form->shape != SHAPE_STRING)
-        return stop (self, "a field name that is no string");
+        return stop (self, "a field name that is not a string");
     if (form->refused)
         return stop (self, form->refused);
     if (self->bytes.size - self->at < form->width)
@@ -278,7 +278,7 @@ static json_t *read_value (struct reading *self, const msgpack_object *value)
     case MSGPACK_OBJECT_EXT:
         break; // the walk refuses them
     }
-    return not_good (self, "a value that has no like in JSON");
+    return not_good (self, "a value without a JSON equivalent");
 }
 
 json_t *pack_read_object (struct span bytes, struct reason *reason)

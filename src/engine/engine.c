@@ -337,13 +337,13 @@ static bool too_late (struct plan *plan, const struct due *due, struct decision 
 struct decision engine_due (struct plan *plan, const struct due *due, struct reason *reason)
 {
     if (plan->extra && due->lost) {
-        reason_set (reason, "the run besides the schedule gave no result within its lease");
+        reason_set (reason, "the manual run gave no result within its lease");
         return extra_lost (plan, due->lost);
     }
     if (unfit (plan, due, reason))
         return engine_unfit (plan);
     if (poll_is_over (plan, due)) {
-        reason_set (reason, "vote: its time is over");
+        reason_set (reason, "vote: its deadline has passed");
         return poll_lost (plan, due);
     }
     if (due->lost && !due->pull && lost_is_failure (plan)) {

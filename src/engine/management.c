@@ -84,7 +84,7 @@ static int skip_plan (struct plan *plan, const struct manage_request *request, e
     }
     if (!schedule_skip (&plan->schedule, request->zone, &current, count, &next)) {
         reason_set (reason,
-                    "skip: no occurrence is left behind %" PRId64 " more; close ends the plan",
+                    "skip: no occurrence is left after %" PRId64 " more; close ends the plan",
                     request->count);
         return ZPLAN_EARGUMENT;
     }
@@ -133,7 +133,7 @@ static int done_plan (struct plan *plan, const struct manage_request *request, e
     struct misses misses = {.why = NULL};
     struct occurrence next = plan_occurrence (plan);
     if (plan->verdict != VERDICT_PENDING && plan->verdict != VERDICT_FAILURE) {
-        reason_set (reason, "done: the plan has not failed for good");
+        reason_set (reason, "done: the plan has not failed permanently");
         return ZPLAN_EARGUMENT;
     }
     if (request->running) { // besides the schedule

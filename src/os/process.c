@@ -158,7 +158,7 @@ static int folder_check (const char *path, struct reason *reason)
 {
     struct stat entry;
     if (stat (path, &entry) || !S_ISDIR (entry.st_mode)) {
-        reason_set (reason, "data: %s is no folder", path);
+        reason_set (reason, "data: %s is not a folder", path);
         return -1;
     }
     if (entry.st_uid != geteuid ()) {

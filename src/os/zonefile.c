@@ -86,7 +86,7 @@ static struct zone *load_file (int file, const char *name, struct reason *reason
 struct zone *zonefile_load (const char *name, struct reason *reason)
 {
     if (!is_name (name)) {
-        reason_set (reason, "timezone: %s is no zone name", quoted (span_text (name)));
+        reason_set (reason, "timezone: %s is not a zone name", quoted (span_text (name)));
         return NULL;
     }
     if (strcmp (name, "UTC") == 0) {

@@ -107,7 +107,7 @@ static bool read_keep (struct reading *reading, const char *name, const struct v
         return false;
     }
     if (reading->keep_seen) {
-        reason_set (reading->reason, "no_skip: is the same field as no_keep, give one");
+        reason_set (reading->reason, "no_skip: is the same field as no_keep; give only one");
         return false;
     }
     reading->keep_seen = true;
@@ -252,7 +252,7 @@ static bool check_iterations (struct reading *reading, int64_t total)
     }
     if (reading->has_repeat && reading->repeat != total) {
         reason_set (reading->reason,
-                    "plan_repet: iteration and cycle give it (%" PRId64 "), leave it out", total);
+                    "plan_repet: iteration and cycle determine it (%" PRId64 "); omit it", total);
         return false;
     }
     reading->fields->schedule.repeat = (int32_t)total;
@@ -331,7 +331,7 @@ static bool check_policy (struct reading *reading)
     else if (policy && !policy->key[0] && policy->if_exists)
         reason_set (reading->reason, "if_exists: is for a plan with a key");
     else if (policy && policy->misfire && reading->keep_seen)
-        reason_set (reading->reason, "misfire: is what no_keep says too, give one");
+        reason_set (reading->reason, "misfire: sets the same as no_keep; give only one");
     else
         return true;
     return false;
@@ -406,8 +406,7 @@ static bool refuse_field (struct reading *reading, const char *name)
 {
     for (size_t i = 0; i < sizeof read_only / sizeof *read_only; i++) {
         if (strcmp (read_only[i], name) == 0) {
-            reason_set (reading->reason, "%s: is kept by the station and cannot be submitted",
-                        name);
+            reason_set (reading->reason, "%s: is set by the station and cannot be submitted", name);
             return false;
         }
     }

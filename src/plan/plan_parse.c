@@ -26,7 +26,7 @@ static bool read_spans (struct plan *self, const json_t *object, struct reason *
     };
     for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
         if (!read_frame (self, json_object_get (object, spans[i].name), spans[i].span)) {
-            reason_set (reason, "%s: is missing or no text", spans[i].name);
+            reason_set (reason, "%s: is missing or not a string", spans[i].name);
             return false;
         }
     }
@@ -42,7 +42,7 @@ static bool read_messages (struct plan *self, const json_t *object, struct reaso
     }
     for (size_t i = 0; i < json_array_size (messages); i++) {
         if (!read_frame (self, json_array_get (messages, i), &self->messages[i])) {
-            reason_set (reason, "messages: item %zu is no frame", i);
+            reason_set (reason, "messages: item %zu is not a frame", i);
             return false;
         }
         self->message_count++;
@@ -59,7 +59,7 @@ static bool read_integers (struct plan *self, const json_t *object, struct reaso
             continue;
         if (json_object_get (object, field->name) &&
             !json_get_integer (object, field->name, field->min, field->max, &value)) {
-            reason_set (reason, "%s: no integer within its bounds", field->name);
+            reason_set (reason, "%s: not an integer within its bounds", field->name);
             return false;
         }
         record_set_integer (self, field, value);

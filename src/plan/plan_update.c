@@ -53,9 +53,9 @@ static int check_revision (const struct plan *plan, json_t *update, struct reaso
 static const struct {
     const char *name, *why;
 } fixed[] = {
-    {"key", "key: cannot be changed, it makes the plan's id"},
+    {"key", "key: cannot be changed, it determines the plan's id"},
     {"hold", "hold: is for a submission; use pause and reset"},
-    {"kind", "kind: cannot be changed, its fields were taken over; update these"},
+    {"kind", "kind: cannot be changed, its fields were copied; update them"},
 };
 
 // Why this field may not have this value; NULL: it may.
@@ -81,7 +81,7 @@ static int lay_over (json_t *frame, json_t *update, struct plan_update *ret, str
     const char *name;
     json_t *value;
     if (json_object_get (update, "no_skip") && json_object_get (update, "no_keep")) {
-        reason_set (reason, "no_skip: is the same field as no_keep, give one");
+        reason_set (reason, "no_skip: is the same field as no_keep; give only one");
         return ZPLAN_EARGUMENT;
     }
     json_object_foreach (update, name, value)

@@ -357,7 +357,7 @@ struct policy *policy_read_kind (const json_t *object, struct reason *reason)
     {
         const struct field *field = field_named (name);
         if (field && field->about != ABOUT_RUNS) {
-            reason_set (reason, "%s: is of a plan, not of a kind", name);
+            reason_set (reason, "%s: belongs to a plan, not to a kind", name);
             return NULL;
         }
     }

@@ -30,7 +30,7 @@ bool policy_read_timezone (struct policy *self, const char *name, const json_t *
 {
     size_t size = json_string_length (value);
     if (!json_is_string (value) || size < 1 || size > ZONE_NAME_MAX) {
-        reason_set (reason, "%s: want the name of a zone, as Europe/Berlin", name);
+        reason_set (reason, "%s: want the name of a time zone, such as Europe/Berlin", name);
         return false;
     }
     memcpy (self->timezone, json_string_value (value), size + 1);

@@ -112,12 +112,12 @@ static bool check_together (const struct reading *self)
         reason_set (self->reason, "retry: strategy: is missing");
     else if (interval != self->has_interval)
         reason_set (self->reason, "retry: interval: %s with strategy %s",
-                    interval ? "is missing, it is needed" : "means nothing", name);
+                    interval ? "is missing, it is needed" : "has no meaning", name);
     else if (sequence != (policy->sequence_size > 0))
         reason_set (self->reason, "retry: sequence: %s with strategy %s",
-                    sequence ? "is missing, it is needed" : "means nothing", name);
+                    sequence ? "is missing, it is needed" : "has no meaning", name);
     else if (policy->strategy == RETRY_NONE && policy->max > 0)
-        reason_set (self->reason, "retry: max: want 0 with strategy none, or leave it out");
+        reason_set (self->reason, "retry: max: want 0 with strategy none, or omit it");
     else
         return true;
     return false;

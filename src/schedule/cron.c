@@ -21,7 +21,7 @@ static int read_rule (struct span text, const char *name, struct cron_rule *ret,
     if (cron_parse (text, name, ret, reason))
         return -1;
     if (!cron_rule_can_fire (ret)) {
-        reason_set (reason, "%s: can never fire", name);
+        reason_set (reason, "%s: can never match", name);
         return -1;
     }
     return 0;

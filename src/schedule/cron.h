@@ -39,7 +39,7 @@ struct cron;
 
 // The union of 1..16 expressions of at most 256 bytes each, which are not kept. NULL with a reason
 // that names the expression, when there are several, and the column: "cron 2: column 7: want 0..23,
-// got 25". Refused is also what can never fire, as 30 February.
+// got 25". Refused is also what can never match, as 30 February.
 struct cron *cron_new (const struct span *expressions, size_t count, struct reason *reason);
 
 void cron_destroy (struct cron **self);

@@ -77,7 +77,7 @@ int rfc3339_parse (struct span text, int64_t *ret_time, struct reason *reason)
     if (!fits_layout (text, "dddd-dd-ddTdd:dd:ddZ") &&
         !fits_layout (text, "dddd-dd-ddTdd:dd:ddsdd:dd")) {
         reason_set (reason,
-                    "want a time as 2026-12-24T18:00:00+01:00 or 2026-12-24T17:00:00Z, got %s",
+                    "want a time such as 2026-12-24T18:00:00+01:00 or 2026-12-24T17:00:00Z, got %s",
                     quoted (text));
         return -1;
     }

@@ -152,9 +152,8 @@ void schedule_never (const struct schedule *self, struct reason *reason)
     if (self->type == SCHEDULE_TIME)
         reason_set (reason, "plan_time: is past");
     else if (self->type == SCHEDULE_CRON)
-        reason_set (
-            reason,
-            "cron: fits no time on the clock of the zone, after skip_set and up to end_time");
+        reason_set (reason,
+                    "cron: matches no local time of the zone, after skip_set and up to end_time");
     else
         reason_set (reason, "plan_repet: the last occurrence is past or after the year 9999");
 }

@@ -117,7 +117,7 @@ static int read_transitions (struct zone *self, const struct block *block, struc
         if (i > 0 && self->times[i] <= self->times[i - 1])
             return refuse (reason, "its transitions are not ascending");
         if (self->types[i] >= block->type_count)
-            return refuse (reason, "a transition to a local time type that is not there");
+            return refuse (reason, "a transition to a local time type that does not exist");
     }
     return 0;
 }

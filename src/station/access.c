@@ -41,7 +41,7 @@ int access_add (struct access *self, const struct curve_cert *cert, struct reaso
         curve_stations_check (cert->stations, reason))
         return -1;
     if (!roles) {
-        reason_set (reason, "roles: want some of submit,observe,manage,result, there are none");
+        reason_set (reason, "roles: want at least one of submit,observe,manage,result");
         return -1;
     }
     if (held) {

@@ -142,7 +142,8 @@ void ahead_stop (struct station *self)
 {
     if (self->ahead.count) // its clock was set back, else they would have been sent
         log_event (LEVEL_WARN, "claim.left",
-                   "plans=%zu reason=\"not due by Redis' clock; they are when their lease ends\"",
+                   "plans=%zu reason=\"not due by the clock of Redis; they are due when their "
+                   "lease ends\"",
                    self->ahead.count);
     for (struct early *early; (early = first (self));) {
         heap_remove (&self->ahead, &early->node);

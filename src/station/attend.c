@@ -16,9 +16,9 @@ static void tell_loss (struct station *self, const struct store_attended *answer
     log_event (LEVEL_ERROR, "redis.lost_data", "how=%s reason=%s",
                answer->replaced ? "replaced" : "tail",
                answer->replaced
-                   ? "\"these are other data: plans that were acknowledged may be gone\""
-                   : "\"its last writes are gone: plans and results that were acknowledged may be "
-                     "lost, and runs repeated\"");
+                   ? "\"the data were replaced: acknowledged plans may be lost\""
+                   : "\"its last writes are lost: acknowledged plans and results may be lost, and "
+                     "runs repeated\"");
 }
 
 // Somebody wrote to a key of ours. What stood in it is gone: without the queue no plan runs.
@@ -28,8 +28,7 @@ static void tell_wrong (struct station *self, const struct store_attended *answe
         return;
     self->counters.wrong_keys++;
     log_event (LEVEL_ERROR, "redis.wrong_key",
-               "key=%s reason=\"it was of another type and has been replaced\"",
-               quoted (answer->wrong));
+               "key=%s reason=\"it had another type and was replaced\"", quoted (answer->wrong));
 }
 
 static void on_attended (void *owner, const struct store_attended *answer)

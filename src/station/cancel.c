@@ -99,7 +99,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     }
     if (result == STORE_DONE)
         front_refuse (station, self->inquiry.peer, ZPLAN_EARGUMENT,
-                      "cancel: no run of the plan is out; `close` ends the plan");
+                      "cancel: no run of the plan is in progress; `close` ends the plan");
     else
         inquiry_refuse (&self->inquiry, result, answer->error);
     free (self);

@@ -127,7 +127,7 @@ int center_list_read (const struct span *frames, size_t count, const char *host,
     bool found;
     struct span text = message_frame (&answer, ZERO_FRAME_STATUS, &found);
     if (!found) {
-        reason_set (reason, "STATUS: there is no such frame");
+        reason_set (reason, "STATUS: the frame is missing");
         return -1;
     }
     while (text.size && text.data[text.size - 1] == '\0')

@@ -98,7 +98,7 @@ bool due_is_stale (struct station *self, int64_t lease_end_us, size_t plans)
         return false;
     self->counters.stale_claims += plans;
     log_event (LEVEL_WARN, "claim.stale",
-               "plans=%zu reason=\"their lease is over, or nearly; was this process stopped?\"",
+               "plans=%zu reason=\"their lease has expired, or nearly; was this process stopped?\"",
                plans);
     return true;
 }
@@ -253,8 +253,8 @@ static bool requeue (struct station *self, const struct store_outside *outside)
                             plan->state == PLAN_RETRY);
     if (missing) {
         log_event (LEVEL_WARN, "plan.not_queued",
-                   "plan=%" PRIx64 " state=%s reason=\"it was not in plan:time:set, and is put "
-                   "back\"",
+                   "plan=%" PRIx64 " state=%s reason=\"it was missing in plan:time:set, and is "
+                   "re-queued\"",
                    outside->plan_id, plan_state_name (plan->state));
         bool runs = plan->last_state == ZERO_STATUS_RUNING_ID;
         int64_t revision = plan->revision;

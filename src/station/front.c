@@ -123,13 +123,12 @@ void front_refuse_store (struct station *self, struct peer *peer, enum store_res
     if (result == STORE_ERROR)
         reason_set (&reason, "Redis: %s", error);
     else if (result == STORE_UNSURE)
-        reason_set (&reason, "it is done, but less than %" PRId64 " replicas have it",
+        reason_set (&reason, "it is done, but fewer than %" PRId64 " replicas have it",
                     self->settings->replicas);
     else if (!station_store_up (self) && station_store_trouble (self)[0])
         reason_set (&reason, "%s", station_store_trouble (self));
     else
-        reason_set (&reason,
-                    "Redis was lost before it answered; what was asked for may be done or not");
+        reason_set (&reason, "Redis was lost before it answered; the outcome is unknown");
     front_refuse (self, peer, ZPLAN_ENET, reason.text);
 }
 
@@ -166,9 +165,8 @@ bool front_too_much (struct station *self, struct request *request)
                     " requests of this peer wait for their answers; try again in 100 ms",
                     self->settings->limits.requests_peer);
     else if (peers_wait_full (self, request->peer.identity))
-        reason_set (&reason,
-                    "as many bytes of requests of this peer wait as may; read the replies, "
-                    "and try again in 100 ms");
+        reason_set (&reason, "too many bytes of requests of this peer wait; read the replies, "
+                             "and try again in 100 ms");
     else if (self->memory_full)
         reason_set (&reason,
                     "max_memory: the station uses more than %" PRId64 " MiB; try again in 100 ms",
@@ -200,7 +198,7 @@ static void run_command (struct station *self, struct request *request)
         }
     }
     struct reason reason;
-    reason_set (&reason, "command %02x: is none of this station", code);
+    reason_set (&reason, "command %02x: is not a command of this station", code);
     front_refuse (self, &request->peer, ZPLAN_ENOTKNOWN, reason.text);
 }
 

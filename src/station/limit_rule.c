@@ -10,7 +10,7 @@ enum { CONCURRENCY_MAX = 10000, BURST_MAX = 1000000 };
 static const double rate_min = 0.000001, rate_max = 1000000;
 
 #define CONCURRENCY_RULE "want 1..10000"
-#define RATE_RULE        "want runs a second, 0.000001..1000000"
+#define RATE_RULE        "want starts per second, 0.000001..1000000"
 #define BURST_RULE       "want 1..1000000"
 
 static bool take_count (double value, int64_t max, int64_t *ret)

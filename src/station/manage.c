@@ -66,7 +66,7 @@ static bool read_key (struct station *self, struct request *request, struct span
         memcpy (ret->station, scope.data, scope.size);
     }
     if (name.size == 0 || name.size > POLICY_TEXT_MAX) {
-        reason_set (&reason, "id: want a name of 1..%d bytes behind key:", POLICY_TEXT_MAX);
+        reason_set (&reason, "id: want a name of 1..%d bytes after key:", POLICY_TEXT_MAX);
         front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return false;
     }
@@ -371,12 +371,12 @@ static const struct word {
      "restore plan PLAN, or history OUTCOMES, JSON in one or more arguments", NEEDS_REDIS},
     {"station", 1, 2, CURVE_ROLE_OBSERVE | CURVE_ROLE_MANAGE, manage_station,
      "station list, add NAME=TYPE@ENDPOINT, or remove NAME", NEEDS_REDIS},
-    {"take", 1, 1, CURVE_ROLE_RESULT, manage_take, "take WISH, a JSON object with the station",
+    {"take", 1, 1, CURVE_ROLE_RESULT, manage_take, "take REQUEST, a JSON object with the station",
      NEEDS_REDIS},
     {"alive", 1, 1, CURVE_ROLE_RESULT, manage_alive,
-     "alive WORK, a JSON object with plan and worker", NEEDS_REDIS},
+     "alive RUN, a JSON object with plan and worker", NEEDS_REDIS},
     {"report", 1, 1, CURVE_ROLE_RESULT, manage_report,
-     "report WORK, a JSON object with plan, worker and state", NEEDS_REDIS},
+     "report RUN, a JSON object with plan, worker and state", NEEDS_REDIS},
     {"team", 1, 1, CURVE_ROLE_OBSERVE | CURVE_ROLE_RESULT, manage_team, "team ID", NEEDS_REDIS},
     {"why", 1, 1, CURVE_ROLE_OBSERVE, manage_why, "why ID", NEEDS_REDIS},
     {"kind", 1, 3, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT | CURVE_ROLE_MANAGE, manage_kind,
@@ -437,6 +437,6 @@ void manage_request (struct station *self, struct request *request)
             return;
         }
     }
-    reason_set (&reason, "COMMAND: no management word %s", quoted (name));
+    reason_set (&reason, "COMMAND: no admin command %s", quoted (name));
     front_refuse (self, &request->peer, ZPLAN_ENOTKNOWN, reason.text);
 }

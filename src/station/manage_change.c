@@ -133,7 +133,7 @@ static int read_update (struct change *self, struct plan **plan, struct plan_upd
     int rc = plan_update_parse (*plan, self->text->at[0],
                                 &self->inquiry.station->settings->limits.plan, ret, reason);
     if (!rc && ret->fields.vote.need != VOTE_NONE && (*plan)->vote.need == VOTE_NONE) {
-        reason_set (reason, "vote: is for plans of vote stations");
+        reason_set (reason, "vote: is for plans of vote targets");
         rc = ZPLAN_EARGUMENT;
     }
     if (!rc)

@@ -57,22 +57,22 @@ static void find_problems (const struct station *self, struct findings *list)
     const struct link *link = store_link (self->store);
     if (!station_store_up (self) || self->redis_trouble.text[0])
         tell (list, TELL_PROBLEM,
-              self->redis_trouble.text[0] ? "make room on the disk of --data: all goes on by itself"
+              self->redis_trouble.text[0]
+                  ? "free space on the disk of --data: the station then continues"
               : link_state (link) == LINK_REFUSED
-                  ? "put right in Redis what is named, or start zpland with another --redis"
-                  : "start Redis, or see whether --redis names it and the network lets through",
-              "%s: plans are refused, and none runs, until it is back",
-              station_store_trouble (self)[0] ? station_store_trouble (self)
-                                              : "Redis is not there");
+                  ? "correct this in Redis, or start zpland with another --redis"
+                  : "start Redis, or check --redis and the network",
+              "%s: plans are rejected, and none runs, until it is back",
+              station_store_trouble (self)[0] ? station_store_trouble (self) : "Redis is away");
     else if (self->refusing.text[0] && clock_mono_us () - self->refusing_us < RECENT_US)
-        tell (list, TELL_PROBLEM, "look at the log of Redis, and at the room on its disk",
-              "the last plan was refused: %s", self->refusing.text);
+        tell (list, TELL_PROBLEM, "check the log of Redis, and the space on its disk",
+              "the last plan was rejected: %s", self->refusing.text);
     if (self->target_count == 0)
         tell (list, TELL_PROBLEM, "zplan target add NAME=TYPE@ENDPOINT",
               "no target is known: every plan is rejected");
     if (self->memory_full)
-        tell (list, TELL_PROBLEM, "raise --max-memory, or see who sends so much (zplan stats)",
-              "max_memory: the station uses more than %lld MiB; requests are refused",
+        tell (list, TELL_PROBLEM, "raise --max-memory, or find out who sends so much (zplan stats)",
+              "max_memory: the station uses more than %lld MiB; requests are rejected",
               (long long)self->settings->limits.memory_mib);
 }
 
@@ -87,19 +87,19 @@ static void find_redis (const struct station *self, struct findings *list)
         tell (list, TELL_WARNING,
               strcmp (fsync, "none") == 0
                   ? "redis-cli CONFIG SET appendonly yes, and CONFIG REWRITE"
-                  : "redis-cli CONFIG SET appendfsync always, and CONFIG REWRITE, if that is too "
-                    "little",
+                  : "redis-cli CONFIG SET appendfsync always, and CONFIG REWRITE, if that is not "
+                    "enough",
               "appendfsync is %s: an acknowledged plan is %s", fsync, durability_text (fsync));
     if (facts->redis.policy[0] && strcmp (facts->redis.policy, "noeviction") != 0)
         tell (list, TELL_WARNING,
               "redis-cli CONFIG SET maxmemory-policy noeviction, and CONFIG REWRITE",
-              "maxmemory-policy is %s: plans may be thrown away", facts->redis.policy);
+              "maxmemory-policy is %s: plans may be evicted", facts->redis.policy);
     if (facts->redis.limit > 0 && facts->redis.used / FULL_PERCENT >= facts->redis.limit / 100)
         tell (list, TELL_WARNING, "raise maxmemory of Redis, or remove plans",
-              "Redis uses %lld of its %lld bytes: no plan is taken when they are used up",
+              "Redis uses %lld of its %lld bytes: plans are rejected when they are used up",
               (long long)facts->redis.used, (long long)facts->redis.limit);
     if (facts->clock_known && llabs (facts->clock_ahead_ms) > CLOCK_MS)
-        tell (list, TELL_WARNING, "let both machines take their time from NTP",
+        tell (list, TELL_WARNING, "synchronize both machines by NTP",
               "the clock of Redis is %lld ms %s this machine's, and plans run by it",
               (long long)llabs (facts->clock_ahead_ms),
               facts->clock_ahead_ms > 0 ? "before" : "behind");
@@ -109,16 +109,16 @@ static void find_redis (const struct station *self, struct findings *list)
 static void find_settings (const struct station *self, struct findings *list)
 {
     if (self->reload_trouble.text[0])
-        tell (list, TELL_WARNING, "put it right, then SIGHUP (systemctl reload zpland)",
-              "the settings were not taken at the last SIGHUP, the old ones stay: %s",
+        tell (list, TELL_WARNING, "correct it, then send SIGHUP (systemctl reload zpland)",
+              "the settings could not be applied at the last SIGHUP, the old ones stay: %s",
               self->reload_trouble.text);
     if (self->access_wrong)
-        tell (list, TELL_WARNING, "put it right or take it away: it is read again by itself",
-              "files of --allow that let nobody in: %zu; the first: %s", self->access_wrong,
+        tell (list, TELL_WARNING, "correct or remove it: it is read again automatically",
+              "invalid files in --allow: %zu; the first: %s", self->access_wrong,
               self->access_trouble.text);
     else if (self->access_trouble.text[0])
-        tell (list, TELL_WARNING, "put the folder back: it is read again by itself",
-              "the keys that may connect stay as they were: %s", self->access_trouble.text);
+        tell (list, TELL_WARNING, "restore the folder: it is read again automatically",
+              "the list of allowed keys is unchanged: %s", self->access_trouble.text);
 }
 
 // A center that does not answer, or denies: its stations stay, if they were ever known.
@@ -128,27 +128,27 @@ static void find_center (const struct station *self, struct findings *list)
     if (!trouble[0])
         return;
     bool known = center_known (self->center);
-    tell (list, known ? TELL_WARNING : TELL_PROBLEM,
-          "see that it runs, and that --center names its SystemManage, with its service key if it "
-          "has one: tcp://HOST:PORT,key=TEXT",
-          "the center %s does not list its stations: %s%s", center_endpoint (self->center), trouble,
-          known ? "; those that it listed before stay" : "");
+    tell (
+        list, known ? TELL_WARNING : TELL_PROBLEM,
+        "check that it runs, and that --center names its SystemManage, with its service key if it "
+        "has one: tcp://HOST:PORT,key=TEXT",
+        "the center %s does not list its stations: %s%s", center_endpoint (self->center), trouble,
+        known ? "; those listed before stay" : "");
 }
 
 static void find_target (const struct target *target, struct findings *list)
 {
     char since[RFC3339_SIZE];
     if (!target_connection (target)) {
-        tell (list, TELL_WARNING,
-              "start it, or see whether its endpoint is right (zplan target list)",
-              "station %s is not connected", target_name (target));
+        tell (list, TELL_WARNING, "start it, or check its endpoint (zplan target list)",
+              "target %s is not connected", target_name (target));
     } else if (target_unresponsive_since (target)) {
         rfc3339_format (target_unresponsive_since (target), since);
-        tell (
-            list, TELL_WARNING,
-            "see whether it hangs, or waits for its workers: it gets no new runs until it answers",
-            "target %s is unresponsive since %s, with %d runs that have no status",
-            target_name (target), since, target_unanswered (target));
+        tell (list, TELL_WARNING,
+              "check whether it hangs, or waits for its workers: it gets no new runs until it "
+              "answers",
+              "target %s is unresponsive since %s, with %d runs that have no status",
+              target_name (target), since, target_unanswered (target));
     }
 }
 
@@ -164,15 +164,15 @@ static void find_warnings (const struct station *self, const struct peer *peer,
         if (permits_station (self, peer->user, span_text (target_name (self->targets[i]))))
             find_target (self->targets[i], list);
     if (self->counters.lost_data)
-        tell (list, TELL_WARNING, "see in the log which; zplan import puts back what was exported",
+        tell (list, TELL_WARNING, "the log says which; zplan import restores what was exported",
               "Redis has lost data since this station started");
     if (self->counters.requeued)
-        tell (list, TELL_WARNING, "see in the log which, and who changes plan:time:set in Redis",
-              "plans were missing in the queue and were put back since this station started: %llu",
+        tell (list, TELL_WARNING, "the log says which; find out who changes plan:time:set in Redis",
+              "plans were missing in the queue and were re-queued since this station started: %llu",
               (unsigned long long)self->counters.requeued);
     if (log_dropped ())
-        tell (list, TELL_WARNING, "see why what reads the log of zpland does not read",
-              "lines of the log were lost: stderr does not take them");
+        tell (list, TELL_WARNING, "check why the reader of zpland's log does not read",
+              "log lines were lost: stderr does not accept them");
     if (geteuid () == 0)
         tell (list, TELL_WARNING, "start zpland with --user NAME",
               "runs as root: give it a user of its own (--user)");

@@ -90,8 +90,8 @@ static const struct filter_field fields[] = {
     {"plan", read_plan, "want the plan's id as an integer or in hex, or key:NAME"},
     {"since", read_since, "want the seq of a broadcast, 0 or above"},
     {"epoch", read_epoch, "want the epoch of that broadcast"},
-    {"after", read_after, "want the next of the page before"},
-    {"station", read_station, "want a station name"},
+    {"after", read_after, "want the next of the previous page"},
+    {"station", read_station, "want a target's name"},
     {"limit", read_limit, "want 1..1000"},
     {"newest", read_newest, "want true or false"},
     {"output", read_output, "want true or false"},
@@ -122,7 +122,7 @@ static bool read_question (const struct arguments *arguments, struct history_que
     bool good = object && filter_read (object, fields, sizeof fields / sizeof *fields, ret, reason);
     json_decref (object);
     if (good && ret->store.newest && ret->since_given) {
-        reason_set (reason, "newest: since goes on from the oldest, give one of them");
+        reason_set (reason, "newest: since starts at the oldest; give only one of them");
         return false;
     }
     return good;
@@ -319,8 +319,8 @@ static bool read_entries (void *filter, const json_t *value)
 }
 
 static const struct filter_field forget_fields[] = {
-    {"epoch", read_forget_epoch, "want the epoch that the entries are of"},
-    {"station", read_forget_station, "want a station name"},
+    {"epoch", read_forget_epoch, "want the epoch of the entries"},
+    {"station", read_forget_station, "want a target's name"},
     {"entries", read_entries, "want an array of at most 1000 entries, SEQ-SUB or SEQ-SUB:ENDED_MS"},
 };
 
@@ -372,7 +372,7 @@ static bool may_forget (struct station *self, struct request *request, const cha
     if (permits_all_stations (self, request->peer.user))
         return true;
     front_refuse (self, &request->peer, ZPLAN_EDENY,
-                  "station: the key is bound to stations, name one of them");
+                  "station: the key is bound to targets, name one of them");
     return false;
 }
 

@@ -39,7 +39,7 @@ static void answer_kinds (struct kind_inquiry *self, const struct store_kinds *a
 {
     struct reason reason;
     if (answer->count == 0 && self->word == KIND_PUT) {
-        front_refuse (self->station, self->peer, ZPLAN_EBUSY, "kind: there are as many as may be");
+        front_refuse (self->station, self->peer, ZPLAN_EBUSY, "kind: quota exceeded: 1000 kinds");
         return;
     }
     if (answer->count == 0 && self->word != KIND_LIST) {

@@ -91,12 +91,12 @@ static json_t *limits_json (struct station *self, const char *user,
 static void answer_limits (struct limit_inquiry *self, const struct store_limits *answer)
 {
     if (self->word == LIMIT_SET && !answer->done) {
-        front_refuse (self->station, self->peer, ZPLAN_EBUSY, "limit: there are as many as may be");
+        front_refuse (self->station, self->peer, ZPLAN_EBUSY, "limit: quota exceeded: 1000 limits");
         return;
     }
     if (self->word == LIMIT_REMOVE && !answer->done) {
         front_refuse (self->station, self->peer, ZPLAN_ENOTFIND,
-                      "limit: there is none of this name");
+                      "limit: no limit of this name is set");
         return;
     }
     json_t *object =

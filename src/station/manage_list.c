@@ -148,9 +148,9 @@ static bool read_held (void *filter, const json_t *value)
 }
 
 static const struct filter_field fields[] = {
-    {"after", read_after, "want the id of the last plan of the page before"},
+    {"after", read_after, "want the id of the last plan of the previous page"},
     {"limit", read_limit, "want 1..1000"},
-    {"station", read_station, "want a station name"},
+    {"station", read_station, "want a target's name"},
     {"title", read_title, "want a pattern of at most 64 bytes"},
     {"state", read_state, "want none, queue, execute, retry, skip, pause, error or close"},
     {"type", read_type, "want none, time, second, minute, hour, day, week, month or cron"},

@@ -95,7 +95,7 @@ static bool read_kind (void *filter, const json_t *value)
 }
 
 static const struct filter_field take_fields[] = {
-    {"station", read_take_station, "want the name of a pull station"},
+    {"station", read_take_station, "want the name of a pull target"},
     {"worker", read_take_worker, WORKER_RULE},
     {"limit", read_take_limit, "want 0..100"},
     {"wait", read_take_wait, "want seconds, 0..60"},
@@ -134,7 +134,7 @@ static int check_take (struct station *self, const struct request *request, cons
         return ZPLAN_EARGUMENT;
     }
     if (take->until_us && !pull_may_wait (self)) {
-        reason_set (reason, "wait: as many as may be are waiting; try again in 100 ms");
+        reason_set (reason, "wait: too many takes are waiting; try again in 100 ms");
         return ZPLAN_EBUSY;
     }
     return 0;
@@ -243,7 +243,7 @@ static const struct filter_field working_fields[] = {
     {"release", read_release, "want true or false"},
     {"plan", read_plan, "want the plan's id"}, // both
     {"worker", read_worker, WORKER_RULE},
-    {"exec_id", read_exec_id, "want the run's id, as it was given"},
+    {"exec_id", read_exec_id, "want the exec_id of the job"},
     {"state", read_state, "want success or fail"}, // report
     {"reason", read_reason, "want a string of at most 512 bytes"},
     {"result", read_result, "want JSON of at most 65536 bytes"},

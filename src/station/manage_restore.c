@@ -70,7 +70,7 @@ static int check_plan (struct station *self, const struct plan *plan, struct rea
     int rc = manage_check_messages (self, plan, reason);
     if (!rc && (plan->vote.need != VOTE_NONE) != (target_type (target) == TARGET_VOTE)) {
         reason_set (reason,
-                    "vote: is for plans of vote stations, and they need it; %s is of type %s",
+                    "vote: is for plans of vote targets, and they need it; %s is of type %s",
                     target_name (target), target_type_name (target_type (target)));
         rc = ZPLAN_EPLAN;
     }
@@ -242,7 +242,7 @@ static bool read_place (const json_t *run, struct store_restored_outcome *ret,
     if (!plan || !ident_parse (span_text (plan), &ret->plan_id))
         reason_set (reason, "plan: want a hex id");
     else if (!station || !station_name_valid (span_text (station)))
-        reason_set (reason, "station: want a station name");
+        reason_set (reason, "station: want a target's name");
     else if (!json_is_number (json_object_get (run, "ended")) || !(ended >= 0) ||
              ended > (double)SCHEDULE_TIME_MAX)
         reason_set (reason, "ended: want Unix seconds");

@@ -143,7 +143,7 @@ static void take (struct station *self, struct request *request, const struct ar
         return;
     const struct target *target = station_target (self, name);
     if (!target) {
-        reason_set (&reason, "station: no station %s is known here", quoted (name));
+        reason_set (&reason, "station: no target %s is known here", quoted (name));
         front_refuse (self, &request->peer, ZPLAN_ENOTFIND, reason.text);
         return;
     }

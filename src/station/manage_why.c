@@ -72,9 +72,9 @@ static void of_error (struct facts *self)
         snprintf (why, sizeof why, "it has failed %" PRId64 " times, the last time: %s",
                   plan->error_count, words);
     else // no failure that counts
-        snprintf (why, sizeof why, "its target has refused it: %s", words);
+        snprintf (why, sizeof why, "its target has rejected it: %s", words);
     add (self, why,
-         plan->verdict == VERDICT_PENDING ? "done, when somebody has dealt with it, or reset"
+         plan->verdict == VERDICT_PENDING ? "done, when the failure was handled manually, or reset"
                                           : "reset",
          0);
 }
@@ -92,7 +92,7 @@ static bool of_limit (struct facts *self, const struct limit_use *use, const cha
     }
     if (next_us <= self->now_us)
         return false;
-    snprintf (why, sizeof why, "%s begins no more runs than its rate allows (%g a second)", whose,
+    snprintf (why, sizeof why, "%s starts no more runs than its rate allows (%g a second)", whose,
               use->limit.rate);
     add (self, why, "the rate allows the next", next_us);
     return true;
@@ -113,7 +113,7 @@ static void of_limits (struct facts *self)
 {
     char whose[80];
     struct limit_use use = target_limit (self);
-    snprintf (whose, sizeof whose, "the station %.*s", (int)self->loaded->station.size,
+    snprintf (whose, sizeof whose, "the target %.*s", (int)self->loaded->station.size,
               (const char *)self->loaded->station.data);
     self->limited = of_limit (self, &use, whose);
     const struct policy *policy = self->plan->policy;
@@ -131,7 +131,7 @@ static bool of_workers (struct facts *self, const char *since)
     if (!target || target_type (target) != TARGET_PULL)
         return false;
     snprintf (why, sizeof why, "workers may take it, or have it; offered last at %s", since);
-    add (self, why, "they have ended, which team tells, or its time is over", 0);
+    add (self, why, "they have ended (see team), or its timeout expires", 0);
     if (!self->place.counted)
         of_limits (self);
     return true;
@@ -158,12 +158,12 @@ static void of_running (struct facts *self)
         return;
     if (held && held->unanswered)
         no_answer_words (held, no_answer);
-    snprintf (why, sizeof why, "a run is out since %s%s", since, no_answer);
+    snprintf (why, sizeof why, "a run is in progress since %s%s", since, no_answer);
     int64_t end_us = engine_run_end_us (self->plan);
     if (end_us)
-        add (self, why, "its result, or the end of its time", end_us);
+        add (self, why, "its result, or its timeout", end_us);
     else
-        add (self, why, "its result, or the end of its lease without a sign of life",
+        add (self, why, "its result, or the end of its lease without a heartbeat",
              self->place.queued ? self->place.score_us : 0);
 }
 
@@ -190,11 +190,11 @@ static void of_time (struct facts *self)
     if (self->running || state == PLAN_PAUSE || state == PLAN_ERROR || state == PLAN_CLOSE)
         return;
     if (!self->place.queued)
-        add (self, "it is not in the queue: somebody took it out", "pause, then reset", 0);
+        add (self, "it is not in the queue: it was removed by hand", "pause, then reset", 0);
     else if (self->place.aside)
         return; // it is due
     else if (state == PLAN_EXECUTE && self->place.score_us > self->now_us)
-        add (self, "its run is not known any more", "the end of its lease", self->place.score_us);
+        add (self, "its run is no longer known", "the end of its lease", self->place.score_us);
     else if (state != PLAN_RETRY && self->place.score_us > self->now_us)
         add (self, "it is not due yet", "its time", self->place.score_us);
 }
@@ -213,7 +213,7 @@ static void of_misses (struct facts *self)
     const struct zone *zone = zones_of (self->station, self->plan);
     if (is_due (self) &&
         misses_present (self->plan, zone, self->now_us / 1000000, &misses, &next, &ended))
-        add (self, "it is too late for its present time", ended ? "never" : "its next time",
+        add (self, "its current time has passed", ended ? "never" : "its next time",
              ended ? 0 : next.time * 1000000);
 }
 
@@ -224,9 +224,9 @@ static void of_lane (struct facts *self)
         return;
     if (self->place.before > 0) {
         snprintf (why, sizeof why,
-                  "%" PRId64 " due plans of the station go before it, by priority or time",
+                  "%" PRId64 " due plans of the target run before it, by priority or time",
                   self->place.before);
-        add (self, why, "they are run", 0);
+        add (self, why, "they have run", 0);
     }
     of_limits (self);
 }
@@ -238,12 +238,12 @@ static void of_target (struct facts *self)
     if (self->plan->state == PLAN_CLOSE || self->running)
         return;
     if (!target) {
-        snprintf (why, sizeof why, "no station %s is known here", quoted (self->loaded->station));
+        snprintf (why, sizeof why, "no target %s is known here", quoted (self->loaded->station));
         add (self, why, "station add", 0);
     } else if (!target_connection (target)) {
         char since[RFC3339_SIZE];
         rfc3339_format (target_since (target), since);
-        snprintf (why, sizeof why, "the station %s is not connected since %s", target_name (target),
+        snprintf (why, sizeof why, "the target %s is not connected since %s", target_name (target),
                   since);
         add (self, why, "it connects", 0);
     } else if (target_unresponsive_since (target)) {
@@ -255,8 +255,8 @@ static void of_target (struct facts *self)
     } else if (is_due (self) && !self->limited) {
         bool full = rooms_full (self->station, target);
         snprintf (why, sizeof why,
-                  full ? "the station %s has as many unanswered runs as it may have"
-                       : "it is due, and its turn at the station %s comes",
+                  full ? "the target %s has as many unanswered runs as it may have"
+                       : "it is due, and waits for its turn at the target %s comes",
                   target_name (target));
         add (self, why, full ? "it answers some of them" : "at once", 0);
     }

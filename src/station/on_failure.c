@@ -211,7 +211,8 @@ char *on_failure_unplaced (const struct failure *failure, size_t *ret_size)
             .state = plan->state,
             .exec_id = failure->exec_id,
             .worker = plan->station,
-            .reason = span_text ("on_failure: the command is not called, too many plans are kept"),
+            .reason =
+                span_text ("on_failure: the command is not called, too many plans are stored"),
         },
         ret_size);
 }

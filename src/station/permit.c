@@ -47,7 +47,7 @@ bool permits_all_stations (const struct station *self, const char *user)
 
 static void deny_unknown (struct station *self, struct peer *peer)
 {
-    front_refuse (self, peer, ZPLAN_EDENY, "key: is not known here any more");
+    front_refuse (self, peer, ZPLAN_EDENY, "key: is no longer allowed");
 }
 
 bool permit_roles (struct station *self, struct peer *peer, unsigned roles)

@@ -146,7 +146,7 @@ static void tally_reason (const struct held_run *held, const struct tally *tally
     size_t needed = vote_rule_needed (&held->plan->vote, tally->voters);
     snprintf (out, size, "vote: %zu of %zu in favour, %zu against, %zu wanted%s", tally->in_favour,
               tally->voters, tally->voted - tally->in_favour, needed,
-              tally->event == POLL_TIMEOUT ? "; its time is over" : "");
+              tally->event == POLL_TIMEOUT ? "; its deadline has passed" : "");
 }
 
 // What was decided is under way: the run is over, or stays in hand until it is heard of again.

@@ -26,7 +26,7 @@ static int read_file (const char *path, char *out, size_t room, struct reason *r
         return -1;
     }
     if (size < 0) {
-        reason_set (reason, "redis_password_file: %s is no file", path);
+        reason_set (reason, "redis_password_file: %s is not a file", path);
         return -1;
     }
     out[size] = '\0';

@@ -385,7 +385,7 @@ static void bind_again (struct station *self, struct outlet *outlet, const char 
 static void renew_subscribers (struct station *self)
 {
     if (self->subscribers_cut) {
-        log_event (LEVEL_INFO, "subscribers.cut", "reason=\"a key may not subscribe any more\"");
+        log_event (LEVEL_INFO, "subscribers.cut", "reason=\"a key may no longer subscribe\"");
         publish_close (&self->results);
         publish_close (&self->events);
         self->subscribers_cut = false;

@@ -124,7 +124,7 @@ static int check_vote (const struct target *target, struct plan_fields *fields,
         if (fields->vote.need == VOTE_NONE)
             fields->vote.need = VOTE_ALL;
     } else if (fields->vote.need != VOTE_NONE) {
-        reason_set (reason, "vote: is for plans of vote stations, %s is of type %s",
+        reason_set (reason, "vote: is for plans of vote targets, %s is of type %s",
                     target_name (target), target_type_name (target_type (target)));
         return ZPLAN_EPLAN;
     }
@@ -136,7 +136,7 @@ int submit_check_workers (const struct target *target, const struct policy *poli
 {
     if (!target || !policy || !policy->workers.count || target_type (target) == TARGET_PULL)
         return 0;
-    reason_set (reason, "workers: is for plans of pull stations, %s is of type %s",
+    reason_set (reason, "workers: is for plans of pull targets, %s is of type %s",
                 target_name (target), target_type_name (target_type (target)));
     return ZPLAN_EPLAN;
 }
@@ -225,7 +225,7 @@ static void refuse_unsure (struct submission *submission)
     char id[IDENT_SIZE], text[REASON_MAX];
     struct station *self = submission->station;
     snprintf (text, sizeof text,
-              "it is stored, but less than %" PRId64
+              "it is stored, but fewer than %" PRId64
               " replicas have it; submit it again with GLOBAL_ID %s",
               self->settings->replicas, ident_text (submission->plan->id, id));
     self->counters.refused++;
@@ -272,7 +272,7 @@ static void answer_held (struct submission *submission, struct span message)
     struct reason reason;
     struct plan *held = plan_from_stored_json (submission->plan->id, message, &reason);
     if (held && submit_repeats (submission->plan, held)) {
-        submission_set_words (submission, "there already", PLAN_NONE);
+        submission_set_words (submission, "already exists", PLAN_NONE);
         submission->next = submission_next (held);
         submission_accept_there (submission);
     } else {
@@ -317,7 +317,7 @@ static void note_refusal (struct station *self, const struct store_submitted *an
     if (answer->result == STORE_ERROR)
         reason_set (&self->refusing, "Redis: %s", answer->error);
     else if (answer->result == STORE_UNSURE)
-        reason_set (&self->refusing, "replicas: less than %" PRId64 " of Redis answer in time",
+        reason_set (&self->refusing, "replicas: fewer than %" PRId64 " of Redis answer in time",
                     self->settings->replicas);
     else if (answer->result == STORE_DONE)
         self->refusing.text[0] = '\0';

@@ -42,7 +42,7 @@ int submission_check_key (const struct plan_fields *fields, struct span scope, u
         return 0;
     uint64_t made = submission_key_id (scope, span_text (key));
     if (*id && *id != made) {
-        reason_set (reason, "key: names the plan as GLOBAL_ID does, give one of them");
+        reason_set (reason, "key: names the plan, as GLOBAL_ID does; give only one");
         return ZPLAN_EPLAN;
     }
     *id = made;
@@ -170,8 +170,8 @@ static void answer_key (struct submission *submission, const struct plan *held,
     else if (!same && !running && plan->policy->if_exists != EXISTS_KEEP)
         replace (submission, held, answer->exec_id);
     else {
-        submission_set_words (submission, running ? "there already, and running" : "there already",
-                              held->state);
+        submission_set_words (
+            submission, running ? "already exists, and is running" : "already exists", held->state);
         submission->next = submission_next (held);
         submission_accept_there (submission);
     }

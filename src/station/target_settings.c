@@ -91,8 +91,8 @@ static const struct option {
     {"mailbox", read_mailbox, "want frame or identity"},
     {"key", read_key, "want a text of 1..255 bytes without a comma"},
     {"curve", read_curve, "want the target's public key, 40 characters of Z85"},
-    {"concurrency", read_concurrency, "want 1..10000 runs at a time"},
-    {"rate", read_rate, "want runs a second, 0.000001..1000000"},
+    {"concurrency", read_concurrency, "want 1..10000 concurrent runs"},
+    {"rate", read_rate, "want starts per second, 0.000001..1000000"},
     {"burst", read_burst, "want 1..1000000 runs"},
     {"kind", read_kind, "want the name of a kind, 1..64 of A-Z a-z 0-9 _ . -"},
 };
@@ -118,7 +118,7 @@ static int read_option (struct span text, struct target_settings *ret, struct re
     reason_set (reason,
                 "stations: %s: %s: no such option; there are dialect, mailbox, key, curve, "
                 "concurrency, rate, burst and kind",
-                ret->name, ret->key[0] ? "behind the key, which has no comma" : quoted (name));
+                ret->name, ret->key[0] ? "after the key, which has no comma" : quoted (name));
     return -1;
 }
 

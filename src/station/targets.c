@@ -308,7 +308,7 @@ int targets_not_found (const struct station *self, const char *field, struct spa
         reason_set (reason, "%s: the targets have not been read from Redis yet", field);
         return ZPLAN_ENET;
     }
-    reason_set (reason, "%s: no station %s is known here", field, quoted (name));
+    reason_set (reason, "%s: no target %s is known here", field, quoted (name));
     return ZPLAN_ENOTFIND;
 }
 

@@ -161,7 +161,7 @@ static int keep_copy (const char *folder, const char *name, struct span cut, siz
     int fd = open (ret_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     int rc = fd < 0 ? -1 : write_all (fd, cut);
     if (rc) {
-        reason_set (reason, "data: what is to be cut off cannot be kept in %s: %s", ret_path,
+        reason_set (reason, "data: the part to cut off cannot be copied to %s: %s", ret_path,
                     strerror (errno));
         unlink (ret_path);
     }
@@ -185,13 +185,13 @@ static enum data_state cut (const struct tail *self, enum aof_state state, struc
     if (keep_copy (self->folder, self->name, bytes, self->good, path, reason))
         return DATA_FAILED;
     if (ftruncate (self->fd, (off_t)self->good) || fsync (self->fd)) {
-        reason_set (reason, "data: %s cannot be cut: %s", self->name, strerror (errno));
+        reason_set (reason, "data: %s cannot be truncated: %s", self->name, strerror (errno));
         return DATA_FAILED;
     }
     if (state == AOF_TORN)
         log_event (LEVEL_WARN, "data.tail_cut",
-                   "file=%s offset=%zu bytes=%zu copy=%s text=\"the last command was not written "
-                   "whole; nothing acknowledged is lost\"",
+                   "file=%s offset=%zu bytes=%zu copy=%s text=\"the last command was "
+                   "incomplete; nothing acknowledged is lost\"",
                    self->name, self->good, size, path);
     else
         log_event (LEVEL_ERROR, "data.repaired",

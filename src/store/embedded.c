@@ -228,7 +228,7 @@ bool embedded_disk_full (const struct embedded *self, struct reason *reason)
     bool full = statvfs (self->data, &disk) == 0 && disk.f_bavail * disk.f_frsize < LEAST_BYTES;
     if (!full && !log_has_disk_full (self))
         return false;
-    reason_set (reason, "the disk of %s is full: make room", self->data);
+    reason_set (reason, "the disk of %s is full: free some space", self->data);
     return true;
 }
 

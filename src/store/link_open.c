@@ -80,7 +80,7 @@ static void on_info (redisAsyncContext *context, void *data, void *arg)
         return;
     }
     if (reply->type != REDIS_REPLY_STRING) {
-        link_give_up (self, "does not answer as Redis does");
+        link_give_up (self, "does not answer like Redis");
         return;
     }
     struct span info = span_of (reply->str, reply->len);
@@ -125,7 +125,7 @@ static void on_fsync (redisAsyncContext *context, void *data, void *arg)
                                 : "unknown");
     if (self->config.durable && strcmp (self->fsync, "always") != 0) {
         reason_set (&reason,
-                    "appendfsync is %s, and durable wants always: an acknowledged plan "
+                    "appendfsync is %s, but durable requires always: an acknowledged plan "
                     "could be lost",
                     self->fsync);
         refuse (self, reason.text);

@@ -73,7 +73,7 @@ const char *durability_text (const char *fsync)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp (texts[i][0], fsync) == 0)
             return texts[i][1];
-    return "unknown: Redis does not tell its appendfsync";
+    return "unknown: Redis does not report its appendfsync";
 }
 
 enum info_verdict redis_info_check (struct span info, enum loss loss, struct reason *reason)

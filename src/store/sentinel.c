@@ -90,7 +90,7 @@ static void on_master (redisAsyncContext *context, void *data, void *arg)
         return;
     if (reply->type != REDIS_REPLY_ARRAY) {
         reason_set (&self->trouble, "%s",
-                    reply->type == REDIS_REPLY_ERROR ? reply->str : "an answer that is none");
+                    reply->type == REDIS_REPLY_ERROR ? reply->str : "an invalid answer");
         return;
     }
     const char *host = field_of (reply, "ip");

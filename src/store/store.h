@@ -468,8 +468,8 @@ enum limit_word { LIMIT_LIST, LIMIT_SET, LIMIT_REMOVE };
 
 struct store_limits {
     enum store_result result;
-    bool done; // LIMIT_SET: false = there are as many as may be; LIMIT_REMOVE: false = none of the
-               // name
+    bool done;    // LIMIT_SET: false = the quota is exceeded; LIMIT_REMOVE: false = none of the
+                  // name
     size_t count; // LIMIT_LIST
     const redisReply *reply;
     const char *error;

@@ -36,8 +36,8 @@ static void read_answer (const redisReply *reply, struct store_submitted *answer
     answer->error = ODD_ANSWER;
     if (how == 2 && reply_is_array (reply, 3)) {
         struct span bound = reply_text (reply->element[1]), most = reply_text (reply->element[2]);
-        reason_set (reason, "%.*s: there are %.*s plans already", (int)bound.size,
-                    (const char *)bound.data, (int)most.size, (const char *)most.data);
+        reason_set (reason, "quota exceeded: %.*s plans (%.*s)", (int)most.size,
+                    (const char *)most.data, (int)bound.size, (const char *)bound.data);
         answer->result = STORE_FULL;
         answer->error = reason->text;
     } else if (how == 0 && reply_is_array (reply, 3) && reply_text (reply->element[2]).data) {

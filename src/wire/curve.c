@@ -88,7 +88,7 @@ int curve_roles_read (const char *text, unsigned *ret, struct reason *reason)
             if (span_is (part, known[i].name))
                 role = known[i].role;
         if (!role) {
-            reason_set (reason, "roles: want some of submit,observe,manage,result, got %s",
+            reason_set (reason, "roles: want one or more of submit,observe,manage,result, got %s",
                         quoted (part));
             return -1;
         }
@@ -119,8 +119,8 @@ int curve_stations_check (const char *text, struct reason *reason)
         if (station_pattern_valid (part))
             continue;
         reason_set (reason,
-                    "stations: want names of 1..64 A-Z a-z 0-9 _ . - or beginnings of them with a "
-                    "* at the end, got %s",
+                    "stations: want names of 1..64 A-Z a-z 0-9 _ . - or prefixes of them that end "
+                    "with *, got %s",
                     quoted (part));
         return -1;
     }
@@ -203,7 +203,7 @@ static const char *set_field (struct reader *self, struct span name, struct span
         if (fields[i].section != self->section || !span_is (name, fields[i].name))
             continue;
         if (self->seen & (1u << i))
-            return "is there twice";
+            return "is a duplicate";
         if (value.size >= fields[i].size)
             return "is too long";
         self->seen |= 1u << i;
@@ -212,7 +212,7 @@ static const char *set_field (struct reader *self, struct span name, struct span
         field[value.size] = '\0';
         return NULL;
     }
-    return "is no field of a certificate: metadata has name, roles, stations; curve has "
+    return "is not a field of a certificate: metadata has name, roles, stations; curve has "
            "public-key, secret-key";
 }
 
@@ -227,7 +227,7 @@ static const char *read_section (struct reader *self, struct span text)
     else if (span_is (text, "curve"))
         self->section = SECTION_CURVE;
     else
-        return "is no section of a certificate: want metadata or curve";
+        return "is not a section of a certificate: want metadata or curve";
     return NULL;
 }
 
@@ -250,7 +250,7 @@ static const char *read_line (struct reader *self, struct span line)
         return "is not NAME = \"VALUE\"";
     size_t size = (size_t)(equals - text.data);
     if (!read_value (span_of (equals + 1, text.size - size - 1), &value))
-        return "has a quote that does not end, or something behind it";
+        return "has an unterminated quote, or text after it";
     return set_field (self, trimmed (span_of (text.data, size)), value);
 }
 
@@ -274,17 +274,17 @@ static int read_lines (struct span text, struct curve_cert *ret, struct reason *
 static const char *key_trouble (const struct curve_keys *keys, enum curve_part part)
 {
     if (!*keys->public_key)
-        return "no public-key in it";
+        return "the public-key is missing";
     if (!curve_key_valid (keys->public_key))
         return "the public-key is not 40 characters of Z85";
     if (part == CURVE_PUBLIC)
-        return *keys->secret_key ? "a secret key is in it, which does not belong there" : NULL;
+        return *keys->secret_key ? "contains a secret key, which is not allowed here" : NULL;
     if (!*keys->secret_key)
-        return "no secret-key in it: want the file whose name ends with _secret";
+        return "the secret-key is missing: want the file whose name ends with _secret";
     if (!curve_key_valid (keys->secret_key))
         return "the secret-key is not 40 characters of Z85";
     if (!curve_keys_belong (keys))
-        return "the public-key is not the secret-key's";
+        return "the public-key does not belong to the secret-key";
     return NULL;
 }
 
@@ -311,7 +311,7 @@ static const char *file_trouble (int fd, bool *ret_shared)
     if (fstat (fd, &entry))
         return strerror (errno);
     if (!S_ISREG (entry.st_mode))
-        return "is no file";
+        return "is not a file";
     if (entry.st_size > FILE_MAX)
         return "is too large for a certificate";
     *ret_shared = (entry.st_mode & 077) != 0;
@@ -381,7 +381,7 @@ int curve_cert_check (const struct curve_cert *cert, struct reason *reason)
     unsigned roles;
     size_t size = strlen (cert->name);
     if (size == 0 || cert->name[0] == '.' || strspn (cert->name, NAME_CHARACTERS) != size) {
-        reason_set (reason, "name: want 1..64 of A-Z a-z 0-9 _ . - with no dot first, got %s",
+        reason_set (reason, "name: want 1..64 of A-Z a-z 0-9 _ . - without a leading dot, got %s",
                     quoted (span_text (cert->name)));
         return -1;
     }
@@ -393,11 +393,10 @@ int curve_cert_check (const struct curve_cert *cert, struct reason *reason)
 
 static void print_cert (FILE *file, const struct curve_cert *cert, enum curve_part part)
 {
-    fprintf (file,
-             part == CURVE_SECRET
-                 ? "#   The secret certificate of a ZeroMQ CURVE peer. Keep it to yourself.\n"
-                 : "#   The public certificate of a ZeroMQ CURVE peer, for the folder of the keys "
-                   "that are allowed.\n");
+    fprintf (file, part == CURVE_SECRET
+                       ? "#   The secret certificate of a ZeroMQ CURVE peer. Keep it secret.\n"
+                       : "#   The public certificate of a ZeroMQ CURVE peer, for the folder of "
+                         "allowed keys.\n");
     fprintf (file, "metadata\n    name = \"%s\"\n", cert->name);
     if (*cert->roles)
         fprintf (file, "    roles = \"%s\"\n", cert->roles);
@@ -422,7 +421,7 @@ static int write_cert (const char *path, const struct curve_cert *cert, enum cur
         written = fflush (file) == 0 && fsync (fd) == 0;
     }
     reason_set (&why, "%s",
-                errno == EEXIST ? "is there already, and is not written over" : strerror (errno));
+                errno == EEXIST ? "already exists, and is not overwritten" : strerror (errno));
     if (file ? fclose (file) : fd < 0 ? 0 : close (fd))
         written = false;
     if (written)

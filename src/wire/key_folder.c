@@ -71,7 +71,7 @@ static int take_cert (struct folder_reading *self, const struct curve_cert *cert
     memcpy (wanted.name, cert->name, sizeof wanted.name);
     struct named *const *held = cert->name[0] ? tfind (&wanted, &self->names, by_name) : NULL;
     if (held) {
-        reason_set (reason, "name: %s is the name in %s too", quoted (span_text (cert->name)),
+        reason_set (reason, "name: %s is also the name in %s too", quoted (span_text (cert->name)),
                     (*held)->file);
         return -1;
     }

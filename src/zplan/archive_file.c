@@ -190,7 +190,7 @@ static int take_file (struct archive *self, struct reason *reason)
     if (self->fd < 0 || fstat (self->fd, &about) || lock (self->fd))
         return fail (self->path, reason);
     if (!S_ISREG (about.st_mode)) {
-        reason_set (reason, "%s: is no file", self->path);
+        reason_set (reason, "%s: is not a file", self->path);
         return -1;
     }
     if (read_file (self, reason))

@@ -56,7 +56,7 @@ enum kept call_kept (const struct zplan_reply *reply, struct span *ret_more)
         enum kept kept;
     } rows[] = {{"+plan: updated", KEPT_UPDATED},
                 {"+plan: replaced", KEPT_REPLACED},
-                {"+plan: there already", KEPT_EXISTS}};
+                {"+plan: already exists", KEPT_EXISTS}};
     struct span status = call_frame (reply, ZERO_FRAME_STATUS);
     *ret_more = (struct span){0};
     if (status.size == 0)
@@ -107,10 +107,14 @@ struct verdict call_verdict (const struct cli *cli, int outcome, const struct zp
 
 bool verdict_is_common (const struct verdict *self)
 {
-    static const char full[] = "-busy: max_plans";
+    // The second is what stations of earlier versions answer.
+    static const char *const full[] = {"-busy: quota exceeded", "-busy: max_plans"};
+    bool is_full = false;
+    for (size_t i = 0; i < sizeof full / sizeof *full; i++)
+        is_full = is_full || (self->size >= strlen (full[i]) &&
+                              memcmp (self->words, full[i], strlen (full[i])) == 0);
     return self->status == ZERO_STATUS_NET_ERROR_ID ||
-           (self->status == ZERO_STATUS_BUSY_ID && self->size >= sizeof full - 1 &&
-            memcmp (self->words, full, sizeof full - 1) == 0);
+           (self->status == ZERO_STATUS_BUSY_ID && is_full);
 }
 
 int verdict_tell (const struct verdict *self, const char *subject)

@@ -49,7 +49,7 @@ static void find_clock (json_t *health, int64_t before_us, int64_t after_us)
         return;
     snprintf (text, sizeof text, "the station's clock is %lld ms %s this machine's",
               (long long)llabs (off_ms), off_ms > 0 ? "before" : "behind");
-    doctor_find (health, FOUND_WARNING, "let both machines take their time from NTP", text);
+    doctor_find (health, FOUND_WARNING, "synchronize both machines by NTP", text);
 }
 
 static void find_lag (json_t *health, const json_t *stats)

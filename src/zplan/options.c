@@ -153,7 +153,7 @@ static int take_option (const struct option *row, void *values, const char *join
     }
     if (argv[1] && strncmp (argv[1], "--", 2) != 0)
         return option_set (row, argv[0], values, argv[1], reason) ? -1 : 2;
-    reason_set (reason, "%s: wants a value, %s%s", argv[0], row->metavar,
+    reason_set (reason, "%s: requires a value, %s%s", argv[0], row->metavar,
                 argv[1] ? "; one that starts with -- is joined by =" : "");
     return -1;
 }

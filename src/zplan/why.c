@@ -21,7 +21,8 @@ static const struct {
 } deeds[] = {
     {"reset", "reset it"},
     {"pause, then reset", "pause it, then reset it"},
-    {"done, when somebody has dealt with it, or reset", "deal with it, then say done; or reset it"},
+    {"done, when the failure was handled manually, or reset",
+     "deal with it, then say done; or reset it"},
     {"station add", "add the station"},
     {"never", "it will not run again"},
     {"never: it is kept until it is removed", "it is kept until it is removed"},

@@ -10,8 +10,8 @@
 static const char usage_head[] =
     "Usage: zpland [options]\n"
     "\n"
-    "The plan proxy station: keeps plans in Redis, sends each to its target station when it is\n"
-    "due, follows the run and broadcasts the result. Runs in the foreground, logs to stderr and\n"
+    "The plan proxy station: stores plans in Redis, sends each to its target when it is due,\n"
+    "follows the run and publishes the result. Runs in the foreground, logs to stderr, and\n"
     "prints 'ready' once it serves.\n"
     "\n"
     "Each setting is an option and a line of the settings file (its name there is in "
@@ -168,7 +168,7 @@ static const char *take_value (struct arguments *arguments, const char *option)
 {
     if (arguments->next < arguments->count)
         return arguments->at[arguments->next++];
-    reason_set (arguments->reason, "%s: wants a value", option);
+    reason_set (arguments->reason, "%s: requires a value", option);
     return NULL;
 }
 

@@ -168,7 +168,7 @@ static void fail (struct station *station, struct worker *worker, struct job *jo
 static void worker_broken (struct station *station, struct worker *worker, struct job *job)
 {
     workers_take (station->workers, worker, job);
-    fail (station, worker, job, "sent a broken answer");
+    fail (station, worker, job, "sent a malformed answer");
     serve_queue (station);
 }
 

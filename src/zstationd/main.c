@@ -206,7 +206,7 @@ int main (int argc, char **argv)
         options_help ();
         return EXIT_STOPPED;
     case OPTIONS_WRONG:
-        fprintf (stderr, "zstationd: %s (zstationd --help tells more)\n", reason.text);
+        fprintf (stderr, "zstationd: %s (see zstationd --help)\n", reason.text);
         return EXIT_USAGE;
     case OPTIONS_READ:
         break;

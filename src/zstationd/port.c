@@ -75,7 +75,8 @@ void port_drain (struct station *station, struct worker *worker)
         return;
     workers_drain (station->workers, worker);
     log_event (LEVEL_INFO, "worker_drains", "worker=%s jobs=%zu", worker->name, worker->job_count);
-    answer_start (&message, ZERO_STATUS_BYE_ID, "no more jobs: end what you have, and leave", text);
+    answer_start (&message, ZERO_STATUS_BYE_ID, "no more jobs: finish those you have, then leave",
+                  text);
     station_notice (station->port);
     if (packet_send_message (station->port, span_of (worker->identity, worker->identity_size),
                              &message))
@@ -125,7 +126,7 @@ static void join (struct station *station, const struct request *request)
     struct span name = message_frame (&request->message, ZERO_FRAME_ARG, NULL);
     if (!read_number (&request->message, 1, WORKER_JOBS_MAX, &jobs_max)) {
         tell (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID,
-              "ARG: want 1..64 jobs at once behind the name");
+              "ARG: want 1..64 jobs at once after the name");
         return;
     }
     if (jobs_max > (int64_t)station->kind->workers->jobs_max)
@@ -147,7 +148,7 @@ static void join (struct station *station, const struct request *request)
     // Who joins anew has forgotten what it was doing. The new entry hides the old one from
     // workers_find, and as it exists already, the old one is not the last to go.
     if (known)
-        port_lose (station, known, "has joined anew");
+        port_lose (station, known, "has joined again");
     tell (station, request, ZERO_STATUS_OK_ID, NULL);
 }
 
@@ -161,7 +162,7 @@ static void ready (struct station *station, const struct request *request)
     int64_t credits = 1;
     if (!read_number (&request->message, 0, 1, &credits)) {
         tell (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID,
-              "ARG: want 1, a job, or 0, no more jobs, behind the name");
+              "ARG: want 1, a job, or 0, no more jobs, after the name");
     } else if (credits == 0) {
         workers_no_credit (station->workers, worker);
     } else {

@@ -227,7 +227,7 @@ static void spoil (struct station *station, struct worker *worker, const char *w
 static void worker_broken (struct station *station, struct worker *worker, struct job *job)
 {
     (void)job; // that of the first voter in the worker's queue
-    spoil (station, worker, "sent a broken answer");
+    spoil (station, worker, "sent a malformed answer");
 }
 
 // What the station itself says about a ballot cannot be a vote: a voter would end it for all.
@@ -260,7 +260,7 @@ static void worker_answer (struct station *station, struct worker *worker, struc
     if (!has_room_for_name (answer)) {
         spoil (station, worker, "sent too many frames: want at most 31");
     } else if (is_words_of_station (status)) {
-        spoil (station, worker, "sent a status that is no vote");
+        spoil (station, worker, "sent a status that is not a vote");
     } else if (is_sign_of_life (status) || status == ZERO_STATUS_VOTE_SENDED_ID) {
         worker_at_it (station, voter, answer);
     } else {

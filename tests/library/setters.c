@@ -50,7 +50,7 @@ static void refusals (void)
     REFUSED ("timezone: no zone named 'Europe/Atlantis'", zplan_plan_set_timezone,
              "Europe/Atlantis");
     REFUSED ("'colour': unknown field", zplan_plan_set_json, "colour", "1");
-    REFUSED ("revision: is kept by the station", zplan_plan_set_json, "revision", "1");
+    REFUSED ("revision: is set by the station", zplan_plan_set_json, "revision", "1");
     REFUSED ("skip_set: JSON: ", zplan_plan_set_json, "skip_set", "{");
     REFUSED ("skip_set: want an integer", zplan_plan_set_json, "skip_set", "\"2\"");
     REFUSED ("frame: its data are missing", zplan_plan_add_frame, ZERO_FRAME_BIN, NULL, 1);

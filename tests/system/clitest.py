@@ -435,7 +435,7 @@ class PlanStation(FakeStation):
     def do_done(self, name, remark=None):
         plan = self.plan(name)
         if plan.get("verdict") not in (1, 2):
-            raise Refusal(ARG_ERROR, "-argument: done: the plan has not failed for good")
+            raise Refusal(ARG_ERROR, "-argument: done: the plan has not failed permanently")
         return self.changed(plan, plan_state=1, verdict=3, remark=remark)
 
     def do_remove(self, name):

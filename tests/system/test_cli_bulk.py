@@ -147,7 +147,7 @@ def test_with_ids_a_second_run_changes_nothing(one, tmp_path):
 @pytest.mark.parametrize("args, told", [
     (["--from", "x", "--target", "jobs"], "--from and --target: want one or the other"),
     (["--from", "x", "--every", "1h"], "--from and --every"),
-    (["--from"], "--from: wants a value"),
+    (["--from"], "--from: requires a value"),
 ])
 def test_usage(args, told):
     assert told in zplan("add", *args).failed(USAGE)
@@ -250,7 +250,7 @@ def test_busy_longer_than_the_timeout_is_waited_for(tmp_path):
 
 def test_busy_for_good_is_a_refusal(tmp_path):
     path = lines(tmp_path / "plans", LATER)
-    words = b"-busy: max_plans: there are 5 plans already"
+    words = b"-busy: quota exceeded: 5 plans (max_plans)"
     with FakeStation(lambda request: [reply(request, BUSY, (STATUS, words))]) as station:
         ended = station.zplan("add", "--from", path)
     assert (ended.code, ended.out) == (REFUSED, "0 plans added, 1 not taken\n")

@@ -163,7 +163,7 @@ def test_redis_and_the_targets_of_a_real_station(make_rig):
     admin.config_set("maxmemory", str(int(admin.info("memory")["used_memory"] * 1.02)))
     wait_until(lambda: finding(rig, "Redis uses"), "it is nearly full")
     rig.jobs.close()
-    wait_until(lambda: finding(rig, "station jobs is not connected"), "the target is away")
+    wait_until(lambda: finding(rig, "target jobs is not connected"), "the target is away")
     assert "station jobs is away since 20" in zplan("--connect", rig.ipc("q"), "doctor").out
 
 
@@ -204,7 +204,7 @@ def test_a_target_without_a_worker(make_rig):
 
 def test_a_target_that_is_away_with_plans_waiting(rig):
     rig.jobs.close()
-    wait_until(lambda: finding(rig, "station jobs is not connected"), "the target is away")
+    wait_until(lambda: finding(rig, "target jobs is not connected"), "the target is away")
     assert zplan("--connect", rig.ipc("q"), "doctor").code == DONE
     rig.client.added(at_once())
     rig.client.added(later())

@@ -70,7 +70,7 @@ def test_a_key_without_a_role_is_made_and_told(tmp_path):
 def test_no_file_is_written_over(tmp_path, there):
     (tmp_path / there).write_text("mine")
     words = zplan("keygen", "a", "--out", str(tmp_path)).failed(REFUSED)
-    assert f"{there}: is there already, and is not written over" in words
+    assert f"{there}: already exists, and is not overwritten" in words
     assert os.listdir(tmp_path) == [there] and (tmp_path / there).read_text() == "mine"
 
 
@@ -83,12 +83,12 @@ def test_nor_is_one_behind_a_link(tmp_path):
 @pytest.mark.parametrize("args, code, words", [
     ([], USAGE, "want one name, got 0"),
     (["a", "b"], USAGE, "want one name, got 2"),
-    ([""], USAGE, "name: want 1..64 of A-Z a-z 0-9 _ . - with no dot first"),
+    ([""], USAGE, "name: want 1..64 of A-Z a-z 0-9 _ . - without a leading dot"),
     ([".a"], USAGE, "name: want 1..64"),
     (["../a"], USAGE, "name: want 1..64"),
     (["x" * 65], USAGE, "NAME: at most 64 bytes"),
-    (["a", "--role", "root"], USAGE, "roles: want some of submit,observe,manage,result, got 'root'"),
-    (["a", "--role", "submit,"], USAGE, "roles: want some of"),
+    (["a", "--role", "root"], USAGE, "roles: want one or more of submit,observe,manage,result, got 'root'"),
+    (["a", "--role", "submit,"], USAGE, "roles: want one or more of"),
     (["a", "--role", "submit," * 20], USAGE, "--role: at most 127 bytes"),
     (["a", "--station", "a*b"], USAGE, "stations: want names of 1..64"),
     (["a", "--station", "a b"], USAGE, "stations: want names of 1..64"),
@@ -228,10 +228,10 @@ def test_a_server_key_that_is_none(pairs, args, key):
     (lambda path, pair: os.unlink(path), "No such file or directory"),
     (lambda path, pair: os.chmod(path, 0o644), "others may use this secret: chmod 600 it"),
     (lambda path, pair: open(path, "wb").write(open(pair.public_file, "rb").read()),
-     "no secret-key in it"),
-    (lambda path, pair: open(path, "a").write("  more = 1\n"), "is no field of a certificate"),
+     "the secret-key is missing"),
+    (lambda path, pair: open(path, "a").write("  more = 1\n"), "is not a field of a certificate"),
     (lambda path, pair: open(path, "w").write(pair.secret.decode() + "\n"),
-     "line 1 is no section of a certificate"),
+     "line 1 is not a section of a certificate"),
 ])
 def test_a_key_file_that_is_none(pairs, tmp_path, args, spoil, words):
     mine = Pair(tmp_path, "mine", "--role", "submit")

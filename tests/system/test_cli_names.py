@@ -153,8 +153,8 @@ def test_why_a_run_is_out(fresh):
     fresh.rig.state(ident, ST.RUNING)
     lines = fresh.zplan("why", ident).done().splitlines()
     assert lines[0] == f"plan {ident}: running, a run is in progress"
-    assert lines[1].startswith("  a run is out since ")
-    assert ": until its result, or the end of its lease without a sign of life, 2" in lines[1]
+    assert lines[1].startswith("  a run is in progress since ")
+    assert ": until its result, or the end of its lease without a heartbeat, 2" in lines[1]
 
 
 def test_why_a_plan_failed(fresh):

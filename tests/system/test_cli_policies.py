@@ -321,7 +321,7 @@ def test_cancel_tells_whether_the_target_was_told(line):
     assert told.code == CMD.CLOSE_REQUEST and "took too long" in told.text
     assert line.rows(ident)["last status"] == "-cancelled"
     wait_until(lambda: "took too long" in line.zplan("history", ident).done(), "it is history")
-    assert "no run of the plan is out" in line.zplan("cancel", ident).failed(REFUSED)
+    assert "no run of the plan is in progress" in line.zplan("cancel", ident).failed(REFUSED)
 
 
 def test_several_ids_are_several_plans():

@@ -96,7 +96,7 @@ def test_nothing_is_imported_when_a_line_is_wrong(rig, tmp_path):
     told = cron(rig, table).failed(REFUSED).replace(str(table), "wrong").splitlines()
     assert [line.split(": ", 2)[1] for line in told] == ["wrong:1", "wrong:3", "wrong:4", "wrong:5", "wrong:7", "wrong"]
     for line, part in zip(told, ["note: MAILTO is not kept", "column 1: @reboot", "times: column 3: want 0..23, got 24",
-                                 "times: can never fire", "CRON_TZ: timezone: no zone named 'Mars/Base'",
+                                 "times: can never match", "CRON_TZ: timezone: no zone named 'Mars/Base'",
                                  "nothing was imported"]):
         assert part in line
     assert '"wrong-' not in tell(rig, "list", "--json=wire")

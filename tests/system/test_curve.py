@@ -201,7 +201,7 @@ def test_a_key_that_was_taken_off_is_refused_on_its_connection(rig):
         os.unlink(rig.file("one"))
     for reply in (client.ask(CMD.PING), client.submit(later()), client.manage("message", ident),
                   client.manage("remove", ident), client.manage("nonsense"), client.ask(0x3F)):
-        denied(reply, "key: is not known here any more")
+        denied(reply, "key: is no longer allowed")
     client.result(ident, ST.OK)
     rig.counted("denied_results", 1)
     assert rig.message(ident)
@@ -244,8 +244,8 @@ def test_a_bad_file_lets_its_own_key_not_in_and_nobody_else_out(rig):
     write(rig.file("bad"), certificate(wrong, "bad", "submit,root"))
     rig.logged("access.left_out files=1", start)
     with open(rig.station.log) as log:
-        assert "bad.key: roles: want some of submit,observe,manage,result, got 'root'" in log.read()
-    warned(rig, "files of --allow that let nobody in: 1; the first: ")
+        assert "bad.key: roles: want one or more of submit,observe,manage,result, got 'root'" in log.read()
+    warned(rig, "invalid files in --allow: 1; the first: ")
     for one in (client, stays):
         assert one.submit(later()).code == ST.PLAN
     monitors = []
@@ -326,7 +326,7 @@ def test_the_folder_that_is_gone_keeps_the_old_list(rig):
     start = os.path.getsize(rig.station.log)
     os.rename(rig.path("allow"), rig.path("elsewhere"))
     rig.logged("access.kept_old", start)
-    warned(rig, "the keys that may connect stay as they were: allow: ")
+    warned(rig, "the list of allowed keys is unchanged: allow: ")
     rig.client.ping()
     with rig.list_changes():
         os.rename(rig.path("elsewhere"), rig.path("allow"))
@@ -347,7 +347,7 @@ def test_of_two_keys_of_one_name_the_second_is_refused(rig):
     for name, keys in (("b", second), ("a", first)):
         write(rig.file(name), certificate(keys, "billing", "submit"))
     rig.start()
-    words = f"{rig.file('b')}: name: 'billing' is the name in a.key too"
+    words = f"{rig.file('b')}: name: 'billing' is also the name in a.key too"
     rig.logged(f'event=access.left_out files=1 reason="{words}"')
     assert words in json.dumps(rig.client.done("health").json)
     rig.member(first).added(later())
@@ -453,7 +453,7 @@ def test_stations_bound_what_is_forgotten(rig):
                       "two outcomes")
     what = {"epoch": page["epoch"], "entries": [run["entry"] for run in page["runs"]]}
     denied(client.manage("forget", json.dumps(what)),
-           "station: the key is bound to stations, name one of them")
+           "station: the key is bound to targets, name one of them")
     denied(client.manage("forget", json.dumps({**what, "station": "news"})),
            "station: the key 'one' may not touch plans of 'news'")
     assert client.done("forget", {**what, "station": "jobs"}).json == {"forgotten": 1}
@@ -702,7 +702,7 @@ def test_a_target_with_curve_needs_the_stations_own(make_rig):
     pytest.param(["--curve", "C", "--allow", "none"],
                  "allow: none: No such file or directory", id="no folder"),
     pytest.param(["--curve", "A/owner.key", "--allow", "A"],
-                 "A/owner.key: no secret-key in it: want the file whose name ends with _secret",
+                 "A/owner.key: the secret-key is missing: want the file whose name ends with _secret",
                  id="public only"),
     pytest.param(["--station", "safe=api@ipc:///x,curve=KEY"],
                  "stations: safe: curve: needs the setting curve", id="target"),
@@ -735,14 +735,14 @@ ONLY_A_KEY = "curve\n    public-key = \"{}\"\n"
 
 
 @pytest.mark.parametrize("text, why", [
-    pytest.param(ONLY_A_KEY, "roles: want some of submit,observe,manage,result, there are none",
+    pytest.param(ONLY_A_KEY, "roles: want at least one of submit,observe,manage,result",
                  id="no role"),
     pytest.param('metadata\n    roles = "all"\n' + ONLY_A_KEY,
-                 "roles: want some of submit,observe,manage,result, got 'all'", id="no such role"),
-    pytest.param("", "no public-key in it", id="empty"),
+                 "roles: want one or more of submit,observe,manage,result, got 'all'", id="no such role"),
+    pytest.param("", "the public-key is missing", id="empty"),
     pytest.param(ONLY_A_KEY.format("short"), "the public-key is not 40 characters of Z85",
                  id="no key"),
-    pytest.param('metadata\n    rolse = "submit"\n', "line 2 is no field of a certificate: ",
+    pytest.param('metadata\n    rolse = "submit"\n', "line 2 is not a field of a certificate: ",
                  id="no such field"),
 ])
 def test_a_bad_file_in_the_list_at_start(rig, text, why):

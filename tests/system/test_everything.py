@@ -358,7 +358,7 @@ def plan_of(rig):
     ({"plan_type": 99}, "plan_type", ST.PLANERROR), ({"plan_state": 8}, "plan_state", ST.PLANERROR),
     ({"plan_time": -1}, "plan_time", ST.PLANERROR), ({"real_repet": -1}, "real_repet", ST.PLANERROR),
     ({"timezone": "Mars/Phobos"}, "Mars/Phobos", ST.PLANERROR),
-    ({"vote": {"rule": "all"}}, "vote: is for plans of vote stations", ST.PLANERROR),
+    ({"vote": {"rule": "all"}}, "vote: is for plans of vote targets", ST.PLANERROR),
     ({"workers": {"count": 2}}, "workers", ST.PLANERROR), ({"retry": 5}, "retry", ST.PLANERROR),
     ({"error_info": 5}, "error_info", ST.PLANERROR),
 ])

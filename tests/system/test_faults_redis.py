@@ -936,7 +936,7 @@ def test_row_26_the_queue_is_deleted(make_rig):
     rig.jobs.finish(run)
     rig.gone(running)
     texts = [finding["text"] for finding in rig.client.done("health").json["findings"]]
-    assert "plans were missing in the queue and were put back since this station started: 251" in texts
+    assert "plans were missing in the queue and were re-queued since this station started: 251" in texts
     assert stats(rig)["counters"]["requeued"] == 251
 
 

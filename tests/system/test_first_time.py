@@ -92,7 +92,7 @@ def test_the_reply_carries_the_first_time(shared):
         {"plan_type": 8, "cron": "0 0 1 1 *", "key": "yearly"}), 1)
     reply = shared.client.submit({"plan_type": 8, "cron": "0 0 1 1 *", "key": "yearly"})
     ident = reply.get(FT.GLOBAL_ID).decode()
-    assert reply.text == "+plan: there already"
+    assert reply.text == "+plan: already exists"
     assert reply.get(FT.PLAN_TIME) == b"%d" % shared.message(ident)["plan_time"]
     reply = shared.client.submit({"plan_type": 8, "cron": "0 0 2 1 *", "key": "yearly",
                                   "if_exists": "replace"})

@@ -124,11 +124,11 @@ def test_a_kind_and_a_key(rig):
     ({"timeout": 0}, "timeout: want seconds, 1.."), ({"nonsense": 1}, "'nonsense': unknown field"),
     ({"plan_value": 1}, "'plan_value': unknown field"), ({"remark": "r"}, "'remark': unknown"),
     ({"vote": {}}, "'vote': unknown"), ({"ext": "{}"}, "ext: want an object"),
-    *(({name: "x"}, f"{name}: is of a plan, not of a kind") for name in (
+    *(({name: "x"}, f"{name}: belongs to a plan, not to a kind") for name in (
         "kind", "key", "if_exists", "tenant", "creator", "cron", "timezone", "gap", "overlap",
         "start_time", "end_time")),
-    ({"iteration": 2}, "iteration: is of a plan"), ({"cycle": 2}, "cycle: is of a plan"),
-    ({"jitter": 2}, "jitter: is of a plan"),
+    ({"iteration": 2}, "iteration: belongs to a plan"), ({"cycle": 2}, "cycle: belongs to a plan"),
+    ({"jitter": 2}, "jitter: belongs to a plan"),
     ({"category": "x" * 257}, "category: want a string of 1..256 bytes"),
     ({"ext": {"a": "x" * 4096}}, "kind: at most 4096 bytes, got 41"),
     ('{"ext":' * 400 + "{}" + "}" * 400, "JSON: nested deeper than 16")], ids=range(27))
@@ -155,7 +155,7 @@ def test_there_are_1000_kinds_at_most(rig):
     rig.db.hset("plan:kinds", mapping={f"k{n}": "{}" for n in range(999)})
     kinds(rig.client, "put", "thousandth", {})
     assert rig.client.refused("kind", "put", "more", {}, status=ST.BUSY) == (
-        "kind: there are as many as may be")
+        "kind: quota exceeded: 1000 kinds")
     assert kinds(rig.client, "put", "k7", {"timeout": 1}) == {"k7": {"timeout": 1}}
     assert len(kinds(rig.client, "list")) == 1000
     rig.client.done("kind", "remove", "k8")
@@ -174,8 +174,8 @@ def test_all_kinds_fit_into_one_reply(rig):
     ("no JSON", "kind: spoilt cannot be used: JSON: "), ("[]", "JSON: want an object"),
     ("", "JSON: "), ('{"timeout":"x"}', "kind: spoilt cannot be used: timeout: want seconds"),
     ('{"nonsense":1}', "'nonsense': unknown field"),
-    ('{"key":"stolen"}', "kind: spoilt cannot be used: key: is of a plan, not of a kind"),
-    ('{"cron":"* * * * *"}', "cron: is of a plan"), ('{"cycle":[1,2]}', "cycle: is of a plan"),
+    ('{"key":"stolen"}', "kind: spoilt cannot be used: key: belongs to a plan, not to a kind"),
+    ('{"cron":"* * * * *"}', "cron: belongs to a plan"), ('{"cycle":[1,2]}', "cycle: belongs to a plan"),
     ('{"ext":"{}"}', "ext: want an object"), ("\x00\xff", "JSON: ")], ids=range(10))
 def test_a_kind_that_was_edited_to_nonsense(rig, text, words):
     """It is shown as far as it can be read, can be mended, and no plan is made of it."""

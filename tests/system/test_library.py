@@ -248,7 +248,7 @@ def test_a_station_that_goes_and_comes_back(installed, rig):
         try:
             assert ask(60000) == "done\n"
             rig.station.stop()
-            assert ask(300) == "no answer within the time-out\n"
+            assert ask(300) == "no answer within the timeout\n"
             rig.station.start()
             assert ask(60000) == "done\n"
             program.stdin.close()

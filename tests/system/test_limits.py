@@ -240,9 +240,9 @@ def test_why_tells_the_limit(rig):
     ids = due(rig, [{"priority": 5, "group": "slow"}, {"priority": 4, "group": "slow"}, {"priority": 3}, {}, {}])
     taken(rig.jobs, 2)
     wait_until(lambda: rig.db.zcard("plan:lane:jobs:0:") == 2, "the others wait")
-    full = "the station jobs runs as many as its limit allows (2)"
-    assert whys(rig, ids[3]) == ["1 due plans of the station go before it, by priority or time", full]
-    assert whys(rig, ids[1]) == [full, "the group slow begins no more runs than its rate allows (0.01 a second)"]
+    full = "the target jobs runs as many as its limit allows (2)"
+    assert whys(rig, ids[3]) == ["1 due plans of the target run before it, by priority or time", full]
+    assert whys(rig, ids[1]) == [full, "the group slow starts no more runs than its rate allows (0.01 a second)"]
     assert rig.client.done("why", ids[1]).json["reasons"][1]["at"]
 
 
@@ -250,7 +250,7 @@ def test_why_tells_the_limit(rig):
     (("set", "jobs", {}), "limit: want station:NAME or group:NAME, got 'jobs'"),
     (("set", "group:a b", {}), "limit: want station:NAME or group:NAME, got 'group:a b'"),
     (("set", JOBS, {"concurrency": 0}), "concurrency: want 1..10000"),
-    (("set", JOBS, {"rate": 0}), "rate: want runs a second, 0.000001..1000000"),
+    (("set", JOBS, {"rate": 0}), "rate: want starts per second, 0.000001..1000000"),
     (("set", JOBS, {"burst": 1.5}), "burst: want 1..1000000"),
     (("set", JOBS), "limit: want list, set station:NAME or group:NAME with a limit as JSON, or remove with such a "
                     "name"),
@@ -260,7 +260,7 @@ def test_what_is_refused(shared, args, reason):
 
 
 def test_remove_of_none(shared):
-    assert shared.client.refused("limit", "remove", "group:x", status=ST.NOT_FIND) == "limit: there is none of this name"
+    assert shared.client.refused("limit", "remove", "group:x", status=ST.NOT_FIND) == "limit: no limit of this name is set"
 
 
 def test_random_limits_are_never_exceeded_and_all_run(rig):

@@ -134,7 +134,7 @@ HOSTILE = {
     "utf8": (b"\x81" + D + b"\xa1\xff", "UTF-8, in field 'description'"),
     "nul": (b"\x81" + D + b"\xa1\0", "NUL, in field 'description'"),
     "bin": (b"\x81" + D + b"\xc4\1x", "bin"), "ext": (b"\x81" + D + b"\xd4\1x", "ext"),
-    "c1": (b"\x81" + D + b"\xc1", "c1"), "name-1": (b"\x81\1\1", "no string"),
+    "c1": (b"\x81" + D + b"\xc1", "c1"), "name-1": (b"\x81\1\1", "not a string"),
     "uint64": (b"\x81" + D + b"\xcf" + b"\xff" * 8, "over 9223372036854775807"),
     "nan": (b"\x81" + D + b"\xcb\x7f\xf8" + b"\0" * 6, "not finite"),
     "map32": (b"\xdf\xff\xff\xff\xff", "count"), "map32-2^28": (b"\xdf\x10\0\0\0", "count"),

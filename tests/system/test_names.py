@@ -11,7 +11,7 @@ from curvetest import CurveRig
 from zplantest import (CLOSE, CMD, ERROR, FT, PAUSE, QUEUE, ST, at_once, every, later, plan_frames,
                        told, unframe, wait_until)
 
-THERE = "+plan: there already"
+THERE = "+plan: already exists"
 
 
 def keyed(key="k", **fields):
@@ -162,7 +162,7 @@ def test_E032_while_a_run_is_out_nothing_changes(rig, way):
     rig.marked(ident, run)
     for description in ("new", "old"):
         published(rig.client, keyed(description=description, if_exists=way),
-                  THERE + ", and running")
+                  THERE + ", and is running")
         assert rig.message(ident)["description"] == "old"
     rig.jobs.finish(run)
     assert rig.repet(ident, 1)["description"] == "old"
@@ -175,7 +175,7 @@ def test_E032_a_run_of_one_that_was_claimed_with_many_is_known_too(rig):
     rig.db.zadd("plan:time:set", {rig.key(one): 1 for one in (*others, ident)}, xx=True)
     runs = [rig.jobs.recv() for _ in range(41)]
     run, = [run for run in runs if run.plan["plan_id"] == int(ident, 16)]
-    published(rig.client, keyed(description="new", if_exists="update"), THERE + ", and running")
+    published(rig.client, keyed(description="new", if_exists="update"), THERE + ", and is running")
     rig.jobs.finish(run)
     assert rig.repet(ident, 1)["description"] == "old"
 
@@ -237,7 +237,7 @@ def test_a_plan_that_would_never_run_is_refused_unless_its_key_is_there(rig):
 
 def test_a_key_and_a_GLOBAL_ID(rig):
     ident = published(rig.client, keyed("k"))
-    refused(rig.client, keyed("k"), "key: names the plan as GLOBAL_ID does, give one of them",
+    refused(rig.client, keyed("k"), "key: names the plan, as GLOBAL_ID does; give only one",
             gid="1f")
     assert published(rig.client, keyed("k", description="x"), THERE, gid=ident) == ident
     # Others must not get it by its number.

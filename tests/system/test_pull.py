@@ -531,16 +531,16 @@ def refusing(make_shared):
 
 def test_only_plans_of_pull_stations_have_workers(refusing):
     reply = refusing.client.submit(later(**workers(count=1)))
-    assert reply.text == "-plan error: workers: is for plans of pull stations, jobs is of type api"
+    assert reply.text == "-plan error: workers: is for plans of pull targets, jobs is of type api"
     ident = refusing.client.added(later())
     update_ = {"revision": refusing.message(ident)["revision"], **workers(count=1)}
-    assert refusing.client.refused("update", ident, update_).startswith("workers: is for plans of pull stations")
+    assert refusing.client.refused("update", ident, update_).startswith("workers: is for plans of pull targets")
 
 
 @pytest.mark.parametrize("wish, reason", [
     ({}, "station: is missing"),
     ({"station": "jobs"}, "station: jobs is of type api, its plans are sent to it"),
-    ({"station": "a b"}, "station: want the name of a pull station"),
+    ({"station": "a b"}, "station: want the name of a pull target"),
     ({"station": STATION, "worker": ""}, "worker: want 1..64 of A-Z a-z 0-9 _ . : @ -"),
     ({"station": STATION, "worker": "{}"}, "worker: want 1..64 of A-Z a-z 0-9 _ . : @ -"),
     ({"station": STATION, "limit": 101}, "limit: want 0..100"),
@@ -560,7 +560,7 @@ def test_what_is_no_object_is_refused(refusing, text):
 
 
 def test_a_take_of_an_unknown_station_finds_none(refusing):
-    assert "no station 'nowhere' is known here" in refusing.client.refused(
+    assert "no target 'nowhere' is known here" in refusing.client.refused(
         "take", {"station": "nowhere"}, status=ST.NOT_FIND)
 
 
@@ -573,7 +573,7 @@ def test_a_take_of_an_unknown_station_finds_none(refusing):
     ({"plan": "1f", "worker": "w1", "exec_id": "2", "state": "fail", "reason": "x" * 513}, "reason: want a string of at most 512 bytes"),
     ({"plan": "1f", "worker": "w1", "exec_id": "2", "state": "fail", "result": "x" * 65536}, "result: want JSON of at most 65536 bytes"),
     ({"plan": "1f", "worker": "w1", "exec_id": "2", "state": "fail"}, "report: there is no such plan"),
-    ({"plan": "1f", "worker": "w1", "state": "fail", "exec_id": 0}, "exec_id: want the run's id, as it was given"),
+    ({"plan": "1f", "worker": "w1", "state": "fail", "exec_id": 0}, "exec_id: want the exec_id of the job"),
     ({"plan": 5, "worker": "w1", "exec_id": "2", "state": "fail"}, "plan: want the plan's id")])
 def test_a_hostile_report_is_refused(refusing, work, reason):
     assert refusing.client.refused("report", work) == reason

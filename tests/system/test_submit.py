@@ -228,7 +228,7 @@ def test_A043_A109_same_again_is_answered_and_changes_nothing(shared):
     for client in (shared.client, shared.dealer(identity=b"another"), shared.dealer(kind=zmq.REQ)):
         again = client.ask(CMD.PLAN, pairs)
         there = [frame for frame in again.frames if frame not in first.frames]
-        assert there == [b"+plan: there already"]       # which is all that differs
+        assert there == [b"+plan: already exists"]       # which is all that differs
         assert (again.code, len(again.frames)) == (first.code, len(first.frames) + 1)
     assert shared.dump() == before
 

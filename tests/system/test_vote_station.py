@@ -382,7 +382,7 @@ def test_a_broken_vote_is_a_failed_one(station, start):
     ann.send(ann.recv().sender, b"\x09\x01")
     answers = [plan.recv() for _ in range(3)]
     assert [x.code for x in answers] == [VOTE_START, FAILED, VOTE_END]
-    assert answers[1].status == "-failed: worker ann sent a broken answer"
+    assert answers[1].status == "-failed: worker ann sent a malformed answer"
     assert ann.recv().code == INVALID
     ann.ready()
     plan.send(*a_run())

@@ -89,9 +89,9 @@ def test_a_run_that_is_out(rig):
     state, running, reason = only(rig, ident)
     assert (state, running) == (EXECUTE, True)
     words, since = reason["why"].split(" since ")
-    assert words == "a run is out" and since.endswith(", its target has not answered yet")
+    assert words == "a run is in progress" and since.endswith(", its target has not answered yet")
     assert moment(since.split(",")[0]) == run.exec_id // 1000000
-    assert reason["until"] == "its result, or the end of its lease without a sign of life"
+    assert reason["until"] == "its result, or the end of its lease without a heartbeat"
     assert moment(reason["at"]) == int(rig.score(ident))
     rig.jobs.answer(run, ST.RUNING)
     wait_until(lambda: "answered" not in only(rig, ident)[2]["why"], "RUNING has come")
@@ -102,7 +102,7 @@ def test_a_run_that_may_take_so_long(rig):
     ident = rig.client.added(at_once(timeout=500))
     run = rig.jobs.recv()
     reason = only(rig, ident)[2]
-    assert reason["until"] == "its result, or the end of its time"
+    assert reason["until"] == "its result, or its timeout"
     assert moment(reason["at"]) == run.exec_id // 1000000 + 500
 
 
@@ -115,7 +115,7 @@ def test_a_paused_plan_whose_run_is_out_has_two_reasons(rig):
     rig.client.done("pause", ident)
     state, running, (one, two) = why(rig, ident)
     assert (state, running) == (PAUSE, True)
-    assert one["why"].startswith("pause at ") and two["why"].startswith("a run is out since")
+    assert one["why"].startswith("pause at ") and two["why"].startswith("a run is in progress since")
 
 
 def test_a_run_that_is_not_known_any_more(rig):
@@ -124,7 +124,7 @@ def test_a_run_that_is_not_known_any_more(rig):
     rig.marked(ident, run)
     rig.db.hdel("plan:run", rig.key(ident))
     reason = only(rig, ident)[2]
-    assert (reason["why"], reason["until"]) == ("its run is not known any more",
+    assert (reason["why"], reason["until"]) == ("its run is no longer known",
                                                 "the end of its lease")
     assert moment(reason["at"]) == int(rig.score(ident))
 
@@ -145,7 +145,7 @@ def test_a_retry(rig):
     assert moment(reason["at"]) == int(rig.score(ident))
 
 
-@pytest.mark.parametrize("name, whose", [("station:jobs", "the station jobs"),
+@pytest.mark.parametrize("name, whose", [("station:jobs", "the target jobs"),
                                          ("group:printers", "the group printers")])
 def test_a_retry_that_a_limit_holds(rig, name, whose):
     """Its time has come: the limit holds it, and no time is named."""
@@ -166,7 +166,7 @@ def test_a_retry_that_a_limit_holds(rig, name, whose):
 
 
 @pytest.mark.parametrize("manual, until", [(False, "reset"),
-                                           (True, "done, when somebody has dealt with it, or reset")])
+                                           (True, "done, when the failure was handled manually, or reset")])
 def test_a_plan_that_has_failed_for_good(rig, manual, until):
     # As long as words may be, with a character that must not be cut in two.
     words = "-failed: " + "日" * 160
@@ -192,7 +192,7 @@ def test_a_plan_that_its_target_refuses(rig):
     wait_until(lambda: rig.message(ident)["plan_state"] == ERROR, "out of the queue")
     state, _, reason = only(rig, ident)
     assert (state, reason["why"], reason["until"]) == (
-        ERROR, "its target has refused it: -no support", "reset")
+        ERROR, "its target has rejected it: -no support", "reset")
 
 
 def test_a_plan_that_has_lost_its_right_to_run(rig):
@@ -209,7 +209,7 @@ def test_a_plan_that_was_taken_out_of_the_queue_by_hand(rig):
     ident = rig.client.added(later())
     rig.db.zrem("plan:time:set", rig.key(ident))
     state, _, reason = only(rig, ident)
-    assert (state, reason["why"]) == (QUEUE, "it is not in the queue: somebody took it out")
+    assert (state, reason["why"]) == (QUEUE, "it is not in the queue: it was removed by hand")
     # What is told helps.
     rig.client.done("pause", ident), rig.client.done("reset", ident)
     assert only(rig, ident)[2]["why"] == "it is not due yet"
@@ -224,7 +224,7 @@ def test_a_plan_whose_target_is_away(rig):
         return reasons if len(reasons) == 2 else None
     one, two = wait_until(away, "the station knows that it is away")
     assert one["why"] == "it is not due yet"
-    assert two["why"].startswith("the station jobs is not connected since 2")
+    assert two["why"].startswith("the target jobs is not connected since 2")
     assert two["until"] == "it connects" and "at" not in two
     # One that is due was tried.
     rig.due_now(ident)
@@ -243,7 +243,7 @@ def test_a_plan_whose_target_is_not_known(rig):
     rig.client.done("station", "remove", "gone")
     one, two = why(rig, ident)[2]
     assert one["why"] == "it is not due yet"
-    assert two == {"why": "no station 'gone' is known here", "until": "station add"}
+    assert two == {"why": "no target 'gone' is known here", "until": "station add"}
 
 
 def test_a_plan_whose_target_takes_no_more(make_rig):
@@ -257,7 +257,7 @@ def test_a_plan_whose_target_takes_no_more(make_rig):
         reasons = why(rig, ident)[2]
         return [r for r in reasons if "has as many unanswered runs as it may have" in r["why"]]
     reason, = wait_until(full, "it is full")
-    assert reason["why"].startswith("the station jobs ") and reason["until"] == (
+    assert reason["why"].startswith("the target jobs ") and reason["until"] == (
         "it answers some of them")
     assert why(rig, first)[1] is True
     rig.jobs.finish(run)
@@ -273,8 +273,8 @@ def test_a_plan_that_is_too_late(make_rig):
     rig.edit(ident, base_time=now - 1500, plan_time=now - 500)
     rig.due_now(ident)
     reasons = {r["why"]: r for r in why(rig, ident)[2]}
-    assert "it is too late for its present time" in reasons, reasons
-    late = reasons["it is too late for its present time"]
+    assert "its current time has passed" in reasons, reasons
+    late = reasons["its current time has passed"]
     assert late["until"] == "its next time" and moment(late["at"]) > now
 
 
@@ -287,7 +287,7 @@ def test_a_plan_that_is_not_there(shared):
 def test_a_plan_that_was_edited_to_nonsense(rig):
     ident = rig.client.added(later())
     rig.edit(ident, plan_type="x")
-    assert "plan_type: no integer" in rig.client.refused("why", ident)
+    assert "plan_type: not an integer" in rig.client.refused("why", ident)
     rig.db.set(rig.key(ident), "nonsense")
     assert "JSON: " in rig.client.refused("why", ident)
 

@@ -60,7 +60,7 @@ def test_without_curve_only_this_machine_is_served(type_, which, other, host):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         f"zstationd: --{which}: 'tcp://{host}:7931' is not loopback: set --curve and --allow, or "
-        "--insecure (zstationd --help tells more)\n")
+        "--insecure (see zstationd --help)\n")
 
 
 def test_with_insecure_any_address_is_taken(station):
@@ -101,19 +101,19 @@ def test_ping_answers_each_envelope_in_its_kind(station):
 @pytest.mark.parametrize("frames, code, word", [
     ([b"\x01\x00$\0", b"x"], INVALID, "no command"),
     ([b"\x00\x00\0"], INVALID, "no command"),
-    ([b"\x02\x01$\0", b"x"], INVALID, "does not fit"),
-    ([b"\x01"], INVALID, "does not fit"),
-    ([b""], INVALID, "does not fit"),
-    ([b"", b""], INVALID, "does not fit"),
-    ([b"*"], INVALID, "does not fit"),
-    ([b"*1", b"\x03"], INVALID, "does not fit"),
+    ([b"\x02\x01$\0", b"x"], INVALID, "does not match"),
+    ([b"\x01"], INVALID, "does not match"),
+    ([b""], INVALID, "does not match"),
+    ([b"", b""], INVALID, "does not match"),
+    ([b"*"], INVALID, "does not match"),
+    ([b"*1", b"\x03"], INVALID, "does not match"),
     ([b"\x02\x01$$\0", b"x", b"y"], INVALID, "COMMAND"),
     ([b"\x01\x01\0\0", b"x"], INVALID, "END"),
     (pack(NONE, (ARG, b"x")), INVALID, "COMMAND"),
     (pack(PROXY, (ARG, b"x")), INVALID, "COMMAND"),
     (pack(0x7F), NOT_SUPPORT, "7f"),
     (pack(JOIN, (ARG, b"w")), NOT_SUPPORT, "4a"),
-    ([bytes([33, 1]) + b"%" * 33] + [b"x"] * 33, INVALID, "does not fit"),
+    ([bytes([33, 1]) + b"%" * 33] + [b"x"] * 33, INVALID, "does not match"),
     ([b"x"] * 60, INVALID, ""),
     (pack(NONE, (COMMAND, b"x"), *[(ARG, b"x" * (1 << 20))] * 6), INVALID, ""),
 ])
@@ -487,7 +487,7 @@ def test_a_worker_that_joins_anew_has_lost_its_job(station):
     client.send(*a_call())
     job = worker.recv()
     assert worker.ask(*pack(JOIN, (ARG, b"y"))).code == OK
-    assert client.recv().status == "-failed: worker x has joined anew"
+    assert client.recv().status == "-failed: worker x has joined again"
     worker.answer(job, OK)
     worker.ready()
     client.send(*a_call())
@@ -520,7 +520,7 @@ def test_a_broken_answer_fails_the_job(station):
     client.send(*a_call())
     job = worker.recv()
     worker.send(job.sender, b"\x09\x01")
-    assert client.recv().status == "-failed: worker x sent a broken answer"
+    assert client.recv().status == "-failed: worker x sent a malformed answer"
     assert worker.recv().code == INVALID
 
 

@@ -176,7 +176,7 @@ def test_two_keys_of_one_name_are_refused_by_name_of_both_files(secured, pairs):
          "--curve", pairs["target"].secret_file, "--allow", str(secured.folder)],
         capture_output=True, text=True, timeout=WAIT_S)
     assert ended.returncode == 1
-    assert f"{secured.folder}/other.key: name: 'client' is the name in client.key too" in ended.stderr
+    assert f"{secured.folder}/other.key: name: 'client' is also the name in client.key too" in ended.stderr
 
 
 def test_a_broken_file_lets_nobody_in_and_shuts_nobody_out(secured):
@@ -246,9 +246,9 @@ def test_a_result_goes_to_the_plan_station_encrypted(secured, pairs):
     (["--curve", "TARGET", "--allow", "ALLOW", "--plan", "tcp://127.0.0.1:1", "--plan-key", "x"], 2,
      "--plan-key: want 40 characters of Z85"),
     (["--curve", "/missing", "--allow", "ALLOW"], 1, "--curve: /missing: No such file"),
-    (["--curve", "PUBLIC", "--allow", "ALLOW"], 1, "no secret-key in it"),
+    (["--curve", "PUBLIC", "--allow", "ALLOW"], 1, "the secret-key is missing"),
     (["--curve", "TARGET", "--allow", "/missing"], 1, "--allow: /missing: No such file"),
-    (["--curve", "TARGET", "--allow", "BROKEN"], 1, "no public-key in it"),
+    (["--curve", "TARGET", "--allow", "BROKEN"], 1, "the public-key is missing"),
 ])
 def test_what_does_not_start(secured, pairs, options, code, words):
     broken = secured.station.folder / "broken"

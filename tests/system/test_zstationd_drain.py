@@ -29,7 +29,7 @@ def drained(peer, name, count=1):
 def said_bye(worker):
     answer = worker.recv()
     assert (answer.sender, answer.code) == (None, BYE)
-    assert answer.status == "+bye: no more jobs: end what you have, and leave"
+    assert answer.status == "+bye: no more jobs: finish those you have, then leave"
 
 
 # -- the list

@@ -35,25 +35,23 @@ static const struct refused_row {
     } cert;
     const char *reason;
 } refused_rows[] = {
-    {"no role",
-     {KEY_B, "", ""},
-     "roles: want some of submit,observe,manage,result, there are none"},
+    {"no role", {KEY_B, "", ""}, "roles: want at least one of submit,observe,manage,result"},
     {"unknown role",
      {KEY_B, "submit,root", ""},
-     "roles: want some of submit,observe,manage,result, got 'root'"},
+     "roles: want one or more of submit,observe,manage,result, got 'root'"},
     {"empty role",
      {KEY_B, "submit,", ""},
-     "roles: want some of submit,observe,manage,result, got ''"},
+     "roles: want one or more of submit,observe,manage,result, got ''"},
     {"role in capitals",
      {KEY_B, "Submit", ""},
-     "roles: want some of submit,observe,manage,result, got 'Submit'"},
+     "roles: want one or more of submit,observe,manage,result, got 'Submit'"},
     {"star inside",
      {KEY_B, "submit", "j*s"},
-     "stations: want names of 1..64 A-Z a-z 0-9 _ . - or beginnings of them with a * at the end, "
+     "stations: want names of 1..64 A-Z a-z 0-9 _ . - or prefixes of them that end with *, "
      "got 'j*s'"},
     {"empty station",
      {KEY_B, "submit", "jobs,"},
-     "stations: want names of 1..64 A-Z a-z 0-9 _ . - or beginnings of them with a * at the end, "
+     "stations: want names of 1..64 A-Z a-z 0-9 _ . - or prefixes of them that end with *, "
      "got ''"},
     {"twice", {KEY_A, "submit", ""}, "public-key: is that of 'a' too"},
 };

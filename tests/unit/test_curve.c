@@ -88,13 +88,13 @@ static const struct row {
      CURVE_PUBLIC, 0600, ""},
     {"metadata that is empty", "metadata\n    roles = \"\"\ncurve\n    public-key = \"$P\"\n",
      CURVE_PUBLIC, 0600, ""},
-    {"nothing", "", CURVE_PUBLIC, 0600, "no public-key in it"},
+    {"nothing", "", CURVE_PUBLIC, 0600, "the public-key is missing"},
     {"no public key", "curve\n    secret-key = \"$S\"\n", CURVE_SECRET, 0600,
-     "no public-key in it"},
+     "the public-key is missing"},
     {"no secret key", "curve\n    public-key = \"$P\"\n", CURVE_SECRET, 0600,
-     "no secret-key in it: want the file whose name ends with _secret"},
+     "the secret-key is missing: want the file whose name ends with _secret"},
     {"a secret where others read", SECRET, CURVE_PUBLIC, 0600,
-     "a secret key is in it, which does not belong there"},
+     "contains a secret key, which is not allowed here"},
     {"read by the group", SECRET, CURVE_SECRET, 0640, "others may use this secret: chmod 600 it"},
     {"read by all", SECRET, CURVE_SECRET, 0604, "others may use this secret: chmod 600 it"},
     {"written by all", SECRET, CURVE_SECRET, 0602, "others may use this secret: chmod 600 it"},
@@ -115,47 +115,47 @@ static const struct row {
     {"a secret key that is none", "curve\n    public-key = \"$P\"\n    secret-key = \"secret\"\n",
      CURVE_SECRET, 0600, "the secret-key is not 40 characters of Z85"},
     {"keys of two pairs", "curve\n    public-key = \"$O\"\n    secret-key = \"$S\"\n", CURVE_SECRET,
-     0600, "the public-key is not the secret-key's"},
+     0600, "the public-key does not belong to the secret-key"},
     {"a key twice", "curve\n    public-key = \"$P\"\n    public-key = \"$P\"\n", CURVE_PUBLIC, 0600,
-     "line 3 is there twice"},
+     "line 3 is a duplicate"},
     {"a field that is not known", "curve\n    public-key = \"$P\"\n    secret = \"$S\"\n",
      CURVE_SECRET, 0600,
-     "line 3 is no field of a certificate: metadata has name, roles, stations; curve has "
+     "line 3 is not a field of a certificate: metadata has name, roles, stations; curve has "
      "public-key, secret-key"},
     {"a key among the metadata", "metadata\n    public-key = \"$P\"\n", CURVE_PUBLIC, 0600,
-     "line 2 is no field of a certificate: metadata has name, roles, stations; curve has "
+     "line 2 is not a field of a certificate: metadata has name, roles, stations; curve has "
      "public-key, secret-key"},
     {"a field before any section", "    name = x\n", CURVE_PUBLIC, 0600,
-     "line 1 is no field of a certificate: metadata has name, roles, stations; curve has "
+     "line 1 is not a field of a certificate: metadata has name, roles, stations; curve has "
      "public-key, secret-key"},
     {"a section that is not known", "metadat\n", CURVE_PUBLIC, 0600,
-     "line 1 is no section of a certificate: want metadata or curve"},
+     "line 1 is not a section of a certificate: want metadata or curve"},
     {"a key alone", "$P\n", CURVE_PUBLIC, 0600,
-     "line 1 is no section of a certificate: want metadata or curve"},
+     "line 1 is not a section of a certificate: want metadata or curve"},
     {"no value", "metadata\n    name\n", CURVE_PUBLIC, 0600, "line 2 is not NAME = \"VALUE\""},
     {"a quote that does not end", "metadata\n    name = \"x\n", CURVE_PUBLIC, 0600,
-     "line 2 has a quote that does not end, or something behind it"},
+     "line 2 has an unterminated quote, or text after it"},
     {"a quote alone", "metadata\n    name = \"", CURVE_PUBLIC, 0600,
-     "line 2 has a quote that does not end, or something behind it"},
+     "line 2 has an unterminated quote, or text after it"},
     {"something behind it", "curve\n    public-key = \"$P\" $S\n", CURVE_PUBLIC, 0600,
-     "line 2 has a quote that does not end, or something behind it"},
+     "line 2 has an unterminated quote, or text after it"},
     {"a tabulator", "metadata\n\tname = x\n", CURVE_PUBLIC, 0600,
      "line 2 holds a control character"},
     {"a role that is not known",
      "metadata\n    roles = \"submit,root\"\ncurve\n    public-key = \"$P\"\n", CURVE_PUBLIC, 0600,
-     "roles: want some of submit,observe,manage,result, got 'root'"},
+     "roles: want one or more of submit,observe,manage,result, got 'root'"},
     {"a blank before a role",
      "metadata\n    roles = \"submit, observe\"\ncurve\n    public-key = \"$P\"\n", CURVE_PUBLIC,
-     0600, "roles: want some of submit,observe,manage,result, got ' observe'"},
+     0600, "roles: want one or more of submit,observe,manage,result, got ' observe'"},
     {"a role missing", "metadata\n    roles = \"submit,\"\ncurve\n    public-key = \"$P\"\n",
-     CURVE_PUBLIC, 0600, "roles: want some of submit,observe,manage,result, got ''"},
+     CURVE_PUBLIC, 0600, "roles: want one or more of submit,observe,manage,result, got ''"},
     {"a star within", "metadata\n    stations = \"a*b\"\ncurve\n    public-key = \"$P\"\n",
      CURVE_PUBLIC, 0600,
-     "stations: want names of 1..64 A-Z a-z 0-9 _ . - or beginnings of them with a * at the end, "
+     "stations: want names of 1..64 A-Z a-z 0-9 _ . - or prefixes of them that end with *, "
      "got 'a*b'"},
     {"a station missing", "metadata\n    stations = \"a,,b\"\ncurve\n    public-key = \"$P\"\n",
      CURVE_PUBLIC, 0600,
-     "stations: want names of 1..64 A-Z a-z 0-9 _ . - or beginnings of them with a * at the end, "
+     "stations: want names of 1..64 A-Z a-z 0-9 _ . - or prefixes of them that end with *, "
      "got ''"},
 };
 
@@ -212,9 +212,9 @@ static void what_is_no_file_is_refused (void **state)
 {
     (void)state;
     refuse ("missing", path_of ("missing"), "missing: No such file or directory");
-    refuse ("a folder", folder, ": is no file");
+    refuse ("a folder", folder, ": is not a file");
     mkfifo (path_of ("fifo"), 0600);
-    refuse ("a pipe without a writer", path_of ("fifo"), "fifo: is no file");
+    refuse ("a pipe without a writer", path_of ("fifo"), "fifo: is not a file");
     FILE *file = fopen (path_of ("large"), "w");
     for (int i = 0; i < 3000; i++)
         fputs ("#\n\n", file);
@@ -309,13 +309,13 @@ static void no_file_is_written_over (void **state)
     struct curve_cert first = cert_named ("once"), second = cert_named ("once"), got;
     assert_int_equal (curve_cert_save (folder, &first, public_path, secret_path, &reason), 0);
     assert_int_equal (curve_cert_save (folder, &second, public_path, secret_path, &reason), -1);
-    assert_non_null (strstr (reason.text, "once.key_secret: is there already"));
+    assert_non_null (strstr (reason.text, "once.key_secret: already exists"));
     assert_int_equal (curve_cert_load (secret_path, CURVE_SECRET, &got, &reason), 0);
     assert_string_equal (got.keys.secret_key, first.keys.secret_key);
     // Where only the public one is there, no secret one is left behind.
     assert_int_equal (unlink (secret_path), 0);
     assert_int_equal (curve_cert_save (folder, &second, public_path, secret_path, &reason), -1);
-    assert_non_null (strstr (reason.text, "once.key: is there already"));
+    assert_non_null (strstr (reason.text, "once.key: already exists"));
     assert_int_equal (mode_of (secret_path), 0);
     assert_int_equal (curve_cert_load (public_path, CURVE_PUBLIC, &got, &reason), 0);
     assert_string_equal (got.keys.public_key, first.keys.public_key);
@@ -330,7 +330,7 @@ static const struct {
     {"..", "", "", "name: want 1..64"},
     {"a b", "", "", "name: want 1..64"},
     {"a\"b", "", "", "name: want 1..64"},
-    {"r", "root", "", "roles: want some of"},
+    {"r", "root", "", "roles: want one or more of"},
     {"s", "", "a b", "stations: want names"},
     {"s", "", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
      "stations: want"},

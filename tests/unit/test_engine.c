@@ -21,7 +21,7 @@ static const struct submit_row {
     {"time: at plan_time", {SCHEDULE_TIME, 0, 0, false, 1001, 0}, 1000, 0, 1001, 0, NULL},
     {"time: now is not past", {SCHEDULE_TIME, 0, 0, false, 1000, 0}, 1000, 0, 1000, 0, NULL},
     {"time: past, refused", {SCHEDULE_TIME, 0, 0, false, 999, 0}, 1000, 0, 0, 0, "plan_time: is past"},
-    {"cron: without a time", {SCHEDULE_CRON, 0, -1, false, 0, 0}, 1000, 0, 0, 0, "cron: fits no time"},
+    {"cron: without a time", {SCHEDULE_CRON, 0, -1, false, 0, 0}, 1000, 0, 0, 0, "cron: matches no local time"},
     {"time: past, no_keep", {SCHEDULE_TIME, 0, 0, true, 999, 0}, 1000, 0, 999, 0, NULL},
     {"second: from the receipt", {SCHEDULE_SECOND, 10, 3, false, 0, 0}, 1000, 0, 1010, 0, NULL},
     {"second: from plan_time", {SCHEDULE_SECOND, 10, 3, false, 2000, 0}, 1000, 0, 2010, 0, NULL},

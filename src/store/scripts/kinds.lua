@@ -3,7 +3,7 @@
 -- KEYS  1 kinds: a hash of name -> JSON
 -- ARGV  1 list, or get, put or remove  2 name  3 the JSON to put in  4 most kinds that are kept
 -- Answers {name, JSON, ...} of what was asked for after the change; get: of that one, {} = there is none;
---         put: {} = there are as many as may be. remove: {name, ''} it was there, {} it was not.
+--         put: {} = the quota is exceeded. remove: {name, ''} it was there, {} it was not.
 -- Cost  O(kinds) for list and put, else O(1).
 --@include plan.lua
 local word, name, json = ARGV[1], ARGV[2], ARGV[3]
