@@ -152,6 +152,10 @@ bool hook_run (const struct hook *self, const struct zplan_result *result, const
     bool goes_on = true;
     json_t *outcome = outcome_of (result, object);
     char *text = json_write (outcome), **variables = variables_of (outcome);
+    size_t size = strlen (text);
+    text = memory_resize (text, size + 2);
+    memcpy (text + size, "\n",
+            2); // one object per line, also where a program appends them to a file
     char *name = memory_text (self->program);
     child_reset (&child);
     if (child_start (&child,

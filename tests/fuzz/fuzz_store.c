@@ -6,6 +6,7 @@
 #include "fuzz.h"
 #include "ident.h"
 #include "json.h"
+#include "output.h"
 #include "pack.h"
 #include "redis_info.h"
 #include "store_private.h"
@@ -344,17 +345,25 @@ static void check_record (const struct span *frames, size_t count)
     char *bytes = store_record (&record, &size);
     check_packed (&record, span_of (bytes, size));
     struct feed feed = {0};
-    struct span columns[] = {span_text ("7-0"), span_text ("2a"), span_text ("jobs"),
-                             span_text ("1795227362000"), span_of (bytes, size)};
+    size_t output_size;
+    char *output = output_make (span_text ("jobs"), 0x2a, record.exec_id, frames[2], frames[3].size,
+                                &output_size);
+    struct span columns[] = {span_text ("7-0"),     span_text ("2a"),
+                             span_text ("jobs"),    span_text ("1795227362000"),
+                             span_of (bytes, size), span_of (output, output_size)};
     struct answered answer;
-    fill_all (&answer, &feed, columns, 5);
+    fill_all (&answer, &feed, columns, 6);
     enum { HEAD = 5 };
     redisReply *elements[HEAD + 1] = {NULL, NULL, NULL, NULL, NULL, &answer.row};
     redisReply all = {.type = REDIS_REPLY_ARRAY, .elements = HEAD + 1, .element = elements};
     json_t *run = store_history_at (&(struct store_history){.count = 1, .reply = &all}, 0);
     HOLDS (run && json_integer_value (json_object_get (run, "seq")) == 7);
     HOLDS ((uint64_t)json_integer_value (json_object_get (run, "exec_id")) == record.exec_id);
+    HOLDS (json_integer_value (json_object_get (json_object_get (run, "output"), "size")) ==
+           (json_int_t)frames[2].size);
+    json_decref (output_json (frames[3], record.exec_id));
     json_decref (run);
+    free (output);
     feed_free (&feed);
     free (bytes);
 }

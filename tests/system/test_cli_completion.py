@@ -74,7 +74,7 @@ def options(verb):
 @shells
 def test_verbs(complete):
     assert complete("zplan ") == verbs() and "completion" in verbs()
-    assert complete("zplan st") == ["stats"]
+    assert complete("zplan st") == ["status", "stats"]
     assert complete("zplan --timeout 100 --json hist") == ["history"]
     assert complete("zplan qw") == []
 

@@ -278,7 +278,7 @@ def test_row_55_a_bad_file_keeps_the_old_settings(filed, bad):
         write_settings(rig, "max_plan_bytes = 64\n" + bad, '    more = "api@ipc:///tmp/x"')
     lines = hup(rig, "reload.kept_old")
     assert "reason=" in lines and "event=reload.done" not in lines
-    told = [one for one in health(rig)["findings"] if "not taken at the last SIGHUP" in one["text"]]
+    told = [one for one in health(rig)["findings"] if "could not be applied at the last SIGHUP" in one["text"]]
     assert len(told) == 1 and told[0]["level"] == "warning" and "SIGHUP" in told[0]["do"]
     assert told[0]["text"].partition("the old ones stay: ")[2]
     assert names(rig) == {"jobs"}

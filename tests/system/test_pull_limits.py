@@ -114,7 +114,7 @@ def test_a_team_is_one_run(rig):
         assert [job["plan_id"] for job in worker.take(limit=10)] == [first]
     assert pair[0].take(limit=10) == []
     assert len(whys(rig, first)) == 1
-    assert whys(rig, second)[1:] == ["the station pile runs as many as its limit allows (1)"]
+    assert whys(rig, second)[1:] == ["the target pile runs as many as its limit allows (1)"]
     for worker in pair:
         worker.report(first)
     assert pair[0].one()["plan_id"] == second

@@ -55,7 +55,8 @@ def test_ten_commands(newcomer):
 
     def fails():
         newcomer.run("zplan add --command broken --retry none --now")
-        return told.exists() and json.loads(told.read_text().splitlines()[0])
+        lines = told.read_text().splitlines(keepends=True) if told.exists() else []
+        return lines and lines[0].endswith("\n") and json.loads(lines[0])
     assert wait_until(fails, "a failure is told", 2 * WAIT)["status"] == "failed"
 
 

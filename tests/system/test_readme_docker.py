@@ -86,7 +86,7 @@ def redis_of_yours(newcomer, servers):
 
     command = newcomer.next("zpland --redis unix:")
     said = newcomer.run(command, code=1)
-    assert "appendfsync" in said and "durable wants always" in said, said
+    assert "appendfsync" in said and "durable requires always" in said, said
     db.client().config_set("appendfsync", "always")
     newcomer.start(command, READY)
     assert "kept, also when the machine fails" in newcomer.run("zplan doctor")
