@@ -1,6 +1,5 @@
 #include "json_names.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "desc.h"
 #include "ident.h"
 #include "json.h"
+#include "json_words.h"
 #include "memory.h"
 #include "plan.h"
 #include "policy.h"
@@ -130,84 +130,6 @@ static const struct row *row_of (enum json_kind kind, const char *wire)
         if (rows[i].kinds & 1U << kind && strcmp (rows[i].wire, wire) == 0)
             return &rows[i];
     return NULL;
-}
-
-// -- words
-
-const char *json_state_name (const json_t *state)
-{
-    static const struct {
-        const char *wire, *name;
-    } names[PLAN_STATES] = {
-        [PLAN_NONE] = {"none", "queued"},        [PLAN_QUEUE] = {"queue", "queued"},
-        [PLAN_EXECUTE] = {"execute", "running"}, [PLAN_RETRY] = {"retry", "retrying"},
-        [PLAN_SKIP] = {"skip", "queued"},        [PLAN_PAUSE] = {"pause", "paused"},
-        [PLAN_ERROR] = {"error", "error"},       [PLAN_CLOSE] = {"close", "closed"},
-    };
-    json_int_t number = json_integer_value (state);
-    if (json_is_integer (state))
-        return number >= 0 && number < PLAN_STATES ? names[number].name : NULL;
-    for (size_t i = 0; json_is_string (state) && i < PLAN_STATES; i++)
-        if (strcmp (json_string_value (state), names[i].wire) == 0)
-            return names[i].name;
-    return NULL;
-}
-
-// The statuses that a run may have, and "ok" for all below the errors.
-static const struct {
-    uint8_t status;
-    const char *name;
-} status_rows[] = {
-    {ZERO_STATUS_FAILED_ID, "failed"},       {ZERO_STATUS_NOT_WORKER_ID, "not_taken"},
-    {ZERO_STATUS_TIMEOUT_ID, "timeout"},     {ZERO_STATUS_CANCELLED_ID, "cancelled"},
-    {ZERO_STATUS_MISSED_ID, "missed"},       {ZERO_STATUS_SEND_ERROR_ID, "send_error"},
-    {ZERO_STATUS_RECV_ERROR_ID, "in_doubt"},
-};
-
-enum { STATUS_ROWS = sizeof status_rows / sizeof *status_rows };
-
-// The number of a status, or of its word on the wire; 0: none.
-static int64_t status_number (const json_t *status)
-{
-    if (json_is_integer (status))
-        return json_integer_value (status);
-    for (int i = 1; json_is_string (status) && i <= UINT8_MAX; i++)
-        if (status_name ((uint8_t)i) &&
-            strcmp (status_word ((uint8_t)i), json_string_value (status)) == 0)
-            return i;
-    return 0;
-}
-
-const char *json_status_name (const json_t *status)
-{
-    int64_t number = status_number (status);
-    if (number <= 0 || number > UINT8_MAX)
-        return NULL;
-    if (number < ZERO_STATUS_ERROR_FLAG)
-        return "ok";
-    for (size_t i = 0; i < STATUS_ROWS; i++)
-        if (status_rows[i].status == number)
-            return status_rows[i].name;
-    return "failed";
-}
-
-const char *json_verdict_name (const json_t *verdict)
-{
-    static const char *const names[VERDICTS] = {[VERDICT_FAILURE] = "failure",
-                                                [VERDICT_PENDING] = "pending",
-                                                [VERDICT_MANUAL] = "manual",
-                                                [VERDICT_CANCELLED] = "cancelled"};
-    json_int_t number = json_integer_value (verdict);
-    return number > 0 && number < VERDICTS ? names[number] : json_string_value (verdict);
-}
-
-const char *json_status_code (uint8_t status, char out[JSON_CODE_SIZE])
-{
-    const char *name = status_name (status);
-    snprintf (out, JSON_CODE_SIZE, "%s", name ? name : "error");
-    for (char *at = out; *at; at++)
-        *at = (char)tolower ((unsigned char)*at);
-    return out;
 }
 
 // -- values
@@ -472,16 +394,13 @@ static void finish_run (json_t *names, const json_t *wire)
         return;
     char code[JSON_CODE_SIZE];
     const json_t *fired = json_object_get (wire, "fired"), *ended = json_object_get (wire, "ended");
-    int64_t number = status_number (
+    int64_t number = json_status_number (
         json_is_integer (json_object_get (wire, "code")) ? json_object_get (wire, "code") : status);
-    bool own = number < ZERO_STATUS_ERROR_FLAG;
-    for (size_t i = 0; i < STATUS_ROWS; i++)
-        own = own || status_rows[i].status == number;
     json_t *as_number = json_integer (number);
     json_object_set_new (names, "status", word (json_status_name (as_number)));
     json_decref (as_number);
     json_object_del (names, "code");
-    if (!own)
+    if (!json_status_has_name (number))
         json_object_set_new (names, "code", json_string (json_status_code ((uint8_t)number, code)));
     if (number == ZERO_STATUS_MISSED_ID && fired)
         json_object_set_new (names, "started_at", json_null ()); // there was no run
@@ -491,6 +410,17 @@ static void finish_run (json_t *names, const json_t *wire)
                              took >= 0 ? json_real ((double)(int64_t)(took * 1000 + 0.5) / 1000)
                                        : json_null ());
     }
+}
+
+// A result as it is published has the plan after its run where an outcome of the history has the
+// plan's id.
+static void finish_published (json_t *names, const json_t *wire)
+{
+    json_t *id = json_object_get (wire, "id"), *after = json_object_get (wire, "plan");
+    if (id)
+        json_object_set (names, "plan", id);
+    if (json_is_object (after))
+        json_object_set_new (names, "after", json_names (JSON_PLAN, after));
 }
 
 json_t *json_names (enum json_kind kind, const json_t *wire)
@@ -506,7 +436,9 @@ json_t *json_names (enum json_kind kind, const json_t *wire)
         set_field (names, kind, name, value);
     if (kind == JSON_PLAN)
         finish_plan (names, wire);
-    if (kind == JSON_RUN)
+    if (kind == JSON_RUN) {
         finish_run (names, wire);
+        finish_published (names, wire);
+    }
     return names;
 }

@@ -25,14 +25,5 @@ enum json_kind {
 // stays as it is.
 json_t *json_names (enum json_kind kind, const json_t *wire);
 
-// The word for a number of the wire, or for its word there; NULL: unknown.
-const char *json_state_name (const json_t *state);     // queued, running, ...
-const char *json_status_name (const json_t *status);   // ok, failed, ...; NULL before the first run
-const char *json_verdict_name (const json_t *verdict); // failure, pending, manual, cancelled
-
-// The name of an error status in small letters ("not_find"); "error" where it has none.
-enum { JSON_CODE_SIZE = 40 };
-const char *json_status_code (uint8_t status, char out[JSON_CODE_SIZE]);
-
 // An instant of so many Unix milliseconds, as a string.
 json_t *json_instant_ms (int64_t time_ms);

@@ -8,7 +8,7 @@
 #include "codes.h"
 #include "ident.h"
 #include "json.h"
-#include "json_names.h"
+#include "json_words.h"
 #include "keyfile.h"
 #include "options.h"
 #include "plan_ref.h"

@@ -18,7 +18,7 @@ static const char about[] =
     "Show a plan as it is now: its fields, and the frames of its messages.\n"
     "The PLAN frame as it was submitted is in --json only.\n\n"
     "  zplan show 1f\n"
-    "  zplan show 1f --json | jq .plan_time\n";
+    "  zplan show 1f --json | jq .next_at\n";
 
 // The fields in the order of interest; `word` NULL: the value is bytes.
 static const struct row {

@@ -90,7 +90,7 @@ static const char about[] =
     "  zplan watch\n"
     "  zplan watch report -n 1\n"
     "  zplan watch --since 4711\n"
-    "  zplan watch --json | jq -r .id\n\n"
+    "  zplan watch --json | jq -r .plan\n\n"
     "--failed leaves out what went well, is tried again, was cancelled or missed. --exec\n"
     "runs a program for each, one after the other, without a shell: JSON with plan, name,\n"
     "title, target, status, reason and exec_id on its standard input; the same texts in\n"

@@ -44,6 +44,18 @@ def test_watch_for_programs():
              "plan": "{", "frames": []}]
 
 
+def test_watch_names_the_plan():
+    with Publisher() as publisher:
+        process = publisher.watch("-n", "2", "--json")
+        publisher.send(b"t", 0x82, plan=b'{"plan_id": 31, "plan_time": 1798131600, "plan_state": 3}')
+        publisher.send(b"t", 1, plan=b"{")
+        first, second = map(json.loads, Ended(process).done().splitlines())
+        assert (first["plan"], first["status"], "id" in first) == ("1f", "failed", False)
+        assert first["after"] == {"id": "1f", "state": "retrying", "running": False,
+                                  "next_at": "2026-12-24T17:00:00.000Z"}
+        assert second == {"title": "t", "status": "ok", "plan": "1f", "frames": []}
+
+
 def test_watch_passes_over_what_is_no_result():
     with Publisher() as publisher:
         process = publisher.watch("-n", "1", "--json=wire")

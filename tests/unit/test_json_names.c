@@ -62,6 +62,10 @@ static const struct mapping {
     {"a field without a row", JSON_PLAN, "{'progress': '3/4'}", "{'progress': '3/4'}"},
 
     {"a run's plan", JSON_RUN, "{'id': '2a', 'plan': '2a'}", "{'plan': '2a'}"},
+    {"a published result", JSON_RUN,
+     "{'id': '2a', 'status': '+ok', 'code': 1, 'plan': {'plan_id': 42, 'plan_state': 1}}",
+     "{'status': 'ok', 'plan': '2a', 'after': {'id': '2a', 'state': 'queued', 'running': false}}"},
+    {"one whose plan is no JSON", JSON_RUN, "{'id': '2a', 'plan': '{'}", "{'plan': '2a'}"},
     {"a run's id", JSON_RUN, "{'exec_id': 1795227062000519}", "{'exec_id': '660bfdf525b87'}"},
     {"instants of a run", JSON_RUN,
      "{'nominal': 1795227062, 'fired': 1795227062.5, 'ended': 1795227062.704, 'status': 1}",

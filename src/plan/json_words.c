@@ -1,0 +1,91 @@
+#include "json_words.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "codes.h"
+#include "plan.h"
+
+const char *json_state_name (const json_t *state)
+{
+    static const struct {
+        const char *wire, *name;
+    } names[PLAN_STATES] = {
+        [PLAN_NONE] = {"none", "queued"},        [PLAN_QUEUE] = {"queue", "queued"},
+        [PLAN_EXECUTE] = {"execute", "running"}, [PLAN_RETRY] = {"retry", "retrying"},
+        [PLAN_SKIP] = {"skip", "queued"},        [PLAN_PAUSE] = {"pause", "paused"},
+        [PLAN_ERROR] = {"error", "error"},       [PLAN_CLOSE] = {"close", "closed"},
+    };
+    json_int_t number = json_integer_value (state);
+    if (json_is_integer (state))
+        return number >= 0 && number < PLAN_STATES ? names[number].name : NULL;
+    for (size_t i = 0; json_is_string (state) && i < PLAN_STATES; i++)
+        if (strcmp (json_string_value (state), names[i].wire) == 0)
+            return names[i].name;
+    return NULL;
+}
+
+// The statuses that a run may have, and "ok" for all below the errors.
+static const struct {
+    uint8_t status;
+    const char *name;
+} status_rows[] = {
+    {ZERO_STATUS_FAILED_ID, "failed"},       {ZERO_STATUS_NOT_WORKER_ID, "not_taken"},
+    {ZERO_STATUS_TIMEOUT_ID, "timeout"},     {ZERO_STATUS_CANCELLED_ID, "cancelled"},
+    {ZERO_STATUS_MISSED_ID, "missed"},       {ZERO_STATUS_SEND_ERROR_ID, "send_error"},
+    {ZERO_STATUS_RECV_ERROR_ID, "in_doubt"},
+};
+
+enum { STATUS_ROWS = sizeof status_rows / sizeof *status_rows };
+
+int64_t json_status_number (const json_t *status)
+{
+    if (json_is_integer (status))
+        return json_integer_value (status);
+    for (int i = 1; json_is_string (status) && i <= UINT8_MAX; i++)
+        if (status_name ((uint8_t)i) &&
+            strcmp (status_word ((uint8_t)i), json_string_value (status)) == 0)
+            return i;
+    return 0;
+}
+
+const char *json_status_name (const json_t *status)
+{
+    int64_t number = json_status_number (status);
+    if (number <= 0 || number > UINT8_MAX)
+        return NULL;
+    if (number < ZERO_STATUS_ERROR_FLAG)
+        return "ok";
+    for (size_t i = 0; i < STATUS_ROWS; i++)
+        if (status_rows[i].status == number)
+            return status_rows[i].name;
+    return "failed";
+}
+
+bool json_status_has_name (int64_t status)
+{
+    bool found = status < ZERO_STATUS_ERROR_FLAG;
+    for (size_t i = 0; i < STATUS_ROWS; i++)
+        found = found || status_rows[i].status == status;
+    return found;
+}
+
+const char *json_verdict_name (const json_t *verdict)
+{
+    static const char *const names[VERDICTS] = {[VERDICT_FAILURE] = "failure",
+                                                [VERDICT_PENDING] = "pending",
+                                                [VERDICT_MANUAL] = "manual",
+                                                [VERDICT_CANCELLED] = "cancelled"};
+    json_int_t number = json_integer_value (verdict);
+    return number > 0 && number < VERDICTS ? names[number] : json_string_value (verdict);
+}
+
+const char *json_status_code (uint8_t status, char out[JSON_CODE_SIZE])
+{
+    const char *name = status_name (status);
+    snprintf (out, JSON_CODE_SIZE, "%s", name ? name : "error");
+    for (char *at = out; *at; at++)
+        *at = (char)tolower ((unsigned char)*at);
+    return out;
+}

@@ -1,0 +1,22 @@
+// The words that people and programs read for the numbers of the wire: a plan's state, the status
+// of a run, a verdict. Pure.
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+// The word for a number of the wire, or for its word there; NULL: unknown.
+const char *json_state_name (const json_t *state);     // queued, running, ...
+const char *json_status_name (const json_t *status);   // ok, failed, ...; NULL before the first run
+const char *json_verdict_name (const json_t *verdict); // failure, pending, manual, cancelled
+
+// The number of a status, or of its word on the wire; 0: none.
+int64_t json_status_number (const json_t *status);
+
+// Whether a status has a word of its own; any other error is "failed".
+bool json_status_has_name (int64_t status);
+
+// The name of an error status in small letters ("not_find"); "error" where it has none.
+enum { JSON_CODE_SIZE = 40 };
+const char *json_status_code (uint8_t status, char out[JSON_CODE_SIZE]);
