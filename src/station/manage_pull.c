@@ -170,7 +170,7 @@ struct working {
     struct inquiry inquiry;
     bool reports;
     bool repeat; // its plan is gone: the report may be the repeat of one that was accepted
-    char plan[REASON_MAX]; // as it was named
+    char plan[PLAN_TEXT_SIZE];
     char worker[WORKER_NAME_MAX + 1];
     uint64_t exec_id;
     enum { STATE_NONE, STATE_SUCCESS, STATE_FAIL } state;
@@ -196,7 +196,9 @@ static bool read_release (void *filter, const json_t *value)
 static bool read_plan (void *filter, const json_t *value)
 {
     struct working *self = filter;
-    return copy_text (value, self->plan, sizeof self->plan);
+    // A plan that is stored under a key of Redis is named by it as well; manage_plan_name reads
+    // both.
+    return manage_plan_text (value, self->plan) || copy_text (value, self->plan, sizeof self->plan);
 }
 
 static bool read_worker (void *filter, const json_t *value)
@@ -241,7 +243,7 @@ static bool read_result (void *filter, const json_t *value)
 static const struct filter_field working_fields[] = {
     {"progress", read_progress, "want a string of at most 256 bytes"}, // alive
     {"release", read_release, "want true or false"},
-    {"plan", read_plan, "want the plan's id"}, // both
+    {"plan", read_plan, "want the plan's id, or key:NAME"}, // both
     {"worker", read_worker, WORKER_RULE},
     {"exec_id", read_exec_id, "want the exec_id of the job"},
     {"state", read_state, "want success or fail"}, // report

@@ -294,6 +294,21 @@ def test_a_report_is_repeated_when_its_plan_is_over(rig, pair, state):
     assert len(rig.client.done("history", ident).json["runs"]) == 1
 
 
+def test_workers_name_the_plan_as_others_do(rig, pair):
+    """By its id as text or integer, by key:NAME, or by its key in Redis."""
+    ident = add(rig, at_once(key="nightly"))
+    worker = pair[0]
+    run = worker.one()["exec_id"]
+    for plan in (ident, int(ident, 16), "key:nightly", f"plan:msg:{STATION}:{ident}"):
+        assert worker.alive(plan, exec_id=run)["ok"], plan
+    for plan in (0, -1, True, None, 1.5, "key:" + "n" * 400):
+        assert rig.client.refused("alive", {"plan": plan, "worker": "w1"}) == "plan: want the plan's id, or key:NAME", plan
+    assert rig.client.refused("alive", {"plan": "nightly", "worker": "w1"}).startswith("id: want 1..16 hex digits")
+    assert worker.report("key:nightly", exec_id=run) == {"accepted": True}
+    assert worker.report(int(ident, 16), exec_id=run) == {"accepted": True}     # its reply was lost
+    rig.gone(ident, STATION)
+
+
 def test_a_report_names_its_run(rig, pair):
     """Without exec_id, or with that of a run before, it does not end the one that is out."""
     ident = add(rig, every(3600, 3, no_keep=True, plan_time=int(time.time()) - 20000), **workers(**SHORT))
@@ -574,7 +589,8 @@ def test_a_take_of_an_unknown_station_finds_none(refusing):
     ({"plan": "1f", "worker": "w1", "exec_id": "2", "state": "fail", "result": "x" * 65536}, "result: want JSON of at most 65536 bytes"),
     ({"plan": "1f", "worker": "w1", "exec_id": "2", "state": "fail"}, "report: there is no such plan"),
     ({"plan": "1f", "worker": "w1", "state": "fail", "exec_id": 0}, "exec_id: want the exec_id of the job"),
-    ({"plan": 5, "worker": "w1", "exec_id": "2", "state": "fail"}, "plan: want the plan's id")])
+    ({"plan": 5, "worker": "w1", "exec_id": "2", "state": "fail"}, "report: there is no such plan"),
+    ({"plan": [5], "worker": "w1", "exec_id": "2", "state": "fail"}, "plan: want the plan's id, or key:NAME")])
 def test_a_hostile_report_is_refused(refusing, work, reason):
     assert refusing.client.refused("report", work) == reason
 
