@@ -195,6 +195,16 @@ static const char *argument_of (const struct deed *deed, const struct wish *wish
     return number;
 }
 
+// A name among several plans was perhaps meant as the text of an option.
+static void hint_text (const struct deed *deed, const struct plan_ids *ids)
+{
+    bool named = false;
+    for (size_t i = 1; i < ids->count; i++)
+        named = named || ids->at[i].id == 0;
+    if (named)
+        fprintf (stderr, "zplan: a text follows %s\n", deed->row->name);
+}
+
 static int do_all (const struct cli *cli, const struct deed *deed, const struct wish *wish,
                    struct plan_ids *ids)
 {
@@ -213,6 +223,8 @@ static int do_all (const struct cli *cli, const struct deed *deed, const struct 
     if (!acting.client)
         return code;
     code = bulk_do (&acting, &wish->bulk, ids);
+    if (code == EXIT_REFUSED && deed->row && deed->row->type == OPTION_TEXT && !argument)
+        hint_text (deed, ids);
     zplan_client_destroy (&acting.client);
     return code;
 }

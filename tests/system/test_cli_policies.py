@@ -342,6 +342,16 @@ def test_several_ids_are_several_plans():
         assert station.requests("done") == [[one, "by hand"] for one in dead]
 
 
+def test_a_text_needs_its_option():
+    with PlanStation() as station:
+        one = station.add("one", plan_id=0x1f, plan_state=2)
+        for verb, option in (("cancel", "--reason"), ("done", "--remark")):
+            ended = station.zplan(verb, one, "took", "too", "long")
+            assert ended.code == REFUSED and f"zplan: a text follows {option}\n" in ended.err, ended.err
+            for words in ((one, "took", option, "x"), ("took",), (one, "20")):
+                assert "a text follows" not in station.zplan(verb, *words).err, words
+
+
 def test_a_filter_cancels_what_runs(line):
     line.rig.client.added(later(description="import b"))
     idents = {line.running(description="import a"), line.running(description="import c")}
