@@ -309,9 +309,9 @@ def test_a_worker_that_fetches(pile):
             (run,) = wait_until(lambda: list(client.history(plan=plan.id)), "the run in the history")
             return run
         done = outcome("greet", "you")
-        assert (done["status"], done["worker"]) == (ST.OK, "py")
+        assert (done["status"], done["worker"]) == ("ok", "py")
         failed = outcome("break", "")
-        assert failed["status"] == ST.FAILED and "no paper" in failed["reason"]
+        assert failed["status"] == "failed" and "no paper" in failed["reason"]
         assert "JSON serializable" in outcome("unsendable", "")["reason"]
         assert "no toner" in outcome("exit", "")["reason"]
         assert "larger than 65536" in outcome("large", "")["reason"]

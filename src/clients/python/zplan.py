@@ -3,13 +3,18 @@
     import zplan
 
     with zplan.Client() as station:
-        plan = station.submit("jobs", "report", "monthly", title="report", cron="30 8 * * 1")
-        print(plan.id, plan.status)
+        plan = station.submit("jobs", "report", "monthly", delay="3h", retry=3)     # once, in 3 hours
+        print(plan.id, plan.next_at)
+        result = station.wait(plan)             # blocks until it has run; or later, from any process:
+        print(result.ok, result.text)           # print(station.output(plan.id).text)
+
+        station.submit("jobs", "report", "weekly", name="weekly", cron="30 8 * * 1", on_failure="alarm")
+        station.pause("weekly")                 # a name is taken wherever an id is
         for result in station.results():
             print(result.id, result.title, result.status, result.text)
 
-`AsyncClient` has the same methods for asyncio. `Worker` serves a target station (zstationd), `PullWorker`
-fetches plans from the station itself:
+`AsyncClient` has the same methods for asyncio. Something must run the jobs: `zplan work`, or a worker in
+Python. `PullWorker` fetches plans from the station itself, `Worker` serves a target station (zstationd):
 
     worker = zplan.PullWorker("jobs")
 
@@ -21,7 +26,8 @@ fetches plans from the station itself:
 
 Each call either returns what the station did, or raises `Rejected` with the station's reason, or `NoAnswer`.
 A client belongs to one thread (an `AsyncClient` to one event loop); workers run each job in a thread of its
-own. The wire is specified in proto/ of the zplan source.
+own. Durations are seconds, a `timedelta`, or as on the command line: "5m", "1h30m"; instants are a `datetime`
+(without a zone: local time), Unix seconds or RFC 3339. The wire is specified in proto/ of the zplan source.
 """
 from __future__ import annotations
 
@@ -29,6 +35,7 @@ import asyncio
 import base64
 import hashlib
 import json
+import math
 import os
 import queue
 import re
@@ -37,14 +44,15 @@ import socket
 import threading
 import time
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from typing import Any, AsyncIterator, Callable, Iterator, Optional, Union
 
 import zmq
 import zmq.asyncio
 import zmq.auth
 
-__all__ = ["AsyncClient", "Client", "Error", "Job", "JobFailed", "NoAnswer", "Plan", "PullWorker", "Rejected", "Result", "Worker"]
+__all__ = ["AsyncClient", "Client", "Error", "Job", "JobFailed", "NoAnswer", "Output", "Plan", "PullWorker", "Record",
+           "Rejected", "Result", "Worker"]
 __version__ = "0.1.0"
 
 REQUESTS, RESULTS, WORKERS = "tcp://127.0.0.1:7920", "tcp://127.0.0.1:7921", "tcp://127.0.0.1:7931"
@@ -56,7 +64,7 @@ _COMMAND, _ARG, _CONTENT, _JSON, _BIN, _CONTEXT = b"$%TJB#"
 _CODE_MANAGE, _CODE_PLAN, _CODE_PING, _CODE_CANCEL = 0x01, 0x02, 0x2A, 0x2D
 _JOIN, _READY, _PITPAT, _LEFT = b"JRPL"
 _RESULT_MAX = 65536     # bytes of JSON in a report (7.9): the station rejects a larger one, and runs the plan again
-_OK, _BYE, _WAITING, _FAILED, _NOT_WORKER = 0x01, 0x04, 0x22, 0x82, 0x88
+_OK, _BYE, _WAITING, _FAILED, _NOT_FOUND, _NOT_WORKER, _MISSED = 0x01, 0x04, 0x22, 0x82, 0x83, 0x88, 0x91
 
 _STATUSES = {
     0x01: "ok", 0x02: "plan", 0x03: "running", 0x04: "bye", 0x22: "waiting", 0x81: "error", 0x82: "failed",
@@ -115,10 +123,6 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _hex(id: Union[int, str]) -> str:
-    return f"{id:x}" if isinstance(id, int) else id
-
-
 # -- what goes wrong
 
 class Error(Exception):
@@ -149,16 +153,72 @@ class NoAnswer(Error, TimeoutError):
 @dataclass(frozen=True)
 class Plan:
     """A submission that was accepted. `status` says more than "+plan" if it already existed; `first` is when it
-    runs next, Unix seconds, None if it is closed."""
+    runs next, Unix seconds, None if it is closed. It is taken wherever an id is."""
 
     id: str
     status: str
     first: Optional[int] = None
 
+    @property
+    def next_at(self) -> Optional[str]:
+        """`first` as RFC 3339 in UTC."""
+        return _instant(self.first)
+
+
+class Record(dict):
+    """A plan or a run as `zplan --json` prints it: `id` as hex text, states and statuses as words, instants as
+    RFC 3339 in `..._at`. The wire's own names are readable, too (`record["plan_id"]`), where they do not mean
+    something else here; `wire` has them all."""
+
+    def __init__(self, names: dict, wire: dict):
+        super().__init__(names)
+        self.wire = wire
+
+    def __missing__(self, name: str) -> Any:
+        return self.wire[name]
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or name in self.wire
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a run wrote: its result, or its standard error if it failed. `size` is its length; of more than the
+    station keeps (2 KiB; 64 KiB of the last run of a plan that ends) there are the first and the last bytes."""
+
+    run: Record
+    size: int
+    head: bytes
+    tail: bytes = b""
+
+    @property
+    def whole(self) -> bool:
+        return self.size == len(self.head) + len(self.tail)
+
+    @property
+    def text(self) -> str:
+        """As `zplan logs` prints it, with a line for what is not kept."""
+        gap = "" if self.whole else f"\n[... {self.size - len(self.head) - len(self.tail)} bytes are not kept ...]\n"
+        return self.head.decode(errors="replace") + gap + self.tail.decode(errors="replace")
+
+
+def _output(run: Record) -> Optional[Output]:
+    kept = run.get("output")
+    if not kept:
+        return None
+    return Output(run, kept["size"], _bytes(_plain(kept["head"])), _bytes(_plain(kept.get("tail", ""))))
+
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of a run: broadcast, or replayed from the history, which has no content."""
+    """The outcome of a run: broadcast, or replayed from the history.
+
+    `id` is the plan's; `status` is ok, failed, not_taken, timeout, cancelled, missed, send_error or in_doubt, and
+    `code` the name of another error. `content` is the whole result, None where the station did not keep all of it:
+    then `output` has what it kept. `plan` is the plan after the run; of a replayed result, the run."""
 
     id: str
     target: str
@@ -166,17 +226,21 @@ class Result:
     status: str
     ok: bool
     reason: str
-    exec_id: int
+    exec_id: str
     seq: int
     epoch: str
     replayed: bool
     content: Optional[bytes] = None
     plan: dict = field(default_factory=dict, repr=False)
+    code: Optional[str] = None
+    output: Optional[Output] = field(default=None, repr=False)
 
     @property
     def text(self) -> str:
-        """The result's content, of a failure its reason."""
-        return self.content.decode(errors="replace") if self.content else self.reason
+        """The result's content, or what is kept of it; without one, of a failure its reason."""
+        if self.content:
+            return self.content.decode(errors="replace")
+        return self.output.text if self.output and self.output.size else self.reason
 
 
 def _broadcast(parts: list[bytes]) -> Result:
@@ -186,16 +250,237 @@ def _broadcast(parts: list[bytes]) -> Result:
     content = next((data for kind, data in answer.frames if kind in (_CONTENT, _JSON, _BIN)), None)
     return Result(
         id=message.frames[0][1].decode(), target=_plain(plan.get("station", "")),
-        title=parts[0].decode(errors="replace"), status=status_name(message.code), ok=message.code < 0x80,
-        reason=answer.text(_STATUS), exec_id=plan.get("exec_id", 0), seq=plan["seq"], epoch=plan["epoch"],
-        replayed=False, content=content, plan=plan)
+        title=parts[0].decode(errors="replace"), **_status_of(message.code), reason=answer.text(_STATUS),
+        exec_id=_hex(plan.get("exec_id", 0)), seq=plan["seq"], epoch=plan["epoch"], replayed=False, content=content,
+        plan=_record("plan", plan))
 
 
 def _recorded(run: dict, epoch: str) -> Result:
+    row = _record("run", run)
+    output = _output(row)
     return Result(
-        id=run["plan"], target=run["station"], title=str(_plain(run["title"])), status=status_name(run["status"]),
-        ok=run["status"] < 0x80, reason=str(_plain(run["reason"])), exec_id=run["exec_id"], seq=run["seq"],
-        epoch=epoch, replayed=True, plan=run)
+        id=run["plan"], target=run["station"], title=str(_plain(run["title"])), **_status_of(run["status"]),
+        reason=str(_plain(run["reason"])), exec_id=_hex(run["exec_id"]), seq=run["seq"], epoch=epoch, replayed=True,
+        content=output.head + output.tail if output and output.whole else None, plan=row, output=output)
+
+
+# -- the names of JSON (src/plan/json_names.c of the zplan source)
+
+_STATES = ("queued", "queued", "running", "retrying", "queued", "paused", "error", "closed")
+_VERDICTS = (None, "failure", "pending", "manual", "cancelled")
+_TYPES = ("none", "time", "second", "minute", "hour", "day", "week", "month", "cron")
+_RUN_STATUSES = {0x82: "failed", 0x86: "timeout", 0x88: "not_taken", 0x8C: "send_error", 0x8D: "in_doubt",
+                 0x90: "cancelled", 0x91: "missed"}
+_CODES = {0x81: "error", 0x83: "not_find", 0x84: "not_support", 0x85: "frame_invalid", 0x87: "net_error",
+          0x89: "manage_arg_error", 0x8A: "manage_install_arg_error", 0x8B: "frame_planerror", 0x8E: "deny", 0x8F: "busy"}
+_FRAMES = {
+    0x00: "END", 0x01: "GLOBAL_ID", 0x02: "STATION_ID", 0x03: "STATUS", 0x04: "REQUEST_ID", 0x05: "PLAN",
+    0x06: "PLAN_TIME", 0x07: "SERVICE_KEY", 0x08: "LOCAL_ID", 0x24: "COMMAND", 0x25: "ARG", 0x54: "CONTENT",
+    0x4A: "JSON", 0x42: "BIN", 0x58: "XML", 0x2A: "PUB_TITLE", 0x40: "SUBTITLE", 0x23: "CONTEXT",
+    0x3E: "REQUESTER", 0x3C: "RESPONSER",
+}
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def _instant(seconds: Any) -> Optional[str]:
+    """RFC 3339 in UTC, with milliseconds; None where there is none."""
+    if isinstance(seconds, str):
+        try:
+            seconds = datetime.fromisoformat(seconds.replace("Z", "+00:00")).timestamp()
+        except ValueError:
+            return seconds
+    if not seconds or not 0 < seconds <= 253402300799:
+        return None
+    moment = _EPOCH + timedelta(milliseconds=int(seconds * 1000 + 0.5))
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
+
+
+def _hex(id: Any) -> Any:
+    """An integer as hex text, "" for none."""
+    return (f"{id:x}" if id > 0 else "") if isinstance(id, int) else id
+
+
+def _id_name(id: Any) -> Any:
+    return _hex(id) or None
+
+
+def _run_status(code: int) -> Optional[str]:
+    return None if not code else "ok" if code < 0x80 else _RUN_STATUSES.get(code, "failed")
+
+
+def _status_of(code: int) -> dict:
+    known = code < 0x80 or code in _RUN_STATUSES
+    return {"status": _run_status(code) or "", "ok": code < 0x80, "code": None if known else _CODES.get(code, "error")}
+
+
+def _stopped(text: Any) -> Any:
+    """"pause by ops at TIME"."""
+    match = re.fullmatch(r"(\S+)(?: by (.*))? at (.*?)", text, re.DOTALL) if isinstance(text, str) else None
+    if not match:
+        return text
+    return {"why": {"pause": "paused", "close": "closed"}.get(match[1], match[1]), "at": _instant(match[3]), "by": match[2]}
+
+
+def _parsed(value: Any) -> Any:
+    return json.loads(value) if isinstance(value, str) else value
+
+
+def _type_name(value: Any) -> Any:
+    return _TYPES[value] if isinstance(value, int) and 0 <= value < len(_TYPES) else value
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+# What of the wire has another name or form; "" is left out. Those of a plan that are not here and that a
+# submitter writes stand in `spec`.
+_NAMES: dict[str, dict[str, tuple[str, Callable[[Any], Any]]]] = {
+    "plan": {
+        "plan_id": ("id", _id_name), "key": ("name", _same), "description": ("title", _same),
+        "plan_state": ("state", _STATES.__getitem__), "station": ("target", _same),
+        "last_state": ("last.status", _run_status), "exec_time": ("last.started_at", _instant),
+        "exec_id": ("last.exec_id", _id_name), "error_info": ("last.reason", _same),
+        "unresponsive_since": ("unresponsive_since_at", _instant),
+        "plan_time": ("next_at", _instant), "add_time": ("created_at", _instant),
+        "base_time": ("base_at", _instant), "real_repet": ("counts.runs", _same),
+        "error_count": ("counts.failures", _same), "missed": ("counts.missed", _same),
+        "skip_num": ("counts.skipped", _same), "skip_wait": ("counts.skips_pending", _same),
+        "stopped": ("stopped", _stopped), "verdict": ("verdict", _VERDICTS.__getitem__),
+        "plan_type": ("spec.plan_type", _type_name), "ext": ("spec.ext", _parsed),
+        "on_failure": ("spec.on_failure", _parsed),
+        "messages": ("", _same), "poll": ("", _same), "extra": ("", _same),
+        **{name: (f"spec.{name}", _same) for name in (
+            "plan_value", "plan_repet", "no_keep", "skip_set", "vote", "cron", "timezone", "gap", "overlap",
+            "iteration", "cycle", "start_time", "end_time", "misfire", "misfire_window", "jitter", "overlap_policy",
+            "retry", "timeout", "log", "priority", "group", "workers", "category", "kind", "if_exists", "tenant",
+            "creator")},
+    },
+    "run": {
+        "station": ("target", _same), "nominal": ("nominal_at", _instant), "fired": ("started_at", _instant),
+        "ended": ("ended_at", _instant), "state": ("state", _STATES.__getitem__), "exec_id": ("exec_id", _id_name),
+        "missed_first": ("missed_first_at", _instant), "missed_last": ("missed_last_at", _instant),
+        "verdict": ("verdict", _VERDICTS.__getitem__), "status": ("status", _run_status),
+    },
+    "cancelled": {"plan_id": ("id", _id_name), "exec_id": ("exec_id", _id_name), "told": ("notified", _same)},
+}
+
+
+def _record(kind: str, wire: dict) -> Record:
+    names: dict[str, Any] = {}
+    for old, value in wire.items():
+        name, convert = _NAMES[kind].get(old, (old, _same))
+        holder, _, inside = name.rpartition(".")
+        if name and not (name == "verdict" and not value):
+            (names.setdefault(holder, {}) if holder else names)[inside] = convert(value)
+    if kind == "plan" and "plan_state" in wire:
+        _finish_plan(names, wire)
+    if kind == "run":
+        code, started, ended = wire["status"], wire.get("fired"), wire.get("ended")
+        names.update({"code": _CODES.get(code, "error")} if code >= 0x80 and code not in _RUN_STATUSES else {})
+        if code == 0x91:
+            names["started_at"] = None      # there was no run
+        elif started is not None and ended is not None:
+            took = ended - started
+            names["took_s"] = int(took * 1000 + 0.5) / 1000 if took >= 0 else None
+    return Record(names, wire)
+
+
+def _finish_plan(names: dict, wire: dict) -> None:
+    """What follows from several fields."""
+    names["running"] = names["state"] == "running"
+    if names["state"] in ("paused", "error", "closed"):
+        names["next_at"] = None
+    once = wire.get("plan_type", 0) <= 1
+    if "plan_repet" in wire:
+        every = 1 if once else wire["plan_repet"]
+        used = wire.get("real_repet", 0) + wire.get("skip_num", 0)
+        names.setdefault("counts", {})["left"] = None if every < 0 else max(0, every - used)
+    if wire.get("plan_type") == 1:
+        names["spec"]["plan_time"] = wire["plan_time"]
+    messages = wire.get("messages")
+    if messages:
+        _set_frames(names, messages)
+
+
+def _set_frames(names: dict, messages: list) -> None:
+    """`command` and `args` where the plan has no other frames, else all of them as `frames`."""
+    kinds = _bytes(_plain(messages[1]))[2:] if len(messages) > 1 else b""
+    told = [(kind, frame) for kind, frame in zip(kinds, messages[2:])
+            if kind not in (_PLAN, _STATION_ID, _GLOBAL_ID, _REQUEST_ID)]
+    commands = [frame for kind, frame in told if kind == _COMMAND and isinstance(frame, str)]
+    if commands:
+        names["command"] = commands[0]
+        names["args"] = [frame for kind, frame in told if kind == _ARG]
+    if not commands or told[0] != (_COMMAND, commands[0]) or not all(
+            kind == _ARG and isinstance(frame, str) for kind, frame in told[1:]):
+        names["frames"] = [{"type": _FRAMES.get(kind, kind),
+                            **({"text": frame} if isinstance(frame, str) else frame)} for kind, frame in told]
+
+
+# -- what is given
+
+Id = Union[int, str, Plan]
+
+
+def _refs(id: Id) -> list[str]:
+    """What a plan may be: its id, or its name. A text that is hex is an id first."""
+    if isinstance(id, Plan):
+        return [id.id]
+    if isinstance(id, int):
+        return [f"{id:x}"]
+    named = id if id.startswith("key:") else f"key:{id}"
+    return [id.lower(), named] if re.fullmatch(r"[0-9a-fA-F]{1,16}", id) else [named]
+
+
+_UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+_DURATION = re.compile(r"(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+
+
+def _duration(name: str, value: Any) -> float:
+    """Seconds of a number of them, of a timedelta, or of a text as "1h30m"."""
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if match:
+        return sum(int(count or 0) * unit for count, unit in zip(match.groups(), _UNITS.values()))
+    if isinstance(value, str) and value.isdigit():
+        return int(value)
+    raise ValueError(f"{name}: want a duration as 5s, 90m, 1h30m or 2d, seconds, or a timedelta, got {value!r}")
+
+
+def _whole(name: str, value: Any) -> int:
+    seconds = _duration(name, value)
+    if seconds != int(seconds):
+        raise ValueError(f"{name}: want whole seconds, got {value!r}")
+    return int(seconds)
+
+
+_DURATIONS = {"timeout", "jitter", "misfire_window", "interval", "deadline", "ping_interval", "worker_timeout"}
+
+
+def _field(name: str, value: Any) -> Any:
+    """A field of the PLAN frame as JSON has it."""
+    if isinstance(value, datetime):
+        return int(value.timestamp())
+    if isinstance(value, timedelta) or (name in _DURATIONS and isinstance(value, str)):
+        return _whole(name, value)
+    if isinstance(value, dict) and name != "ext":
+        return {inner: _field(inner, one) for inner, one in value.items()}
+    return value
+
+
+def _retry(value: Any) -> Any:
+    """So many retries as `zplan add` spaces them: 10 s after the failure, then 20 s, 40 s ..."""
+    if value in (0, "none"):
+        return {"strategy": "none"}
+    if isinstance(value, int) and not isinstance(value, bool):
+        return {"strategy": "exponential", "interval": 10, "max": value}
+    if isinstance(value, dict):
+        return value
+    raise ValueError(f"retry: want a number, \"none\", \"forever\" or an object, got {value!r}")
 
 
 # -- sockets, blocking and for asyncio
@@ -261,28 +546,36 @@ def _now(coroutine: Any) -> Any:
 
 # -- clients
 
-_UNITS = {"s": "second", "m": "minute", "h": "hour", "d": "day"}
+_INTERVAL_MAX = 32766
 
 
-def _seconds(when: Any) -> Union[int, str]:
-    return int(when.timestamp()) if isinstance(when, datetime) else when
+def _every(value: Any) -> dict:
+    """A text in the smallest unit that it names; else seconds, or the largest unit where they are too many."""
+    seconds = _whole("every", value)
+    if isinstance(value, str) and not value.isdigit():
+        unit = value[-1]
+    else:
+        exact = (unit for unit, size in _UNITS.items() if seconds % size == 0)
+        unit = "s" if seconds <= _INTERVAL_MAX else next(exact)
+    names = {"d": "day", "h": "hour", "m": "minute", "s": "second"}
+    return {"plan_type": names[unit], "plan_value": seconds // _UNITS[unit]}
 
 
-def _schedule(every: Any, at: Any, cron: Any, repeat: Optional[int]) -> dict:
+def _schedule(every: Any, at: Any, delay: Any, cron: Any, repeat: Optional[int]) -> dict:
     """The fields of a PLAN frame (proto/, 5.2) that say when; none of them: at once."""
-    if sum(value is not None for value in (every, at, cron)) > 1:
-        raise ValueError("every, at, cron: want one of them")
+    if sum(value is not None for value in (every, at, delay, cron)) > 1:
+        raise ValueError("every, at, delay, cron: want one of them")
     if cron is not None:
         return {"plan_type": "cron", "cron": cron, "plan_repet": -1 if repeat is None else repeat}
     if every is not None:
-        match = re.fullmatch(r"(\d+)([smhd]?)", str(every))
-        if not match:
-            raise ValueError(f"every: want seconds, or a number and s, m, h or d, got {every!r}")
-        return {"plan_type": _UNITS[match[2] or "s"], "plan_value": int(match[1]),
-                "plan_repet": -1 if repeat is None else repeat}
+        return {**_every(every), "plan_repet": -1 if repeat is None else repeat}
     if repeat not in (None, 1):
         raise ValueError("repeat: needs every or cron")
-    return {"plan_type": "time", "plan_time": _seconds(at)} if at is not None else {"plan_type": "none"}
+    if isinstance(at, timedelta) or (isinstance(at, str) and not at.isdigit() and _DURATION.fullmatch(at)):
+        at, delay = None, at
+    if delay is not None:   # up to the whole second, and kept: neither a slow request nor another clock makes it missed
+        return {"plan_type": "time", "plan_time": math.ceil(time.time() + _duration("delay", delay)), "no_keep": True}
+    return {"plan_type": "time", "plan_time": _field("at", at)} if at is not None else {"plan_type": "none"}
 
 
 class AsyncClient:
@@ -291,8 +584,8 @@ class AsyncClient:
     _link_of: Callable[[_Keys], _Blocking] = _Awaiting
 
     def __init__(self, address: str = REQUESTS, publish: str = RESULTS, *, key: Optional[str] = None,
-                 server_key: Optional[str] = None, timeout: float = 5.0):
-        self.address, self.publish, self.timeout = address, publish, timeout
+                 server_key: Optional[str] = None, timeout: Any = 5.0):
+        self.address, self.publish, self.timeout = address, publish, _duration("timeout", timeout)
         self._link = self._link_of(_Keys(key, server_key))
         self._socket: Any = None
         self._turn = asyncio.Lock() if isinstance(self._link, _Awaiting) else _NoLock()
@@ -334,18 +627,28 @@ class AsyncClient:
         return answer
 
     async def submit(self, target: str, command: str, argument: Optional[Bytes] = None, *, every: Any = None,
-                     at: Any = None, cron: Any = None, repeat: Optional[int] = None, title: Optional[str] = None,
-                     key: Optional[str] = None, id: Union[int, str, None] = None,
-                     context: Optional[Bytes] = None, frames: tuple[Frame, ...] = (), **fields: Any) -> Plan:
-        plan = {**_schedule(every, at, cron, repeat), **fields}
+                     at: Any = None, delay: Any = None, cron: Any = None, repeat: Optional[int] = None,
+                     title: Optional[str] = None, name: Optional[str] = None, key: Optional[str] = None,
+                     id: Union[int, str, None] = None, retry: Any = None,
+                     on_failure: Union[str, dict, None] = None, context: Optional[Bytes] = None,
+                     frames: tuple[Frame, ...] = (), **fields: Any) -> Plan:
+        if name is not None and key is not None:
+            raise ValueError("name, key: want one of them")
+        if retry is not None and retry != "forever":
+            fields["retry"] = _retry(retry)
+        if on_failure is not None:
+            fields["on_failure"] = {"command": on_failure} if isinstance(on_failure, str) else on_failure
+        key = name if key is None else key
+        plan = {**_schedule(every, at, delay, cron, repeat), **{one: _field(one, fields[one]) for one in fields}}
         plan.update({name: value for name, value in (("description", title), ("key", key)) if value is not None})
         if key is None and id is None:
             id = int(time.time() * 1000) << 20 | secrets.randbits(20)   # as the station makes them
+        own = f"{id:x}" if isinstance(id, int) else id
         head: list[Frame] = [(_PLAN, json.dumps(plan).encode()), (_STATION_ID, target.encode()),
                              (_COMMAND, command.encode())]
-        given = ((_ARG, argument), (_CONTEXT, context), (_GLOBAL_ID, _hex(id) if id is not None else None))
+        given = ((_ARG, argument), (_CONTEXT, context), (_GLOBAL_ID, own))
         head += [(kind, _bytes(value)) for kind, value in given if value is not None]
-        answer = await self._ask(_CODE_PLAN, [*head, *frames], id=_hex(id) if id is not None else None)
+        answer = await self._ask(_CODE_PLAN, [*head, *frames], id=own)
         first = answer.text(_PLAN_TIME)
         return Plan(answer.text(_GLOBAL_ID), answer.text(_STATUS) or "+plan", int(first) if first else None)
 
@@ -360,57 +663,150 @@ class AsyncClient:
     async def ping(self) -> None:
         await self._ask(_CODE_PING, [])
 
-    async def get(self, id: Union[int, str]) -> dict:
-        return await self.manage("message", _hex(id))
+    async def _of(self, command: str, id: Id, *arguments: Any) -> Any:
+        """What the command answers of this plan."""
+        *first, last = _refs(id)
+        for ref in first:
+            try:
+                return await self.manage(command, ref, *arguments)
+            except Rejected as error:
+                if error.code != _NOT_FOUND:
+                    raise
+        return await self.manage(command, last, *arguments)
 
-    async def pause(self, id: Union[int, str]) -> dict:
-        return await self.manage("pause", _hex(id))
+    async def get(self, id: Id) -> Record:
+        return _record("plan", await self._of("message", id))
 
-    async def resume(self, id: Union[int, str]) -> dict:
-        return await self.manage("reset", _hex(id))
+    async def pause(self, id: Id) -> Record:
+        return _record("plan", await self._of("pause", id))
 
-    async def run(self, id: Union[int, str]) -> dict:
-        return await self.manage("run", _hex(id))
+    async def resume(self, id: Id) -> Record:
+        return _record("plan", await self._of("reset", id))
 
-    async def skip(self, id: Union[int, str], count: int = 1) -> dict:
-        return await self.manage("skip", _hex(id), count)
+    async def run(self, id: Id) -> Record:
+        return _record("plan", await self._of("run", id))
 
-    async def cancel(self, id: Union[int, str], reason: str = "") -> dict:
-        return await self.manage("cancel", _hex(id), *([reason] if reason else []))
+    async def skip(self, id: Id, count: int = 1) -> Record:
+        return _record("plan", await self._of("skip", id, count))
 
-    async def end(self, id: Union[int, str]) -> dict:
-        return await self.manage("close", _hex(id))
+    async def cancel(self, id: Id, reason: str = "") -> Record:
+        return _record("cancelled", await self._of("cancel", id, *([reason] if reason else [])))
 
-    async def remove(self, id: Union[int, str]) -> None:
-        await self.manage("remove", _hex(id))
+    async def end(self, id: Id) -> Record:
+        return _record("plan", await self._of("close", id))
 
-    async def update(self, id: Union[int, str], **fields: Any) -> dict:
+    async def remove(self, id: Id) -> None:
+        await self._of("remove", id)
+
+    async def update(self, id: Id, **fields: Any) -> Record:
+        fields = {name: _field(name, value) for name, value in fields.items()}
+        if "title" in fields:
+            fields["description"] = fields.pop("title")
+        if isinstance(fields.get("on_failure"), str):
+            fields["on_failure"] = {"command": fields["on_failure"]}
+        if fields.get("retry") is not None:
+            fields["retry"] = None if fields["retry"] == "forever" else _retry(fields["retry"])
         if "revision" not in fields:
             fields["revision"] = (await self.get(id))["revision"]
-        return await self.manage("update", _hex(id), fields)
+        return _record("plan", await self._of("update", id, fields))
 
-    async def next(self, id: Union[int, str], count: int = 10) -> list[int]:
-        return (await self.manage("next", _hex(id), count))["next"]
+    async def next(self, id: Id, count: int = 10) -> list[int]:
+        return (await self._of("next", id, count))["next"]
 
-    async def _rows(self, command: str, rows: str, filter: dict) -> AsyncIterator[dict]:
+    async def output(self, id: Id, run: Union[int, str, None] = None) -> Optional[Output]:
+        for ref in _refs(id):
+            runs = await self._runs_with_output(ref, run)
+            if runs:
+                return _output(runs[0])
+        await self.get(id)      # whether there is such a plan
+        if run is not None:
+            raise Rejected(_NOT_FOUND, f"no run {run} of this plan is in the history")
+        return None
+
+    async def _runs_with_output(self, ref: str, run: Union[int, str, None] = None) -> list[Record]:
+        """Those of the first page: this one, or the newest first; but nothing that did not run."""
+        filter: dict = {"plan": ref, "output": True}
+        if run is None:
+            filter["newest"] = True
+        elif match := re.fullmatch(r"(\d+)(?:-(\d+))?", str(run)):
+            if match[2] and int(match[2]):
+                filter["after"] = f"{match[1]}-{int(match[2]) - 1}"
+            else:
+                filter["since"] = max(0, int(match[1]) - 1)
+        else:
+            raise ValueError(f"run: want a number of a run, or SEQ-K as its entry, got {run!r}")
+        runs = [_record("run", one) for one in (await self.manage("history", filter))["runs"] if one["status"] != _MISSED]
+        return [one for one in runs if run is None or str(run) in (str(one["seq"] or ""), one["entry"])]
+
+    async def wait(self, id: Id, timeout: Any = None) -> Optional[Result]:
+        """See `Client.wait`."""
+        end = None if timeout is None else time.monotonic() + _duration("timeout", timeout)
+        seen = False
+        broadcasts = self._link.open(zmq.SUB, self.publish)     # before the first look: what ends then is seen
+        try:
+            while True:
+                known, over = await self._is_over(id)
+                if over:
+                    return await self._last_result(known or id, seen or bool(known))
+                id, seen, look = known, True, time.monotonic() + _WAIT_LOOK_S
+                while (left := look - time.monotonic()) > 0:
+                    if end is not None and time.monotonic() >= end:
+                        raise TimeoutError(f"plan {known} has not ended within {timeout}")
+                    parts = await self._link.receive(broadcasts, left if end is None else min(left, end - time.monotonic()))
+                    if parts and _Message.read(parts[1:]).frames[0][1].decode() == known:
+                        break
+        finally:
+            broadcasts.close()
+
+    async def _is_over(self, id: Id) -> tuple[str, bool]:
+        """The plan's id, "" if it is not known any more; and whether it runs no more."""
+        try:
+            plan = await self.get(id)
+        except Rejected as error:
+            if error.code != _NOT_FOUND:
+                raise
+            return "", True
+        return plan["id"], plan["state"] in ("error", "closed")
+
+    async def _last_result(self, id: Id, was_known: bool) -> Optional[Result]:
+        for ref in _refs(id):
+            page = await self.manage("history", {"plan": ref, "newest": True, "output": True})
+            runs = sorted(page["runs"], key=lambda run: run["status"] == _MISSED)     # a stable order
+            if runs:
+                return _recorded(runs[0], page["epoch"])
+        if not was_known:
+            await self.get(id)      # rejected
+        return None
+
+    async def _rows(self, command: str, rows: str, kind: str, filter: dict) -> AsyncIterator[Record]:
         """The rows of every page of an admin command."""
         while True:
             page = await self.manage(command, filter)
+            more = {"epoch": page["epoch"]} if "epoch" in page else {}
             for row in page[rows]:
-                yield row
+                yield _record(kind, {**row, **more})
             if "next" not in page:
                 return
-            filter["after"] = page["next"]
+            filter = {**filter, "after": page["next"]}
 
-    def list(self, **filter: Any) -> AsyncIterator[dict]:
-        return self._rows("list", "plans", filter)
+    def list(self, **filter: Any) -> AsyncIterator[Record]:
+        return self._rows("list", "plans", "plan", _filter(filter, {"name": "key"}))
 
-    def history(self, **filter: Any) -> AsyncIterator[dict]:
-        return self._rows("history", "runs", filter)
+    async def history(self, **filter: Any) -> AsyncIterator[Record]:
+        """See `Client.history`."""
+        filter = _filter(filter, {"id": "plan", "name": "plan"})
+        for ref in _refs(filter["plan"]) if "plan" in filter else [None]:
+            found = False
+            async for run in self._rows("history", "runs", "run", {**filter, **({"plan": ref} if ref else {})}):
+                found = True
+                yield run
+            if found:
+                return
 
     async def results(self, since: Optional[int] = None, epoch: Optional[str] = None,
-                      timeout: Optional[float] = None) -> AsyncIterator[Result]:
+                      timeout: Any = None) -> AsyncIterator[Result]:
         """See `Client.results`."""
+        timeout = None if timeout is None else _duration("timeout", timeout)
         replay = _Replay(self, since, epoch)
         broadcasts = self._link.open(zmq.SUB, self.publish)
         try:
@@ -432,6 +828,13 @@ class AsyncClient:
             broadcasts.close()
 
 
+def _filter(filter: dict, names: dict[str, str]) -> dict:
+    """With the names of the wire."""
+    names = {**names, "target": "station"}
+    return {names.get(name, name): value for name, value in filter.items()}
+
+
+_WAIT_LOOK_S = 2    # a broadcast may have been lost, or be denied to this key
 _LOOK_S = 5     # a subscription that was not there yet, or was lost, shows in the history only
 
 
@@ -455,7 +858,7 @@ class _Replay:
             page = await self.client.manage("history", {"newest": True, "limit": 1})
             self.seq, self.epoch = page["last"], page["epoch"]
             return
-        request: dict = {"since": self.seq}
+        request: dict = {"since": self.seq, "output": True}
         if self.epoch is not None:
             request["epoch"] = self.epoch
         while True:
@@ -500,11 +903,12 @@ class Client:
 
     `address` and `publish` are the station's request and publish endpoints; `key` and `server_key` name the
     files of `zplan keygen` (our secret certificate, the station's public one). Every method raises `Rejected`
-    with the station's reason, or `NoAnswer` after `timeout` seconds. Ids are hex texts, as the command line
-    prints them; integers are accepted."""
+    with the station's reason, or `NoAnswer` after `timeout`. A plan is given by its id (hex text, as the command
+    line prints it, or an integer), by its name (`key:NAME` where the name looks like an id), or as the `Plan` that
+    `submit` returned. Plans and runs come back as `Record`: the names of `zplan --json`."""
 
     def __init__(self, address: str = REQUESTS, publish: str = RESULTS, *, key: Optional[str] = None,
-                 server_key: Optional[str] = None, timeout: float = 5.0):
+                 server_key: Optional[str] = None, timeout: Any = 5.0):
         self._client = _BlockingClient(address, publish, key=key, server_key=server_key, timeout=timeout)
 
     def __enter__(self) -> "Client":
@@ -518,14 +922,20 @@ class Client:
         self._client.close()
 
     def submit(self, target: str, command: str, argument: Optional[Bytes] = None, **options: Any) -> Plan:
-        """Submit a plan: call `command` of the station `target` with this argument.
+        """Submit a plan: call `command` of the target with this argument.
 
-        When: `every` (seconds, or "10m", "2h", "1d"), `at` (a datetime or Unix seconds) or `cron` (an
-        expression, or a list of them); none of them: at once. `repeat`: how many times; without it for ever.
-        `title`: for people, and what subscribers can subscribe to. `key`: a name of which there is one plan at
-        a time. `id`: an id of one's own; the same plan submitted again under it is accepted once. `context`: a
-        CONTEXT frame. `frames`: further (type, bytes). All other options are fields of the PLAN frame (proto/,
-        5.2): `timezone`, `retry`, `misfire`, `priority`, `plan_type` ..."""
+        When: `delay` (once, so long from now: "3h", seconds or a timedelta), `at` (once: a datetime, Unix seconds
+        or RFC 3339), `every` ("10m", "1h30m", seconds or a timedelta) or `cron` (an expression, or a list of
+        them); none of them: at once. `repeat`: how many times; without it for ever.
+        `title`: for people, and what subscribers can subscribe to. `name` (or `key`): of which there is one plan
+        at a time; it is taken wherever an id is. `id`: an id of one's own; the same plan submitted again under it
+        is accepted once (with `at`: a `delay` begins anew).
+        `retry`: how many times a failed run is repeated before the next occurrence has its turn, 10 s later, then
+        20 s, 40 s ...; 0 or "none": never; without it, or with "forever", until it succeeds; or an object (proto/,
+        7.4). `on_failure`: a command that is called with the outcome as JSON when all retries have failed; or
+        {"command": text, "station": target, "title": text}. `timeout`: a run that takes longer has failed.
+        `context`: a CONTEXT frame. `frames`: further (type, bytes). All other options are fields of the PLAN frame
+        (proto/, 5.2): `timezone`, `misfire`, `priority`, `plan_type` ..."""
         return _now(self._client.submit(target, command, argument, **options))
 
     def manage(self, command: str, *arguments: Any, patience: float = 0) -> Any:
@@ -537,62 +947,74 @@ class Client:
         """Return if the station answers."""
         _now(self._client.ping())
 
-    def get(self, id: Union[int, str]) -> dict:
-        """The stored plan."""
+    def get(self, id: Id) -> Record:
+        """The stored plan: `state`, `next_at`, `counts`, `last`, `spec` ..."""
         return _now(self._client.get(id))
 
-    def pause(self, id: Union[int, str]) -> dict:
+    def pause(self, id: Id) -> Record:
         """Keep the plan, and do not run it until `resume`. A run in progress goes on."""
         return _now(self._client.pause(id))
 
-    def resume(self, id: Union[int, str]) -> dict:
+    def resume(self, id: Id) -> Record:
         """Queue a paused or failed plan again."""
         return _now(self._client.resume(id))
 
-    def run(self, id: Union[int, str]) -> dict:
+    def run(self, id: Id) -> Record:
         """Run it now, outside its schedule."""
         return _now(self._client.run(id))
 
-    def skip(self, id: Union[int, str], count: int = 1) -> dict:
+    def skip(self, id: Id, count: int = 1) -> Record:
         """Skip the next occurrences."""
         return _now(self._client.skip(id, count))
 
-    def cancel(self, id: Union[int, str], reason: str = "") -> dict:
-        """End the run in progress; the target is notified."""
+    def cancel(self, id: Id, reason: str = "") -> Record:
+        """End the run in progress; `notified`: whether the target could be told."""
         return _now(self._client.cancel(id, reason))
 
-    def end(self, id: Union[int, str]) -> dict:
+    def end(self, id: Id) -> Record:
         """Close the plan: it never runs again, and is kept until `remove`."""
         return _now(self._client.end(id))
 
-    def remove(self, id: Union[int, str]) -> None:
+    def remove(self, id: Id) -> None:
         """Delete the plan."""
         _now(self._client.remove(id))
 
-    def update(self, id: Union[int, str], **fields: Any) -> dict:
-        """Change fields of the PLAN frame. Rejected if the plan has changed since `revision` was read;
-        without `revision` it is read first."""
+    def update(self, id: Id, **fields: Any) -> Record:
+        """Change `title`, `retry`, `on_failure` and other fields of the PLAN frame. Rejected if the plan has changed
+        since `revision` was read; without `revision` it is read first."""
         return _now(self._client.update(id, **fields))
 
-    def next(self, id: Union[int, str], count: int = 10) -> list[int]:
+    def next(self, id: Id, count: int = 10) -> list[int]:
         """The next times of the plan, Unix seconds."""
         return _now(self._client.next(id, count))
 
-    def list(self, **filter: Any) -> Iterator[dict]:
-        """The stored plans; the filter is that of proto/, 9.3: `station`, `state`, `title` ..."""
+    def output(self, id: Id, run: Union[int, str, None] = None) -> Optional[Output]:
+        """What the last run of the plan wrote, also of a plan that has ended, for 7 days; or what `run` wrote, its
+        `seq` in the history. None: nothing is kept of it, or no run has ended yet. Rejected ("not found"): there is
+        neither such a plan nor a run of it."""
+        return _now(self._client.output(id, run))
+
+    def wait(self, id: Id, timeout: Any = None) -> Optional[Result]:
+        """Wait until the plan has ended, after its last retry, and return the outcome of its last run; None if it
+        ended without one. For plans that run once, or `repeat` times: a plan without an end is waited for until
+        somebody closes it. TimeoutError after `timeout`; the plan goes on, and may be waited for again."""
+        return _now(self._client.wait(id, timeout))
+
+    def list(self, **filter: Any) -> Iterator[Record]:
+        """The stored plans; the filter is that of proto/, 9.3: `target`, `state`, `title`, `name` ..."""
         return _each(self._client.list(**filter))
 
-    def history(self, **filter: Any) -> Iterator[dict]:
-        """Outcomes of runs; the filter is that of proto/, 9.4: `plan`, `station`, `newest` ..."""
+    def history(self, **filter: Any) -> Iterator[Record]:
+        """Outcomes of runs; the filter is that of proto/, 9.4: `plan` (an id or a name), `target`, `newest`, and
+        `output=True` for what each run wrote ..."""
         return _each(self._client.history(**filter))
 
-    def results(self, since: Optional[int] = None, epoch: Optional[str] = None,
-                timeout: Optional[float] = None) -> Iterator[Result]:
+    def results(self, since: Optional[int] = None, epoch: Optional[str] = None, timeout: Any = None) -> Iterator[Result]:
         """Results as they come, without a gap: what a lost connection missed is replayed from the history.
 
         To resume after a restart pass the `seq` and `epoch` of the last result that was handled; without them
-        it begins now, with 0 at the beginning of the history. Ends when nothing came for `timeout` seconds;
-        without it, never."""
+        it begins now, with 0 at the beginning of the history. Ends when nothing came for `timeout`; without it,
+        never."""
         return _each(self._client.results(since, epoch, timeout))
 
 
@@ -618,9 +1040,9 @@ class Job:
         """Whether nobody waits for the job any more: return soon."""
         return self._stop.is_set()
 
-    def wait(self, seconds: float) -> bool:
+    def wait(self, seconds: Any) -> bool:
         """Sleep, but not longer than until the job is cancelled; whether it is."""
-        return self._stop.wait(seconds)
+        return self._stop.wait(_duration("seconds", seconds))
 
     def progress(self, text: str) -> None:
         """How far it is, for people: `zplan show` prints it."""
@@ -777,9 +1199,9 @@ class PullWorker(_Handlers):
     """A worker that fetches the plans of a pull target from the station itself; `jobs` at once."""
 
     def __init__(self, target: str = "jobs", address: str = REQUESTS, *, name: Optional[str] = None, jobs: int = 1,
-                 key: Optional[str] = None, server_key: Optional[str] = None, wait: float = 20):
+                 key: Optional[str] = None, server_key: Optional[str] = None, wait: Any = 20):
         super().__init__(name, jobs)
-        self.target, self.wait = target, wait
+        self.target, self.wait = target, _duration("wait", wait)
         self._client = lambda: Client(address, key=key, server_key=server_key)
 
     def run(self) -> None:

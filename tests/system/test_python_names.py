@@ -1,0 +1,330 @@
+"""src/clients/python/zplan.py: names and ids of plans, the names of JSON, durations, what runs wrote."""
+import asyncio
+import inspect
+import json
+import sys
+import threading
+import time
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from clitest import zplan as cli
+from zplanprocs import REPO, wait_until
+from zplantest import FT, ST
+
+sys.path.insert(0, REPO + "/src/clients/python")
+import zplan  # noqa: E402 pylint: disable=wrong-import-position
+
+NONE = {"strategy": "none"}
+FAR = 4102444800
+
+
+@pytest.fixture(scope="module")
+def rig(make_shared):
+    """One station for all: what a test submits is its own."""
+    return make_shared()
+
+
+@pytest.fixture
+def client(rig):
+    with zplan.Client(rig.ipc("q"), rig.ipc("p"), timeout="20s") as made:
+        yield made
+
+
+def ends(rig, plan, status=ST.OK, *frames):
+    """The next run of this plan ends so."""
+    run = rig.jobs.recv()
+    while run.mailbox[1:].decode() != plan.id or run.code == zplan._CODE_CANCEL:
+        run = rig.jobs.recv()
+    rig.jobs.finish(run, status, list(frames))
+    return run
+
+
+# -- the names of JSON
+
+RICH = [
+    {"every": "1h30m", "repeat": 5, "title": "every", "jitter": "2m", "timeout": timedelta(minutes=5),
+     "misfire": "latest", "misfire_window": "1h", "priority": 3, "group": "g", "tenant": 7, "creator": "ann",
+     "category": "c", "log": "outcome", "overlap_policy": "queue", "ext": {"a": [1, {"b": "5m"}]},
+     "retry": 3, "on_failure": {"command": "alarm", "title": "t"}},
+    {"cron": ["0 8 * * 1", "0 9 * * 2"], "timezone": "Europe/Berlin", "gap": "skip", "overlap": "last",
+     "start_time": "2027-01-01T00:00:00Z", "end_time": datetime(2100, 1, 1, tzinfo=timezone.utc), "context": "more"},
+    {"every": "2d", "repeat": 6, "cycle": [1, 2], "skip_set": 1, "no_keep": True},
+    {"plan_type": "week", "plan_value": 1, "plan_repet": -1},
+    {"at": FAR, "frames": ((FT.BIN, b"\xff\0"), (FT.CONTENT, b"text"))},
+    {"delay": "3h", "hold": True},
+]
+
+
+@pytest.mark.parametrize("fields", RICH, ids=lambda fields: next(iter(fields)))
+def test_a_plan_has_the_names_of_the_command_line(rig, client, fields):
+    plan = client.submit("jobs", "report", "monthly", **fields)
+    printed = json.loads(cli("--connect", rig.ipc("q"), "show", plan.id, "--json").done())
+    assert dict(client.get(plan.id)) == printed
+    client.pause(plan.id) if "hold" not in fields else client.resume(plan.id)
+    client.skip(plan.id) if "every" in fields and "cycle" not in fields else None
+    printed = json.loads(cli("--connect", rig.ipc("q"), "show", plan.id, "--json").done())
+    assert dict(client.get(plan.id)) == printed
+    listed = {one["id"]: one for one in client.list(target="jobs")}[plan.id]
+    assert listed.items() <= printed.items() and listed["target"] == "jobs"
+    client.remove(plan.id)
+
+
+def test_names_of_the_wire_stay_readable(client):
+    plan = client.submit("jobs", "x", at=FAR, title="t", name="wired")
+    stored = client.get(plan)
+    for new, old, value in (("id", "plan_id", int(plan.id, 16)), ("title", "description", "t"), ("name", "key", "wired"),
+                            ("target", "station", "jobs"), ("state", "plan_state", 1)):
+        assert stored[old] == stored.wire[old] == stored.get(old) == value and old in stored
+        assert new in stored and old not in dict(stored)
+    assert stored["spec"]["plan_time"] == stored["plan_time"] == FAR and stored["next_at"] == "2100-01-01T00:00:00.000Z"
+    assert plan.next_at == stored["next_at"]
+    assert "nothing" not in stored and stored.get("nothing", 5) == 5
+    with pytest.raises(KeyError):
+        stored["nothing"]
+    client.remove(plan)
+
+
+def test_a_run_has_the_names_of_the_command_line(rig, client):
+    plan = client.submit("jobs", "x", every="1s", name="runs", retry=NONE, no_keep=True)
+    for status in (ST.OK, ST.FAILED, ST.NOT_FIND, ST.TIMEOUT):
+        ends(rig, plan, status)
+    client.run(plan)
+    wait_until(lambda: client.get(plan)["running"], "it runs")
+    answer = client.cancel(plan)
+    assert (answer["id"], answer["notified"], answer["plan_id"]) == (plan.id, True, int(plan.id, 16))
+    client.pause(plan) if client.get(plan)["state"] != "paused" else None
+    rows = wait_until(lambda: [r for r in (list(client.history(plan="runs")),) if len(r) >= 5], "the runs")[0]
+    printed = [json.loads(line) for line in
+               cli("--connect", rig.ipc("q"), "history", plan.id, "--json").done().splitlines()]
+    assert [dict(row) for row in rows] == printed
+    assert [row["status"] for row in rows[:4]] == ["ok", "failed", "failed", "timeout"]
+    assert rows[2]["code"] == "not_find" and rows[0].wire["status"] == ST.OK and rows[0]["took_s"] >= 0
+    client.remove(plan)
+
+
+# -- ids and names
+
+@pytest.mark.parametrize("name, ref", [("nightly", "nightly"), ("weekly", "key:weekly"), ("feed", "feed"),
+                                       ("cafe", "key:cafe"), ("ünder", "ünder"), ("a b/c", "a b/c")])
+def test_a_name_is_taken_wherever_an_id_is(rig, client, name, ref):
+    plan = client.submit("jobs", "x", name=name, every="1d")
+    assert client.get(ref)["id"] == client.get(int(plan.id, 16))["id"] == client.get(plan.id.upper())["id"] == plan.id
+    assert client.pause(ref)["state"] == "paused" and client.resume(ref)["state"] == "queued"
+    assert client.update(ref, title="later", timeout="5m")["spec"]["timeout"] == 300
+    assert len(client.next(ref)) == 10
+    before = client.next(ref)
+    client.skip(ref)
+    assert client.next(ref)[0] == before[1]
+    assert client.output(ref) is None
+    client.run(ref)
+    ends(rig, plan, ST.OK, (FT.CONTENT, b"well"))
+    row, = wait_until(lambda: list(client.history(plan=ref)), "the run")
+    assert row["plan"] == plan.id and client.output(ref).text == "well"
+    client.run(ref)
+    rig.jobs.recv()
+    assert client.cancel(ref, "by ann")["id"] == plan.id
+    assert [one["id"] for one in client.list(name=name)] == [plan.id]
+    assert client.end(ref)["state"] == "closed"
+    client.remove(ref)
+    with pytest.raises(zplan.Rejected) as refused:
+        client.get(ref)
+    assert refused.value.status == "not found"
+
+
+def test_an_id_goes_before_a_name(client):
+    named = client.submit("jobs", "x", name="beef", at=FAR)
+    assert client.get("beef")["id"] == named.id
+    client.submit("jobs", "x", id="beef", at=FAR)
+    assert client.get("beef")["id"] == "beef" and client.get("key:beef")["id"] == named.id
+    client.remove("key:beef")
+    client.remove("beef")
+
+
+# -- durations
+
+@pytest.mark.parametrize("value, seconds", [
+    (5, 5), (2.5, 2.5), ("90", 90), ("5s", 5), ("5m", 300), ("1h30m", 5400), ("2d", 172800), ("1d2h3m4s", 93784),
+    (timedelta(minutes=5), 300)])
+def test_a_duration(value, seconds):
+    assert zplan._duration("x", value) == seconds
+
+
+@pytest.mark.parametrize("value", ["", "5w", "m", "5m1h", "-5", "5 m", None, [], True])
+def test_no_duration(value):
+    with pytest.raises(ValueError, match="x: want a duration"):
+        zplan._duration("x", value)
+
+
+@pytest.mark.parametrize("every, kind, count", [
+    (5, "second", 5), (3600, "second", 3600), (86400, "day", 1), (36000 * 60, "day", 25), ("1h30m", "minute", 90),
+    ("2h", "hour", 2), ("1d", "day", 1), (timedelta(days=2), "day", 2), (timedelta(minutes=90), "second", 5400),
+    (timedelta(seconds=10), "second", 10), (timedelta(hours=10), "hour", 10)])
+def test_every(every, kind, count):
+    assert zplan._every(every) == {"plan_type": kind, "plan_value": count}
+
+
+@pytest.mark.parametrize("late", [{"delay": "3h"}, {"delay": timedelta(hours=3)}, {"delay": 10800}, {"at": "3h"},
+                                  {"at": timedelta(hours=3)},
+                                  {"at": lambda: datetime.now() + timedelta(hours=3)},
+                                  {"at": lambda: datetime.now(timezone.utc) + timedelta(hours=3)}])
+def test_in_three_hours(client, late):
+    late = {name: value() if callable(value) else value for name, value in late.items()}
+    before = time.time()
+    plan = client.submit("jobs", "x", **late)
+    assert before + 10799 <= plan.first <= time.time() + 10801
+    client.remove(plan)
+
+
+@pytest.mark.parametrize("fields, named", [
+    ({"every": 0.5}, "every"), ({"timeout": timedelta(milliseconds=1)}, "timeout"), ({"jitter": "soon"}, "jitter"),
+    ({"retry": "thrice"}, "retry"), ({"delay": "soon"}, "delay"), ({"delay": 1, "at": 1}, "delay"),
+    ({"name": "a", "key": "b"}, "name"), ({"retry": {"strategy": "fixed", "interval": "soon"}}, "interval")])
+def test_what_cannot_be_is_an_error_of_the_caller(client, fields, named):
+    with pytest.raises(ValueError, match=named):
+        client.submit("jobs", "never", **fields)
+
+
+# -- failing
+
+@pytest.mark.parametrize("retry, stored", [
+    (3, {"strategy": "exponential", "interval": 10, "max": 3}), (0, NONE), ("none", NONE), ("forever", None),
+    ({"strategy": "fixed", "interval": "1m", "max": 2}, {"strategy": "fixed", "interval": 60, "max": 2})])
+def test_retry(client, retry, stored):
+    plan = client.submit("jobs", "x", at=FAR, retry=retry)
+    kept = client.get(plan)["spec"].get("retry")
+    assert kept == stored or stored.items() <= kept.items()
+    client.update(plan, retry="forever")
+    assert "retry" not in client.get(plan)["spec"]
+    client.remove(plan)
+
+
+def test_on_failure(rig, client):
+    plan = client.submit("jobs", "report", "monthly", name="guarded", title="the report", retry=0, on_failure="alarm")
+    run = ends(rig, plan, ST.FAILED, (FT.STATUS, b"-failed: no paper"))
+    call = rig.jobs.recv()
+    outcome = json.loads(call.get(FT.ARG))
+    assert call.get(FT.COMMAND) == b"alarm"
+    assert {"plan": plan.id, "name": "guarded", "title": "the report", "target": "jobs", "command": "report",
+            "status": "failed", "exec_id": f"{run.exec_id:x}"}.items() <= outcome.items()
+    assert "no paper" in outcome["reason"]
+    rig.jobs.finish(call)
+    with pytest.raises(zplan.Rejected) as refused:
+        client.submit("jobs", "x", on_failure={"command": "alarm", "station": "nobody"})
+    assert "on_failure" in refused.value.reason
+    later = client.submit("jobs", "x", at=FAR)
+    assert client.update(later, on_failure="alarm")["spec"]["on_failure"] == {"command": "alarm"}
+    client.remove(later)
+    client.remove("guarded")
+
+
+# -- what runs wrote
+
+def test_output(rig, client):
+    plan = client.submit("jobs", "x", every="1s", repeat=3, retry=0)
+    ends(rig, plan, ST.OK, (FT.CONTENT, b"all well\n"))
+    ends(rig, plan, ST.FAILED, (FT.CONTENT, b"a" * 5000))
+    first, second = wait_until(lambda: [r for r in (list(client.history(plan=plan.id)),) if len(r) == 2], "both")[0]
+    last = client.output(plan)
+    assert (last.size, last.whole, last.run["status"]) == (5000, False, "failed")
+    assert last.text == "a" * 1024 + "\n[... 2952 bytes are not kept ...]\n" + "a" * 1024
+    for run in (first["seq"], str(first["seq"]), first["entry"]):
+        one = client.output(plan, run=run)
+        assert (one.text, one.whole, one.run["seq"]) == ("all well\n", True, first["seq"])
+    with pytest.raises(zplan.Rejected, match="no run 999999"):
+        client.output(plan, run=999999)
+    with pytest.raises(ValueError, match="run: "):
+        client.output(plan, run="x")
+    ends(rig, plan, ST.OK, (FT.BIN, b"\xff\0"))
+    rig.gone(plan.id)
+    assert client.output(plan).head == b"\xff\0"            # it has ended, and is kept
+    rows = list(client.history(plan=plan.id, output=True))
+    assert [row["output"]["size"] for row in rows] == [9, 5000, 2]
+    with pytest.raises(zplan.Rejected, match="no find|not found"):
+        client.output("never")
+
+
+def test_replayed_results_have_their_content(rig, client):
+    since = client.manage("history", {"newest": True, "limit": 1})["last"]
+    plan = client.submit("jobs", "x", every="1s", repeat=2)
+    ends(rig, plan, ST.OK, (FT.CONTENT, b"b" * 5000))
+    ends(rig, plan, ST.OK, (FT.CONTENT, b"whole"))
+    rig.gone(plan.id)
+    results = client.results(since=since, timeout=20)
+    cut, whole = next(results), next(results)
+    assert cut.replayed and cut.content is None and "2952 bytes are not kept" in cut.text
+    assert (whole.content, whole.text, whole.id, whole.exec_id) == (b"whole", "whole", plan.id, whole.plan["exec_id"])
+
+
+# -- waiting for the end
+
+def in_thread(call):
+    done = []
+    thread = threading.Thread(target=lambda: done.append(call()))
+    thread.start()
+    return thread, done
+
+
+def test_wait_for_a_plan(rig, client):
+    plan = client.submit("jobs", "x", name="awaited", at=FAR)
+    with pytest.raises(TimeoutError):
+        client.wait(plan, timeout=0.1)
+
+    def wait():
+        with zplan.Client(rig.ipc("q"), rig.ipc("p"), timeout=20) as other:     # a client is for one thread
+            return other.wait("awaited", timeout="30s")
+    thread, done = in_thread(wait)
+    client.update(plan, plan_time=int(time.time()) + 1)
+    ends(rig, plan, ST.OK, (FT.CONTENT, b"done"))
+    thread.join(30)
+    assert (done[0].id, done[0].ok, done[0].status, done[0].text) == (plan.id, True, "ok", "done")
+    assert client.wait("awaited").text == client.wait(plan.id).text == "done"       # it has ended before
+
+
+def test_wait_goes_on_through_retries(rig, client):
+    plan = client.submit("jobs", "x", retry={"strategy": "fixed", "interval": 1, "max": 1})
+    for _ in range(2):
+        ends(rig, plan, ST.FAILED, (FT.STATUS, b"-failed: no paper"))
+    result = client.wait(plan, timeout=30)
+    assert not result.ok and result.status == "failed" and "no paper" in result.text
+    assert result.plan["status"] == "failed"
+
+
+def test_wait_for_what_never_ran(client):
+    plan = client.submit("jobs", "x", at=FAR)
+    client.end(plan)
+    assert client.wait(plan, timeout=20) is None
+    client.remove(plan)
+    with pytest.raises(zplan.Rejected) as refused:
+        client.wait(plan, timeout=20)
+    assert refused.value.status == "not found"
+
+
+# -- asyncio
+
+def test_both_clients_have_the_same_methods():
+    def methods(of):
+        return {name: function for name, function in inspect.getmembers(of, inspect.isfunction) if name[0] != "_"}
+    one, other = methods(zplan.Client), methods(zplan.AsyncClient)
+    assert set(one) == set(other)
+    for name in set(one) - {"submit"}:      # whose options are passed on
+        assert list(inspect.signature(one[name]).parameters) == list(inspect.signature(other[name]).parameters), name
+
+
+def test_asyncio(rig):
+    async def use():
+        async with zplan.AsyncClient(rig.ipc("q"), rig.ipc("p"), timeout=20) as client:
+            plan = await client.submit("jobs", "x", name="looped", delay="1s")
+            assert (await client.get("looped"))["id"] == plan.id
+            assert await client.output("looped") is None
+            waiting = asyncio.create_task(client.wait("looped", timeout=30))
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(None, lambda: ends(rig, plan, ST.OK, (FT.CONTENT, b"done")))
+            assert (await waiting).text == (await client.output("looped")).text == "done"
+            assert [run["plan"] async for run in client.history(plan="looped")] == [plan.id]
+            with pytest.raises(TimeoutError):
+                far = await client.submit("jobs", "x", at=FAR)
+                await client.wait(far, timeout=0.1)
+            await client.remove(far)
+    asyncio.run(use())
