@@ -84,6 +84,7 @@ static const struct row {
     // of a run
     {RUN, "id", NULL, DROP}, // the plan's, again
     {RUN, "plan", "plan", HEX},
+    {RUN, "key", "name", SAME},
     {RUN, "nominal", "nominal_at", INSTANT},
     {RUN, "fired", "started_at", INSTANT},
     {RUN, "ended", "ended_at", INSTANT},

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "codes.h"
+#include "desc.h"
 #include "plan_record.h"
 
 // What is written can be read again: a counter that an operator set to its bound stays there.
@@ -199,6 +201,26 @@ static void show_place (json_t *object)
     struct place place = policy_place (runs + skips, cycle);
     json_object_set_new (object, "current_iteration", json_integer (place.iteration));
     json_object_set_new (object, "current_cycle", json_integer (place.cycle));
+}
+
+const json_t *plan_stored_command (const json_t *stored)
+{
+    enum { DESCRIPTION = 1, FIRST = 2 };
+    uint8_t bytes[2 * DESC_SIZE_MAX]; // also as base64
+    size_t size;
+    struct desc desc;
+    struct reason reason;
+    const json_t *messages = json_object_get (stored, plan_record[FIELD_MESSAGES].name);
+    const json_t *frame = json_array_get (messages, DESCRIPTION);
+    const json_t *encoded = json_object_get (frame, "b64");
+    if (json_string_length (encoded ? encoded : frame) > sizeof bytes ||
+        !json_to_frame (frame, bytes, &size) ||
+        desc_parse (span_of (bytes, size), json_array_size (messages) - FIRST, &desc, &reason))
+        return NULL;
+    for (size_t i = 0; i < desc.count; i++)
+        if (desc.types[i] == ZERO_FRAME_COMMAND)
+            return json_array_get (messages, FIRST + i);
+    return NULL;
 }
 
 json_t *plan_in_public_order (json_t *stored)

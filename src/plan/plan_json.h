@@ -29,6 +29,10 @@ void plan_write_dispatch (const struct plan *self, int64_t deadline, struct json
 // then those that somebody put in. Takes the reference, gives a new one.
 json_t *plan_in_public_order (json_t *stored);
 
+// The COMMAND among the frames of a stored message, as JSON has frames, borrowed. NULL: there is
+// none, or its description is none.
+const json_t *plan_stored_command (const json_t *stored);
+
 // Read a stored message, which an operator may have edited: types and bounds are checked, a missing
 // counter is 0. `id` is the key's. NULL with a reason.
 struct plan *plan_from_stored_json (uint64_t id, struct span text, struct reason *reason);

@@ -433,6 +433,11 @@ int64_t policy_cycle (const struct policy *self)
     return self->runs ? self->runs : self->iteration ? 1 : 0;
 }
 
+struct span policy_key (const struct policy *self)
+{
+    return self ? span_text (self->key) : (struct span){0};
+}
+
 struct place policy_place (int64_t count, int64_t cycle)
 {
     if (count < 1)

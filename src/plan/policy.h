@@ -116,6 +116,9 @@ bool policy_same_but_workers (const struct policy *self, const struct policy *ot
 // How many runs an iteration has; 0: the plan knows no iterations.
 int64_t policy_cycle (const struct policy *self);
 
+// The name that the plan was submitted with; empty: none. NULL is a plan without a policy.
+struct span policy_key (const struct policy *self);
+
 // The place of run number `count` (from 1 on; 0 = none yet: 0 and 0) among iterations and cycles.
 struct place {
     int64_t iteration, cycle;

@@ -141,6 +141,7 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
     }
     struct outcome_record record = {
         .title = plan->description,
+        .key = policy_key (plan->policy),
         .nominal = nominal,
         .status = plan->last_state,
         .state = plan->state,

@@ -11,6 +11,7 @@
 #include "permit.h"
 #include "publish.h"
 #include "reads.h"
+#include "runs.h"
 #include "submit.h"
 
 enum {
@@ -19,6 +20,8 @@ enum {
     // Matching costs up to pattern times title: both are bounded, and so is how often it is done.
     TITLES_LOOKED_AT = 150,
     PATTERN_MAX = 65,
+    // A longer command is left out: a page has up to a thousand.
+    COMMAND_MAX = 256,
     // Of a name and its value as JSON text, in which a byte may be six.
     MEMBER_ROOM = 6 * PLAN_WORDS_MAX + 32
 };
@@ -184,17 +187,36 @@ static bool has_title (const struct list_filter *filter, const json_t *plan)
     return !filter->title[0] || (title && fnmatch (filter->title, title, 0) == 0);
 }
 
+// What its worker has reported of the run that the plan says is in progress; NULL: nothing.
+static const char *progress_of (struct station *self, uint64_t id, const json_t *plan)
+{
+    const struct held_run *held = runs_find (self, id);
+    json_int_t exec_id = json_integer_value (json_object_get (plan, "exec_id"));
+    bool its = held && held->run.exec_id == (uint64_t)exec_id &&
+               json_integer_value (json_object_get (plan, "plan_state")) == PLAN_EXECUTE;
+    return its ? held->progress : NULL;
+}
+
 // A stored message as it is listed. NULL: it cannot be read, or is not asked for.
-static json_t *listed (const struct list_filter *filter, uint64_t id, struct span message)
+static json_t *listed (const struct listing *listing, uint64_t id, struct span message)
 {
     struct reason reason;
     json_t *plan = json_read_object (message, &reason);
-    if (plan && has_title (filter, plan)) {
-        json_object_set_new (plan, "plan_id", json_integer ((json_int_t)id));
-        return plan_in_public_order (plan);
+    if (!plan || !has_title (&listing->filter, plan)) {
+        json_decref (plan);
+        return NULL;
     }
-    json_decref (plan);
-    return NULL;
+    const char *progress = progress_of (listing->station, id, plan);
+    json_t *command = json_incref ((json_t *)(uintptr_t)plan_stored_command (plan));
+    json_object_set_new (plan, "plan_id", json_integer ((json_int_t)id));
+    plan = plan_in_public_order (plan);
+    const json_t *encoded = json_object_get (command, "b64");
+    if (command && json_string_length (encoded ? encoded : command) <= COMMAND_MAX)
+        json_object_set (plan, "command", command);
+    if (progress)
+        json_object_set_new (plan, "progress", json_string (progress));
+    json_decref (command);
+    return plan;
 }
 
 static char *page_json (const struct listing *listing, const struct store_page *page)
@@ -209,7 +231,7 @@ static char *page_json (const struct listing *listing, const struct store_page *
         json_t *plan = NULL;
         if (store_page_at (page, i, &id, &station, &message) &&
             permits_station (listing->station, listing->peer->user, station))
-            plan = listed (filter, id, message);
+            plan = listed (listing, id, message);
         if (plan)
             json_array_append_new (plans, plan);
         // Full before the end of what was looked at: the next page begins here.

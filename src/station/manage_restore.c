@@ -270,10 +270,15 @@ static bool read_run (struct outcomes *self, const json_t *run, struct reason *r
         !read_number (run, "size", INT64_MAX / 4, &size, reason) ||
         !read_missed (run, &record.missed, reason) ||
         !read_frame (run, "title", &room, &record.title, reason) ||
+        !read_frame (run, "key", &room, &record.key, reason) ||
         !read_frame (run, "worker", &room, &record.worker, reason) ||
         !read_frame (run, "reason", &room, &record.reason, reason) ||
         !read_frame (run, "missed_why", &room, &missed_why, reason))
         return false;
+    if (record.key.size > POLICY_TEXT_MAX || json_is_object (json_object_get (run, "key"))) {
+        reason_set (reason, "key: want a string of at most %d bytes", POLICY_TEXT_MAX);
+        return false;
+    }
     if (missed_why.size > WHY_MAX) {
         reason_set (reason, "missed_why: at most %d bytes", WHY_MAX);
         return false;

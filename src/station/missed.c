@@ -29,6 +29,7 @@ char *missed_record (const struct plan *plan, const struct misses *misses, uint6
                 misses->missed.more ? " or more" : "", reason_of (misses->why));
     const struct outcome_record record = {
         .title = plan->description,
+        .key = policy_key (plan->policy),
         .nominal = misses->missed.first,
         .status = ZERO_STATUS_MISSED_ID,
         .state = plan->state,

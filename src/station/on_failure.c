@@ -206,6 +206,7 @@ char *on_failure_unplaced (const struct failure *failure, size_t *ret_size)
     return store_record (
         &(struct outcome_record){
             .title = plan->description,
+            .key = policy_key (plan->policy),
             .nominal = failure->nominal,
             .status = ZERO_STATUS_SEND_ERROR_ID,
             .state = plan->state,

@@ -351,6 +351,7 @@ bool store_page_at (const struct store_page *page, size_t index, uint64_t *ret_i
 // The outcome of a run.
 struct outcome_record {
     struct span title;
+    struct span key; // the plan's name, empty = none
     int64_t nominal; // Unix seconds
     uint8_t status;
     enum plan_state state; // of the plan afterwards

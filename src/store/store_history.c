@@ -89,10 +89,14 @@ char *store_record (const struct outcome_record *record, size_t *ret_size)
     const struct missed *missed = &record->missed;
     msgpack_sbuffer buffer;
     msgpack_packer out;
-    buffer_start (&buffer, ROOM + record->title.size + record->worker.size + record->reason.size);
+    buffer_start (&buffer, ROOM + record->title.size + record->key.size + record->worker.size +
+                               record->reason.size);
     msgpack_packer_init (&out, &buffer, write_bytes);
-    msgpack_pack_map (&out, FIELDS + (missed->count ? MISSED_FIELDS : 0));
+    size_t fields = FIELDS + (record->key.size > 0);
+    msgpack_pack_map (&out, fields + (missed->count ? MISSED_FIELDS : 0));
     pack_frame (&out, &PACKED_NAME ("title"), record->title);
+    if (record->key.size)
+        pack_frame (&out, &PACKED_NAME ("key"), record->key);
     pack_integer (&out, &PACKED_NAME ("nominal"), record->nominal);
     pack_integer (&out, &PACKED_NAME ("status"), record->status);
     pack_integer (&out, &PACKED_NAME ("state"), record->state);

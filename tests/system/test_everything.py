@@ -207,7 +207,7 @@ def test_an_import_that_is_killed_is_repeated(make, tmp_path):
     """Killed among the outcomes, and then among the plans."""
     old, new = make(), make()
     path = tmp_path / "everything"
-    runs = [{"plan": "1f", "station": "jobs", "title": f"run {n % 7}", "nominal": 1_790_000_000 + n // 2,
+    runs = [{"plan": "1f", "station": "jobs", "title": f"run {n % 7}", "key": f"k{n % 5}", "nominal": 1_790_000_000 + n // 2,
              "status": 1, "state": 1, "exec_id": 1_790_000_000_000_000 + n // 2, "worker": "w", "size": n % 3,
              "reason": "", "ended": 1_790_000_000 + n // 2} for n in range(4000)]      # two of each
     for at in range(0, len(runs), 1000):
@@ -336,6 +336,9 @@ GOOD_RUN = {"plan": "1f", "station": "jobs", "title": "t", "nominal": 1, "status
     (("history", {"runs": [{**GOOD_RUN, "state": 8}]}), "state: want"),
     (("history", {"runs": [{**GOOD_RUN, "exec_id": -1}]}), "exec_id: want"),
     (("history", {"runs": [{**GOOD_RUN, "title": 5}]}), "title: want"),
+    (("history", {"runs": [{**GOOD_RUN, "key": 5}]}), "key: want"),
+    (("history", {"runs": [{**GOOD_RUN, "key": {"b64": "/w=="}}]}), "key: want a string"),
+    (("history", {"runs": [{**GOOD_RUN, "key": "k" * 257}]}), "key: want a string of at most 256 bytes"),
     (("history", {"runs": [{**GOOD_RUN, "reason": {"b64": "*"}}]}), "reason: want"),
     (("history", {"runs": [{**GOOD_RUN, "missed": 1, "missed_why": "w" * 33}]}), "missed_why: at most"),
 ])

@@ -94,7 +94,7 @@ def test_A101_a_good_run(rig):
         "worker": "worker 7", "size": sum(len(frame) for _, frame in frames)}
     assert abs(found["fired"] - run.claimed) < 0.002
     assert asked - 0.1 <= found["fired"] <= found["ended"] <= time.time() + 0.1
-    assert "done" in found["reason"]
+    assert "done" in found["reason"] and "key" not in found
     assert page(rig)["epoch"] == news["epoch"]
 
 
@@ -209,12 +209,13 @@ def test_a_target_without_worker(rig):
 def test_a_run_whose_lease_ended(make_rig):
     """TIMEOUT, not broadcast; then the run that follows."""
     rig = make_rig("--exec-timeout", "1")
-    ident = rig.client.added(catching_up())
+    ident = rig.client.added(catching_up(key="nightly"))
     first = rig.jobs.recv()
     rig.jobs.answer(first, ST.RUNING)
     second = rig.jobs.recv()
     rig.jobs.finish(second)
     lost, good = outcomes(rig, ident, 2)
+    assert lost["key"] == good["key"] == "nightly"
     assert (lost["status"], lost["seq"], lost["exec_id"]) == (ST.TIMEOUT, 0, first.exec_id)
     assert lost["nominal"] == first.plan_time and lost["title"] == "every" and lost["reason"]
     assert lost["ended"] >= lost["fired"] + 1

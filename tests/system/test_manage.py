@@ -109,7 +109,22 @@ def test_list_gives_the_stored_fields(rig):
     plan = ok(rig.client.manage("list")).json["plans"][0]
     stored = rig.message(ident)
     stored.pop("messages")
-    assert plan == stored
+    assert plan == {**stored, "command": "do"}
+
+
+def test_list_gives_the_command_and_the_progress(rig):
+    """Of a command as frames are; of a long one nothing."""
+    for command in [b"tick", b"x" * 256, b"x" * 257, b"\xff"]:
+        rig.client.added(later(), head=[(FT.COMMAND, command)])
+    rig.client.added(later(), station="news")
+    rig.client.added(at_once())
+    rig.jobs.answer(rig.jobs.recv(), ST.WAITING, [(FT.STATUS, b"3 of 4")])
+    running, = wait_until(lambda: [plan for plan in rig.client.done("list", {"state": "execute"}).json["plans"]
+                                   if "progress" in plan], "its worker has reported")
+    assert (running["command"], running["progress"]) == ("do", "3 of 4")
+    waiting = ok(rig.client.manage("list", '{"state": "queue"}')).json["plans"]
+    assert [plan.get("command") for plan in waiting] == ["tick", "x" * 256, None, {"b64": "/w=="}, None]
+    assert not any("progress" in plan for plan in waiting)
 
 
 @pytest.mark.parametrize("arg", [

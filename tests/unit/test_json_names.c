@@ -62,6 +62,7 @@ static const struct mapping {
     {"a field without a row", JSON_PLAN, "{'progress': '3/4'}", "{'progress': '3/4'}"},
 
     {"a run's plan", JSON_RUN, "{'id': '2a', 'plan': '2a'}", "{'plan': '2a'}"},
+    {"the name of a run's plan", JSON_RUN, "{'key': 'nightly'}", "{'name': 'nightly'}"},
     {"a published result", JSON_RUN,
      "{'id': '2a', 'status': '+ok', 'code': 1, 'plan': {'plan_id': 42, 'plan_state': 1}}",
      "{'status': 'ok', 'plan': '2a', 'after': {'id': '2a', 'state': 'queued', 'running': false}}"},

@@ -252,6 +252,8 @@ static char *packed_by_tree (const struct outcome_record *record, size_t *ret_si
 {
     json_t *object = json_object ();
     json_object_set_new (object, "title", json_from_frame (record->title));
+    if (record->key.size)
+        json_object_set_new (object, "key", json_from_frame (record->key));
     json_object_set_new (object, "nominal", json_integer (record->nominal));
     json_object_set_new (object, "status", json_integer (record->status));
     json_object_set_new (object, "state", json_integer (record->state));
@@ -301,6 +303,7 @@ static void outcomes_are_packed_as_by_a_tree (void **state)
     for (size_t i = 0; i < ROWS (frame_rows); i++) {
         struct span frame = frame_rows[i].frame;
         check_record (frame_rows[i].name, &(struct outcome_record){.title = frame});
+        check_record (frame_rows[i].name, &(struct outcome_record){.key = frame});
         check_record (frame_rows[i].name, &(struct outcome_record){.worker = frame});
         check_record (frame_rows[i].name, &(struct outcome_record){.reason = frame});
     }

@@ -208,8 +208,9 @@ local function remember_lost(station, id, message, run)
     local good, plan = pcall(cjson.decode, message)
     local title = good and type(plan) == 'table' and type(plan.description) == 'string'
                   and plan.description or ''
+    local key = good and type(plan) == 'table' and type(plan.key) == 'string' and plan.key or nil
     local record = cmsgpack.pack({
-        title = title,
+        title = title, key = key,
         nominal = tonumber(string.match(message, '"plan_time"%s*:%s*(%d+)') or '0'),
         status = log == 'trigger' and 1 or 134, -- OK: it was fired; TIMEOUT
         state = 2, exec_id = tonumber(run), worker = station, size = 0,
