@@ -247,13 +247,13 @@ def test_output(rig, client):
 
 def test_replayed_results_have_their_content(rig, client):
     since = client.manage("history", {"newest": True, "limit": 1})["last"]
-    plan = client.submit("jobs", "x", every="1s", repeat=2)
+    plan = client.submit("jobs", "x", name="replayed", every="1s", repeat=2)
     ends(rig, plan, ST.OK, (FT.CONTENT, b"b" * 5000))
     ends(rig, plan, ST.OK, (FT.CONTENT, b"whole"))
     rig.gone(plan.id)
     results = client.results(since=since, timeout=20)
     cut, whole = next(results), next(results)
-    assert cut.replayed and cut.content is None and "2952 bytes are not kept" in cut.text
+    assert cut.replayed and cut.name == "replayed" and cut.content is None and "2952 bytes are not kept" in cut.text
     assert (whole.content, whole.text, whole.id, whole.exec_id) == (b"whole", "whole", plan.id, whole.plan["exec_id"])
 
 
@@ -278,7 +278,8 @@ def test_wait_for_a_plan(rig, client):
     client.update(plan, plan_time=int(time.time()) + 1)
     ends(rig, plan, ST.OK, (FT.CONTENT, b"done"))
     thread.join(30)
-    assert (done[0].id, done[0].ok, done[0].status, done[0].text) == (plan.id, True, "ok", "done")
+    assert (done[0].id, done[0].name, done[0].ok, done[0].status, done[0].text) == \
+        (plan.id, "awaited", True, "ok", "done")
     assert client.wait("awaited").text == client.wait(plan.id).text == "done"       # it has ended before
 
 

@@ -216,7 +216,7 @@ def _output(run: Record) -> Optional[Output]:
 class Result:
     """The outcome of a run: broadcast, or replayed from the history.
 
-    `id` is the plan's; `status` is ok, failed, not_taken, timeout, cancelled, missed, send_error or in_doubt, and
+    `id` and `name` are the plan's; `status` is ok, failed, not_taken, timeout, cancelled, missed, send_error or in_doubt, and
     `code` the name of another error. `content` is the whole result, None where the station did not keep all of it:
     then `output` has what it kept. `plan` is the plan after the run; of a replayed result, the run."""
 
@@ -233,6 +233,7 @@ class Result:
     content: Optional[bytes] = None
     plan: dict = field(default_factory=dict, repr=False)
     code: Optional[str] = None
+    name: Optional[str] = None
     output: Optional[Output] = field(default=None, repr=False)
 
     @property
@@ -252,7 +253,7 @@ def _broadcast(parts: list[bytes]) -> Result:
         id=message.frames[0][1].decode(), target=_plain(plan.get("station", "")),
         title=parts[0].decode(errors="replace"), **_status_of(message.code), reason=answer.text(_STATUS),
         exec_id=_hex(plan.get("exec_id", 0)), seq=plan["seq"], epoch=plan["epoch"], replayed=False, content=content,
-        plan=_record("plan", plan))
+        plan=_record("plan", plan), name=plan.get("key"))
 
 
 def _recorded(run: dict, epoch: str) -> Result:
@@ -261,7 +262,7 @@ def _recorded(run: dict, epoch: str) -> Result:
     return Result(
         id=run["plan"], target=run["station"], title=str(_plain(run["title"])), **_status_of(run["status"]),
         reason=str(_plain(run["reason"])), exec_id=_hex(run["exec_id"]), seq=run["seq"], epoch=epoch, replayed=True,
-        content=output.head + output.tail if output and output.whole else None, plan=row, output=output)
+        content=output.head + output.tail if output and output.whole else None, plan=row, name=row.get("name"), output=output)
 
 
 # -- the names of JSON (src/plan/json_names.c of the zplan source)
@@ -357,7 +358,7 @@ _NAMES: dict[str, dict[str, tuple[str, Callable[[Any], Any]]]] = {
             "creator")},
     },
     "run": {
-        "station": ("target", _same), "nominal": ("nominal_at", _instant), "fired": ("started_at", _instant),
+        "key": ("name", _same), "station": ("target", _same), "nominal": ("nominal_at", _instant), "fired": ("started_at", _instant),
         "ended": ("ended_at", _instant), "state": ("state", _STATES.__getitem__), "exec_id": ("exec_id", _id_name),
         "missed_first": ("missed_first_at", _instant), "missed_last": ("missed_last_at", _instant),
         "verdict": ("verdict", _VERDICTS.__getitem__), "status": ("status", _run_status),
