@@ -7,19 +7,18 @@
 #include <stdlib.h>
 
 #include "call.h"
-#include "civil.h"
 #include "clock.h"
+#include "cron_plan.h"
 #include "crontab.h"
 #include "json.h"
 #include "load.h"
 #include "memory.h"
 #include "only.h"
 #include "print.h"
-#include "utf8.h"
 #include "when.h"
 #include "zonefile.h"
 
-enum { TITLE_MAX = 72, PREFIX_MAX = 200, NEXT = 5, LOCAL_SIZE = 40 };
+enum { NEXT = 5 };
 
 static const char about[] =
     "Import a crontab: each line becomes a plan of the command `sh`, whose first\n"
@@ -40,13 +39,18 @@ static const char about[] =
     "plan does not start again while its last run is in progress, and what fails is\n"
     "tried again, as of `zplan add`: --retry none is what cron does.\n\n"
     "All lines are checked before the first one is submitted. A plan has a name,\n"
-    "made of the file's name and a hash of the line, so what was imported before is\n"
-    "not added twice. A line that was changed is another plan; remove the old one.\n"
-    "Remove the lines from the crontab, too, or cron goes on to run them.\n";
+    "PREFIX-HASH: PREFIX is the file's name (without folder) or that of --name, HASH\n"
+    "is of the line. So what was imported before is not added twice; if the file is\n"
+    "called otherwise now, give the PREFIX of the first time:\n\n"
+    "  crontab -l | zplan cron - --name ann\n"
+    "  zplan cron --name ann --hold ann.crontab\n\n"
+    "What became of each line is printed with the plan's name. A line that was\n"
+    "changed is another plan; remove the old one. Remove the lines from the crontab,\n"
+    "too, or cron goes on to run them.\n";
 
 struct wish {
     const char *target, *timezone, *prefix, *user, *if_exists;
-    bool system, dry_run, skip_bad;
+    bool system, dry_run, skip_bad, hold;
     struct terms terms;
 };
 
@@ -82,12 +86,18 @@ static const struct option rows[] = {
      .type = OPTION_FLAG,
      .offset = offsetof (struct wish, skip_bad),
      .help = "report lines that are wrong, but import the others"},
-    {.name = "--prefix",
-     .metavar = "TEXT",
+    {.name = "--name",
+     .aliases = "--prefix",
+     .metavar = "PREFIX",
      .type = OPTION_TEXT,
      .offset = offsetof (struct wish, prefix),
      .utf8 = true,
      .help = "begin of the plans' names; default: the file's name, or stdin"},
+    {.name = "--hold",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct wish, hold),
+     .help = "keep them all paused, until `zplan reset --held`; what was\n"
+             "imported before stays as it is, without --if-exists"},
     {.name = "--if-exists",
      .metavar = "WHAT",
      .type = OPTION_TEXT,
@@ -106,7 +116,8 @@ struct importing {
     struct zone *zone; // the last that was asked for
     const char *zone_name;
     int64_t now_us;
-    size_t count; // jobs that are imported
+    size_t count;      // jobs that are imported
+    const char **done; // by line: what became of it; NULL: nothing is known
 };
 
 // -- the zone
@@ -143,15 +154,6 @@ static bool is_wanted (const struct importing *self, const struct crontab_job *j
     return !self->wish->user || (job->user && strcmp (self->wish->user, job->user) == 0);
 }
 
-static bool is_utf8 (const char *text)
-{
-    const uint8_t *at = (const uint8_t *)text, *end = at + strlen (text);
-    size_t size = 1;
-    for (; at < end && size > 0; at += size)
-        size = utf8_size (at, end);
-    return size > 0;
-}
-
 // What no line is to blame for. 0, or -1 with a reason that names the option.
 static int check_options (struct importing *self, char zone_room[ZONEFILE_NAME_SIZE],
                           struct reason *reason)
@@ -168,10 +170,10 @@ static int check_options (struct importing *self, char zone_room[ZONEFILE_NAME_S
         reason_set (reason, "--user: goes with --system only");
     else if (of_system && !wish->system)
         reason_set (reason, "%s: has a user behind the times: add --system", self->file);
-    else if (strlen (self->prefix) > PREFIX_MAX)
-        reason_set (reason, "--prefix: want at most %d bytes", PREFIX_MAX);
-    else if (!is_utf8 (self->prefix))
-        reason_set (reason, "--prefix: must be given: the file's name is not UTF-8");
+    else if (strlen (self->prefix) == 0 || strlen (self->prefix) > CRON_PREFIX_MAX)
+        reason_set (reason, "--name: want 1 to %d bytes", CRON_PREFIX_MAX);
+    else if (!cron_plan_text (self->prefix))
+        reason_set (reason, "--name: must be given: the file's name is not UTF-8");
     else if (!self->timezone || !zone_of (self, self->timezone, &why))
         reason_set (reason, "--timezone: %s", why.text);
     else if (read_times (self, "* * * * *", self->timezone, &when, reason) == 0) {
@@ -228,46 +230,10 @@ static void tell_users (const struct importing *self)
     }
 }
 
-// -- a plan
-
-// The command, cut to what a column takes.
-static json_t *title_of (const char *command)
-{
-    char text[TITLE_MAX + 4];
-    const uint8_t *from = (const uint8_t *)command, *end = from + strlen (command), *at = from;
-    while (at < end && (size_t)(at - from) + utf8_size (at, end) <= TITLE_MAX)
-        at += utf8_size (at, end);
-    snprintf (text, sizeof text, "%.*s%s", (int)(at - from), command, at < end ? "..." : "");
-    return json_string (text);
-}
-
-// Of lines that are the same each has its own: the second is NAME-2.
-static json_t *name_of (const struct importing *self, const struct crontab_job *job)
-{
-    int same = 1;
-    char text[PREFIX_MAX + 32], number[16] = "";
-    for (const struct crontab_job *other = self->crontab->jobs; other < job; other++)
-        same += strcmp (other->digest, job->digest) == 0;
-    if (same > 1)
-        snprintf (number, sizeof number, "-%d", same);
-    snprintf (text, sizeof text, "%.*s-%s%s", PREFIX_MAX, self->prefix, job->digest, number);
-    return json_string (text);
-}
-
 // As `zplan add --from` takes it.
 static json_t *line_of (const struct importing *self, const struct crontab_job *job)
 {
-    json_t *object = json_object (), *arguments = json_array ();
-    json_array_append_new (arguments, json_string (job->script));
-    if (job->input)
-        json_array_append_new (arguments, json_string (job->input));
-    json_object_set_new (object, "command", json_string ("sh"));
-    json_object_set_new (object, "arg", arguments);
-    json_object_set_new (object, "title", title_of (job->command));
-    json_object_set_new (object, "name", name_of (self, job));
-    json_object_set_new (object, "cron", json_string (job->times));
-    json_object_set_new (object, "timezone", json_string (timezone_of (self, job)));
-    return object;
+    return cron_plan_line (self->crontab, job, self->prefix, timezone_of (self, job));
 }
 
 // What the options say of all plans.
@@ -287,19 +253,6 @@ static void add_options (const struct importing *self, json_t *object)
 
 // -- with --dry-run
 
-// "2026-12-24T18:00:00+01:00", by the clock of this zone.
-static json_t *local_text (const struct zone *zone, int64_t time)
-{
-    char text[LOCAL_SIZE];
-    int32_t offset = zone_offset (zone, time), minutes = abs (offset) / 60;
-    int64_t local = time + offset, second = civil_time_of_day (local);
-    struct civil_date date = civil_date (civil_day_of (local));
-    snprintf (text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d%c%02d:%02d", (int)date.year,
-              date.month, date.day, (int)(second / 3600), (int)(second / 60 % 60),
-              (int)(second % 60), offset < 0 ? '-' : '+', minutes / 60, minutes % 60);
-    return json_string (text);
-}
-
 static json_t *next_times (struct importing *self, const struct crontab_job *job)
 {
     struct when when;
@@ -310,7 +263,7 @@ static json_t *next_times (struct importing *self, const struct crontab_job *job
     struct occurrence at;
     bool more = schedule_first (&when.rule, self->zone, when.rule.received, 0, &at);
     for (int i = 0; more && i < NEXT; i++) {
-        json_array_append_new (list, local_text (self->zone, at.time));
+        json_array_append_new (list, cron_plan_time (self->zone, at.time));
         struct occurrence current = at;
         more = schedule_next (&when.rule, self->zone, &current, current.time, &at);
     }
@@ -381,6 +334,43 @@ static char *lines_of (const struct importing *self, const char *target, size_t 
     return text;
 }
 
+static void print_done (const struct importing *self)
+{
+    static const struct {
+        const char *done, *words;
+    } rows_done[] = {{"add", "added"},
+                     {"nothing", "already exists"},
+                     {"update", "updated"},
+                     {"replace", "replaced"}};
+    for (size_t i = 0; i < self->crontab->job_count; i++) {
+        const struct crontab_job *job = &self->crontab->jobs[i];
+        const char *done = self->done[job->line];
+        for (size_t k = 0; done && k < sizeof rows_done / sizeof *rows_done; k++) {
+            if (strcmp (rows_done[k].done, done) != 0)
+                continue;
+            json_t *name = cron_plan_name (self->crontab, job, self->prefix);
+            json_t *title = cron_plan_title (job->command);
+            printf ("line %d: ", job->line);
+            print_frame (name);
+            printf (" %s: ", rows_done[k].words);
+            print_frame (title);
+            putchar ('\n');
+            json_decref (name);
+            json_decref (title);
+        }
+    }
+}
+
+// The answers come in any order; they are printed in that of the file.
+static void on_line (void *owner, int64_t line, const char *done)
+{
+    struct importing *self = owner;
+    if (line)
+        self->done[line] = done;
+    else
+        print_done (self);
+}
+
 static int import_all (struct importing *self)
 {
     int code = EXIT_DONE;
@@ -400,9 +390,20 @@ static int import_all (struct importing *self)
     FILE *file = fmemopen (text, size, "r");
     if (!file)
         abort ();
-    const struct load load = {.file = self->file, .opened = file, .timezone = self->timezone};
+    size_t count = self->crontab->job_count;
+    size_t lines = count ? (size_t)self->crontab->jobs[count - 1].line : 0;
+    self->done = memory_new ((lines + 1) * sizeof *self->done);
+    const struct load load = {.file = self->file,
+                              .opened = file,
+                              .timezone = self->timezone,
+                              .how = self->wish->hold ? LOAD_HELD : LOAD_AS_THEY_ARE,
+                              .on_line = on_line,
+                              .owner = self};
     code = load_file (self->cli, &load);
+    free (self->done);
     if (code == EXIT_DONE && !self->cli->json && self->count > 0) {
+        if (self->wish->hold)
+            printf ("new ones are paused; start them with: zplan reset --held\n");
         printf ("hours of %s; run them with: zplan work --pull ", self->timezone);
         print_bytes (span_text (target));
         printf (" --shell\n");
@@ -456,8 +457,8 @@ int verb_cron (const struct cli *cli)
 {
     struct wish wish = {0};
     const struct usage usage = {
-        .synopsis = "zplan cron FILE [--target NAME] [--timezone ZONE] [--dry-run] [--system "
-                    "[--user NAME]]",
+        .synopsis = "zplan cron FILE [--name PREFIX] [--target NAME] [--timezone ZONE] [--hold] "
+                    "[--dry-run] [--system [--user NAME]]",
         .about = about,
         .groups = {{"Import", rows, sizeof rows / sizeof *rows, &wish},
                    terms_options (&wish.terms)},

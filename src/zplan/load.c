@@ -116,6 +116,8 @@ static void count_item (struct loading *self, struct item **item, int64_t *count
                                     (*item)->entry.id, "done", word);
         print_answer (self->cli, JSON_ANSWER, answer);
         json_decref (answer);
+    } else if (self->load->on_line) {
+        self->load->on_line (self->load->owner, (*item)->line, word);
     }
     end_item (item);
 }
@@ -387,6 +389,8 @@ static int report (struct loading *self)
         print_answer (self->cli, JSON_ANSWER, sum);
         json_decref (sum);
     } else {
+        if (self->load->on_line)
+            self->load->on_line (self->load->owner, 0, NULL);
         printf ("%" PRId64 " plan%s added", self->added, self->added == 1 ? "" : "s");
         if (self->there)
             printf (", %" PRId64 " already exist%s", self->there, self->there == 1 ? "s" : "");

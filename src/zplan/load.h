@@ -1,6 +1,7 @@
 // Plans from a file of lines, many in flight at once: zplan add --from, and zplan import.
 #pragma once
 
+#include <stdint.h>
 #include <stdio.h>
 
 #include "options.h"
@@ -13,6 +14,10 @@ struct load {
     const char *timezone; // of local times in lines; NULL: UTC
     enum { LOAD_AS_THEY_ARE, LOAD_HELD } how;
     bool stop_on_error; // at the first line that is wrong or refused
+    // Without --json: what became of each line, in any order (`done` as in JSON), and before the
+    // sum once with line 0. NULL: only the sum is printed.
+    void (*on_line) (void *owner, int64_t line, const char *done);
+    void *owner;
 };
 
 // Open a file of lines; "-" is stdin. NULL: told on stderr.

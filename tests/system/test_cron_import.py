@@ -1,5 +1,6 @@
 """zplan cron: the lines of a crontab as plans, and `zplan work --shell` that runs them."""
 import json
+import re
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -54,11 +55,15 @@ def test_a_crontab_is_imported_and_run(rig, work, tmp_path):
         tmp_path / "nightly", "# of the night", "WORD = 'two  words'", f"HOME={tmp_path}", "",
         "0 2 * * * echo \"$WORD\" \\%$(pwd) >one", "0 3 * * * cat >two; echo >>two \"it's $WORD\"%one%two",
         "SHELL=/bin/bash", "@daily [[ a == a ]] && echo \"it's ${BASH_VERSION:+bash}\" >three")
-    assert cron(rig, table).done() == ("3 plans added\nhours of UTC; run them with: "
-                                       f"zplan work --pull {STATION} --shell\n")
+    told = cron(rig, table).done()
     plans = [json.loads(line) for line in tell(rig, "list", "--json=wire").splitlines()]
     idents = [f"{plan['plan_id']:x}" for plan in plans if plan.get("key", "").startswith("nightly-")]
-    assert len(idents) == 3
+    names = {plan["plan_id"]: plan["key"] for plan in plans}
+    assert len(idents) == 3 and set(re.findall(r"nightly-\w+", told)) == {names[int(ident, 16)] for ident in idents}
+    assert re.sub(r"nightly-[0-9a-f]{12} ", "NAME ", told) == (
+        "line 5: NAME added: echo \"$WORD\" %$(pwd) >one\nline 6: NAME added: cat >two; echo >>two \"it's $WORD\"\n"
+        "line 8: NAME added: [[ a == a ]] && echo \"it's ${BASH_VERSION:+bash}\" >three\n"
+        f"3 plans added\nhours of UTC; run them with: zplan work --pull {STATION} --shell\n")
     for ident in idents:
         tell(rig, "run", ident)
         assert outcome(rig, ident)["status"] == ST.OK
@@ -83,11 +88,42 @@ def test_the_command_its_input_and_its_name(rig, tmp_path):
 def test_the_same_file_again_adds_nothing(rig, tmp_path):
     table = written(tmp_path / "again", "@hourly x", "@hourly x", "@hourly y")
     assert len(set(added(rig, table).values())) == 3
-    assert cron(rig, table).done().startswith("0 plans added, 3 already exist\n")
+    again = cron(rig, table).done()
+    assert [re.sub(r"again-[0-9a-f]{12}", "NAME", line) for line in again.splitlines()[:4]] == [
+        "line 1: NAME already exists: x", "line 2: NAME-2 already exists: x", "line 3: NAME already exists: y",
+        "0 plans added, 3 already exist"]
     written(table, "# new", "", "@hourly  x", "@hourly z", "@hourly x", "@hourly y")
     assert list(added(rig, table)) == [4]       # of lines that were moved, only the new one
-    assert cron(rig, table, "--prefix", "other").done().startswith("4 plans added\n")
-    assert "4 updated" in cron(rig, table, "--if-exists", "update", "--retry", "none").done()
+    assert "\n4 plans added\n" in cron(rig, table, "--prefix", "other").done()
+    updated = cron(rig, table, "--if-exists", "update", "--retry", "none").done()
+    assert "4 updated" in updated and updated.count(" updated: ") == 4
+
+
+def test_the_same_lines_of_another_file_under_the_name_of_the_first_time(rig, tmp_path):
+    lines = ["@hourly moved-1", "@daily moved-2"]
+    (tmp_path / "folder").mkdir()
+    first = added(rig, written(tmp_path / "folder" / "ann.crontab", *lines), "--name", "ann")
+    assert len(first) == 2 and {shown(rig, ident)["key"][:4] for ident in first.values()} == {"ann-"}
+    other = written(tmp_path / "copy", *lines, "@weekly moved-3")
+    told = cron(rig, other, "--name", "ann").done()
+    assert told.count(" already exists: moved-") == 2 and told.count(" added: moved-3") == 1
+    assert "1 plan added, 2 already exist\n" in told
+    for name in ("", "x" * 201):
+        assert "--name: want 1 to 200 bytes" in cron(rig, other, "--name", name).failed(USAGE)
+
+
+def test_lines_are_held(rig, tmp_path):
+    """The new ones are paused; one that was imported before and runs stays as it is."""
+    first = added(rig, written(tmp_path / "held", "@hourly held-1"))
+    table = written(tmp_path / "held", "@hourly held-1", "@daily held-2", "@weekly held-3")
+    assert "new ones are paused; start them with: zplan reset --held\n" in cron(rig, table, "--hold").done()
+    plans = [json.loads(line) for line in tell(rig, "list", "--json").splitlines()]
+    held = {plan["title"]: plan["state"] for plan in plans if plan.get("title", "").startswith("held-")}
+    assert held == {"held-1": "queued", "held-2": "paused", "held-3": "paused"}
+    assert shown(rig, first[1])["plan_state"] == 1
+    tell(rig, "reset", "--held", "--title", "held-*")
+    plans = [json.loads(line) for line in tell(rig, "list", "--json").splitlines()]
+    assert {plan["state"] for plan in plans if plan.get("title", "").startswith("held-")} == {"queued"}
 
 
 def test_nothing_is_imported_when_a_line_is_wrong(rig, tmp_path):
@@ -102,7 +138,8 @@ def test_nothing_is_imported_when_a_line_is_wrong(rig, tmp_path):
     assert '"wrong-' not in tell(rig, "list", "--json=wire")
 
     ended = cron(rig, table, "--skip-bad")
-    assert (ended.code, ended.out.splitlines()[0]) == (DONE, "1 plan added")
+    assert ended.code == DONE and ended.out.splitlines()[0].endswith(" added: good")
+    assert ended.out.splitlines()[1] == "1 plan added"
     assert ended.err.splitlines() == [line.replace("wrong", str(table), 1) for line in told[:-1]]
 
 
