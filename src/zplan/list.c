@@ -24,8 +24,9 @@ static const struct option rows[] = {
 
 static const char about[] =
     "List the plans: a table, or with --json one object per line. PLAN is the name or else the\n"
-    "id. NEXT is the next time of a queued plan, LAST how its last run ended and when it\n"
-    "started. On a terminal long texts are cut; --times absolute and a pipe show all.\n\n"
+    "id, TITLE the title or else the command. NEXT is the next time of a queued plan, LAST how\n"
+    "its last run ended and when it started. On a terminal long texts are cut; --times absolute\n"
+    "and a pipe show all.\n\n"
     "  zplan list\n"
     "  zplan list --target billing --state failed\n"
     "  zplan list --type week --title 'report*' --json\n"
@@ -58,7 +59,10 @@ static enum colour colour_of_last (const json_t *plan)
 
 static void write_title (FILE *out, const json_t *plan)
 {
-    write_frame (out, json_object_get (plan, "description"));
+    const json_t *title = json_object_get (plan, "description"),
+                 *command = json_object_get (plan, "command");
+    bool none = json_is_string (title) && json_string_length (title) == 0;
+    write_frame (out, (!title || none) && command ? command : title);
 }
 
 static const struct column columns[] = {

@@ -383,6 +383,11 @@ class PlanStation(FakeStation):
     def public(plan):
         return {field: value for field, value in plan.items() if field != "messages"}
 
+    @staticmethod
+    def listed(plan):
+        """With its command, which stands where `add` puts it."""
+        return {**PlanStation.public(plan), "command": plan["messages"][4]}
+
     def changed(self, plan, **fields):
         plan.update(fields, revision=(plan["revision"] * 7919 + 1) % 2**53)
         return self.public(plan)
@@ -400,7 +405,7 @@ class PlanStation(FakeStation):
                     and wanted.get("state") in (None, STATES[plan["plan_state"]])
                     and wanted.get("type") in (None, TYPES[plan["plan_type"]])
                     and fnmatch.fnmatchcase(plan["description"], wanted.get("title", "*"))):
-                page.append(self.public(plan))
+                page.append(self.listed(plan))
             if len(page) == wanted["limit"]:
                 break
         more = last is not None and last != rest[-1]

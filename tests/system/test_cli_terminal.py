@@ -84,6 +84,13 @@ def test_off_a_terminal_the_columns_are_as_wide_as_what_stands_in_them(station):
     assert all(line[at:].startswith("title ") for line in lines[1:])
 
 
+def test_a_plan_without_title_has_its_command_in_the_list(station):
+    for title in ("", "its title"):
+        station.add(title)
+    _, command, title = station.zplan("list").done().splitlines()
+    assert command.endswith("  do") and title.endswith("  its title")
+
+
 def test_a_list_that_is_refused_has_no_heading(station):
     station.silent = lambda *_: True
     for verb in ("list", "history"):
