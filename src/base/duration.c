@@ -92,3 +92,16 @@ const char *duration_text (int64_t seconds, char out[DURATION_SIZE])
     }
     return out;
 }
+
+const char *duration_option (int64_t seconds, char out[DURATION_SIZE])
+{
+    size_t size = 0;
+    for (size_t i = 0; i < UNITS; i++) {
+        int64_t number = seconds / units[i].seconds;
+        seconds %= units[i].seconds;
+        if (number > 0 || (i + 1 == UNITS && size == 0))
+            size += (size_t)snprintf (out + size, DURATION_SIZE - size, "%" PRId64 "%c", number,
+                                      units[i].letter);
+    }
+    return out;
+}

@@ -26,3 +26,6 @@ bool duration_count (const char *text, int64_t unit_ms, int64_t *ret);
 // "90 s", "2 min", "1 h 30 min", in `out`.
 enum { DURATION_SIZE = 64 };
 const char *duration_text (int64_t seconds, char out[DURATION_SIZE]);
+
+// "90s", "2m", "1h30m": as duration_parse reads it, in `out`.
+const char *duration_option (int64_t seconds, char out[DURATION_SIZE]);

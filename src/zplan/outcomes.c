@@ -84,6 +84,31 @@ const char *outcome_word (int status)
     return endings[i].word;
 }
 
+const char *outcome_text (const json_t *status, char out[WORD_SIZE])
+{
+    static const struct {
+        uint8_t status;
+        const char *words;
+    } rows[] = {
+        {ZERO_STATUS_NOT_FIND_ID, "not found"},
+        {ZERO_STATUS_NOT_SUPPORT_ID, "not supported"},
+        {ZERO_STATUS_DENY_ID, "not allowed"},
+        {ZERO_STATUS_TIMEOUT_ID, "timed out"},
+        {ZERO_STATUS_NET_ERROR_ID, "network error"},
+        {ZERO_STATUS_NOT_WORKER_ID, "no worker"},
+        {ZERO_STATUS_FRAME_PLANERROR_ID, "invalid plan"},
+        {ZERO_STATUS_SEND_ERROR_ID, "not sent"},
+        {ZERO_STATUS_RECV_ERROR_ID, "target did not answer"},
+    };
+    json_int_t number = json_integer_value (status);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].status == number)
+            return rows[i].words;
+    if (number <= 0 || number > UINT8_MAX)
+        return status_text (status, out);
+    return outcome_word ((int)number);
+}
+
 // A word of ours, a status' word with or without its sign, or its number.
 static bool is_meant (const char *text, int status)
 {

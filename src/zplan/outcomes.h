@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "options.h"
+#include "print.h"
 
 // Which outcome it is. Numbers of entries are given anew when Redis was emptied, those of runs are
 // not: together they are given once.
@@ -33,6 +34,10 @@ const char *outcome_name (const struct outcome_key *self, char out[ENTRY_NAME_SI
 #define OUTCOME_WORDS "ok failed lost cancelled missed"
 // The word of a status of the wire, 0..255.
 const char *outcome_word (int status);
+
+// How a run ended, for people: of an error that is more than `failed` what it means. `status` is
+// that of the wire, or its word: in `out`, or a constant.
+const char *outcome_text (const json_t *status, char out[WORD_SIZE]);
 
 #define OUTCOME_HELP                                                                               \
     "runs that ended so, may be given several times: ok; lost (its\n"                              \

@@ -44,12 +44,16 @@ void write_plan_schedule (FILE *out, const json_t *plan)
     write_bytes (out, span_text (schedule_text (plan, zone_of (plan), text)));
 }
 
+bool plan_waits (const json_t *plan)
+{
+    json_int_t state = json_integer_value (json_object_get (plan, "plan_state"));
+    return state == PLAN_NONE || state == PLAN_QUEUE || state == PLAN_SKIP;
+}
+
 void write_plan_next (FILE *out, const json_t *plan)
 {
     char word[WORD_SIZE];
-    json_int_t state = json_integer_value (json_object_get (plan, "plan_state"));
-    bool waits = state == PLAN_NONE || state == PLAN_QUEUE || state == PLAN_SKIP;
-    fputs (waits ? time_word (json_object_get (plan, "plan_time"), word) : "-", out);
+    fputs (plan_waits (plan) ? time_word (json_object_get (plan, "plan_time"), word) : "-", out);
 }
 
 void write_plan_last (FILE *out, const json_t *plan)
@@ -61,7 +65,7 @@ void write_plan_last (FILE *out, const json_t *plan)
         fputc ('-', out);
         return;
     }
-    fputs (outcome_word ((int)status), out);
+    fputs (outcome_text (json_object_get (plan, "last_state"), word), out);
     if (state != PLAN_EXECUTE) // else it is the time of the run in progress
         fprintf (out, " %s", time_word (json_object_get (plan, "exec_time"), word));
 }

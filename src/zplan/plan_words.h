@@ -2,6 +2,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 // Its name, or else its id.
@@ -9,6 +10,9 @@ void write_plan_name (FILE *out, const json_t *plan);
 
 // "daily 02:00 Europe/Berlin"; a zone that this machine does not know leaves the time of day out.
 void write_plan_schedule (FILE *out, const json_t *plan);
+
+// Whether it waits for a time: it is queued.
+bool plan_waits (const json_t *plan);
 
 // When it runs next; of a plan that does not wait for a time, "-".
 void write_plan_next (FILE *out, const json_t *plan);

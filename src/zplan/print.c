@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "codes.h"
 #include "ident.h"
@@ -71,6 +72,30 @@ void write_bytes (FILE *file, struct span bytes)
 void print_bytes (struct span bytes)
 {
     write_bytes (stdout, bytes);
+}
+
+void write_argument (FILE *file, struct span bytes)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+=.,:/@%";
+    size_t safe = 0;
+    while (safe < bytes.size &&
+           (bytes.data[safe] >= 0x80 || memchr (plain, bytes.data[safe], sizeof plain - 1)))
+        safe++;
+    if (bytes.size && safe == bytes.size) {
+        write_bytes (file, bytes);
+        return;
+    }
+    fputc ('\'', file);
+    for (size_t at = 0, end; at < bytes.size; at = end + 1) {
+        end = at;
+        while (end < bytes.size && bytes.data[end] != '\'')
+            end++;
+        write_bytes (file, span_of (bytes.data + at, end - at));
+        if (end < bytes.size)
+            fputs ("'\\''", file);
+    }
+    fputc ('\'', file);
 }
 
 void complain (const char *subject, struct span bytes)

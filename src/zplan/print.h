@@ -15,6 +15,9 @@ void print_bytes (struct span bytes);
 // The same to a file.
 void write_bytes (FILE *file, struct span bytes);
 
+// The same as a shell takes it: in quotes, if need be.
+void write_argument (FILE *file, struct span bytes);
+
 // The same to stderr, as a whole line: "zplan: [subject: ]bytes". `subject` may be NULL.
 void complain (const char *subject, struct span bytes);
 

@@ -89,6 +89,40 @@ json_t *retry_read (const char *text, struct reason *reason)
     return NULL;
 }
 
+// -- as an option
+
+static void write_duration (FILE *file, const json_t *seconds)
+{
+    char out[DURATION_SIZE];
+    fputs (duration_option (json_integer_value (seconds), out), file);
+}
+
+void retry_write_option (FILE *file, const json_t *retry)
+{
+    size_t i;
+    const json_t *seconds, *interval = json_object_get (retry, "interval"),
+                           *max = json_object_get (retry, "max"),
+                           *jitter = json_object_get (retry, "jitter");
+    const char *strategy = json_string_value (json_object_get (retry, "strategy"));
+    fputs (strategy ? strategy : "forever", file);
+    if (interval) {
+        fputc (':', file);
+        write_duration (file, interval);
+    }
+    json_array_foreach (json_object_get (retry, "sequence"), i, seconds)
+    {
+        fputc (i ? '/' : ':', file);
+        write_duration (file, seconds);
+    }
+    if (max)
+        fprintf (file, ":%" JSON_INTEGER_FORMAT, json_integer_value (max));
+    if (json_integer_value (jitter) > 0) {
+        fputs (",jitter=", file);
+        write_duration (file, jitter);
+    }
+    fputs (json_is_true (json_object_get (retry, "need_manual")) ? ",manual" : "", file);
+}
+
 // -- the default
 
 enum { TRIES = 3, TRIES_ONCE = 10, FIRST_WAIT_S = 10 };

@@ -20,6 +20,9 @@ json_t *retry_read (const char *text, struct reason *reason);
 // doubling. A plan of a kind gets none: its kind says it; but there "forever" becomes a member.
 void retry_fill (json_t *plan, const char *given);
 
+// A `retry` as retry_read takes it: "fixed:30s:5,manual".
+void retry_write_option (FILE *file, const json_t *retry);
+
 // Of a plan, a PLAN frame or as the station shows it: "3 tries, then the next occurrence".
 void retry_summary (FILE *file, const json_t *plan);
 

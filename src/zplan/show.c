@@ -1,116 +1,102 @@
-// zplan show: one plan with its messages.
+// zplan show: one plan, for people.
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "call.h"
 #include "codes.h"
-#include "desc.h"
 #include "json.h"
-#include "memory.h"
 #include "options.h"
 #include "plan_ref.h"
 #include "plan_words.h"
 #include "policy.h"
 #include "print.h"
+#include "show_plan.h"
 #include "terms_show.h"
 
 static const char about[] =
-    "Show a plan as it is now: its fields, and the frames of its messages.\n"
-    "The PLAN frame as it was submitted is in --json only.\n\n"
+    "Show a plan as it is now: what it calls, when it runs next, how its last run ended, and its\n"
+    "policies, as the options of `zplan add`. --json has all of its fields and frames, "
+    "--json=wire\n"
+    "as the station sends them.\n\n"
+    "  zplan show nightly\n"
     "  zplan show 1f\n"
     "  zplan show 1f --json | jq .next_at\n";
 
-// The fields in the order of interest; `word` NULL: the value is bytes.
-static const struct row {
-    const char *field, *label;
-    const char *(*word) (const json_t *value, char out[WORD_SIZE]);
-    enum colour (*colour) (const json_t *value); // NULL: plain
-} rows[] = {
-    {"plan_id", "id", id_word, NULL},
-    {"station", "target", NULL, NULL},
-    {"key", "name", NULL, NULL},
-    {"description", "title", NULL, NULL},
-    {"plan_state", "state", plain_state, state_colour},
-    {"verdict", "verdict", verdict_word, verdict_colour},
-    {"last_state", "last status", status_text, status_colour},
-    {"error_info", "error", NULL, NULL},
-    {"remark", "remark", NULL, NULL},
-    {"progress", "progress", NULL, NULL},
-    {"plan_time", "next time", moment_word, NULL},
-    {"plan_type", "type", type_word, NULL},
-    {"plan_value", "value", number_word, NULL},
-    {"plan_repet", "repeat", repeat_word, NULL},
-    {"real_repet", "runs done", number_word, NULL},
-    {"no_keep", "keep", number_word, NULL},
-    {"base_time", "base time", moment_word, NULL},
-    {"skip_set", "skip", number_word, NULL},
-    {"skip_num", "skipped", number_word, NULL},
-    {"missed", "missed", number_word, NULL},
-    {"add_time", "added", moment_word, NULL},
-    {"exec_time", "last run", moment_word, NULL},
-    {"exec_id", "last run's id", id_word, NULL},
-    {"error_count", "errors", number_word, NULL},
-    {"caller", "caller", NULL, NULL},
-    {"request_id", "request id", NULL, NULL},
-    {"vote", "vote", vote_word, NULL},
-    {"revision", "revision", number_word, NULL},
-};
+enum { STATE_EXECUTE = 2, STATE_RETRY = 3 }; // of plan_state
 
-static void print_fields (const json_t *plan)
+static json_int_t state_of (const json_t *plan)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char out[WORD_SIZE];
-        const json_t *value = json_object_get (plan, rows[i].field);
-        if (!value)
-            continue;
-        terms_label (rows[i].label);
-        enum colour colour = rows[i].colour ? rows[i].colour (value) : PLAIN;
-        colour_on (stdout, colour);
-        if (rows[i].word)
-            printf ("%s", rows[i].word (value, out));
-        else
-            print_frame (value);
-        colour_off (stdout, colour);
-        putchar ('\n');
-    }
+    return json_integer_value (json_object_get (plan, "plan_state"));
 }
 
-// The frame types that the stored description gives; all 0 where it is broken.
-static void read_types (const json_t *description, size_t following, struct desc *ret)
-{
-    char *text = json_write (description);
-    uint8_t *bytes = memory_new (strlen (text));
-    size_t size;
-    struct reason reason;
-    if (!json_to_frame (description, bytes, &size) ||
-        desc_parse (span_of (bytes, size), following, ret, &reason))
-        *ret = (struct desc){0};
-    free (bytes);
-    free (text);
-}
+// -- progress
 
-// The messages are the plan's mailbox, the description, and the frames behind it. The PLAN frame is
-// what was submitted; the plan may have changed since, and its fields stand above.
-static void print_messages (const json_t *messages)
+// Of a plan whose workers fetched it each of them has its own.
+static void print_progress (const struct cli *cli, struct zplan_client *client, const json_t *plan)
 {
-    enum { FIRST_FRAME = 2 };
-    size_t count = json_array_size (messages);
-    if (count <= FIRST_FRAME)
+    size_t i;
+    char id[WORD_SIZE];
+    struct zplan_reply reply;
+    struct reason ignored;
+    const json_t *worker, *said = json_object_get (plan, "progress");
+    show_text ("progress", said);
+    if (said || state_of (plan) != STATE_EXECUTE)
         return;
-    struct desc desc;
-    read_types (json_array_get (messages, 1), count - FIRST_FRAME, &desc);
-    printf ("messages\n");
-    for (size_t i = FIRST_FRAME; i < count; i++) {
-        uint8_t type = i - FIRST_FRAME < desc.count ? desc.types[i - FIRST_FRAME] : 0;
-        if (type == ZERO_FRAME_PLAN)
+    id_word (json_object_get (plan, "plan_id"), id);
+    int outcome = zplan_client_manage (client, "team", (const char *[]){id}, 1, &reply);
+    if (call_verdict (cli, outcome, &reply).code != EXIT_DONE)
+        return;
+    json_t *team = json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &ignored);
+    json_array_foreach (json_object_get (team, "workers"), i, worker)
+    {
+        const json_t *progress = json_object_get (worker, "progress");
+        if (!progress || !span_is (text_of (json_object_get (worker, "state")), "running"))
             continue;
-        const char *name = type ? frame_name (type) : NULL;
-        char number[WORD_SIZE];
-        snprintf (number, sizeof number, "0x%02x", type);
-        printf ("  %-12s ", name ? name : type ? number : "?");
-        print_frame (json_array_get (messages, i));
+        terms_label ("progress");
+        print_frame (progress);
+        fputs (", ", stdout);
+        print_bytes (text_of (json_object_get (worker, "worker")));
         putchar ('\n');
     }
+    json_decref (team);
+}
+
+// -- when it runs next
+
+// Of a plan that runs, or tries again, the occurrence behind that one. NULL: none, or not known.
+static json_t *next_occurrence (const struct cli *cli, struct zplan_client *client,
+                                const json_t *plan)
+{
+    size_t i;
+    char id[WORD_SIZE];
+    struct zplan_reply reply;
+    struct reason ignored;
+    json_t *next = NULL, *time;
+    // A manual run is none of them.
+    bool manual = json_integer_value (json_object_get (plan, "extra")) > 0;
+    json_int_t from = json_integer_value (json_object_get (plan, "plan_time")) + !manual;
+    id_word (json_object_get (plan, "plan_id"), id);
+    int outcome = zplan_client_manage (client, "next", (const char *[]){id, "2"}, 2, &reply);
+    if (call_verdict (cli, outcome, &reply).code != EXIT_DONE)
+        return NULL;
+    json_t *answer = json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &ignored);
+    json_array_foreach (json_object_get (answer, "next"), i, time)
+    {
+        if (!next && json_integer_value (time) >= from)
+            next = json_incref (time);
+    }
+    json_decref (answer);
+    return next;
+}
+
+static void print_next (const struct cli *cli, struct zplan_client *client, const json_t *plan)
+{
+    json_t *next = NULL;
+    if (state_of (plan) == STATE_EXECUTE || state_of (plan) == STATE_RETRY)
+        next = next_occurrence (cli, client, plan);
+    else if (plan_waits (plan))
+        next = json_incref (json_object_get (plan, "plan_time"));
+    show_moment ("next", next);
+    json_decref (next);
 }
 
 // -- when it is tried again
@@ -118,12 +104,11 @@ static void print_messages (const json_t *messages)
 // The pace of the plan's retries, from the end of its last run; -1: it waits for no retry.
 static int64_t retry_delay (const json_t *plan)
 {
-    enum { STATE_RETRY = 3 };
     struct policy *policy;
     struct reason ignored;
     int64_t failures = json_integer_value (json_object_get (plan, "error_count"));
     const json_t *run = json_object_get (plan, "exec_id");
-    if (json_integer_value (json_object_get (plan, "plan_state")) != STATE_RETRY || failures < 1 ||
+    if (state_of (plan) != STATE_RETRY || failures < 1 ||
         !policy_read_from (plan, &policy, &ignored))
         return -1;
     const struct retry_policy paced = {.strategy = RETRY_PACED};
@@ -159,21 +144,24 @@ static void print_retry (const struct cli *cli, struct zplan_client *client, con
     json_decref (answer);
 }
 
+static void print_all (const struct cli *cli, struct zplan_client *client, const json_t *plan)
+{
+    show_what (plan);
+    print_next (cli, client, plan);
+    print_retry (cli, client, plan);
+    show_state (plan);
+    print_progress (cli, client, plan);
+    show_how (plan);
+}
+
 static int show (const struct cli *cli, struct zplan_client *client, const char *id)
 {
     int code;
     json_t *plan = call_words (cli, client, (const char *[]){"message", id, NULL}, id, &code);
-    if (plan && cli->json) {
+    if (plan && cli->json)
         print_plan (cli, plan);
-    } else if (plan) {
-        print_fields (plan);
-        terms_label ("schedule");
-        write_plan_schedule (stdout, plan);
-        putchar ('\n');
-        terms_show (plan);
-        print_retry (cli, client, plan);
-        print_messages (json_object_get (plan, "messages"));
-    }
+    else if (plan)
+        print_all (cli, client, plan);
     json_decref (plan);
     return code;
 }

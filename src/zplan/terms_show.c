@@ -1,15 +1,18 @@
-// A row tells one member. What a peer sent is printed as bytes; the other texts are words of the
-// wire, which print as they are when they are safe.
+// A row prints one member as its option. What a peer sent is printed as bytes; the other texts are
+// words of the wire, which print as they are when they are safe.
 #include "terms_show.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "duration.h"
+#include "plan.h"
 #include "policy.h"
 #include "print.h"
 #include "retry_words.h"
-#include "rfc3339.h"
+#include "schedule_text.h"
 
 void terms_label (const char *label)
 {
@@ -18,152 +21,150 @@ void terms_label (const char *label)
 
 // -- values
 
-static void show_text (const json_t *value)
+static void write_text (FILE *out, const json_t *value)
 {
-    print_bytes (text_of (value));
+    char number[WORD_SIZE];
+    if (json_is_string (value))
+        write_argument (out, text_of (value));
+    else
+        fputs (number_word (value, number), out);
 }
 
-// A number, or a text.
-static void show_owner (const json_t *value)
+static void write_duration (FILE *out, const json_t *value)
 {
-    char out[WORD_SIZE];
+    char text[DURATION_SIZE];
+    fputs (duration_option (json_integer_value (value), text), out);
+}
+
+static void write_instant (FILE *out, const json_t *value)
+{
+    char word[WORD_SIZE];
     if (json_is_string (value))
-        show_text (value);
+        write_text (out, value);
     else
-        fputs (number_word (value, out), stdout);
+        fputs (instant_word (value, word), out);
 }
 
 // The station sends an object as it came, or its text.
-static void show_json (const json_t *value)
+static json_t *object_of (const json_t *value)
 {
     json_t *read = json_loads (json_is_string (value) ? json_string_value (value) : "", 0, NULL);
-    write_json (stdout, read ? read : value);
-    json_decref (read);
+    return read ? read : json_incref ((json_t *)(uintptr_t)value);
 }
 
-static void show_cron (const json_t *value)
+static void write_object (FILE *out, const json_t *value)
 {
-    size_t i;
-    const json_t *text;
-    if (json_is_string (value))
-        show_text (value);
-    json_array_foreach (value, i, text)
-    {
-        fputs (i ? "; " : "", stdout);
-        show_text (text);
+    char *text = NULL;
+    size_t size;
+    json_t *object = object_of (value);
+    FILE *memory = open_memstream (&text, &size);
+    if (!memory)
+        abort ();
+    write_json (memory, object);
+    fclose (memory);
+    write_argument (out, span_of (text, size));
+    free (text);
+    json_decref (object);
+}
+
+// -- the options
+
+struct option_row {
+    const char *field, *option;
+    void (*write) (FILE *out, const json_t *value);
+};
+
+static void print_option (bool *first, const struct option_row *row, const json_t *value)
+{
+    terms_label (*first ? "options" : "");
+    *first = false;
+    fputs (row->option, stdout);
+    if (row->write) {
+        putchar (' ');
+        row->write (stdout, value);
     }
+    putchar ('\n');
 }
 
-static void show_instant (const json_t *value)
+// Where the schedule's words do not say all of it.
+static void print_cron (bool *first, const json_t *plan)
 {
-    char out[WORD_SIZE];
-    int64_t time;
-    struct reason ignored;
-    if (!json_is_string (value) || rfc3339_parse (text_of (value), &time, &ignored)) {
-        fputs (moment_word (value, out), stdout);
+    static const struct option_row row = {"cron", "--cron", write_text};
+    static const char raw[] = "cron ";
+    size_t i;
+    char words[SCHEDULE_TEXT_SIZE];
+    const json_t *text, *cron = json_object_get (plan, "cron");
+    if (strncmp (schedule_text (plan, NULL, words), raw, sizeof raw - 1) != 0)
         return;
-    }
-    json_t *seconds = json_integer (time);
-    fputs (moment_word (seconds, out), stdout);
-    json_decref (seconds);
+    if (json_is_string (cron))
+        print_option (first, &row, cron);
+    json_array_foreach (cron, i, text) print_option (first, &row, text);
 }
 
-static void show_seconds (const json_t *value)
+static void print_vote (bool *first, const json_t *vote)
 {
-    char out[DURATION_SIZE];
-    fputs (duration_text (json_integer_value (value), out), stdout);
+    static const struct option_row rows[] = {{"rule", "--vote", write_text},
+                                             {"deadline", "--vote-deadline", write_text}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (json_object_get (vote, rows[i].field))
+            print_option (first, &rows[i], json_object_get (vote, rows[i].field));
 }
 
-static void show_jitter (const json_t *value)
+static void print_on_failure (bool *first, const json_t *value)
 {
-    fputs ("up to ", stdout);
-    show_seconds (value);
-    fputs (" later", stdout);
+    static const struct option_row rows[] = {{"command", "--on-failure", write_text},
+                                             {"station", "--on-failure-target", write_text}};
+    json_t *object = value ? object_of (value) : NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (json_object_get (object, rows[i].field))
+            print_option (first, &rows[i], json_object_get (object, rows[i].field));
+    json_decref (object);
 }
 
-// The first three are words, or how many.
-static void show_misfire (const json_t *value)
+// Numbers that mean something only here: forever, none, and waits that the schedule has in words.
+static bool says_nothing (const json_t *plan, const char *field, const json_t *value)
 {
-    const char *word = json_string_value (value);
-    if (json_is_integer (value))
-        printf ("of missed times the newest %" JSON_INTEGER_FORMAT " are run",
-                json_integer_value (value));
-    else if (word && strcmp (word, "latest") == 0)
-        fputs ("of missed times the latest is run", stdout);
-    else
-        printf ("missed times are %s",
-                word && strcmp (word, "all") == 0 ? "all run" : "passed over");
+    json_int_t type = json_integer_value (json_object_get (plan, "plan_type"));
+    json_int_t number = json_integer_value (value);
+    if (strcmp (field, "plan_repet") == 0)
+        return number < 1 || type <= SCHEDULE_TIME || json_object_get (plan, "iteration");
+    if (strcmp (field, "skip_set") == 0 || strcmp (field, "priority") == 0)
+        return json_is_integer (value) && number == 0;
+    if (strcmp (field, "no_keep") == 0 && type <= SCHEDULE_TIME)
+        return true; // it changes nothing of a plan that runs once
+    return json_is_false (value) || (strcmp (field, "cycle") == 0 && json_is_array (value));
 }
 
-static void show_late (const json_t *value)
-{
-    fputs ("none that is later than ", stdout);
-    show_seconds (value);
-}
-
-static void show_overlap_policy (const json_t *value)
-{
-    const char *word = json_string_value (value);
-    printf ("what is due while a run is out %s",
-            word && strcmp (word, "queue") == 0 ? "waits, one of it" : "is passed over");
-}
-
-// "notify", or "notify of mail".
-static void show_on_failure (const json_t *value)
-{
-    json_t *read = json_is_string (value) ? json_loads (json_string_value (value), 0, NULL)
-                                          : json_incref ((json_t *)(uintptr_t)value);
-    const json_t *target = json_object_get (read, "station");
-    show_text (json_object_get (read, "command"));
-    if (target) {
-        fputs (" of ", stdout);
-        show_text (target);
-    }
-    json_decref (read);
-}
-
-// The waits of a cycle; as a number of runs it stands in the row of iterations.
-static void show_waits (const json_t *value)
-{
-    size_t i;
-    const json_t *wait;
-    json_array_foreach (value, i, wait)
-    {
-        printf ("%s%" JSON_INTEGER_FORMAT, i ? ", " : "", json_integer_value (wait));
-    }
-}
-
-static const struct row {
-    const char *field, *label;
-    void (*show) (const json_t *value);
-} rows[] = {
-    {"cron", "cron", show_cron},
-    {"timezone", "time zone", show_text},
-    {"gap", "gap", show_text},
-    {"overlap", "overlap", show_text},
-    {"start_time", "not before", show_instant},
-    {"end_time", "not after", show_instant},
-    {"misfire", "misfire", show_misfire},
-    {"misfire_window", "misfire window", show_late},
-    {"jitter", "jitter", show_jitter},
-    {"overlap_policy", "overlapping", show_overlap_policy},
-    {"timeout", "run time-out", show_seconds},
-    {"on_failure", "on failure", show_on_failure},
-    {"log", "log", show_text},
-    {"kind", "kind", show_text},
-    {"priority", "priority", show_owner},
-    {"group", "group", show_text},
-    {"category", "category", show_text},
-    {"tenant", "tenant", show_owner},
-    {"creator", "creator", show_owner},
-    {"workers", "workers", show_json},
-    {"ext", "ext", show_json},
+static const struct option_row rows[] = {
+    {"start_time", "--start", write_instant},
+    {"end_time", "--end", write_instant},
+    {"plan_repet", "--repeat", write_text},
+    {"skip_set", "--skip", write_text},
+    {"iteration", "--iteration", write_text},
+    {"cycle", "--cycle", write_text},
+    {"no_keep", "--keep", NULL},
+    {"gap", "--gap", write_text},
+    {"overlap", "--overlap", write_text},
+    {"misfire", "--misfire", write_text},
+    {"misfire_window", "--misfire-window", write_duration},
+    {"jitter", "--jitter", write_duration},
+    {"overlap_policy", "--overlap-policy", write_text},
+    {"retry", "--retry", retry_write_option},
+    {"timeout", "--run-timeout", write_duration},
+    {"log", "--log", write_text},
+    {"kind", "--kind", write_text},
+    {"priority", "--priority", write_text},
+    {"group", "--group", write_text},
+    {"category", "--category", write_text},
+    {"tenant", "--tenant", write_text},
+    {"creator", "--creator", write_text},
+    {"ext", "--ext", write_object},
 };
 
 // -- iterations
 
 // "2 of 4, run 3 of 5", of the run that was the last.
-static void show_place (const json_t *plan, const struct policy *policy)
+static void print_place (const json_t *plan, const struct policy *policy)
 {
     int64_t cycle = policy_cycle (policy);
     int64_t used = json_integer_value (json_object_get (plan, "real_repet")) +
@@ -180,26 +181,27 @@ static void show_place (const json_t *plan, const struct policy *policy)
 
 void terms_show (const json_t *plan)
 {
+    bool first = true;
     struct policy *policy;
     struct reason ignored;
-    const json_t *cycle = json_object_get (plan, "cycle");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const json_t *value = json_object_get (plan, rows[i].field);
-        if (!value)
-            continue;
-        terms_label (rows[i].label);
-        rows[i].show (value);
-        putchar ('\n');
-    }
+    const json_t *workers = json_object_get (plan, "workers");
+    if (policy_read_from (plan, &policy, &ignored) && policy)
+        print_place (plan, policy);
+    policy_destroy (&policy);
     terms_label ("retry");
     retry_write (stdout, plan);
     putchar ('\n');
-    if (json_is_array (cycle)) {
-        terms_label ("waits in turn");
-        show_waits (cycle);
+    if (workers) { // of pull targets; no option makes it
+        terms_label ("workers");
+        write_json (stdout, workers);
         putchar ('\n');
     }
-    if (policy_read_from (plan, &policy, &ignored) && policy)
-        show_place (plan, policy);
-    policy_destroy (&policy);
+    print_cron (&first, plan);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const json_t *value = json_object_get (plan, rows[i].field);
+        if (value && !says_nothing (plan, rows[i].field, value))
+            print_option (&first, &rows[i], value);
+    }
+    print_on_failure (&first, json_object_get (plan, "on_failure"));
+    print_vote (&first, json_object_get (plan, "vote"));
 }

@@ -1,9 +1,10 @@
-// The windows and policies of a plan in words, for people.
+// The windows and policies of a plan, for people.
 #pragma once
 
 #include <jansson.h>
 
-// A line for each that the plan says, and where it is among its iterations.
+// Where the plan is among its iterations, its retries in words, and what it was given beside its
+// schedule: each as the option that `zplan add` takes.
 void terms_show (const json_t *plan);
 
 // The label of a line, and blanks behind it.

@@ -232,7 +232,7 @@ def test_times_off_a_terminal_and_in_json(station):
         assert json.loads(out) == ["2100-01-01T00:00:00Z"]
     out = zplan("next", "--at", "2100-01-01", "--times", "unix").done()
     assert out == "4102444800\n"
-    assert "next time      4102444800\n" in (station.add("later"), station.zplan(
+    assert "next           4102444800\n" in (station.add("later"), station.zplan(
         "show", "20", "--times", "unix").done())[1]
 
 

@@ -143,7 +143,8 @@ def test_export_and_import_keep_it(rig, tmp_path):
     cli(*add, "--on-failure", "notify", "--on-failure-station", "news").done()
     want = {"command": "notify", "station": "news"}
     assert json.loads(rig.message("e1")["on_failure"]) == want
-    assert "\non failure     notify of news\n" in cli("show", "e1").done()
+    shown = cli("show", "e1").done()
+    assert "--on-failure notify\n" in shown and "--on-failure-target news\n" in shown
     path = tmp_path / "plans"
     lines = cli("export", "--target", "jobs").done().splitlines(keepends=True)
     path.write_text("".join(one for one in lines if json.loads(one)["plan_id"] == 0xe1))

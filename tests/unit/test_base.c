@@ -379,6 +379,26 @@ static void duration_count_takes_numbers_and_durations (void **state)
     }
 }
 
+static void durations_as_they_are_typed (void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t seconds;
+        const char *text;
+    } rows[] = {{0, "0s"},      {59, "59s"},
+                {60, "1m"},     {90, "1m30s"},
+                {3600, "1h"},   {5400, "1h30m"},
+                {86400, "1d"},  {90061, "1d1h1m1s"},
+                {604800, "7d"}, {DURATION_MAX_S, "2932896d23h59m59s"}};
+    for (size_t i = 0; i < ROWS (rows); i++) {
+        char text[DURATION_SIZE];
+        int64_t again = -1;
+        CHECK (rows[i].text, strcmp (duration_option (rows[i].seconds, text), rows[i].text) == 0);
+        CHECK (rows[i].text, duration_seconds (text, &again));
+        CHECK_INT (rows[i].text, again, rows[i].seconds);
+    }
+}
+
 static const struct setting setting_rows[] = {
     {"text", "--text", "TEXT", "some", SETTING_TEXT, offsetof (struct values, text), 0, 0, NULL,
      ""},
@@ -531,6 +551,7 @@ int main (void)
         cmocka_unit_test (quoted_shows_any_bytes),
         cmocka_unit_test (number_parse_takes_whole_decimal_text),
         cmocka_unit_test (duration_count_takes_numbers_and_durations),
+        cmocka_unit_test (durations_as_they_are_typed),
         cmocka_unit_test (settings_are_found_and_set),
         cmocka_unit_test (settings_of_unknown_names_are_none),
         cmocka_unit_test (settings_bound_their_text),
