@@ -15,6 +15,7 @@
 #include "json.h"
 #include "memory.h"
 #include "pages.h"
+#include "plan_ref.h"
 #include "print.h"
 #include "progress.h"
 #include "when.h"
@@ -58,7 +59,7 @@ static const struct option rows[] = {
      .metavar = "ID",
      .type = OPTION_TEXT,
      .offset = offsetof (struct wanted, plan),
-     .help = "runs of this plan"},
+     .help = "runs of this plan, by its id or its name"},
 };
 
 static const struct option where_rows[] = {
@@ -82,6 +83,7 @@ static const char about[] =
     "  zplan archive /var/backups/zplan --older-than 30d\n"
     "  zplan archive old --keep 10000\n"
     "  zplan archive old --state failed --state lost --target billing\n"
+    "  zplan archive old --plan nightly --keep 100\n"
     "  zplan history --archive old --newest -n 20       # to read them back\n\n"
     "They are on the disk before the station forgets them: it may be stopped at any time, and run\n"
     "again; what is in a file already is not written twice. Only one archive is at work on a\n"
@@ -93,6 +95,9 @@ enum { BATCH_MAX = 1000, BATCH_SIZE = 1 << 20 };
 struct moving {
     const struct cli *cli;
     const struct wanted *wanted;
+    const char *plan_text; // its plan as it was typed
+    char *plan;            // the same as plan_ref.h has it
+    bool found;            // a run of it
     struct zplan_client *client;
     struct archive *archive;      // NULL: a dry run
     struct outcome_states states; // of `wanted`
@@ -310,6 +315,25 @@ static int find_stop (struct moving *self)
     return code;
 }
 
+static bool take_any (struct pages *pages, const json_t *page)
+{
+    struct moving *self = pages->owner;
+    self->found = json_array_size (json_object_get (page, "runs")) > 0;
+    return !self->found;
+}
+
+// An id that no run is of may be a name.
+static int find_plan (struct moving *self)
+{
+    int64_t left;
+    if (!self->wanted->plan || plan_ref_is_name (self->plan))
+        return EXIT_DONE;
+    int code = turn (self, true, 1, take_any, &left);
+    if (code == EXIT_DONE && !self->found)
+        snprintf (self->plan, PLAN_REF_SIZE, "key:%s", self->plan_text);
+    return code;
+}
+
 static int open_archive (struct moving *self, const char *folder)
 {
     struct reason reason;
@@ -348,7 +372,9 @@ static void report (const struct moving *self, const char *where)
 static int move (struct moving *self)
 {
     int64_t left;
-    int code = find_stop (self);
+    int code = find_plan (self);
+    if (code == EXIT_DONE)
+        code = find_stop (self);
     if (code == EXIT_DONE && self->archive)
         code = forget (self) ? EXIT_DONE : self->trouble;
     if (code != EXIT_DONE)
@@ -387,7 +413,7 @@ static int archive (struct moving *self, const char *folder)
 
 // -- what was asked for
 
-static int read_wanted (struct wanted *wanted, int words, char plan[PLAN_ID_SIZE],
+static int read_wanted (struct wanted *wanted, int words, char plan[PLAN_REF_SIZE],
                         struct moving *ret, struct reason *reason)
 {
     int64_t age_s = 0;
@@ -396,7 +422,8 @@ static int read_wanted (struct wanted *wanted, int words, char plan[PLAN_ID_SIZE
         reason_set (reason, "want a folder, or --to FILE");
         return -1;
     }
-    if (wanted->plan && call_plan_id (wanted->plan, plan, reason))
+    ret->plan_text = wanted->plan;
+    if (wanted->plan && plan_ref_read (wanted->plan, plan, reason))
         return -1;
     if (wanted->plan)
         wanted->plan = plan;
@@ -424,8 +451,8 @@ int verb_archive (const struct cli *cli)
     int count, code;
     if (!options_read (&usage, cli, &count, &code))
         return code;
-    char plan[PLAN_ID_SIZE];
-    struct moving moving = {.cli = cli, .wanted = &wanted};
+    char plan[PLAN_REF_SIZE];
+    struct moving moving = {.cli = cli, .wanted = &wanted, .plan = plan};
     struct reason reason;
     if (read_wanted (&wanted, count, plan, &moving, &reason))
         return usage_error (cli->argv[0], &reason);

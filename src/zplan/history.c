@@ -83,12 +83,12 @@ static const char about[] =
     "Print how runs ended, the oldest first: a table, or with --json an object a line. SEQ counts\n"
     "what the station has published; an outcome without one was not published. Occurrences\n"
     "that did not run have a row of their own for each time that some were missed. A plan that\n"
-    "neither exists nor has runs here is an error.\n\n"
+    "neither exists nor has runs here is an error. Archives of earlier versions know ids only.\n\n"
     "  zplan history 1f\n"
     "  zplan history --since yesterday --failed\n"
     "  zplan history --newest -n 20\n"
     "  zplan history --state missed\n"
-    "  zplan history --archive /var/backups/zplan --state failed\n"
+    "  zplan history --archive /var/backups/zplan nightly --state failed\n"
     "  zplan history --since 4711 --target jobs --json\n";
 
 struct printing {
@@ -97,9 +97,9 @@ struct printing {
     const struct outcome_states *states;
     struct table *table; // NULL with --json
     bool told;           // what is missed
-    const char *plan;    // of an archive: its id, NULL = any
+    const char *plan;    // of an archive: as plan_ref.h has it, NULL = any
     int64_t room;        // of an archive: outcomes still wanted
-    bool found;          // an outcome of the plan, whether printed or not
+    bool found;          // an outcome of the plan, printed or not
     json_t *held;        // with a time: what is printed at the end, the newest first; else NULL
 };
 
@@ -355,21 +355,23 @@ static bool is_since (const struct asked *asked, const json_t *run, const struct
 
 static bool wants_archived (void *owner, const json_t *run)
 {
-    const struct printing *self = owner;
+    struct printing *self = owner;
     const struct asked *asked = self->asked;
     struct outcome_key key;
+    const char *plan = self->plan, *field = plan && plan_ref_is_name (plan) ? "key" : "plan";
+    if (plan && !span_is (text_of (json_object_get (run, field)), plan_ref_shown (plan)))
+        return false;
+    self->found = true;
     return outcome_key_read (run, &key) && is_since (asked, run, &key) &&
            !is_too_old (asked, run) && outcome_fits (self->states, run) &&
-           (!self->plan || span_is (text_of (json_object_get (run, "plan")), self->plan)) &&
            (!asked->station ||
             span_is (text_of (json_object_get (run, "station")), asked->station));
 }
 
 static bool take_archived (void *owner, const json_t *run)
 {
-    struct printing *self = owner;
-    print_outcome (self, run, NULL);
-    return --self->room > 0;
+    print_outcome (owner, run, NULL);
+    return --((struct printing *)owner)->room > 0;
 }
 
 static int print_archived (struct printing *printing, const char *plan)
@@ -381,13 +383,20 @@ static int print_archived (struct printing *printing, const char *plan)
                                       .wants = wants_archived,
                                       .take = take_archived,
                                       .owner = printing};
+    char name[PLAN_REF_SIZE];
     printing->plan = plan;
     printing->room = printing->asked->count;
+    printing->found = !plan; // then there is nothing to be found
     int error = archive_read (&reading, &reason);
     if (error && !printing->told)
         complain (NULL, span_text (reason.text));
     printing->told = true;
-    return error || reading.broken ? EXIT_REFUSED : EXIT_DONE;
+    if (error || printing->found)
+        return error || reading.broken ? EXIT_REFUSED : EXIT_DONE;
+    if (plan_ref_as_name (printing->cli, plan, name))
+        return print_archived (printing, name);
+    complain (plan_ref_shown (plan), span_text ("no run of it in the archive"));
+    return EXIT_REFUSED;
 }
 
 // -- both
@@ -449,16 +458,10 @@ static int read_since (struct asked *asked, struct reason *reason)
 static int check_asked (const struct cli *cli, const struct asked *asked, int plans,
                         struct reason *reason)
 {
-    for (int i = 1; i <= plans; i++) {
-        char id[PLAN_REF_SIZE];
+    char id[PLAN_REF_SIZE];
+    for (int i = 1; i <= plans; i++)
         if (plan_ref_read (cli->argv[i], id, reason))
             return -1;
-        if (asked->archive && plan_ref_is_name (id)) {
-            reason_set (reason, "%s: an archive knows plans by their ids only",
-                        quoted (span_text (plan_ref_shown (id))));
-            return -1;
-        }
-    }
     if (asked->epoch && asked->since < 0) {
         reason_set (reason, "--epoch: goes with --since only");
         return -1;

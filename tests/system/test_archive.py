@@ -191,6 +191,50 @@ def test_what_is_selected_and_nothing_else(rig, tmp_path, options, fits):
     assert by_entry(without_epoch(in_files(tmp_path))) == before and runs_of(rig) == []
 
 
+def named(rig, name, runs, **fields):
+    """A plan of this name, and so many of its runs in the history."""
+    plan = {"plan_type": "none", "key": name, **fields}
+    for _ in range(runs):
+        ident = rig.client.added(plan)
+        rig.jobs.finish(rig.jobs.recv())
+        rig.gone(ident)
+    return ident
+
+
+def test_a_plan_by_its_name(rig, tmp_path):
+    """In the history, and in the archive; a text that is an id is one first."""
+    nightly, feed = named(rig, "nightly", 2), named(rig, "feed", 1)
+    other = rig.client.added(at_once())
+    rig.jobs.finish(rig.jobs.recv())
+    rig.gone(other)
+    assert archive(rig, tmp_path / "a", "--plan", "nope")["moved"] == 0
+    assert archive(rig, tmp_path / "a", "--plan", "nightly", "--dry-run")["moved"] == 2
+    assert archive(rig, tmp_path / "a", "--plan", "nightly")["moved"] == 2
+    assert archive(rig, tmp_path / "a", "--plan", "feed")["moved"] == 1       # no run has the id feed
+    assert {run["plan"] for run in runs_of(rig)} == {other}
+
+    def shown(*plans, code=DONE, **options):
+        ended = zplan("history", "--archive", str(tmp_path / "a"), "--json", *plans, **options)
+        assert ended.code == code, ended.err
+        return [json.loads(line)["plan"] for line in ended.out.splitlines()]
+    assert shown("nightly") == shown("key:nightly") == shown(nightly) == [nightly] * 2
+    assert shown("feed") == shown("key:feed") == [feed] and shown("feed", "nightly") == [feed, nightly, nightly]
+    assert shown("nightly", "--state", "failed") == []          # it has others
+    for plan in ("nope", "key:nope", "abc", "key:feeds"):
+        assert shown(plan, code=REFUSED) == []
+    assert "zplan: nope: no run of it in the archive" in \
+        zplan("history", "--archive", str(tmp_path / "a"), "key:nope").failed(REFUSED)
+
+    by_id = rig.client.added(at_once(), gid="feed")
+    rig.jobs.finish(rig.jobs.recv())
+    rig.gone(by_id)
+    named(rig, "feed", 1)
+    assert archive(rig, tmp_path / "b", "--plan", "feed")["moved"] == 1
+    assert [line["plan"] for line in in_files(tmp_path / "b")] == ["feed"]
+    assert archive(rig, tmp_path / "b", "--plan", "key:feed")["moved"] == 1
+    assert [line["plan"] for line in in_files(tmp_path / "b")] == ["feed", feed]
+
+
 def test_by_age(rig, tmp_path):
     now = int(time.time() * 1000)
     for n in range(1, 11):
@@ -591,7 +635,7 @@ def test_an_empty_archive(tmp_path):
     (["archive", "x", "y"], "want one folder"), (["archive", "x", "--older-than", "soon"], "--older-than: want"),
     (["archive", "x", "--keep", "0"], "--keep: want"), (["archive", "x", "--state", "fine"], "--state: want ok"),
     (["archive", "x", "--state", "256"], "--state: want"), (["archive", "x", "--state", ""], "--state: want"),
-    (["archive", "x", "--plan", "0"], "want a plan id"), (["archive", "x", "--station", b"\xff"], "--station: want"),
+    (["archive", "x", "--plan", ""], "want a plan id"), (["archive", "x", "--station", b"\xff"], "--station: want"),
     (["history", "--state", "-1"], "--state: want"), (["history", "--archive", "x", "--epoch", "e"], "--epoch"),
 ])
 def test_usage(args, reason):

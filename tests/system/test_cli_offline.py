@@ -92,7 +92,7 @@ def test_version():
     (["update", "1", "--station", "s"], "unknown option '--station'"),
     (["update", "1", "--id", "2"], "unknown option '--id'"),
     (["update", "1", "--now"], "unknown option '--now'"),
-    (["history", "x", "--archive", "."], "'x': an archive knows plans by their ids only"),
+    (["history", "", "--archive", "."], "'': want a plan id in hex, or a name"),
     (["history", "--since", "-1"], "--since: want a duration as 12h"),
     (["history", "--epoch", "e"], "--epoch: goes with --since only"),
     (["history", "-n", "0"], "-n: want a number 1.."),
