@@ -47,6 +47,12 @@ const char *frame_name (uint8_t type)
     return frame_names[type];
 }
 
+bool frame_is_output (uint8_t type)
+{
+    return type == ZERO_FRAME_CONTENT || type == ZERO_FRAME_JSON || type == ZERO_FRAME_XML ||
+           type == ZERO_FRAME_BIN;
+}
+
 uint8_t status_of_error (enum wire_error error)
 {
     assert (error < 0 && error >= ZPLAN_EINTERNAL);

@@ -1,6 +1,7 @@
 // The code tables: words for numbers, and the status of each class of error.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "status.h"
@@ -15,6 +16,9 @@ const char *status_name (uint8_t status);
 
 // The frame type's name ("COMMAND"), or NULL.
 const char *frame_name (uint8_t type);
+
+// Whether such a frame of an answer is what the run wrote: CONTENT, JSON, XML or BIN.
+bool frame_is_output (uint8_t type);
 
 // The wire's status for an error of ours (a negative enum wire_error).
 uint8_t status_of_error (enum wire_error error);

@@ -152,6 +152,21 @@ bool json_to_frame (const json_t *value, uint8_t *out, size_t *ret_size)
                           ret_size);
 }
 
+bool json_to_desc (const json_t *frame, size_t following, struct desc *ret)
+{
+    const json_t *encoded = json_object_get (frame, "b64");
+    uint8_t bytes[2 * DESC_SIZE_MAX]; // base64 takes a third more
+    size_t size;
+    struct desc desc;
+    struct reason ignored;
+    if (json_string_length (encoded ? encoded : frame) > sizeof bytes ||
+        !json_to_frame (frame, bytes, &size) ||
+        desc_parse (span_of (bytes, size), following, &desc, &ignored))
+        return false;
+    *ret = desc;
+    return true;
+}
+
 bool json_get_integer (const json_t *object, const char *field, int64_t min, int64_t max,
                        int64_t *ret)
 {

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "desc.h"
 #include "reason.h"
 #include "span.h"
 
@@ -29,6 +30,10 @@ json_t *json_from_frame (struct span frame);
 // The frame of such a value, decoded to `out`, which has room for as many bytes as the JSON text of
 // the value. False: the value is no frame.
 bool json_to_frame (const json_t *value, uint8_t *out, size_t *ret_size);
+
+// The description of a message whose frames the store keeps as such values. False: it is none of a
+// message in which `following` frames come after it, and `ret` is as it was.
+bool json_to_desc (const json_t *frame, size_t following, struct desc *ret);
 
 // An integer field within bounds; absent or of another type or size is false.
 bool json_get_integer (const json_t *object, const char *field, int64_t min, int64_t max,

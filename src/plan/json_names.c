@@ -272,16 +272,10 @@ static void set_frames (json_t *names, const json_t *messages)
 {
     enum { DESCRIPTION = 1, FIRST = 2 };
     struct desc desc;
-    struct reason ignored;
-    size_t i, size, count = json_array_size (messages);
+    size_t i, count = json_array_size (messages);
     const json_t *frame;
-    char *text = json_write (messages);
-    uint8_t *bytes = memory_new (strlen (text) + 1);
-    free (text);
     bool read = count >= FIRST &&
-                json_to_frame (json_array_get (messages, DESCRIPTION), bytes, &size) &&
-                desc_parse (span_of (bytes, size), count - FIRST, &desc, &ignored) == 0;
-    free (bytes);
+                json_to_desc (json_array_get (messages, DESCRIPTION), count - FIRST, &desc);
     json_t *frames = json_array (), *args = json_array ();
     const json_t *command = NULL;
     bool plain = true;

@@ -162,8 +162,6 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
 static char *output_of (const struct applying *self, const struct plan *plan, size_t *ret_size)
 {
     enum { WHOLE_MAX = 65536 };
-    static const uint8_t types[] = {ZERO_FRAME_CONTENT, ZERO_FRAME_JSON, ZERO_FRAME_XML,
-                                    ZERO_FRAME_BIN};
     size_t keep = (size_t)self->station->settings->output_bytes;
     *ret_size = 0;
     if (!keep || !self->frames || self->decision.close_poll || !is_outcome (&self->decision) ||
@@ -173,7 +171,7 @@ static char *output_of (const struct applying *self, const struct plan *plan, si
     if (self->decision.commit == COMMIT_END && keep < WHOLE_MAX)
         keep = WHOLE_MAX;
     for (size_t i = 0; i < self->desc.count; i++)
-        if (memchr (types, self->desc.types[i], sizeof types) && self->frames->at[i + 1].size)
+        if (frame_is_output (self->desc.types[i]) && self->frames->at[i + 1].size)
             return output_make (span_text (self->key_station), self->plan_id, outcome_run (self),
                                 self->frames->at[i + 1], keep, ret_size);
     return NULL;

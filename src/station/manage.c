@@ -365,6 +365,7 @@ static const struct word {
      "next ID or PLAN as JSON, [COUNT]", NEEDS_REDIS},
     {"history", 0, 2, CURVE_ROLE_OBSERVE, manage_history,
      "history [ID, filter as JSON, or since SEQ]", NEEDS_REDIS},
+    {"result", 1, 1, CURVE_ROLE_OBSERVE, manage_result, "result ID", NEEDS_REDIS},
     {"forget", 1, 1, CURVE_ROLE_MANAGE, manage_forget,
      "forget ENTRIES, a JSON object with the epoch", NEEDS_REDIS},
     {"restore", 2, 8, CURVE_ROLE_MANAGE, manage_restore,

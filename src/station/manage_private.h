@@ -99,8 +99,8 @@ int manage_check_messages (struct station *self, const struct plan *plan, struct
 
 // -- the words, each in the file of its name
 
-manage_fn manage_list, manage_history, manage_forget, manage_restore, manage_next, manage_station,
-    manage_stats, manage_health;
+manage_fn manage_list, manage_history, manage_result, manage_forget, manage_restore, manage_next,
+    manage_station, manage_stats, manage_health;
 manage_fn manage_cancel, manage_done, manage_kind, manage_limit, manage_why;
 manage_fn manage_take, manage_alive, manage_report, manage_team;
 

@@ -264,7 +264,7 @@ struct store_loaded {
     bool given_up;       // that run gave no status in time: only a late one can still come
     uint64_t exec_id;
     bool again;
-    const redisReply *work; // of a vote: participant, its result as JSON text, ...; else empty
+    const redisReply *work; // participant, its result as JSON text, ...; empty if not asked for
     const char *error;
 };
 
@@ -297,6 +297,12 @@ typedef void store_loaded_fn (void *owner, const struct store_loaded *answer);
 // votes are answered as well.
 void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
                  store_loaded_fn *reply, void *owner);
+
+// The same without waiting, and with the last results of any plan.
+void store_load_results (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner);
+
+// {"plan_id", "results": [{"worker", "frames": [description, ...]}, ...]} of that answer. Free it.
+char *store_results_json (const struct store_loaded *answer, uint64_t plan_id);
 
 // The same without waiting, and with its place in the queue.
 void store_load_place (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "ident.h"
+#include "json_text.h"
 #include "store_private.h"
 
 // -- one plan by its id
@@ -59,6 +60,48 @@ void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
                  store_loaded_fn *reply, void *owner)
 {
     load (self, plan_id, repeat == LINK_REPEAT ? "votes" : "", repeat, reply, owner);
+}
+
+void store_load_results (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
+{
+    load (self, plan_id, "work", LINK_ONCE, reply, owner);
+}
+
+// The stored frames are not parsed for that: they may be large. `[]` is of a voter that has not
+// answered, and what is no array was not written by a station.
+static bool is_answer (struct span frames)
+{
+    return frames.size > 2 && frames.data[0] == '[' && frames.data[frames.size - 1] == ']';
+}
+
+char *store_results_json (const struct store_loaded *answer, uint64_t plan_id)
+{
+    static const struct json_name plan_name = JSON_NAME ("plan_id"),
+                                  results_name = JSON_NAME ("results"),
+                                  worker_name = JSON_NAME ("worker"),
+                                  frames_name = JSON_NAME ("frames");
+    const redisReply *work = answer->work;
+    struct json_text json;
+    size_t size;
+    json_text_start (&json, 1024);
+    json_text_raw (&json, span_text ("{"));
+    json_text_number (&json, &plan_name, (int64_t)plan_id, 0);
+    json_text_name (&json, &results_name);
+    json_text_raw (&json, span_text ("["));
+    for (size_t i = 0; i + 1 < work->elements; i += 2) {
+        struct span frames = reply_text (work->element[i + 1]);
+        if (!is_answer (frames))
+            continue;
+        json_text_item (&json);
+        json_text_raw (&json, span_text ("{"));
+        json_text_name (&json, &worker_name);
+        json_text_frame (&json, reply_text (work->element[i]));
+        json_text_name (&json, &frames_name);
+        json_text_raw (&json, frames);
+        json_text_raw (&json, span_text ("}"));
+    }
+    json_text_raw (&json, span_text ("]}"));
+    return json_text_end (&json, &size);
 }
 
 void store_load_place (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)

@@ -411,15 +411,13 @@ static int read_messages (const json_t *messages, struct entry *ret)
 {
     enum { DESCRIPTION = 1, FIRST = 2 };
     struct desc desc;
-    struct reason ignored;
     size_t i, size, count = json_array_size (messages), used = 0;
     const json_t *frame;
     char *text = json_write (messages);
     ret->bytes = memory_new (strlen (text) + 1);
     free (text);
     if (count < FIRST ||
-        !json_to_frame (json_array_get (messages, DESCRIPTION), ret->bytes, &size) ||
-        desc_parse (span_of (ret->bytes, size), count - FIRST, &desc, &ignored))
+        !json_to_desc (json_array_get (messages, DESCRIPTION), count - FIRST, &desc))
         return -1;
     json_array_foreach (messages, i, frame)
     {

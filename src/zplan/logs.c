@@ -12,6 +12,7 @@
 #include "memory.h"
 #include "options.h"
 #include "output_print.h"
+#include "output_runs.h"
 #include "plan_ref.h"
 #include "print.h"
 #include "settings.h"
@@ -137,12 +138,13 @@ static void print_run (const struct cli *cli, const json_t *run)
         fputs ("(no output is kept)\n", stdout);
 }
 
-// Those of a page, the oldest first. Returns how many; `last` becomes the entry of the last one.
-static size_t print_runs (const struct cli *cli, const json_t *answer, bool newest, json_t **last)
+// The oldest first. Returns how many; `last` becomes the entry of the last one.
+static size_t print_runs (const struct cli *cli, const json_t *runs, json_t **last)
 {
-    size_t printed = 0, count = json_array_size (json_object_get (answer, "runs"));
-    for (size_t i = 0; i < count; i++) {
-        json_t *run = json_array_get (json_object_get (answer, "runs"), newest ? count - 1 - i : i);
+    size_t printed = 0, i;
+    json_t *run;
+    json_array_foreach (runs, i, run)
+    {
         json_decref (*last);
         *last = json_incref (json_object_get (run, "entry"));
         if (is_run (run))
@@ -174,8 +176,13 @@ static int follow (const struct cli *cli, struct zplan_client *client, const cha
             json_object_set (filter, "after", last);
         json_t *answer = ask_runs (cli, client, filter, &code);
         json_decref (filter);
-        size_t runs = answer ? print_runs (cli, answer, false, &last) : 0;
-        bool stop = !answer || (ended && runs == 0);
+        size_t runs = answer ? print_runs (cli, json_object_get (answer, "runs"), &last) : 0;
+        json_t *next = json_object_get (answer, "next"); // behind runs of others, too
+        if (next) {
+            json_decref (last);
+            last = json_incref (next);
+        }
+        bool stop = !answer || (ended && runs == 0 && !next);
         json_decref (answer);
         if (stop)
             break;
@@ -213,27 +220,11 @@ static int print_last (const struct cli *cli, struct zplan_client *client, const
                        char *plan)
 {
     int code;
-    char name[PLAN_REF_SIZE];
-    json_t *last = NULL, *answer = NULL;
-    json_t *filter = filter_of (plan);
-    json_object_set_new (filter, "newest", json_true ());
-    json_object_set_new (filter, "limit", json_integer (logs->count));
-    answer = ask_runs (cli, client, filter, &code);
-    // An id that no run is of may be a name.
-    if (answer && json_array_size (json_object_get (answer, "runs")) == 0 &&
-        !plan_ref_is_name (plan) && plan_ref_as_name (cli, plan, name)) {
-        json_object_set_new (filter, "plan", json_string (name));
-        json_t *named = ask_runs (cli, client, filter, &code);
-        if (json_array_size (json_object_get (named, "runs")))
-            snprintf (plan, PLAN_REF_SIZE, "%s", name);
-        json_decref (answer);
-        answer = named;
-    }
-    json_decref (filter);
-    if (!answer)
+    json_t *last = NULL, *found = output_runs (cli, client, logs->count, plan, &code);
+    if (!found)
         return code;
-    size_t runs = print_runs (cli, answer, true, &last);
-    json_decref (answer);
+    size_t runs = print_runs (cli, found, &last);
+    json_decref (found);
     if (logs->follow)
         return follow (cli, client, plan, last);
     json_decref (last);

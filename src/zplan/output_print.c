@@ -30,6 +30,15 @@ static bool write_text (FILE *file, const uint8_t *bytes, size_t size, bool term
     return size > 0 && bytes[size - 1] == '\n';
 }
 
+bool output_print_frame (FILE *file, const json_t *frame)
+{
+    size_t size;
+    uint8_t *bytes = bytes_of (frame, &size);
+    bool ended = write_text (file, bytes, size, isatty (fileno (file)));
+    free (bytes);
+    return ended;
+}
+
 void output_print (FILE *file, const json_t *output)
 {
     size_t head_size, tail_size = 0;

@@ -31,6 +31,7 @@ static const struct verb verbs[] = {
     {"watch", verb_watch, "print results as they come, without a gap", WORDS_NONE, NULL, NULL},
     {"history", verb_history, "print how runs ended", WORDS_PLANS, NULL, NULL},
     {"logs", verb_logs, "print what runs wrote", WORDS_PLANS, "log output", NULL},
+    {"result", verb_result, "print the last result of plans, whole", WORDS_PLANS, NULL, NULL},
     {"archive", verb_archive, "move how runs ended from the station into files", WORDS_FOLDERS,
      NULL, NULL},
     {"kind", verb_kind, "the kinds of plans: fields that they have in common", WORDS_LISTED,

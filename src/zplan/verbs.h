@@ -38,6 +38,7 @@ int verb_cron (const struct cli *cli);
 int verb_watch (const struct cli *cli);
 int verb_history (const struct cli *cli);
 int verb_logs (const struct cli *cli);
+int verb_result (const struct cli *cli);
 int verb_archive (const struct cli *cli);
 int verb_kind (const struct cli *cli);
 int verb_target (const struct cli *cli);

@@ -37,6 +37,7 @@ GOOD = {
     "watch": ["-n", "1", "--since", "0"],
     "history": [],
     "logs": ["{failed}"],
+    "result": ["{finished}"],
     "archive": ["{dir}/old", "--plan", "7777"],
     "target": ["list"],
     "limit": ["set", "station:news"],
@@ -68,6 +69,7 @@ REFUSALS = {
     "kind": ["get", "none"],
     "why": ["7777"],
     "logs": ["7777"],
+    "result": ["7777"],
     "team": ["7777"],
     "keygen": ["key", "--out", "/nonexistent"],
 }
@@ -110,6 +112,10 @@ def filled(rig, args, folder):
             wanted = "execute" if name == "running" else "error"
             wait_until(lambda: json.loads(zplan(*options(rig), "show", fired[name], "--json=wire")
                                           .done())["state"] == wanted, wanted)
+    if "{finished}" in args:
+        fired["finished"] = rig.client.added(at_once())
+        rig.jobs.finish(rig.jobs.recv(), pairs=[(FT.CONTENT, b"12 files")])
+        wait_until(lambda: rig.client.done("history", fired["finished"]).json["runs"], "it has ended")
     return [arg.format(id=ident, paused=paused, dir=folder, **fired) for arg in args]
 
 
@@ -158,7 +164,7 @@ def test_usage(verb):
 def test_no_answer(verb, output, tmp_path):
     (tmp_path / "plans").write_text(json.dumps({"station": "jobs", "command": "x"}) + "\n")
     (tmp_path / "crontab").write_text("0 0 1 1 * x\n")
-    args = [arg.format(id="1f", paused="1f", running="1f", failed="1f", dir=tmp_path) for arg in GOOD[verb]]
+    args = [arg.format(id="1f", paused="1f", running="1f", failed="1f", finished="1f", dir=tmp_path) for arg in GOOD[verb]]
     ended = zplan("--connect", f"ipc://{tmp_path}/q", "--publish", f"ipc://{tmp_path}/p",
                   "--timeout", "100", verb, *args, *output)
     assert ended.code == NO_ANSWER and "zplan: no answer from ipc://" in ended.err

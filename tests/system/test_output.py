@@ -1,10 +1,10 @@
-"""What runs wrote: kept with their outcomes, given by `history`, and printed by `zplan logs`."""
+"""What runs wrote: kept with their outcomes, given by `history`, and printed by `zplan logs` and `zplan result`."""
 import base64
 import json
 
 import pytest
 
-from clitest import REFUSED, USAGE, objects, start, zplan
+from clitest import REFUSED, USAGE, WAIT, objects, start, zplan
 from zplanprocs import wait_until
 from zplantest import FT, ST, at_once, every
 
@@ -142,3 +142,47 @@ def test_logs_of_what_is_not_there(rig, cli):
     assert (ended.code, ended.out) == (0, "") and "no run of it has ended yet" in ended.err
     assert "no run 99 of it" in cli("logs", ident, "--run", "99").failed(REFUSED)
     assert "--run: want a run" in cli("logs", ident, "--run", "x").failed(USAGE)
+
+
+# -- zplan result
+
+def test_the_last_result_is_whole(rig, cli):
+    ident = rig.client.added(every(1, 3))
+    text = "ü%d" % 7 * 70000
+    for content in (b"first", text.encode()):
+        ends(rig, ident, ST.OK, (FT.STATUS, b"fine"), (FT.CONTENT, content))
+    assert cli("result", ident).done() == text
+    shown, = objects(cli("result", ident, "--json"))
+    assert shown["id"] == ident
+    result, = shown["results"]
+    assert (result["worker"], result["status"]) == ("jobs", "ok")
+    assert {"type": "CONTENT", "text": text} in result["frames"]
+    wire, = objects(cli("result", ident, "--json=wire"))
+    assert wire["plan_id"] == int(ident, 16) and wire["results"][0]["frames"][2] == text
+
+
+def test_the_result_of_a_failure_is_printed_and_is_no_success(rig, cli):
+    ident = rig.client.added(every(1, 3))
+    ends(rig, ident, ST.FAILED, (FT.CONTENT, b"no disk"))
+    ended = cli("result", ident)
+    assert (ended.code, ended.out) == (REFUSED, "no disk") and "the run failed" in ended.err
+
+
+def test_the_result_of_a_plan_that_has_ended(rig, cli):
+    ident = rig.client.added(at_once(key="nightly"))
+    ends(rig, ident, ST.OK, (FT.BIN, b"\xff\n"))
+    with start("--connect", rig.ipc("q"), "result", "nightly") as process:
+        assert process.communicate(timeout=WAIT) == (b"\xff\n", b"") and process.returncode == 0
+    assert objects(cli("result", ident, "--json"))[0]["output"]["size"] == 2
+    ident = rig.client.added(at_once())
+    ends(rig, ident, ST.OK, (FT.CONTENT, b"x" * 70000))
+    ended = cli("result", ident)
+    assert "not kept whole" in ended.err and ended.code == REFUSED and ended.out.count("x") == 65536
+
+
+def test_results_that_are_not_there(rig, cli):
+    assert "no such plan" in cli("result", "nix").failed(REFUSED)
+    ident = rig.client.added(at_once(log="outcome"))
+    ends(rig, ident, ST.OK, (FT.CONTENT, b"x"))
+    assert "no result of its last run is kept" in cli("result", ident).failed(REFUSED)
+    assert "no run of it has ended" in cli("result", rig.client.added(every(100, 2))).failed(REFUSED)

@@ -133,6 +133,15 @@ def test_A092_the_results_of_all_participants(rig):
     assert stored(rig, ident) == votes
 
 
+def test_result_has_the_answer_of_each_voter(rig):
+    ident, run = opened(rig)
+    assert rig.client.done("result", ident).json == {"plan_id": int(ident, 16), "results": []}
+    vote(rig, run, "ann", pairs=[(FT.CONTENT, b"yes")])
+    wait_until(lambda: stored(rig, ident)["ann"], "her vote")
+    result, = rig.client.done("result", ident).json["results"]
+    assert result["worker"] == "ann" and "yes" in result["frames"]
+
+
 def test_A036_each_run_begins_with_an_empty_work(rig):
     ident, run = opened(rig, catching_up(**rule("any")), ["ann", "bob"])
     vote(rig, run, "ann")

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
 -- Find a plan by its id.
 -- KEYS  1 runs in hand  2 index
--- ARGV  1 id, 16 hex digits  2 votes = with the votes, place = with its place in the queue
--- Answers {} there is none, else {member, message, run in hand or '', {participant, result, ...} of a
---         vote, or {score in the queue or '', 1 = put aside for its target, 1 = due when that connects,
+-- ARGV  1 id, 16 hex digits  2 votes = with the votes, work = with the last results of any plan,
+--       place = with its place in the queue
+-- Answers {} there is none, else {member, message, run in hand or '', {participant, result, ...}, or {score in the queue or '', 1 = put aside for its target, 1 = due when that connects,
 --         how many are before it when it is in a lane, '' = it is in none; then of the target and of the group:
 --         limit, runs in flight, time in us up to which the rate is used up; each '' = none; then 1 = it is one of
 --         these runs}}
@@ -50,6 +50,6 @@ end
 if ARGV[2] == 'place' then
     return {member, as_running(message, held), held, place()}
 end
-local is_vote = ARGV[2] == 'votes' and string.find(message, '"vote"%s*:%s*{')
+local with_work = ARGV[2] == 'work' or ARGV[2] == 'votes' and string.find(message, '"vote"%s*:%s*{')
 return {member, as_running(message, held), held,
-        is_vote and own('HGETALL', 'plan:work:' .. string.sub(member, 10)) or {}}
+        with_work and own('HGETALL', 'plan:work:' .. string.sub(member, 10)) or {}}

@@ -1,0 +1,36 @@
+// result: the last answers to a plan's runs, whole: of its target, or of each voter.
+#include <stdlib.h>
+
+#include "manage_private.h"
+#include "reads.h"
+
+static void on_loaded (void *owner, const struct store_loaded *answer)
+{
+    struct inquiry *inquiry = owner;
+    struct station *self = inquiry->station;
+    enum store_result result = inquiry_check (inquiry, answer);
+    if (result == STORE_DONE) {
+        char *json = store_results_json (answer, inquiry->plan.id);
+        manage_reply (self, inquiry->peer, inquiry->plan.id, json);
+        free (json);
+    }
+    inquiry_end (inquiry, result, answer->error);
+    front_resume (self);
+}
+
+static void result_go (void *owner, enum read_how how)
+{
+    struct inquiry *inquiry = owner;
+    if (how == READ_DROP)
+        on_loaded (inquiry, &(struct store_loaded){.result = STORE_LOST, .error = ""});
+    else
+        store_load_results (inquiry->station->store, inquiry->plan.id, on_loaded, inquiry);
+}
+
+void manage_result (struct station *self, struct request *request,
+                    const struct arguments *arguments)
+{
+    struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
+    if (inquiry)
+        reads_start (self, inquiry->peer, result_go, inquiry);
+}

@@ -1,0 +1,210 @@
+// zplan result: the last results of a plan, whole.
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "call.h"
+#include "codes.h"
+#include "json.h"
+#include "json_words.h"
+#include "options.h"
+#include "output_print.h"
+#include "output_runs.h"
+#include "plan_ref.h"
+#include "print.h"
+
+static const char about[] =
+    "Print the last result of a plan whole, byte for byte: of each voter where it is a vote. Of a\n"
+    "plan that has ended the station keeps up to 64 KiB (--output-total and --output-age of "
+    "zpland).\n"
+    "Exit status 1: there is no result, or the run failed; what it wrote is printed nevertheless.\n"
+    "What earlier runs wrote: `zplan logs`.\n\n"
+    "  zplan result report > report.csv\n"
+    "  zplan result 1f --json | jq -r '.results[0].frames[].text'\n";
+
+// -- a result of a plan that the station has
+
+// The frame of an answer that holds what the run wrote; NULL: none does.
+static const json_t *output_frame (const json_t *frames, const struct desc *desc)
+{
+    for (size_t i = 0; i < desc->count; i++) {
+        const json_t *frame = json_array_get (frames, 1 + i);
+        if (frame_is_output (desc->types[i]) &&
+            json_string_length (json_is_object (frame) ? json_object_get (frame, "b64") : frame))
+            return frame;
+    }
+    return NULL;
+}
+
+// For programs, with the names of json_names.h.
+static json_t *result_object (const json_t *worker, const json_t *frames, const struct desc *desc)
+{
+    json_t *object = json_object (), *list = json_array (), *status = json_integer (desc->code);
+    json_object_set (object, "worker", (json_t *)(uintptr_t)worker);
+    json_object_set_new (object, "status", json_string (json_status_name (status)));
+    for (size_t i = 0; i < desc->count; i++) {
+        json_t *frame = json_array_get (frames, 1 + i), *entry = json_object ();
+        const char *name = frame_name (desc->types[i]);
+        bool is_text = json_is_string (frame);
+        json_object_set_new (entry, "type",
+                             name ? json_string (name) : json_integer (desc->types[i]));
+        json_object_set (entry, is_text ? "text" : "b64",
+                         is_text ? frame : json_object_get (frame, "b64"));
+        json_array_append_new (list, entry);
+    }
+    json_object_set_new (object, "frames", list);
+    json_decref (status);
+    return object;
+}
+
+static void print_result (const json_t *frames, const struct desc *desc)
+{
+    const json_t *frame = output_frame (frames, desc);
+    if (frame && !output_print_frame (stdout, frame) && isatty (STDOUT_FILENO))
+        putchar ('\n');
+}
+
+// In front of the results of several voters.
+static void print_worker (const json_t *worker, uint8_t status)
+{
+    char word[WORD_SIZE];
+    json_t *number = json_integer (status);
+    printf ("== ");
+    print_frame (worker);
+    printf (", %s\n", status_text (number, word));
+    json_decref (number);
+}
+
+static int tell_failure (const char *plan, uint8_t status)
+{
+    char word[WORD_SIZE];
+    json_t *number = json_integer (status);
+    fprintf (stderr, "zplan: %s: the run failed: %s\n", plan_ref_shown (plan),
+             status_text (number, word));
+    json_decref (number);
+    return EXIT_REFUSED;
+}
+
+static int print_results (const struct cli *cli, const char *plan, const json_t *answer)
+{
+    const json_t *results = json_object_get (answer, "results"), *result;
+    json_t *list = json_array ();
+    int code = EXIT_DONE;
+    size_t i;
+    json_array_foreach (results, i, result)
+    {
+        struct desc desc;
+        const json_t *frames = json_object_get (result, "frames"),
+                     *worker = json_object_get (result, "worker");
+        if (json_array_size (frames) == 0 ||
+            !json_to_desc (json_array_get (frames, 0), json_array_size (frames) - 1, &desc))
+            continue;
+        if (cli->json)
+            json_array_append_new (list, result_object (worker, frames, &desc));
+        else if (json_array_size (results) > 1)
+            print_worker (worker, desc.code);
+        if (!cli->json)
+            print_result (frames, &desc);
+        if (desc.code >= ZERO_STATUS_ERROR_FLAG)
+            code = tell_failure (plan, desc.code);
+    }
+    if (cli->json && strcmp (cli->json, "wire") == 0) {
+        print_json (answer);
+    } else if (cli->json) {
+        json_t *object = json_object ();
+        json_object_set (object, "plan_id", json_object_get (answer, "plan_id"));
+        json_object_set (object, "results", list);
+        print_answer (cli, JSON_ANSWER, object);
+        json_decref (object);
+    }
+    json_decref (list);
+    return code;
+}
+
+// -- a result of a plan that has ended
+
+static int print_kept (const struct cli *cli, char *plan, struct zplan_client *client)
+{
+    int code;
+    json_t *runs = output_runs (cli, client, 1, plan, &code);
+    if (!runs)
+        return code;
+    const json_t *run = json_array_get (runs, 0), *output = json_object_get (run, "output");
+    uint8_t status = (uint8_t)json_integer_value (json_object_get (run, "status"));
+    code = EXIT_REFUSED;
+    if (!run) {
+        fprintf (stderr, "zplan: %s: no such plan, or no run of it has ended\n",
+                 plan_ref_shown (plan));
+    } else if (cli->json) {
+        print_answer (cli, JSON_RUN, run);
+        code = EXIT_DONE;
+    } else if (!output) {
+        fprintf (stderr, "zplan: %s: no result of its last run is kept\n", plan_ref_shown (plan));
+    } else if (json_object_get (output, "tail")) {
+        output_print (stdout, output);
+        fprintf (stderr, "zplan: %s: the result is not kept whole\n", plan_ref_shown (plan));
+    } else {
+        code = EXIT_DONE;
+        if (!output_print_frame (stdout, json_object_get (output, "head")) &&
+            isatty (STDOUT_FILENO))
+            putchar ('\n');
+    }
+    if (run && status >= ZERO_STATUS_ERROR_FLAG)
+        code = tell_failure (plan, status);
+    json_decref (runs);
+    return code;
+}
+
+// -- the verb
+
+// Ask for the results, by the id or by the name that it may be as well. NULL: there are none, or it
+// was told; `ret_code` is EXIT_DONE in the first case.
+static json_t *ask (const struct cli *cli, struct zplan_client *client, const char *plan,
+                    int *ret_code)
+{
+    struct zplan_reply reply;
+    char name[PLAN_REF_SIZE];
+    const char *names[] = {plan, plan_ref_as_name (cli, plan, name) ? name : NULL};
+    for (size_t i = 0; i < 2 && names[i]; i++) {
+        int outcome = zplan_client_manage (client, "result", &names[i], 1, &reply);
+        if (outcome == ZPLAN_OK && reply.status == ZERO_STATUS_NOT_FIND_ID)
+            continue;
+        *ret_code = call_judge (cli, outcome, &reply, plan_ref_shown (plan));
+        json_t *answer = *ret_code == EXIT_DONE ? call_json (&reply) : NULL;
+        if (*ret_code == EXIT_DONE && !answer)
+            *ret_code = EXIT_REFUSED;
+        if (!answer || json_array_size (json_object_get (answer, "results")))
+            return answer;
+        json_decref (answer);
+        return NULL;
+    }
+    *ret_code = EXIT_DONE;
+    return NULL;
+}
+
+static int result (const struct cli *cli, struct zplan_client *client, const char *id)
+{
+    int code;
+    char plan[PLAN_REF_SIZE];
+    snprintf (plan, sizeof plan, "%s", id);
+    json_t *answer = ask (cli, client, plan, &code);
+    if (answer)
+        code = print_results (cli, plan, answer);
+    else if (code == EXIT_DONE)
+        code = print_kept (cli, plan, client);
+    json_decref (answer);
+    return code;
+}
+
+int verb_result (const struct cli *cli)
+{
+    const struct usage usage = {
+        .synopsis = "zplan result ID ...",
+        .about = about,
+        .words_min = 1,
+        .words_max = INT_MAX,
+        .words = "plan ids or names",
+    };
+    return call_each_plan (cli, &usage, result);
+}

@@ -1,0 +1,54 @@
+#include "output_runs.h"
+
+#include <stdio.h>
+
+#include "codes.h"
+#include "pages.h"
+#include "plan_ref.h"
+
+static bool take (struct pages *self, const json_t *page)
+{
+    json_t *found = self->owner;
+    size_t i;
+    json_t *run;
+    json_array_foreach (json_object_get (page, "runs"), i, run)
+    {
+        if (json_integer_value (json_object_get (run, "status")) == ZERO_STATUS_MISSED_ID)
+            continue;
+        json_array_insert (found, 0, run);
+        if (--self->room == 0)
+            return false;
+    }
+    return true;
+}
+
+static json_t *runs_of (const struct cli *cli, struct zplan_client *client, int64_t count,
+                        const char *plan, int *ret_code)
+{
+    json_t *found = json_array ();
+    json_t *filter = json_pack ("{ss sb sb}", "plan", plan, "output", 1, "newest", 1);
+    struct pages pages = {
+        .word = "history", .filter = filter, .room = count, .take = take, .owner = found};
+    struct verdict verdict = pages_turn (cli, client, &pages);
+    json_decref (filter);
+    *ret_code = verdict_tell (&verdict, NULL);
+    if (*ret_code == EXIT_DONE)
+        return found;
+    json_decref (found);
+    return NULL;
+}
+
+json_t *output_runs (const struct cli *cli, struct zplan_client *client, int64_t count, char *plan,
+                     int *ret_code)
+{
+    char name[PLAN_REF_SIZE];
+    json_t *found = runs_of (cli, client, count, plan, ret_code);
+    // An id that no run is of may be a name.
+    if (found && json_array_size (found) == 0 && plan_ref_as_name (cli, plan, name)) {
+        json_decref (found);
+        found = runs_of (cli, client, count, name, ret_code);
+        if (found && json_array_size (found))
+            snprintf (plan, PLAN_REF_SIZE, "%s", name);
+    }
+    return found;
+}
