@@ -61,7 +61,7 @@ struct zplan_result {
     size_t count;
     struct zplan_frame frames[ZPLAN_FRAMES_MAX]; // what the target returned, in its order
     bool from_history;                           // it was published, but missed
-    const void *run;                             // JSON: the run, as in `history`; else NULL
+    const void *run; // JSON: the run, as in `history` with `output`; else NULL
     size_t run_size;
     int64_t exec_id;   // of the run; 0 = not known
     int64_t seq;       // its number among the results of the station; 0 = it has none

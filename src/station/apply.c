@@ -158,23 +158,33 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
     return store_record (&record, ret_size);
 }
 
-// What the run wrote: its result, or what came with its failure. A vote has no one output.
+// What the run wrote: its result, or what came with its failure; empty where it is not to be kept.
+// A vote has no one output.
+static struct span written (const struct applying *self, const struct plan *plan)
+{
+    bool kept = !plan->policy || plan->policy->log == LOG_TRANS;
+    if (self->frames && kept && !self->decision.close_poll &&
+        !is_miss (self->cause, plan->last_state))
+        for (size_t i = 0; i < self->desc.count; i++)
+            if (frame_is_output (self->desc.types[i]) && self->frames->at[i + 1].size)
+                return self->frames->at[i + 1];
+    return (struct span){0};
+}
+
+// Of it, what the history keeps.
 static char *output_of (const struct applying *self, const struct plan *plan, size_t *ret_size)
 {
     enum { WHOLE_MAX = 65536 };
+    struct span text = written (self, plan);
     size_t keep = (size_t)self->station->settings->output_bytes;
     *ret_size = 0;
-    if (!keep || !self->frames || self->decision.close_poll || !is_outcome (&self->decision) ||
-        is_miss (self->cause, plan->last_state) || (plan->policy && plan->policy->log != LOG_TRANS))
+    if (!keep || !text.size || !is_outcome (&self->decision))
         return NULL;
     // The last result of a plan that goes now can be read nowhere else.
     if (self->decision.commit == COMMIT_END && keep < WHOLE_MAX)
         keep = WHOLE_MAX;
-    for (size_t i = 0; i < self->desc.count; i++)
-        if (frame_is_output (self->desc.types[i]) && self->frames->at[i + 1].size)
-            return output_make (span_text (self->key_station), self->plan_id, outcome_run (self),
-                                self->frames->at[i + 1], keep, ret_size);
-    return NULL;
+    return output_make (span_text (self->key_station), self->plan_id, outcome_run (self), text,
+                        keep, ret_size);
 }
 
 // The participants that this decision writes: the voters, or who answered.
@@ -236,7 +246,8 @@ static char *call_on_failure (struct applying *self, const struct plan *plan, in
                                     .exec_id = outcome_run (self),
                                     .nominal = nominal,
                                     .worker = worker_of (self),
-                                    .reason = reason_of (self)};
+                                    .reason = reason_of (self),
+                                    .output = written (self, plan)};
     plan_destroy (&self->called);
     self->called = self->keep_message ? NULL : on_failure_plan (self->station, &failure);
     return self->called ? on_failure_unplaced (&failure, ret_size) : NULL;

@@ -12,6 +12,7 @@
 #include "json.h"
 #include "manage_private.h"
 #include "memory.h"
+#include "output.h"
 #include "permit.h"
 #include "plan_json.h"
 #include "publish.h"
@@ -194,8 +195,10 @@ struct outcomes {
 
 static void outcomes_destroy (struct outcomes *self)
 {
-    for (size_t i = 0; i < self->count; i++)
+    for (size_t i = 0; i < OUTCOMES_MAX; i++) { // also of one that was not read to its end
         free ((void *)(uintptr_t)self->at[i].record.data);
+        free ((void *)(uintptr_t)self->at[i].output.data);
+    }
     free (self->bytes);
     free (self);
 }
@@ -254,6 +257,22 @@ static bool read_place (const json_t *run, struct store_restored_outcome *ret,
     return false;
 }
 
+// What the run wrote, if that is given.
+static bool read_output (const json_t *run, uint64_t exec_id, struct store_restored_outcome *ret,
+                         struct reason *reason)
+{
+    size_t size;
+    const json_t *output = json_object_get (run, "output");
+    if (!output)
+        return true;
+    char *packed =
+        output_from_json (span_text (ret->station), ret->plan_id, exec_id, output, &size);
+    ret->output = packed ? span_of (packed, size) : (struct span){0};
+    if (!packed)
+        reason_set (reason, "output: want size, head and, if it is cut, tail");
+    return packed;
+}
+
 static bool read_run (struct outcomes *self, const json_t *run, struct reason *reason)
 {
     struct store_restored_outcome *outcome = &self->at[self->count];
@@ -273,7 +292,8 @@ static bool read_run (struct outcomes *self, const json_t *run, struct reason *r
         !read_frame (run, "key", &room, &record.key, reason) ||
         !read_frame (run, "worker", &room, &record.worker, reason) ||
         !read_frame (run, "reason", &room, &record.reason, reason) ||
-        !read_frame (run, "missed_why", &room, &missed_why, reason))
+        !read_frame (run, "missed_why", &room, &missed_why, reason) ||
+        !read_output (run, (uint64_t)exec_id, outcome, reason))
         return false;
     if (record.key.size > POLICY_TEXT_MAX || json_is_object (json_object_get (run, "key"))) {
         reason_set (reason, "key: want a string of at most %d bytes", POLICY_TEXT_MAX);

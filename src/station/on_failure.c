@@ -9,6 +9,7 @@
 #include "codes.h"
 #include "json.h"
 #include "message.h"
+#include "output.h"
 #include "permit.h"
 #include "rfc3339.h"
 #include "submit.h"
@@ -70,6 +71,20 @@ static void set_status (json_t *object, uint8_t status)
         json_object_set_new (object, "code", json_stringn (code, size));
 }
 
+// As the history has it, and bounded like there.
+static void set_output (json_t *object, const struct failure *failure)
+{
+    enum { KEEP = 2048 };
+    size_t size;
+    const struct plan *plan = failure->plan;
+    if (!failure->output.size)
+        return;
+    char *packed =
+        output_make (plan->station, plan->id, failure->exec_id, failure->output, KEEP, &size);
+    json_object_set_new (object, "output", output_json (span_of (packed, size), failure->exec_id));
+    free (packed);
+}
+
 static char *outcome_text (struct station *self, const struct failure *failure)
 {
     const struct plan *plan = failure->plan;
@@ -92,6 +107,7 @@ static char *outcome_text (struct station *self, const struct failure *failure)
     set_instant (object, "nominal_at", failure->nominal * SECOND_US);
     set_instant (object, "started_at", (int64_t)failure->exec_id);
     set_instant (object, "ended_at", store_now_us (self->store));
+    set_output (object, failure);
     char *text = json_write (object);
     json_decref (object);
     return text;

@@ -17,6 +17,7 @@ struct failure {
     uint64_t exec_id;
     int64_t nominal; // Unix seconds
     struct span worker, reason;
+    struct span output; // what the run wrote, empty = nothing that may be passed on
 };
 
 // The plan to place; NULL: none is called. The caller owns it.

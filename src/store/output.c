@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ident.h"
@@ -15,11 +16,28 @@ static bool is_inside (struct span text, size_t at)
     return at < text.size && (text.data[at] & 0xC0) == 0x80;
 }
 
+// Of a text of `size` bytes these are kept. Free it.
+static char *pack (struct span station, uint64_t plan_id, uint64_t exec_id, size_t size,
+                   struct span head, struct span tail, size_t *ret_size)
+{
+    char plan[IDENT_SIZE], run[IDENT_SIZE];
+    char *out = memory_new (HEAD_MAX + station.size + head.size + tail.size);
+    size_t at =
+        (size_t)snprintf (out, HEAD_MAX + station.size, "%.*s:%s %s %zu %zu\n", (int)station.size,
+                          (const char *)station.data, ident_text (plan_id, plan),
+                          ident_text (exec_id, run), size, head.size);
+    if (head.size)
+        memcpy (out + at, head.data, head.size);
+    if (tail.size)
+        memcpy (out + at + head.size, tail.data, tail.size);
+    *ret_size = at + head.size + tail.size;
+    return out;
+}
+
 char *output_make (struct span station, uint64_t plan_id, uint64_t exec_id, struct span text,
                    size_t keep, size_t *ret_size)
 {
     enum { CHARACTER_MAX = 4 };
-    char plan[IDENT_SIZE], run[IDENT_SIZE];
     size_t head = text.size, tail = 0; // bytes of each
     if (text.size > keep) {
         head = keep - keep / 2;
@@ -29,16 +47,27 @@ char *output_make (struct span station, uint64_t plan_id, uint64_t exec_id, stru
         for (size_t i = 1; i < CHARACTER_MAX && tail > 0 && is_inside (text, text.size - tail); i++)
             tail--;
     }
-    char *out = memory_new (HEAD_MAX + station.size + head + tail);
-    int size = snprintf (out, HEAD_MAX + station.size, "%.*s:%s %s %zu %zu\n", (int)station.size,
-                         (const char *)station.data, ident_text (plan_id, plan),
-                         ident_text (exec_id, run), text.size, head);
-    if (head)
-        memcpy (out + size, text.data, head);
-    if (tail)
-        memcpy (out + size + head, text.data + text.size - tail, tail);
-    *ret_size = (size_t)size + head + tail;
-    return out;
+    return pack (station, plan_id, exec_id, text.size, span_of (text.data, head),
+                 span_of (tail ? text.data + text.size - tail : NULL, tail), ret_size);
+}
+
+char *output_from_json (struct span station, uint64_t plan_id, uint64_t exec_id,
+                        const json_t *output, size_t *ret_size)
+{
+    int64_t size;
+    size_t head_size, tail_size = 0;
+    const json_t *head = json_object_get (output, "head"), *tail = json_object_get (output, "tail");
+    char *text = json_write (output), *packed = NULL;
+    uint8_t *bytes = memory_new (strlen (text) + 1);
+    free (text);
+    if (json_get_integer (output, "size", 1, INT64_MAX, &size) && head &&
+        json_to_frame (head, bytes, &head_size) &&
+        (!tail || json_to_frame (tail, bytes + head_size, &tail_size)) &&
+        (tail ? head_size + tail_size < (size_t)size : head_size == (size_t)size))
+        packed = pack (station, plan_id, exec_id, (size_t)size, span_of (bytes, head_size),
+                       span_of (bytes + head_size, tail_size), ret_size);
+    free (bytes);
+    return packed;
 }
 
 json_t *output_json (struct span output, uint64_t exec_id)

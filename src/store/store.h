@@ -423,6 +423,7 @@ struct store_restored_outcome {
     char station[STATION_NAME_MAX + 1];
     int64_t ended_ms;
     struct span record; // store_record
+    struct span output; // output_make, empty = none
 };
 
 // Add them to the history, in their order, with the times at which they were written. Everything is

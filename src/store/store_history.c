@@ -293,11 +293,12 @@ static void on_restored (void *owner, const redisReply *reply)
 void store_restore (struct store *self, const struct store_restored_outcome *outcomes, size_t count,
                     store_done_fn *reply, void *owner)
 {
-    enum { FIELDS = 4 };
+    enum { FIELDS = 5 };
     struct texts {
         char id[IDENT_SIZE], ended[24];
     } *texts = memory_new ((count + 1) * sizeof *texts);
     struct span *args = memory_new ((1 + FIELDS * count) * sizeof *args);
+    size_t outputs = 0;
     char keep[24];
     snprintf (keep, sizeof keep, "%" PRId64, self->bounds.history_count);
     args[0] = span_text (keep);
@@ -308,6 +309,8 @@ void store_restore (struct store *self, const struct store_restored_outcome *out
         at[1] = span_text (ident_text (outcomes[i].plan_id, texts[i].id));
         at[2] = span_text (texts[i].ended);
         at[3] = outcomes[i].record;
+        at[4] = outcomes[i].output;
+        outputs += outcomes[i].output.size;
     }
     link_call (self->link, &(struct link_call){
                                .script = SCRIPT_RESTORE,
@@ -317,6 +320,7 @@ void store_restore (struct store *self, const struct store_restored_outcome *out
                                .reply = on_restored,
                                .owner = ask_new (self, (void (*) (void))reply, owner),
                            });
+    store_outputs_written (self, outputs);
     free (args);
     free (texts);
 }

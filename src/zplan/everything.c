@@ -126,7 +126,7 @@ static bool take_runs (struct pages *pages, const json_t *page)
 // The outcomes behind those that were written already.
 static int write_history (struct exporting *self)
 {
-    json_t *filter = json_object ();
+    json_t *filter = json_pack ("{sb}", "output", 1);
     if (self->last[0])
         json_object_set_new (filter, "after", json_string (self->last));
     struct pages pages = {

@@ -112,6 +112,22 @@ void result_print (const struct cli *cli, const struct zplan_result *result, con
 
 // -- a run of the history
 
+// On the line, like the text of one that was heard.
+static void print_output (const json_t *output)
+{
+    const json_t *tail = json_object_get (output, "tail");
+    if (!output)
+        return;
+    const json_t *parts[] = {json_object_get (output, "head"), tail};
+    for (size_t i = 0; i < 2 && parts[i]; i++) {
+        fputs (i ? " [...] " : " ", stdout);
+        if (json_is_string (parts[i]))
+            print_bytes (without_newlines (text_of (parts[i])));
+        else
+            print_frame (parts[i]);
+    }
+}
+
 static void print_run_line (const json_t *run)
 {
     char ended[WORD_SIZE], status[WORD_SIZE];
@@ -127,6 +143,7 @@ static void print_run_line (const json_t *run)
     print_status (json_integer_value (json_object_get (run, "status")),
                   status_text (json_object_get (run, "status"), status));
     write_reason (stdout, " ", run);
+    print_output (json_object_get (run, "output"));
     printf (" (from history)\n");
 }
 

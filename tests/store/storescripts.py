@@ -366,8 +366,8 @@ class Store:
         return count if same else None
 
     def restore(self, *rows, keep=100000):
-        """Rows of station, plan, ended in ms, record; how many were written."""
-        return self.call("restore", [], [keep, *(field for row in rows for field in row)])
+        """Rows of station, plan, ended in ms, record and maybe output; how many were written."""
+        return self.call("restore", [], [keep, *(field for row in rows for field in (*row, "")[:5])])
 
     def stations(self, *args):
         return dict(pairs(self.call("stations", [STATIONS], args)))

@@ -38,6 +38,12 @@ def test_bounded(store, keep):
     assert store.db.xlen(HISTORY) <= keep * 200
 
 
+def test_what_a_run_wrote_stands_at_its_entry(store):
+    store.restore((*ROWS[0], "jobs:1f 7 3 3\nabc"), ROWS[1])
+    (name, fields), = store.db.xrange("plan:output")
+    assert name == "0-1" and fields == {"t": ROWS[0][2], "o": "jobs:1f 7 3 3\nabc"}
+
+
 def test_what_stands_there_of_another_type_goes(store):
     store.db.set(HISTORY, "odd")
     store.restore(ROWS[0])

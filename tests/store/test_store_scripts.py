@@ -7,7 +7,7 @@ from storescripts import SCRIPTS, SOURCES, header_numbers
 
 NAMES = sorted(set(SOURCES) - {"plan", "outcomes", "lanes", "limit_use"})     # what they share
 # How many arguments there are of each run, target or count, behind the others.
-GROUPS = {"submit": 2, "place": 2, "claim": 5, "commit": 14, "end": 2, "restore": 4}
+GROUPS = {"submit": 2, "place": 2, "claim": 5, "commit": 14, "end": 2, "restore": 5}
 OPEN_ENDED = {"commit": 2}      # as many of a group's last ones are the first of a list without end
 COLUMNS = {"submit": 8, "place": 8, "end": 6}  # which argument tells how many groups stand before the columns
 NOT_NUMBERED = {"stations": 2, "team": 9}  # its arguments are told in words

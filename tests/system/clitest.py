@@ -297,13 +297,13 @@ class PlanStation(FakeStation):
                          head, station, "do", "old", stored(b"\xff")], **fields}
         return f"{ident:x}"
 
-    def outcome(self, title, status=OK, publish=True, frames=(), plan=0x1f, reason=""):
+    def outcome(self, title, status=OK, publish=True, frames=(), plan=0x1f, reason="", **more):
         """A run has ended: it is kept, and published unless its broadcast is to be lost."""
         self.seq += 1
         self.runs.append({"seq": self.seq, "plan": f"{plan:x}", "station": "jobs", "title": title,
                           "nominal": 1700000000, "fired": 1700000000.25, "ended": 1700000001.5,
                           "status": status, "state": 1, "exec_id": next(self.exec_ids),
-                          "worker": "w", "size": 3, "reason": reason})
+                          "worker": "w", "size": 3, "reason": reason, **more})
         if publish:
             self.publish(title, self.seq, status, frames)
         return self.seq
@@ -467,7 +467,7 @@ class PlanStation(FakeStation):
 
     def do_history(self, text="{}"):
         wanted = json.loads(text)
-        unknown = set(wanted) - {"plan", "since", "epoch", "after", "station", "limit", "newest"}
+        unknown = set(wanted) - {"plan", "since", "epoch", "after", "station", "limit", "newest", "output"}
         assert not unknown and 1 <= wanted["limit"] <= 1000, wanted
         kept = list(enumerate(self.runs))
         since = wanted.get("since")
@@ -485,7 +485,7 @@ class PlanStation(FakeStation):
         for at, (index, run) in enumerate(kept[:self.looked_at], 1):
             if (wanted.get("plan", run["plan"]) == run["plan"]
                     and wanted.get("station", run["station"]) == run["station"]):
-                page.append(run)
+                page.append(run if wanted.get("output") else {k: v for k, v in run.items() if k != "output"})
             if len(page) == wanted["limit"] or at == self.looked_at:
                 more = at < len(kept)
                 break

@@ -143,7 +143,7 @@ def test_watch_asks_for_what_did_not_come(station):
     assert lines[0] == {"from": "history", "epoch": "e1", "id": "1f", **station.runs[2]}
     assert lines[2]["frames"][0]["value"] == "x"
     asked, = station.requests("history")
-    assert json.loads(asked[0]) == {"since": 2, "epoch": "e1", "limit": 100}
+    assert json.loads(asked[0]) == {"since": 2, "epoch": "e1", "limit": 100, "output": True}
     assert told_by(process) == ""
 
 
@@ -155,6 +155,18 @@ def test_watch_for_people_marks_what_came_by_history(station):
     lines = Ended(process).done().splitlines()
     assert lines[1] == '2023-11-14T22:13:21Z 1f "b" -failed disk (from history)'
     assert [line.split('"')[1] for line in lines] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("output, shown", [
+    ({"size": 8, "head": "one\ntwo\n"}, r"one\x0atwo"), ({"size": 2, "head": {"b64": "/wA="}}, r"\xff\x00"),
+    ({"size": 99, "head": "first\n", "tail": "last\n"}, "first [...] last")])
+def test_watch_replays_what_a_run_wrote(station, output, shown):
+    process = station.watch("-n", "2")
+    station.outcome("a")
+    station.outcome("b", publish=False, output=output)
+    station.outcome("c")
+    lines = Ended(process).done().splitlines()
+    assert lines[1].endswith(f'ok {shown} (from history)')
 
 
 def test_watch_of_a_title_fills_gaps_too(station):

@@ -70,7 +70,7 @@ def fill(station):
     finish(rig, 1, ST.FAILED, [(FT.STATUS, BINARY)])
     wait_until(lambda: rig.message(ids["retry"])["error_count"] == 1, "it has failed once")
     rig.client.added(at_once(description="over"))
-    finish(rig, 1)
+    finish(rig, 1, pairs=[(FT.CONTENT, b"first " + BINARY + b"x" * 70000 + b" last")])
     ids["queued"] = rig.client.added(later(description="queued", priority=7, group="g", tenant="t", key="name"))
     ids["paused"] = rig.client.added(later(description="paused"))
     rig.client.done("pause", ids["paused"])
@@ -104,6 +104,7 @@ def tells(station, ids):
     """What every verb that looks says of it."""
     views = {verb: bare(station.lines(*verb.split())) for verb in (
         "list", "history", "kind list", "limit list", "station list", "list --dead", "list --held")}
+    views["outputs"] = bare(station.rig.client.done("history", {"output": True}).json["runs"])
     for what, ident in ids.items():
         views[what] = bare(station.lines("show", ident))
         views["next " + what] = bare(station("next", ident, "--json=wire").out)
@@ -339,6 +340,9 @@ GOOD_RUN = {"plan": "1f", "station": "jobs", "title": "t", "nominal": 1, "status
     (("history", {"runs": [{**GOOD_RUN, "key": 5}]}), "key: want"),
     (("history", {"runs": [{**GOOD_RUN, "key": {"b64": "/w=="}}]}), "key: want a string"),
     (("history", {"runs": [{**GOOD_RUN, "key": "k" * 257}]}), "key: want a string of at most 256 bytes"),
+    (("history", {"runs": [{**GOOD_RUN, "output": 5}]}), "output: want size"),
+    (("history", {"runs": [{**GOOD_RUN, "output": {"size": 4, "head": "abc"}}]}), "output: want size"),
+    (("history", {"runs": [{**GOOD_RUN, "output": {"size": 4, "head": "abc", "tail": "de"}}]}), "output: want"),
     (("history", {"runs": [{**GOOD_RUN, "reason": {"b64": "*"}}]}), "reason: want"),
     (("history", {"runs": [{**GOOD_RUN, "missed": 1, "missed_why": "w" * 33}]}), "missed_why: at most"),
 ])

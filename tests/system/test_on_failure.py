@@ -55,6 +55,17 @@ def done(rig, call):
     rig.gone(call.mailbox[1:].decode())
 
 
+@pytest.mark.parametrize("log, kept", [("trans", {"size": 3000, "head": "x" * 1024, "tail": "y" * 1024}),
+                                       ("outcome", None)])
+def test_what_the_run_wrote_is_in_it_as_the_history_keeps_it(rig, log, kept):
+    ident = rig.client.added(failing(log=log))
+    run = dispatched(rig, ident)
+    rig.jobs.finish(run, ST.FAILED, [(FT.CONTENT, b"x" * 1500 + b"y" * 1500)])
+    call, outcome = called(rig, ident, run)
+    assert outcome.get("output") == kept
+    done(rig, call)
+
+
 def test_the_outcome_is_the_argument(rig):
     ident = rig.client.added(failing(description="nightly", key="night", tenant=7, creator="ann"))
     run = fail(rig, ident)

@@ -32,6 +32,10 @@ static void what_fits_is_whole_and_the_rest_is_cut_in_its_middle (void **state)
         if (!json_equal (object, wanted))
             fail_msg ("%s: %s", rows[i].name, json);
         CHECK (rows[i].name, !output_json (span_of (made, size), 0xabd));
+        size_t again_size;
+        char *again = output_from_json (span_text ("jobs"), 0x1f, 0xabc, object, &again_size);
+        CHECK (rows[i].name, again_size == size && memcmp (again, made, size) == 0);
+        free (again);
         json_decref (wanted);
         json_decref (object);
         free (json);

@@ -43,6 +43,7 @@ end
 local function take_out(outcome, name, seq, several)
     if not several then
         redis.call('XDEL', KEYS[1], name)
+        redis.pcall('XDEL', 'plan:output', name)
         return
     end
     held[name], held.left = nil, held.left - 1
@@ -50,6 +51,7 @@ local function take_out(outcome, name, seq, several)
     own('ZADD', FORGOT, string.format('%.0f', seq), forgot_mark(seq, outcome[4]))
     if held.left == 0 then
         redis.call('XDEL', KEYS[1], held.name)
+        redis.pcall('XDEL', 'plan:output', held.name)
         redis.call('ZREMRANGEBYSCORE', FORGOT, string.format('%.0f', held.first), string.format('%.0f', held.last))
     end
 end

@@ -52,10 +52,15 @@ local answer = {string.format('%.0f', last_seq()), own('HGET', KEYS[2], 'epoch')
 local last, looked, found = ARGV[1], 0, 0
 
 -- What the run of an outcome wrote, or what a later one of its plan did (the caller knows its exec_id): the first
--- entry of plan:output that is not before it may hold it. There is one of this plan in an entry.
-local function output_of(outcome)
-    local found = redis.pcall('XRANGE', 'plan:output', outcome[1], '+', 'COUNT', 1)
-    local fields, run = found[1] and found[1][2] or {}, outcome[3] .. ':' .. outcome[2] .. ' '
+-- entry of plan:output that is not before it may hold it. There is one of this plan in an entry, and one entry for
+-- all outcomes of an entry of the history, which is read once.
+local outputs = {}
+local function output_of(entry, outcome)
+    if outputs.of ~= entry then
+        local found = redis.pcall('XRANGE', 'plan:output', outcome[1], '+', 'COUNT', 1)
+        outputs = {of = entry, fields = found[1] and found[1][2] or {}}
+    end
+    local fields, run = outputs.fields, outcome[3] .. ':' .. outcome[2] .. ' '
     for i = 3, #fields, 2 do
         if string.sub(fields[i + 1], 1, #run) == run then
             return fields[i + 1]
@@ -64,13 +69,13 @@ local function output_of(outcome)
     return ''
 end
 
--- Look at one outcome. False: the page ends with it.
-local function look(outcome)
+-- Look at one outcome of this entry. False: the page ends with it.
+local function look(entry, outcome)
     last, looked = outcome[1], looked + 1
     if (plan_wanted == '' or outcome[2] == plan_wanted)
        and (station_wanted == '' or outcome[3] == station_wanted) then
         found = found + 1
-        outcome[6] = with_output and output_of(outcome) or ''
+        outcome[6] = with_output and output_of(entry, outcome) or ''
         answer[#answer + 1] = outcome
     end
     return found < most and looked < LOOK_MAX
@@ -81,7 +86,7 @@ local function look_at(entry)
     local outcomes, several = outcomes_of(entry)
     for i = 1, #outcomes do
         local outcome = outcomes[newest and #outcomes + 1 - i or i]
-        if (not several or is_behind(outcome[1], after)) and not look(outcome) then
+        if (not several or is_behind(outcome[1], after)) and not look(entry[1], outcome) then
             return false
         end
     end
