@@ -309,8 +309,8 @@ def test_both_clients_have_the_same_methods():
         return {name: function for name, function in inspect.getmembers(of, inspect.isfunction) if name[0] != "_"}
     one, other = methods(zplan.Client), methods(zplan.AsyncClient)
     assert set(one) == set(other)
-    for name in set(one) - {"submit"}:      # whose options are passed on
-        assert list(inspect.signature(one[name]).parameters) == list(inspect.signature(other[name]).parameters), name
+    for name in one:
+        assert str(inspect.signature(one[name]).parameters) == str(inspect.signature(other[name]).parameters), name
 
 
 def test_asyncio(rig):

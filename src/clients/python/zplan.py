@@ -45,7 +45,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
-from typing import Any, AsyncIterator, Callable, Iterator, Optional, Union
+from typing import Any, AsyncIterator, Callable, Iterable, Iterator, Optional, Union
 
 import zmq
 import zmq.asyncio
@@ -74,6 +74,8 @@ _STATUSES = {
 }
 
 Bytes = Union[str, bytes]
+Duration = Union[int, float, str, timedelta]
+Instant = Union[int, str, datetime]
 Frame = tuple[int, bytes]
 
 
@@ -439,7 +441,7 @@ _DURATION = re.compile(r"(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
 
 def _duration(name: str, value: Any) -> float:
-    """Seconds of a number of them, of a timedelta, or of a text as "1h30m"."""
+    """The seconds of a number of them, of a timedelta, or of a text as "1h30m"."""
     if isinstance(value, timedelta):
         return value.total_seconds()
     if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -585,11 +587,11 @@ class AsyncClient:
     _link_of: Callable[[_Keys], _Blocking] = _Awaiting
 
     def __init__(self, address: str = REQUESTS, publish: str = RESULTS, *, key: Optional[str] = None,
-                 server_key: Optional[str] = None, timeout: Any = 5.0):
+                 server_key: Optional[str] = None, timeout: Duration = 5.0):
         self.address, self.publish, self.timeout = address, publish, _duration("timeout", timeout)
         self._link = self._link_of(_Keys(key, server_key))
         self._socket: Any = None
-        self._turn = asyncio.Lock() if isinstance(self._link, _Awaiting) else _NoLock()
+        self._turn: Any = asyncio.Lock() if isinstance(self._link, _Awaiting) else _NoLock()
 
     async def __aenter__(self) -> "AsyncClient":
         return self
@@ -603,14 +605,14 @@ class AsyncClient:
             self._socket.close()
             self._socket = None
 
-    async def _ask(self, code: int, frames: list[Frame], patience: float = 0, id: Optional[str] = None) -> _Message:
+    async def _ask(self, code: int, frames: list[Frame], patience: Duration = 0, id: Optional[str] = None) -> _Message:
         # It distinguishes the answer from late ones to other requests. A plan that is submitted again under its id
         # must be the same to the byte, with this frame.
         request = hashlib.sha1(repr(frames).encode()).hexdigest()[:16] if id else secrets.token_hex(8)
         async with self._turn:
             if self._socket is None:
                 self._socket = self._link.open(zmq.DEALER, self.address)
-            timeout = self.timeout + patience
+            timeout = self.timeout + _duration("patience", patience)
             end = time.monotonic() + timeout
             try:
                 await self._link.send(self._socket, _pack(code, [*frames, (_REQUEST_ID, request.encode())]))
@@ -627,12 +629,13 @@ class AsyncClient:
             raise Rejected(answer.code, answer.text(_STATUS))
         return answer
 
-    async def submit(self, target: str, command: str, argument: Optional[Bytes] = None, *, every: Any = None,
-                     at: Any = None, delay: Any = None, cron: Any = None, repeat: Optional[int] = None,
-                     title: Optional[str] = None, name: Optional[str] = None, key: Optional[str] = None,
-                     id: Union[int, str, None] = None, retry: Any = None,
-                     on_failure: Union[str, dict, None] = None, context: Optional[Bytes] = None,
-                     frames: tuple[Frame, ...] = (), **fields: Any) -> Plan:
+    async def submit(self, target: str, command: str, argument: Optional[Bytes] = None, *,
+                     every: Optional[Duration] = None, at: Union[Instant, timedelta, None] = None,
+                     delay: Optional[Duration] = None, cron: Union[str, list[str], None] = None,
+                     repeat: Optional[int] = None, title: Optional[str] = None, name: Optional[str] = None,
+                     key: Optional[str] = None, id: Union[int, str, None] = None,
+                     retry: Union[int, str, dict, None] = None, on_failure: Union[str, dict, None] = None,
+                     context: Optional[Bytes] = None, frames: tuple[Frame, ...] = (), **fields: Any) -> Plan:
         if name is not None and key is not None:
             raise ValueError("name, key: want one of them")
         if retry is not None and retry != "forever":
@@ -653,9 +656,10 @@ class AsyncClient:
         first = answer.text(_PLAN_TIME)
         return Plan(answer.text(_GLOBAL_ID), answer.text(_STATUS) or "+plan", int(first) if first else None)
 
-    async def manage(self, command: str, *arguments: Any, patience: float = 0) -> Any:
-        texts = [json.dumps(one) if isinstance(one, (dict, list)) else one if isinstance(one, bytes) else str(one)
-                 for one in arguments]
+    async def manage(self, command: str, *arguments: Any, patience: Duration = 0) -> Any:
+        texts: Iterable[Bytes] = (
+            json.dumps(one) if isinstance(one, (dict, list)) else one if isinstance(one, bytes) else str(one)
+            for one in arguments)
         frames = [(_COMMAND, command.encode()), *((_ARG, _bytes(text)) for text in texts)]
         answer = await self._ask(_CODE_MANAGE, frames, patience)
         data = answer.get(_JSON)
@@ -739,7 +743,7 @@ class AsyncClient:
         runs = [_record("run", one) for one in (await self.manage("history", filter))["runs"] if one["status"] != _MISSED]
         return [one for one in runs if run is None or str(run) in (str(one["seq"] or ""), one["entry"])]
 
-    async def wait(self, id: Id, timeout: Any = None) -> Optional[Result]:
+    async def wait(self, id: Id, timeout: Optional[Duration] = None) -> Optional[Result]:
         """See `Client.wait`."""
         end = None if timeout is None else time.monotonic() + _duration("timeout", timeout)
         seen = False
@@ -796,16 +800,16 @@ class AsyncClient:
     async def history(self, **filter: Any) -> AsyncIterator[Record]:
         """See `Client.history`."""
         filter = _filter(filter, {"id": "plan", "name": "plan"})
-        for ref in _refs(filter["plan"]) if "plan" in filter else [None]:
+        for more in [{"plan": ref} for ref in _refs(filter["plan"])] if "plan" in filter else [{}]:
             found = False
-            async for run in self._rows("history", "runs", "run", {**filter, **({"plan": ref} if ref else {})}):
+            async for run in self._rows("history", "runs", "run", {**filter, **more}):
                 found = True
                 yield run
             if found:
                 return
 
     async def results(self, since: Optional[int] = None, epoch: Optional[str] = None,
-                      timeout: Any = None) -> AsyncIterator[Result]:
+                      timeout: Optional[Duration] = None) -> AsyncIterator[Result]:
         """See `Client.results`."""
         timeout = None if timeout is None else _duration("timeout", timeout)
         replay = _Replay(self, since, epoch)
@@ -817,13 +821,13 @@ class AsyncClient:
             while end is None or time.monotonic() < end:
                 left = _LOOK_S if end is None else min(_LOOK_S, end - time.monotonic())
                 parts = await self._link.receive(broadcasts, left)
-                result = _broadcast(parts) if parts else None
-                if result is None or replay.is_gap(result):
+                news = _broadcast(parts) if parts else None
+                if news is None or replay.is_gap(news):
                     async for missed in replay.catch_up():
                         yield missed
                         end = None if timeout is None else time.monotonic() + timeout
-                elif replay.is_next(result):
-                    yield result
+                elif replay.is_next(news):
+                    yield news
                     end = None if timeout is None else time.monotonic() + timeout
         finally:
             broadcasts.close()
@@ -909,7 +913,7 @@ class Client:
     `submit` returned. Plans and runs come back as `Record`: the names of `zplan --json`."""
 
     def __init__(self, address: str = REQUESTS, publish: str = RESULTS, *, key: Optional[str] = None,
-                 server_key: Optional[str] = None, timeout: Any = 5.0):
+                 server_key: Optional[str] = None, timeout: Duration = 5.0):
         self._client = _BlockingClient(address, publish, key=key, server_key=server_key, timeout=timeout)
 
     def __enter__(self) -> "Client":
@@ -922,7 +926,13 @@ class Client:
         """Close the sockets. Another request opens them again."""
         self._client.close()
 
-    def submit(self, target: str, command: str, argument: Optional[Bytes] = None, **options: Any) -> Plan:
+    def submit(self, target: str, command: str, argument: Optional[Bytes] = None, *,
+               every: Optional[Duration] = None, at: Union[Instant, timedelta, None] = None,
+               delay: Optional[Duration] = None, cron: Union[str, list[str], None] = None,
+               repeat: Optional[int] = None, title: Optional[str] = None, name: Optional[str] = None,
+               key: Optional[str] = None, id: Union[int, str, None] = None,
+               retry: Union[int, str, dict, None] = None, on_failure: Union[str, dict, None] = None,
+               context: Optional[Bytes] = None, frames: tuple[Frame, ...] = (), **fields: Any) -> Plan:
         """Submit a plan: call `command` of the target with this argument.
 
         When: `delay` (once, so long from now: "3h", seconds or a timedelta), `at` (once: a datetime, Unix seconds
@@ -937,9 +947,11 @@ class Client:
         {"command": text, "station": target, "title": text}. `timeout`: a run that takes longer has failed.
         `context`: a CONTEXT frame. `frames`: further (type, bytes). All other options are fields of the PLAN frame
         (proto/, 5.2): `timezone`, `misfire`, `priority`, `plan_type` ..."""
-        return _now(self._client.submit(target, command, argument, **options))
+        return _now(self._client.submit(
+            target, command, argument, every=every, at=at, delay=delay, cron=cron, repeat=repeat, title=title,
+            name=name, key=key, id=id, retry=retry, on_failure=on_failure, context=context, frames=frames, **fields))
 
-    def manage(self, command: str, *arguments: Any, patience: float = 0) -> Any:
+    def manage(self, command: str, *arguments: Any, patience: Duration = 0) -> Any:
         """Any admin command (proto/, 9): its JSON, or None if it answers none. Dictionaries are sent as JSON.
         `patience`: seconds beyond the timeout, for commands that wait."""
         return _now(self._client.manage(command, *arguments, patience=patience))
@@ -995,7 +1007,7 @@ class Client:
         neither such a plan nor a run of it."""
         return _now(self._client.output(id, run))
 
-    def wait(self, id: Id, timeout: Any = None) -> Optional[Result]:
+    def wait(self, id: Id, timeout: Optional[Duration] = None) -> Optional[Result]:
         """Wait until the plan has ended, after its last retry, and return the outcome of its last run; None if it
         ended without one. For plans that run once, or `repeat` times: a plan without an end is waited for until
         somebody closes it. TimeoutError after `timeout`; the plan goes on, and may be waited for again."""
@@ -1010,7 +1022,7 @@ class Client:
         `output=True` for what each run wrote ..."""
         return _each(self._client.history(**filter))
 
-    def results(self, since: Optional[int] = None, epoch: Optional[str] = None, timeout: Any = None) -> Iterator[Result]:
+    def results(self, since: Optional[int] = None, epoch: Optional[str] = None, timeout: Optional[Duration] = None) -> Iterator[Result]:
         """Results as they come, without a gap: what a lost connection missed is replayed from the history.
 
         To resume after a restart pass the `seq` and `epoch` of the last result that was handled; without them
@@ -1041,7 +1053,7 @@ class Job:
         """Whether nobody waits for the job any more: return soon."""
         return self._stop.is_set()
 
-    def wait(self, seconds: Any) -> bool:
+    def wait(self, seconds: Duration) -> bool:
         """Sleep, but not longer than until the job is cancelled; whether it is."""
         return self._stop.wait(_duration("seconds", seconds))
 
@@ -1114,7 +1126,7 @@ class Worker(_Handlers):
                 if self._leaving.is_set() and self._joined and not withdrawn:
                     withdrawn = True
                     self._say(_READY, [(_ARG, self.name.encode()), (_ARG, b"0")])   # its credits are gone
-                ready = dict(poller.poll(max(0, beat - time.monotonic()) * 1000 + 1))
+                ready = dict(poller.poll(int(max(0, beat - time.monotonic()) * 1000) + 1))
                 if self._wake[0].fileno() in ready:
                     self._wake[0].recv(4096)
                 if self._socket in ready:
@@ -1200,7 +1212,7 @@ class PullWorker(_Handlers):
     """A worker that fetches the plans of a pull target from the station itself; `jobs` at once."""
 
     def __init__(self, target: str = "jobs", address: str = REQUESTS, *, name: Optional[str] = None, jobs: int = 1,
-                 key: Optional[str] = None, server_key: Optional[str] = None, wait: Any = 20):
+                 key: Optional[str] = None, server_key: Optional[str] = None, wait: Duration = 20):
         super().__init__(name, jobs)
         self.target, self.wait = target, _duration("wait", wait)
         self._client = lambda: Client(address, key=key, server_key=server_key)
