@@ -11,6 +11,7 @@ import pytest
 
 from clitest import zplan as cli
 from zplanprocs import REPO, wait_until
+from test_votes import NAMES, start, vote, with_board
 from zplantest import FT, ST
 
 sys.path.insert(0, REPO + "/src/clients/python")
@@ -23,7 +24,7 @@ FAR = 4102444800
 @pytest.fixture(scope="module")
 def rig(make_shared):
     """One station for all: what a test submits is its own."""
-    return make_shared()
+    return with_board(make_shared)
 
 
 @pytest.fixture
@@ -174,6 +175,8 @@ def test_in_three_hours(client, late):
     before = time.time()
     plan = client.submit("jobs", "x", **late)
     assert before + 10799 <= plan.first <= time.time() + 10801
+    # A duration is kept, as of `zplan add --in`: no clock and no slow request makes it missed.
+    assert client.get(plan)["spec"]["no_keep"] == (not isinstance(late.get("at"), datetime))
     client.remove(plan)
 
 
@@ -245,6 +248,63 @@ def test_output(rig, client):
         client.output("never")
 
 
+def test_the_last_result_is_whole(rig, client):
+    plan = client.submit("jobs", "x", every="1s", name="beef", repeat=3, retry=0)
+    assert client.result("beef") is None and client.answers(plan) == []
+    text = "ü" * 70000
+    for status, frames in ((ST.FAILED, [(FT.CONTENT, b"no disk")]), (ST.OK, [(FT.STATUS, b"fine"), (FT.JSON, text.encode())])):
+        before = len(list(client.history(plan="beef")))
+        ends(rig, plan, status, *frames)
+        wait_until(lambda: len(list(client.history(plan="beef"))) > before, "the outcome")
+        result = client.result("beef")
+        assert (result.worker, result.ok, result.content) == ("jobs", status == ST.OK, frames[-1][1])
+    assert (result.text, result.status, result.reason) == (text, "ok", "fine") and ("JSON", text.encode()) in result.frames
+    assert client.answers(plan) == [result]
+    ends(rig, plan, ST.OK, (FT.CONTENT, b"x" * 70000))
+    rig.gone(plan.id)
+    cut = client.result("beef")         # it has ended, and is no id
+    assert cut.content is None and cut.output.size == 70000 and "4464 bytes are not kept" in cut.text
+    with pytest.raises(zplan.Rejected) as refused:
+        client.result("never")
+    assert refused.value.status == "not found"
+
+
+def test_a_failure_that_wrote_nothing_has_its_reason(rig, client):
+    plan = client.submit("jobs", "x", retry=0)
+    ends(rig, plan, ST.NOT_FIND, (FT.STATUS, b"-no find: no such report"))
+    assert client.wait(plan, timeout=20).text == client.result(plan).text != ""
+    assert "no such report" in client.result(plan).text and client.result(plan).code == "not_find"
+    assert client.output(plan) is None
+
+
+def test_a_run_behind_thousands_of_others(rig, client):
+    """A page of the history that has no run of the plan is not its end."""
+    plan = client.submit("jobs", "x", every="1d")
+    client.run(plan)
+    ends(rig, plan, ST.OK, (FT.CONTENT, b"found"))
+    run, = wait_until(lambda: list(client.history(plan=plan.id)), "the outcome")
+    with rig.db.pipeline(transaction=False) as pipe:
+        entry, = rig.db.xrevrange("plan:history", count=1)
+        for n in range(6000):
+            pipe.xadd("plan:history", {**entry[1], b"p": b"7" if b"p" in entry[1] else b""},
+                      id=f"{run['seq']}-{n + 1000}")
+        pipe.execute()
+    assert client.output(plan).text == client.output(plan, run=run["seq"]).text == "found"
+    with pytest.raises(zplan.Rejected):
+        client.output(plan, run=run["seq"] + 1)
+
+
+def test_each_voter_has_an_answer(rig, client):
+    plan = client.submit("board", "approve", every="1d")
+    client.run(plan)
+    run = rig.board.recv()
+    start(rig, run)
+    for name in NAMES:
+        vote(rig, run, name, pairs=[(FT.CONTENT, b"yes of " + name.encode())])
+    wait_until(lambda: not client.get(plan)["running"], "its end")
+    assert {one.worker: one.text for one in client.answers(plan)} == {name: f"yes of {name}" for name in NAMES}
+
+
 def test_replayed_results_have_their_content(rig, client):
     since = client.manage("history", {"newest": True, "limit": 1})["last"]
     plan = client.submit("jobs", "x", name="replayed", every="1s", repeat=2)
@@ -278,6 +338,7 @@ def test_wait_for_a_plan(rig, client):
     client.update(plan, plan_time=int(time.time()) + 1)
     ends(rig, plan, ST.OK, (FT.CONTENT, b"done"))
     thread.join(30)
+    assert client.result("awaited").content == b"done"
     assert (done[0].id, done[0].name, done[0].ok, done[0].status, done[0].text) == \
         (plan.id, "awaited", True, "ok", "done")
     assert client.wait("awaited").text == client.wait(plan.id).text == "done"       # it has ended before
@@ -323,6 +384,7 @@ def test_asyncio(rig):
             loop = asyncio.get_running_loop()
             await loop.run_in_executor(None, lambda: ends(rig, plan, ST.OK, (FT.CONTENT, b"done")))
             assert (await waiting).text == (await client.output("looped")).text == "done"
+            assert (await client.result("looped")).text == (await client.answers(plan))[0].text == "done"
             assert [run["plan"] async for run in client.history(plan="looped")] == [plan.id]
             with pytest.raises(TimeoutError):
                 far = await client.submit("jobs", "x", at=FAR)

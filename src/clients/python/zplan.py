@@ -6,7 +6,7 @@
         plan = station.submit("jobs", "report", "monthly", delay="3h", retry=3)     # once, in 3 hours
         print(plan.id, plan.next_at)
         result = station.wait(plan)             # blocks until it has run; or later, from any process:
-        print(result.ok, result.text)           # print(station.output(plan.id).text)
+        print(result.ok, result.text)           # print(station.result(plan.id).text)
 
         station.submit("jobs", "report", "weekly", name="weekly", cron="30 8 * * 1", on_failure="alarm")
         station.pause("weekly")                 # a name is taken wherever an id is
@@ -51,7 +51,7 @@ import zmq
 import zmq.asyncio
 import zmq.auth
 
-__all__ = ["AsyncClient", "Client", "Error", "Job", "JobFailed", "NoAnswer", "Output", "Plan", "PullWorker", "Record",
+__all__ = ["Answer", "AsyncClient", "Client", "Error", "Job", "JobFailed", "NoAnswer", "Output", "Plan", "PullWorker", "Record",
            "Rejected", "Result", "Worker"]
 __version__ = "0.1.0"
 
@@ -61,6 +61,7 @@ REQUESTS, RESULTS, WORKERS = "tcp://127.0.0.1:7920", "tcp://127.0.0.1:7921", "tc
 
 _GLOBAL_ID, _STATION_ID, _STATUS, _REQUEST_ID, _PLAN, _PLAN_TIME, _LOCAL_ID = 1, 2, 3, 4, 5, 6, 8
 _COMMAND, _ARG, _CONTENT, _JSON, _BIN, _CONTEXT = b"$%TJB#"
+_OUTPUTS = b"TJXB"       # frames that hold what a run wrote
 _CODE_MANAGE, _CODE_PLAN, _CODE_PING, _CODE_CANCEL = 0x01, 0x02, 0x2A, 0x2D
 _JOIN, _READY, _PITPAT, _LEFT = b"JRPL"
 _RESULT_MAX = 65536     # bytes of JSON in a report (7.9): the station rejects a larger one, and runs the plan again
@@ -207,6 +208,40 @@ class Output:
         return self.head.decode(errors="replace") + gap + self.tail.decode(errors="replace")
 
 
+@dataclass(frozen=True)
+class Answer:
+    """The last answer to a plan's runs, whole: of its target, or of one of the voters. `content` is what the run
+    wrote, None if it wrote nothing; `frames` are all frames, each (its name, bytes). Of a plan that has ended the
+    station keeps 64 KiB of the content; if that is not all of it, `content` is None, and `output` has what is kept."""
+
+    worker: str
+    status: str
+    ok: bool
+    reason: str
+    content: Optional[bytes] = None
+    code: Optional[str] = None
+    frames: tuple[tuple[Union[str, int], bytes], ...] = ()
+    output: Optional[Output] = field(default=None, repr=False)
+
+    @property
+    def text(self) -> str:
+        """The content, or what is kept of it; without one, of a failure its reason."""
+        return _text_of(self)
+
+
+def _text_of(one: Union[Answer, Result]) -> str:
+    if one.content:
+        return one.content.decode(errors="replace")
+    return one.output.text if one.output and one.output.size else one.reason
+
+
+def _answer(told: dict) -> Answer:
+    message = _Message.read([_bytes(_plain(frame)) for frame in told["frames"]])
+    content = next((data for kind, data in message.frames if kind in _OUTPUTS and data), None)
+    return Answer(str(_plain(told["worker"])), **_status_of(message.code), reason=message.text(_STATUS), content=content,
+                  frames=tuple((_FRAMES.get(kind, kind), data) for kind, data in message.frames))
+
+
 def _output(run: Record) -> Optional[Output]:
     kept = run.get("output")
     if not kept:
@@ -241,16 +276,14 @@ class Result:
     @property
     def text(self) -> str:
         """The result's content, or what is kept of it; without one, of a failure its reason."""
-        if self.content:
-            return self.content.decode(errors="replace")
-        return self.output.text if self.output and self.output.size else self.reason
+        return _text_of(self)
 
 
 def _broadcast(parts: list[bytes]) -> Result:
     message = _Message.read(parts[1:])
     plan = json.loads(message.frames[1][1])
     answer = _Message(message.code, message.frames[2:])
-    content = next((data for kind, data in answer.frames if kind in (_CONTENT, _JSON, _BIN)), None)
+    content = next((data for kind, data in answer.frames if kind in _OUTPUTS), None)
     return Result(
         id=message.frames[0][1].decode(), target=_plain(plan.get("station", "")),
         title=parts[0].decode(errors="replace"), **_status_of(message.code), reason=answer.text(_STATUS),
@@ -720,28 +753,59 @@ class AsyncClient:
 
     async def output(self, id: Id, run: Union[int, str, None] = None) -> Optional[Output]:
         for ref in _refs(id):
-            runs = await self._runs_with_output(ref, run)
-            if runs:
-                return _output(runs[0])
+            found = await (self._newest_run(ref) if run is None else self._run_of(ref, str(run)))
+            if found:
+                return _output(_record("run", found))
         await self.get(id)      # whether there is such a plan
         if run is not None:
             raise Rejected(_NOT_FOUND, f"no run {run} of this plan is in the history")
         return None
 
-    async def _runs_with_output(self, ref: str, run: Union[int, str, None] = None) -> list[Record]:
-        """Those of the first page: this one, or the newest first; but nothing that did not run."""
-        filter: dict = {"plan": ref, "output": True}
-        if run is None:
-            filter["newest"] = True
-        elif match := re.fullmatch(r"(\d+)(?:-(\d+))?", str(run)):
-            if match[2] and int(match[2]):
-                filter["after"] = f"{match[1]}-{int(match[2]) - 1}"
-            else:
-                filter["since"] = max(0, int(match[1]) - 1)
+    async def _newest_run(self, ref: str) -> Optional[dict]:
+        """The newest outcome of the plan, with its output; if it can be, of a run, and not of missed times."""
+        missed = None
+        async for page in self._pages("history", {"plan": ref, "newest": True, "output": True, "limit": 10}):
+            for run in page["runs"]:
+                if run["status"] != _MISSED:
+                    return {**run, "epoch": page["epoch"]}
+                missed = missed or {**run, "epoch": page["epoch"]}
+        return missed
+
+    async def _run_of(self, ref: str, wanted: str) -> Optional[dict]:
+        """The run of the plan with this number, or with this entry."""
+        match = re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", wanted)
+        if not match:
+            raise ValueError(f"run: want a number of a run, or SEQ-K as its entry, got {wanted!r}")
+        seq, sub = int(match[1]), int(match[2] or 0)
+        before: dict = {"after": f"{seq}-{sub - 1}"} if sub else {"since": max(0, seq - 1)}
+        async for page in self._pages("history", {"plan": ref, "output": True, **before}):
+            for run in page["runs"]:
+                if wanted in (str(run["seq"] or ""), run["entry"]):
+                    return run
+            if int(page.get("next", "0").split("-")[0]) > seq:
+                break
+        return None
+
+    async def answers(self, id: Id) -> list[Answer]:
+        try:
+            told = (await self._of("result", id))["results"]
+        except Rejected as error:
+            if error.code != _NOT_FOUND:
+                raise
         else:
-            raise ValueError(f"run: want a number of a run, or SEQ-K as its entry, got {run!r}")
-        runs = [_record("run", one) for one in (await self.manage("history", filter))["runs"] if one["status"] != _MISSED]
-        return [one for one in runs if run is None or str(run) in (str(one["seq"] or ""), one["entry"])]
+            return [_answer(one) for one in told]
+        for ref in _refs(id):       # it has ended
+            run = await self._newest_run(ref)
+            if run:
+                output = _output(_record("run", run))
+                whole = output.head + output.tail if output and output.whole else None
+                return [Answer(run["worker"], **_status_of(run["status"]), reason=str(_plain(run["reason"])),
+                               content=whole, output=output)]
+        await self.get(id)      # rejected
+        return []
+
+    async def result(self, id: Id) -> Optional[Answer]:
+        return next(iter(await self.answers(id)), None)
 
     async def wait(self, id: Id, timeout: Optional[Duration] = None) -> Optional[Result]:
         """See `Client.wait`."""
@@ -775,24 +839,27 @@ class AsyncClient:
 
     async def _last_result(self, id: Id, was_known: bool) -> Optional[Result]:
         for ref in _refs(id):
-            page = await self.manage("history", {"plan": ref, "newest": True, "output": True})
-            runs = sorted(page["runs"], key=lambda run: run["status"] == _MISSED)     # a stable order
-            if runs:
-                return _recorded(runs[0], page["epoch"])
+            run = await self._newest_run(ref)
+            if run:
+                return _recorded(run, run["epoch"])
         if not was_known:
             await self.get(id)      # rejected
         return None
 
-    async def _rows(self, command: str, rows: str, kind: str, filter: dict) -> AsyncIterator[Record]:
-        """The rows of every page of an admin command."""
+    async def _pages(self, command: str, filter: dict) -> AsyncIterator[dict]:
         while True:
             page = await self.manage(command, filter)
-            more = {"epoch": page["epoch"]} if "epoch" in page else {}
-            for row in page[rows]:
-                yield _record(kind, {**row, **more})
+            yield page
             if "next" not in page:
                 return
             filter = {**filter, "after": page["next"]}
+
+    async def _rows(self, command: str, rows: str, kind: str, filter: dict) -> AsyncIterator[Record]:
+        """The rows of every page of an admin command."""
+        async for page in self._pages(command, filter):
+            more = {"epoch": page["epoch"]} if "epoch" in page else {}
+            for row in page[rows]:
+                yield _record(kind, {**row, **more})
 
     def list(self, **filter: Any) -> AsyncIterator[Record]:
         return self._rows("list", "plans", "plan", _filter(filter, {"name": "key"}))
@@ -1006,6 +1073,15 @@ class Client:
         `seq` in the history. None: nothing is kept of it, or no run has ended yet. Rejected ("not found"): there is
         neither such a plan nor a run of it."""
         return _now(self._client.output(id, run))
+
+    def result(self, id: Id) -> Optional[Answer]:
+        """The whole last result of the plan, also of one that has ended (then up to 64 KiB); None before the first
+        one. What earlier runs wrote: `output`."""
+        return _now(self._client.result(id))
+
+    def answers(self, id: Id) -> list[Answer]:
+        """The same; of the last run of a vote plan one of each voter."""
+        return _now(self._client.answers(id))
 
     def wait(self, id: Id, timeout: Optional[Duration] = None) -> Optional[Result]:
         """Wait until the plan has ended, after its last retry, and return the outcome of its last run; None if it
