@@ -68,7 +68,11 @@ static void write_title (FILE *out, const json_t *plan)
 static const struct column columns[] = {
     {.heading = "PLAN", .width = 16, .write = write_plan_name},
     {.heading = "TARGET", .width = 12, .rule = COLUMN_SPARE, .may_go = true, .write = write_target},
-    {.heading = "SCHEDULE", .width = 20, .rule = COLUMN_SHORT, .write = write_plan_schedule},
+    {.heading = "SCHEDULE",
+     .width = 20,
+     .rule = COLUMN_SHORT,
+     .least = 14,
+     .write = write_plan_schedule},
     {.heading = "NEXT", .width = 20, .write = write_plan_next},
     {.heading = "STATE", .width = 8, .write = write_state, .colour = colour_of_state},
     {.heading = "LAST",
@@ -76,7 +80,7 @@ static const struct column columns[] = {
      .may_go = true,
      .write = write_plan_last,
      .colour = colour_of_last},
-    {.heading = "TITLE", .rule = COLUMN_REST, .write = write_title},
+    {.heading = "TITLE", .rule = COLUMN_REST, .least = 10, .write = write_title},
 };
 
 static bool take_plan (void *owner, const json_t *plan)

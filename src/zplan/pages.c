@@ -10,7 +10,8 @@ static struct verdict fetch (const struct cli *cli, struct zplan_client *client,
                              json_t **ret_page)
 {
     struct zplan_reply reply;
-    int64_t limit = self->room < PAGE_SIZE ? self->room : PAGE_SIZE;
+    int64_t size = self->size ? self->size : PAGE_SIZE;
+    int64_t limit = self->room < size ? self->room : size;
     json_object_set_new (self->filter, "limit", json_integer (limit));
     char *text = json_write (self->filter);
     int outcome = zplan_client_manage (client, self->word, (const char *[]){text}, 1, &reply);

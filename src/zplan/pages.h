@@ -6,12 +6,13 @@
 
 #include "call.h"
 
-enum { PAGE_SIZE = 100 }; // items asked for at once
+enum { PAGE_SIZE = 100, PAGE_LARGE = 1000 }; // items asked for at once; as many as may be
 
 struct pages {
     const char *word; // list or history
     json_t *filter;   // borrowed; after and limit are set in it
     int64_t room;     // items still wanted: `take` counts them off
+    int64_t size;     // items asked for at once; 0 = PAGE_SIZE
     // A page, an object. False: nothing more is wanted.
     bool (*take) (struct pages *self, const json_t *page);
     void *owner; // of `take`

@@ -47,6 +47,13 @@ static int natural_width (const struct table *self, size_t i)
     return width;
 }
 
+static int least_width (const struct column *column)
+{
+    static const int least[] = {
+        [COLUMN_SHORT] = SHORT_MIN, [COLUMN_SPARE] = SPARE_MIN, [COLUMN_REST] = REST_MIN};
+    return column->least ? column->least : least[column->rule];
+}
+
 // How many columns of the terminal lack for a line of these widths, with some room for the last
 // one.
 static int lacking (const struct table *self, const int *widths)
@@ -54,17 +61,18 @@ static int lacking (const struct table *self, const int *widths)
     int used = -1;
     for (size_t i = 0; i < self->count; i++)
         if (!self->left_out[i])
-            used += 1 + (self->columns[i].rule == COLUMN_REST ? REST_MIN : widths[i]);
+            used += 1 + (self->columns[i].rule == COLUMN_REST ? least_width (&self->columns[i])
+                                                              : widths[i]);
     return used - look_now ()->columns;
 }
 
-// Take what lacks from the columns of a rule, MAY_GO: from those that may go, down to their least
-// width.
-static void take_from (const struct table *self, int rule, int least, int *widths)
+// Take what lacks from the columns of a rule, down to their least width; MAY_GO: from those that
+// may go, down to one.
+static void take_from (const struct table *self, int rule, int *widths)
 {
     int lacks = lacking (self, widths);
     for (size_t i = 0; i < self->count && lacks > 0; i++) {
-        int spare = widths[i] - least;
+        int spare = widths[i] - (rule == MAY_GO ? 1 : least_width (&self->columns[i]));
         bool is_one = rule == MAY_GO ? self->columns[i].may_go : (int)self->columns[i].rule == rule;
         if (!is_one || self->left_out[i] || spare <= 0)
             continue;
@@ -77,8 +85,8 @@ static void take_from (const struct table *self, int rule, int least, int *width
 // Take from the columns that may be short until there is room for the last one.
 static void fit (const struct table *self, int *widths)
 {
-    take_from (self, COLUMN_SPARE, SPARE_MIN, widths);
-    take_from (self, COLUMN_SHORT, SHORT_MIN, widths);
+    take_from (self, COLUMN_SPARE, widths);
+    take_from (self, COLUMN_SHORT, widths);
 }
 
 // On a narrow terminal leave columns out, rather than cut the last ones off.
@@ -103,7 +111,7 @@ static void line_widths (const struct table *self, const struct span *cells, int
         ret[i] = cell > ret[i] ? cell : ret[i];
     }
     fit (self, ret);
-    take_from (self, MAY_GO, 1, ret);
+    take_from (self, MAY_GO, ret);
 }
 
 // -- writing a line

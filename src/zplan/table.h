@@ -16,6 +16,7 @@ struct column {
         COLUMN_SPARE, // the same, and before those
         COLUMN_REST   // the last one: takes what is left of the line
     } rule;
+    int least;      // on a terminal it is not cut below this; the last one gets this much; 0 = few
     bool may_go;    // left out, the first such first, where the line would not fit otherwise
     bool is_number; // to the right, on a terminal
     void (*write) (FILE *out, const json_t *row);

@@ -10,9 +10,9 @@
 #include "table.h"
 
 static const char about[] =
-    "The workers that have taken a plan of a pull station: who is at work, since when, and how "
-    "the\n"
-    "others ended. A worker is in `timeout` when it was silent for longer than its plan allows.\n\n"
+    "The workers that have taken a plan of a pull target: who is at work, since when, how far it\n"
+    "is, and how the others ended. A worker is in `timeout` when it was unresponsive for longer\n"
+    "than its plan allows.\n\n"
     "  zplan team 1f\n"
     "  zplan team 1f --json | jq .state\n";
 
@@ -64,11 +64,21 @@ static void write_reason_of (FILE *out, const json_t *worker)
     write_bytes (out, text_of (json_object_get (worker, "reason")));
 }
 
+static void write_progress (FILE *out, const json_t *worker)
+{
+    const json_t *progress = json_object_get (worker, "progress");
+    if (progress)
+        write_frame (out, progress);
+    else
+        fputc ('-', out);
+}
+
 static const struct column columns[] = {
     {.heading = "WORKER", .width = 24, .rule = COLUMN_SHORT, .write = write_name},
     {.heading = "STATE", .width = 13, .write = write_state, .colour = colour_of},
     {.heading = "SINCE", .width = 20, .rule = COLUMN_SPARE, .write = write_started},
     {.heading = "HEARD", .width = 20, .rule = COLUMN_SPARE, .write = write_heard},
+    {.heading = "PROGRESS", .width = 10, .rule = COLUMN_SHORT, .write = write_progress},
     {.heading = "REASON", .rule = COLUMN_REST, .write = write_reason_of},
 };
 

@@ -39,7 +39,7 @@ def test_ten_commands(newcomer):
     newcomer.does("zplan run nightly")
     wait_until(lambda: "213 files" in newcomer.run("zplan logs nightly"), "it has run")
     newcomer.does("zplan logs nightly", r"(?s)^== run \d+, .*ok, took \d.*\n213 files saved\n$")
-    newcomer.does("zplan status", "(?s)^healthy.*Next:.*nightly, .*, target jobs.*jobs, connected")
+    newcomer.does("zplan status", r"(?s)^healthy.*\nNEXT .*\nnightly .* jobs .* daily 02:00 Europe/Berlin.*Targets: jobs connected")
     newcomer.does("zplan list", "(?s)nightly.*02:00")
     newcomer.run("zplan add --command broken --retry none --now --name weekly")
     wait_until(lambda: "weekly" in newcomer.run("zplan list --state error"), "it has failed")

@@ -1,0 +1,68 @@
+#include "run_words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "codes.h"
+#include "output_print.h"
+#include "print.h"
+
+static bool is_said (const json_t *frame)
+{
+    return json_is_object (frame) || json_string_length (frame) > 0;
+}
+
+void write_plan_label (FILE *out, const json_t *run)
+{
+    static const char *const fields[] = {"key", "title", "description", "command"};
+    char word[WORD_SIZE];
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (is_said (json_object_get (run, fields[i]))) {
+            write_frame (out, json_object_get (run, fields[i]));
+            return;
+        }
+    }
+    const json_t *id = json_object_get (run, "plan");
+    if (id)
+        write_bytes (out, text_of (id));
+    else
+        fputs (id_word (json_object_get (run, "plan_id"), word), out);
+}
+
+// Those of a reason that a sender made, without the status that stands beside it.
+static char *reason_text (const json_t *run)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *memory = open_memstream (&text, &size);
+    if (!memory)
+        abort ();
+    write_reason (memory, "", run);
+    fclose (memory);
+    return text;
+}
+
+void write_run_reason (FILE *out, const json_t *run)
+{
+    char line[OUTPUT_LINE_SIZE] = "";
+    const json_t *reason = json_object_get (run, "reason"),
+                 *output = json_object_get (run, "output");
+    const char *raw = json_string_value (reason);
+    bool has_lines = raw && strchr (raw, '\n');
+    if (output && json_integer_value (json_object_get (run, "status")) >= ZERO_STATUS_ERROR_FLAG)
+        output_last_line (output, line);
+    if (has_lines && !*line) {
+        json_t *whole = json_pack ("{sO}", "head", reason);
+        output_last_line (whole, line);
+        json_decref (whole);
+    }
+    // A reason of several lines is the start of what the run wrote.
+    char *text = has_lines ? NULL : reason_text (run);
+    bool repeated = raw && *line && strstr (raw, line);
+    fputs (text ? text : "", out);
+    if (*line && (has_lines || !repeated)) {
+        fputs (text && *text ? ": " : "", out);
+        write_bytes (out, span_text (line));
+    }
+    free (text);
+}
