@@ -105,6 +105,32 @@ def test_a_run_has_the_names_of_the_command_line(rig, client):
     client.remove(plan)
 
 
+def test_last_nights_failures(rig, client):
+    plan = client.submit("jobs", "x", name="night", every="1s", retry=0, no_keep=True)
+    for status in (ST.OK, ST.FAILED, ST.OK, ST.TIMEOUT):
+        ends(rig, plan, status)
+    client.pause(plan)
+    wait_until(lambda: len(list(client.history(plan=plan.id))) == 4, "the runs")
+    for since in ("12h", timedelta(hours=12), datetime.now() - timedelta(hours=12), "2026-01-01T00:00:00Z", "43200s"):
+        assert [run["status"] for run in client.history(plan="night", since=since, failed=True)] == ["failed", "timeout"]
+    assert [run["status"] for run in client.history(plan="night", failed=True, newest=True)] == ["timeout", "failed"]
+    every = list(client.history(plan="night"))
+    assert list(client.history(plan="night", since="1h")) == every
+    assert list(client.history(plan="night", since="1h", newest=True)) == every[::-1]
+    assert list(client.history(plan="night", since=every[1]["seq"])) == every[2:]
+    assert list(client.history(plan="night", since=str(every[1]["seq"]))) == every[2:]
+    middle = every[2].wire["ended"]
+    assert list(client.history(plan="night", since=datetime.fromtimestamp(middle, timezone.utc))) == every[2:]
+    assert list(client.history(plan="night", since=timedelta(0))) == []
+    # One that was restored has no number, and does not hide those before it.
+    entry, = rig.db.xrevrange("plan:history", count=1)
+    rig.db.xadd("plan:history", {**entry[1], b"t": 1000}, id=f"{every[3]['seq']}-999")
+    assert len(list(client.history(plan="night"))) == 5 and list(client.history(plan="night", since="1h")) == every
+    with pytest.raises(ValueError, match="since: want"):
+        list(client.history(since="soon"))
+    client.remove(plan)
+
+
 # -- ids and names
 
 @pytest.mark.parametrize("name, ref", [("nightly", "nightly"), ("weekly", "key:weekly"), ("feed", "feed"),

@@ -867,13 +867,32 @@ class AsyncClient:
     async def history(self, **filter: Any) -> AsyncIterator[Record]:
         """See `Client.history`."""
         filter = _filter(filter, {"id": "plan", "name": "plan"})
+        if str(filter.get("since", "")).isdigit():
+            filter["since"] = int(filter["since"])      # of an outcome
+        failed, begin = filter.pop("failed", False), _begin(filter.get("since"))
+        newest_first = filter.get("newest", False)
+        if begin is not None:       # the station knows no times: from the newest one back
+            del filter["since"]
+            filter["newest"] = True
+        held = []
         for more in [{"plan": ref} for ref in _refs(filter["plan"])] if "plan" in filter else [{}]:
             found = False
             async for run in self._rows("history", "runs", "run", {**filter, **more}):
                 found = True
-                yield run
+                if begin is not None and run["ended"] < begin:
+                    if run["seq"]:
+                        break
+                    continue        # it was restored, and stands where that was done
+                if failed and (run["status"] in ("ok", "cancelled", "missed")):
+                    continue
+                if begin is None or newest_first:
+                    yield run
+                else:
+                    held.append(run)
             if found:
-                return
+                break
+        for run in reversed(held):
+            yield run
 
     async def results(self, since: Optional[int] = None, epoch: Optional[str] = None,
                       timeout: Optional[Duration] = None) -> AsyncIterator[Result]:
@@ -898,6 +917,19 @@ class AsyncClient:
                     end = None if timeout is None else time.monotonic() + timeout
         finally:
             broadcasts.close()
+
+
+def _begin(since: Any) -> Optional[float]:
+    """The Unix seconds of a time, or of so long ago; None: it is none, or the number of an outcome."""
+    if isinstance(since, datetime):
+        return since.timestamp()
+    if isinstance(since, str) and not _DURATION.fullmatch(since):
+        try:
+            return datetime.fromisoformat(since.replace("Z", "+00:00")).timestamp()
+        except ValueError:
+            raise ValueError("since: want a duration as 12h, a timedelta, a datetime, RFC 3339, or a number of an "
+                             f"outcome, got {since!r}") from None
+    return time.time() - _duration("since", since) if isinstance(since, (str, timedelta)) else None
 
 
 def _filter(filter: dict, names: dict[str, str]) -> dict:
@@ -1094,8 +1126,10 @@ class Client:
         return _each(self._client.list(**filter))
 
     def history(self, **filter: Any) -> Iterator[Record]:
-        """Outcomes of runs; the filter is that of proto/, 9.4: `plan` (an id or a name), `target`, `newest`, and
-        `output=True` for what each run wrote ..."""
+        """Outcomes of runs, the oldest first; the filter is that of proto/, 9.4: `plan` (an id or a name), `target`,
+        `newest=True`, `output=True` for what each run wrote (then `record["output"]`) ... Filtered here:
+        `failed=True`, and `since`, which may be a time ("12h" ago, a timedelta, a datetime) besides the number of an
+        outcome."""
         return _each(self._client.history(**filter))
 
     def results(self, since: Optional[int] = None, epoch: Optional[str] = None, timeout: Optional[Duration] = None) -> Iterator[Result]:
