@@ -64,6 +64,8 @@ def test_a_plan_has_the_names_of_the_command_line(rig, client, fields):
     printed = json.loads(cli("--connect", rig.ipc("q"), "show", plan.id, "--json").done())
     assert dict(client.get(plan.id)) == printed
     client.pause(plan.id) if "hold" not in fields else client.resume(plan.id)
+    state = "paused" if "hold" not in fields else "queued"
+    assert plan.id in {one["id"] for one in client.list(state=state)} and client.get(plan)["state"] == state
     client.skip(plan.id) if "every" in fields and "cycle" not in fields else None
     printed = json.loads(cli("--connect", rig.ipc("q"), "show", plan.id, "--json").done())
     assert dict(client.get(plan.id)) == printed
@@ -354,7 +356,7 @@ def in_thread(call):
 
 def test_wait_for_a_plan(rig, client):
     plan = client.submit("jobs", "x", name="awaited", at=FAR)
-    with pytest.raises(TimeoutError):
+    with pytest.raises(TimeoutError, match=f"{plan.id} has not ended within 0.1: it is queued"):
         client.wait(plan, timeout=0.1)
 
     def wait():
@@ -397,6 +399,7 @@ def test_both_clients_have_the_same_methods():
     one, other = methods(zplan.Client), methods(zplan.AsyncClient)
     assert set(one) == set(other)
     for name in one:
+        assert other[name].__doc__ == one[name].__doc__ and one[name].__doc__, name
         assert str(inspect.signature(one[name]).parameters) == str(inspect.signature(other[name]).parameters), name
 
 

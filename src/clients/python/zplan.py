@@ -303,6 +303,7 @@ def _recorded(run: dict, epoch: str) -> Result:
 # -- the names of JSON (src/plan/json_names.c of the zplan source)
 
 _STATES = ("queued", "queued", "running", "retrying", "queued", "paused", "error", "closed")
+_STATE_WORDS = {"queued": "queue", "running": "execute", "retrying": "retry", "paused": "pause", "closed": "close"}
 _VERDICTS = (None, "failure", "pending", "manual", "cancelled")
 _TYPES = ("none", "time", "second", "minute", "hour", "day", "week", "month", "cron")
 _RUN_STATUSES = {0x82: "failed", 0x86: "timeout", 0x88: "not_taken", 0x8C: "send_error", 0x8D: "in_doubt",
@@ -354,7 +355,8 @@ def _stopped(text: Any) -> Any:
     match = re.fullmatch(r"(\S+)(?: by (.*))? at (.*?)", text, re.DOTALL) if isinstance(text, str) else None
     if not match:
         return text
-    return {"why": {"pause": "paused", "close": "closed"}.get(match[1], match[1]), "at": _instant(match[3]), "by": match[2]}
+    why = {wire: word for word, wire in _STATE_WORDS.items()}.get(match[1], match[1])
+    return {"why": why, "at": _instant(match[3]), "by": match[2]}
 
 
 def _parsed(value: Any) -> Any:
@@ -615,7 +617,8 @@ def _schedule(every: Any, at: Any, delay: Any, cron: Any, repeat: Optional[int])
 
 
 class AsyncClient:
-    """A client for asyncio, of one event loop. See `Client` for the methods' arguments and errors."""
+    """A client for asyncio, of one event loop. See `Client` for its arguments and errors. `list`, `history` and
+    `results` are asynchronous iterators, the other methods coroutines."""
 
     _link_of: Callable[[_Keys], _Blocking] = _Awaiting
 
@@ -808,34 +811,34 @@ class AsyncClient:
         return next(iter(await self.answers(id)), None)
 
     async def wait(self, id: Id, timeout: Optional[Duration] = None) -> Optional[Result]:
-        """See `Client.wait`."""
         end = None if timeout is None else time.monotonic() + _duration("timeout", timeout)
         seen = False
         broadcasts = self._link.open(zmq.SUB, self.publish)     # before the first look: what ends then is seen
         try:
             while True:
-                known, over = await self._is_over(id)
-                if over:
+                known, state = await self._state(id)
+                if state in ("", "error", "closed"):
                     return await self._last_result(known or id, seen or bool(known))
                 id, seen, look = known, True, time.monotonic() + _WAIT_LOOK_S
                 while (left := look - time.monotonic()) > 0:
                     if end is not None and time.monotonic() >= end:
-                        raise TimeoutError(f"plan {known} has not ended within {timeout}")
+                        raise TimeoutError(f"plan {known} has not ended within {timeout}: it is {state}; "
+                                           f"`zplan why {known}` tells what it waits for")
                     parts = await self._link.receive(broadcasts, left if end is None else min(left, end - time.monotonic()))
                     if parts and _Message.read(parts[1:]).frames[0][1].decode() == known:
                         break
         finally:
             broadcasts.close()
 
-    async def _is_over(self, id: Id) -> tuple[str, bool]:
-        """The plan's id, "" if it is not known any more; and whether it runs no more."""
+    async def _state(self, id: Id) -> tuple[str, str]:
+        """The plan's id and state, both "" if it is not known any more."""
         try:
             plan = await self.get(id)
         except Rejected as error:
             if error.code != _NOT_FOUND:
                 raise
-            return "", True
-        return plan["id"], plan["state"] in ("error", "closed")
+            return "", ""
+        return plan["id"], plan["state"]
 
     async def _last_result(self, id: Id, was_known: bool) -> Optional[Result]:
         for ref in _refs(id):
@@ -862,10 +865,12 @@ class AsyncClient:
                 yield _record(kind, {**row, **more})
 
     def list(self, **filter: Any) -> AsyncIterator[Record]:
-        return self._rows("list", "plans", "plan", _filter(filter, {"name": "key"}))
+        filter = _filter(filter, {"name": "key"})
+        if filter.get("state") in _STATE_WORDS:
+            filter["state"] = _STATE_WORDS[filter["state"]]
+        return self._rows("list", "plans", "plan", filter)
 
     async def history(self, **filter: Any) -> AsyncIterator[Record]:
-        """See `Client.history`."""
         filter = _filter(filter, {"id": "plan", "name": "plan"})
         if str(filter.get("since", "")).isdigit():
             filter["since"] = int(filter["since"])      # of an outcome
@@ -896,7 +901,6 @@ class AsyncClient:
 
     async def results(self, since: Optional[int] = None, epoch: Optional[str] = None,
                       timeout: Optional[Duration] = None) -> AsyncIterator[Result]:
-        """See `Client.results`."""
         timeout = None if timeout is None else _duration("timeout", timeout)
         replay = _Replay(self, since, epoch)
         broadcasts = self._link.open(zmq.SUB, self.publish)
@@ -1122,7 +1126,7 @@ class Client:
         return _now(self._client.wait(id, timeout))
 
     def list(self, **filter: Any) -> Iterator[Record]:
-        """The stored plans; the filter is that of proto/, 9.3: `target`, `state`, `title`, `name` ..."""
+        """The stored plans; the filter is that of proto/, 9.3: `target`, `state` (as in the records), `title`, `name` ..."""
         return _each(self._client.list(**filter))
 
     def history(self, **filter: Any) -> Iterator[Record]:
@@ -1139,6 +1143,11 @@ class Client:
         it begins now, with 0 at the beginning of the history. Ends when nothing came for `timeout`; without it,
         never."""
         return _each(self._client.results(since, epoch, timeout))
+
+
+for _name, _method in vars(Client).items():
+    if _name[0] != "_":
+        getattr(AsyncClient, _name).__doc__ = _method.__doc__
 
 
 # -- workers
