@@ -6,14 +6,16 @@
 
 #include "archive_read.h"
 #include "codes.h"
+#include "history_table.h"
 #include "instant.h"
 #include "options.h"
 #include "outcomes.h"
+#include "output_print.h"
 #include "pages.h"
 #include "plan_ref.h"
 #include "print.h"
+#include "run_words.h"
 #include "settings.h"
-#include "table.h"
 
 struct asked {
     const char *since_text;
@@ -21,7 +23,7 @@ struct asked {
     int64_t since_ms; // a time instead, Unix milliseconds; -1 = not given
     bool failed;
     const char *epoch, *station, *archive;
-    bool newest;
+    bool newest, output;
     int64_t count;
     struct option_texts states;
 };
@@ -63,6 +65,10 @@ static const struct option rows[] = {
      .type = OPTION_FLAG,
      .offset = offsetof (struct asked, newest),
      .help = "the newest first"},
+    {.name = "--output",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct asked, output),
+     .help = "instead of a table, or with --json: what each run wrote"},
     {.name = "-n",
      .metavar = "COUNT",
      .type = OPTION_NUMBER,
@@ -80,13 +86,19 @@ static const struct option rows[] = {
 };
 
 static const char about[] =
-    "Print how runs ended, the oldest first: a table, or with --json an object a line. SEQ counts\n"
-    "what the station has published; an outcome without one was not published. Occurrences\n"
-    "that did not run have a row of their own for each time that some were missed. A plan that\n"
-    "neither exists nor has runs here is an error. Archives of earlier versions know ids only.\n\n"
+    "Print how runs ended, the oldest first: a table, or with --json an object a line. RUN is the\n"
+    "number under which the station published it (SEQ), or N-K behind such a one: `zplan logs "
+    "PLAN\n"
+    "--run N` prints what it wrote. PLAN is the name of the plan, or else its title, or its id;\n"
+    "PLANNED its time by the schedule. REASON of a failure has the last line that the run wrote.\n"
+    "On a terminal long texts are cut, and columns left out. Occurrences that did not run have a\n"
+    "row of their own for each time that some were missed. A plan that neither exists nor has "
+    "runs\n"
+    "here is an error. Archives of earlier versions know ids only.\n\n"
     "  zplan history 1f\n"
     "  zplan history --since yesterday --failed\n"
     "  zplan history --newest -n 20\n"
+    "  zplan history nightly --output -n 3 --newest\n"
     "  zplan history --state missed\n"
     "  zplan history --archive /var/backups/zplan nightly --state failed\n"
     "  zplan history --since 4711 --target jobs --json\n";
@@ -95,7 +107,7 @@ struct printing {
     const struct cli *cli;
     const struct asked *asked;
     const struct outcome_states *states;
-    struct table *table; // NULL with --json
+    struct table *table; // NULL with --json and --output
     bool told;           // what is missed
     const char *plan;    // of an archive: as plan_ref.h has it, NULL = any
     int64_t room;        // of an archive: outcomes still wanted
@@ -103,82 +115,8 @@ struct printing {
     json_t *held;        // with a time: what is printed at the end, the newest first; else NULL
 };
 
-enum { HELD_MAX = 100000 };
-
-// -- the table
-
-static void write_seq (FILE *out, const json_t *run)
-{
-    char word[WORD_SIZE];
-    const json_t *seq = json_object_get (run, "seq");
-    fputs (json_integer_value (seq) ? number_word (seq, word) : "-", out);
-}
-
-// Occurrences that did not run: nothing was started, and nothing took any time.
-static bool is_missed (const json_t *run)
-{
-    return json_integer_value (json_object_get (run, "status")) == ZERO_STATUS_MISSED_ID;
-}
-
-static void write_fired (FILE *out, const json_t *run)
-{
-    char word[WORD_SIZE];
-    fputs (is_missed (run) ? "-" : time_word (json_object_get (run, "fired"), word), out);
-}
-
-static void write_took (FILE *out, const json_t *run)
-{
-    char word[WORD_SIZE];
-    if (is_missed (run))
-        fputs ("-", out);
-    else
-        fputs (took_word (json_object_get (run, "fired"), json_object_get (run, "ended"), word),
-               out);
-}
-
-static void write_plan (FILE *out, const json_t *run)
-{
-    write_bytes (out, text_of (json_object_get (run, "plan")));
-}
-
-static void write_station (FILE *out, const json_t *run)
-{
-    write_bytes (out, text_of (json_object_get (run, "station")));
-}
-
-static void write_status (FILE *out, const json_t *run)
-{
-    char word[WORD_SIZE];
-    fputs (status_text (json_object_get (run, "status"), word), out);
-}
-
-static enum colour colour_of_status (const json_t *run)
-{
-    return status_colour (json_object_get (run, "status"));
-}
-
-static void write_title (FILE *out, const json_t *run)
-{
-    char from[WORD_SIZE], to[WORD_SIZE];
-    const json_t *first = json_object_get (run, "missed_first");
-    const json_t *last = json_object_get (run, "missed_last");
-    write_frame (out, json_object_get (run, "title"));
-    write_reason (out, ": ", run);
-    if (first && json_equal (first, last))
-        fprintf (out, ", %s", time_word (first, from));
-    else if (first)
-        fprintf (out, ", %s to %s", time_word (first, from), time_word (last, to));
-}
-
-static const struct column columns[] = {
-    {.heading = "SEQ", .width = 8, .is_number = true, .may_go = true, .write = write_seq},
-    {.heading = "FIRED", .width = 20, .write = write_fired},
-    {.heading = "TOOK", .width = 11, .is_number = true, .may_go = true, .write = write_took},
-    {.heading = "PLAN", .width = 16, .write = write_plan},
-    {.heading = "STATION", .width = 16, .rule = COLUMN_SHORT, .write = write_station},
-    {.heading = "STATUS", .width = 12, .write = write_status, .colour = colour_of_status},
-    {.heading = "TITLE", .rule = COLUMN_REST, .write = write_title},
-};
+// What some runs wrote is large: fewer of them are held.
+enum { HELD_MAX = 100000, HELD_OUTPUTS = 1000, OUTPUTS_PAGE = 50 };
 
 // -- the pages
 
@@ -216,10 +154,23 @@ static void tell_missed (struct printing *self, const json_t *page)
     self->told = true;
 }
 
+// Of what the run wrote a table shows the last line: only that is held.
+static void keep_last_line (json_t *run)
+{
+    char line[OUTPUT_LINE_SIZE];
+    const json_t *output = json_object_get (run, "output");
+    if (output && *output_last_line (output, line))
+        json_object_set_new (run, "output", json_pack ("{s:s}", "head", line));
+    else
+        json_object_del (run, "output");
+}
+
 static void print_outcome (struct printing *self, const json_t *run, const json_t *epoch)
 {
     if (self->cli->json)
         print_run (self->cli, run, epoch);
+    else if (self->asked->output)
+        print_run_output (run, write_plan_label);
     else
         table_row (self->table, run);
 }
@@ -262,12 +213,15 @@ static bool take_page (struct pages *pages, const json_t *page)
         }
         if (!outcome_fits (self->states, run))
             continue;
+        if (!self->asked->output)
+            keep_last_line (run);
         if (self->held) {
             json_object_set (run, "epoch", json_object_get (page, "epoch"));
             json_array_append (self->held, run);
-            if (json_array_size (self->held) < HELD_MAX)
+            size_t most = self->asked->output ? HELD_OUTPUTS : HELD_MAX;
+            if (json_array_size (self->held) < most)
                 continue;
-            complain (NULL, span_text ("older outcomes are left out: these are 100000"));
+            fprintf (stderr, "zplan: older outcomes are left out: these are %zu\n", most);
             return false;
         }
         print_outcome (self, run, json_object_get (page, "epoch"));
@@ -316,6 +270,10 @@ static int print_runs (struct printing *printing, struct zplan_client *client, c
                           .owner = printing};
     if (plan)
         json_object_set_new (pages.filter, "plan", json_string (plan));
+    if (!printing->cli->json || asked->output) {
+        json_object_set_new (pages.filter, "output", json_true ());
+        pages.size = OUTPUTS_PAGE;
+    }
     if (asked->since >= 0)
         json_object_set_new (pages.filter, "since", json_integer (asked->since));
     if (asked->epoch)
@@ -426,8 +384,8 @@ static int print_all (const struct cli *cli, const struct asked *asked,
     if (!client && !asked->archive)
         return code;
     struct printing printing = {.cli = cli, .asked = asked, .states = states};
-    if (!cli->json)
-        printing.table = table_new (columns, sizeof columns / sizeof *columns, stdout);
+    if (!cli->json && !asked->output)
+        printing.table = history_table (plans == 1 ? HISTORY_ONE_PLAN : HISTORY_SEVERAL_PLANS);
     code = print_plans (&printing, client, plans);
     if (code == EXIT_DONE)
         table_end (&printing.table);
@@ -474,7 +432,7 @@ int verb_history (const struct cli *cli)
     struct asked asked = {.since = -1, .since_ms = -1, .count = INT64_MAX};
     const struct usage usage = {
         .synopsis = "zplan history [ID...] [--since WHEN] [--failed] [--target NAME] "
-                    "[--state STATE] [--newest] [-n COUNT] [--archive PATH]",
+                    "[--state STATE] [--newest] [-n COUNT] [--output] [--archive PATH]",
         .about = about,
         .groups = {{"Which runs", rows, sizeof rows / sizeof *rows, &asked}},
         .group_count = 1,

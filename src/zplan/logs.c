@@ -11,10 +11,10 @@
 #include "json.h"
 #include "memory.h"
 #include "options.h"
-#include "output_print.h"
 #include "output_runs.h"
 #include "plan_ref.h"
 #include "print.h"
+#include "run_words.h"
 #include "settings.h"
 
 enum { RUNS_MAX = 50 }; // of a page with outputs
@@ -110,32 +110,10 @@ static bool has_number (const json_t *run, const char *wanted)
 
 static void print_run (const struct cli *cli, const json_t *run)
 {
-    char word[WORD_SIZE], took[WORD_SIZE];
-    const json_t *status = json_object_get (run, "status"),
-                 *output = json_object_get (run, "output");
-    if (cli->json) {
+    if (cli->json)
         print_answer (cli, JSON_RUN, run);
-        return;
-    }
-    const json_t *seq = json_object_get (run, "seq");
-    printf ("== run ");
-    if (json_integer_value (seq))
-        printf ("%s", number_word (seq, word));
     else
-        print_frame (json_object_get (run, "entry"));
-    printf (", ");
-    printf ("%s, ", moment_word (json_object_get (run, "ended"), word));
-    colour_on (stdout, status_colour (status));
-    fputs (status_text (status, word), stdout);
-    colour_off (stdout, status_colour (status));
-    printf (", took %s",
-            took_word (json_object_get (run, "fired"), json_object_get (run, "ended"), took));
-    write_reason (stdout, ": ", run);
-    putchar ('\n');
-    if (output)
-        output_print (stdout, output);
-    else
-        fputs ("(no output is kept)\n", stdout);
+        print_run_output (run, NULL);
 }
 
 // The oldest first. Returns how many; `last` becomes the entry of the last one.

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "codes.h"
+#include "outcomes.h"
 #include "output_print.h"
 #include "print.h"
 
@@ -65,4 +66,39 @@ void write_run_reason (FILE *out, const json_t *run)
         write_bytes (out, span_text (line));
     }
     free (text);
+}
+
+void write_run_number (FILE *out, const json_t *run)
+{
+    char word[WORD_SIZE];
+    const json_t *seq = json_object_get (run, "seq"), *entry = json_object_get (run, "entry");
+    if (json_integer_value (seq) || !entry)
+        fputs (json_integer_value (seq) ? number_word (seq, word) : "-", out);
+    else
+        write_frame (out, entry);
+}
+
+void print_run_output (const json_t *run, void (*label) (FILE *out, const json_t *run))
+{
+    char word[WORD_SIZE];
+    const json_t *status = json_object_get (run, "status"), *fired = json_object_get (run, "fired"),
+                 *ended = json_object_get (run, "ended"), *output = json_object_get (run, "output");
+    fputs ("== run ", stdout);
+    write_run_number (stdout, run);
+    if (label) {
+        fputs (", ", stdout);
+        label (stdout, run);
+    }
+    printf (", %s, ", moment_word (ended, word));
+    colour_on (stdout, status_colour (status));
+    fputs (outcome_text (status, word), stdout);
+    colour_off (stdout, status_colour (status));
+    if (json_integer_value (status) != ZERO_STATUS_MISSED_ID)
+        printf (", took %s", took_word (fired, ended, word));
+    write_reason (stdout, ": ", run);
+    putchar ('\n');
+    if (output)
+        output_print (stdout, output);
+    else
+        fputs ("(no output is kept)\n", stdout);
 }

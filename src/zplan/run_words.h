@@ -1,4 +1,5 @@
-// What a table says of a run of the history, in the words of people: history and status share it.
+// What a table says of a run of the history, in the words of people: history, logs and status share
+// it.
 #pragma once
 
 #include <jansson.h>
@@ -11,3 +12,10 @@ void write_plan_label (FILE *out, const json_t *run);
 // Why it ended as it did: its reason, with the last line of what a failed run wrote, where the
 // history gave that and the reason does not have it. Of several lines the last one.
 void write_run_reason (FILE *out, const json_t *run);
+
+// The number of its broadcast, or its place behind one: as `zplan logs --run` takes it.
+void write_run_number (FILE *out, const json_t *run);
+
+// Print a line about the run, and what it wrote as far as the history gave it. `label`: what stands
+// behind its number, or NULL.
+void print_run_output (const json_t *run, void (*label) (FILE *out, const json_t *run));

@@ -65,7 +65,13 @@ static void print_command (const json_t *names)
         json_t *bytes = json_pack ("{sO*}", "b64", json_object_get (frame, "b64"));
         const json_t *text = json_object_get (frame, "text");
         if (!command || (!span_is (type, "COMMAND") && !span_is (type, "ARG"))) {
-            printf ("%-14.*s ", (int)type.size, (const char *)type.data);
+            char name[WORD_SIZE];
+            const json_t *number = json_object_get (frame, "type");
+            if (json_is_integer (number)) // one without a name
+                snprintf (name, sizeof name, "0x%02x", (int)json_integer_value (number));
+            else
+                snprintf (name, sizeof name, "%.*s", (int)type.size, (const char *)type.data);
+            terms_label (name);
             print_frame (text ? text : bytes);
             putchar ('\n');
         }
@@ -165,7 +171,8 @@ static void print_last (const json_t *plan)
     colour_on (stdout, status_colour (status));
     fputs (outcome_text (status, out), stdout);
     colour_off (stdout, status_colour (status));
-    if (state_of (plan) != PLAN_EXECUTE) // else it is the time of the run in progress
+    // Else it is the time of the run in progress.
+    if (state_of (plan) != PLAN_EXECUTE && number_of (plan, "exec_time"))
         printf (", %s", moment_word (json_object_get (plan, "exec_time"), out));
     json_t *run =
         json_pack ("{sO sO*}", "status", status, "reason", json_object_get (plan, "error_info"));

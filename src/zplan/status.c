@@ -7,6 +7,7 @@
 #include "call.h"
 #include "codes.h"
 #include "doctor.h"
+#include "ident.h"
 #include "instant.h"
 #include "json.h"
 #include "outcomes.h"
@@ -259,6 +260,27 @@ static void find_output (struct asking *self, json_t *run)
     json_decref (answer);
 }
 
+// A plan that has neither name nor title is known by its command, as long as it is stored: the
+// first one behind the id before its own.
+static void find_command (struct asking *self, json_t *run)
+{
+    uint64_t id;
+    char before[IDENT_SIZE];
+    struct verdict ignored;
+    const json_t *title = json_object_get (run, "title");
+    if (json_object_get (run, "key") || json_is_object (title) || json_string_length (title) ||
+        !ident_parse (text_of (json_object_get (run, "plan")), &id) || id < 2)
+        return;
+    json_t *answer =
+        ask (self, "list", json_pack ("{ss si}", "after", ident_text (id - 1, before), "limit", 1),
+             &ignored);
+    const json_t *plan = json_array_get (json_object_get (answer, "plans"), 0);
+    json_t *command = json_object_get (plan, "command");
+    if (command && number_of (plan, "plan_id") == (json_int_t)id)
+        json_object_set (run, "command", command);
+    json_decref (answer);
+}
+
 static struct verdict ask_runs (struct asking *self)
 {
     size_t i;
@@ -274,7 +296,11 @@ static struct verdict ask_runs (struct asking *self)
     self->since_ms = since * 1000;
     struct verdict verdict = pages_turn (self->cli, self->client, &pages);
     json_decref (pages.filter);
-    json_array_foreach (self->status.failed, i, run) find_output (self, run);
+    json_array_foreach (self->status.failed, i, run)
+    {
+        find_output (self, run);
+        find_command (self, run);
+    }
     return verdict;
 }
 

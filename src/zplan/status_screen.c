@@ -34,6 +34,21 @@ static void print_cut (int used, const char *before, const char *text, const cha
     free (safe);
 }
 
+// The one that the line is about: of a station that is not healthy a problem.
+static const char *first_finding (const json_t *findings, bool healthy)
+{
+    size_t i;
+    const json_t *finding;
+    const char *text = NULL;
+    json_array_foreach (findings, i, finding)
+    {
+        bool problem = span_is (text_of (json_object_get (finding, "level")), "problem");
+        if (!text && (healthy || problem))
+            text = json_string_value (json_object_get (finding, "text"));
+    }
+    return text ? text : "";
+}
+
 static void print_health (const struct status *self)
 {
     char behind[48] = "";
@@ -41,7 +56,6 @@ static void print_health (const struct status *self)
     bool healthy = json_is_true (json_object_get (self->health, "healthy"));
     const char *word = healthy ? "healthy" : "not healthy";
     size_t count = json_array_size (findings);
-    const char *text = json_string_value (json_object_get (json_array_get (findings, 0), "text"));
     if (!self->health)
         return;
     colour_on (stdout, healthy ? GREEN : RED);
@@ -55,7 +69,8 @@ static void print_health (const struct status *self)
         snprintf (behind, sizeof behind, " (and %zu more: zplan doctor)", count - 1);
     else
         snprintf (behind, sizeof behind, " (zplan doctor)");
-    print_cut ((int)strlen (word), healthy ? ", warning: " : ": ", text ? text : "", behind);
+    print_cut ((int)strlen (word), healthy ? ", warning: " : ": ",
+               first_finding (findings, healthy), behind);
 }
 
 // -- the tables

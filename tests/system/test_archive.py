@@ -625,7 +625,7 @@ def test_an_archive_that_cannot_be_read(path):
 
 def test_an_empty_archive(tmp_path):
     assert zplan("history", "--archive", str(tmp_path), "--json=wire").done() == ""
-    assert zplan("history", "--archive", str(tmp_path)).done().startswith("SEQ")
+    assert zplan("history", "--archive", str(tmp_path)).done().startswith("PLAN ")
 
 
 # What is no sense.

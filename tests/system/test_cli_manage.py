@@ -353,9 +353,9 @@ def test_history(both):
     both.outcome("first")
     both.outcome("report \x1b[0m", FAILED)
     heading, one, two = both.zplan("history").done().splitlines()
-    assert heading.split() == ["SEQ", "FIRED", "TOOK", "PLAN", "STATION", "STATUS", "TITLE"]
-    assert re.fullmatch(r"1 +\S+Z +\d+\.\d{3} s +[0-9a-f]+ +jobs +\+ok +first", one)
-    assert re.fullmatch(r"2 +\S+Z +\S+ s +[0-9a-f]+ +jobs +-failed +report \\x1b\[0m.*", two)
+    assert heading.split() == ["PLAN", "RUN", "TARGET", "PLANNED", "STARTED", "TOOK", "OUTCOME", "REASON"]
+    assert re.fullmatch(r"first +1 +jobs +\S+Z +\S+Z +\d+\.\d{3} s +ok +", one)
+    assert re.fullmatch(r"report \\x1b\[0m +2 +jobs +\S+Z +\S+Z +\S+ s +failed +.*", two)
     runs = objects(both.zplan("history", "--json=wire"))
     assert [(run["seq"], run["title"], run["status"]) for run in runs] == [
         (1, "first", OK), (2, "report \x1b[0m", FAILED)]
@@ -371,13 +371,14 @@ def test_history_of_no_plan(both, output):
     for more in ([], ["--newest"], ["--state", "failed"], ["--station", "jobs"]):
         assert both.zplan("history", "999", *output, *more).failed(REFUSED) == told
     waits = both.add("later")
-    heading = "" if output else "SEQ"
+    heading = "" if output else "RUN"       # without PLAN: it is one
     assert both.zplan("history", waits, *output).done().startswith(heading)
     both.outcome("gone")
     ran = json.loads(both.zplan("history", "--json=wire").done())["id"]
-    assert "gone" in both.zplan("history", ran, *output).done()
+    only = '"gone"' if output else " ok "
+    assert only in both.zplan("history", ran, *output).done()
     for more in (["--state", "failed"], ["--station", "nobody"], ["--since", "1"]):
-        assert "gone" not in both.zplan("history", ran, *output, *more).done()
+        assert only not in both.zplan("history", ran, *output, *more).done()
     ended = both.zplan("history", "999", ran, *output)
     assert (ended.code, ended.err) == (REFUSED, told) and "gone" in ended.out
 
@@ -398,15 +399,51 @@ def test_history_newest_and_since_and_count(both):
 
 
 def test_history_row(station):
+    """What a plan is called: its name, its title, its id."""
     station.outcome("t", FAILED, reason="-failed: disk\x1b")
+    station.unpublished("")
+    station.runs[1].update(ended=None, fired=1700000000, entry="1-1")
     station.unpublished("u")
-    station.runs[1].update(ended=None, fired=1700000000)
-    lines = station.zplan("history").done().splitlines()[1:]
-    assert lines == [
-        "1        2023-11-14T22:13:20Z 1.250 s     1f               jobs             -failed      "
-        "t: disk\\x1b",
-        "-        2023-11-14T22:13:20Z -           1f               jobs             -failed      "
-        "u: disk\\x1b"]
+    station.runs[2].update(key="nightly", status=0x86, reason="")
+    at = "2023-11-14T22:13:20Z 2023-11-14T22:13:20Z"
+    assert station.zplan("history").done().splitlines()[1:] == [
+        f"t                1        jobs         {at} 1.250 s     failed    disk\\x1b",
+        f"1f               1-1      jobs         {at} -           failed    disk\\x1b",
+        f"nightly          1-1      jobs         {at} -           timed out "]
+
+
+@pytest.mark.parametrize("status, reason, output, wanted", [
+    (FAILED, "", {"head": "one\ntwo\n\n"}, "two"),
+    (FAILED, "-failed", {"head": "one\n", "tail": "x\nlast"}, "last"),
+    (FAILED, "exit 1", {"head": "Traceback\nKeyError: 5"}, "exit 1: KeyError: 5"),
+    (FAILED, "exit 1: no disk", {"head": "no disk\n"}, "exit 1: no disk"),
+    (FAILED, "Traceback\n  File", {"head": "Traceback\n  File x\nKeyError: 5"}, "KeyError: 5"),
+    (FAILED, "of two\nlines\n", None, "lines"),
+    (FAILED, "exit 1", {"head": {"b64": "/w=="}}, "exit 1"),
+    (FAILED, {"b64": "/w=="}, None, r"\xff"),
+    (OK, "", {"head": "213 files\n"}, ""), (FAILED, "", None, "")])
+def test_the_reason_has_the_last_line_of_an_error(station, status, reason, output, wanted):
+    station.outcome("t", status, reason=reason)
+    if output:
+        station.runs[0]["output"] = {"size": 9, **output}
+    for more in ([], ["--since", "20000d"]):
+        heading, line = station.zplan("history", *more).done().splitlines()
+        assert line[heading.index("REASON"):] == wanted
+
+
+def test_history_with_what_runs_wrote(station):
+    station.outcome("t", FAILED, reason="exit 1")
+    station.runs[0]["output"] = {"size": 9, "head": "one\ntwo\n"}
+    station.outcome("u")
+    assert station.zplan("history", "--output").done() == (
+        "== run 1, t, 2023-11-14T22:13:21Z, failed, took 1.250 s: exit 1\none\ntwo\n"
+        "== run 2, u, 2023-11-14T22:13:21Z, ok, took 1.250 s\n(no output is kept)\n")
+    station.requests("history")
+    for args, asked in ((["--json"], False), (["--json", "--output"], True), ([], True)):
+        station.zplan("history", *args).done()
+        assert all(json.loads(text).get("output", False) == asked for text, in station.requests("history"))
+    runs = objects(station.zplan("history", "--output", "--since", "20000d", "--json"))
+    assert [run.get("output") for run in runs] == [{"size": 9, "head": "one\ntwo\n"}, None]
 
 
 def test_history_of_plans_turns_all_pages(station):

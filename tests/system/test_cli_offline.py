@@ -504,11 +504,12 @@ def test_show():
         text = station.zplan("show", "01F").done()
         rows = [re.split("  +", row.strip(), maxsplit=1) for row in text.splitlines()]
         for row in [["id", "1f"], ["title", r"close\x1b[0m"], ["state", "queued"],
-                    ["last status", "-not work"], ["next time", "2026-12-24T17:00:00Z"],
-                    ["repeat", "forever"], ["keep", "yes"], ["caller", r"\x00k"],
-                    ["STATION_ID", "billing"], ["COMMAND", "close"], ["0x5a", r"\x00\xff"],
-                    ["vote", "majority, 60 s"], ["revision", "99"]]:
+                    ["last run", "no worker"], ["next", "2026-12-24T17:00:00Z"],
+                    ["runs", "2, 1 failed try of this occurrence"], ["options", "--keep"],
+                    ["target", "billing"], ["command", "close"], ["0x5a", r"\x00\xff"],
+                    ["--vote majority"], ["--vote-deadline 60"]]:
             assert row in rows, rows
+        assert not {row[0] for row in rows} & {"caller", "revision", "type", "value"}
         desc, command, argument, _ = station.request()
         assert (desc, command, argument) == (describe(1, COMMAND, ARG, REQUEST_ID), b"message",
                                              b"1f")

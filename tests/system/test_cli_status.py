@@ -36,28 +36,32 @@ def test_what_runs_what_failed_and_what_comes_next(rig):
     once = {"retry": {"strategy": "none"}}
     broken = rig.client.added(at_once(description="broken", key="nightly", **once))
     ends(rig, (FT.STATUS, b"-failed: no disk"))
+    nameless = rig.client.added(at_once(description="", **once), head=[(FT.COMMAND, b"sweep")])
+    ends(rig)
     rig.client.added(at_once(description="of lines", **once))
     ends(rig, (FT.STATUS, b"-failed: exit 1"), (FT.CONTENT, b"begin\nTraceback:\nKeyError: 'x'\n"))
     running = rig.client.added(at_once(description="at work"))
     rig.jobs.answer(rig.jobs.recv(), ST.WAITING, [(FT.STATUS, b"40 %")])
-    wait_until(lambda: len(found(rig)["failed"]) == 2 and any(
+    wait_until(lambda: len(found(rig)["failed"]) == 3 and any(
         "progress" in plan for plan in found(rig)["running"]), "all of it is kept")
     said = found(rig)
     assert [plan["title"] for plan in said["coming"]] == [f"in {hours} h" for hours in range(1, 6)]
     assert [(plan["id"], plan["progress"]) for plan in said["running"]] == [(running, "40 %")]
     assert [(run["title"], run["failures"], run["recovered"]) for run in said["failed"]] == [
-        ("of lines", 1, False), ("broken", 1, False)]
-    assert said["failed"][1]["plan"] == broken and said["failed"][1]["name"] == "nightly"
-    assert (said["paused"], said["dead"], said["healthy"]) == (0, 2, True)
-    out = status(rig).done()
-    assert out.startswith("healthy")
+        ("of lines", 1, False), ("", 1, False), ("broken", 1, False)]
+    assert said["failed"][2]["plan"] == broken and said["failed"][2]["name"] == "nightly"
+    assert said["failed"][1]["plan"] == nameless and said["failed"][1]["command"] == "sweep"
+    assert (said["paused"], said["dead"], said["healthy"]) == (0, 3, False)     # the last 3 runs failed
+    out = status(rig).out
+    assert out.startswith("not healthy: the last 3 runs of target jobs failed: ")
     row, = table(out, "RUNNING")
     assert row.startswith("at work ") and row.endswith(" jobs         40 %")
-    lines, name = table(out, "FAILED SINCE YESTERDAY")
+    lines, command, name = table(out, "FAILED SINCE YESTERDAY")
+    assert command.startswith("sweep ")
     assert lines.startswith("of lines ") and lines.endswith(" failed exit 1: KeyError: 'x'")
     assert name.startswith("nightly ") and name.endswith(" failed no disk")
     assert [row.split("  ")[0] for row in table(out, "NEXT")] == [f"in {hours} h" for hours in range(1, 6)]
-    assert "\n2 plans have failed permanently: zplan list --state failed\n" in out
+    assert "\n3 plans have failed permanently: zplan list --state failed\n" in out
     assert "No plan" not in out
 
 

@@ -54,7 +54,7 @@ def test_yesterday_begins_at_midnight(station):
 
 def test_the_table_is_of_the_same(station):
     heading, line = station.zplan("history", "--since", "90m").done().splitlines()
-    assert heading.startswith("SEQ") and line.endswith("new")
+    assert heading.startswith("PLAN ") and line.startswith("new ")
 
 
 @pytest.mark.parametrize("args, told", [

@@ -121,7 +121,7 @@ def run_documented(compose, folder):
     compose.types(up)
     compose.types(add)
     wait_until(lambda: len(outcomes(compose)) >= 2 and outcomes(compose)[-1]["status"] == 1, "it is done", 3 * WAIT)
-    assert "+ok" in compose.types(history)
+    assert " ok " in compose.types(history)
     compose.types(export)
     with open(os.path.join(folder, "everything.ndjson"), encoding="utf-8") as file:
         assert json.loads(file.read().splitlines()[-1])["type"] == "end"

@@ -173,12 +173,12 @@ def test_what_zplan_history_prints(rig):
 
     def said(*args):
         return zplan("--connect", rig.ipc("q"), "--timeout", "20000", "--times", "unix", "history", *args).done()
+    found, = objects(zplan("--connect", rig.ipc("q"), "--timeout", "20000", "history", ident, "--json=wire"))
     lines = said().splitlines()
     assert len(lines) == 3
-    row, = [line for line in lines if ident in line]
-    assert row.split()[:3] == ["-", "-", "-"] and "-missed" in row
-    assert row.endswith(f"night: missed: 9, before the plan was submitted, {base + STEP} to {base + 9 * STEP}")
+    row, = [line for line in lines if line.startswith("night ")]
+    assert row.split()[1:7] == [found["entry"], "jobs", str(base + STEP), "-", "-", "missed"]
+    assert row.endswith(f" missed: 9, before the plan was submitted, {base + STEP} to {base + 9 * STEP}")
     assert said("--state", "missed").splitlines()[1:] == [row]
-    assert ident not in said("--state", "failed")
-    found, = objects(zplan("--connect", rig.ipc("q"), "--timeout", "20000", "history", ident, "--json=wire"))
+    assert "night" not in said("--state", "failed")
     assert (found["status"], found["missed"]) == (ST.MISSED, 9)

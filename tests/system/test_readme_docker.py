@@ -133,7 +133,7 @@ def beside_microzero(newcomer):
         newcomer.lasts("zpland --station Orders=", READY)
         newcomer.run("zplan add --station Orders --command x --title order")
         center["Orders"].job().finish()
-        wait_until(lambda: "+ok" in newcomer.run("zplan history"), "the run has ended well")
+        wait_until(lambda: " ok " in newcomer.run("zplan history"), "the run has ended well")
         assert newcomer.started[-1].end() == 0
     with FakeCenter("master", Found="api") as center:
         newcomer.words = {"tcp://10.0.0.5:8000": center.endpoint, **newcomer.words}
@@ -188,7 +188,7 @@ def fill(newcomer):
     newcomer.run("zplan add --target jobs --command x --in 1d --id 1f --title queued")
     newcomer.run("zplan add --target jobs --command x --in 1d --id 2f --title paused")
     newcomer.run("zplan pause 2f")
-    wait_until(lambda: "+ok" in newcomer.run("zplan history"), "one has run")
+    wait_until(lambda: " ok " in newcomer.run("zplan history"), "one has run")
     return station
 
 

@@ -93,7 +93,7 @@ def brought_about(newcomer):
                    f"--workers {newcomer.at('7931')}", READY)
     says += [ended("no worker has joined"), newcomer.run("zplan doctor; true")]
     newcomer.start(f"zplan work --station {newcomer.at('7931')} -- sh -c 'exit 7'", "joined")
-    says.append(ended("-failed"))
+    says.append(ended(" failed "))
     says.append(add("later", "--in 1d --id 1f"))
     says.append(add("later", "--in 1d", code=1))
     says.append(newcomer.run("zplan cancel 1f", code=1))
@@ -106,8 +106,8 @@ def brought_about(newcomer):
     try:
         add("burnt", station="slow")
         slow.recv()                                 # not a word
-        says.append(ended("-recv error"))
-        answer_until("zplan history", "-time out", ST.RUNING)       # and then no more
+        says.append(ended(" target did not answer "))
+        answer_until("zplan history", " timed out ", ST.RUNING)       # and then no more
         says.append(newcomer.run("zplan history"))
         answer_until("zplan list --state error", "burnt", ST.PLANERROR)
     finally:
