@@ -273,8 +273,7 @@ int engine_manage (struct plan *plan, const struct manage_request *request, enum
 {
     const struct word *word = &words[request->word];
     if (!(word->states & IN (plan->state))) {
-        reason_set (reason, "%s: the plan is in the state %s", word->name,
-                    plan_state_name (plan->state));
+        reason_set (reason, "%s: the plan is %s", word->name, plan_state_word (plan->state));
         return ZPLAN_EARGUMENT;
     }
     return word->run (plan, request, ret, reason);

@@ -9,21 +9,12 @@
 
 const char *json_state_name (const json_t *state)
 {
-    static const struct {
-        const char *wire, *name;
-    } names[PLAN_STATES] = {
-        [PLAN_NONE] = {"none", "queued"},        [PLAN_QUEUE] = {"queue", "queued"},
-        [PLAN_EXECUTE] = {"execute", "running"}, [PLAN_RETRY] = {"retry", "retrying"},
-        [PLAN_SKIP] = {"skip", "queued"},        [PLAN_PAUSE] = {"pause", "paused"},
-        [PLAN_ERROR] = {"error", "error"},       [PLAN_CLOSE] = {"close", "closed"},
-    };
-    json_int_t number = json_integer_value (state);
-    if (json_is_integer (state))
-        return number >= 0 && number < PLAN_STATES ? names[number].name : NULL;
-    for (size_t i = 0; json_is_string (state) && i < PLAN_STATES; i++)
-        if (strcmp (json_string_value (state), names[i].wire) == 0)
-            return names[i].name;
-    return NULL;
+    json_int_t number = json_is_integer (state)  ? json_integer_value (state)
+                        : json_is_string (state) ? plan_state_parse (json_string_value (state))
+                                                 : -1;
+    if (number < 0 || number >= PLAN_STATES)
+        return NULL;
+    return number == PLAN_ERROR ? "error" : plan_state_word ((enum plan_state)number);
 }
 
 // The statuses that a run may have, and "ok" for all below the errors.

@@ -248,6 +248,15 @@ const char *plan_state_name (enum plan_state state)
     return state_names[state];
 }
 
+const char *plan_state_word (enum plan_state state)
+{
+    static const char *const words[PLAN_STATES] = {
+        [PLAN_NONE] = "queued",    [PLAN_QUEUE] = "queued", [PLAN_EXECUTE] = "running",
+        [PLAN_RETRY] = "retrying", [PLAN_SKIP] = "queued",  [PLAN_PAUSE] = "paused",
+        [PLAN_ERROR] = "failed",   [PLAN_CLOSE] = "closed"};
+    return words[state];
+}
+
 int plan_verdict_parse (const char *name)
 {
     for (int i = 0; i < VERDICTS; i++)

@@ -132,6 +132,9 @@ bool plan_is_queued (const struct plan *self);
 
 const char *plan_state_name (enum plan_state state);
 
+// What people read: "queued", "running", ...; a plan that has failed for good is "failed".
+const char *plan_state_word (enum plan_state state);
+
 // The verdict called "none", "failure", "pending", "manual" or "cancelled", or -1.
 int plan_verdict_parse (const char *name);
 

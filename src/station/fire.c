@@ -87,7 +87,7 @@ static void count_late (struct target *target, int64_t late_us)
 static const char *not_sent_reason (const struct target *target)
 {
     if (!target)
-        return "no target of this name is known here";
+        return "there is no target of this name";
     return target_connection (target) ? "the target does not read" : "the target is not connected";
 }
 

@@ -83,12 +83,13 @@ static struct plan *copy_plan (const struct plan *plan, json_t *messages, struct
 }
 
 // What is to be sent is checked as that of a submission.
-int manage_check_messages (struct station *self, const struct plan *plan, struct reason *reason)
+int manage_check_messages (struct station *self, const char *user, const struct plan *plan,
+                           struct reason *reason)
 {
     struct message message = {0};
     struct target *target = station_target (self, plan->station);
     if (!target)
-        return targets_not_found (self, "station", plan->station, reason);
+        return targets_not_found (self, user, "station", plan->station, reason);
     if (plan->message_count < PLAN_MESSAGES_MIN) {
         reason_set (reason, "messages: want at least %d frames", PLAN_MESSAGES_MIN);
         return ZPLAN_EARGUMENT;
@@ -151,7 +152,7 @@ static int read_update (struct change *self, struct plan **plan, struct plan_upd
         return ZPLAN_EARGUMENT;
     plan_destroy (plan);
     *plan = changed;
-    return manage_check_messages (self->inquiry.station, changed, reason);
+    return manage_check_messages (self->inquiry.station, self->inquiry.peer->user, changed, reason);
 }
 
 // -- the change

@@ -95,7 +95,8 @@ void manage_subword (struct station *self, struct request *request,
 
 // Whether the frames that the plan sends are such as a submission may have. 0, or the error with
 // its reason.
-int manage_check_messages (struct station *self, const struct plan *plan, struct reason *reason);
+int manage_check_messages (struct station *self, const char *user, const struct plan *plan,
+                           struct reason *reason);
 
 // -- the words, each in the file of its name
 

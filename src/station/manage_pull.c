@@ -122,7 +122,8 @@ static int check_take (struct station *self, const struct request *request, cons
         return ZPLAN_EARGUMENT;
     }
     if (!target)
-        return targets_not_found (self, "station", span_text (take->name), reason);
+        return targets_not_found (self, request->peer.user, "station", span_text (take->name),
+                                  reason);
     if (target_type (target) != TARGET_PULL) {
         reason_set (reason, "station: %s is of type %s, its plans are sent to it", take->name,
                     target_type_name (target_type (target)));

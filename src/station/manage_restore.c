@@ -65,10 +65,11 @@ static void settle (struct plan *plan)
 }
 
 // What a submission of it would be refused for. 0, or the error with its reason.
-static int check_plan (struct station *self, const struct plan *plan, struct reason *reason)
+static int check_plan (struct station *self, const char *user, const struct plan *plan,
+                       struct reason *reason)
 {
     const struct target *target = station_target (self, plan->station);
-    int rc = manage_check_messages (self, plan, reason);
+    int rc = manage_check_messages (self, user, plan, reason);
     if (!rc && (plan->vote.need != VOTE_NONE) != (target_type (target) == TARGET_VOTE)) {
         reason_set (reason,
                     "vote: is for plans of vote targets, and they need it; %s is of type %s",
@@ -167,7 +168,7 @@ static void restore_plan (struct station *self, struct request *request, struct 
         plan_destroy (&plan);
         return;
     }
-    int rc = check_plan (self, plan, &reason);
+    int rc = check_plan (self, request->peer.user, plan, &reason);
     if (rc) {
         front_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
         plan_destroy (&plan);

@@ -143,8 +143,8 @@ static void take (struct station *self, struct request *request, const struct ar
         return;
     const struct target *target = station_target (self, name);
     if (!target) {
-        reason_set (&reason, "station: no target %s is known here", quoted (name));
-        front_refuse (self, &request->peer, ZPLAN_ENOTFIND, reason.text);
+        int rc = targets_not_found (self, request->peer.user, "station", name, &reason);
+        front_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
         return;
     }
     const struct target_settings *settings = target_settings (target);

@@ -238,8 +238,8 @@ static void of_target (struct facts *self)
     if (self->plan->state == PLAN_CLOSE || self->running)
         return;
     if (!target) {
-        snprintf (why, sizeof why, "no target %s is known here", quoted (self->loaded->station));
-        add (self, why, "station add", 0);
+        snprintf (why, sizeof why, "there is no target %s", quoted (self->loaded->station));
+        add (self, why, "it is added", 0);
     } else if (!target_connection (target)) {
         char since[RFC3339_SIZE];
         rfc3339_format (target_since (target), since);

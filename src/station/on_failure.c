@@ -33,7 +33,7 @@ int on_failure_check (struct station *self, const char *user, const struct polic
     }
     if (station_target (self, span_text (name)))
         return 0;
-    return targets_not_found (self, "on_failure: station", span_text (name), reason);
+    return targets_not_found (self, user, "on_failure: station", span_text (name), reason);
 }
 
 // -- the outcome, as JSON

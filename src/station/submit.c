@@ -61,7 +61,7 @@ static int check_id (const struct message *message, uint64_t *ret_id, struct rea
     return ZPLAN_EPLAN;
 }
 
-static int check_station (struct station *self, const struct message *message,
+static int check_station (struct station *self, const char *user, const struct message *message,
                           const struct target **ret_target, struct reason *reason)
 {
     bool given;
@@ -73,7 +73,7 @@ static int check_station (struct station *self, const struct message *message,
     *ret_target = station_target (self, name);
     if (*ret_target)
         return 0;
-    return targets_not_found (self, "STATION_ID", name, reason);
+    return targets_not_found (self, user, "STATION_ID", name, reason);
 }
 
 // What travels in every JSON of the plan must stay small beside it.
@@ -142,7 +142,7 @@ int submit_check_workers (const struct target *target, const struct policy *poli
 }
 
 // Everything that can be told without Redis. 0, or the error with its reason.
-static int check_request (struct station *self, const struct message *message,
+static int check_request (struct station *self, const char *user, const struct message *message,
                           struct plan_fields *fields, uint64_t *ret_id, struct reason *reason)
 {
     bool given;
@@ -155,7 +155,7 @@ static int check_request (struct station *self, const struct message *message,
     }
     if ((rc = plan_frame_parse (frame, &self->settings->limits.plan, fields, reason)) ||
         (rc = check_id (message, ret_id, reason)) ||
-        (rc = check_station (self, message, &target, reason)) ||
+        (rc = check_station (self, user, message, &target, reason)) ||
         (rc = submit_check_frames (message, target, reason)))
         return rc;
     if (!(rc = check_vote (target, fields, reason)) &&
@@ -490,7 +490,7 @@ void submit_request (struct station *self, struct request *request)
     if (named && !permit_station (self, &request->peer, station))
         return;
     FAILPOINT ("recv");
-    int rc = check_request (self, &request->message, &fields, &id, &reason);
+    int rc = check_request (self, request->peer.user, &request->message, &fields, &id, &reason);
     if (!rc)
         rc = on_failure_check (self, request->peer.user, fields.policy, &reason);
     // Each tenant has names of its own.

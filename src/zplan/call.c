@@ -11,6 +11,7 @@
 #include "json_words.h"
 #include "keyfile.h"
 #include "options.h"
+#include "outcomes.h"
 #include "plan_ref.h"
 #include "print.h"
 
@@ -105,6 +106,56 @@ struct verdict call_verdict (const struct cli *cli, int outcome, const struct zp
     return verdict;
 }
 
+// The status whose word of the wire the text begins with; 0: none.
+static uint8_t status_in_front (struct span text)
+{
+    for (int status = ZERO_STATUS_ERROR_FLAG; status <= UINT8_MAX; status++) {
+        const char *word = status_word ((uint8_t)status);
+        size_t size = strlen (word);
+        if (text.size >= size && memcmp (text.data, word, size) == 0 &&
+            (text.size == size || (text.size > size + 2 && text.data[size] == ':')))
+            return (uint8_t)status;
+    }
+    return 0;
+}
+
+struct span verdict_text (const struct verdict *self, char out[VERDICT_WORDS_MAX])
+{
+    // What a text of the station begins with, and what people read there.
+    static const struct {
+        const char *wire, *people;
+    } rows[] = {
+        {"STATION_ID: no target ", "no target "},
+        {"station: no target ", "no target "},
+        {"on_failure: station: no target ", "on failure: no target "},
+        {"STATION_ID: ", "target: "},
+        {"station: ", "target: "},
+        {"COMMAND: ", "command: "},
+    };
+    struct span text = span_of (self->words, self->size);
+    uint8_t status = status_in_front (text);
+    size_t size = status ? strlen (status_word (status)) : 0;
+    if (!status)
+        return text;
+    if (text.size == size) {
+        char number[WORD_SIZE];
+        json_t *code = json_integer (self->status ? self->status : status);
+        int written = snprintf (out, VERDICT_WORDS_MAX, "%s", outcome_text (code, number));
+        json_decref (code);
+        return span_of (out, (size_t)written);
+    }
+    text = span_of (text.data + size + 2, text.size - size - 2);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t known = strlen (rows[i].wire);
+        if (text.size < known || memcmp (text.data, rows[i].wire, known) != 0)
+            continue;
+        int written = snprintf (out, VERDICT_WORDS_MAX, "%s%.*s", rows[i].people,
+                                (int)(text.size - known), (const char *)text.data + known);
+        return span_of (out, (size_t)written);
+    }
+    return text;
+}
+
 bool verdict_is_common (const struct verdict *self)
 {
     // The second is what stations of earlier versions answer.
@@ -120,8 +171,9 @@ bool verdict_is_common (const struct verdict *self)
 int verdict_tell (const struct verdict *self, const char *subject)
 {
     // A silent station is silent about everything.
+    char out[VERDICT_WORDS_MAX];
     if (self->code != EXIT_DONE)
-        complain (self->code == EXIT_NO_ANSWER ? NULL : subject, span_of (self->words, self->size));
+        complain (self->code == EXIT_NO_ANSWER ? NULL : subject, verdict_text (self, out));
     return self->code;
 }
 
@@ -134,10 +186,11 @@ int call_judge (const struct cli *cli, int outcome, const struct zplan_reply *re
 
 void refusal_into (json_t *answer, const struct cli *cli, const struct verdict *verdict)
 {
-    char code[JSON_CODE_SIZE];
-    json_object_set_new (answer, "refused",
-                         json_from_frame (span_of (verdict->words, verdict->size)));
-    if (verdict->status && strcmp (cli->json, "wire") != 0)
+    char code[JSON_CODE_SIZE], out[VERDICT_WORDS_MAX];
+    bool wire = strcmp (cli->json, "wire") == 0;
+    struct span text = wire ? span_of (verdict->words, verdict->size) : verdict_text (verdict, out);
+    json_object_set_new (answer, "refused", json_from_frame (text));
+    if (verdict->status && !wire)
         json_object_set_new (answer, "code",
                              json_string (json_status_code (verdict->status, code)));
 }

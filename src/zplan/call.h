@@ -22,6 +22,10 @@ struct verdict {
     uint8_t words[VERDICT_WORDS_MAX]; // why it is not done: bytes, as the station sent them
 };
 
+// Its words for people: without the status of the wire in front, and with their word for the frame
+// or field that the station names.
+struct span verdict_text (const struct verdict *self, char out[VERDICT_WORDS_MAX]);
+
 // Judge a call: `outcome` is an enum zplan_error; `reply` is read only after ZPLAN_OK.
 struct verdict call_verdict (const struct cli *cli, int outcome, const struct zplan_reply *reply);
 

@@ -140,7 +140,7 @@ static void report (const json_t *health, const json_t *stats, bool works)
         puts ("  the station does its work");
     }
     print_redis (json_object_get (health, "redis"));
-    printf ("      %" PRId64 " of %" PRId64 " target station%s connected\n",
+    printf ("      %" PRId64 " of %" PRId64 " target%s connected\n",
             (int64_t)json_integer_value (json_object_get (health, "connected")), targets,
             targets == 1 ? " is" : "s are");
     print_targets (stats);

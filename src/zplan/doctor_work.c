@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "codes.h"
+#include "outcomes.h"
 #include "print.h"
 
 enum {
@@ -165,7 +166,7 @@ static int whole_size (const char *text, size_t most)
     return (int)most;
 }
 
-// "3 -failed, 1 -time out"
+// "3 failed, 1 timed out"
 static void put_statuses (const struct outcomes *self, char *out, size_t size)
 {
     size_t used = 0;
@@ -174,8 +175,11 @@ static void put_statuses (const struct outcomes *self, char *out, size_t size)
     for (int i = 0; i < 256 && shown < STATUSES_SHOWN && used < size; i++) {
         if (!self->of_status[i])
             continue;
+        char word[WORD_SIZE];
+        json_t *status = json_integer (i);
         int more = snprintf (out + used, size - used, "%s%" PRId64 " %s", shown ? ", " : "",
-                             self->of_status[i], status_word ((uint8_t)i));
+                             self->of_status[i], outcome_text (status, word));
+        json_decref (status);
         used += more > 0 ? (size_t)more : 0;
         shown++;
     }

@@ -9,6 +9,7 @@
 #include "json.h"
 #include "json_words.h"
 #include "options.h"
+#include "outcomes.h"
 #include "output_print.h"
 #include "output_runs.h"
 #include "plan_ref.h"
@@ -72,7 +73,7 @@ static void print_worker (const json_t *worker, uint8_t status)
     json_t *number = json_integer (status);
     printf ("== ");
     print_frame (worker);
-    printf (", %s\n", status_text (number, word));
+    printf (", %s\n", outcome_text (number, word));
     json_decref (number);
 }
 
@@ -81,7 +82,7 @@ static int tell_failure (const char *plan, uint8_t status)
     char word[WORD_SIZE];
     json_t *number = json_integer (status);
     fprintf (stderr, "zplan: %s: the run failed: %s\n", plan_ref_shown (plan),
-             status_text (number, word));
+             outcome_text (number, word));
     json_decref (number);
     return EXIT_REFUSED;
 }

@@ -104,7 +104,7 @@ static void refuse_item (struct loading *self, struct item **item, const struct 
     if (verdict_is_common (verdict))
         leave_item (self, *item, verdict);
     else
-        refuse (self, (*item)->line, span_of (verdict->words, verdict->size));
+        refuse (self, (*item)->line, verdict_text (verdict, (char[VERDICT_WORDS_MAX]){0}));
     end_item (item);
 }
 

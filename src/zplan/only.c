@@ -49,7 +49,9 @@ int only_ask (const struct cli *cli, struct zplan_client *client, const char *ty
         return EXIT_USAGE;
     }
     if (verdict.code != EXIT_DONE) {
-        reason_set (reason, "%.*s", (int)verdict.size, (const char *)verdict.words);
+        char room[VERDICT_WORDS_MAX];
+        struct span text = verdict_text (&verdict, room);
+        reason_set (reason, "%.*s", (int)text.size, (const char *)text.data);
         return verdict.code;
     }
     json_t *answer = call_json (&reply);

@@ -92,6 +92,9 @@ const char *outcome_text (const json_t *status, char out[WORD_SIZE])
     } rows[] = {
         {ZERO_STATUS_NOT_FIND_ID, "not found"},
         {ZERO_STATUS_NOT_SUPPORT_ID, "not supported"},
+        {ZERO_STATUS_FRAME_INVALID_ID, "invalid message"},
+        {ZERO_STATUS_MANAGE_ARG_ERROR_ID, "invalid argument"},
+        {ZERO_STATUS_BUSY_ID, "busy"},
         {ZERO_STATUS_DENY_ID, "not allowed"},
         {ZERO_STATUS_TIMEOUT_ID, "timed out"},
         {ZERO_STATUS_NET_ERROR_ID, "network error"},
@@ -105,16 +108,19 @@ const char *outcome_text (const json_t *status, char out[WORD_SIZE])
         if (rows[i].status == number)
             return rows[i].words;
     if (number <= 0 || number > UINT8_MAX)
-        return status_text (status, out);
+        return number == 0 ? "-" : number_word (status, out);
     return outcome_word ((int)number);
 }
 
-// A word of ours, a status' word with or without its sign, or its number.
+// A word that is printed, a status' word of the wire with or without its sign, or its number.
 static bool is_meant (const char *text, int status)
 {
     const char *word = status_word ((uint8_t)status);
-    char *end;
-    if (strcmp (text, outcome_word (status)) == 0)
+    char *end, out[WORD_SIZE];
+    json_t *number = json_integer (status);
+    bool shown = strcmp (text, outcome_text (number, out)) == 0;
+    json_decref (number);
+    if (shown || strcmp (text, outcome_word (status)) == 0)
         return true;
     for (size_t i = 0; i < ENDINGS; i++)
         if (strcmp (text, endings[i].word) == 0)
@@ -138,7 +144,7 @@ int outcome_states_read (const struct option_texts *texts, struct outcome_states
         if (any)
             continue;
         reason_set (reason,
-                    "--state: want ok, failed, lost, cancelled, missed, or a status as 'no find' "
+                    "--state: want ok, failed, lost, cancelled, missed, or a status as 'not found' "
                     "or 0x83, got %s",
                     quoted (span_text (texts->texts[i])));
         return -1;

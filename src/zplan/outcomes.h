@@ -42,7 +42,7 @@ const char *outcome_text (const json_t *status, char out[WORD_SIZE]);
 #define OUTCOME_HELP                                                                               \
     "runs that ended so, may be given several times: ok; lost (its\n"                              \
     "lease ended without a result), cancelled, missed; failed: any\n"                              \
-    "other way; or a status of the protocol as 'no find', 0x83"
+    "other way; or a status such as 'not found', 0x83"
 
 struct outcome_states {
     bool given; // else all are meant

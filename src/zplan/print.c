@@ -260,10 +260,9 @@ const char *state_word (const json_t *state, char out[WORD_SIZE])
 
 const char *plain_state (const json_t *state, char out[WORD_SIZE])
 {
-    static const char *const words[STATES] = {"queued", "queued", "running", "retrying",
-                                              "queued", "paused", "failed",  "closed"};
     json_int_t number = json_integer_value (state);
-    return table_word (state, number >= 0 && number < STATES ? words[number] : NULL, out);
+    bool known = number >= 0 && number < PLAN_STATES;
+    return table_word (state, known ? plan_state_word ((enum plan_state)number) : NULL, out);
 }
 
 const char *verdict_word (const json_t *verdict, char out[WORD_SIZE])
@@ -275,13 +274,6 @@ const char *verdict_word (const json_t *verdict, char out[WORD_SIZE])
                                                 [VERDICT_CANCELLED] = "cancelled"};
     json_int_t number = json_integer_value (verdict);
     return table_word (verdict, number >= 0 && number < VERDICTS ? words[number] : NULL, out);
-}
-
-const char *status_text (const json_t *status, char out[WORD_SIZE])
-{
-    json_int_t number = json_integer_value (status);
-    const char *word = number > 0 && number <= UINT8_MAX ? status_word ((uint8_t)number) : NULL;
-    return table_word (status, number == 0 ? "-" : word, out);
 }
 
 const char *repeat_word (const json_t *repeat, char out[WORD_SIZE])
@@ -308,10 +300,10 @@ const char *vote_word (const json_t *vote, char out[WORD_SIZE])
 // What stands behind the word of this status, which results begin with by custom.
 static struct span behind_status (struct span text, const json_t *status)
 {
-    char out[WORD_SIZE];
-    const char *word = status_text (status, out);
+    json_int_t number = json_integer_value (status);
+    const char *word = number > 0 && number <= UINT8_MAX ? status_word ((uint8_t)number) : "";
     size_t size = strlen (word);
-    if (text.size < size || memcmp (text.data, word, size) != 0)
+    if (size == 0 || text.size < size || memcmp (text.data, word, size) != 0)
         return text;
     if (text.size == size)
         return (struct span){0};

@@ -61,7 +61,6 @@ const char *type_word (const json_t *type, char out[WORD_SIZE]);
 const char *state_word (const json_t *state, char out[WORD_SIZE]);  // the wire's word
 const char *plain_state (const json_t *state, char out[WORD_SIZE]); // for people: "queued"
 const char *verdict_word (const json_t *verdict, char out[WORD_SIZE]);
-const char *status_text (const json_t *status, char out[WORD_SIZE]); // "-" before the first run
 const char *repeat_word (const json_t *repeat, char out[WORD_SIZE]);
 const char *number_word (const json_t *number, char out[WORD_SIZE]);
 

@@ -251,7 +251,7 @@ static void on_plan (struct restoring *self, const struct sent *sent, const stru
                    asked || json_integer_value (json_object_get (answer, "restored")) == 0);
         json_decref (answer);
     } else {
-        restore_refuse (self, sent->line, span_of (verdict->words, verdict->size));
+        restore_refuse (self, sent->line, verdict_text (verdict, (char[VERDICT_WORDS_MAX]){0}));
     }
 }
 
@@ -265,7 +265,7 @@ void restore_on_answer (void *owner, void *item, int outcome, const struct zplan
         self->silence = verdict;
         self->code = EXIT_NO_ANSWER;
     } else if (outcome != ZPLAN_OK || (sent->question == SAY && verdict.code != EXIT_DONE)) {
-        restore_refuse (self, sent->line, span_of (verdict.words, verdict.size));
+        restore_refuse (self, sent->line, verdict_text (&verdict, (char[VERDICT_WORDS_MAX]){0}));
     } else if (sent->question == SAY) {
         struct span text = call_frame (reply, ZERO_FRAME_JSON);
         json_t *answer = text.size ? json_read_object (text, &ignored) : NULL;

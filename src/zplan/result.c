@@ -4,6 +4,7 @@
 
 #include "codes.h"
 #include "json.h"
+#include "outcomes.h"
 #include "print.h"
 #include "rfc3339.h"
 
@@ -39,14 +40,13 @@ static const char *next_word (const json_t *plan, char out[WORD_SIZE])
     return time_word (json_object_get (plan, "plan_time"), out);
 }
 
-static void print_status (int64_t status, const char *word)
+static void print_status (const json_t *status)
 {
-    json_t *number = json_integer (status);
-    enum colour colour = status_colour (number);
+    char word[WORD_SIZE];
+    enum colour colour = status_colour (status);
     colour_on (stdout, colour);
-    fputs (word, stdout);
+    fputs (outcome_text (status, word), stdout);
     colour_off (stdout, colour);
-    json_decref (number);
 }
 
 static void print_line (const struct zplan_result *result, const json_t *plan)
@@ -59,7 +59,9 @@ static void print_line (const struct zplan_result *result, const json_t *plan)
     printf (" \"");
     print_bytes (span_of (result->title, result->title_size));
     printf ("\" ");
-    print_status (result->status, status_word (result->status));
+    json_t *status = json_integer (result->status);
+    print_status (status);
+    json_decref (status);
     printf (" next %s ", next_word (plan, nominal));
     print_bytes (without_newlines (result_text (result)));
     putchar ('\n');
@@ -130,7 +132,7 @@ static void print_output (const json_t *output)
 
 static void print_run_line (const json_t *run)
 {
-    char ended[WORD_SIZE], status[WORD_SIZE];
+    char ended[WORD_SIZE];
     const json_t *when = json_object_get (run, "ended");
     look_again ();
     if (!json_is_number (when))
@@ -140,8 +142,7 @@ static void print_run_line (const json_t *run)
     printf (" \"");
     print_frame (json_object_get (run, "title"));
     printf ("\" ");
-    print_status (json_integer_value (json_object_get (run, "status")),
-                  status_text (json_object_get (run, "status"), status));
+    print_status (json_object_get (run, "status"));
     write_reason (stdout, " ", run);
     print_output (json_object_get (run, "output"));
     printf (" (from history)\n");

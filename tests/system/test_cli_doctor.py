@@ -110,8 +110,8 @@ FAILED, LOST, GOOD = {"status": 0x82, "reason": "exit 7"}, {"status": 0x86}, {"s
     (dict(target={"unresponsive_since": 1 << 40}, plans=[("execute", -5)]), None, None),
     (dict(target={}, plans=[("retry", -60)]), None, None),
     (dict(target={}, runs=[FAILED, LOST, FAILED]), "problem",
-     "the last 3 runs of target jobs failed: 2 -failed, 1 -time out; the last one: exit 7"),
-    (dict(target={}, runs=[LOST]), "warning", "the last 1 run of target jobs failed: 1 -time out"),
+     "the last 3 runs of target jobs failed: 2 failed, 1 timed out; the last one: exit 7"),
+    (dict(target={}, runs=[LOST]), "warning", "the last 1 run of target jobs failed: 1 timed out"),
     (dict(target={}, runs=[FAILED] * 9 + [GOOD]), None, None),
     (dict(target={}, runs=[{**FAILED, "station": "news"}] * 9), None, None),
     (dict(target={}, runs=[{**FAILED, "ended": 1700000000}] * 9), None, None),
@@ -119,7 +119,7 @@ FAILED, LOST, GOOD = {"status": 0x82, "reason": "exit 7"}, {"status": 0x86}, {"s
     (dict(target={}, runs=[{"status": status} for status in (0x88, 0x8C, 0x8D, 0x90, 0x91)]), None,
      None),
     (dict(target={}, runs=[{"status": 0x82, "reason": "ä" * 300}] * 3), "problem",
-     "the last 3 runs of target jobs failed: 3 -failed; the last one: " + "ä" * 100 + "$"),
+     "the last 3 runs of target jobs failed: 3 failed; the last one: " + "ä" * 100 + "$"),
 ])
 def test_targets_and_their_runs(case, level, told):
     ended = followed_up(**case)
@@ -217,7 +217,7 @@ def test_a_target_whose_runs_all_fail(rig):
     for _ in range(3):
         rig.client.added(at_once(retry={"strategy": "none"}))
         rig.jobs.finish(rig.jobs.recv(), ST.FAILED, [(FT.STATUS, b"no paper")])
-    wait_until(lambda: finding(rig, "the last 3 runs of target jobs failed: 3 -failed; the last one: "
+    wait_until(lambda: finding(rig, "the last 3 runs of target jobs failed: 3 failed; the last one: "
                                "no paper"), "all failed")
     assert zplan("--connect", rig.ipc("q"), "doctor").code == REFUSED
     ident = rig.client.added(at_once())

@@ -57,5 +57,5 @@ def test_closing_what_is_closed_is_a_success(both):
 def test_what_cannot_be_is_refused_still(both):
     one = both.add()
     both.zplan("close", one).done()
-    assert "-argument" in both.zplan("pause", one).failed(REFUSED)
-    assert "-argument" in both.zplan("resume", one).failed(REFUSED)
+    assert "state" in both.zplan("pause", one).failed(REFUSED)
+    assert "state" in both.zplan("resume", one).failed(REFUSED)

@@ -133,10 +133,10 @@ def test_verbs_take_a_name(station):
     assert "\nnightly\t" in "\n" + station("completion", "plans").done()
     assert station("remove", "nightly").done() == "plan nightly removed\n"
     for verb in ("show", "pause", "why", "next", "remove"):
-        assert "zplan: nightly: -no find: no plan 'nightly'" in station(verb, "nightly").failed(REFUSED), verb
+        assert "zplan: nightly: no plan 'nightly'" in station(verb, "nightly").failed(REFUSED), verb
     assert "zplan: nightly: " in station("history", "nightly").failed(REFUSED)
     refused, = map(json.loads, station("pause", "nightly", "--json").out.splitlines())
-    assert refused == {"name": "nightly", "code": "not_find", "detail": "-no find: no plan 'nightly'"}
+    assert refused == {"name": "nightly", "code": "not_find", "detail": "no plan 'nightly'"}
 
 
 def test_an_id_goes_before_a_name(station):

@@ -79,7 +79,7 @@ def test_input_that_is_no_object_is_refused_here(real, text, words):
 
 def test_what_the_station_refuses_is_told(real):
     ended = real.zplan("kind", "put", "x", '{"timeout": 0}')
-    assert ended.failed(REFUSED).startswith("zplan: 'x': -argument: timeout: want seconds, 1..")
+    assert ended.failed(REFUSED).startswith("zplan: 'x': timeout: want seconds, 1..")
     ended = real.zplan("kind", "put", "a b", "{}", "--json=wire")
     assert ended.code == REFUSED and "want a name of 1..64" in ended.err
     told, = map(json.loads, ended.out.splitlines())
@@ -171,7 +171,7 @@ def test_why_a_plan_failed(fresh):
 def test_why_for_programs(real):
     one, two = real.add(), real.add()
     ended = real.zplan("why", one, "7777", two, "--json=wire")
-    assert ended.code == REFUSED and ended.err.startswith("zplan: 7777: -no find: no plan '7777'")
+    assert ended.code == REFUSED and ended.err.startswith("zplan: 7777: no plan '7777'")
     first, second = map(json.loads, ended.out.splitlines())
     assert (first["id"], first["state"], first["running"]) == (one, "queue", False)
     assert list(first)[0] == "id" and first["plan_id"] == int(one, 16)

@@ -349,18 +349,18 @@ def test_refusal_is_told_and_made_harmless():
     words = "-plan error: plan_time: is past \x1b[2J\u009b \u202e".encode() + b"\xff"
     with always(0x8B, (STATUS, words)) as station:
         ended = station.zplan("add", "--station", "s", "--command", "c")
-        assert ended.failed(REFUSED) == ("zplan: -plan error: plan_time: is past \\x1b[2J"
+        assert ended.failed(REFUSED) == ("zplan: plan_time: is past \\x1b[2J"
                                          "\\xc2\\x9b \\xe2\\x80\\xae\\xff\n")
 
 
 def test_refusal_without_words():
     with always(0x83) as station:
-        assert station.zplan("show", "1f").failed(REFUSED) == "zplan: 1f: -no find\n"
+        assert station.zplan("show", "1f").failed(REFUSED) == "zplan: 1f: not found\n"
 
 
 def test_refusal_of_an_unreadable_message_has_no_request_id():
     with FakeStation(lambda request: [[describe(0x85, STATUS), b"-invalid: x"]]) as station:
-        assert station.zplan("ping").failed(REFUSED) == "zplan: -invalid: x\n"
+        assert station.zplan("ping").failed(REFUSED) == "zplan: x\n"
 
 
 def test_answers_to_other_requests_are_passed_over():
@@ -529,7 +529,7 @@ def test_remove_goes_on_after_a_refusal():
         return [reply(request, 0x83 if request[2] in (b"20", b"key:20") else 1)]
     with FakeStation(answer) as station:
         ended = station.zplan("remove", "1f", "20", "21")
-        assert (ended.code, ended.err) == (REFUSED, "zplan: 20: -no find\n")
+        assert (ended.code, ended.err) == (REFUSED, "zplan: 20: not found\n")
         assert ended.out == "plan 1f removed\nplan 21 removed\n"
 
 

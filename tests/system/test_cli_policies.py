@@ -397,7 +397,7 @@ def test_a_person_deals_with_a_failure(line):
     found = objects(line.zplan("list", "--verdict", "manual", "--json=wire"))
     assert [plan["id"] for plan in found] == [ident]
     assert "has not failed for good" in line.zplan("done", ident).failed(REFUSED) \
-        or "state close" in line.zplan("done", ident).failed(REFUSED)
+        or "the plan is closed" in line.zplan("done", ident).failed(REFUSED)
 
 
 def test_dead_plans_are_tried_again_or_removed(line):

@@ -201,7 +201,7 @@ def test_a_result_that_is_watched_has_its_colour(station):
     station.outcome("good")
     station.outcome("bad", FAILED)
     good, bad = terminal.done().splitlines()
-    assert '"good" \x1b[32m+ok\x1b[0m next in ' in good and '"bad" \x1b[31m-failed\x1b[0m next' in bad
+    assert '"good" \x1b[32mok\x1b[0m next in ' in good and '"bad" \x1b[31mfailed\x1b[0m next' in bad
 
 
 # -- times

@@ -24,8 +24,8 @@ def test_watch_prints_a_line_a_result():
         publisher.send(b"report", 0x81, (STATUS, b"-error: disk"), plan=b"no JSON")
         lines = Ended(process).done().splitlines()
         assert [line.split(" ", 1)[1] for line in lines] == [
-            r'1f "report \x1b[0m" +ok next 2026-12-24T17:00:00Z 4 rows',
-            '1f "report" -error next - -error: disk']
+            r'1f "report \x1b[0m" ok next 2026-12-24T17:00:00Z 4 rows',
+            '1f "report" failed next - -error: disk']
 
 
 def test_watch_for_programs():
@@ -153,7 +153,7 @@ def test_watch_for_people_marks_what_came_by_history(station):
     station.outcome("b", FAILED, publish=False, reason="-failed: disk")
     station.outcome("c")
     lines = Ended(process).done().splitlines()
-    assert lines[1] == '2023-11-14T22:13:21Z 1f "b" -failed disk (from history)'
+    assert lines[1] == '2023-11-14T22:13:21Z 1f "b" failed disk (from history)'
     assert [line.split('"')[1] for line in lines] == ["a", "b", "c"]
 
 
@@ -346,7 +346,7 @@ def test_watch_of_a_broken_history(data):
 def test_watch_since_where_history_is_refused():
     with FakeStation(lambda request: [reply(request, 0x84)]) as old:
         assert old.zplan("watch", "--since", "1").failed(REFUSED) == \
-            "zplan: history: -no support\n"
+            "zplan: history: not supported\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

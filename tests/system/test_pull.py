@@ -575,7 +575,7 @@ def test_what_is_no_object_is_refused(refusing, text):
 
 
 def test_a_take_of_an_unknown_station_finds_none(refusing):
-    assert "no target 'nowhere' is known here" in refusing.client.refused(
+    assert "no target 'nowhere'; known: " in refusing.client.refused(
         "take", {"station": "nowhere"}, status=ST.NOT_FIND)
 
 

@@ -30,7 +30,7 @@ SEEN_BY = {
     "--durable": "test_sentinel.py",
     "event=redis.lost_data": "test_faults_redis.py",
     "event=key.refused": "test_readme_docker.py",
-    "-deny: role: want manage, the key 'billing' has submit,observe": "test_readme_docker.py",
+    "role: want manage, the key 'billing' has submit,observe": "test_readme_docker.py",
     "event=late_run": "test_zstationd.py",
     "event=clock.step": "test_faults_clock.py",
     "event=reload.kept_old": "test_faults_process.py",
@@ -58,7 +58,7 @@ def test_what_the_page_quotes_is_what_the_programs_say(newcomer):
         "--max-plans-station 2", READY)
     says += brought_about(newcomer)
     doctor = newcomer.run("zplan doctor; true")
-    assert re.search(r"the last \d+ runs? of target jobs failed: \d+ -failed", doctor), doctor
+    assert re.search(r"the last \d+ runs? of target jobs failed: \d+ failed", doctor), doctor
     says.append(doctor)
     says.append(newcomer.run("zplan history --newest -n 20"))
     says.append(newcomer.run("zplan list --state error"))

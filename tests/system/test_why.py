@@ -243,7 +243,7 @@ def test_a_plan_whose_target_is_not_known(rig):
     rig.client.done("station", "remove", "gone")
     one, two = why(rig, ident)[2]
     assert one["why"] == "it is not due yet"
-    assert two == {"why": "no target 'gone' is known here", "until": "station add"}
+    assert two == {"why": "there is no target 'gone'", "until": "it is added"}
 
 
 def test_a_plan_whose_target_takes_no_more(make_rig):

@@ -73,7 +73,7 @@ static void check_allowed (enum manage_word word, enum plan_state state, bool ru
     const char *word_name = word_names[word];
     snprintf (name, sizeof name, "%s in the state %s%s", word_name, plan_state_name (state),
               running ? ", a run is out" : "");
-    snprintf (state_text, sizeof state_text, "state %s", plan_state_name (state));
+    snprintf (state_text, sizeof state_text, "the plan is %s", plan_state_word (state));
     struct plan *plan = plan_at_1030 ();
     plan->state = state;
     plan->verdict = VERDICT_PENDING;
