@@ -71,7 +71,7 @@ static const struct column columns[] = {
     {.heading = "SCHEDULE",
      .width = 20,
      .rule = COLUMN_SHORT,
-     .least = 14,
+     .least = 12,
      .write = write_plan_schedule},
     {.heading = "NEXT", .width = 20, .write = write_plan_next},
     {.heading = "STATE", .width = 8, .write = write_state, .colour = colour_of_state},

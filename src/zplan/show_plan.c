@@ -127,7 +127,7 @@ void show_state (const json_t *plan)
     if (state_of (plan) == PLAN_EXECUTE)
         printf (" since %s", moment_word (json_object_get (plan, "exec_time"), out));
     if (state_of (plan) == PLAN_PAUSE && number_of (plan, "held"))
-        printf (" by its submission, until zplan resume");
+        printf (" when it was submitted");
     if (state_of (plan) == PLAN_PAUSE || state_of (plan) == PLAN_CLOSE)
         print_stopped (json_object_get (names, "stopped"));
     putchar ('\n');

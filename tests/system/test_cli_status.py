@@ -85,6 +85,16 @@ def test_plans_that_are_paused_are_counted(rig):
     assert found(rig)["paused"] == 3
 
 
+@pytest.mark.parametrize("command, state", [("pause", "paused"), ("close", "closed")])
+def test_a_plan_that_waits_for_nothing_has_no_next_time(rig, command, state):
+    ident = rig.client.added(every(3600, 9, key="nightly", timezone="Europe/Berlin"))
+    rig.client.done(command, ident)
+    rows = zplan("--connect", rig.ipc("q"), "show", "nightly").done().splitlines()
+    assert "next           -" in rows and "time zone      Europe/Berlin" in rows
+    assert any(row.startswith(f"state          {state}, 20") for row in rows), rows
+    assert "command        do" in rows and "schedule       every 3600 s" in rows
+
+
 def test_progress_of_a_run_that_a_worker_fetched(make_rig):
     rig = with_pile(make_rig)
     ident = add(rig, key="fetched")

@@ -91,6 +91,17 @@ def test_a_plan_without_title_has_its_command_in_the_list(station):
     assert command.endswith("  do") and title.endswith("  its title")
 
 
+def test_the_last_outcome_is_in_a_list_of_80_columns(station):
+    at = int(time.time()) - 33 * 60
+    station.add("broken", key="import-of-customers", plan_type=8, cron="0 2 * * *", timezone="Europe/Berlin",
+                plan_state=6, last_state=FAILED, exec_time=at)
+    station.add("weekly report", plan_id=0x7fffffffffffff01, plan_time=int(time.time()) + 6 * 86400 + 60)
+    station.add("at work", plan_id=0x7fffffffffffff02, plan_state=2)
+    heading, failed, queued, _ = rows(station.terminal("list").done())
+    assert "LAST" in heading and " failed 33 min ago " in failed and " daily 02:00\u2026 " in failed
+    assert queued.endswith(" weekly re\u2026") and columns_of(failed) <= 80
+
+
 def test_a_list_that_is_refused_has_no_heading(station):
     station.silent = lambda *_: True
     for verb in ("list", "history"):
