@@ -31,6 +31,9 @@ struct line {
     bool limited;     // since the last such question a limit kept plans from being taken
     bool probes;      // asked for that: it ends with the first who gets nothing
     int64_t again_us; // when a rate allows the next, monotonic; 0 = it does not depend on one
+    char asker[WORKER_NAME_MAX + 1]; // the worker that asked last
+    int64_t asked_us;                // when it did, monotonic
+    int64_t other_us;                // when another one did; 0 = never
     struct line *next;
 };
 
@@ -293,6 +296,19 @@ static void on_taken (void *owner, const struct store_taken *answer)
     front_resume (self);
 }
 
+// Whether no other worker has asked for plans of this target lately.
+static bool is_alone (struct take *take)
+{
+    struct line *line = line_for (take->station, take->name);
+    int64_t now_us = clock_mono_us ();
+    if (strcmp (line->asker, take->worker) != 0) {
+        memcpy (line->asker, take->worker, sizeof line->asker);
+        line->other_us = line->asked_us;
+    }
+    line->asked_us = now_us;
+    return !line->other_us || now_us - line->other_us > (int64_t)WORKER_S * 1000000;
+}
+
 static void ask (struct take *take)
 {
     const struct target *target = station_target (take->station, span_text (take->name));
@@ -306,6 +322,7 @@ static void ask (struct take *take)
                                      .limit = take->limit,
                                      .from = take->from,
                                      .lease_s = take->station->settings->exec_timeout_s,
+                                     .alone = is_alone (take),
                                      .station_limit = target ? target_settings (target)->limit : "",
                                      .members = members,
                                      .member_count = take->member_count},

@@ -109,13 +109,14 @@ void store_take (struct store *self, const struct store_take *take, store_taken_
                  void *owner)
 {
     char limit[NUMBER_ROOM], from[NUMBER_ROOM];
-    enum { OWN = 4 };
+    enum { OWN = 5 };
     struct span own[OWN + STORE_MEMBERS_MAX] = {span_text (take->worker)};
     snprintf (limit, sizeof limit, "%" PRId64, take->limit);
     snprintf (from, sizeof from, "%" PRId64, take->from);
     own[1] = span_text (limit);
     own[2] = span_text (from);
     own[3] = span_text (take->station_limit);
+    own[4] = span_text (take->alone ? "1" : "");
     for (size_t i = 0; i < take->member_count; i++)
         own[OWN + i] = take->members[i];
     call (self, "take", span_text (take->station), take->lease_s, LINK_ONCE, own,

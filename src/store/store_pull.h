@@ -46,6 +46,7 @@ struct store_take {
     int64_t limit;
     int64_t from; // where to look on, 0 = from the start
     int64_t lease_s;
+    bool alone;                 // no other worker asks this station for plans of the target
     const char *station_limit;  // by the settings, as limit_write has it; "" = none
     const struct span *members; // as in store_filter
     size_t member_count;

@@ -41,9 +41,9 @@ def take(store, worker, limit=1, start=0, members=(), **more):
     return taken(store, worker, limit, start, "", members, **more)[::2]
 
 
-def taken(store, worker, limit=1, start=0, station_limit="", members=(), **more):
+def taken(store, worker, limit=1, start=0, station_limit="", members=(), alone=False, **more):
     """(place to look on from, ms to wait for a limit, members taken)"""
-    answer = store.team("take", worker, limit, start, station_limit, *members, **more)
+    answer = store.team("take", worker, limit, start, station_limit, int(alone), *members, **more)
     return answer[0], answer[1], answer[2::5]
 
 
@@ -286,6 +286,17 @@ def test_E035_the_next_try_is_for_others(store, at, again):
     assert take(store, "w1")[1] == []
     assert take(store, "w2")[1] == ([member("1f")] if again else [])
     assert bool(take(store, "w3")[1]) != again
+
+
+@pytest.mark.parametrize("alone, waited, may", [(True, True, True), (False, True, False), (True, False, False)])
+def test_who_failed_tries_again_when_nobody_else_comes(store, at, alone, waited, may):
+    exec_id = made(store)
+    take(store, "w1")
+    report(store, "w1", "fail")
+    failed(store, exec_id)
+    offer(store)
+    at(5.1 if waited else 4.9)
+    assert take(store, "w1", alone=alone)[1] == ([member("1f")] if may else [])
 
 
 @pytest.mark.parametrize("more", [{"nominal": NOMINAL + 60}, {"errors": 0, "extra": 1}])

@@ -13,7 +13,7 @@ import pytest
 from curvetest import CurveRig, Keys, certificate, write
 from pulltest import STATION, at_once, team, with_pile, workers
 from zplanprocs import WAIT, alive, die_with_parent, wait_until
-from zplantest import FT, ST, Rig
+from zplantest import ERROR, FT, ST, Rig
 from clitest import REFUSED, USAGE, ZPLAN, zplan
 
 NAME = "sh"
@@ -487,3 +487,13 @@ def test_a_key_that_may_not_list_the_targets_names_one(make_rig):
     (["--pull", "jobs", "--once", "--jobs", "2", "--", "true"], "do not go together")])
 def test_usage(args, told):
     assert told in zplan("work", *args).failed(USAGE)
+
+
+def test_one_worker_alone_tries_again_what_it_failed(make_rig, works):
+    """As a newcomer has it: the default tries are of use with one worker."""
+    rig = with_pile(make_rig)
+    one = works(rig, "exit 7")
+    ident = add(rig, plan=at_once(retry={"strategy": "fixed", "interval": 1, "max": 1}))
+    assert outcome(rig, ident, 2)["status"] == ST.FAILED
+    assert one.end() == 0
+    assert rig.message(ident, STATION)["plan_state"] == ERROR

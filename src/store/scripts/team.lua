@@ -4,7 +4,7 @@
 -- ARGV  the word; station, '' = any; seconds that an offer stands; then
 --       of offer: id; exec_id; 1 = it stands offered, and its lease has ended
 --       of take: worker; most plans; place to look on from; the limit that the station has by the settings, as in
---       plan:limits; each `"name":value` that a plan must have
+--       plan:limits; 1 = no other worker asks the station for plans; each `"name":value` that a plan must have
 --       of alive: id, in 16 hex digits; worker; the exec_id that it was given, '' = it does not say; its progress,
 --       '' = it does not say; 1 = it gives the plan back
 --       of report: the first three of alive, with the exec_id; success or fail; reason, '' none; result as JSON, '' none
@@ -202,6 +202,12 @@ function words.offer()
     return {1, place(team)}
 end
 
+-- Of one that failed: nobody else has come for the next try in so long a time, and nobody else is there.
+local OTHERS_US, ALONE = 5 * 1000000, ARGV[1] == 'take' and ARGV[8] == '1'
+local function may_try_again(team, worker)
+    return worker[STATE] == 'out' and ALONE and now_us - team.since > OTHERS_US
+end
+
 -- Whether this worker may take it now, and whether the run begins with it; late workers are removed first.
 local function may_take(team, worker)
     local only = team.rule.only
@@ -210,7 +216,8 @@ local function may_take(team, worker)
     end
     drop_late(team)
     local running, ended = tally(team)
-    return not team.workers[worker] and running + ended < team.rule.count, running == 0
+    local known = team.workers[worker]
+    return (not known or may_try_again(team, known)) and running + ended < team.rule.count, running == 0
 end
 
 -- A run is in progress while a worker is at it, and begins with the first: then the limits of its target and its group
@@ -232,7 +239,7 @@ local function begin_run(team, names, exec)
 end
 
 local function has_members(message)
-    for i = 8, #ARGV do
+    for i = 9, #ARGV do
         if not string.find(message, ARGV[i], 1, true) then
             return false
         end
