@@ -211,6 +211,18 @@ static int change_all (const struct cli *cli, struct zplan_client *client, enum 
     return code;
 }
 
+// `limit set mail 5`: a target may be called 5, but nobody sets limits that say nothing.
+static bool is_number_behind (const struct cli *cli, const struct wish *wish, int word, int count,
+                              struct reason *reason)
+{
+    const char *last = cli->argv[count];
+    if (word != WORD_SET || count < 3 || wish->concurrency || wish->rate || wish->burst ||
+        strspn (last, "0123456789.") != strlen (last))
+        return false;
+    reason_set (reason, "set: want --concurrency %s, --rate %s or --burst %s", last, last, last);
+    return true;
+}
+
 int verb_limit (const struct cli *cli)
 {
     struct wish wish = {0};
@@ -229,7 +241,8 @@ int verb_limit (const struct cli *cli)
     if (!options_read (&usage, cli, &count, &code))
         return code;
     int word = subword_read (words, WORDS, cli, count, &reason);
-    if (word < 0 || !write_rule (&wish, rule, sizeof rule, &reason))
+    if (word < 0 || !write_rule (&wish, rule, sizeof rule, &reason) ||
+        is_number_behind (cli, &wish, word, count, &reason))
         return usage_error (cli->argv[0], &reason);
     struct zplan_client *client = call_open (cli, &code);
     if (client)

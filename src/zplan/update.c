@@ -150,7 +150,10 @@ static void set_kind (const struct when *when, const struct when_words *words, c
                       json_t *fields)
 {
     const struct schedule *rule = &when->rule;
+    bool zone_stays = !words->timezone && has (plan, "timezone") && !has (fields, "timezone");
     json_object_update_missing (fields, when->members); // --no-wall-clock has taken the zone away
+    if (zone_stays)
+        json_object_del (fields, "timezone");
     json_object_set_new (fields, "plan_type", json_integer (rule->type));
     json_object_set_new (fields, "plan_value", json_integer (rule->value));
     json_object_set_new (fields, "plan_time", json_integer (rule->base_time));

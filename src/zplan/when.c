@@ -145,8 +145,8 @@ static int read_members (const struct when_reading *self, unsigned kind)
     struct reason why;
     int64_t start;
     int64_t value = kind == EVERY ? self->rule->value : 1;
-    // Without a zone hours are those of UTC; a cron expression of other clients has the station's.
-    bool of_utc = self->rule->type == SCHEDULE_CRON && (kind & (DAILY | WEEKLY | MONTHLY));
+    // Without a zone hours are those of UTC, as in what is printed; the station has one of its own.
+    bool of_utc = is_calendar (self->rule->type) && (kind & (DAILY | WEEKLY | MONTHLY | CRON));
     const char *timezone = words->timezone ? words->timezone : of_utc ? "UTC" : NULL;
     if (timezone && (words->wall_clock || is_calendar (self->rule->type)) &&
         terms_put (self->members, "timezone", json_string (timezone), self->reason))

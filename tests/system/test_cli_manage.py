@@ -282,7 +282,7 @@ def test_update_of_several(both):
                                   "no_keep": False}),
     ({}, ["--in", "0s", "--no-keep"], {"plan_type": 1, "plan_value": 0, "no_keep": False}),
     ({"plan_type": 5, "plan_repet": 4}, ["--weekly", "mon"],
-     {"plan_type": 6, "plan_value": 1, "plan_time": 1705276800}),
+     {"plan_type": 6, "plan_value": 1, "plan_time": 1705276800, "timezone": "UTC"}),
     ({"plan_type": 5, "plan_repet": 4}, ["--at", "2100-01-01"],
      {"plan_type": 1, "plan_value": 0, "plan_time": 4102444800, "plan_repet": 1}),
     ({"plan_type": 5, "plan_value": 1}, ["--repeat", "forever"], {"plan_repet": -1}),

@@ -294,7 +294,7 @@ def test_add_to_a_pub_target():
       "plan_time": 1705303800, "timezone": "Europe/Berlin"}),
     (["--every", "1d", "--timezone", "Asia/Tokyo"],
      {"plan_type": 5, "plan_value": 1, "plan_repet": -1, "no_keep": False, "timezone": "Asia/Tokyo"}),
-    (["--monthly", "-1"], {"plan_type": 7, "plan_value": -1, "plan_repet": -1, "no_keep": False,
+    (["--monthly", "-1"], {"timezone": "UTC", "plan_type": 7, "plan_value": -1, "plan_repet": -1, "no_keep": False,
                            "plan_time": 1705276800}),
     (["--at", "2100-01-01"], {"plan_type": 1, "plan_value": 0, "plan_repet": 1, "no_keep": False,
                               "plan_time": 4102444800}),

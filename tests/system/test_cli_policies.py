@@ -181,7 +181,7 @@ def test_show_tells_the_schedule_of_now(line):
     line.zplan(*ADD, "--monthly", "-1@23:00", "--title", "before").done()
     line.zplan("update", "e1", "--cron", "0 9 * * TUE", "--title", "after", "--arg", "new").done()
     told = line.zplan("show", "e1").done()
-    assert "schedule       Tue 09:00\n" in told and "title          after\n" in told
+    assert "schedule       Tue 09:00 UTC\n" in told and "title          after\n" in told
     assert "command        x new\n" in told
     assert "month" not in told and "plan_type" not in told and "before" not in told
 
@@ -225,7 +225,9 @@ def test_update_from_one_kind_to_another(line):
     assert (line.policy("e1"), line.kept("e1")["plan_type"]) == ({"cycle": [10, 30]}, 3)
     line.zplan("update", "e1", "--cron", "0 9 * * TUE", "--timezone", "Europe/Berlin").done()
     assert line.policy("e1") == {"cron": "0 9 * * TUE", "timezone": "Europe/Berlin"}
-    line.zplan("update", "e1", "--weekly", "tue@09:00").done()      # in the zone that it has
+    for kind in (["--cron", "0 9 * * TUE"], ["--daily", "2:00"], ["--weekly", "tue@09:00"]):     # in the zone that it has
+        line.zplan("update", "e1", *kind).done()
+        assert line.policy("e1")["timezone"] == "Europe/Berlin", kind
     assert line.policy("e1") == {"timezone": "Europe/Berlin"}
     want = zplan("next", "--weekly", "tue@09:00", "--timezone", "Europe/Berlin", "--wall-clock")
     assert line.next("e1", 10) == want.done()
