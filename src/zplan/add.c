@@ -33,7 +33,7 @@ static const char about[] =
     "Without --retry a failed occurrence is tried 3 times, 10 s after the first failure,\n"
     "then 20 s; then the next occurrence has its turn. A plan that runs once is tried 10\n"
     "times within 85 minutes; then it stops in state error (`zplan list --dead`).\n"
-    "--retry forever goes on until it succeeds, 1 s to 1 minute apart. With --kind the\n"
+    "--retry forever retries until it succeeds, 1 s to 1 minute apart. With --kind the\n"
     "kind says what counts; without a `retry` of its own it is tried until it succeeds.\n\n"
     "--on-failure COMMAND is called when all tries of an occurrence have failed: as a\n"
     "plan of its own, which runs once, at once, and is tried 10 times. Its argument is\n"
@@ -45,10 +45,10 @@ static const char about[] =
     "front, texts, numbers or true; `arg` may be an array. Instead of a kind of time\n"
     "it may have the fields of the wire (plan_type, plan_value, plan_repet,\n"
     "plan_time, no_keep, skip_set, description); those of policies may stand in\n"
-    "either form (retry, timeout, start_time ...). Its timezone stands for that of\n"
+    "either form (retry, timeout, start_time ...). Its timezone replaces that of\n"
     "the command line. What `zplan export` writes is taken\n"
     "as `zplan import` takes it, and so is {target, title, command, args, frames, spec,\n"
-    "hold} as `zplan show --json` prints them. A line that is refused is told with its number, "
+    "hold} as `zplan show --json` prints them. A rejected line is reported with its number, "
     "and\n"
     "the next one follows. Lines with an id may be sent again: a plan that already\n"
     "exists is left as it is.\n\n"
@@ -226,7 +226,7 @@ static const struct option from_rows[] = {
     {.name = "--stop-on-error",
      .type = OPTION_FLAG,
      .offset = offsetof (struct load, stop_on_error),
-     .help = "with --from: go on to no further line when one is refused"},
+     .help = "with --from: stop at the first line that is rejected"},
 };
 
 static int add_from (const struct cli *cli, struct order *order, struct load *load)

@@ -72,13 +72,14 @@ static const struct option where_rows[] = {
     {.name = "--dry-run",
      .type = OPTION_FLAG,
      .offset = offsetof (struct wanted, dry_run),
-     .help = "only tell how many it would move"},
+     .help = "only print how many it would move"},
 };
 
 static const char about[] =
     "Move outcomes of runs from the station's history into files, with all that it knows of them:\n"
     "in the folder DIR one of each month, by the day the run ended (UTC): history-2026-11.ndjson.\n"
-    "An object a line, as `zplan history --json` tells them, with the epoch of their seq. All are\n"
+    "One JSON object per line, as `zplan history --json` prints it, with the epoch of its seq. All "
+    "are\n"
     "moved, unless the options select some.\n\n"
     "  zplan archive /var/backups/zplan --older-than 30d\n"
     "  zplan archive old --keep 10000\n"
@@ -88,7 +89,7 @@ static const char about[] =
     "They are on the disk before the station forgets them: it may be stopped at any time, and run\n"
     "again; what is in a file already is not written twice. Only one archive is at work on a\n"
     "folder. Its owner alone may read the files. It needs a key that may observe and manage.\n"
-    "`zplan watch --since` tells that outcomes are missing, where they were moved.\n";
+    "`zplan watch --since` reports outcomes that were moved as missing.\n";
 
 enum { BATCH_MAX = 1000, BATCH_SIZE = 1 << 20 };
 

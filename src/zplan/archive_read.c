@@ -44,7 +44,7 @@ static void tell_broken (struct archive_reading *self, const char *name, int64_t
 {
     self->broken++;
     if (!self->quiet)
-        fprintf (stderr, "zplan: %s: line %" PRId64 " is no outcome: passed over\n", name, number);
+        fprintf (stderr, "zplan: %s: line %" PRId64 " is no outcome: skipped\n", name, number);
 }
 
 // An outcome of the line; NULL: it is none.

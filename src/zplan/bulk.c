@@ -98,7 +98,7 @@ static bool take_plan (void *owner, const json_t *plan)
     int64_t id;
     char text[IDENT_SIZE];
     if (!json_get_integer (plan, "plan_id", 1, INT64_MAX, &id)) {
-        complain ("the station's answer", span_text ("a plan without an id is left out"));
+        complain ("the station's answer", span_text ("a plan without an id is skipped"));
         return true;
     }
     ident_text ((uint64_t)id, text);

@@ -11,7 +11,7 @@
 #include "print.h"
 
 static const char about[] =
-    "Ask the station whether it does its work, and tell what to put right: Redis (its\n"
+    "Check whether the station is healthy, and print what to fix: Redis (its\n"
     "version, whether it keeps what it was given, its memory and clock), targets that\n"
     "are away, have no worker, or whose last runs all failed, plans that are overdue,\n"
     "and the clocks of station and this machine. The exit status is 1 when plans do\n"
@@ -137,7 +137,7 @@ static void report (const json_t *health, const json_t *stats, bool works)
         colour_on (stdout, GREEN);
         fputs ("good", stdout);
         colour_off (stdout, GREEN);
-        puts ("  the station does its work");
+        puts ("  the station is healthy");
     }
     print_redis (json_object_get (health, "redis"));
     printf ("      %" PRId64 " of %" PRId64 " target%s connected\n",

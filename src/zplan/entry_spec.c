@@ -7,7 +7,7 @@ static int put (json_t *object, const char *name, json_t *value, struct reason *
 {
     if (!json_object_get (object, name))
         return json_object_set (object, name, value);
-    reason_set (reason, "%s: stands there twice", quoted (span_text (name)));
+    reason_set (reason, "%s: is given twice", quoted (span_text (name)));
     return -1;
 }
 

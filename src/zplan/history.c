@@ -35,7 +35,7 @@ static const struct option rows[] = {
      .offset = offsetof (struct asked, since_text),
      .help = "runs that ended in the last 12h, since today, yesterday or an\n"
              "instant as 2026-12-24T18:00 (in UTC); or the number SEQ of an\n"
-             "outcome: those after it; tells when some are gone"},
+             "outcome: those after it; reports if some are gone"},
     {.name = "--failed",
      .type = OPTION_FLAG,
      .offset = offsetof (struct asked, failed),
@@ -221,7 +221,7 @@ static bool take_page (struct pages *pages, const json_t *page)
             size_t most = self->asked->output ? HELD_OUTPUTS : HELD_MAX;
             if (json_array_size (self->held) < most)
                 continue;
-            fprintf (stderr, "zplan: older outcomes are left out: these are %zu\n", most);
+            fprintf (stderr, "zplan: older outcomes are not shown: these are the last %zu\n", most);
             return false;
         }
         print_outcome (self, run, json_object_get (page, "epoch"));

@@ -13,13 +13,13 @@ static const char about[] =
     "target, kind, limit or plan of the same name or id is rejected. Outcomes get new\n"
     "sequence numbers and are not broadcast. A run that was in progress begins again.\n"
     "Not in the file, and to be set by hand: settings, keys of targets, and targets\n"
-    "that the settings name; their plans are left out until the target is known.\n\n"
+    "that the settings name; their plans are skipped until the target is known.\n\n"
     "Of plain `zplan export` the following holds. Kept are id, target, title, frames, schedule, "
     "the next time (also one that\n"
     "`zplan skip` has set) and the repeats that are left. Begin anew: what the\n"
     "station counts (runs, failures, the last status, skips), and the history.\n"
-    "Plans that were paused, or out of the queue for an error, stay paused, and what\n"
-    "was closed or has ended is left out. With --hold the others are stored paused as\n"
+    "Plans that were paused, or had failed permanently, stay paused; those that were\n"
+    "closed or have ended are skipped. With --hold the others are stored paused as\n"
     "well and marked: none runs until `zplan reset --held` starts those, and only\n"
     "those. Times that have passed meanwhile are missed ones, as of any plan; a single\n"
     "one runs at once.\n\n"
@@ -47,7 +47,7 @@ static const struct option rows[] = {
     {.name = "--stop-on-error",
      .type = OPTION_FLAG,
      .offset = offsetof (struct wish, stop_on_error),
-     .help = "go on to no further line when one is refused"},
+     .help = "stop at the first line that is rejected"},
 };
 
 int verb_import (const struct cli *cli)

@@ -23,7 +23,7 @@ enum { NEXT = 5 };
 static const char about[] =
     "Import a crontab: each line becomes a plan of the command `sh`, whose first\n"
     "argument is the command line, and the second, if there is one, its standard\n"
-    "input (what stands behind a %). FILE is a name, or - for standard input.\n\n"
+    "input (what follows a %). FILE is a name, or - for standard input.\n\n"
     "  zplan cron --dry-run my.cron\n"
     "  crontab -l | zplan cron -\n"
     "  zplan cron --system --user backup --target backup /etc/crontab\n\n"
@@ -46,7 +46,7 @@ static const char about[] =
     "  zplan cron --name ann --hold ann.crontab\n\n"
     "What became of each line is printed with the plan's name. A line that was\n"
     "changed is another plan; remove the old one. Remove the lines from the crontab,\n"
-    "too, or cron goes on to run them.\n";
+    "too, or cron still runs them.\n";
 
 struct wish {
     const char *target, *timezone, *prefix, *user, *if_exists;

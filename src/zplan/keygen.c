@@ -53,7 +53,7 @@ static const char about[] =
     "  NAME.key         the public key and what it allows: for the station's folder\n"
     "                   of keys that are let in (zpland --allow DIR)\n"
     "  NAME.key_secret  both keys: it stays with their owner, nobody else may read it\n"
-    "and never writes over a file. NAME is 1 to 64 of A-Z a-z 0-9 _ . - and stands in the\n"
+    "and never writes over a file. NAME is 1 to 64 of A-Z a-z 0-9 _ . - and appears in the\n"
     "station's log.\n\n"
     "Each program has its own pair:\n"
     "  zplan keygen station                   # of the plan station; it needs no role\n"

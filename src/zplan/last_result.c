@@ -19,7 +19,7 @@ static const char about[] =
     "Print the last result of a plan whole, byte for byte: of each voter where it is a vote. Of a\n"
     "plan that has ended the station keeps up to 64 KiB (--output-total and --output-age of "
     "zpland).\n"
-    "Exit status 1: there is no result, or the run failed; what it wrote is printed nevertheless.\n"
+    "Exit status 1: there is no result, or the run failed (its output is still printed).\n"
     "What earlier runs wrote: `zplan logs`.\n\n"
     "  zplan result report > report.csv\n"
     "  zplan result 1f --json | jq -r '.results[0].frames[].text'\n";

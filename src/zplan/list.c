@@ -30,7 +30,7 @@ static const char about[] =
     "  zplan list\n"
     "  zplan list --target billing --state failed\n"
     "  zplan list --type week --title 'report*' --json\n"
-    "  zplan list --dead                      # failed for good\n"
+    "  zplan list --dead                      # failed permanently\n"
     "  zplan list --verdict manual --limit 5\n"
     "  zplan list --state closed --json | jq -r .id | xargs zplan remove\n";
 

@@ -397,7 +397,7 @@ static int report (struct loading *self)
         if (self->updated)
             printf (", %" PRId64 " updated", self->updated);
         if (self->over)
-            printf (", %" PRId64 " ended and left out", self->over);
+            printf (", %" PRId64 " ended and skipped", self->over);
         if (self->refused)
             printf (", %" PRId64 " refused", self->refused);
         if (self->untaken)

@@ -42,14 +42,14 @@ static const struct option rows[] = {
      .aliases = "-f",
      .type = OPTION_FLAG,
      .offset = offsetof (struct logs, follow),
-     .help = "go on with the next runs as they end, until the plan has ended"},
+     .help = "continue with the next runs as they end, until the plan has ended"},
 };
 
 static const char about[] =
     "Print what the last run of a plan wrote: its standard output, or its standard error if it\n"
     "failed. The station keeps the first and the last KiB of each run (--output-bytes of zpland),\n"
-    "also of plans that have ended, for 7 days (--output-age). A line in front of each tells the\n"
-    "run, when it ended, how, and how long it took; with --json a run is one object.\n\n"
+    "also of plans that have ended, for 7 days (--output-age). A line before each names the\n"
+    "run, when and how it ended, and how long it took; with --json a run is one object.\n\n"
     "  zplan logs nightly\n"
     "  zplan logs nightly --run 4711\n"
     "  zplan logs 1f -n 5\n"

@@ -68,7 +68,7 @@ static void tell_cancelled (const json_t *answer, json_t *object)
         return;
     }
     fputs (json_is_true (told) ? ", its target was notified"
-                               : "; its target could not be notified, and may go on",
+                               : "; its target could not be notified, and may continue",
            stdout);
 }
 
@@ -106,7 +106,7 @@ static const struct deed {
      .done = "reset",
      .wanted = IN_QUEUE,
      .synopsis = "zplan reset ID... | --state failed ... | --all  [--dry-run]",
-     .about = "Queue paused plans again, and those that an error took out of the queue.\n"
+     .about = "Queue paused plans again, and those that have failed permanently.\n"
               "One that is overdue by then runs once, immediately.\n" FILTER_HELP "\n"
               "  zplan reset 1f\n"
               "  zplan reset --held                       # what `import --hold` keeps paused\n"

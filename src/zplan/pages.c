@@ -37,7 +37,7 @@ static bool advance (struct pages *self, const json_t *page, struct verdict *ver
         return false;
     if (json_equal (next, json_object_get (self->filter, "after"))) {
         struct reason reason;
-        reason_set (&reason, "the %s does not go on behind %s", self->word,
+        reason_set (&reason, "the %s has two pages that begin after %s", self->word,
                     quoted (span_of (json_string_value (next), json_string_length (next))));
         *verdict = verdict_refused (reason.text);
         return false;

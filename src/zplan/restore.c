@@ -75,7 +75,7 @@ static int64_t report_missing (const struct restoring *self)
         count += json_integer_value (waits);
         snprintf (text, sizeof text,
                   "target %.64s: is not known here, so %" JSON_INTEGER_FORMAT
-                  " of its plans are left out; name it in the station's settings, or by `zplan "
+                  " of its plans are skipped; name it in the station's settings, or by `zplan "
                   "target add`, and import again",
                   name, json_integer_value (waits));
         complain (NULL, span_text (text));

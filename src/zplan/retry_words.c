@@ -200,7 +200,7 @@ static void write_tries (FILE *file, json_int_t tries)
 static const char *what_then (const json_t *plan, const json_t *retry)
 {
     if (json_is_true (json_object_get (retry, "need_manual")))
-        return "then a person decides";
+        return "then it needs manual action";
     return has_one_occurrence (plan) ? "then it stops with an error" : "then the next occurrence";
 }
 

@@ -39,14 +39,14 @@ static const struct option rows[] = {
      .type = OPTION_TEXT,
      .offset = offsetof (struct selection, title),
      .utf8 = true,
-     .help = "plans whose title fits; * stands for anything"},
+     .help = "plans whose title matches; * matches anything"},
     {.name = "--verdict",
      .metavar = "VERDICT",
      .type = OPTION_TEXT,
      .offset = offsetof (struct selection, verdict),
      .values = VERDICT_WORDS,
-     .help = "failure (for good), pending (a person decides), manual (a person has), cancelled; "
-             "looked at here, page by page"},
+     .help = "failure (permanent), pending (needs manual action), manual (resolved manually), "
+             "cancelled; filtered on the client"},
     {.name = "--kind",
      .metavar = "NAME",
      .type = OPTION_TEXT,
@@ -81,7 +81,7 @@ struct option_group select_options (struct selection *selection)
 int select_check (const struct selection *selection, struct reason *reason)
 {
     if (selection->dead && selection->verdict) {
-        reason_set (reason, "--dead and --verdict: want one or the other");
+        reason_set (reason, "--dead and --verdict: want only one of them");
         return -1;
     }
     return 0;

@@ -31,7 +31,7 @@ static const struct option rows[] = {
      .metavar = "RULE",
      TERMS_ROW (gap),
      WORDS ("shift skip"),
-     .help = "a local time that a clock change leaves out: shift (run at its end) or skip"},
+     .help = "a local time that a clock change skips: shift (run at its end) or skip"},
     {.name = "--overlap",
      .metavar = "RULE",
      TERMS_ROW (overlap),

@@ -59,7 +59,7 @@ static const struct option which_rows[] = {
      .metavar = "PATTERN",
      .type = OPTION_TEXT,
      .offset = offsetof (struct change, bulk.selection.title),
-     .help = "plans whose title fits; * stands for anything"},
+     .help = "plans whose title matches; * matches anything"},
     {.name = "--of-verdict",
      .metavar = "VERDICT",
      .type = OPTION_TEXT,
@@ -70,7 +70,8 @@ static const struct option which_rows[] = {
 
 static const char about[] =
     "Change plans: what is not given stays as it is. A new time counts from now, as if the plan\n"
-    "had just been added. All --arg together replace all arguments. Refused while a run is out,\n"
+    "had just been added. All --arg together replace all arguments. Rejected while a run is in "
+    "progress,\n"
     "and when the plan was changed by somebody else at the same moment. A policy is taken away by\n"
     "the value -. Local times are in the plan's own zone, if it has one and --timezone is not\n"
     "given; --timezone with a new kind of time, or with --wall-clock, gives it another.\n\n"

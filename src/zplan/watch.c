@@ -85,7 +85,7 @@ static const char about[] =
     "What was published but did not come is asked for at --connect and printed in its place, "
     "marked\n"
     "(from history), in JSON {\"from\":\"history\", ...}. seq and epoch of the last result that a\n"
-    "program has seen are what it gives to --since and --epoch next time, to go on where it "
+    "program has seen are what it gives to --since and --epoch next time, to resume where it "
     "was.\n\n"
     "  zplan watch\n"
     "  zplan watch report -n 1\n"

@@ -13,7 +13,7 @@ static const struct option rows[] = {
      .type = OPTION_TEXT,
      WHEN_FIELD (at),
      .help = "once: 18:00 (the next one), 'tomorrow 8:00', 'fri 8:00', or "
-             "2026-12-24T18:00+01:00; seconds, offset, time may be left out"},
+             "2026-12-24T18:00+01:00; seconds, offset and time are optional"},
     {.name = "--every",
      .metavar = "DURATION",
      .type = OPTION_TEXT,

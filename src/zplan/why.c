@@ -10,7 +10,7 @@
 #include "rfc3339.h"
 
 static const char about[] =
-    "Why plans are not running: each reason that holds a plan back, or the run that is out, and\n"
+    "Print each reason why a plan does not run now, or its run in progress, and\n"
     "what will change that.\n\n"
     "  zplan why 1f\n"
     "  zplan why 1f 20 --json | jq '.reasons[].why'\n";

@@ -13,7 +13,7 @@
 
 static const char about_workers[] =
     "List the workers that have joined a target station (zstationd): how many jobs each\n"
-    "has in hand, how many more it asks for, since when, and whether it drains. The\n"
+    "is working on, how many more it asks for, since when, and whether it drains. The\n"
     "target itself is asked, not the plan station: --connect is its request endpoint,\n"
     "--server-key its public key.\n\n"
     "  zplan workers --connect tcp://127.0.0.1:7930\n"
@@ -115,8 +115,8 @@ int verb_workers (const struct cli *cli)
 // -- drain
 
 static const char about_drain[] =
-    "Let workers of a target station (zstationd) go: each gets no more jobs, is told so,\n"
-    "ends what it has in hand and leaves; `zplan work` then ends with 0. All workers of a\n"
+    "Let workers of a target station (zstationd) go: each gets no more jobs, is notified,\n"
+    "finishes its jobs and leaves; `zplan work` then exits with 0. All workers of a\n"
     "name are meant. The target itself is asked, not the plan station: --connect is its\n"
     "request endpoint. `zplan workers` lists them.\n\n"
     "  zplan drain host-1234 --connect tcp://127.0.0.1:7930\n"

@@ -604,7 +604,7 @@ def test_broken_lines_are_told_and_passed_over(moved, tmp_path):
     assert ended.code == REFUSED
     assert ended.out == cli(rig, "history", "--json=wire").done()
     numbers = [*range(4, 4 + len(broken)), len(lines) + len(broken) + 1]
-    assert ended.err.splitlines() == [f"zplan: {first.name}: line {n} is no outcome: passed over"
+    assert ended.err.splitlines() == [f"zplan: {first.name}: line {n} is no outcome: skipped"
                                       for n in numbers]
 
 

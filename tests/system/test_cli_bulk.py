@@ -491,7 +491,7 @@ def test_what_has_ended_is_left_out_and_what_runs_at_once_is_held(one, two, tmp_
     path.write_text(one.zplan("export").done() +
                     json.dumps({"station": "jobs", "command": "x", "now": True}) + "\n")
     told = two.zplan("import", str(path), "--hold").done()
-    assert told == f"{len(idents)} plans added, 1 ended and left out\n"
+    assert told == f"{len(idents)} plans added, 1 ended and skipped\n"
     assert {STATES[plan["plan_state"]] for plan in two.plans()} == {"pause"}
 
 

@@ -32,7 +32,7 @@ def doctor(health=None, stats=None, *args, clock_ms=0, up=True):
 
 def test_all_is_well():
     out = doctor().done()
-    assert out.startswith("good  the station does its work\n")
+    assert out.startswith("good  the station is healthy\n")
     assert "its version is 7.0.15, appendfsync always, maxmemory-policy noeviction, its clock +3 ms" \
         in out
     assert "station jobs is connected since 2023-11-14T22:13:20Z\n" in out

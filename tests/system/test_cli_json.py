@@ -107,7 +107,7 @@ def test_lines_with_a_spec(station, tmp_path):
     (tmp_path / "plans").write_text("".join(json.dumps(one) + "\n" for one in [second, framed, *bad]))
     ended = station("add", "--from", str(tmp_path / "plans"))
     assert ended.code == REFUSED and ended.out.startswith("2 plans added, 3 "), (ended.out, ended.err)
-    assert "'command': stands there twice" in ended.err and "frames: want {type, text}" in ended.err
+    assert "'command': is given twice" in ended.err and "frames: want {type, text}" in ended.err
     shown = json.loads(station("show", "second", "--json").done())
     assert shown["state"] == "paused" and shown["args"] == ["7"] and shown["title"] == "t"
     assert shown["spec"]["plan_type"] == first["spec"]["plan_type"]

@@ -71,7 +71,7 @@ def test_version():
     (["cancel", "--reason", "x"], "--all means every plan"),
     (["cancel", "1", "--station=jobs"], "plan ids and --target: want one or the other"),
     (["done", "--remark", "x"], "--all means every plan"),
-    (["reset", "--dead", "--verdict", "pending"], "--dead and --verdict: want one"),
+    (["reset", "--dead", "--verdict", "pending"], "--dead and --verdict: want only one"),
     (["list", "--verdict", "dead"], "--verdict: want failure, pending, manual or cancelled"),
     (["cancle", "1"], "unknown verb 'cancle'; did you mean cancel?"),
     (["list", "--daed"], "did you mean --dead?"),
@@ -482,8 +482,8 @@ def test_list_filter_and_limit():
 
 
 @pytest.mark.parametrize("data, told", [
-    (b'{"plans":[],"next":"1"}', "the list does not go on"),
-    (b'{"plans":[],"next":"x"}', "the list does not go on"),
+    (b'{"plans":[],"next":"1"}', "the list has two pages"),
+    (b'{"plans":[],"next":"x"}', "the list has two pages"),
     (b"[]", "want an object"),
     (b'{"plans"', "the station's answer"),
 ])

@@ -98,7 +98,7 @@ def test_every_policy_is_kept_and_shown_in_words(line):
     rows = line.rows("e1")
     assert {label: rows[label] for label in ("schedule", "time zone", "retry", "runs", "iteration")} == {
         "schedule": "cron 30 8 * * MON ... Europe/Berlin", "time zone": "Europe/Berlin", "runs": "0 of 12",
-        "retry": "6 tries, 30 s apart, up to 2 s more; then a person decides",
+        "retry": "6 tries, 30 s apart, up to 2 s more; then it needs manual action",
         "iteration": "0 of 4, run 0 of 3"}
     said = line.options("e1")
     assert said == [
@@ -114,7 +114,7 @@ def test_every_policy_is_kept_and_shown_in_words(line):
 
 @pytest.mark.parametrize("spec, words", [
     ("none", "1 try; then it stops with an error"),
-    ("none,manual", "1 try; then a person decides"),
+    ("none,manual", "1 try; then it needs manual action"),
     ("fixed:1s:1", "2 tries, 1 s apart; then it stops with an error"),
     ("exponential:1s:8",
      "9 tries, 1 s after the first failure, doubling; then it stops with an error"),
@@ -378,7 +378,7 @@ def test_a_target_that_could_not_be_told():
     with PlanStation() as station:
         one = station.add("untold", plan_state=2)
         assert station.zplan("cancel", one).done() == \
-            f"plan {one} cancelled; its target could not be notified, and may go on\n"
+            f"plan {one} cancelled; its target could not be notified, and may continue\n"
         assert station.requests("cancel") == [[one]]
 
 

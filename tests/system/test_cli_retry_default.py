@@ -51,7 +51,7 @@ def shown(line):
      "1 try, then the next occurrence", "1 try; then the next occurrence"),
     (["--every", "1h", "--retry", "fixed:1m:4,manual"],
      {"strategy": "fixed", "interval": 60, "max": 4, "need_manual": True},
-     "5 tries, then a person decides", "5 tries, 1 min apart; then a person decides"),
+     "5 tries, then it needs manual action", "5 tries, 1 min apart; then it needs manual action"),
 ])
 def test_what_add_makes(line, words, retry, summary, row):
     assert line(*ADD, *words).done().splitlines()[1] == f"retry: {summary}"

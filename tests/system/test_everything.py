@@ -262,7 +262,7 @@ def test_what_is_there_stays(make, tmp_path):
     for line, words in enumerate(("target: there is another one", "kind: there is another one named mail",
                                   "limit: there is another one named group:g")):
         assert f"{path}:{line + 4}: {words}" in said.err or words in said.err, said.err
-    assert "-plan error: plan_id: 1f is in use by another plan" in said.err
+    assert "plan_id: 1f is in use by another plan" in said.err
     assert new.rig.dump() == before
     assert new("import", str(path), "--stop-on-error").out.endswith("1 refused\n")
 

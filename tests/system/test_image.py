@@ -151,7 +151,7 @@ def run_composed(image, folder):
             # Until the worker has joined there is nobody to do it: it is tried again.
             wait_until(lambda: '"status":1,' in compose.once(
                 "client", "history", "--json=wire").replace(" ", ""), "the plan is done", 3 * WAIT)
-            assert "1 of 1 target station is connected" in compose.once("client", "doctor")
+            assert "1 of 1 target is connected" in compose.once("client", "doctor")
             run_documented(compose, folder)
             ended = compose.stop()
             assert {ended[name] for name in ("redis", "station", "target")} == {0}, ended

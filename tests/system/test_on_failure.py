@@ -169,7 +169,7 @@ def test_export_and_import_keep_it(rig, tmp_path):
     cli("remove", "e1").done()
     told = cli(*add, "--on-failure-target", "news").failed(USAGE)
     assert "--on-failure-target: goes with --on-failure only" in told
-    assert "on_failure" in cli(*add, "--on-failure", "x", "--on-failure-target",
+    assert "on failure: no target 'nix'; known: " in cli(*add, "--on-failure", "x", "--on-failure-target",
                                "nix").failed(REFUSED)
     for value in ("notify", want):
         path.write_text(json.dumps({"target": "jobs", "command": "x", "id": "e2",
