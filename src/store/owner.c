@@ -1,0 +1,380 @@
+#include "owner.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "memory.h"
+
+enum link_state {
+    CLOSED,  // nothing is sent before it is open
+    OPENING, // wanted
+    BLIND,   // open, and a look was refused
+    LOOKING, // an answer is awaited: of a look, or of what was sent before it
+    WATCHED  // the last look was answered, and nothing was sent since
+};
+
+struct owner {
+    struct owner_config config;
+    char stored[OWNER_TOKEN_SIZE];
+    enum link_state link;
+    char token[OWNER_TOKEN_SIZE];  // empty = standby
+    char taking[OWNER_TOKEN_SIZE]; // of the last takeover that was sent and not seen
+    uint64_t epoch;                // the greatest seen
+    int64_t acked, batch;
+    bool full, handover; // memory is
+    bool held;           // it was the owner until now, and OWNER_STANDBY was not said yet
+    enum owner_loss loss;
+    char found[OWNER_TOKEN_SIZE]; // by the last look
+    int64_t found_batch;
+    char seen[OWNER_TOKEN_SIZE]; // of the last owner, by this station or another
+    int64_t seen_batch, seen_us;
+    int64_t asked_us; // when what is to be answered was sent
+    int64_t sent_us; // when the batch or takeover in flight was sent first: any copy may be applied
+    int64_t leased_us; // that of what was acknowledged last
+    int64_t wake_us;
+    int64_t away_until_us; // after a release: another station is to have it
+};
+
+static const char FREE[] = ".free";
+
+struct owner *owner_new (const struct owner_config *config)
+{
+    struct owner *self = memory_new (sizeof *self);
+    self->config = *config;
+    if (config->stored)
+        snprintf (self->stored, sizeof self->stored, "%s", config->stored);
+    self->wake_us = INT64_MIN;
+    return self;
+}
+
+void owner_destroy (struct owner **self)
+{
+    free (*self);
+    *self = NULL;
+}
+
+// -- tokens
+
+// splitmix64
+static uint64_t next_random (struct owner *self)
+{
+    uint64_t z = self->config.seed += UINT64_C (0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C (0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C (0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+static bool is_token (struct span found, const char *token)
+{
+    return token[0] && span_is (found, token);
+}
+
+static bool is_free (struct span found)
+{
+    size_t size = sizeof FREE - 1;
+    return found.size > size && memcmp (found.data + found.size - size, FREE, size) == 0;
+}
+
+// What is none of ours is no epoch, and is taken over from as any other.
+static uint64_t epoch_of (struct span found)
+{
+    uint64_t epoch = 0;
+    for (size_t i = 0; i < found.size && found.data[i] >= '0' && found.data[i] <= '9'; i++)
+        epoch = epoch > UINT64_MAX / 10 - 1 ? epoch : epoch * 10 + (found.data[i] - '0');
+    return epoch;
+}
+
+static void note_epoch (struct owner *self, struct span found)
+{
+    uint64_t epoch = epoch_of (found);
+    if (epoch > self->epoch && epoch < INT64_MAX)
+        self->epoch = epoch;
+}
+
+static void copy (struct span token, char out[OWNER_TOKEN_SIZE])
+{
+    size_t size = token.size < OWNER_TOKEN_SIZE ? token.size : OWNER_TOKEN_SIZE - 1;
+    if (size)
+        memmove (out, token.data, size);
+    out[size] = '\0';
+}
+
+static void keep_seen (struct owner *self, struct span token, int64_t batch, int64_t now_us)
+{
+    copy (token, self->seen);
+    self->seen_batch = batch;
+    self->seen_us = now_us;
+}
+
+// -- steps
+
+static struct owner_step step (enum owner_do what, enum owner_news news)
+{
+    return (struct owner_step){what, news};
+}
+
+static struct owner_step ask (struct owner *self, enum owner_do what, enum owner_news news,
+                              int64_t now_us)
+{
+    self->link = LOOKING;
+    self->asked_us = now_us;
+    self->wake_us = INT64_MAX;
+    return step (what, news);
+}
+
+// Nothing before that time; then a tick goes on.
+static struct owner_step rest (struct owner *self, enum owner_news news, int64_t until_us)
+{
+    self->wake_us = until_us;
+    return step (OWNER_WAIT, news);
+}
+
+static int64_t heartbeat_us (const struct owner *self)
+{
+    return self->config.alone ? INT64_MAX : self->leased_us + OWNER_LEASE_US / 4;
+}
+
+static struct owner_step send (struct owner *self, enum owner_news news, int64_t now_us)
+{
+    if (!self->batch)
+        self->sent_us = now_us;
+    self->batch = self->acked + 1;
+    return ask (self, OWNER_SEND, news, now_us);
+}
+
+// What Redis has is not what this station, or the last owner that it saw, has been told of.
+static enum owner_loss loss_of (const struct owner *self, struct span found, int64_t batch)
+{
+    const char *known = self->token[0] ? self->token : self->seen;
+    int64_t number = self->token[0] ? self->acked : self->seen_batch;
+    if (!known[0])
+        return OWNER_LOST_NOTHING;
+    if (!found.size)
+        return OWNER_LOST_ALL;
+    bool back =
+        span_is (found, known) ? batch < number : epoch_of (found) < epoch_of (span_text (known));
+    return back ? OWNER_LOST_TAIL : OWNER_LOST_NOTHING;
+}
+
+static struct owner_step take (struct owner *self, const struct owner_event *event, int64_t now_us)
+{
+    self->loss = loss_of (self, event->token, event->batch);
+    self->full = event->refusal == OWNER_NO_MEMORY;
+    self->held = self->held || self->token[0];
+    self->token[0] = '\0';
+    snprintf (self->taking, sizeof self->taking, "%" PRIu64 ".%016" PRIx64, ++self->epoch,
+              next_random (self));
+    self->sent_us = now_us;
+    return ask (self, OWNER_TAKE, OWNER_NOTHING, now_us);
+}
+
+static struct owner_step serve (struct owner *self, int64_t batch, int64_t now_us)
+{
+    if (batch != 0)
+        return step (OWNER_WAIT, OWNER_IMPOSSIBLE);
+    memcpy (self->token, self->taking, sizeof self->token);
+    self->taking[0] = self->stored[0] = '\0';
+    self->acked = self->batch = 0;
+    self->full = self->handover = self->held = false;
+    self->leased_us = self->sent_us;
+    keep_seen (self, span_text (self->token), 0, now_us);
+    return rest (self, OWNER_SERVES, heartbeat_us (self));
+}
+
+// A standby has looked.
+static struct owner_step stand_by (struct owner *self, const struct owner_event *event,
+                                   int64_t now_us)
+{
+    struct span token = event->token;
+    bool late = now_us - self->asked_us > OWNER_MARGIN_US;
+    bool same = is_token (token, self->seen) && event->batch == self->seen_batch;
+    bool vacant =
+        !token.size || is_free (token) || is_token (token, self->stored) || self->config.alone;
+    if (self->held) { // first it forgets what it was
+        self->held = false;
+        keep_seen (self, token, event->batch, now_us);
+        return rest (self, OWNER_STANDBY, now_us + OWNER_POLL_US);
+    }
+    if (event->refusal == OWNER_NOT_NOW)
+        return rest (self, OWNER_NOTHING, now_us + OWNER_RETRY_US);
+    if (vacant && now_us >= self->away_until_us)
+        return take (self, event, now_us);
+    if (same && !late && now_us - self->seen_us >= OWNER_LEASE_US)
+        return take (self, event, now_us);
+    if (!same || late)
+        keep_seen (self, token, event->batch, now_us);
+    return rest (self, OWNER_NOTHING, now_us + OWNER_POLL_US);
+}
+
+static struct owner_step judge_own (struct owner *self, const struct owner_event *event,
+                                    int64_t now_us)
+{
+    if (event->batch < self->acked)
+        return take (self, event, now_us);
+    if (event->batch == self->acked + 1 && self->batch) {
+        self->acked = self->batch;
+        self->batch = 0;
+        self->full = false;
+        self->leased_us = self->sent_us;
+        keep_seen (self, event->token, event->batch, now_us);
+        return rest (self, OWNER_ACKED, self->handover ? now_us : heartbeat_us (self));
+    }
+    if (event->batch != self->acked)
+        return step (OWNER_WAIT, OWNER_IMPOSSIBLE);
+    if (event->refusal) {
+        self->full = event->refusal == OWNER_NO_MEMORY;
+        return rest (self, self->batch ? OWNER_REFUSED : OWNER_NOTHING,
+                     self->full ? now_us : now_us + OWNER_RETRY_US);
+    }
+    if (self->batch)
+        return send (self, OWNER_NOTHING, now_us);
+    return rest (self, OWNER_NOTHING, self->handover ? now_us : heartbeat_us (self));
+}
+
+static struct owner_step found (struct owner *self, const struct owner_event *event, int64_t now_us)
+{
+    self->link = WATCHED;
+    note_epoch (self, event->token);
+    copy (event->token, self->found);
+    self->found_batch = event->batch;
+    if (is_token (event->token, self->taking))
+        return serve (self, event->batch, now_us);
+    if (is_token (event->token, self->token))
+        return judge_own (self, event, now_us);
+    if (self->token[0] && !event->token.size)
+        return take (self, event, now_us);
+    if (self->token[0]) { // another owner, or it was released
+        self->held = true;
+        self->token[0] = '\0';
+        self->batch = self->acked = 0;
+        if (self->handover && is_free (event->token))
+            self->away_until_us = now_us + OWNER_LEASE_US;
+        self->handover = false;
+    }
+    return stand_by (self, event, now_us);
+}
+
+// The lease ends before it is known whether another station may take over.
+static struct owner_step release (struct owner *self, int64_t now_us)
+{
+    self->leased_us = INT64_MIN / 2;
+    return ask (self, OWNER_RELEASE, OWNER_NOTHING, now_us);
+}
+
+// -- events
+
+static struct owner_step tick (struct owner *self, int64_t now_us)
+{
+    if (now_us < self->wake_us)
+        return step (OWNER_WAIT, OWNER_NOTHING);
+    switch (self->link) {
+    case CLOSED:
+        self->link = OPENING;
+        self->wake_us = INT64_MAX;
+        return step (OWNER_OPEN, OWNER_NOTHING);
+    case WATCHED:
+        if (!self->token[0])
+            return ask (self, OWNER_LOOK, OWNER_NOTHING, now_us);
+        if (self->handover && !self->batch)
+            return release (self, now_us);
+        return send (self, OWNER_NOTHING, now_us); // again, or a heartbeat
+    case BLIND:
+        return ask (self, OWNER_LOOK, OWNER_NOTHING, now_us);
+    default: // an event is awaited
+        self->wake_us = INT64_MAX;
+        return step (OWNER_WAIT, OWNER_NOTHING);
+    }
+}
+
+static struct owner_step closed (struct owner *self, int64_t now_us)
+{
+    self->link = CLOSED;
+    return rest (self, OWNER_NOTHING, now_us + OWNER_POLL_US);
+}
+
+struct owner_step owner_event (struct owner *self, const struct owner_event *event, int64_t boot_us)
+{
+    bool moved = event->refusal == OWNER_READ_ONLY;
+    switch (event->type) {
+    case OWNER_OPENED:
+        return ask (self, OWNER_LOOK, OWNER_NOTHING, boot_us);
+    case OWNER_CLOSED:
+        return closed (self, boot_us);
+    case OWNER_FOUND:
+        if (moved) // it is a replica now, and what it has may be old
+            return closed (self, boot_us);
+        return found (self, event, boot_us);
+    case OWNER_UNFOUND:
+        if (moved)
+            return closed (self, boot_us);
+        self->link = BLIND;
+        return rest (self, OWNER_NOTHING, boot_us + OWNER_RETRY_US);
+    case OWNER_BATCH:
+        if (!owner_may_send (self))
+            return step (OWNER_WAIT, OWNER_NOTHING);
+        return send (self, OWNER_NOTHING, boot_us);
+    case OWNER_HANDOVER:
+        self->handover = self->token[0] != '\0';
+        if (self->handover && self->link == WATCHED && !self->batch)
+            return release (self, boot_us);
+        return step (OWNER_WAIT, OWNER_NOTHING);
+    case OWNER_TICK:
+        return tick (self, boot_us);
+    }
+    return step (OWNER_WAIT, OWNER_NOTHING);
+}
+
+// -- what it is
+
+int64_t owner_next_us (const struct owner *self)
+{
+    return self->wake_us;
+}
+
+bool owner_may_send (const struct owner *self)
+{
+    return self->token[0] && self->link == WATCHED && !self->batch && !self->handover;
+}
+
+bool owner_is_leased (const struct owner *self, int64_t boot_us)
+{
+    return self->token[0] &&
+           (self->config.alone || boot_us < self->leased_us + OWNER_LEASE_US - OWNER_MARGIN_US);
+}
+
+bool owner_holds (const struct owner *self)
+{
+    return self->token[0];
+}
+
+const char *owner_token (const struct owner *self)
+{
+    return self->token[0] ? self->token : self->taking;
+}
+
+bool owner_uses_script (const struct owner *self)
+{
+    return self->full;
+}
+
+const char *owner_found (const struct owner *self, int64_t *ret_batch)
+{
+    *ret_batch = self->found_batch;
+    return self->found;
+}
+
+int64_t owner_batch (const struct owner *self)
+{
+    return self->batch;
+}
+
+int64_t owner_acked (const struct owner *self)
+{
+    return self->acked;
+}
+
+enum owner_loss owner_loss (const struct owner *self)
+{
+    return self->loss;
+}

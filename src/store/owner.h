@@ -1,0 +1,127 @@
+// Which station owns the database, and which of its batches were applied. Pure: it says what to
+// send on the one connection for writes, and judges what was read there.
+//
+// plan:owner is a hash: `token` of the owner, EPOCH.NONCE, and `batch`, the number of its last
+// applied batch. Both are watched when a batch is sent, so it is applied only after the one before
+// it, by its owner, and once. A batch whose answer was lost is sent again: the number tells whether
+// it was applied. What is sent:
+//
+//     LOOK       WATCH plan:owner; HMGET plan:owner token batch
+//     TAKE       MULTI; HSET plan:owner token TOKEN batch 0 ...; EXEC; LOOK
+//     SEND       MULTI; rows; HSET plan:owner batch N; TIME; EXEC; LOOK
+//     RELEASE    MULTI; HSET plan:owner token EPOCH.free; EXEC; LOOK
+//
+// While memory is full Redis runs no MULTI: the same rows go by a script that may write, and that
+// tests itself what the watch does: that token and batch are those that were found.
+//
+// The lease goes by what each station sees on its own clock: an owner writes at least each quarter
+// of it, and a standby takes over when it has seen no change for all of it.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "span.h"
+
+enum {
+    OWNER_TOKEN_SIZE = 40, // 20 digits, a point, 16 hex digits and NUL
+    OWNER_LEASE_US = 2000000,
+    OWNER_MARGIN_US = 250000, // before its end the owner stops, and a later answer is not counted
+    OWNER_POLL_US = 50000,
+    OWNER_RETRY_US = 100000
+};
+
+struct owner;
+
+struct owner_config {
+    uint64_t seed; // of nonces: no two processes may have the same
+    bool alone;    // the database is private: there is no standby, and no lease
+    const char
+        *stored; // the token of the last takeover on this folder, whose lock is held; or NULL
+};
+
+struct owner *owner_new (const struct owner_config *config);
+void owner_destroy (struct owner **self);
+
+// Why Redis did not apply what was sent.
+enum owner_refusal {
+    OWNER_TAKEN_UP,  // it did, or nobody knows
+    OWNER_NO_MEMORY, // OOM
+    OWNER_READ_ONLY, // READONLY, MASTERDOWN: another Redis is the master
+    OWNER_NOT_NOW,   // LOADING, BUSY, MISCONF, NOREPLICAS and others
+};
+
+enum owner_event_type {
+    OWNER_OPENED,   // the connection is there
+    OWNER_CLOSED,   // it is not, or was given up
+    OWNER_FOUND,    // the HMGET behind a WATCH was answered: token and batch
+    OWNER_UNFOUND,  // it was refused
+    OWNER_BATCH,    // there is something to write; only while owner_may_send
+    OWNER_HANDOVER, // let another station take over
+    OWNER_TICK      // owner_next_us has come
+};
+
+struct owner_event {
+    enum owner_event_type type;
+    struct span token;          // of FOUND; empty = there is no owner
+    int64_t batch;              // of FOUND
+    enum owner_refusal refusal; // of what was sent before the look, or of the look
+};
+
+// What to do now.
+enum owner_do {
+    OWNER_WAIT, // until an event, or owner_next_us
+    OWNER_OPEN, // close what is open, connect to the master
+    OWNER_LOOK,
+    OWNER_TAKE, // with owner_token
+    OWNER_SEND, // the batch owner_batch, its rows as before if it was sent before
+    OWNER_RELEASE
+};
+
+// What has happened.
+enum owner_news {
+    OWNER_NOTHING,
+    OWNER_SERVES,    // this station is the owner: all is read anew. owner_loss says of what
+    OWNER_ACKED,     // the batch owner_acked was applied
+    OWNER_REFUSED,   // the batch in flight was not applied, and may be rebuilt under its number
+    OWNER_STANDBY,   // it is the owner no more: all is forgotten, sockets close
+    OWNER_IMPOSSIBLE // more was applied than was sent: a copy of this process, or a defect
+};
+
+struct owner_step {
+    enum owner_do what;
+    enum owner_news news;
+};
+
+// Take an event in; `boot_us` is CLOCK_BOOTTIME.
+struct owner_step owner_event (struct owner *self, const struct owner_event *event,
+                               int64_t boot_us);
+
+// When a tick is wanted; INT64_MAX = never.
+int64_t owner_next_us (const struct owner *self);
+
+// Whether a batch may be sent: it is the owner, knows what was applied, and none is in flight.
+bool owner_may_send (const struct owner *self);
+
+// Whether what needs a lease may leave: dispatches, and answers to commands that read.
+bool owner_is_leased (const struct owner *self, int64_t boot_us);
+
+// Whether it holds the database as far as it knows; its own token, or the one that it takes.
+bool owner_holds (const struct owner *self);
+const char *owner_token (const struct owner *self);
+
+// Whether what is sent goes by the script; and what it must find, "" = no owner.
+bool owner_uses_script (const struct owner *self);
+const char *owner_found (const struct owner *self, int64_t *ret_batch);
+
+// The number of the batch in flight, 0 = none; and of the last one that was applied.
+int64_t owner_batch (const struct owner *self);
+int64_t owner_acked (const struct owner *self);
+
+// What Redis lost before the last takeover, as far as this station saw it.
+enum owner_loss {
+    OWNER_LOST_NOTHING,
+    OWNER_LOST_TAIL, // it has an earlier state
+    OWNER_LOST_ALL   // it was emptied, or replaced
+};
+enum owner_loss owner_loss (const struct owner *self);
