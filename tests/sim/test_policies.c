@@ -232,6 +232,83 @@ static void runs_that_are_longer_than_their_interval (void **state)
     }
 }
 
+// -- windows, rounds, pauses
+
+// Minutes from 00:03 to 00:05; a retry of the first that would be due behind the end is none.
+static void nothing_runs_outside_its_window (void **state)
+{
+    (void)state;
+    static const char frame[] = "{\"plan_type\":3,\"plan_value\":1,\"plan_repet\":-1,"
+                                "\"start_time\":1767225780,\"end_time\":1767225900,\"retry\":"
+                                "{\"strategy\":\"fixed\",\"interval\":200,\"max\":3}}";
+    struct sim sim;
+    sim_start (&sim, "window", NULL, work_300_ms);
+    struct sim_plan *plan = submit (&sim, frame);
+    run_to_the_end (&sim);
+    assert_int_equal (sim.fire_count, 3);
+    for (size_t n = 0; n < 3; n++)
+        CHECK_INT (sim.name, fired_ms (&sim, n), (int64_t)(3 + n) * MINUTE * 1000);
+    assert_null (plan->message);
+    sim_end (&sim);
+
+    sim_start (&sim, "retry behind the end", NULL, fail_at_once);
+    plan = submit (&sim, frame);
+    run_to_the_end (&sim);
+    assert_int_equal (sim.fire_count, 1);
+    assert_int_equal (plan->missed, 3);
+    assert_null (plan->message);
+    sim_end (&sim);
+}
+
+// Steps of 1 and 2 minutes, twice.
+static void rounds_of_steps (void **state)
+{
+    (void)state;
+    static const int64_t minutes[] = {1, 3, 4, 6};
+    struct sim sim;
+    sim_start (&sim, "rounds", NULL, work_300_ms);
+    struct sim_plan *plan = submit (&sim, "{\"plan_type\":3,\"cycle\":[1,2],\"iteration\":2,"
+                                          "\"misfire\":\"all\"}");
+    run_to_the_end (&sim);
+    assert_int_equal (sim.fire_count, ROWS (minutes));
+    for (size_t n = 0; n < ROWS (minutes); n++)
+        CHECK_INT (sim.name, nominal_s (&sim, n), minutes[n] * MINUTE);
+    assert_null (plan->message);
+    sim_end (&sim);
+}
+
+// Paused from 2:30 to 12:30: what comes late is one run, or none, and never a flood.
+static void a_pause_is_no_flood (void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *frame;
+        int64_t nominal; // minute of the run at the reset; 0 = none
+    } rows[] = {
+        {"paused, by default", EACH "}", 3},
+        {"paused, latest", EACH ",\"misfire\":\"latest\"}", 12},
+        {"paused, a window", EACH ",\"misfire_window\":10}", 0},
+    };
+    for (size_t i = 0; i < ROWS (rows); i++) {
+        struct sim sim;
+        sim_start (&sim, rows[i].name, NULL, work_300_ms);
+        struct sim_plan *plan = submit (&sim, rows[i].frame);
+        run_until (&sim, 2 * MINUTE + 30);
+        CHECK (rows[i].name, sim_manage (&sim, plan, MANAGE_PAUSE, 0));
+        run_until (&sim, 12 * MINUTE + 30);
+        CHECK_INT (rows[i].name, sim.fire_count, 2);
+        CHECK (rows[i].name, sim_manage (&sim, plan, MANAGE_RESET, 0));
+        run_until (&sim, 13 * MINUTE + 30);
+        size_t late = rows[i].nominal != 0;
+        CHECK_INT (rows[i].name, sim.fire_count, 3 + late);
+        CHECK_INT (rows[i].name, nominal_s (&sim, 2 + late), 13 * MINUTE);
+        if (late)
+            CHECK_INT (rows[i].name, nominal_s (&sim, 2), rows[i].nominal * MINUTE);
+        run_to_the_end (&sim);
+        sim_end (&sim);
+    }
+}
+
 // -- failures
 
 #define HOURLY(retry) "{\"plan_type\":4,\"plan_value\":1,\"plan_repet\":2,\"retry\":{" retry "}}"
@@ -527,6 +604,9 @@ int main (void)
         cmocka_unit_test (jitter_that_is_longer_than_the_interval),
         cmocka_unit_test (months_are_made_up_for),
         cmocka_unit_test (runs_that_are_longer_than_their_interval),
+        cmocka_unit_test (nothing_runs_outside_its_window),
+        cmocka_unit_test (rounds_of_steps),
+        cmocka_unit_test (a_pause_is_no_flood),
         cmocka_unit_test (failures_are_retried_as_the_policy_says),
         cmocka_unit_test (a_person_decides),
         cmocka_unit_test (a_run_has_its_time),
