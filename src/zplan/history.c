@@ -82,7 +82,7 @@ static const struct option rows[] = {
      .offset = offsetof (struct asked, archive),
      .offered = VALUES_FILES,
      .help = "of this folder or file that `zplan archive` wrote; needs no\n"
-             "station. --since is then of the --epoch alone, if it is given"},
+             "station. With --epoch, --since counts in that epoch only"},
 };
 
 static const char about[] =

@@ -96,7 +96,7 @@ static const char about[] =
     "title, target, status, reason and exec_id on its standard input; the same texts in\n"
     "ZPLAN_PLAN, ZPLAN_NAME, ZPLAN_TITLE, ZPLAN_TARGET, ZPLAN_STATUS, ZPLAN_REASON. An exit\n"
     "status other than 0 is printed, and the next one follows. With --state a restart goes\n"
-    "on where it was; an outcome whose program was stopped is given to it once more.\n\n"
+    "on where it was; an outcome whose program was stopped is passed to it again.\n\n"
     "  zplan watch --failed\n"
     "  zplan watch --failed --exec ./notify.sh --state /var/lib/notify/place\n";
 
