@@ -159,7 +159,7 @@ class Help:
         every = blocks(text)
         self.usage = next(b for b in every if b[0].lower().startswith("usage:"))
         rest = [b for b in every if b is not self.usage
-                and not b[0].startswith(("Options of every verb (", f"{os.path.basename(command[-1])} - "))]
+                and not b[0].startswith(("Options of every command (", f"{os.path.basename(command[-1])} - "))]
         heads = [i for i, block in enumerate(rest) if self.is_list(block)]
         first = next((i for i in heads if rest[i][0].lower().startswith("options")), None)
         self.about = rest[:heads[0]] if heads else rest
@@ -182,7 +182,7 @@ class Help:
 def verbs_of(text):
     """[(verb, summary)] of the help of zplan."""
     for block in blocks(text):
-        if block[0] == "Verbs:":
+        if block[0] == "Commands:":
             return rows_of(block[1:])
     raise SystemExit("zplan --help: no list of verbs")
 

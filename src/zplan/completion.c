@@ -11,7 +11,7 @@
 #include "workers.h"
 
 static const char about[] =
-    "Print a script that completes verbs, options, their values, plan ids and the\n"
+    "Print a script that completes commands, options, their values, plan ids and the\n"
     "names of targets. The station is asked for plans and targets while one types,\n"
     "with a time-out of $ZPLAN_COMPLETION_TIMEOUT milliseconds, 500 by itself. For\n"
     "every new shell:\n\n"

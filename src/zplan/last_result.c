@@ -81,8 +81,9 @@ static int tell_failure (const char *plan, uint8_t status)
 {
     char word[WORD_SIZE];
     json_t *number = json_integer (status);
-    fprintf (stderr, "zplan: %s: the run failed: %s\n", plan_ref_shown (plan),
-             outcome_text (number, word));
+    bool plain = status == ZERO_STATUS_FAILED_ID;
+    fprintf (stderr, "zplan: %s: the run failed%s%s\n", plan_ref_shown (plan), plain ? "" : ": ",
+             plain ? "" : outcome_text (number, word));
     json_decref (number);
     return EXIT_REFUSED;
 }

@@ -38,7 +38,7 @@ static int fail_unknown (const char *word)
     }
     if (*word != '-')
         nearest_try_list (&nearest, "help version");
-    reason_set (&reason, "unknown %s %s%s", *word == '-' ? "option" : "verb",
+    reason_set (&reason, "unknown %s %s%s", *word == '-' ? "option" : "command",
                 quoted (span_text (word)), nearest_hint (&nearest));
     return fail (reason.text);
 }
@@ -73,7 +73,7 @@ static int run (struct cli *cli)
 {
     const char *first = cli->argc > 0 ? cli->argv[0] : NULL;
     if (!first)
-        return fail ("want a verb");
+        return fail ("want a command");
     if (strcmp (first, "--help") == 0 || strcmp (first, "-h") == 0)
         return print_verbs ();
     if (strcmp (first, "help") == 0)

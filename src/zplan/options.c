@@ -308,7 +308,7 @@ static int print_help (const struct usage *usage)
     print_text (usage->about, 0);
     for (size_t i = 0; i < usage->group_count; i++)
         options_help (&usage->groups[i]);
-    printf ("\nOptions of every verb (--connect, --publish, --key, --server-key, --timeout,\n"
+    printf ("\nOptions of every command (--connect, --publish, --key, --server-key, --timeout,\n"
             "--color, --times, --json): zplan --help\n");
     return EXIT_DONE;
 }

@@ -128,25 +128,25 @@ static const struct option shared_rows[] = {
 
 struct option_group shared_options (struct cli *cli)
 {
-    return (struct option_group){"Options of every verb", shared_rows,
+    return (struct option_group){"Options of every command", shared_rows,
                                  sizeof shared_rows / sizeof *shared_rows, cli};
 }
 
 int print_verbs (void)
 {
-    printf ("Usage: zplan [OPTIONS] VERB [ARGUMENTS]\n\n"
+    printf ("Usage: zplan [OPTIONS] COMMAND [ARGUMENTS]\n\n"
             "Plans run later, or again and again: a plan proxy station keeps them and sends\n"
-            "their messages to targets when they are due.\n\nVerbs:\n");
+            "their messages to targets when they are due.\n\nCommands:\n");
     for (size_t i = 0; i < VERBS; i++)
         printf ("  %-10s  %s\n", verbs[i].name, verbs[i].help);
     struct option_group shared = shared_options (NULL);
     options_help (&shared);
-    printf ("  --help                   this text; zplan VERB --help describes a verb\n"
+    printf ("  --help                   this text; zplan COMMAND --help describes one\n"
             "  --version                the version\n"
-            "They may stand before or after the verb, but not after --.\n\n"
+            "They may stand before or after the command, but not after --.\n\n"
             "Plans are selected by --target NAME, --state STATE, --type TYPE, --title\n"
-            "PATTERN, --verdict VERDICT, --dead, or several of them; verbs that change plans\n"
-            "take --dry-run, and --all for every plan.\n\n"
+            "PATTERN, --verdict VERDICT, --dead, or several of them; commands that change\n"
+            "plans take --dry-run, and --all for every plan.\n\n"
             "Examples:\n"
             "  zplan add --target billing --command close --monthly -1@23:00\n"
             "  zplan next --weekly mon@08:30 --timezone Europe/Berlin\n"

@@ -91,8 +91,8 @@ static int read_repeat (const struct when_reading *self)
     int64_t number;
     bool is_number = number_parse (text, &number) && number >= INT32_MIN && number <= INT32_MAX;
     if (!is_number || (!once && number != SCHEDULE_FOREVER && number < 1)) {
-        reason_set (self->reason, "--repeat: plan_repet: want forever, -1 or 1..%d, got %s",
-                    INT32_MAX, quoted (span_text (text)));
+        reason_set (self->reason, "--repeat: want forever, -1 or 1..%d, got %s", INT32_MAX,
+                    quoted (span_text (text)));
         return -1;
     }
     if (!once)
@@ -106,17 +106,16 @@ static int read_skip (const struct when_reading *self, int64_t *ret_skip)
     int32_t repeat = self->rule->repeat;
     int64_t number = 0;
     if (text && (!number_parse (text, &number) || number < 0 || number > INT32_MAX)) {
-        reason_set (self->reason, "--skip: skip_set: want 0..%d, got %s", INT32_MAX,
+        reason_set (self->reason, "--skip: want 0..%d, got %s", INT32_MAX,
                     quoted (span_text (text)));
         return -1;
     }
     if (repeat != SCHEDULE_FOREVER && number >= repeat) {
-        reason_set (self->reason, "--skip: skip_set: want less than plan_repet, which is %d",
-                    repeat);
+        reason_set (self->reason, "--skip: want less than --repeat, which is %d", repeat);
         return -1;
     }
     if (number > schedule_skip_max (self->rule)) {
-        reason_set (self->reason, "--skip: skip_set: want 0..%d for times counted one by one",
+        reason_set (self->reason, "--skip: want 0..%d for times counted one by one",
                     SCHEDULE_WALK_MAX);
         return -1;
     }

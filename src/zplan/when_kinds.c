@@ -145,8 +145,8 @@ static int read_every (const struct when_reading *self, const char *text)
         unit--;
     int64_t value = duration.seconds / unit->seconds;
     if (value > VALUE_MAX) {
-        reason_set (self->reason, "--every: plan_value: want 0..%d %s, got %" PRId64, VALUE_MAX,
-                    unit->name, value);
+        reason_set (self->reason, "--every: want 0..%d %s, got %" PRId64, VALUE_MAX, unit->name,
+                    value);
         return -1;
     }
     self->rule->type = unit->type;
@@ -208,10 +208,9 @@ static int read_weekly (const struct when_reading *self, const char *text)
         return -1;
     unsigned days = clock_weekdays (day);
     if (!days) {
-        reason_set (
-            self->reason,
-            "--weekly: plan_value: want sun..sat or 0..7, or several as mon,wed-fri, got %s",
-            quoted (span_text (day)));
+        reason_set (self->reason,
+                    "--weekly: want sun..sat or 0..7, or several as mon,wed-fri, got %s",
+                    quoted (span_text (day)));
         return -1;
     }
     if (!(days & (days - 1))) { // one day is the wire's own type
@@ -262,8 +261,7 @@ static int read_monthly (const struct when_reading *self, const char *text)
         return end_cron (self, expressions);
     }
     if (!number_parse (day, &number) || number < -31 || number > 31) {
-        reason_set (self->reason,
-                    "--monthly: plan_value: want a day -31..31, or several as 1,15, got %s",
+        reason_set (self->reason, "--monthly: want a day -31..31, or several as 1,15, got %s",
                     quoted (span_text (day)));
         return -1;
     }
@@ -296,7 +294,7 @@ static int read_value (const struct when_reading *self)
         return 0;
     int64_t number;
     if (!text || !number_parse (text, &number) || number < min || number > max) {
-        reason_set (self->reason, "--value: plan_value: want %d..%d for type %s, got %s", min, max,
+        reason_set (self->reason, "--value: want %d..%d for type %s, got %s", min, max,
                     schedule_type_name (type), text ? quoted (span_text (text)) : "none");
         return -1;
     }
@@ -309,11 +307,11 @@ static int read_time (const struct when_reading *self)
     struct reason why;
     const char *text = self->words->time;
     if (text && instant_parse (text, self->zone, &self->rule->base_time, &why)) {
-        reason_set (self->reason, "--time: plan_time: %s", why.text);
+        reason_set (self->reason, "--time: %s", why.text);
         return -1;
     }
     if (self->rule->type == SCHEDULE_TIME && self->rule->base_time == 0) {
-        reason_set (self->reason, "--time: plan_time: must be given for type time, and not be 0");
+        reason_set (self->reason, "--time: must be given for type time, and not be 0");
         return -1;
     }
     return 0;

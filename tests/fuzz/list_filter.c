@@ -16,6 +16,8 @@ static void check_page (const struct list_filter *filter, struct span message)
     struct reason reason = {""};
     static struct station station; // without an allow-list: all may be listed
     static struct peer peer;
+    if (!station.runs)
+        runs_start (&station);
     struct listing listing = {.station = &station, .peer = &peer, .filter = *filter};
     char *json = page_json (&listing, &page);
     json_t *object = json_read_object (span_text (json), &reason);

@@ -19,7 +19,7 @@ def test_another_name_of_a_verb(typed, meant):
 def test_help_and_version():
     assert zplan("help").done() == zplan("--help").done()
     assert zplan("version").done() == zplan("--version").done()
-    assert "unknown verb 'frob'" in zplan("help", "frob").failed(USAGE)
+    assert "unknown command 'frob'" in zplan("help", "frob").failed(USAGE)
 
 
 @pytest.mark.parametrize("typed, hint", [

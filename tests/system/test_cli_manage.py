@@ -342,7 +342,7 @@ def test_update_that_comes_too_late_is_told(station):
 def test_update_against_the_stored_kind(station):
     one = station.add(plan_type=5, plan_value=1, plan_repet=9)
     told = station.zplan("update", one, "--repeat", "0").failed(REFUSED)
-    assert told.startswith(f"zplan: {one}: --repeat: plan_repet")
+    assert told.startswith(f"zplan: {one}: --repeat: want")
     del station.plans[int(one, 16)]["revision"]
     assert "no revision" in station.zplan("update", one, "--title", "t").failed(REFUSED)
 

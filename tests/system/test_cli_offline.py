@@ -38,8 +38,8 @@ def test_version():
 
 
 @pytest.mark.parametrize("args, told", [
-    ([], "verb"),
-    (["frob"], "unknown verb 'frob'"),
+    ([], "want a command"),
+    (["frob"], "unknown command 'frob'"),
     (["--frob"], "unknown option '--frob'"),
     (["--timeout", "0", "ping"], "--timeout: want milliseconds, or a duration as 5s, 1..2147483647"),
     (["ping", "--timeout", "x"], "--timeout: want milliseconds"),
@@ -73,7 +73,7 @@ def test_version():
     (["done", "--remark", "x"], "--all means every plan"),
     (["reset", "--dead", "--verdict", "pending"], "--dead and --verdict: want only one"),
     (["list", "--verdict", "dead"], "--verdict: want failure, pending, manual or cancelled"),
-    (["cancle", "1"], "unknown verb 'cancle'; did you mean cancel?"),
+    (["cancle", "1"], "unknown command 'cancle'; did you mean cancel?"),
     (["list", "--daed"], "did you mean --dead?"),
     (["update", "--title", "t"], "want plan ids, or a filter (--of-target"),
     (["update", "1"], "want something to change"),
@@ -81,7 +81,7 @@ def test_version():
     (["update", "", "--title", "t"], "'': want a plan id"),
     (["update", "1", "--title", b"\xff"], "--title: want UTF-8"),
     (["update", "1", "--keep", "--no-keep"], "--keep and --no-keep: want one"),
-    (["update", "1", "--every", "5s", "--repeat", "0"], "plan_repet"),
+    (["update", "1", "--every", "5s", "--repeat", "0"], "--repeat: want forever"),
     (["update", "1", "--every", "5"], "--every: want a duration"),
     (["update", "1", "--start", "soon"], "--start: want an instant"),
     (["update", "1", "--retry", "fixed"], "--retry: want none, forever, fixed:30s:5"),
@@ -148,12 +148,12 @@ def test_version():
     (["next", "--every", "5s", "-n", "0"], "-n: want a number"),
     (["next", "--type", "year"], "--type: plan_type"),
     (["next", "--type", "second", "--value", "40000"],
-     "--value: plan_value: want 0..32766 for type second, got '40000'"),
-    (["next", "--type", "month", "--value", "32"], "plan_value: want -31..31"),
-    (["next", "--type", "week", "--value", "8"], "plan_value: want 0..7"),
-    (["next", "--type", "week", "--value", "1", "--repeat", "0"], "plan_repet"),
-    (["next", "--type", "time"], "plan_time"),
-    (["next", "--type", "time", "--time", "253402300800"], "plan_time"),
+     "--value: want 0..32766 for type second, got '40000'"),
+    (["next", "--type", "month", "--value", "32"], "--value: want -31..31"),
+    (["next", "--type", "week", "--value", "8"], "--value: want 0..7"),
+    (["next", "--type", "week", "--value", "1", "--repeat", "0"], "--repeat: want forever"),
+    (["next", "--type", "time"], "--time: "),
+    (["next", "--type", "time", "--time", "253402300800"], "--time: "),
     (["next", "--every", "5s", "--timezone", "../etc/passwd"], "timezone"),
 ])
 def test_usage_error_names_option_and_rule(args, told):

@@ -251,9 +251,9 @@ def test_times_off_a_terminal_and_in_json(station):
 # -- did you mean
 
 @pytest.mark.parametrize("args, hint", [
-    (["lsit"], "unknown verb 'lsit'; did you mean list?"),
+    (["lsit"], "unknown command 'lsit'; did you mean list?"),
     (["histroy", "1f"], "did you mean history?"),
-    (["qwertz"], "unknown verb 'qwertz'\n"),
+    (["qwertz"], "unknown command 'qwertz'\n"),
     (["--jsno", "list"], "unknown option '--jsno'; did you mean --json?"),
     (["list", "--sate", "queue"], "unknown option '--sate'; did you mean --state?"),
     (["list", "--sate=queue"], "did you mean --state?"),

@@ -198,7 +198,7 @@ def test_the_examples_are_understood(verb, tmp_path):
 
 def test_the_program(tmp_path):
     assert re.fullmatch(r"zplan \d+\.\d+\.\d+\n", zplan("--version").done())
-    assert zplan().failed(USAGE).startswith("zplan: want a verb\n")
+    assert zplan().failed(USAGE).startswith("zplan: want a command\n")
     assert "a script is no JSON" in zplan("completion", "bash", "--json=wire").failed(USAGE)
 
 

@@ -96,7 +96,7 @@ def known():
         return subprocess.run(words, capture_output=True, text=True, check=True,
                               timeout=WAIT).stdout
     helps = told(BIN / "zplan", "--help")
-    verbs = set(re.findall(r"(?m)^  ([a-z]+) +\S", helps.split("Verbs:")[1].split("\n\n")[0]))
+    verbs = set(re.findall(r"(?m)^  ([a-z]+) +\S", helps.split("Commands:")[1].split("\n\n")[0]))
     helps += "".join(told(BIN / "zplan", verb, "--help") for verb in sorted(verbs))
     helps += told(BIN / "zpland", "--help") + told(BIN / "zstationd", "--help")
     options = set(re.findall(r"--[a-z-]+", helps))

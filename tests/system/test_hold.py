@@ -147,7 +147,7 @@ def overdue_export(rig, cli, tmp_path):
 def test_import_hold_runs_nothing_and_reset_held_runs_just_that(rig, cli, tmp_path):
     path, idents, paused = overdue_export(rig, cli, tmp_path)
     said = cli("import", path, "--hold").done()
-    assert said == f"{OVERDUE + 1} plans added, 1 ended and left out\n"
+    assert said == f"{OVERDUE + 1} plans added, 1 ended and skipped\n"
     some_sweeps(rig)
     assert cli("list", "--state", "pause", "--json=wire").done().count("\n") == OVERDUE + 1
     assert cli("list", "--held", "--json=wire").done().count("\n") == OVERDUE
@@ -161,7 +161,7 @@ def test_import_hold_runs_nothing_and_reset_held_runs_just_that(rig, cli, tmp_pa
 
 def test_import_keeps_each_state(rig, cli, tmp_path):
     path, idents, paused = overdue_export(rig, cli, tmp_path)
-    assert cli("import", path).done() == f"{OVERDUE + 1} plans added, 1 ended and left out\n"
+    assert cli("import", path).done() == f"{OVERDUE + 1} plans added, 1 ended and skipped\n"
     assert sorted(run_all(rig, OVERDUE)) == sorted(idents)      # and not the one that was paused
     some_sweeps(rig)
     assert rig.message(paused)["plan_state"] == PAUSE and "held" not in rig.message(paused)

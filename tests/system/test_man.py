@@ -42,7 +42,7 @@ def listed(text):
 
 
 def verbs():
-    table = told("zplan", "--help").partition("Verbs:\n")[2].partition("\n\n")[0]
+    table = told("zplan", "--help").partition("Commands:\n")[2].partition("\n\n")[0]
     names = re.findall(r"^  ([a-z]+) ", table, re.M)
     assert len(names) > 15
     return names
@@ -69,7 +69,7 @@ def test_the_pages_are_those_of_the_verbs():
 def test_every_option_and_word_of_a_verbs_help_is_in_its_page(verb):
     text = page(f"zplan-{verb}.1")
     heads = {head.split()[0].rstrip(",") for head in listed(text)}
-    said = re.sub(r"\nOptions of every verb \(.*", "", told("zplan", verb, "--help"), flags=re.S)
+    said = re.sub(r"\nOptions of every command \(.*", "", told("zplan", verb, "--help"), flags=re.S)
     assert set(OPTION.findall(said)) <= heads
     shown = " ".join(plain(text).split())
     words = [word.rstrip(":") for word in said.removeprefix("Usage:").split()]
