@@ -246,7 +246,7 @@ void redis_model_refuse (struct redis_model *self, const char *error_text)
     self->refusal = error_text;
 }
 
-const char *redis_model_item (const struct redis_model *self, size_t n)
+const char *redis_model_item (struct redis_model *self, size_t n)
 {
     return n < self->data.items ? self->items[n] : NULL;
 }

@@ -54,4 +54,4 @@ void redis_model_flush (struct redis_model *self);
 void redis_model_refuse (struct redis_model *self, const char *error);
 
 // The list `applied`: the n-th item; NULL = there are no more.
-const char *redis_model_item (const struct redis_model *self, size_t n);
+const char *redis_model_item (struct redis_model *self, size_t n);
