@@ -1,0 +1,190 @@
+// Expressions of flow definitions: a text is compiled once and evaluated against values of the
+// caller. Pure and total: no clock, no random, no code of users; every evaluation ends within its
+// bounds of steps and memory. An error names the column. Grammar and values: proto/flows.md.
+#pragma once
+
+#include <jansson.h>
+
+#include "reason.h"
+#include "span.h"
+#include "zone.h"
+
+enum {
+    EXPR_TEXT_MAX = 4096,     // bytes of one expression
+    EXPR_PROGRAM_MAX = 65536, // bytes of a program, and lines: as many as fit
+    EXPR_DEPTH_MAX = 64,      // of parentheses, lists, arguments, signs and ? : in each other
+    EXPR_STEPS_MAX = 50000,   // of one evaluation
+    EXPR_STRING_MAX = 65536,  // bytes of a string that an expression makes
+    EXPR_LIST_MAX = 10000,    // items of a list that an expression makes
+    EXPR_MEMORY_MAX = 3932160 // bytes that one struct expr_memory takes
+};
+
+enum expr_code {
+    EXPR_SYNTAX = -1,  // the text is no expression
+    EXPR_UNKNOWN = -2, // no such variable, member of a reserved name, method or static
+    EXPR_TYPE = -3,    // an operator, method or index does not take this type
+    EXPR_MISSING = -4, // no such member or item, or no value yet: default () and has () catch it
+    EXPR_RANGE = -5,   // overflow, division by zero, no such day, outside a string
+    EXPR_LIMIT = -6    // one of the bounds above, or a result larger than its bound
+};
+
+struct expr_error {
+    enum expr_code code;
+    int line, column;     // from 1, in characters; 0: the error is not about a place in the text
+    struct reason reason; // "column 4: ...", from the second line on "line 2, column 4: ..."
+};
+
+// -- values
+
+enum expr_type {
+    EXPR_NULL,
+    EXPR_BOOLEAN,
+    EXPR_INTEGER,
+    EXPR_DECIMAL, // finite
+    EXPR_STRING,  // UTF-8 without NUL
+    EXPR_LIST,
+    EXPR_OBJECT, // always one of JSON: expressions make none
+    EXPR_TIME    // civil, whole seconds, years 0001..9999
+};
+
+// Immutable. What it points to is borrowed: from a struct expr_memory, from an expression's
+// constants, or from JSON of the caller.
+struct expr_value {
+    uint8_t type;   // enum expr_type
+    bool from_json; // a list whose items are those of `json`, not `items`
+    uint32_t size;  // bytes of a string, items of a list, members of an object
+    union {
+        bool boolean;
+        int64_t integer;
+        double decimal;
+        const char *string; // not terminated
+        const struct expr_value *items;
+        const json_t *json;
+        int64_t time; // seconds since 1970-01-01T00:00:00 on the wall clock
+    };
+};
+
+// "null", "boolean", "integer", "decimal", "string", "list", "object", "time".
+const char *expr_type_name (enum expr_type type);
+
+// The value of JSON, which stays the caller's and must outlive it.
+struct expr_value expr_of_json (const json_t *json);
+
+struct expr_value expr_of_string (struct span text);
+struct expr_value expr_of_integer (int64_t integer);
+
+// A wall-clock time. It must be within the years 0001..9999. That of an instant is
+// `instant + zone_offset (zone, instant)`.
+struct expr_value expr_of_time (int64_t local);
+
+// An item of a list; `index` is below its size.
+struct expr_value expr_item (const struct expr_value *list, uint32_t index);
+
+// JSON as input, results and parameters bring it: any value, UTF-8, no NUL, no name twice, at most
+// EXPR_DEPTH_MAX deep; integers beyond 64 bits are decimals. NULL with a reason; else a reference
+// to give back with json_decref.
+json_t *expr_read_json (struct span text, struct reason *reason);
+
+// The value as compact JSON text of at most `max` bytes, decimals as short as they read back, times
+// as "2024-03-31T08:30:00". 0 with a NUL-terminated text to free, or a negative expr_code; a shared
+// list is written as often as it is used, so the bound counts what is written.
+int expr_write_json (const struct expr_value *value, size_t max, char **ret, size_t *ret_size,
+                     struct expr_error *error);
+
+// The same as a JSON value, to give back with json_decref; NULL with an error.
+json_t *expr_to_json (const struct expr_value *value, size_t max, struct expr_error *error);
+
+// -- memory: what evaluations make
+
+struct expr_memory;
+
+struct expr_memory *expr_memory_new (void);
+void expr_memory_destroy (struct expr_memory **self);
+
+// Forget all values made in it.
+void expr_memory_clear (struct expr_memory *self);
+
+// The text of a string, integer, decimal, boolean or time, as a frame of a message has it, in
+// `memory` or borrowed. 0, or a negative expr_code: EXPR_TYPE for null, lists and objects.
+int expr_text (const struct expr_value *value, struct expr_memory *memory, struct span *ret,
+               struct expr_error *error);
+
+// "2024-03-31", "2024-03-31T08:30", "2024-03-31T08:30:00" to a wall-clock time; with Z or an offset
+// behind it, it is an instant on the clock of `zone` (NULL: UTC). False: it is none.
+bool expr_time_parse (struct span text, const struct zone *zone, int64_t *ret_local);
+
+// -- expressions
+
+struct expr;
+
+// What an expression asks its caller for.
+enum expr_ref_kind {
+    EXPR_REF_VARIABLE, // NAME or #NAME
+    EXPR_REF_INPUT,    // input: the whole, members are taken by the expression
+    EXPR_REF_STEP,     // steps.NAME.MEMBER: state, value, error
+    EXPR_REF_RUN,      // run.MEMBER: id, flow, version, outcome, failed
+    EXPR_REF_IDC,      // idc.MEMBER: shouldFireTime, actualFireTime, createTime, loadDate
+    EXPR_REF_SELF,     // self.MEMBER: value, state
+    EXPR_REF_ITEM,
+    EXPR_REF_INDEX,
+    EXPR_REF_RESULT
+};
+
+// Names are owned by the expression and NUL-terminated.
+struct expr_ref {
+    enum expr_ref_kind kind;
+    const char *name;   // of a variable or step; else "input", "run", "idc" ...
+    const char *member; // of a step, run, idc, self: one of those above; else NULL
+    int line, column;   // of its first use
+};
+
+// Compile one expression. Grammar, unknown methods and statics, numbers of arguments, members of
+// reserved names and steps[...] with anything but a constant are judged here; variables and steps
+// by the caller, from expr_refs. 0 or a negative expr_code.
+int expr_compile (struct span text, struct expr **ret, struct expr_error *error);
+void expr_destroy (struct expr **self);
+
+// The references, each once, in the order of their first use. The name of a map (), filter (),
+// all () or any () is none. Returns how many.
+size_t expr_refs (const struct expr *self, const struct expr_ref **ret);
+
+// Values for an evaluation.
+struct expr_env {
+    // The value of a reference: 0 with `ret`, which must live as long as the result is used; or a
+    // negative expr_code - EXPR_UNKNOWN: no such thing, EXPR_MISSING: no value (yet) - with the
+    // reason, which may be left empty.
+    int (*resolve) (void *context, const struct expr_ref *ref, struct expr_value *ret,
+                    struct reason *reason);
+    void *context;
+    const struct zone *zone; // for epoch (); NULL: UTC
+    // Steps that are left to several evaluations together, counted down; NULL: EXPR_STEPS_MAX. One
+    // evaluation takes EXPR_STEPS_MAX at most either way.
+    uint32_t *steps;
+};
+
+// Evaluate. The same values give the same result. The result lives as long as `memory`, `self` and
+// what was resolved. 0, or a negative expr_code with `ret` untouched.
+int expr_evaluate (const struct expr *self, const struct expr_env *env, struct expr_memory *memory,
+                   struct expr_value *ret, struct expr_error *error);
+
+// -- programs: "day = idc.loadDate; file = 'x' + day.format('yyyyMMdd')"
+
+struct expr_line {
+    char *name;
+    struct expr *expr;
+};
+
+// Lines end with a newline or ; outside quotes. A later line may use the names of earlier ones: for
+// the caller, who evaluates line by line, they are variables.
+struct expr_program {
+    size_t count;
+    struct expr_line lines[];
+};
+
+// No name twice, none reserved. 0 or a negative expr_code.
+int expr_program_compile (struct span text, struct expr_program **ret, struct expr_error *error);
+void expr_program_destroy (struct expr_program **self);
+
+// Whether this can be a variable: a letter or _, then letters, digits and _; 64 bytes at most, and
+// not reserved (true false null in default has idc input steps run item index self result).
+bool expr_name_valid (struct span name);

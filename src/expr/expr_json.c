@@ -1,0 +1,189 @@
+// Values from and to JSON. Strings go through codec, so that all JSON of ours looks alike.
+#include <stdlib.h>
+
+#include "expr_value.h"
+#include "json_text.h"
+#include "memory.h"
+
+// -- reading
+
+static size_t digits_end (struct span text, size_t at)
+{
+    while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9')
+        at++;
+    return at;
+}
+
+// Whether the integer of these digits, with its sign if there is one, is beyond 64 bits.
+static bool too_large (struct span digits, bool negative)
+{
+    static const char limits[2][20] = {"9223372036854775807", "9223372036854775808"};
+    return digits.size > 19 ||
+           (digits.size == 19 && memcmp (digits.data, limits[negative], 19) > 0);
+}
+
+// Copy the text; an integer beyond 64 bits, which jansson refuses, gets a fraction and so is a
+// decimal. Each such is 19 bytes at least. False: it is nested too deeply, which jansson judges
+// only behind its own stack.
+static bool copy_text (struct span text, char *out, size_t *ret_size)
+{
+    int depth = 0;
+    size_t size = 0;
+    for (size_t i = 0; i < text.size;) {
+        size_t start = i;
+        uint8_t byte = text.data[i++];
+        if (byte == '"') {
+            while (i < text.size && text.data[i] != '"')
+                i += text.data[i] == '\\' ? 2 : 1;
+            i = i < text.size ? i + 1 : text.size;
+        } else if (byte >= '0' && byte <= '9') {
+            i = digits_end (text, i);
+        } else if ((byte == '[' || byte == '{') && ++depth > EXPR_DEPTH_MAX) {
+            return false;
+        } else if (byte == ']' || byte == '}') {
+            depth--;
+        }
+        memcpy (out + size, text.data + start, i - start);
+        size += i - start;
+        bool number = byte >= '0' && byte <= '9';
+        bool integer =
+            number && !(i < text.size && memchr (".eE", text.data[i], 3)) &&
+            !(start > 0 && memchr (".eE+", text.data[start - 1], 4)) &&
+            !(start > 1 && text.data[start - 1] == '-' && memchr ("eE", text.data[start - 2], 2));
+        bool negative = start > 0 && text.data[start - 1] == '-';
+        if (integer && too_large (span_of (text.data + start, i - start), negative)) {
+            memcpy (out + size, ".0", 2);
+            size += 2;
+        }
+    }
+    *ret_size = size;
+    return true;
+}
+
+json_t *expr_read_json (struct span text, struct reason *reason)
+{
+    char *copy = memory_resize (NULL, text.size + text.size / 19 * 2 + 1);
+    size_t size = 0;
+    json_t *json = NULL;
+    json_error_t error;
+    if (!copy_text (text, copy, &size))
+        reason_set (reason, "JSON: nested deeper than %d", EXPR_DEPTH_MAX);
+    else if (!(json = json_loadb (copy, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error)))
+        reason_set (reason, "JSON: %s, line %d", quoted (span_text (error.text)), error.line);
+    free (copy);
+    return json;
+}
+
+// -- writing
+
+struct writer {
+    struct json_text text;
+    size_t max;
+    struct expr_error *error;
+};
+
+static int write_value (struct writer *self, const struct expr_value *value, int depth);
+
+static int write_string (struct writer *self, struct span text)
+{
+    if (self->text.size + text.size > self->max)
+        return EXPR_LIMIT;
+    json_text_frame (&self->text, text);
+    return 0;
+}
+
+static int write_list (struct writer *self, const struct expr_value *list, int depth)
+{
+    json_text_raw (&self->text, span_text ("["));
+    for (uint32_t i = 0; i < list->size; i++) {
+        struct expr_value item = expr_item (list, i);
+        if (i)
+            json_text_raw (&self->text, span_text (","));
+        int rc = write_value (self, &item, depth);
+        if (rc)
+            return rc;
+    }
+    json_text_raw (&self->text, span_text ("]"));
+    return 0;
+}
+
+static int write_object (struct writer *self, const json_t *object, int depth)
+{
+    json_text_raw (&self->text, span_text ("{"));
+    const char *before = "";
+    for (void *at = json_object_iter ((json_t *)object); at;
+         at = json_object_iter_next ((json_t *)object, at)) {
+        struct expr_value member = expr_of_json (json_object_iter_value (at));
+        json_text_raw (&self->text, span_text (before));
+        before = ",";
+        int rc =
+            write_string (self, span_of (json_object_iter_key (at), json_object_iter_key_len (at)));
+        if (rc)
+            return rc;
+        json_text_raw (&self->text, span_text (":"));
+        rc = write_value (self, &member, depth);
+        if (rc)
+            return rc;
+    }
+    json_text_raw (&self->text, span_text ("}"));
+    return 0;
+}
+
+// EXPR_LIMIT as soon as the text is larger than its bound, or nested too deeply.
+static int write_value (struct writer *self, const struct expr_value *value, int depth)
+{
+    char text[EXPR_SCALAR_SIZE];
+    int rc = 0;
+    if (depth > EXPR_DEPTH_MAX)
+        return expr_error_set (self->error, EXPR_LIMIT, "nested deeper than %d", EXPR_DEPTH_MAX);
+    if (self->text.size > self->max)
+        return EXPR_LIMIT;
+    switch (value->type) {
+    case EXPR_NULL:
+        json_text_raw (&self->text, span_text ("null"));
+        break;
+    case EXPR_STRING:
+        rc = write_string (self, span_of (value->string, value->size));
+        break;
+    case EXPR_TIME:
+        rc = write_string (self, span_of (text, expr_scalar_text (value, text)));
+        break;
+    case EXPR_LIST:
+        rc = write_list (self, value, depth + 1);
+        break;
+    case EXPR_OBJECT:
+        rc = write_object (self, value->json, depth + 1);
+        break;
+    default:
+        json_text_raw (&self->text, span_of (text, expr_scalar_text (value, text)));
+    }
+    return rc || self->text.size <= self->max ? rc : EXPR_LIMIT;
+}
+
+int expr_write_json (const struct expr_value *value, size_t max, char **ret, size_t *ret_size,
+                     struct expr_error *error)
+{
+    struct writer writer = {.max = max, .error = error};
+    *error = (struct expr_error){.code = 0};
+    json_text_start (&writer.text, 256);
+    int rc = write_value (&writer, value, 0);
+    if (!rc) {
+        *ret = json_text_end (&writer.text, ret_size);
+        return 0;
+    }
+    free (writer.text.bytes);
+    if (!error->code)
+        expr_error_set (error, EXPR_LIMIT, "as JSON larger than %zu bytes", max);
+    return rc;
+}
+
+json_t *expr_to_json (const struct expr_value *value, size_t max, struct expr_error *error)
+{
+    char *text;
+    size_t size;
+    if (expr_write_json (value, max, &text, &size, error))
+        return NULL;
+    json_t *json = json_loadb (text, size, JSON_DECODE_ANY, NULL);
+    free (text);
+    return json;
+}

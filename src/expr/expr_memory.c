@@ -1,0 +1,69 @@
+#include "expr_memory.h"
+
+#include <stdlib.h>
+
+#include "memory.h"
+
+enum {
+    ALIGNMENT = 16,
+    CHUNK_SIZE = 16384 // what is larger has a chunk of its own
+};
+
+struct chunk {
+    struct chunk *next;
+    size_t size, used; // of `bytes`
+    _Alignas(ALIGNMENT) uint8_t bytes[];
+};
+
+struct expr_memory {
+    struct chunk *chunks; // the first is the one that is filled
+    size_t taken;         // the sizes of all
+};
+
+struct expr_memory *expr_memory_new (void)
+{
+    return memory_new (sizeof (struct expr_memory));
+}
+
+void expr_memory_clear (struct expr_memory *self)
+{
+    while (self->chunks) {
+        struct chunk *next = self->chunks->next;
+        free (self->chunks);
+        self->chunks = next;
+    }
+    self->taken = 0;
+}
+
+void expr_memory_destroy (struct expr_memory **self)
+{
+    if (!*self)
+        return;
+    expr_memory_clear (*self);
+    free (*self);
+    *self = NULL;
+}
+
+void *expr_memory_take (struct expr_memory *self, size_t size)
+{
+    if (size > EXPR_MEMORY_MAX)
+        return NULL;
+    size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    struct chunk *chunk = self->chunks;
+    if (!chunk || chunk->size - chunk->used < size) {
+        size_t room = size > CHUNK_SIZE / 4 ? size : CHUNK_SIZE;
+        if (self->taken + room > EXPR_MEMORY_MAX)
+            return NULL;
+        chunk = memory_resize (NULL, sizeof *chunk + room);
+        chunk->size = room;
+        chunk->used = 0;
+        self->taken += room;
+        // A chunk that is full at once does not end the one that is being filled.
+        struct chunk **place = room == size && self->chunks ? &self->chunks->next : &self->chunks;
+        chunk->next = *place;
+        *place = chunk;
+    }
+    void *block = chunk->bytes + chunk->used;
+    chunk->used += size;
+    return block;
+}
