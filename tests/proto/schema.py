@@ -2,16 +2,20 @@
 import re
 
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int,
-         "number": (int, float)}
+         "number": (int, float), "null": type(None)}
 
 
 def is_type(name, value):
+    if isinstance(name, list):
+        return any(is_type(one, value) for one in name)
     if isinstance(value, bool) and name != "boolean":
         return False
     return isinstance(value, TYPES[name])
 
 
 def valid(schema, value, root=None):
+    if isinstance(schema, bool):
+        return schema
     root = root or schema
     return all(_WORDS[word](rule, value, schema, root) for word, rule in schema.items())
 
@@ -21,9 +25,10 @@ def each_property(rules, value, root):
         valid(rule, value[name], root) for name, rule in rules.items() if name in value)
 
 
-def known_only(rule, value, schema):
-    assert rule is False
-    return not isinstance(value, dict) or not value.keys() - schema["properties"].keys()
+def each_other(rule, value, schema, root):
+    """Members that `properties` does not name."""
+    return not isinstance(value, dict) or all(
+        valid(rule, value[name], root) for name in value.keys() - schema.get("properties", {}).keys())
 
 
 def conditional(rule, value, schema, root):
@@ -54,9 +59,13 @@ _WORDS = {
     "oneOf": lambda r, v, s, root: sum(valid(one, v, root) for one in r) == 1,
     "if": conditional,
     "properties": lambda r, v, s, root: each_property(r, v, root),
-    "additionalProperties": lambda r, v, s, root: known_only(r, v, s),
+    "additionalProperties": each_other,
+    "propertyNames": lambda r, v, s, root: not isinstance(v, dict) or all(valid(r, name, root) for name in v),
+    "anyOf": lambda r, v, s, root: any(valid(one, v, root) for one in r),
     "items": lambda r, v, s, root: not isinstance(v, list) or all(valid(r, i, root) for i in v),
     "required": on("object", lambda r, v: not set(r) - v.keys()),
+    "minProperties": on("object", lambda r, v: len(v) >= r),
+    "maxProperties": on("object", lambda r, v: len(v) <= r),
     "maxItems": on("array", lambda r, v: len(v) <= r),
     "minItems": on("array", lambda r, v: len(v) >= r),
     "maxLength": on("string", lambda r, v: len(v) <= r),

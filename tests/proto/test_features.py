@@ -17,7 +17,7 @@ SETTINGS = "11"                         # their last cells are settings
 
 # The protocol by its files, whose sections are numbered through.
 FILES = ("README.md", "wire.md", "plans.md", "targets.md", "pull.md", "subscribers.md", "admin.md", "operations.md", "microzero.md",
-         "rationale.md")
+         "rationale.md", "flows.md")
 
 
 def text_of(name):
