@@ -1,0 +1,66 @@
+// What an expression is compiled to: operations on a stack of values. Nothing here recurses, so
+// that neither nesting nor long chains of operators take stack of the process.
+#pragma once
+
+#include "expr_value.h"
+
+enum expr_op_code {
+    OP_CONSTANT, // push constants[argument]
+    OP_REF,      // push the value of refs[argument]
+    OP_LOCAL,    // push the item of the loop `argument`, counted from the outermost
+    OP_LIST,     // pop `argument` values, push their list
+    OP_NOT,      // the top one
+    OP_NEGATE,   // the top one
+    OP_ADD,      // the binary ones pop two, push one
+    OP_SUBTRACT,
+    OP_MULTIPLY,
+    OP_DIVIDE,
+    OP_REMAINDER,
+    OP_EQUAL,
+    OP_UNEQUAL,
+    OP_LESS,
+    OP_LESS_EQUAL,
+    OP_GREATER,
+    OP_GREATER_EQUAL,
+    OP_IN,
+    OP_AND,     // a boolean: if it is false go to `argument`, else pop it
+    OP_OR,      // the same if it is true
+    OP_BOOLEAN, // the top one must be a boolean
+    OP_BRANCH,  // pop a boolean; if it is false go to `argument`
+    OP_JUMP,    // go to `argument`
+    OP_MEMBER,  // pop an object, push its member constants[argument]
+    OP_INDEX,   // pop an index and a list or object, push the item or member
+    OP_METHOD,  // pop `count` arguments and a value, push what methods[argument] makes of them
+    OP_WITH,    // the top one, a time: apply adjusters[argument]
+    OP_STATIC,  // pop `count` arguments, push what functions[argument] makes of them
+    OP_LOOP,    // pop a list, begin a loop of the kind `count` over it; without items its result
+                // is pushed, then go to `argument`
+    OP_NEXT,    // pop what was computed of an item; go to `argument` for the next item, or push
+                // the result
+    OP_TRY,     // from here on what is missing leads to `argument`
+    OP_DEFAULT, // end of it: go to `argument` with the top one, but pop it if it is null
+    OP_HAS      // end of it: the top one becomes true, go to `argument`
+};
+
+enum expr_loop_kind { LOOP_MAP, LOOP_FILTER, LOOP_ALL, LOOP_ANY };
+
+struct expr_op {
+    uint8_t code; // enum expr_op_code
+    uint16_t count;
+    uint32_t argument;
+    int line, column; // of the operator or name
+};
+
+// Immutable once compiled.
+struct expr {
+    struct expr_op *ops;
+    struct expr_value *constants;
+    struct expr_ref *refs;
+    char *pool; // strings of the constants, names of the references
+    size_t op_count, constant_count, ref_count;
+    size_t stack_size; // more values are never on the stack
+};
+
+// An error at a place: its reason is prefixed with the column. Returns the code.
+int expr_error_at (struct expr_error *error, enum expr_code code, int line, int column,
+                   const char *format, ...) __attribute__ ((format (printf, 5, 6)));

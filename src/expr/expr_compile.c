@@ -1,0 +1,305 @@
+// Recursive descent, one function a rule of the grammar, straight to operations. Depth is counted
+// where a rule contains itself, so the descent is bounded; chains of operators are loops.
+#include "expr_compile.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "memory.h"
+#include "utf8.h"
+
+// -- tokens
+
+int expr_parser_fail (const struct expr_parser *self, const struct expr_token *at,
+                      enum expr_code code, const char *what, struct span name)
+{
+    return expr_error_at (self->error, code, at->line, at->column, "%s%s%s", what,
+                          name.size ? ": " : "", name.size ? quoted (name) : "");
+}
+
+int expr_parser_unexpected (const struct expr_parser *self, const char *wanted)
+{
+    const struct expr_token *token = &self->token;
+    if (token->kind == TOKEN_END)
+        return expr_error_at (self->error, EXPR_SYNTAX, token->line, token->column,
+                              "the text ends, want %s", wanted);
+    struct span text = span_of (self->lexer.text.data + token->begin, token->end - token->begin);
+    return expr_error_at (self->error, EXPR_SYNTAX, token->line, token->column,
+                          "unexpected %s, want %s", quoted (text), wanted);
+}
+
+int expr_parser_advance (struct expr_parser *self)
+{
+    return expr_lexer_next (&self->lexer, &self->token);
+}
+
+bool expr_parser_sees (const struct expr_parser *self, const char *sign)
+{
+    return self->token.kind == TOKEN_SIGN && strcmp (self->token.sign, sign) == 0;
+}
+
+int expr_parser_expect (struct expr_parser *self, const char *sign)
+{
+    if (expr_parser_sees (self, sign))
+        return expr_parser_advance (self);
+    char wanted[8] = "";
+    strcat (wanted, sign);
+    return expr_parser_unexpected (self, wanted);
+}
+
+// -- operations
+
+size_t expr_parser_emit (struct expr_parser *self, enum expr_op_code code, size_t count,
+                         size_t argument, const struct expr_token *at)
+{
+    struct expr *expr = self->expr;
+    if (expr->op_count == self->op_room) {
+        self->op_room = self->op_room * 2 + 8;
+        expr->ops = memory_resize (expr->ops, self->op_room * sizeof *expr->ops);
+    }
+    bool pushes = code == OP_CONSTANT || code == OP_REF || code == OP_LOCAL || code == OP_LIST ||
+                  code == OP_STATIC;
+    expr->stack_size += pushes;
+    expr->ops[expr->op_count] = (struct expr_op){.code = (uint8_t)code,
+                                                 .count = (uint16_t)count,
+                                                 .argument = (uint32_t)argument,
+                                                 .line = at->line,
+                                                 .column = at->column};
+    return expr->op_count++;
+}
+
+// A jump that was emitted leads to what is emitted next.
+void expr_parser_land (struct expr_parser *self, size_t jump)
+{
+    self->expr->ops[jump].argument = (uint32_t)self->expr->op_count;
+}
+
+size_t expr_parser_keep (struct expr_parser *self, struct expr_value value)
+{
+    struct expr *expr = self->expr;
+    if (expr->constant_count == self->constant_room) {
+        self->constant_room = self->constant_room * 2 + 4;
+        expr->constants =
+            memory_resize (expr->constants, self->constant_room * sizeof *expr->constants);
+    }
+    expr->constants[expr->constant_count] = value;
+    return expr->constant_count++;
+}
+
+// -- the rules
+
+int expr_parser_enter (struct expr_parser *self)
+{
+    if (self->depth < EXPR_DEPTH_MAX) {
+        self->depth++;
+        return 0;
+    }
+    return expr_error_at (self->error, EXPR_LIMIT, self->token.line, self->token.column,
+                          "nested deeper than %d", EXPR_DEPTH_MAX);
+}
+
+void expr_parser_leave (struct expr_parser *self)
+{
+    self->depth--;
+}
+
+static int parse_unary (struct expr_parser *self)
+{
+    struct expr_token sign = self->token;
+    bool minus = expr_parser_sees (self, "-");
+    if (!minus && !expr_parser_sees (self, "!"))
+        return expr_parse_postfix (self, false);
+    int rc = expr_parser_enter (self);
+    if (!rc)
+        rc = expr_parser_advance (self);
+    if (rc)
+        return rc;
+    // The smallest integer is written with the sign: its digits alone are out of range.
+    bool smallest = minus && self->token.kind == TOKEN_INTEGER && self->token.integer > INT64_MAX;
+    rc = smallest ? expr_parse_postfix (self, true) : parse_unary (self);
+    if (rc)
+        return rc;
+    if (!smallest)
+        expr_parser_emit (self, minus ? OP_NEGATE : OP_NOT, 0, 0, &sign);
+    expr_parser_leave (self);
+    return 0;
+}
+
+// Binary operators of one rank each, from left to right.
+struct rank {
+    struct {
+        const char *sign;
+        enum expr_op_code code;
+    } operators[8];
+    bool once; // comparisons do not chain
+};
+
+static const struct rank ranks[] = {
+    {.operators = {{"==", OP_EQUAL},
+                   {"!=", OP_UNEQUAL},
+                   {"<", OP_LESS},
+                   {"<=", OP_LESS_EQUAL},
+                   {">", OP_GREATER},
+                   {">=", OP_GREATER_EQUAL},
+                   {"in", OP_IN}},
+     .once = true},
+    {.operators = {{"+", OP_ADD}, {"-", OP_SUBTRACT}}},
+    {.operators = {{"*", OP_MULTIPLY}, {"/", OP_DIVIDE}, {"%", OP_REMAINDER}}},
+};
+
+// False: the next token is none of this rank.
+static bool sees_operator (const struct expr_parser *self, const struct rank *rank,
+                           enum expr_op_code *ret)
+{
+    for (size_t i = 0; i < 8 && rank->operators[i].sign; i++) {
+        const char *sign = rank->operators[i].sign;
+        bool word = self->token.kind == TOKEN_NAME && span_is (self->token.text, "in");
+        *ret = rank->operators[i].code;
+        if (*ret == OP_IN ? word : expr_parser_sees (self, sign))
+            return true;
+    }
+    return false;
+}
+
+static int parse_rank (struct expr_parser *self, size_t number)
+{
+    if (number == sizeof ranks / sizeof *ranks)
+        return parse_unary (self);
+    const struct rank *rank = &ranks[number];
+    int rc = parse_rank (self, number + 1);
+    enum expr_op_code code;
+    while (!rc && sees_operator (self, rank, &code)) {
+        struct expr_token at = self->token;
+        rc = expr_parser_advance (self);
+        if (!rc)
+            rc = parse_rank (self, number + 1);
+        if (rc)
+            return rc;
+        expr_parser_emit (self, code, 0, 0, &at);
+        if (rank->once)
+            return 0;
+    }
+    return rc;
+}
+
+// && and ||: what is not needed is jumped over.
+static int parse_logic (struct expr_parser *self, bool is_or)
+{
+    int rc = is_or ? parse_logic (self, false) : parse_rank (self, 0);
+    while (!rc && expr_parser_sees (self, is_or ? "||" : "&&")) {
+        struct expr_token at = self->token;
+        size_t jump = expr_parser_emit (self, is_or ? OP_OR : OP_AND, 0, 0, &at);
+        rc = expr_parser_advance (self);
+        if (!rc)
+            rc = is_or ? parse_logic (self, false) : parse_rank (self, 0);
+        if (rc)
+            return rc;
+        expr_parser_emit (self, OP_BOOLEAN, 0, 0, &at);
+        expr_parser_land (self, jump);
+    }
+    return rc;
+}
+
+int expr_parse_expression (struct expr_parser *self)
+{
+    int rc = parse_logic (self, true);
+    if (rc || !expr_parser_sees (self, "?"))
+        return rc;
+    struct expr_token at = self->token;
+    rc = expr_parser_enter (self);
+    if (!rc)
+        rc = expr_parser_advance (self);
+    size_t branch = expr_parser_emit (self, OP_BRANCH, 0, 0, &at);
+    if (!rc)
+        rc = expr_parse_expression (self);
+    if (!rc)
+        rc = expr_parser_expect (self, ":");
+    if (rc)
+        return rc;
+    size_t jump = expr_parser_emit (self, OP_JUMP, 0, 0, &at);
+    expr_parser_land (self, branch);
+    rc = expr_parse_expression (self);
+    expr_parser_land (self, jump);
+    expr_parser_leave (self);
+    return rc;
+}
+
+// -- expressions
+
+// Characters of a text before a byte in it, line by line.
+static void place_of (struct span text, size_t at, int *line, int *column)
+{
+    for (size_t i = 0; i < at; i++) {
+        if (text.data[i] == '\n') {
+            ++*line;
+            *column = 1;
+        } else if ((text.data[i] & 0xC0) != 0x80) {
+            ++*column;
+        }
+    }
+}
+
+int expr_check_text (struct span text, size_t max, int line, int column, struct expr_error *error)
+{
+    if (text.size > max)
+        return expr_error_at (error, EXPR_LIMIT, line, column, "longer than %zu bytes", max);
+    const uint8_t *end = text.size ? text.data + text.size : text.data;
+    for (const uint8_t *at = text.data; at < end;) {
+        size_t size = *at ? utf8_size (at, end) : 0;
+        if (!size) {
+            place_of (text, (size_t)(at - text.data), &line, &column);
+            return expr_error_at (error, EXPR_SYNTAX, line, column, "not UTF-8, or a NUL byte");
+        }
+        at += size;
+    }
+    return 0;
+}
+
+int expr_compile_at (struct span text, int line, int column, struct expr **ret,
+                     struct expr_error *error)
+{
+    int rc = expr_check_text (text, EXPR_TEXT_MAX, line, column, error);
+    if (rc)
+        return rc;
+    struct expr *expr = memory_new (sizeof *expr);
+    expr->pool = memory_resize (NULL, text.size * 2 + 1);
+    struct expr_parser parser = {
+        .lexer = {.text = text, .line = line, .column = column, .pool = expr->pool, .error = error},
+        .expr = expr,
+        .error = error};
+    rc = expr_parser_advance (&parser);
+    if (!rc)
+        rc = expr_parse_expression (&parser);
+    if (!rc && parser.token.kind != TOKEN_END)
+        rc = expr_parser_unexpected (&parser, "an operator or the end");
+    if (rc) {
+        expr_destroy (&expr);
+        return rc;
+    }
+    assert (parser.depth == 0 && parser.local_count == 0);
+    *ret = expr;
+    return 0;
+}
+
+int expr_compile (struct span text, struct expr **ret, struct expr_error *error)
+{
+    return expr_compile_at (text, 1, 1, ret, error);
+}
+
+void expr_destroy (struct expr **self)
+{
+    if (!*self)
+        return;
+    free ((*self)->ops);
+    free ((*self)->constants);
+    free ((*self)->refs);
+    free ((*self)->pool);
+    free (*self);
+    *self = NULL;
+}
+
+size_t expr_refs (const struct expr *self, const struct expr_ref **ret)
+{
+    *ret = self->refs;
+    return self->ref_count;
+}

@@ -1,0 +1,56 @@
+// The compiler, between its files: operators and expressions in expr_compile.c, what stands between
+// operators in expr_postfix.c, names in expr_names.c.
+#pragma once
+
+#include "expr_lexer.h"
+
+struct expr_parser {
+    struct expr_lexer lexer;
+    struct expr_token token; // the next one
+    struct expr *expr;       // that is made
+    struct expr_error *error;
+    size_t op_room, constant_room, ref_room;
+    int depth;
+    struct span locals[EXPR_DEPTH_MAX]; // names of the loops that are open, outermost first
+    size_t local_count;
+};
+
+// Fail at a token; a name is shown quoted. Returns the code.
+int expr_parser_fail (const struct expr_parser *self, const struct expr_token *at,
+                      enum expr_code code, const char *what, struct span name);
+int expr_parser_unexpected (const struct expr_parser *self, const char *wanted);
+
+// Read the next token; is it this sign; it must be this sign, and is passed.
+int expr_parser_advance (struct expr_parser *self);
+bool expr_parser_sees (const struct expr_parser *self, const char *sign);
+int expr_parser_expect (struct expr_parser *self, const char *sign);
+
+// Add an operation, which gets the place of a token. Returns its number.
+size_t expr_parser_emit (struct expr_parser *self, enum expr_op_code code, size_t count,
+                         size_t argument, const struct expr_token *at);
+void expr_parser_land (struct expr_parser *self, size_t jump);
+
+// Add a constant. Returns its number.
+size_t expr_parser_keep (struct expr_parser *self, struct expr_value value);
+
+// One deeper, if that is allowed; and back.
+int expr_parser_enter (struct expr_parser *self);
+void expr_parser_leave (struct expr_parser *self);
+
+int expr_parse_expression (struct expr_parser *self);
+
+// A name that may be a variable, a reserved one with its members, or that of a loop.
+int expr_parse_name (struct expr_parser *self);
+
+// true, null, input and the like.
+bool expr_name_reserved (struct span name);
+
+// `negated`: the token is the integer 2^63 behind a minus, and means the smallest.
+int expr_parse_postfix (struct expr_parser *self, bool negated);
+
+// The size of a text, that it is UTF-8, and has no NUL.
+int expr_check_text (struct span text, size_t max, int line, int column, struct expr_error *error);
+
+// As expr_compile, of a part of a text that begins at this place.
+int expr_compile_at (struct span text, int line, int column, struct expr **ret,
+                     struct expr_error *error);

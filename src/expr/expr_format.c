@@ -1,0 +1,184 @@
+// format (pattern): a run of one letter is a part of the time, '...' is text, '' a quote, all else
+// is as it is. The pattern is read twice: for the size, then for the text.
+#include <stdio.h>
+
+#include "civil.h"
+#include "expr_functions.h"
+
+struct output {
+    char *at; // NULL: only count
+    size_t size;
+};
+
+static void put (struct output *self, const char *text, size_t size)
+{
+    if (self->at)
+        memcpy (self->at + self->size, text, size);
+    self->size += size;
+}
+
+static void put_number (struct output *self, int value, int digits)
+{
+    char text[16];
+    put (self, text, (size_t)snprintf (text, sizeof text, "%0*d", digits, value));
+}
+
+struct parts {
+    struct civil_date date;
+    int weekday; // Sunday is 0
+    int year_day, hour, minute, second;
+};
+
+static struct parts parts_of (int64_t local)
+{
+    int64_t day = civil_day_of (local);
+    int seconds = (int)civil_time_of_day (local);
+    struct civil_date date = civil_date (day);
+    return (struct parts){
+        .date = date,
+        .weekday = civil_weekday (day),
+        .year_day = (int)(day - civil_days ((struct civil_date){date.year, 1, 1})) + 1,
+        .hour = seconds / 3600,
+        .minute = seconds / 60 % 60,
+        .second = seconds % 60,
+    };
+}
+
+// What each letter may be repeated: bit n stands for n times.
+static unsigned counts_of (char letter)
+{
+    enum { ONE = 1 << 1, TWO = 1 << 2, THREE = 1 << 3, FOUR = 1 << 4, NINE = (1 << 10) - 2 };
+    switch (letter) {
+    case 'y':
+        return TWO | FOUR;
+    case 'M':
+        return ONE | TWO | THREE | FOUR;
+    case 'D':
+        return ONE | TWO | THREE;
+    case 'd':
+    case 'H':
+    case 'h':
+    case 'm':
+    case 's':
+        return ONE | TWO;
+    case 'S':
+        return NINE;
+    case 'E':
+        return ONE | FOUR;
+    case 'a':
+        return ONE;
+    default:
+        return 0;
+    }
+}
+
+static void put_name (struct output *self, const char *name, bool in_full)
+{
+    enum { SHORT_SIZE = 3 };
+    put (self, name, in_full ? strlen (name) : SHORT_SIZE);
+}
+
+// One run of a letter that was judged.
+static void put_part (struct output *self, const struct parts *parts, char letter, int count)
+{
+    static const char *const months[] = {"January",   "February", "March",    "April",
+                                         "May",       "June",     "July",     "August",
+                                         "September", "October",  "November", "December"};
+    static const char *const weekdays[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
+                                           "Thursday", "Friday", "Saturday"};
+    if (letter == 'y')
+        put_number (self, (int)(count == 2 ? parts->date.year % 100 : parts->date.year), count);
+    else if (letter == 'M' && count <= 2)
+        put_number (self, parts->date.month, count);
+    else if (letter == 'M')
+        put_name (self, months[parts->date.month - 1], count == 4);
+    else if (letter == 'd')
+        put_number (self, parts->date.day, count);
+    else if (letter == 'D')
+        put_number (self, parts->year_day, count);
+    else if (letter == 'H')
+        put_number (self, parts->hour, count);
+    else if (letter == 'h')
+        put_number (self, parts->hour % 12 ? parts->hour % 12 : 12, count);
+    else if (letter == 'm')
+        put_number (self, parts->minute, count);
+    else if (letter == 's')
+        put_number (self, parts->second, count);
+    else if (letter == 'S')
+        put_number (self, 0, count);
+    else if (letter == 'E')
+        put_name (self, weekdays[parts->weekday], count == 4);
+    else
+        put (self, parts->hour < 12 ? "AM" : "PM", 2);
+}
+
+// '...' from its first quote on. Returns where it ends; 0: it is open.
+static size_t put_quoted (struct output *self, const char *pattern, size_t at, size_t size)
+{
+    if (at + 1 < size && pattern[at + 1] == '\'') {
+        put (self, "'", 1);
+        return at + 2;
+    }
+    for (at++; at < size; at++) {
+        if (pattern[at] == '\'') {
+            if (at + 1 == size || pattern[at + 1] != '\'')
+                return at + 1;
+            at++;
+        }
+        put (self, pattern + at, 1);
+    }
+    return 0;
+}
+
+static bool is_letter (char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+}
+
+static int put_all (struct expr_run *run, const struct parts *parts,
+                    const struct expr_value *pattern, struct output *output)
+{
+    const char *text = pattern->string;
+    for (size_t at = 0; at < pattern->size;) {
+        if (text[at] == '\'') {
+            at = put_quoted (output, text, at, pattern->size);
+            if (!at)
+                return expr_fail (run, EXPR_RANGE, "format: an open quote");
+        } else if (is_letter (text[at])) {
+            size_t count = 1;
+            while (at + count < pattern->size && text[at + count] == text[at])
+                count++;
+            unsigned counts = counts_of (text[at]);
+            if (!counts)
+                return expr_fail (run, EXPR_RANGE, "format: no letter '%c'", text[at]);
+            if (count > 9 || !(counts >> count & 1))
+                return expr_fail (run, EXPR_RANGE, "format: no letter '%c' of %zu in a row",
+                                  text[at], count);
+            put_part (output, parts, text[at], (int)count);
+            at += count;
+        } else {
+            put (output, text + at++, 1);
+        }
+    }
+    return 0;
+}
+
+int expr_time_format (struct expr_run *run, const struct expr_value *arguments, size_t count,
+                      struct expr_value *ret)
+{
+    (void)count;
+    struct parts parts = parts_of (arguments[0].time);
+    struct output output = {NULL, 0};
+    char *text;
+    int rc = expr_charge_bytes (run, arguments[1].size);
+    if (!rc)
+        rc = put_all (run, &parts, &arguments[1], &output);
+    if (!rc)
+        rc = expr_take_string (run, output.size, &text);
+    if (rc)
+        return rc;
+    output = (struct output){text, 0};
+    put_all (run, &parts, &arguments[1], &output);
+    *ret = expr_of_string (span_of (text, output.size));
+    return 0;
+}

@@ -1,0 +1,71 @@
+// Methods, statics and adjusters: closed tables.
+#pragma once
+
+#include "expr_run.h"
+
+#define EXPR_MASK(type) (1U << (type))
+
+enum {
+    ON_INTEGER = EXPR_MASK (EXPR_INTEGER),
+    ON_NUMBER = EXPR_MASK (EXPR_INTEGER) | EXPR_MASK (EXPR_DECIMAL),
+    ON_STRING = EXPR_MASK (EXPR_STRING),
+    ON_LIST = EXPR_MASK (EXPR_LIST),
+    ON_OBJECT = EXPR_MASK (EXPR_OBJECT),
+    ON_TIME = EXPR_MASK (EXPR_TIME)
+};
+
+// What a function makes of its arguments; of a method the first is the value itself. The types were
+// looked at.
+typedef int expr_function (struct expr_run *run, const struct expr_value *arguments, size_t count,
+                           struct expr_value *ret);
+
+struct expr_method {
+    const char *name;
+    unsigned on;      // types of the value
+    unsigned takes;   // types of each argument
+    uint8_t min, max; // number of arguments
+    uint8_t kind;     // for functions that serve several rows
+    expr_function *function;
+};
+
+struct expr_static {
+    const char *class_name; // with java.lang. before it too, where that is a class
+    const char *name;
+    uint8_t count;           // of arguments
+    expr_function *function; // of numbers; NULL: a constant
+    int64_t constant;
+};
+
+extern const struct expr_method expr_methods[];
+extern const size_t expr_method_count;
+extern const struct expr_static expr_statics[];
+extern const size_t expr_static_count;
+
+// Which of its rows a function serves.
+unsigned expr_kind (const struct expr_run *run);
+
+// The number of an adjuster; -1: there is none of this name.
+int expr_adjuster (struct span name);
+
+// The time that an adjuster makes of another; the time of day stays.
+int expr_adjust (struct expr_run *run, int adjuster, const struct expr_value *time,
+                 struct expr_value *ret);
+
+// -- methods of times: expr_time.c, expr_format.c
+
+enum { TIME_YEARS, TIME_MONTHS, TIME_WEEKS, TIME_DAYS, TIME_HOURS, TIME_MINUTES, TIME_SECONDS };
+enum { TIME_PREVIOUS, TIME_PRESENT, TIME_FOLLOWING };
+expr_function expr_time_plus, expr_time_with, expr_time_month_end, expr_time_get, expr_time_format;
+
+// -- methods of strings: expr_text.c
+
+enum { TEXT_UPPER, TEXT_LOWER };
+enum { TEXT_ANYWHERE, TEXT_START, TEXT_END };
+expr_function expr_substring, expr_length, expr_change_case, expr_trim, expr_find, expr_index_of,
+    expr_replace, expr_split, expr_to_integer, expr_to_decimal;
+
+// -- methods of lists and objects: expr_list.c
+
+enum { LIST_MIN, LIST_MAX };
+enum { LIST_FIRST, LIST_LAST };
+expr_function expr_size, expr_join, expr_sum, expr_extreme, expr_end_item, expr_keys;

@@ -1,0 +1,268 @@
+// The text is valid UTF-8 without NUL: the compiler looks before the first token.
+#include "expr_lexer.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int peek (const struct expr_lexer *self, size_t ahead)
+{
+    size_t at = self->at + ahead;
+    return at < self->text.size ? self->text.data[at] : -1;
+}
+
+// Pass over one byte; columns count characters.
+static void pass (struct expr_lexer *self)
+{
+    uint8_t byte = self->text.data[self->at++];
+    if (byte == '\n') {
+        self->line++;
+        self->column = 1;
+    } else if ((byte & 0xC0) != 0x80) {
+        self->column++;
+    }
+}
+
+static bool is_digit (int byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+static bool is_letter (int byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
+}
+
+static void pass_blanks (struct expr_lexer *self)
+{
+    for (;;) {
+        int byte = peek (self, 0);
+        if (byte == '/' && peek (self, 1) == '/')
+            while (peek (self, 0) >= 0 && peek (self, 0) != '\n')
+                pass (self);
+        else if (byte == ' ' || byte == '\t' || byte == '\r' || (byte == '\n' && !self->program))
+            pass (self);
+        else
+            return;
+    }
+}
+
+static void keep_byte (struct expr_lexer *self, char byte)
+{
+    self->pool[self->pool_size++] = byte;
+}
+
+// What was kept since `begin` is the token's text.
+static void end_text (struct expr_lexer *self, size_t begin, struct expr_token *token)
+{
+    token->text = span_of (self->pool + begin, self->pool_size - begin);
+    keep_byte (self, '\0');
+}
+
+static int fail (const struct expr_lexer *self, const char *what)
+{
+    return expr_error_at (self->error, EXPR_SYNTAX, self->line, self->column, "%s", what);
+}
+
+static void read_name (struct expr_lexer *self, struct expr_token *token)
+{
+    size_t begin = self->pool_size;
+    while (is_letter (peek (self, 0)) || is_digit (peek (self, 0))) {
+        keep_byte (self, (char)peek (self, 0));
+        pass (self);
+    }
+    end_text (self, begin, token);
+    token->kind = TOKEN_NAME;
+}
+
+static void pass_digits (struct expr_lexer *self)
+{
+    while (is_digit (peek (self, 0)))
+        pass (self);
+}
+
+static int read_number (struct expr_lexer *self, struct expr_token *token)
+{
+    size_t begin = self->at;
+    pass_digits (self);
+    token->kind = TOKEN_INTEGER;
+    if (peek (self, 0) == '.' && is_digit (peek (self, 1))) {
+        token->kind = TOKEN_DECIMAL;
+        pass (self);
+        pass_digits (self);
+    }
+    size_t sign = peek (self, 1) == '+' || peek (self, 1) == '-';
+    if ((peek (self, 0) == 'e' || peek (self, 0) == 'E') && is_digit (peek (self, 1 + sign))) {
+        token->kind = TOKEN_DECIMAL;
+        pass (self);
+        pass (self);
+        pass_digits (self);
+    }
+    if (is_letter (peek (self, 0)))
+        return fail (self, "a number ends here: a letter cannot follow");
+    // A copy, as the text has no NUL; it is no longer than the number, so the pool holds it.
+    char *copy = self->pool + self->pool_size;
+    memcpy (copy, self->text.data + begin, self->at - begin);
+    copy[self->at - begin] = '\0';
+    if (token->kind == TOKEN_DECIMAL) {
+        token->decimal = strtod (copy, NULL);
+        return isfinite (token->decimal) ? 0 : fail (self, "overflow: too large for a decimal");
+    }
+    const uint64_t max = UINT64_C (1) << 63;
+    token->integer = 0;
+    for (; *copy; copy++) {
+        uint64_t digit = (uint64_t)(*copy - '0');
+        if (token->integer > (max - digit) / 10)
+            return fail (self, "overflow: an integer has 64 bits");
+        token->integer = token->integer * 10 + digit;
+    }
+    return 0;
+}
+
+// '...', in which '' is a quote.
+static int read_quoted (struct expr_lexer *self, struct expr_token *token)
+{
+    size_t begin = self->pool_size;
+    for (pass (self);; pass (self)) {
+        int byte = peek (self, 0);
+        if (byte < 0)
+            return expr_error_at (self->error, EXPR_SYNTAX, token->line, token->column,
+                                  "the string is not closed with '");
+        if (byte == '\'') {
+            pass (self);
+            if (peek (self, 0) != '\'')
+                break;
+        }
+        keep_byte (self, (char)byte);
+    }
+    end_text (self, begin, token);
+    return 0;
+}
+
+// Four hex digits behind \u; -1: they are none.
+static int32_t read_unit (struct expr_lexer *self)
+{
+    int32_t unit = 0;
+    for (int i = 0; i < 4; i++) {
+        int byte = peek (self, 0), small = byte | 0x20;
+        if (!is_digit (byte) && (small < 'a' || small > 'f' || byte < 0))
+            return -1;
+        unit = unit << 4 | (is_digit (byte) ? byte - '0' : small - 'a' + 10);
+        pass (self);
+    }
+    return unit;
+}
+
+static void keep_character (struct expr_lexer *self, int32_t point)
+{
+    if (point < 0x80) {
+        keep_byte (self, (char)point);
+        return;
+    }
+    int more = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
+    static const int leads[] = {0, 0xC0, 0xE0, 0xF0};
+    keep_byte (self, (char)(leads[more] | point >> more * 6));
+    while (more--)
+        keep_byte (self, (char)(0x80 | (point >> more * 6 & 0x3F)));
+}
+
+// What stands behind a backslash in "...".
+static int read_escape (struct expr_lexer *self)
+{
+    static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
+    int byte = peek (self, 0);
+    const char *letter = byte > 0 ? strchr (letters, byte) : NULL;
+    if (letter) {
+        keep_byte (self, meant[letter - letters]);
+        pass (self);
+        return 0;
+    }
+    if (byte != 'u')
+        return fail (self, "no such escape in a string");
+    pass (self);
+    int32_t point = read_unit (self);
+    if (point >= 0xD800 && point < 0xDC00 && peek (self, 0) == '\\' && peek (self, 1) == 'u') {
+        pass (self);
+        pass (self);
+        int32_t low = read_unit (self);
+        point =
+            low >= 0xDC00 && low < 0xE000 ? 0x10000 + ((point & 0x3FF) << 10 | (low & 0x3FF)) : -1;
+    }
+    if (point <= 0 || (point >= 0xD800 && point < 0xE000))
+        return fail (self, "\\u wants four hex digits of a character, not of NUL");
+    keep_character (self, point);
+    return 0;
+}
+
+// "..." as in JSON.
+static int read_json_string (struct expr_lexer *self, struct expr_token *token)
+{
+    size_t begin = self->pool_size;
+    for (pass (self); peek (self, 0) != '"';) {
+        int byte = peek (self, 0);
+        if (byte < 0)
+            return expr_error_at (self->error, EXPR_SYNTAX, token->line, token->column,
+                                  "the string is not closed with \"");
+        if (byte < 0x20)
+            return fail (self, "a control character in \"...\": write \\n, \\t or \\u00XX");
+        pass (self);
+        if (byte != '\\') {
+            keep_byte (self, (char)byte);
+        } else {
+            int rc = read_escape (self);
+            if (rc)
+                return rc;
+        }
+    }
+    pass (self);
+    end_text (self, begin, token);
+    return 0;
+}
+
+static int read_sign (struct expr_lexer *self, struct expr_token *token)
+{
+    static const char *const signs[] = {"||", "&&", "==", "!=", "<=", ">=", "=", "<", ">",
+                                        "+",  "-",  "*",  "/",  "%",  "!",  "?", ":", ".",
+                                        "[",  "]",  "(",  ")",  ",",  "#",  "@"};
+    token->kind = TOKEN_SIGN;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        const char *sign = signs[i];
+        if (peek (self, 0) != sign[0] || (sign[1] && peek (self, 1) != sign[1]))
+            continue;
+        token->sign[0] = sign[0];
+        token->sign[1] = sign[1];
+        token->sign[2] = '\0';
+        pass (self);
+        if (sign[1])
+            pass (self);
+        return 0;
+    }
+    return fail (self, "this character begins nothing");
+}
+
+int expr_lexer_next (struct expr_lexer *self, struct expr_token *ret)
+{
+    pass_blanks (self);
+    struct expr_token token = {.line = self->line, .column = self->column, .begin = self->at};
+    int byte = peek (self, 0);
+    int rc = 0;
+    if (byte < 0) {
+        token.kind = TOKEN_END;
+    } else if (self->program && (byte == '\n' || byte == ';')) {
+        token.kind = TOKEN_LINE;
+        pass (self);
+    } else if (is_letter (byte)) {
+        read_name (self, &token);
+    } else if (is_digit (byte)) {
+        rc = read_number (self, &token);
+    } else if (byte == '\'' || byte == '"') {
+        token.kind = TOKEN_STRING;
+        rc = byte == '"' ? read_json_string (self, &token) : read_quoted (self, &token);
+    } else {
+        rc = read_sign (self, &token);
+    }
+    if (rc)
+        return rc;
+    token.end = self->at;
+    *ret = token;
+    return 0;
+}

@@ -1,0 +1,37 @@
+// Tokens of expressions and programs.
+#pragma once
+
+#include "expr_code.h"
+
+enum expr_token_kind {
+    TOKEN_END,
+    TOKEN_LINE, // the end of a line of a program: newline or ;
+    TOKEN_NAME,
+    TOKEN_INTEGER,
+    TOKEN_DECIMAL,
+    TOKEN_STRING,
+    TOKEN_SIGN // what `sign` says
+};
+
+struct expr_token {
+    enum expr_token_kind kind;
+    int line, column;
+    size_t begin, end; // in the text
+    char sign[3];      // of TOKEN_SIGN: "+", "&&"
+    struct span text;  // of a name or string, decoded, NUL-terminated in the pool
+    uint64_t integer;  // of TOKEN_INTEGER: up to 2^63, which is one only behind a minus
+    double decimal;
+};
+
+struct expr_lexer {
+    struct span text;
+    size_t at;
+    int line, column; // of `at`
+    bool program;     // newline and ; end a line
+    char *pool;       // where names and strings go; borrowed, twice the size of the text and 1
+    size_t pool_size;
+    struct expr_error *error;
+};
+
+// The next token. 0 or a negative expr_code.
+int expr_lexer_next (struct expr_lexer *self, struct expr_token *ret);

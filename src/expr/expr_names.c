@@ -1,0 +1,151 @@
+// Names: variables, those of loops, and the reserved ones, which refer to values of the caller.
+#include <stdlib.h>
+
+#include "expr_compile.h"
+#include "memory.h"
+
+// -- names
+
+// Reserved names that refer to values of the caller.
+static const struct root {
+    const char *name;
+    enum expr_ref_kind kind;
+    const char *members[7]; // none: it has no members of its own
+} roots[] = {
+    {"input", EXPR_REF_INPUT, {NULL}},
+    {"item", EXPR_REF_ITEM, {NULL}},
+    {"index", EXPR_REF_INDEX, {NULL}},
+    {"result", EXPR_REF_RESULT, {NULL}},
+    {"steps", EXPR_REF_STEP, {"state", "value", "error"}},
+    {"run", EXPR_REF_RUN, {"id", "flow", "version", "outcome", "failed"}},
+    {"idc", EXPR_REF_IDC, {"shouldFireTime", "actualFireTime", "createTime", "loadDate"}},
+    {"self", EXPR_REF_SELF, {"value", "state"}},
+};
+
+static const struct root *find_root (struct span name)
+{
+    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
+        if (span_is (name, roots[i].name))
+            return &roots[i];
+    return NULL;
+}
+
+static bool is_keyword (struct span name)
+{
+    static const char *const words[] = {"true", "false", "null", "in", "default", "has"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (span_is (name, words[i]))
+            return true;
+    return false;
+}
+
+bool expr_name_reserved (struct span name)
+{
+    return is_keyword (name) || find_root (name);
+}
+
+bool expr_name_valid (struct span name)
+{
+    enum { NAME_MAX_SIZE = 64 };
+    if (name.size == 0 || name.size > NAME_MAX_SIZE)
+        return false;
+    for (size_t i = 0; i < name.size; i++) {
+        uint8_t byte = name.data[i], small = byte | 0x20;
+        bool letter = (small >= 'a' && small <= 'z') || byte == '_';
+        if (!letter && (i == 0 || byte < '0' || byte > '9'))
+            return false;
+    }
+    return !expr_name_reserved (name);
+}
+
+// -- references
+
+// The reference, of which there is one however often it is used.
+static int add_ref (struct expr_parser *self, enum expr_ref_kind kind, const char *name,
+                    const char *member, const struct expr_token *at)
+{
+    struct expr *expr = self->expr;
+    size_t i = 0;
+    for (; i < expr->ref_count; i++) {
+        const struct expr_ref *ref = &expr->refs[i];
+        if (ref->kind == kind && strcmp (ref->name, name) == 0 &&
+            (ref->member == member || (member && strcmp (ref->member, member) == 0)))
+            break;
+    }
+    if (i == expr->ref_count) {
+        if (i == self->ref_room) {
+            self->ref_room = self->ref_room * 2 + 4;
+            expr->refs = memory_resize (expr->refs, self->ref_room * sizeof *expr->refs);
+        }
+        expr->refs[expr->ref_count++] = (struct expr_ref){
+            .kind = kind, .name = name, .member = member, .line = at->line, .column = at->column};
+    }
+    expr_parser_emit (self, OP_REF, 0, i, at);
+    return 0;
+}
+
+// .NAME or ['NAME'] behind a reserved name.
+static int parse_constant_member (struct expr_parser *self, const struct root *root,
+                                  struct span *ret)
+{
+    bool brackets = expr_parser_sees (self, "[");
+    if (!brackets && !expr_parser_sees (self, "."))
+        return expr_parser_unexpected (self, root->kind == EXPR_REF_STEP
+                                                 ? "steps.NAME.value, .state or .error"
+                                                 : "a member of the name before it");
+    int rc = expr_parser_advance (self);
+    if (rc)
+        return rc;
+    if (self->token.kind != (brackets ? TOKEN_STRING : TOKEN_NAME))
+        return expr_parser_unexpected (self, brackets ? "a constant in quotes" : "a name");
+    *ret = self->token.text;
+    rc = expr_parser_advance (self);
+    if (!rc && brackets)
+        rc = expr_parser_expect (self, "]");
+    return rc;
+}
+
+// The name of the reserved one was passed; its members are read, too.
+static int parse_root (struct expr_parser *self, const struct root *root,
+                       const struct expr_token *at)
+{
+    if (!root->members[0])
+        return add_ref (self, root->kind, root->name, NULL, at);
+    struct span name = span_text (root->name), member;
+    int rc = 0;
+    if (root->kind == EXPR_REF_STEP)
+        rc = parse_constant_member (self, root, &name);
+    struct expr_token where = self->token;
+    if (!rc)
+        rc = parse_constant_member (self, root, &member);
+    if (rc)
+        return rc;
+    for (size_t i = 0; root->members[i]; i++)
+        if (span_is (member, root->members[i]))
+            return add_ref (self, root->kind, (const char *)name.data, root->members[i], at);
+    return expr_error_at (self->error, EXPR_UNKNOWN, where.line, where.column,
+                          "%s has no member %s", root->name, quoted (member));
+}
+
+int expr_parse_name (struct expr_parser *self)
+{
+    struct expr_token at = self->token;
+    if (at.kind != TOKEN_NAME)
+        return expr_parser_unexpected (self, "a name");
+    if (is_keyword (at.text))
+        return expr_parser_fail (self, &at, EXPR_SYNTAX, "a reserved word", at.text);
+    int rc = expr_parser_advance (self);
+    if (rc)
+        return rc;
+    if (expr_parser_sees (self, "("))
+        return expr_parser_fail (self, &at, EXPR_UNKNOWN, "no such function", at.text);
+    for (size_t i = self->local_count; i-- > 0;) {
+        if (!span_equal (self->locals[i], at.text))
+            continue;
+        expr_parser_emit (self, OP_LOCAL, 0, i, &at);
+        return 0;
+    }
+    const struct root *root = find_root (at.text);
+    return root ? parse_root (self, root, &at)
+                : add_ref (self, EXPR_REF_VARIABLE, (const char *)at.text.data, NULL, &at);
+}

@@ -1,0 +1,262 @@
+#include <math.h>
+#include <stdio.h>
+
+#include "expr_run.h"
+
+static bool is_number (const struct expr_value *value)
+{
+    return value->type == EXPR_INTEGER || value->type == EXPR_DECIMAL;
+}
+
+static double decimal_of (const struct expr_value *number)
+{
+    return number->type == EXPR_INTEGER ? (double)number->integer : number->decimal;
+}
+
+static const char *type_of (const struct expr_value *value)
+{
+    return expr_type_name ((enum expr_type)value->type);
+}
+
+// -- arithmetic
+
+// Both are numbers; the operation is one of OP_ADD .. OP_REMAINDER.
+static int calculate_integers (struct expr_run *run, enum expr_op_code code, int64_t left,
+                               int64_t right, int64_t *ret)
+{
+    bool overflow = false;
+    if (code == OP_ADD)
+        overflow = __builtin_add_overflow (left, right, ret);
+    else if (code == OP_SUBTRACT)
+        overflow = __builtin_sub_overflow (left, right, ret);
+    else if (code == OP_MULTIPLY)
+        overflow = __builtin_mul_overflow (left, right, ret);
+    else if (right == 0)
+        return expr_fail (run, EXPR_RANGE, "division by zero");
+    else if (right == -1) // the smallest integer has no opposite
+        overflow = code == OP_DIVIDE ? __builtin_sub_overflow (0, left, ret) : (*ret = 0);
+    else
+        *ret = code == OP_DIVIDE ? left / right : left % right;
+    return overflow ? expr_fail (run, EXPR_RANGE, "overflow: an integer has 64 bits") : 0;
+}
+
+static int calculate_decimals (struct expr_run *run, enum expr_op_code code, double left,
+                               double right, double *ret)
+{
+    if ((code == OP_DIVIDE || code == OP_REMAINDER) && right == 0)
+        return expr_fail (run, EXPR_RANGE, "division by zero");
+    double result = code == OP_ADD        ? left + right
+                    : code == OP_SUBTRACT ? left - right
+                    : code == OP_MULTIPLY ? left * right
+                    : code == OP_DIVIDE   ? left / right
+                                          : fmod (left, right);
+    if (!isfinite (result))
+        return expr_fail (run, EXPR_RANGE, "overflow: too large for a decimal");
+    *ret = result;
+    return 0;
+}
+
+static int calculate (struct expr_run *run, enum expr_op_code code, const struct expr_value *left,
+                      const struct expr_value *right, struct expr_value *ret)
+{
+    static const char signs[] = {[OP_ADD] = '+',
+                                 [OP_SUBTRACT] = '-',
+                                 [OP_MULTIPLY] = '*',
+                                 [OP_DIVIDE] = '/',
+                                 [OP_REMAINDER] = '%'};
+    if (!is_number (left) || !is_number (right))
+        return expr_fail (run, EXPR_TYPE, "no %c of %s, %s", signs[code], type_of (left),
+                          type_of (right));
+    struct expr_value result = {.type = EXPR_INTEGER};
+    int rc;
+    if (left->type == EXPR_INTEGER && right->type == EXPR_INTEGER) {
+        rc = calculate_integers (run, code, left->integer, right->integer, &result.integer);
+    } else {
+        result.type = EXPR_DECIMAL;
+        rc = calculate_decimals (run, code, decimal_of (left), decimal_of (right), &result.decimal);
+    }
+    if (!rc)
+        *ret = result;
+    return rc;
+}
+
+int expr_calculate (struct expr_run *run, const struct expr_value *left,
+                    const struct expr_value *right, struct expr_value *ret)
+{
+    return calculate (run, (enum expr_op_code)run->op->code, left, right, ret);
+}
+
+int expr_negate (struct expr_run *run, const struct expr_value *value, struct expr_value *ret)
+{
+    if (!is_number (value))
+        return expr_fail (run, EXPR_TYPE, "no - of %s", type_of (value));
+    if (value->type == EXPR_INTEGER) {
+        struct expr_value zero = expr_of_integer (0);
+        return calculate (run, OP_SUBTRACT, &zero, value, ret);
+    }
+    *ret = (struct expr_value){.type = EXPR_DECIMAL, .decimal = -value->decimal};
+    return 0;
+}
+
+// -- +, which makes text when one side is a string
+
+static int text_of (struct expr_run *run, const struct expr_value *value,
+                    char buffer[EXPR_SCALAR_SIZE], struct span *ret)
+{
+    if (value->type == EXPR_STRING)
+        *ret = span_of (value->string, value->size);
+    else if (value->type == EXPR_NULL || value->type == EXPR_LIST || value->type == EXPR_OBJECT)
+        return expr_fail (run, EXPR_TYPE, "no text of %s", type_of (value));
+    else
+        *ret = span_of (buffer, expr_scalar_text (value, buffer));
+    return 0;
+}
+
+int expr_add (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
+              struct expr_value *ret)
+{
+    if (left->type != EXPR_STRING && right->type != EXPR_STRING)
+        return calculate (run, OP_ADD, left, right, ret);
+    char buffers[2][EXPR_SCALAR_SIZE], *text;
+    struct span a, b;
+    int rc = text_of (run, left, buffers[0], &a);
+    if (!rc)
+        rc = text_of (run, right, buffers[1], &b);
+    if (!rc)
+        rc = expr_take_string (run, a.size + b.size, &text);
+    if (rc)
+        return rc;
+    if (a.size)
+        memcpy (text, a.data, a.size);
+    if (b.size)
+        memcpy (text + a.size, b.data, b.size);
+    *ret = expr_of_string (span_of (text, a.size + b.size));
+    return 0;
+}
+
+// -- comparison
+
+static int equal (struct expr_run *run, const struct expr_value *left,
+                  const struct expr_value *right, int depth, bool *ret);
+
+static int equal_lists (struct expr_run *run, const struct expr_value *left,
+                        const struct expr_value *right, int depth, bool *ret)
+{
+    bool same = left->size == right->size;
+    for (uint32_t i = 0; same && i < left->size; i++) {
+        struct expr_value a = expr_item (left, i), b = expr_item (right, i);
+        int rc = equal (run, &a, &b, depth, &same);
+        if (rc)
+            return rc;
+    }
+    *ret = same;
+    return 0;
+}
+
+static int equal_objects (struct expr_run *run, const struct expr_value *left,
+                          const struct expr_value *right, int depth, bool *ret)
+{
+    bool same = left->size == right->size;
+    for (void *at = json_object_iter ((json_t *)left->json); same && at;
+         at = json_object_iter_next ((json_t *)left->json, at)) {
+        struct expr_value a = expr_of_json (json_object_iter_value (at)), b;
+        same = expr_member (right,
+                            span_of (json_object_iter_key (at), json_object_iter_key_len (at)), &b);
+        int rc = same ? equal (run, &a, &b, depth, &same) : 0;
+        if (rc)
+            return rc;
+    }
+    *ret = same;
+    return 0;
+}
+
+// Each value that is looked at is a step, so that shared lists may be compared.
+static int equal (struct expr_run *run, const struct expr_value *left,
+                  const struct expr_value *right, int depth, bool *ret)
+{
+    if (depth > EXPR_DEPTH_MAX)
+        return expr_fail (run, EXPR_LIMIT, "nested deeper than %d", EXPR_DEPTH_MAX);
+    int rc = expr_charge (run, 1);
+    if (rc)
+        return rc;
+    bool same = left->type == right->type;
+    if (left->type == EXPR_INTEGER && right->type == EXPR_INTEGER) {
+        same = left->integer == right->integer;
+    } else if (is_number (left) && is_number (right)) {
+        same = decimal_of (left) == decimal_of (right);
+    } else if (!same) {
+        ;
+    } else if (left->type == EXPR_BOOLEAN) {
+        same = left->boolean == right->boolean;
+    } else if (left->type == EXPR_TIME) {
+        same = left->time == right->time;
+    } else if (left->type == EXPR_STRING) {
+        rc = expr_charge_bytes (run, left->size < right->size ? left->size : right->size);
+        same =
+            span_equal (span_of (left->string, left->size), span_of (right->string, right->size));
+    } else if (left->type == EXPR_LIST) {
+        rc = equal_lists (run, left, right, depth + 1, &same);
+    } else if (left->type == EXPR_OBJECT) {
+        rc = equal_objects (run, left, right, depth + 1, &same);
+    }
+    *ret = same;
+    return rc;
+}
+
+int expr_equal (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
+                bool *ret)
+{
+    return equal (run, left, right, 0, ret);
+}
+
+static int order_strings (struct expr_run *run, const struct expr_value *left,
+                          const struct expr_value *right, int *ret)
+{
+    size_t common = left->size < right->size ? left->size : right->size;
+    int rc = expr_charge_bytes (run, common);
+    if (rc)
+        return rc;
+    // The order of bytes of UTF-8 is that of code points.
+    int order = common ? memcmp (left->string, right->string, common) : 0;
+    *ret = order ? order : (left->size > right->size) - (left->size < right->size);
+    return 0;
+}
+
+int expr_order (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
+                int *ret)
+{
+    if (left->type == EXPR_STRING && right->type == EXPR_STRING)
+        return order_strings (run, left, right, ret);
+    if (left->type == EXPR_INTEGER && right->type == EXPR_INTEGER) {
+        *ret = (left->integer > right->integer) - (left->integer < right->integer);
+    } else if (left->type == EXPR_TIME && right->type == EXPR_TIME) {
+        *ret = (left->time > right->time) - (left->time < right->time);
+    } else if (is_number (left) && is_number (right)) {
+        double a = decimal_of (left), b = decimal_of (right);
+        *ret = (a > b) - (a < b);
+    } else {
+        return expr_fail (run, EXPR_TYPE, "no order of %s, %s", type_of (left), type_of (right));
+    }
+    return 0;
+}
+
+int expr_in (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
+             struct expr_value *ret)
+{
+    bool found = false;
+    struct expr_value item;
+    if (right->type == EXPR_OBJECT && left->type == EXPR_STRING) {
+        found = expr_member (right, span_of (left->string, left->size), &item);
+    } else if (right->type == EXPR_LIST) {
+        for (uint32_t i = 0; !found && i < right->size; i++) {
+            item = expr_item (right, i);
+            int rc = expr_equal (run, left, &item, &found);
+            if (rc)
+                return rc;
+        }
+    } else {
+        return expr_fail (run, EXPR_TYPE, "no in of %s, %s", type_of (left), type_of (right));
+    }
+    *ret = expr_of_boolean (found);
+    return 0;
+}

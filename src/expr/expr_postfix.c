@@ -1,0 +1,379 @@
+// What stands between operators: constants, statics, and the members, items and methods behind
+// them.
+#include <stdio.h>
+
+#include "expr_compile.h"
+#include "expr_functions.h"
+
+// -- lists of expressions
+
+// Expressions with commas between up to the closing sign, which is passed. The opening one is next.
+static int parse_list (struct expr_parser *self, const char *closing, size_t *ret_count)
+{
+    size_t count = 0;
+    int rc = expr_parser_enter (self);
+    if (!rc)
+        rc = expr_parser_advance (self);
+    if (!rc && !expr_parser_sees (self, closing)) {
+        do {
+            rc = count ? expr_parser_advance (self) : 0;
+            if (!rc)
+                rc = expr_parse_expression (self);
+            count++;
+        } while (!rc && expr_parser_sees (self, ","));
+    }
+    if (!rc)
+        rc = expr_parser_expect (self, closing);
+    expr_parser_leave (self);
+    *ret_count = count;
+    return rc;
+}
+
+static int check_count (struct expr_parser *self, const struct expr_token *at, size_t count,
+                        size_t min, size_t max)
+{
+    if (count >= min && count <= max)
+        return 0;
+    if (min == max)
+        return expr_error_at (self->error, EXPR_SYNTAX, at->line, at->column,
+                              "%s takes %zu arguments, not %zu", (const char *)at->text.data, min,
+                              count);
+    return expr_error_at (self->error, EXPR_SYNTAX, at->line, at->column,
+                          "%s takes %zu to %zu arguments, not %zu", (const char *)at->text.data,
+                          min, max, count);
+}
+
+// -- statics
+
+// @NAME or @CLASS@NAME. `ret_class` has room for CLASS_SIZE bytes; empty: no class.
+enum { CLASS_SIZE = 64 };
+
+static int parse_static_name (struct expr_parser *self, char *ret_class,
+                              struct expr_token *ret_name)
+{
+    size_t size = 0;
+    int rc = expr_parser_advance (self); // the @
+    for (;;) {
+        if (rc)
+            return rc;
+        if (self->token.kind != TOKEN_NAME)
+            return expr_parser_unexpected (self, "a name");
+        *ret_name = self->token;
+        rc = expr_parser_advance (self);
+        bool dot = !rc && expr_parser_sees (self, ".");
+        if (rc || (!dot && !expr_parser_sees (self, "@")))
+            break;
+        // A class that is longer than all of the table is cut, and is none of it.
+        int written = snprintf (ret_class + size, CLASS_SIZE - size, "%s%s",
+                                (const char *)ret_name->text.data, dot ? "." : "");
+        size = size + (size_t)written < CLASS_SIZE ? size + (size_t)written : CLASS_SIZE - 1;
+        rc = expr_parser_advance (self);
+        if (dot)
+            continue;
+        if (!rc && self->token.kind != TOKEN_NAME)
+            return expr_parser_unexpected (self, "a name");
+        *ret_name = self->token;
+        rc = rc ? rc : expr_parser_advance (self);
+        break;
+    }
+    ret_class[size] = '\0';
+    return rc;
+}
+
+static int no_such_static (struct expr_parser *self, const struct expr_token *at,
+                           const char *class_name, const struct expr_token *name)
+{
+    return expr_error_at (self->error, EXPR_UNKNOWN, at->line, at->column,
+                          "@%s%s%.64s: no such static", class_name, *class_name ? "@" : "",
+                          (const char *)name->text.data);
+}
+
+static bool is_class (const char *name, const char *wanted)
+{
+    static const char package[] = "java.lang.";
+    if (strncmp (name, package, sizeof package - 1) == 0)
+        name += sizeof package - 1;
+    return strcmp (name, wanted) == 0;
+}
+
+// -1: it is none.
+static int find_adjuster (const char *class_name, const struct expr_token *name)
+{
+    bool known = !*class_name || strcmp (class_name, "TemporalAdjusters") == 0;
+    return known ? expr_adjuster (name->text) : -1;
+}
+
+static int parse_static (struct expr_parser *self)
+{
+    struct expr_token at = self->token, name;
+    char class_name[CLASS_SIZE];
+    int rc = parse_static_name (self, class_name, &name);
+    if (rc)
+        return rc;
+    if (find_adjuster (class_name, &name) >= 0)
+        return expr_parser_fail (self, &at, EXPR_TYPE, "an adjuster is an argument of with ()",
+                                 name.text);
+    size_t found = 0;
+    while (found < expr_static_count && !(is_class (class_name, expr_statics[found].class_name) &&
+                                          span_is (name.text, expr_statics[found].name)))
+        found++;
+    if (found == expr_static_count)
+        return no_such_static (self, &at, class_name, &name);
+    const struct expr_static *row = &expr_statics[found];
+    if (!row->function) {
+        size_t constant = expr_parser_keep (self, expr_of_integer (row->constant));
+        expr_parser_emit (self, OP_CONSTANT, 0, constant, &at);
+        return 0;
+    }
+    if (!expr_parser_sees (self, "("))
+        return expr_parser_unexpected (self, "arguments in parentheses");
+    size_t count;
+    rc = parse_list (self, ")", &count);
+    if (!rc)
+        rc = check_count (self, &name, count, row->count, row->count);
+    if (!rc)
+        expr_parser_emit (self, OP_STATIC, count, found, &at);
+    return rc;
+}
+
+// -- members, items and methods
+
+// The loop's name and expression: everything behind the name of the method.
+static int parse_loop (struct expr_parser *self, enum expr_loop_kind kind,
+                       const struct expr_token *at)
+{
+    int rc = expr_parser_enter (self);
+    if (!rc)
+        rc = expr_parser_expect (self, "(");
+    if (rc)
+        return rc;
+    if (self->token.kind != TOKEN_NAME)
+        return expr_parser_unexpected (self, "a name for the item");
+    if (expr_name_reserved (self->token.text))
+        return expr_parser_fail (self, &self->token, EXPR_SYNTAX, "a reserved word",
+                                 self->token.text);
+    self->locals[self->local_count] = self->token.text;
+    rc = expr_parser_advance (self);
+    if (!rc)
+        rc = expr_parser_expect (self, ",");
+    if (rc)
+        return rc;
+    size_t loop = expr_parser_emit (self, OP_LOOP, kind, 0, at);
+    self->local_count++;
+    rc = expr_parse_expression (self);
+    self->local_count--;
+    expr_parser_emit (self, OP_NEXT, kind, loop + 1, at);
+    expr_parser_land (self, loop);
+    if (!rc)
+        rc = expr_parser_expect (self, ")");
+    expr_parser_leave (self);
+    return rc;
+}
+
+// with (@ADJUSTER ()), behind the name.
+static int parse_with (struct expr_parser *self, const struct expr_token *at)
+{
+    char class_name[CLASS_SIZE];
+    struct expr_token sign, name;
+    int rc = expr_parser_expect (self, "(");
+    if (rc)
+        return rc;
+    if (!expr_parser_sees (self, "@"))
+        return expr_parser_unexpected (self, "an adjuster as @lastDayOfMonth()");
+    sign = self->token;
+    rc = parse_static_name (self, class_name, &name);
+    if (rc)
+        return rc;
+    int adjuster = find_adjuster (class_name, &name);
+    if (adjuster < 0)
+        return no_such_static (self, &sign, class_name, &name);
+    rc = expr_parser_expect (self, "(");
+    if (!rc)
+        rc = expr_parser_expect (self, ")");
+    if (!rc)
+        rc = expr_parser_expect (self, ")");
+    if (!rc)
+        expr_parser_emit (self, OP_WITH, 0, (size_t)adjuster, at);
+    return rc;
+}
+
+static int parse_method (struct expr_parser *self, const struct expr_token *name)
+{
+    static const char *const loops[] = {
+        [LOOP_MAP] = "map", [LOOP_FILTER] = "filter", [LOOP_ALL] = "all", [LOOP_ANY] = "any"};
+    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
+        if (span_is (name->text, loops[i]))
+            return parse_loop (self, (enum expr_loop_kind)i, name);
+    if (span_is (name->text, "with"))
+        return parse_with (self, name);
+    size_t found = 0;
+    while (found < expr_method_count && !span_is (name->text, expr_methods[found].name))
+        found++;
+    if (found == expr_method_count)
+        return expr_parser_fail (self, name, EXPR_UNKNOWN, "no such method", name->text);
+    size_t count;
+    int rc = parse_list (self, ")", &count);
+    if (!rc)
+        rc = check_count (self, name, count, expr_methods[found].min, expr_methods[found].max);
+    if (!rc)
+        expr_parser_emit (self, OP_METHOD, count, found, name);
+    return rc;
+}
+
+static int parse_member (struct expr_parser *self)
+{
+    int rc = expr_parser_advance (self);
+    if (rc)
+        return rc;
+    struct expr_token name = self->token;
+    if (name.kind != TOKEN_NAME)
+        return expr_parser_unexpected (self, "a name");
+    rc = expr_parser_advance (self);
+    if (rc)
+        return rc;
+    if (expr_parser_sees (self, "("))
+        return parse_method (self, &name);
+    expr_parser_emit (self, OP_MEMBER, 0, expr_parser_keep (self, expr_of_string (name.text)),
+                      &name);
+    return 0;
+}
+
+static int parse_index (struct expr_parser *self)
+{
+    struct expr_token at = self->token;
+    int rc = expr_parser_enter (self);
+    if (!rc)
+        rc = expr_parser_advance (self);
+    if (!rc)
+        rc = expr_parse_expression (self);
+    if (!rc)
+        rc = expr_parser_expect (self, "]");
+    if (rc)
+        return rc;
+    expr_parser_leave (self);
+    expr_parser_emit (self, OP_INDEX, 0, 0, &at);
+    return 0;
+}
+
+// -- primaries
+
+// default (x, y) and has (x): what is missing in x leads behind it.
+static int parse_catch (struct expr_parser *self)
+{
+    struct expr_token at = self->token;
+    bool has = span_is (at.text, "has");
+    int rc = expr_parser_enter (self);
+    if (!rc)
+        rc = expr_parser_advance (self);
+    if (!rc)
+        rc = expr_parser_expect (self, "(");
+    if (rc)
+        return rc;
+    size_t start = expr_parser_emit (self, OP_TRY, 0, 0, &at);
+    rc = expr_parse_expression (self);
+    size_t end = expr_parser_emit (self, has ? OP_HAS : OP_DEFAULT, 0, 0, &at);
+    expr_parser_land (self, start);
+    if (!rc && has) {
+        size_t constant = expr_parser_keep (self, expr_of_boolean (false));
+        expr_parser_emit (self, OP_CONSTANT, 0, constant, &at);
+    } else if (!rc) {
+        rc = expr_parser_expect (self, ",");
+        if (!rc)
+            rc = expr_parse_expression (self);
+    }
+    expr_parser_land (self, end);
+    if (!rc)
+        rc = expr_parser_expect (self, ")");
+    expr_parser_leave (self);
+    return rc;
+}
+
+static int parse_constant (struct expr_parser *self, struct expr_value value)
+{
+    expr_parser_emit (self, OP_CONSTANT, 0, expr_parser_keep (self, value), &self->token);
+    return expr_parser_advance (self);
+}
+
+static int parse_integer (struct expr_parser *self, bool negated)
+{
+    uint64_t integer = self->token.integer;
+    if (integer > INT64_MAX && !negated)
+        return expr_parser_fail (self, &self->token, EXPR_RANGE, "overflow: an integer has 64 bits",
+                                 (struct span){NULL, 0});
+    return parse_constant (self, expr_of_integer (negated ? INT64_MIN : (int64_t)integer));
+}
+
+static int parse_word (struct expr_parser *self)
+{
+    struct span word = self->token.text;
+    if (span_is (word, "true") || span_is (word, "false"))
+        return parse_constant (self, expr_of_boolean (span_is (word, "true")));
+    if (span_is (word, "null"))
+        return parse_constant (self, (struct expr_value){.type = EXPR_NULL});
+    if (span_is (word, "default") || span_is (word, "has"))
+        return parse_catch (self);
+    return expr_parse_name (self);
+}
+
+static int parse_sign (struct expr_parser *self)
+{
+    struct expr_token at = self->token;
+    size_t count;
+    int rc;
+    if (expr_parser_sees (self, "#")) {
+        rc = expr_parser_advance (self);
+        return rc ? rc : expr_parse_name (self);
+    }
+    if (expr_parser_sees (self, "@"))
+        return parse_static (self);
+    if (expr_parser_sees (self, "[")) {
+        rc = parse_list (self, "]", &count);
+        if (!rc)
+            expr_parser_emit (self, OP_LIST, 0, count, &at);
+        return rc;
+    }
+    if (!expr_parser_sees (self, "("))
+        return expr_parser_unexpected (self, "an expression");
+    rc = expr_parser_enter (self);
+    if (!rc)
+        rc = expr_parser_advance (self);
+    if (!rc)
+        rc = expr_parse_expression (self);
+    if (!rc)
+        rc = expr_parser_expect (self, ")");
+    expr_parser_leave (self);
+    return rc;
+}
+
+static int parse_primary (struct expr_parser *self, bool negated)
+{
+    switch (self->token.kind) {
+    case TOKEN_INTEGER:
+        return parse_integer (self, negated);
+    case TOKEN_DECIMAL:
+        return parse_constant (
+            self, (struct expr_value){.type = EXPR_DECIMAL, .decimal = self->token.decimal});
+    case TOKEN_STRING:
+        return parse_constant (self, expr_of_string (self->token.text));
+    case TOKEN_NAME:
+        return parse_word (self);
+    case TOKEN_SIGN:
+        return parse_sign (self);
+    default:
+        return expr_parser_unexpected (self, "an expression");
+    }
+}
+
+int expr_parse_postfix (struct expr_parser *self, bool negated)
+{
+    int rc = parse_primary (self, negated);
+    while (!rc) {
+        if (expr_parser_sees (self, "."))
+            rc = parse_member (self);
+        else if (expr_parser_sees (self, "["))
+            rc = parse_index (self);
+        else
+            break;
+    }
+    return rc;
+}

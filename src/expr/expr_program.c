@@ -1,0 +1,112 @@
+// A program is cut into lines by its tokens, then each line is compiled on its own.
+#include <stdlib.h>
+
+#include "expr_compile.h"
+#include "memory.h"
+
+struct cutter {
+    struct expr_lexer lexer;
+    struct expr_token token;
+    struct expr_program *program;
+    size_t room;
+};
+
+static int next_token (struct cutter *self)
+{
+    self->lexer.pool_size = 0; // texts of tokens are used before the next one
+    return expr_lexer_next (&self->lexer, &self->token);
+}
+
+static bool ends_line (const struct expr_token *token)
+{
+    return token->kind == TOKEN_END || token->kind == TOKEN_LINE;
+}
+
+// The next token is the name of a line.
+static int check_name (const struct cutter *self)
+{
+    const struct expr_token *token = &self->token;
+    struct expr_error *error = self->lexer.error;
+    if (token->kind != TOKEN_NAME)
+        return expr_error_at (error, EXPR_SYNTAX, token->line, token->column,
+                              "want NAME = EXPRESSION");
+    if (!expr_name_valid (token->text))
+        return expr_error_at (error, EXPR_SYNTAX, token->line, token->column,
+                              "reserved or longer than 64 bytes: %s", quoted (token->text));
+    for (size_t i = 0; i < self->program->count; i++)
+        if (span_is (token->text, self->program->lines[i].name))
+            return expr_error_at (error, EXPR_SYNTAX, token->line, token->column,
+                                  "there is a line before of the name %s", quoted (token->text));
+    return 0;
+}
+
+static struct expr_line *add_line (struct cutter *self, const char *name)
+{
+    if (self->program->count == self->room) {
+        self->room = self->room * 2 + 4;
+        self->program = memory_resize (
+            self->program, sizeof *self->program + self->room * sizeof *self->program->lines);
+    }
+    struct expr_line *line = &self->program->lines[self->program->count++];
+    *line = (struct expr_line){.name = memory_text (name)};
+    return line;
+}
+
+// One line from its name on, to the token that ends it.
+static int read_line (struct cutter *self)
+{
+    int rc = check_name (self);
+    if (rc)
+        return rc;
+    struct expr_line *line = add_line (self, (const char *)self->token.text.data);
+    rc = next_token (self);
+    if (rc)
+        return rc;
+    if (self->token.kind != TOKEN_SIGN || strcmp (self->token.sign, "=") != 0)
+        return expr_error_at (self->lexer.error, EXPR_SYNTAX, self->token.line, self->token.column,
+                              "want = behind the name");
+    int line_number = self->lexer.line, column = self->lexer.column;
+    size_t begin = self->lexer.at;
+    do
+        rc = next_token (self);
+    while (!rc && !ends_line (&self->token));
+    // A token that is none: the compiler comes to it, or to an error before it.
+    size_t end = rc ? self->lexer.text.size : self->token.begin;
+    struct span text = span_of (self->lexer.text.data + begin, end - begin);
+    int compiled = expr_compile_at (text, line_number, column, &line->expr, self->lexer.error);
+    return compiled ? compiled : rc;
+}
+
+int expr_program_compile (struct span text, struct expr_program **ret, struct expr_error *error)
+{
+    int rc = expr_check_text (text, EXPR_PROGRAM_MAX, 1, 1, error);
+    if (rc)
+        return rc;
+    struct cutter cutter = {
+        .lexer = {.text = text, .line = 1, .column = 1, .program = true, .error = error},
+        .program = memory_new (sizeof *cutter.program)};
+    cutter.lexer.pool = memory_resize (NULL, text.size * 2 + 1);
+    do {
+        rc = next_token (&cutter);
+        if (!rc && !ends_line (&cutter.token))
+            rc = read_line (&cutter);
+    } while (!rc && cutter.token.kind != TOKEN_END);
+    free (cutter.lexer.pool);
+    if (rc)
+        expr_program_destroy (&cutter.program);
+    else
+        *ret = cutter.program;
+    return rc;
+}
+
+void expr_program_destroy (struct expr_program **self)
+{
+    if (!*self)
+        return;
+    for (size_t i = 0; i < (*self)->count; i++) {
+        free ((*self)->lines[i].name);
+        expr_destroy (&(*self)->lines[i].expr);
+    }
+    free (*self);
+    *self = NULL;
+}

@@ -1,0 +1,490 @@
+// A stack machine. Every operation is a step, but for those that only put a constant or an item on
+// the stack: others use them. So an evaluation ends, whatever its text and values.
+#include "expr_run.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "expr_functions.h"
+#include "expr_memory.h"
+#include "memory.h"
+
+// -- errors and bounds
+
+static int fail_at (struct expr_error *error, enum expr_code code, int line, int column,
+                    const char *format, va_list args)
+{
+    char text[REASON_MAX];
+    vsnprintf (text, sizeof text, format, args);
+    *error = (struct expr_error){.code = code, .line = line, .column = column};
+    if (line > 1)
+        reason_set (&error->reason, "line %d, column %d: %s", line, column, text);
+    else
+        reason_set (&error->reason, "column %d: %s", column, text);
+    return code;
+}
+
+int expr_error_at (struct expr_error *error, enum expr_code code, int line, int column,
+                   const char *format, ...)
+{
+    va_list args;
+    va_start (args, format);
+    fail_at (error, code, line, column, format, args);
+    va_end (args);
+    return code;
+}
+
+int expr_fail (struct expr_run *run, enum expr_code code, const char *format, ...)
+{
+    va_list args;
+    va_start (args, format);
+    fail_at (run->error, code, run->op->line, run->op->column, format, args);
+    va_end (args);
+    return code;
+}
+
+int expr_charge (struct expr_run *run, size_t steps)
+{
+    if (steps <= run->steps) {
+        run->steps -= (uint32_t)steps;
+        return 0;
+    }
+    run->steps = 0;
+    return expr_fail (run, EXPR_LIMIT, "takes more steps than are allowed (%d)", EXPR_STEPS_MAX);
+}
+
+int expr_charge_bytes (struct expr_run *run, size_t bytes)
+{
+    enum { BYTES_PER_STEP = 64 };
+    return expr_charge (run, bytes / BYTES_PER_STEP);
+}
+
+int expr_take (struct expr_run *run, size_t size, void **ret)
+{
+    int rc = expr_charge_bytes (run, size);
+    if (rc)
+        return rc;
+    *ret = expr_memory_take (run->memory, size);
+    return *ret
+               ? 0
+               : expr_fail (run, EXPR_LIMIT, "takes more than %d bytes of memory", EXPR_MEMORY_MAX);
+}
+
+int expr_take_string (struct expr_run *run, size_t size, char **ret)
+{
+    void *block;
+    if (size > EXPR_STRING_MAX)
+        return expr_fail (run, EXPR_LIMIT, "a string of %zu bytes, at most %d", size,
+                          EXPR_STRING_MAX);
+    int rc = expr_take (run, size, &block);
+    if (!rc)
+        *ret = block;
+    return rc;
+}
+
+int expr_take_list (struct expr_run *run, size_t count, struct expr_value **ret)
+{
+    void *block;
+    if (count > EXPR_LIST_MAX)
+        return expr_fail (run, EXPR_LIMIT, "a list of %zu items, at most %d", count, EXPR_LIST_MAX);
+    int rc = expr_take (run, count * sizeof **ret, &block);
+    if (!rc)
+        *ret = block;
+    return rc;
+}
+
+struct expr_value expr_of_list (const struct expr_value *items, size_t count)
+{
+    return (struct expr_value){.type = EXPR_LIST, .size = (uint32_t)count, .items = items};
+}
+
+// -- the machine
+
+struct loop {
+    struct expr_value list, item; // what is gone through, and its present item
+    uint32_t index;               // of the item
+    struct expr_value *made;      // of map and filter
+    uint32_t count;               // of `made`
+};
+
+struct guard {
+    size_t top, loop_count; // as they were
+    size_t target;          // where what is missing leads
+};
+
+struct machine {
+    struct expr_run run;
+    size_t next; // operation
+    struct expr_value *stack;
+    size_t top; // values on the stack
+    struct loop loops[EXPR_DEPTH_MAX];
+    size_t loop_count;
+    struct guard guards[EXPR_DEPTH_MAX];
+    size_t guard_count;
+};
+
+static void push (struct machine *self, struct expr_value value)
+{
+    assert (self->top < self->run.expr->stack_size);
+    self->stack[self->top++] = value;
+}
+
+static struct expr_value pop (struct machine *self)
+{
+    assert (self->top > 0);
+    return self->stack[--self->top];
+}
+
+static int check_boolean (struct machine *self, const struct expr_value *value)
+{
+    return value->type == EXPR_BOOLEAN ? 0
+                                       : expr_fail (&self->run, EXPR_TYPE, "want boolean, got %s",
+                                                    expr_type_name ((enum expr_type)value->type));
+}
+
+// -- values
+
+static int resolve (struct machine *self, const struct expr_ref *ref)
+{
+    struct expr_value value;
+    struct reason reason = {""};
+    const struct expr_env *env = self->run.env;
+    int rc = env->resolve (env->context, ref, &value, &reason);
+    if (!rc) {
+        push (self, value);
+        return 0;
+    }
+    enum expr_code code = (enum expr_code)rc;
+    if (reason.text[0])
+        return expr_fail (&self->run, code, "%s", reason.text);
+    return expr_fail (&self->run, code, "%s: %s%s%s%s",
+                      code == EXPR_MISSING ? "missing" : "no such variable",
+                      ref->kind == EXPR_REF_STEP ? "steps." : "", quoted (span_text (ref->name)),
+                      ref->member ? "." : "", ref->member ? ref->member : "");
+}
+
+static int take_member (struct machine *self, const struct expr_value *object, struct span name)
+{
+    struct expr_value member;
+    if (object->type != EXPR_OBJECT && object->type != EXPR_NULL)
+        return expr_fail (&self->run, EXPR_TYPE, "no member %s of %s", quoted (name),
+                          expr_type_name ((enum expr_type)object->type));
+    if (object->type == EXPR_NULL || !expr_member (object, name, &member))
+        return expr_fail (&self->run, EXPR_MISSING, "missing: %s", quoted (name));
+    push (self, member);
+    return 0;
+}
+
+static int take_index (struct machine *self)
+{
+    struct expr_value index = pop (self), value = pop (self);
+    if (index.type == EXPR_STRING && value.type != EXPR_LIST)
+        return take_member (self, &value, span_of (index.string, index.size));
+    if (index.type == EXPR_INTEGER && value.type == EXPR_NULL)
+        return expr_fail (&self->run, EXPR_MISSING, "missing: item %" PRId64 " of null",
+                          index.integer);
+    if (index.type != EXPR_INTEGER || value.type != EXPR_LIST)
+        return expr_fail (&self->run, EXPR_TYPE, "no index %s of %s",
+                          expr_type_name ((enum expr_type)index.type),
+                          expr_type_name ((enum expr_type)value.type));
+    if (index.integer < 0 || index.integer >= value.size)
+        return expr_fail (&self->run, EXPR_MISSING, "missing: %" PRId64 " of %" PRIu32,
+                          index.integer, value.size);
+    push (self, expr_item (&value, (uint32_t)index.integer));
+    return 0;
+}
+
+static int make_list (struct machine *self, size_t count)
+{
+    struct expr_value *items;
+    int rc = expr_take_list (&self->run, count, &items);
+    if (rc)
+        return rc;
+    self->top -= count;
+    memcpy (items, self->stack + self->top, count * sizeof *items);
+    push (self, expr_of_list (items, count));
+    return 0;
+}
+
+static int check_argument (struct machine *self, const char *name, unsigned takes,
+                           const struct expr_value *argument)
+{
+    if (takes & EXPR_MASK (argument->type))
+        return 0;
+    const char *wanted = takes & ON_STRING                  ? "string"
+                         : takes & EXPR_MASK (EXPR_DECIMAL) ? "a number"
+                                                            : "integer";
+    return expr_fail (&self->run, EXPR_TYPE, "%s: want %s, got %s", name, wanted,
+                      expr_type_name ((enum expr_type)argument->type));
+}
+
+static int call (struct machine *self, const struct expr_op *op)
+{
+    bool is_method = op->code == OP_METHOD;
+    const struct expr_method *method = &expr_methods[is_method ? op->argument : 0];
+    const struct expr_static *function = &expr_statics[is_method ? 0 : op->argument];
+    const char *name = is_method ? method->name : function->name;
+    size_t count = op->count + (size_t)is_method;
+    self->top -= count;
+    const struct expr_value *arguments = self->stack + self->top;
+    if (is_method && !(method->on & EXPR_MASK (arguments->type)))
+        return expr_fail (&self->run, EXPR_TYPE, "no such method: %s of %s", name,
+                          expr_type_name ((enum expr_type)arguments->type));
+    for (size_t i = is_method; i < count; i++) {
+        int rc = check_argument (self, name, is_method ? method->takes : ON_NUMBER, &arguments[i]);
+        if (rc)
+            return rc;
+    }
+    struct expr_value result;
+    int rc =
+        (is_method ? method->function : function->function) (&self->run, arguments, count, &result);
+    if (!rc)
+        push (self, result);
+    return rc;
+}
+
+static int compare (struct machine *self, enum expr_op_code code, const struct expr_value *left,
+                    const struct expr_value *right, struct expr_value *ret)
+{
+    int order = 0, rc;
+    bool holds = false;
+    if (code == OP_EQUAL || code == OP_UNEQUAL) {
+        rc = expr_equal (&self->run, left, right, &holds);
+        holds = holds == (code == OP_EQUAL);
+    } else {
+        rc = expr_order (&self->run, left, right, &order);
+        holds = code == OP_LESS         ? order < 0
+                : code == OP_LESS_EQUAL ? order <= 0
+                : code == OP_GREATER    ? order > 0
+                                        : order >= 0;
+    }
+    *ret = expr_of_boolean (holds);
+    return rc;
+}
+
+static int apply_binary (struct machine *self, enum expr_op_code code)
+{
+    struct expr_value right = pop (self), left = pop (self), result;
+    int rc;
+    if (code == OP_ADD)
+        rc = expr_add (&self->run, &left, &right, &result);
+    else if (code < OP_EQUAL)
+        rc = expr_calculate (&self->run, &left, &right, &result);
+    else if (code == OP_IN)
+        rc = expr_in (&self->run, &left, &right, &result);
+    else
+        rc = compare (self, code, &left, &right, &result);
+    if (!rc)
+        push (self, result);
+    return rc;
+}
+
+static int apply_unary (struct machine *self, const struct expr_op *op)
+{
+    struct expr_value value = pop (self), result;
+    int rc;
+    if (op->code == OP_NEGATE) {
+        rc = expr_negate (&self->run, &value, &result);
+    } else if (op->code == OP_WITH) {
+        rc = value.type == EXPR_TIME
+                 ? expr_adjust (&self->run, (int)op->argument, &value, &result)
+                 : expr_fail (&self->run, EXPR_TYPE, "no such method: with of %s",
+                              expr_type_name ((enum expr_type)value.type));
+    } else {
+        rc = check_boolean (self, &value);
+        result = expr_of_boolean (!rc && !value.boolean);
+    }
+    if (!rc)
+        push (self, result);
+    return rc;
+}
+
+// -- loops
+
+static struct expr_value loop_result (const struct loop *loop, enum expr_loop_kind kind)
+{
+    if (kind == LOOP_ALL || kind == LOOP_ANY)
+        return expr_of_boolean (kind == LOOP_ALL);
+    return expr_of_list (loop->made, loop->count);
+}
+
+static int begin_loop (struct machine *self, const struct expr_op *op)
+{
+    struct loop loop = {.list = pop (self)};
+    enum expr_loop_kind kind = (enum expr_loop_kind)op->count;
+    if (loop.list.type != EXPR_LIST)
+        return expr_fail (&self->run, EXPR_TYPE, "no such method: map, filter, all, any of %s",
+                          expr_type_name ((enum expr_type)loop.list.type));
+    if (loop.list.size == 0) {
+        push (self, loop_result (&loop, kind));
+        self->next = op->argument;
+        return 0;
+    }
+    uint32_t room = loop.list.size;
+    if (kind == LOOP_FILTER && room > EXPR_LIST_MAX)
+        room = EXPR_LIST_MAX;
+    int rc =
+        kind == LOOP_MAP || kind == LOOP_FILTER ? expr_take_list (&self->run, room, &loop.made) : 0;
+    if (rc)
+        return rc;
+    loop.item = expr_item (&loop.list, 0);
+    self->loops[self->loop_count++] = loop;
+    return 0;
+}
+
+static int next_item (struct machine *self, const struct expr_op *op)
+{
+    struct loop *loop = &self->loops[self->loop_count - 1];
+    enum expr_loop_kind kind = (enum expr_loop_kind)op->count;
+    struct expr_value computed = pop (self);
+    int rc = kind == LOOP_MAP ? 0 : check_boolean (self, &computed);
+    if (rc)
+        return rc;
+    bool decided =
+        (kind == LOOP_ALL && !computed.boolean) || (kind == LOOP_ANY && computed.boolean);
+    if (kind == LOOP_MAP) {
+        loop->made[loop->count++] = computed;
+    } else if (kind == LOOP_FILTER && computed.boolean) {
+        if (loop->count == EXPR_LIST_MAX)
+            return expr_fail (&self->run, EXPR_LIMIT, "a list of more than %d items",
+                              EXPR_LIST_MAX);
+        loop->made[loop->count++] = loop->item;
+    }
+    if (!decided && ++loop->index < loop->list.size) {
+        loop->item = expr_item (&loop->list, loop->index);
+        self->next = op->argument;
+        return 0;
+    }
+    push (self, decided ? computed : loop_result (loop, kind));
+    self->loop_count--;
+    return 0;
+}
+
+// -- control
+
+static void begin_guard (struct machine *self, size_t target)
+{
+    self->guards[self->guard_count++] =
+        (struct guard){.top = self->top, .loop_count = self->loop_count, .target = target};
+}
+
+static void end_guard (struct machine *self, const struct expr_op *op)
+{
+    struct expr_value value = pop (self);
+    self->guard_count--;
+    if (op->code == OP_DEFAULT && value.type == EXPR_NULL)
+        return;
+    push (self, op->code == OP_HAS ? expr_of_boolean (true) : value);
+    self->next = op->argument;
+}
+
+static int decide (struct machine *self, const struct expr_op *op)
+{
+    struct expr_value value = pop (self);
+    int rc = check_boolean (self, &value);
+    if (rc)
+        return rc;
+    bool jumps = op->code == OP_OR ? value.boolean : !value.boolean;
+    if (jumps)
+        self->next = op->argument;
+    if (jumps && op->code != OP_BRANCH)
+        push (self, value);
+    return 0;
+}
+
+// Run one operation; self->next is behind it already.
+static int execute (struct machine *self, const struct expr_op *op)
+{
+    const struct expr *expr = self->run.expr;
+    struct expr_value value;
+    switch (op->code) {
+    case OP_CONSTANT:
+        push (self, expr->constants[op->argument]);
+        return 0;
+    case OP_LOCAL:
+        push (self, self->loops[op->argument].item);
+        return 0;
+    case OP_REF:
+        return resolve (self, &expr->refs[op->argument]);
+    case OP_LIST:
+        return make_list (self, op->argument);
+    case OP_NOT:
+    case OP_NEGATE:
+    case OP_WITH:
+        return apply_unary (self, op);
+    case OP_AND:
+    case OP_OR:
+    case OP_BRANCH:
+        return decide (self, op);
+    case OP_BOOLEAN:
+        return check_boolean (self, &self->stack[self->top - 1]);
+    case OP_JUMP:
+        self->next = op->argument;
+        return 0;
+    case OP_MEMBER:
+        value = pop (self);
+        return take_member (
+            self, &value,
+            span_of (expr->constants[op->argument].string, expr->constants[op->argument].size));
+    case OP_INDEX:
+        return take_index (self);
+    case OP_METHOD:
+    case OP_STATIC:
+        return call (self, op);
+    case OP_LOOP:
+        return begin_loop (self, op);
+    case OP_NEXT:
+        return next_item (self, op);
+    case OP_TRY:
+        begin_guard (self, op->argument);
+        return 0;
+    case OP_DEFAULT:
+    case OP_HAS:
+        end_guard (self, op);
+        return 0;
+    default:
+        return apply_binary (self, (enum expr_op_code)op->code);
+    }
+}
+
+static int run_all (struct machine *self)
+{
+    const struct expr *expr = self->run.expr;
+    while (self->next < expr->op_count) {
+        const struct expr_op *op = &expr->ops[self->next++];
+        self->run.op = op;
+        int rc = op->code == OP_CONSTANT || op->code == OP_LOCAL ? 0 : expr_charge (&self->run, 1);
+        if (!rc)
+            rc = execute (self, op);
+        if (rc == EXPR_MISSING && self->guard_count) {
+            const struct guard *guard = &self->guards[--self->guard_count];
+            self->top = guard->top;
+            self->loop_count = guard->loop_count;
+            self->next = guard->target;
+            rc = 0;
+        }
+        if (rc)
+            return rc;
+    }
+    assert (self->top == 1 && !self->loop_count && !self->guard_count);
+    return 0;
+}
+
+int expr_evaluate (const struct expr *self, const struct expr_env *env, struct expr_memory *memory,
+                   struct expr_value *ret, struct expr_error *error)
+{
+    uint32_t given = env->steps && *env->steps < EXPR_STEPS_MAX ? *env->steps : EXPR_STEPS_MAX;
+    struct machine machine = {
+        .run = {.expr = self, .env = env, .memory = memory, .error = error, .steps = given},
+        .stack = memory_resize (NULL, self->stack_size * sizeof *machine.stack)};
+    int rc = run_all (&machine);
+    if (!rc)
+        *ret = machine.stack[0];
+    if (env->steps)
+        *env->steps -= given - machine.run.steps;
+    free (machine.stack);
+    return rc;
+}

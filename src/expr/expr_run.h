@@ -1,0 +1,45 @@
+// An evaluation under way, for what methods and operators need of it.
+#pragma once
+
+#include "expr_code.h"
+
+struct expr_run {
+    const struct expr *expr;
+    const struct expr_env *env;
+    struct expr_memory *memory;
+    struct expr_error *error;
+    const struct expr_op *op; // the one that is carried out: errors name its place
+    uint32_t steps;           // that are left
+};
+
+// An error at the present operation. Returns the code.
+int expr_fail (struct expr_run *run, enum expr_code code, const char *format, ...)
+    __attribute__ ((format (printf, 3, 4)));
+
+// Count steps. 0 or EXPR_LIMIT.
+int expr_charge (struct expr_run *run, size_t steps);
+
+// The steps of so many bytes that are made, compared or searched.
+int expr_charge_bytes (struct expr_run *run, size_t bytes);
+
+// Memory for bytes that are made, and their steps. 0 or EXPR_LIMIT.
+int expr_take (struct expr_run *run, size_t size, void **ret);
+
+// Memory for a string or list that is made, after its bound was looked at.
+int expr_take_string (struct expr_run *run, size_t size, char **ret);
+int expr_take_list (struct expr_run *run, size_t count, struct expr_value **ret);
+
+struct expr_value expr_of_list (const struct expr_value *items, size_t count);
+
+// The operators. `equal` and `order` are told by ==, < and what compares like them.
+int expr_add (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
+              struct expr_value *ret);
+int expr_calculate (struct expr_run *run, const struct expr_value *left,
+                    const struct expr_value *right, struct expr_value *ret);
+int expr_equal (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
+                bool *ret);
+int expr_order (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
+                int *ret);
+int expr_in (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
+             struct expr_value *ret);
+int expr_negate (struct expr_run *run, const struct expr_value *value, struct expr_value *ret);

@@ -1,0 +1,261 @@
+// Methods of strings. Positions count code points; the bytes are valid UTF-8. A search is memmem,
+// which is linear but for a factor that the size of a short needle bounds.
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "expr_functions.h"
+
+static bool starts_character (char byte)
+{
+    return ((unsigned char)byte & 0xC0) != 0x80;
+}
+
+static int64_t count_characters (const char *text, size_t size)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < size; i++)
+        count += starts_character (text[i]);
+    return count;
+}
+
+// Where the character with this number begins; all of the text has it, or one less.
+static size_t offset_of (const struct expr_value *text, int64_t number)
+{
+    size_t at = 0;
+    for (int64_t passed = 0; at < text->size; at++)
+        if (starts_character (text->string[at]) && passed++ == number)
+            break;
+    return at;
+}
+
+int expr_length (struct expr_run *run, const struct expr_value *arguments, size_t count,
+                 struct expr_value *ret)
+{
+    (void)count;
+    *ret = expr_of_integer (count_characters (arguments->string, arguments->size));
+    return expr_charge_bytes (run, arguments->size);
+}
+
+int expr_substring (struct expr_run *run, const struct expr_value *arguments, size_t count,
+                    struct expr_value *ret)
+{
+    const struct expr_value *text = &arguments[0];
+    int rc = expr_charge_bytes (run, text->size);
+    if (rc)
+        return rc;
+    int64_t length = count_characters (text->string, text->size);
+    int64_t from = arguments[1].integer, to = count > 2 ? arguments[2].integer : length;
+    if (from < 0 || to < from || to > length)
+        return expr_fail (run, EXPR_RANGE, "substring: %" PRId64 "..%" PRId64 " of %" PRId64, from,
+                          to, length);
+    size_t begin = offset_of (text, from), end = offset_of (text, to);
+    *ret = expr_of_string (span_of (text->string + begin, end - begin));
+    return 0;
+}
+
+int expr_change_case (struct expr_run *run, const struct expr_value *arguments, size_t count,
+                      struct expr_value *ret)
+{
+    (void)count;
+    char first = expr_kind (run) == TEXT_UPPER ? 'a' : 'A', *text;
+    int rc = expr_take_string (run, arguments->size, &text);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < arguments->size; i++) {
+        char byte = arguments->string[i];
+        text[i] = byte >= first && byte < first + 26 ? (char)(byte ^ 0x20) : byte;
+    }
+    *ret = expr_of_string (span_of (text, arguments->size));
+    return 0;
+}
+
+static bool is_blank (char byte)
+{
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+int expr_trim (struct expr_run *run, const struct expr_value *arguments, size_t count,
+               struct expr_value *ret)
+{
+    (void)count;
+    const char *text = arguments->string;
+    size_t begin = 0, end = arguments->size;
+    while (begin < end && is_blank (text[begin]))
+        begin++;
+    while (end > begin && is_blank (text[end - 1]))
+        end--;
+    *ret = expr_of_string (span_of (text + begin, end - begin));
+    return expr_charge_bytes (run, arguments->size);
+}
+
+// -- searches
+
+// The first place of a needle at or behind `from`; SIZE_MAX: there is none.
+static size_t search (const struct expr_value *text, size_t from, const struct expr_value *needle)
+{
+    if (!needle->size)
+        return from;
+    if (from >= text->size)
+        return SIZE_MAX;
+    const char *found =
+        memmem (text->string + from, text->size - from, needle->string, needle->size);
+    return found ? (size_t)(found - text->string) : SIZE_MAX;
+}
+
+int expr_find (struct expr_run *run, const struct expr_value *arguments, size_t count,
+               struct expr_value *ret)
+{
+    (void)count;
+    const struct expr_value *text = &arguments[0], *needle = &arguments[1];
+    bool fits = needle->size <= text->size, found = false;
+    size_t start = expr_kind (run) == TEXT_START || !fits ? 0 : text->size - needle->size;
+    if (expr_kind (run) == TEXT_ANYWHERE)
+        found = search (text, 0, needle) != SIZE_MAX;
+    else if (fits)
+        found = !needle->size || memcmp (text->string + start, needle->string, needle->size) == 0;
+    *ret = expr_of_boolean (found);
+    return expr_charge_bytes (run, text->size);
+}
+
+int expr_index_of (struct expr_run *run, const struct expr_value *arguments, size_t count,
+                   struct expr_value *ret)
+{
+    (void)count;
+    size_t at = search (&arguments[0], 0, &arguments[1]);
+    *ret = expr_of_integer (at == SIZE_MAX ? -1 : count_characters (arguments->string, at));
+    return expr_charge_bytes (run, arguments->size);
+}
+
+// How often a needle is in a text, one behind the other.
+static int count_places (struct expr_run *run, const char *method, const struct expr_value *text,
+                         const struct expr_value *needle, size_t *ret)
+{
+    if (!needle->size)
+        return expr_fail (run, EXPR_RANGE, "%s: the string to find is empty", method);
+    int rc = expr_charge_bytes (run, text->size);
+    if (rc)
+        return rc;
+    size_t places = 0;
+    for (size_t at = search (text, 0, needle); at != SIZE_MAX;
+         at = search (text, at + needle->size, needle))
+        places++;
+    *ret = places;
+    return expr_charge (run, places);
+}
+
+int expr_replace (struct expr_run *run, const struct expr_value *arguments, size_t count,
+                  struct expr_value *ret)
+{
+    (void)count;
+    const struct expr_value *text = &arguments[0], *needle = &arguments[1], *by = &arguments[2];
+    size_t places = 0, from = 0;
+    char *made;
+    int rc = count_places (run, "replace", text, needle, &places);
+    size_t size = text->size - places * needle->size + places * by->size;
+    if (!rc)
+        rc = expr_take_string (run, size, &made);
+    if (rc)
+        return rc;
+    char *out = made;
+    for (size_t at = search (text, 0, needle); at != SIZE_MAX; at = search (text, from, needle)) {
+        memcpy (out, text->string + from, at - from);
+        out += at - from;
+        if (by->size)
+            memcpy (out, by->string, by->size);
+        out += by->size;
+        from = at + needle->size;
+    }
+    if (from < text->size)
+        memcpy (out, text->string + from, text->size - from);
+    *ret = expr_of_string (span_of (made, size));
+    return 0;
+}
+
+int expr_split (struct expr_run *run, const struct expr_value *arguments, size_t count,
+                struct expr_value *ret)
+{
+    (void)count;
+    const struct expr_value *text = &arguments[0], *needle = &arguments[1];
+    size_t places = 0, from = 0, made = 0;
+    struct expr_value *items;
+    int rc = count_places (run, "split", text, needle, &places);
+    if (!rc)
+        rc = expr_take_list (run, places + 1, &items);
+    if (rc)
+        return rc;
+    for (size_t at = search (text, 0, needle); at != SIZE_MAX; at = search (text, from, needle)) {
+        items[made++] = expr_of_string (span_of (text->string + from, at - from));
+        from = at + needle->size;
+    }
+    items[made++] = expr_of_string (span_of (text->string + from, text->size - from));
+    *ret = expr_of_list (items, made);
+    return 0;
+}
+
+// -- numbers
+
+static size_t digits_behind (const struct expr_value *text, size_t at)
+{
+    size_t begin = at;
+    while (at < text->size && text->string[at] >= '0' && text->string[at] <= '9')
+        at++;
+    return at - begin;
+}
+
+int expr_to_integer (struct expr_run *run, const struct expr_value *arguments, size_t count,
+                     struct expr_value *ret)
+{
+    (void)count;
+    bool negative = arguments->size && arguments->string[0] == '-';
+    size_t digits = digits_behind (arguments, negative);
+    bool valid = digits && digits + negative == arguments->size;
+    int64_t integer = 0;
+    for (size_t at = negative; valid && at < arguments->size; at++) {
+        int digit = arguments->string[at] - '0';
+        valid = !__builtin_mul_overflow (integer, 10, &integer) &&
+                !__builtin_add_overflow (integer, negative ? -digit : digit, &integer);
+    }
+    if (!valid)
+        return expr_fail (run, EXPR_RANGE, "no integer: %s",
+                          quoted (span_of (arguments->string, arguments->size)));
+    *ret = expr_of_integer (integer);
+    return expr_charge_bytes (run, arguments->size);
+}
+
+// A sign, digits, a fraction, an exponent: as an expression writes them.
+static bool is_decimal (const struct expr_value *text)
+{
+    size_t at = text->size && text->string[0] == '-';
+    size_t digits = digits_behind (text, at);
+    at += digits;
+    if (digits && at + 1 < text->size && text->string[at] == '.') {
+        digits = digits_behind (text, at + 1);
+        at += 1 + digits;
+    }
+    if (digits && at + 1 < text->size && (text->string[at] | 0x20) == 'e') {
+        at += text->string[at + 1] == '+' || text->string[at + 1] == '-' ? 2 : 1;
+        digits = digits_behind (text, at);
+        at += digits;
+    }
+    return digits && at == text->size;
+}
+
+int expr_to_decimal (struct expr_run *run, const struct expr_value *arguments, size_t count,
+                     struct expr_value *ret)
+{
+    (void)count;
+    char *copy;
+    int rc = expr_take_string (run, arguments->size + 1U, &copy);
+    if (rc)
+        return rc;
+    if (arguments->size)
+        memcpy (copy, arguments->string, arguments->size);
+    copy[arguments->size] = '\0';
+    double decimal = is_decimal (arguments) ? strtod (copy, NULL) : HUGE_VAL;
+    if (!isfinite (decimal))
+        return expr_fail (run, EXPR_RANGE, "no decimal: %s",
+                          quoted (span_of (arguments->string, arguments->size)));
+    *ret = (struct expr_value){.type = EXPR_DECIMAL, .decimal = decimal};
+    return 0;
+}

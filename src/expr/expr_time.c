@@ -1,0 +1,185 @@
+// Times are civil: seconds on the wall clock, without zones but for epoch ().
+#include <inttypes.h>
+
+#include "civil.h"
+#include "expr_functions.h"
+
+enum { MONTHS = 12, YEAR_MAX = 9999 };
+
+static int outside (struct expr_run *run)
+{
+    return expr_fail (run, EXPR_RANGE, "the year is outside 0001..9999");
+}
+
+static int give_date (struct expr_run *run, struct civil_date date, const struct expr_value *time,
+                      struct expr_value *ret)
+{
+    if (date.year < 1 || date.year > YEAR_MAX)
+        return outside (run);
+    *ret = expr_of_time (civil_days (date) * CIVIL_DAY + civil_time_of_day (time->time));
+    return 0;
+}
+
+static struct civil_date date_of (const struct expr_value *time)
+{
+    return civil_date (civil_day_of (time->time));
+}
+
+// The day is cut to the last one of the month.
+static struct civil_date cut_day (struct civil_date date)
+{
+    int length = civil_month_length (date.year, date.month);
+    if (date.day > length)
+        date.day = length;
+    return date;
+}
+
+static struct civil_date move_months (struct civil_date date, int64_t months)
+{
+    int64_t number = date.year * MONTHS + date.month - 1 + months;
+    return cut_day ((struct civil_date){number / MONTHS, (int)(number % MONTHS) + 1, date.day});
+}
+
+int expr_time_plus (struct expr_run *run, const struct expr_value *arguments, size_t count,
+                    struct expr_value *ret)
+{
+    static const int64_t seconds[] = {[TIME_WEEKS] = 7 * CIVIL_DAY,
+                                      [TIME_DAYS] = CIVIL_DAY,
+                                      [TIME_HOURS] = 3600,
+                                      [TIME_MINUTES] = 60,
+                                      [TIME_SECONDS] = 1};
+    (void)count;
+    const struct expr_value *time = &arguments[0];
+    unsigned kind = expr_kind (run);
+    int64_t amount = arguments[1].integer;
+    if (kind == TIME_YEARS || kind == TIME_MONTHS) {
+        int64_t months = kind == TIME_YEARS ? MONTHS : 1;
+        struct civil_date date = date_of (time);
+        int64_t to_first = MONTHS - (date.year * MONTHS + date.month - 1);
+        int64_t to_last = to_first + YEAR_MAX * MONTHS - 1;
+        if (__builtin_mul_overflow (amount, months, &amount) || amount < to_first ||
+            amount > to_last)
+            return outside (run);
+        return give_date (run, move_months (date, amount), time, ret);
+    }
+    int64_t local;
+    if (__builtin_mul_overflow (amount, seconds[kind], &amount) ||
+        __builtin_add_overflow (time->time, amount, &local) || local < EXPR_TIME_MIN ||
+        local > EXPR_TIME_MAX)
+        return outside (run);
+    *ret = expr_of_time (local);
+    return 0;
+}
+
+int expr_time_with (struct expr_run *run, const struct expr_value *arguments, size_t count,
+                    struct expr_value *ret)
+{
+    (void)count;
+    struct civil_date date = date_of (&arguments[0]);
+    int64_t value = arguments[1].integer;
+    switch (expr_kind (run)) {
+    case TIME_DAYS:
+        if (value < 1 || value > civil_month_length (date.year, date.month))
+            return expr_fail (run, EXPR_RANGE, "no such day: %04" PRId64 "-%02d-%02" PRId64,
+                              date.year, date.month, value);
+        date.day = (int)value;
+        break;
+    case TIME_MONTHS:
+        if (value < 1 || value > MONTHS)
+            return expr_fail (run, EXPR_RANGE, "no such month: %" PRId64, value);
+        date.month = (int)value;
+        break;
+    default:
+        if (value < 1 || value > YEAR_MAX)
+            return outside (run);
+        date.year = value;
+    }
+    return give_date (run, cut_day (date), &arguments[0], ret);
+}
+
+// The last day of a month `months` away.
+static struct civil_date month_end (struct civil_date date, int months)
+{
+    date.day = 1;
+    date = move_months (date, months);
+    date.day = civil_month_length (date.year, date.month);
+    return date;
+}
+
+int expr_time_month_end (struct expr_run *run, const struct expr_value *arguments, size_t count,
+                         struct expr_value *ret)
+{
+    (void)count;
+    int months = (int)expr_kind (run) - TIME_PRESENT;
+    return give_date (run, month_end (date_of (&arguments[0]), months), &arguments[0], ret);
+}
+
+int expr_time_get (struct expr_run *run, const struct expr_value *arguments, size_t count,
+                   struct expr_value *ret)
+{
+    (void)count;
+    int64_t local = arguments[0].time;
+    struct civil_date date = date_of (&arguments[0]);
+    const struct zone *zone = run->env->zone;
+    int weekday;
+    switch (expr_kind (run)) {
+    case TIME_YEARS:
+        *ret = expr_of_integer (date.year);
+        break;
+    case TIME_MONTHS:
+        *ret = expr_of_integer (date.month);
+        break;
+    case TIME_DAYS:
+        *ret = expr_of_integer (date.day);
+        break;
+    case TIME_HOURS:
+        *ret = expr_of_integer (civil_time_of_day (local) / 3600);
+        break;
+    case TIME_WEEKS: // Monday is 1, Sunday 7
+        weekday = civil_weekday (civil_day_of (local));
+        *ret = expr_of_integer (weekday ? weekday : 7);
+        break;
+    default:
+        *ret = expr_of_integer (zone ? zone_instant (zone, local) : local);
+    }
+    return 0;
+}
+
+// -- adjusters
+
+static const struct adjuster {
+    const char *name;
+    int years, months; // that it goes on first
+    bool first_month;  // of the year
+    bool last_month;
+    bool last_day; // of the month, else the first
+} adjusters[] = {
+    {"firstDayOfMonth", 0, 0, false, false, false},
+    {"lastDayOfMonth", 0, 0, false, false, true},
+    {"firstDayOfYear", 0, 0, true, false, false},
+    {"lastDayOfYear", 0, 0, false, true, true},
+    {"firstDayOfNextMonth", 0, 1, false, false, false},
+    {"firstDayOfNextYear", 1, 0, true, false, false},
+};
+
+int expr_adjuster (struct span name)
+{
+    for (size_t i = 0; i < sizeof adjusters / sizeof *adjusters; i++)
+        if (span_is (name, adjusters[i].name))
+            return (int)i;
+    return -1;
+}
+
+int expr_adjust (struct expr_run *run, int adjuster, const struct expr_value *time,
+                 struct expr_value *ret)
+{
+    const struct adjuster *rule = &adjusters[adjuster];
+    struct civil_date date = date_of (time);
+    date.day = 1;
+    date = move_months (date, rule->months + rule->years * MONTHS);
+    if (rule->first_month || rule->last_month)
+        date.month = rule->first_month ? 1 : MONTHS;
+    if (rule->last_day)
+        date.day = civil_month_length (date.year, date.month);
+    return give_date (run, date, time, ret);
+}
