@@ -112,19 +112,19 @@ static void put_part (struct output *self, const struct parts *parts, char lette
         put (self, parts->hour < 12 ? "AM" : "PM", 2);
 }
 
-// '...' from its first quote on. Returns where it ends; 0: it is open.
+// '...' from its first quote on, in which '' is a quote; so is '' alone. Returns where it ends; 0:
+// it is open.
 static size_t put_quoted (struct output *self, const char *pattern, size_t at, size_t size)
 {
-    if (at + 1 < size && pattern[at + 1] == '\'') {
-        put (self, "'", 1);
-        return at + 2;
-    }
-    for (at++; at < size; at++) {
-        if (pattern[at] == '\'') {
-            if (at + 1 == size || pattern[at + 1] != '\'')
-                return at + 1;
-            at++;
+    size_t begin = at + 1;
+    for (at = begin; at < size; at++) {
+        bool quote = pattern[at] == '\'';
+        if (quote && (at + 1 == size || pattern[at + 1] != '\'')) {
+            if (at == begin)
+                put (self, "'", 1);
+            return at + 1;
         }
+        at += quote;
         put (self, pattern + at, 1);
     }
     return 0;

@@ -86,7 +86,7 @@ static int add_ref (struct expr_parser *self, enum expr_ref_kind kind, const cha
 
 // .NAME or ['NAME'] behind a reserved name.
 static int parse_constant_member (struct expr_parser *self, const struct root *root,
-                                  struct span *ret)
+                                  struct expr_token *ret)
 {
     bool brackets = expr_parser_sees (self, "[");
     if (!brackets && !expr_parser_sees (self, "."))
@@ -98,7 +98,7 @@ static int parse_constant_member (struct expr_parser *self, const struct root *r
         return rc;
     if (self->token.kind != (brackets ? TOKEN_STRING : TOKEN_NAME))
         return expr_parser_unexpected (self, brackets ? "a constant in quotes" : "a name");
-    *ret = self->token.text;
+    *ret = self->token;
     rc = expr_parser_advance (self);
     if (!rc && brackets)
         rc = expr_parser_expect (self, "]");
@@ -111,20 +111,19 @@ static int parse_root (struct expr_parser *self, const struct root *root,
 {
     if (!root->members[0])
         return add_ref (self, root->kind, root->name, NULL, at);
-    struct span name = span_text (root->name), member;
+    struct expr_token name = {.text = span_text (root->name)}, member;
     int rc = 0;
     if (root->kind == EXPR_REF_STEP)
         rc = parse_constant_member (self, root, &name);
-    struct expr_token where = self->token;
     if (!rc)
         rc = parse_constant_member (self, root, &member);
     if (rc)
         return rc;
     for (size_t i = 0; root->members[i]; i++)
-        if (span_is (member, root->members[i]))
-            return add_ref (self, root->kind, (const char *)name.data, root->members[i], at);
-    return expr_error_at (self->error, EXPR_UNKNOWN, where.line, where.column,
-                          "%s has no member %s", root->name, quoted (member));
+        if (span_is (member.text, root->members[i]))
+            return add_ref (self, root->kind, (const char *)name.text.data, root->members[i], at);
+    return expr_error_at (self->error, EXPR_UNKNOWN, member.line, member.column,
+                          "%s has no member %s", root->name, quoted (member.text));
 }
 
 int expr_parse_name (struct expr_parser *self)

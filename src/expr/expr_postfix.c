@@ -36,8 +36,8 @@ static int check_count (struct expr_parser *self, const struct expr_token *at, s
         return 0;
     if (min == max)
         return expr_error_at (self->error, EXPR_SYNTAX, at->line, at->column,
-                              "%s takes %zu arguments, not %zu", (const char *)at->text.data, min,
-                              count);
+                              "%s takes %zu argument%s, not %zu", (const char *)at->text.data, min,
+                              min == 1 ? "" : "s", count);
     return expr_error_at (self->error, EXPR_SYNTAX, at->line, at->column,
                           "%s takes %zu to %zu arguments, not %zu", (const char *)at->text.data,
                           min, max, count);
