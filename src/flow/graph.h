@@ -1,0 +1,46 @@
+// A graph of steps as a text: layers for a terminal, DOT and Mermaid for programs that draw.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum graph_kind {
+    GRAPH_CALL,
+    GRAPH_EACH, // a call for each item
+    GRAPH_FLOW, // a flow of its own
+    GRAPH_WAIT,
+    GRAPH_SIGNAL,
+    GRAPH_COMPUTE
+};
+
+// Texts are borrowed. Names are those of steps: letters, digits, "_" and "-".
+struct graph_node {
+    const char *name;
+    enum graph_kind kind;
+    const char *what; // behind the name: its target, how long it waits; NULL: nothing
+    const char *join; // "any", "majority", a number; NULL: all
+    bool is_finally;
+};
+
+struct graph_edge {
+    uint32_t source, target; // indices of nodes
+    const char *on;          // "failed,ended"; NULL: finished
+};
+
+// Without cycles; at most 10000 nodes and 50000 edges.
+struct graph {
+    const char *name;
+    const struct graph_node *nodes;
+    uint32_t node_count;
+    const struct graph_edge *edges;
+    uint32_t edge_count;
+};
+
+// A line for each step, by layers: a step stands one layer below the last of its sources. The text
+// has a NUL behind it; free it with free ().
+char *graph_layers (const struct graph *graph, size_t *ret_size);
+
+// For Graphviz, and for Mermaid.
+char *graph_dot (const struct graph *graph, size_t *ret_size);
+char *graph_mermaid (const struct graph *graph, size_t *ret_size);
