@@ -11,7 +11,8 @@
 
 enum {
     EXPR_TEXT_MAX = 4096,     // bytes of one expression
-    EXPR_PROGRAM_MAX = 65536, // bytes of a program, and lines: as many as fit
+    EXPR_PROGRAM_MAX = 65536, // bytes of a program
+    EXPR_LINES_MAX = 1000,    // of a program
     EXPR_DEPTH_MAX = 64,      // of parentheses, lists, arguments, signs and ? : in each other
     EXPR_STEPS_MAX = 50000,   // of one evaluation
     EXPR_STRING_MAX = 65536,  // bytes of a string that an expression makes

@@ -322,6 +322,10 @@ static int parse_sign (struct expr_parser *self)
     int rc;
     if (expr_parser_sees (self, "#")) {
         rc = expr_parser_advance (self);
+        if (self->token.kind == TOKEN_NAME) { // it begins at the #
+            self->token.line = at.line;
+            self->token.column = at.column;
+        }
         return rc ? rc : expr_parse_name (self);
     }
     if (expr_parser_sees (self, "@"))

@@ -33,6 +33,9 @@ static int check_name (const struct cutter *self)
     if (!expr_name_valid (token->text))
         return expr_error_at (error, EXPR_SYNTAX, token->line, token->column,
                               "reserved or longer than 64 bytes: %s", quoted (token->text));
+    if (self->program->count == EXPR_LINES_MAX)
+        return expr_error_at (error, EXPR_LIMIT, token->line, token->column, "more than %d lines",
+                              EXPR_LINES_MAX);
     for (size_t i = 0; i < self->program->count; i++)
         if (span_is (token->text, self->program->lines[i].name))
             return expr_error_at (error, EXPR_SYNTAX, token->line, token->column,

@@ -1,6 +1,9 @@
 // Values for expressions under test: variables as JSON and as times, and those of a run.
 #pragma once
 
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "expr.h"
@@ -36,11 +39,11 @@ static const char values_json[] =
     " \"steps.my-step.value\": [1], \"run.id\": \"1f\", \"run.flow\": \"etl\", \"run.version\": 2,"
     " \"run.outcome\": \"failed\", \"run.failed\": [\"load\"], \"self.value\": {\"booking\": "
     "\"B1\"},"
-    " \"self.state\": \"finished\", \"big\": 12345678901234567890, \"long\": [], \"wide\": \"\"}";
+    " \"self.state\": \"finished\", \"big\": 12345678901234567890}";
 
 // `context` is an object as above.
-static int values_resolve (void *context, const struct expr_ref *ref, struct expr_value *ret,
-                           struct reason *reason)
+static inline int values_resolve (void *context, const struct expr_ref *ref, struct expr_value *ret,
+                                  struct reason *reason)
 {
     char name[128];
     bool is_step = ref->kind == EXPR_REF_STEP;
@@ -65,4 +68,37 @@ static int values_resolve (void *context, const struct expr_ref *ref, struct exp
         return EXPR_UNKNOWN;
     *ret = expr_of_json (value);
     return 0;
+}
+
+// The value of an expression as text: JSON, but strings and times without quotes; or "! REASON". To
+// free.
+static inline char *values_evaluate (json_t *values, struct span text, const struct zone *zone,
+                                     uint32_t *steps)
+{
+    struct expr_error error = {.code = 0};
+    struct expr *expr = NULL;
+    struct expr_value value;
+    char *got = NULL;
+    size_t size;
+    struct expr_memory *memory = expr_memory_new ();
+    struct expr_env env = {
+        .resolve = values_resolve, .context = values, .zone = zone, .steps = steps};
+    int rc = expr_compile (text, &expr, &error);
+    if (!rc)
+        rc = expr_evaluate (expr, &env, memory, &value, &error);
+    if (!rc && (value.type == EXPR_STRING || value.type == EXPR_TIME)) {
+        struct span plain;
+        rc = expr_text (&value, memory, &plain, &error);
+        got = rc ? NULL : strndup ((const char *)plain.data, plain.size);
+    } else if (!rc) {
+        rc = expr_write_json (&value, EXPR_STRING_MAX, &got, &size, &error);
+    }
+    if (rc) {
+        assert (rc == (int)error.code);
+        if (asprintf (&got, "! %s", error.reason.text) < 0)
+            abort ();
+    }
+    expr_destroy (&expr);
+    expr_memory_destroy (&memory);
+    return got;
 }

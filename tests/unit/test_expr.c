@@ -35,38 +35,9 @@ static int tear_down (void **state)
     return 0;
 }
 
-// The value as text: JSON, but strings and times without quotes; or "! REASON".
-static char *evaluate (struct span text, const struct zone *zone, uint32_t *steps)
-{
-    struct expr_error error = {.code = 0};
-    struct expr *expr = NULL;
-    struct expr_value value;
-    char *got = NULL;
-    size_t size;
-    struct expr_memory *memory = expr_memory_new ();
-    struct expr_env env = {
-        .resolve = values_resolve, .context = values, .zone = zone, .steps = steps};
-    int rc = expr_compile (text, &expr, &error);
-    if (!rc)
-        rc = expr_evaluate (expr, &env, memory, &value, &error);
-    if (!rc && (value.type == EXPR_STRING || value.type == EXPR_TIME)) {
-        struct span plain;
-        rc = expr_text (&value, memory, &plain, &error);
-        got = rc ? NULL : strndup ((const char *)plain.data, plain.size);
-    } else if (!rc) {
-        rc = expr_write_json (&value, 65536, &got, &size, &error);
-    }
-    if (rc && (rc != (int)error.code || asprintf (&got, "! %s", error.reason.text) < 0))
-        fail_msg ("%.*s: returned %d, the error says %d", (int)text.size, (const char *)text.data,
-                  rc, (int)error.code);
-    expr_destroy (&expr);
-    expr_memory_destroy (&memory);
-    return got;
-}
-
 static void check_row (const struct row *row, const char *text)
 {
-    char *got = evaluate (span_text (text), NULL, NULL);
+    char *got = values_evaluate (values, span_text (text), NULL, NULL);
     bool error = row->want[0] == '!';
     bool same = error ? got[0] == '!' && strstr (got, row->want + 2) : !strcmp (got, row->want);
     if (!same)
