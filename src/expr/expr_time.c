@@ -26,18 +26,15 @@ static struct civil_date date_of (const struct expr_value *time)
 }
 
 // The day is cut to the last one of the month.
-static struct civil_date cut_day (struct civil_date date)
+static struct civil_date move_months (struct civil_date date, int64_t months)
 {
+    int64_t number = date.year * MONTHS + date.month - 1 + months;
+    date.year = number / MONTHS;
+    date.month = (int)(number % MONTHS) + 1;
     int length = civil_month_length (date.year, date.month);
     if (date.day > length)
         date.day = length;
     return date;
-}
-
-static struct civil_date move_months (struct civil_date date, int64_t months)
-{
-    int64_t number = date.year * MONTHS + date.month - 1 + months;
-    return cut_day ((struct civil_date){number / MONTHS, (int)(number % MONTHS) + 1, date.day});
 }
 
 int expr_time_plus (struct expr_run *run, const struct expr_value *arguments, size_t count,
@@ -76,13 +73,10 @@ int expr_time_with (struct expr_run *run, const struct expr_value *arguments, si
 {
     (void)count;
     struct civil_date date = date_of (&arguments[0]);
-    int64_t value = arguments[1].integer;
+    int64_t value = arguments[1].integer, day = date.day;
     switch (expr_kind (run)) {
     case TIME_DAYS:
-        if (value < 1 || value > civil_month_length (date.year, date.month))
-            return expr_fail (run, EXPR_RANGE, "no such day: %04" PRId64 "-%02d-%02" PRId64,
-                              date.year, date.month, value);
-        date.day = (int)value;
+        day = value;
         break;
     case TIME_MONTHS:
         if (value < 1 || value > MONTHS)
@@ -94,7 +88,11 @@ int expr_time_with (struct expr_run *run, const struct expr_value *arguments, si
             return outside (run);
         date.year = value;
     }
-    return give_date (run, cut_day (date), &arguments[0], ret);
+    if (day < 1 || day > civil_month_length (date.year, date.month))
+        return expr_fail (run, EXPR_RANGE, "no such day: %04" PRId64 "-%02d-%02" PRId64, date.year,
+                          date.month, day);
+    date.day = (int)day;
+    return give_date (run, date, &arguments[0], ret);
 }
 
 // The last day of a month `months` away.
