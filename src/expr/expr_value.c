@@ -1,7 +1,9 @@
 #include "expr_value.h"
 
 #include <assert.h>
+#include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,12 +105,19 @@ bool expr_member (const struct expr_value *object, struct span name, struct expr
 static size_t decimal_shortest (double value, char out[EXPR_SCALAR_SIZE])
 {
     char digits[EXPR_SCALAR_SIZE];
-    for (int precision = 0; precision < 17; precision++) {
+    // Of a normal number, fewer digits than DBL_DIG are the first of DBL_DIG, with zeros behind.
+    int precision = fabs (value) < DBL_MIN ? 0 : DBL_DIG - 1;
+    do
         snprintf (digits, sizeof digits, "%.*e", precision, value);
-        if (strtod (digits, NULL) == value)
-            break;
+    while (strtod (digits, NULL) != value && ++precision < DBL_DECIMAL_DIG);
+    char *mark = strchr (digits, 'e'), *end = mark;
+    if (precision > 0) {
+        while (end[-1] == '0')
+            end--;
+        end -= end[-1] == '.';
+        memmove (end, mark, strlen (mark) + 1);
+        mark = end;
     }
-    const char *mark = strchr (digits, 'e');
     long exponent = strtol (mark + 1, NULL, 10);
     if (exponent < -4 || exponent > 15)
         return (size_t)snprintf (out, EXPR_SCALAR_SIZE, "%s", digits);
