@@ -169,14 +169,14 @@ int expr_time_format (struct expr_run *run, const struct expr_value *arguments, 
     (void)count;
     struct parts parts = parts_of (arguments[0].time);
     struct output output = {NULL, 0};
-    char *text;
     int rc = expr_charge_bytes (run, arguments[1].size);
     if (!rc)
         rc = put_all (run, &parts, &arguments[1], &output);
-    if (!rc)
-        rc = expr_take_string (run, output.size, &text);
     if (rc)
         return rc;
+    char *text = expr_take_string (run, output.size);
+    if (!text)
+        return EXPR_LIMIT;
     output = (struct output){text, 0};
     put_all (run, &parts, &arguments[1], &output);
     *ret = expr_of_string (span_of (text, output.size));

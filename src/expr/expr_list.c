@@ -24,18 +24,17 @@ int expr_join (struct expr_run *run, const struct expr_value *arguments, size_t 
     (void)count;
     const struct expr_value *list = &arguments[0], *between = &arguments[1];
     size_t size = 0;
-    char *text;
     int rc = 0;
     for (uint32_t i = 0; !rc && i < list->size; i++) {
         struct expr_value item = expr_item (list, i);
         rc = check_item (run, "join", i, item.type == EXPR_STRING, &item, "string");
         size += item.size + (i ? between->size : 0);
     }
-    if (!rc)
-        rc = expr_take_string (run, size, &text);
     if (rc)
         return rc;
-    char *out = text;
+    char *text = expr_take_string (run, size), *out = text;
+    if (!text)
+        return EXPR_LIMIT;
     for (uint32_t i = 0; i < list->size; i++) {
         struct expr_value item = expr_item (list, i);
         if (i && between->size)
@@ -102,13 +101,13 @@ int expr_keys (struct expr_run *run, const struct expr_value *arguments, size_t 
                struct expr_value *ret)
 {
     (void)count;
-    struct expr_value *items;
     size_t made = 0;
     int rc = expr_charge (run, arguments->size);
-    if (!rc)
-        rc = expr_take_list (run, arguments->size, &items);
     if (rc)
         return rc;
+    struct expr_value *items = expr_take_list (run, arguments->size);
+    if (!items)
+        return EXPR_LIMIT;
     for (void *at = json_object_iter ((json_t *)arguments->json); at;
          at = json_object_iter_next ((json_t *)arguments->json, at))
         items[made++] =

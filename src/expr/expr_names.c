@@ -111,7 +111,7 @@ static int parse_root (struct expr_parser *self, const struct root *root,
 {
     if (!root->members[0])
         return add_ref (self, root->kind, root->name, NULL, at);
-    struct expr_token name = {.text = span_text (root->name)}, member;
+    struct expr_token name = {.text = span_text (root->name)}, member = {.text = {NULL, 0}};
     int rc = 0;
     if (root->kind == EXPR_REF_STEP)
         rc = parse_constant_member (self, root, &name);

@@ -117,15 +117,16 @@ int expr_add (struct expr_run *run, const struct expr_value *left, const struct 
 {
     if (left->type != EXPR_STRING && right->type != EXPR_STRING)
         return calculate (run, OP_ADD, left, right, ret);
-    char buffers[2][EXPR_SCALAR_SIZE], *text;
-    struct span a, b;
+    char buffers[2][EXPR_SCALAR_SIZE];
+    struct span a = {NULL, 0}, b = {NULL, 0};
     int rc = text_of (run, left, buffers[0], &a);
     if (!rc)
         rc = text_of (run, right, buffers[1], &b);
-    if (!rc)
-        rc = expr_take_string (run, a.size + b.size, &text);
     if (rc)
         return rc;
+    char *text = expr_take_string (run, a.size + b.size);
+    if (!text)
+        return EXPR_LIMIT;
     if (a.size)
         memcpy (text, a.data, a.size);
     if (b.size)

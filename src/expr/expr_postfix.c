@@ -105,8 +105,8 @@ static int find_adjuster (const char *class_name, const struct expr_token *name)
 
 static int parse_static (struct expr_parser *self)
 {
-    struct expr_token at = self->token, name;
-    char class_name[CLASS_SIZE];
+    struct expr_token at = self->token, name = at;
+    char class_name[CLASS_SIZE] = "";
     int rc = parse_static_name (self, class_name, &name);
     if (rc)
         return rc;
@@ -173,8 +173,8 @@ static int parse_loop (struct expr_parser *self, enum expr_loop_kind kind,
 // with (@ADJUSTER ()), behind the name.
 static int parse_with (struct expr_parser *self, const struct expr_token *at)
 {
-    char class_name[CLASS_SIZE];
-    struct expr_token sign, name;
+    char class_name[CLASS_SIZE] = "";
+    struct expr_token sign, name = self->token;
     int rc = expr_parser_expect (self, "(");
     if (rc)
         return rc;

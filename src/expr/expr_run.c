@@ -62,38 +62,30 @@ int expr_charge_bytes (struct expr_run *run, size_t bytes)
     return expr_charge (run, bytes / BYTES_PER_STEP);
 }
 
-int expr_take (struct expr_run *run, size_t size, void **ret)
+static void *take (struct expr_run *run, size_t size)
 {
-    int rc = expr_charge_bytes (run, size);
-    if (rc)
-        return rc;
-    *ret = expr_memory_take (run->memory, size);
-    return *ret
-               ? 0
-               : expr_fail (run, EXPR_LIMIT, "takes more than %d bytes of memory", EXPR_MEMORY_MAX);
+    if (expr_charge_bytes (run, size))
+        return NULL;
+    void *block = expr_memory_take (run->memory, size);
+    if (!block)
+        expr_fail (run, EXPR_LIMIT, "takes more than %d bytes of memory", EXPR_MEMORY_MAX);
+    return block;
 }
 
-int expr_take_string (struct expr_run *run, size_t size, char **ret)
+char *expr_take_string (struct expr_run *run, size_t size)
 {
-    void *block;
-    if (size > EXPR_STRING_MAX)
-        return expr_fail (run, EXPR_LIMIT, "a string of %zu bytes, at most %d", size,
-                          EXPR_STRING_MAX);
-    int rc = expr_take (run, size, &block);
-    if (!rc)
-        *ret = block;
-    return rc;
+    if (size <= EXPR_STRING_MAX)
+        return take (run, size);
+    expr_fail (run, EXPR_LIMIT, "a string of %zu bytes, at most %d", size, EXPR_STRING_MAX);
+    return NULL;
 }
 
-int expr_take_list (struct expr_run *run, size_t count, struct expr_value **ret)
+struct expr_value *expr_take_list (struct expr_run *run, size_t count)
 {
-    void *block;
-    if (count > EXPR_LIST_MAX)
-        return expr_fail (run, EXPR_LIMIT, "a list of %zu items, at most %d", count, EXPR_LIST_MAX);
-    int rc = expr_take (run, count * sizeof **ret, &block);
-    if (!rc)
-        *ret = block;
-    return rc;
+    if (count <= EXPR_LIST_MAX)
+        return take (run, count * sizeof (struct expr_value));
+    expr_fail (run, EXPR_LIMIT, "a list of %zu items, at most %d", count, EXPR_LIST_MAX);
+    return NULL;
 }
 
 struct expr_value expr_of_list (const struct expr_value *items, size_t count)
@@ -199,10 +191,9 @@ static int take_index (struct machine *self)
 
 static int make_list (struct machine *self, size_t count)
 {
-    struct expr_value *items;
-    int rc = expr_take_list (&self->run, count, &items);
-    if (rc)
-        return rc;
+    struct expr_value *items = expr_take_list (&self->run, count);
+    if (!items)
+        return EXPR_LIMIT;
     self->top -= count;
     memcpy (items, self->stack + self->top, count * sizeof *items);
     push (self, expr_of_list (items, count));
@@ -326,10 +317,11 @@ static int begin_loop (struct machine *self, const struct expr_op *op)
     uint32_t room = loop.list.size;
     if (kind == LOOP_FILTER && room > EXPR_LIST_MAX)
         room = EXPR_LIST_MAX;
-    int rc =
-        kind == LOOP_MAP || kind == LOOP_FILTER ? expr_take_list (&self->run, room, &loop.made) : 0;
-    if (rc)
-        return rc;
+    if (kind == LOOP_MAP || kind == LOOP_FILTER) {
+        loop.made = expr_take_list (&self->run, room);
+        if (!loop.made)
+            return EXPR_LIMIT;
+    }
     loop.item = expr_item (&loop.list, 0);
     self->loops[self->loop_count++] = loop;
     return 0;

@@ -22,12 +22,10 @@ int expr_charge (struct expr_run *run, size_t steps);
 // The steps of so many bytes that are made, compared or searched.
 int expr_charge_bytes (struct expr_run *run, size_t bytes);
 
-// Memory for bytes that are made, and their steps. 0 or EXPR_LIMIT.
-int expr_take (struct expr_run *run, size_t size, void **ret);
-
-// Memory for a string or list that is made, after its bound was looked at.
-int expr_take_string (struct expr_run *run, size_t size, char **ret);
-int expr_take_list (struct expr_run *run, size_t count, struct expr_value **ret);
+// Memory for a string or list that is made, once its bound and steps were looked at; NULL: the
+// error is set, and the caller returns EXPR_LIMIT.
+char *expr_take_string (struct expr_run *run, size_t size);
+struct expr_value *expr_take_list (struct expr_run *run, size_t count);
 
 struct expr_value expr_of_list (const struct expr_value *items, size_t count);
 

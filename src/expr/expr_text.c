@@ -58,10 +58,10 @@ int expr_change_case (struct expr_run *run, const struct expr_value *arguments, 
                       struct expr_value *ret)
 {
     (void)count;
-    char first = expr_kind (run) == TEXT_UPPER ? 'a' : 'A', *text;
-    int rc = expr_take_string (run, arguments->size, &text);
-    if (rc)
-        return rc;
+    char first = expr_kind (run) == TEXT_UPPER ? 'a' : 'A';
+    char *text = expr_take_string (run, arguments->size);
+    if (!text)
+        return EXPR_LIMIT;
     for (size_t i = 0; i < arguments->size; i++) {
         char byte = arguments->string[i];
         text[i] = byte >= first && byte < first + 26 ? (char)(byte ^ 0x20) : byte;
@@ -151,14 +151,13 @@ int expr_replace (struct expr_run *run, const struct expr_value *arguments, size
     (void)count;
     const struct expr_value *text = &arguments[0], *needle = &arguments[1], *by = &arguments[2];
     size_t places = 0, from = 0;
-    char *made;
     int rc = count_places (run, "replace", text, needle, &places);
-    size_t size = text->size - places * needle->size + places * by->size;
-    if (!rc)
-        rc = expr_take_string (run, size, &made);
     if (rc)
         return rc;
-    char *out = made;
+    size_t size = text->size - places * needle->size + places * by->size;
+    char *made = expr_take_string (run, size), *out = made;
+    if (!made)
+        return EXPR_LIMIT;
     for (size_t at = search (text, 0, needle); at != SIZE_MAX; at = search (text, from, needle)) {
         memcpy (out, text->string + from, at - from);
         out += at - from;
@@ -179,12 +178,12 @@ int expr_split (struct expr_run *run, const struct expr_value *arguments, size_t
     (void)count;
     const struct expr_value *text = &arguments[0], *needle = &arguments[1];
     size_t places = 0, from = 0, made = 0;
-    struct expr_value *items;
     int rc = count_places (run, "split", text, needle, &places);
-    if (!rc)
-        rc = expr_take_list (run, places + 1, &items);
     if (rc)
         return rc;
+    struct expr_value *items = expr_take_list (run, places + 1);
+    if (!items)
+        return EXPR_LIMIT;
     for (size_t at = search (text, 0, needle); at != SIZE_MAX; at = search (text, from, needle)) {
         items[made++] = expr_of_string (span_of (text->string + from, at - from));
         from = at + needle->size;
@@ -246,10 +245,9 @@ int expr_to_decimal (struct expr_run *run, const struct expr_value *arguments, s
                      struct expr_value *ret)
 {
     (void)count;
-    char *copy;
-    int rc = expr_take_string (run, arguments->size + 1U, &copy);
-    if (rc)
-        return rc;
+    char *copy = expr_take_string (run, arguments->size + 1U);
+    if (!copy)
+        return EXPR_LIMIT;
     if (arguments->size)
         memcpy (copy, arguments->string, arguments->size);
     copy[arguments->size] = '\0';
