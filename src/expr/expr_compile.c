@@ -42,9 +42,7 @@ int expr_parser_expect (struct expr_parser *self, const char *sign)
 {
     if (expr_parser_sees (self, sign))
         return expr_parser_advance (self);
-    char wanted[8] = "";
-    strcat (wanted, sign);
-    return expr_parser_unexpected (self, wanted);
+    return expr_parser_unexpected (self, sign);
 }
 
 // -- operations
@@ -152,10 +150,9 @@ static bool sees_operator (const struct expr_parser *self, const struct rank *ra
                            enum expr_op_code *ret)
 {
     for (size_t i = 0; i < 8 && rank->operators[i].sign; i++) {
-        const char *sign = rank->operators[i].sign;
-        bool word = self->token.kind == TOKEN_NAME && span_is (self->token.text, "in");
         *ret = rank->operators[i].code;
-        if (*ret == OP_IN ? word : expr_parser_sees (self, sign))
+        bool word = self->token.kind == TOKEN_NAME && span_is (self->token.text, "in");
+        if (*ret == OP_IN ? word : expr_parser_sees (self, rank->operators[i].sign))
             return true;
     }
     return false;

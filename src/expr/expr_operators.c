@@ -33,8 +33,10 @@ static int calculate_integers (struct expr_run *run, enum expr_op_code code, int
         overflow = __builtin_mul_overflow (left, right, ret);
     else if (right == 0)
         return expr_fail (run, EXPR_RANGE, "division by zero");
-    else if (right == -1) // the smallest integer has no opposite
-        overflow = code == OP_DIVIDE ? __builtin_sub_overflow (0, left, ret) : (*ret = 0);
+    else if (right == -1 && code == OP_DIVIDE) // the smallest integer has no opposite
+        overflow = __builtin_sub_overflow (0, left, ret);
+    else if (right == -1)
+        *ret = 0;
     else
         *ret = code == OP_DIVIDE ? left / right : left % right;
     return overflow ? expr_fail (run, EXPR_RANGE, "overflow: an integer has 64 bits") : 0;

@@ -29,7 +29,8 @@ struct expr_value *expr_take_list (struct expr_run *run, size_t count);
 
 struct expr_value expr_of_list (const struct expr_value *items, size_t count);
 
-// The operators. `equal` and `order` are told by ==, < and what compares like them.
+// The operators. + joins texts when one side is a string; - * / % and + of numbers are told apart
+// by the present operation; `ret` of expr_order is below, at or above 0, as of memcmp.
 int expr_add (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
               struct expr_value *ret);
 int expr_calculate (struct expr_run *run, const struct expr_value *left,
