@@ -50,6 +50,7 @@ static void incident_free (struct incident *self)
 }
 
 // The layer of each node, from 1: its longest path from a root. `finally` is behind all others.
+// NULL: there is a cycle.
 static uint32_t *layers_new (const struct graph *graph, uint32_t *ret_count)
 {
     uint32_t *layers = memory_new ((graph->node_count + 1) * sizeof *layers);
@@ -75,15 +76,25 @@ static uint32_t *layers_new (const struct graph *graph, uint32_t *ret_count)
                 queue[end++] = target;
         }
     }
-    assert (end == graph->node_count);
     for (uint32_t i = 0; i < graph->node_count; i++)
         if (graph->nodes[i].is_finally && graph->node_count > 1)
             layers[i] = deepest = deepest + 1;
     incident_free (&out);
     free (queue);
     free (open);
+    if (end < graph->node_count) {
+        free (layers);
+        return NULL;
+    }
     *ret_count = deepest;
     return layers;
+}
+
+bool graph_has_cycle (const struct graph *graph)
+{
+    uint32_t count, *layers = layers_new (graph, &count);
+    free (layers);
+    return !layers;
 }
 
 // Nodes by layer, within a layer in their order: a counting sort.
@@ -157,6 +168,7 @@ char *graph_layers (const struct graph *graph, size_t *ret_size)
     uint32_t count;
     int name, what;
     uint32_t *layers = layers_new (graph, &count);
+    assert (layers);
     uint32_t *order = by_layer_new (graph, layers, count);
     struct incident into = incident_new (graph, true);
     json_text_start (&out, 256 + 96 * (size_t)graph->node_count);
@@ -190,7 +202,9 @@ static const char *label (const char *text, char out[LINE_PART_MAX])
 {
     size_t size = 0;
     for (; *text && size < LINE_PART_MAX - 1; text++)
-        out[size++] = *text == '"' || *text == '\\' || (unsigned char)*text < ' ' ? '\'' : *text;
+        out[size++] = *text == '"' || *text == '\\' || (unsigned char)*text < ' ' || *text == 0x7f
+                          ? '\''
+                          : *text;
     out[size] = '\0';
     return out;
 }

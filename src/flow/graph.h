@@ -28,7 +28,7 @@ struct graph_edge {
     const char *on;          // "failed,ended"; NULL: finished
 };
 
-// Without cycles; at most 10000 nodes and 50000 edges.
+// At most 10000 nodes and 50000 edges; without a cycle, but for graph_has_cycle.
 struct graph {
     const char *name;
     const struct graph_node *nodes;
@@ -36,6 +36,8 @@ struct graph {
     const struct graph_edge *edges;
     uint32_t edge_count;
 };
+
+bool graph_has_cycle (const struct graph *graph);
 
 // A line for each step, by layers: a step stands one layer below the last of its sources. The text
 // has a NUL behind it; free it with free ().

@@ -40,6 +40,7 @@ static const struct verb verbs[] = {
      "station"},
     {"limit", verb_limit, "limits of targets and groups: concurrent runs, starts per second",
      WORDS_LISTED, "list set remove", NULL},
+    {"flow", verb_flow, "draw flows: steps that wait for each other", WORDS_FILES, NULL, NULL},
     {"status", verb_status, "what runs, what failed, what comes next", WORDS_NONE, NULL, NULL},
     {"stats", verb_stats, "the station in numbers", WORDS_NONE, NULL, NULL},
     {"top", verb_top, "watch the station at work", WORDS_NONE, NULL, NULL},

@@ -43,6 +43,7 @@ int verb_archive (const struct cli *cli);
 int verb_kind (const struct cli *cli);
 int verb_target (const struct cli *cli);
 int verb_limit (const struct cli *cli);
+int verb_flow (const struct cli *cli);
 int verb_status (const struct cli *cli);
 int verb_stats (const struct cli *cli);
 int verb_top (const struct cli *cli);

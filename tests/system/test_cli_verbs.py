@@ -42,6 +42,7 @@ GOOD = {
     "target": ["list"],
     "limit": ["set", "station:news"],
     "kind": ["put", "mail", "{{\"timeout\": 60}}"],
+    "flow": ["graph", "{dir}/flow.json"],
     "why": ["{id}"],
     "stats": [],
     "status": [],
@@ -67,6 +68,7 @@ REFUSALS = {
     "target": ["remove", "nowhere"],
     "limit": ["remove", "group:none"],
     "kind": ["get", "none"],
+    "flow": ["graph", "/nonexistent"],
     "why": ["7777"],
     "logs": ["7777"],
     "result": ["7777"],
@@ -74,7 +76,7 @@ REFUSALS = {
     "keygen": ["key", "--out", "/nonexistent"],
 }
 
-NO_STATION = {"next", "keygen", "work"}     # these need none, or another one
+NO_STATION = {"next", "keygen", "work", "flow"}     # these need none, or another one
 # test_zstationd.py, test_cli_workers.py: it serves, and prints nothing itself; they ask a target.
 OWN_TESTS = {"work", "workers", "drain"}
 
@@ -99,6 +101,7 @@ def filled(rig, args, folder):
     (folder / "plans").write_text(json.dumps({"station": "jobs", "command": "x", "at": "2100-01-01"})
                                   + "\n")
     (folder / "crontab").write_text("0 0 1 1 * x\n")
+    (folder / "flow.json").write_text('{"flow": "f", "steps": {"a": {"wait": 1}}}')
     fired = {}
     for name in ("running", "failed"):
         if f"{{{name}}}" in args:

@@ -1,0 +1,138 @@
+"""Flows on the command line, without a station: graphs, of JSON and of YAML."""
+import json
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+
+import pytest
+import yaml
+
+from clitest import REFUSED, REPO, USAGE, WAIT, ZPLAN, zplan
+
+EXAMPLES = sorted(pathlib.Path(REPO, "proto", "flows").glob("*.json"))
+DIAMOND = {"flow": "diamond", "defaults": {"target": "jobs"}, "finally": "clean", "steps": {
+    "fetch": {"command": "fetch"},
+    "left": {"after": ["fetch"], "command": "left", "for_each": 3},
+    "right": {"after": [{"step": "fetch", "on": ["failed", "ended"]}], "wait": 3600},
+    "ask": {"after": ["right"], "signal": {"who": ["lead", "head-*"]}},
+    "both": {"after": ["left"], "join": 1, "let": {"x": "1"}},
+    "clean": {"command": "clean"}},
+    "edges": [{"source": "right", "target": "both"}, {"source": "ask", "target": "both", "on": "skipped"}]}
+LAYERS = """\
+diamond: 6 steps, 6 edges, 5 layers
+
+    1  fetch  jobs
+    2  left   jobs, each item         after fetch
+       right  wait 1 h                after fetch (failed,ended)
+    3  ask    signal of lead, head-*  after right
+    4  both   computes                after 1 of left, right, ask (skipped)
+    5  clean  jobs                    finally
+"""
+
+
+def of(tmp_path, definition, name="flow.json"):
+    path = tmp_path / name
+    path.write_text(definition if isinstance(definition, str) else json.dumps(definition), encoding="utf-8")
+    return str(path)
+
+
+# -- graph
+
+def test_a_graph_is_drawn_by_layers(tmp_path):
+    path = of(tmp_path, DIAMOND)
+    assert zplan("flow", "graph", path).done() == zplan("flow", "graph", path, "--ascii").done() == LAYERS
+
+
+def test_yaml_is_read_as_json(tmp_path):
+    path = of(tmp_path, yaml.safe_dump(DIAMOND, sort_keys=False), "flow.yaml")
+    assert zplan("flow", "graph", path).done() == LAYERS
+
+
+def test_a_definition_comes_from_standard_input():
+    done = subprocess.run([ZPLAN, "flow", "graph", "-"], input=json.dumps(DIAMOND), capture_output=True, text=True,
+                          timeout=WAIT, check=True)
+    assert done.stdout == LAYERS
+
+
+def test_a_graph_for_programs(tmp_path):
+    graph = json.loads(zplan("flow", "graph", of(tmp_path, DIAMOND), "--json").done())
+    assert graph["flow"] == "diamond"
+    assert [(step["name"], step["kind"], step["join"], step.get("target")) for step in graph["steps"]] == [
+        ("fetch", "call", "all", "jobs"), ("left", "for_each", "all", "jobs"), ("right", "wait", "all", None),
+        ("ask", "signal", "all", None), ("both", "compute", "1", None), ("clean", "call", "all", "jobs")]
+    assert {"source": "fetch", "target": "right", "on": "failed,ended"} in graph["edges"]
+    assert len(graph["edges"]) == 6
+
+
+def test_dot_and_mermaid_are_texts(tmp_path):
+    path = of(tmp_path, DIAMOND)
+    dot = zplan("flow", "graph", path, "--dot").done()
+    assert dot.startswith('digraph "diamond" {\n') and dot.endswith("}\n")
+    assert '    "fetch" -> "right" [label="failed,ended", style=dashed];\n' in dot
+    mermaid = zplan("flow", "graph", path, "--mermaid").done()
+    assert mermaid.startswith("flowchart TB\n") and "    s0 -. failed,ended .-> s2\n" in mermaid
+
+
+def test_svg_is_made_by_dot(tmp_path):
+    """A `dot` of the test's own shows what it is given, and how it is called."""
+    dot = tmp_path / "bin" / "dot"
+    dot.parent.mkdir()
+    dot.write_text(f"#!{shutil.which('sh')}\nprintf '%s ' \"$@\"\nexec {shutil.which('cat')}\n")
+    dot.chmod(dot.stat().st_mode | stat.S_IXUSR)
+    path = of(tmp_path, DIAMOND)
+    text = zplan("flow", "graph", path, "--dot").done()
+    here = {"PATH": f"{dot.parent}:{os.environ['PATH']}"}
+    assert zplan("flow", "graph", path, "--svg", env=here).done() == "-Tsvg " + text
+    dot.unlink()
+    assert "not found: `dot` of Graphviz" in zplan("flow", "graph", path, "--svg",
+                                                   env={"PATH": str(dot.parent)}).failed(REFUSED)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_the_examples_are_drawn(path):
+    drawn = zplan("flow", "graph", str(path)).done()
+    definition = json.loads(path.read_text(encoding="utf-8"))
+    assert drawn.startswith(f"{definition['flow']}: {len(definition['steps'])} steps, ")
+    assert len(drawn.splitlines()) == 2 + len(definition["steps"])
+
+
+def test_there_are_six_examples():
+    assert len(EXAMPLES) == 6
+
+
+@pytest.mark.parametrize("definition, told", [
+    ("{", "line"), ("[]", "want"), ("flow: f\nsteps: [\n", "line 3: "), ("a: &x 1", "line 1: anchors are not allowed"),
+    ({"flow": "f"}, "'steps': want an object of 1 to 10000 steps"),
+    ({"flow": "f", "steps": {}}, "'steps': want an object of 1 to 10000 steps"),
+    ({"flow": "f", "steps": {"a": 1}}, "'a': want an object"),
+    ({"flow": "f", "steps": {'a"b': {}}}, "want a name of 1 to 64 of A-Z a-z 0-9 _ -"),
+    ({"flow": "f g", "steps": {"a": {}}}, "'flow': want a name"),
+    ({"flow": "f", "steps": {"a": {"after": ["b"]}}}, "'b': no such step"),
+    ({"flow": "f", "steps": {"a": {"after": ["b"]}, "b": {"after": ["a"]}}}, "cycle"),
+    ({"flow": "f", "steps": {"a": {"after": ["a"]}}}, "cycle"),
+    ({"flow": "f", "steps": {"a": {}}, "edges": [{"source": "a"}]}, "'': no such step")])
+def test_what_is_no_definition(tmp_path, definition, told):
+    path = of(tmp_path, definition)
+    text = zplan("flow", "graph", path).failed(REFUSED)
+    assert text.startswith(f"zplan: {path}: ") and told in text
+
+
+def test_a_file_that_is_too_large(tmp_path):
+    path = of(tmp_path, "#" * 4_000_001)
+    assert "larger than 4000000 bytes" in zplan("flow", "graph", path).failed(REFUSED)
+
+
+@pytest.mark.parametrize("args, told", [
+    (["flow"], "graph"), (["flow", "graph"], "graph: want one file"), (["flow", "draw", "x"], "want graph"),
+    (["flow", "graph", "a", "b"], "graph: want one file"),
+    (["flow", "graph", "a", "--dot", "--svg"], "want one of --ascii, --dot, --mermaid and --svg")])
+def test_usage(args, told):
+    assert told in zplan(*args).failed(USAGE)
+
+
+def test_control_characters_do_not_reach_the_terminal(tmp_path):
+    path = of(tmp_path, {"flow": "f", "steps": {"a": {"wait": "=x\x1b[31m\u009b"}}})
+    for form in ("--ascii", "--dot", "--mermaid"):
+        assert "\x1b" not in zplan("flow", "graph", path, form).done()
