@@ -42,8 +42,8 @@ int expr_parse_expression (struct expr_parser *self);
 // A name that may be a variable, a reserved one with its members, or that of a loop.
 int expr_parse_name (struct expr_parser *self);
 
-// true, null, input and the like.
-bool expr_name_reserved (struct span name);
+// true, false, null, in, default, has: no name of anything.
+bool expr_name_keyword (struct span name);
 
 // `negated`: the token is the integer 2^63 behind a minus, and means the smallest.
 int expr_parse_postfix (struct expr_parser *self, bool negated);

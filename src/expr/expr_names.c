@@ -30,18 +30,13 @@ static const struct root *find_root (struct span name)
     return NULL;
 }
 
-static bool is_keyword (struct span name)
+bool expr_name_keyword (struct span name)
 {
     static const char *const words[] = {"true", "false", "null", "in", "default", "has"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (span_is (name, words[i]))
             return true;
     return false;
-}
-
-bool expr_name_reserved (struct span name)
-{
-    return is_keyword (name) || find_root (name);
 }
 
 bool expr_name_valid (struct span name)
@@ -55,7 +50,7 @@ bool expr_name_valid (struct span name)
         if (!letter && (i == 0 || byte < '0' || byte > '9'))
             return false;
     }
-    return !expr_name_reserved (name);
+    return !expr_name_keyword (name) && !find_root (name);
 }
 
 // -- references
@@ -131,7 +126,7 @@ int expr_parse_name (struct expr_parser *self)
     struct expr_token at = self->token;
     if (at.kind != TOKEN_NAME)
         return expr_parser_unexpected (self, "a name");
-    if (is_keyword (at.text))
+    if (expr_name_keyword (at.text))
         return expr_parser_fail (self, &at, EXPR_SYNTAX, "a reserved word", at.text);
     int rc = expr_parser_advance (self);
     if (rc)

@@ -149,7 +149,7 @@ static int parse_loop (struct expr_parser *self, enum expr_loop_kind kind,
         return rc;
     if (self->token.kind != TOKEN_NAME)
         return expr_parser_unexpected (self, "a name for the item");
-    if (expr_name_reserved (self->token.text))
+    if (expr_name_keyword (self->token.text))
         return expr_parser_fail (self, &self->token, EXPR_SYNTAX, "a reserved word",
                                  self->token.text);
     self->locals[self->local_count] = self->token.text;
