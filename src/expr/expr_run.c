@@ -152,10 +152,13 @@ static int resolve (struct machine *self, const struct expr_ref *ref)
     enum expr_code code = (enum expr_code)rc;
     if (reason.text[0])
         return expr_fail (&self->run, code, "%s", reason.text);
+    // The name of a step may be anything in quotes.
+    bool plain = ref->kind != EXPR_REF_STEP || expr_name_valid (span_text (ref->name));
     return expr_fail (&self->run, code, "%s: %s%s%s%s",
                       code == EXPR_MISSING ? "missing" : "no such variable",
-                      ref->kind == EXPR_REF_STEP ? "steps." : "", quoted (span_text (ref->name)),
-                      ref->member ? "." : "", ref->member ? ref->member : "");
+                      ref->kind == EXPR_REF_STEP ? "steps." : "",
+                      plain ? ref->name : quoted (span_text (ref->name)), ref->member ? "." : "",
+                      ref->member ? ref->member : "");
 }
 
 static int take_member (struct machine *self, const struct expr_value *object, struct span name)

@@ -73,7 +73,7 @@ static const struct program_row {
     {"a", "! column 2: want ="},
     {"1 = a", "! column 1: want NAME"},
     {"a = 1 +\nb = 2", "! column 8: the text ends"},
-    {"a = 1\nb = 1 + #n", "a=1 ! line 2, column 9: no such variable: 'n'"},
+    {"a = 1\nb = 1 + #n", "a=1 ! line 2, column 9: no such variable: n"},
     {"a = 1\nb = 'open", "! line 2, column 5: the string is not closed"},
     {"a = ) 'open", "! column 5: unexpected"},
     {"é = 1", "! column 1"},
