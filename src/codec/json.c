@@ -47,9 +47,7 @@ static struct span field_before (struct span text, size_t position)
     return field;
 }
 
-// Why jansson refuses a text, fit to stand in a reason: it repeats what a peer wrote, and has
-// quotes of its own.
-static const char *plain_words (json_error_t *error)
+const char *json_error_words (json_error_t *error)
 {
     for (char *at = error->text; *at; at++) {
         if (*at == '\'')
@@ -71,7 +69,7 @@ static json_t *read_value (struct span text, json_type type, struct reason *reas
     json_t *value = json_loadb ((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, &error);
     if (!value) {
         struct span field = field_before (text, error.position > 0 ? (size_t)error.position : 0);
-        reason_set (reason, "JSON: %s at byte %d%s%s", plain_words (&error), error.position,
+        reason_set (reason, "JSON: %s at byte %d%s%s", json_error_words (&error), error.position,
                     field.size ? ", in field " : "", field.size ? quoted (field) : "");
         return NULL;
     }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "expr_value.h"
+#include "json.h"
 #include "json_text.h"
 #include "memory.h"
 
@@ -69,7 +70,7 @@ json_t *expr_read_json (struct span text, struct reason *reason)
     if (!copy_text (text, copy, &size))
         reason_set (reason, "JSON: nested deeper than %d", EXPR_DEPTH_MAX);
     else if (!(json = json_loadb (copy, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error)))
-        reason_set (reason, "JSON: %s, line %d", quoted (span_text (error.text)), error.line);
+        reason_set (reason, "JSON: line %d: %s", error.line, json_error_words (&error));
     free (copy);
     return json;
 }
