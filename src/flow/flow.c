@@ -1,0 +1,317 @@
+#include "flow.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "flow_private.h"
+#include "memory.h"
+
+static bool name_valid (const char *name, const char *more)
+{
+    size_t size = strlen (name);
+    for (size_t i = 0; i < size; i++)
+        if (!isalnum ((unsigned char)name[i]) && !strchr (more, name[i]))
+            return false;
+    return size >= 1 && size <= FLOW_NAME_MAX;
+}
+
+bool flow_name_valid (const char *name)
+{
+    return name_valid (name, "_.-");
+}
+
+bool flow_step_name_valid (const char *name)
+{
+    return name_valid (name, "_-");
+}
+
+int64_t flow_find (const struct flow *self, const char *name)
+{
+    const json_t *index = json_object_get (self->names, name);
+    return index ? json_integer_value (index) : -1;
+}
+
+void flow_wrong (struct flow_reader *self, const char *path, const char *format, ...)
+{
+    char text[4 * REASON_MAX];
+    struct reason reason;
+    va_list arguments;
+    if (json_array_size (self->errors) >= FLOW_ERRORS_MAX)
+        return;
+    va_start (arguments, format);
+    vsnprintf (text, sizeof text, format, arguments);
+    va_end (arguments);
+    reason_set (&reason, "%s", text);
+    // A name that is cut may end within a character.
+    json_t *where = json_string (path);
+    if (!where)
+        where = json_string (quoted (span_text (path)));
+    json_t *error = json_object ();
+    json_object_set_new (error, "path", where);
+    json_object_set_new (error, "reason", json_string (reason.text));
+    json_array_append_new (self->errors, error);
+}
+
+int64_t flow_read_integer (struct flow_reader *self, const json_t *object, const char *path,
+                           const char *name, int64_t min, int64_t max, int64_t fallback)
+{
+    char where[FLOW_PATH_SIZE];
+    const json_t *value = json_object_get (object, name);
+    if (!value)
+        return fallback;
+    if (json_is_integer (value) && json_integer_value (value) >= min &&
+        json_integer_value (value) <= max)
+        return json_integer_value (value);
+    snprintf (where, sizeof where, "%s%s%s", path, *path ? "." : "", name);
+    flow_wrong (self, where, "must be an integer from %lld to %lld", (long long)min,
+                (long long)max);
+    return fallback;
+}
+
+struct flow_template *flow_read_template (struct flow_reader *self, const json_t *json,
+                                          const char *path, enum flow_template_mode mode)
+{
+    struct reason reason;
+    struct flow_template *ret = json ? flow_template_new (json, mode, &reason) : NULL;
+    if (json && !ret)
+        flow_wrong (self, path, "%s", reason.text);
+    return ret;
+}
+
+static const char *const flow_fields[] = {
+    "flow",         "title",     "props",   "params", "steps",   "edges", "defaults",
+    "max_parallel", "fail_fast", "timeout", "output", "finally", NULL};
+
+static void check_fields (struct flow_reader *self, const json_t *json)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach ((json_t *)json, name, value)
+    {
+        size_t i = 0;
+        while (flow_fields[i] && strcmp (flow_fields[i], name) != 0)
+            i++;
+        if (!flow_fields[i])
+            flow_wrong (self, quoted (span_text (name)), "no such field of a flow");
+    }
+    const json_t *title = json_object_get (json, "title"), *props = json_object_get (json, "props");
+    if (title && (!json_is_string (title) || json_string_length (title) > 1024))
+        flow_wrong (self, "title", "must be a text of at most 1024 bytes");
+    if (props && (!json_is_object (props) || json_dumpb (props, NULL, 0, JSON_COMPACT) > 4096))
+        flow_wrong (self, "props", "must be an object of at most 4096 bytes");
+}
+
+static bool type_known (const char *type)
+{
+    static const char *const types[] = {"string", "integer", "decimal", "boolean",
+                                        "list",   "object",  "time",    "any"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (type && strcmp (types[i], type) == 0)
+            return true;
+    return false;
+}
+
+static void read_param (struct flow_reader *self, const char *name, const json_t *json)
+{
+    char path[FLOW_PATH_SIZE];
+    struct flow_param *param = &self->flow->params[self->flow->param_count];
+    snprintf (path, sizeof path, "params.%.64s", name);
+    if (!expr_name_valid (span_text (name))) {
+        flow_wrong (self, path,
+                    "a param's name is a letter or _, then letters, digits and _, and "
+                    "not reserved");
+        return;
+    }
+    self->flow->param_count++;
+    param->name = name;
+    param->type = "any";
+    const json_t *value = json;
+    if (json_is_object (json)) {
+        const char *field;
+        json_t *member;
+        json_object_foreach ((json_t *)json, field, member) if (strcmp (field, "type") != 0 &&
+                                                                strcmp (field, "default") != 0 &&
+                                                                strcmp (field, "required") != 0)
+            flow_wrong (self, path, "%s: only type, default and required",
+                        quoted (span_text (field)));
+        const json_t *type = json_object_get (json, "type");
+        if (type && !type_known (json_string_value (type)))
+            flow_wrong (self, path,
+                        "type must be string, integer, decimal, boolean, list, object, "
+                        "time or any");
+        else if (type)
+            param->type = json_string_value (type);
+        const json_t *required = json_object_get (json, "required");
+        if (required && !json_is_boolean (required))
+            flow_wrong (self, path, "required must be true or false");
+        param->required = json_is_true (required);
+        value = json_object_get (json, "default");
+    }
+    param->value = flow_read_template (self, value, path, FLOW_TEMPLATE_MARKED);
+}
+
+static void read_head (struct flow_reader *self, const json_t *json)
+{
+    struct flow *flow = self->flow;
+    const json_t *name = json_object_get (json, "flow"), *params = json_object_get (json, "params");
+    flow->name = json_string_value (name);
+    if (!flow->name || !flow_name_valid (flow->name)) {
+        flow_wrong (self, "flow", "must be a name of 1 to 64 of A-Z a-z 0-9 _ . -");
+        flow->name = "";
+    }
+    if (params && !json_is_object (params)) {
+        flow_wrong (self, "params", "must be an object");
+    } else if (params) {
+        const char *key;
+        json_t *value;
+        flow->params = memory_new ((json_object_size (params) + 1) * sizeof *flow->params);
+        json_object_foreach ((json_t *)params, key, value) read_param (self, key, value);
+    }
+    flow->parallel_own = json_object_get (json, "max_parallel");
+    flow->parallel =
+        (uint32_t)flow_read_integer (self, json, "", "max_parallel", 0, 10000, FLOW_PARALLEL);
+    flow->timeout_s = flow_read_integer (self, json, "", "timeout", 1, 3153600000, 0);
+    const json_t *fast = json_object_get (json, "fail_fast");
+    if (fast && !json_is_boolean (fast))
+        flow_wrong (self, "fail_fast", "must be true or false");
+    flow->fail_fast = json_is_true (fast);
+    flow->output =
+        flow_read_template (self, json_object_get (json, "output"), "output", FLOW_TEMPLATE_MARKED);
+    self->defaults = json_object_get (json, "defaults");
+    if (self->defaults && !json_is_object (self->defaults)) {
+        flow_wrong (self, "defaults", "must be an object");
+        self->defaults = NULL;
+    }
+}
+
+static bool read_names (struct flow_reader *self, const json_t *json)
+{
+    struct flow *flow = self->flow;
+    json_t *steps = json_object_get (json, "steps"), *value;
+    const char *name;
+    size_t count = json_object_size (steps);
+    if (!json_is_object (steps) || count == 0 || count > FLOW_STEPS_MAX) {
+        flow_wrong (self, "steps", "must be an object of 1 to %d steps", FLOW_STEPS_MAX);
+        return false;
+    }
+    flow->steps = memory_new (count * sizeof *flow->steps);
+    json_object_foreach (steps, name, value)
+    {
+        struct flow_step *step = &flow->steps[flow->step_count];
+        char path[FLOW_PATH_SIZE];
+        snprintf (path, sizeof path, "steps.%.64s", name);
+        if (!flow_step_name_valid (name))
+            flow_wrong (self, path, "a step's name is 1 to 64 of A-Z a-z 0-9 _ -");
+        step->name = name;
+        step->json = json_is_object (value) ? json_copy (value) : json_object ();
+        if (!json_is_object (value))
+            flow_wrong (self, path, "must be an object");
+        json_object_set_new_nocheck (flow->names, name, json_integer (flow->step_count++));
+    }
+    return true;
+}
+
+static void read_finally (struct flow_reader *self, const json_t *json)
+{
+    const json_t *final = json_object_get (json, "finally");
+    self->flow->final = -1;
+    if (!final)
+        return;
+    if (!json_is_string (final) || flow_find (self->flow, json_string_value (final)) < 0)
+        flow_wrong (self, "finally", "must be the name of a step");
+    else
+        self->flow->final = flow_find (self->flow, json_string_value (final));
+}
+
+struct flow *flow_read (const json_t *json, const struct flow_world *world, json_t **ret_errors)
+{
+    struct flow_reader reader = {.errors = json_array (), .world = world};
+    struct flow *flow = reader.flow = memory_new (sizeof *flow);
+    flow->json = json_incref ((json_t *)json);
+    flow->names = json_object ();
+    flow->report.because = json_array ();
+    flow->report.warnings = json_array ();
+    reader.seen = json_object ();
+    if (!json_is_object (json)) {
+        flow_wrong (&reader, "", "a definition must be an object");
+    } else {
+        check_fields (&reader, json);
+        read_head (&reader, json);
+        if (read_names (&reader, json)) {
+            read_finally (&reader, json);
+            for (uint32_t i = 0; i < flow->step_count; i++)
+                flow_read_step (&reader, &flow->steps[i]);
+            for (uint32_t i = 0; i < flow->step_count; i++)
+                flow_read_after (&reader, i);
+            flow_read_edges (&reader);
+            flow_link (&reader);
+        }
+    }
+    if (json_array_size (reader.errors) == 0)
+        flow_measure (&reader);
+    json_decref (reader.seen);
+    free (reader.ins);
+    *ret_errors = reader.errors;
+    if (json_array_size (reader.errors) > 0) {
+        flow_destroy (&flow);
+    } else {
+        json_decref (reader.errors);
+        *ret_errors = NULL;
+    }
+    return flow;
+}
+
+struct flow *flow_parse (struct span text, const struct flow_world *world, json_t **ret_errors)
+{
+    struct reason reason;
+    json_t *json = NULL;
+    if (text.size > FLOW_TEXT_MAX)
+        reason_set (&reason, "a definition has at most %d bytes", FLOW_TEXT_MAX);
+    else
+        json = expr_read_json (text, &reason);
+    if (!json) {
+        *ret_errors = json_pack ("[{s:s, s:s}]", "path", "", "reason", reason.text);
+        return NULL;
+    }
+    struct flow *flow = flow_read (json, world, ret_errors);
+    json_decref (json);
+    return flow;
+}
+
+void flow_destroy (struct flow **self)
+{
+    struct flow *flow = *self;
+    if (!flow)
+        return;
+    for (size_t i = 0; i < flow->param_count; i++)
+        flow_template_destroy (&flow->params[i].value);
+    for (size_t i = 0; i < flow->step_count; i++)
+        flow_step_clear (&flow->steps[i]);
+    flow_template_destroy (&flow->output);
+    free (flow->params);
+    free (flow->steps);
+    free (flow->in);
+    free (flow->out);
+    free (flow->order);
+    json_decref (flow->names);
+    json_decref (flow->report.because);
+    json_decref (flow->report.warnings);
+    json_decref (flow->json);
+    free (flow);
+    *self = NULL;
+}
+
+json_t *flow_report_json (const struct flow *self)
+{
+    const struct flow_report *report = &self->report;
+    json_t *ret = json_pack ("{s:I, s:i, s:b}", "steps_max", (json_int_t)report->steps_max, "depth",
+                             (int)report->depth, "bounded", report->bounded);
+    if (report->bounded)
+        json_object_set_new (ret, "seconds_max", json_integer ((json_int_t)report->seconds_max));
+    if (json_array_size (report->because) > 0)
+        json_object_set (ret, "because", report->because);
+    if (json_array_size (report->warnings) > 0)
+        json_object_set (ret, "warnings", report->warnings);
+    return ret;
+}

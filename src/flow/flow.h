@@ -1,0 +1,148 @@
+// The definition of a flow: steps that wait for each other. A definition is JSON, is judged whole,
+// and is immutable once made. Pure. Fields and rules: proto/flows.md.
+#pragma once
+
+#include "flow_template.h"
+
+enum {
+    FLOW_TEXT_MAX = 1000000, // bytes of a definition
+    FLOW_STEPS_MAX = 10000,
+    FLOW_EDGES_MAX = 50000,
+    FLOW_DEPTH_MAX = 16,   // flows in each other
+    FLOW_ERRORS_MAX = 100, // that one check reports
+    FLOW_NAME_MAX = 64,
+    FLOW_ITEMS_MAX = 10000,
+    FLOW_VALUE_MAX = 65536,       // bytes of a value, or of the input
+    FLOW_VALUE_LIST_MAX = 524288, // of one that a for_each reads
+    FLOW_CALLS_MAX = 1000000,     // steps_max
+    FLOW_PARALLEL = 5
+};
+
+enum flow_kind { FLOW_COMPUTE, FLOW_CALL, FLOW_WAIT, FLOW_SIGNAL };
+
+// What of its source an edge waits for: a set.
+enum {
+    FLOW_ON_FINISHED = 1,
+    FLOW_ON_FAILED = 2,
+    FLOW_ON_CAUGHT = 4,
+    FLOW_ON_ENDED = 8,
+    FLOW_ON_SKIPPED = 16
+};
+
+struct flow_edge {
+    uint32_t step; // the other end
+    uint8_t on;
+};
+
+enum flow_collect { FLOW_COLLECT_LIST, FLOW_COLLECT_COUNT, FLOW_COLLECT_NONE };
+enum flow_late { FLOW_LATE_FAIL, FLOW_LATE_SKIP, FLOW_LATE_VALUE };
+
+struct flow_let {
+    const char *name;
+    struct expr *expr;
+};
+
+// What a call sends.
+struct flow_call {
+    const char *target, *command; // `command` is NULL when it is an expression or absent
+    struct flow_template *frames; // {"command", "args", "json", "text"}, what there is of them
+    bool is_flow;                 // the target is a flow
+    const json_t *fields;         // the step, with what its plan needs: retry, timeout ...
+};
+
+struct flow_step {
+    const char *name;
+    enum flow_kind kind;
+    uint32_t in_first, in_count, out_first, out_count; // in flow.in and flow.out
+    bool join_all;
+    uint32_t need; // live edges, when not join_all
+    bool goes_on;  // on_error: continue
+    bool has_caught;
+    bool read_by_for_each; // its value may be larger
+    struct expr *condition;
+    struct flow_let *lets;
+    size_t let_count;
+    struct flow_template *output;
+    struct flow_call call;
+    struct flow_template *for_each; // NULL: one call
+    uint32_t parallel;              // 0: no bound of its own
+    uint32_t max_items;
+    uint32_t tolerate; // failed items
+    bool tolerate_percent;
+    enum flow_collect collect;
+    struct flow_template *wait;
+    uint32_t signal_count;
+    const json_t *signal_who; // NULL: everybody
+    int64_t signal_timeout_s; // 0: none
+    enum flow_late on_timeout;
+    const json_t *late_value;
+    bool has_undo, undo_inner, undo_started;
+    struct flow_call undo;
+    json_t *json; // the step with its defaults
+};
+
+struct flow_param {
+    const char *name;
+    const char *type;            // "any"
+    struct flow_template *value; // NULL: none
+    bool required;
+};
+
+// What check reports beside errors.
+struct flow_report {
+    uint64_t steps_max; // calls of a run, sub-flows included
+    unsigned depth;
+    bool bounded;
+    uint64_t seconds_max;       // when bounded
+    json_t *because, *warnings; // lists of texts
+};
+
+struct flow {
+    const char *name;
+    json_t *json;
+    struct flow_param *params;
+    size_t param_count;
+    struct flow_step *steps; // in the order of the definition
+    uint32_t step_count, edge_count;
+    struct flow_edge *in, *out;
+    uint32_t *order; // the steps, sources before targets
+    int64_t final;   // the step that runs last; -1: none
+    uint32_t parallel;
+    bool parallel_own; // max_parallel stands in the definition
+    bool fail_fast;
+    int64_t timeout_s; // 0: none
+    struct flow_template *output;
+    json_t *names; // step -> index
+    struct flow_report report;
+};
+
+// What is known of a target.
+struct flow_target {
+    bool is_flow;
+    const struct flow_report *report; // of the flow in use; NULL: it is not known
+    bool reaches;                     // it leads back to the flow that is checked
+};
+
+struct flow_world {
+    // False: there is no such target.
+    bool (*target) (void *context, const char *name, struct flow_target *ret);
+    void *context;
+};
+
+// A definition, or NULL with all errors, a list of {"path", "reason"} with at most FLOW_ERRORS_MAX
+// of them, to give back with json_decref. `world` NULL: every target is known and no flow.
+struct flow *flow_parse (struct span text, const struct flow_world *world, json_t **ret_errors);
+
+// The same of JSON, which is only read.
+struct flow *flow_read (const json_t *json, const struct flow_world *world, json_t **ret_errors);
+void flow_destroy (struct flow **self);
+
+// {"steps_max", "depth", "bounded", "because", "seconds_max", "warnings"}, a new reference.
+json_t *flow_report_json (const struct flow *self);
+
+// The step of this name, or -1.
+int64_t flow_find (const struct flow *self, const char *name);
+
+// 1..64 of A-Z a-z 0-9 _ . - ; of a step without the dot.
+bool flow_name_valid (const char *name);
+bool flow_step_name_valid (const char *name);

@@ -1,0 +1,267 @@
+// Coming back: retry from a step, skip by a person.
+#include <stdlib.h>
+
+#include "flow_turn.h"
+#include "memory.h"
+
+// The run is under way again.
+static void reopen (struct flow_turn *turn)
+{
+    struct flow_run *run = turn->run;
+    run->phase = FLOW_ACTIVE;
+    run->outcome = FLOW_OPEN;
+    run->stop = run->fast = run->forced = false;
+    json_decref (run->output);
+    json_decref (run->uncaught);
+    free (run->error);
+    run->output = run->uncaught = NULL;
+    run->error = NULL;
+    turn->effects->run_changed = true;
+}
+
+static void reset_items (struct flow_run *run, struct flow_node *node, struct flow_data *data)
+{
+    struct flow_items *items = data->items;
+    bool partly = node->flags & FLOW_PARTLY, fresh = node->flags & FLOW_FRESH;
+    unsigned generation = node->generation;
+    items->next = items->passes = items->failed = 0;
+    if (!partly)
+        items->finished = 0;
+    for (uint32_t i = 0; i < items->count; i++) {
+        struct flow_item *item = &items->item[i];
+        item->stopping = false;
+        if (partly && (item->state == FLOW_FINISHED || item->state == FLOW_SKIPPED))
+            continue;
+        if (item->state == FLOW_FINISHED)
+            item->generation++;
+        if (item->generation >= generation)
+            generation = item->generation;
+        item->state = FLOW_NONE;
+        item->dispatched = false;
+        flow_keep (run, &item->value, NULL, 0);
+    }
+    if (fresh && !partly) {
+        flow_items_free (run, &data->items);
+        node->generation = (uint16_t)generation;
+    }
+}
+
+// It begins anew: nothing of it is in flight, and its targets do not count its end.
+void flow_reset (struct flow_turn *turn, uint32_t index)
+{
+    struct flow_run *run = turn->run;
+    struct flow_node *node = &run->nodes[index];
+    struct flow_data *data = run->data[index];
+    if (node->flags & FLOW_RESETTING)
+        run->resetting--;
+    if (data) {
+        if (node->flags & FLOW_FRESH)
+            data->at = 0;
+        flow_data_forget (run, data);
+    }
+    if (data && data->items)
+        reset_items (run, node, data);
+    else if (node->state == FLOW_FINISHED)
+        node->generation++;
+    bool within = turn->flow->steps[index].call.is_flow && node->state == FLOW_FAILED &&
+                  node->flags & FLOW_DISPATCHED && node->flags & FLOW_PARTLY;
+    node->state = FLOW_NONE;
+    node->flags = (uint16_t)(within ? FLOW_RETRIED : 0) | (node->flags & FLOW_CHANGED);
+    node->ended = 0;
+    flow_note_change (turn, index);
+    flow_decide_later (turn, index);
+}
+
+static void begin_reset (struct flow_turn *turn, uint32_t index, unsigned flags)
+{
+    struct flow_run *run = turn->run;
+    struct flow_node *node = &run->nodes[index];
+    const struct flow_data *data = run->data[index];
+    flow_unsettle (turn, index);
+    node->flags &= (uint16_t) ~(FLOW_PARTLY | FLOW_FRESH);
+    node->flags |= (uint16_t)flags;
+    if (!flow_decided (node))
+        flow_stop_step (turn, index);
+    if (node->flags & FLOW_PLACED || (data && data->items && data->items->in_flight > 0)) {
+        if (!(node->flags & FLOW_RESETTING))
+            run->resetting++;
+        node->flags |= FLOW_RESETTING;
+    } else {
+        flow_reset (turn, index);
+    }
+}
+
+enum { ROOT = 1, BEHIND = 2 };
+
+// Mark the steps that a retry begins with. False with a reason.
+static bool mark_roots (struct flow_turn *turn, const struct flow_event *event, uint8_t *marks)
+{
+    struct flow_run *run = turn->run;
+    struct reason *reason = &turn->effects->rejected;
+    size_t index, found = 0;
+    json_t *value;
+    json_t *names =
+        event->steps ? json_incref ((json_t *)event->steps) : flow_uncaught (turn->flow, run);
+    json_array_foreach (names, index, value)
+    {
+        char name[FLOW_NAME_MAX + 1];
+        const char *text = json_string_value (value), *dot = text ? strchr (text, '.') : NULL;
+        snprintf (name, sizeof name, "%.*s", dot ? (int)(dot - text) : FLOW_NAME_MAX,
+                  text ? text : "");
+        int64_t step = flow_find (turn->flow, name);
+        if (step < 0 && !reason->text[0])
+            reason_set (reason, "no such step: %s", quoted (span_text (text ? text : "")));
+        else if (step >= 0)
+            marks[step] = ROOT, found++;
+    }
+    json_decref (names);
+    if (!found && !reason->text[0])
+        reason_set (reason, "nothing has failed: name the steps to retry");
+    return !reason->text[0];
+}
+
+void flow_retry (struct flow_turn *turn, const struct flow_event *event)
+{
+    struct flow_run *run = turn->run;
+    const struct flow *flow = turn->flow;
+    unsigned fresh = event->fresh ? FLOW_FRESH : 0;
+    if (run->phase == FLOW_UNDOING || (run->undone && !event->restart)) {
+        reason_set (&turn->effects->rejected, run->phase == FLOW_UNDOING
+                                                  ? "the run is being undone"
+                                                  : "the run was undone: restart is left");
+        return;
+    }
+    uint8_t *marks = memory_new (flow->step_count + 1);
+    if (event->restart)
+        memset (marks, BEHIND, flow->step_count);
+    if (event->restart || mark_roots (turn, event, marks)) {
+        reopen (turn);
+        run->undone = run->undone && !event->restart;
+        if (flow->final >= 0)
+            marks[flow->final] = BEHIND;
+        for (uint32_t i = 0; i < flow->step_count; i++) {
+            const struct flow_step *step = &flow->steps[flow->order[i]];
+            for (uint32_t j = 0; marks[flow->order[i]] && j < step->out_count; j++)
+                marks[flow->out[step->out_first + j].step] = BEHIND;
+        }
+        for (uint32_t i = 0; i < flow->step_count; i++)
+            if (marks[i]) {
+                // A restart raises every generation: what had not finished is none of the same
+                // call.
+                if (event->restart && run->nodes[i].state != FLOW_FINISHED)
+                    run->nodes[i].generation++;
+                begin_reset (turn, i, (marks[i] == ROOT ? FLOW_PARTLY : 0) | fresh);
+            }
+        flow_rebuild_ready (turn);
+    }
+    free (marks);
+}
+
+// Steps behind this one that did not start are decided anew.
+static void redecide (struct flow_turn *turn, uint32_t index)
+{
+    struct flow_run *run = turn->run;
+    const struct flow *flow = turn->flow;
+    uint8_t *marks = memory_new (flow->step_count + 1);
+    marks[index] = 1;
+    for (uint32_t i = 0; i < flow->step_count; i++) {
+        uint32_t at = flow->order[i];
+        const struct flow_step *step = &flow->steps[at];
+        struct flow_node *node = &run->nodes[at];
+        bool ruled =
+            node->state == FLOW_SKIPPED && !(node->flags & (FLOW_BY_PERSON | FLOW_STARTED));
+        bool open = node->state == FLOW_NONE && !(node->flags & FLOW_RESETTING);
+        if (!marks[at] || (at != index && !ruled && !open))
+            continue;
+        if (at != index && (ruled || node->flags & FLOW_BLOCKED)) {
+            flow_unsettle (turn, at);
+            flow_reset (turn, at);
+        }
+        for (uint32_t j = 0; j < step->out_count; j++)
+            marks[flow->out[step->out_first + j].step] = 1;
+    }
+    free (marks);
+}
+
+static void skip_item (struct flow_turn *turn, const struct flow_event *event)
+{
+    struct flow_run *run = turn->run;
+    struct flow_node *node = &run->nodes[event->step];
+    struct flow_data *data = run->data[event->step];
+    struct flow_items *items = data ? data->items : NULL;
+    struct flow_item *item = items && event->item < items->count ? &items->item[event->item] : NULL;
+    if (!item || item->state == FLOW_FINISHED || item->state == FLOW_SKIPPED ||
+        node->state == FLOW_FINISHED || node->state == FLOW_SKIPPED) {
+        reason_set (&turn->effects->rejected, "%s",
+                    item ? "the item or its step has finished" : "no such item");
+        return;
+    }
+    if (item->state == FLOW_NEW) {
+        flow_effect (turn, (struct flow_effect){
+                               .kind = FLOW_REMOVE, .step = event->step, .item = event->item});
+        items->in_flight--;
+        run->in_flight--;
+    } else if (item->state != FLOW_NONE) {
+        items->failed--;
+    }
+    if (run->phase == FLOW_ENDED || run->phase == FLOW_FINAL)
+        reopen (turn);
+    if (flow_decided (node)) {
+        flow_unsettle (turn, event->step);
+        redecide (turn, event->step);
+        node->flags &= (uint16_t) ~(FLOW_BY_PERSON | FLOW_BLOCKED);
+    }
+    node->state = FLOW_RUNNING;
+    item->state = FLOW_SKIPPED;
+    item->ended = ++run->sequence;
+    items->finished++;
+    flow_keep (run, &item->value, event->value ? json_incref (event->value) : NULL, FLOW_VALUE_MAX);
+    flow_note_change (turn, event->step);
+    flow_check_items (turn, event->step);
+}
+
+void flow_skip (struct flow_turn *turn, const struct flow_event *event)
+{
+    struct flow_run *run = turn->run;
+    struct flow_node *node = &run->nodes[event->step];
+    struct flow_data *data = flow_data_of (run, event->step);
+    struct reason *reason = &turn->effects->rejected;
+    bool final_over =
+        turn->flow->final >= 0 && run->phase != FLOW_ACTIVE && event->step != turn->flow->final;
+    if (run->phase == FLOW_UNDOING || run->undone)
+        reason_set (reason, "the run was undone");
+    else if (event->item < 0 && (node->state == FLOW_FINISHED || node->state == FLOW_SKIPPED))
+        reason_set (reason, "%s is %s", turn->flow->steps[event->step].name,
+                    flow_state_name (node->state));
+    else if (node->flags & FLOW_RESETTING ||
+             (event->item < 0 && data->items && data->items->in_flight))
+        reason_set (reason, "%s is running: cancel it first", turn->flow->steps[event->step].name);
+    if (reason->text[0])
+        return;
+    if (event->item >= 0) {
+        skip_item (turn, event);
+        return;
+    }
+    if (!flow_decided (node)) {
+        flow_stop_step (turn, event->step);
+        if (node->flags & FLOW_PLACED)
+            run->in_flight--;
+    }
+    if (run->phase == FLOW_ENDED || run->phase == FLOW_FINAL)
+        reopen (turn);
+    if (final_over)
+        begin_reset (turn, (uint32_t)turn->flow->final, 0);
+    flow_unsettle (turn, event->step);
+    redecide (turn, event->step);
+    free (data->error);
+    data->error = NULL;
+    node->flags &= (uint16_t)~FLOW_BLOCKED;
+    node->flags |= FLOW_BY_PERSON;
+    if (data->items) {
+        json_decref (data->value); // collected from its items, which count
+        data->value = NULL;
+    }
+    flow_keep (run, &data->value, event->value ? json_incref (event->value) : NULL, FLOW_VALUE_MAX);
+    flow_settle (turn, event->step, FLOW_SKIPPED, NULL);
+    flow_rebuild_ready (turn);
+}

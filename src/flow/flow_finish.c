@@ -1,0 +1,232 @@
+// The end of a run: which failures count, undo, finally.
+#include <assert.h>
+#include <stdlib.h>
+
+#include "flow_turn.h"
+#include "memory.h"
+
+static bool failing (const struct flow_node *node)
+{
+    return node->state == FLOW_FAILED || node->state == FLOW_CANCELLED;
+}
+
+// A failure stops nothing if each of its broken edges leads to a join that passed all the same, or
+// to a blocked step of which the same is true. `stops` has this of all steps behind.
+static bool stops_something (const struct flow *flow, const struct flow_run *run,
+                             const uint8_t *stops, uint32_t index)
+{
+    const struct flow_step *step = &flow->steps[index];
+    uint32_t broken = 0;
+    for (uint32_t i = 0; i < step->out_count; i++) {
+        const struct flow_edge *edge = &flow->out[step->out_first + i];
+        const struct flow_node *target = &run->nodes[edge->step];
+        if (flow_edge_kind (step, &run->nodes[index], edge->on) != FLOW_EDGE_BROKEN)
+            continue;
+        broken++;
+        if (!(target->flags & FLOW_JOINED) && !(target->flags & FLOW_BLOCKED && !stops[edge->step]))
+            return true;
+    }
+    return broken == 0;
+}
+
+static bool caught (const struct flow *flow, const struct flow_run *run, uint32_t index)
+{
+    const struct flow_step *step = &flow->steps[index];
+    for (uint32_t i = 0; i < step->out_count; i++) {
+        const struct flow_edge *edge = &flow->out[step->out_first + i];
+        if (edge->on & FLOW_ON_CAUGHT && run->nodes[edge->step].flags & FLOW_STARTED)
+            return true;
+    }
+    return false;
+}
+
+json_t *flow_uncaught (const struct flow *flow, const struct flow_run *run)
+{
+    json_t *names = json_array ();
+    uint8_t *stops = memory_new (flow->step_count + 1);
+    for (uint32_t i = flow->step_count; i-- > 0;) {
+        uint32_t index = flow->order[i];
+        const struct flow_node *node = &run->nodes[index];
+        if (failing (node) || node->flags & FLOW_BLOCKED)
+            stops[index] = stops_something (flow, run, stops, index);
+    }
+    for (uint32_t i = 0; i < flow->step_count; i++) {
+        const struct flow_node *node = &run->nodes[i];
+        bool handled =
+            node->state == FLOW_FAILED && (flow->steps[i].goes_on || caught (flow, run, i));
+        if (failing (node) && stops[i] && !handled)
+            json_array_append_new (names, json_string (flow->steps[i].name));
+    }
+    free (stops);
+    return names;
+}
+
+static int later_first (const void *a, const void *b)
+{
+    uint32_t left = ((const struct flow_undo *)a)->ended,
+             right = ((const struct flow_undo *)b)->ended;
+    return left < right ? 1 : left > right ? -1 : 0;
+}
+
+static bool to_undo (const struct flow_step *step, unsigned state, bool dispatched)
+{
+    return dispatched &&
+           (state == FLOW_FINISHED ||
+            (step->undo_started && (state == FLOW_FAILED || state == FLOW_CANCELLED)));
+}
+
+static void add_undo (struct flow_run *run, uint32_t step, int64_t item, uint32_t ended)
+{
+    if ((run->undo_count & (run->undo_count - 1)) == 0)
+        run->undos = memory_resize (run->undos, (run->undo_count ? 2 * run->undo_count : 1) *
+                                                    sizeof *run->undos);
+    run->undos[run->undo_count++] = (struct flow_undo){step, item, ended};
+}
+
+static void list_undos (struct flow_turn *turn)
+{
+    struct flow_run *run = turn->run;
+    run->undo_count = run->undo_at = 0;
+    for (uint32_t i = 0; i < turn->flow->step_count; i++) {
+        const struct flow_step *step = &turn->flow->steps[i];
+        const struct flow_node *node = &run->nodes[i];
+        const struct flow_items *items = run->data[i] ? run->data[i]->items : NULL;
+        if (!step->has_undo)
+            continue;
+        if (!items && to_undo (step, node->state, node->flags & FLOW_DISPATCHED))
+            add_undo (run, i, -1, node->ended);
+        for (uint32_t j = 0; items && j < items->count; j++)
+            if (to_undo (step, items->item[j].state, items->item[j].dispatched))
+                add_undo (run, i, j, items->item[j].ended);
+    }
+    if (run->undo_count)
+        qsort (run->undos, run->undo_count, sizeof *run->undos, later_first);
+}
+
+void flow_undo_ended (struct flow_turn *turn, const struct flow_event *event)
+{
+    struct flow_run *run = turn->run;
+    const struct flow_undo *undo = run->phase == FLOW_UNDOING && run->undo_at < run->undo_count
+                                       ? &run->undos[run->undo_at]
+                                       : NULL;
+    if (!undo || run->undo_parked || run->in_flight == 0 || undo->step != event->step ||
+        undo->item != event->item) {
+        turn->effects->dropped = true;
+        return;
+    }
+    run->in_flight--;
+    turn->effects->run_changed = true;
+    if (event->status == FLOW_OK)
+        run->undo_at++;
+    else
+        run->undo_parked = true;
+}
+
+// The values of the steps without successors, or what the definition says.
+static bool make_output (struct flow_turn *turn, struct reason *reason)
+{
+    struct flow_run *run = turn->run;
+    const struct flow *flow = turn->flow;
+    if (flow->output) {
+        struct flow_scope scope = flow_scope_of (turn, UINT32_MAX, -1);
+        struct expr_env env = flow_scope_env (&scope);
+        struct reason why;
+        run->output = flow_template_evaluate (flow->output, &env, FLOW_VALUE_MAX, &why);
+        flow_scope_clear (&scope, turn);
+        if (!run->output)
+            reason_set (reason, "output: %s", why.text);
+        return run->output;
+    }
+    run->output = json_object ();
+    for (uint32_t i = 0; i < flow->step_count; i++)
+        if (flow->steps[i].out_count == 0 && i != flow->final && run->data[i] &&
+            run->data[i]->value)
+            json_object_set_nocheck (run->output, flow->steps[i].name, run->data[i]->value);
+    if (json_dumpb (run->output, NULL, 0, JSON_COMPACT) > FLOW_VALUE_MAX)
+        json_object_clear (run->output);
+    return true;
+}
+
+static void judge_outcome (struct flow_turn *turn)
+{
+    struct flow_run *run = turn->run;
+    struct reason reason;
+    json_decref (run->uncaught);
+    run->uncaught = flow_uncaught (turn->flow, run);
+    if (run->outcome != FLOW_OPEN)
+        return;
+    run->outcome = json_array_size (run->uncaught) ? FLOW_BADLY : FLOW_WELL;
+    if (run->outcome == FLOW_WELL && !make_output (turn, &reason)) {
+        run->outcome = FLOW_BADLY;
+        flow_error (run, reason.text);
+    }
+}
+
+static void end_run (struct flow_turn *turn)
+{
+    turn->run->phase = FLOW_ENDED;
+    turn->effects->run_changed = true;
+}
+
+static void begin_final (struct flow_turn *turn)
+{
+    struct flow_run *run = turn->run;
+    turn->effects->run_changed = true;
+    if (turn->flow->final < 0 || run->forced) {
+        end_run (turn);
+        return;
+    }
+    run->phase = FLOW_FINAL;
+    run->stop = false;
+    // A person may have skipped it before.
+    if (!flow_decided (&run->nodes[turn->flow->final]))
+        flow_pass_join (turn, (uint32_t)turn->flow->final);
+}
+
+static bool busy (const struct flow_turn *turn)
+{
+    const struct flow_run *run = turn->run;
+    uint64_t key;
+    return turn->effects->more || !flow_todo_empty (run->todo) || run->suspended ||
+           run->in_flight > 0 || run->waiting > 0 || run->resetting > 0 ||
+           flow_heap_peek (run->ready, FLOW_LANE_FREE, &key) ||
+           flow_heap_peek (run->ready, FLOW_LANE_CALLS, &key);
+}
+
+// One phase after the other, as long as nothing is in flight.
+void flow_finish (struct flow_turn *turn)
+{
+    struct flow_run *run = turn->run;
+    while (!busy (turn) && run->phase != FLOW_ENDED) {
+        if (run->phase == FLOW_ACTIVE) {
+            judge_outcome (turn);
+            list_undos (turn);
+            turn->effects->run_changed = true;
+            bool undo = run->outcome != FLOW_WELL && run->undo_count > 0 && !run->forced;
+            run->undone = run->undone || undo;
+            if (undo)
+                run->phase = FLOW_UNDOING;
+            else
+                begin_final (turn);
+        } else if (run->phase == FLOW_UNDOING) {
+            if (run->forced || run->undo_at == run->undo_count)
+                begin_final (turn);
+            else if (run->undo_parked)
+                return;
+            else
+                flow_place_undo (turn, &run->undos[run->undo_at]);
+        } else {
+            const struct flow_node *node = &run->nodes[turn->flow->final];
+            assert (flow_decided (node));
+            if (run->outcome == FLOW_WELL && failing (node) &&
+                !turn->flow->steps[turn->flow->final].goes_on) {
+                run->outcome = FLOW_BADLY;
+                json_array_append_new (run->uncaught,
+                                       json_string (turn->flow->steps[turn->flow->final].name));
+            }
+            end_run (turn);
+        }
+        if (run->phase != FLOW_ENDED && run->phase != FLOW_UNDOING)
+            flow_start_all (turn);
+    }
+}

@@ -1,0 +1,117 @@
+#include "flow_heap.h"
+
+#include <stdlib.h>
+
+#include "memory.h"
+
+struct lane {
+    uint64_t *keys;
+    size_t count, room;
+};
+
+struct flow_heap {
+    struct lane lanes[2];
+};
+
+struct flow_heap *flow_heap_new (void)
+{
+    return memory_new (sizeof (struct flow_heap));
+}
+
+void flow_heap_destroy (struct flow_heap **self)
+{
+    if (!*self)
+        return;
+    free ((*self)->lanes[0].keys);
+    free ((*self)->lanes[1].keys);
+    free (*self);
+    *self = NULL;
+}
+
+void flow_heap_clear (struct flow_heap *self)
+{
+    self->lanes[0].count = self->lanes[1].count = 0;
+}
+
+void flow_heap_push (struct flow_heap *self, enum flow_lane lane, uint64_t key)
+{
+    struct lane *heap = &self->lanes[lane];
+    if (heap->count == heap->room) {
+        heap->room = heap->room ? 2 * heap->room : 16;
+        heap->keys = memory_resize (heap->keys, heap->room * sizeof *heap->keys);
+    }
+    size_t at = heap->count++;
+    for (; at > 0 && heap->keys[(at - 1) / 2] > key; at = (at - 1) / 2)
+        heap->keys[at] = heap->keys[(at - 1) / 2];
+    heap->keys[at] = key;
+}
+
+bool flow_heap_peek (const struct flow_heap *self, enum flow_lane lane, uint64_t *ret)
+{
+    if (self->lanes[lane].count == 0)
+        return false;
+    *ret = self->lanes[lane].keys[0];
+    return true;
+}
+
+bool flow_heap_pop (struct flow_heap *self, enum flow_lane lane, uint64_t *ret)
+{
+    struct lane *heap = &self->lanes[lane];
+    if (!flow_heap_peek (self, lane, ret))
+        return false;
+    uint64_t last = heap->keys[--heap->count];
+    size_t at = 0, child;
+    while ((child = 2 * at + 1) < heap->count) {
+        if (child + 1 < heap->count && heap->keys[child + 1] < heap->keys[child])
+            child++;
+        if (heap->keys[child] >= last)
+            break;
+        heap->keys[at] = heap->keys[child];
+        at = child;
+    }
+    heap->keys[at] = last;
+    return true;
+}
+
+struct flow_todo {
+    uint32_t *items;
+    size_t begin, end, room;
+};
+
+struct flow_todo *flow_todo_new (void)
+{
+    return memory_new (sizeof (struct flow_todo));
+}
+
+void flow_todo_destroy (struct flow_todo **self)
+{
+    if (!*self)
+        return;
+    free ((*self)->items);
+    free (*self);
+    *self = NULL;
+}
+
+void flow_todo_push (struct flow_todo *self, uint32_t what)
+{
+    if (self->begin == self->end)
+        self->begin = self->end = 0;
+    if (self->end == self->room) {
+        self->room = self->room ? 2 * self->room : 64;
+        self->items = memory_resize (self->items, self->room * sizeof *self->items);
+    }
+    self->items[self->end++] = what;
+}
+
+bool flow_todo_pop (struct flow_todo *self, uint32_t *ret)
+{
+    if (flow_todo_empty (self))
+        return false;
+    *ret = self->items[self->begin++];
+    return true;
+}
+
+bool flow_todo_empty (const struct flow_todo *self)
+{
+    return self->begin == self->end;
+}

@@ -1,0 +1,329 @@
+// What ends: calls, items of a for_each, waits and signals.
+#include <stdlib.h>
+
+#include "flow_turn.h"
+#include "memory.h"
+
+static size_t value_max (const struct flow_step *step)
+{
+    return step->read_by_for_each ? FLOW_VALUE_LIST_MAX : FLOW_VALUE_MAX;
+}
+
+// The value of a call that ended well; NULL with a reason: its output failed.
+static json_t *value_of (struct flow_turn *turn, const struct flow_event *event,
+                         struct reason *reason)
+{
+    const struct flow_step *step = &turn->flow->steps[event->step];
+    if (!step->output)
+        return event->value ? json_incref (event->value) : json_null ();
+    struct flow_scope scope = flow_scope_of (turn, event->step, event->item);
+    struct expr_env env = flow_scope_env (&scope);
+    json_t *value = NULL;
+    scope.result = event->value;
+    if (flow_scope_lets (&scope, reason))
+        value = flow_template_evaluate (step->output, &env, value_max (step), reason);
+    flow_scope_clear (&scope, turn);
+    return value;
+}
+
+bool flow_too_many_failed (const struct flow_step *step, const struct flow_items *items)
+{
+    return step->tolerate_percent
+               ? (uint64_t)items->failed * 100 > (uint64_t)step->tolerate * items->count
+               : items->failed > step->tolerate;
+}
+
+static json_t *collect (const struct flow_step *step, const struct flow_items *items)
+{
+    if (step->collect == FLOW_COLLECT_NONE)
+        return json_null ();
+    if (step->collect == FLOW_COLLECT_COUNT)
+        return json_pack ("{s:I, s:I}", "finished", (json_int_t)items->finished, "failed",
+                          (json_int_t)items->failed);
+    json_t *list = json_array ();
+    for (uint32_t i = 0; i < items->count; i++)
+        json_array_append_new (list, items->item[i].value ? json_incref (items->item[i].value)
+                                                          : json_null ());
+    return list;
+}
+
+// Whether a for_each goes on, waits for a slot of its own, or has ended.
+void flow_check_items (struct flow_turn *turn, uint32_t index)
+{
+    struct flow_run *run = turn->run;
+    const struct flow_step *step = &turn->flow->steps[index];
+    struct flow_node *node = &run->nodes[index];
+    struct flow_data *data = run->data[index];
+    struct flow_items *items = data->items;
+    bool all = items->finished + items->failed == items->count,
+         bad = flow_too_many_failed (step, items);
+    if (node->flags & FLOW_RESETTING) {
+        if (items->in_flight == 0)
+            flow_reset (turn, index);
+        return;
+    }
+    if (items->in_flight == 0 && all && !bad) {
+        json_decref (data->value);
+        data->value = collect (step, items);
+        flow_settle (turn, index, FLOW_FINISHED, NULL);
+        return;
+    }
+    if (items->in_flight == 0 && node->flags & FLOW_STOPPING) {
+        flow_settle (turn, index, FLOW_CANCELLED, NULL);
+        return;
+    }
+    if (items->in_flight == 0 && bad) {
+        char text[REASON_MAX];
+        snprintf (text, sizeof text, "%u of %u items failed: %.120s", items->failed, items->count,
+                  data->error ? data->error : "");
+        flow_settle (turn, index, FLOW_FAILED, text);
+        return;
+    }
+    while (items->next < items->count && items->item[items->next].state != FLOW_NONE)
+        items->next++;
+    if (!bad && !(node->flags & FLOW_STOPPING) && items->next < items->count &&
+        (!step->parallel || items->in_flight < step->parallel))
+        flow_make_ready (turn, index);
+}
+
+static void end_item (struct flow_turn *turn, const struct flow_event *event)
+{
+    struct flow_run *run = turn->run;
+    const struct flow_step *step = &turn->flow->steps[event->step];
+    struct flow_data *data = run->data[event->step];
+    struct flow_items *items = data->items;
+    struct flow_item *item = &items->item[event->item];
+    struct reason reason = {""};
+    json_t *value = event->status == FLOW_OK ? value_of (turn, event, &reason) : NULL;
+    items->in_flight--;
+    run->in_flight--;
+    item->ended = ++run->sequence;
+    if (value) {
+        item->state = FLOW_FINISHED;
+        items->finished++;
+        flow_keep (run, &item->value, value, value_max (step));
+    } else {
+        item->state = event->status == FLOW_CALL_CANCELLED ? FLOW_CANCELLED : FLOW_FAILED;
+        items->failed++;
+        free (data->error);
+        data->error = memory_text (reason.text[0] ? reason.text
+                                   : event->text  ? event->text
+                                                  : flow_state_name (item->state));
+    }
+    flow_note_change (turn, event->step);
+    flow_check_items (turn, event->step);
+}
+
+static void end_call (struct flow_turn *turn, const struct flow_event *event)
+{
+    struct flow_run *run = turn->run;
+    const struct flow_step *step = &turn->flow->steps[event->step];
+    struct flow_node *node = &run->nodes[event->step];
+    struct reason reason = {""};
+    run->in_flight--;
+    node->flags &= (uint16_t) ~(FLOW_PLACED | FLOW_RETRIED);
+    if (node->flags & FLOW_RESETTING) {
+        flow_reset (turn, event->step);
+        return;
+    }
+    json_t *value = event->status == FLOW_OK ? value_of (turn, event, &reason) : NULL;
+    if (value) {
+        struct flow_data *data = flow_data_of (run, event->step);
+        data->not_kept = !flow_keep (run, &data->value, value, value_max (step));
+        flow_settle (turn, event->step, FLOW_FINISHED, NULL);
+        return;
+    }
+    bool cancelled = event->status == FLOW_CALL_CANCELLED;
+    if (cancelled && !(node->flags & FLOW_STOPPING))
+        node->flags |= FLOW_BY_PERSON;
+    flow_settle (turn, event->step, cancelled ? FLOW_CANCELLED : FLOW_FAILED,
+                 reason.text[0] ? reason.text : event->text);
+}
+
+void flow_call_ended (struct flow_turn *turn, const struct flow_event *event)
+{
+    struct flow_run *run = turn->run;
+    const struct flow_node *node = &run->nodes[event->step];
+    const struct flow_data *data = run->data[event->step];
+    if (event->undo) {
+        flow_undo_ended (turn, event);
+        return;
+    }
+    if (event->item < 0) {
+        if (node->flags & FLOW_PLACED && node->generation == event->generation)
+            end_call (turn, event);
+        else
+            turn->effects->dropped = true;
+        return;
+    }
+    const struct flow_items *items = data ? data->items : NULL;
+    if (items && event->item < items->count && items->item[event->item].state == FLOW_NEW &&
+        items->item[event->item].generation == event->generation)
+        end_item (turn, event);
+    else
+        turn->effects->dropped = true;
+}
+
+void flow_timer_due (struct flow_turn *turn, uint32_t index)
+{
+    struct flow_run *run = turn->run;
+    const struct flow_step *step = &turn->flow->steps[index];
+    struct flow_node *node = &run->nodes[index];
+    bool timed = step->kind == FLOW_WAIT || step->kind == FLOW_SIGNAL;
+    if (!timed || node->state != FLOW_RUNNING || !run->data[index]->at ||
+        turn->now < run->data[index]->at) {
+        turn->effects->dropped = true;
+        return;
+    }
+    run->waiting--;
+    if (step->kind == FLOW_WAIT) {
+        flow_settle (turn, index, FLOW_FINISHED, NULL);
+    } else if (step->on_timeout == FLOW_LATE_SKIP) {
+        flow_settle (turn, index, FLOW_SKIPPED, NULL);
+    } else if (step->on_timeout == FLOW_LATE_VALUE) {
+        flow_keep (run, &run->data[index]->value, json_incref ((json_t *)step->late_value),
+                   FLOW_VALUE_MAX);
+        flow_settle (turn, index, FLOW_FINISHED, NULL);
+    } else {
+        flow_settle (turn, index, FLOW_FAILED, "no signal in time");
+    }
+}
+
+static bool may_signal (const struct flow_step *step, const char *key, struct reason *reason)
+{
+    size_t index;
+    json_t *name;
+    if (!step->signal_who)
+        return true;
+    json_array_foreach (step->signal_who, index, name)
+    {
+        const char *text = json_string_value (name);
+        size_t size = json_string_length (name);
+        if (key && size > 0 && text[size - 1] == '*' ? strncmp (key, text, size - 1) == 0
+                                                     : key && strcmp (key, text) == 0)
+            return true;
+    }
+    reason_set (reason, "key %s may not signal %s", key ? quoted (span_text (key)) : "(none)",
+                step->name);
+    return false;
+}
+
+// Whether what has arrived ends the step; then it has.
+bool flow_signal_enough (struct flow_turn *turn, uint32_t index)
+{
+    struct flow_run *run = turn->run;
+    const struct flow_step *step = &turn->flow->steps[index];
+    struct flow_data *data = flow_data_of (run, index);
+    size_t count = json_array_size (data->signals), at;
+    json_t *signal, *list = json_array ();
+    json_array_foreach (data->signals, at, signal)
+    {
+        const char *reason = json_string_value (json_object_get (signal, "reason"));
+        if (reason) {
+            json_decref (list);
+            run->waiting--;
+            flow_settle (turn, index, FLOW_FAILED, *reason ? reason : "rejected");
+            return true;
+        }
+        if (json_array_size (list) < step->signal_count)
+            json_array_append (list, json_object_get (signal, "value"));
+    }
+    if (count < step->signal_count) {
+        json_decref (list);
+        return false;
+    }
+    run->waiting--;
+    json_t *value = step->signal_count > 1 ? list : json_incref (json_array_get (list, 0));
+    if (value != list)
+        json_decref (list);
+    data->not_kept = !flow_keep (run, &data->value, value, value_max (step));
+    flow_settle (turn, index, FLOW_FINISHED, NULL);
+    return true;
+}
+
+void flow_signal_arrived (struct flow_turn *turn, const struct flow_event *event)
+{
+    struct flow_run *run = turn->run;
+    const struct flow_step *step = &turn->flow->steps[event->step];
+    struct flow_node *node = &run->nodes[event->step];
+    struct reason *reason = &turn->effects->rejected;
+    size_t index;
+    json_t *signal;
+    if (step->kind != FLOW_SIGNAL) {
+        reason_set (reason, "%s waits for no signal", step->name);
+        return;
+    }
+    if (!may_signal (step, event->key, reason))
+        return;
+    if (flow_decided (node) || run->phase == FLOW_UNDOING || run->phase == FLOW_ENDED) {
+        reason_set (reason, "late: %s is %s", step->name, flow_state_name (node->state));
+        return;
+    }
+    struct flow_data *data = flow_data_of (run, event->step);
+    json_array_foreach (data->signals, index, signal)
+    {
+        const char *key = json_string_value (json_object_get (signal, "key"));
+        if (step->signal_who && key && strcmp (key, event->key) == 0) {
+            reason_set (reason, "key %s has signalled %s already", key, step->name);
+            return;
+        }
+    }
+    if (run->kept_signals >= FLOW_SIGNALS_MAX) {
+        reason_set (reason, "%d signals wait for their steps already", FLOW_SIGNALS_MAX);
+        return;
+    }
+    signal = json_object ();
+    if (event->key)
+        json_object_set_new (signal, "key", json_string (event->key));
+    if (event->kind == FLOW_REJECTED)
+        json_object_set_new (signal, "reason", json_string (event->text ? event->text : ""));
+    else
+        json_object_set_new (signal, "value",
+                             event->value ? json_incref (event->value) : json_null ());
+    if (!data->signals)
+        data->signals = json_array ();
+    json_array_append_new (data->signals, signal);
+    run->kept_signals++;
+    if (node->state == FLOW_RUNNING)
+        flow_signal_enough (turn, event->step);
+}
+
+void flow_stop_step (struct flow_turn *turn, uint32_t index)
+{
+    struct flow_run *run = turn->run;
+    struct flow_node *node = &run->nodes[index];
+    struct flow_data *data = run->data[index];
+    const struct flow_step *step = &turn->flow->steps[index];
+    bool timed = step->kind == FLOW_WAIT || step->kind == FLOW_SIGNAL;
+    if (node->flags & FLOW_PLACED && !(node->flags & FLOW_STOPPING))
+        flow_effect (turn, (struct flow_effect){.kind = FLOW_REMOVE, .step = index, .item = -1});
+    if (timed && node->state == FLOW_RUNNING) {
+        run->waiting--;
+        if (data->at)
+            flow_effect (turn,
+                         (struct flow_effect){.kind = FLOW_REMOVE, .step = index, .item = -1});
+        node->state = FLOW_NONE;
+    }
+    for (uint32_t i = 0; data && data->items && i < data->items->count; i++)
+        if (data->items->item[i].state == FLOW_NEW && !data->items->item[i].stopping) {
+            data->items->item[i].stopping = true;
+            flow_effect (turn, (struct flow_effect){.kind = FLOW_REMOVE, .step = index, .item = i});
+        }
+    node->flags &= (uint16_t)~FLOW_READY;
+    if (node->flags & FLOW_PLACED || (data && data->items && data->items->in_flight > 0))
+        node->flags |= FLOW_STOPPING;
+}
+
+void flow_stop_all (struct flow_turn *turn)
+{
+    struct flow_run *run = turn->run;
+    for (uint32_t i = 0; i < turn->flow->step_count; i++) {
+        struct flow_node *node = &run->nodes[i];
+        if (!(node->flags & FLOW_JOINED) || flow_decided (node))
+            continue;
+        flow_stop_step (turn, i);
+        if (!(node->flags & (FLOW_STOPPING | FLOW_RESETTING)))
+            flow_settle (turn, i, FLOW_CANCELLED, NULL);
+    }
+    flow_rebuild_ready (turn);
+}

@@ -1,0 +1,236 @@
+// Edges and joins of a definition.
+#include <stdlib.h>
+
+#include "flow_private.h"
+#include "memory.h"
+
+// The set of an edge's `on`; 0: it is wrong.
+static uint8_t on_of (const char *text)
+{
+    static const char *const names[] = {"finished", "failed", "caught", "ended", "skipped"};
+    for (size_t i = 0; text && i < sizeof names / sizeof *names; i++)
+        if (strcmp (names[i], text) == 0)
+            return (uint8_t)(1U << i);
+    return 0;
+}
+
+static uint8_t read_on (struct flow_reader *self, const json_t *on, const char *path)
+{
+    uint8_t set = 0;
+    size_t index;
+    json_t *value;
+    if (!on)
+        return FLOW_ON_FINISHED;
+    bool ok = json_is_array (on) ? json_array_size (on) > 0 : true;
+    if (!json_is_array (on))
+        set = on_of (json_string_value (on));
+    json_array_foreach (on, index, value)
+    {
+        ok = ok && on_of (json_string_value (value));
+        set |= on_of (json_string_value (value));
+    }
+    if (!ok || !set)
+        flow_wrong (self, path,
+                    "on must be finished, failed, caught, ended, skipped or a list of "
+                    "them");
+    return set;
+}
+
+static void add_edge (struct flow_reader *self, const char *source, uint32_t target, uint8_t on,
+                      const char *path)
+{
+    char key[2 * FLOW_NAME_MAX + 2];
+    int64_t from = source ? flow_find (self->flow, source) : -1;
+    if (from < 0) {
+        flow_wrong (self, path, "no such step: %s", quoted (span_text (source ? source : "")));
+        return;
+    }
+    if (from == target) {
+        flow_wrong (self, path, "%s waits for itself", source);
+        return;
+    }
+    if (from == self->flow->final || target == self->flow->final) {
+        flow_wrong (self, path, "the step of finally has no edges");
+        return;
+    }
+    snprintf (key, sizeof key, "%u %u", (unsigned)from, (unsigned)target);
+    if (json_object_get (self->seen, key)) {
+        flow_wrong (self, path, "%s twice: one edge for each pair", quoted (span_text (source)));
+        return;
+    }
+    json_object_set_new_nocheck (self->seen, key, json_true ());
+    if (self->in_count >= FLOW_EDGES_MAX) {
+        flow_wrong (self, path, "a flow has at most %d edges", FLOW_EDGES_MAX);
+        return;
+    }
+    if (self->in_count == self->in_room) {
+        self->in_room = self->in_room ? 2 * self->in_room : 64;
+        self->ins = memory_resize (self->ins, self->in_room * sizeof *self->ins);
+    }
+    self->ins[self->in_count++] = (struct flow_in){(uint32_t)from, target, on};
+}
+
+void flow_read_after (struct flow_reader *self, uint32_t target)
+{
+    const struct flow_step *step = &self->flow->steps[target];
+    const json_t *after = json_object_get (step->json, "after");
+    char path[FLOW_PATH_SIZE];
+    size_t index;
+    json_t *value;
+    if (after && !json_is_array (after)) {
+        snprintf (path, sizeof path, "steps.%.64s.after", step->name);
+        flow_wrong (self, path, "must be a list");
+    }
+    json_array_foreach (after, index, value)
+    {
+        snprintf (path, sizeof path, "steps.%.64s.after[%zu]", step->name, index);
+        uint8_t on = FLOW_ON_FINISHED;
+        const char *source = json_string_value (value);
+        if (json_is_object (value)) {
+            source = json_string_value (json_object_get (value, "step"));
+            on = read_on (self, json_object_get (value, "on"), path);
+            if (json_object_size (value) > 1 + (size_t) !!json_object_get (value, "on"))
+                flow_wrong (self, path, "only step and on");
+        }
+        add_edge (self, source, target, on, path);
+    }
+}
+
+void flow_read_edges (struct flow_reader *self)
+{
+    const json_t *edges = json_object_get (self->flow->json, "edges");
+    char path[FLOW_PATH_SIZE];
+    size_t index;
+    json_t *value;
+    if (edges && !json_is_array (edges))
+        flow_wrong (self, "edges", "must be a list");
+    json_array_foreach (edges, index, value)
+    {
+        snprintf (path, sizeof path, "edges[%zu]", index);
+        const char *name = json_string_value (json_object_get (value, "target"));
+        int64_t target = name ? flow_find (self->flow, name) : -1;
+        if (target < 0)
+            flow_wrong (self, path, "no such step: %s", quoted (span_text (name ? name : "")));
+        else
+            add_edge (self, json_string_value (json_object_get (value, "source")), (uint32_t)target,
+                      read_on (self, json_object_get (value, "on"), path), path);
+    }
+}
+
+// Both directions as arrays, in the order in which they were read.
+static void make_arrays (struct flow_reader *self)
+{
+    struct flow *flow = self->flow;
+    uint32_t in = 0, out = 0;
+    flow->edge_count = (uint32_t)self->in_count;
+    flow->in = memory_new ((self->in_count + 1) * sizeof *flow->in);
+    flow->out = memory_new ((self->in_count + 1) * sizeof *flow->out);
+    for (size_t i = 0; i < self->in_count; i++) {
+        flow->steps[self->ins[i].target].in_count++;
+        flow->steps[self->ins[i].source].out_count++;
+    }
+    for (size_t i = 0; i < flow->step_count; i++) {
+        struct flow_step *step = &flow->steps[i];
+        step->in_first = in, step->out_first = out;
+        in += step->in_count, out += step->out_count;
+        step->in_count = step->out_count = 0;
+    }
+    for (size_t i = 0; i < self->in_count; i++) {
+        const struct flow_in *edge = &self->ins[i];
+        struct flow_step *source = &flow->steps[edge->source], *target = &flow->steps[edge->target];
+        flow->in[target->in_first + target->in_count++] =
+            (struct flow_edge){edge->source, edge->on};
+        flow->out[source->out_first + source->out_count++] =
+            (struct flow_edge){edge->target, edge->on};
+        source->has_caught = source->has_caught || edge->on & FLOW_ON_CAUGHT;
+    }
+}
+
+static void read_join (struct flow_reader *self, struct flow_step *step)
+{
+    char path[FLOW_PATH_SIZE];
+    const json_t *join = json_object_get (step->json, "join");
+    const char *how = json_string_value (join);
+    snprintf (path, sizeof path, "steps.%.64s.join", step->name);
+    step->join_all = !join || (how && strcmp (how, "all") == 0);
+    if (step->join_all)
+        return;
+    if (how && strcmp (how, "any") == 0)
+        step->need = 1;
+    else if (how && strcmp (how, "majority") == 0)
+        step->need = step->in_count / 2 + 1;
+    else if (json_is_integer (join) && json_integer_value (join) >= 1 &&
+             json_integer_value (join) <= FLOW_EDGES_MAX)
+        step->need = (uint32_t)json_integer_value (join);
+    else
+        flow_wrong (self, path, "must be all, any, majority or a number of edges");
+    if (step->need > step->in_count)
+        flow_wrong (self, path, "waits for %u of %u edges", step->need, step->in_count);
+}
+
+// The names of a cycle among the steps whose `left` is not 0.
+static void report_cycle (struct flow_reader *self, const uint32_t *left)
+{
+    const struct flow *flow = self->flow;
+    uint32_t at = 0, length = 0;
+    char text[REASON_MAX];
+    size_t used = 0;
+    uint32_t *seen = memory_new (flow->step_count * sizeof *seen);
+    while (!left[at])
+        at++;
+    // Each of them has a source among them: going back long enough ends in a cycle.
+    while (!seen[at]) {
+        seen[at] = ++length;
+        const struct flow_step *step = &flow->steps[at];
+        for (uint32_t i = 0; i < step->in_count; i++) {
+            uint32_t source = flow->in[step->in_first + i].step;
+            if (left[source]) {
+                at = source;
+                break;
+            }
+        }
+    }
+    uint32_t begin = at, count = length - seen[at] + 1;
+    text[0] = '\0';
+    do {
+        int more =
+            snprintf (text + used, sizeof text - used, "%s waits for ", flow->steps[at].name);
+        used += more > 0 ? (size_t)more : 0;
+        const struct flow_step *step = &flow->steps[at];
+        for (uint32_t i = 0; i < step->in_count; i++)
+            if (left[flow->in[step->in_first + i].step]) {
+                at = flow->in[step->in_first + i].step;
+                break;
+            }
+    } while (at != begin && used < sizeof text - 80);
+    flow_wrong (self, "steps", "a cycle of %u steps: %s%s", count, text,
+                at == begin ? flow->steps[begin].name : "...");
+    free (seen);
+}
+
+void flow_link (struct flow_reader *self)
+{
+    struct flow *flow = self->flow;
+    uint32_t *left = memory_new (flow->step_count * sizeof *left), begin = 0, end = 0;
+    make_arrays (self);
+    flow->order = memory_new (flow->step_count * sizeof *flow->order);
+    for (uint32_t i = 0; i < flow->step_count; i++) {
+        read_join (self, &flow->steps[i]);
+        left[i] = flow->steps[i].in_count;
+        if (!left[i])
+            flow->order[end++] = i;
+    }
+    while (begin < end) {
+        const struct flow_step *step = &flow->steps[flow->order[begin++]];
+        for (uint32_t i = 0; i < step->out_count; i++) {
+            uint32_t target = flow->out[step->out_first + i].step;
+            if (--left[target] == 0)
+                flow->order[end++] = target;
+        }
+    }
+    if (end < flow->step_count)
+        report_cycle (self, left);
+    else
+        flow_check_references (self);
+    free (left);
+}

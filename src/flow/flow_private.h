@@ -1,0 +1,51 @@
+// The reader of definitions, between its files.
+#pragma once
+
+#include "flow.h"
+
+struct flow_reader {
+    struct flow *flow;
+    json_t *errors;
+    const struct flow_world *world;
+    json_t *defaults;    // NULL: none
+    struct flow_in *ins; // edges by target, as they are read
+    size_t in_count, in_room;
+    json_t *seen; // "SOURCE TARGET" of each edge -> its place in `ins`
+};
+
+struct flow_in {
+    uint32_t source, target;
+    uint8_t on;
+};
+
+// Report an error; beyond FLOW_ERRORS_MAX it is counted only.
+void flow_wrong (struct flow_reader *self, const char *path, const char *format, ...)
+    __attribute__ ((format (printf, 3, 4)));
+
+enum { FLOW_PATH_SIZE = 256, FLOW_STEP_PATH_SIZE = 80 };
+
+// Read one step with its defaults in.
+void flow_read_step (struct flow_reader *self, struct flow_step *step);
+void flow_step_clear (struct flow_step *step);
+
+// An integer member within bounds; the fallback when it is absent or wrong.
+int64_t flow_read_integer (struct flow_reader *self, const json_t *object, const char *path,
+                           const char *name, int64_t min, int64_t max, int64_t fallback);
+
+// A template or an expression of a member; NULL when it is absent or wrong.
+struct flow_template *flow_read_template (struct flow_reader *self, const json_t *json,
+                                          const char *path, enum flow_template_mode mode);
+
+// Edges of a step's `after` and of the flow's `edges`.
+void flow_read_after (struct flow_reader *self, uint32_t target);
+void flow_read_edges (struct flow_reader *self);
+
+// Sort the edges, find cycles, and what an expression may refer to.
+void flow_link (struct flow_reader *self);
+void flow_check_references (struct flow_reader *self);
+
+// steps_max, bounds and warnings.
+void flow_measure (struct flow_reader *self);
+
+// What is known of a call's target.
+struct flow_target flow_target_of (const struct flow_reader *self, const struct flow_call *call);

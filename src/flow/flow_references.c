@@ -1,0 +1,211 @@
+// What the expressions of a definition may refer to.
+#include <stdlib.h>
+
+#include "flow_private.h"
+#include "memory.h"
+
+enum {
+    SEES_ITEM = 1,
+    SEES_RESULT = 2,
+    SEES_SELF = 4,
+    SEES_STEPS = 8,
+    SEES_ALL = 16,
+    SEES_OUTCOME = 32
+};
+
+struct checker {
+    struct flow_reader *reader;
+    struct flow_step *step; // NULL: of the flow
+    const char *path;
+    int sees;
+    size_t params, lets;    // that are known by then
+    const uint64_t *before; // steps before this one: a bit each
+    bool for_each;
+};
+
+static void check_step (struct checker *self, const struct expr_ref *ref, const char *text)
+{
+    struct flow *flow = self->reader->flow;
+    int64_t index = flow_find (flow, ref->name);
+    if (index < 0) {
+        flow_wrong (self->reader, self->path, "column %d: no such step: %s", ref->column,
+                    quoted (span_text (ref->name)));
+        return;
+    }
+    if (!(self->sees & SEES_ALL) &&
+        (!self->before || !(self->before[index / 64] >> (index % 64) & 1)))
+        flow_wrong (self->reader, self->path, "column %d: step %s is not before this one",
+                    ref->column, ref->name);
+    if (self->for_each)
+        flow->steps[index].read_by_for_each = true;
+    if (self->step && flow->steps[index].condition && strcmp (ref->member, "value") == 0 &&
+        !strstr (text, "default") && !strstr (text, "has") &&
+        json_array_size (flow->report.warnings) < FLOW_ERRORS_MAX &&
+        !(self->step->in_count == 1 && self->step->join_all &&
+          flow->in[self->step->in_first].on == FLOW_ON_FINISHED &&
+          flow->in[self->step->in_first].step == index)) {
+        char warning[REASON_MAX];
+        snprintf (warning, sizeof warning, "%s reads %s, which may be skipped: use default()",
+                  self->step->name, ref->name);
+        json_array_append_new (flow->report.warnings, json_string (warning));
+    }
+}
+
+static bool variable_known (const struct checker *self, const char *name)
+{
+    const struct flow *flow = self->reader->flow;
+    for (size_t i = 0; i < self->params; i++)
+        if (strcmp (flow->params[i].name, name) == 0)
+            return true;
+    for (size_t i = 0; i < self->lets; i++)
+        if (strcmp (self->step->lets[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void check_expr (void *context, const struct expr *expr, const char *text)
+{
+    struct checker *self = context;
+    const struct expr_ref *refs;
+    size_t count = expr_refs (expr, &refs);
+    for (size_t i = 0; i < count; i++) {
+        const struct expr_ref *ref = &refs[i];
+        bool ok = true;
+        if (ref->kind == EXPR_REF_VARIABLE)
+            ok = variable_known (self, ref->name);
+        else if (ref->kind == EXPR_REF_ITEM || ref->kind == EXPR_REF_INDEX)
+            ok = self->sees & SEES_ITEM;
+        else if (ref->kind == EXPR_REF_RESULT)
+            ok = self->sees & SEES_RESULT;
+        else if (ref->kind == EXPR_REF_SELF)
+            ok = self->sees & SEES_SELF;
+        else if (ref->kind == EXPR_REF_RUN)
+            ok = self->sees & SEES_OUTCOME ||
+                 (strcmp (ref->member, "outcome") != 0 && strcmp (ref->member, "failed") != 0);
+        else if (ref->kind == EXPR_REF_STEP && self->sees & SEES_STEPS)
+            check_step (self, ref, text);
+        else if (ref->kind == EXPR_REF_STEP)
+            ok = false;
+        if (!ok)
+            flow_wrong (self->reader, self->path, "column %d: %s%s%s is not known here",
+                        ref->column, quoted (span_text (ref->name)), ref->member ? "." : "",
+                        ref->member ? ref->member : "");
+    }
+}
+
+static void check_at (struct checker *self, const char *name, const struct flow_template *value,
+                      const struct expr *expr, int sees)
+{
+    char path[FLOW_PATH_SIZE];
+    snprintf (path, sizeof path, "steps.%.64s.%s", self->step->name, name);
+    self->path = path;
+    self->sees = sees;
+    if (value)
+        flow_template_visit (value, check_expr, self);
+    if (expr)
+        check_expr (self, expr, json_string_value (json_object_get (self->step->json, name)));
+    self->path = NULL;
+}
+
+static void check_texts (struct checker *self)
+{
+    struct flow_step *step = self->step;
+    int steps = self->sees, item = steps | (step->for_each ? SEES_ITEM : 0);
+    char path[FLOW_PATH_SIZE];
+    check_at (self, "if", NULL, step->condition, steps);
+    self->for_each = true;
+    check_at (self, "for_each", step->for_each, NULL, steps);
+    self->for_each = false;
+    for (size_t i = 0; i < step->let_count; i++) {
+        snprintf (path, sizeof path, "steps.%.64s.let.%.64s", step->name, step->lets[i].name);
+        self->lets = i;
+        self->path = path;
+        self->sees = item;
+        check_expr (self, step->lets[i].expr,
+                    json_string_value (
+                        json_object_get (json_object_get (step->json, "let"), step->lets[i].name)));
+    }
+    self->lets = step->let_count;
+    check_at (self, "call", step->call.frames, NULL, item);
+    check_at (self, "wait", step->wait, NULL, item);
+    check_at (self, "output", step->output, NULL, item | SEES_RESULT);
+    check_at (self, "undo", step->undo.frames, NULL, item | SEES_SELF);
+}
+
+// For each step a set of those before it.
+static uint64_t *find_before (const struct flow *flow, size_t words)
+{
+    uint64_t *before = memory_new (words * flow->step_count * sizeof *before);
+    for (uint32_t i = 0; i < flow->step_count; i++) {
+        uint32_t at = flow->order[i];
+        const struct flow_step *step = &flow->steps[at];
+        uint64_t *mine = before + words * at;
+        for (uint32_t j = 0; j < step->in_count; j++) {
+            uint32_t source = flow->in[step->in_first + j].step;
+            const uint64_t *its = before + words * source;
+            for (size_t k = 0; k < words; k++)
+                mine[k] |= its[k];
+            mine[source / 64] |= UINT64_C (1) << (source % 64);
+        }
+    }
+    return before;
+}
+
+// A step that cannot fail: nothing of it is called or computed.
+static bool never_fails (const struct flow_step *step)
+{
+    return step->kind == FLOW_COMPUTE && !step->let_count && !step->condition && !step->output;
+}
+
+static void check_dead_edges (struct flow_reader *self)
+{
+    const struct flow *flow = self->flow;
+    for (uint32_t i = 0; i < flow->step_count; i++) {
+        const struct flow_step *step = &flow->steps[i];
+        uint32_t dead = 0;
+        for (uint32_t j = 0; j < step->in_count; j++) {
+            const struct flow_edge *edge = &flow->in[step->in_first + j];
+            dead += !(edge->on & ~(FLOW_ON_FAILED | FLOW_ON_CAUGHT)) &&
+                    never_fails (&flow->steps[edge->step]);
+        }
+        char path[FLOW_PATH_SIZE];
+        snprintf (path, sizeof path, "steps.%.64s", step->name);
+        if (step->in_count &&
+            (dead == step->in_count || (!step->join_all && step->in_count - dead < step->need)))
+            flow_wrong (self, path,
+                        "never runs: it waits for the failure of a step that cannot "
+                        "fail");
+    }
+}
+
+void flow_check_references (struct flow_reader *self)
+{
+    struct flow *flow = self->flow;
+    size_t words = (flow->step_count + 63) / 64;
+    uint64_t *before = find_before (flow, words);
+    for (size_t i = 0; i < flow->param_count; i++) {
+        char path[FLOW_PATH_SIZE];
+        struct checker checker = {.reader = self, .params = i, .path = path};
+        snprintf (path, sizeof path, "params.%.64s", flow->params[i].name);
+        if (flow->params[i].value)
+            flow_template_visit (flow->params[i].value, check_expr, &checker);
+    }
+    for (uint32_t i = 0; i < flow->step_count; i++) {
+        struct checker checker = {.reader = self,
+                                  .step = &flow->steps[i],
+                                  .sees = SEES_STEPS,
+                                  .params = flow->param_count,
+                                  .before = before + words * i};
+        if (i == flow->final)
+            checker.sees |= SEES_ALL | SEES_OUTCOME;
+        check_texts (&checker);
+    }
+    struct checker checker = {.reader = self,
+                              .params = flow->param_count,
+                              .path = "output",
+                              .sees = SEES_STEPS | SEES_ALL};
+    if (flow->output)
+        flow_template_visit (flow->output, check_expr, &checker);
+    check_dead_edges (self);
+    free (before);
+}

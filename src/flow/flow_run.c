@@ -1,0 +1,291 @@
+#include "flow_run.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "flow_turn.h"
+#include "memory.h"
+
+const char *flow_state_name (enum flow_state state)
+{
+    static const char *const names[] = {"none",   "new",     "running",  "finished",
+                                        "failed", "skipped", "cancelled"};
+    return names[state];
+}
+
+const char *flow_outcome_name (enum flow_outcome outcome)
+{
+    static const char *const names[] = {"running", "finished", "failed", "cancelled", "timeout"};
+    return names[outcome];
+}
+
+struct flow_run *flow_run_new (const struct flow *flow, const char *id)
+{
+    struct flow_run *run = memory_new (sizeof *run);
+    static_assert (sizeof (struct flow_node) == 16, "a node is stored in 16 bytes");
+    run->id = id;
+    run->version = 1;
+    run->parallel = flow->parallel;
+    run->nodes = memory_new ((flow->step_count + 1) * sizeof *run->nodes);
+    run->data = memory_new ((flow->step_count + 1) * sizeof *run->data);
+    run->params = memory_new ((flow->param_count + 1) * sizeof *run->params);
+    run->ready = flow_heap_new ();
+    run->todo = flow_todo_new ();
+    return run;
+}
+
+struct flow_data *flow_data_of (struct flow_run *run, uint32_t step)
+{
+    if (!run->data[step])
+        run->data[step] = memory_new (sizeof *run->data[step]);
+    return run->data[step];
+}
+
+static size_t size_of (const json_t *value)
+{
+    return value ? json_dumpb (value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY) : 0;
+}
+
+bool flow_keep (struct flow_run *run, json_t **slot, json_t *value, size_t max)
+{
+    size_t size = size_of (value);
+    run->data_size -= size_of (*slot);
+    json_decref (*slot);
+    *slot = NULL;
+    if (value && size > max) {
+        json_decref (value);
+        return false;
+    }
+    *slot = value;
+    run->data_size += size;
+    return true;
+}
+
+void flow_items_free (struct flow_run *run, struct flow_items **items)
+{
+    for (uint32_t i = 0; *items && i < (*items)->count; i++)
+        flow_keep (run, &(*items)->item[i].value, NULL, 0);
+    if (*items)
+        json_decref ((*items)->list);
+    free (*items);
+    *items = NULL;
+}
+
+// What a node that begins anew does not keep. The list of a for_each and a recorded time stay.
+void flow_data_forget (struct flow_run *run, struct flow_data *data)
+{
+    // A list that was collected from the items counts nothing of its own.
+    if (data->items) {
+        json_decref (data->value);
+        data->value = NULL;
+    }
+    flow_keep (run, &data->value, NULL, 0);
+    free (data->error);
+    data->error = NULL;
+    data->not_kept = false;
+    run->kept_signals -= (uint32_t)json_array_size (data->signals);
+    json_decref (data->signals);
+    data->signals = NULL;
+}
+
+void flow_run_destroy (struct flow_run **self, const struct flow *flow)
+{
+    struct flow_run *run = *self;
+    if (!run)
+        return;
+    for (uint32_t i = 0; i < flow->step_count; i++) {
+        if (!run->data[i])
+            continue;
+        flow_data_forget (run, run->data[i]);
+        flow_items_free (run, &run->data[i]->items);
+        free (run->data[i]);
+    }
+    for (size_t i = 0; i < flow->param_count; i++)
+        json_decref (run->params[i].json);
+    json_decref (run->input);
+    json_decref (run->output);
+    json_decref (run->uncaught);
+    flow_heap_destroy (&run->ready);
+    flow_todo_destroy (&run->todo);
+    free (run->undos);
+    free (run->error);
+    free (run->nodes);
+    free (run->data);
+    free (run->params);
+    free (run);
+    *self = NULL;
+}
+
+void flow_error (struct flow_run *run, const char *text)
+{
+    free (run->error);
+    run->error = memory_text (text);
+}
+
+void flow_effect (struct flow_turn *turn, struct flow_effect effect)
+{
+    struct flow_effects *effects = turn->effects;
+    if (effects->count == effects->room) {
+        effects->room = effects->room ? 2 * effects->room : 16;
+        effects->items = memory_resize (effects->items, effects->room * sizeof *effects->items);
+    }
+    effects->items[effects->count++] = effect;
+}
+
+void flow_note_change (struct flow_turn *turn, uint32_t step)
+{
+    struct flow_effects *effects = turn->effects;
+    if (turn->run->nodes[step].flags & FLOW_CHANGED)
+        return;
+    turn->run->nodes[step].flags |= FLOW_CHANGED;
+    if (effects->changed_count == effects->changed_room) {
+        effects->changed_room = effects->changed_room ? 2 * effects->changed_room : 16;
+        effects->changed =
+            memory_resize (effects->changed, effects->changed_room * sizeof *effects->changed);
+    }
+    effects->changed[effects->changed_count++] = step;
+}
+
+void flow_effects_clear (struct flow_effects *self)
+{
+    for (size_t i = 0; i < self->count; i++)
+        json_decref (self->items[i].frames);
+    free (self->items);
+    free (self->changed);
+    *self = (struct flow_effects){.count = 0};
+}
+
+static void begin (struct flow_turn *turn, const struct flow_event *event)
+{
+    struct flow_run *run = turn->run;
+    struct reason reason;
+    run->input = json_incref (event->value);
+    turn->effects->run_changed = true;
+    if (!flow_begin_params (turn, event, &reason)) {
+        run->phase = FLOW_ENDED;
+        run->outcome = FLOW_BADLY;
+        run->uncaught = json_array ();
+        flow_error (run, reason.text);
+        return;
+    }
+    run->phase = FLOW_ACTIVE;
+    for (uint32_t i = 0; i < turn->flow->step_count; i++)
+        if (turn->flow->steps[i].in_count == 0 && i != turn->flow->final)
+            flow_decide_later (turn, i);
+}
+
+static void cancel (struct flow_turn *turn, const struct flow_event *event)
+{
+    struct flow_run *run = turn->run;
+    struct reason *reason = &turn->effects->rejected;
+    if (run->phase == FLOW_ENDED)
+        reason_set (reason, "the run has ended");
+    else if (!event->force && run->phase != FLOW_ACTIVE)
+        reason_set (reason, "the run is at its end: only with force");
+    else if (!event->force && run->stop)
+        reason_set (reason, "the run is cancelled already: only with force");
+    if (reason->text[0])
+        return;
+    run->forced = run->forced || event->force;
+    run->suspended = false;
+    turn->effects->run_changed = true;
+    if (run->phase == FLOW_UNDOING && run->in_flight > 0) {
+        const struct flow_undo *undo = &run->undos[run->undo_at];
+        flow_effect (turn, (struct flow_effect){
+                               .kind = FLOW_REMOVE, .step = undo->step, .item = undo->item});
+    }
+    run->stop = true;
+    if (run->outcome == FLOW_OPEN)
+        run->outcome = FLOW_STOPPED;
+    flow_stop_all (turn);
+}
+
+static void stop (struct flow_turn *turn, enum flow_outcome outcome, const char *error)
+{
+    struct flow_run *run = turn->run;
+    if (run->phase != FLOW_ACTIVE || run->stop) {
+        turn->effects->dropped = true;
+        return;
+    }
+    run->stop = true;
+    run->outcome = outcome;
+    turn->effects->run_changed = true;
+    flow_error (run, error);
+    flow_stop_all (turn);
+}
+
+static void undo_resolved (struct flow_turn *turn, bool again)
+{
+    struct flow_run *run = turn->run;
+    if (run->phase != FLOW_UNDOING || !run->undo_parked) {
+        reason_set (&turn->effects->rejected, "no undo of this run is parked");
+        return;
+    }
+    run->undo_parked = false;
+    run->undo_at += !again;
+    turn->effects->run_changed = true;
+}
+
+static void handle (struct flow_turn *turn, const struct flow_event *event)
+{
+    struct flow_run *run = turn->run;
+    switch (event->kind) {
+    case FLOW_BEGIN:
+        begin (turn, event);
+        break;
+    case FLOW_CALL_ENDED:
+        flow_call_ended (turn, event);
+        break;
+    case FLOW_DUE:
+        flow_timer_due (turn, event->step);
+        break;
+    case FLOW_SIGNALLED:
+    case FLOW_REJECTED:
+        flow_signal_arrived (turn, event);
+        break;
+    case FLOW_SKIP:
+        flow_skip (turn, event);
+        break;
+    case FLOW_RETRY:
+        flow_retry (turn, event);
+        break;
+    case FLOW_SUSPEND:
+    case FLOW_RESUME:
+        if (run->phase == FLOW_ENDED)
+            reason_set (&turn->effects->rejected, "the run has ended");
+        run->suspended = event->kind == FLOW_SUSPEND && run->phase != FLOW_ENDED;
+        turn->effects->run_changed = true;
+        break;
+    case FLOW_CANCEL:
+        cancel (turn, event);
+        break;
+    case FLOW_TIMEOUT:
+        stop (turn, FLOW_LATE, "the flow's timeout is over");
+        break;
+    case FLOW_UNDO_DONE:
+    case FLOW_UNDO_RESET:
+        undo_resolved (turn, event->kind == FLOW_UNDO_RESET);
+        break;
+    case FLOW_CHECK:
+        break;
+    }
+}
+
+void flow_step (const struct flow *flow, struct flow_run *run, const struct flow_event *event,
+                int64_t now, struct flow_effects *effects)
+{
+    struct flow_turn turn = {.flow = flow, .run = run, .effects = effects, .now = now};
+    effects->more = false;
+    effects->decisions = effects->steps = effects->placed = 0;
+    handle (&turn, event);
+    if (run->phase != FLOW_ENDED && run->phase != FLOW_UNBORN) {
+        flow_start_all (&turn);
+        if (run->data_size > FLOW_DATA_MAX && run->phase == FLOW_ACTIVE && !run->stop) {
+            stop (&turn, FLOW_BADLY, "the values of the run are larger than 16 MiB");
+            flow_start_all (&turn);
+        }
+        flow_finish (&turn);
+    }
+    for (size_t i = 0; i < effects->changed_count; i++)
+        run->nodes[effects->changed[i]].flags &= (uint16_t)~FLOW_CHANGED;
+}

@@ -1,0 +1,182 @@
+// A run of a flow: its state, and the function that carries it from event to event. Pure: what is
+// to be done outside comes back as effects. The work of one call is bounded; `more` asks for
+// another.
+#pragma once
+
+#include "flow.h"
+
+enum {
+    FLOW_DECISIONS_MAX = 1024,   // of one call
+    FLOW_PLACED_MAX = 256,       // calls placed by one call
+    FLOW_RUN_STEPS_MAX = 100000, // steps of expressions of one call, and of one node
+    FLOW_SIGNALS_MAX = 1000,     // that wait for their step, of one run
+    FLOW_DATA_MAX = 16777216     // bytes of values of one run
+};
+
+enum flow_state {
+    FLOW_NONE,
+    FLOW_NEW,
+    FLOW_RUNNING,
+    FLOW_FINISHED,
+    FLOW_FAILED,
+    FLOW_SKIPPED,
+    FLOW_CANCELLED
+};
+
+// "none", "new", ...
+const char *flow_state_name (enum flow_state state);
+
+enum {
+    FLOW_BLOCKED = 1,      // a failure stands in the way: shown as none
+    FLOW_BY_PERSON = 2,    // skipped, or cancelled
+    FLOW_JOINED = 4,       // its join has passed
+    FLOW_PLACED = 8,       // its call is in flight
+    FLOW_SETTLED = 16,     // its targets count its end
+    FLOW_STOPPING = 32,    // a cancel of what is in flight was asked for
+    FLOW_RESETTING = 64,   // it begins anew when nothing of it is in flight
+    FLOW_PARTLY = 128,     // of a for_each only what has not finished begins anew
+    FLOW_READY = 256,      // it is among those that wait for a start
+    FLOW_DISPATCHED = 512, // it was placed once, so that it may have worked
+    FLOW_CHANGED = 1024,   // in effects.changed
+    FLOW_UNDONE = 2048,
+    FLOW_RETRIED = 4096, // a sub-flow that is retried within
+    FLOW_FRESH = 8192,   // its list or time is evaluated anew
+    FLOW_STARTED = 16384 // it left the ready ones
+};
+
+// 16 bytes, as they are stored.
+struct flow_node {
+    uint8_t state, reserved;
+    uint16_t flags, generation;
+    uint16_t live, dead, broken; // edges that lead to it
+    uint32_t ended;              // its place among all ends; 0: none
+};
+
+struct flow_item {
+    uint8_t state;
+    bool dispatched, stopping, undone;
+    uint16_t generation;
+    uint32_t ended;
+    json_t *value;
+};
+
+struct flow_items {
+    json_t *list; // NULL: a count
+    uint32_t count, next, in_flight, finished, failed;
+    uint32_t passes; // items that were started since the step became ready
+    struct flow_item item[];
+};
+
+// What few nodes have.
+struct flow_data {
+    json_t *value;
+    bool not_kept; // the value was too large
+    char *error;
+    struct flow_items *items;
+    int64_t at; // when its wait or timeout is over, ms; 0: none
+    json_t *signals;
+};
+
+enum flow_phase { FLOW_UNBORN, FLOW_ACTIVE, FLOW_UNDOING, FLOW_FINAL, FLOW_ENDED };
+enum flow_outcome { FLOW_OPEN, FLOW_WELL, FLOW_BADLY, FLOW_STOPPED, FLOW_LATE };
+
+struct flow_value {
+    json_t *json; // or a time:
+    bool is_time;
+    int64_t local;
+};
+
+struct flow_run {
+    const char *id; // borrowed
+    int version;
+    enum flow_phase phase;
+    enum flow_outcome outcome;
+    bool suspended, stop, fast, undone, undo_parked, forced;
+    struct flow_node *nodes;
+    struct flow_data **data;
+    struct flow_value *params;
+    json_t *input, *output;
+    char *error;
+    int64_t fire, start, created; // local seconds
+    const struct zone *zone;
+    uint32_t parallel, in_flight, waiting, resetting, sequence, kept_signals;
+    size_t data_size;
+    struct flow_heap *ready;
+    struct flow_todo *todo;
+    struct flow_undo *undos; // to be undone, the last to end first
+    size_t undo_count, undo_at;
+    json_t *uncaught; // names
+};
+
+struct flow_undo {
+    uint32_t step;
+    int64_t item; // -1: none
+    uint32_t ended;
+};
+
+enum flow_event_kind {
+    FLOW_BEGIN,
+    FLOW_CALL_ENDED,
+    FLOW_DUE, // a timer
+    FLOW_SIGNALLED,
+    FLOW_REJECTED,
+    FLOW_SKIP,
+    FLOW_RETRY,
+    FLOW_SUSPEND,
+    FLOW_RESUME,
+    FLOW_CANCEL,
+    FLOW_TIMEOUT,
+    FLOW_CHECK,
+    FLOW_UNDO_DONE,
+    FLOW_UNDO_RESET
+};
+
+enum flow_status { FLOW_OK, FLOW_NOT_OK, FLOW_CALL_CANCELLED };
+
+struct flow_event {
+    enum flow_event_kind kind;
+    uint32_t step;
+    int64_t item; // -1: none
+    unsigned generation;
+    bool undo, force, fresh, restart;
+    enum flow_status status;
+    json_t *value;        // result, signal, value of a skip, input; borrowed
+    const char *text;     // an error, the reason of a rejection
+    const char *key;      // who signals; NULL: no allow-list
+    const json_t *steps;  // of a retry; NULL: by default
+    const json_t *params; // of a begin
+};
+
+enum flow_effect_kind { FLOW_PLACE, FLOW_TIMER, FLOW_REMOVE };
+
+struct flow_effect {
+    enum flow_effect_kind kind;
+    uint32_t step;
+    int64_t item; // -1: none
+    unsigned generation;
+    bool undo, inner;
+    int64_t at;                   // of a timer, ms
+    const struct flow_call *call; // of a call
+    json_t *frames;               // of a call
+};
+
+struct flow_effects {
+    struct flow_effect *items;
+    size_t count, room, placed;
+    uint32_t *changed; // steps
+    size_t changed_count, changed_room;
+    bool more, dropped, run_changed;
+    struct reason rejected;
+    size_t decisions, steps; // of the budget that are used
+};
+
+struct flow_run *flow_run_new (const struct flow *flow, const char *id);
+void flow_run_destroy (struct flow_run **self, const struct flow *flow);
+
+// Carry the run over an event at `now`, in ms. What `effects` has stays until it is cleared.
+void flow_step (const struct flow *flow, struct flow_run *run, const struct flow_event *event,
+                int64_t now, struct flow_effects *effects);
+void flow_effects_clear (struct flow_effects *self);
+
+// Why a step does not run: "waits for extract: running". To free.
+char *flow_why (const struct flow *flow, const struct flow_run *run, uint32_t step);

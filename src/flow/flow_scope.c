@@ -1,0 +1,283 @@
+// What the expressions of a run see.
+#include <stdlib.h>
+
+#include "flow_turn.h"
+#include "memory.h"
+
+struct flow_scope flow_scope_of (const struct flow_turn *turn, uint32_t step, int64_t item)
+{
+    return (struct flow_scope){.flow = turn->flow,
+                               .run = turn->run,
+                               .step = step,
+                               .item = item,
+                               .param_count = turn->flow->param_count,
+                               .steps = FLOW_RUN_STEPS_MAX};
+}
+
+void flow_scope_clear (struct flow_scope *self, struct flow_turn *turn)
+{
+    for (size_t i = 0; i < self->let_count; i++)
+        json_decref (self->lets[i].json);
+    free (self->lets);
+    json_decref (self->made);
+    turn->effects->steps += FLOW_RUN_STEPS_MAX - self->steps;
+}
+
+static int give (json_t *value, struct expr_value *ret)
+{
+    *ret = expr_of_json (value);
+    return 0;
+}
+
+// A value that lives as long as the scope.
+static int give_made (struct flow_scope *self, json_t *value, struct expr_value *ret)
+{
+    if (!self->made)
+        self->made = json_array ();
+    json_array_append_new (self->made, value);
+    return give (value, ret);
+}
+
+static int give_text (const char *text, struct expr_value *ret)
+{
+    *ret = expr_of_string (span_text (text));
+    return 0;
+}
+
+static int resolve_step (struct flow_scope *self, const struct expr_ref *ref,
+                         struct expr_value *ret, struct reason *reason)
+{
+    int64_t index = flow_find (self->flow, ref->name);
+    if (index < 0)
+        return EXPR_UNKNOWN;
+    const struct flow_node *node = &self->run->nodes[index];
+    const struct flow_data *data = self->run->data[index];
+    if (strcmp (ref->member, "state") == 0)
+        return give_text (flow_state_name (node->state), ret);
+    if (strcmp (ref->member, "error") == 0 && data && data->error)
+        return give_text (data->error, ret);
+    if (strcmp (ref->member, "value") == 0 && data && data->value)
+        return give (data->value, ret);
+    if (data && data->not_kept && strcmp (ref->member, "value") == 0)
+        reason_set (reason, "the value of %s was too large to keep", ref->name);
+    else
+        reason_set (reason, "missing: %s is %s", ref->name, flow_state_name (node->state));
+    return EXPR_MISSING;
+}
+
+static int resolve_run (struct flow_scope *self, const struct expr_ref *ref, struct expr_value *ret)
+{
+    if (strcmp (ref->member, "id") == 0)
+        return give_text (self->run->id, ret);
+    if (strcmp (ref->member, "flow") == 0)
+        return give_text (self->flow->name, ret);
+    if (strcmp (ref->member, "outcome") == 0)
+        return give_text (flow_outcome_name (self->run->outcome), ret);
+    if (strcmp (ref->member, "failed") == 0 && self->run->uncaught)
+        return give (self->run->uncaught, ret);
+    *ret = expr_of_integer (self->run->version);
+    return 0;
+}
+
+static int give_value (const struct flow_value *value, struct expr_value *ret)
+{
+    if (value->is_time)
+        *ret = expr_of_time (value->local);
+    else if (value->json)
+        *ret = expr_of_json (value->json);
+    return value->is_time || value->json ? 0 : EXPR_MISSING;
+}
+
+static int resolve_item (struct flow_scope *self, const struct expr_ref *ref,
+                         struct expr_value *ret)
+{
+    const struct flow_data *data = self->run->data[self->step];
+    if (self->item < 0 || !data || !data->items)
+        return EXPR_UNKNOWN;
+    if (ref->kind == EXPR_REF_ITEM && data->items->list)
+        return give (json_array_get (data->items->list, (size_t)self->item), ret);
+    *ret = expr_of_integer (self->item);
+    return 0;
+}
+
+static int resolve (void *context, const struct expr_ref *ref, struct expr_value *ret,
+                    struct reason *reason)
+{
+    struct flow_scope *self = context;
+    const struct flow_run *run = self->run;
+    switch (ref->kind) {
+    case EXPR_REF_VARIABLE:
+        for (size_t i = 0; i < self->param_count; i++)
+            if (strcmp (self->flow->params[i].name, ref->name) == 0)
+                return give_value (&run->params[i], ret);
+        for (size_t i = 0; i < self->let_count; i++)
+            if (strcmp (self->flow->steps[self->step].lets[i].name, ref->name) == 0)
+                return give_value (&self->lets[i], ret);
+        return EXPR_UNKNOWN;
+    case EXPR_REF_INPUT:
+        return run->input ? give (run->input, ret) : give_made (self, json_object (), ret);
+    case EXPR_REF_STEP:
+        return resolve_step (self, ref, ret, reason);
+    case EXPR_REF_RUN:
+        return resolve_run (self, ref, ret);
+    case EXPR_REF_IDC:
+        *ret = expr_of_time (strcmp (ref->member, "actualFireTime") == 0 ? run->start
+                             : strcmp (ref->member, "createTime") == 0   ? run->created
+                             : strcmp (ref->member, "loadDate") == 0
+                                 ? run->fire - (run->fire % 86400 + 86400) % 86400
+                                 : run->fire);
+        return 0;
+    case EXPR_REF_SELF:
+        if (strcmp (ref->member, "value") == 0)
+            return self->self ? give (self->self, ret) : EXPR_MISSING;
+        return give_text (flow_state_name (run->nodes[self->step].state), ret);
+    case EXPR_REF_ITEM:
+    case EXPR_REF_INDEX:
+        return resolve_item (self, ref, ret);
+    case EXPR_REF_RESULT:
+        return self->result ? give (self->result, ret) : give_made (self, json_null (), ret);
+    }
+    return EXPR_UNKNOWN;
+}
+
+struct expr_env flow_scope_env (struct flow_scope *self)
+{
+    return (struct expr_env){
+        .resolve = resolve, .context = self, .zone = self->run->zone, .steps = &self->steps};
+}
+
+// The value of an expression, times as times.
+static bool evaluate (struct flow_scope *self, const struct expr *expr, struct flow_value *ret,
+                      struct reason *reason)
+{
+    struct expr_error error = {.code = 0};
+    struct expr_value value;
+    struct expr_env env = flow_scope_env (self);
+    struct expr_memory *memory = expr_memory_new ();
+    bool ok = expr_evaluate (expr, &env, memory, &value, &error) == 0;
+    *ret = (struct flow_value){.json = NULL};
+    if (ok && value.type == EXPR_TIME)
+        ret->is_time = true, ret->local = value.time;
+    else if (ok)
+        ok = (ret->json = expr_to_json (&value, FLOW_VALUE_LIST_MAX, &error));
+    if (!ok)
+        reason_set (reason, "%s", error.reason.text);
+    expr_memory_destroy (&memory);
+    return ok;
+}
+
+int flow_scope_test (struct flow_scope *self, const struct expr *expr, struct reason *reason)
+{
+    struct flow_value value;
+    if (!evaluate (self, expr, &value, reason))
+        return -1;
+    int ret = json_is_boolean (value.json) ? json_is_true (value.json) : -1;
+    if (ret < 0)
+        reason_set (reason, "if must be a boolean");
+    json_decref (value.json);
+    return ret;
+}
+
+bool flow_scope_lets (struct flow_scope *self, struct reason *reason)
+{
+    const struct flow_step *step = &self->flow->steps[self->step];
+    self->lets = memory_new ((step->let_count + 1) * sizeof *self->lets);
+    for (size_t i = 0; i < step->let_count; i++) {
+        struct reason why;
+        if (!evaluate (self, step->lets[i].expr, &self->lets[i], &why)) {
+            reason_set (reason, "let.%s: %s", step->lets[i].name, why.text);
+            return false;
+        }
+        self->let_count++;
+    }
+    return true;
+}
+
+static bool fits (const struct flow_param *param, struct flow_value *value, struct reason *reason)
+{
+    const char *type = param->type;
+    const json_t *json = value->json;
+    bool ok = strcmp (type, "any") == 0;
+    if (strcmp (type, "time") == 0) {
+        if (json_is_string (json) &&
+            expr_time_parse (span_text (json_string_value (json)), NULL, &value->local)) {
+            json_decref (value->json);
+            value->json = NULL;
+            value->is_time = true;
+        }
+        ok = value->is_time;
+    } else if (strcmp (type, "string") == 0) {
+        ok = json_is_string (json);
+    } else if (strcmp (type, "integer") == 0) {
+        ok = json_is_integer (json);
+    } else if (strcmp (type, "decimal") == 0) {
+        ok = json_is_number (json);
+    } else if (strcmp (type, "boolean") == 0) {
+        ok = json_is_boolean (json);
+    } else if (strcmp (type, "list") == 0) {
+        ok = json_is_array (json);
+    } else if (strcmp (type, "object") == 0) {
+        ok = json_is_object (json);
+    }
+    if (!ok)
+        reason_set (reason, "param %s: must be of type %s", param->name, type);
+    return ok;
+}
+
+static bool set_param (struct flow_scope *scope, size_t index, const json_t *given, bool marked,
+                       struct reason *reason)
+{
+    const struct flow_param *param = &scope->flow->params[index];
+    struct flow_value *value = &scope->run->params[index];
+    struct expr_env env = flow_scope_env (scope);
+    struct reason why = {""};
+    struct flow_template *own = NULL;
+    const struct flow_template *template = param->value;
+    if (given && !marked) {
+        value->json = json_incref ((json_t *)given);
+        return fits (param, value, reason);
+    }
+    if (given)
+        template = own = flow_template_new (given, FLOW_TEMPLATE_MARKED, &why);
+    int rc = template ? flow_template_time (template, &env, &value->local, &value->json, &why) : -1;
+    value->is_time = rc == 1;
+    flow_template_destroy (&own);
+    if (rc < 0)
+        reason_set (reason, "param %s: %s", param->name, why.text);
+    return rc >= 0 && fits (param, value, reason);
+}
+
+bool flow_begin_params (struct flow_turn *turn, const struct flow_event *event,
+                        struct reason *reason)
+{
+    const struct flow *flow = turn->flow;
+    struct flow_scope scope = flow_scope_of (turn, UINT32_MAX, -1);
+    const char *name;
+    json_t *value;
+    bool ok = true;
+    json_object_foreach ((json_t *)event->params, name, value)
+    {
+        bool known = false;
+        for (size_t i = 0; i < flow->param_count; i++)
+            known = known || strcmp (flow->params[i].name, name) == 0;
+        if (!known)
+            reason_set (reason, "no such param: %s", quoted (span_text (name)));
+        ok = ok && known;
+    }
+    for (size_t i = 0; ok && i < flow->param_count; i++) {
+        const struct flow_param *param = &flow->params[i];
+        const json_t *input = json_object_get (event->value, param->name),
+                     *given = json_object_get (event->params, param->name);
+        scope.param_count = i;
+        if (input)
+            ok = set_param (&scope, i, input, false, reason);
+        else if (given || param->value)
+            ok = set_param (&scope, i, given, true, reason);
+        else if (param->required)
+            ok = false, reason_set (reason, "param %s: is required", param->name);
+        else
+            turn->run->params[i].json = json_null ();
+    }
+    flow_scope_clear (&scope, turn);
+    return ok;
+}

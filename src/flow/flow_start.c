@@ -1,0 +1,373 @@
+// What is ready starts: calls as far as there are free slots, all else at once.
+#include <stdlib.h>
+
+#include "flow_turn.h"
+#include "memory.h"
+#include "rfc3339.h"
+
+static enum flow_lane lane_of (const struct flow *flow, const struct flow_run *run, uint32_t index)
+{
+    const struct flow_step *step = &flow->steps[index];
+    bool listed = step->for_each && !(run->data[index] && run->data[index]->items);
+    return step->kind == FLOW_CALL && !listed ? FLOW_LANE_CALLS : FLOW_LANE_FREE;
+}
+
+void flow_make_ready (struct flow_turn *turn, uint32_t index)
+{
+    struct flow_run *run = turn->run;
+    struct flow_node *node = &run->nodes[index];
+    const struct flow_data *data = run->data[index];
+    uint64_t passes = data && data->items ? data->items->passes : 0;
+    if (node->flags & FLOW_READY)
+        return;
+    node->flags |= FLOW_READY;
+    flow_heap_push (run->ready, lane_of (turn->flow, run, index), passes << 32 | index);
+}
+
+// After steps were taken out of it.
+void flow_rebuild_ready (struct flow_turn *turn)
+{
+    flow_heap_clear (turn->run->ready);
+    for (uint32_t i = 0; i < turn->flow->step_count; i++)
+        if (turn->run->nodes[i].flags & FLOW_READY) {
+            turn->run->nodes[i].flags &= (uint16_t)~FLOW_READY;
+            flow_make_ready (turn, i);
+        }
+}
+
+static const char *text_of (json_t **slot)
+{
+    struct expr_error error;
+    struct expr_value value = expr_of_json (*slot);
+    struct expr_memory *memory = expr_memory_new ();
+    struct span text;
+    const char *wrong = NULL;
+    if (json_is_string (*slot)) {
+        wrong = NULL;
+    } else if (expr_text (&value, memory, &text, &error) == 0) {
+        json_decref (*slot);
+        *slot = json_stringn ((const char *)text.data, text.size);
+    } else {
+        wrong = expr_type_name (value.type);
+    }
+    expr_memory_destroy (&memory);
+    return wrong;
+}
+
+// Numbers, booleans and times become texts in all frames but JSON.
+static bool make_texts (json_t *frames, struct reason *reason)
+{
+    json_t *args = json_object_get (frames, "args");
+    static const char *const names[] = {"command", "text"};
+    const char *wrong = NULL;
+    for (size_t i = 0; i < json_array_size (args) && !wrong; i++) {
+        json_t *arg = json_incref (json_array_get (args, i));
+        if ((wrong = text_of (&arg)))
+            reason_set (reason, "args[%zu]: no text of %s", i, wrong);
+        json_array_set_new (args, i, arg);
+    }
+    for (size_t i = 0; i < 2 && !wrong; i++) {
+        json_t *value = json_incref (json_object_get (frames, names[i]));
+        if (!value)
+            continue;
+        if ((wrong = text_of (&value)))
+            reason_set (reason, "%s: no text of %s", names[i], wrong);
+        json_object_set_new (frames, names[i], value);
+    }
+    return !wrong;
+}
+
+// The frames of a call, or NULL with a reason.
+static json_t *make_frames (struct flow_scope *scope, const struct flow_call *call,
+                            struct reason *reason)
+{
+    struct expr_env env = flow_scope_env (scope);
+    json_t *made = flow_template_evaluate (call->frames, &env, FLOW_VALUE_LIST_MAX, reason);
+    if (!made)
+        return NULL;
+    // Parts without expressions are shared with the definition.
+    json_t *frames = json_copy (made), *args = json_object_get (frames, "args");
+    json_decref (made);
+    if (args)
+        json_object_set_new (frames, "args", json_copy (args));
+    if (!make_texts (frames, reason)) {
+        json_decref (frames);
+        return NULL;
+    }
+    return frames;
+}
+
+static void place (struct flow_turn *turn, uint32_t index, int64_t item)
+{
+    struct flow_run *run = turn->run;
+    const struct flow_step *step = &turn->flow->steps[index];
+    struct flow_node *node = &run->nodes[index];
+    struct flow_items *items = item < 0 ? NULL : run->data[index]->items;
+    struct flow_scope scope = flow_scope_of (turn, index, item);
+    struct reason reason;
+    json_t *frames = NULL;
+    if (flow_scope_lets (&scope, &reason))
+        frames = make_frames (&scope, &step->call, &reason);
+    flow_scope_clear (&scope, turn);
+    if (!frames && items) {
+        items->item[item].state = FLOW_FAILED;
+        items->item[item].ended = ++run->sequence;
+        items->failed++;
+        struct flow_data *data = run->data[index];
+        free (data->error);
+        data->error = memory_text (reason.text);
+        return;
+    }
+    if (!frames) {
+        flow_settle (turn, index, FLOW_FAILED, reason.text);
+        return;
+    }
+    unsigned generation = items ? items->item[item].generation : node->generation;
+    flow_effect (turn, (struct flow_effect){.kind = FLOW_PLACE,
+                                            .step = index,
+                                            .item = item,
+                                            .generation = generation,
+                                            .inner = !!(node->flags & FLOW_RETRIED),
+                                            .call = &step->call,
+                                            .frames = frames});
+    run->in_flight++;
+    turn->effects->placed++;
+    node->flags |= FLOW_DISPATCHED;
+    if (items) {
+        items->item[item].state = FLOW_NEW;
+        items->item[item].dispatched = true;
+        items->in_flight++;
+        node->state = FLOW_RUNNING;
+    } else {
+        node->flags |= FLOW_PLACED;
+    }
+    flow_note_change (turn, index);
+}
+
+static void make_list (struct flow_turn *turn, uint32_t index)
+{
+    const struct flow_step *step = &turn->flow->steps[index];
+    struct flow_scope scope = flow_scope_of (turn, index, -1);
+    struct expr_env env = flow_scope_env (&scope);
+    struct reason reason = {""};
+    json_t *list = flow_template_evaluate (step->for_each, &env, FLOW_VALUE_LIST_MAX, &reason);
+    flow_scope_clear (&scope, turn);
+    int64_t count = json_is_array (list)     ? (int64_t)json_array_size (list)
+                    : json_is_integer (list) ? json_integer_value (list)
+                                             : -1;
+    if (list && count < 0)
+        reason_set (&reason, "for_each: must be a list or a count");
+    else if (count > step->max_items)
+        reason_set (&reason, "for_each: %lld items, at most %u", (long long)count, step->max_items);
+    if (reason.text[0]) {
+        json_decref (list);
+        flow_settle (turn, index, FLOW_FAILED, reason.text);
+        return;
+    }
+    struct flow_data *data = flow_data_of (turn->run, index);
+    data->items = memory_new (sizeof *data->items + (size_t)count * sizeof *data->items->item);
+    data->items->count = (uint32_t)count;
+    for (int64_t i = 0; i < count; i++)
+        data->items->item[i].generation = turn->run->nodes[index].generation;
+    if (json_is_array (list))
+        data->items->list = list;
+    else
+        json_decref (list);
+    if (count == 0)
+        flow_check_items (turn, index);
+    else
+        flow_make_ready (turn, index);
+}
+
+static void compute (struct flow_turn *turn, uint32_t index)
+{
+    struct flow_run *run = turn->run;
+    const struct flow_step *step = &turn->flow->steps[index];
+    struct flow_scope scope = flow_scope_of (turn, index, -1);
+    struct reason reason = {""};
+    json_t *value = NULL;
+    if (flow_scope_lets (&scope, &reason)) {
+        struct expr_env env = flow_scope_env (&scope);
+        if (step->output) {
+            value = flow_template_evaluate (step->output, &env, FLOW_VALUE_LIST_MAX, &reason);
+        } else {
+            value = json_object ();
+            for (size_t i = 0; i < step->let_count; i++) {
+                struct expr_error error;
+                struct expr_value time = expr_of_time (scope.lets[i].local);
+                json_object_set_new_nocheck (value, step->lets[i].name,
+                                             scope.lets[i].is_time
+                                                 ? expr_to_json (&time, 64, &error)
+                                                 : json_incref (scope.lets[i].json));
+            }
+        }
+    }
+    flow_scope_clear (&scope, turn);
+    if (!value) {
+        flow_settle (turn, index, FLOW_FAILED, reason.text);
+        return;
+    }
+    struct flow_data *data = flow_data_of (run, index);
+    data->not_kept = !flow_keep (run, &data->value, value,
+                                 step->read_by_for_each ? FLOW_VALUE_LIST_MAX : FLOW_VALUE_MAX);
+    flow_settle (turn, index, FLOW_FINISHED, NULL);
+}
+
+// When a wait is over, in ms; -1 with a reason.
+static int64_t wait_until (struct flow_turn *turn, uint32_t index, struct reason *reason)
+{
+    const struct flow_step *step = &turn->flow->steps[index];
+    struct flow_scope scope = flow_scope_of (turn, index, -1);
+    struct expr_env env = flow_scope_env (&scope);
+    int64_t local = 0, at = -1, instant;
+    json_t *json = NULL;
+    int rc = -1;
+    if (flow_scope_lets (&scope, reason))
+        rc = flow_template_time (step->wait, &env, &local, &json, reason);
+    flow_scope_clear (&scope, turn);
+    if (rc == 1) {
+        instant = turn->run->zone ? zone_instant (turn->run->zone, local) : local;
+        at = instant < 0 ? 0 : instant * 1000;
+    } else if (rc == 0 && json_is_number (json) && json_number_value (json) >= 0 &&
+               json_number_value (json) <= 1e10) {
+        at = turn->now + (int64_t)(json_number_value (json) * 1000);
+    } else if (rc == 0 && json_is_string (json)) {
+        if (rfc3339_parse (span_text (json_string_value (json)), &instant, reason) == 0)
+            at = instant * 1000;
+    } else if (rc == 0) {
+        reason_set (reason, "wait: must be seconds or a time");
+    }
+    json_decref (json);
+    return at;
+}
+
+static void begin_timer (struct flow_turn *turn, uint32_t index)
+{
+    const struct flow_step *step = &turn->flow->steps[index];
+    struct flow_run *run = turn->run;
+    struct flow_data *data = flow_data_of (run, index);
+    struct reason reason = {""};
+    if (step->kind == FLOW_WAIT && !data->at)
+        data->at = wait_until (turn, index, &reason);
+    else if (step->kind == FLOW_SIGNAL)
+        data->at = step->signal_timeout_s ? turn->now + step->signal_timeout_s * 1000 : 0;
+    if (data->at < 0) {
+        data->at = 0;
+        flow_settle (turn, index, FLOW_FAILED, reason.text);
+        return;
+    }
+    if (step->kind == FLOW_WAIT && data->at <= turn->now) {
+        flow_settle (turn, index, FLOW_FINISHED, NULL);
+        return;
+    }
+    run->nodes[index].state = FLOW_RUNNING;
+    run->waiting++;
+    flow_note_change (turn, index);
+    if (step->kind == FLOW_SIGNAL && flow_signal_enough (turn, index))
+        return;
+    if (data->at)
+        flow_effect (turn, (struct flow_effect){
+                               .kind = FLOW_TIMER, .step = index, .item = -1, .at = data->at});
+}
+
+static void start_free (struct flow_turn *turn, uint32_t index)
+{
+    switch (turn->flow->steps[index].kind) {
+    case FLOW_CALL:
+        make_list (turn, index);
+        break;
+    case FLOW_COMPUTE:
+        compute (turn, index);
+        break;
+    case FLOW_WAIT:
+    case FLOW_SIGNAL:
+        begin_timer (turn, index);
+        break;
+    }
+}
+
+static void start_call (struct flow_turn *turn, uint32_t index)
+{
+    const struct flow_step *step = &turn->flow->steps[index];
+    struct flow_items *items = step->for_each ? turn->run->data[index]->items : NULL;
+    if (!items) {
+        place (turn, index, -1);
+        return;
+    }
+    while (items->next < items->count && items->item[items->next].state != FLOW_NONE)
+        items->next++;
+    if (items->next < items->count && !flow_too_many_failed (step, items) &&
+        (!step->parallel || items->in_flight < step->parallel)) {
+        items->passes++;
+        place (turn, index, items->next++);
+    }
+    flow_check_items (turn, index);
+}
+
+// Decisions come first: what is ready is known before anything starts.
+void flow_start_all (struct flow_turn *turn)
+{
+    struct flow_run *run = turn->run;
+    struct flow_effects *effects = turn->effects;
+    uint64_t key;
+    for (;;) {
+        flow_decide_all (turn);
+        if (!flow_todo_empty (run->todo) || effects->placed >= FLOW_PLACED_MAX ||
+            effects->decisions >= FLOW_DECISIONS_MAX || effects->steps >= FLOW_RUN_STEPS_MAX)
+            break;
+        if (run->suspended || run->phase == FLOW_UNDOING)
+            return;
+        bool slot = !run->parallel || run->in_flight < run->parallel;
+        enum flow_lane lane = FLOW_LANE_FREE;
+        if (!flow_heap_pop (run->ready, FLOW_LANE_FREE, &key)) {
+            lane = FLOW_LANE_CALLS;
+            if (!slot || !flow_heap_pop (run->ready, FLOW_LANE_CALLS, &key))
+                return;
+        }
+        uint32_t index = (uint32_t)key;
+        if (!(run->nodes[index].flags & FLOW_READY))
+            continue;
+        run->nodes[index].flags &= (uint16_t)~FLOW_READY;
+        run->nodes[index].flags |= FLOW_STARTED;
+        effects->decisions++;
+        if (lane == FLOW_LANE_FREE)
+            start_free (turn, index);
+        else
+            start_call (turn, index);
+    }
+    effects->more = true;
+}
+
+void flow_place_undo (struct flow_turn *turn, const struct flow_undo *undo)
+{
+    struct flow_run *run = turn->run;
+    const struct flow_step *step = &turn->flow->steps[undo->step];
+    const struct flow_data *data = run->data[undo->step];
+    struct flow_scope scope = flow_scope_of (turn, undo->step, undo->item);
+    struct reason reason = {""};
+    json_t *frames = step->undo_inner ? json_object () : NULL;
+    unsigned generation = run->nodes[undo->step].generation;
+    scope.self = data ? data->value : NULL;
+    if (undo->item >= 0) {
+        scope.self = data->items->item[undo->item].value;
+        generation = data->items->item[undo->item].generation;
+    }
+    if (!frames)
+        frames = make_frames (&scope, &step->undo, &reason);
+    flow_scope_clear (&scope, turn);
+    run->undo_parked = !frames;
+    turn->effects->run_changed = true;
+    if (!frames) {
+        flow_error (run, reason.text);
+        return;
+    }
+    flow_effect (turn, (struct flow_effect){.kind = FLOW_PLACE,
+                                            .step = undo->step,
+                                            .item = undo->item,
+                                            .generation = generation,
+                                            .undo = true,
+                                            .inner = step->undo_inner,
+                                            .call = step->undo_inner ? &step->call : &step->undo,
+                                            .frames = frames});
+    run->in_flight++;
+}

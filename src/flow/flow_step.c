@@ -1,0 +1,402 @@
+// One step of a definition.
+#include <stdlib.h>
+
+#include "flow_private.h"
+#include "memory.h"
+#include "retry_rule.h"
+#include "rfc3339.h"
+#include "vote_rule.h"
+#include "workers_rule.h"
+
+// Where a field may stand.
+enum { ON_ANY = 1, ON_CALL = 2, ON_UNDO = 4, ON_WAIT = 8, ON_SIGNAL = 16 };
+
+static const struct {
+    const char *name;
+    int on;
+} fields[] = {
+    {"after", ON_ANY},
+    {"join", ON_ANY},
+    {"if", ON_ANY},
+    {"let", ON_ANY},
+    {"output", ON_ANY},
+    {"title", ON_ANY | ON_UNDO},
+    {"remark", ON_ANY | ON_UNDO},
+    {"on_error", ON_ANY},
+    {"target", ON_CALL | ON_UNDO},
+    {"command", ON_CALL | ON_UNDO},
+    {"args", ON_CALL | ON_UNDO},
+    {"json", ON_CALL | ON_UNDO},
+    {"text", ON_CALL | ON_UNDO},
+    {"retry", ON_CALL | ON_UNDO},
+    {"timeout", ON_CALL | ON_UNDO},
+    {"total_timeout", ON_CALL},
+    {"vote", ON_CALL | ON_UNDO},
+    {"workers", ON_CALL | ON_UNDO},
+    {"priority", ON_CALL | ON_UNDO},
+    {"group", ON_CALL | ON_UNDO},
+    {"kind", ON_CALL | ON_UNDO},
+    {"log", ON_CALL | ON_UNDO},
+    {"ext", ON_CALL | ON_UNDO},
+    {"misfire_window", ON_CALL | ON_UNDO},
+    {"for_each", ON_CALL},
+    {"max_parallel", ON_CALL},
+    {"max_items", ON_CALL},
+    {"tolerate", ON_CALL},
+    {"collect", ON_CALL},
+    {"undo", ON_CALL},
+    {"wait", ON_WAIT},
+    {"signal", ON_SIGNAL},
+    {"on", ON_UNDO},
+};
+
+static int field_on (const char *name)
+{
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (strcmp (fields[i].name, name) == 0)
+            return fields[i].on;
+    return 0;
+}
+
+static void check_names (struct flow_reader *self, const json_t *json, const char *path, int on)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach ((json_t *)json, name, value)
+    {
+        char where[FLOW_PATH_SIZE];
+        int allowed = field_on (name);
+        if (allowed & on)
+            continue;
+        snprintf (where, sizeof where, "%s.%.64s", path, name);
+        if (!allowed)
+            flow_wrong (self, where, "no such field");
+        else if (allowed & ON_CALL)
+            flow_wrong (self, where, "goes with target only");
+        else
+            flow_wrong (self, where, "does not go with what this step does");
+    }
+}
+
+static void use_defaults (struct flow_reader *self, struct flow_step *step)
+{
+    static const char *const callers[] = {"command", "args", "json", "text", "for_each"};
+    json_t *json = step->json, *value;
+    const char *name;
+    bool is_call = json_object_get (json, "target"), gets_target = false;
+    for (size_t i = 0; i < sizeof callers / sizeof *callers; i++)
+        gets_target = gets_target || json_object_get (json, callers[i]);
+    gets_target =
+        gets_target && !json_object_get (json, "wait") && !json_object_get (json, "signal");
+    is_call = is_call || (gets_target && json_object_get (self->defaults, "target"));
+    json_object_foreach (self->defaults, name, value)
+    {
+        int on = field_on (name);
+        if (on & (ON_WAIT | ON_SIGNAL) || strcmp (name, "after") == 0)
+            continue;
+        if (!json_object_get (json, name) && (on & ON_ANY || (on & ON_CALL && is_call)))
+            json_object_set (json, name, value);
+    }
+}
+
+// What goes into the plan of a call as it stands there.
+static void check_plan_fields (struct flow_reader *self, const json_t *json, const char *path)
+{
+    char where[FLOW_PATH_SIZE];
+    struct reason reason;
+    struct retry_policy retry;
+    struct vote_rule vote;
+    struct workers_rule workers;
+    const json_t *value;
+    snprintf (where, sizeof where, "%s.retry", path);
+    if ((value = json_object_get (json, "retry")) && !retry_rule_read (value, &retry, &reason))
+        flow_wrong (self, where, "%s", reason.text);
+    snprintf (where, sizeof where, "%s.vote", path);
+    if ((value = json_object_get (json, "vote")) && !vote_rule_read (value, &vote, &reason))
+        flow_wrong (self, where, "%s", reason.text);
+    snprintf (where, sizeof where, "%s.workers", path);
+    if ((value = json_object_get (json, "workers")) &&
+        !workers_rule_read (value, &workers, &reason))
+        flow_wrong (self, where, "%s", reason.text);
+    flow_read_integer (self, json, path, "timeout", 1, INT32_MAX, 0);
+    flow_read_integer (self, json, path, "total_timeout", 1, INT32_MAX, 0);
+    flow_read_integer (self, json, path, "priority", 0, 3, 0);
+    flow_read_integer (self, json, path, "misfire_window", 0, INT32_MAX, 0);
+}
+
+struct flow_target flow_target_of (const struct flow_reader *self, const struct flow_call *call)
+{
+    struct flow_target target = {.is_flow = false};
+    if (self->world && call->target)
+        self->world->target (self->world->context, call->target, &target);
+    return target;
+}
+
+static void read_call (struct flow_reader *self, struct flow_call *call, const json_t *json,
+                       const char *path)
+{
+    static const char *const names[] = {"command", "args", "json", "text"};
+    char where[FLOW_PATH_SIZE];
+    struct flow_target target = {.is_flow = false};
+    snprintf (where, sizeof where, "%s.target", path);
+    call->fields = json;
+    call->target = json_string_value (json_object_get (json, "target"));
+    if (!call->target || !*call->target || strlen (call->target) > 256 || call->target[0] == '=')
+        flow_wrong (self, where, "must be the name of a target, which is never computed");
+    else if (self->world && !self->world->target (self->world->context, call->target, &target))
+        flow_wrong (self, where, "target %s: not found", quoted (span_text (call->target)));
+    else if (target.reaches)
+        flow_wrong (self, where, "flow %s leads back to this flow",
+                    quoted (span_text (call->target)));
+    else if (target.report && target.report->depth >= FLOW_DEPTH_MAX)
+        flow_wrong (self, where, "flows are at most %d deep", FLOW_DEPTH_MAX);
+    call->is_flow = target.is_flow;
+    json_t *frames = json_object ();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        json_t *value = json_object_get (json, names[i]);
+        snprintf (where, sizeof where, "%s.%s", path, names[i]);
+        if (!value)
+            continue;
+        if (call->is_flow && strcmp (names[i], "json") != 0)
+            flow_wrong (self, where, "a flow as target takes json only");
+        if (strcmp (names[i], "args") == 0 ? !json_is_array (value)
+                                           : i != 2 && !json_is_string (value))
+            flow_wrong (self, where, "must be a %s", i == 1 ? "list" : "text");
+        struct flow_template *probe = flow_read_template (self, value, where, FLOW_TEMPLATE_MARKED);
+        if (probe)
+            json_object_set (frames, names[i], value);
+        flow_template_destroy (&probe);
+    }
+    call->frames = flow_read_template (self, frames, path, FLOW_TEMPLATE_MARKED);
+    json_decref (frames);
+    check_plan_fields (self, json, path);
+}
+
+static void read_undo (struct flow_reader *self, struct flow_step *step, const char *path)
+{
+    char where[FLOW_STEP_PATH_SIZE + 8];
+    const json_t *undo = json_object_get (step->json, "undo");
+    if (!undo)
+        return;
+    snprintf (where, sizeof where, "%s.undo", path);
+    step->has_undo = true;
+    if (json_is_string (undo) && strcmp (json_string_value (undo), "inner") == 0) {
+        step->undo_inner = true;
+        if (!step->call.is_flow)
+            flow_wrong (self, where, "inner is for a flow as target");
+        return;
+    }
+    if (!json_is_object (undo)) {
+        flow_wrong (self, where, "must be an object%s", step->call.is_flow ? " or inner" : "");
+        return;
+    }
+    check_names (self, undo, where, ON_UNDO);
+    const char *on = json_string_value (json_object_get (undo, "on"));
+    if (json_object_get (undo, "on") &&
+        (!on || (strcmp (on, "finished") != 0 && strcmp (on, "started") != 0)))
+        flow_wrong (self, where, "on must be finished or started");
+    step->undo_started = on && strcmp (on, "started") == 0;
+    read_call (self, &step->undo, undo, where);
+    if (step->undo.is_flow)
+        flow_wrong (self, where, "target must not be a flow");
+}
+
+static void read_tolerate (struct flow_reader *self, struct flow_step *step, const char *path)
+{
+    char where[FLOW_PATH_SIZE], *end = NULL;
+    const json_t *value = json_object_get (step->json, "tolerate");
+    if (!value)
+        return;
+    long number = -1;
+    if (json_is_integer (value) && json_integer_value (value) >= 0 &&
+        json_integer_value (value) <= FLOW_ITEMS_MAX)
+        number = (long)json_integer_value (value);
+    const char *text = json_string_value (value);
+    if (text && *text >= '0' && *text <= '9') {
+        number = strtol (text, &end, 10);
+        step->tolerate_percent = true;
+        if (strcmp (end, "%") != 0 || number > 100)
+            number = -1;
+    }
+    snprintf (where, sizeof where, "%s.tolerate", path);
+    if (number < 0)
+        flow_wrong (self, where, "must be a number of items or a percentage such as \"20%%\"");
+    step->tolerate = number < 0 ? 0 : (uint32_t)number;
+}
+
+static void read_for_each (struct flow_reader *self, struct flow_step *step, const char *path)
+{
+    static const char *const only[] = {"max_parallel", "max_items", "tolerate", "collect"};
+    char where[FLOW_PATH_SIZE];
+    const json_t *json = step->json, *list = json_object_get (json, "for_each");
+    for (size_t i = 0; !list && i < sizeof only / sizeof *only; i++) {
+        snprintf (where, sizeof where, "%s.%s", path, only[i]);
+        if (json_object_get (json, only[i]) &&
+            !(self->defaults && json_object_get (self->defaults, only[i])))
+            flow_wrong (self, where, "goes with for_each only");
+    }
+    if (!list)
+        return;
+    snprintf (where, sizeof where, "%s.for_each", path);
+    if (!json_is_array (list) && !json_is_integer (list) &&
+        !(json_is_string (list) && json_string_value (list)[0] == '='))
+        flow_wrong (self, where, "must be a list, a count or an expression that begins with =");
+    step->for_each = flow_read_template (self, list, where, FLOW_TEMPLATE_MARKED);
+    step->parallel = (uint32_t)flow_read_integer (self, json, path, "max_parallel", 0, 10000, 0);
+    step->max_items = (uint32_t)flow_read_integer (self, json, path, "max_items", 0, FLOW_ITEMS_MAX,
+                                                   FLOW_ITEMS_MAX);
+    read_tolerate (self, step, path);
+    const json_t *collect = json_object_get (json, "collect");
+    const char *how = json_string_value (collect);
+    snprintf (where, sizeof where, "%s.collect", path);
+    if (how && strcmp (how, "count") == 0)
+        step->collect = FLOW_COLLECT_COUNT;
+    else if (how && strcmp (how, "none") == 0)
+        step->collect = FLOW_COLLECT_NONE;
+    else if (collect && (!how || strcmp (how, "list") != 0))
+        flow_wrong (self, where, "must be list, count or none");
+}
+
+static void read_signal (struct flow_reader *self, struct flow_step *step, const char *path)
+{
+    char where[FLOW_PATH_SIZE];
+    const json_t *signal = json_object_get (step->json, "signal"), *late;
+    const char *name;
+    json_t *value;
+    size_t index;
+    snprintf (where, sizeof where, "%s.signal", path);
+    if (!json_is_object (signal)) {
+        flow_wrong (self, where, "must be an object");
+        return;
+    }
+    json_object_foreach ((json_t *)signal, name, value) if (strcmp (name, "count") != 0 &&
+                                                            strcmp (name, "who") != 0 &&
+                                                            strcmp (name, "timeout") != 0 &&
+                                                            strcmp (name, "on_timeout") != 0)
+        flow_wrong (self, where, "%s: only count, who, timeout and on_timeout",
+                    quoted (span_text (name)));
+    step->signal_count = (uint32_t)flow_read_integer (self, signal, where, "count", 1, 1000, 1);
+    step->signal_timeout_s = flow_read_integer (self, signal, where, "timeout", 1, INT32_MAX, 0);
+    step->signal_who = json_object_get (signal, "who");
+    bool who_ok = !step->signal_who || json_is_array (step->signal_who);
+    json_array_foreach (step->signal_who, index, value) who_ok = who_ok && json_is_string (value);
+    if (!who_ok)
+        flow_wrong (self, where, "who must be a list of names of keys");
+    late = json_object_get (signal, "on_timeout");
+    const char *how = json_string_value (late);
+    if (how && strcmp (how, "skip") == 0)
+        step->on_timeout = FLOW_LATE_SKIP;
+    else if (json_is_object (late) && json_object_get (late, "value"))
+        step->on_timeout = FLOW_LATE_VALUE, step->late_value = json_object_get (late, "value");
+    else if (late && (!how || strcmp (how, "fail") != 0))
+        flow_wrong (self, where, "on_timeout must be fail, skip or {\"value\": ...}");
+}
+
+static void read_wait (struct flow_reader *self, struct flow_step *step, const char *path)
+{
+    char where[FLOW_PATH_SIZE];
+    int64_t time;
+    struct reason reason;
+    const json_t *wait = json_object_get (step->json, "wait");
+    snprintf (where, sizeof where, "%s.wait", path);
+    const char *text = json_string_value (wait);
+    if (json_is_integer (wait) ? json_integer_value (wait) < 0 : !text)
+        flow_wrong (self, where, "must be seconds, a time or an expression");
+    else if (text && text[0] != '=' &&
+             rfc3339_parse (span_of (text, json_string_length (wait)), &time, &reason) < 0)
+        flow_wrong (self, where, "%s", reason.text);
+    step->wait = flow_read_template (self, wait, where, FLOW_TEMPLATE_MARKED);
+}
+
+static struct expr *read_expression (struct flow_reader *self, const json_t *json, const char *path)
+{
+    struct expr_error error;
+    struct expr *expr = NULL;
+    const char *text = json_string_value (json);
+    bool marked = text && text[0] == '=';
+    if (!text)
+        flow_wrong (self, path, "must be an expression");
+    else if (expr_compile (span_of (text + marked, json_string_length (json) - marked), &expr,
+                           &error) < 0)
+        flow_wrong (self, path, "%s", error.reason.text);
+    return expr;
+}
+
+static void read_lets (struct flow_reader *self, struct flow_step *step, const char *path)
+{
+    char where[FLOW_PATH_SIZE];
+    const json_t *lets = json_object_get (step->json, "let");
+    const char *name;
+    json_t *value;
+    if (!lets)
+        return;
+    snprintf (where, sizeof where, "%s.let", path);
+    if (!json_is_object (lets)) {
+        flow_wrong (self, where, "must be an object");
+        return;
+    }
+    step->lets = memory_new ((json_object_size (lets) + 1) * sizeof *step->lets);
+    json_object_foreach ((json_t *)lets, name, value)
+    {
+        snprintf (where, sizeof where, "%s.let.%.64s", path, name);
+        bool hides = false;
+        for (size_t i = 0; i < self->flow->param_count; i++)
+            hides = hides || strcmp (self->flow->params[i].name, name) == 0;
+        if (!expr_name_valid (span_text (name)) || hides)
+            flow_wrong (self, where, "%s", hides ? "hides a param" : "no name for a variable");
+        struct expr *expr = read_expression (self, value, where);
+        if (expr)
+            step->lets[step->let_count++] = (struct flow_let){name, expr};
+    }
+}
+
+void flow_read_step (struct flow_reader *self, struct flow_step *step)
+{
+    char path[FLOW_STEP_PATH_SIZE], where[FLOW_PATH_SIZE];
+    snprintf (path, sizeof path, "steps.%.64s", step->name);
+    use_defaults (self, step);
+    const json_t *json = step->json;
+    bool call = json_object_get (json, "target"), wait = json_object_get (json, "wait"),
+         signal = json_object_get (json, "signal");
+    if (call + wait + signal > 1)
+        flow_wrong (self, path, "has more than one of target, wait and signal");
+    step->kind = call ? FLOW_CALL : wait ? FLOW_WAIT : signal ? FLOW_SIGNAL : FLOW_COMPUTE;
+    check_names (self, json, path,
+                 ON_ANY | (call ? ON_CALL : 0) | (wait ? ON_WAIT : 0) | (signal ? ON_SIGNAL : 0));
+    snprintf (where, sizeof where, "%s.on_error", path);
+    const json_t *on_error = json_object_get (json, "on_error");
+    const char *how = json_string_value (on_error);
+    step->goes_on = how && strcmp (how, "continue") == 0;
+    if (on_error && !step->goes_on && (!how || strcmp (how, "block") != 0))
+        flow_wrong (self, where, "must be block or continue");
+    snprintf (where, sizeof where, "%s.if", path);
+    if (json_object_get (json, "if"))
+        step->condition = read_expression (self, json_object_get (json, "if"), where);
+    read_lets (self, step, path);
+    snprintf (where, sizeof where, "%s.output", path);
+    step->output =
+        flow_read_template (self, json_object_get (json, "output"), where, FLOW_TEMPLATE_ALWAYS);
+    if (call) {
+        read_call (self, &step->call, json, path);
+        read_for_each (self, step, path);
+        read_undo (self, step, path);
+    } else if (wait) {
+        read_wait (self, step, path);
+    } else if (signal) {
+        read_signal (self, step, path);
+    }
+}
+
+void flow_step_clear (struct flow_step *step)
+{
+    for (size_t i = 0; i < step->let_count; i++)
+        expr_destroy (&step->lets[i].expr);
+    free (step->lets);
+    expr_destroy (&step->condition);
+    flow_template_destroy (&step->output);
+    flow_template_destroy (&step->call.frames);
+    flow_template_destroy (&step->undo.frames);
+    flow_template_destroy (&step->for_each);
+    flow_template_destroy (&step->wait);
+    json_decref (step->json);
+}

@@ -1,0 +1,191 @@
+#include "flow_template.h"
+
+#include <stdlib.h>
+
+#include "memory.h"
+
+struct flow_template {
+    json_t *literal;   // a value without expressions in it
+    struct expr *expr; // or an expression
+    const char *text;  // of it, borrowed from `source`
+    json_t *source;
+    size_t count;       // or a list or object, of so many
+    const char **names; // NULL: a list
+    struct flow_template **items;
+};
+
+void flow_template_destroy (struct flow_template **self)
+{
+    if (!*self)
+        return;
+    for (size_t i = 0; i < (*self)->count; i++)
+        flow_template_destroy (&(*self)->items[i]);
+    free ((*self)->items);
+    free ((*self)->names);
+    expr_destroy (&(*self)->expr);
+    json_decref ((*self)->literal);
+    json_decref ((*self)->source);
+    free (*self);
+    *self = NULL;
+}
+
+static bool make_text (struct flow_template *self, const json_t *json, enum flow_template_mode mode,
+                       struct reason *reason)
+{
+    struct expr_error error;
+    const char *text = json_string_value (json);
+    size_t size = json_string_length (json);
+    bool marked = text[0] == '=';
+    if (marked && text[1] == '=') {
+        self->literal = json_stringn_nocheck (text + 1, size - 1);
+        return true;
+    }
+    if (!marked && mode == FLOW_TEMPLATE_MARKED) {
+        self->literal = json_incref ((json_t *)json);
+        return true;
+    }
+    self->text = text + marked;
+    if (expr_compile (span_of (self->text, size - marked), &self->expr, &error) == 0)
+        return true;
+    reason_set (reason, "%s", error.reason.text);
+    return false;
+}
+
+// A part of a list or object.
+static bool add (struct flow_template *self, const char *name, const json_t *json,
+                 struct reason *reason)
+{
+    struct flow_template *item = flow_template_new (json, FLOW_TEMPLATE_MARKED, reason);
+    if (!item)
+        return false;
+    if (self->names)
+        self->names[self->count] = name;
+    self->items[self->count++] = item;
+    return true;
+}
+
+// The depth is bounded by the reader of JSON.
+struct flow_template *flow_template_new (const json_t *json, enum flow_template_mode mode,
+                                         struct reason *reason)
+{
+    struct flow_template *self = memory_new (sizeof *self);
+    size_t index;
+    const char *name;
+    json_t *value;
+    bool ok = true;
+    self->source = json_incref ((json_t *)json);
+    if (json_is_string (json)) {
+        ok = make_text (self, json, mode, reason);
+    } else if (json_is_array (json)) {
+        self->items = memory_new ((json_array_size (json) + 1) * sizeof *self->items);
+        json_array_foreach (json, index, value) ok = ok && add (self, NULL, value, reason);
+    } else if (json_is_object (json)) {
+        self->items = memory_new ((json_object_size (json) + 1) * sizeof *self->items);
+        self->names = memory_new ((json_object_size (json) + 1) * sizeof *self->names);
+        json_object_foreach ((json_t *)json, name, value) ok =
+            ok && add (self, name, value, reason);
+    } else {
+        self->literal = json_incref ((json_t *)json);
+    }
+    if (!ok)
+        flow_template_destroy (&self);
+    return self;
+}
+
+void flow_template_visit (const struct flow_template *self, flow_template_visitor *visit,
+                          void *context)
+{
+    if (self->expr)
+        visit (context, self->expr, self->text);
+    for (size_t i = 0; i < self->count; i++)
+        flow_template_visit (self->items[i], visit, context);
+}
+
+static void found (void *context, const struct expr *expr, const char *text)
+{
+    (void)expr, (void)text;
+    *(bool *)context = true;
+}
+
+bool flow_template_computes (const struct flow_template *self)
+{
+    bool computes = false;
+    flow_template_visit (self, found, &computes);
+    return computes;
+}
+
+static json_t *evaluate (const struct expr *expr, const struct expr_env *env, size_t max,
+                         struct reason *reason)
+{
+    struct expr_error error = {.code = 0};
+    struct expr_value value;
+    struct expr_memory *memory = expr_memory_new ();
+    json_t *ret = NULL;
+    if (expr_evaluate (expr, env, memory, &value, &error) == 0)
+        ret = expr_to_json (&value, max, &error);
+    if (!ret)
+        reason_set (reason, "%s", error.reason.text);
+    expr_memory_destroy (&memory);
+    return ret;
+}
+
+static json_t *build (const struct flow_template *self, const struct expr_env *env, size_t max,
+                      struct reason *reason)
+{
+    if (self->literal)
+        return json_incref (self->literal);
+    if (self->expr)
+        return evaluate (self->expr, env, max, reason);
+    json_t *ret = self->names ? json_object () : json_array ();
+    for (size_t i = 0; ret && i < self->count; i++) {
+        json_t *item = build (self->items[i], env, max, reason);
+        if (!item) {
+            json_decref (ret);
+            return NULL;
+        }
+        if (self->names)
+            json_object_set_new_nocheck (ret, self->names[i], item);
+        else
+            json_array_append_new (ret, item);
+    }
+    return ret;
+}
+
+json_t *flow_template_evaluate (const struct flow_template *self, const struct expr_env *env,
+                                size_t max, struct reason *reason)
+{
+    json_t *ret = build (self, env, max, reason);
+    if (ret && !self->literal && !self->expr &&
+        json_dumpb (ret, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY) > max) {
+        reason_set (reason, "larger than %zu bytes", max);
+        json_decref (ret);
+        ret = NULL;
+    }
+    return ret;
+}
+
+int flow_template_time (const struct flow_template *self, const struct expr_env *env,
+                        int64_t *ret_local, json_t **ret, struct reason *reason)
+{
+    struct expr_error error = {.code = 0};
+    struct expr_value value;
+    if (!self->expr) {
+        *ret = build (self, env, 0, reason);
+        return *ret ? 0 : -1;
+    }
+    struct expr_memory *memory = expr_memory_new ();
+    int rc = -1;
+    if (expr_evaluate (self->expr, env, memory, &value, &error) == 0) {
+        rc = value.type == EXPR_TIME;
+        if (rc)
+            *ret_local = value.time;
+        else
+            *ret = expr_to_json (&value, FLOW_TEMPLATE_SCALAR_MAX, &error);
+        if (!rc && !*ret)
+            rc = -1;
+    }
+    if (rc < 0)
+        reason_set (reason, "%s", error.reason.text);
+    expr_memory_destroy (&memory);
+    return rc;
+}

@@ -1,0 +1,33 @@
+// JSON whose strings may be expressions: one that begins with = is, one that begins with == is a
+// text with one = less.
+#pragma once
+
+#include "expr.h"
+
+enum { FLOW_TEMPLATE_SCALAR_MAX = 4096 };
+
+struct flow_template;
+
+// A new template, or NULL with a reason. It keeps a reference to the JSON.
+// FLOW_TEMPLATE_ALWAYS: a string at the top is an expression with or without a =.
+enum flow_template_mode { FLOW_TEMPLATE_MARKED, FLOW_TEMPLATE_ALWAYS };
+struct flow_template *flow_template_new (const json_t *json, enum flow_template_mode mode,
+                                         struct reason *reason);
+void flow_template_destroy (struct flow_template **self);
+
+// Call for every expression of the template.
+typedef void flow_template_visitor (void *context, const struct expr *expr, const char *text);
+void flow_template_visit (const struct flow_template *self, flow_template_visitor *visit,
+                          void *context);
+
+// Whether an expression is in it.
+bool flow_template_computes (const struct flow_template *self);
+
+// The value: a new reference of at most `max` bytes as text, or NULL with a reason.
+json_t *flow_template_evaluate (const struct flow_template *self, const struct expr_env *env,
+                                size_t max, struct reason *reason);
+
+// The same of a lone expression that makes a time: seconds on the wall clock. 1: it is a time, 0:
+// `ret` is JSON, -1: a reason.
+int flow_template_time (const struct flow_template *self, const struct expr_env *env,
+                        int64_t *ret_local, json_t **ret, struct reason *reason);

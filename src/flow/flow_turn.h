@@ -1,0 +1,114 @@
+// One call of flow_step, between its files.
+#pragma once
+
+#include "flow_heap.h"
+#include "flow_run.h"
+
+struct flow_turn {
+    const struct flow *flow;
+    struct flow_run *run;
+    struct flow_effects *effects;
+    int64_t now; // ms
+};
+
+// -- state
+
+struct flow_data *flow_data_of (struct flow_run *run, uint32_t step);
+void flow_note_change (struct flow_turn *turn, uint32_t step);
+void flow_data_forget (struct flow_run *run, struct flow_data *data);
+void flow_items_free (struct flow_run *run, struct flow_items **items);
+
+// Keep a value, which is taken over; NULL: none. False: it is too large and was dropped.
+bool flow_keep (struct flow_run *run, json_t **slot, json_t *value, size_t max);
+
+static inline bool flow_decided (const struct flow_node *node)
+{
+    return node->state >= FLOW_FINISHED || node->flags & FLOW_BLOCKED;
+}
+
+// -- decisions: flow_decide.c
+
+// What an edge says once its source is decided.
+enum flow_edge_kind { FLOW_EDGE_LIVE, FLOW_EDGE_DEAD, FLOW_EDGE_BROKEN };
+enum flow_edge_kind flow_edge_kind (const struct flow_step *step, const struct flow_node *source,
+                                    uint8_t on);
+
+// The step has ended, in this state; its targets are looked at next.
+void flow_settle (struct flow_turn *turn, uint32_t step, enum flow_state state, const char *error);
+
+// Take its end back from its targets.
+void flow_unsettle (struct flow_turn *turn, uint32_t step);
+
+// Look at its join again.
+void flow_decide_later (struct flow_turn *turn, uint32_t step);
+
+// All decisions that are due, as far as the budget goes.
+void flow_decide_all (struct flow_turn *turn);
+
+// Its join has passed.
+void flow_pass_join (struct flow_turn *turn, uint32_t step);
+
+// -- starts: flow_start.c
+
+void flow_make_ready (struct flow_turn *turn, uint32_t step);
+void flow_rebuild_ready (struct flow_turn *turn);
+void flow_start_all (struct flow_turn *turn);
+
+// Place what is due of an undo.
+void flow_place_undo (struct flow_turn *turn, const struct flow_undo *undo);
+
+// -- ends: flow_items.c, flow_finish.c
+
+void flow_call_ended (struct flow_turn *turn, const struct flow_event *event);
+// More items have failed than the step tolerates.
+bool flow_too_many_failed (const struct flow_step *step, const struct flow_items *items);
+void flow_check_items (struct flow_turn *turn, uint32_t step);
+void flow_signal_arrived (struct flow_turn *turn, const struct flow_event *event);
+bool flow_signal_enough (struct flow_turn *turn, uint32_t step);
+void flow_timer_due (struct flow_turn *turn, uint32_t step);
+
+// Cancel what is in flight of a step; waits end at once.
+void flow_stop_step (struct flow_turn *turn, uint32_t step);
+void flow_stop_all (struct flow_turn *turn);
+
+// The end of the run, when there is nothing else to do.
+void flow_finish (struct flow_turn *turn);
+void flow_undo_ended (struct flow_turn *turn, const struct flow_event *event);
+
+// Steps with a failure that nothing handles, as a list of names.
+json_t *flow_uncaught (const struct flow *flow, const struct flow_run *run);
+
+// -- coming back: flow_again.c
+
+void flow_retry (struct flow_turn *turn, const struct flow_event *event);
+void flow_skip (struct flow_turn *turn, const struct flow_event *event);
+void flow_reset (struct flow_turn *turn, uint32_t step);
+
+// -- values: flow_scope.c
+
+struct flow_scope {
+    const struct flow *flow;
+    const struct flow_run *run;
+    uint32_t step; // UINT32_MAX: of the flow
+    int64_t item;
+    struct flow_value *lets;
+    size_t let_count, param_count;
+    json_t *result, *self; // borrowed
+    json_t *made;          // what was made to answer a reference; freed with the scope
+    uint32_t steps;
+};
+
+struct flow_scope flow_scope_of (const struct flow_turn *turn, uint32_t step, int64_t item);
+void flow_scope_clear (struct flow_scope *self, struct flow_turn *turn);
+struct expr_env flow_scope_env (struct flow_scope *self);
+bool flow_scope_lets (struct flow_scope *self, struct reason *reason);
+bool flow_begin_params (struct flow_turn *turn, const struct flow_event *event,
+                        struct reason *reason);
+
+// A boolean of an expression: 1, 0, or -1 with a reason.
+int flow_scope_test (struct flow_scope *self, const struct expr *expr, struct reason *reason);
+
+const char *flow_outcome_name (enum flow_outcome outcome);
+
+void flow_effect (struct flow_turn *turn, struct flow_effect effect);
+void flow_error (struct flow_run *run, const char *text);
