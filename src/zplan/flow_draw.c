@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "expr.h"
-#include "flow.h"
+#include "flow_command.h"
 #include "flow_file.h"
 #include "flow_graph.h"
 #include "print.h"

@@ -101,6 +101,7 @@ def test_every_option_of_the_help_is_offered(complete, verb):
     ("zplan list --title --sta", []),
     ("zplan station ", ["list", "add", "remove"]),
     ("zplan target ", ["list", "add", "remove"]),
+    ("zplan flow ", ["check", "graph"]),
     ("zplan station list ", []),
     ("zplan completion z", ["zsh"]),
     ("zplan stats ", []),
@@ -140,6 +141,8 @@ def test_files(tmp_path):
     assert sorted(bash(f"zplan --key {prefix}")) == [f"{tmp_path}/key one", f"{tmp_path}/keys"]
     assert sorted(bash(f"zplan work -- cat {prefix}ey")) == [f"{tmp_path}/key one", f"{tmp_path}/keys"]
     assert run("zsh", "-f", "-c", ZSH, "zsh", "zplan work -- cat ") == ["files"]
+    assert sorted(bash(f"zplan flow check {prefix}")) == [f"{tmp_path}/key one", f"{tmp_path}/keys"]
+    assert run("zsh", "-f", "-c", ZSH, "zsh", "zplan flow graph ") == ["files"]
     assert bash(f"zplan keygen --out {prefix}") == [f"{tmp_path}/keys"]
     assert run("zsh", "-f", "-c", ZSH, "zsh", "zplan --key ") == ["files"]
     assert run("zsh", "-f", "-c", ZSH, "zsh", "zplan keygen --out ") == ["files-/"]

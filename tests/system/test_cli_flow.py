@@ -38,6 +38,71 @@ def of(tmp_path, definition, name="flow.json"):
     return str(path)
 
 
+# -- check
+
+def test_the_examples_are_good():
+    """All six together: one is a step of another."""
+    files = [str(path) for path in EXAMPLES]
+    text = zplan("flow", "check", *files).done()
+    for path in EXAMPLES:
+        assert f"{path}: good\n  flow {path.stem}: " in text
+    answers = [json.loads(line) for line in zplan("flow", "check", "--json", *files).done().splitlines()]
+    assert [answer["file"] for answer in answers] == files
+    for answer in answers:
+        assert answer["ok"] and answer["check"]["steps_max"] > 0
+        assert answer["check"]["bounded"] is ("seconds_max" in answer["check"])
+    assert {path.stem: answer["check"]["depth"] for path, answer in zip(EXAMPLES, answers)} == {
+        "access": 1, "backup": 1, "invoices": 1, "month-end": 2, "order": 1, "rollout": 1}
+
+
+def test_all_errors_are_reported_at_once(tmp_path):
+    path = of(tmp_path, {"flow": "f", "steps": {
+        "a": {"target": "jobs", "timeout": 0}, "b": {"after": ["c"]}, "d": {"if": "1 +"}}})
+    told = zplan("flow", "check", path).failed(REFUSED).splitlines()
+    assert len(told) == 3 and all(line.startswith(f"zplan: {path}: steps.") for line in told)
+    assert [sum(path in line for line in told) for path in ("a.timeout: ", "b.after", "d.if: column 4: ")] == [1, 1, 1]
+    answer = zplan("flow", "check", "--json", path)
+    assert answer.code == REFUSED
+    answer = json.loads(answer.out)
+    assert not answer["ok"] and [sorted(error) for error in answer["errors"]] == [["path", "reason"]] * 3
+
+
+def test_flows_that_are_given_together_know_each_other(tmp_path):
+    """A target that is the name of another file's flow is that flow, whatever the order of the files."""
+    inner = of(tmp_path, {"flow": "inner", "steps": {"a": {"target": "jobs"}, "b": {"target": "jobs"}}}, "inner.json")
+    outer = of(tmp_path, {"flow": "outer", "steps": {"x": {"target": "inner"}}}, "outer.json")
+
+    def checked(*files):
+        lines = zplan("flow", "check", "--json", *files).done().splitlines()
+        return {answer["file"]: answer["check"] for answer in map(json.loads, lines)}
+
+    assert checked(outer)[outer]["steps_max"] == 1
+    for files in (inner, outer), (outer, inner):
+        found = checked(*files)
+        assert list(found) == list(files)
+        assert found[inner]["depth"] + 1 == found[outer]["depth"] == 2
+        assert found[outer]["steps_max"] == 3
+
+
+def test_flows_that_reach_each_other_are_rejected(tmp_path):
+    files = [of(tmp_path, {"flow": name, "steps": {"x": {"target": other}}}, name + ".json")
+             for name, other in ("ab", "ba")]
+    ended = zplan("flow", "check", *files)
+    assert ended.code == REFUSED and "steps.x.target" in ended.err
+
+
+def test_a_file_that_cannot_be_read_does_not_hide_the_others(tmp_path):
+    good = of(tmp_path, DIAMOND)
+    ended = zplan("flow", "check", str(tmp_path / "none"), good)
+    assert ended.code == REFUSED and ended.out.startswith(f"{good}: good\n") and "No such file" in ended.err
+
+
+def test_warnings_and_bounds(tmp_path):
+    path = of(tmp_path, DIAMOND)
+    text = zplan("flow", "check", path).done()
+    assert "  not bounded: " in text and "ask" in text
+
+
 # -- graph
 
 def test_a_graph_is_drawn_by_layers(tmp_path):
@@ -125,7 +190,7 @@ def test_a_file_that_is_too_large(tmp_path):
 
 
 @pytest.mark.parametrize("args, told", [
-    (["flow"], "graph"), (["flow", "graph"], "graph: want one file"), (["flow", "draw", "x"], "want graph"),
+    (["flow"], "want check FILE... or graph FILE"), (["flow", "check"], "check: want a file"), (["flow", "graph"], "graph: want one file"), (["flow", "draw", "x"], "want check or graph"),
     (["flow", "graph", "a", "b"], "graph: want one file"),
     (["flow", "graph", "a", "--dot", "--svg"], "want one of --ascii, --dot, --mermaid and --svg")])
 def test_usage(args, told):

@@ -1,4 +1,4 @@
-#include "flow.h"
+#include "flow_command.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -9,6 +9,10 @@
 static const char about[] =
     "Flows: steps that wait for each other. A definition is a file, JSON or YAML; `-` is\n"
     "standard input. No station is needed.\n\n"
+    "  check FILE... say what is wrong with it, everything at once; else how many\n"
+    "                calls a run makes at most, whether its time is bounded, and what\n"
+    "                looks like a mistake. A target is a flow when its file is given\n"
+    "                as well\n"
     "  graph FILE    draw it: a line for each step, by layers. A step stands below\n"
     "                all steps that it waits for. --dot and --mermaid write texts for\n"
     "                programs that draw, --svg runs `dot` of Graphviz\n\n"
@@ -18,6 +22,8 @@ static const char about[] =
     "    name:  {target: jobs, command: name}\n"
     "    greet: {after: [name], target: jobs, command: echo,\n"
     "            args: [\"='hello ' + steps.name.value\"]}\n\n"
+    "  zplan flow check greeting.yaml\n"
+    "  zplan flow check night.json etl.json  # night has a step whose target is etl\n"
     "  zplan flow graph greeting.yaml\n"
     "  zplan flow graph greeting.yaml --svg >greeting.svg\n";
 
@@ -44,9 +50,10 @@ static const struct option rows[] = {
      .help = "a picture; `dot` of Graphviz makes it"},
 };
 
-enum word { WORD_GRAPH, WORDS };
+enum word { WORD_CHECK, WORD_GRAPH, WORDS };
 
 static const struct subword words[WORDS] = {
+    [WORD_CHECK] = {"check", 1, INT_MAX, "want a file"},
     [WORD_GRAPH] = {"graph", 1, 1, "want one file"},
 };
 
@@ -64,20 +71,22 @@ int verb_flow (const struct cli *cli)
 {
     struct wish wish = {0};
     const struct usage usage = {
-        .synopsis = "zplan flow graph FILE [--ascii|--dot|--mermaid|--svg]",
+        .synopsis = "zplan flow check FILE... | graph FILE [--ascii|--dot|--mermaid|--svg]",
         .about = about,
         .groups = {{"Graph", rows, sizeof rows / sizeof *rows, &wish}},
         .group_count = 1,
         .words_min = 1,
         .words_max = INT_MAX,
-        .words = "graph FILE",
+        .words = "check FILE... or graph FILE",
     };
     int count, code;
     struct reason reason;
     enum flow_form form;
     if (!options_read (&usage, cli, &count, &code))
         return code;
-    if (subword_read (words, WORDS, cli, count, &reason) < 0 || !form_read (&wish, &form, &reason))
+    int word = subword_read (words, WORDS, cli, count, &reason);
+    if (word < 0 || !form_read (&wish, &form, &reason))
         return usage_error (cli->argv[0], &reason);
-    return flow_draw (cli, cli->argv[2], form);
+    return word == WORD_CHECK ? flow_check (cli, cli->argv + 2, count - 1)
+                              : flow_draw (cli, cli->argv[2], form);
 }
