@@ -32,7 +32,7 @@ static void reset_items (struct flow_run *run, struct flow_node *node, struct fl
         item->stopping = false;
         if (partly && (item->state == FLOW_FINISHED || item->state == FLOW_SKIPPED))
             continue;
-        if (item->state == FLOW_FINISHED)
+        if (item->state == FLOW_FINISHED || node->flags & FLOW_RAISED)
             item->generation++;
         if (item->generation >= generation)
             generation = item->generation;
@@ -61,7 +61,7 @@ void flow_reset (struct flow_turn *turn, uint32_t index)
     }
     if (data && data->items)
         reset_items (run, node, data);
-    else if (node->state == FLOW_FINISHED)
+    else if (node->state == FLOW_FINISHED || node->flags & FLOW_RAISED)
         node->generation++;
     bool within = turn->flow->steps[index].call.is_flow && node->state == FLOW_FAILED &&
                   node->flags & FLOW_DISPATCHED && node->flags & FLOW_PARTLY;
@@ -78,7 +78,7 @@ static void begin_reset (struct flow_turn *turn, uint32_t index, unsigned flags)
     struct flow_node *node = &run->nodes[index];
     const struct flow_data *data = run->data[index];
     flow_unsettle (turn, index);
-    node->flags &= (uint16_t) ~(FLOW_PARTLY | FLOW_FRESH);
+    node->flags &= (uint16_t) ~(FLOW_PARTLY | FLOW_FRESH | FLOW_RAISED);
     node->flags |= (uint16_t)flags;
     if (!flow_decided (node))
         flow_stop_step (turn, index);
@@ -124,7 +124,7 @@ void flow_retry (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
     const struct flow *flow = turn->flow;
-    unsigned fresh = event->fresh ? FLOW_FRESH : 0;
+    unsigned fresh = (event->fresh ? FLOW_FRESH : 0) | (event->restart ? FLOW_RAISED : 0);
     if (run->phase == FLOW_UNDOING || (run->undone && !event->restart)) {
         reason_set (&turn->effects->rejected, run->phase == FLOW_UNDOING
                                                   ? "the run is being undone"
@@ -146,10 +146,6 @@ void flow_retry (struct flow_turn *turn, const struct flow_event *event)
         }
         for (uint32_t i = 0; i < flow->step_count; i++)
             if (marks[i]) {
-                // A restart raises every generation: what had not finished is none of the same
-                // call.
-                if (event->restart && run->nodes[i].state != FLOW_FINISHED)
-                    run->nodes[i].generation++;
                 begin_reset (turn, i, (marks[i] == ROOT ? FLOW_PARTLY : 0) | fresh);
             }
         flow_rebuild_ready (turn);

@@ -38,10 +38,10 @@ enum {
     FLOW_READY = 256,      // it is among those that wait for a start
     FLOW_DISPATCHED = 512, // it was placed once, so that it may have worked
     FLOW_CHANGED = 1024,   // in effects.changed
-    FLOW_UNDONE = 2048,
-    FLOW_RETRIED = 4096, // a sub-flow that is retried within
-    FLOW_FRESH = 8192,   // its list or time is evaluated anew
-    FLOW_STARTED = 16384 // it left the ready ones
+    FLOW_RETRIED = 4096,   // a sub-flow that is retried within
+    FLOW_FRESH = 8192,     // its list or time is evaluated anew
+    FLOW_STARTED = 16384,  // it left the ready ones
+    FLOW_RAISED = 32768    // a restart: its generation is raised though it had not finished
 };
 
 // 16 bytes, as they are stored.
@@ -54,7 +54,7 @@ struct flow_node {
 
 struct flow_item {
     uint8_t state;
-    bool dispatched, stopping, undone;
+    bool dispatched, stopping;
     uint16_t generation;
     uint32_t ended;
     json_t *value;

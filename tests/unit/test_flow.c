@@ -1,0 +1,374 @@
+// Flows: rows of a definition, what happens, and how the steps and the run stand then.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "flow_run.h"
+
+// Events are words: a+ ended well, a- failed, a/ cancelled, a.1+ of an item, ~a+ of its undo, a*
+// its timer, a! a signal, a? a rejected signal, >a skipped, >a.1 an item skipped, <a retried, <
+// retried by default, and the names below. State: a letter a step, in the order of the definition.
+struct row {
+    const char *name, *definition, *events, *states;
+    enum flow_outcome outcome; // FLOW_OPEN: it has not ended
+    const char *placed;        // the calls in their order
+};
+
+#define CALL(more)   "{\"target\": \"t\"" more "}"
+#define AFTER(step)  ", \"after\": [\"" step "\"]"
+#define ON(step, on) "{\"step\": \"" step "\", \"on\": " on "}"
+
+static const struct row rows[] = {
+    {"a chain", "\"a\": " CALL () ", \"b\": " CALL (AFTER ("a")), "a+ b+", "FF", FLOW_WELL, "a b"},
+    {"a failure blocks", "\"a\": " CALL () ", \"b\": " CALL (AFTER ("a")), "a-", "XB", FLOW_BADLY,
+     "a"},
+    {"continue", "\"a\": " CALL (", \"on_error\": \"continue\"") ", \"b\": " CALL (AFTER ("a")),
+     "a- b+", "XF", FLOW_WELL, "a b"},
+    {"failed only reports",
+     "\"a\": " CALL () ", \"b\": " CALL (", \"after\": [" ON ("a", "\"failed\"") "]"), "a- b+",
+     "XF", FLOW_BADLY, "a b"},
+    {"caught handles",
+     "\"a\": " CALL () ", \"b\": " CALL (", \"after\": [" ON ("a", "\"caught\"") "]"), "a- b+",
+     "XF", FLOW_WELL, "a b"},
+    {"a caught step that was skipped by rule handles nothing",
+     "\"a\": " CALL () ", \"b\": " CALL (
+         ", \"if\": \"false\", \"after\": [" ON ("a", "\"caught\"") "]"),
+     "a-", "XS", FLOW_BADLY, "a"},
+    {"dead edges do not count: an if and its join",
+     "\"a\": " CALL (", \"if\": \"false\"") ", \"b\": " CALL () ", \"c\": " CALL (
+         ", \"after\": [\"a\", \"b\"]"),
+     "b+ c+", "SFF", FLOW_WELL, "b c"},
+    {"all edges dead: skipped by rule",
+     "\"a\": " CALL (", \"if\": \"false\"") ", \"b\": " CALL (AFTER ("a")), "", "SS", FLOW_WELL,
+     ""},
+    {"an else",
+     "\"a\": " CALL (", \"if\": \"false\"") ", \"b\": " CALL (
+         ", \"after\": [" ON ("a", "\"skipped\"") "]"),
+     "b+", "SF", FLOW_WELL, "b"},
+    {"any starts once",
+     "\"a\": " CALL () ", \"b\": " CALL () ", \"c\": " CALL (
+         ", \"after\": [\"a\", \"b\"], \"join\": \"any\""),
+     "a+ b+ c+", "FFF", FLOW_WELL, "a b c"},
+    {"any started all the same: the failure stops nothing",
+     "\"a\": " CALL () ", \"b\": " CALL () ", \"c\": " CALL (
+         ", \"after\": [\"a\", \"b\"], \"join\": \"any\""),
+     "a- b+ c+", "XFF", FLOW_WELL, "a b c"},
+    {"over a blocked step to any",
+     "\"a\": " CALL () ", \"b\": " CALL (AFTER ("a")) ", \"c\": " CALL () ", \"d\": " CALL (
+         ", \"after\": [\"b\", \"c\"], \"join\": 1"),
+     "a- c+ d+", "XBFF", FLOW_WELL, "a c d"},
+    {"n above what can be live: blocked when all are decided",
+     "\"a\": " CALL () ", \"b\": " CALL () ", \"c\": " CALL (
+         ", \"after\": [\"a\", \"b\"], \"join\": 2"),
+     "a- b+", "XFB", FLOW_BADLY, "a b"},
+    {"n above what can be live: skipped when none is broken",
+     "\"a\": " CALL (", \"if\": \"false\"") ", \"b\": " CALL () ", \"c\": " CALL (
+         ", \"after\": [\"a\", \"b\"], \"join\": \"majority\""),
+     "b+", "SFS", FLOW_WELL, "b"},
+    {"all_done",
+     "\"a\": " CALL () ", \"b\": " CALL (", \"after\": [" ON ("a", "[\"ended\", \"skipped\"]") "]"),
+     "a/ b+", "CF", FLOW_BADLY, "a b"},
+    {"a step that a person cancelled is not caught",
+     "\"a\": " CALL (", \"on_error\": \"continue\"") ", \"b\": " CALL (
+         ", \"after\": [" ON ("a", "\"caught\"") "]"),
+     "a/", "CS", FLOW_BADLY, "a"},
+    {"an error of an if", "\"a\": " CALL (", \"if\": \"1 / 0 == 1\""), "", "X", FLOW_BADLY, ""},
+    {"output fails though the work was done", "\"a\": " CALL (", \"output\": \"result.no\""), "a+",
+     "X", FLOW_BADLY, "a"},
+    {"computing steps place nothing",
+     "\"a\": {\"let\": {\"x\": \"1 + 1\"}}, \"b\": " CALL (
+         AFTER ("a") ", \"if\": \"steps.a.value.x == 2\""),
+     "b+", "FF", FLOW_WELL, "b"},
+    {"items, three at a time by max_parallel of the step",
+     "\"a\": " CALL (", \"for_each\": 3, \"max_parallel\": 1"), "a.0+ a.1+ a.2+", "F", FLOW_WELL,
+     "a.0 a.1 a.2"},
+    {"no items: finished", "\"a\": " CALL (", \"for_each\": []"), "", "F", FLOW_WELL, ""},
+    {"one failure too many: no further item starts",
+     "\"a\": " CALL (", \"for_each\": 3, \"max_parallel\": 1"), "a.0-", "X", FLOW_BADLY, "a.0"},
+    {"tolerated", "\"a\": " CALL (", \"for_each\": 3, \"tolerate\": \"34%\""), "a.0- a.1+ a.2+",
+     "F", FLOW_WELL, "a.0 a.1 a.2"},
+    {"only failed items run again", "\"a\": " CALL (", \"for_each\": 2"), "a.0- a.1+ < a.0+", "F",
+     FLOW_WELL, "a.0 a.1 a.0"},
+    {"an item is skipped", "\"a\": " CALL (", \"for_each\": 2"), "a.0- a.1+ >a.0", "F", FLOW_WELL,
+     "a.0 a.1"},
+    {"a for_each starves nobody",
+     "\"a\": " CALL (", \"for_each\": 5") ", \"b\": " CALL (AFTER ("c")) ", \"c\": " CALL (),
+     "c+ a.0+ a.1+ a.2+ a.3+ a.4+ b+", "FFF", FLOW_WELL, "a.0 c b a.1 a.2 a.3 a.4"},
+    {"retry by default", "\"a\": " CALL () ", \"b\": " CALL (AFTER ("a")), "a- < a+ b+", "FF",
+     FLOW_WELL, "a a b"},
+    {"retry of what had finished raises the generation",
+     "\"a\": " CALL () ", \"b\": " CALL (AFTER ("a")), "a+ b- <a a+ a1+ b+", "FF", FLOW_WELL,
+     "a b a b"},
+    {"retry while a call is in flight waits for its end",
+     "\"a\": " CALL () ", \"b\": " CALL (AFTER ("a")), "a+ <a b/ a1+ b+", "FF", FLOW_WELL,
+     "a b a b"},
+    {"nothing has failed", "\"a\": " CALL (), "a+ <", "F", FLOW_WELL, "a"},
+    {"skip of a failed one", "\"a\": " CALL () ", \"b\": " CALL (AFTER ("a")), "a- >a b+", "PF",
+     FLOW_WELL, "a b"},
+    {"skip of a blocked one",
+     "\"a\": " CALL () ", \"b\": " CALL (AFTER ("a")) ", \"c\": " CALL (AFTER ("b")), "a- >b c+",
+     "XPF", FLOW_BADLY, "a c"},
+    {"what a person's skip leads to is decided anew",
+     "\"a\": " CALL (", \"on_error\": \"block\"") ", \"b\": " CALL (
+         ", \"after\": [" ON ("a", "\"caught\"") "]"),
+     "a- >a b+", "PF", FLOW_WELL, "a b"},
+    {"a wait", "\"a\": {\"wait\": 5}, \"b\": " CALL (AFTER ("a")), "a* b+", "FF", FLOW_WELL, "b"},
+    {"a wait that is over", "\"a\": {\"wait\": \"1970-01-01T00:00:00Z\"}", "", "F", FLOW_WELL, ""},
+    {"a wait is skipped", "\"a\": {\"wait\": 5}", ">a", "P", FLOW_WELL, ""},
+    {"a signal before its step waits is kept",
+     "\"a\": " CALL () ", \"b\": {\"after\": [\"a\"], \"signal\": {}}", "b! a+", "FF", FLOW_WELL,
+     "a"},
+    {"one rejection fails it", "\"a\": {\"signal\": {\"count\": 2}}", "a! a?", "X", FLOW_BADLY, ""},
+    {"no signal in time", "\"a\": {\"signal\": {\"timeout\": 5}}", "a*", "X", FLOW_BADLY, ""},
+    {"a timeout that skips", "\"a\": {\"signal\": {\"timeout\": 5, \"on_timeout\": \"skip\"}}",
+     "a*", "S", FLOW_WELL, ""},
+    {"a timeout with a value",
+     "\"a\": {\"signal\": {\"timeout\": 5, \"on_timeout\": {\"value\": 1}}}", "a*", "F", FLOW_WELL,
+     ""},
+    {"behind a retry signals are sent anew", "\"a\": {\"signal\": {}}", "a! <a", "R", FLOW_OPEN,
+     ""},
+    {"suspend: nothing else starts", "\"a\": " CALL () ", \"b\": " CALL (AFTER ("a")), "suspend a+",
+     "FN", FLOW_OPEN, "a"},
+    {"resume", "\"a\": " CALL () ", \"b\": " CALL (AFTER ("a")), "suspend a+ resume b+", "FF",
+     FLOW_WELL, "a b"},
+    {"cancel waits for what is in flight", "\"a\": " CALL () ", \"b\": " CALL (AFTER ("a")),
+     "cancel a+", "FC", FLOW_STOPPED, "a"},
+    {"a second cancel is rejected, with force it is not", "\"a\": " CALL (),
+     "cancel cancel force a/", "C", FLOW_STOPPED, "a"},
+    {"timeout is as a cancel", "\"a\": " CALL (), "timeout a/", "C", FLOW_LATE, "a"},
+    {"undo, the last to end first",
+     "\"a\": " CALL (", \"undo\": {\"target\": \"u\"}") ", \"b\": " CALL (
+         ", \"undo\": {\"target\": \"u\"}") ", \"c\": " CALL (),
+     "b+ a+ c- ~a+ ~b+", "FFX", FLOW_BADLY, "a b c ~a ~b"},
+    {"undo of what has started",
+     "\"a\": " CALL (", \"undo\": {\"target\": \"u\", \"on\": \"started\"}"), "a- ~a+", "X",
+     FLOW_BADLY, "a ~a"},
+    {"an undo that fails is parked until done",
+     "\"a\": " CALL (", \"undo\": {\"target\": \"u\"}") ", \"b\": " CALL (), "a+ b- ~a-", "FX",
+     FLOW_OPEN, "a b ~a"},
+    {"an undo is called again",
+     "\"a\": " CALL (", \"undo\": {\"target\": \"u\"}") ", \"b\": " CALL (), "a+ b- ~a- reset ~a+",
+     "FX", FLOW_BADLY, "a b ~a ~a"},
+    {"of a run that was undone only restart is left",
+     "\"a\": " CALL (", \"undo\": {\"target\": \"u\"}") ", \"b\": " CALL (),
+     "a+ b- ~a- done < restart a1+ b1+", "FF", FLOW_WELL, "a b ~a a b"},
+    {"a handled failure undoes nothing",
+     "\"a\": " CALL (", \"undo\": {\"target\": \"u\"}") ", \"b\": " CALL (
+         ", \"on_error\": \"continue\""),
+     "a+ b-", "FX", FLOW_WELL, "a b"},
+    {"items are undone, each on its own",
+     "\"a\": " CALL (
+         ", \"for_each\": 2, \"undo\": {\"target\": \"u\", \"args\": [\"=item\"]}") ", "
+                                                                                    "\"b\":"
+                                                                                    " " CALL (),
+     "a.0+ a.1+ b- ~a.1+ ~a.0+", "FX", FLOW_BADLY, "a.0 b a.1 ~a.1 ~a.0"},
+};
+
+static const struct row flow_rows[] = {
+    {"finally runs last", "\"finally\": \"b\", \"steps\": {\"a\": " CALL () ", \"b\": " CALL () "}",
+     "a- b+", "XF", FLOW_BADLY, "a b"},
+    {"finally after cancel",
+     "\"finally\": \"b\", \"steps\": {\"a\": " CALL () ", \"b\": " CALL () "}", "cancel a/ b+",
+     "CF", FLOW_STOPPED, "a b"},
+    {"cancel with force: no finally",
+     "\"finally\": \"b\", \"steps\": {\"a\": " CALL () ", \"b\": " CALL () "}", "force a/", "CN",
+     FLOW_STOPPED, "a"},
+    {"finally fails", "\"finally\": \"b\", \"steps\": {\"a\": " CALL () ", \"b\": " CALL () "}",
+     "a+ b-", "FX", FLOW_BADLY, "a b"},
+    {"finally reads how it went",
+     "\"finally\": \"b\", \"steps\": {\"a\": " CALL () ", \"b\": " CALL (
+         ", \"if\": \"run.outcome == 'failed' && run.failed == ['a']\"") "}",
+     "a- b+", "XF", FLOW_BADLY, "a b"},
+    {"finally is reset by a retry",
+     "\"finally\": \"b\", \"steps\": {\"a\": " CALL () ", \"b\": " CALL () "}", "a- b+ < a+ b1+",
+     "FF", FLOW_WELL, "a b a b"},
+    {"fail_fast cancels what is in flight, handlers run",
+     "\"fail_fast\": true, \"steps\": {\"a\": " CALL () ", \"b\": " CALL () ", \"c\": " CALL (
+         ", \"after\": [" ON ("a", "\"failed\"") "]") ", \"d\": {\"wait\": 5}}",
+     "a- b/ c+", "XCFC", FLOW_BADLY, "a b c"},
+    {"params fail: nothing starts",
+     "\"params\": {\"p\": \"=1 / 0\"}, \"finally\": \"b\", \"steps\": {\"a\": " CALL () ", "
+                                                                                        "\"b\":"
+                                                                                        " " CALL () "}",
+     "", "NN", FLOW_BADLY, ""},
+    {"output of the run fails",
+     "\"output\": \"=steps.a.value.no\", \"steps\": {\"a\": " CALL () "}", "a+", "F", FLOW_BADLY,
+     "a"},
+    {"at most max_parallel calls",
+     "\"max_parallel\": 1, \"steps\": {\"a\": " CALL () ", \"w\": {\"wait\": 5}, \"b\": " CALL () "}",
+     "a+ w* b+", "FFF", FLOW_WELL, "a b"},
+};
+
+struct player {
+    const struct flow *flow;
+    struct flow_run *run;
+    char placed[256];
+};
+
+static void carry (struct player *self, struct flow_event *event)
+{
+    struct flow_effects effects = {.count = 0};
+    const struct flow_event more = {.kind = FLOW_CHECK, .item = -1};
+    flow_step (self->flow, self->run, event, event->kind == FLOW_DUE ? 10000 : 1000, &effects);
+    while (effects.more)
+        flow_step (self->flow, self->run, &more, 1000, &effects);
+    for (size_t i = 0; i < effects.count; i++) {
+        const struct flow_effect *effect = &effects.items[i];
+        size_t used = strlen (self->placed);
+        if (effect->kind != FLOW_PLACE)
+            continue;
+        used += (size_t)snprintf (self->placed + used, sizeof self->placed - used, "%s%s%s",
+                                  used ? " " : "", effect->undo ? "~" : "",
+                                  self->flow->steps[effect->step].name);
+        if (effect->item >= 0)
+            snprintf (self->placed + used, sizeof self->placed - used, ".%d", (int)effect->item);
+    }
+    flow_effects_clear (&effects);
+}
+
+static void play_word (struct player *self, const char *word)
+{
+    static const struct {
+        const char *word;
+        enum flow_event_kind kind;
+    } words[] = {{"suspend", FLOW_SUSPEND},  {"resume", FLOW_RESUME},   {"cancel", FLOW_CANCEL},
+                 {"force", FLOW_CANCEL},     {"timeout", FLOW_TIMEOUT}, {"done", FLOW_UNDO_DONE},
+                 {"reset", FLOW_UNDO_RESET}, {"restart", FLOW_RETRY}};
+    struct flow_event event = {.item = -1, .kind = FLOW_CALL_ENDED};
+    json_t *steps = NULL;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp (word, words[i].word) == 0) {
+            event.kind = words[i].kind;
+            event.force = strcmp (word, "force") == 0;
+            event.restart = event.kind == FLOW_RETRY;
+            carry (self, &event);
+            return;
+        }
+    char sign = word[strlen (word) - 1], name[2] = {word[strspn (word, "~<>")], '\0'};
+    const char *dot = strchr (word, '.');
+    event.undo = word[0] == '~';
+    event.step = (uint32_t)(word[0] == '<' && !word[1] ? 0 : flow_find (self->flow, name));
+    if (dot)
+        event.item = dot[1] - '0';
+    if (!dot && strlen (word) == 3 && word[1] >= '0' && word[1] <= '9')
+        event.generation = (unsigned)(word[1] - '0');
+    if (word[0] == '<') {
+        event.kind = FLOW_RETRY;
+        event.steps = steps = word[1] ? json_pack ("[s]", word + 1) : NULL;
+    } else if (word[0] == '>') {
+        event.kind = FLOW_SKIP;
+    } else if (sign == '*') {
+        event.kind = FLOW_DUE;
+    } else if (sign == '!' || sign == '?') {
+        event.kind = sign == '!' ? FLOW_SIGNALLED : FLOW_REJECTED;
+    }
+    event.status = sign == '-' ? FLOW_NOT_OK : sign == '/' ? FLOW_CALL_CANCELLED : FLOW_OK;
+    carry (self, &event);
+    json_decref (steps);
+}
+
+static void play (const struct row *row, const char *text)
+{
+    json_t *errors = NULL;
+    struct flow *flow = flow_parse (span_text (text), NULL, &errors);
+    if (!flow)
+        fail_msg ("%s: %s: %s", row->name, text, json_dumps (errors, 0));
+    struct player player = {.flow = flow, .run = flow_run_new (flow, "1f")};
+    struct flow_event begin = {.kind = FLOW_BEGIN, .item = -1};
+    char *events = strdup (row->events), *rest = events, *word, states[16] = "";
+    carry (&player, &begin);
+    while ((word = strsep (&rest, " ")))
+        if (*word)
+            play_word (&player, word);
+    for (uint32_t i = 0; i < flow->step_count; i++) {
+        const struct flow_node *node = &player.run->nodes[i];
+        bool blocked = node->flags & FLOW_BLOCKED,
+             person = node->state == FLOW_SKIPPED && node->flags & FLOW_BY_PERSON;
+        states[i] = blocked ? 'B' : person ? 'P' : "NNRFXSC"[node->state];
+    }
+    enum flow_outcome outcome = player.run->phase == FLOW_ENDED ? player.run->outcome : FLOW_OPEN;
+    if (strcmp (states, row->states) != 0 || outcome != row->outcome ||
+        strcmp (player.placed, row->placed) != 0)
+        fail_msg ("%s: %s %d placed '%s', want %s %d '%s'", row->name, states, (int)outcome,
+                  player.placed, row->states, (int)row->outcome, row->placed);
+    free (events);
+    flow_run_destroy (&player.run, flow);
+    flow_destroy (&flow);
+}
+
+static void test_steps (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[1024];
+        snprintf (text, sizeof text, "{\"flow\": \"f\", \"steps\": {%s}, \"max_parallel\": %d}",
+                  rows[i].definition, strstr (rows[i].name, "starves") ? 2 : 9);
+        play (&rows[i], text);
+    }
+}
+
+static void test_flows (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof flow_rows / sizeof *flow_rows; i++) {
+        char text[1024];
+        snprintf (text, sizeof text, "{\"flow\": \"f\", %s}", flow_rows[i].definition);
+        play (&flow_rows[i], text);
+    }
+}
+
+// Errors: all of a definition, each by its path.
+static const struct {
+    const char *definition, *paths;
+} error_rows[] = {
+    {"[]", " "},
+    {"{\"flow\": \"a:b\", \"steps\": {}}", "flow steps "},
+    {"{\"flow\": \"f\", \"stepz\": 1, \"steps\": {\"a\": {}}}", "'stepz' "},
+    {"{\"flow\": \"f\", \"steps\": {\"a\": {\"after\": [\"a\"]}}}", "steps.a.after[0] "},
+    {"{\"flow\": \"f\", \"steps\": {\"a\": {\"after\": [\"b\"]}, \"b\": {\"after\": [\"a\"]}}}",
+     "steps "},
+    {"{\"flow\": \"f\", \"steps\": {\"a\": {\"after\": [\"x\"]}, \"b\": {\"join\": 2}}}",
+     "steps.a.after[0] steps.b.join "},
+    {"{\"flow\": \"f\", \"steps\": {\"a\": {\"target\": \"t\", \"wait\": 1}}}", "steps.a "},
+    {"{\"flow\": \"f\", \"steps\": {\"a\": {\"wait\": 1, \"retry\": {}}}}", "steps.a.retry "},
+    {"{\"flow\": \"f\", \"steps\": {\"a\": {\"target\": \"=x\"}}}", "steps.a.target "},
+    {"{\"flow\": \"f\", \"steps\": {\"a\": {\"let\": {\"x\": \"steps.b.value\"}}, \"b\": {}}}",
+     "steps.a.let.x "},
+    {"{\"flow\": \"f\", \"steps\": {\"a\": {\"let\": {\"x\": \"item\", \"y\": \"nope\"}}}}",
+     "steps.a.let.x steps.a.let.y "},
+    {"{\"flow\": \"f\", \"params\": {\"idc\": 1}, \"steps\": {\"a\": {}}}", "params.idc "},
+    {"{\"flow\": \"f\", \"steps\": {\"a\": {}, \"b\": {\"after\": [{\"step\": \"a\", \"on\": "
+     "\"failed\"}]}}}",
+     "steps.b "},
+    {"{\"flow\": \"f\", \"steps\": {\"a\": {\"signal\": {\"count\": 0, \"x\": 1}}}}",
+     "steps.a.signal steps.a.signal.count "},
+    {"{\"flow\": \"f\", \"finally\": \"b\", \"steps\": {\"a\": {\"after\": [\"b\"]}, \"b\": {}}}",
+     "steps.a.after[0] "},
+};
+
+static void test_errors (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof error_rows / sizeof *error_rows; i++) {
+        json_t *errors = NULL, *error;
+        char paths[512] = "";
+        size_t index;
+        struct flow *flow = flow_parse (span_text (error_rows[i].definition), NULL, &errors);
+        json_array_foreach (errors, index, error)
+            snprintf (paths + strlen (paths), sizeof paths - strlen (paths), "%s ",
+                      json_string_value (json_object_get (error, "path")));
+        if (flow || strcmp (paths, error_rows[i].paths) != 0)
+            fail_msg ("%s: '%s', want '%s'", error_rows[i].definition, paths, error_rows[i].paths);
+        json_decref (errors);
+    }
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test (test_steps), cmocka_unit_test (test_flows),
+                                       cmocka_unit_test (test_errors)};
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}
