@@ -338,8 +338,7 @@ static json_t *report (const struct simulation *self, int64_t began)
     json_t *ret =
         json_pack ("{s:s, s:I, s:s, s:o}", "flow", self->flow->name, "began", (json_int_t)began,
                    "outcome", outcomes[ended ? run->outcome : 0], "critical", critical_path (self));
-    if (ended)
-        json_object_set_new (ret, "ended", json_integer (self->now));
+    json_object_set_new (ret, ended ? "ended" : "until", json_integer (self->now));
     if (run->output)
         json_object_set (ret, "output", run->output);
     if (run->error)
@@ -350,6 +349,8 @@ static json_t *report (const struct simulation *self, int64_t began)
     for (uint32_t i = 0; !ended && i < self->flow->step_count; i++)
         if (run->nodes[i].state == FLOW_RUNNING || run->nodes[i].flags & FLOW_PLACED)
             json_array_append_new (waits, json_string (self->flow->steps[i].name));
+    if (run->undo_parked)
+        json_array_append_new (waits, json_string ("an operator: an undo has failed"));
     json_object_set_new (ret, "waits", waits);
     return ret;
 }
@@ -383,11 +384,40 @@ static json_t *simulate (const struct flow *flow, const struct flow_guesses *gue
     return ret;
 }
 
+struct order {
+    int64_t at;
+    size_t place;
+};
+
+static int earlier_first (const void *a, const void *b)
+{
+    const struct order *left = a, *right = b;
+    if (left->at != right->at)
+        return left->at < right->at ? -1 : 1;
+    return left->place < right->place ? -1 : 1;
+}
+
+// A call is played to its end when it is placed, so its events are before those of other steps.
+static json_t *sort_events (const json_t *events)
+{
+    size_t count = json_array_size (events), index;
+    struct order *order = memory_new ((count + 1) * sizeof *order);
+    json_t *row, *ret = json_array ();
+    json_array_foreach (events, index, row) order[index] =
+        (struct order){json_integer_value (json_object_get (row, "at")), index};
+    qsort (order, count, sizeof *order, earlier_first);
+    for (size_t i = 0; i < count; i++)
+        json_array_append (ret, json_array_get (events, order[i].place));
+    free (order);
+    return ret;
+}
+
 json_t *flow_simulate (const struct flow *flow, const struct flow_guesses *guesses, int64_t at_ms,
                        json_t *input)
 {
     json_t *events = json_array ();
     json_t *ret = simulate (flow, guesses, at_ms, input, "", 1, events);
-    json_object_set_new (ret, "events", events);
+    json_object_set_new (ret, "events", sort_events (events));
+    json_decref (events);
     return ret;
 }

@@ -31,8 +31,8 @@ struct flow_guesses {
 
 enum { FLOW_SIMULATED_MAX = 100000 }; // events of one simulation
 
-// Run it from `at_ms` on. A new object: {"flow", "began", "ended" (absent: it waits for ever),
-// "outcome", "output", "error", "uncaught": [...], "events": [{"at", "step", "item", "what",
+// Run it from `at_ms` on. A new object: {"flow", "began", "ended" (or "until", where it waits for
+// ever), "outcome", "output", "error", "uncaught": [...], "events": [{"at", "step", "item", "what",
 // "why"}, ...], "critical": [{"step", "from", "to", "why"}, ...], "waits": [texts]}. Times are ms.
 json_t *flow_simulate (const struct flow *flow, const struct flow_guesses *guesses, int64_t at_ms,
                        json_t *input);

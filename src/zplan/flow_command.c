@@ -15,7 +15,12 @@ static const char about[] =
     "                as well\n"
     "  graph FILE    draw it: a line for each step, by layers. A step stands below\n"
     "                all steps that it waits for. --dot and --mermaid write texts for\n"
-    "                programs that draw, --svg runs `dot` of Graphviz\n\n"
+    "                programs that draw, --svg runs `dot` of Graphviz\n"
+    "  simulate FILE...\n"
+    "                run the first one on a virtual clock, with the rules of the\n"
+    "                station: a line an event, when the run ends, its critical path,\n"
+    "                and what it waited for. The other files are its sub-flows, whose\n"
+    "                steps are called STEP/INNER. Nothing is sent or written\n\n"
     "A definition has a name and steps; a step has a target, or it waits, or it computes:\n"
     "  flow: greeting\n"
     "  steps:\n"
@@ -25,39 +30,100 @@ static const char about[] =
     "  zplan flow check greeting.yaml\n"
     "  zplan flow check night.json etl.json  # night has a step whose target is etl\n"
     "  zplan flow graph greeting.yaml\n"
-    "  zplan flow graph greeting.yaml --svg >greeting.svg\n";
-
-struct wish {
-    bool ascii, dot, mermaid, svg;
-};
+    "  zplan flow graph greeting.yaml --svg >greeting.svg\n"
+    "  zplan flow simulate greeting.yaml --last name=5m --fail greet:2\n"
+    "  zplan flow simulate night.json etl.json --cron '0 2 * * *' --runs 30\n";
 
 static const struct option rows[] = {
     {.name = "--ascii",
      .type = OPTION_FLAG,
-     .offset = offsetof (struct wish, ascii),
+     .offset = offsetof (struct flow_wish, ascii),
      .help = "a line for each step, the default"},
     {.name = "--dot",
      .type = OPTION_FLAG,
-     .offset = offsetof (struct wish, dot),
+     .offset = offsetof (struct flow_wish, dot),
      .help = "a text for Graphviz"},
     {.name = "--mermaid",
      .type = OPTION_FLAG,
-     .offset = offsetof (struct wish, mermaid),
+     .offset = offsetof (struct flow_wish, mermaid),
      .help = "a text for Mermaid"},
     {.name = "--svg",
      .type = OPTION_FLAG,
-     .offset = offsetof (struct wish, svg),
+     .offset = offsetof (struct flow_wish, svg),
      .help = "a picture; `dot` of Graphviz makes it"},
 };
 
-enum word { WORD_CHECK, WORD_GRAPH, WORDS };
+static const struct option simulate_rows[] = {
+    {.name = "--at",
+     .metavar = "TIME",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, at),
+     .help = "when the run begins, as 2026-01-31T02:00; by default now"},
+    {.name = "--timezone",
+     .metavar = "ZONE",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, timezone),
+     .help = "of the times, as Europe/Berlin; by default UTC"},
+    {.name = "--cron",
+     .metavar = "EXPRESSION",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, cron),
+     .help = "runs begin at these times, from --at on; one that is due while the\n"
+             "run before it is in progress is missed"},
+    {.name = "--runs",
+     .metavar = "N",
+     .type = OPTION_NUMBER,
+     .offset = offsetof (struct flow_wish, runs),
+     .help = "so many occurrences of --cron; their ends only are printed",
+     .min = 1,
+     .max = 1000},
+    {.name = "--each",
+     .metavar = "DURATION",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, each),
+     .help = "how long a call takes, and a signal is waited for; by default 1s"},
+    {.name = "--last",
+     .metavar = "STEP=DURATION",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct flow_wish, last),
+     .help = "the same of one step"},
+    {.name = "--fail",
+     .metavar = "STEP[:N]",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct flow_wish, fail),
+     .help = "its calls fail; with N their first N attempts only"},
+    {.name = "--never",
+     .metavar = "STEP",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct flow_wish, never),
+     .help = "its calls never end, its signal never arrives"},
+    {.name = "--value",
+     .metavar = "STEP=FILE",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct flow_wish, value),
+     .help = "the result of its calls, JSON or YAML; by default null"},
+    {.name = "--outage",
+     .metavar = "TARGET=HH:MM..HH:MM",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct flow_wish, outage),
+     .help = "the target takes nothing then, on the day of each run"},
+    {.name = "--input",
+     .metavar = "FILE",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, input),
+     .help = "the input of the run, JSON or YAML",
+     .offered = VALUES_FILES},
+};
+
+enum word { WORD_CHECK, WORD_GRAPH, WORD_SIMULATE, WORDS };
 
 static const struct subword words[WORDS] = {
     [WORD_CHECK] = {"check", 1, INT_MAX, "want a file"},
     [WORD_GRAPH] = {"graph", 1, 1, "want one file"},
+    [WORD_SIMULATE] = {"simulate", 1, INT_MAX, "want a file"},
 };
 
-static bool form_read (const struct wish *wish, enum flow_form *ret, struct reason *reason)
+static bool form_read (const struct flow_wish *wish, enum flow_form *ret, struct reason *reason)
 {
     if (wish->ascii + wish->dot + wish->mermaid + wish->svg > 1) {
         reason_set (reason, "want one of --ascii, --dot, --mermaid and --svg");
@@ -69,15 +135,18 @@ static bool form_read (const struct wish *wish, enum flow_form *ret, struct reas
 
 int verb_flow (const struct cli *cli)
 {
-    struct wish wish = {0};
+    struct flow_wish wish = {.runs = 1};
     const struct usage usage = {
-        .synopsis = "zplan flow check FILE... | graph FILE [--ascii|--dot|--mermaid|--svg]",
+        .synopsis = "zplan flow check FILE... | graph FILE [--dot|--mermaid|--svg]\n"
+                    "       zplan flow simulate FILE... [OPTIONS]",
         .about = about,
-        .groups = {{"Graph", rows, sizeof rows / sizeof *rows, &wish}},
-        .group_count = 1,
+        .groups = {{"Graph", rows, sizeof rows / sizeof *rows, &wish},
+                   {"Simulate", simulate_rows, sizeof simulate_rows / sizeof *simulate_rows,
+                    &wish}},
+        .group_count = 2,
         .words_min = 1,
         .words_max = INT_MAX,
-        .words = "check FILE... or graph FILE",
+        .words = "check FILE..., graph FILE or simulate FILE...",
     };
     int count, code;
     struct reason reason;
@@ -87,6 +156,8 @@ int verb_flow (const struct cli *cli)
     int word = subword_read (words, WORDS, cli, count, &reason);
     if (word < 0 || !form_read (&wish, &form, &reason))
         return usage_error (cli->argv[0], &reason);
+    if (word == WORD_SIMULATE)
+        return flow_rehearse (cli, cli->argv + 2, count - 1, &wish);
     return word == WORD_CHECK ? flow_check (cli, cli->argv + 2, count - 1)
                               : flow_draw (cli, cli->argv[2], form);
 }

@@ -11,3 +11,15 @@ int flow_check (const struct cli *cli, char **paths, int count);
 
 // Draw the definition in a file; "-" is stdin. Returns an exit code.
 int flow_draw (const struct cli *cli, const char *file, enum flow_form form);
+
+// What the options say.
+struct flow_wish {
+    bool ascii, dot, mermaid, svg; // of a graph
+    const char *at, *timezone, *cron, *input, *each;
+    struct option_texts last, fail, never, value, outage;
+    int64_t runs;
+};
+
+// Run the definition in the first file on a virtual clock; the others are of its sub-flows. Returns
+// an exit code.
+int flow_rehearse (const struct cli *cli, char **paths, int count, const struct flow_wish *wish);

@@ -1,0 +1,111 @@
+#include "flow_sources.h"
+
+#include <stdlib.h>
+
+#include "flow_file.h"
+#include "memory.h"
+#include "print.h"
+
+// -- what is known of targets
+
+static void judge (struct flow_sources *files, struct flow_source *file);
+
+struct flow_source *flow_source_named (const struct flow_sources *files, const char *name)
+{
+    for (int i = 0; i < files->count; i++) {
+        const char *own = json_string_value (json_object_get (files->rows[i].json, "flow"));
+        if (own && strcmp (own, name) == 0)
+            return &files->rows[i];
+    }
+    return NULL;
+}
+
+// A target is a flow when its definition is among the files. All others are known: a target of the
+// station, or a flow whose bounds cannot be told.
+static bool target_find (void *context, const char *name, struct flow_target *ret)
+{
+    struct flow_sources *files = context;
+    struct flow_source *file = flow_source_named (files, name);
+    *ret = (struct flow_target){.is_flow = file};
+    if (file && file->state == SOURCE_NEW)
+        judge (files, file);
+    if (file && file->state == SOURCE_BEGUN)
+        ret->reaches = true;
+    if (file && file->flow)
+        ret->report = &file->flow->report;
+    return true;
+}
+
+static void judge (struct flow_sources *files, struct flow_source *file)
+{
+    const struct flow_world world = {target_find, files};
+    file->state = SOURCE_BEGUN;
+    file->flow = flow_parse (span_of (file->text, file->size), &world, &file->errors);
+    file->state = SOURCE_JUDGED;
+}
+
+// -- files
+
+static bool source_read (struct flow_source *file)
+{
+    struct reason reason;
+    file->text = flow_file_read (file->path, &file->size, &reason);
+    file->json = file->text ? expr_read_json (span_of (file->text, file->size), &reason) : NULL;
+    if (file->json)
+        return true;
+    complain (file->path, span_text (reason.text));
+    free (file->text);
+    return false;
+}
+
+void flow_source_complain (const struct flow_source *file)
+{
+    const json_t *error;
+    size_t i;
+    json_array_foreach (file->errors, i, error)
+    {
+        struct span path = text_of (json_object_get (error, "path"));
+        struct span rule = text_of (json_object_get (error, "reason"));
+        char *line = memory_new (path.size + rule.size + 3);
+        size_t size = path.size;
+        memcpy (line, path.data, path.size);
+        if (path.size) {
+            memcpy (line + size, ": ", 2);
+            size += 2;
+        }
+        memcpy (line + size, rule.data, rule.size);
+        complain (file->path, span_of (line, size + rule.size));
+        free (line);
+    }
+}
+
+void flow_source_judge (struct flow_sources *self, struct flow_source *source)
+{
+    if (source->state == SOURCE_NEW)
+        judge (self, source);
+}
+
+bool flow_sources_read (struct flow_sources *self, char **paths, int count)
+{
+    bool all = true;
+    *self = (struct flow_sources){memory_new ((size_t)count * sizeof *self->rows), 0};
+    for (int i = 0; i < count; i++) {
+        self->rows[self->count] = (struct flow_source){.path = paths[i]};
+        if (source_read (&self->rows[self->count]))
+            self->count++;
+        else
+            all = false;
+    }
+    return all;
+}
+
+void flow_sources_clear (struct flow_sources *self)
+{
+    for (int i = 0; i < self->count; i++) {
+        flow_destroy (&self->rows[i].flow);
+        json_decref (self->rows[i].errors);
+        json_decref (self->rows[i].json);
+        free (self->rows[i].text);
+    }
+    free (self->rows);
+}

@@ -1,0 +1,92 @@
+"""zplan flow simulate: runs on a virtual clock, without a station."""
+import json
+import time
+
+import pytest
+
+from clitest import REFUSED, USAGE, zplan
+
+CHAIN = {"flow": "chain", "defaults": {"target": "jobs"}, "steps": {
+    "extract": {"command": "extract"},
+    "load": {"after": ["extract"], "command": "load", "args": ["=steps.extract.value.file"],
+             "retry": {"strategy": "fixed", "interval": 10, "max": 3}},
+    "mail": {"target": "mail", "if": "input.mail"},
+    "ask": {"after": ["load"], "signal": {"timeout": 60}}}}
+AT = ["--at", "2026-01-31T02:00"]
+
+
+@pytest.fixture
+def files(tmp_path):
+    def write(**definitions):
+        for name, value in definitions.items():
+            (tmp_path / name).write_text(json.dumps(value), encoding="utf-8")
+        return [str(tmp_path / name) for name in definitions]
+    return write
+
+
+def simulate(*words):
+    return zplan("flow", "simulate", *words).done()
+
+
+def events(result):
+    rows = json.loads(result)["events"]
+    began = min(row["at"] for row in rows)
+    return [((row["at"] - began) // 1000, row["what"], row["step"]) for row in rows]
+
+
+def test_every_event_has_its_time_and_its_reason(files):
+    flow, value, given = files(flow=CHAIN, value={"file": "/x"}, given={"mail": False})
+    result = simulate(flow, *AT, "--last", "extract=5m", "--fail", "load:2", "--value", f"extract={value}",
+                      "--input", given, "--json")
+    assert events(result) == [
+        (0, "skipped", "mail"), (0, "start", "extract"), (300, "finished", "extract"), (300, "start", "load"),
+        (301, "retry", "load"), (312, "retry", "load"), (323, "finished", "load"), (323, "wait", "ask"),
+        (324, "finished", "ask")]
+    end = json.loads(result)
+    assert [row["step"] for row in end["critical"]] == ["extract", "load", "ask"]
+    assert end["outcome"] == "finished" and end["ended"] - end["began"] == 324_000
+
+
+def test_what_never_comes_and_who_is_away(files):
+    flow, value, given = files(flow=CHAIN, value={"file": "/x"}, given={"mail": True})
+    words = [flow, *AT, "--value", f"extract={value}", "--input", given]
+    text = simulate(*words, "--never", "ask", "--outage", "jobs=01:30..02:30")
+    assert "2026-01-31 02:00:00  wait      extract: target jobs is away\n" in text
+    assert "2026-01-31 02:31:02  failed    ask: no signal in time\n" in text
+    assert "failed after 31 min 2 s" in text and "extract (30 min 1 s, 30 min for its target)" in text
+    text = simulate(*words, "--never", "mail")
+    assert "waiting for ever for mail\n" in text
+
+
+def test_calls_wait_for_a_free_slot(files):
+    flow, = files(flow={"flow": "two", "max_parallel": 1, "steps": {"a": {"target": "t"}, "b": {"target": "t"}}})
+    text = simulate(flow, *AT, "--each", "30s")
+    assert "02:00:30  start     b: waited 30000 ms for a free slot (max_parallel)\n" in text
+    assert "critical path: b (30 s, 30 s for a free slot)\n" in text
+
+
+def test_a_sub_flow_and_thirty_nights(files):
+    flow, inner = files(flow={"flow": "night", "steps": {"sub": {"target": "inner"}}},
+                        inner={"flow": "inner", "output": {"x": 1}, "steps": {"work": {"target": "t"}}})
+    nightly = ["--cron", "0 2 * * *", "--timezone", "Europe/Berlin", "--runs", "30"]
+    began = time.monotonic()
+    rows = [json.loads(line) for line in
+            simulate(flow, inner, *AT, *nightly, "--last", "sub/work=2h", "--json").splitlines()]
+    assert time.monotonic() - began < 30
+    assert len(rows) == 30 and all(row["ended"] - row["began"] == 7_200_000 for row in rows)
+    assert rows[0]["output"] == {"sub": {"x": 1}}
+    text = simulate(flow, inner, *AT, *nightly, "--last", "sub/work=30h")
+    assert text.count("missed: the run before it is in progress\n") == 15
+
+
+@pytest.mark.parametrize("words, option", [
+    (["--fail", "a:x"], "--fail"), (["--last", "a"], "--last"), (["--outage", "t=25:00..02:00"], "--outage"),
+    (["--runs", "3"], "--runs"), (["--cron", "x"], "column"), (["--at", "soon"], "soon")])
+def test_what_is_wrong_is_named(files, words, option):
+    flow, = files(flow=CHAIN)
+    assert option in zplan("flow", "simulate", flow, *words).failed(USAGE)
+
+
+def test_a_definition_with_errors_does_not_run(files):
+    flow, = files(flow={"flow": "f", "steps": {"a": {"after": ["b"]}}})
+    assert "steps.a.after[0]: no such step" in zplan("flow", "simulate", flow).failed(REFUSED)
