@@ -8,7 +8,8 @@
 static enum flow_lane lane_of (const struct flow *flow, const struct flow_run *run, uint32_t index)
 {
     const struct flow_step *step = &flow->steps[index];
-    bool listed = step->for_each && !(run->data[index] && run->data[index]->items);
+    const struct flow_items *items = run->data[index] ? run->data[index]->items : NULL;
+    bool listed = step->for_each && (!items || items->count == 0);
     return step->kind == FLOW_CALL && !listed ? FLOW_LANE_CALLS : FLOW_LANE_FREE;
 }
 
@@ -273,8 +274,11 @@ static void begin_timer (struct flow_turn *turn, uint32_t index)
 static void start_free (struct flow_turn *turn, uint32_t index)
 {
     switch (turn->flow->steps[index].kind) {
-    case FLOW_CALL:
-        make_list (turn, index);
+    case FLOW_CALL: // a list that is not known yet, or that was recorded and is empty
+        if (turn->run->data[index] && turn->run->data[index]->items)
+            flow_check_items (turn, index);
+        else
+            make_list (turn, index);
         break;
     case FLOW_COMPUTE:
         compute (turn, index);
