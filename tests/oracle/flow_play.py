@@ -1,0 +1,226 @@
+"""Plays runs of random flows on the station's engine, and compares each step with the model (flow_model.py)."""
+import random
+
+from flow_engine import SEEN
+from flow_model import Facts, Model
+
+STATUS = {"finished": "ok", "failed": "failed", "cancelled": "cancelled"}
+
+
+class Difference(AssertionError):
+    """The engine and the model disagree."""
+
+
+class Run:
+    """A run on the engine. How a call ends is drawn from the seed and the call, so that it does not depend on the order in
+    which calls end; that order is drawn from `order`."""
+
+    def __init__(self, engine, graph, seed, order, failures=0.25):
+        self.engine, (self.steps, self.definition) = engine, graph
+        self.seed, self.random, self.failures = seed, random.Random(f"order {seed} {order}"), failures
+        self.limit = self.definition.get("max_parallel", 5) or 10**9
+        self.model = Model(self.steps, Facts())
+        self.flying = []                # calls, waits and signals that were placed and have not ended
+        self.undoing = []               # calls of `undo` in flight
+        self.undone = []
+        self.view = {}                  # the state of each step, as the engine reported it last
+        self.run = {}
+        self.last = self.definition.get("finally")
+        self.suspended = False
+        self.timers = self.model.facts.times    # of waits and signals
+        self.asked = set()              # calls that were to be cancelled
+        self.calls = []                 # all that were placed
+
+    def check(self, condition, text):
+        if not condition:
+            raise Difference(f"seed {self.seed}: {text}")
+
+    # -- how calls end
+
+    def end_of(self, call):
+        step, item = call
+        generation = self.model.facts.generation.get(call, 0)
+        drawn = random.Random(f"end {self.seed} {step} {item} {generation}")
+        if drawn.random() < self.failures:
+            return "failed", None
+        return "finished", drawn.randrange(20)
+
+    # -- what the engine does
+
+    def placed(self, place):
+        call = place["step"], place.get("item")
+        if place.get("undo"):
+            self.check(not self.undoing, f"undo of {call} beside {self.undoing}")
+            self.undoing.append(call)
+            return
+        if call[0] != self.last:
+            self.check(call not in self.model.facts.placed, f"{call} was placed twice")
+            self.check(call in set(self.model.ready()), f"{call} was placed, and is not ready")
+        self.check(place.get("generation", 0) == self.model.facts.generation.get(call, 0), f"generation of {place}")
+        self.add(call)
+        self.check(len(self.model.in_flight()) <= self.limit, f"{call}: more than {self.limit} in flight")
+
+    def add(self, call):
+        self.model.facts.placed.add(call)
+        self.flying.append(call)
+        self.calls.append(call)
+        self.model.decide()
+
+    def take(self, answer):
+        """What the engine did after an event: what was placed, what could have been, and every step."""
+        self.check("rejected" not in answer and not answer.get("dropped"), f"rejected: {answer}")
+        for step in answer.get("changed", []):
+            self.view[step["step"]] = step
+        self.run.update(answer.get("run", {}))
+        self.timers.update({timer["step"]: timer["at"] for timer in answer.get("timer", [])})
+        for cancelled in answer.get("cancel", []):
+            call = cancelled["step"], cancelled.get("item")
+            self.asked.add(call)
+            if self.steps[call[0]].kind in ("wait", "signal") and call in self.flying:
+                self.flying.remove(call)
+        self.model.decide()
+        for place in answer.get("place", []):
+            self.placed(place)
+        self.waiting()
+        if not self.suspended:
+            idle = [call for call in self.model.ready() if len(self.model.in_flight()) < self.limit]
+            self.check(not idle, f"{idle[:3]} could start, and did not")
+            self.compare()
+
+    def waiting(self):
+        """Waits and signals are no calls: they start as soon as they are ready, without a place."""
+        for call in [call for call in self.model.ready() if self.steps[call[0]].kind in ("wait", "signal")]:
+            if self.view.get(call[0], {}).get("state") == "running":
+                self.add(call)
+
+    def compare(self):
+        for name, state in self.model.states.items():
+            seen = self.view.get(name, {"state": "none"})
+            said = SEEN.get(seen["state"], seen["state"])
+            self.check((said, bool(seen.get("blocked"))) == (state.state, state.blocked),
+                       f"{name} is {seen}, want {state}")
+            if state.state == "skipped":
+                self.check(seen.get("by") == ("person" if state.person else "rule"), f"{name}: by {seen}")
+            if state.valued and state.value is not None:
+                self.check(seen.get("value") == state.value, f"{name}: value {seen}, want {state.value}")
+
+    def state(self):
+        """The engine's whole state is what it reported piece by piece."""
+        shown = self.engine.event("state", run="r")["steps"]
+        for name in self.steps:
+            self.check(shown[name]["state"] == self.view.get(name, {"state": "none"})["state"],
+                       f"{name}: {shown[name]}, reported {self.view.get(name)}")
+
+    # -- events
+
+    def begin(self):
+        self.model.decide()
+        self.take(self.engine.begin(self.definition))
+
+    def event(self, name, **fields):
+        self.take(self.engine.event(name, run="r", **fields))
+
+    def end(self, call, state=None, value=None):
+        if state is None:
+            state, value = self.end_of(call)
+        step, item = call
+        kind = self.steps[step].kind
+        self.flying.remove(call)
+        facts = self.model.facts
+        facts.order.append(call)
+        if kind == "wait":
+            facts.ended[call] = "finished", None
+            return self.due(step)
+        if kind == "signal":
+            return self.end_signal(call, state, value)
+        facts.ended[call] = state, value
+        fields = {"item": item} if item is not None else {}
+        return self.event("ended", step=step, **fields, generation=facts.generation.get(call, 0),
+                          status=STATUS[state], **({"result": value} if state == "finished" else {"error": "x"}))
+
+    def end_signal(self, call, state, value):
+        step, facts = call[0], self.model.facts
+        signal = self.steps[step].signal
+        on_timeout = signal.get("on_timeout")
+        if state == "failed" and on_timeout:
+            facts.ended[call] = {"fail": ("failed", None), "skip": ("rule", None)}.get(
+                on_timeout if isinstance(on_timeout, str) else "", ("finished", 7))
+            return self.due(step)
+        if state == "failed":
+            facts.ended[call] = "failed", None
+            return self.event("reject", step=step, key="lead", reason="no")
+        for given in range(signal["count"] - 1):
+            self.event("signal", step=step, key=f"k{given}", value=given)
+        values = [*range(signal["count"] - 1), value]
+        facts.ended[call] = "finished", values if signal["count"] > 1 else value
+        return self.event("signal", step=step, key="last", value=value)
+
+    def due(self, step):
+        """The time of a wait, or of a signal's timeout, has come."""
+        self.model.facts.now = max(self.model.facts.now, self.timers[step])
+        return self.event("due", step=step, now=self.model.facts.now)
+
+    def skip(self, name, value):
+        self.model.skip(name, value)
+        self.event("skip", step=name, **({} if value is None else {"value": value}))
+
+    def retry(self, names):
+        self.model.retry(names)
+        self.run.pop("uncaught", None)
+        self.undone.clear()
+        self.event("retry")
+
+    def stop(self, how):
+        """Cancelled, or its time is over: what is in flight ends as it may."""
+        self.model.facts.before.update(self.model.failed())
+        self.model.facts.stop = {"cancel": "cancelled"}.get(how, how)
+        waiting = {call for call in self.flying if self.steps[call[0]].kind in ("wait", "signal")}
+        for call in waiting:
+            self.model.facts.ended[call] = "cancelled", None
+        calls = set(self.flying) - waiting
+        self.asked.clear()
+        self.flying = [call for call in self.flying if call in calls]
+        self.event(how)
+        self.check(calls <= self.asked <= calls | waiting, f"to be cancelled: {self.asked}, want {calls}")
+        while self.flying:
+            call = self.random.choice(self.flying)
+            self.end(call, *(("cancelled", None) if self.random.random() < 0.7 else self.end_of(call)))
+
+    def suspend(self):
+        self.suspended = True
+        self.event("suspend")
+
+    def resume(self):
+        self.suspended = False
+        self.event("resume")
+
+    def to_the_end(self):
+        while self.flying:
+            self.end(self.random.choice(self.flying))
+        self.check(self.model.over(), "nothing is in flight, and not every step is decided")
+        self.undo()
+
+    def undo(self):
+        """After the steps: what is undone, one by one, if the run did not finish."""
+        want = [] if self.model.outcome() == "finished" else self.model.undone()
+        while self.undoing:
+            call = self.undoing.pop()
+            self.undone.append(call)
+            fields = {"item": call[1]} if call[1] is not None else {}
+            answer = self.engine.event("ended", run="r", step=call[0], **fields, undo=True, status="ok",
+                                       generation=self.model.facts.generation.get(call, 0))
+            self.run.update(answer.get("run", {}))
+            for place in answer.get("place", []):
+                self.placed(place)
+        self.check(self.undone == want, f"undone {self.undone}, want {want}")
+        self.check(self.run.get("state") == self.model.outcome(), f"{self.run}, want {self.model.outcome()}")
+        failed = len(self.model.failed())
+        self.check(self.run.get("failures", 0) == failed, f"{self.run}: want {failed} failures")
+        if not self.model.facts.stop:
+            self.check(set(self.run.get("uncaught", [])) == set(self.model.uncaught()),
+                       f"{self.run}: want {self.model.uncaught()} uncaught")
+        self.state()
+
+    def final(self):
+        return self.model.outcome(), {name: (state.state, state.blocked, state.value)
+                                      for name, state in self.model.states.items()}
