@@ -177,6 +177,3 @@ void flow_run_destroy (struct flow_run **self, const struct flow *flow);
 void flow_step (const struct flow *flow, struct flow_run *run, const struct flow_event *event,
                 int64_t now, struct flow_effects *effects);
 void flow_effects_clear (struct flow_effects *self);
-
-// Why a step does not run: "waits for extract: running". To free.
-char *flow_why (const struct flow *flow, const struct flow_run *run, uint32_t step);

@@ -335,6 +335,7 @@ static const struct {
     {"{\"flow\": \"f\", \"steps\": {\"a\": {\"target\": \"t\", \"wait\": 1}}}", "steps.a "},
     {"{\"flow\": \"f\", \"steps\": {\"a\": {\"wait\": 1, \"retry\": {}}}}", "steps.a.retry "},
     {"{\"flow\": \"f\", \"steps\": {\"a\": {\"target\": \"=x\"}}}", "steps.a.target "},
+    {"{\"flow\": \"f\", \"steps\": {\"a\": {\"target\": \"f\"}}}", "steps.a.target "},
     {"{\"flow\": \"f\", \"steps\": {\"a\": {\"let\": {\"x\": \"steps.b.value\"}}, \"b\": {}}}",
      "steps.a.let.x "},
     {"{\"flow\": \"f\", \"steps\": {\"a\": {\"let\": {\"x\": \"item\", \"y\": \"nope\"}}}}",
