@@ -5,12 +5,14 @@
 #include "memory.h"
 #include "rfc3339.h"
 
+// A for_each needs a free slot once its list is known, and an item of it is left.
 static enum flow_lane lane_of (const struct flow *flow, const struct flow_run *run, uint32_t index)
 {
     const struct flow_step *step = &flow->steps[index];
     const struct flow_items *items = run->data[index] ? run->data[index]->items : NULL;
-    bool listed = step->for_each && (!items || items->count == 0);
-    return step->kind == FLOW_CALL && !listed ? FLOW_LANE_CALLS : FLOW_LANE_FREE;
+    if (step->kind != FLOW_CALL || (step->for_each && !items))
+        return FLOW_LANE_FREE;
+    return items && items->finished == items->count ? FLOW_LANE_FREE : FLOW_LANE_CALLS;
 }
 
 void flow_make_ready (struct flow_turn *turn, uint32_t index)
@@ -274,7 +276,7 @@ static void begin_timer (struct flow_turn *turn, uint32_t index)
 static void start_free (struct flow_turn *turn, uint32_t index)
 {
     switch (turn->flow->steps[index].kind) {
-    case FLOW_CALL: // a list that is not known yet, or that was recorded and is empty
+    case FLOW_CALL: // a list that is not known yet, or a recorded one with nothing left
         if (turn->run->data[index] && turn->run->data[index]->items)
             flow_check_items (turn, index);
         else

@@ -92,6 +92,10 @@ static const struct row rows[] = {
      "F", FLOW_WELL, "a.0 a.1 a.2"},
     {"only failed items run again", "\"a\": " CALL (", \"for_each\": 2"), "a.0- a.1+ < a.0+", "F",
      FLOW_WELL, "a.0 a.1 a.0"},
+    {"a recorded list without items needs no free slot",
+     "\"a\": " CALL () ", \"b\": " CALL () ", \"d\": " CALL () ", \"c\": " CALL (
+         AFTER ("a") ", \"for_each\": []"),
+     "a+ <a b+ a1+", "FFNF", FLOW_OPEN, "a b a d"},
     {"an item is skipped", "\"a\": " CALL (", \"for_each\": 2"), "a.0- a.1+ >a.0", "F", FLOW_WELL,
      "a.0 a.1"},
     {"a for_each starves nobody",
@@ -305,7 +309,10 @@ static void test_steps (void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[1024];
         snprintf (text, sizeof text, "{\"flow\": \"f\", \"steps\": {%s}, \"max_parallel\": %d}",
-                  rows[i].definition, strstr (rows[i].name, "starves") ? 2 : 9);
+                  rows[i].definition,
+                  strstr (rows[i].name, "slot")      ? 1
+                  : strstr (rows[i].name, "starves") ? 2
+                                                     : 9);
         play (&rows[i], text);
     }
 }
