@@ -7,7 +7,7 @@
 
 static void note (json_t *list, const char *step, const char *text)
 {
-    char line[REASON_MAX];
+    char line[2 * REASON_MAX];
     if (json_array_size (list) >= FLOW_ERRORS_MAX)
         return;
     snprintf (line, sizeof line, "%s: %s", step, text);

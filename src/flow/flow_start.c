@@ -354,7 +354,7 @@ void flow_place_undo (struct flow_turn *turn, const struct flow_undo *undo)
     json_t *frames = step->undo_inner ? json_object () : NULL;
     unsigned generation = run->nodes[undo->step].generation;
     scope.self = data ? data->value : NULL;
-    if (undo->item >= 0) {
+    if (data && undo->item >= 0) {
         scope.self = data->items->item[undo->item].value;
         generation = data->items->item[undo->item].generation;
     }

@@ -1,7 +1,11 @@
 // zplan flow graph
+#include <fcntl.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "expr.h"
 #include "flow_command.h"
@@ -15,20 +19,38 @@ static int refuse (const char *file, const struct reason *reason)
     return EXIT_REFUSED;
 }
 
-// Graphviz reads the text from us, and writes the picture to our standard output itself.
+// Start Graphviz with the reading end of a pipe as its standard input. 0, or why not.
+static int start_dot (int input, pid_t *ret_pid)
+{
+    static char *const argv[] = {"dot", "-Tsvg", NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init (&actions);
+    posix_spawn_file_actions_adddup2 (&actions, input, STDIN_FILENO);
+    int rc = posix_spawnp (ret_pid, argv[0], &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy (&actions);
+    return rc;
+}
+
+// It reads the text from us, and writes the picture to our standard output itself.
 static int draw_svg (const char *text, size_t size)
 {
     struct reason reason;
-    if (system ("command -v dot >/dev/null 2>&1") != 0) {
-        reason_set (&reason, "not found: `dot` of Graphviz; --dot writes the text for it");
-        return refuse ("--svg", &reason);
-    }
-    fflush (stdout);
-    FILE *dot = popen ("exec dot -Tsvg", "w");
-    bool written = dot && fwrite (text, 1, size, dot) == size;
-    if (dot && pclose (dot) == 0 && written)
-        return EXIT_DONE;
+    int ends[2], status = -1;
+    pid_t pid;
     reason_set (&reason, "`dot` failed");
+    fflush (stdout);
+    if (pipe2 (ends, O_CLOEXEC))
+        return refuse ("--svg", &reason);
+    int rc = start_dot (ends[0], &pid);
+    close (ends[0]);
+    bool written = true;
+    for (ssize_t wrote; rc == 0 && written && size; text += wrote, size -= (size_t)wrote)
+        written = (wrote = write (ends[1], text, size)) > 0;
+    close (ends[1]);
+    if (rc)
+        reason_set (&reason, "not found: `dot` of Graphviz; --dot writes the text for it");
+    else if (waitpid (pid, &status, 0) == pid && status == 0 && written)
+        return EXIT_DONE;
     return refuse ("--svg", &reason);
 }
 

@@ -43,7 +43,7 @@ static char *split (struct rehearsal *self, const char *text, char separator, co
 {
     char *name = self->names[self->name_count++] = memory_text (text);
     char *at = strrchr (name, separator);
-    *ret = at ? text + (at - name) + 1 : NULL;
+    *ret = at ? at + 1 : NULL;
     if (at)
         *at = '\0';
     return name;
@@ -80,25 +80,28 @@ static bool read_steps (struct rehearsal *self, struct reason *reason)
     const char *rest;
     char *end;
     for (size_t i = 0; i < wish->last.count; i++) {
+        const char *text = wish->last.texts[i];
         int64_t seconds;
-        const char *step = split (self, wish->last.texts[i], '=', &rest);
+        const char *step = split (self, text, '=', &rest);
         if (!rest || !duration_seconds (rest, &seconds))
-            return refuse_text (reason, "--last", wish->last.texts[i], "STEP=DURATION");
+            return refuse_text (reason, "--last", text, "STEP=DURATION");
         guess_of (self, step)->last_ms = seconds * 1000;
     }
     for (size_t i = 0; i < wish->fail.count; i++) {
-        const char *step = split (self, wish->fail.texts[i], ':', &rest);
+        const char *text = wish->fail.texts[i];
+        const char *step = split (self, text, ':', &rest);
         long times = rest ? strtol (rest, &end, 10) : -1;
         if (rest && (*end || end == rest || times < 1))
-            return refuse_text (reason, "--fail", wish->fail.texts[i], "STEP or STEP:TIMES");
+            return refuse_text (reason, "--fail", text, "STEP or STEP:TIMES");
         guess_of (self, step)->failures = times;
     }
     for (size_t i = 0; i < wish->never.count; i++)
         guess_of (self, wish->never.texts[i])->never = true;
     for (size_t i = 0; i < wish->value.count; i++) {
-        const char *step = split (self, wish->value.texts[i], '=', &rest);
+        const char *text = wish->value.texts[i];
+        const char *step = split (self, text, '=', &rest);
         if (!rest)
-            return refuse_text (reason, "--value", wish->value.texts[i], "STEP=FILE");
+            return refuse_text (reason, "--value", text, "STEP=FILE");
         struct flow_guess *guess = guess_of (self, step);
         json_decref (guess->value);
         guess->value = read_json_file (rest, reason);
