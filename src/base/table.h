@@ -1,0 +1,42 @@
+// A hash table, intrusive: the owner embeds a node and keeps the memory. It knows hashes only; the
+// owner compares keys:
+//
+//     for (struct table_node *node = table_find (&table, hash); node; node = table_next (node))
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "span.h"
+
+struct table_node {
+    struct table_node *next; // of its slot
+    uint64_t hash;
+};
+
+// Zeroed is empty.
+struct table {
+    struct table_node **slots;
+    size_t size; // slots: a power of two
+    size_t count;
+};
+
+uint64_t table_hash (struct span key);
+uint64_t table_hash_number (uint64_t key);
+
+void table_add (struct table *self, struct table_node *node, uint64_t hash);
+void table_remove (struct table *self, struct table_node *node);
+
+// The first node with this hash, or NULL; and the next one.
+struct table_node *table_find (const struct table *self, uint64_t hash);
+struct table_node *table_next (const struct table_node *node);
+
+// Any node, or NULL: to empty the table.
+struct table_node *table_any (const struct table *self);
+
+// Call for every node, in no order. The call may remove that node, and change nothing else.
+void table_each (const struct table *self, void (*call) (struct table_node *node, void *owner),
+                 void *owner);
+
+// Release the slots. The nodes are the owner's.
+void table_free (struct table *self);

@@ -1,0 +1,192 @@
+// Its life: what it is told before it works, and what it forgets.
+#include "core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core_private.h"
+#include "memory.h"
+
+// -- targets
+
+struct core_target *target_find_in (const struct core *self, struct span name)
+{
+    struct table_node *node = table_find (&self->targets, table_hash (name));
+    for (; node; node = table_next (node)) {
+        struct core_target *target = (struct core_target *)node; // it is the first member
+        if (span_equal (name, span_of (target->name, target->name_size)))
+            return target;
+    }
+    return NULL;
+}
+
+struct core_target *target_for (struct core *self, struct span name)
+{
+    char limit[LIMIT_NAME_MAX + 1];
+    struct core_target *target = target_find_in (self, name);
+    if (target)
+        return target;
+    target = memory_new (sizeof *target);
+    memcpy (target->name, name.data, name.size);
+    target->name_size = name.size;
+    int size = snprintf (limit, sizeof limit, "s:%s", target->name);
+    target->limit = limits_find (&self->limits, span_of (limit, (size_t)size));
+    target->has_waiting = true; // until a look tells
+    table_add (&self->targets, &target->node, table_hash (name));
+    target->next_ready = self->first_ready;
+    self->first_ready = target;
+    return target;
+}
+
+// -- loading
+
+void core_load_numbers (struct core *self, const struct core_numbers *numbers)
+{
+    self->plans = numbers->plans;
+    self->classes = numbers->classes;
+    if (numbers->exec_id > self->exec_id)
+        self->exec_id = numbers->exec_id;
+    self->exec_written = numbers->exec_id;
+    self->seq_written = numbers->seq;
+    // Numbers that were heard of and are lost go on in a new epoch: none is given twice.
+    bool lost = self->epoch[0] && numbers->seq < self->seq_acked;
+    self->seq = lost ? self->seq_acked : numbers->seq;
+    self->sub = lost ? 0 : numbers->sub;
+    self->seq_acked = self->seq;
+    if (!lost)
+        memcpy (self->epoch, numbers->epoch, sizeof self->epoch);
+    if (lost)
+        self->epoch[0] = '\0';
+}
+
+void core_load_count (struct core *self, struct span target, int64_t plans)
+{
+    target_for (self, target)->plans = plans;
+}
+
+bool core_has_classes (const struct core *self)
+{
+    return self->classes;
+}
+
+int64_t core_outcomes (const struct core *self)
+{
+    return self->bounds.outcomes;
+}
+
+void core_load_run (struct core *self, struct span target, uint64_t id, struct span run)
+{
+    char text[64] = "";
+    memcpy (text, run.data, run.size < sizeof text ? run.size : sizeof text - 1);
+    if (text[0] < '1' || text[0] > '9') {
+        self->pasts = self->pasts || text[0] == '+';
+        return;
+    }
+    char *at;
+    struct open_plan *plan = open_for (self, target_for (self, target), id);
+    plan->exec_id = strtoull (text, &at, 10);
+    if (plan->exec_id > self->exec_id)
+        self->exec_id = plan->exec_id;
+    plan->again = *at == '+';
+    at += plan->again;
+    plan->flight = FLIGHT_OUT;
+    if (*at == '?')
+        plan->flight = at[1] == '!' ? FLIGHT_OFFERED : FLIGHT_DOUBT;
+    at = strchr (at, ' ');
+    plan->revision = at && at[1] >= '0' && at[1] <= '9' ? strtoll (at + 1, NULL, 10) : -1;
+    plan->charged = plan->flight == FLIGHT_OUT; // counted when the limits are known
+}
+
+void core_load_class (struct core *self, struct span target, uint64_t id, struct span class)
+{
+    int priority;
+    struct open_plan *plan = open_find (self, target, id);
+    struct span group = class_group (class, &priority);
+    if (!plan || plan->group)
+        return;
+    plan->priority = (uint8_t)priority;
+    plan->group = group.size ? memory_new (group.size + 1) : NULL;
+    if (group.size)
+        memcpy (plan->group, group.data, group.size);
+}
+
+// -- life
+
+struct core *core_new (const struct core_bounds *bounds)
+{
+    struct core *self = memory_new (sizeof *self);
+    self->bounds = *bounds;
+    self->gathering = &self->rows[0];
+    self->batch = 1;
+    self->told_last = &self->told_first;
+    self->rate_wake_us = INT64_MAX;
+    self->cursor.score_us = INT64_MIN;
+    return self;
+}
+
+void core_set_bounds (struct core *self, const struct core_bounds *bounds)
+{
+    self->bounds = *bounds;
+    tallies_free (&self->callers);
+}
+
+static void target_free (struct table_node *node, void *owner)
+{
+    (void)owner;
+    struct core_target *target = (struct core_target *)node;
+    ready_free (&target->ready);
+    free (target);
+}
+
+uint64_t core_resets (const struct core *self)
+{
+    return self->resets;
+}
+
+void core_reset (struct core *self)
+{
+    self->resets++;
+    for (struct table_node *node; (node = table_any (&self->open));)
+        open_drop (self, (struct open_plan *)node);
+    table_each (&self->targets, target_free, NULL);
+    table_free (&self->targets);
+    self->first_ready = NULL;
+    tallies_free (&self->callers);
+    tallies_free (&self->counts);
+    for (size_t i = 0; i < self->window.count; i++)
+        free (self->window.plans[i].class);
+    self->window.count = 0;
+    self->cursor = (struct core_cursor){.score_us = INT64_MIN};
+    self->ahead_until_us = 0;
+    self->reading = self->tokens_changed = false;
+    self->rate_wake_us = INT64_MAX;
+    self->touched.count = self->flown.count = 0;
+    if (self->flying)
+        self->batch++; // of the one that gathers nothing is written
+    self->flying = NULL;
+    rows_clear (&self->rows[0]);
+    rows_clear (&self->rows[1]);
+    limits_free (&self->limits);
+}
+
+void core_destroy (struct core **self_p)
+{
+    struct core *self = *self_p;
+    if (!self)
+        return;
+    core_reset (self);
+    table_free (&self->open);
+    for (struct told *told = self->told_first, *next; told; told = next) {
+        next = told->next;
+        free (told);
+    }
+    table_free (&self->told);
+    heap_free (&self->leases);
+    free (self->window.plans);
+    free (self->touched.at);
+    free (self->flown.at);
+    rows_free (&self->rows[0]);
+    rows_free (&self->rows[1]);
+    free (self);
+    *self_p = NULL;
+}

@@ -1,0 +1,342 @@
+// The plans of one Redis, as their owner decides on them: who is run next, which run is in flight,
+// what a batch writes. Pure: nothing is asked and nothing waits. The store reads and writes for it,
+// the station carries out what was decided when its batch is acknowledged.
+//
+// A plan is open while it is being read, has a run, or has rows that are not acknowledged. Its
+// record here is the truth then, and what is read from Redis of it is older. Times are of Redis'
+// clock, in microseconds.
+#pragma once
+
+#include "limit_state.h"
+#include "plan.h"
+#include "rows.h"
+
+struct core;
+
+struct core_bounds {
+    int64_t plans, plans_station, plans_caller; // in all, of a target, of a caller; 0 = no bound
+    int64_t outcomes;                           // that the history keeps
+};
+
+struct core *core_new (const struct core_bounds *bounds);
+void core_destroy (struct core **self);
+void core_set_bounds (struct core *self, const struct core_bounds *bounds);
+
+// Forget everything: it is read anew. But numbers never go back.
+void core_reset (struct core *self);
+uint64_t core_resets (const struct core *self); // how often that was done
+
+// -- what Redis has: told before anything else after a reset
+
+struct core_numbers {
+    int64_t plans;    // in plan:ids
+    uint64_t exec_id; // the last one
+    int64_t seq, sub; // of the last broadcast; outcomes kept behind it
+    char epoch[24];   // of the broadcasts
+    bool classes;     // some plans have a priority or a group
+};
+
+void core_load_numbers (struct core *self, const struct core_numbers *numbers);
+void core_load_count (struct core *self, struct span target, int64_t plans);
+
+// A field of plan:run.
+void core_load_run (struct core *self, struct span target, uint64_t id, struct span run);
+
+// The class of a plan that has one: of those that have runs it is wanted.
+void core_load_class (struct core *self, struct span target, uint64_t id, struct span class);
+
+// Whether some plans have a class.
+bool core_has_classes (const struct core *self);
+
+// How many outcomes the history keeps.
+int64_t core_outcomes (const struct core *self);
+
+// -- the queue, read in pages
+
+enum { CORE_PAGE = 1000 };
+
+// The last member that was read: those behind it are not known here.
+struct core_cursor {
+    int64_t score_us; // INT64_MIN = none was
+    bool all;         // of that score
+    char target[STATION_NAME_MAX + 1];
+    uint64_t id;
+};
+
+// Whether a page is wanted now: behind this cursor. It is under way until core_page.
+bool core_wants_page (struct core *self, int64_t now_us, struct core_cursor *ret);
+
+struct core_member {
+    struct span target;
+    uint64_t id;
+    int64_t score_us;
+    struct span class; // "PRIORITY:GROUP", empty = neither
+};
+
+// The answer: the members, whose target and id were understood, and how many there were in all.
+// Fewer than CORE_PAGE: that was the end of the queue.
+void core_page (struct core *self, const struct core_member *members, size_t count, size_t all,
+                int64_t now_us);
+
+// It could not be read.
+void core_page_lost (struct core *self);
+
+// How many members of the queue are due until `ret_until_us`, to compare with what Redis has; -1:
+// it cannot be told now. Where the two differ somebody changed the queue by hand: core_reread.
+int64_t core_expects_due (struct core *self, int64_t now_us, int64_t *ret_until_us);
+
+// Read all that is due again.
+void core_reread (struct core *self);
+
+// When something is due next, or a rate allows a run; INT64_MAX = not as far as is known.
+int64_t core_next_us (const struct core *self);
+
+// -- batches
+
+// What is decided now goes out with the batch of this number, of this process: from 1 on.
+int64_t core_batch (const struct core *self);
+
+// Whether there is anything to write.
+bool core_has_rows (const struct core *self);
+
+// Close the batch: its rows, which live until core_acked. None may be in flight.
+const struct rows *core_take_rows (struct core *self);
+
+// It was applied.
+void core_acked (struct core *self, int64_t now_us);
+
+// It was refused for lack of memory: its submissions are taken out, the rows as they are now.
+const struct rows *core_without_submissions (struct core *self);
+
+// A row of the next batch that is no plan's. The words are copied.
+void core_write (struct core *self, const struct span *words, size_t count);
+
+// -- submissions
+
+struct core_submission {
+    struct span target;
+    uint64_t id;
+    struct span message; // copied
+    int64_t revision;
+    bool queued;
+    int64_t due_us;
+    int priority;
+    struct span group;  // may be empty
+    struct span caller; // as a field of plan:count
+    bool looked_up;     // its id was not made here: Redis has no plan of it
+    struct span missed; // an outcome for the history, empty = none
+};
+
+enum core_result {
+    CORE_DONE,
+    CORE_IN_USE,      // there is a plan of this id
+    CORE_FULL,        // a bound is reached
+    CORE_NONE,        // there is no such plan
+    CORE_NOT_CURRENT, // the run is not the one in flight
+    CORE_CHANGED      // the plan is another one by now
+};
+
+struct core_refusal {
+    const char *bound; // CORE_FULL: its name and value
+    int64_t most;
+    struct span target, message; // CORE_IN_USE: of what stands there; data NULL = not known here
+};
+
+// Place a plan of an id that nobody has in Redis, as was looked up or as it was made here.
+enum core_result core_submit (struct core *self, const struct core_submission *submission,
+                              int64_t now_us, struct core_refusal *ret);
+
+// So many plans are in plan:ids, as was read behind all that was decided.
+void core_plans_are (struct core *self, int64_t plans);
+
+// Whether the caller's plans are counted here, for the bound on them; else its field of plan:count
+// is to be read and told.
+bool core_knows_caller (const struct core *self, struct span caller);
+void core_load_caller (struct core *self, struct span caller, int64_t plans);
+
+// -- taking plans
+
+struct core_room {
+    struct span target;
+    int64_t room;   // plans that it takes
+    bool fetched;   // by workers: limits hold when they take them
+    uint64_t probe; // a plan that it takes whatever the room is; 0 = none
+};
+
+struct core_wish {
+    int64_t limit;    // plans
+    int64_t ahead_us; // those that are due within so long are taken too
+    int64_t lease_us;
+    const struct core_room *rooms; // the others take all
+    size_t room_count;
+    bool writes; // the messages say at once that the plans run
+};
+
+// A plan that was chosen.
+struct core_choice {
+    struct open_plan *plan;
+    int64_t due_us;
+    bool needs_read; // of its message and its score
+};
+
+// Whether plans are due, or are within so long, that a target with room may take.
+bool core_has_due (struct core *self, const struct core_wish *wish, int64_t now_us);
+
+// Choose at most `max`: they are open, and stay chosen until core_take or core_let_go.
+size_t core_choose (struct core *self, const struct core_wish *wish, int64_t now_us,
+                    struct core_choice *out, size_t max);
+
+// Whether a limit kept plans from being chosen the last time.
+bool core_waits_for_limit (const struct core *self);
+
+struct span core_choice_target (const struct core_choice *choice);
+uint64_t core_choice_id (const struct core_choice *choice);
+
+// Whether what is read of plans includes their fields of plan:run.
+bool core_wants_runs (const struct core *self);
+
+// Choose at most `max` plans that are likely to be run next, to be read before they are chosen:
+// their choices end with core_prepared.
+size_t core_look_ahead (struct core *self, struct core_choice *out, size_t max);
+void core_prepared (struct core *self, const struct core_choice *choice, bool read);
+
+// What was read of one: its message (data NULL = there is none), its score (-1 = it is not in the
+// queue) and its field of plan:run.
+void core_found (struct core *self, const struct core_choice *choice, struct span message,
+                 int64_t score_us, struct span run);
+
+struct core_taken {
+    struct span target;
+    uint64_t id;
+    struct span message; // as it was before this run; lives until core_acked of this batch
+    uint64_t exec_id;
+    bool again;    // an earlier run of this occurrence has not ended
+    uint64_t lost; // that one, in flight until now without a result within its lease; 0 = none
+    int64_t at_us; // now, or when it is due if that is later
+    bool written;  // the message says that it runs
+};
+
+// Begin the run of a chosen plan. CORE_NONE: it is not due any more; CORE_CHANGED: it has no
+// message and is taken out.
+enum core_result core_take (struct core *self, const struct core_choice *choice,
+                            const struct core_wish *wish, int64_t now_us, struct core_taken *ret);
+
+// Put it back: it was not read.
+void core_let_go (struct core *self, const struct core_choice *choice);
+
+// -- what becomes of runs
+
+enum core_end {
+    CORE_LEASE, // the run goes on, its lease anew
+    CORE_DOUBT, // over, but a late answer counts until the retry
+    CORE_RETRY, // over, and tried again
+    CORE_PAST,  // the same, and an answer may still come that counts no more
+    CORE_OVER,  // over: it waits for its next time, or is out of the queue
+    CORE_GONE   // the plan is over: its keys are deleted
+};
+
+struct core_commit {
+    struct span target;
+    uint64_t id, exec_id;
+    enum core_end end;
+    bool queued;
+    int64_t due_us;
+    struct span message; // copied; data NULL = it stays
+    int64_t revision;    // of that
+    int64_t decided_on;  // the revision, or -1 = any
+    enum { CORE_SILENT, CORE_TOLD, CORE_FAILURE } broadcast;
+    bool waits; // for its target: due at once when it connects
+    bool has_work, has_team;
+    struct span caller;
+    struct span record, missed, output; // empty = none
+};
+
+struct core_committed {
+    int64_t seq;         // of the broadcast that is to follow; 0 = none
+    struct span message; // CORE_CHANGED: what stands there now
+};
+
+enum core_result core_commit (struct core *self, const struct core_commit *commit, int64_t now_us,
+                              struct core_committed *ret);
+
+// The epoch of the broadcasts.
+const char *core_epoch (const struct core *self);
+int64_t core_seq (const struct core *self);
+uint64_t core_exec_id (const struct core *self);
+
+// An outcome for the history that is not broadcast.
+void core_outcome (struct core *self, struct span target, uint64_t id, int64_t ended_ms,
+                   struct span record, struct span output);
+
+// -- admin commands
+
+struct core_change {
+    struct span target;
+    uint64_t id;
+    struct span message; // copied
+    int64_t revision, was_revision;
+    uint64_t exec_id; // of the run that was out, 0 = none
+    enum { CORE_KEEP, CORE_OUT, CORE_AT, CORE_AT_LEASE } place;
+    int64_t due_us;
+    int priority;
+    struct span group;
+    struct span caller_before, caller;
+    struct span missed;
+};
+
+enum core_result core_change (struct core *self, const struct core_change *change, int64_t now_us);
+
+struct core_removal {
+    struct span target;
+    uint64_t id;
+    struct span caller; // empty = not known
+};
+
+// Delete it, in whatever state it is.
+void core_remove (struct core *self, const struct core_removal *removal, int64_t now_us);
+
+// Plans that wait for a target are due now: those that are queued later.
+void core_wake (struct core *self, struct span target, uint64_t id, int64_t score_us,
+                int64_t now_us);
+
+// Whether plans may wait for it; a number that changes when one begins to. And that none does, if
+// the number is the one it was when that was asked.
+bool core_has_waiting (const struct core *self, struct span target, uint64_t *ret_number);
+void core_none_waiting (struct core *self, struct span target, uint64_t number);
+
+// A run that workers fetch: its place in the queue was moved, and so many of them work on it.
+void core_offered (struct core *self, struct span target, uint64_t id, int64_t score_us,
+                   int64_t working, int64_t now_us);
+
+// What is known here of a plan and not in Redis yet, or in flight. False: nothing.
+struct core_view {
+    bool gone;
+    struct span target;
+    struct span message; // data NULL = as Redis has it
+    int64_t revision;    // -1 = not known
+    bool placed, queued; // whether its place is known here, and it has one
+    int64_t score_us;
+    bool counted; // it counts as a run of its target and group
+    uint64_t exec_id;
+    bool again, given_up, offered;
+};
+bool core_view (const struct core *self, uint64_t id, struct core_view *ret);
+
+// How many ready plans a target has, and how many go before one of this class that was due then.
+int64_t core_ready (const struct core *self, struct span target);
+int64_t core_before (const struct core *self, struct span target, int priority, struct span group,
+                     int64_t due_us, uint64_t id);
+
+// -- limits
+
+void core_set_limit (struct core *self, struct span name, const struct limit *limit);
+void core_clear_limits (struct core *self);
+void core_configure_limit (struct core *self, struct span name, const struct limit *limit);
+void core_load_tokens (struct core *self, struct span name, double used_us);
+const struct limit_state *core_limit (const struct core *self, struct span name);
+
+// Call for each limit with how many runs it allows now, and when it allows more (INT64_MAX = when
+// one ends).
+void core_each_limit (const struct core *self, int64_t now_us,
+                      void (*call) (void *owner, const char *name, int64_t left, int64_t wake_us),
+                      void *owner);

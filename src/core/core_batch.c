@@ -1,0 +1,346 @@
+// What a batch writes: the rows of the plans that were touched, counts, numbers.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core_private.h"
+#include "decimal.h"
+#include "ident.h"
+#include "memory.h"
+
+enum { KEY_MAX = 10 + STATION_NAME_MAX + 1 + IDENT_SIZE, CALLERS_MAX = 10000 };
+
+// -- texts
+
+static size_t put (char *out, size_t at, const char *text, size_t size)
+{
+    memcpy (out + at, text, size);
+    return at + size;
+}
+
+struct span member_of (struct core *self, const struct open_plan *plan)
+{
+    char member[KEY_MAX], id[IDENT_SIZE];
+    size_t size = put (member, 0, "plan:msg:", 9);
+    size = put (member, size, plan->target->name, plan->target->name_size);
+    size = put (member, size, ":", 1);
+    ident_text (plan->id, id);
+    size = put (member, size, id, strlen (id));
+    return rows_copy (self->gathering, span_of (member, size));
+}
+
+static struct span list_entry (struct core *self, const struct open_plan *plan)
+{
+    char entry[KEY_MAX];
+    uint64_t id = plan->id;
+    for (int i = 0; i < IDENT_SIZE - 1; i++, id <<= 4)
+        entry[i] = "0123456789abcdef"[id >> 60];
+    size_t size = put (entry, IDENT_SIZE - 1, ":", 1);
+    size = put (entry, size, plan->target->name, plan->target->name_size);
+    return rows_copy (self->gathering, span_of (entry, size));
+}
+
+// Whole seconds as they are, else with six digits behind the point.
+static struct span score_text (struct core *self, int64_t score_us)
+{
+    char text[DECIMAL_SIZE + 8];
+    size_t size = decimal_text (score_us / 1000000, text);
+    int64_t rest = score_us % 1000000;
+    if (rest > 0) {
+        text[size++] = '.';
+        for (int64_t unit = 100000; unit; unit /= 10)
+            text[size++] = (char)('0' + rest / unit % 10);
+    }
+    return rows_copy (self->gathering, span_of (text, size));
+}
+
+static struct span run_text (struct core *self, const struct open_plan *plan)
+{
+    static const char *const marks[] = {[FLIGHT_DOUBT] = "?", [FLIGHT_OFFERED] = "?!"};
+    char text[2 * DECIMAL_SIZE + 8];
+    if (plan->flight == FLIGHT_PAST)
+        return span_text ("+");
+    size_t size = decimal_text ((int64_t)plan->exec_id, text);
+    if (plan->again)
+        text[size++] = '+';
+    if (plan->flight != FLIGHT_OUT)
+        size = put (text, size, marks[plan->flight], strlen (marks[plan->flight]));
+    text[size++] = ' ';
+    if (plan->revision >= 0)
+        size += decimal_text (plan->revision, text + size);
+    else
+        text[size++] = '=';
+    return rows_copy (self->gathering, span_of (text, size));
+}
+
+static struct span class_text (struct core *self, const struct open_plan *plan)
+{
+    char text[8 + POLICY_NAME_MAX];
+    int size =
+        snprintf (text, sizeof text, "%d:%s", plan->priority, plan->group ? plan->group : "");
+    return rows_copy (self->gathering, span_of (text, (size_t)size));
+}
+
+struct span class_group (struct span class, int *ret_priority)
+{
+    int priority = 0;
+    size_t at = 0;
+    for (; at < class.size && at < 3 && class.data[at] >= '0' && class.data[at] <= '9'; at++)
+        priority = 10 * priority + class.data[at] - '0';
+    *ret_priority = priority <= UINT8_MAX ? priority : UINT8_MAX;
+    bool named = at < class.size && class.data[at] == ':';
+    return named ? span_of (class.data + at + 1, class.size - at - 1) : (struct span){0};
+}
+
+// -- counts
+
+struct tally *tally_find (const struct table *table, struct span name)
+{
+    struct table_node *node = table_find (table, table_hash (name));
+    while (node && !span_is (name, ((struct tally *)node)->name))
+        node = table_next (node);
+    return (struct tally *)node; // it is the first member
+}
+
+static struct tally *tally_for (struct table *table, struct span name)
+{
+    struct tally *tally = tally_find (table, name);
+    if (tally)
+        return tally;
+    tally = memory_new (sizeof *tally + name.size + 1);
+    memcpy (tally->name, name.data, name.size);
+    table_add (table, &tally->node, table_hash (name));
+    return tally;
+}
+
+static void tally_free (struct table_node *node, void *owner)
+{
+    (void)owner;
+    free (node);
+}
+
+void tallies_free (struct table *table)
+{
+    table_each (table, tally_free, NULL);
+    table_free (table);
+}
+
+void core_count (struct core *self, char kind, struct span name, int64_t change)
+{
+    char field[2 + STATION_NAME_MAX + 1];
+    if (kind == 's') {
+        int size =
+            snprintf (field, sizeof field, "s:%.*s", (int)name.size, (const char *)name.data);
+        name = span_of (field, (size_t)size);
+    }
+    if (!name.size)
+        return; // of a plan whose message was lost its caller is not known
+    tally_for (&self->counts, name)->plans += change;
+    struct tally *caller = kind == 'c' ? tally_find (&self->callers, name) : NULL;
+    if (caller)
+        caller->plans += change;
+}
+
+void core_plans_are (struct core *self, int64_t plans)
+{
+    if (plans < self->plans)
+        self->plans = plans;
+}
+
+bool core_knows_caller (const struct core *self, struct span caller)
+{
+    return !self->bounds.plans_caller || tally_find (&self->callers, caller);
+}
+
+void core_load_caller (struct core *self, struct span caller, int64_t plans)
+{
+    if (self->callers.count >= CALLERS_MAX)
+        tallies_free (&self->callers);
+    if (!tally_find (&self->callers, caller))
+        tally_for (&self->callers, caller)->plans = plans;
+}
+
+// -- batches
+
+static void emit (struct core *self, struct open_plan *plan, unsigned writes)
+{
+    struct rows *rows = self->gathering;
+    struct span member = member_of (self, plan), none = {0};
+    if (plan->gone) {
+        if (writes & WRITE_MESSAGE)
+            rows_add (rows, COLUMN_DEL, member, none);
+        if (writes & WRITE_LISTED)
+            rows_add (rows, COLUMN_UNLIST, list_entry (self, plan), none);
+    } else {
+        if (writes & WRITE_MESSAGE && plan->message)
+            rows_add (rows, COLUMN_SET, member, span_of (plan->message, plan->message_size));
+        if (writes & WRITE_LISTED)
+            rows_add (rows, COLUMN_LIST, span_text ("0"), list_entry (self, plan));
+    }
+    if (writes & WRITE_QUEUE && plan->queued)
+        rows_add (rows, COLUMN_QUEUE, score_text (self, plan->score_us), member);
+    else if (writes & WRITE_QUEUE)
+        rows_add (rows, COLUMN_UNQUEUE, member, none);
+    if (writes & WRITE_RUN && plan->flight != FLIGHT_NONE)
+        rows_add (rows, COLUMN_RUN, member, run_text (self, plan));
+    else if (writes & WRITE_RUN)
+        rows_add (rows, COLUMN_UNRUN, member, none);
+    if (writes & WRITE_CLASS && !plan->gone && (plan->priority || plan->group))
+        rows_add (rows, COLUMN_CLASS, member, class_text (self, plan));
+    else if (writes & WRITE_CLASS)
+        rows_add (rows, COLUMN_UNCLASS, member, none);
+}
+
+static void emit_count (struct table_node *node, void *owner)
+{
+    const struct tally *tally = (struct tally *)node;
+    struct rows *rows = owner;
+    if (tally->plans)
+        rows_count (rows, rows_copy (rows, span_text (tally->name)),
+                    rows_number (rows, tally->plans));
+}
+
+static void emit_tokens (struct table_node *node, void *owner)
+{
+    struct limit_state *state = (struct limit_state *)node;
+    struct rows *rows = owner;
+    char used[32];
+    if (!state->unwritten)
+        return;
+    state->unwritten = false;
+    int size = snprintf (used, sizeof used, "%.0f", state->used_us);
+    const struct span words[] = {span_text ("HSET"), span_text ("plan:tokens"),
+                                 rows_copy (rows, span_text (state->name)),
+                                 rows_copy (rows, span_of (used, (size_t)size))};
+    rows_command (rows, words, sizeof words / sizeof *words);
+}
+
+static void emit_numbers (struct core *self)
+{
+    struct rows *rows = self->gathering;
+    struct span words[8] = {span_text ("HSET"), span_text ("plan:meta")};
+    size_t count = 2;
+    if (self->exec_id != self->exec_written) {
+        words[count++] = span_text ("exec");
+        words[count++] = rows_number (rows, (int64_t)self->exec_id);
+        self->exec_written = self->exec_id;
+    }
+    if (self->seq != self->seq_written) {
+        words[count++] = span_text ("seq");
+        words[count++] = rows_number (rows, self->seq);
+        self->seq_written = self->seq;
+    }
+    if (self->new_epoch) {
+        words[count++] = span_text ("epoch");
+        words[count++] = rows_copy (rows, span_text (self->epoch));
+        self->new_epoch = false;
+    }
+    if (count > 2)
+        rows_command (rows, words, count);
+}
+
+int64_t core_batch (const struct core *self)
+{
+    return self->batch;
+}
+
+bool core_has_rows (const struct core *self)
+{
+    return self->touched.count || self->counts.count || !rows_empty (self->gathering) ||
+           self->exec_id != self->exec_written || self->seq != self->seq_written;
+}
+
+const struct rows *core_take_rows (struct core *self)
+{
+    struct rows *rows = self->gathering;
+    for (size_t i = 0; i < self->touched.count; i++) {
+        struct written_plan *written = &self->touched.at[i];
+        struct open_plan *plan = written->plan;
+        written->writes = plan->writes;
+        plan->writes = 0;
+        emit (self, plan, written->writes);
+        if (written->writes & WRITE_MESSAGE && plan->message && !plan->lent) {
+            rows_keep (rows, plan->message);
+            plan->lent = true;
+        }
+    }
+    table_each (&self->counts, emit_count, rows);
+    tallies_free (&self->counts);
+    if (self->tokens_changed)
+        table_each (&self->limits.states, emit_tokens, rows);
+    self->tokens_changed = false;
+    emit_numbers (self);
+    struct plan_list spare = self->flown;
+    self->flown = self->touched;
+    self->touched = spare;
+    self->flying = rows;
+    self->gathering = rows == &self->rows[0] ? &self->rows[1] : &self->rows[0];
+    self->batch++;
+    return rows;
+}
+
+// The message is its own again, or as Redis has it.
+static void take_back_message (struct open_plan *plan, bool needed)
+{
+    if (!plan->lent)
+        return;
+    uint8_t *lent = plan->message;
+    plan->lent = false;
+    plan->message = needed ? memory_resize (NULL, plan->message_size + 1) : NULL;
+    if (needed)
+        memcpy (plan->message, lent, plan->message_size);
+    else
+        plan->message_size = 0;
+}
+
+void core_acked (struct core *self, int64_t now_us)
+{
+    for (size_t i = 0; i < self->flown.count; i++) {
+        struct open_plan *plan = self->flown.at[i].plan;
+        bool soon = plan->placed && plan->queued && plan->score_us <= now_us + PREPARED_US &&
+                    plan->message_size <= PREPARED_BYTES;
+        bool idle = plan->flight == FLIGHT_NONE || plan->flight == FLIGHT_PAST;
+        take_back_message (plan, plan->chosen || plan->keeps || (soon && idle));
+        plan->submitted = plan->submitted && plan->writes & WRITE_LISTED;
+        plan->listed_in--;
+        open_settle (self, plan, now_us);
+    }
+    self->flown.count = 0;
+    self->seq_acked = self->seq_written;
+    rows_clear (self->flying);
+    self->flying = NULL;
+}
+
+const struct rows *core_without_submissions (struct core *self)
+{
+    struct rows *rows = self->flying, *gathering = self->gathering;
+    size_t kept = 0;
+    for (int i = 0; i < COLUMNS; i++)
+        rows->columns[i].count = 0;
+    self->gathering = rows; // where texts are copied to
+    for (size_t i = 0; i < self->flown.count; i++) {
+        struct written_plan written = self->flown.at[i];
+        if (!written.plan->submitted) {
+            emit (self, written.plan, written.writes);
+            self->flown.at[kept++] = written;
+            continue;
+        }
+        struct span target = span_of (written.plan->target->name, written.plan->target->name_size);
+        written.plan->gone = true;
+        written.plan->listed_in--;
+        written.plan->target->plans--;
+        self->plans--;
+        core_count (self, 's', target, -1);
+        open_settle (self, written.plan, 0);
+    }
+    self->gathering = gathering;
+    self->flown.count = kept;
+    return rows;
+}
+
+void core_write (struct core *self, const struct span *words, size_t count)
+{
+    struct span copies[16];
+    for (size_t i = 0; i < count; i++)
+        copies[i] = rows_copy (self->gathering, words[i]);
+    rows_command (self->gathering, copies, count);
+}

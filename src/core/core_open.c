@@ -1,0 +1,211 @@
+// Plans that are open: their records, and whether they count for limits.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core_private.h"
+#include "memory.h"
+
+// -- open plans
+
+struct open_plan *open_find_id (const struct core *self, uint64_t id)
+{
+    struct table_node *node = table_find (&self->open, table_hash_number (id));
+    while (node && ((struct open_plan *)node)->id != id)
+        node = table_next (node);
+    return (struct open_plan *)node; // it is the first member
+}
+
+static struct open_plan *find (const struct core *self, const struct core_target *target,
+                               uint64_t id)
+{
+    struct table_node *node = table_find (&self->open, table_hash_number (id));
+    for (; node; node = table_next (node)) {
+        struct open_plan *plan = (struct open_plan *)node;
+        if (plan->id == id && plan->target == target)
+            return plan;
+    }
+    return NULL;
+}
+
+struct open_plan *open_find (const struct core *self, struct span target, uint64_t id)
+{
+    struct core_target *of = target_find_in (self, target);
+    return of ? find (self, of, id) : NULL;
+}
+
+struct open_plan *open_for (struct core *self, struct core_target *target, uint64_t id)
+{
+    struct open_plan *plan = find (self, target, id);
+    if (plan)
+        return plan;
+    plan = memory_new (sizeof *plan);
+    plan->id = id;
+    plan->target = target;
+    plan->revision = -1;
+    table_add (&self->open, &plan->node, table_hash_number (id));
+    return plan;
+}
+
+static void drop_message (struct open_plan *plan)
+{
+    if (!plan->lent)
+        free (plan->message);
+    plan->message = NULL;
+    plan->message_size = 0;
+    plan->lent = false;
+}
+
+void open_set_message (struct core *self, struct open_plan *plan, struct span message,
+                       int64_t revision)
+{
+    drop_message (plan);
+    plan->message = memory_resize (NULL, message.size + 1);
+    memcpy (plan->message, message.data, message.size);
+    plan->message_size = message.size;
+    plan->revision = revision;
+    open_touch (self, plan, WRITE_MESSAGE);
+}
+
+void open_set_class (struct core *self, struct open_plan *plan, int priority, struct span group)
+{
+    bool had = plan->priority || plan->group;
+    struct span before = span_text (plan->group ? plan->group : "");
+    if (plan->priority == priority && span_equal (before, group))
+        return;
+    free (plan->group);
+    plan->group = group.size ? memory_new (group.size + 1) : NULL;
+    if (group.size)
+        memcpy (plan->group, group.data, group.size);
+    plan->priority = (uint8_t)priority;
+    self->classes = true;
+    if (had || priority || group.size)
+        open_touch (self, plan, WRITE_CLASS);
+}
+
+// It leaves its place in the queue: if it is ready there, that is not true any more.
+static void leave_place (struct core *self, const struct open_plan *plan)
+{
+    bool flies = plan->flight != FLIGHT_NONE && plan->flight != FLIGHT_PAST;
+    bool was_ready =
+        plan->placed && plan->queued && !plan->chosen && !plan->submitted &&
+        is_within_cursor (self, plan->target, plan->id, plan->score_us) &&
+        (flies ? plan->overdue : plan->prepared || plan->score_us <= self->ahead_until_us);
+    self->stale += was_ready;
+}
+
+void open_unqueue (struct core *self, struct open_plan *plan)
+{
+    leave_place (self, plan);
+    plan->placed = true;
+    plan->queued = plan->overdue = false;
+    heap_remove (&self->leases, &plan->lease);
+    open_touch (self, plan, WRITE_QUEUE);
+}
+
+void open_queue (struct core *self, struct open_plan *plan, int64_t score_us)
+{
+    leave_place (self, plan);
+    plan->placed = plan->queued = true;
+    plan->overdue = false;
+    plan->score_us = score_us;
+    if (plan->flight == FLIGHT_NONE || plan->flight == FLIGHT_PAST)
+        heap_remove (&self->leases, &plan->lease);
+    else
+        heap_set (&self->leases, &plan->lease, score_us);
+    open_touch (self, plan, WRITE_QUEUE);
+}
+
+static void list_add (struct plan_list *list, struct open_plan *plan)
+{
+    if (list->count == list->room) {
+        list->room = list->room ? 2 * list->room : 64;
+        list->at = memory_resize (list->at, list->room * sizeof *list->at);
+    }
+    list->at[list->count++] = (struct written_plan){plan, 0};
+    plan->listed_in++;
+}
+
+void open_touch (struct core *self, struct open_plan *plan, unsigned writes)
+{
+    if (!plan->writes && writes)
+        list_add (&self->touched, plan);
+    plan->writes |= writes;
+}
+
+void open_drop (struct core *self, struct open_plan *plan)
+{
+    table_remove (&self->open, &plan->node);
+    heap_remove (&self->leases, &plan->lease);
+    drop_message (plan);
+    free (plan->group);
+    free (plan);
+}
+
+// It has no run, and all of it is written: it is taken when its time has come.
+static void close_plan (struct core *self, struct open_plan *plan, int64_t now_us)
+{
+    struct core_target *target = plan->target;
+    plan->prepared = false;
+    if (plan->gone || !plan->placed || !plan->queued ||
+        !is_within_cursor (self, target, plan->id, plan->score_us)) {
+        open_drop (self, plan);
+        return;
+    }
+    struct span group = span_text (plan->group ? plan->group : "");
+    if (plan->score_us > now_us + PREPARED_US) {
+        char *class = NULL;
+        if (plan->priority || plan->group) {
+            class = memory_new (8 + group.size);
+            snprintf (class, 8 + group.size, "%d:%s", plan->priority,
+                      plan->group ? plan->group : "");
+        }
+        window_push (self, (struct window_plan){plan->score_us, plan->id, target, class});
+        open_drop (self, plan);
+        return;
+    }
+    core_make_ready (self, target, (struct ready_plan){plan->score_us, plan->id}, plan->priority,
+                     group);
+    plan->prepared = plan->message && plan->message_size <= PREPARED_BYTES;
+    if (!plan->prepared)
+        open_drop (self, plan);
+}
+
+void open_settle (struct core *self, struct open_plan *plan, int64_t now_us)
+{
+    if (plan->listed_in || plan->chosen || plan->fetched)
+        return;
+    bool runs = plan->flight != FLIGHT_NONE && plan->flight != FLIGHT_PAST;
+    if (!runs || plan->gone)
+        close_plan (self, plan, now_us);
+}
+
+// -- limits
+
+static struct limit_state *group_limit (const struct core *self, const struct open_plan *plan)
+{
+    char name[LIMIT_NAME_MAX + 1];
+    if (!plan->group)
+        return NULL;
+    int size = snprintf (name, sizeof name, "g:%s", plan->group);
+    return limits_find (&self->limits, span_of (name, (size_t)size));
+}
+
+void open_charge (struct core *self, struct open_plan *plan, int64_t now_us)
+{
+    struct limit_state *names[] = {plan->target->limit, group_limit (self, plan)};
+    plan->charged = true;
+    for (int i = 0; i < 2; i++)
+        if (names[i] && limit_begin (names[i], now_us))
+            names[i]->unwritten = self->tokens_changed = true;
+}
+
+void open_discharge (struct core *self, struct open_plan *plan)
+{
+    struct limit_state *names[] = {plan->target->limit, group_limit (self, plan)};
+    if (!plan->charged)
+        return;
+    plan->charged = false;
+    for (int i = 0; i < 2; i++)
+        if (names[i])
+            limit_end (names[i]);
+}

@@ -1,0 +1,366 @@
+// What becomes of a plan: it is submitted, its run goes on or ends, it is changed or removed.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core_private.h"
+#include "memory.h"
+
+static bool is_past (const struct open_plan *plan)
+{
+    return plan->flight == FLIGHT_NONE || plan->flight == FLIGHT_PAST;
+}
+
+static void set_flight (struct core *self, struct open_plan *plan, enum flight flight)
+{
+    plan->flight = (uint8_t)flight;
+    self->pasts = self->pasts || flight == FLIGHT_PAST;
+    open_touch (self, plan, WRITE_RUN);
+}
+
+// Keys of a plan besides those of its record.
+static void delete_key (struct core *self, const struct open_plan *plan, const char *kind)
+{
+    struct span member = member_of (self, plan);
+    char key[16 + STATION_NAME_MAX + 20];
+    int size = snprintf (key, sizeof key, "plan:%s:%.*s", kind, (int)(member.size - 9),
+                         (const char *)member.data + 9);
+    rows_add (self->gathering, COLUMN_DEL, rows_copy (self->gathering, span_of (key, (size_t)size)),
+              (struct span){0});
+}
+
+// -- submissions
+
+static bool is_full (const struct core *self, const struct core_submission *submission,
+                     struct core_refusal *ret)
+{
+    const struct core_bounds *bounds = &self->bounds;
+    const struct core_target *target = target_find_in (self, submission->target);
+    const struct tally *caller = tally_find (&self->callers, submission->caller);
+    const struct {
+        const char *name;
+        int64_t most, kept;
+    } rules[] = {{"max_plans", bounds->plans, self->plans},
+                 {"max_plans_station", bounds->plans_station, target ? target->plans : 0},
+                 {"max_plans_caller", bounds->plans_caller, caller ? caller->plans : 0}};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        if (!rules[i].most || rules[i].kept < rules[i].most)
+            continue;
+        ret->bound = rules[i].name;
+        ret->most = rules[i].most;
+        return true;
+    }
+    return false;
+}
+
+enum core_result core_submit (struct core *self, const struct core_submission *submission,
+                              int64_t now_us, struct core_refusal *ret)
+{
+    *ret = (struct core_refusal){0};
+    struct open_plan *plan = open_find_id (self, submission->id);
+    bool forgotten = plan && submission->looked_up && !plan->message && !plan->listed_in;
+    if (forgotten) { // somebody deleted its message
+        open_discharge (self, plan);
+        heap_remove (&self->leases, &plan->lease);
+    }
+    if (plan && !plan->gone && !forgotten) {
+        ret->target = span_of (plan->target->name, plan->target->name_size);
+        ret->message = span_of (plan->message, plan->message_size);
+        return CORE_IN_USE;
+    }
+    if (is_full (self, submission, ret))
+        return CORE_FULL;
+    plan = open_for (self, target_for (self, submission->target), submission->id);
+    plan->gone = plan->again = false;
+    plan->submitted = plan->placed = true;
+    plan->queued = false;
+    plan->exec_id = 0;
+    plan->flight = FLIGHT_NONE;
+    open_set_message (self, plan, submission->message, submission->revision);
+    open_set_class (self, plan, submission->priority, submission->group);
+    open_touch (self, plan, WRITE_LISTED);
+    if (submission->looked_up) { // nothing of a former one may be taken for its own
+        open_touch (self, plan, WRITE_RUN | WRITE_QUEUE);
+        delete_key (self, plan, "work");
+        delete_key (self, plan, "team");
+    }
+    if (submission->queued)
+        open_queue (self, plan, submission->due_us);
+    self->gathering->kinds |= ROWS_SUBMISSION;
+    self->plans++;
+    plan->target->plans++;
+    core_count (self, 's', submission->target, 1);
+    core_count (self, 'c', submission->caller, 1);
+    add_silent (self, plan, now_us, submission->missed, (struct span){0});
+    return CORE_DONE;
+}
+
+// -- what becomes of runs
+
+static void wait_for_target (struct core *self, const struct open_plan *plan, bool waits,
+                             int64_t now_us)
+{
+    struct rows *rows = self->gathering;
+    char key[10 + STATION_NAME_MAX + 1];
+    if (!waits && !plan->target->has_waiting)
+        return;
+    int size = snprintf (key, sizeof key, "plan:wait:%s", plan->target->name);
+    struct span name = rows_copy (rows, span_of (key, (size_t)size));
+    const struct span add[] = {span_text ("ZADD"), name, rows_number (rows, now_us),
+                               member_of (self, plan)};
+    const struct span remove[] = {span_text ("ZREM"), name, add[3]};
+    if (waits)
+        rows_command (rows, add, 4);
+    else
+        rows_command (rows, remove, 3);
+    plan->target->has_waiting = plan->target->has_waiting || waits;
+    plan->target->waits += waits;
+}
+
+static void leave_offers (struct core *self, const struct open_plan *plan)
+{
+    char key[16 + STATION_NAME_MAX];
+    int size = snprintf (key, sizeof key, "plan:offers:%s", plan->target->name);
+    const struct span words[] = {span_text ("ZREM"),
+                                 rows_copy (self->gathering, span_of (key, (size_t)size)),
+                                 member_of (self, plan)};
+    rows_command (self->gathering, words, sizeof words / sizeof *words);
+}
+
+// Nothing of the plan stays.
+static void delete_plan (struct core *self, struct open_plan *plan, bool has_work, bool has_team,
+                         struct span caller, int64_t now_us)
+{
+    struct span target = span_of (plan->target->name, plan->target->name_size);
+    open_discharge (self, plan);
+    open_unqueue (self, plan);
+    wait_for_target (self, plan, false, now_us);
+    if (has_work)
+        delete_key (self, plan, "work");
+    if (has_team) {
+        delete_key (self, plan, "team");
+        leave_offers (self, plan);
+    }
+    plan->gone = true;
+    plan->flight = FLIGHT_NONE;
+    open_touch (self, plan, WRITE_MESSAGE | WRITE_RUN | WRITE_LISTED);
+    if (self->classes)
+        open_touch (self, plan, WRITE_CLASS);
+    self->plans -= self->plans > 0;
+    plan->target->plans -= plan->target->plans > 0;
+    core_count (self, 's', target, -1);
+    core_count (self, 'c', caller, -1);
+}
+
+static void end_run (struct core *self, struct open_plan *plan, const struct core_commit *commit,
+                     int64_t now_us)
+{
+    static const enum flight flights[] = {[CORE_LEASE] = FLIGHT_OUT,
+                                          [CORE_DOUBT] = FLIGHT_DOUBT,
+                                          [CORE_RETRY] = FLIGHT_NONE,
+                                          [CORE_PAST] = FLIGHT_PAST,
+                                          [CORE_OVER] = FLIGHT_NONE};
+    // An earlier run that ran out of its lease may still answer.
+    enum flight flight =
+        commit->end == CORE_RETRY && plan->again ? FLIGHT_PAST : flights[commit->end];
+    if (flight == FLIGHT_OUT && plan->flight == FLIGHT_DOUBT)
+        open_charge (self, plan, now_us);
+    else if (flight != FLIGHT_OUT)
+        open_discharge (self, plan);
+    set_flight (self, plan, flight);
+    if (flight == FLIGHT_NONE)
+        plan->again = false;
+    else if (flight == FLIGHT_PAST)
+        plan->again = true;
+    if (commit->queued)
+        open_queue (self, plan, commit->due_us);
+    else
+        open_unqueue (self, plan);
+    wait_for_target (self, plan, commit->waits, now_us);
+}
+
+enum core_result core_commit (struct core *self, const struct core_commit *commit, int64_t now_us,
+                              struct core_committed *ret)
+{
+    struct open_plan *plan = open_find (self, commit->target, commit->id);
+    *ret = (struct core_committed){0};
+    if (!plan || plan->gone || is_past (plan) || plan->exec_id != commit->exec_id)
+        return CORE_NOT_CURRENT;
+    if (commit->decided_on >= 0 && plan->revision >= 0 && plan->revision != commit->decided_on &&
+        plan->message) {
+        ret->message = span_of (plan->message, plan->message_size);
+        return CORE_CHANGED;
+    }
+    self->gathering->kinds |= ROWS_RESULT;
+    bool told = commit->broadcast == CORE_TOLD ||
+                (commit->broadcast == CORE_FAILURE && tells_failure (self, plan, now_us));
+    if (told)
+        ret->seq = next_seq (self, now_us);
+    if (told)
+        add_outcome (self, plan, ret->seq, 0, now_us, commit->record, commit->output);
+    else
+        add_silent (self, plan, now_us, commit->record, commit->output);
+    add_silent (self, plan, now_us, commit->missed, (struct span){0});
+    if (commit->message.data) {
+        open_set_message (self, plan, commit->message, commit->revision);
+        plan->keeps = false;
+    }
+    if (commit->end == CORE_GONE)
+        delete_plan (self, plan, commit->has_work, commit->has_team, commit->caller, now_us);
+    else
+        end_run (self, plan, commit, now_us);
+    return CORE_DONE;
+}
+
+// -- admin commands
+
+// One that is ready goes to where its class has it now.
+static void move_ready (struct core *self, const struct open_plan *plan)
+{
+    struct ready *ready = &plan->target->ready;
+    const struct ready_group *group;
+    struct ready_plan found;
+    if (!self->classes || !ready_take_id (ready, plan->id, INT64_MAX, &found, &group))
+        return;
+    core_make_ready (self, plan->target, found, plan->priority,
+                     span_text (plan->group ? plan->group : ""));
+}
+
+enum core_result core_change (struct core *self, const struct core_change *change, int64_t now_us)
+{
+    struct open_plan *plan = open_find (self, change->target, change->id);
+    if (plan && plan->gone)
+        return CORE_NONE;
+    bool flies = plan && !is_past (plan);
+    if ((flies ? plan->exec_id : 0) != change->exec_id ||
+        (plan && plan->revision >= 0 && plan->revision != change->was_revision))
+        return CORE_CHANGED;
+    if (!plan)
+        plan = open_for (self, target_for (self, change->target), change->id);
+    open_set_message (self, plan, change->message, change->revision);
+    if (flies)
+        plan->keeps = true;
+    if (self->classes)
+        open_touch (self, plan, WRITE_CLASS);
+    open_set_class (self, plan, change->priority, change->group);
+    move_ready (self, plan);
+    if (!span_equal (change->caller_before, change->caller)) {
+        core_count (self, 'c', change->caller_before, -1);
+        core_count (self, 'c', change->caller, 1);
+    }
+    add_silent (self, plan, now_us, change->missed, (struct span){0});
+    if (flies)
+        open_touch (self, plan, WRITE_RUN); // its revision
+    if (change->place == CORE_KEEP)
+        return CORE_DONE;
+    wait_for_target (self, plan, false, now_us);
+    if (change->place == CORE_OUT) {
+        open_unqueue (self, plan);
+        return CORE_DONE;
+    }
+    if (change->place == CORE_AT) { // no run is in flight: an old one is of what was before
+        bool expected = plan->flight == FLIGHT_PAST || plan->flight == FLIGHT_OUT ||
+                        (!is_past (plan) && plan->again);
+        open_discharge (self, plan);
+        if (plan->flight != FLIGHT_NONE)
+            set_flight (self, plan, expected ? FLIGHT_PAST : FLIGHT_NONE);
+        plan->again = expected;
+    }
+    open_queue (self, plan, change->due_us);
+    return CORE_DONE;
+}
+
+void core_remove (struct core *self, const struct core_removal *removal, int64_t now_us)
+{
+    struct open_plan *plan = open_for (self, target_for (self, removal->target), removal->id);
+    if (plan->gone)
+        return;
+    delete_plan (self, plan, true, true, removal->caller, now_us);
+}
+
+void core_wake (struct core *self, struct span target, uint64_t id, int64_t score_us,
+                int64_t now_us)
+{
+    struct open_plan *plan = open_find (self, target, id);
+    if (plan && (plan->gone || !is_past (plan)))
+        return;
+    if (plan && plan->placed)
+        score_us = plan->queued ? plan->score_us : -1;
+    if (!plan)
+        plan = open_for (self, target_for (self, target), id);
+    plan->placed = true;
+    plan->queued = score_us >= 0;
+    plan->score_us = score_us;
+    wait_for_target (self, plan, false, now_us);
+    if (score_us > now_us)
+        open_queue (self, plan, now_us);
+    else
+        open_settle (self, plan, now_us);
+}
+
+bool core_has_waiting (const struct core *self, struct span target, uint64_t *ret_number)
+{
+    const struct core_target *of = target_find_in (self, target);
+    *ret_number = of ? of->waits : 0;
+    return !of || of->has_waiting;
+}
+
+void core_none_waiting (struct core *self, struct span target, uint64_t number)
+{
+    struct core_target *of = target_for (self, target);
+    if (of->waits == number)
+        of->has_waiting = false;
+}
+
+void core_offered (struct core *self, struct span target, uint64_t id, int64_t score_us,
+                   int64_t working, int64_t now_us)
+{
+    struct open_plan *plan = open_find (self, target, id);
+    if (!plan || is_past (plan) || plan->gone)
+        return;
+    plan->flight = FLIGHT_OFFERED;
+    if (working && !plan->charged)
+        open_charge (self, plan, now_us);
+    else if (!working)
+        open_discharge (self, plan);
+    if (!plan->placed || (plan->queued && !plan->overdue)) {
+        plan->placed = plan->queued = true;
+        plan->score_us = score_us;
+        heap_set (&self->leases, &plan->lease, score_us);
+    }
+}
+
+// -- what is known
+
+bool core_view (const struct core *self, uint64_t id, struct core_view *ret)
+{
+    const struct open_plan *plan = open_find_id (self, id);
+    if (!plan)
+        return false;
+    bool flies = !is_past (plan);
+    *ret = (struct core_view){.gone = plan->gone,
+                              .target = span_of (plan->target->name, plan->target->name_size),
+                              .message = span_of (plan->message, plan->message_size),
+                              .revision = plan->revision,
+                              .placed = plan->placed,
+                              .queued = plan->queued,
+                              .score_us = plan->score_us,
+                              .counted = plan->charged,
+                              .exec_id = flies ? plan->exec_id : 0,
+                              .again = plan->again,
+                              .given_up = plan->flight == FLIGHT_DOUBT,
+                              .offered = plan->flight == FLIGHT_OFFERED};
+    return true;
+}
+
+int64_t core_ready (const struct core *self, struct span target)
+{
+    const struct core_target *of = target_find_in (self, target);
+    return of ? (int64_t)of->ready.count : 0;
+}
+
+int64_t core_before (const struct core *self, struct span target, int priority, struct span group,
+                     int64_t due_us, uint64_t id)
+{
+    const struct core_target *of = target_find_in (self, target);
+    return of ? ready_before (&of->ready, priority, group, due_us, id) : 0;
+}

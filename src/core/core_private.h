@@ -1,0 +1,197 @@
+// What the files of the core share.
+#pragma once
+
+#include "core.h"
+#include "heap.h"
+#include "ready.h"
+#include "table.h"
+
+// The run of a plan, as plan:run has it.
+enum flight {
+    FLIGHT_NONE,
+    FLIGHT_OUT,     // "EXEC"
+    FLIGHT_DOUBT,   // "EXEC?": it gave no status in time
+    FLIGHT_OFFERED, // "EXEC?!": workers may take it
+    FLIGHT_PAST     // "+": none, but an earlier one may still answer
+};
+
+// What of a plan the next batch writes.
+enum {
+    WRITE_MESSAGE = 1,
+    WRITE_QUEUE = 2,
+    WRITE_RUN = 4,
+    WRITE_CLASS = 8,
+    WRITE_LISTED = 16,
+    WRITE_HEAD = 32 // the message's first bytes say that it runs
+};
+
+struct core_target {
+    struct table_node node; // by name
+    char name[STATION_NAME_MAX + 1];
+    size_t name_size;
+    int64_t plans;
+    bool has_waiting; // plan:wait:NAME may have members
+    uint64_t waits;   // that began
+    struct ready ready;
+    struct limit_state *limit; // NULL = none
+    struct limit by_settings;
+    // of the present claim
+    const struct core_room *room;
+    int64_t left, taken;
+    struct core_target *next_ready;
+};
+
+struct open_plan {
+    struct table_node node; // by id
+    uint64_t id;
+    struct core_target *target;
+    uint8_t *message; // NULL = as Redis has it, or as the rows that are not acknowledged
+    size_t message_size;
+    int64_t revision; // -1 = not known
+    int64_t score_us;
+    uint64_t exec_id;
+    char *group; // NULL = none
+    struct heap_node lease;
+    unsigned writes;    // of the batch that gathers
+    unsigned listed_in; // batches that it is in
+    uint8_t priority;
+    uint8_t flight; // enum flight
+    bool again;     // an earlier run may still answer
+    bool placed;    // `queued` and `score_us` are known
+    bool queued;
+    bool submitted; // and not acknowledged
+    bool gone;
+    bool keeps; // an admin changed it while it runs: who decides on the run is told
+    bool lent;  // `message` belongs to the rows of the batch in flight
+    bool chosen;
+    bool fetched;  // it is being read ahead
+    bool charged;  // it counts as a run of its target and group
+    bool prepared; // it is ready, and its message is known
+    bool overdue;  // its lease has ended, and it is ready
+};
+
+struct window_plan {
+    int64_t due_us;
+    uint64_t id;
+    struct core_target *target;
+    char *class; // "PRIORITY:GROUP"; NULL = neither
+};
+
+struct window {
+    struct window_plan *plans; // a heap by (due_us, id)
+    size_t count, room;
+};
+
+// What a batch writes of plans.
+struct plan_list {
+    struct written_plan {
+        struct open_plan *plan;
+        unsigned writes;
+    } * at;
+    size_t count, room;
+};
+
+// A failure that was broadcast within the last minute.
+struct told {
+    struct table_node node; // by member
+    struct told *next;
+    uint64_t id;
+    int64_t at_us;
+    char target[];
+};
+
+// Plans of a caller, or the change of a field of plan:count.
+struct tally {
+    struct table_node node;
+    int64_t plans;
+    char name[];
+};
+
+struct core {
+    struct core_bounds bounds;
+    uint64_t resets;
+    struct table targets, open, callers;
+    struct limit_table limits;
+    struct core_target *first_ready; // of all targets, in a list
+    struct heap leases;
+    struct window window;
+    struct core_cursor cursor;
+    bool reading;              // a page
+    uint64_t rereads, page_of; // how often it was begun anew; of the page under way
+    int64_t stale;             // plans that are ready, and are not there any more
+    int64_t ahead_until_us;
+    int64_t rate_wake_us; // when a rate allows a run; INT64_MAX = none is waited for
+
+    int64_t plans, seq, sub;
+    uint64_t exec_id, exec_written;
+    int64_t seq_written, seq_acked; // that went out with a batch, and was acknowledged
+    char epoch[24];
+    bool limit_waits; // plans that are ready wait until a run of their target or group ends
+    bool new_epoch, classes, tokens_changed;
+    bool pasts;        // some have FLIGHT_PAST in Redis
+    struct table told; // failures that were broadcast within the last minute
+    struct told *told_first, **told_last;
+
+    int64_t batch; // the number of the one that gathers
+    struct rows rows[2];
+    struct rows *gathering, *flying; // NULL = none is in flight
+    struct plan_list touched, flown;
+    struct table counts; // of the one that gathers
+};
+
+// How long before it is due, and how many bytes of, a plan's message is kept for its run.
+enum { PREPARED_US = 20000, PREPARED_BYTES = 65536 };
+
+struct core_target *target_find_in (const struct core *self, struct span name);
+struct core_target *target_for (struct core *self, struct span name);
+
+struct open_plan *open_find (const struct core *self, struct span target, uint64_t id);
+struct open_plan *open_find_id (const struct core *self, uint64_t id);
+struct open_plan *open_for (struct core *self, struct core_target *target, uint64_t id);
+
+// Something of it is to be written.
+void open_touch (struct core *self, struct open_plan *plan, unsigned writes);
+
+// Close it if nothing keeps it open; else see that it is taken when it is due.
+void open_settle (struct core *self, struct open_plan *plan, int64_t now_us);
+
+// Forget it: nothing of it is to be written, and it has no run.
+void open_drop (struct core *self, struct open_plan *plan);
+
+void open_set_message (struct core *self, struct open_plan *plan, struct span message,
+                       int64_t revision);
+void open_set_class (struct core *self, struct open_plan *plan, int priority, struct span group);
+void open_unqueue (struct core *self, struct open_plan *plan);
+void open_queue (struct core *self, struct open_plan *plan, int64_t score_us);
+
+// Its run counts for limits, or no more.
+void open_charge (struct core *self, struct open_plan *plan, int64_t now_us);
+void open_discharge (struct core *self, struct open_plan *plan);
+
+void core_count (struct core *self, char kind, struct span name, int64_t change);
+
+struct span member_of (struct core *self, const struct open_plan *plan);
+struct span class_group (struct span class, int *ret_priority);
+
+struct tally *tally_find (const struct table *table, struct span name);
+void tallies_free (struct table *table);
+
+// The next number of a broadcast; and whether a failure of this plan is broadcast: none was within
+// the last minute.
+int64_t next_seq (struct core *self, int64_t now_us);
+bool tells_failure (struct core *self, const struct open_plan *plan, int64_t now_us);
+
+// An outcome, of this broadcast or behind the last one.
+void add_outcome (struct core *self, const struct open_plan *plan, int64_t seq, int64_t sub,
+                  int64_t now_us, struct span record, struct span output);
+void add_silent (struct core *self, const struct open_plan *plan, int64_t now_us,
+                 struct span record, struct span output);
+
+// What is due until then is ready.
+void core_advance (struct core *self, int64_t now_us, int64_t ahead_us);
+
+void window_push (struct core *self, struct window_plan plan);
+bool is_within_cursor (const struct core *self, const struct core_target *target, uint64_t id,
+                       int64_t score_us);
+void core_make_ready (struct core *self, struct core_target *target, struct ready_plan plan,
+                      int priority, struct span group);

@@ -1,0 +1,230 @@
+// The queue: what is due soon is read in pages and waits in a window; what is due is ready, by
+// target.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core_private.h"
+#include "decimal.h"
+#include "ident.h"
+#include "memory.h"
+
+enum {
+    AHEAD_US = 10000000, // plans that are due within so long are in the window
+    MOVED_MAX = 4096,    // plans from the window in a turn
+    SHORT_US = 5000000,  // when it reaches no further than this, the next page is read
+    AHEAD_PLANS = 16384  // unless it has so many
+};
+
+// -- the window
+
+static bool goes_first (const struct window_plan *one, const struct window_plan *other)
+{
+    return one->due_us != other->due_us ? one->due_us < other->due_us : one->id < other->id;
+}
+
+void window_push (struct core *self, struct window_plan plan)
+{
+    struct window *window = &self->window;
+    if (window->count == window->room) {
+        window->room = window->room ? 2 * window->room : 1024;
+        window->plans = memory_resize (window->plans, window->room * sizeof *window->plans);
+    }
+    size_t at = window->count++;
+    for (size_t parent; at && goes_first (&plan, &window->plans[parent = (at - 1) / 2]);
+         at = parent)
+        window->plans[at] = window->plans[parent];
+    window->plans[at] = plan;
+}
+
+static struct window_plan window_pop (struct window *window)
+{
+    struct window_plan first = window->plans[0], last = window->plans[--window->count];
+    size_t at = 0;
+    for (size_t child; (child = 2 * at + 1) < window->count; at = child) {
+        child += child + 1 < window->count &&
+                 goes_first (&window->plans[child + 1], &window->plans[child]);
+        if (!goes_first (&window->plans[child], &last))
+            break;
+        window->plans[at] = window->plans[child];
+    }
+    window->plans[at] = last;
+    window->plans[window->count].class = NULL;
+    return first;
+}
+
+// -- the cursor
+
+// As Redis orders members of one score: by their bytes.
+static int compare_members (const char *target, uint64_t id, const char *other, uint64_t other_id)
+{
+    char one[STATION_NAME_MAX + 1 + IDENT_SIZE], two[STATION_NAME_MAX + 1 + IDENT_SIZE];
+    char digits[IDENT_SIZE];
+    snprintf (one, sizeof one, "%s:%s", target, ident_text (id, digits));
+    snprintf (two, sizeof two, "%s:%s", other, ident_text (other_id, digits));
+    return strcmp (one, two);
+}
+
+bool is_within_cursor (const struct core *self, const struct core_target *target, uint64_t id,
+                       int64_t score_us)
+{
+    const struct core_cursor *cursor = &self->cursor;
+    if (score_us != cursor->score_us)
+        return score_us < cursor->score_us;
+    return cursor->all || compare_members (target->name, id, cursor->target, cursor->id) <= 0;
+}
+
+bool core_wants_page (struct core *self, int64_t now_us, struct core_cursor *ret)
+{
+    if (self->reading || self->cursor.score_us >= now_us + SHORT_US ||
+        self->window.count >= AHEAD_PLANS)
+        return false;
+    self->reading = true;
+    self->page_of = self->rereads;
+    *ret = self->cursor;
+    return true;
+}
+
+void core_page_lost (struct core *self)
+{
+    self->reading = false;
+}
+
+static void wait_for_lease (struct table_node *node, void *owner)
+{
+    struct core *self = owner;
+    struct open_plan *plan = (struct open_plan *)node;
+    if (plan->overdue)
+        heap_set (&self->leases, &plan->lease, plan->score_us);
+    plan->overdue = plan->prepared = false;
+}
+
+void core_reread (struct core *self)
+{
+    for (struct core_target *target = self->first_ready; target; target = target->next_ready)
+        ready_free (&target->ready);
+    for (size_t i = 0; i < self->window.count; i++)
+        free (self->window.plans[i].class);
+    self->window.count = 0;
+    self->cursor = (struct core_cursor){.score_us = INT64_MIN};
+    self->stale = 0;
+    self->rereads++;
+    table_each (&self->open, wait_for_lease, self);
+}
+
+// One that is open is known better here; but the end of a lease that was loaded is told by this.
+static void meet_open (struct core *self, struct open_plan *plan, int64_t score_us)
+{
+    bool flies = plan->flight != FLIGHT_NONE && plan->flight != FLIGHT_PAST;
+    if (!flies || plan->listed_in || plan->chosen || plan->overdue)
+        return;
+    plan->placed = plan->queued = true;
+    plan->score_us = score_us;
+    heap_set (&self->leases, &plan->lease, score_us);
+}
+
+static void meet (struct core *self, const struct core_member *member)
+{
+    struct core_target *target = target_for (self, member->target);
+    struct open_plan *plan = open_find (self, member->target, member->id);
+    if (plan) {
+        meet_open (self, plan, member->score_us);
+        return;
+    }
+    char *class = NULL;
+    if (member->class.size) {
+        class = memory_new (member->class.size + 1);
+        memcpy (class, member->class.data, member->class.size);
+    }
+    window_push (self, (struct window_plan){member->score_us, member->id, target, class});
+}
+
+void core_page (struct core *self, const struct core_member *members, size_t count, size_t all,
+                int64_t now_us)
+{
+    struct core_cursor *cursor = &self->cursor;
+    self->reading = false;
+    if (self->page_of != self->rereads)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const struct core_member *member = &members[i];
+        struct core_target *target = target_for (self, member->target);
+        if (is_within_cursor (self, target, member->id, member->score_us))
+            continue;
+        meet (self, member);
+        *cursor = (struct core_cursor){.score_us = member->score_us, .id = member->id};
+        memcpy (cursor->target, target->name, sizeof cursor->target);
+    }
+    if (all < CORE_PAGE && cursor->score_us < now_us + AHEAD_US)
+        *cursor = (struct core_cursor){.score_us = now_us + AHEAD_US, .all = true};
+}
+
+// -- what is due
+
+void core_make_ready (struct core *self, struct core_target *target, struct ready_plan plan,
+                      int priority, struct span group)
+{
+    ready_add (&target->ready, plan, priority, group, &self->limits);
+}
+
+void core_advance (struct core *self, int64_t now_us, int64_t ahead_us)
+{
+    struct window *window = &self->window;
+    for (int i = 0; i < MOVED_MAX && window->count && window->plans[0].due_us <= now_us + ahead_us;
+         i++) {
+        struct window_plan plan = window_pop (window);
+        int priority = 0;
+        struct span group = {0};
+        if (plan.class)
+            group = class_group (span_text (plan.class), &priority);
+        if (plan.due_us > self->ahead_until_us)
+            self->ahead_until_us = plan.due_us;
+        core_make_ready (self, plan.target, (struct ready_plan){plan.due_us, plan.id}, priority,
+                         group);
+        free (plan.class);
+    }
+    for (struct heap_node *node; (node = heap_first (&self->leases)) && node->at <= now_us;) {
+        struct open_plan *plan =
+            (struct open_plan *)((uint8_t *)node - offsetof (struct open_plan, lease));
+        heap_remove (&self->leases, node);
+        open_discharge (self, plan);
+        plan->overdue = true;
+        core_make_ready (self, plan->target, (struct ready_plan){plan->score_us, plan->id},
+                         plan->priority, span_text (plan->group ? plan->group : ""));
+    }
+}
+
+// Somebody may have edited a plan that was read ahead a while ago.
+static void drop_prepared (struct table_node *node, void *owner)
+{
+    struct core *self = owner;
+    struct open_plan *plan = (struct open_plan *)node;
+    if (!plan->prepared || plan->listed_in || plan->chosen || plan->fetched)
+        return;
+    plan->prepared = false;
+    open_drop (self, plan);
+}
+
+int64_t core_expects_due (struct core *self, int64_t now_us, int64_t *ret_until_us)
+{
+    int64_t count = -self->stale;
+    core_advance (self, now_us, 0);
+    *ret_until_us = now_us > self->ahead_until_us ? now_us : self->ahead_until_us;
+    table_each (&self->open, drop_prepared, self);
+    if (self->reading || self->flying || core_has_rows (self) ||
+        self->cursor.score_us <= *ret_until_us)
+        return -1;
+    for (struct core_target *target = self->first_ready; target; target = target->next_ready)
+        count += (int64_t)target->ready.count;
+    return count;
+}
+
+int64_t core_next_us (const struct core *self)
+{
+    const struct heap_node *lease = heap_first (&self->leases);
+    int64_t next_us = self->rate_wake_us;
+    if (lease && lease->at < next_us)
+        next_us = lease->at;
+    if (self->window.count && self->window.plans[0].due_us < next_us)
+        next_us = self->window.plans[0].due_us;
+    return next_us;
+}

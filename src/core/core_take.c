@@ -1,0 +1,433 @@
+// Which of the plans that are ready are run now: as their targets have room and limits allow.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core_private.h"
+#include "decimal.h"
+#include "ident.h"
+#include "memory.h"
+
+enum {
+    LOOK_MAX = 512,  // plans looked at to be read ahead
+    TAKEN_MANY = 64, // of a target at once: then the next are read ahead
+};
+
+// -- choosing
+
+static void set_rooms (struct core *self, const struct core_wish *wish)
+{
+    for (struct core_target *target = self->first_ready; target; target = target->next_ready) {
+        target->room = NULL;
+        target->taken = 0;
+        target->left = INT64_MAX;
+        target->ready.unlimited = false;
+    }
+    for (size_t i = 0; i < wish->room_count; i++) {
+        const struct core_room *room = &wish->rooms[i];
+        struct core_target *target = target_for (self, room->target);
+        target->room = room;
+        target->left = room->room;
+        target->ready.unlimited = room->fetched;
+    }
+}
+
+bool core_has_due (struct core *self, const struct core_wish *wish, int64_t now_us)
+{
+    core_advance (self, now_us, wish->ahead_us);
+    set_rooms (self, wish);
+    for (struct core_target *target = self->first_ready; target; target = target->next_ready)
+        if (target->ready.count && (target->left > 0 || (target->room && target->room->probe)))
+            return true;
+    return false;
+}
+
+// Whether the plan of this place is the one that is known here; it is opened if none is.
+static struct open_plan *open_ready (struct core *self, struct core_target *target,
+                                     struct ready_plan ready, const struct ready_group *group)
+{
+    struct open_plan *plan = open_find (self, span_of (target->name, target->name_size), ready.id);
+    if (!plan) {
+        plan = open_for (self, target, ready.id);
+        plan->priority = (uint8_t)group->priority;
+        plan->group = *group->name ? memory_text (group->name) : NULL;
+        return plan;
+    }
+    bool flies = plan->flight != FLIGHT_NONE && plan->flight != FLIGHT_PAST;
+    bool stale = plan->gone || plan->chosen || plan->submitted || (flies && !plan->overdue) ||
+                 (plan->placed && (!plan->queued || plan->score_us != ready.due_us));
+    return stale ? NULL : plan;
+}
+
+// Take the next of a target. False: it has none that it may run now.
+static bool choose_one (struct core *self, struct core_target *target, int64_t until_us,
+                        int64_t now_us, struct core_choice *ret)
+{
+    const struct ready_group *group;
+    struct ready_plan ready;
+    bool fetched = target->room && target->room->fetched, waits = false;
+    while (target->ready.count) {
+        bool found = false;
+        if (target->left > 0) {
+            if (!fetched && target->limit &&
+                !limit_allows (target->limit, now_us, &self->rate_wake_us)) {
+                self->limit_waits = true;
+                return false;
+            }
+            found = ready_take (&target->ready, until_us, now_us, &ready, &group,
+                                &self->rate_wake_us, &waits);
+        } else if (target->room && target->room->probe) {
+            found = ready_take_id (&target->ready, target->room->probe, until_us, &ready, &group);
+        }
+        self->limit_waits = self->limit_waits || waits;
+        if (!found)
+            return false;
+        struct open_plan *plan = open_ready (self, target, ready, group);
+        if (!plan) {
+            self->stale -= self->stale > 0;
+            continue;
+        }
+        plan->chosen = true;
+        plan->prepared = false;
+        if (!fetched)
+            open_charge (self, plan, now_us);
+        target->left -= target->left > 0 && target->left < INT64_MAX;
+        target->taken++;
+        *ret = (struct core_choice){plan, ready.due_us, !plan->message || !plan->placed};
+        return true;
+    }
+    return false;
+}
+
+// Each target gets its share of what may be chosen, and what one leaves the others get.
+static size_t choose_until (struct core *self, int64_t until_us, int64_t now_us,
+                            struct core_choice *out, size_t count, size_t max)
+{
+    for (bool some = true; some && count < max;) {
+        size_t targets = 0;
+        some = false;
+        for (struct core_target *target = self->first_ready; target; target = target->next_ready)
+            targets += target->ready.count > 0;
+        size_t share = targets ? (max - count + targets - 1) / targets : 0;
+        for (struct core_target *target = self->first_ready; target && count < max;
+             target = target->next_ready)
+            for (size_t i = 0; i < share && count < max; i++) {
+                if (!choose_one (self, target, until_us, now_us, &out[count]))
+                    break;
+                count++;
+                some = true;
+            }
+    }
+    return count;
+}
+
+size_t core_choose (struct core *self, const struct core_wish *wish, int64_t now_us,
+                    struct core_choice *out, size_t max)
+{
+    size_t limit = wish->limit < (int64_t)max ? (size_t)(wish->limit > 0 ? wish->limit : 0) : max;
+    self->rate_wake_us = INT64_MAX;
+    self->limit_waits = false;
+    core_advance (self, now_us, wish->ahead_us);
+    set_rooms (self, wish);
+    size_t count = choose_until (self, now_us, now_us, out, 0, limit);
+    if (wish->ahead_us)
+        count = choose_until (self, now_us + wish->ahead_us, now_us, out, count, limit);
+    return count;
+}
+
+bool core_waits_for_limit (const struct core *self)
+{
+    return self->limit_waits;
+}
+
+struct span core_choice_target (const struct core_choice *choice)
+{
+    return span_of (choice->plan->target->name, choice->plan->target->name_size);
+}
+
+uint64_t core_choice_id (const struct core_choice *choice)
+{
+    return choice->plan->id;
+}
+
+// Where only a few were taken there is no hurry, and what is kept may be edited by hand meanwhile.
+size_t core_look_ahead (struct core *self, struct core_choice *out, size_t max)
+{
+    uint64_t ids[LOOK_MAX];
+    size_t count = 0;
+    max = max < LOOK_MAX / 2 ? max : LOOK_MAX / 2;
+    for (struct core_target *target = self->first_ready; target; target = target->next_ready) {
+        if (target->taken < TAKEN_MANY || target->ready.unlimited)
+            continue;
+        size_t seen = ready_look (&target->ready, ids, LOOK_MAX);
+        struct span name = span_of (target->name, target->name_size);
+        for (size_t i = 0; i < seen && count < max; i++) {
+            if (open_find (self, name, ids[i]))
+                continue;
+            struct open_plan *plan = open_for (self, target, ids[i]);
+            plan->fetched = true;
+            out[count++] = (struct core_choice){plan, 0, true};
+        }
+    }
+    return count;
+}
+
+void core_prepared (struct core *self, const struct core_choice *choice, bool read)
+{
+    struct open_plan *plan = choice->plan;
+    plan->fetched = false;
+    plan->prepared = read && plan->message && plan->queued && !plan->listed_in && !plan->chosen;
+    if (!plan->prepared)
+        open_settle (self, plan, 0);
+}
+
+bool core_wants_runs (const struct core *self)
+{
+    return self->pasts;
+}
+
+void core_found (struct core *self, const struct core_choice *choice, struct span message,
+                 int64_t score_us, struct span run)
+{
+    (void)self;
+    struct open_plan *plan = choice->plan;
+    if (!plan->message && message.data && !plan->gone) {
+        plan->message = memory_resize (NULL, message.size + 1);
+        memcpy (plan->message, message.data, message.size);
+        plan->message_size = message.size;
+    }
+    if (!plan->placed) {
+        plan->placed = true;
+        plan->queued = score_us >= 0;
+        plan->score_us = score_us;
+    }
+    if (plan->flight == FLIGHT_NONE && run.size && run.data[0] == '+') {
+        plan->flight = FLIGHT_PAST;
+        plan->again = true;
+    }
+}
+
+// -- taking
+
+static void give_back (struct core *self, struct open_plan *plan)
+{
+    struct limit_state *group = NULL;
+    if (!plan->charged)
+        return;
+    plan->charged = false;
+    if (plan->group) {
+        char name[LIMIT_NAME_MAX + 1];
+        int size = snprintf (name, sizeof name, "g:%s", plan->group);
+        group = limits_find (&self->limits, span_of (name, (size_t)size));
+    }
+    if (plan->target->limit)
+        limit_give_back (plan->target->limit);
+    if (group)
+        limit_give_back (group);
+}
+
+void core_let_go (struct core *self, const struct core_choice *choice)
+{
+    struct open_plan *plan = choice->plan;
+    plan->chosen = false;
+    give_back (self, plan);
+    core_make_ready (self, plan->target, (struct ready_plan){choice->due_us, plan->id},
+                     plan->priority, span_text (plan->group ? plan->group : ""));
+    if (!plan->placed)
+        open_settle (self, plan, 0);
+}
+
+// What the station writes begins with these numbers, with room for larger ones (plan_json.h).
+static bool has_head (const struct open_plan *plan)
+{
+    return plan->message_size > 66 && memcmp (plan->message, "{\"exec_id\":", 11) == 0 &&
+           memcmp (plan->message + 27, ",\"exec_time\":", 13) == 0 &&
+           memcmp (plan->message + 50, ",\"plan_state\":", 14) == 0;
+}
+
+static bool write_head (struct core *self, const struct open_plan *plan, int64_t at_us)
+{
+    char head[80];
+    if (!has_head (plan))
+        return false;
+    int size =
+        snprintf (head, sizeof head, "{\"exec_id\":%016llu,\"exec_time\":%-10lld,\"plan_state\":2",
+                  (unsigned long long)plan->exec_id, (long long)(at_us / 1000000));
+    const struct span words[] = {span_text ("SETRANGE"), member_of (self, plan), span_text ("0"),
+                                 rows_copy (self->gathering, span_of (head, (size_t)size))};
+    rows_command (self->gathering, words, sizeof words / sizeof *words);
+    return true;
+}
+
+// The revision stands behind the head.
+static int64_t revision_of (const struct open_plan *plan)
+{
+    static const char name[] = ",\"revision\":";
+    if (!has_head (plan) || plan->message_size < 90 ||
+        memcmp (plan->message + 65, name, sizeof name - 1) != 0)
+        return -1;
+    int64_t revision = 0;
+    for (size_t at = 65 + sizeof name - 1;
+         at < plan->message_size && plan->message[at] >= '0' && plan->message[at] <= '9' &&
+         revision < INT64_MAX / 10 - 9;
+         at++)
+        revision = 10 * revision + plan->message[at] - '0';
+    return revision;
+}
+
+// The rows of this batch have its message now, as it was before the run.
+static void lend_message (struct core *self, struct open_plan *plan)
+{
+    if (plan->lent) {
+        uint8_t *copy = memory_resize (NULL, plan->message_size + 1);
+        memcpy (copy, plan->message, plan->message_size);
+        plan->message = copy;
+    }
+    rows_keep (self->gathering, plan->message);
+    plan->lent = true;
+}
+
+static void wait_no_more (struct core *self, const struct open_plan *plan)
+{
+    if (!plan->target->has_waiting)
+        return;
+    char key[10 + STATION_NAME_MAX + 1];
+    int size = snprintf (key, sizeof key, "plan:wait:%s", plan->target->name);
+    const struct span words[] = {span_text ("ZREM"),
+                                 rows_copy (self->gathering, span_of (key, (size_t)size)),
+                                 member_of (self, plan)};
+    rows_command (self->gathering, words, sizeof words / sizeof *words);
+}
+
+enum core_result core_take (struct core *self, const struct core_choice *choice,
+                            const struct core_wish *wish, int64_t now_us, struct core_taken *ret)
+{
+    struct open_plan *plan = choice->plan;
+    bool stale = plan->gone || !plan->queued || plan->score_us != choice->due_us;
+    if (stale || !plan->message) {
+        give_back (self, plan);
+        self->stale -= stale && self->stale > 0;
+        if (!stale) { // somebody deleted its message
+            plan->gone = true;
+            plan->flight = FLIGHT_NONE;
+            open_unqueue (self, plan);
+            open_touch (self, plan, WRITE_RUN | WRITE_CLASS);
+        }
+        plan->chosen = false;
+        open_settle (self, plan, now_us);
+        return stale ? CORE_NONE : CORE_CHANGED;
+    }
+    bool ended = plan->flight == FLIGHT_OUT; // its lease has
+    bool past = plan->flight == FLIGHT_PAST;
+    *ret = (struct core_taken){.target = core_choice_target (choice),
+                               .id = plan->id,
+                               .message = span_of (plan->message, plan->message_size),
+                               .again = ended || past || plan->again,
+                               .lost = ended ? plan->exec_id : 0,
+                               .at_us = choice->due_us > now_us ? choice->due_us : now_us};
+    if (plan->revision < 0)
+        plan->revision = revision_of (plan);
+    self->exec_id =
+        self->exec_id + 1 > (uint64_t)ret->at_us ? self->exec_id + 1 : (uint64_t)ret->at_us;
+    ret->exec_id = plan->exec_id = self->exec_id;
+    self->gathering->kinds |= ROWS_CLAIM;
+    plan->flight = FLIGHT_OUT;
+    plan->again = ret->again;
+    plan->keeps = false;
+    lend_message (self, plan);
+    ret->message = span_of (plan->message, plan->message_size);
+    ret->written = wish->writes && write_head (self, plan, ret->at_us);
+    open_queue (self, plan, now_us + wish->lease_us);
+    open_touch (self, plan, WRITE_RUN);
+    plan->chosen = false;
+    wait_no_more (self, plan);
+    return CORE_DONE;
+}
+
+// -- limits
+
+static void recount_run (struct table_node *node, void *owner)
+{
+    struct core *self = owner;
+    struct open_plan *plan = (struct open_plan *)node;
+    char name[LIMIT_NAME_MAX + 1];
+    if (!plan->charged)
+        return;
+    if (plan->target->limit)
+        plan->target->limit->busy++;
+    int size = plan->group ? snprintf (name, sizeof name, "g:%s", plan->group) : 0;
+    struct limit_state *group =
+        plan->group ? limits_find (&self->limits, span_of (name, (size_t)size)) : NULL;
+    if (group)
+        group->busy++;
+}
+
+static void clear_busy (struct table_node *node, void *owner)
+{
+    (void)owner;
+    ((struct limit_state *)node)->busy = 0;
+}
+
+// Who counts for which limit, anew.
+static void limits_changed (struct core *self)
+{
+    char name[LIMIT_NAME_MAX + 1];
+    for (struct core_target *target = self->first_ready; target; target = target->next_ready) {
+        int size = snprintf (name, sizeof name, "s:%s", target->name);
+        target->limit = limits_find (&self->limits, span_of (name, (size_t)size));
+        ready_limits (&target->ready, &self->limits);
+    }
+    table_each (&self->limits.states, clear_busy, NULL);
+    table_each (&self->open, recount_run, self);
+}
+
+void core_set_limit (struct core *self, struct span name, const struct limit *limit)
+{
+    if (limits_set (&self->limits, name, limit))
+        limits_changed (self);
+}
+
+void core_configure_limit (struct core *self, struct span name, const struct limit *limit)
+{
+    if (limits_configure (&self->limits, name, limit))
+        limits_changed (self);
+}
+
+void core_clear_limits (struct core *self)
+{
+    limits_clear (&self->limits);
+    limits_changed (self);
+}
+
+void core_load_tokens (struct core *self, struct span name, double used_us)
+{
+    limits_used (&self->limits, name, used_us);
+}
+
+const struct limit_state *core_limit (const struct core *self, struct span name)
+{
+    return limits_find (&self->limits, name);
+}
+
+struct each_limit {
+    int64_t now_us;
+    void (*call) (void *owner, const char *name, int64_t left, int64_t wake_us);
+    void *owner;
+};
+
+static void tell_limit (struct table_node *node, void *owner)
+{
+    const struct limit_state *state = (const struct limit_state *)node;
+    const struct each_limit *each = owner;
+    int64_t wake_us = INT64_MAX;
+    int64_t left = limit_left (state, each->now_us, &wake_us);
+    if (left < INT64_MAX)
+        each->call (each->owner, state->name, left, wake_us);
+}
+
+void core_each_limit (const struct core *self, int64_t now_us,
+                      void (*call) (void *owner, const char *name, int64_t left, int64_t wake_us),
+                      void *owner)
+{
+    struct each_limit each = {now_us, call, owner};
+    table_each (&self->limits.states, tell_limit, &each);
+}

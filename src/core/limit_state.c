@@ -1,0 +1,164 @@
+#include "limit_state.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "memory.h"
+
+static struct limit_state *state_of (struct table_node *node)
+{
+    return (struct limit_state *)node; // it is the first member
+}
+
+static void release (struct table_node *node, void *owner)
+{
+    (void)owner;
+    free (state_of (node));
+}
+
+void limits_free (struct limit_table *self)
+{
+    table_each (&self->states, release, NULL);
+    table_free (&self->states);
+}
+
+struct limit_state *limits_find (const struct limit_table *self, struct span name)
+{
+    if (!self->states.count)
+        return NULL;
+    struct table_node *node = table_find (&self->states, table_hash (name));
+    while (node && !span_is (name, state_of (node)->name))
+        node = table_next (node);
+    return node ? state_of (node) : NULL;
+}
+
+static struct limit_state *state_for (struct limit_table *self, struct span name)
+{
+    struct limit_state *state = limits_find (self, name);
+    if (state || name.size > LIMIT_NAME_MAX)
+        return state;
+    state = memory_new (sizeof *state);
+    if (name.size)
+        memcpy (state->name, name.data, name.size);
+    table_add (&self->states, &state->node, table_hash (name));
+    return state;
+}
+
+static bool has_bound (const struct limit *limit)
+{
+    return limit->concurrency > 0 || limit->rate > 0;
+}
+
+static bool same (const struct limit *one, const struct limit *other)
+{
+    return one->concurrency == other->concurrency && !(one->rate < other->rate) &&
+           !(one->rate > other->rate) && one->burst == other->burst;
+}
+
+static bool settle (struct limit_state *state)
+{
+    struct limit before = state->limit;
+    state->limit = state->is_set ? state->set : state->by_settings;
+    return !same (&before, &state->limit);
+}
+
+bool limits_set (struct limit_table *self, struct span name, const struct limit *limit)
+{
+    struct limit_state *state = limit ? state_for (self, name) : limits_find (self, name);
+    if (!state)
+        return false;
+    state->is_set = limit != NULL;
+    state->set = limit ? *limit : (struct limit){0};
+    return settle (state);
+}
+
+bool limits_configure (struct limit_table *self, struct span name, const struct limit *limit)
+{
+    struct limit_state *state =
+        has_bound (limit) ? state_for (self, name) : limits_find (self, name);
+    if (!state)
+        return false;
+    state->by_settings = *limit;
+    return settle (state);
+}
+
+static void clear (struct table_node *node, void *owner)
+{
+    (void)owner;
+    state_of (node)->is_set = false;
+    settle (state_of (node));
+}
+
+void limits_clear (struct limit_table *self)
+{
+    table_each (&self->states, clear, NULL);
+}
+
+void limits_used (struct limit_table *self, struct span name, double used_us)
+{
+    struct limit_state *state = state_for (self, name);
+    if (state)
+        state->used_us = used_us;
+}
+
+// -- at work
+
+static double every_us (const struct limit_state *self)
+{
+    return 1e6 / self->limit.rate;
+}
+
+static double burst_of (const struct limit_state *self)
+{
+    return self->limit.burst > 0 ? (double)self->limit.burst : 1;
+}
+
+// After a pause no more than the burst may begin at once; a clock that was set back waits no longer
+// than a burst.
+static double used_us (const struct limit_state *self, int64_t now_us)
+{
+    double now = (double)now_us;
+    return fmin (fmax (self->used_us, now), now + burst_of (self) * every_us (self));
+}
+
+int64_t limit_left (const struct limit_state *self, int64_t now_us, int64_t *wake_us)
+{
+    int64_t left = INT64_MAX;
+    if (self->limit.concurrency > 0)
+        left = self->limit.concurrency > self->busy ? self->limit.concurrency - self->busy : 0;
+    if (!(self->limit.rate > 0) || left == 0)
+        return left;
+    double used = used_us (self, now_us), every = every_us (self);
+    double tokens = floor (((double)now_us - used) / every + burst_of (self) + 1e-6);
+    int64_t next_us = (int64_t)ceil (used - (burst_of (self) - 1) * every);
+    if (tokens < 1 && next_us < *wake_us)
+        *wake_us = next_us;
+    return tokens < (double)left ? (int64_t)fmax (tokens, 0) : left;
+}
+
+bool limit_allows (const struct limit_state *self, int64_t now_us, int64_t *wake_us)
+{
+    return limit_left (self, now_us, wake_us) > 0;
+}
+
+bool limit_begin (struct limit_state *self, int64_t now_us)
+{
+    self->busy++;
+    if (!(self->limit.rate > 0))
+        return false;
+    self->used_us = used_us (self, now_us) + every_us (self);
+    return true;
+}
+
+void limit_give_back (struct limit_state *self)
+{
+    self->busy--;
+    if (self->limit.rate > 0)
+        self->used_us -= every_us (self);
+}
+
+void limit_end (struct limit_state *self)
+{
+    if (self->busy > 0)
+        self->busy--;
+}

@@ -1,0 +1,341 @@
+#include "ready.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "limit_state.h"
+#include "memory.h"
+
+enum { ROOM_FIRST = 4 };
+
+// -- the plans of a group, by (due_us, id)
+
+static bool goes_first (struct ready_plan one, struct ready_plan other)
+{
+    return one.due_us != other.due_us ? one.due_us < other.due_us : one.id < other.id;
+}
+
+static size_t count_of (const struct ready_group *self)
+{
+    return self->end - self->first + self->heaped;
+}
+
+static void heap_push (struct ready_group *self, struct ready_plan plan)
+{
+    if (self->heaped == self->heap_room) {
+        self->heap_room = self->heap_room ? 2 * self->heap_room : ROOM_FIRST;
+        self->heap = memory_resize (self->heap, self->heap_room * sizeof *self->heap);
+    }
+    size_t at = self->heaped++;
+    for (size_t parent; at && goes_first (plan, self->heap[parent = (at - 1) / 2]); at = parent)
+        self->heap[at] = self->heap[parent];
+    self->heap[at] = plan;
+}
+
+static void heap_remove_at (struct ready_group *self, size_t at)
+{
+    struct ready_plan last = self->heap[--self->heaped];
+    if (at == self->heaped)
+        return;
+    for (size_t parent; at && goes_first (last, self->heap[parent = (at - 1) / 2]); at = parent)
+        self->heap[at] = self->heap[parent];
+    for (size_t child; (child = 2 * at + 1) < self->heaped; at = child) {
+        child += child + 1 < self->heaped && goes_first (self->heap[child + 1], self->heap[child]);
+        if (!goes_first (self->heap[child], last))
+            break;
+        self->heap[at] = self->heap[child];
+    }
+    self->heap[at] = last;
+}
+
+static void line_push (struct ready_group *self, struct ready_plan plan)
+{
+    if (self->end == self->line_room && self->first > self->line_room / 2) {
+        memmove (self->line, self->line + self->first,
+                 (self->end - self->first) * sizeof *self->line);
+        self->end -= self->first;
+        self->first = 0;
+    } else if (self->end == self->line_room) {
+        self->line_room = self->line_room ? 2 * self->line_room : ROOM_FIRST;
+        self->line = memory_resize (self->line, self->line_room * sizeof *self->line);
+    }
+    self->line[self->end++] = plan;
+}
+
+static void group_push (struct ready_group *self, struct ready_plan plan)
+{
+    if (self->first == self->end || !goes_first (plan, self->line[self->end - 1]))
+        line_push (self, plan);
+    else
+        heap_push (self, plan);
+}
+
+// The one that was due first; there is one.
+static struct ready_plan group_first (const struct ready_group *self)
+{
+    if (self->first == self->end)
+        return self->heap[0];
+    bool heap = self->heaped && goes_first (self->heap[0], self->line[self->first]);
+    return heap ? self->heap[0] : self->line[self->first];
+}
+
+static struct ready_plan group_take (struct ready_group *self)
+{
+    struct ready_plan first = group_first (self);
+    if (self->first < self->end && self->line[self->first].id == first.id)
+        self->first++;
+    else
+        heap_remove_at (self, 0);
+    return first;
+}
+
+static bool group_take_id (struct ready_group *self, uint64_t id, int64_t until_us,
+                           struct ready_plan *ret)
+{
+    for (size_t i = self->first; i < self->end; i++) {
+        if (self->line[i].id != id || self->line[i].due_us > until_us)
+            continue;
+        *ret = self->line[i];
+        memmove (&self->line[i], &self->line[i + 1], (--self->end - i) * sizeof *self->line);
+        return true;
+    }
+    for (size_t i = 0; i < self->heaped; i++) {
+        if (self->heap[i].id != id || self->heap[i].due_us > until_us)
+            continue;
+        *ret = self->heap[i];
+        heap_remove_at (self, i);
+        return true;
+    }
+    return false;
+}
+
+// -- levels and groups
+
+static void group_free (struct ready_group *group)
+{
+    free (group->name);
+    free (group->line);
+    free (group->heap);
+    free (group);
+}
+
+static struct ready_level *level_for (struct ready *self, int priority)
+{
+    size_t at = 0;
+    while (at < self->level_count && self->levels[at].priority > priority)
+        at++;
+    if (at < self->level_count && self->levels[at].priority == priority)
+        return &self->levels[at];
+    if (self->level_count == self->level_room) {
+        self->level_room = self->level_room ? 2 * self->level_room : 2;
+        self->levels = memory_resize (self->levels, self->level_room * sizeof *self->levels);
+    }
+    memmove (&self->levels[at + 1], &self->levels[at],
+             (self->level_count++ - at) * sizeof *self->levels);
+    self->levels[at] = (struct ready_level){.priority = priority};
+    return &self->levels[at];
+}
+
+static void find_limit (struct ready_group *group, const struct limit_table *limits)
+{
+    char name[LIMIT_NAME_MAX + 1];
+    int size = *group->name ? snprintf (name, sizeof name, "g:%s", group->name) : 0;
+    group->limit = size > 0 ? limits_find (limits, span_of (name, (size_t)size)) : NULL;
+}
+
+static uint64_t group_hash (int priority, struct span name)
+{
+    return table_hash (name) + (uint64_t)priority;
+}
+
+static struct ready_group *group_in (const struct ready *self, int priority, struct span name)
+{
+    struct table_node *node = table_find (&self->groups, group_hash (priority, name));
+    for (; node; node = table_next (node)) {
+        struct ready_group *group = (struct ready_group *)node; // it is the first member
+        if (group->priority == priority && span_is (name, group->name))
+            return group;
+    }
+    return NULL;
+}
+
+// A new one comes last in turn.
+static struct ready_group *group_for (struct ready *self, int priority, struct span name,
+                                      const struct limit_table *limits)
+{
+    struct ready_group *group = group_in (self, priority, name);
+    if (group)
+        return group;
+    struct ready_level *level = level_for (self, priority);
+    group = memory_new (sizeof *group);
+    group->priority = priority;
+    group->name = memory_new (name.size + 1);
+    if (name.size)
+        memcpy (group->name, name.data, name.size);
+    find_limit (group, limits);
+    table_add (&self->groups, &group->node, group_hash (priority, name));
+    group->next = level->turn ? level->turn : group;
+    group->previous = level->turn ? level->turn->previous : group;
+    group->next->previous = group;
+    group->previous->next = group;
+    if (!level->turn)
+        level->turn = group;
+    return group;
+}
+
+static void group_remove (struct ready *self, struct ready_group *group)
+{
+    struct ready_level *level = level_for (self, group->priority);
+    if (level->turn == group)
+        level->turn = group->next == group ? NULL : group->next;
+    group->next->previous = group->previous;
+    group->previous->next = group->next;
+    table_remove (&self->groups, &group->node);
+    group_free (group);
+    if (!level->turn)
+        memmove (level, level + 1,
+                 (size_t)(&self->levels[--self->level_count] - level) * sizeof *level);
+}
+
+// A group that became empty stays until the next call, as its name is lent.
+static void sweep (struct ready *self)
+{
+    if (self->emptied && count_of (self->emptied) == 0)
+        group_remove (self, self->emptied);
+    self->emptied = NULL;
+}
+
+void ready_free (struct ready *self)
+{
+    while (self->level_count)
+        group_remove (self, self->levels[self->level_count - 1].turn);
+    table_free (&self->groups);
+    free (self->levels);
+    *self = (struct ready){0};
+}
+
+void ready_add (struct ready *self, struct ready_plan plan, int priority, struct span group,
+                const struct limit_table *limits)
+{
+    group_push (group_for (self, priority, group, limits), plan);
+    self->count++;
+}
+
+// -- who is next
+
+// The first group from the one whose turn it is that may be served.
+static struct ready_group *next_group (const struct ready *self, const struct ready_level *level,
+                                       int64_t until_us, int64_t now_us, int64_t *wake_us,
+                                       bool *ret_waits)
+{
+    struct ready_group *group = level->turn;
+    do {
+        if (count_of (group) && group_first (group).due_us <= until_us) {
+            if (self->unlimited || !group->limit || limit_allows (group->limit, now_us, wake_us))
+                return group;
+            *ret_waits = true;
+        }
+        group = group->next;
+    } while (group != level->turn);
+    return NULL;
+}
+
+static void taken_from (struct ready *self, struct ready_group *group)
+{
+    self->count--;
+    if (count_of (group) == 0)
+        self->emptied = group;
+}
+
+bool ready_take (struct ready *self, int64_t until_us, int64_t now_us, struct ready_plan *ret,
+                 const struct ready_group **ret_group, int64_t *wake_us, bool *ret_waits)
+{
+    sweep (self);
+    for (size_t i = 0; i < self->level_count; i++) {
+        struct ready_level *level = &self->levels[i];
+        struct ready_group *group = next_group (self, level, until_us, now_us, wake_us, ret_waits);
+        if (!group)
+            continue;
+        level->turn = group->next;
+        *ret = group_take (group);
+        *ret_group = group;
+        taken_from (self, group);
+        return true;
+    }
+    return false;
+}
+
+bool ready_take_id (struct ready *self, uint64_t id, int64_t until_us, struct ready_plan *ret,
+                    const struct ready_group **ret_group)
+{
+    sweep (self);
+    for (size_t i = 0; i < self->level_count; i++) {
+        struct ready_group *group = self->levels[i].turn;
+        do {
+            if (group_take_id (group, id, until_us, ret)) {
+                *ret_group = group;
+                taken_from (self, group);
+                return true;
+            }
+            group = group->next;
+        } while (group != self->levels[i].turn);
+    }
+    return false;
+}
+
+static int64_t group_before (const struct ready_group *self, struct ready_plan plan)
+{
+    int64_t before = 0;
+    for (size_t i = self->first; i < self->end && goes_first (self->line[i], plan); i++)
+        before++;
+    for (size_t i = 0; i < self->heaped; i++)
+        before += goes_first (self->heap[i], plan);
+    return before;
+}
+
+size_t ready_look (const struct ready *self, uint64_t *out, size_t max)
+{
+    size_t found = 0, groups = self->groups.count;
+    size_t share = groups ? (max + groups - 1) / groups : 0;
+    for (size_t i = 0; i < self->level_count && found < max; i++) {
+        const struct ready_group *group = self->levels[i].turn;
+        do {
+            size_t lined = group->end - group->first;
+            for (size_t k = 0; k < lined && k < share && found < max; k++)
+                out[found++] = group->line[group->first + k].id;
+            for (size_t k = lined; k < share && k - lined < group->heaped && found < max; k++)
+                out[found++] = group->heap[k - lined].id;
+            group = group->next;
+        } while (group != self->levels[i].turn);
+    }
+    return found;
+}
+
+int64_t ready_before (const struct ready *self, int priority, struct span name, int64_t due_us,
+                      uint64_t id)
+{
+    const struct ready_plan plan = {due_us, id};
+    int64_t before = 0;
+    for (size_t i = 0; i < self->level_count && self->levels[i].priority >= priority; i++) {
+        const struct ready_group *group = self->levels[i].turn;
+        do {
+            if (self->levels[i].priority > priority)
+                before += (int64_t)count_of (group);
+            else if (span_is (name, group->name))
+                before += group_before (group, plan);
+            group = group->next;
+        } while (group != self->levels[i].turn);
+    }
+    return before;
+}
+
+void ready_limits (struct ready *self, const struct limit_table *limits)
+{
+    for (size_t i = 0; i < self->level_count; i++) {
+        struct ready_group *group = self->levels[i].turn;
+        do {
+            find_limit (group, limits);
+            group = group->next;
+        } while (group != self->levels[i].turn);
+    }
+}

@@ -1,0 +1,155 @@
+#include "rows.h"
+
+#include <stdlib.h>
+
+#include "decimal.h"
+#include "memory.h"
+
+enum { CHUNK_BYTES = 65536, LIST_FIRST = 64 };
+
+struct chunk {
+    struct chunk *next;
+    size_t used, size;
+    uint8_t bytes[];
+};
+
+const struct column_form column_forms[COLUMNS] = {
+    [COLUMN_SET] = {"MSET", "", 2},
+    [COLUMN_DEL] = {"DEL", "", 1},
+    [COLUMN_QUEUE] = {"ZADD", "plan:time:set", 2},
+    [COLUMN_UNQUEUE] = {"ZREM", "plan:time:set", 1},
+    [COLUMN_LIST] = {"ZADD", "plan:ids", 2},
+    [COLUMN_UNLIST] = {"ZREM", "plan:ids", 1},
+    [COLUMN_RUN] = {"HSET", "plan:run", 2},
+    [COLUMN_UNRUN] = {"HDEL", "plan:run", 1},
+    [COLUMN_CLASS] = {"HSET", "plan:class", 2},
+    [COLUMN_UNCLASS] = {"HDEL", "plan:class", 1},
+};
+
+bool rows_empty (const struct rows *self)
+{
+    size_t count = self->command_count + self->outcome_count + self->counts.count;
+    for (int i = 0; i < COLUMNS; i++)
+        count += self->columns[i].count;
+    return count == 0;
+}
+
+// -- memory
+
+struct span rows_copy (struct rows *self, struct span text)
+{
+    struct chunk *chunk = self->chunks;
+    if (!chunk || chunk->size - chunk->used < text.size) {
+        size_t size = text.size > CHUNK_BYTES ? text.size : CHUNK_BYTES;
+        chunk = memory_resize (NULL, sizeof *chunk + size);
+        *chunk = (struct chunk){.next = self->chunks, .size = size};
+        self->chunks = chunk;
+    }
+    uint8_t *at = chunk->bytes + chunk->used;
+    if (text.size)
+        memcpy (at, text.data, text.size);
+    chunk->used += text.size;
+    return span_of (at, text.size);
+}
+
+struct span rows_number (struct rows *self, int64_t number)
+{
+    char digits[DECIMAL_SIZE];
+    size_t size = decimal_text (number, digits);
+    return rows_copy (self, span_of (digits, size));
+}
+
+void rows_keep (struct rows *self, void *block)
+{
+    if (self->kept_count == self->kept_room) {
+        self->kept_room = self->kept_room ? 2 * self->kept_room : LIST_FIRST;
+        self->kept = memory_resize (self->kept, self->kept_room * sizeof *self->kept);
+    }
+    self->kept[self->kept_count++] = block;
+}
+
+// One chunk of the usual size stays.
+void rows_clear (struct rows *self)
+{
+    struct chunk *stays = NULL;
+    for (struct chunk *chunk = self->chunks, *next; chunk; chunk = next) {
+        next = chunk->next;
+        if (!stays && chunk->size == CHUNK_BYTES)
+            stays = chunk;
+        else
+            free (chunk);
+    }
+    if (stays)
+        *stays = (struct chunk){.size = stays->size};
+    self->chunks = stays;
+    for (size_t i = 0; i < self->kept_count; i++)
+        free (self->kept[i]);
+    for (int i = 0; i < COLUMNS; i++)
+        self->columns[i].count = 0;
+    self->kept_count = self->counts.count = self->words.count = self->command_count =
+        self->outcome_count = 0;
+    self->size = 0;
+    self->kinds = 0;
+}
+
+void rows_free (struct rows *self)
+{
+    rows_clear (self);
+    for (int i = 0; i < COLUMNS; i++)
+        free (self->columns[i].at);
+    free (self->counts.at);
+    free (self->words.at);
+    free (self->commands);
+    free (self->outcomes);
+    free (self->chunks);
+    free (self->kept);
+    *self = (struct rows){0};
+}
+
+// -- rows
+
+static void list_add (struct rows *self, struct row_list *list, struct span text)
+{
+    if (list->count == list->room) {
+        list->room = list->room ? 2 * list->room : LIST_FIRST;
+        list->at = memory_resize (list->at, list->room * sizeof *list->at);
+    }
+    list->at[list->count++] = text;
+    self->size += text.size;
+}
+
+void rows_add (struct rows *self, enum column column, struct span first, struct span second)
+{
+    list_add (self, &self->columns[column], first);
+    if (column_forms[column].width == 2)
+        list_add (self, &self->columns[column], second);
+}
+
+void rows_count (struct rows *self, struct span field, struct span change)
+{
+    list_add (self, &self->counts, field);
+    list_add (self, &self->counts, change);
+}
+
+void rows_command (struct rows *self, const struct span *words, size_t count)
+{
+    if (self->command_count == self->command_room) {
+        self->command_room = self->command_room ? 2 * self->command_room : LIST_FIRST;
+        self->commands =
+            memory_resize (self->commands, self->command_room * sizeof *self->commands);
+    }
+    self->commands[self->command_count++] = count;
+    for (size_t i = 0; i < count; i++)
+        list_add (self, &self->words, words[i]);
+}
+
+void rows_outcome (struct rows *self, const struct outcome_row *outcome)
+{
+    if (self->outcome_count == self->outcome_room) {
+        self->outcome_room = self->outcome_room ? 2 * self->outcome_room : LIST_FIRST;
+        self->outcomes =
+            memory_resize (self->outcomes, self->outcome_room * sizeof *self->outcomes);
+    }
+    self->outcomes[self->outcome_count++] = *outcome;
+    self->size += outcome->record.size + outcome->output.size;
+}

@@ -1,0 +1,91 @@
+// What a batch writes: rows as Redis takes them, gathered so that many are one command. Pure.
+//
+// Of a plan there is at most one row of a kind in a batch (core.c writes what its record is at the
+// end), so the columns may be written in any order; `commands` come after them, in their order,
+// then the outcomes.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "span.h"
+
+enum column {
+    COLUMN_SET,   // messages: key, value
+    COLUMN_DEL,   // keys
+    COLUMN_QUEUE, // plan:time:set: score, member
+    COLUMN_UNQUEUE,
+    COLUMN_LIST, // plan:ids: "0", member
+    COLUMN_UNLIST,
+    COLUMN_RUN, // plan:run: field, value
+    COLUMN_UNRUN,
+    COLUMN_CLASS, // plan:class: field, value
+    COLUMN_UNCLASS,
+    COLUMNS
+};
+
+// The command of a column, its key ("" = the rows have their own), and how many spans a row has.
+struct column_form {
+    const char *command, *key;
+    size_t width;
+};
+
+extern const struct column_form column_forms[COLUMNS];
+
+struct row_list {
+    struct span *at;
+    size_t count, room;
+};
+
+// An outcome for the history: `seq` of its broadcast, or with `sub` not 0 behind that one.
+struct outcome_row {
+    int64_t seq, sub;
+    struct span station;
+    uint64_t plan_id;
+    int64_t ended_ms;
+    struct span record, output; // the output may be empty
+};
+
+// What was decided with a batch.
+enum { ROWS_SUBMISSION = 1, ROWS_CLAIM = 2, ROWS_RESULT = 4 };
+
+struct rows {
+    unsigned kinds;
+    struct row_list columns[COLUMNS];
+    struct row_list counts; // fields of plan:count, and the change of each
+    struct row_list words;  // of the commands, one after the other
+    size_t *commands;       // how many words each has
+    size_t command_count, command_room;
+    struct outcome_row *outcomes;
+    size_t outcome_count, outcome_room;
+    size_t size;          // bytes of all texts, about
+    struct chunk *chunks; // of copied texts
+    void **kept;          // blocks that are freed with the rows
+    size_t kept_count, kept_room;
+};
+
+// Nothing is in it, and nothing to be freed when it is zeroed.
+bool rows_empty (const struct rows *self);
+
+// Forget all rows; the memory is used again.
+void rows_clear (struct rows *self);
+void rows_free (struct rows *self);
+
+// A copy that lives as long as the rows.
+struct span rows_copy (struct rows *self, struct span text);
+struct span rows_number (struct rows *self, int64_t number);
+
+// Free this block, of malloc, with the rows.
+void rows_keep (struct rows *self, void *block);
+
+// A row; `second` of columns of width 2. The texts live as long as the rows.
+void rows_add (struct rows *self, enum column column, struct span first, struct span second);
+
+// So many more plans of a target or a caller.
+void rows_count (struct rows *self, struct span field, struct span change);
+
+// A command of its own.
+void rows_command (struct rows *self, const struct span *words, size_t count);
+
+void rows_outcome (struct rows *self, const struct outcome_row *outcome);

@@ -1,0 +1,38 @@
+// What Redis would hold of a core's plans, for simulations: rows are applied to it, and a core is
+// loaded from it. It knows nothing of what the core decides.
+#pragma once
+
+#include "core.h"
+
+struct kept_plan {
+    char target[STATION_NAME_MAX + 1];
+    uint64_t id;
+    bool used; // something of it is kept
+    char *message;
+    bool queued, listed;
+    int64_t score_us;
+    char run[64]; // "" = none
+    char class[80];
+};
+
+enum { DATA_PLANS = 4096 };
+
+struct core_data {
+    struct kept_plan plans[DATA_PLANS]; // by id: ids are below that
+    int64_t exec, seq;
+    char epoch[24];
+    size_t outcomes;
+    int64_t last_seq;
+};
+
+// A batch as a whole. False: it is none that Redis would take, `why` says what.
+bool core_data_apply (struct core_data *self, const struct rows *rows, const char **ret_why);
+
+// Tell the core all that it has to be told before it works, but for the queue.
+void core_data_load (const struct core_data *self, struct core *core);
+
+// Answer its question for a page.
+void core_data_page (const struct core_data *self, struct core *core,
+                     const struct core_cursor *cursor, int64_t now_us);
+
+void core_data_free (struct core_data *self);
