@@ -146,6 +146,7 @@ static void on_link_state (void *owner, enum link_state state)
     const char *trouble = link_trouble (store_link (self->store));
     if (state == LINK_UP) {
         self->told_down.text[0] = '\0';
+        store_begin_clock (self->store);
         self->respawn_delay_us = RESPAWN_FIRST_US;
         if (self->embedded)
             embedded_up (self->embedded);

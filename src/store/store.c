@@ -264,6 +264,13 @@ int64_t store_now_us (const struct store *self)
     return clock_mono_us () + self->offset_us;
 }
 
+void store_begin_clock (struct store *self)
+{
+    const struct link_facts *facts = link_facts (self->link);
+    if (!self->learned && facts->clock_known)
+        self->offset_us = clock_wall_us () + facts->clock_ahead_ms * 1000 - clock_mono_us ();
+}
+
 enum { STEP_US = 2000000 }; // a clock that differs by more was set
 
 void store_learn_time (struct store *self, int64_t asked_us, int64_t redis_us)
