@@ -1,4 +1,4 @@
-// Its life: what it is told before it works, and what it forgets.
+// Its life: what is loaded before it works, and what it forgets.
 #include "core.h"
 
 #include <stdio.h>
@@ -48,7 +48,7 @@ void core_load_numbers (struct core *self, const struct core_numbers *numbers)
         self->exec_id = numbers->exec_id;
     self->exec_written = numbers->exec_id;
     self->seq_written = numbers->seq;
-    // Numbers that were heard of and are lost go on in a new epoch: none is given twice.
+    // Numbers that were acknowledged and are lost go on in a new epoch: none is given twice.
     bool lost = self->epoch[0] && numbers->seq < self->seq_acked;
     self->seq = lost ? self->seq_acked : numbers->seq;
     self->sub = lost ? 0 : numbers->sub;
@@ -118,7 +118,7 @@ struct core *core_new (const struct core_bounds *bounds)
     self->bounds = *bounds;
     self->gathering = &self->rows[0];
     self->batch = 1;
-    self->told_last = &self->told_first;
+    self->reported_last = &self->reported_first;
     self->rate_wake_us = INT64_MAX;
     self->cursor.score_us = INT64_MIN;
     return self;
@@ -176,11 +176,11 @@ void core_destroy (struct core **self_p)
         return;
     core_reset (self);
     table_free (&self->open);
-    for (struct told *told = self->told_first, *next; told; told = next) {
-        next = told->next;
-        free (told);
+    for (struct reported *one = self->reported_first, *next; one; one = next) {
+        next = one->next;
+        free (one);
     }
-    table_free (&self->told);
+    table_free (&self->reported);
     heap_free (&self->leases);
     free (self->window.plans);
     free (self->touched.at);

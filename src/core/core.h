@@ -26,7 +26,7 @@ void core_set_bounds (struct core *self, const struct core_bounds *bounds);
 void core_reset (struct core *self);
 uint64_t core_resets (const struct core *self); // how often that was done
 
-// -- what Redis has: told before anything else after a reset
+// -- what Redis has: loaded before anything else after a reset
 
 struct core_numbers {
     int64_t plans;    // in plan:ids
@@ -82,7 +82,7 @@ void core_page (struct core *self, const struct core_member *members, size_t cou
 void core_page_lost (struct core *self);
 
 // How many members of the queue are due until `ret_until_us`, to compare with what Redis has; -1:
-// it cannot be told now. Where the two differ somebody changed the queue by hand: core_reread.
+// unknown at present. Where the two differ somebody changed the queue by hand: core_reread.
 int64_t core_expects_due (struct core *self, int64_t now_us, int64_t *ret_until_us);
 
 // Read all that is due again.
@@ -150,7 +150,7 @@ enum core_result core_submit (struct core *self, const struct core_submission *s
 void core_plans_are (struct core *self, int64_t plans);
 
 // Whether the caller's plans are counted here, for the bound on them; else its field of plan:count
-// is to be read and told.
+// is to be read, for core_load_caller.
 bool core_knows_caller (const struct core *self, struct span caller);
 void core_load_caller (struct core *self, struct span caller, int64_t plans);
 
@@ -244,7 +244,7 @@ struct core_commit {
     struct span message; // copied; data NULL = it stays
     int64_t revision;    // of that
     int64_t decided_on;  // the revision, or -1 = any
-    enum { CORE_SILENT, CORE_TOLD, CORE_FAILURE } broadcast;
+    enum { CORE_SILENT, CORE_PUBLISHED, CORE_FAILURE } broadcast;
     bool waits; // for its target: due at once when it connects
     bool has_work, has_team;
     struct span caller;

@@ -124,14 +124,18 @@ void tallies_free (struct table *table)
     table_free (table);
 }
 
+// The field of plan:count of a target's plans.
+static struct span target_field (struct span target, char *out, size_t room)
+{
+    int size = snprintf (out, room, "s:%.*s", (int)target.size, (const char *)target.data);
+    return span_of (out, (size_t)size);
+}
+
 void core_count (struct core *self, char kind, struct span name, int64_t change)
 {
     char field[2 + STATION_NAME_MAX + 1];
-    if (kind == 's') {
-        int size =
-            snprintf (field, sizeof field, "s:%.*s", (int)name.size, (const char *)name.data);
-        name = span_of (field, (size_t)size);
-    }
+    if (kind == 's')
+        name = target_field (name, field, sizeof field);
     if (!name.size)
         return; // of a plan whose message was lost its caller is not known
     tally_for (&self->counts, name)->plans += change;
@@ -301,6 +305,8 @@ void core_acked (struct core *self, int64_t now_us)
         bool idle = plan->flight == FLIGHT_NONE || plan->flight == FLIGHT_PAST;
         take_back_message (plan, plan->chosen || plan->keeps || (soon && idle));
         plan->submitted = plan->submitted && plan->writes & WRITE_LISTED;
+        if (!plan->submitted && plan->caller)
+            open_set_caller (plan, (struct span){0});
         plan->listed_in--;
         open_settle (self, plan, now_us);
     }
@@ -308,6 +314,26 @@ void core_acked (struct core *self, int64_t now_us)
     self->seq_acked = self->seq_written;
     rows_clear (self->flying);
     self->flying = NULL;
+}
+
+// Its rows are not written, and what counted it takes it back with the same batch.
+static void refuse_submission (struct core *self, struct open_plan *plan, struct rows *rows)
+{
+    char field[2 + STATION_NAME_MAX + 1];
+    struct span target = span_of (plan->target->name, plan->target->name_size);
+    struct span caller = span_text (plan->caller ? plan->caller : "");
+    struct tally *tally = tally_find (&self->callers, caller);
+    plan->gone = true;
+    plan->listed_in--;
+    plan->target->plans--;
+    self->plans--;
+    rows_count (rows, rows_copy (rows, target_field (target, field, sizeof field)),
+                span_text ("-1"));
+    if (plan->caller)
+        rows_count (rows, rows_copy (rows, caller), span_text ("-1"));
+    if (tally)
+        tally->plans--;
+    open_settle (self, plan, 0);
 }
 
 const struct rows *core_without_submissions (struct core *self)
@@ -319,18 +345,12 @@ const struct rows *core_without_submissions (struct core *self)
     self->gathering = rows; // where texts are copied to
     for (size_t i = 0; i < self->flown.count; i++) {
         struct written_plan written = self->flown.at[i];
-        if (!written.plan->submitted) {
-            emit (self, written.plan, written.writes);
-            self->flown.at[kept++] = written;
+        if (written.plan->submitted) {
+            refuse_submission (self, written.plan, rows);
             continue;
         }
-        struct span target = span_of (written.plan->target->name, written.plan->target->name_size);
-        written.plan->gone = true;
-        written.plan->listed_in--;
-        written.plan->target->plans--;
-        self->plans--;
-        core_count (self, 's', target, -1);
-        open_settle (self, written.plan, 0);
+        emit (self, written.plan, written.writes);
+        self->flown.at[kept++] = written;
     }
     self->gathering = gathering;
     self->flown.count = kept;

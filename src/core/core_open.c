@@ -66,6 +66,14 @@ void open_set_message (struct core *self, struct open_plan *plan, struct span me
     open_touch (self, plan, WRITE_MESSAGE);
 }
 
+void open_set_caller (struct open_plan *plan, struct span caller)
+{
+    free (plan->caller);
+    plan->caller = caller.size ? memory_new (caller.size + 1) : NULL;
+    if (caller.size)
+        memcpy (plan->caller, caller.data, caller.size);
+}
+
 void open_set_class (struct core *self, struct open_plan *plan, int priority, struct span group)
 {
     bool had = plan->priority || plan->group;
@@ -138,6 +146,7 @@ void open_drop (struct core *self, struct open_plan *plan)
     heap_remove (&self->leases, &plan->lease);
     drop_message (plan);
     free (plan->group);
+    free (plan->caller);
     free (plan);
 }
 
@@ -181,7 +190,7 @@ void open_settle (struct core *self, struct open_plan *plan, int64_t now_us)
 
 // -- limits
 
-static struct limit_state *group_limit (const struct core *self, const struct open_plan *plan)
+struct limit_state *group_limit (const struct core *self, const struct open_plan *plan)
 {
     char name[LIMIT_NAME_MAX + 1];
     if (!plan->group)

@@ -5,7 +5,7 @@
 #include "core_private.h"
 #include "memory.h"
 
-enum { TOLD_US = 60000000, TOLD_MAX = 100000 };
+enum { REPORTED_US = 60000000, REPORTED_MAX = 100000 };
 
 // -- outcomes
 
@@ -67,39 +67,40 @@ uint64_t core_exec_id (const struct core *self)
     return self->exec_id;
 }
 
-// -- failures, told once a minute
+// -- failures, broadcast once a minute
 
-static struct told *told_find (const struct core *self, const struct open_plan *plan)
+static struct reported *reported_find (const struct core *self, const struct open_plan *plan)
 {
-    struct table_node *node = table_find (&self->told, table_hash_number (plan->id));
+    struct table_node *node = table_find (&self->reported, table_hash_number (plan->id));
     for (; node; node = table_next (node)) {
-        struct told *told = (struct told *)node; // it is the first member
-        if (told->id == plan->id && strcmp (told->target, plan->target->name) == 0)
-            return told;
+        struct reported *one = (struct reported *)node; // it is the first member
+        if (one->id == plan->id && strcmp (one->target, plan->target->name) == 0)
+            return one;
     }
     return NULL;
 }
 
 // Whether a failure of this plan is broadcast: none was within the last minute.
-bool tells_failure (struct core *self, const struct open_plan *plan, int64_t now_us)
+bool reports_failure (struct core *self, const struct open_plan *plan, int64_t now_us)
 {
-    for (struct told *told; (told = self->told_first) &&
-                            (now_us - told->at_us >= TOLD_US || now_us < told->at_us - TOLD_US ||
-                             self->told.count >= TOLD_MAX);) {
-        self->told_first = told->next;
-        if (!told->next)
-            self->told_last = &self->told_first;
-        table_remove (&self->told, &told->node);
-        free (told);
+    for (struct reported *one;
+         (one = self->reported_first) &&
+         (now_us - one->at_us >= REPORTED_US || now_us < one->at_us - REPORTED_US ||
+          self->reported.count >= REPORTED_MAX);) {
+        self->reported_first = one->next;
+        if (!one->next)
+            self->reported_last = &self->reported_first;
+        table_remove (&self->reported, &one->node);
+        free (one);
     }
-    if (told_find (self, plan))
+    if (reported_find (self, plan))
         return false;
-    struct told *told = memory_new (sizeof *told + plan->target->name_size + 1);
-    told->id = plan->id;
-    told->at_us = now_us;
-    memcpy (told->target, plan->target->name, plan->target->name_size);
-    table_add (&self->told, &told->node, table_hash_number (plan->id));
-    *self->told_last = told;
-    self->told_last = &told->next;
+    struct reported *one = memory_new (sizeof *one + plan->target->name_size + 1);
+    one->id = plan->id;
+    one->at_us = now_us;
+    memcpy (one->target, plan->target->name, plan->target->name_size);
+    table_add (&self->reported, &one->node, table_hash_number (plan->id));
+    *self->reported_last = one;
+    self->reported_last = &one->next;
     return true;
 }

@@ -75,6 +75,7 @@ enum core_result core_submit (struct core *self, const struct core_submission *s
     plan->queued = false;
     plan->exec_id = 0;
     plan->flight = FLIGHT_NONE;
+    open_set_caller (plan, submission->caller);
     open_set_message (self, plan, submission->message, submission->revision);
     open_set_class (self, plan, submission->priority, submission->group);
     open_touch (self, plan, WRITE_LISTED);
@@ -191,11 +192,11 @@ enum core_result core_commit (struct core *self, const struct core_commit *commi
         return CORE_CHANGED;
     }
     self->gathering->kinds |= ROWS_RESULT;
-    bool told = commit->broadcast == CORE_TOLD ||
-                (commit->broadcast == CORE_FAILURE && tells_failure (self, plan, now_us));
-    if (told)
+    bool published = commit->broadcast == CORE_PUBLISHED ||
+                     (commit->broadcast == CORE_FAILURE && reports_failure (self, plan, now_us));
+    if (published)
         ret->seq = next_seq (self, now_us);
-    if (told)
+    if (published)
         add_outcome (self, plan, ret->seq, 0, now_us, commit->record, commit->output);
     else
         add_silent (self, plan, now_us, commit->record, commit->output);

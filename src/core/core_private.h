@@ -16,14 +16,7 @@ enum flight {
 };
 
 // What of a plan the next batch writes.
-enum {
-    WRITE_MESSAGE = 1,
-    WRITE_QUEUE = 2,
-    WRITE_RUN = 4,
-    WRITE_CLASS = 8,
-    WRITE_LISTED = 16,
-    WRITE_HEAD = 32 // the message's first bytes say that it runs
-};
+enum { WRITE_MESSAGE = 1, WRITE_QUEUE = 2, WRITE_RUN = 4, WRITE_CLASS = 8, WRITE_LISTED = 16 };
 
 struct core_target {
     struct table_node node; // by name
@@ -34,7 +27,6 @@ struct core_target {
     uint64_t waits;   // that began
     struct ready ready;
     struct limit_state *limit; // NULL = none
-    struct limit by_settings;
     // of the present claim
     const struct core_room *room;
     int64_t left, taken;
@@ -50,7 +42,8 @@ struct open_plan {
     int64_t revision; // -1 = not known
     int64_t score_us;
     uint64_t exec_id;
-    char *group; // NULL = none
+    char *group;  // NULL = none
+    char *caller; // of a submission that is not acknowledged; NULL = none
     struct heap_node lease;
     unsigned writes;    // of the batch that gathers
     unsigned listed_in; // batches that it is in
@@ -61,7 +54,7 @@ struct open_plan {
     bool queued;
     bool submitted; // and not acknowledged
     bool gone;
-    bool keeps; // an admin changed it while it runs: who decides on the run is told
+    bool keeps; // an admin changed it while it runs: who decides on the run gets the change
     bool lent;  // `message` belongs to the rows of the batch in flight
     bool chosen;
     bool fetched;  // it is being read ahead
@@ -92,9 +85,9 @@ struct plan_list {
 };
 
 // A failure that was broadcast within the last minute.
-struct told {
-    struct table_node node; // by member
-    struct told *next;
+struct reported {
+    struct table_node node; // by plan id
+    struct reported *next;
     uint64_t id;
     int64_t at_us;
     char target[];
@@ -128,9 +121,9 @@ struct core {
     char epoch[24];
     bool limit_waits; // plans that are ready wait until a run of their target or group ends
     bool new_epoch, classes, tokens_changed;
-    bool pasts;        // some have FLIGHT_PAST in Redis
-    struct table told; // failures that were broadcast within the last minute
-    struct told *told_first, **told_last;
+    bool pasts;            // some have FLIGHT_PAST in Redis
+    struct table reported; // failures that were broadcast within the last minute
+    struct reported *reported_first, **reported_last;
 
     int64_t batch; // the number of the one that gathers
     struct rows rows[2];
@@ -160,6 +153,7 @@ void open_drop (struct core *self, struct open_plan *plan);
 
 void open_set_message (struct core *self, struct open_plan *plan, struct span message,
                        int64_t revision);
+void open_set_caller (struct open_plan *plan, struct span caller);
 void open_set_class (struct core *self, struct open_plan *plan, int priority, struct span group);
 void open_unqueue (struct core *self, struct open_plan *plan);
 void open_queue (struct core *self, struct open_plan *plan, int64_t score_us);
@@ -167,6 +161,9 @@ void open_queue (struct core *self, struct open_plan *plan, int64_t score_us);
 // Its run counts for limits, or no more.
 void open_charge (struct core *self, struct open_plan *plan, int64_t now_us);
 void open_discharge (struct core *self, struct open_plan *plan);
+
+// The limit of its group, NULL = none.
+struct limit_state *group_limit (const struct core *self, const struct open_plan *plan);
 
 void core_count (struct core *self, char kind, struct span name, int64_t change);
 
@@ -179,7 +176,7 @@ void tallies_free (struct table *table);
 // The next number of a broadcast; and whether a failure of this plan is broadcast: none was within
 // the last minute.
 int64_t next_seq (struct core *self, int64_t now_us);
-bool tells_failure (struct core *self, const struct open_plan *plan, int64_t now_us);
+bool reports_failure (struct core *self, const struct open_plan *plan, int64_t now_us);
 
 // An outcome, of this broadcast or behind the last one.
 void add_outcome (struct core *self, const struct open_plan *plan, int64_t seq, int64_t sub,

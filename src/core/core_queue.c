@@ -111,7 +111,8 @@ void core_reread (struct core *self)
     table_each (&self->open, wait_for_lease, self);
 }
 
-// One that is open is known better here; but the end of a lease that was loaded is told by this.
+// One that is open is known better here; but this is where the end of a lease that was loaded
+// becomes known.
 static void meet_open (struct core *self, struct open_plan *plan, int64_t score_us)
 {
     bool flies = plan->flight != FLIGHT_NONE && plan->flight != FLIGHT_PAST;

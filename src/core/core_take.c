@@ -210,15 +210,10 @@ void core_found (struct core *self, const struct core_choice *choice, struct spa
 
 static void give_back (struct core *self, struct open_plan *plan)
 {
-    struct limit_state *group = NULL;
+    struct limit_state *group = group_limit (self, plan);
     if (!plan->charged)
         return;
     plan->charged = false;
-    if (plan->group) {
-        char name[LIMIT_NAME_MAX + 1];
-        int size = snprintf (name, sizeof name, "g:%s", plan->group);
-        group = limits_find (&self->limits, span_of (name, (size_t)size));
-    }
     if (plan->target->limit)
         limit_give_back (plan->target->limit);
     if (group)
@@ -349,14 +344,11 @@ static void recount_run (struct table_node *node, void *owner)
 {
     struct core *self = owner;
     struct open_plan *plan = (struct open_plan *)node;
-    char name[LIMIT_NAME_MAX + 1];
+    struct limit_state *group = group_limit (self, plan);
     if (!plan->charged)
         return;
     if (plan->target->limit)
         plan->target->limit->busy++;
-    int size = plan->group ? snprintf (name, sizeof name, "g:%s", plan->group) : 0;
-    struct limit_state *group =
-        plan->group ? limits_find (&self->limits, span_of (name, (size_t)size)) : NULL;
     if (group)
         group->busy++;
 }

@@ -115,6 +115,29 @@ static void apply_number (struct core_data *self, struct span name, struct span 
         memcpy (self->epoch, text, sizeof self->epoch);
 }
 
+static bool apply_count (struct core_data *self, struct span name, struct span change)
+{
+    char text[40];
+    copy (text, sizeof text, change);
+    for (size_t i = 0; i < DATA_COUNTS; i++) {
+        struct kept_count *count = &self->counts[i];
+        if (*count->name && !span_is (name, count->name))
+            continue;
+        copy (count->name, sizeof count->name, name);
+        count->plans += strtoll (text, NULL, 10);
+        return true;
+    }
+    return false;
+}
+
+int64_t core_data_count (const struct core_data *self, const char *name)
+{
+    for (size_t i = 0; i < DATA_COUNTS; i++)
+        if (strcmp (self->counts[i].name, name) == 0)
+            return self->counts[i].plans;
+    return 0;
+}
+
 static bool apply_outcomes (struct core_data *self, const struct rows *rows, const char **ret_why)
 {
     *ret_why = "a broadcast is not the next one";
@@ -137,6 +160,10 @@ bool core_data_apply (struct core_data *self, const struct rows *rows, const cha
             if (!apply_row (self, (enum column)column, &list->at[i], ret_why))
                 return false;
     }
+    *ret_why = "more names are counted than there are";
+    for (size_t i = 0; i + 1 < rows->counts.count; i += 2)
+        if (!apply_count (self, rows->counts.at[i], rows->counts.at[i + 1]))
+            return false;
     const struct span *word = rows->words.at;
     for (size_t i = 0; i < rows->command_count; word += rows->commands[i++])
         if (span_is (word[1], "plan:meta"))

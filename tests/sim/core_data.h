@@ -15,12 +15,18 @@ struct kept_plan {
     char class[80];
 };
 
-enum { DATA_PLANS = 4096 };
+enum { DATA_PLANS = 4096, DATA_COUNTS = 8 };
+
+struct kept_count { // a field of plan:count
+    char name[STATION_NAME_MAX + 3];
+    int64_t plans;
+};
 
 struct core_data {
     struct kept_plan plans[DATA_PLANS]; // by id: ids are below that
     int64_t exec, seq;
     char epoch[24];
+    struct kept_count counts[DATA_COUNTS];
     size_t outcomes;
     int64_t last_seq;
 };
@@ -28,8 +34,11 @@ struct core_data {
 // A batch as a whole. False: it is none that Redis would take, `why` says what.
 bool core_data_apply (struct core_data *self, const struct rows *rows, const char **ret_why);
 
-// Tell the core all that it has to be told before it works, but for the queue.
+// Load all that the core needs before it works, but for the queue.
 void core_data_load (const struct core_data *self, struct core *core);
+
+// The field of plan:count, 0 = it is not there.
+int64_t core_data_count (const struct core_data *self, const char *name);
 
 // Answer its question for a page.
 void core_data_page (const struct core_data *self, struct core *core,

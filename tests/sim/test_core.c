@@ -1,7 +1,7 @@
 // The core in random order of events: submissions, runs that end, fail, run out of their leases,
-// admin commands, limits, edits by hand, batches that are acknowledged late, owners that die with
-// what was not written. The judge knows what was acknowledged and what is in flight, and nothing of
-// how the core decides.
+// admin commands, batches that are acknowledged late, or refused for lack of memory, owners that
+// die with what was not written. The judge knows what was acknowledged and what is in flight, and
+// nothing of how the core decides.
 #include "../unit/rows.h"
 
 #include <inttypes.h>
@@ -155,7 +155,7 @@ static void answer (struct world *world)
                                  .queued = true,
                                  .due_us = world->now_us + (int64_t)draw (world, 3 * SECOND),
                                  .decided_on = -1,
-                                 .broadcast = over ? CORE_TOLD : CORE_SILENT,
+                                 .broadcast = over ? CORE_PUBLISHED : CORE_SILENT,
                                  .caller = span_text ("c:me"),
                                  .record = span_text (over ? "record" : "")};
     if (end == CORE_LEASE)
@@ -225,10 +225,17 @@ static void send (struct world *world)
     if (world->flying || !core_has_rows (world->core))
         return;
     world->batch = core_take_rows (world->core);
+    bool refused = chance (world, 100); // Redis has no memory for more plans
+    if (refused)
+        world->batch = core_without_submissions (world->core);
     if (!core_data_apply (world->data, world->batch, &why))
         fail_msg ("%s: %s", world->name, why);
-    memcpy (world->waiting, world->gathering, world->gathering_count * sizeof *world->gathering);
-    world->waiting_count = world->gathering_count;
+    for (size_t i = 0; i < world->gathering_count; i++) {
+        if (refused && world->gathering[i].what == SUBMITTED)
+            world->refused++;
+        else
+            world->waiting[world->waiting_count++] = world->gathering[i];
+    }
     world->gathering_count = 0;
     world->flying = true;
 }
@@ -281,16 +288,22 @@ static void turn (struct world *world)
 
 // -- the judge
 
-// Redis has of each plan all or nothing.
+// Redis has of each plan all or nothing, and counts those that it has.
 static void check_data (const struct world *world)
 {
+    int64_t listed = 0, counted = 0;
     for (size_t i = 0; i < DATA_PLANS; i++) {
         const struct kept_plan *plan = &world->data->plans[i];
         if (!plan->used)
             continue;
+        listed += plan->listed;
         CHECK (world->name, plan->listed == (plan->message != NULL));
         CHECK (world->name, plan->message || (!plan->queued && !plan->run[0] && !plan->class[0]));
     }
+    for (size_t i = 0; i < DATA_COUNTS; i++)
+        counted +=
+            strncmp (world->data->counts[i].name, "s:", 2) == 0 ? world->data->counts[i].plans : 0;
+    CHECK (world->name, counted == listed && core_data_count (world->data, "c:me") == listed);
 }
 
 // Whatever is queued is run, when time passes and nothing else happens.
@@ -312,7 +325,8 @@ static void check_all_run (struct world *world)
                                          .id = id,
                                          .exec_id = world->plans[id].exec_id,
                                          .end = CORE_GONE,
-                                         .decided_on = -1};
+                                         .decided_on = -1,
+                                         .caller = span_text ("c:me")};
             if (core_commit (world->core, &commit, world->now_us, &committed) == CORE_DONE)
                 expect (world, REMOVED, id, commit.exec_id);
             world->plans[id].exec_id = 0;
@@ -348,6 +362,7 @@ static void simulate (uint64_t seed, size_t turns, struct world *sums)
     sums->taken += world->taken;
     sums->ended += world->ended;
     sums->reloads += world->reloads;
+    sums->refused += world->refused;
     core_destroy (&world->core);
     core_data_free (world->data);
     free (world);
@@ -363,9 +378,9 @@ static void plans_run_once_and_none_is_forgotten (void **state)
     assert_non_null (sums);
     for (uint64_t seed = first; seed < first + count; seed++)
         simulate (seed, 20000, sums);
-    print_message ("%zu runs began, %zu ended, %zu takeovers\n", sums->taken, sums->ended,
-                   sums->reloads);
-    CHECK ("all", sums->taken > 100 * count && sums->ended > 50 * count);
+    print_message ("%zu runs began, %zu ended, %zu takeovers, %zu plans refused\n", sums->taken,
+                   sums->ended, sums->reloads, sums->refused);
+    CHECK ("all", sums->taken > 100 * count && sums->ended > 50 * count && sums->refused > count);
     CHECK ("all", wanted || sums->reloads > count);
     free (sums);
 }
