@@ -133,7 +133,8 @@ enum core_result {
     CORE_FULL,        // a bound is reached
     CORE_NONE,        // there is no such plan
     CORE_NOT_CURRENT, // the run is not the one in flight
-    CORE_CHANGED      // the plan is another one by now
+    CORE_CHANGED,     // the plan is another one by now
+    CORE_UNREAD       // something is to be read first (core_pull.h)
 };
 
 struct core_refusal {
