@@ -95,6 +95,9 @@ void core_load_run (struct core *self, struct span target, uint64_t id, struct s
     at = strchr (at, ' ');
     plan->revision = at && at[1] >= '0' && at[1] <= '9' ? strtoll (at + 1, NULL, 10) : -1;
     plan->charged = plan->flight == FLIGHT_OUT; // counted when the limits are known
+    plan->fetching = plan->flight == FLIGHT_OFFERED;
+    if (plan->fetching)
+        pull_unread (self, plan);
 }
 
 void core_load_class (struct core *self, struct span target, uint64_t id, struct span class)
@@ -135,6 +138,7 @@ static void target_free (struct table_node *node, void *owner)
     (void)owner;
     struct core_target *target = (struct core_target *)node;
     ready_free (&target->ready);
+    free (target->offers.at);
     free (target);
 }
 
@@ -153,6 +157,10 @@ void core_reset (struct core *self)
     self->first_ready = NULL;
     tallies_free (&self->callers);
     tallies_free (&self->counts);
+    reports_free (&self->reports);
+    reports_free (&self->reports_flown);
+    self->unread_count = 0;
+    team_destroy (&self->shown);
     for (size_t i = 0; i < self->window.count; i++)
         free (self->window.plans[i].class);
     self->window.count = 0;
@@ -182,6 +190,8 @@ void core_destroy (struct core **self_p)
     }
     table_free (&self->reported);
     heap_free (&self->leases);
+    heap_free (&self->busy);
+    free (self->unread);
     free (self->window.plans);
     free (self->touched.at);
     free (self->flown.at);

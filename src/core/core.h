@@ -305,10 +305,6 @@ void core_wake (struct core *self, struct span target, uint64_t id, int64_t scor
 bool core_has_waiting (const struct core *self, struct span target, uint64_t *ret_number);
 void core_none_waiting (struct core *self, struct span target, uint64_t number);
 
-// A run that workers fetch: its place in the queue was moved, and so many of them work on it.
-void core_offered (struct core *self, struct span target, uint64_t id, int64_t score_us,
-                   int64_t working, int64_t now_us);
-
 // What is known here of a plan and not in Redis yet, or in flight. False: nothing.
 struct core_view {
     bool gone;

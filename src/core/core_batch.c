@@ -72,6 +72,14 @@ static struct span run_text (struct core *self, const struct open_plan *plan)
     return rows_copy (self->gathering, span_of (text, size));
 }
 
+size_t open_head (const struct open_plan *plan, char out[HEAD_ROOM])
+{
+    unsigned long long exec_id = plan->exec_id;
+    return (size_t)snprintf (out, HEAD_ROOM,
+                             "{\"exec_id\":%016llu,\"exec_time\":%-10llu,\"plan_state\":2", exec_id,
+                             exec_id / 1000000);
+}
+
 static struct span class_text (struct core *self, const struct open_plan *plan)
 {
     char text[8 + POLICY_NAME_MAX];
@@ -164,6 +172,23 @@ void core_load_caller (struct core *self, struct span caller, int64_t plans)
 }
 
 // -- batches
+
+// What is written by commands, which come after the columns.
+static void emit_commands (struct core *self, struct open_plan *plan, unsigned writes)
+{
+    char head[HEAD_ROOM];
+    if (plan->gone)
+        return;
+    if (writes & WRITE_HEAD) {
+        size_t size = open_head (plan, head);
+        const struct span words[] = {span_text ("SETRANGE"), member_of (self, plan),
+                                     span_text ("0"),
+                                     rows_copy (self->gathering, span_of (head, size))};
+        rows_command (self->gathering, words, sizeof words / sizeof *words);
+    }
+    if (writes & WRITE_TEAM)
+        pull_write (self, plan);
+}
 
 static void emit (struct core *self, struct open_plan *plan, unsigned writes)
 {
@@ -262,6 +287,7 @@ const struct rows *core_take_rows (struct core *self)
         written->writes = plan->writes;
         plan->writes = 0;
         emit (self, plan, written->writes);
+        emit_commands (self, plan, written->writes);
         if (written->writes & WRITE_MESSAGE && plan->message && !plan->lent) {
             rows_keep (rows, plan->message);
             plan->lent = true;
@@ -272,6 +298,7 @@ const struct rows *core_take_rows (struct core *self)
     if (self->tokens_changed)
         table_each (&self->limits.states, emit_tokens, rows);
     self->tokens_changed = false;
+    reports_write (self);
     emit_numbers (self);
     struct plan_list spare = self->flown;
     self->flown = self->touched;
@@ -303,7 +330,8 @@ void core_acked (struct core *self, int64_t now_us)
         bool soon = plan->placed && plan->queued && plan->score_us <= now_us + PREPARED_US &&
                     plan->message_size <= PREPARED_BYTES;
         bool idle = plan->flight == FLIGHT_NONE || plan->flight == FLIGHT_PAST;
-        take_back_message (plan, plan->chosen || plan->keeps || (soon && idle));
+        bool fetched = plan->fetching && !idle;
+        take_back_message (plan, plan->chosen || plan->keeps || fetched || (soon && idle));
         plan->submitted = plan->submitted && plan->writes & WRITE_LISTED;
         if (!plan->submitted && plan->caller)
             open_set_caller (plan, (struct span){0});
@@ -311,6 +339,7 @@ void core_acked (struct core *self, int64_t now_us)
         open_settle (self, plan, now_us);
     }
     self->flown.count = 0;
+    reports_free (&self->reports_flown);
     self->seq_acked = self->seq_written;
     rows_clear (self->flying);
     self->flying = NULL;

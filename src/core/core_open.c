@@ -46,6 +46,11 @@ struct open_plan *open_for (struct core *self, struct core_target *target, uint6
     return plan;
 }
 
+bool open_has_run (const struct open_plan *plan)
+{
+    return plan->flight != FLIGHT_NONE && plan->flight != FLIGHT_PAST;
+}
+
 static void drop_message (struct open_plan *plan)
 {
     if (!plan->lent)
@@ -63,7 +68,9 @@ void open_set_message (struct core *self, struct open_plan *plan, struct span me
     memcpy (plan->message, message.data, message.size);
     plan->message_size = message.size;
     plan->revision = revision;
+    plan->writes &= ~(unsigned)WRITE_HEAD; // of the message before
     open_touch (self, plan, WRITE_MESSAGE);
+    pull_read_message (plan);
 }
 
 void open_set_caller (struct open_plan *plan, struct span caller)
@@ -144,6 +151,7 @@ void open_drop (struct core *self, struct open_plan *plan)
 {
     table_remove (&self->open, &plan->node);
     heap_remove (&self->leases, &plan->lease);
+    pull_forget (self, plan);
     drop_message (plan);
     free (plan->group);
     free (plan->caller);
@@ -206,6 +214,15 @@ void open_charge (struct core *self, struct open_plan *plan, int64_t now_us)
     for (int i = 0; i < 2; i++)
         if (names[i] && limit_begin (names[i], now_us))
             names[i]->unwritten = self->tokens_changed = true;
+}
+
+void open_charge_again (struct core *self, struct open_plan *plan)
+{
+    struct limit_state *names[] = {plan->target->limit, group_limit (self, plan)};
+    plan->charged = true;
+    for (int i = 0; i < 2; i++)
+        if (names[i])
+            names[i]->busy++;
 }
 
 void open_discharge (struct core *self, struct open_plan *plan)

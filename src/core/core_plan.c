@@ -7,7 +7,7 @@
 
 static bool is_past (const struct open_plan *plan)
 {
-    return plan->flight == FLIGHT_NONE || plan->flight == FLIGHT_PAST;
+    return !open_has_run (plan);
 }
 
 static void set_flight (struct core *self, struct open_plan *plan, enum flight flight)
@@ -61,6 +61,7 @@ enum core_result core_submit (struct core *self, const struct core_submission *s
     if (forgotten) { // somebody deleted its message
         open_discharge (self, plan);
         heap_remove (&self->leases, &plan->lease);
+        pull_forget (self, plan);
     }
     if (plan && !plan->gone && !forgotten) {
         ret->target = span_of (plan->target->name, plan->target->name_size);
@@ -71,7 +72,7 @@ enum core_result core_submit (struct core *self, const struct core_submission *s
         return CORE_FULL;
     plan = open_for (self, target_for (self, submission->target), submission->id);
     plan->gone = plan->again = false;
-    plan->submitted = plan->placed = true;
+    plan->submitted = plan->placed = plan->team_known = true;
     plan->queued = false;
     plan->exec_id = 0;
     plan->flight = FLIGHT_NONE;
@@ -117,16 +118,6 @@ static void wait_for_target (struct core *self, const struct open_plan *plan, bo
     plan->target->waits += waits;
 }
 
-static void leave_offers (struct core *self, const struct open_plan *plan)
-{
-    char key[16 + STATION_NAME_MAX];
-    int size = snprintf (key, sizeof key, "plan:offers:%s", plan->target->name);
-    const struct span words[] = {span_text ("ZREM"),
-                                 rows_copy (self->gathering, span_of (key, (size_t)size)),
-                                 member_of (self, plan)};
-    rows_command (self->gathering, words, sizeof words / sizeof *words);
-}
-
 // Nothing of the plan stays.
 static void delete_plan (struct core *self, struct open_plan *plan, bool has_work, bool has_team,
                          struct span caller, int64_t now_us)
@@ -137,10 +128,10 @@ static void delete_plan (struct core *self, struct open_plan *plan, bool has_wor
     wait_for_target (self, plan, false, now_us);
     if (has_work)
         delete_key (self, plan, "work");
-    if (has_team) {
+    if (has_team || plan->pull)
         delete_key (self, plan, "team");
-        leave_offers (self, plan);
-    }
+    pull_forget (self, plan);
+    plan->team_known = true;
     plan->gone = true;
     plan->flight = FLIGHT_NONE;
     open_touch (self, plan, WRITE_MESSAGE | WRITE_RUN | WRITE_LISTED);
@@ -172,6 +163,8 @@ static void end_run (struct core *self, struct open_plan *plan, const struct cor
         plan->again = false;
     else if (flight == FLIGHT_PAST)
         plan->again = true;
+    if (is_past (plan))
+        pull_leave (self, plan);
     if (commit->queued)
         open_queue (self, plan, commit->due_us);
     else
@@ -262,6 +255,7 @@ enum core_result core_change (struct core *self, const struct core_change *chang
         bool expected = plan->flight == FLIGHT_PAST || plan->flight == FLIGHT_OUT ||
                         (!is_past (plan) && plan->again);
         open_discharge (self, plan);
+        pull_leave (self, plan);
         if (plan->flight != FLIGHT_NONE)
             set_flight (self, plan, expected ? FLIGHT_PAST : FLIGHT_NONE);
         plan->again = expected;
@@ -310,24 +304,6 @@ void core_none_waiting (struct core *self, struct span target, uint64_t number)
     struct core_target *of = target_for (self, target);
     if (of->waits == number)
         of->has_waiting = false;
-}
-
-void core_offered (struct core *self, struct span target, uint64_t id, int64_t score_us,
-                   int64_t working, int64_t now_us)
-{
-    struct open_plan *plan = open_find (self, target, id);
-    if (!plan || is_past (plan) || plan->gone)
-        return;
-    plan->flight = FLIGHT_OFFERED;
-    if (working && !plan->charged)
-        open_charge (self, plan, now_us);
-    else if (!working)
-        open_discharge (self, plan);
-    if (!plan->placed || (plan->queued && !plan->overdue)) {
-        plan->placed = plan->queued = true;
-        plan->score_us = score_us;
-        heap_set (&self->leases, &plan->lease, score_us);
-    }
 }
 
 // -- what is known

@@ -1,7 +1,7 @@
 // What the files of the core share.
 #pragma once
 
-#include "core.h"
+#include "core_pull.h"
 #include "heap.h"
 #include "ready.h"
 #include "table.h"
@@ -16,7 +16,21 @@ enum flight {
 };
 
 // What of a plan the next batch writes.
-enum { WRITE_MESSAGE = 1, WRITE_QUEUE = 2, WRITE_RUN = 4, WRITE_CLASS = 8, WRITE_LISTED = 16 };
+enum {
+    WRITE_MESSAGE = 1,
+    WRITE_QUEUE = 2,
+    WRITE_RUN = 4,
+    WRITE_CLASS = 8,
+    WRITE_LISTED = 16,
+    WRITE_HEAD = 32, // of the message: that it is run
+    WRITE_TEAM = 64
+};
+
+// The offers of a target, in the order in which workers get them: between `first` and `end`.
+struct offer_list {
+    struct open_plan **at;
+    size_t first, end, room;
+};
 
 struct core_target {
     struct table_node node; // by name
@@ -27,10 +41,20 @@ struct core_target {
     uint64_t waits;   // that began
     struct ready ready;
     struct limit_state *limit; // NULL = none
+    struct offer_list offers;
     // of the present claim
     const struct core_room *room;
     int64_t left, taken;
     struct core_target *next_ready;
+};
+
+// What is here of a plan that workers fetch.
+struct pull {
+    struct open_plan *plan;
+    struct team *team;
+    struct heap_node busy; // when the last of those at work is late
+    bool offered;          // it is among the offers of its target
+    int64_t order;         // its place there, before its id
 };
 
 struct open_plan {
@@ -45,6 +69,7 @@ struct open_plan {
     char *group;  // NULL = none
     char *caller; // of a submission that is not acknowledged; NULL = none
     struct heap_node lease;
+    struct pull *pull;  // NULL = there is no team, or it is not known
     unsigned writes;    // of the batch that gathers
     unsigned listed_in; // batches that it is in
     uint8_t priority;
@@ -57,10 +82,12 @@ struct open_plan {
     bool keeps; // an admin changed it while it runs: who decides on the run gets the change
     bool lent;  // `message` belongs to the rows of the batch in flight
     bool chosen;
-    bool fetched;  // it is being read ahead
-    bool charged;  // it counts as a run of its target and group
-    bool prepared; // it is ready, and its message is known
-    bool overdue;  // its lease has ended, and it is ready
+    bool fetched;    // it is being read ahead
+    bool charged;    // it counts as a run of its target and group
+    bool prepared;   // it is ready, and its message is known
+    bool overdue;    // its lease has ended, and it is ready
+    bool fetching;   // its run is for workers: its message stays here until the run ends
+    bool team_known; // what Redis has of its team is here; `pull` NULL = nothing
 };
 
 struct window_plan {
@@ -91,6 +118,18 @@ struct reported {
     uint64_t id;
     int64_t at_us;
     char target[];
+};
+
+// A report that was accepted, and is not in Redis yet.
+struct kept_report {
+    struct kept_report *next;
+    int64_t score;
+    char name[];
+};
+
+struct unread_team {
+    struct core_target *target;
+    uint64_t id;
 };
 
 // Plans of a caller, or the change of a field of plan:count.
@@ -130,10 +169,16 @@ struct core {
     struct rows *gathering, *flying; // NULL = none is in flight
     struct plan_list touched, flown;
     struct table counts; // of the one that gathers
+
+    struct heap busy;                            // of teams with workers at work
+    struct kept_report *reports, *reports_flown; // of the two batches
+    struct unread_team *unread;                  // that were loaded as offered
+    size_t unread_count, unread_room;
+    struct team *shown; // lent by core_pull_team
 };
 
 // How long before it is due, and how many bytes of, a plan's message is kept for its run.
-enum { PREPARED_US = 20000, PREPARED_BYTES = 65536 };
+enum { HEAD_ROOM = 80, PREPARED_US = 20000, PREPARED_BYTES = 65536 };
 
 struct core_target *target_find_in (const struct core *self, struct span name);
 struct core_target *target_for (struct core *self, struct span name);
@@ -153,6 +198,10 @@ void open_drop (struct core *self, struct open_plan *plan);
 
 void open_set_message (struct core *self, struct open_plan *plan, struct span message,
                        int64_t revision);
+// Whether its message begins as the station writes it: with numbers that can be written over.
+bool open_has_head (const struct open_plan *plan);
+size_t open_head (const struct open_plan *plan, char out[HEAD_ROOM]);
+
 void open_set_caller (struct open_plan *plan, struct span caller);
 void open_set_class (struct core *self, struct open_plan *plan, int priority, struct span group);
 void open_unqueue (struct core *self, struct open_plan *plan);
@@ -161,6 +210,9 @@ void open_queue (struct core *self, struct open_plan *plan, int64_t score_us);
 // Its run counts for limits, or no more.
 void open_charge (struct core *self, struct open_plan *plan, int64_t now_us);
 void open_discharge (struct core *self, struct open_plan *plan);
+
+// Its run is one that was in progress already: it counts, and uses no rate.
+void open_charge_again (struct core *self, struct open_plan *plan);
 
 // The limit of its group, NULL = none.
 struct limit_state *group_limit (const struct core *self, const struct open_plan *plan);
@@ -192,3 +244,45 @@ bool is_within_cursor (const struct core *self, const struct core_target *target
                        int64_t score_us);
 void core_make_ready (struct core *self, struct core_target *target, struct ready_plan plan,
                       int priority, struct span group);
+
+// It has a run that has not ended.
+bool open_has_run (const struct open_plan *plan);
+
+// -- plans that workers fetch
+
+// Its team, made where there is none.
+struct pull *pull_for (struct open_plan *plan);
+
+// Its run has ended: nobody may take it or works on it. And all of it is forgotten.
+void pull_leave (struct core *self, struct open_plan *plan);
+void pull_forget (struct core *self, struct open_plan *plan);
+
+// Its message is another one now.
+void pull_read_message (struct open_plan *plan);
+
+// Runs whose workers are all late by now count for no limit.
+void pull_advance (struct core *self, int64_t now_us);
+
+// It is offered when it has free slots, counts while workers are at work, and is looked at when
+// something of it ends.
+struct pull_placed {
+    int64_t free;
+    bool over;
+    struct team_outcome outcome; // borrowed of the team
+};
+struct pull_placed pull_place (struct core *self, struct open_plan *plan, int64_t lease_us,
+                               int64_t now_us);
+
+// Take it out of the offers.
+void pull_withdraw (struct open_plan *plan);
+
+// A plan that was loaded as offered: its team is to be read.
+void pull_unread (struct core *self, struct open_plan *plan);
+
+// The rows of its team, and of the reports of the batch that gathers.
+void pull_write (struct core *self, struct open_plan *plan);
+void reports_write (struct core *self);
+void reports_free (struct kept_report **list);
+
+// An outcome that lives as long as the rows.
+struct team_outcome outcome_copy (struct core *self, const struct team_outcome *outcome);

@@ -183,11 +183,13 @@ void core_advance (struct core *self, int64_t now_us, int64_t ahead_us)
                          group);
         free (plan.class);
     }
+    pull_advance (self, now_us);
     for (struct heap_node *node; (node = heap_first (&self->leases)) && node->at <= now_us;) {
         struct open_plan *plan =
             (struct open_plan *)((uint8_t *)node - offsetof (struct open_plan, lease));
         heap_remove (&self->leases, node);
-        open_discharge (self, plan);
+        if (plan->flight != FLIGHT_OFFERED) // workers may be at work
+            open_discharge (self, plan);
         plan->overdue = true;
         core_make_ready (self, plan->target, (struct ready_plan){plan->score_us, plan->id},
                          plan->priority, span_text (plan->group ? plan->group : ""));
@@ -221,8 +223,10 @@ int64_t core_expects_due (struct core *self, int64_t now_us, int64_t *ret_until_
 
 int64_t core_next_us (const struct core *self)
 {
-    const struct heap_node *lease = heap_first (&self->leases);
+    const struct heap_node *lease = heap_first (&self->leases), *busy = heap_first (&self->busy);
     int64_t next_us = self->rate_wake_us;
+    if (busy && busy->at < next_us)
+        next_us = busy->at;
     if (lease && lease->at < next_us)
         next_us = lease->at;
     if (self->window.count && self->window.plans[0].due_us < next_us)

@@ -88,6 +88,7 @@ static bool choose_one (struct core *self, struct core_target *target, int64_t u
         }
         plan->chosen = true;
         plan->prepared = false;
+        plan->fetching = fetched;
         if (!fetched)
             open_charge (self, plan, now_us);
         target->left -= target->left > 0 && target->left < INT64_MAX;
@@ -211,7 +212,7 @@ void core_found (struct core *self, const struct core_choice *choice, struct spa
 static void give_back (struct core *self, struct open_plan *plan)
 {
     struct limit_state *group = group_limit (self, plan);
-    if (!plan->charged)
+    if (!plan->charged || plan->fetching) // it is a worker that is at work
         return;
     plan->charged = false;
     if (plan->target->limit)
@@ -232,32 +233,18 @@ void core_let_go (struct core *self, const struct core_choice *choice)
 }
 
 // What the station writes begins with these numbers, with room for larger ones (plan_json.h).
-static bool has_head (const struct open_plan *plan)
+bool open_has_head (const struct open_plan *plan)
 {
     return plan->message_size > 66 && memcmp (plan->message, "{\"exec_id\":", 11) == 0 &&
            memcmp (plan->message + 27, ",\"exec_time\":", 13) == 0 &&
            memcmp (plan->message + 50, ",\"plan_state\":", 14) == 0;
 }
 
-static bool write_head (struct core *self, const struct open_plan *plan, int64_t at_us)
-{
-    char head[80];
-    if (!has_head (plan))
-        return false;
-    int size =
-        snprintf (head, sizeof head, "{\"exec_id\":%016llu,\"exec_time\":%-10lld,\"plan_state\":2",
-                  (unsigned long long)plan->exec_id, (long long)(at_us / 1000000));
-    const struct span words[] = {span_text ("SETRANGE"), member_of (self, plan), span_text ("0"),
-                                 rows_copy (self->gathering, span_of (head, (size_t)size))};
-    rows_command (self->gathering, words, sizeof words / sizeof *words);
-    return true;
-}
-
 // The revision stands behind the head.
 static int64_t revision_of (const struct open_plan *plan)
 {
     static const char name[] = ",\"revision\":";
-    if (!has_head (plan) || plan->message_size < 90 ||
+    if (!open_has_head (plan) || plan->message_size < 90 ||
         memcmp (plan->message + 65, name, sizeof name - 1) != 0)
         return -1;
     int64_t revision = 0;
@@ -304,6 +291,7 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
         if (!stale) { // somebody deleted its message
             plan->gone = true;
             plan->flight = FLIGHT_NONE;
+            pull_forget (self, plan);
             open_unqueue (self, plan);
             open_touch (self, plan, WRITE_RUN | WRITE_CLASS);
         }
@@ -330,9 +318,9 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
     plan->keeps = false;
     lend_message (self, plan);
     ret->message = span_of (plan->message, plan->message_size);
-    ret->written = wish->writes && write_head (self, plan, ret->at_us);
+    ret->written = wish->writes && open_has_head (plan);
     open_queue (self, plan, now_us + wish->lease_us);
-    open_touch (self, plan, WRITE_RUN);
+    open_touch (self, plan, WRITE_RUN | (ret->written ? WRITE_HEAD : 0U));
     plan->chosen = false;
     wait_no_more (self, plan);
     return CORE_DONE;

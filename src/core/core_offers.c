@@ -1,0 +1,282 @@
+// Plans that workers fetch, as the core holds them: their teams, their places among the offers of
+// their targets, and when they are looked at again.
+#include <stdlib.h>
+
+#include "core_private.h"
+#include "ident.h"
+#include "memory.h"
+
+enum { DONE_MS = 1000, MAX_PRIORITY = 255 };
+
+// -- the offers of a target
+
+// By class and since when, then as Redis orders members: by their bytes.
+static bool goes_first (const struct pull *one, const struct pull *other)
+{
+    char id[IDENT_SIZE], other_id[IDENT_SIZE];
+    if (one->order != other->order)
+        return one->order < other->order;
+    return strcmp (ident_text (one->plan->id, id), ident_text (other->plan->id, other_id)) < 0;
+}
+
+static size_t place_of (const struct offer_list *list, const struct pull *pull)
+{
+    size_t first = list->first, end = list->end;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (goes_first (list->at[middle]->pull, pull))
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
+void pull_withdraw (struct open_plan *plan)
+{
+    struct offer_list *list = &plan->target->offers;
+    if (!plan->pull || !plan->pull->offered)
+        return;
+    size_t at = place_of (list, plan->pull), before = at - list->first, behind = list->end - at - 1;
+    if (before < behind)
+        memmove (&list->at[list->first + 1], &list->at[list->first], before * sizeof *list->at);
+    else
+        memmove (&list->at[at], &list->at[at + 1], behind * sizeof *list->at);
+    list->first += before < behind;
+    list->end -= before >= behind;
+    plan->pull->offered = false;
+}
+
+static void offer (struct open_plan *plan, int64_t order)
+{
+    struct offer_list *list = &plan->target->offers;
+    struct pull *pull = plan->pull;
+    if (pull->offered && pull->order == order)
+        return;
+    pull_withdraw (plan);
+    pull->order = order;
+    if (list->end == list->room && list->first > list->room / 2) {
+        memmove (list->at, &list->at[list->first], (list->end - list->first) * sizeof *list->at);
+        list->end -= list->first;
+        list->first = 0;
+    } else if (list->end == list->room) {
+        list->room = list->room ? 2 * list->room : 16;
+        list->at = memory_resize (list->at, list->room * sizeof *list->at);
+    }
+    size_t at = place_of (list, pull);
+    memmove (&list->at[at + 1], &list->at[at], (list->end++ - at) * sizeof *list->at);
+    list->at[at] = plan;
+    pull->offered = true;
+}
+
+// The highest priority first; in it those that only some may do; then the oldest. A time in
+// milliseconds has 42 bits.
+static int64_t order_of (const struct team *team)
+{
+    int64_t class = (MAX_PRIORITY - team->rule.priority) * 2 + (team->rule.only ? 0 : 1);
+    return class * ((int64_t)1 << 42) + (int64_t)(team->since / 1000);
+}
+
+int64_t core_pull_offers (const struct core *self, struct span target)
+{
+    const struct core_target *of = target_find_in (self, target);
+    return of ? (int64_t)(of->offers.end - of->offers.first) : 0;
+}
+
+// -- life
+
+struct pull *pull_for (struct open_plan *plan)
+{
+    if (plan->pull)
+        return plan->pull;
+    plan->pull = memory_new (sizeof *plan->pull);
+    plan->pull->plan = plan;
+    plan->pull->team = team_new ();
+    pull_read_message (plan);
+    return plan->pull;
+}
+
+void pull_read_message (struct open_plan *plan)
+{
+    if (plan->pull && plan->message)
+        team_rule_read (&plan->pull->team->rule, span_of (plan->message, plan->message_size));
+}
+
+void pull_leave (struct core *self, struct open_plan *plan)
+{
+    if (!plan->pull)
+        return;
+    pull_withdraw (plan);
+    heap_remove (&self->busy, &plan->pull->busy);
+}
+
+void pull_forget (struct core *self, struct open_plan *plan)
+{
+    if (!plan->pull)
+        return;
+    pull_leave (self, plan);
+    team_destroy (&plan->pull->team);
+    free (plan->pull);
+    plan->pull = NULL;
+}
+
+void pull_write (struct core *self, struct open_plan *plan)
+{
+    char key[16 + STATION_NAME_MAX + IDENT_SIZE], id[IDENT_SIZE];
+    if (!plan->pull)
+        return;
+    int size = snprintf (key, sizeof key, "plan:team:%s:%s", plan->target->name,
+                         ident_text (plan->id, id));
+    struct span copy = rows_copy (self->gathering, span_of (key, (size_t)size));
+    team_write (plan->pull->team, copy, self->gathering);
+}
+
+// -- who is at work
+
+void pull_advance (struct core *self, int64_t now_us)
+{
+    for (struct heap_node *node; (node = heap_first (&self->busy)) && node->at <= now_us;) {
+        struct pull *pull = (struct pull *)((uint8_t *)node - offsetof (struct pull, busy));
+        heap_remove (&self->busy, node);
+        open_discharge (self, pull->plan);
+    }
+}
+
+static void set_busy (struct core *self, struct open_plan *plan, const struct team_tally *tally,
+                      int64_t now_us)
+{
+    bool works = tally->running && tally->last_late_ms > now_us / 1000;
+    if (works)
+        heap_set (&self->busy, &plan->pull->busy, tally->last_late_ms * 1000);
+    else
+        heap_remove (&self->busy, &plan->pull->busy);
+    if (works && !plan->charged)
+        open_charge_again (self, plan);
+    else if (!works)
+        open_discharge (self, plan);
+}
+
+static int64_t free_slots (const struct team *team, const struct team_tally *tally)
+{
+    int64_t taken = tally->running + tally->ended;
+    return team->rule.count > taken ? team->rule.count - taken : 0;
+}
+
+static struct team_outcome outcome_of (const struct team_tally *tally)
+{
+    if (!tally->last)
+        return (struct team_outcome){0};
+    return (struct team_outcome){.complete = true,
+                                 .ended = tally->ended,
+                                 .failed = tally->failed,
+                                 .worker = span_text (tally->last->name),
+                                 .reason = tally->last->reason,
+                                 .result = tally->last->result};
+}
+
+struct pull_placed pull_place (struct core *self, struct open_plan *plan, int64_t lease_us,
+                               int64_t now_us)
+{
+    struct team *team = plan->pull->team;
+    struct team_tally tally = team_count (team);
+    struct pull_placed placed = {.free = free_slots (team, &tally)};
+    int64_t now_ms = now_us / 1000, since_ms = (int64_t)(team->since / 1000);
+    bool done = tally.running == 0 && placed.free == 0;
+    int64_t look_ms = done            ? now_ms + DONE_MS
+                      : tally.running ? tally.first_late_ms
+                                      : now_ms + lease_us / 1000;
+    int64_t end_ms =
+        team->rule.run_timeout_s ? since_ms + team->rule.run_timeout_s * 1000 : INT64_MAX;
+    placed.over = end_ms <= now_ms;
+    if (done)
+        placed.outcome = outcome_of (&tally);
+    if (placed.free)
+        offer (plan, order_of (team));
+    else
+        pull_withdraw (plan);
+    set_busy (self, plan, &tally, now_us);
+    if (end_ms < now_ms)
+        end_ms = now_ms;
+    if (plan->placed && plan->queued && !plan->chosen) // else it is offered again in a moment
+        open_queue (self, plan, (look_ms < end_ms ? look_ms : end_ms) * 1000);
+    open_touch (self, plan, WRITE_TEAM);
+    return placed;
+}
+
+struct team_outcome outcome_copy (struct core *self, const struct team_outcome *outcome)
+{
+    struct team_outcome copy = *outcome;
+    copy.worker = rows_copy (self->gathering, outcome->worker);
+    copy.reason = rows_copy (self->gathering, outcome->reason);
+    copy.result = rows_copy (self->gathering, outcome->result);
+    return copy;
+}
+
+// -- loading
+
+void pull_unread (struct core *self, struct open_plan *plan)
+{
+    if (self->unread_count == self->unread_room) {
+        self->unread_room = self->unread_room ? 2 * self->unread_room : 64;
+        self->unread = memory_resize (self->unread, self->unread_room * sizeof *self->unread);
+    }
+    self->unread[self->unread_count++] = (struct unread_team){plan->target, plan->id};
+}
+
+bool core_wants_team (const struct core *self, struct span target, uint64_t id)
+{
+    const struct open_plan *plan = open_find (self, target, id);
+    return !plan || (!plan->gone && !plan->team_known);
+}
+
+size_t core_unread_teams (struct core *self, struct core_team_name *out, size_t max)
+{
+    size_t count = 0;
+    while (count < max && self->unread_count) {
+        const struct unread_team *unread = &self->unread[--self->unread_count];
+        struct span name = span_of (unread->target->name, unread->target->name_size);
+        const struct open_plan *plan = open_find (self, name, unread->id);
+        if (plan && !plan->team_known && plan->flight == FLIGHT_OFFERED)
+            out[count++] = (struct core_team_name){name, unread->id};
+    }
+    return count;
+}
+
+// A run that was offered by the owner before: it is offered still, and nothing is to be written.
+static void resume (struct core *self, struct open_plan *plan, int64_t now_us)
+{
+    const struct team *team = plan->pull->team;
+    struct team_tally tally = team_count (team);
+    if (!team_is_current (team))
+        return;
+    if (free_slots (team, &tally))
+        offer (plan, order_of (team));
+    set_busy (self, plan, &tally, now_us);
+}
+
+void core_load_team (struct core *self, struct span target, uint64_t id,
+                     const struct core_found *found, int64_t now_us)
+{
+    struct open_plan *plan = open_find (self, target, id);
+    if (!plan || plan->gone)
+        return;
+    if (!plan->message && found->message.size) {
+        plan->message = memory_resize (NULL, found->message.size + 1);
+        memcpy (plan->message, found->message.data, found->message.size);
+        plan->message_size = found->message.size;
+    }
+    if (!plan->placed) {
+        plan->placed = true;
+        plan->queued = found->score_us >= 0;
+        plan->score_us = found->score_us;
+        if (plan->queued && open_has_run (plan))
+            heap_set (&self->leases, &plan->lease, plan->score_us);
+    }
+    if (plan->team_known)
+        return;
+    plan->team_known = true;
+    for (size_t i = 0; i + 1 < found->team_count; i += 2)
+        team_load (pull_for (plan)->team, found->team[i], found->team[i + 1]);
+    if (plan->flight == FLIGHT_OFFERED && plan->pull && plan->message)
+        resume (self, plan, now_us);
+}

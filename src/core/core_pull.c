@@ -1,0 +1,206 @@
+// Runs are offered to workers, and workers take them.
+#include "core_pull.h"
+
+#include <stdlib.h>
+
+#include "core_private.h"
+#include "memory.h"
+
+// -- offer
+
+// The message says that the plan runs; but of one that was paused or closed since it was taken it
+// says that.
+static void begin_message (struct core *self, struct open_plan *plan)
+{
+    struct span message = span_of (plan->message, plan->message_size);
+    if (plan->revision < 0)
+        plan->revision = message_number (message, "revision");
+    if (message_exec_id (message) == plan->exec_id ||
+        message_number (message, "plan_state") >= PLAN_PAUSE)
+        return;
+    size_t size;
+    char head[HEAD_ROOM];
+    uint8_t *running = message_as_running (message, plan->exec_id, &size);
+    if (!open_has_head (plan) || plan->exec_id > 9999999999999999u) {
+        open_set_message (self, plan, span_of (running, size), plan->revision);
+        free (running);
+        return;
+    }
+    free (running);
+    running = memory_resize (NULL, plan->message_size + 1);
+    memcpy (running, plan->message, plan->message_size);
+    memcpy (running, head, open_head (plan, head));
+    if (!plan->lent)
+        free (plan->message);
+    plan->lent = false;
+    plan->message = running;
+    open_touch (self, plan, WRITE_HEAD);
+}
+
+// Whether the run is the one in flight, and all is known that is needed to offer it.
+static enum core_result find_run (struct core *self, const struct core_offer *offer, int64_t now_us,
+                                  struct open_plan **ret)
+{
+    struct open_plan *plan = open_find (self, offer->target, offer->id);
+    if (!plan || plan->gone || !open_has_run (plan) || plan->exec_id != offer->exec_id)
+        return CORE_NOT_CURRENT;
+    if (!offer->found && (!plan->message || !plan->team_known))
+        return CORE_UNREAD;
+    if (offer->found)
+        core_load_team (self, offer->target, offer->id, offer->found, now_us);
+    *ret = plan;
+    return plan->message ? CORE_DONE : CORE_NOT_CURRENT;
+}
+
+enum core_result core_pull_offer (struct core *self, const struct core_offer *offer, int64_t now_us,
+                                  struct core_offered *ret)
+{
+    struct open_plan *plan;
+    enum core_result result = find_run (self, offer, now_us, &plan);
+    *ret = (struct core_offered){0};
+    if (result != CORE_DONE)
+        return result;
+    plan->fetching = true;
+    begin_message (self, plan);
+    struct team *team = pull_for (plan)->team;
+    pull_read_message (plan);
+    plan->flight = FLIGHT_OFFERED;
+    open_touch (self, plan, WRITE_RUN);
+    team_gather (team, offer->exec_id, offer->stands);
+    team_remove_late (team, now_us / 1000);
+    struct pull_placed placed = pull_place (self, plan, offer->lease_us, now_us);
+    ret->free = placed.free;
+    ret->over = placed.over;
+    ret->outcome = outcome_copy (self, &placed.outcome);
+    ret->message = rows_copy (self->gathering, span_of (plan->message, plan->message_size));
+    return CORE_DONE;
+}
+
+// -- take
+
+// What keeps a worker from plans.
+struct limits_seen {
+    bool waits, target_waits; // for the end of a run, or a rate
+    int64_t wake_us;          // when a rate allows the next
+};
+
+static bool limit_lets (const struct limit_state *limit, int64_t now_us, struct limits_seen *seen)
+{
+    if (!limit || limit_allows (limit, now_us, &seen->wake_us))
+        return true;
+    seen->waits = true;
+    return false;
+}
+
+// A run begins with its first worker: then the limits of its target and its group apply.
+static bool begin_run (struct core *self, struct open_plan *plan, int64_t now_us,
+                       struct limits_seen *seen)
+{
+    open_discharge (self, plan);
+    seen->target_waits = !limit_lets (plan->target->limit, now_us, seen);
+    if (seen->target_waits || !limit_lets (group_limit (self, plan), now_us, seen))
+        return false;
+    open_charge (self, plan, now_us);
+    return true;
+}
+
+static bool has_members (const struct open_plan *plan, const struct core_pull_take *take)
+{
+    for (size_t i = 0; i < take->member_count; i++)
+        if (!memmem (plan->message, plan->message_size, take->members[i].data,
+                     take->members[i].size))
+            return false;
+    return true;
+}
+
+// One that failed may try again when nobody else has come for this try in so long a time.
+static bool may_enter (const struct team *team, const struct core_pull_take *take, int64_t now_us)
+{
+    enum { OTHERS_US = 5000000 };
+    const struct worker *worker = team_find (team, take->worker);
+    return !worker || (worker->state == WORKER_OUT && take->alone &&
+                       now_us - (int64_t)team->since > OTHERS_US);
+}
+
+// Whether the worker gets the plan of this offer.
+static bool takes (struct core *self, struct open_plan *plan, const struct core_pull_take *take,
+                   int64_t now_us, struct limits_seen *seen)
+{
+    struct team *team = plan->pull->team;
+    if (team->rule.state == PLAN_PAUSE || !has_members (plan, take) ||
+        !team_rule_allows (&team->rule, take->worker))
+        return false;
+    size_t before = team->count;
+    team_remove_late (team, now_us / 1000);
+    if (team->count != before)
+        open_touch (self, plan, WRITE_TEAM);
+    struct team_tally tally = team_count (team);
+    return may_enter (team, take, now_us) && tally.running + tally.ended < team->rule.count &&
+           (tally.running || begin_run (self, plan, now_us, seen));
+}
+
+static struct core_job enter (struct core *self, struct open_plan *plan,
+                              const struct core_pull_take *take, int64_t now_us)
+{
+    const struct team_rule *rule = &plan->pull->team->rule;
+    team_enter (plan->pull->team, take->worker, plan->exec_id, now_us / 1000);
+    pull_place (self, plan, take->lease_us, now_us);
+    return (struct core_job){
+        .target = span_of (plan->target->name, plan->target->name_size),
+        .id = plan->id,
+        .exec_id = plan->exec_id,
+        .ping_s = rule->ping_s,
+        .timeout_s = rule->timeout_s,
+        .message = rows_copy (self->gathering, span_of (plan->message, plan->message_size))};
+}
+
+// Whether what was offered may be taken by anyone: the run was not closed, or moved by hand.
+static bool is_sound (const struct open_plan *plan)
+{
+    return plan->message && team_is_current (plan->pull->team) &&
+           plan->pull->team->rule.state != PLAN_CLOSE;
+}
+
+static void set_wait (const struct limits_seen *seen, int64_t now_us, struct core_pull_taken *ret)
+{
+    ret->limited = seen->waits;
+    if (!seen->waits || seen->wake_us == INT64_MAX)
+        return;
+    ret->wait_ms = (seen->wake_us - now_us + 999) / 1000;
+    if (ret->wait_ms < 1)
+        ret->wait_ms = 1;
+}
+
+void core_pull_take (struct core *self, const struct core_pull_take *take, int64_t now_us,
+                     struct core_job *jobs, struct core_pull_taken *ret)
+{
+    struct open_plan *page[PULL_LOOK_MAX];
+    struct core_target *target = target_for (self, take->target);
+    struct limits_seen seen = {.wake_us = INT64_MAX};
+    struct offer_list *list = &target->offers;
+    size_t from = take->from > 0 ? (size_t)take->from : 0, offers = list->end - list->first;
+    size_t count = from < offers ? offers - from : 0, looked = 0, bytes = 0;
+    int64_t left = 0, taken = 0;
+    *ret = (struct core_pull_taken){0};
+    core_advance (self, now_us, 0); // runs that are lost by now count for no limit
+    count = count < PULL_LOOK_MAX ? count : PULL_LOOK_MAX;
+    if (count) // taking one moves others
+        memcpy (page, &list->at[list->first + from], count * sizeof *page);
+    for (; looked < count && taken < take->limit && bytes <= PULL_BYTES_MAX; looked++) {
+        struct open_plan *plan = page[looked];
+        if (!is_sound (plan)) {
+            pull_withdraw (plan);
+            continue;
+        }
+        if (takes (self, plan, take, now_us, &seen)) {
+            jobs[taken] = enter (self, plan, take, now_us);
+            bytes += jobs[taken++].message.size;
+        }
+        left += plan->pull->offered;
+    }
+    // Where the target itself is at its limit nothing begins further on.
+    if (looked == PULL_LOOK_MAX && taken < take->limit && !seen.target_waits)
+        ret->next = (int64_t)from + left;
+    ret->count = (size_t)taken;
+    set_wait (&seen, now_us, ret);
+}

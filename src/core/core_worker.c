@@ -1,0 +1,317 @@
+// What workers send of the plans that they took: heartbeats and reports; and who they are.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "core_private.h"
+#include "ident.h"
+#include "memory.h"
+#include "sha1.h"
+
+static const char NO_PLAN[] = "there is no such plan";
+static const char OTHER_REPORT[] = "the worker has reported another result of this run";
+static const char LATE[] = "the worker was not heard of for longer than worker_timeout";
+
+// -- the team and the worker that a message is about
+
+static struct open_plan *find_plan (const struct core *self, const struct core_worker *worker)
+{
+    struct open_plan *plan = worker->target.size ? open_find (self, worker->target, worker->id)
+                                                 : open_find_id (self, worker->id);
+    return plan;
+}
+
+// Whether there is a plan of this id, of which nothing else may be known here. CORE_DONE,
+// CORE_NONE, CORE_UNREAD.
+static enum core_result find_any (struct core *self, const struct core_worker *worker,
+                                  int64_t now_us, struct open_plan **ret)
+{
+    struct open_plan *plan = find_plan (self, worker);
+    const struct core_found *found = worker->found;
+    *ret = NULL;
+    if (plan && plan->gone)
+        return CORE_NONE;
+    if (found && found->target.size) { // it may be that it is not to be read again
+        core_load_team (self, found->target, worker->id, found, now_us);
+        plan = plan ? plan : open_find (self, found->target, worker->id);
+    }
+    bool known =
+        plan && (plan->message || plan->listed_in) && (plan->team_known || !open_has_run (plan));
+    if (known)
+        *ret = plan;
+    if (known || (found && found->target.size))
+        return CORE_DONE;
+    return found ? CORE_NONE : CORE_UNREAD;
+}
+
+// The team and the worker. NULL in `ret_why`: there they are; else why not, and nothing was
+// changed.
+static enum core_result find_worker (struct core *self, const struct core_worker *of,
+                                     int64_t now_us, struct open_plan **ret,
+                                     struct worker **ret_worker, const char **ret_why)
+{
+    struct open_plan *plan;
+    enum core_result result = find_any (self, of, now_us, &plan);
+    *ret = plan;
+    *ret_worker = NULL;
+    *ret_why = NULL;
+    if (result == CORE_UNREAD)
+        return result;
+    bool current = plan && open_has_run (plan) && plan->pull && team_is_current (plan->pull->team);
+    struct worker *worker = current ? team_find (plan->pull->team, of->worker) : NULL;
+    if (result == CORE_NONE)
+        *ret_why = NO_PLAN;
+    else if (!current)
+        *ret_why = "the run is over";
+    else if (!worker)
+        *ret_why = "the worker is not in the team";
+    else if (of->exec_id && of->exec_id != worker->exec_id)
+        *ret_why = "the worker has another run of this plan now";
+    else if (worker_is_late (worker, now_us / 1000))
+        *ret_why = LATE;
+    *ret_worker = worker;
+    return CORE_DONE;
+}
+
+// Those who are late make way. Whether the worker itself is one of them is `why`.
+static void remove_late (struct core *self, struct open_plan *plan, const struct core_worker *of,
+                         const char *why, int64_t now_us)
+{
+    if (why && why != LATE)
+        return;
+    team_remove_late (plan->pull->team, now_us / 1000);
+    open_touch (self, plan, WRITE_TEAM);
+    if (why)
+        pull_place (self, plan, of->lease_us, now_us);
+}
+
+// -- alive
+
+enum core_result core_pull_alive (struct core *self, const struct core_worker *of,
+                                  const struct core_sign *sign, int64_t now_us,
+                                  struct core_alive *ret)
+{
+    struct open_plan *plan;
+    struct worker *worker;
+    *ret = (struct core_alive){0};
+    if (find_worker (self, of, now_us, &plan, &worker, &ret->stop) == CORE_UNREAD)
+        return CORE_UNREAD;
+    remove_late (self, plan, of, ret->stop, now_us);
+    if (ret->stop)
+        return CORE_DONE;
+    struct team *team = plan->pull->team;
+    bool allowed = team_rule_allows (&team->rule, of->worker);
+    if (worker->state != WORKER_RUNNING) {
+        ret->stop = "the worker has ended its work";
+        return CORE_DONE;
+    }
+    if (!allowed || sign->release) {
+        ret->stop =
+            allowed ? "the worker has given it back" : "only: the worker may not do it any more";
+        team_remove (team, worker);
+    } else {
+        worker->heard_ms = now_us / 1000;
+        worker->unwritten = true;
+        if (sign->progress.size)
+            worker_set (&worker->progress, sign->progress);
+        if (team->rule.ping_s >=
+            worker->timeout_s) // it could not keep the old one with the new pause
+            worker->timeout_s = team->rule.timeout_s;
+        ret->ping_s = team->rule.ping_s;
+        ret->timeout_s = worker->timeout_s;
+    }
+    pull_place (self, plan, of->lease_us, now_us);
+    return CORE_DONE;
+}
+
+// -- reports that were accepted
+
+// plan:reports holds them beyond their runs, by when they came: a worker whose reply was lost
+// reports again. The score of a member is the time, and a sum of what was reported.
+enum { SUMS = 256 };
+
+size_t core_report_name (const struct core_worker *worker, char out[REPORT_NAME_SIZE])
+{
+    char id[IDENT_SIZE], exec_id[24] = "";
+    if (worker->exec_id)
+        snprintf (exec_id, sizeof exec_id, "%" PRIu64, worker->exec_id);
+    int size = snprintf (out, REPORT_NAME_SIZE, "%s %s %.*s", ident_text (worker->id, id), exec_id,
+                         (int)worker->worker.size, (const char *)worker->worker.data);
+    return size < REPORT_NAME_SIZE ? (size_t)size : REPORT_NAME_SIZE - 1;
+}
+
+static int64_t sum_of (const struct core_report *report)
+{
+    uint8_t sum[SHA1_SIZE];
+    const struct span parts[] = {span_text (report->success ? "success " : "fail "), report->reason,
+                                 span_text (" "), report->result};
+    sha1_sum (parts, sizeof parts / sizeof *parts, sum);
+    return sum[0];
+}
+
+static void remember (struct core *self, const struct core_worker *worker,
+                      const struct core_report *report, int64_t now_us)
+{
+    char name[REPORT_NAME_SIZE];
+    size_t size = core_report_name (worker, name);
+    struct kept_report *kept = memory_new (sizeof *kept + size + 1);
+    kept->score = now_us / 1000 * SUMS + sum_of (report);
+    memcpy (kept->name, name, size);
+    kept->next = self->reports;
+    self->reports = kept;
+}
+
+// The score of it in a batch that is not acknowledged, or -1.
+static int64_t kept_score (const struct core *self, const char *name)
+{
+    const struct kept_report *lists[] = {self->reports, self->reports_flown};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (const struct kept_report *kept = lists[i]; kept; kept = kept->next)
+            if (strcmp (kept->name, name) == 0)
+                return kept->score;
+    return -1;
+}
+
+void reports_free (struct kept_report **list)
+{
+    for (struct kept_report *kept = *list, *next; kept; kept = next) {
+        next = kept->next;
+        free (kept);
+    }
+    *list = NULL;
+}
+
+void reports_write (struct core *self)
+{
+    struct rows *rows = self->gathering;
+    size_t count = 0, at = 2;
+    if (!self->reports)
+        return;
+    for (const struct kept_report *kept = self->reports; kept; kept = kept->next)
+        count++;
+    struct span *words = memory_new ((2 + 2 * count) * sizeof *words),
+                key = span_text ("plan:reports");
+    words[0] = span_text ("ZADD");
+    words[1] = key;
+    for (const struct kept_report *kept = self->reports; kept; kept = kept->next) {
+        words[at++] = rows_number (rows, kept->score);
+        words[at++] = rows_copy (rows, span_text (kept->name));
+    }
+    rows_command (rows, words, at);
+    // The last 100,000, for a day.
+    rows_command (rows,
+                  (const struct span[]){span_text ("ZREMRANGEBYRANK"), key, span_text ("0"),
+                                        span_text ("-100001")},
+                  4);
+    rows_command (rows, (const struct span[]){span_text ("EXPIRE"), key, span_text ("86400")}, 3);
+    free (words);
+    self->reports_flown = self->reports;
+    self->reports = NULL;
+}
+
+// The answer to a report of a run that this worker has no part in now.
+static enum core_result report_again (const struct core *self, const struct core_worker *worker,
+                                      const struct core_report *report, const char *why,
+                                      struct core_reported *ret)
+{
+    char name[REPORT_NAME_SIZE];
+    name[core_report_name (worker, name)] = '\0';
+    int64_t score = kept_score (self, name);
+    if (score < 0 && !worker->found)
+        return CORE_UNREAD;
+    if (score < 0)
+        score = worker->found->report;
+    if (score < 0)
+        ret->refused = why;
+    else if (score % SUMS != sum_of (report))
+        ret->refused = OTHER_REPORT;
+    return CORE_DONE;
+}
+
+// -- report
+
+// False: it has reported something else.
+static bool accept (struct core *self, struct worker *worker, const struct core_worker *of,
+                    const struct core_report *report, int64_t now_us)
+{
+    enum worker_state state = report->success ? WORKER_SUCCESS : WORKER_FAIL;
+    if (worker->state != WORKER_RUNNING)
+        return worker->state == state && span_equal (worker->reason, report->reason) &&
+               span_equal (worker->result, report->result);
+    worker->state = state;
+    worker->ended_ms = now_us / 1000;
+    worker_set (&worker->reason, report->reason);
+    worker_set (&worker->result, report->result);
+    worker->unwritten = true;
+    remember (self, of, report, now_us);
+    return true;
+}
+
+enum core_result core_pull_report (struct core *self, const struct core_worker *of,
+                                   const struct core_report *report, int64_t now_us,
+                                   struct core_reported *ret)
+{
+    struct open_plan *plan;
+    struct worker *worker;
+    const char *why = NULL;
+    *ret = (struct core_reported){0};
+    if (report->repeat)
+        return report_again (self, of, report, NO_PLAN, ret);
+    if (find_worker (self, of, now_us, &plan, &worker, &why) == CORE_UNREAD)
+        return CORE_UNREAD;
+    if (why && report_again (self, of, report, why, ret) == CORE_UNREAD)
+        return CORE_UNREAD;
+    remove_late (self, plan, of, why, now_us);
+    if (why)
+        return CORE_DONE;
+    if (!accept (self, worker, of, report, now_us)) {
+        ret->refused = OTHER_REPORT;
+        return CORE_DONE;
+    }
+    struct pull_placed placed = pull_place (self, plan, of->lease_us, now_us);
+    ret->outcome = outcome_copy (self, &placed.outcome);
+    ret->target = span_of (plan->target->name, plan->target->name_size);
+    ret->message = rows_copy (self->gathering, span_of (plan->message, plan->message_size));
+    ret->exec_id = plan->exec_id;
+    ret->again = plan->again;
+    return CORE_DONE;
+}
+
+// -- the team
+
+enum core_result core_pull_team (struct core *self, const struct core_worker *of, int64_t now_us,
+                                 struct core_team *ret)
+{
+    struct open_plan *plan;
+    const struct core_found *found = of->found;
+    enum core_result result = find_any (self, of, now_us, &plan);
+    *ret = (struct core_team){.now_ms = now_us / 1000};
+    team_destroy (&self->shown);
+    if (result == CORE_DONE && plan && !plan->team_known && !found)
+        return CORE_UNREAD;
+    if (result != CORE_DONE)
+        return result;
+    if (plan && plan->team_known) {
+        ret->target = span_of (plan->target->name, plan->target->name_size);
+        ret->message = span_of (plan->message, plan->message_size);
+        ret->team = plan->pull ? plan->pull->team : NULL;
+        ret->current = open_has_run (plan) && ret->team && team_is_current (ret->team);
+    } else {
+        self->shown = team_new ();
+        for (size_t i = 0; i + 1 < found->team_count; i += 2)
+            team_load (self->shown, found->team[i], found->team[i + 1]);
+        ret->target = found->target;
+        ret->message = found->message;
+        ret->team = self->shown;
+    }
+    ret->first_exec_id = ret->team ? ret->team->since : 0;
+    ret->count = ret->team ? ret->team->count : 0;
+    return CORE_DONE;
+}
+
+bool core_team_member (const struct core_team *self, size_t index, struct team_member *ret)
+{
+    if (index >= self->count)
+        return false;
+    *ret = worker_show (self->team->workers[index], self->now_ms);
+    return true;
+}

@@ -1,0 +1,284 @@
+#include "team.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "memory.h"
+
+static void text_free (struct span *text)
+{
+    free ((void *)(uintptr_t)text->data);
+    *text = (struct span){0};
+}
+
+void worker_set (struct span *text, struct span value)
+{
+    uint8_t *copy = value.size ? memory_resize (NULL, value.size) : NULL;
+    if (value.size)
+        memcpy (copy, value.data, value.size);
+    text_free (text);
+    *text = span_of (copy, value.size);
+}
+
+static void worker_clear (struct worker *worker)
+{
+    text_free (&worker->reason);
+    text_free (&worker->result);
+    text_free (&worker->progress);
+}
+
+static void worker_free (struct worker *worker)
+{
+    worker_clear (worker);
+    free (worker->name);
+    free (worker);
+}
+
+static void forget_removed (struct team *self)
+{
+    for (size_t i = 0; i < self->removed_count; i++)
+        free (self->removed[i]);
+    self->removed_count = 0;
+}
+
+static void empty (struct team *self)
+{
+    for (size_t i = 0; i < self->count; i++)
+        worker_free (self->workers[i]);
+    self->count = 0;
+    forget_removed (self);
+}
+
+struct team *team_new (void)
+{
+    return memory_new (sizeof (struct team));
+}
+
+void team_destroy (struct team **self_p)
+{
+    struct team *self = *self_p;
+    if (!self)
+        return;
+    empty (self);
+    team_rule_free (&self->rule);
+    free (self->workers);
+    free (self->removed);
+    free (self);
+    *self_p = NULL;
+}
+
+// -- its workers
+
+// Where a worker of this name is, or would be.
+static size_t place_of (const struct team *self, struct span name, bool *ret_found)
+{
+    size_t first = 0, end = self->count;
+    *ret_found = false;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        struct span other = span_text (self->workers[middle]->name);
+        size_t common = other.size < name.size ? other.size : name.size;
+        int order = common ? memcmp (other.data, name.data, common) : 0;
+        if (order == 0 && other.size == name.size) {
+            *ret_found = true;
+            return middle;
+        }
+        if (order < 0 || (order == 0 && other.size < name.size))
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
+struct worker *team_find (const struct team *self, struct span name)
+{
+    bool found;
+    size_t at = place_of (self, name, &found);
+    return found ? self->workers[at] : NULL;
+}
+
+static struct worker *worker_for (struct team *self, struct span name)
+{
+    bool found;
+    size_t at = place_of (self, name, &found);
+    if (found)
+        return self->workers[at];
+    if (self->count == self->room) {
+        self->room = self->room ? 2 * self->room : 4;
+        self->workers = memory_resize (self->workers, self->room * sizeof *self->workers);
+    }
+    memmove (&self->workers[at + 1], &self->workers[at],
+             (self->count++ - at) * sizeof *self->workers);
+    struct worker *worker = memory_new (sizeof *worker);
+    worker->name = memory_new (name.size + 1);
+    if (name.size)
+        memcpy (worker->name, name.data, name.size);
+    self->workers[at] = worker;
+    return worker;
+}
+
+void team_load (struct team *self, struct span field, struct span value)
+{
+    struct worker loaded = {0};
+    self->kept = true;
+    if (span_is (field, "team")) {
+        team_unpack_head (value, self);
+        return;
+    }
+    if (field.size < 3 || memcmp (field.data, "w:", 2) != 0 || memchr (field.data, 0, field.size) ||
+        !team_unpack_worker (value, &loaded))
+        return;
+    struct worker *worker = worker_for (self, span_of (field.data + 2, field.size - 2));
+    worker_clear (worker);
+    loaded.name = worker->name;
+    *worker = loaded;
+}
+
+struct worker *team_enter (struct team *self, struct span name, uint64_t exec_id, int64_t now_ms)
+{
+    struct worker *worker = worker_for (self, name);
+    char *own = worker->name;
+    worker_clear (worker);
+    *worker = (struct worker){.name = own,
+                              .state = WORKER_RUNNING,
+                              .started_ms = now_ms,
+                              .heard_ms = now_ms,
+                              .timeout_s = self->rule.timeout_s,
+                              .exec_id = exec_id,
+                              .unwritten = true};
+    return worker;
+}
+
+static void add_removed (struct team *self, const char *name)
+{
+    if (self->removed_count == self->removed_room) {
+        self->removed_room = self->removed_room ? 2 * self->removed_room : 4;
+        self->removed = memory_resize (self->removed, self->removed_room * sizeof *self->removed);
+    }
+    self->removed[self->removed_count++] = memory_text (name);
+}
+
+void team_remove (struct team *self, struct worker *worker)
+{
+    bool found;
+    size_t at = place_of (self, span_text (worker->name), &found);
+    if (!found)
+        return;
+    add_removed (self, worker->name);
+    memmove (&self->workers[at], &self->workers[at + 1],
+             (--self->count - at) * sizeof *self->workers);
+    worker_free (worker);
+}
+
+static int64_t late_ms (const struct worker *worker)
+{
+    return worker->heard_ms + worker->timeout_s * 1000 + 1;
+}
+
+bool worker_is_late (const struct worker *self, int64_t now_ms)
+{
+    return self->state == WORKER_RUNNING && now_ms >= late_ms (self);
+}
+
+void team_remove_late (struct team *self, int64_t now_ms)
+{
+    for (size_t i = self->count; i-- > 0;)
+        if (worker_is_late (self->workers[i], now_ms))
+            team_remove (self, self->workers[i]);
+}
+
+// -- what it has come to
+
+// Whether `one` tells the outcome rather than `other`: who failed, then who ended later.
+static bool tells_more (const struct worker *one, const struct worker *other)
+{
+    bool one_failed = one->state == WORKER_FAIL, other_failed = other->state == WORKER_FAIL;
+    if (one_failed != other_failed)
+        return one_failed;
+    if (one->ended_ms != other->ended_ms)
+        return one->ended_ms > other->ended_ms;
+    return strcmp (one->name, other->name) > 0;
+}
+
+struct team_tally team_count (const struct team *self)
+{
+    struct team_tally tally = {0};
+    for (size_t i = 0; i < self->count; i++) {
+        const struct worker *worker = self->workers[i];
+        if (worker->state == WORKER_RUNNING) {
+            int64_t late = late_ms (worker);
+            if (!tally.running || late < tally.first_late_ms)
+                tally.first_late_ms = late;
+            if (!tally.running || late > tally.last_late_ms)
+                tally.last_late_ms = late;
+            tally.running++;
+        } else if (worker->state != WORKER_OUT) {
+            tally.ended++;
+            tally.failed += worker->state == WORKER_FAIL;
+            if (!tally.last || tells_more (worker, tally.last))
+                tally.last = worker;
+        }
+    }
+    return tally;
+}
+
+bool team_is_current (const struct team *self)
+{
+    char round[24];
+    snprintf (round, sizeof round, "%" PRId64, self->rule.plan_time);
+    bool same = self->rule.extra ? self->round[0] == 'x' : strcmp (self->round, round) == 0;
+    return same && self->try == self->rule.error_count;
+}
+
+// The workers of the try before: who succeeded still counts.
+static void begin_try (struct team *self)
+{
+    for (size_t i = self->count; i-- > 0;) {
+        struct worker *worker = self->workers[i];
+        if (worker->state == WORKER_SUCCESS)
+            continue;
+        worker->state = WORKER_OUT;
+        worker->unwritten = true;
+        if (self->rule.again)
+            team_remove (self, worker);
+    }
+}
+
+void team_gather (struct team *self, uint64_t exec_id, bool stands)
+{
+    char round[sizeof self->round];
+    bool same = self->rule.extra && stands && self->round[0] == 'x';
+    if (same)
+        memcpy (round, self->round, sizeof round);
+    else if (self->rule.extra)
+        snprintf (round, sizeof round, "x%" PRIu64, exec_id);
+    else
+        snprintf (round, sizeof round, "%" PRId64, self->rule.plan_time);
+    if (strcmp (self->round, round) != 0 || self->rule.error_count < self->try) {
+        empty (self);
+        self->cleared = self->kept;
+        self->since = exec_id;
+    } else if (self->rule.error_count > self->try) {
+        self->since = exec_id;
+        begin_try (self);
+    }
+    memcpy (self->round, round, sizeof self->round);
+    self->try = self->rule.error_count;
+    self->unwritten = true;
+}
+
+struct team_member worker_show (const struct worker *self, int64_t now_ms)
+{
+    const char *state = worker_is_late (self, now_ms) ? "timeout" : worker_state_names[self->state];
+    return (struct team_member){.name = span_text (self->name),
+                                .state = span_text (state),
+                                .started_ms = self->started_ms,
+                                .heard_ms = self->heard_ms,
+                                .ended_ms = self->ended_ms,
+                                .exec_id = self->exec_id,
+                                .reason = self->reason,
+                                .result = self->result,
+                                .progress = self->progress};
+}

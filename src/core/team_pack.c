@@ -1,0 +1,327 @@
+// A team as msgpack, byte for byte as Redis' cmsgpack packs it: the smallest form of each integer
+// and text. What it reads may be of any form that cmsgpack writes.
+#include "team.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ident.h"
+#include "memory.h"
+#include "rows.h"
+
+const char *const worker_state_names[WORKER_STATES] = {[WORKER_RUNNING] = "running",
+                                                       [WORKER_SUCCESS] = "success",
+                                                       [WORKER_FAIL] = "fail",
+                                                       [WORKER_OUT] = "out"};
+
+// -- writing
+
+static void put_bytes (struct pack_text *out, struct span bytes)
+{
+    if (out->room - out->size < bytes.size) {
+        out->room = 2 * (out->size + bytes.size);
+        out->data = memory_resize (out->data, out->room);
+    }
+    if (bytes.size)
+        memcpy (out->data + out->size, bytes.data, bytes.size);
+    out->size += bytes.size;
+}
+
+// A first byte, and a number of so many bytes behind it.
+static void put_form (struct pack_text *out, uint8_t first, uint64_t number, size_t width)
+{
+    uint8_t bytes[9] = {first};
+    for (size_t i = 0; i < width; i++)
+        bytes[1 + i] = (uint8_t)(number >> (8 * (width - 1 - i)));
+    put_bytes (out, span_of (bytes, 1 + width));
+}
+
+static void put_integer (struct pack_text *out, int64_t number)
+{
+    static const size_t widths[] = {1, 2, 4, 8};
+    uint64_t bits = (uint64_t)number;
+    if (number >= -32 && number <= 127) {
+        put_form (out, (uint8_t)number, 0, 0);
+        return;
+    }
+    for (size_t i = 0; i < 4; i++) {
+        size_t width = widths[i];
+        bool fits = width == 8 || (number >= 0 ? bits >> (8 * width) == 0
+                                               : number >= -((int64_t)1 << (8 * width - 1)));
+        if (!fits)
+            continue;
+        put_form (out, (uint8_t)((number >= 0 ? 0xcc : 0xd0) + i), bits, width);
+        return;
+    }
+}
+
+static void put_text (struct pack_text *out, struct span text)
+{
+    if (text.size < 32)
+        put_form (out, (uint8_t)(0xa0 | text.size), 0, 0);
+    else if (text.size <= UINT8_MAX)
+        put_form (out, 0xd9, text.size, 1);
+    else if (text.size <= UINT16_MAX)
+        put_form (out, 0xda, text.size, 2);
+    else
+        put_form (out, 0xdb, text.size, 4);
+    put_bytes (out, text);
+}
+
+static void put_exec_id (struct pack_text *out, uint64_t exec_id)
+{
+    char digits[24];
+    int size = snprintf (digits, sizeof digits, "%" PRIu64, exec_id);
+    put_text (out, span_of (digits, (size_t)size));
+}
+
+void team_pack_worker (const struct worker *worker, struct pack_text *out)
+{
+    put_form (out, (uint8_t)(0x90 | (worker->progress.size ? 9 : 8)), 0, 0);
+    put_text (out, span_text (worker_state_names[worker->state]));
+    put_integer (out, worker->started_ms);
+    put_integer (out, worker->heard_ms);
+    put_integer (out, worker->ended_ms);
+    put_integer (out, worker->timeout_s);
+    put_exec_id (out, worker->exec_id);
+    put_text (out, worker->reason);
+    put_text (out, worker->result);
+    if (worker->progress.size)
+        put_text (out, worker->progress);
+}
+
+void team_pack_head (const struct team *self, struct pack_text *out)
+{
+    put_form (out, 0x93, 0, 0);
+    put_text (out, span_text (self->round));
+    put_integer (out, self->try);
+    put_exec_id (out, self->since);
+}
+
+// -- reading
+
+struct item {
+    bool is_text;
+    int64_t number;
+    struct span text;
+};
+
+enum { ITEMS_MAX = 9 };
+static const int64_t TIME_MAX_MS = (int64_t)1 << 53;
+
+struct packed {
+    const uint8_t *at, *end;
+};
+
+static bool take_number (struct packed *self, size_t width, uint64_t *ret)
+{
+    uint64_t number = 0;
+    if ((size_t)(self->end - self->at) < width)
+        return false;
+    for (size_t i = 0; i < width; i++)
+        number = number << 8 | *self->at++;
+    *ret = number;
+    return true;
+}
+
+static bool take_text (struct packed *self, size_t width, uint64_t size, struct item *ret)
+{
+    if ((width && !take_number (self, width, &size)) || (uint64_t)(self->end - self->at) < size)
+        return false;
+    *ret = (struct item){.is_text = true, .text = span_of (self->at, (size_t)size)};
+    self->at += size;
+    return true;
+}
+
+static bool take_real (struct packed *self, size_t width, struct item *ret)
+{
+    uint64_t bits;
+    float small;
+    double real;
+    if (!take_number (self, width, &bits))
+        return false;
+    uint32_t low = (uint32_t)bits;
+    memcpy (&small, &low, sizeof small);
+    memcpy (&real, &bits, sizeof real);
+    if (width == sizeof small)
+        real = (double)small;
+    if (!(fabs (real) < 1e18))
+        return false;
+    *ret = (struct item){.number = (int64_t)real};
+    return true;
+}
+
+static bool take_integer (struct packed *self, uint8_t first, struct item *ret)
+{
+    size_t width = (size_t)1 << (first & 3);
+    uint64_t bits;
+    if (!take_number (self, width, &bits) || (first == 0xcf && bits > INT64_MAX))
+        return false;
+    if (first >= 0xd0 && width < 8 && bits >> (8 * width - 1)) // a sign
+        bits |= UINT64_MAX << (8 * width);
+    *ret = (struct item){.number = (int64_t)bits};
+    return true;
+}
+
+static bool take_item (struct packed *self, struct item *ret)
+{
+    if (self->at == self->end)
+        return false;
+    uint8_t first = *self->at++;
+    if (first <= 0x7f || first >= 0xe0) {
+        *ret = (struct item){.number = (int8_t)first};
+        return true;
+    }
+    if (first >= 0xa0 && first <= 0xbf)
+        return take_text (self, 0, first & 0x1f, ret);
+    if (first >= 0xc4 && first <= 0xc6) // bin
+        return take_text (self, (size_t)1 << (first - 0xc4), 0, ret);
+    if (first >= 0xd9 && first <= 0xdb)
+        return take_text (self, (size_t)1 << (first - 0xd9), 0, ret);
+    if (first >= 0xca && first <= 0xcb)
+        return take_real (self, first == 0xca ? 4 : 8, ret);
+    return first >= 0xcc && first <= 0xd3 && take_integer (self, first, ret);
+}
+
+// All of an array of at least `least` items that are texts or numbers. Returns how many, 0 = it is
+// none.
+static size_t take_items (struct span value, size_t least, struct item items[ITEMS_MAX])
+{
+    struct packed packed = {value.data, value.data + value.size};
+    if (!value.size || (value.data[0] & 0xf0) != 0x90)
+        return 0;
+    size_t count = *packed.at++ & 0x0f;
+    if (count < least || count > ITEMS_MAX)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        if (!take_item (&packed, &items[i]))
+            return 0;
+    return packed.at == packed.end ? count : 0;
+}
+
+static bool read_exec_id (const struct item *item, uint64_t *ret)
+{
+    uint64_t number = 0;
+    if (!item->is_text || item->text.size > 19)
+        return false;
+    for (size_t i = 0; i < item->text.size; i++) {
+        if (item->text.data[i] < '0' || item->text.data[i] > '9')
+            return false;
+        number = 10 * number + item->text.data[i] - '0';
+    }
+    *ret = number;
+    return true;
+}
+
+static bool is_number (const struct item *item, int64_t most)
+{
+    return !item->is_text && item->number >= 0 && item->number <= most;
+}
+
+bool team_unpack_worker (struct span value, struct worker *ret)
+{
+    enum { STATE, STARTED, HEARD, ENDED, TIMEOUT_S, EXEC, REASON, RESULT, PROGRESS };
+    struct item items[ITEMS_MAX] = {0};
+    size_t count = take_items (value, RESULT + 1, items), state = 0;
+    struct worker worker = {0};
+    while (state < WORKER_STATES && !span_is (items[STATE].text, worker_state_names[state]))
+        state++;
+    if (!count || state == WORKER_STATES || !items[REASON].is_text || !items[RESULT].is_text ||
+        !is_number (&items[STARTED], TIME_MAX_MS) || !is_number (&items[HEARD], TIME_MAX_MS) ||
+        !is_number (&items[ENDED], TIME_MAX_MS) || !is_number (&items[TIMEOUT_S], INT32_MAX) ||
+        !read_exec_id (&items[EXEC], &worker.exec_id))
+        return false;
+    worker.state = (enum worker_state)state;
+    worker.started_ms = items[STARTED].number;
+    worker.heard_ms = items[HEARD].number;
+    worker.ended_ms = items[ENDED].number;
+    worker.timeout_s = items[TIMEOUT_S].number;
+    worker_set (&worker.reason, items[REASON].text);
+    worker_set (&worker.result, items[RESULT].text);
+    worker_set (&worker.progress, items[PROGRESS].text);
+    *ret = worker;
+    return true;
+}
+
+bool team_unpack_head (struct span value, struct team *ret)
+{
+    struct item items[ITEMS_MAX];
+    uint64_t since;
+    if (take_items (value, 3, items) != 3 || !items[0].is_text ||
+        items[0].text.size >= sizeof ret->round || !read_exec_id (&items[2], &since))
+        return false;
+    memset (ret->round, 0, sizeof ret->round);
+    if (items[0].text.size)
+        memcpy (ret->round, items[0].text.data, items[0].text.size);
+    ret->try = items[1].number;
+    ret->since = since;
+    return true;
+}
+
+// -- rows
+
+static struct span field_of (struct rows *rows, const char *name)
+{
+    char field[2 + 64 + 1];
+    int size = snprintf (field, sizeof field, "w:%s", name);
+    if ((size_t)size < sizeof field)
+        return rows_copy (rows, span_of (field, (size_t)size));
+    char *longer = memory_new ((size_t)size + 1); // somebody's own
+    snprintf (longer, (size_t)size + 1, "w:%s", name);
+    struct span copy = rows_copy (rows, span_of (longer, (size_t)size));
+    free (longer);
+    return copy;
+}
+
+static void write_values (struct team *self, struct span key, struct rows *rows)
+{
+    struct span *words = memory_new ((4 + 2 * self->count) * sizeof *words);
+    struct pack_text text = {0};
+    size_t count = 2;
+    words[0] = span_text ("HSET");
+    words[1] = key;
+    if (self->unwritten) {
+        team_pack_head (self, &text);
+        words[count++] = span_text ("team");
+        words[count++] = rows_copy (rows, span_of (text.data, text.size));
+    }
+    for (size_t i = 0; i < self->count; i++) {
+        struct worker *worker = self->workers[i];
+        if (!worker->unwritten)
+            continue;
+        text.size = 0;
+        team_pack_worker (worker, &text);
+        words[count++] = field_of (rows, worker->name);
+        words[count++] = rows_copy (rows, span_of (text.data, text.size));
+        worker->unwritten = false;
+    }
+    if (count > 2)
+        rows_command (rows, words, count);
+    self->kept = self->kept || count > 2;
+    self->unwritten = false;
+    free (text.data);
+    free (words);
+}
+
+void team_write (struct team *self, struct span key, struct rows *rows)
+{
+    if (self->cleared)
+        rows_command (rows, (const struct span[]){span_text ("DEL"), key}, 2);
+    self->kept = self->kept && !self->cleared;
+    self->cleared = false;
+    if (self->removed_count && self->kept) {
+        struct span *words = memory_new ((2 + self->removed_count) * sizeof *words);
+        words[0] = span_text ("HDEL");
+        words[1] = key;
+        for (size_t i = 0; i < self->removed_count; i++)
+            words[2 + i] = field_of (rows, self->removed[i]);
+        rows_command (rows, words, 2 + self->removed_count);
+        free (words);
+    }
+    for (size_t i = 0; i < self->removed_count; i++)
+        free (self->removed[i]);
+    self->removed_count = 0;
+    write_values (self, key, rows);
+}
