@@ -13,32 +13,28 @@ static const char LATE[] = "the worker was not heard of for longer than worker_t
 
 // -- the team and the worker that a message is about
 
-static struct open_plan *find_plan (const struct core *self, const struct core_worker *worker)
-{
-    struct open_plan *plan = worker->target.size ? open_find (self, worker->target, worker->id)
-                                                 : open_find_id (self, worker->id);
-    return plan;
-}
-
 // Whether there is a plan of this id, of which nothing else may be known here. CORE_DONE,
 // CORE_NONE, CORE_UNREAD.
-static enum core_result find_any (struct core *self, const struct core_worker *worker,
-                                  int64_t now_us, struct open_plan **ret)
+static enum core_result find_any (struct core *self, const struct core_worker *of, int64_t now_us,
+                                  struct open_plan **ret)
 {
-    struct open_plan *plan = find_plan (self, worker);
-    const struct core_found *found = worker->found;
+    const struct core_found *found = of->found;
+    struct open_plan *plan =
+        of->target.size ? open_find (self, of->target, of->id) : open_find_id (self, of->id);
+    bool exists =
+        found && found->target.size && (!of->target.size || span_equal (found->target, of->target));
     *ret = NULL;
     if (plan && plan->gone)
         return CORE_NONE;
-    if (found && found->target.size) { // it may be that it is not to be read again
-        core_load_team (self, found->target, worker->id, found, now_us);
-        plan = plan ? plan : open_find (self, found->target, worker->id);
+    if (exists) { // what is known here is not taken from it
+        core_load_team (self, found->target, of->id, found, now_us);
+        plan = plan ? plan : open_find (self, found->target, of->id);
     }
     bool known =
         plan && (plan->message || plan->listed_in) && (plan->team_known || !open_has_run (plan));
     if (known)
         *ret = plan;
-    if (known || (found && found->target.size))
+    if (known || exists)
         return CORE_DONE;
     return found ? CORE_NONE : CORE_UNREAD;
 }
