@@ -17,15 +17,17 @@ static void set_flight (struct core *self, struct open_plan *plan, enum flight f
     open_touch (self, plan, WRITE_RUN);
 }
 
-// Keys of a plan besides those of its record.
+// Keys of a plan besides those of its record. By a command: what was written of them before in this
+// batch is a command as well.
 static void delete_key (struct core *self, const struct open_plan *plan, const char *kind)
 {
     struct span member = member_of (self, plan);
     char key[16 + STATION_NAME_MAX + 20];
     int size = snprintf (key, sizeof key, "plan:%s:%.*s", kind, (int)(member.size - 9),
                          (const char *)member.data + 9);
-    rows_add (self->gathering, COLUMN_DEL, rows_copy (self->gathering, span_of (key, (size_t)size)),
-              (struct span){0});
+    const struct span words[] = {span_text ("DEL"),
+                                 rows_copy (self->gathering, span_of (key, (size_t)size))};
+    rows_command (self->gathering, words, sizeof words / sizeof *words);
 }
 
 // -- submissions

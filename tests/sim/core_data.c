@@ -7,14 +7,21 @@
 #include "ident.h"
 #include "memory.h"
 
+enum { PREFIX_SIZE = sizeof "plan:msg:" - 1 }; // or plan:team:, a byte more
+
+static bool key_is_team (struct span key)
+{
+    return key.size > PREFIX_SIZE && memcmp (key.data, "plan:team:", PREFIX_SIZE + 1) == 0;
+}
+
 static bool key_parse (struct span key, struct span *ret_target, uint64_t *ret_id)
 {
-    static const char prefix[] = "plan:msg:";
-    if (key.size < sizeof prefix || memcmp (key.data, prefix, sizeof prefix - 1) != 0)
+    size_t prefix = PREFIX_SIZE + key_is_team (key);
+    if (key.size <= prefix ||
+        (prefix == PREFIX_SIZE && memcmp (key.data, "plan:msg:", PREFIX_SIZE) != 0))
         return false;
     const uint8_t *colon = memrchr (key.data, ':', key.size);
-    *ret_target =
-        span_of (key.data + sizeof prefix - 1, (size_t)(colon - key.data) - (sizeof prefix - 1));
+    *ret_target = span_of (key.data + prefix, (size_t)(colon - key.data) - prefix);
     return ident_parse (span_of (colon + 1, key.size - (size_t)(colon + 1 - key.data)), ret_id);
 }
 
@@ -48,6 +55,79 @@ static void copy (char *out, size_t room, struct span text)
     snprintf (out, room, "%.*s", (int)text.size, (const char *)text.data);
 }
 
+// -- teams
+
+static void team_clear (struct kept_plan *plan)
+{
+    for (size_t i = 0; i < DATA_FIELDS; i++) {
+        free (plan->team[i].value);
+        plan->team[i] = (struct kept_field){""};
+    }
+}
+
+static bool team_put (struct kept_plan *plan, struct span name, struct span value)
+{
+    struct kept_field *place = NULL;
+    for (size_t i = DATA_FIELDS; i-- > 0;)
+        if (!*plan->team[i].name && (!place || !*place->name))
+            place = &plan->team[i];
+        else if (span_is (name, plan->team[i].name))
+            place = &plan->team[i];
+    if (!place)
+        return false;
+    free (place->value);
+    place->value = memory_resize (NULL, value.size + 1);
+    memcpy (place->value, value.data, value.size);
+    place->size = value.size;
+    copy (place->name, sizeof place->name, name);
+    return true;
+}
+
+static void team_take_out (struct kept_plan *plan, struct span name)
+{
+    for (size_t i = 0; i < DATA_FIELDS; i++)
+        if (span_is (name, plan->team[i].name)) {
+            free (plan->team[i].value);
+            plan->team[i] = (struct kept_field){""};
+        }
+}
+
+static bool apply_team (struct core_data *self, const struct span *words, size_t count)
+{
+    struct kept_plan *plan = plan_of (self, words[1]);
+    bool sets = span_is (words[0], "HSET"), good = plan != NULL;
+    if (good && span_is (words[0], "DEL"))
+        team_clear (plan);
+    for (size_t i = 2; good && i < count; i += 1U + sets) {
+        if (sets)
+            good = team_put (plan, words[i], words[i + 1]);
+        else
+            team_take_out (plan, words[i]);
+    }
+    return good;
+}
+
+void core_data_find (const struct core_data *self, uint64_t id, struct core_found *found)
+{
+    static struct span fields[2 * DATA_FIELDS];
+    const struct kept_plan *plan = &self->plans[id];
+    size_t count = 0;
+    for (size_t i = 0; i < DATA_FIELDS; i++) {
+        if (!*plan->team[i].name)
+            continue;
+        fields[count++] = span_text (plan->team[i].name);
+        fields[count++] = span_of (plan->team[i].value, plan->team[i].size);
+    }
+    *found = (struct core_found){.score_us = plan->queued ? plan->score_us : -1,
+                                 .team = fields,
+                                 .team_count = count,
+                                 .report = -1};
+    if (!plan->message)
+        return;
+    found->target = span_text (plan->target);
+    found->message = span_text (plan->message);
+}
+
 static int64_t score_of (struct span text)
 {
     char copied[40];
@@ -61,8 +141,6 @@ static bool apply_row (struct core_data *self, enum column column, const struct 
     bool entry = column == COLUMN_LIST || column == COLUMN_UNLIST;
     bool scored = column == COLUMN_QUEUE || column == COLUMN_LIST;
     struct span key = row[scored ? 1 : 0];
-    if (column == COLUMN_DEL && key.size > 9 && memcmp (key.data, "plan:msg:", 9) != 0)
-        return true; // plan:work, plan:team
     struct kept_plan *plan = entry ? plan_of_entry (self, key) : plan_of (self, key);
     *ret_why = "a key that is none";
     if (!plan)
@@ -165,8 +243,12 @@ bool core_data_apply (struct core_data *self, const struct rows *rows, const cha
         if (!apply_count (self, rows->counts.at[i], rows->counts.at[i + 1]))
             return false;
     const struct span *word = rows->words.at;
+    *ret_why = "rows of a team that is none";
     for (size_t i = 0; i < rows->command_count; word += rows->commands[i++])
-        if (span_is (word[1], "plan:meta"))
+        if (key_is_team (word[1])) {
+            if (!apply_team (self, word, rows->commands[i]))
+                return false;
+        } else if (span_is (word[1], "plan:meta"))
             for (size_t k = 2; k + 1 < rows->commands[i]; k += 2)
                 apply_number (self, word[k], word[k + 1]);
     return apply_outcomes (self, rows, ret_why);
@@ -234,7 +316,9 @@ void core_data_page (const struct core_data *self, struct core *core,
 
 void core_data_free (struct core_data *self)
 {
-    for (size_t i = 0; i < DATA_PLANS; i++)
+    for (size_t i = 0; i < DATA_PLANS; i++) {
         free (self->plans[i].message);
+        team_clear (&self->plans[i]);
+    }
     free (self);
 }

@@ -2,7 +2,15 @@
 // loaded from it. It knows nothing of what the core decides.
 #pragma once
 
-#include "core.h"
+#include "core_pull.h"
+
+struct kept_field { // of a team
+    char name[72];
+    uint8_t *value;
+    size_t size;
+};
+
+enum { DATA_FIELDS = 8 };
 
 struct kept_plan {
     char target[STATION_NAME_MAX + 1];
@@ -13,6 +21,7 @@ struct kept_plan {
     int64_t score_us;
     char run[64]; // "" = none
     char class[80];
+    struct kept_field team[DATA_FIELDS]; // "" = none
 };
 
 enum { DATA_PLANS = 4096, DATA_COUNTS = 8 };
@@ -36,6 +45,9 @@ bool core_data_apply (struct core_data *self, const struct rows *rows, const cha
 
 // Load all that the core needs before it works, but for the queue.
 void core_data_load (const struct core_data *self, struct core *core);
+
+// Answer what it asks of a team: `found` lives until the next call.
+void core_data_find (const struct core_data *self, uint64_t id, struct core_found *found);
 
 // The field of plan:count, 0 = it is not there.
 int64_t core_data_count (const struct core_data *self, const char *name);

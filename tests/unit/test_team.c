@@ -520,7 +520,7 @@ static size_t count_rows (const struct rows *rows, const char *command, const ch
     return found;
 }
 
-// The key is deleted by a column, which goes first: a row of the team would make it anew.
+// Rows of a team are made as the batch is closed, behind the deletion: they would make the key anew.
 static void what_a_batch_deletes_it_does_not_write (void **state)
 {
     (void)state;
