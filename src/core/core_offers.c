@@ -92,7 +92,6 @@ struct pull *pull_for (struct open_plan *plan)
     plan->pull = memory_new (sizeof *plan->pull);
     plan->pull->plan = plan;
     plan->pull->team = team_new ();
-    pull_read_message (plan);
     return plan->pull;
 }
 
@@ -277,6 +276,7 @@ void core_load_team (struct core *self, struct span target, uint64_t id,
     plan->team_known = true;
     for (size_t i = 0; i + 1 < found->team_count; i += 2)
         team_load (pull_for (plan)->team, found->team[i], found->team[i + 1]);
+    pull_read_message (plan);
     if (plan->flight == FLIGHT_OFFERED && plan->pull && plan->message)
         resume (self, plan, now_us);
 }

@@ -250,7 +250,7 @@ bool open_has_run (const struct open_plan *plan);
 
 // -- plans that workers fetch
 
-// Its team, made where there is none.
+// Its team, made where there is none: without what its message says.
 struct pull *pull_for (struct open_plan *plan);
 
 // Its run has ended: nobody may take it or works on it. And all of it is forgotten.

@@ -520,7 +520,8 @@ static size_t count_rows (const struct rows *rows, const char *command, const ch
     return found;
 }
 
-// Rows of a team are made as the batch is closed, behind the deletion: they would make the key anew.
+// Rows of a team are made as the batch is closed, behind the deletion: they would make the key
+// anew.
 static void what_a_batch_deletes_it_does_not_write (void **state)
 {
     (void)state;
