@@ -8,6 +8,8 @@
 
 // -- offer
 
+static const uint64_t EXEC_ID_MAX = 9999999999999999; // for which a head has room
+
 // The message says that the plan runs; but of one that was paused or closed since it was taken it
 // says that.
 static void begin_message (struct core *self, struct open_plan *plan)
@@ -20,16 +22,16 @@ static void begin_message (struct core *self, struct open_plan *plan)
         return;
     size_t size;
     char head[HEAD_ROOM];
-    uint8_t *running = message_as_running (message, plan->exec_id, &size);
-    if (!open_has_head (plan) || plan->exec_id > 9999999999999999u) {
+    if (!open_has_head (plan) || plan->exec_id > EXEC_ID_MAX) {
+        uint8_t *running = message_as_running (message, plan->exec_id, &size);
         open_set_message (self, plan, span_of (running, size), plan->revision);
         free (running);
         return;
     }
-    free (running);
-    running = memory_resize (NULL, plan->message_size + 1);
+    uint8_t *running = memory_resize (NULL, plan->message_size + 1);
     memcpy (running, plan->message, plan->message_size);
-    memcpy (running, head, open_head (plan, head));
+    size = open_head (plan, head);
+    memcpy (running, head, size);
     if (!plan->lent)
         free (plan->message);
     plan->lent = false;

@@ -155,13 +155,18 @@ static bool take_real (struct packed *self, size_t width, struct item *ret)
 
 static bool take_integer (struct packed *self, uint8_t first, struct item *ret)
 {
-    size_t width = (size_t)1 << (first & 3);
+    static const size_t widths[] = {1, 2, 4, 8};
     uint64_t bits;
-    if (!take_number (self, width, &bits) || (first == 0xcf && bits > INT64_MAX))
+    if (!take_number (self, widths[first & 3], &bits) || (first == 0xcf && bits > INT64_MAX))
         return false;
-    if (first >= 0xd0 && width < 8 && bits >> (8 * width - 1)) // a sign
-        bits |= UINT64_MAX << (8 * width);
-    *ret = (struct item){.number = (int64_t)bits};
+    int64_t number = (int64_t)bits;
+    if (first == 0xd0)
+        number = (int8_t)bits;
+    else if (first == 0xd1)
+        number = (int16_t)bits;
+    else if (first == 0xd2)
+        number = (int32_t)bits;
+    *ret = (struct item){.number = number};
     return true;
 }
 
