@@ -98,7 +98,6 @@ static bool limit_lets (const struct limit_state *limit, int64_t now_us, struct 
 static bool begin_run (struct core *self, struct open_plan *plan, int64_t now_us,
                        struct limits_seen *seen)
 {
-    open_discharge (self, plan);
     seen->target_waits = !limit_lets (plan->target->limit, now_us, seen);
     if (seen->target_waits || !limit_lets (group_limit (self, plan), now_us, seen))
         return false;
