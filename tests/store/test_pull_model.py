@@ -299,7 +299,7 @@ class Twins:
         text = plan.text(**fields)
         assert self.both("change", "jobs", ident, text, plan.revision, was, run, place,
                          self.now_us + 1_000_000, plan.priority, plan.group) == ["0"]
-        if plan.exec_id: # team.lua leaves it to the next heartbeat to offer what a change has freed, a takeover does not
+        if plan.exec_id:  # team.lua leaves it to the next heartbeat to offer what a change has freed
             self.offer(ident, plan.exec_id, True)
 
     def limit(self, name, concurrency=0, rate=0, burst=0):
@@ -311,7 +311,7 @@ class Twins:
             self.lua.db.hset("plan:limits", name, text)
         else:
             self.lua.db.hdel("plan:limits", name)
-        self.lua.db.delete("plan:busy:" + name) # as limits.lua
+        self.lua.db.delete("plan:busy:" + name)  # as limits.lua
         self.limits[name] = (concurrency, rate, burst)
         self.core.call("limit", name, concurrency, rate, burst)
 
@@ -439,7 +439,8 @@ def turn(twins):
     elif what < 97:
         name = rng.choice(["s:jobs", "g:a", "g:b"])
         kind = rng.randrange(3) if name != "s:jobs" else rng.choice([0, 0, 1, 2])
-        twins.limit(name, *[(0, 0, 0), (rng.randrange(1, 4), 0, 0), (0, rng.choice([0.1, 0.5, 2]), rng.randrange(0, 3))][kind])
+        rate = rng.choice([0.1, 0.5, 2])
+        twins.limit(name, *[(0, 0, 0), (rng.randrange(1, 4), 0, 0), (0, rate, rng.randrange(0, 3))][kind])
     elif what == 97:
         twins.take_over()
     if rng.random() < 0.5:
