@@ -47,6 +47,9 @@ void core_load_numbers (struct core *self, const struct core_numbers *numbers)
     if (numbers->exec_id > self->exec_id)
         self->exec_id = numbers->exec_id;
     self->exec_written = numbers->exec_id;
+    if (numbers->plan_id > self->plan_id)
+        self->plan_id = numbers->plan_id;
+    self->plan_id_written = numbers->plan_id;
     self->seq_written = numbers->seq;
     // Numbers that were acknowledged and are lost go on in a new epoch: none is given twice.
     bool lost = self->epoch[0] && numbers->seq < self->seq_acked;

@@ -29,11 +29,11 @@ uint64_t core_resets (const struct core *self); // how often that was done
 // -- what Redis has: loaded before anything else after a reset
 
 struct core_numbers {
-    int64_t plans;    // in plan:ids
-    uint64_t exec_id; // the last one
-    int64_t seq, sub; // of the last broadcast; outcomes kept behind it
-    char epoch[24];   // of the broadcasts
-    bool classes;     // some plans have a priority or a group
+    int64_t plans;             // in plan:ids
+    uint64_t exec_id, plan_id; // the last ones that were made
+    int64_t seq, sub;          // of the last broadcast; outcomes kept behind it
+    char epoch[24];            // of the broadcasts
+    bool classes;              // some plans have a priority or a group
 };
 
 void core_load_numbers (struct core *self, const struct core_numbers *numbers);
@@ -99,6 +99,9 @@ int64_t core_batch (const struct core *self);
 // Whether there is anything to write.
 bool core_has_rows (const struct core *self);
 
+// Whether some of it is more than leases: who sent a run, or ended one, waits for it.
+bool core_hurries (const struct core *self);
+
 // Close the batch: its rows, which live until core_acked. None may be in flight.
 const struct rows *core_take_rows (struct core *self);
 
@@ -123,7 +126,7 @@ struct core_submission {
     int priority;
     struct span group;  // may be empty
     struct span caller; // as a field of plan:count
-    bool looked_up;     // its id was not made here: Redis has no plan of it
+    bool made_here;     // its id was; else it was looked up, and Redis has no plan of it
     struct span missed; // an outcome for the history, empty = none
 };
 
@@ -146,6 +149,9 @@ struct core_refusal {
 // Place a plan of an id that nobody has in Redis, as was looked up or as it was made here.
 enum core_result core_submit (struct core *self, const struct core_submission *submission,
                               int64_t now_us, struct core_refusal *ret);
+
+// The greatest id that was made here, by this owner or one before it: ids ascend.
+uint64_t core_last_id (const struct core *self);
 
 // So many plans are in plan:ids, as was read behind all that was decided.
 void core_plans_are (struct core *self, int64_t plans);
@@ -202,9 +208,10 @@ size_t core_look_ahead (struct core *self, struct core_choice *out, size_t max);
 void core_prepared (struct core *self, const struct core_choice *choice, bool read);
 
 // What was read of one: its message (data NULL = there is none), its score (-1 = it is not in the
-// queue) and its field of plan:run.
-void core_found (struct core *self, const struct core_choice *choice, struct span message,
-                 int64_t score_us, struct span run);
+// queue) and, if it is wanted, its field of plan:run.
+void core_found_message (struct core *self, const struct core_choice *choice, struct span message);
+void core_found_score (struct core *self, const struct core_choice *choice, int64_t score_us);
+void core_found_run (struct core *self, const struct core_choice *choice, struct span run);
 
 struct core_taken {
     struct span target;
@@ -308,6 +315,7 @@ void core_none_waiting (struct core *self, struct span target, uint64_t number);
 // What is known here of a plan and not in Redis yet, or in flight. False: nothing.
 struct core_view {
     bool gone;
+    bool settled; // all of it is written
     struct span target;
     struct span message; // data NULL = as Redis has it
     int64_t revision;    // -1 = not known
@@ -319,6 +327,9 @@ struct core_view {
 };
 bool core_view (const struct core *self, uint64_t id, struct core_view *ret);
 
+// Whether a plan in the queue at this score is ready: it is due, and waits for its turn.
+bool core_is_ready (const struct core *self, struct span target, uint64_t id, int64_t score_us);
+
 // How many ready plans a target has, and how many go before one of this class that was due then.
 int64_t core_ready (const struct core *self, struct span target);
 int64_t core_before (const struct core *self, struct span target, int priority, struct span group,
@@ -327,7 +338,9 @@ int64_t core_before (const struct core *self, struct span target, int priority, 
 // -- limits
 
 void core_set_limit (struct core *self, struct span name, const struct limit *limit);
-void core_clear_limits (struct core *self);
+// All that admins set are set anew: between these two; what is not set again is none any more.
+void core_begin_limits (struct core *self);
+void core_end_limits (struct core *self);
 void core_configure_limit (struct core *self, struct span name, const struct limit *limit);
 void core_load_tokens (struct core *self, struct span name, double used_us);
 const struct limit_state *core_limit (const struct core *self, struct span name);

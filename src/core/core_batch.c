@@ -246,12 +246,17 @@ static void emit_tokens (struct table_node *node, void *owner)
 static void emit_numbers (struct core *self)
 {
     struct rows *rows = self->gathering;
-    struct span words[8] = {span_text ("HSET"), span_text ("plan:meta")};
+    struct span words[10] = {span_text ("HSET"), span_text ("plan:meta")};
     size_t count = 2;
     if (self->exec_id != self->exec_written) {
         words[count++] = span_text ("exec");
         words[count++] = rows_number (rows, (int64_t)self->exec_id);
         self->exec_written = self->exec_id;
+    }
+    if (self->plan_id != self->plan_id_written) {
+        words[count++] = span_text ("id");
+        words[count++] = rows_number (rows, (int64_t)self->plan_id);
+        self->plan_id_written = self->plan_id;
     }
     if (self->seq != self->seq_written) {
         words[count++] = span_text ("seq");
@@ -276,6 +281,11 @@ bool core_has_rows (const struct core *self)
 {
     return self->touched.count || self->counts.count || !rows_empty (self->gathering) ||
            self->exec_id != self->exec_written || self->seq != self->seq_written;
+}
+
+bool core_hurries (const struct core *self)
+{
+    return self->gathering->kinds != 0;
 }
 
 const struct rows *core_take_rows (struct core *self)
@@ -325,6 +335,8 @@ static void take_back_message (struct open_plan *plan, bool needed)
 
 void core_acked (struct core *self, int64_t now_us)
 {
+    if (!self->flying)
+        return; // who waited for the batch has reset the core
     for (size_t i = 0; i < self->flown.count; i++) {
         struct open_plan *plan = self->flown.at[i].plan;
         bool soon = plan->placed && plan->queued && plan->score_us <= now_us + PREPARED_US &&

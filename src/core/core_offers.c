@@ -101,7 +101,7 @@ void pull_read_message (struct open_plan *plan)
         team_rule_read (&plan->pull->team->rule, span_of (plan->message, plan->message_size));
 }
 
-void pull_leave (struct core *self, struct open_plan *plan)
+void offers_leave (struct core *self, struct open_plan *plan)
 {
     if (!plan->pull)
         return;
@@ -113,7 +113,7 @@ void pull_forget (struct core *self, struct open_plan *plan)
 {
     if (!plan->pull)
         return;
-    pull_leave (self, plan);
+    offers_leave (self, plan);
     team_destroy (&plan->pull->team);
     free (plan->pull);
     plan->pull = NULL;

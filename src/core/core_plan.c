@@ -59,7 +59,7 @@ enum core_result core_submit (struct core *self, const struct core_submission *s
 {
     *ret = (struct core_refusal){0};
     struct open_plan *plan = open_find_id (self, submission->id);
-    bool forgotten = plan && submission->looked_up && !plan->message && !plan->listed_in;
+    bool forgotten = plan && !submission->made_here && !plan->message && !plan->listed_in;
     if (forgotten) { // somebody deleted its message
         open_discharge (self, plan);
         heap_remove (&self->leases, &plan->lease);
@@ -82,7 +82,7 @@ enum core_result core_submit (struct core *self, const struct core_submission *s
     open_set_message (self, plan, submission->message, submission->revision);
     open_set_class (self, plan, submission->priority, submission->group);
     open_touch (self, plan, WRITE_LISTED);
-    if (submission->looked_up) { // nothing of a former one may be taken for its own
+    if (!submission->made_here) { // nothing of a former one may be taken for its own
         open_touch (self, plan, WRITE_RUN | WRITE_QUEUE);
         delete_key (self, plan, "work");
         delete_key (self, plan, "team");
@@ -90,12 +90,19 @@ enum core_result core_submit (struct core *self, const struct core_submission *s
     if (submission->queued)
         open_queue (self, plan, submission->due_us);
     self->gathering->kinds |= ROWS_SUBMISSION;
+    if (submission->made_here && submission->id > self->plan_id)
+        self->plan_id = submission->id;
     self->plans++;
     plan->target->plans++;
     core_count (self, 's', submission->target, 1);
     core_count (self, 'c', submission->caller, 1);
     add_silent (self, plan, now_us, submission->missed, (struct span){0});
     return CORE_DONE;
+}
+
+uint64_t core_last_id (const struct core *self)
+{
+    return self->plan_id;
 }
 
 // -- what becomes of runs
@@ -166,7 +173,7 @@ static void end_run (struct core *self, struct open_plan *plan, const struct cor
     else if (flight == FLIGHT_PAST)
         plan->again = true;
     if (is_past (plan))
-        pull_leave (self, plan);
+        offers_leave (self, plan);
     if (commit->queued)
         open_queue (self, plan, commit->due_us);
     else
@@ -186,7 +193,8 @@ enum core_result core_commit (struct core *self, const struct core_commit *commi
         ret->message = span_of (plan->message, plan->message_size);
         return CORE_CHANGED;
     }
-    self->gathering->kinds |= ROWS_RESULT;
+    if (commit->end != CORE_LEASE)
+        self->gathering->kinds |= ROWS_RESULT;
     bool published = commit->broadcast == CORE_PUBLISHED ||
                      (commit->broadcast == CORE_FAILURE && reports_failure (self, plan, now_us));
     if (published)
@@ -257,7 +265,7 @@ enum core_result core_change (struct core *self, const struct core_change *chang
         bool expected = plan->flight == FLIGHT_PAST || plan->flight == FLIGHT_OUT ||
                         (!is_past (plan) && plan->again);
         open_discharge (self, plan);
-        pull_leave (self, plan);
+        offers_leave (self, plan);
         if (plan->flight != FLIGHT_NONE)
             set_flight (self, plan, expected ? FLIGHT_PAST : FLIGHT_NONE);
         plan->again = expected;
@@ -317,6 +325,7 @@ bool core_view (const struct core *self, uint64_t id, struct core_view *ret)
         return false;
     bool flies = !is_past (plan);
     *ret = (struct core_view){.gone = plan->gone,
+                              .settled = !plan->listed_in,
                               .target = span_of (plan->target->name, plan->target->name_size),
                               .message = span_of (plan->message, plan->message_size),
                               .revision = plan->revision,
@@ -329,6 +338,12 @@ bool core_view (const struct core *self, uint64_t id, struct core_view *ret)
                               .given_up = plan->flight == FLIGHT_DOUBT,
                               .offered = plan->flight == FLIGHT_OFFERED};
     return true;
+}
+
+bool core_is_ready (const struct core *self, struct span target, uint64_t id, int64_t score_us)
+{
+    const struct core_target *of = target_find_in (self, target);
+    return of && score_us <= self->ahead_until_us && is_within_cursor (self, of, id, score_us);
 }
 
 int64_t core_ready (const struct core *self, struct span target)

@@ -156,7 +156,8 @@ struct core {
 
     int64_t plans, seq, sub;
     uint64_t exec_id, exec_written;
-    int64_t seq_written, seq_acked; // that went out with a batch, and was acknowledged
+    uint64_t plan_id, plan_id_written; // the greatest that was made
+    int64_t seq_written, seq_acked;    // that went out with a batch, and was acknowledged
     char epoch[24];
     bool limit_waits; // plans that are ready wait until a run of their target or group ends
     bool new_epoch, classes, tokens_changed;
@@ -254,7 +255,7 @@ bool open_has_run (const struct open_plan *plan);
 struct pull *pull_for (struct open_plan *plan);
 
 // Its run has ended: nobody may take it or works on it. And all of it is forgotten.
-void pull_leave (struct core *self, struct open_plan *plan);
+void offers_leave (struct core *self, struct open_plan *plan);
 void pull_forget (struct core *self, struct open_plan *plan);
 
 // Its message is another one now.

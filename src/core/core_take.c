@@ -186,25 +186,36 @@ bool core_wants_runs (const struct core *self)
     return self->pasts;
 }
 
-void core_found (struct core *self, const struct core_choice *choice, struct span message,
-                 int64_t score_us, struct span run)
+void core_found_message (struct core *self, const struct core_choice *choice, struct span message)
 {
-    (void)self;
     struct open_plan *plan = choice->plan;
-    if (!plan->message && message.data && !plan->gone) {
-        plan->message = memory_resize (NULL, message.size + 1);
-        memcpy (plan->message, message.data, message.size);
-        plan->message_size = message.size;
-    }
-    if (!plan->placed) {
-        plan->placed = true;
-        plan->queued = score_us >= 0;
-        plan->score_us = score_us;
-    }
-    if (plan->flight == FLIGHT_NONE && run.size && run.data[0] == '+') {
-        plan->flight = FLIGHT_PAST;
-        plan->again = true;
-    }
+    (void)self;
+    if (plan->message || !message.data || plan->gone)
+        return;
+    plan->message = memory_resize (NULL, message.size + 1);
+    memcpy (plan->message, message.data, message.size);
+    plan->message_size = message.size;
+}
+
+void core_found_score (struct core *self, const struct core_choice *choice, int64_t score_us)
+{
+    struct open_plan *plan = choice->plan;
+    (void)self;
+    if (plan->placed)
+        return;
+    plan->placed = true;
+    plan->queued = score_us >= 0;
+    plan->score_us = score_us;
+}
+
+void core_found_run (struct core *self, const struct core_choice *choice, struct span run)
+{
+    struct open_plan *plan = choice->plan;
+    (void)self;
+    if (plan->flight != FLIGHT_NONE || !run.size || run.data[0] != '+')
+        return;
+    plan->flight = FLIGHT_PAST;
+    plan->again = true;
 }
 
 // -- taking
@@ -372,10 +383,15 @@ void core_configure_limit (struct core *self, struct span name, const struct lim
         limits_changed (self);
 }
 
-void core_clear_limits (struct core *self)
+void core_begin_limits (struct core *self)
 {
-    limits_clear (&self->limits);
-    limits_changed (self);
+    limits_begin (&self->limits);
+}
+
+void core_end_limits (struct core *self)
+{
+    if (limits_end (&self->limits))
+        limits_changed (self);
 }
 
 void core_load_tokens (struct core *self, struct span name, double used_us)

@@ -67,7 +67,7 @@ bool limits_set (struct limit_table *self, struct span name, const struct limit 
     struct limit_state *state = limit ? state_for (self, name) : limits_find (self, name);
     if (!state)
         return false;
-    state->is_set = limit != NULL;
+    state->is_set = state->is_told = limit != NULL;
     state->set = limit ? *limit : (struct limit){0};
     return settle (state);
 }
@@ -82,16 +82,32 @@ bool limits_configure (struct limit_table *self, struct span name, const struct 
     return settle (state);
 }
 
-static void clear (struct table_node *node, void *owner)
+static void begin (struct table_node *node, void *owner)
 {
     (void)owner;
-    state_of (node)->is_set = false;
-    settle (state_of (node));
+    state_of (node)->is_told = false;
 }
 
-void limits_clear (struct limit_table *self)
+void limits_begin (struct limit_table *self)
 {
-    table_each (&self->states, clear, NULL);
+    table_each (&self->states, begin, NULL);
+}
+
+static void end (struct table_node *node, void *owner)
+{
+    struct limit_state *state = state_of (node);
+    bool *dropped = owner;
+    if (!state->is_set || state->is_told)
+        return;
+    state->is_set = false;
+    *dropped = settle (state) || *dropped;
+}
+
+bool limits_end (struct limit_table *self)
+{
+    bool dropped = false;
+    table_each (&self->states, end, &dropped);
+    return dropped;
 }
 
 void limits_used (struct limit_table *self, struct span name, double used_us)

@@ -22,8 +22,8 @@ struct limit {
 struct limit_state {
     struct table_node node;
     char name[LIMIT_NAME_MAX + 1];
-    struct limit set; // by an admin; it replaces that of the settings
-    bool is_set;
+    struct limit set;     // by an admin; it replaces that of the settings
+    bool is_set, is_told; // told: since limits_begin
     struct limit by_settings;
     struct limit limit; // the one that holds
     int64_t busy;       // runs
@@ -45,8 +45,10 @@ struct limit_state *limits_find (const struct limit_table *self, struct span nam
 bool limits_set (struct limit_table *self, struct span name, const struct limit *limit);
 bool limits_configure (struct limit_table *self, struct span name, const struct limit *limit);
 
-// Forget all that admins set.
-void limits_clear (struct limit_table *self);
+// What admins set is told anew, between these two: what was not is none any more. Returns whether
+// any was dropped.
+void limits_begin (struct limit_table *self);
+bool limits_end (struct limit_table *self);
 
 // Its rate is used up to this time, as it was read.
 void limits_used (struct limit_table *self, struct span name, double used_us);

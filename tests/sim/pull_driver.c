@@ -131,8 +131,7 @@ static void do_submit (void)
                                                .due_us = number (5),
                                                .priority = (int)number (6),
                                                .group = words[7],
-                                               .caller = span_text ("c:me"),
-                                               .looked_up = true};
+                                               .caller = span_text ("c:me")};
     put_number (core_submit (core, &submission, now_us, &refusal));
 }
 
@@ -158,9 +157,11 @@ static void do_choose (void)
 static void do_claim (void)
 {
     struct core_taken taken;
-    if (word_count > 3 && choice.needs_read)
-        core_found (core, &choice, words[1].size ? words[1] : (struct span){0}, number (2),
-                    words[3]);
+    if (word_count > 3 && choice.needs_read) {
+        core_found_message (core, &choice, words[1].size ? words[1] : (struct span){0});
+        core_found_score (core, &choice, number (2));
+        core_found_run (core, &choice, words[3]);
+    }
     if (core_take (core, &choice, wish (), now_us, &taken) != CORE_DONE)
         return;
     put_number ((int64_t)taken.exec_id);

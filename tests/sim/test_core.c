@@ -112,10 +112,12 @@ static void take (struct world *world)
             core_let_go (world->core, &choices[i]);
             continue;
         }
-        if (choices[i].needs_read)
-            core_found (world->core, &choices[i],
-                        plan->message ? span_text (plan->message) : (struct span){0},
-                        plan->queued ? plan->score_us : -1, span_text (plan->run));
+        if (choices[i].needs_read) {
+            core_found_message (world->core, &choices[i],
+                                plan->message ? span_text (plan->message) : (struct span){0});
+            core_found_score (world->core, &choices[i], plan->queued ? plan->score_us : -1);
+            core_found_run (world->core, &choices[i], span_text (plan->run));
+        }
         if (core_take (world->core, &choices[i], &wish, world->now_us, &taken) != CORE_DONE)
             continue;
         const struct known *known = &world->plans[taken.id];
