@@ -417,7 +417,8 @@ static int read_redis (const struct station_settings *settings, struct link_conf
                                    .durable = settings->durable,
                                    .replicas = settings->replicas,
                                    .replica_timeout_ms = settings->replica_timeout_ms,
-                                   .window = settings->limits.requests};
+                                   .window = settings->limits.requests,
+                                   .schemas = {STORE_SCHEMA, STORE_SCHEMA}};
     if (address_parse (settings->redis_addr, &config->address, reason) ||
         secrets_read (settings, config, reason))
         return -1;

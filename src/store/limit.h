@@ -1,16 +1,7 @@
-// A limit of runs, and its text in Redis (plan:limits).
+// The text of a limit in Redis (plan:limits).
 #pragma once
 
-#include <stdint.h>
-
-#include "span.h"
-
-// How many runs a target or a group may have at a time, and how often one may begin.
-struct limit {
-    int64_t concurrency; // 0 = no bound
-    double rate;         // a second; 0 = no bound
-    int64_t burst;       // that may begin at once after a pause; 0 = 1
-};
+#include "limit_state.h"
 
 enum { LIMIT_TEXT_MAX = 80 };
 

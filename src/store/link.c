@@ -111,6 +111,13 @@ static void pass_failpoints (struct link *self)
         if (self->written & 1U << i && names[i])
             FAILPOINT (names[i]);
     self->written = 0;
+    if (self->sent_kinds & ROWS_SUBMISSION)
+        FAILPOINT ("store_sent");
+    if (self->sent_kinds & ROWS_CLAIM)
+        FAILPOINT ("claim_sent");
+    if (self->sent_kinds & ROWS_RESULT)
+        FAILPOINT ("result_sent");
+    self->sent_kinds = 0;
 }
 
 // Whether an answer has been missing for so long.
@@ -142,6 +149,12 @@ void link_flush (struct link *self)
         replicas_flush (self->replicas);
     pass_failpoints (self);
     link_settle (self);
+}
+
+void link_renew (struct link *self, const char *why)
+{
+    if (connection_exists (self->connection))
+        link_give_up (self, why);
 }
 
 void link_before_flush (struct link *self, void (*gather) (void *owner), void *owner)
@@ -312,6 +325,22 @@ void link_call (struct link *self, const struct link_call *asked)
         call->reply (call->owner, NULL);
         call_destroy (call);
     }
+}
+
+void link_send (struct link *self, const struct commands *commands, unsigned kinds,
+                link_reply_fn *reply, void *owner)
+{
+    const struct span *words = commands->words;
+    for (size_t i = 0; i < commands->commands && can_send (self); words += commands->sizes[i++]) {
+        struct call *call = memory_new (sizeof *call);
+        *call = (struct call){
+            .link = self, .script = SCRIPTS, .repeat = LINK_ONCE, .reply = reply, .owner = owner};
+        call->text = resp_command (words, commands->sizes[i], NULL, 0, &call->size);
+        send_call (self, call);
+        free (call->text); // it is not sent again
+        call->text = NULL;
+    }
+    self->sent_kinds |= kinds;
 }
 
 size_t link_pending (const struct link *self)

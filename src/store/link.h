@@ -10,6 +10,7 @@
 #include <hiredis/hiredis.h>
 
 #include "address.h"
+#include "commands.h"
 #include "reactor.h"
 #include "redis_info.h"
 #include "scripts.h"
@@ -40,6 +41,7 @@ struct link_config {
     int64_t replicas;   // that must have what is acknowledged; 0 = none
     int64_t replica_timeout_ms;
     int64_t window; // plans under way at which the store is busy
+    int schemas[2]; // of the keys, in plan:meta: Redis with another one is another program's
 };
 
 // The answer of a call. `reply` is NULL when the connection was lost or is not up, and
@@ -73,8 +75,6 @@ struct link_facts {
 
 const struct link_facts *link_facts (const struct link *self);
 
-enum { LINK_SCHEMA = 1 }; // of the keys: another number in plan:meta is another program's
-
 struct link_call {
     enum script script;
     const char *command; // of Redis, in the place of a script; NULL: the script
@@ -93,6 +93,14 @@ struct link_call {
 // Run a script. While the link is not up a LINK_REPEAT call waits, a LINK_ONCE call is answered
 // with NULL before link_call returns.
 void link_call (struct link *self, const struct link_call *call);
+
+// Send commands, each of which is answered once, in order; nothing when the link is not up.
+// `kinds`: ROWS_ flags of what they write.
+void link_send (struct link *self, const struct commands *commands, unsigned kinds,
+                link_reply_fn *reply, void *owner);
+
+// Give the connection up, and connect anew.
+void link_renew (struct link *self, const char *why);
 
 // Whether as many replicas as were asked for have all that was written until now. False also when
 // they were too slow, or the link was lost: then it is not known.

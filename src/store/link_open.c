@@ -62,10 +62,15 @@ static void on_schema (redisAsyncContext *context, void *data, void *arg)
     // A key of another type is put right by the first script that uses it.
     if (reply && reply->type == REDIS_REPLY_ERROR && strncmp (reply->str, "WRONGTYPE", 9) != 0)
         on_setup_reply (context, data, arg);
-    if (!reply || reply->type != REDIS_REPLY_STRING || strtol (reply->str, NULL, 10) == LINK_SCHEMA)
+    if (!reply || reply->type != REDIS_REPLY_STRING)
+        return;
+    struct link *self = arg;
+    const int *schemas = self->config.schemas;
+    long schema = strtol (reply->str, NULL, 10);
+    if (schema == schemas[0] || schema == schemas[1])
         return;
     reason_set (&reason, "holds plans of another version of zplan (plan:meta schema %s, not %d)",
-                quoted (span_of (reply->str, reply->len)), LINK_SCHEMA);
+                quoted (span_of (reply->str, reply->len)), schemas[0]);
     refuse (arg, reason.text);
 }
 

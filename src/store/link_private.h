@@ -58,6 +58,7 @@ struct link {
     int64_t sentinel_us; // when to ask the sentinels again
     bool keeps_file;     // Redis keeps an append-only file
     unsigned written;    // scripts that were handed over since the last write; for failpoints
+    unsigned sent_kinds; // the same of rows
 
     void (*gather) (void *owner); // first in every flush; NULL = nothing
     void *gatherer;

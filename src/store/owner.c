@@ -298,6 +298,9 @@ struct owner_step owner_event (struct owner *self, const struct owner_event *eve
     bool moved = event->refusal == OWNER_READ_ONLY;
     switch (event->type) {
     case OWNER_OPENED:
+        if (self->config.yields)
+            self->away_until_us = boot_us + OWNER_LEASE_US;
+        self->config.yields = false;
         return ask (self, OWNER_LOOK, OWNER_NOTHING, boot_us);
     case OWNER_CLOSED:
         return closed (self, boot_us);

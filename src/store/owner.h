@@ -36,6 +36,7 @@ struct owner;
 struct owner_config {
     uint64_t seed; // of nonces: no two processes may have the same
     bool alone;    // the database is private: there is no standby, and no lease
+    bool yields;   // it handed over: others may take a free database for the time of a lease
     const char
         *stored; // the token of the last takeover on this folder, whose lock is held; or NULL
 };
@@ -85,6 +86,7 @@ enum owner_news {
     OWNER_ACKED,     // the batch owner_acked was applied
     OWNER_REFUSED,   // the batch in flight was not applied, and may be rebuilt under its number
     OWNER_STANDBY,   // it is the owner no more: all is forgotten, sockets close
+    OWNER_HOLDS,     // of the writer: the connection is new, and the owner is the same
     OWNER_IMPOSSIBLE // more was applied than was sent: a copy of this process, or a defect
 };
 

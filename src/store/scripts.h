@@ -26,6 +26,8 @@ enum script {
     SCRIPT_STATS,
     SCRIPT_ATTEND,
     SCRIPT_IDENTITY,
+    SCRIPT_ROWS,
+    SCRIPT_PAGE,
     SCRIPTS
 };
 

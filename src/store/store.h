@@ -46,6 +46,7 @@
 #include "limit.h"
 #include "management.h"
 #include "link.h"
+#include "outcome.h"
 
 struct store;
 
@@ -69,6 +70,8 @@ struct store_bounds {
     int64_t output_age_s;
     int64_t plans, plans_station, plans_caller; // in all, of a target, of a caller; 0 = no bound
 };
+
+enum { STORE_SCHEMA = 1 }; // of the keys, in plan:meta
 
 struct store *store_new (const struct link_config *config, const struct store_bounds *bounds,
                          struct reactor *reactor, link_state_fn *changed, void *owner);
@@ -356,24 +359,6 @@ bool store_page_at (const struct store_page *page, size_t index, uint64_t *ret_i
                     struct span *ret_station, struct span *ret_message);
 
 // -- history
-
-// The outcome of a run.
-struct outcome_record {
-    struct span title;
-    struct span key; // the plan's name, empty = none
-    int64_t nominal; // Unix seconds
-    uint8_t status;
-    enum plan_state state; // of the plan afterwards
-    uint64_t exec_id;
-    struct span worker;
-    size_t size; // of the result's frames
-    struct span reason;
-    struct missed missed; // if it is of occurrences that did not run
-    const char *missed_why;
-};
-
-// Packed for a commit. Free it.
-char *store_record (const struct outcome_record *record, size_t *ret_size);
 
 struct history_filter {
     uint64_t seq, sub; // go on behind this entry

@@ -357,7 +357,7 @@ static void on_attended (void *owner, const redisReply *reply)
 void store_attend (struct store *self, store_attended_fn *reply, void *owner)
 {
     char schema[8], seq[24], exec_id[24];
-    snprintf (schema, sizeof schema, "%d", LINK_SCHEMA);
+    snprintf (schema, sizeof schema, "%d", STORE_SCHEMA);
     snprintf (seq, sizeof seq, "%" PRId64, self->seq);
     snprintf (exec_id, sizeof exec_id, "%" PRIu64, self->exec_id);
     const struct span args[] = {

@@ -108,11 +108,6 @@ void store_add_message (struct store *self, struct batch *batch, const struct pl
 void store_add_entry (struct batch *batch, struct span key_station, uint64_t plan_id);
 void store_add_work (struct batch *batch, struct span key_station, uint64_t plan_id);
 
-// What the history gets of a run, and of many: {plan, station, record} of each. A pair of `parts`
-// is what store_outcome made, and the record behind it. Free the bytes.
-char *store_outcome (uint64_t plan_id, struct span station, struct span record, size_t *ret_size);
-char *store_outcomes (const struct span *parts, size_t count, size_t *ret_size);
-
 // The fields of an entry of plan:output: "o", TEXT of each. Free the bytes.
 char *store_outputs (const struct span *outputs, size_t count, size_t *ret_size);
 

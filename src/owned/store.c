@@ -1,0 +1,548 @@
+// The store's life: the link, the writer and the core, put together; and what its other files
+// share.
+#include <ctype.h>
+#include <czmq.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "decimal.h"
+#include "log.h"
+#include "memory.h"
+#include "plan_json.h"
+#include "process.h"
+#include "state_folder.h"
+#include "store_private.h"
+
+// -- state
+
+static void set_state (struct store *self, enum store_state state)
+{
+    if (self->state == state)
+        return;
+    self->state = state;
+    self->changed (self->owner, state);
+}
+
+static void on_link_state (void *owner, enum link_state state)
+{
+    struct store *self = owner;
+    if (!self->writer)
+        return; // the first try, before link_new has returned
+    if (state == LINK_UP) {
+        store_begin_clock (self);
+        writer_opened (self->writer, clock_boot_us ());
+    } else if (self->state != STORE_AWAY || state == LINK_REFUSED) {
+        writer_closed (self->writer, clock_boot_us ());
+        store_load_end (self);
+        store_migrate_end (self);
+        store_claim_reset (self);
+    }
+    // Serving goes on when the writer has found its token again.
+    if (state == LINK_UP)
+        set_state (self, STORE_STANDBY);
+    else if (state == LINK_REFUSED)
+        set_state (self, STORE_REFUSED);
+    else
+        set_state (self, STORE_AWAY);
+}
+
+bool store_serves (const struct store *self)
+{
+    return self->state == STORE_SERVING;
+}
+
+// -- what the writer asks for
+
+static void on_answer (void *owner, const redisReply *reply)
+{
+    struct store *self = owner;
+    if (reply)
+        writer_answer (self->writer, reply, clock_boot_us ());
+}
+
+static void send_commands (void *owner, const struct commands *commands)
+{
+    struct store *self = owner;
+    link_send (self->link, commands, writer_kinds (self->writer), on_answer, self);
+}
+
+static void open_link (void *owner)
+{
+    struct store *self = owner;
+    link_renew (self->link, "another Redis is the master");
+}
+
+static void begin_serving (struct store *self)
+{
+    enum owner_loss loss = owner_loss (writer_owner (self->writer));
+    self->lost_tail = self->lost_tail || loss == OWNER_LOST_TAIL;
+    self->lost_all = self->lost_all || loss == OWNER_LOST_ALL;
+    store_claim_reset (self);
+    store_migrate_end (self);
+    core_reset (self->core);
+    self->loaded = false;
+    set_state (self, STORE_LOADING);
+    store_load_begin (self);
+}
+
+static void on_news (void *owner, enum owner_news news)
+{
+    struct store *self = owner;
+    switch (news) {
+    case OWNER_SERVES:
+        begin_serving (self);
+        break;
+    case OWNER_ACKED:
+        core_acked (self->core, store_core_now (self));
+        break;
+    case OWNER_STANDBY:
+        store_load_end (self);
+        store_migrate_end (self);
+        store_claim_reset (self);
+        core_reset (self->core);
+        set_state (self, STORE_FENCED);
+        break;
+    case OWNER_IMPOSSIBLE:
+        log_event (LEVEL_ERROR, "owner.impossible",
+                   "reason=\"Redis has a batch of this station that it never sent: is there a copy "
+                   "of this process?\"");
+        abort ();
+    case OWNER_HOLDS: // its token is there, as it was before the connection was lost
+        if (self->loaded)
+            set_state (self, STORE_SERVING);
+        else
+            begin_serving (self);
+        break;
+    default:
+        break;
+    }
+}
+
+void store_loaded (struct store *self)
+{
+    self->loaded = true;
+    set_state (self, STORE_SERVING);
+}
+
+static void on_time (void *owner, int64_t asked_us, int64_t redis_us)
+{
+    store_learn_time (owner, asked_us, redis_us);
+}
+
+static void on_wrong_key (void *owner, struct span key)
+{
+    struct store *self = owner;
+    snprintf (self->wrong_key, sizeof self->wrong_key, "%.*s", (int)key.size,
+              (const char *)key.data);
+}
+
+static void on_taking (void *owner, const char *token)
+{
+    struct store *self = owner;
+    state_folder_keep (self->state_folder, token);
+}
+
+// -- turns
+
+static void arm (struct store *self)
+{
+    enum { LONGEST_MS = 1000 };
+    int64_t now_us = clock_boot_us (), next_us = writer_next_us (self->writer);
+    int64_t left_us = next_us > now_us ? next_us - now_us : 0;
+    int64_t ms = left_us > LONGEST_MS * 1000 ? LONGEST_MS : (left_us + 999) / 1000;
+    if (!writer_is_idle (self->writer) && ms > 2)
+        ms = 2; // what waits for a little while
+    timer_set (&self->timer, self->reactor, ms > 0 ? ms : 1);
+}
+
+// The end of a turn, called first by link_flush.
+static void flush (void *owner)
+{
+    struct store *self = owner;
+    if (self->flushing)
+        return;
+    self->flushing = true;
+    writer_flush (self->writer, clock_boot_us (), clock_mono_us ());
+    if (store_serves (self))
+        store_queue_turn (self);
+    self->flushing = false;
+    arm (self);
+}
+
+static void on_timer (void *owner)
+{
+    struct store *self = owner;
+    link_flush (self->link);
+}
+
+void store_hand_over (struct store *self)
+{
+    writer_hand_over (self->writer, clock_boot_us ());
+}
+
+bool store_is_leased (const struct store *self)
+{
+    return writer_is_leased (self->writer, clock_boot_us ());
+}
+
+bool store_owns (const struct store *self)
+{
+    return writer_serves (self->writer);
+}
+
+// -- life
+
+enum { TEXT_ROOM = 4096 }; // at first
+
+static struct core_bounds core_bounds_of (const struct store_bounds *bounds)
+{
+    return (struct core_bounds){.plans = bounds->plans,
+                                .plans_station = bounds->plans_station,
+                                .plans_caller = bounds->plans_caller,
+                                .outcomes = bounds->history_count};
+}
+
+static void make_writer (struct store *self, const struct store_config *config)
+{
+    const struct writer_io io = {.owner = self,
+                                 .send = send_commands,
+                                 .open = open_link,
+                                 .news = on_news,
+                                 .time = on_time,
+                                 .wrong_key = on_wrong_key,
+                                 .taking = on_taking};
+    char token[OWNER_TOKEN_SIZE] = "";
+    self->state_folder = config->state_folder;
+    state_folder_token (self->state_folder, token);
+    const struct writer_config writer = {.owner = {.seed = process_random (),
+                                                   .alone = config->alone,
+                                                   .yields = config->yields,
+                                                   .stored = *token ? token : NULL},
+                                         .name = self->name,
+                                         .endpoints = self->endpoints,
+                                         .outcomes = self->bounds.history_count};
+    self->writer = writer_new (self->core, &writer, &io);
+}
+
+struct store *store_new (const struct store_config *config, const struct store_bounds *bounds,
+                         struct reactor *reactor, store_state_fn *changed, void *owner)
+{
+    struct store *self = memory_new (sizeof *self);
+    const struct core_bounds core_bounds = core_bounds_of (bounds);
+    self->bounds = *bounds;
+    self->reactor = reactor;
+    self->changed = changed;
+    self->owner = owner;
+    self->queue_read = config->queue_read;
+    self->alone = config->alone;
+    self->window = config->link.window;
+    self->offset_us = clock_wall_us () - clock_mono_us ();
+    snprintf (self->instance, sizeof self->instance, "%016" PRIx64, process_random ());
+    snprintf (self->name, sizeof self->name, "%s", config->name);
+    snprintf (self->endpoints, sizeof self->endpoints, "%s", config->endpoints);
+    json_text_start (&self->text, TEXT_ROOM);
+    self->core = core_new (&core_bounds);
+    self->timer = (struct timer){.call = on_timer, .owner = self};
+    struct link_config link = config->link;
+    link.schemas[0] = STORE_SCHEMA;
+    link.schemas[1] = STORE_SCHEMA_FORMER;
+    self->link = link_new (&link, reactor, on_link_state, self);
+    make_writer (self, config);
+    link_before_flush (self->link, flush, self);
+    arm (self);
+    return self;
+}
+
+void store_destroy (struct store **self_p)
+{
+    struct store *self = *self_p;
+    if (!self)
+        return;
+    timer_end (&self->timer);
+    self->flushing = true; // nothing is sent any more
+    self->state = STORE_AWAY;
+    link_destroy (&self->link);
+    store_load_end (self);
+    store_migrate_end (self);
+    store_claim_reset (self);
+    writer_destroy (&self->writer);
+    core_destroy (&self->core);
+    state_folder_close (&self->state_folder);
+    free (self->text.bytes);
+    free (self);
+    *self_p = NULL;
+}
+
+size_t store_pending (const struct store *self)
+{
+    return link_pending (self->link) + writer_pending (self->writer);
+}
+
+// What waits for a link that is down does not count: it is bounded by the runs in flight, and
+// whoever asks meanwhile is to be answered. But who asks while the plans are being read waits for
+// some milliseconds.
+bool store_busy (const struct store *self)
+{
+    bool soon = self->state == STORE_LOADING ||
+                (self->state == STORE_STANDBY && writer_serves (self->writer));
+    return soon || (store_serves (self) &&
+                    (link_busy (self->link) || (int64_t)store_pending (self) >= self->window));
+}
+
+bool store_idle (const struct store *self)
+{
+    if (!store_serves (self))
+        return !store_busy (self);
+    return link_idle (self->link) && (int64_t)store_pending (self) <= self->window / 2;
+}
+
+bool store_is_settled (const struct store *self)
+{
+    return !store_owns (self) || (writer_is_idle (self->writer) && !link_pending (self->link));
+}
+
+void store_set_bounds (struct store *self, const struct store_bounds *bounds)
+{
+    const struct core_bounds core_bounds = core_bounds_of (bounds);
+    self->bounds = *bounds;
+    core_set_bounds (self->core, &core_bounds);
+    writer_keep_outcomes (self->writer, bounds->history_count);
+}
+
+struct link *store_link (const struct store *self)
+{
+    return self->link;
+}
+
+const char *store_state_name (enum store_state state)
+{
+    static const char *const names[] = {
+        [STORE_AWAY] = "away",       [STORE_REFUSED] = "refused", [STORE_STANDBY] = "standby",
+        [STORE_LOADING] = "loading", [STORE_SERVING] = "serving", [STORE_FENCED] = "fenced"};
+    return names[state];
+}
+
+enum store_state store_state (const struct store *self)
+{
+    return self->state;
+}
+
+// -- clocks
+
+int64_t store_mono_us (const struct store *self, int64_t redis_us)
+{
+    return redis_us - self->offset_us;
+}
+
+int64_t store_now_us (const struct store *self)
+{
+    return clock_mono_us () + self->offset_us;
+}
+
+int64_t store_core_now (struct store *self)
+{
+    return store_now_us (self);
+}
+
+void store_begin_clock (struct store *self)
+{
+    const struct link_facts *facts = link_facts (self->link);
+    if (!self->learned && facts->clock_known)
+        self->offset_us = clock_wall_us () + facts->clock_ahead_ms * 1000 - clock_mono_us ();
+}
+
+enum { STEP_US = 2000000 }; // a clock that differs by more was set
+
+void store_learn_time (struct store *self, int64_t asked_us, int64_t redis_us)
+{
+    // A slow answer says little, a fast one corrects what slow ones left; a step of the clock shows
+    // in either direction.
+    if (redis_us <= 0 || redis_us > (int64_t)SCHEDULE_TIME_MAX * 1000000)
+        return; // no time of a Redis
+    int64_t least = redis_us - clock_mono_us ();
+    int64_t most = redis_us - asked_us;
+    int64_t before_us = self->offset_us;
+    if (self->offset_us < least)
+        self->offset_us = least;
+    else if (self->offset_us > most)
+        self->offset_us = most;
+    int64_t step_us = self->offset_us - before_us;
+    if (self->learned && (step_us > STEP_US || step_us < -STEP_US))
+        log_event (LEVEL_WARN, "clock.step",
+                   "seconds=%.1f reason=\"the clock of Redis was set: leases end early or late by "
+                   "that\"",
+                   (double)step_us / 1e6);
+    self->learned = true;
+}
+
+// -- asking, and reading answers
+
+void store_ask (struct store *self, enum link_repeat repeat, const struct span *words, size_t count,
+                link_reply_fn *reply, void *owner)
+{
+    char command[24];
+    snprintf (command, sizeof command, "%.*s", (int)words[0].size, (const char *)words[0].data);
+    link_call (self->link, &(struct link_call){.command = command,
+                                               .repeat = repeat,
+                                               .args = words + 1,
+                                               .count = count - 1,
+                                               .reply = reply,
+                                               .owner = owner});
+}
+
+struct ask *ask_new (struct store *self, void (*reply) (void), void *owner)
+{
+    struct ask *ask = memory_new (sizeof *ask);
+    *ask = (struct ask){.store = self, .reply = reply, .owner = owner};
+    return ask;
+}
+
+bool reply_is_array (const redisReply *reply, size_t elements)
+{
+    return reply && reply->type == REDIS_REPLY_ARRAY && reply->elements >= elements;
+}
+
+enum store_result reply_result (const redisReply *reply, const char **ret_error)
+{
+    *ret_error = "";
+    if (!reply)
+        return STORE_LOST;
+    if (reply->type != REDIS_REPLY_ERROR)
+        return STORE_DONE;
+    *ret_error = reply->str;
+    return STORE_ERROR;
+}
+
+struct span reply_text (const redisReply *reply)
+{
+    bool text = reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_STATUS;
+    return text ? span_of (reply->str, reply->len) : (struct span){0};
+}
+
+int64_t reply_number (const redisReply *reply)
+{
+    if (reply->type == REDIS_REPLY_INTEGER)
+        return reply->integer;
+    return reply_text (reply).size ? strtoll (reply->str, NULL, 10) : 0;
+}
+
+// An operator's score may be anything: it is bounded before it is an integer.
+int64_t reply_score_us (const redisReply *reply)
+{
+    struct span text = reply_text (reply);
+    if (!text.size)
+        return -1;
+    double seconds = strtod ((const char *)text.data, NULL);
+    return llround (fmin (fmax (seconds, 0), (double)SCHEDULE_TIME_MAX) * 1e6);
+}
+
+void run_parse (struct span text, uint64_t *ret_exec_id, bool *ret_again)
+{
+    *ret_exec_id = text.size ? strtoull ((const char *)text.data, NULL, 10) : 0;
+    *ret_again = text.size && memchr (text.data, '+', text.size);
+}
+
+// An offered one ('!') waits for workers instead.
+bool run_without_status (struct span run)
+{
+    return run.size && memchr (run.data, '?', run.size) && !memchr (run.data, '!', run.size);
+}
+
+// -- writing
+
+enum store_result written_result (enum written how)
+{
+    static const enum store_result results[] = {[WRITTEN] = STORE_DONE,
+                                                [WRITTEN_UNKNOWN] = STORE_LOST,
+                                                [WRITTEN_REFUSED] = STORE_ERROR,
+                                                [WRITTEN_RESET] = STORE_LOST};
+    return results[how];
+}
+
+static void on_safe (void *owner, bool enough)
+{
+    struct written_ask *ask = owner;
+    ask->reply (ask->owner, enough ? STORE_DONE : STORE_UNSURE, "");
+    free (ask);
+}
+
+static void on_written (struct waiter *waiter, enum written how, const char *error)
+{
+    struct written_ask *ask = (struct written_ask *)waiter; // it is the first member
+    if (how == WRITTEN && waiter->kind != WAITER_SURE) {
+        link_replicate (ask->store->link, on_safe, ask);
+        return;
+    }
+    ask->reply (ask->owner, written_result (how), error);
+    free (ask);
+}
+
+static struct written_ask *written_new (struct store *self, store_done_fn *reply, void *owner)
+{
+    struct written_ask *ask = memory_new (sizeof *ask);
+    ask->store = self;
+    ask->reply = reply;
+    ask->owner = owner;
+    return ask;
+}
+
+void store_wait (struct store *self, enum waiter_kind kind, store_done_fn *reply, void *owner)
+{
+    struct written_ask *ask = written_new (self, reply, owner);
+    ask->waiter = (struct waiter){.kind = kind, .release = on_written};
+    writer_wait (self->writer, &ask->waiter, clock_mono_us ());
+}
+
+struct answered {
+    struct waiter waiter;
+    store_done_fn *reply;
+    void *owner;
+    enum store_result result;
+    char error[];
+};
+
+static void on_answered (struct waiter *waiter, enum written how, const char *error)
+{
+    struct answered *answered = (struct answered *)waiter; // it is the first member
+    (void)how, (void)error;
+    answered->reply (answered->owner, answered->result, answered->error);
+    free (answered);
+}
+
+void store_answer (struct store *self, enum store_result result, const char *error,
+                   store_done_fn *reply, void *owner)
+{
+    struct answered *answered = memory_new (sizeof *answered + strlen (error) + 1);
+    *answered = (struct answered){
+        .waiter = {.release = on_answered}, .reply = reply, .owner = owner, .result = result};
+    memcpy (answered->error, error, strlen (error) + 1);
+    writer_wait_turn (self->writer, &answered->waiter);
+}
+
+void store_write (struct store *self, const struct span *words, size_t count)
+{
+    core_write (self->core, words, count);
+}
+
+struct settling {
+    struct store *store;
+    store_done_fn *reply;
+    void *owner;
+};
+
+static void on_turn (void *owner, enum store_result result, const char *error)
+{
+    struct settling *settling = owner;
+    (void)result, (void)error;
+    store_wait (settling->store, WAITER_SURE, settling->reply, settling->owner);
+    free (settling);
+}
+
+void store_settle (struct store *self, store_done_fn *reply, void *owner)
+{
+    struct settling *settling = memory_new (sizeof *settling);
+    *settling = (struct settling){self, reply, owner};
+    store_answer (self, STORE_DONE, "", on_turn, settling);
+}

@@ -1,0 +1,330 @@
+// Due plans begin their runs: the core chooses them, what it does not know of them is read, and
+// they are answered when that they run is written.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "codes.h"
+#include "memory.h"
+#include "plan_json.h"
+#include "store_private.h"
+
+enum { CLAIM_MAX = 256, WRITES_MAX = 32, AHEAD_MAX = 256, TARGETS = 256, BROKEN_MAX = 128 };
+
+struct claiming {
+    struct waiter waiter;
+    struct store *store; // NULL: what was chosen is forgotten
+    store_claim_fn *reply;
+    void *owner;
+    struct core_wish wish;
+    struct core_room rooms[TARGETS];
+    char names[TARGETS][STATION_NAME_MAX + 1];
+    struct core_choice choices[CLAIM_MAX];
+    size_t count;
+    size_t reads, answered; // questions without an answer, and with one
+    size_t read[CLAIM_MAX]; // the choices that are read
+    size_t read_count;
+    struct store_claim answer;
+    struct store_claimed taken[CLAIM_MAX];
+    char first_broken[BROKEN_MAX];
+};
+
+static void finish (struct claiming *self, enum store_result result, const char *error)
+{
+    self->answer.result = result;
+    self->answer.error = error;
+    self->answer.taken = self->taken;
+    if (result != STORE_DONE)
+        self->answer.count = 0;
+    if (self->store && self->store->claiming == self)
+        self->store->claiming = NULL;
+    self->reply (self->owner, &self->answer);
+    free (self);
+}
+
+static void on_written (struct waiter *waiter, enum written how, const char *error)
+{
+    finish ((struct claiming *)waiter, written_result (how), error);
+}
+
+// -- runs whose lease ended
+
+// A run outside its schedule, and a vote whose time is over, are not sent again, and of a plan that
+// says what is to be done about failures the engine decides: it says what became of the run.
+static bool engine_tells (const struct plan *plan, uint64_t lost, int64_t now_us)
+{
+    const struct policy *policy = plan->policy;
+    int64_t deadline_us = plan->vote.deadline_s * 1000000;
+    return plan->extra != PLAN_NONE || (policy && (policy->retry.strategy || policy->timeout_s)) ||
+           (deadline_us && (int64_t)lost + deadline_us <= now_us);
+}
+
+// The outcome of a run whose lease ended without a result. Only here is it known in the step in
+// which it happens.
+static void remember_lost (struct store *self, const struct core_taken *taken)
+{
+    struct reason reason;
+    struct plan *plan = plan_from_stored_json (taken->id, taken->message, &reason);
+    if (!plan || engine_tells (plan, taken->lost, store_now_us (self)) ||
+        (plan->policy && plan->policy->log == LOG_NONE)) {
+        plan_destroy (&plan);
+        return;
+    }
+    struct outcome_record record = {.title = plan->description,
+                                    .key = policy_key (plan->policy),
+                                    .nominal = plan_nominal (plan, taken->lost),
+                                    .status = ZERO_STATUS_TIMEOUT_ID,
+                                    .state = PLAN_EXECUTE,
+                                    .exec_id = taken->lost,
+                                    .worker = taken->target,
+                                    .reason = TEXT ("no result within the lease")};
+    if (plan->policy && plan->policy->log == LOG_TRIGGER) { // that it was sent, not what came of it
+        record.status = ZERO_STATUS_OK_ID;
+        record.reason = (struct span){0};
+    }
+    size_t size;
+    char *packed = store_record (&record, &size);
+    core_outcome (self->core, taken->target, taken->id, store_now_us (self) / 1000,
+                  span_of (packed, size), (struct span){0});
+    free (packed);
+    plan_destroy (&plan);
+}
+
+// -- taking
+
+static void take (struct claiming *self, const struct core_choice *choice, int64_t now_us)
+{
+    struct core_taken taken;
+    char member[MEMBER_MAX + 2];
+    member_make (member, "msg", core_choice_target (choice), core_choice_id (choice));
+    enum core_result result = core_take (self->store->core, choice, &self->wish, now_us, &taken);
+    if (result == CORE_CHANGED && !self->answer.broken++) {
+        snprintf (self->first_broken, sizeof self->first_broken, "%s", member);
+        self->answer.first_broken = span_text (self->first_broken);
+    }
+    if (result != CORE_DONE)
+        return;
+    if (taken.lost)
+        remember_lost (self->store, &taken);
+    self->taken[self->answer.count++] =
+        (struct store_claimed){.station = taken.target,
+                               .plan_id = taken.id,
+                               .message = taken.message,
+                               .exec_id = taken.exec_id,
+                               .again = taken.again,
+                               .lost = taken.lost,
+                               .at_us = taken.at_us,
+                               .lease_end_us = now_us + self->wish.lease_us,
+                               .unwritten = !taken.written};
+}
+
+static void take_all (struct claiming *self)
+{
+    struct store *store = self->store;
+    int64_t now_us = store_now_us (store), next_us;
+    for (size_t i = 0; i < self->count; i++)
+        take (self, &self->choices[i], now_us);
+    self->answer.now_us = now_us;
+    self->answer.lease_end_us = now_us + self->wish.lease_us;
+    self->answer.more = core_has_due (store->core, &self->wish, now_us);
+    self->answer.full = core_waits_for_limit (store->core);
+    next_us = core_next_us (store->core);
+    self->answer.has_next = next_us < INT64_MAX;
+    self->answer.next_us = next_us;
+    self->waiter = (struct waiter){.kind = WAITER_SURE, .release = on_written};
+    if (self->answer.count || self->answer.broken)
+        writer_wait (store->writer, &self->waiter, clock_mono_us ());
+    else
+        writer_wait_turn (store->writer, &self->waiter);
+}
+
+// -- reading: messages, scores, and runs that may still answer
+
+void store_claim_reset (struct store *self)
+{
+    if (self->claiming)
+        self->claiming->store = NULL; // what was chosen is forgotten with the core
+    self->claiming = NULL;
+}
+
+// Messages, scores and, where earlier runs may still answer, plan:run: three questions.
+static void ask_plans (struct store *self, const struct core_choice *choices, const size_t *which,
+                       size_t count, link_reply_fn *reply, void *owner)
+{
+    char (*members)[MEMBER_MAX + 2] = memory_resize (NULL, count * sizeof *members);
+    struct span *words = memory_resize (NULL, (count + 2) * sizeof *words);
+    for (size_t i = 0; i < count; i++) {
+        const struct core_choice *choice = &choices[which ? which[i] : i];
+        member_make (members[i], "msg", core_choice_target (choice), core_choice_id (choice));
+        words[2 + i] = span_text (members[i]);
+    }
+    words[1] = TEXT ("MGET");
+    store_ask (self, LINK_ONCE, words + 1, count + 1, reply, owner);
+    words[0] = TEXT ("ZMSCORE");
+    words[1] = TEXT (KEY_TIME_SET);
+    store_ask (self, LINK_ONCE, words, count + 2, reply, owner);
+    words[0] = TEXT ("HMGET");
+    words[1] = TEXT (KEY_RUNS);
+    if (core_wants_runs (self->core))
+        store_ask (self, LINK_ONCE, words, count + 2, reply, owner);
+    free (words);
+    free (members);
+}
+
+static void found_messages (struct store *self, const struct core_choice *choices,
+                            const size_t *which, size_t count, const redisReply *reply)
+{
+    for (size_t i = 0; i < count && reply_is_array (reply, count); i++)
+        core_found_message (self->core, &choices[which ? which[i] : i],
+                            reply_text (reply->element[i]));
+}
+
+static void found_scores (struct store *self, const struct core_choice *choices,
+                          const size_t *which, size_t count, const redisReply *reply)
+{
+    for (size_t i = 0; i < count && reply_is_array (reply, count); i++)
+        core_found_score (self->core, &choices[which ? which[i] : i],
+                          reply_score_us (reply->element[i]));
+}
+
+static void found_runs (struct store *self, const struct core_choice *choices, const size_t *which,
+                        size_t count, const redisReply *reply)
+{
+    for (size_t i = 0; i < count && reply_is_array (reply, count); i++)
+        core_found_run (self->core, &choices[which ? which[i] : i], reply_text (reply->element[i]));
+}
+
+// The answers, in their order.
+typedef void found_fn (struct store *self, const struct core_choice *choices, const size_t *which,
+                       size_t count, const redisReply *reply);
+static found_fn *const found[] = {found_messages, found_scores, found_runs};
+
+// Some could not be read: all are put back, for another claim.
+static void let_go (struct claiming *self)
+{
+    for (size_t i = 0; i < self->count; i++)
+        core_let_go (self->store->core, &self->choices[i]);
+    store_claim_reset (self->store);
+}
+
+static void on_plans (void *owner, const redisReply *reply)
+{
+    struct claiming *self = owner;
+    size_t index = self->answered++;
+    if (self->store && (!reply || reply->type == REDIS_REPLY_ERROR))
+        let_go (self);
+    else if (self->store)
+        found[index](self->store, self->choices, self->read, self->read_count, reply);
+    if (--self->reads)
+        return;
+    if (self->store)
+        take_all (self);
+    else
+        finish (self, STORE_LOST, "");
+}
+
+// -- the next ones are read beside
+
+struct read_ahead {
+    struct store *store;
+    uint64_t resets; // of the core: what was chosen is forgotten with it
+    struct core_choice choices[AHEAD_MAX];
+    size_t count;
+    size_t reads, answered;
+    bool failed;
+};
+
+static void on_read_ahead (void *owner, const redisReply *reply)
+{
+    struct read_ahead *self = owner;
+    bool current = core_resets (self->store->core) == self->resets;
+    size_t index = self->answered++;
+    self->failed = self->failed || !reply || reply->type == REDIS_REPLY_ERROR;
+    if (current && !self->failed)
+        found[index](self->store, self->choices, NULL, self->count, reply);
+    if (--self->reads)
+        return;
+    for (size_t i = 0; current && i < self->count; i++)
+        core_prepared (self->store->core, &self->choices[i], !self->failed);
+    free (self);
+}
+
+static void read_ahead (struct store *self)
+{
+    struct read_ahead *ahead = memory_resize (NULL, sizeof *ahead);
+    *ahead = (struct read_ahead){.store = self, .resets = core_resets (self->core)};
+    ahead->count = core_look_ahead (self->core, ahead->choices, AHEAD_MAX);
+    if (!ahead->count) {
+        free (ahead);
+        return;
+    }
+    ahead->reads = (size_t)2 + core_wants_runs (self->core);
+    ask_plans (self, ahead->choices, NULL, ahead->count, on_read_ahead, ahead);
+}
+
+// -- a claim
+
+static void copy_wish (struct claiming *self, const struct claim_wish *wish)
+{
+    struct core *core = self->store->core;
+    self->wish = (struct core_wish){.limit = wish->limit,
+                                    .ahead_us = wish->ahead_us,
+                                    .lease_us = wish->first_lease_s * 1000000,
+                                    .rooms = self->rooms,
+                                    .room_count = wish->target_count};
+    for (size_t i = 0; i < wish->target_count && i < TARGETS; i++) {
+        const struct claim_target *target = &wish->targets[i];
+        char name[LIMIT_NAME_MAX + 1];
+        memcpy (self->names[i], target->name, strlen (target->name) + 1);
+        self->rooms[i] = (struct core_room){.target = span_text (self->names[i]),
+                                            .room = target->room > 0 ? target->room : 0,
+                                            .fetched = target->fetched,
+                                            .probe = target->probe};
+        int size = snprintf (name, sizeof name, "s:%s", target->name);
+        core_configure_limit (core, span_of (name, (size_t)size), &target->limit);
+    }
+}
+
+static void on_not_serving (struct waiter *waiter, enum written how, const char *error)
+{
+    (void)how, (void)error;
+    finish ((struct claiming *)waiter, STORE_LOST, "");
+}
+
+void store_claim (struct store *self, const struct claim_wish *wish, store_claim_fn *reply,
+                  void *owner)
+{
+    struct claiming *claiming = memory_resize (NULL, sizeof *claiming);
+    memset (claiming, 0, offsetof (struct claiming, rooms));
+    claiming->count = claiming->read_count = claiming->answered = 0;
+    claiming->answer = (struct store_claim){.error = ""};
+    claiming->store = self;
+    claiming->reply = reply;
+    claiming->owner = owner;
+    if (!store_serves (self)) {
+        claiming->waiter.release = on_not_serving;
+        writer_wait_turn (self->writer, &claiming->waiter);
+        return;
+    }
+    copy_wish (claiming, wish);
+    claiming->count = core_choose (self->core, &claiming->wish, store_now_us (self),
+                                   claiming->choices, CLAIM_MAX);
+    claiming->wish.writes = claiming->count <= WRITES_MAX;
+    for (size_t i = 0; i < claiming->count; i++)
+        if (claiming->choices[i].needs_read)
+            claiming->read[claiming->read_count++] = i;
+    if (claiming->read_count) {
+        self->claiming = claiming;
+        claiming->reads = (size_t)2 + core_wants_runs (self->core);
+        ask_plans (self, claiming->choices, claiming->read, claiming->read_count, on_plans,
+                   claiming);
+    } else {
+        take_all (claiming);
+    }
+    read_ahead (self);
+}
+
+int64_t store_ready (const struct store *self, const char *target)
+{
+    return core_ready (self->core, span_text (target));
+}

@@ -1,0 +1,288 @@
+// What becomes of a run is written.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "json.h"
+#include "memory.h"
+#include "plan_json.h"
+#include "store_private.h"
+
+// Who waits. What the core is told of a vote that is closed is kept until its votes are read.
+struct committing {
+    struct waiter waiter;
+    struct store *store;
+    store_committed_fn *reply;
+    void *owner;
+    struct store_committed answer;
+    char epoch[24];
+    char *message; // STORE_CHANGED
+    char full[40];
+    // of a vote that is closed
+    struct core_commit commit;
+    struct plan *called;
+    char *texts[5];
+    size_t unplaced_size; // of the last of them
+    char target[STATION_NAME_MAX + 1], caller[CALLER_FIELD_MAX], work[MEMBER_MAX + 2];
+    char *votes;
+};
+
+static void answer (struct committing *self)
+{
+    self->answer.epoch = self->epoch;
+    self->reply (self->owner, &self->answer);
+    for (size_t i = 0; i < sizeof self->texts / sizeof *self->texts; i++)
+        free (self->texts[i]);
+    plan_destroy (&self->called);
+    free (self->message);
+    free (self->votes);
+    free (self);
+}
+
+// -- what the core is told
+
+static enum core_end end_of (const struct decision *decision)
+{
+    static const enum core_end ends[COMMITS] = {
+        [COMMIT_LEASE] = CORE_LEASE, [COMMIT_RETRY] = CORE_RETRY, [COMMIT_DOUBT] = CORE_DOUBT,
+        [COMMIT_NEXT] = CORE_OVER,   [COMMIT_PARK] = CORE_OVER,   [COMMIT_END] = CORE_GONE,
+    };
+    bool outlived = decision->commit == COMMIT_RETRY && decision->outlived;
+    return outlived ? CORE_PAST : ends[decision->commit];
+}
+
+static int64_t due_of (struct store *self, const struct store_commit *commit)
+{
+    const struct decision *decision = commit->decision;
+    if (decision->commit == COMMIT_NEXT)
+        return plan_due_time (commit->plan) * 1000000;
+    if (decision->commit == COMMIT_LEASE)
+        return store_now_us (self) + commit->lease_s * 1000000;
+    return store_now_us (self) + decision->delay_ms * 1000;
+}
+
+// The message is written into the store's text, and borrowed until that is used again.
+static struct core_commit commit_of (struct store *self, const struct store_commit *commit,
+                                     const char *caller)
+{
+    static const int broadcasts[] = {[BROADCAST_NONE] = CORE_SILENT,
+                                     [BROADCAST_RESULT] = CORE_PUBLISHED,
+                                     [BROADCAST_FAILURE] = CORE_FAILURE};
+    const struct decision *decision = commit->decision;
+    const struct plan *plan = commit->plan;
+    bool writes = !commit->keep_message && !decision->unchanged && decision->commit != COMMIT_END;
+    return (struct core_commit){.target = commit->key_station,
+                                .id = plan->id,
+                                .exec_id = commit->exec_id,
+                                .end = end_of (decision),
+                                .queued = decision->commit != COMMIT_PARK && !decision->unqueued,
+                                .due_us = due_of (self, commit),
+                                .message = writes ? store_message (self, plan) : (struct span){0},
+                                .revision = plan->revision,
+                                .decided_on = commit->revision,
+                                .broadcast = broadcasts[decision->broadcast],
+                                .waits = decision->waiting == WAITING_FOR_TARGET,
+                                .has_work =
+                                    !plan->first_run || plan->poll || commit->participant_count,
+                                .has_team = commit->has_team,
+                                .caller = span_text (caller),
+                                .record = commit->record,
+                                .missed = commit->missed,
+                                .output = commit->output};
+}
+
+// -- results of participants
+
+static char *work_json (const struct participant *participant)
+{
+    json_t *array = json_array ();
+    for (size_t i = 0; i < participant->count; i++)
+        json_array_append_new (array, json_from_frame (participant->frames[i]));
+    char *text = json_write (array);
+    json_decref (array);
+    return text;
+}
+
+static void write_work (struct store *self, const struct store_commit *commit, const char *work)
+{
+    if (commit->decision->open_poll)
+        store_write (self, WORDS (TEXT ("DEL"), TEXT (work)));
+    for (size_t i = 0; i < commit->participant_count; i++) {
+        char *text = work_json (&commit->participants[i]);
+        store_write (self, WORDS (TEXT ("HSET"), TEXT (work), commit->participants[i].name,
+                                  span_text (text)));
+        free (text);
+    }
+}
+
+// -- a plan that is placed with the outcome, in one batch with it
+
+static void place_called (struct committing *self, const struct plan *plan, struct span unplaced)
+{
+    struct store *store = self->store;
+    struct core_refusal refusal;
+    char caller[CALLER_FIELD_MAX];
+    caller_field (store, plan->caller, caller);
+    const struct core_submission submission = {
+        .target = plan->station,
+        .id = plan->id,
+        .message = store_message (store, plan),
+        .revision = plan->revision,
+        .queued = true,
+        .due_us = plan_due_time (plan) * 1000000,
+        .priority = plan->policy ? (int)plan->policy->priority : 0,
+        .group = plan->policy ? span_text (plan->policy->group) : (struct span){0},
+        .caller = span_text (caller)};
+    enum core_result result =
+        core_submit (store->core, &submission, store_now_us (store), &refusal);
+    if (result == CORE_FULL) {
+        snprintf (self->full, sizeof self->full, "%s", refusal.bound);
+        core_outcome (store->core, self->commit.target, self->commit.id,
+                      store_now_us (store) / 1000, unplaced, (struct span){0});
+    }
+}
+
+// -- writing
+
+static void on_written (struct waiter *waiter, enum written how, const char *error)
+{
+    struct committing *self = (struct committing *)waiter; // it is the first member
+    self->answer.result = how == WRITTEN_RESET ? STORE_HELD : written_result (how);
+    self->answer.error = error;
+    self->answer.full = span_text (self->full);
+    self->answer.votes = self->votes;
+    answer (self);
+}
+
+static void on_decided (struct waiter *waiter, enum written how, const char *error)
+{
+    (void)how, (void)error;
+    answer ((struct committing *)waiter);
+}
+
+// Not written, and why not.
+static void refuse (struct committing *self, enum core_result result,
+                    const struct core_committed *committed)
+{
+    self->answer.result = result == CORE_CHANGED ? STORE_CHANGED : STORE_HELD;
+    if (result == CORE_CHANGED) {
+        size_t size;
+        self->message = message_running (committed->message, self->commit.exec_id, &size);
+        self->answer.message = span_of (self->message, size);
+    }
+    self->waiter.release = on_decided;
+    writer_wait_turn (self->store->writer, &self->waiter);
+}
+
+static bool commit_to_core (struct committing *self, const struct core_commit *commit)
+{
+    struct core_committed committed;
+    struct store *store = self->store;
+    enum core_result result = core_commit (store->core, commit, store_now_us (store), &committed);
+    if (result != CORE_DONE) {
+        refuse (self, result, &committed);
+        return false;
+    }
+    self->answer.seq = committed.seq;
+    snprintf (self->epoch, sizeof self->epoch, "%s", core_epoch (store->core));
+    self->waiter = (struct waiter){.kind = WAITER_SURE, .release = on_written};
+    writer_wait (store->writer, &self->waiter, clock_mono_us ());
+    return true;
+}
+
+// -- a vote is closed: all votes are told, so they are read when the last one is written
+
+static struct span keep (struct committing *self, int at, struct span text)
+{
+    if (!text.data)
+        return text;
+    char *copy = memory_resize (NULL, text.size + 1);
+    memcpy (copy, text.data, text.size);
+    self->texts[at] = copy;
+    return span_of (copy, text.size);
+}
+
+static char *votes_text (const redisReply *votes)
+{
+    json_t *object = json_object (), *all = json_object ();
+    for (size_t i = 0; i + 1 < votes->elements; i += 2) {
+        struct span name = reply_text (votes->element[i]),
+                    text = reply_text (votes->element[i + 1]);
+        json_t *frames = json_loadb ((const char *)text.data, text.size, 0, NULL);
+        json_t *key = json_stringn ((const char *)name.data, name.size);
+        if (key && frames)
+            json_object_set (all, json_string_value (key), frames);
+        json_decref (key);
+        json_decref (frames);
+    }
+    json_object_set_new (object, "votes", all);
+    char *text = json_write (object);
+    json_decref (object);
+    return text;
+}
+
+static void on_votes (void *owner, const redisReply *reply)
+{
+    struct committing *self = owner;
+    if (!reply) { // asked again when Redis is back
+        self->answer.result = STORE_LOST;
+        answer (self);
+        return;
+    }
+    self->votes = reply_is_array (reply, 0) ? votes_text (reply) : NULL;
+    if (commit_to_core (self, &self->commit) && self->called)
+        place_called (self, self->called, span_of (self->texts[4], self->unplaced_size));
+}
+
+static void on_vote_written (struct waiter *waiter, enum written how, const char *error)
+{
+    struct committing *self = (struct committing *)waiter;
+    if (how == WRITTEN)
+        store_ask (self->store, LINK_REPEAT, WORDS (TEXT ("HGETALL"), TEXT (self->work)), on_votes,
+                   self);
+    else
+        on_written (waiter, how, error);
+}
+
+static void close_poll (struct committing *self, const struct store_commit *commit)
+{
+    struct core_commit *kept = &self->commit;
+    kept->message = keep (self, 0, kept->message);
+    kept->record = keep (self, 1, kept->record);
+    kept->missed = keep (self, 2, kept->missed);
+    kept->output = keep (self, 3, kept->output);
+    keep (self, 4, commit->uncalled);
+    self->unplaced_size = commit->uncalled.size;
+    self->called = commit->called ? plan_keep (commit->called) : NULL;
+    self->waiter = (struct waiter){.kind = WAITER_SURE, .release = on_vote_written};
+    writer_wait (self->store->writer, &self->waiter, clock_mono_us ());
+}
+
+// -- a commit
+
+void store_commit (struct store *self, const struct store_commit *commit, store_committed_fn *reply,
+                   void *owner)
+{
+    struct committing *committing = memory_new (sizeof *committing);
+    committing->store = self;
+    committing->reply = reply;
+    committing->owner = owner;
+    committing->answer.error = "";
+    memcpy (committing->target, commit->key_station.data, commit->key_station.size);
+    caller_field (self, commit->plan->caller, committing->caller);
+    member_make (committing->work, "work", commit->key_station, commit->plan->id);
+    committing->commit = commit_of (self, commit, committing->caller);
+    committing->commit.target = span_of (committing->target, commit->key_station.size);
+    store_outputs_written (self, commit->output.size);
+    if (commit->decision->close_poll) {
+        close_poll (committing, commit);
+        write_work (self, commit, committing->work);
+        return;
+    }
+    if (!commit_to_core (committing, &committing->commit))
+        return;
+    if (commit->decision->commit != COMMIT_END)
+        write_work (self, commit, committing->work);
+    if (commit->called)
+        place_called (committing, commit->called, commit->uncalled);
+}

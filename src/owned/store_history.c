@@ -1,0 +1,207 @@
+// The outcomes of runs.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "ident.h"
+#include "json.h"
+#include "memory.h"
+#include "output.h"
+#include "pack.h"
+#include "store_private.h"
+
+bool history_entry_parse (struct span text, uint64_t *ret_seq, uint64_t *ret_sub)
+{
+    char copy[48], *end;
+    if (text.size < 3 || text.size >= sizeof copy || text.data[0] < '0' || text.data[0] > '9')
+        return false;
+    memcpy (copy, text.data, text.size);
+    copy[text.size] = '\0';
+    *ret_seq = strtoull (copy, &end, 10);
+    if (*end != '-' || end[1] < '0' || end[1] > '9')
+        return false;
+    *ret_sub = strtoull (end + 1, &end, 10);
+    // A NUL within the text is no end of it.
+    return end == copy + text.size && (*ret_seq || *ret_sub) && *ret_seq < INT64_MAX &&
+           *ret_sub < INT64_MAX;
+}
+
+enum { HISTORY_HEAD = 5, ENTRY_FIELDS = 6 }; // before the outcomes; of one
+
+json_t *store_history_at (const struct store_history *answer, size_t index)
+{
+    const redisReply *row = answer->reply->element[HISTORY_HEAD + index];
+    struct reason reason;
+    uint64_t seq, sub;
+    if (!reply_is_array (row, ENTRY_FIELDS) ||
+        !history_entry_parse (reply_text (row->element[0]), &seq, &sub))
+        return NULL;
+    json_t *run = pack_read_object (reply_text (row->element[4]), &reason);
+    if (!run)
+        return NULL;
+    // exec_id is the microsecond in which the run began, or a number that was free behind it.
+    int64_t ended_ms = reply_number (row->element[3]);
+    uint64_t exec_id = (uint64_t)json_integer_value (json_object_get (run, "exec_id"));
+    int64_t fired_ms = (int64_t)(exec_id / 1000);
+    if (fired_ms > ended_ms)
+        fired_ms = ended_ms;
+    json_t *output = output_json (reply_text (row->element[5]), exec_id);
+    if (output)
+        json_object_set_new (run, "output", output);
+    json_object_set_new (run, "entry", json_from_frame (reply_text (row->element[0])));
+    json_object_set_new (run, "seq", json_integer (sub == 0 ? (json_int_t)seq : 0));
+    json_object_set_new (run, "plan", json_from_frame (reply_text (row->element[1])));
+    json_object_set_new (run, "station", json_from_frame (reply_text (row->element[2])));
+    json_object_set_new (run, "fired", json_real ((double)fired_ms / 1000));
+    json_object_set_new (run, "ended", json_real ((double)ended_ms / 1000));
+    return run;
+}
+
+// -- the question
+
+static void on_history (void *owner, const redisReply *reply)
+{
+    struct ask *ask = owner;
+    struct store_history answer = {.reply = reply};
+    answer.result = reply_result (reply, &answer.error);
+    if (answer.result == STORE_DONE && reply_is_array (reply, HISTORY_HEAD)) {
+        answer.seq = reply_number (reply->element[0]);
+        answer.epoch = reply_text (reply->element[1]);
+        if (!history_entry_parse (reply_text (reply->element[2]), &answer.first_seq,
+                                  &answer.first_sub))
+            answer.first_seq = answer.first_sub = 0;
+        answer.next = reply_text (reply->element[3]);
+        answer.forgot = reply_number (reply->element[4]);
+        answer.count = reply->elements - HISTORY_HEAD;
+    }
+    ((store_history_fn *)ask->reply) (ask->owner, &answer);
+    free (ask);
+}
+
+void store_history (struct store *self, const struct history_filter *filter,
+                    store_history_fn *reply, void *owner)
+{
+    char from[48] = "", limit[24], plan[IDENT_SIZE] = "";
+    if (!filter->from_end)
+        snprintf (from, sizeof from, "%" PRIu64 "-%" PRIu64, filter->seq, filter->sub);
+    snprintf (limit, sizeof limit, "%" PRId64, filter->limit);
+    if (filter->plan_id)
+        ident_text (filter->plan_id, plan);
+    const struct span args[] = {
+        span_text (KEY_HISTORY),
+        span_text (KEY_META),
+        span_text (from),
+        span_text (limit),
+        span_text (filter->newest ? "1" : "0"),
+        span_text (plan),
+        span_text (filter->station),
+        span_text (filter->output ? "1" : ""),
+    };
+    link_call (self->link, &(struct link_call){
+                               .script = SCRIPT_HISTORY,
+                               .repeat = LINK_ONCE,
+                               .keys = 2,
+                               .args = args,
+                               .count = sizeof args / sizeof *args,
+                               .reply = on_history,
+                               .owner = ask_new (self, (void (*) (void))reply, owner),
+                           });
+}
+
+// -- taking out
+
+enum { FORGOT_FIELDS = 2 };
+
+static void on_forgot (void *owner, const redisReply *reply)
+{
+    struct ask *ask = owner;
+    struct store_forgot answer = {0};
+    answer.result = reply_result (reply, &answer.error);
+    if (answer.result == STORE_DONE && reply_is_array (reply, FORGOT_FIELDS)) {
+        bool same = reply_number (reply->element[0]) == 1;
+        answer.result = same ? STORE_DONE : STORE_CHANGED;
+        answer.count = same ? reply_number (reply->element[1]) : 0;
+        answer.epoch = reply_text (reply->element[1]);
+    }
+    ((store_forgot_fn *)ask->reply) (ask->owner, &answer);
+    free (ask);
+}
+
+void store_forget (struct store *self, const char *epoch, const char *station, struct span entries,
+                   store_forgot_fn *reply, void *owner)
+{
+    const struct span args[] = {span_text (KEY_HISTORY), span_text (KEY_META), span_text (epoch),
+                                span_text (station), entries};
+    link_call (self->link, &(struct link_call){
+                               .script = SCRIPT_FORGET,
+                               .repeat = LINK_ONCE,
+                               .keys = 2,
+                               .args = args,
+                               .count = sizeof args / sizeof *args,
+                               .reply = on_forgot,
+                               .owner = ask_new (self, (void (*) (void))reply, owner),
+                           });
+}
+
+// -- putting in
+
+void store_restore (struct store *self, const struct store_restored_outcome *outcomes, size_t count,
+                    store_done_fn *reply, void *owner)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct store_restored_outcome *outcome = &outcomes[i];
+        core_outcome (self->core, span_text (outcome->station), outcome->plan_id, outcome->ended_ms,
+                      outcome->record, outcome->output);
+        store_outputs_written (self, outcome->output.size);
+    }
+    store_wait (self, WAITER_CLIENT, reply, owner);
+}
+
+// -- those that are too old go, in the order of their times
+
+enum { OLD_MAX = 10 };
+
+static void on_trimmed (void *owner, enum store_result result, const char *error);
+
+static struct span entry_field (const redisReply *fields, const char *name)
+{
+    for (size_t i = 0; reply_is_array (fields, 0) && i + 1 < fields->elements; i += 2)
+        if (span_is (reply_text (fields->element[i]), name))
+            return reply_text (fields->element[i + 1]);
+    return (struct span){0};
+}
+
+static void on_oldest (void *owner, const redisReply *reply)
+{
+    struct store *self = owner;
+    int64_t oldest_ms = store_now_us (self) / 1000 - self->bounds.history_age_s * 1000;
+    size_t old = 0;
+    for (size_t i = 0; reply_is_array (reply, 0) && i < reply->elements; i++) {
+        const redisReply *entry = reply->element[i];
+        struct span ended =
+            reply_is_array (entry, 2) ? entry_field (entry->element[1], "t") : (struct span){0};
+        if (!ended.size || strtoll ((const char *)ended.data, NULL, 10) >= oldest_ms)
+            break;
+        store_write (self,
+                     WORDS (TEXT ("XDEL"), TEXT (KEY_HISTORY), reply_text (entry->element[0])));
+        old++;
+    }
+    if (old == OLD_MAX)
+        store_wait (self, WAITER_SURE, on_trimmed, self);
+}
+
+static void on_trimmed (void *owner, enum store_result result, const char *error)
+{
+    (void)error;
+    if (result == STORE_DONE)
+        store_history_trim (owner);
+}
+
+void store_history_trim (struct store *self)
+{
+    char count[8];
+    snprintf (count, sizeof count, "%d", OLD_MAX);
+    store_ask (self, LINK_ONCE,
+               WORDS (TEXT ("XRANGE"), TEXT (KEY_HISTORY), TEXT ("-"), TEXT ("+"), TEXT ("COUNT"),
+                      TEXT (count)),
+               on_oldest, self);
+}

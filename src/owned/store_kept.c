@@ -1,0 +1,340 @@
+// What is kept besides plans: targets that were added, kinds of plans, limits, identities. Each is
+// a hash, and small: it is read whole, and a change is a row of the batch that gathers.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "memory.h"
+#include "store_private.h"
+
+enum { KINDS_MAX = 1000, LIMITS_MAX = 1000, NAME_MAX_SIZE = 96 };
+
+// One that asked.
+struct keeping {
+    struct store *store;
+    const char *key;
+    char name[NAME_MAX_SIZE];
+    char *text; // NULL = none
+    int word;
+    void (*reply) (void); // the caller's function, under its own type again when it is called
+    void *owner;
+};
+
+static struct keeping *keeping_new (struct store *self, const char *key, struct span name,
+                                    const char *text, int word, void (*reply) (void), void *owner)
+{
+    struct keeping *keeping = memory_new (sizeof *keeping);
+    *keeping = (struct keeping){.store = self,
+                                .key = key,
+                                .text = text ? memory_text (text) : NULL,
+                                .word = word,
+                                .reply = reply,
+                                .owner = owner};
+    snprintf (keeping->name, sizeof keeping->name, "%.*s", (int)name.size,
+              name.size ? (const char *)name.data : "");
+    return keeping;
+}
+
+static void keeping_free (struct keeping *self)
+{
+    free (self->text);
+    free (self);
+}
+
+static void read_all (struct keeping *self, enum link_repeat repeat, link_reply_fn *reply)
+{
+    store_ask (self->store, repeat, WORDS (TEXT ("HGETALL"), TEXT (self->key)), reply, self);
+}
+
+// A key of another type is replaced with the write; until then it has nothing.
+static enum store_result read_result (const redisReply *reply, const char **ret_error)
+{
+    enum store_result result = reply_result (reply, ret_error);
+    return result == STORE_ERROR && strncmp (*ret_error, "WRONGTYPE", 9) == 0 ? STORE_DONE : result;
+}
+
+static const redisReply *find (const redisReply *reply, const char *name)
+{
+    for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2)
+        if (span_is (reply_text (reply->element[i]), name))
+            return reply->element[i + 1];
+    return NULL;
+}
+
+static void put (struct keeping *self)
+{
+    store_write (self->store,
+                 WORDS (TEXT ("HSET"), TEXT (self->key), TEXT (self->name), TEXT (self->text)));
+}
+
+static void take_out (struct keeping *self)
+{
+    store_write (self->store, WORDS (TEXT ("HDEL"), TEXT (self->key), TEXT (self->name)));
+}
+
+// -- targets that were added
+
+static void on_stations (void *owner, const redisReply *reply)
+{
+    struct keeping *self = owner;
+    struct store_stations answer = {.reply = reply};
+    answer.result = read_result (reply, &answer.error);
+    ((store_stations_fn *)self->reply) (self->owner, &answer);
+    keeping_free (self);
+}
+
+static void on_station_written (void *owner, enum store_result result, const char *error)
+{
+    struct keeping *self = owner;
+    if (result == STORE_DONE || result == STORE_UNSURE) {
+        read_all (self, LINK_ONCE, on_stations);
+        return;
+    }
+    ((store_stations_fn *)self->reply) (self->owner,
+                                        &(struct store_stations){.result = result, .error = error});
+    keeping_free (self);
+}
+
+void store_stations (struct store *self, const char *name, const char *text,
+                     enum link_repeat repeat, store_stations_fn *reply, void *owner)
+{
+    struct keeping *keeping = keeping_new (self, KEY_STATIONS, span_text (name ? name : ""), text,
+                                           0, (void (*) (void))reply, owner);
+    if (!name) {
+        read_all (keeping, repeat, on_stations);
+        return;
+    }
+    if (text)
+        put (keeping);
+    else
+        take_out (keeping);
+    store_write (self, WORDS (TEXT ("HINCRBY"), TEXT (KEY_META), TEXT ("stations"), TEXT ("1")));
+    store_wait (self, repeat == LINK_REPEAT ? WAITER_SURE : WAITER_CLIENT, on_station_written,
+                keeping);
+}
+
+bool store_station_at (const struct store_stations *answer, size_t index, struct span *ret_name,
+                       struct span *ret_text)
+{
+    const redisReply *reply = answer->reply;
+    if (!reply || reply->type != REDIS_REPLY_ARRAY || 2 * index + 1 >= reply->elements)
+        return false;
+    *ret_name = reply_text (reply->element[2 * index]);
+    *ret_text = reply_text (reply->element[2 * index + 1]);
+    return true;
+}
+
+// -- kinds
+
+static void answer_kinds (struct keeping *self, const struct store_kinds *answer)
+{
+    ((store_kinds_fn *)self->reply) (self->owner, answer);
+    keeping_free (self);
+}
+
+static void on_kind_written (void *owner, enum store_result result, const char *error)
+{
+    struct keeping *self = owner;
+    answer_kinds (self, &(struct store_kinds){.result = result,
+                                              .count = 1,
+                                              .name = span_text (self->name),
+                                              .json = span_text (self->text ? self->text : ""),
+                                              .error = error});
+}
+
+static void on_kinds (void *owner, const redisReply *reply)
+{
+    struct keeping *self = owner;
+    struct store_kinds answer = {.reply = reply};
+    answer.result = read_result (reply, &answer.error);
+    const redisReply *present = find (reply, self->name);
+    size_t count = reply_is_array (reply, 0) ? reply->elements / 2 : 0;
+    if (answer.result != STORE_DONE) {
+        answer_kinds (self, &answer);
+        return;
+    }
+    bool fits = present || count < KINDS_MAX;
+    if (self->word == KIND_LIST) {
+        answer.count = count;
+    } else if (self->word == KIND_GET && present) {
+        answer.count = 1;
+        answer.name = span_text (self->name);
+        answer.json = reply_text (present);
+    } else if ((self->word == KIND_PUT && fits) || (self->word == KIND_REMOVE && present)) {
+        if (self->word == KIND_PUT)
+            put (self);
+        else
+            take_out (self);
+        store_wait (self->store, WAITER_CLIENT, on_kind_written, self);
+        return;
+    }
+    answer_kinds (self, &answer);
+}
+
+void store_kinds (struct store *self, enum kind_word word, struct span name, const char *json,
+                  store_kinds_fn *reply, void *owner)
+{
+    struct keeping *keeping =
+        keeping_new (self, KEY_KINDS, name, json, (int)word, (void (*) (void))reply, owner);
+    read_all (keeping, LINK_ONCE, on_kinds);
+}
+
+bool store_kind_at (const struct store_kinds *answer, size_t index, struct span *ret_name,
+                    struct span *ret_json)
+{
+    if (index >= answer->count)
+        return false;
+    *ret_name = answer->name;
+    *ret_json = answer->json;
+    if (answer->name.size)
+        return true;
+    *ret_name = reply_text (answer->reply->element[2 * index]);
+    *ret_json = reply_text (answer->reply->element[2 * index + 1]);
+    return true;
+}
+
+// -- limits
+
+static void answer_limits (struct keeping *self, const struct store_limits *answer)
+{
+    ((store_limits_fn *)self->reply) (self->owner, answer);
+    keeping_free (self);
+}
+
+static void on_limit_written (void *owner, enum store_result result, const char *error)
+{
+    struct keeping *self = owner;
+    self->store->limits_unwritten--;
+    answer_limits (self,
+                   &(struct store_limits){.result = result == STORE_UNSURE ? STORE_DONE : result,
+                                          .done = true,
+                                          .error = error});
+}
+
+static void on_limits (void *owner, const redisReply *reply)
+{
+    struct keeping *self = owner;
+    struct core *core = self->store->core;
+    struct store_limits answer = {.reply = reply};
+    answer.result = read_result (reply, &answer.error);
+    answer.count = reply_is_array (reply, 0) ? reply->elements / 2 : 0;
+    bool present = find (reply, self->name) != NULL, fits = present || answer.count < LIMITS_MAX;
+    bool writes = (self->word == LIMIT_SET && fits) || (self->word == LIMIT_REMOVE && present);
+    if (answer.result != STORE_DONE || !writes) {
+        answer_limits (self, &answer);
+        return;
+    }
+    struct limit limit = limit_read (span_text (self->text));
+    if (self->word == LIMIT_SET)
+        put (self);
+    else
+        take_out (self);
+    core_set_limit (core, span_text (self->name), self->word == LIMIT_SET ? &limit : NULL);
+    self->store->limits_unwritten++;
+    self->store->limit_writes++;
+    store_wait (self->store, WAITER_CLIENT, on_limit_written, self);
+}
+
+void store_limits (struct store *self, enum limit_word word, const char *name,
+                   const struct limit *limit, store_limits_fn *reply, void *owner)
+{
+    char text[LIMIT_TEXT_MAX] = "";
+    if (limit)
+        limit_write (limit, text);
+    struct keeping *keeping = keeping_new (self, KEY_LIMITS, span_text (name ? name : ""), text,
+                                           (int)word, (void (*) (void))reply, owner);
+    read_all (keeping, LINK_ONCE, on_limits);
+}
+
+bool store_limit_at (const struct store_limits *answer, size_t index, struct span *ret_name,
+                     struct limit *ret)
+{
+    if (index >= answer->count)
+        return false;
+    *ret_name = reply_text (answer->reply->element[2 * index]);
+    *ret = limit_read (reply_text (answer->reply->element[2 * index + 1]));
+    return true;
+}
+
+// -- identities: "TARGET IDENTITY" -> "INSTANCE HOME". That of the home; else one that another home
+// left, as its station is not the owner; else a new one.
+
+struct identifying {
+    struct store *store;
+    char home[300], target[STATION_NAME_MAX + 1], fresh[64], replaces[64];
+    char known[64];
+    store_identity_fn *reply;
+    void *owner;
+};
+
+static void end_identity (struct identifying *self, const struct store_identity *answer)
+{
+    self->reply (self->owner, answer);
+    free (self);
+}
+
+static void on_identity_written (void *owner, enum store_result result, const char *error)
+{
+    struct identifying *self = owner;
+    bool used = *self->known;
+    end_identity (self,
+                  &(struct store_identity){.result = result == STORE_UNSURE ? STORE_DONE : result,
+                                           .identity = span_text (used ? self->known : self->fresh),
+                                           .used = used,
+                                           .error = error});
+}
+
+// An identity of the target: whose it is decides. False: it is of another target.
+static void look_at_identity (struct identifying *self, struct span name, struct span whose)
+{
+    size_t size = strlen (self->target);
+    const uint8_t *blank = whose.size ? memchr (whose.data, ' ', whose.size) : NULL;
+    if (name.size <= size + 1 || memcmp (name.data, self->target, size) != 0 ||
+        name.data[size] != ' ' || !blank)
+        return;
+    struct span identity = span_of (name.data + size + 1, name.size - size - 1);
+    struct span home = span_of (blank + 1, (size_t)(whose.data + whose.size - (blank + 1)));
+    bool own = span_is (home, self->home);
+    if (span_is (identity, self->replaces) || identity.size >= sizeof self->known ||
+        (!own && (*self->known || *self->replaces)))
+        return;
+    snprintf (self->known, sizeof self->known, "%.*s", (int)identity.size,
+              (const char *)identity.data);
+}
+
+static void on_identities (void *owner, const redisReply *reply)
+{
+    struct identifying *self = owner;
+    struct store *store = self->store;
+    char name[sizeof self->target + 1 + sizeof self->fresh], whose[sizeof self->home + 32];
+    const char *error;
+    if (read_result (reply, &error) != STORE_DONE) {
+        end_identity (self, &(struct store_identity){.result = STORE_ERROR, .error = error});
+        return;
+    }
+    for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2)
+        look_at_identity (self, reply_text (reply->element[i]), reply_text (reply->element[i + 1]));
+    if (*self->replaces) {
+        snprintf (name, sizeof name, "%s %s", self->target, self->replaces);
+        store_write (store, WORDS (TEXT ("HDEL"), TEXT (KEY_IDENTITIES), TEXT (name)));
+    }
+    snprintf (name, sizeof name, "%s %s", self->target, *self->known ? self->known : self->fresh);
+    snprintf (whose, sizeof whose, "%s %s", store->instance, self->home);
+    store_write (store, WORDS (TEXT ("HSET"), TEXT (KEY_IDENTITIES), TEXT (name), TEXT (whose)));
+    store_wait (store, WAITER_SURE, on_identity_written, self);
+}
+
+void store_identity (struct store *self, const struct store_identity_wish *wish,
+                     store_identity_fn *reply, void *owner)
+{
+    struct identifying *identifying = memory_new (sizeof *identifying);
+    identifying->store = self;
+    identifying->reply = reply;
+    identifying->owner = owner;
+    snprintf (identifying->home, sizeof identifying->home, "%s", wish->home);
+    snprintf (identifying->target, sizeof identifying->target, "%s", wish->target);
+    snprintf (identifying->fresh, sizeof identifying->fresh, "%s", wish->fresh);
+    snprintf (identifying->replaces, sizeof identifying->replaces, "%s", wish->replaces);
+    store_ask (self, LINK_REPEAT, WORDS (TEXT ("HGETALL"), TEXT (KEY_IDENTITIES)), on_identities,
+               identifying);
+}

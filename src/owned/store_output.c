@@ -1,0 +1,37 @@
+// What runs wrote is bounded in all.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "decimal.h"
+#include "store_private.h"
+
+static void on_trimmed (void *owner, const redisReply *reply)
+{
+    (void)owner;
+    (void)reply; // what went wrong is tried again with the next sweep
+}
+
+void store_outputs_trim (struct store *self)
+{
+    char bytes[DECIMAL_SIZE], age[DECIMAL_SIZE];
+    decimal_text (self->bounds.output_bytes, bytes);
+    decimal_text (self->bounds.output_age_s, age);
+    const struct span args[] = {span_text (KEY_OUTPUT), span_text (bytes), span_text (age)};
+    self->output_written = 0;
+    link_call (self->link, &(struct link_call){.script = SCRIPT_OUTPUTS,
+                                               .repeat = LINK_ONCE,
+                                               .keys = 1,
+                                               .args = args,
+                                               .count = sizeof args / sizeof *args,
+                                               .reply = on_trimmed,
+                                               .owner = self});
+}
+
+// Redis counts what they take; to ask it for each would cost more than to write them.
+void store_outputs_written (struct store *self, size_t size)
+{
+    enum { SHARE = 8 };
+    self->output_written += (int64_t)size;
+    if (self->output_written > self->bounds.output_bytes / SHARE)
+        store_outputs_trim (self);
+}

@@ -1,0 +1,178 @@
+// What the files of the store share; nobody else includes it.
+#pragma once
+
+#include "core.h"
+#include "ident.h"
+#include "json_text.h"
+#include "store.h"
+#include "writer.h"
+
+struct store {
+    struct link *link;
+    struct reactor *reactor;
+    struct core *core;
+    struct writer *writer;
+    struct timer timer; // of what the writer waits for
+    store_state_fn *changed;
+    void *owner;
+    enum store_state state;
+    bool flushing, loaded;
+
+    int64_t offset_us; // Redis' clock minus our monotonic one
+    bool learned;      // by an answer
+    char instance[17];
+    char name[80], endpoints[300];
+    int state_folder; // a folder with the token of the last takeover; -1 = none
+    struct store_bounds bounds;
+    int64_t window;           // plans under way at which the store is busy
+    int64_t output_written;   // bytes since plan:output was trimmed
+    struct json_text text;    // for what is written of a plan
+    char wrong_key[96];       // that was replaced; "" = none
+    char data[32];            // identity of the data; "" = not known yet
+    bool lost_tail, lost_all; // to be reported
+
+    bool alone;                  // the database is private
+    struct loading *loading;     // NULL = all is read
+    struct migration *migration; // of former data; NULL = none
+    struct claiming *claiming;   // a claim that reads; NULL = none
+    int64_t look_us;             // when to look for edits by hand next, monotonic
+    size_t limits_unwritten;     // changes of limits that are not acknowledged
+    uint64_t limit_writes;       // of all times
+    int64_t stations_revision;   // of the added targets: another one after every change
+    void (*queue_read) (void *owner);
+};
+
+#define KEY_TIME_SET   "plan:time:set"
+#define KEY_INDEX      "plan:ids"
+#define KEY_RUNS       "plan:run"
+#define KEY_CLASS      "plan:class"
+#define KEY_META       "plan:meta"
+#define KEY_HISTORY    "plan:history"
+#define KEY_OUTPUT     "plan:output"
+#define KEY_STATIONS   "plan:stations"
+#define KEY_KINDS      "plan:kinds"
+#define KEY_LIMITS     "plan:limits"
+#define KEY_TOKENS     "plan:tokens"
+#define KEY_COUNT      "plan:count"
+#define KEY_ATTENDING  "plan:attending"
+#define KEY_IDENTITIES "plan:identities"
+
+#define RUNS_FILLER "table" // a field of plan:run (store_load.c)
+enum { RUNS_FILLER_SIZE = 100 };
+
+#define WORDS(...)                                                                                 \
+    (const struct span[]){__VA_ARGS__},                                                            \
+        sizeof ((const struct span[]){__VA_ARGS__}) / sizeof (struct span)
+#define TEXT(text) span_text (text)
+
+// -- reading: behind the batch in flight, on the same connection, so it is seen
+
+// Ask Redis this. `reply` is called once; LINK_ONCE: with NULL when the link is not up.
+void store_ask (struct store *self, enum link_repeat repeat, const struct span *words, size_t count,
+                link_reply_fn *reply, void *owner);
+
+// Who asked: kept until the answer, with what the answer is read by.
+struct ask {
+    struct store *store;
+    void (*reply) (void); // the caller's function, under its own type again when it is called
+    void *owner;
+};
+
+struct ask *ask_new (struct store *self, void (*reply) (void), void *owner);
+
+// -- writing
+
+// Somebody who waits for what was decided just now; the memory is freed when it is released.
+struct written_ask {
+    struct waiter waiter;
+    struct store *store;
+    store_done_fn *reply;
+    void *owner;
+};
+
+// Answer `reply` when the batch that gathers was applied, and the replicas have it.
+void store_wait (struct store *self, enum waiter_kind kind, store_done_fn *reply, void *owner);
+
+// Answer it with this result, at the end of the turn.
+void store_answer (struct store *self, enum store_result result, const char *error,
+                   store_done_fn *reply, void *owner);
+
+void store_write (struct store *self, const struct span *words, size_t count);
+enum store_result written_result (enum written how);
+
+// Redis' clock as an answer told it: it was that time between the question and now.
+void store_learn_time (struct store *self, int64_t asked_us, int64_t redis_us);
+
+// Redis' clock as the core has it: it does not go back by what an answer corrects.
+int64_t store_core_now (struct store *self);
+
+// -- what is loaded, and read on
+
+void store_load_begin (struct store *self);
+void store_load_end (struct store *self); // give it up
+void store_loaded (struct store *self);   // all is there
+
+// What a former version left becomes what this one reads; then all is loaded.
+void store_migrate_begin (struct store *self);
+void store_migrate_end (struct store *self); // give it up
+
+// The next page of the queue if one is wanted; once a second a look for edits by hand.
+void store_queue_turn (struct store *self);
+
+void store_claim_reset (struct store *self);
+
+// The core has limits, classes and runs that Redis told.
+void store_take_limits (struct store *self, const redisReply *reply);
+
+// Nothing works yet, or no more: whoever asks is answered STORE_LOST.
+bool store_serves (const struct store *self);
+
+// -- names
+
+enum { MEMBER_MAX = 10 + STATION_NAME_MAX + 1 + 16 + 1, CALLER_FIELD_MAX = 2 + 40 + 1 };
+
+// plan:msg:STATION:ID, or with another word in the place of msg.
+void member_make (char out[MEMBER_MAX + 2], const char *word, struct span station,
+                  uint64_t plan_id);
+
+// A caller as a field of plan:count.
+void caller_field (struct store *self, struct span caller, char out[CALLER_FIELD_MAX]);
+
+enum { CLASS_MAX = 4 + POLICY_NAME_MAX + 1 };
+
+// An id as 16 hex digits.
+void id_digits (uint64_t id, char out[IDENT_SIZE]);
+
+// The message that is written of a plan; until the next call.
+struct span store_message (struct store *self, const struct plan *plan);
+
+// Of a stored message: another one after every write; 0 = it has none.
+int64_t message_revision (struct span message);
+
+// Whom the plan of a stored message belongs to, as a field of plan:count; "" = not known.
+void store_caller_of (struct store *self, struct span message, char out[CALLER_FIELD_MAX]);
+
+// The message while this run is in flight, which it may not say itself. Free it.
+char *message_running (struct span message, uint64_t exec_id, size_t *ret_size);
+
+// -- outputs
+
+void store_outputs_written (struct store *self, size_t size);
+void store_outputs_trim (struct store *self);
+
+// Drop outcomes that are too old.
+void store_history_trim (struct store *self);
+
+// -- reading answers
+
+bool reply_is_array (const redisReply *reply, size_t elements);
+enum store_result reply_result (const redisReply *reply, const char **ret_error);
+struct span reply_text (const redisReply *reply);
+int64_t reply_number (const redisReply *reply);
+int64_t reply_score_us (const redisReply *reply); // -1 = it is none
+
+#define ODD_ANSWER "Redis answered what it should not"
+
+// "1763...+?": the exec_id of a run in flight and its marks (proto/redis.md).
+void run_parse (struct span text, uint64_t *ret_exec_id, bool *ret_again);
+bool run_without_status (struct span run);

@@ -1,0 +1,119 @@
+// Plans that workers fetch, in Redis: what is offered, the team of workers of each run, and what
+// came of it. Every call is one script, and answered once. Source: issue of workers; proto 7.9.
+#pragma once
+
+#include "core_pull.h"
+#include "store.h"
+
+// -- offer
+
+struct store_offer {
+    struct span key_station;
+    uint64_t plan_id;
+    uint64_t exec_id;
+    bool stands; // it is offered already: the lease has ended, the run goes on
+    int64_t lease_s;
+};
+
+struct store_offered {
+    enum store_result result; // STORE_HELD: the run is not the current one
+    struct core_offered offered;
+    const char *error;
+};
+
+typedef void store_offered_fn (void *owner, const struct store_offered *answer);
+
+// Offer a claimed run to the workers of its station. Repeated by the link: the second time it does
+// nothing.
+void store_offer (struct store *self, const struct store_offer *offer, store_offered_fn *reply,
+                  void *owner);
+
+// -- take
+
+struct store_take {
+    const char *station;
+    const char *worker;
+    int64_t limit;
+    int64_t from; // where to look on, 0 = from the start
+    int64_t lease_s;
+    bool alone;                 // no other worker asks this station for plans of the target
+    struct limit station_limit; // by the settings
+    const struct span *members; // as in store_filter
+    size_t member_count;
+};
+
+struct store_taken {
+    enum store_result result;
+    struct core_pull_taken taken;
+    const struct core_job *jobs; // that the worker has now
+    const char *error;
+};
+
+typedef void store_taken_fn (void *owner, const struct store_taken *answer);
+
+// Give the worker what it may have, the first offered first. At most 256 offers are looked at.
+void store_take (struct store *self, const struct store_take *take, store_taken_fn *reply,
+                 void *owner);
+
+// How many plans are offered for this station.
+int64_t store_offers (const struct store *self, const char *station);
+
+// -- a worker's words
+
+struct store_worker {
+    uint64_t plan_id;
+    const char *station; // the plan must be of, "" = any
+    const char *worker;
+    uint64_t exec_id; // that it was given, 0 = it does not say
+    int64_t lease_s;
+};
+
+struct store_alive {
+    enum store_result result;
+    struct core_alive alive;
+    const char *error;
+};
+
+typedef void store_alive_fn (void *owner, const struct store_alive *answer);
+
+// What a worker that is at work says.
+struct store_sign {
+    struct span progress; // empty = nothing new
+    bool release;         // it gives the plan back, and has not begun
+};
+
+// The worker works on it still, or gives it back.
+void store_alive (struct store *self, const struct store_worker *worker,
+                  const struct store_sign *sign, store_alive_fn *reply, void *owner);
+
+struct store_report {
+    bool success;
+    bool repeat;                // accept it only as the repeat of one that was accepted
+    struct span reason, result; // the result as JSON; both may be empty
+};
+
+struct store_reported {
+    enum store_result result;
+    struct core_reported reported;
+    const char *error;
+};
+
+typedef void store_reported_fn (void *owner, const struct store_reported *answer);
+
+// The worker has ended its work. The same report again counts once and is accepted again, also when
+// the run or the plan is over.
+void store_report (struct store *self, const struct store_worker *worker,
+                   const struct store_report *report, store_reported_fn *reply, void *owner);
+
+// -- the team
+
+struct store_team {
+    enum store_result result;
+    struct core_team team;
+    const char *error;
+};
+
+typedef void store_team_fn (void *owner, const struct store_team *answer);
+
+void store_team (struct store *self, uint64_t plan_id, const char *station, store_team_fn *reply,
+                 void *owner);

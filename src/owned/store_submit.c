@@ -1,0 +1,176 @@
+// New plans. An id that was made here is new; one that a client chose is looked up first.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "memory.h"
+#include "store_private.h"
+
+struct submitting {
+    struct waiter waiter;
+    struct store *store;
+    struct plan *plan;
+    bool made_here;
+    int64_t due_s;
+    char caller[CALLER_FIELD_MAX];
+    char *missed;
+    size_t missed_size;
+    store_submitted_fn *reply;
+    void *owner;
+};
+
+static void answer (struct submitting *self, const struct store_submitted *answer)
+{
+    self->reply (self->owner, answer);
+    plan_destroy (&self->plan);
+    free (self->missed);
+    free (self);
+}
+
+static void fail (struct submitting *self, enum store_result result, const char *error)
+{
+    answer (self, &(struct store_submitted){.result = result, .error = error});
+}
+
+// -- it is placed
+
+// A submission is acknowledged when the replicas have it as well.
+static void on_safe (void *owner, bool enough)
+{
+    fail (owner, enough ? STORE_DONE : STORE_UNSURE, "");
+}
+
+static void on_written (struct waiter *waiter, enum written how, const char *error)
+{
+    struct submitting *self = (struct submitting *)waiter; // it is the first member
+    if (how == WRITTEN)
+        link_replicate (self->store->link, on_safe, self);
+    else
+        fail (self, written_result (how), error);
+}
+
+static void refuse (struct submitting *self, enum core_result result,
+                    const struct core_refusal *refusal)
+{
+    struct reason reason;
+    if (result == CORE_FULL) {
+        reason_set (&reason, "quota exceeded: %" PRId64 " plans (%s)", refusal->most,
+                    refusal->bound);
+        fail (self, STORE_FULL, reason.text);
+    } else if (refusal->message.data) {
+        answer (self, &(struct store_submitted){
+                          .result = STORE_HELD, .message = refusal->message, .error = ""});
+    } else {
+        fail (self, STORE_ERROR, "TRYAGAIN the plan of this id is being changed; try again");
+    }
+}
+
+static enum core_result place (struct submitting *self, struct core_refusal *ret)
+{
+    struct store *store = self->store;
+    const struct plan *plan = self->plan;
+    int64_t due_s = self->due_s ? self->due_s : plan_due_time (plan);
+    const struct core_submission submission = {
+        .target = plan->station,
+        .id = plan->id,
+        .message = store_message (store, plan),
+        .revision = plan->revision,
+        .queued = plan_is_queued (plan),
+        .due_us = due_s * 1000000,
+        .priority = plan->policy ? (int)plan->policy->priority : 0,
+        .group = plan->policy ? span_text (plan->policy->group) : (struct span){0},
+        .caller = span_text (self->caller),
+        .made_here = self->made_here,
+        .missed = span_of (self->missed, self->missed_size)};
+    return core_submit (store->core, &submission, store_now_us (store), ret);
+}
+
+static void submit (struct submitting *self)
+{
+    struct core_refusal refusal;
+    enum core_result result = place (self, &refusal);
+    if (result != CORE_DONE) {
+        refuse (self, result, &refusal);
+        return;
+    }
+    self->waiter = (struct waiter){.kind = WAITER_SUBMISSION, .release = on_written};
+    writer_wait (self->store->writer, &self->waiter, clock_mono_us ());
+}
+
+// -- what is looked up
+
+static void look_up_caller (struct submitting *self);
+
+static void on_caller (void *owner, const redisReply *reply)
+{
+    struct submitting *self = owner;
+    if (!reply || !store_serves (self->store)) {
+        fail (self, STORE_LOST, "");
+        return;
+    }
+    core_load_caller (self->store->core, span_text (self->caller), reply_number (reply));
+    submit (self);
+}
+
+static void look_up_caller (struct submitting *self)
+{
+    struct store *store = self->store;
+    if (core_knows_caller (store->core, span_text (self->caller)))
+        submit (self);
+    else
+        store_ask (store, LINK_ONCE, WORDS (TEXT ("HGET"), TEXT (KEY_COUNT), TEXT (self->caller)),
+                   on_caller, self);
+}
+
+static void on_message (void *owner, const struct store_loaded *found)
+{
+    struct submitting *self = owner;
+    if (found->result == STORE_NONE && store_serves (self->store))
+        look_up_caller (self);
+    else if (found->result == STORE_DONE)
+        answer (self, &(struct store_submitted){
+                          .result = STORE_HELD, .message = found->message, .error = ""});
+    else
+        fail (self, found->result == STORE_ERROR ? STORE_ERROR : STORE_LOST, found->error);
+}
+
+static void on_refused (void *owner, enum store_result result, const char *error)
+{
+    fail (owner, result, error);
+}
+
+void store_submit (struct store *self, const struct store_submission *submission,
+                   store_submitted_fn *reply, void *owner)
+{
+    struct submitting *submitting = memory_new (sizeof *submitting);
+    *submitting = (struct submitting){.store = self,
+                                      .plan = plan_keep (submission->plan),
+                                      .made_here = submission->made_here,
+                                      .due_s = submission->due,
+                                      .missed_size = submission->missed.size,
+                                      .reply = reply,
+                                      .owner = owner};
+    if (submission->missed.size) {
+        submitting->missed = memory_resize (NULL, submission->missed.size);
+        memcpy (submitting->missed, submission->missed.data, submission->missed.size);
+    }
+    caller_field (self, submission->plan->caller, submitting->caller);
+    const char *refusal = writer_refusal (self->writer);
+    bool is_full = strncmp (refusal, "OOM", 3) == 0; // the next batch shows whether it still is
+    if (!store_serves (self))
+        store_answer (self, STORE_LOST, "", on_refused, submitting);
+    else if (*refusal && !is_full)
+        store_answer (self, STORE_ERROR, refusal, on_refused, submitting);
+    else if (!submission->made_here)
+        store_look_up (self, submission->plan->id, submission->plan->station, on_message,
+                       submitting);
+    else if (core_knows_caller (self->core, span_text (submitting->caller)))
+        submit (submitting);
+    else
+        look_up_caller (submitting);
+}
+
+uint64_t store_last_id (const struct store *self)
+{
+    return core_last_id (self->core);
+}

@@ -1,0 +1,171 @@
+// What the history keeps of a run, packed. Pure.
+#include "outcome.h"
+
+#include <msgpack.h>
+#include <stdlib.h>
+
+#include "base64.h"
+#include "ident.h"
+#include "memory.h"
+#include "utf8.h"
+
+// msgpack's own begin is a block of 8 KiB, a hundred times as large as a record.
+static void buffer_start (msgpack_sbuffer *buffer, size_t room)
+{
+    *buffer = (msgpack_sbuffer){.data = memory_resize (NULL, room), .alloc = room};
+}
+
+// Writes whole, or ends the program: only memory can lack.
+static int write_bytes (void *buffer, const char *bytes, size_t size)
+{
+    if (msgpack_sbuffer_write (buffer, bytes, size))
+        abort ();
+    return 0;
+}
+
+static void pack_text (msgpack_packer *out, const void *text, size_t size)
+{
+    msgpack_pack_str_with_body (out, text, size);
+}
+
+// The name of a field as it is packed: its size is in the byte before it.
+struct packed_name {
+    uint8_t head;
+    char text[15];
+};
+
+#define PACKED_NAME(literal) ((struct packed_name){0xA0 | (sizeof literal - 1), literal})
+
+static void pack_name (msgpack_packer *out, const struct packed_name *name)
+{
+    write_bytes (out->data, (const char *)name, 1 + (size_t)(name->head & 0x1F));
+}
+
+static void pack_integer (msgpack_packer *out, const struct packed_name *name, int64_t value)
+{
+    pack_name (out, name);
+    msgpack_pack_int64 (out, value);
+}
+
+// UTF-8 without NUL.
+static bool is_text (struct span frame)
+{
+    const uint8_t *at = frame.data, *end = at + frame.size;
+    while (at < end) {
+        size_t size = *at ? utf8_size (at, end) : 0;
+        if (!size)
+            return false;
+        at += size;
+    }
+    return true;
+}
+
+// A frame as json_from_frame makes it.
+static void pack_frame (msgpack_packer *out, const struct packed_name *name, struct span frame)
+{
+    pack_name (out, name);
+    if (!frame.size || is_text (frame)) {
+        pack_text (out, frame.size ? frame.data : (const uint8_t *)"", frame.size);
+        return;
+    }
+    char *encoded = memory_new (BASE64_SIZE (frame.size));
+    base64_encode (frame, encoded);
+    msgpack_pack_map (out, 1);
+    pack_name (out, &PACKED_NAME ("b64"));
+    pack_text (out, encoded, BASE64_SIZE (frame.size) - 1);
+    free (encoded);
+}
+
+// The bytes of pack_write, straight from the fields: there is a record for each run.
+char *store_record (const struct outcome_record *record, size_t *ret_size)
+{
+    enum { FIELDS = 8, MISSED_FIELDS = 4, ROOM = 160 };
+    const struct missed *missed = &record->missed;
+    msgpack_sbuffer buffer;
+    msgpack_packer out;
+    buffer_start (&buffer, ROOM + record->title.size + record->key.size + record->worker.size +
+                               record->reason.size);
+    msgpack_packer_init (&out, &buffer, write_bytes);
+    size_t fields = FIELDS + (record->key.size > 0);
+    msgpack_pack_map (&out, fields + (missed->count ? MISSED_FIELDS : 0));
+    pack_frame (&out, &PACKED_NAME ("title"), record->title);
+    if (record->key.size)
+        pack_frame (&out, &PACKED_NAME ("key"), record->key);
+    pack_integer (&out, &PACKED_NAME ("nominal"), record->nominal);
+    pack_integer (&out, &PACKED_NAME ("status"), record->status);
+    pack_integer (&out, &PACKED_NAME ("state"), record->state);
+    pack_integer (&out, &PACKED_NAME ("exec_id"), (int64_t)record->exec_id);
+    pack_frame (&out, &PACKED_NAME ("worker"), record->worker);
+    pack_integer (&out, &PACKED_NAME ("size"), (int64_t)record->size);
+    pack_frame (&out, &PACKED_NAME ("reason"), record->reason);
+    if (missed->count) {
+        pack_integer (&out, &PACKED_NAME ("missed"), missed->count);
+        pack_integer (&out, &PACKED_NAME ("missed_first"), missed->first);
+        pack_integer (&out, &PACKED_NAME ("missed_last"), missed->last);
+        pack_frame (&out, &PACKED_NAME ("missed_why"), span_text (record->missed_why));
+    }
+    *ret_size = buffer.size;
+    return msgpack_sbuffer_release (&buffer);
+}
+
+// {plan, station, record}
+static void pack_outcome (msgpack_packer *out, const struct outcome_row *row)
+{
+    enum { FIELDS = 3 };
+    char id[IDENT_SIZE];
+    msgpack_pack_array (out, FIELDS);
+    pack_text (out, id, strlen (ident_text (row->plan_id, id)));
+    pack_text (out, row->station.data, row->station.size);
+    pack_text (out, row->record.data, row->record.size);
+}
+
+char *outcomes_pack (const struct outcome_row *rows, size_t count, size_t *ret_size)
+{
+    enum { HEAD = 8, EACH = 2 * IDENT_SIZE + 8 };
+    msgpack_sbuffer buffer;
+    msgpack_packer out;
+    size_t room = HEAD;
+    for (size_t i = 0; i < count; i++)
+        room += EACH + rows[i].station.size + rows[i].record.size;
+    buffer_start (&buffer, room);
+    msgpack_packer_init (&out, &buffer, write_bytes);
+    msgpack_pack_array (&out, count);
+    for (size_t i = 0; i < count; i++)
+        pack_outcome (&out, &rows[i]);
+    *ret_size = buffer.size;
+    return msgpack_sbuffer_release (&buffer);
+}
+
+// -- as the scripts take them
+
+char *store_outcome (uint64_t plan_id, struct span station, struct span record, size_t *ret_size)
+{
+    enum { FIELDS = 3, ROOM = 2 * IDENT_SIZE };
+    char id[IDENT_SIZE];
+    msgpack_sbuffer buffer;
+    msgpack_packer out;
+    buffer_start (&buffer, ROOM + station.size);
+    msgpack_packer_init (&out, &buffer, write_bytes);
+    msgpack_pack_array (&out, FIELDS);
+    pack_text (&out, id, strlen (ident_text (plan_id, id)));
+    pack_text (&out, station.data, station.size);
+    msgpack_pack_str (&out, record.size); // its bytes follow
+    *ret_size = buffer.size;
+    return msgpack_sbuffer_release (&buffer);
+}
+
+char *store_outcomes (const struct span *parts, size_t count, size_t *ret_size)
+{
+    msgpack_sbuffer buffer;
+    msgpack_packer out;
+    size_t room = 8;
+    for (size_t i = 0; i < 2 * count; i++)
+        room += parts[i].size;
+    buffer_start (&buffer, room);
+    msgpack_packer_init (&out, &buffer, write_bytes);
+    msgpack_pack_array (&out, count);
+    for (size_t i = 0; i < 2 * count; i++)
+        write_bytes (&buffer, (const char *)parts[i].data, parts[i].size);
+    *ret_size = buffer.size;
+    return msgpack_sbuffer_release (&buffer);
+}

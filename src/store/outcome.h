@@ -1,0 +1,31 @@
+// What the history keeps of a run, packed. Pure.
+#pragma once
+
+#include "engine.h"
+#include "rows.h"
+
+// The outcome of a run.
+struct outcome_record {
+    struct span title;
+    struct span key; // the plan's name, empty = none
+    int64_t nominal; // Unix seconds
+    uint8_t status;
+    enum plan_state state; // of the plan afterwards
+    uint64_t exec_id;
+    struct span worker;
+    size_t size; // of the result's frames
+    struct span reason;
+    struct missed missed; // if it is of occurrences that did not run
+    const char *missed_why;
+};
+
+// Packed for a commit. Free it.
+char *store_record (const struct outcome_record *record, size_t *ret_size);
+
+// Several outcomes as one entry of the history: msgpack {plan, station, record} of each. Free it.
+char *outcomes_pack (const struct outcome_row *rows, size_t count, size_t *ret_size);
+
+// What the history gets of a run, and of many: {plan, station, record} of each. A pair of `parts`
+// is what store_outcome made, and the record behind it. Free the bytes.
+char *store_outcome (uint64_t plan_id, struct span station, struct span record, size_t *ret_size);
+char *store_outcomes (const struct span *parts, size_t count, size_t *ret_size);
