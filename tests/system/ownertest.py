@@ -169,7 +169,7 @@ class Broadcaster(Seat):
         assert word == "history", word
         wanted = json.loads(args[0])
         since = wanted.get("since", 0)
-        runs = [run for run in self.history if run["seq"] > since][:wanted["limit"]]
+        runs = [run for run in self.history if run["seq"] > since][:wanted.get("limit", 1000)]
         page = {"runs": [] if wanted.get("newest") else runs, "first": 1, "last": len(self.history),
                 "epoch": self.epoch, "missed": False}
         return [reply(request, OK, (JSON, json.dumps(page).encode()))]
