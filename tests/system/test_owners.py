@@ -1,12 +1,16 @@
 """Clients that are given the addresses of several stations, of which one owns the plans: it dies, and
 another one takes over."""
+import base64
 import json
+import os
 import subprocess
 
 import pytest
+import zmq
 
-from clitest import JSON, NO_ANSWER, USAGE, reply, start, zplan
-from ownertest import OK, Cut, Owners, Seat, broadcasters, done, endpoints, silent
+from clitest import COMMAND, JSON, NO_ANSWER, USAGE, describe, reply, start, taken_apart, zplan
+from curvetest import Keys, certificate, write
+from ownertest import OK, Cut, Owners, broadcasters, endpoints, silent
 from test_library import installed, run  # noqa: F401 a fixture
 from zplanprocs import free_port, wait_until
 from zplantest import WAIT
@@ -200,6 +204,85 @@ def test_a_list_that_is_none(text):
     for option, command in ("--connect", "ping"), ("--publish", "watch"):
         said = zplan(option, text, command).failed(USAGE)
         assert f"{option}: want tcp://HOST:PORT or ipc://PATH" in said
+
+
+# -- workers that fetch
+
+
+def test_a_job_of_the_dead_owner_is_reported_to_the_next(owners, tmp_path):
+    go, (one, other) = tmp_path / "go", owners
+    os.mkfifo(go)
+    job = {"plan_id": "2a", "exec_id": "5f", "plan_time": 1700000000, "ping_interval": 60, "worker_timeout": 600,
+           "plan": {}, "frames": [{"b64": base64.b64encode(describe(3, COMMAND)).decode()}, "x"]}
+    jobs = [job]
+
+    def first(request):
+        word, _ = taken_apart(request)
+        given = {"jobs": [jobs.pop()]} if word == "take" and jobs else {"jobs": []}
+        return [reply(request, OK, (JSON, json.dumps(given).encode()))]
+
+    def second(request):
+        word, _ = taken_apart(request)
+        return [reply(request, OK, (JSON, b'{"jobs": []}' if word == "take" else b"{}"))]
+    one.own(first)
+    worker = start("--connect", endpoints(owners), "work", "--pull", "jobs", "--once", "--", "cat", str(go))
+    while taken_apart(one.took()[0])[0] != "take":
+        pass
+    with open(go, "w") as pipe:     # the command runs
+        one.leave()
+        other.own(second)
+        pipe.write("done")
+    _, err = worker.communicate(timeout=WAIT)
+    assert worker.returncode == 0, err
+    words = [taken_apart(request) for request in other.took(other.seen.qsize())]
+    report, = (json.loads(args[0]) for word, args in words if word == "report")
+    assert (report["plan"], report["exec_id"], report["state"], report["result"]) == ("2a", "5f", "success", "done")
+
+
+# -- CURVE
+
+
+def secured(seat, keys):
+    """Its request socket wants this key."""
+    make = seat.context.socket
+
+    def made(kind):
+        one = make(kind)
+        if kind == zmq.ROUTER:
+            one.curve_server = True
+            one.curve_publickey, one.curve_secretkey = keys.public.encode(), keys.secret.encode()
+        return one
+    seat.context.socket = made
+
+
+def key_file(folder, keys):
+    path = str(folder / "me.key_secret")
+    write(path, certificate(keys, "me", secret=True))
+    return path
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["a key for each", "one for all"])
+def test_keys_of_the_stations(owners, tmp_path, shared):
+    own, *keys = Keys(), Keys(), Keys()
+    file = key_file(tmp_path, own)
+    keys = [keys[0], keys[0]] if shared else keys
+    listed = keys[0].public if shared else ",".join(one.public for one in keys)
+    for seat, pair in zip(owners, keys):
+        secured(seat, pair)
+    for seat in owners:
+        seat.own()
+        said = zplan("--connect", endpoints(owners), "--key", file, f"--server-key={listed}", "ping").done()
+        assert said.startswith(f"answer from {seat.endpoint} in ")
+        seat.leave()
+
+
+def test_keys_that_are_too_many(tmp_path):
+    own = Keys()
+    file = key_file(tmp_path, own)
+    for addresses, count in ("tcp://127.0.0.1:7920", 2), ("tcp://127.0.0.1:7920,tcp://127.0.0.1:7921,tcp://127.0.0.1:7922", 2):
+        listed = ",".join([own.public] * count)
+        said = zplan("--connect", addresses, "--key", file, f"--server-key={listed}", "ping").failed(USAGE)
+        assert "--server-key: want one key, or one for each endpoint of --connect" in said
 
 
 # -- results
