@@ -47,7 +47,8 @@ extern "C" {
 
 enum {
     ZPLAN_MANAGE_ARGS_MAX = 8, // arguments of one admin command
-    ZPLAN_REQUESTS_MAX = 1000  // requests of one client without an answer yet
+    ZPLAN_REQUESTS_MAX = 1000, // requests of one client without an answer yet
+    ZPLAN_ENDPOINTS_MAX = 8    // endpoints of one list
 };
 
 struct zplan_client;
@@ -64,17 +65,33 @@ struct zplan_reply {
 // connects when the station is there, and reconnects when the connection is lost. NULL: errno is
 // EINVAL for an invalid endpoint, EMFILE when descriptors run out, ENOMEM, or else the reason why
 // there is no socket. Destroy it with zplan_client_destroy.
+//
+// Of several stations on one database one serves, and another takes over when it fails: `endpoint`
+// is then the list of their endpoints, at most ZPLAN_ENDPOINTS_MAX, with a comma between two of
+// them and no blanks: "tcp://a:7920,tcp://b:7920". The client has a socket for each, and requests
+// go to the station that was connected last: one that waits has its request socket closed. Requests
+// wait, up to their timeout, while none is connected. When a connection is lost, what went out on
+// it without an answer is sent again to the station that is connected next, with its first deadline
+// and at most three times, if handling it twice does no harm: PING, admin commands that read, and
+// submissions with an id (GLOBAL_ID) or a `key`. Others end at once with ZPLAN_ERROR_NO_ANSWER: it
+// is unknown whether they were handled. A list takes a socket and some memory more for each
+// endpoint: messages of up to 64 MiB are kept to be sent again, beyond that requests are rejected
+// with ZPLAN_ERROR_MEMORY.
 struct zplan_client *zplan_client_new (const char *endpoint);
 
 // The same with CURVE. The keys are copied. NULL with EINVAL also when `curve` is NULL, a key is
-// invalid, or the public key does not belong to the secret one: the client never connects without
-// encryption.
+// invalid, the public key does not belong to the secret one, or there is neither one server key nor
+// one for each endpoint: the client never connects without encryption.
 struct zplan_client *zplan_client_new_curve (const char *endpoint, const struct zplan_curve *curve);
 
 // Destroys the client and sets the pointer to NULL; NULL is allowed. Requests without an answer end
 // with ZPLAN_ERROR_CLOSED: their callbacks are called from within. Has no effect when it is called
 // from a callback of this client.
 void zplan_client_destroy (struct zplan_client **client);
+
+// The endpoint that requests go to now; "" while none of several is connected, and for NULL. It
+// belongs to the client and is valid as long as that exists.
+const char *zplan_client_endpoint (const struct zplan_client *client);
 
 // How long later requests wait for their answers, in milliseconds; default 5000. A negative value
 // counts as 0.
@@ -99,7 +116,8 @@ const char *zplan_client_error (const struct zplan_client *client);
 // ZPLAN_OK: `ret` is filled; its status may be a rejection. Otherwise it is untouched. After
 // ZPLAN_ERROR_NO_ANSWER it is unknown whether the station received the request, but it cannot
 // receive it any later: unless the station has answered a later request, the client has closed the
-// connection, and all requests that wait on it have ended in the same way.
+// connection, and all requests that wait on it have ended in the same way; with several endpoints
+// those that may be handled twice are sent again.
 int zplan_client_call (struct zplan_client *client, uint8_t command,
                        const struct zplan_frame *frames, size_t count, struct zplan_reply *ret);
 

@@ -24,7 +24,9 @@ struct zplan_frame {
 
 // The keys of an encrypted connection (CURVE), each 40 characters of Z85; `zplan keygen` makes a
 // pair. A station with an allow-list does not answer a client whose public key is not in it; to
-// that client it looks like a station that does not answer.
+// that client it looks like a station that does not answer. Where several endpoints are given the
+// stations may share one certificate; else `server_key` is the list of their keys, in the order of
+// the endpoints and with a comma between two of them.
 struct zplan_curve {
     const char *server_key; // public, of the station
     const char *public_key; // our own

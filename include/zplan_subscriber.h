@@ -72,6 +72,10 @@ struct zplan_result {
 // with these bytes; "" is all. Results that are published before the connection is made, or while
 // it is lost, are missed unless zplan_subscriber_recover is called. NULL and errno as
 // zplan_client_new. Destroy it with zplan_subscriber_destroy.
+//
+// `endpoint` may be a list of the publish endpoints of several stations on one database, as in
+// zplan_client_new: the subscriber is connected to all of them, as those that wait to take over
+// have that socket bound and are silent; `seq` and `epoch` go on from one to the next.
 struct zplan_subscriber *zplan_subscriber_new (const char *endpoint, const char *title_prefix);
 
 // The same with CURVE, as zplan_client_new_curve; `server_key` is that of the station.
@@ -120,7 +124,7 @@ struct zplan_notice {
 typedef void zplan_notice_fn (void *context, const struct zplan_notice *notice);
 
 struct zplan_recovery {
-    const char *endpoint; // the station's request socket
+    const char *endpoint; // the station's request socket, or a list as in zplan_client_new
     int64_t since;        // seq of the last processed result; -1: start now
     const char *epoch;    // of it; NULL or "": not known
     const char *title;    // only results whose titles start with it; NULL: as subscribed
@@ -133,7 +137,9 @@ struct zplan_recovery {
 // were missed are requested at its request socket, with the keys of the subscriber, and returned in
 // their place, in the order of `seq`, marked as from the history. A program that stores `seq` and
 // `epoch` of the last result it has processed continues with them after a restart. A result may
-// come twice when the station failed; its exec_id shows it.
+// come twice when the station failed; its exec_id shows it. With several endpoints the history is
+// also requested when another station has taken over: the last results of the one before it may be
+// missing, and no later one shows that for a while.
 //
 // Call it once, before the first zplan_subscriber_recv. Returns an enum zplan_error; after an error
 // nothing has changed, and there is no recovery.

@@ -161,12 +161,16 @@ enum {
 struct zplan_worker;
 
 struct zplan_worker_options {
-    const char *endpoint; // workers' port of a target station: tcp://HOST:PORT or ipc://PATH
-    const char *name;     // 1 to 64 of A-Z a-z 0-9 _ . -
+    // Workers' port of a target station: tcp://HOST:PORT or ipc://PATH. May be a list as in
+    // zplan_client_new (zplan_client.h): of several workers' ports the next one is tried when one
+    // has not answered for three seconds
+    const char *endpoint;
+    const char *name;                // 1 to 64 of A-Z a-z 0-9 _ . -
     const struct zplan_curve *curve; // server_key: the target station's. NULL = not encrypted
     int credit;                      // concurrent jobs, 1 to ZPLAN_CREDIT_MAX; 0 = 1
     // The pull target whose plans are fetched: `endpoint` is then the request socket of the plan
-    // station, and `server_key` its key. NULL = `endpoint` is a workers' port
+    // station, or the list of those of several on one database, and `server_key` its key. Answers
+    // wait for the station that takes over. NULL = `endpoint` is a workers' port
     const char *pull;
 };
 

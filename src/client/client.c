@@ -17,12 +17,7 @@
 #include "random.h"
 #include "socket.h"
 
-enum {
-    TIMEOUT_MS = 5000,
-    MESSAGES_A_TURN = 64,
-    LATE_TURNS_MAX = ZPLAN_REQUESTS_MAX, // enough to read an answer to each
-    QUEUE_MAX = 2 * ZPLAN_REQUESTS_MAX // libzmq counts up to half of what was read as not read yet
-};
+enum { TIMEOUT_MS = 5000, MESSAGES_A_TURN = 64 };
 
 _Static_assert((int)ZPLAN_FRAMES_MAX == (int)DESC_FRAMES_MAX, "one limit under two names");
 
@@ -49,32 +44,7 @@ const char *zplan_client_error (const struct zplan_client *client)
     return client ? client->reason.text : zplan_error_text (ZPLAN_ERROR_ARGUMENT);
 }
 
-// -- the connection
-
-static void drop_socket (struct zplan_client *self)
-{
-    int error = errno;
-    readiness_watch (&self->ready, NULL);
-    if (self->socket)
-        zmq_close (self->socket);
-    self->socket = NULL;
-    errno = error;
-}
-
-static int connect_socket (struct zplan_client *self)
-{
-    self->socket = wire_socket_in (self->context, ZMQ_DEALER);
-    if (!self->socket)
-        return -1;
-    keys_put (&self->keys, self->socket);
-    wire_heartbeat (self->socket);
-    wire_set (self->socket, ZMQ_SNDHWM, QUEUE_MAX);
-    if (zmq_connect (self->socket, self->endpoint) == 0 &&
-        readiness_watch (&self->ready, self->socket) == 0)
-        return 0;
-    drop_socket (self);
-    return -1;
-}
+// -- making one
 
 static int client_open (struct zplan_client *self, const char *endpoint)
 {
@@ -83,17 +53,21 @@ static int client_open (struct zplan_client *self, const char *endpoint)
     self->deadline_us = READINESS_NEVER;
     self->interrupt_fd = -1;
     self->session = random_anew ();
-    if (readiness_open (&self->ready))
+    struct reason reason;
+    if (readiness_open (&self->ready) || endpoints_read (&self->endpoints, endpoint, &reason))
         return -1;
+    if (!keys_fit (&self->keys, &self->endpoints)) {
+        errno = EINVAL;
+        return -1;
+    }
     self->endpoint = strdup (endpoint);
     self->context = self->endpoint ? wire_context_new () : NULL;
-    return self->context ? connect_socket (self) : -1;
+    return self->context ? client_connect (self) : -1;
 }
 
 static struct zplan_client *client_new (const char *endpoint, const struct keys *keys)
 {
-    struct reason reason;
-    if (!endpoint || endpoint_check (endpoint, &reason)) {
+    if (!endpoint) {
         errno = EINVAL;
         return NULL;
     }
@@ -129,108 +103,6 @@ void zplan_client_set_interrupt (struct zplan_client *client, int fd)
         client->interrupt_fd = fd < 0 ? -1 : fd;
 }
 
-// -- requests in hand
-
-static struct request *request_new (const struct zplan_client *self, struct span id)
-{
-    struct request *request = calloc (1, sizeof *request + id.size);
-    if (!request)
-        return NULL;
-    int64_t now_us = clock_mono_us ();
-    request->deadline_us = self->timeout_ms < (READINESS_NEVER - now_us) / 1000
-                               ? now_us + self->timeout_ms * 1000
-                               : READINESS_NEVER;
-    request->id_size = id.size;
-    if (id.size)
-        memcpy (request->id, id.data, id.size);
-    return request;
-}
-
-static void append (struct zplan_client *self, struct request *request)
-{
-    request->number = ++self->requests;
-    *self->end = request;
-    self->end = &request->next;
-    self->count++;
-    if (request->deadline_us < self->deadline_us)
-        self->deadline_us = request->deadline_us;
-}
-
-// Take out what `at` points to.
-static struct request *take_out (struct zplan_client *self, struct request **at)
-{
-    struct request *request = *at;
-    *at = request->next;
-    if (self->end == &request->next)
-        self->end = at;
-    self->count--;
-    return request;
-}
-
-// Tell how a request ended; it is not in the list any more.
-static void finish (struct zplan_client *self, struct request *request, int error,
-                    const struct zplan_reply *reply)
-{
-    bool calling = self->calling;
-    self->calling = true;
-    if (request->fn)
-        request->fn (request->context, error, reply);
-    self->calling = calling;
-    free (request);
-}
-
-// All that are in hand now, but none that is sent meanwhile.
-static void finish_all (struct zplan_client *self, int error)
-{
-    struct request *request = self->first;
-    self->first = NULL;
-    self->end = &self->first;
-    self->count = 0;
-    while (request) {
-        struct request *next = request->next;
-        finish (self, request, error, NULL);
-        request = next;
-    }
-}
-
-// End a request without its answer.
-static void give_up (struct zplan_client *self, struct request **at)
-{
-    if ((*at)->number < self->heard) {
-        finish (self, take_out (self, at), ZPLAN_ERROR_NO_ANSWER, NULL);
-        return;
-    }
-    drop_socket (self);
-    finish_all (self, ZPLAN_ERROR_NO_ANSWER);
-}
-
-static struct request **find_late (struct zplan_client *self, int64_t now_us)
-{
-    for (struct request **at = &self->first; *at; at = &(*at)->next)
-        if ((*at)->deadline_us < now_us)
-            return at;
-    return NULL;
-}
-
-// End those whose time is over. A callback may send new ones; their time is not over at `now_us`.
-// Where messages are left to be read, the answers may be among them, as when the program was busy
-// for long; a station that floods is read on for so many turns.
-static void expire (struct zplan_client *self, bool all_read)
-{
-    int64_t now_us = clock_mono_us ();
-    if (self->deadline_us < now_us && !all_read && ++self->late_turns <= LATE_TURNS_MAX)
-        return;
-    self->late_turns = 0;
-    if (self->deadline_us >= now_us)
-        return;
-    for (struct request **at = find_late (self, now_us); at; at = find_late (self, now_us))
-        give_up (self, at);
-    self->deadline_us = READINESS_NEVER;
-    for (const struct request *request = self->first; request; request = request->next)
-        if (request->deadline_us < self->deadline_us)
-            self->deadline_us = request->deadline_us;
-}
-
 // -- answers
 
 // The request that this answers, or NULL. An answer without a REQUEST_ID can only be the station's
@@ -257,11 +129,11 @@ static void fill_reply (const struct message *message, struct zplan_reply *ret)
                                               message->frames[i].size};
 }
 
-// Take one message. False: there is none.
-static bool take_message (struct zplan_client *self)
+bool client_take_message (struct zplan_client *self, size_t index)
 {
+    void *socket = self->dealers.rows[index].socket;
     packet_clear (&self->packet);
-    if (!self->socket || !packet_recv (&self->packet, self->socket, &packet_of_stations))
+    if (!socket || !packet_recv (&self->packet, socket, &packet_of_stations))
         return false;
     struct reason reason;
     if (self->packet.fault ||
@@ -270,13 +142,22 @@ static bool take_message (struct zplan_client *self)
     struct request **at = find_answered (self);
     if (!at)
         return true;
-    struct request *request = take_out (self, at);
-    if (request->number > self->heard)
-        self->heard = request->number;
+    struct request *request = request_take_out (self, at);
+    if (request->at == (int)index && request->number > self->heard[index])
+        self->heard[index] = request->number;
     struct zplan_reply reply;
     fill_reply (&self->answer, &reply);
-    finish (self, request, ZPLAN_OK, &reply);
+    request_finish (self, request, ZPLAN_OK, &reply);
     return true;
+}
+
+// Take one message of any address. False: there is none.
+static bool take_message (struct zplan_client *self)
+{
+    for (size_t i = 0; i < self->endpoints.count; i++)
+        if (client_take_message (self, i))
+            return true;
+    return false;
 }
 
 static void update_readiness (struct zplan_client *self)
@@ -284,9 +165,9 @@ static void update_readiness (struct zplan_client *self)
     if (self->count == 0)
         self->deadline_us = READINESS_NEVER;
     // A request is late when its deadline has passed.
-    readiness_update (
-        &self->ready,
-        self->deadline_us == READINESS_NEVER ? READINESS_NEVER : self->deadline_us + 1, true);
+    int64_t due_us = self->deadline_us == READINESS_NEVER ? READINESS_NEVER : self->deadline_us + 1;
+    int64_t look_us = client_has_several (self) ? client_due_us (self) : READINESS_NEVER;
+    readiness_update (&self->ready, look_us < due_us ? look_us : due_us, true);
 }
 
 int zplan_client_process (struct zplan_client *client)
@@ -296,10 +177,11 @@ int zplan_client_process (struct zplan_client *client)
     if (client->calling)
         return client_fail_as (client, ZPLAN_ERROR_NESTED, "process: not from a callback");
     int count = 0;
+    client_look (client);
     while (count < MESSAGES_A_TURN && take_message (client))
         count++;
     packet_clear (&client->packet);
-    expire (client, count < MESSAGES_A_TURN);
+    request_expire (client, count < MESSAGES_A_TURN);
     update_readiness (client);
     return ZPLAN_OK;
 }
@@ -349,19 +231,6 @@ static int lay_out (struct zplan_client *self, uint8_t command, const struct zpl
     return ZPLAN_OK;
 }
 
-// libzmq lets go of a connection whose key was refused, and has no queue for it then: it is made
-// anew, and whoever waits hears that there is no answer.
-static bool put (struct zplan_client *self, const struct message *message)
-{
-    if (packet_send_message (self->socket, (struct span){0}, message))
-        return true;
-    if (self->count)
-        return false;
-    drop_socket (self);
-    return connect_socket (self) == 0 &&
-           packet_send_message (self->socket, (struct span){0}, message);
-}
-
 // Send it, and keep that it was.
 static int send_request (struct zplan_client *self, const struct message *message,
                          zplan_reply_fn *fn, void *context)
@@ -377,16 +246,9 @@ static int send_request (struct zplan_client *self, const struct message *messag
         return client_fail_as (self, ZPLAN_ERROR_MEMORY, zplan_error_text (ZPLAN_ERROR_MEMORY));
     request->fn = fn;
     request->context = context;
-    int error = ZPLAN_OK;
-    if (!self->socket && connect_socket (self))
-        error = client_fail (self, ZPLAN_ERROR_SOCKET, "no socket can be made: %s",
-                             zmq_strerror (errno));
-    else if (!put (self, message))
-        error = client_fail (self, ZPLAN_ERROR_AGAIN, "the queue of the connection is full");
+    int error = client_hand_over (self, request, message);
     if (error)
         free (request);
-    else
-        append (self, request);
     update_readiness (self);
     return error;
 }
@@ -406,7 +268,9 @@ int zplan_client_send (struct zplan_client *client, uint8_t command,
 // -- waiting for the answer
 
 struct waiting {
+    const struct zplan_client *client;
     bool done;
+    bool lost; // the connection was, to one of several addresses
     int error;
     struct zplan_reply *ret;
 };
@@ -416,6 +280,7 @@ static void wait_is_over (void *context, int error, const struct zplan_reply *re
     struct waiting *waiting = context;
     waiting->done = true;
     waiting->error = error;
+    waiting->lost = waiting->client->losing;
     if (reply)
         *waiting->ret = *reply;
 }
@@ -426,16 +291,17 @@ static void interrupt (struct zplan_client *self, const struct waiting *waiting)
     while (*at && (*at)->context != waiting)
         at = &(*at)->next;
     if (*at)
-        give_up (self, at);
+        request_give_up (self, at);
 }
 
 // The deadline bounds it, also against a station that floods: it is looked at after each message.
 static void await (struct zplan_client *self, struct waiting *waiting)
 {
     while (!waiting->done) {
-        bool taken = take_message (self);
+        client_look (self);
+        bool taken = !waiting->done && take_message (self);
         if (!waiting->done)
-            expire (self, !taken);
+            request_expire (self, !taken);
         if (waiting->done || taken)
             continue;
         update_readiness (self);
@@ -455,12 +321,15 @@ int zplan_client_call (struct zplan_client *client, uint8_t command,
         return client_fail_as (client, ZPLAN_ERROR_ARGUMENT, "ret: is missing");
     if (client->calling)
         return client_fail_as (client, ZPLAN_ERROR_NESTED, "a callback may send, but not wait");
-    struct waiting waiting = {.ret = ret};
+    struct waiting waiting = {.client = client, .ret = ret};
     int error = zplan_client_send (client, command, frames, count, wait_is_over, &waiting);
     if (error)
         return error;
     await (client, &waiting);
-    if (waiting.error)
+    if (waiting.lost)
+        client_fail (client, waiting.error, "the connection to %s was lost before the answer",
+                     client->endpoint);
+    else if (waiting.error)
         client_fail (client, waiting.error, "no answer from %s within %" PRId64 " ms",
                      client->endpoint, client->timeout_ms);
     return waiting.error;
@@ -475,12 +344,13 @@ void zplan_client_destroy (struct zplan_client **client)
     struct zplan_client *self = *client;
     int error = errno;
     self->closing = true;
-    finish_all (self, ZPLAN_ERROR_CLOSED);
+    request_finish_all (self, ZPLAN_ERROR_CLOSED);
     packet_clear (&self->packet);
-    drop_socket (self);
+    client_disconnect (self);
     readiness_close (&self->ready);
     wire_context_destroy (&self->context);
     explicit_bzero (&self->keys, sizeof self->keys);
+    endpoints_clear (&self->endpoints);
     free (self->endpoint);
     free (self);
     *client = NULL;

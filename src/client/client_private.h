@@ -3,11 +3,15 @@
 
 #include "zplan_client.h"
 
+#include "dealers.h"
 #include "keys.h"
 #include "packet.h"
 #include "readiness.h"
 
-enum { REQUEST_ID_SIZE = 48 };
+enum {
+    REQUEST_ID_SIZE = 48,
+    REQUEST_WAITS = -1 // for a connection to one of several addresses
+};
 
 // A request that has no answer yet.
 struct request {
@@ -16,31 +20,39 @@ struct request {
     int64_t deadline_us; // monotonic
     zplan_reply_fn *fn;  // may be NULL
     void *context;
+    int at;                    // the address that it was sent to, or REQUEST_WAITS
+    int sends;                 // how often
+    bool safe;                 // it may be handled twice
+    struct message_copy *copy; // to be sent, or sent again; NULL: it is not sent again
     size_t id_size;
     uint8_t id[]; // its REQUEST_ID
 };
 
 struct zplan_client {
-    char *endpoint;
+    char *endpoint; // as it was given
+    struct endpoints endpoints;
     struct keys keys;
     void *context; // of this client alone
-    void *socket;  // NULL: made anew for the next request
+    struct dealers dealers;
     struct readiness ready;
-    int64_t timeout_ms;    // of each request that is sent from now on
-    int interrupt_fd;      // readable = a call waits no longer; -1 = none
-    uint64_t session;      // random; with `requests` it makes request ids that nobody else uses
-    uint64_t requests;     // sent so far
-    uint64_t heard;        // number of the last one that was answered
-    struct request *first; // those in hand, oldest first
-    struct request **end;  // where the next one is put
-    size_t count;          // of them
-    int64_t deadline_us;   // none of them ends before it
-    int late_turns;        // how often the socket was read behind it without an end
-    bool calling;          // a callback is running
-    bool closing;          // being destroyed
-    struct packet packet;  // the last reply
-    struct message answer; // the same, read; borrows from packet
-    struct reason reason;  // of the last call that failed
+    int64_t timeout_ms; // of each request that is sent from now on
+    int interrupt_fd;   // readable = a call waits no longer; -1 = none
+    uint64_t session;   // random; with `requests` it makes request ids that nobody else uses
+    uint64_t requests;  // sent so far
+    uint64_t heard[ENDPOINTS_MAX]; // number of the last one that was answered there
+    struct request *first;         // those in hand, oldest first
+    struct request **end;          // where the next one is put
+    size_t count;                  // of them
+    size_t waiting;                // of them: for a connection
+    size_t copied;                 // bytes of their copies
+    int64_t deadline_us;           // none of them ends before it
+    int late_turns;                // how often the socket was read behind it without an end
+    bool calling;                  // a callback is running
+    bool closing;                  // being destroyed
+    bool losing;                   // requests end as their connection was lost
+    struct packet packet;          // the last reply
+    struct message answer;         // the same, read; borrows from packet
+    struct reason reason;          // of the last call that failed
 };
 
 // The error, with its words kept for zplan_client_error.
@@ -49,3 +61,71 @@ int client_fail (struct zplan_client *self, int error, const char *format, ...)
 
 // Keep the words of an error of another object. Returns the error.
 int client_fail_as (struct zplan_client *self, int error, const char *words);
+
+// ---- the connections, client_connection.c
+
+// Connect to all addresses. 0, or -1 with errno.
+int client_connect (struct zplan_client *self);
+
+// Close them all.
+void client_disconnect (struct zplan_client *self);
+
+// Whether there are several addresses.
+bool client_has_several (const struct zplan_client *self);
+
+// When client_look has something to do that no socket tells; monotonic.
+int64_t client_due_us (const struct zplan_client *self);
+
+// How often a connection to one of several addresses was made.
+uint64_t client_turns (const struct zplan_client *self);
+
+// Send the request, or keep it until there is a connection; it is appended then. ZPLAN_OK, or an
+// error with its words: nothing was done.
+int client_hand_over (struct zplan_client *self, struct request *request,
+                      const struct message *message);
+
+// Look at the connections: end or send again what went out on one that was lost, and send what
+// waits for one that is there.
+void client_look (struct zplan_client *self);
+
+// Give the connection up that this request went out on, with all that is in it. Of one of several
+// addresses the others that went out there end or are sent again; the request is not in the list.
+void client_give_up (struct zplan_client *self, const struct request *request);
+
+// ---- requests in hand, requests.c
+
+struct request *request_new (const struct zplan_client *self, struct span id);
+void request_append (struct zplan_client *self, struct request *request);
+
+// Take out what `at` points to.
+struct request *request_take_out (struct zplan_client *self, struct request **at);
+
+// Tell how a request ended; it is not in the list any more.
+void request_finish (struct zplan_client *self, struct request *request, int error,
+                     const struct zplan_reply *reply);
+
+// The same of all that are in hand now, but none that is sent meanwhile.
+void request_finish_all (struct zplan_client *self, int error);
+
+// End a request without its answer.
+void request_give_up (struct zplan_client *self, struct request **at);
+
+// End those whose time is over. `all_read`: no message is left to be read.
+void request_expire (struct zplan_client *self, bool all_read);
+
+// Keep the message with the request. False: there is no memory, or too much is kept.
+bool request_copy (struct zplan_client *self, struct request *request,
+                   const struct message *message);
+void request_drop_copy (struct zplan_client *self, struct request *request);
+
+// The frames of the copy, to be sent.
+const struct span *request_frames (const struct request *self, size_t *ret_count);
+
+// Whether the request may be handled twice: it reads, or submits a plan by which the station knows
+// the second one.
+bool request_is_safe (const struct message *message);
+
+// ---- answers, client.c
+
+// Receive one message of this address, and end the request that it answers. False: there is none.
+bool client_take_message (struct zplan_client *self, size_t index);

@@ -31,9 +31,23 @@ bool gap_misses (const struct gap *self, int64_t seq, int64_t before)
 
 // -- what a result is
 
+static struct gap_seen *place_of (const struct gap *self, int64_t seq)
+{
+    return &self->seen[seq % GAP_SEEN_MAX];
+}
+
+// Whether this very result was passed on, from another connection or the history.
+static bool was_seen (const struct gap *self, const struct gap_mark *mark)
+{
+    const struct gap_seen *seen = self->seen ? place_of (self, mark->seq) : NULL;
+    return seen && seen->seq == mark->seq && seen->exec_id == mark->exec_id;
+}
+
 // One that is not larger than the last.
 static enum gap_sort sort_earlier (const struct gap *self, const struct gap_mark *mark)
 {
+    if (was_seen (self, mark))
+        return GAP_AGAIN;
     if (self->fresh)
         return GAP_NEXT;
     if (mark->seq < self->last)
@@ -61,8 +75,11 @@ enum gap_sort gap_sort (const struct gap *self, const struct gap_mark *mark)
 
 static void set_epoch (struct gap *self, const char *epoch)
 {
-    if (gap_is_elsewhere (self, epoch))
+    if (gap_is_elsewhere (self, epoch)) {
         memcpy (self->former, self->epoch, sizeof self->former);
+        if (self->seen)
+            memset (self->seen, 0, GAP_SEEN_MAX * sizeof *self->seen);
+    }
     if (*or_empty (epoch))
         snprintf (self->epoch, sizeof self->epoch, "%s", epoch);
 }
@@ -73,11 +90,13 @@ static void set_last (struct gap *self, int64_t seq, int64_t exec_id)
     self->fresh = false;
     self->last = seq;
     self->exec_id = exec_id;
+    if (self->seen && seq > 0)
+        *place_of (self, seq) = (struct gap_seen){seq, exec_id};
 }
 
 void gap_resume (struct gap *self, int64_t last, const char *epoch)
 {
-    *self = (struct gap){.known = true, .last = last};
+    *self = (struct gap){.known = true, .last = last, .seen = self->seen};
     set_epoch (self, epoch);
 }
 

@@ -6,12 +6,24 @@
 // number that is not the next one tells what is missing. One that is not larger is either a result
 // that the history told first, or the station has lost its latest writes and gives numbers again:
 // then the run is another one, and has another exec_id.
+//
+// Of several connections, as when another station takes over, the last results of one may come
+// behind the first of the other, and behind what the history told meanwhile: so the runs of the
+// last numbers are kept.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { EPOCH_SIZE = 64 };
+enum {
+    EPOCH_SIZE = 64,
+    GAP_SEEN_MAX = 4096 // numbers whose runs are kept: more than a queue holds
+};
+
+// A number and its run, in the place of the number modulo GAP_SEEN_MAX.
+struct gap_seen {
+    int64_t seq, exec_id;
+};
 
 struct gap {
     bool known;      // there is a last one
@@ -21,6 +33,7 @@ struct gap {
     int64_t told;    // from here to `last` the history told them; 0 = what comes told `last`
     char epoch[EPOCH_SIZE];  // of `last`; empty: not known yet
     char former[EPOCH_SIZE]; // the one before: what is on its way may still be of it
+    struct gap_seen *seen;   // GAP_SEEN_MAX of them, borrowed; NULL: there is one connection
 };
 
 // What a broadcast says of itself.

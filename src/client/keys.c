@@ -4,9 +4,9 @@
 
 int keys_take (struct keys *self, const struct zplan_curve *curve)
 {
-    if (curve && curve_key_valid (curve->server_key) && curve_key_valid (curve->public_key) &&
+    if (curve && server_keys_valid (curve->server_key, 0) && curve_key_valid (curve->public_key) &&
         curve_key_valid (curve->secret_key)) {
-        memcpy (self->server_key, curve->server_key, CURVE_KEY_SIZE);
+        memcpy (self->server_keys, curve->server_key, strlen (curve->server_key) + 1);
         memcpy (self->own.public_key, curve->public_key, CURVE_KEY_SIZE);
         memcpy (self->own.secret_key, curve->secret_key, CURVE_KEY_SIZE);
         self->used = curve_keys_belong (&self->own);
@@ -17,8 +17,23 @@ int keys_take (struct keys *self, const struct zplan_curve *curve)
     return -1;
 }
 
-void keys_put (const struct keys *self, void *socket)
+bool keys_fit (const struct keys *self, const struct endpoints *endpoints)
 {
-    if (self->used)
-        curve_make_client (socket, &self->own, self->server_key);
+    return !self->used || server_keys_valid (self->server_keys, endpoints->count);
+}
+
+void keys_put (const struct keys *self, void *socket, size_t index)
+{
+    char server_key[CURVE_KEY_SIZE];
+    if (!self->used)
+        return;
+    server_key_of (self->server_keys, index, server_key);
+    curve_make_client (socket, &self->own, server_key);
+}
+
+struct zplan_curve keys_borrow (const struct keys *self)
+{
+    return (struct zplan_curve){.server_key = self->server_keys,
+                                .public_key = self->own.public_key,
+                                .secret_key = self->own.secret_key};
 }

@@ -1,31 +1,51 @@
 #include "listener.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "clock.h"
 #include "socket.h"
 
-int listener_open (struct listener *self, const char *endpoint, const char *prefix,
-                   const struct keys *keys)
+// The stations that wait have their sockets bound, and send nothing: who is connected to all of
+// them misses nothing of the one that takes over.
+static int connect_all (struct listener *self, const struct endpoints *endpoints,
+                        const char *prefix)
 {
-    self->keys = *keys;
-    if (readiness_open (&self->ready))
-        return -1;
     self->context = wire_context_new ();
     self->socket = self->context ? wire_socket_in (self->context, ZMQ_SUB) : NULL;
-    if (!self->socket)
+    if (!self->socket || zmq_setsockopt (self->socket, ZMQ_SUBSCRIBE, prefix, strlen (prefix)))
         return -1;
-    keys_put (&self->keys, self->socket);
-    return zmq_setsockopt (self->socket, ZMQ_SUBSCRIBE, prefix, strlen (prefix)) ||
-                   zmq_connect (self->socket, endpoint)
-               ? -1
-               : readiness_watch (&self->ready, self->socket);
+    for (; self->count < endpoints->count; self->count++) {
+        keys_put (&self->keys, self->socket, self->count);
+        if (zmq_connect (self->socket, endpoints->rows[self->count]))
+            return -1;
+    }
+    return readiness_watch (&self->ready, 0, self->socket);
+}
+
+int listener_open (struct listener *self, const char *text, const char *prefix,
+                   const struct keys *keys)
+{
+    struct endpoints endpoints;
+    struct reason reason;
+    self->keys = *keys;
+    if (readiness_open (&self->ready) || endpoints_read (&endpoints, text, &reason))
+        return -1;
+    int rc = -1;
+    if (keys_fit (&self->keys, &endpoints))
+        rc = connect_all (self, &endpoints, prefix);
+    else
+        errno = EINVAL;
+    int error = errno;
+    endpoints_clear (&endpoints);
+    errno = error;
+    return rc;
 }
 
 void listener_close (struct listener *self)
 {
     packet_clear (&self->packet);
-    readiness_watch (&self->ready, NULL);
+    readiness_watch (&self->ready, 0, NULL);
     if (self->socket)
         zmq_close (self->socket);
     readiness_close (&self->ready);

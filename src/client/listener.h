@@ -8,14 +8,15 @@
 struct listener {
     void *context; // of this listener alone
     void *socket;
+    size_t count; // of the endpoints that it is connected to
     struct readiness ready;
     struct keys keys;
     struct packet packet; // the last message that was received
 };
 
-// Subscribe to the titles at `endpoint` that begin with `prefix`; `self` is all zero before. 0, or
-// -1 with errno. Close it in any case.
-int listener_open (struct listener *self, const char *endpoint, const char *prefix,
+// Subscribe to the titles at all `endpoints` that begin with `prefix`; `self` is all zero before.
+// 0, or -1 with errno. Close it in any case.
+int listener_open (struct listener *self, const char *endpoints, const char *prefix,
                    const struct keys *keys);
 void listener_close (struct listener *self);
 

@@ -15,7 +15,7 @@ int readiness_add (struct readiness *self, int fd)
 
 int readiness_open (struct readiness *self)
 {
-    *self = (struct readiness){.timer_fd = -1, .zmq_fd = -1, .at_us = READINESS_NEVER};
+    *self = (struct readiness){.timer_fd = -1, .at_us = READINESS_NEVER};
     self->epoll_fd = epoll_create1 (EPOLL_CLOEXEC);
     if (self->epoll_fd >= 0)
         self->timer_fd = timerfd_create (CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
@@ -28,22 +28,27 @@ void readiness_close (struct readiness *self)
         close (self->timer_fd);
     if (self->epoll_fd >= 0)
         close (self->epoll_fd);
-    self->timer_fd = self->epoll_fd = self->zmq_fd = -1;
+    self->timer_fd = self->epoll_fd = -1;
+    self->count = 0;
 }
 
-int readiness_watch (struct readiness *self, void *socket)
+int readiness_watch (struct readiness *self, size_t place, void *socket)
 {
-    if (self->zmq_fd >= 0)
-        epoll_ctl (self->epoll_fd, EPOLL_CTL_DEL, self->zmq_fd, NULL);
-    self->socket = socket;
-    self->zmq_fd = -1;
+    int fd;
+    size_t size = sizeof fd;
+    if (place < self->count && self->places[place].socket)
+        epoll_ctl (self->epoll_fd, EPOLL_CTL_DEL, self->places[place].fd, NULL);
+    if (place < self->count)
+        self->places[place].socket = NULL;
     if (!socket)
         return 0;
-    size_t size = sizeof self->zmq_fd;
-    return zmq_getsockopt (socket, ZMQ_FD, &self->zmq_fd, &size) ||
-                   readiness_add (self, self->zmq_fd)
-               ? -1
-               : 0;
+    if (zmq_getsockopt (socket, ZMQ_FD, &fd, &size) || readiness_add (self, fd))
+        return -1;
+    for (; self->count <= place; self->count++)
+        self->places[self->count].socket = NULL;
+    self->places[place].socket = socket;
+    self->places[place].fd = fd;
+    return 0;
 }
 
 // Asking for the events also makes ZMQ_FD unreadable until something new happens.
@@ -57,7 +62,9 @@ static bool has_input (void *socket)
 
 void readiness_update (struct readiness *self, int64_t at_us, bool listens)
 {
-    bool input = has_input (self->socket); // asked in any case
+    bool input = false;
+    for (size_t i = 0; i < self->count; i++)
+        input = has_input (self->places[i].socket) || input; // each is asked in any case
     if ((listens && input) || at_us < 0)
         at_us = 0;
     if (at_us == self->at_us)

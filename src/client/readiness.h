@@ -4,13 +4,19 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+enum { READINESS_SOCKETS_MAX = 16 };
+
 struct readiness {
-    int epoll_fd;  // the one; -1 = not open
-    int timer_fd;  // in the epoll
-    int zmq_fd;    // the same; -1 = no socket
-    void *socket;  // of zmq_fd; borrowed
+    int epoll_fd; // the one; -1 = not open
+    int timer_fd; // in the epoll
+    size_t count; // of the places below that were used
+    struct {
+        void *socket; // borrowed; NULL = none
+        int fd;       // of it, in the epoll
+    } places[READINESS_SOCKETS_MAX];
     int64_t at_us; // what the timer is set to
 };
 
@@ -20,15 +26,15 @@ struct readiness {
 int readiness_open (struct readiness *self);
 void readiness_close (struct readiness *self);
 
-// Watch this socket in the place of the one before; NULL: none. Call it before the socket that is
-// watched is closed. 0, or -1 with errno.
-int readiness_watch (struct readiness *self, void *socket);
+// Watch this socket in the place of the one that was watched there; NULL: none. Call it before the
+// socket that is watched is closed. 0, or -1 with errno.
+int readiness_watch (struct readiness *self, size_t place, void *socket);
 
 // Be readable when this descriptor is, too; for good.
 int readiness_add (struct readiness *self, int fd);
 
-// To be called after each use of the socket, before anybody waits: readable at `at_us` (monotonic),
-// or, if it `listens`, at once when the socket has something to receive.
+// To be called after each use of the sockets, before anybody waits: readable at `at_us`
+// (monotonic), or, if it `listens`, at once when one of the sockets has something to receive.
 void readiness_update (struct readiness *self, int64_t at_us, bool listens);
 
 enum readiness_event {

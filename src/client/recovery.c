@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "client_private.h"
 #include "clock.h"
 #include "json.h"
 
@@ -195,40 +196,6 @@ static void take_page (struct zplan_subscriber *self)
     recovery->phase = PHASE_TELL;
 }
 
-// The title as bytes to `ret`, which is owned by the subscriber with the run's text behind it.
-static bool read_run (struct zplan_subscriber *self, const json_t *run, struct zplan_result *ret)
-{
-    const json_t *title = json_object_get (run, "title");
-    const char *id = json_string_value (json_object_get (run, "plan"));
-    int64_t status = 0;
-    char *text = json_dumps (run, JSON_COMPACT);
-    char *title_text = json_dumps (title, JSON_ENCODE_ANY); // as long as its bytes, or longer
-    size_t size = text ? strlen (text) : 0, title_size = 0;
-    uint8_t *bytes = text && (title_text || !title)
-                         ? malloc (size + 1 + (title_text ? strlen (title_text) : 0))
-                         : NULL;
-    if (bytes)
-        memcpy (bytes, text, size + 1);
-    if (bytes && title && !json_to_frame (title, bytes + size + 1, &title_size))
-        title_size = 0;
-    free (title_text);
-    free (text);
-    if (!bytes)
-        return false;
-    free (self->bytes);
-    self->bytes = bytes;
-    json_get_integer (run, "status", 0, UINT8_MAX, &status);
-    *ret = (struct zplan_result){.title = bytes + size + 1,
-                                 .title_size = title_size,
-                                 .status = (uint8_t)status,
-                                 .id = id ? id : "",
-                                 .id_size = id ? strlen (id) : 0,
-                                 .from_history = true,
-                                 .run = bytes,
-                                 .run_size = size};
-    return true;
-}
-
 // Give a run of the page, unless it is not wanted. True: `ret` is filled.
 static bool tell_run (struct zplan_subscriber *self, const json_t *run, struct zplan_result *ret)
 {
@@ -239,7 +206,7 @@ static bool tell_run (struct zplan_subscriber *self, const json_t *run, struct z
     struct zplan_result result;
     if (!gap_misses (&recovery->gap, mark.seq, recovery->filling.before))
         return false;
-    if (!read_run (self, run, &result)) {
+    if (!recovery_read_run (self, run, &result)) {
         recovery->error = ZPLAN_ERROR_MEMORY;
         recovery_set_words (recovery, span_text (zplan_error_text (ZPLAN_ERROR_MEMORY)));
         close_page (&recovery->filling);
@@ -394,11 +361,21 @@ static bool is_ready (const struct recovery *self, int turns)
     return turns > 0;
 }
 
+// Another station answers now: the last results of the one before it may not have come.
+static void take_turn (struct recovery *self)
+{
+    uint64_t turns = client_turns (self->client);
+    if (self->turns && turns != self->turns)
+        self->look_us = 0;
+    self->turns = turns;
+}
+
 bool recovery_next (struct zplan_subscriber *self, struct zplan_result *ret)
 {
     struct recovery *recovery = &self->recovery;
     int turns = TURNS;
     zplan_client_process (recovery->client);
+    take_turn (recovery);
     while (turns > 0 && is_ready (recovery, turns)) {
         enum phase before = recovery->phase;
         turns--;
@@ -433,9 +410,7 @@ static struct zplan_client *open_client (const struct zplan_subscriber *self, co
 {
     if (!self->listener.keys.used)
         return zplan_client_new (endpoint);
-    struct zplan_curve curve = {.server_key = self->listener.keys.server_key,
-                                .public_key = self->listener.keys.own.public_key,
-                                .secret_key = self->listener.keys.own.secret_key};
+    struct zplan_curve curve = keys_borrow (&self->listener.keys);
     return zplan_client_new_curve (endpoint, &curve);
 }
 
@@ -469,9 +444,12 @@ int zplan_subscriber_recover (struct zplan_subscriber *subscriber,
     struct zplan_client *client = open_client (subscriber, recovery->endpoint);
     if (!client)
         return error_of (errno);
+    bool several = subscriber->listener.count > 1;
     bool added = readiness_add (&subscriber->listener.ready, zplan_client_fd (client)) == 0;
-    if (!added || !hear_all (subscriber, recovery->title)) {
+    struct gap_seen *seen = several && added ? calloc (GAP_SEEN_MAX, sizeof *seen) : NULL;
+    if (!added || (several && !seen) || !hear_all (subscriber, recovery->title)) {
         zplan_client_destroy (&client); // which closes the descriptor: it leaves the others
+        free (seen);
         return added ? ZPLAN_ERROR_MEMORY : ZPLAN_ERROR_SOCKET;
     }
     if (recovery->timeout_ms > 0)
@@ -479,6 +457,7 @@ int zplan_subscriber_recover (struct zplan_subscriber *subscriber,
     struct recovery *self = &subscriber->recovery;
     *self =
         (struct recovery){.client = client, .notice = recovery->fn, .context = recovery->context};
+    self->gap.seen = seen;
     look_after (self, LOOK_US);
     if (recovery->since < 0) {
         recovery_ask_head (self);
@@ -496,4 +475,6 @@ void recovery_end (struct recovery *self)
     json_decref (self->answer);
     json_decref (self->filling.page);
     self->answer = self->filling.page = NULL;
+    free (self->gap.seen);
+    self->gap.seen = NULL;
 }

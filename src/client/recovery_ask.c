@@ -2,6 +2,7 @@
 #include "subscriber_private.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "codes.h"
 #include "json.h"
@@ -109,5 +110,38 @@ bool recovery_take_page (struct recovery *self, json_t **ret_page, struct histor
         return false;
     }
     *ret_page = page;
+    return true;
+}
+
+bool recovery_read_run (struct zplan_subscriber *self, const json_t *run, struct zplan_result *ret)
+{
+    const json_t *title = json_object_get (run, "title");
+    const char *id = json_string_value (json_object_get (run, "plan"));
+    int64_t status = 0;
+    char *text = json_dumps (run, JSON_COMPACT);
+    char *title_text = json_dumps (title, JSON_ENCODE_ANY); // as long as its bytes, or longer
+    size_t size = text ? strlen (text) : 0, title_size = 0;
+    uint8_t *bytes = text && (title_text || !title)
+                         ? malloc (size + 1 + (title_text ? strlen (title_text) : 0))
+                         : NULL;
+    if (bytes)
+        memcpy (bytes, text, size + 1);
+    if (bytes && title && !json_to_frame (title, bytes + size + 1, &title_size))
+        title_size = 0;
+    free (title_text);
+    free (text);
+    if (!bytes)
+        return false;
+    free (self->bytes);
+    self->bytes = bytes;
+    json_get_integer (run, "status", 0, UINT8_MAX, &status);
+    *ret = (struct zplan_result){.title = bytes + size + 1,
+                                 .title_size = title_size,
+                                 .status = (uint8_t)status,
+                                 .id = id ? id : "",
+                                 .id_size = id ? strlen (id) : 0,
+                                 .from_history = true,
+                                 .run = bytes,
+                                 .run_size = size};
     return true;
 }

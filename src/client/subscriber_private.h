@@ -53,6 +53,7 @@ struct recovery {
     int64_t look_us;     // monotonic: when to look next
     int64_t look_gap_us; // from the last look to it
     int64_t rest_us;     // monotonic: when to ask again
+    uint64_t turns;      // client_turns, as it was seen last
 
     // How the question that is out ended.
     bool ended;
@@ -115,3 +116,7 @@ struct history_head {
 
 // The page that was asked for, to be given back. False: there is none, and the words say why.
 bool recovery_take_page (struct recovery *self, json_t **ret_page, struct history_head *ret);
+
+// A run of the history as a result without its number. Title and text are owned by the subscriber.
+// False: there is no memory.
+bool recovery_read_run (struct zplan_subscriber *self, const json_t *run, struct zplan_result *ret);

@@ -22,10 +22,9 @@ static bool name_valid (const char *name)
 
 static bool options_valid (const struct zplan_worker_options *options)
 {
-    struct reason reason;
     return options && options->endpoint && options->name && name_valid (options->name) &&
-           endpoint_check (options->endpoint, &reason) == 0 && options->credit >= 0 &&
-           options->credit <= ZPLAN_CREDIT_MAX && (!options->pull || name_valid (options->pull));
+           options->credit >= 0 && options->credit <= ZPLAN_CREDIT_MAX &&
+           (!options->pull || name_valid (options->pull));
 }
 
 static struct zplan_worker *allocate (size_t credit)
@@ -63,6 +62,7 @@ static void release (struct zplan_worker *self)
     pthread_cond_destroy (&self->changed);
     pthread_mutex_destroy (&self->lock);
     explicit_bzero (&self->keys, sizeof self->keys);
+    endpoints_clear (&self->endpoints);
     free (self->endpoint);
     free (self->pull);
     free (self);
@@ -82,6 +82,13 @@ static int start_thread (struct zplan_worker *self)
 
 static int start (struct zplan_worker *self, const struct zplan_worker_options *options)
 {
+    struct reason reason;
+    if (endpoints_read (&self->endpoints, options->endpoint, &reason))
+        return -1;
+    if (!keys_fit (&self->keys, &self->endpoints)) {
+        errno = EINVAL;
+        return -1;
+    }
     self->endpoint = strdup (options->endpoint);
     memcpy (self->name, options->name, strlen (options->name) + 1);
     self->pull = options->pull ? strdup (options->pull) : NULL;

@@ -402,9 +402,7 @@ static void say_words (struct zplan_worker *self, int64_t now_us)
 
 static int fetch_open (struct zplan_worker *self)
 {
-    const struct zplan_curve curve = {.server_key = self->keys.server_key,
-                                      .public_key = self->keys.own.public_key,
-                                      .secret_key = self->keys.own.secret_key};
+    const struct zplan_curve curve = keys_borrow (&self->keys);
     self->client = self->keys.used ? zplan_client_new_curve (self->endpoint, &curve)
                                    : zplan_client_new (self->endpoint);
     return self->client ? 0 : -1;

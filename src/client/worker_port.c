@@ -3,11 +3,11 @@
 // for every job in hand.
 //
 // The connection is made anew when the station has left PITPAT or JOIN unanswered for three beats:
-// what is still queued would otherwise reach a restarted station late. A thread that was held up
-// itself gives the station that time once more. A station that was restarted does not know the
-// worker, says so (NOT_FIND), and the worker joins again. Either way the station knows nothing any
-// more of the jobs in hand: those that nobody has taken are dropped, the others are lost, and
-// nothing more is said of them.
+// what is still queued would otherwise reach a restarted station late; of several addresses the
+// next one has its turn then. A thread that was held up itself gives the station that time once
+// more. A station that was restarted does not know the worker, says so (NOT_FIND), and the worker
+// joins again. Either way the station knows nothing any more of the jobs in hand: those that nobody
+// has taken are dropped, the others are lost, and nothing more is said of them.
 #include <stdio.h>
 #include <unistd.h>
 
@@ -49,9 +49,9 @@ static int connect_port (struct zplan_worker *self)
     self->socket = wire_socket_in (self->context, ZMQ_DEALER);
     if (!self->socket)
         return -1;
-    keys_put (&self->keys, self->socket);
+    keys_put (&self->keys, self->socket, self->address);
     wire_heartbeat (self->socket);
-    if (zmq_connect (self->socket, self->endpoint) == 0)
+    if (zmq_connect (self->socket, self->endpoints.rows[self->address]) == 0)
         return 0;
     int error = errno;
     zmq_close (self->socket);
@@ -104,6 +104,7 @@ static void beat (struct zplan_worker *self, int64_t now_us)
         if (self->socket)
             zmq_close (self->socket);
         lose_jobs (self);
+        self->address = (self->address + 1) % self->endpoints.count;
         connect_port (self);
     }
     if (self->joined)

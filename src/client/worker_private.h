@@ -88,7 +88,8 @@ extern const struct dialog dialog_port, dialog_fetch;
 struct zplan_worker {
     // set once
     const struct dialog *dialog;
-    char *endpoint;
+    char *endpoint; // as it was given
+    struct endpoints endpoints;
     char *pull; // the target whose plans are fetched; NULL = the endpoint is a workers' port
     char name[WORKER_NAME_MAX + 1];
     struct keys keys;
@@ -102,6 +103,7 @@ struct zplan_worker {
 
     // the thread's alone, of a workers' port
     void *socket;     // NULL when none could be made anew
+    size_t address;   // of the endpoints, that the socket is for
     size_t asked;     // jobs that were asked for and have not come
     int64_t beat_us;  // monotonic; when the next JOIN or PITPAT is due
     int64_t quiet_us; // when the oldest of them without an answer was sent; 0 = none

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "codes.h"
+#include "endpoints.h"
 #include "ident.h"
 #include "json.h"
 #include "json_words.h"
@@ -18,6 +19,19 @@
 enum { CALL_WORDS_MAX = 8 }; // of a command about a plan
 
 _Static_assert((int)PLAN_ID_SIZE == (int)IDENT_SIZE, "one size under two names");
+
+void call_endpoint_reason (const char *option, const char *text, struct reason *reason)
+{
+    struct endpoints endpoints;
+    struct reason why;
+    if (endpoints_read (&endpoints, text, &why))
+        reason_set (reason,
+                    "%s: want tcp://HOST:PORT or ipc://PATH, several with commas between, got %s",
+                    option, quoted (span_text (text)));
+    else
+        reason_set (reason, "--server-key: want one key, or one for each endpoint of %s", option);
+    endpoints_clear (&endpoints);
+}
 
 struct zplan_client *call_open (const struct cli *cli, int *ret_exit)
 {
@@ -33,8 +47,7 @@ struct zplan_client *call_open (const struct cli *cli, int *ret_exit)
     }
     struct reason reason;
     if (errno == EINVAL) {
-        reason_set (&reason, "--connect: want tcp://HOST:PORT or ipc://PATH, got %s",
-                    quoted (span_text (cli->connect)));
+        call_endpoint_reason ("--connect", cli->connect, &reason);
         *ret_exit = usage_error (cli->argv[0], &reason);
     } else {
         complain (cli->connect, span_text (strerror (errno)));
@@ -91,8 +104,13 @@ struct verdict call_verdict (const struct cli *cli, int outcome, const struct zp
 {
     if (outcome == ZPLAN_ERROR_NO_ANSWER) {
         char text[VERDICT_WORDS_MAX];
-        snprintf (text, sizeof text, "no answer from %s within %" PRId64 " ms%s", cli->connect,
-                  cli->timeout_ms, keyfile_hint (cli));
+        // Of several stations the one that was asked may have gone before its time was over.
+        snprintf (text, sizeof text, "no answer from %s within %" PRId64 " ms%s%s", cli->connect,
+                  cli->timeout_ms,
+                  strchr (cli->connect, ',')
+                      ? ", or the connection was lost: whether it was done is not known"
+                      : "",
+                  keyfile_hint (cli));
         return verdict_of (EXIT_NO_ANSWER, span_text (text));
     }
     if (outcome != ZPLAN_OK)

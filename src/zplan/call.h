@@ -12,6 +12,9 @@
 // `ret_exit`.
 struct zplan_client *call_open (const struct cli *cli, int *ret_exit);
 
+// Why libzplan takes no such endpoints, or not with this --server-key.
+void call_endpoint_reason (const char *option, const char *text, struct reason *reason);
+
 enum { VERDICT_WORDS_MAX = 512 };
 
 // How a question ended.

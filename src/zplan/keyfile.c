@@ -1,5 +1,6 @@
 #include "keyfile.h"
 
+#include "endpoints.h"
 #include "options.h"
 #include "print.h"
 
@@ -13,7 +14,7 @@ int keyfile_read (struct keyfile *self, const struct cli *cli, int *ret_exit)
     if (!cli->key || !cli->server_key)
         reason_set (&reason, "--key FILE and --server-key KEY go together ($ZPLAN_KEY, "
                              "$ZPLAN_SERVER_KEY)");
-    else if (!curve_key_valid (cli->server_key))
+    else if (!server_keys_valid (cli->server_key, 0))
         reason_set (&reason, "--server-key: want 40 characters of Z85, the station's public key");
     else if (curve_cert_load (cli->key, CURVE_SECRET, &self->cert, &reason))
         *ret_exit = EXIT_REFUSED;

@@ -11,15 +11,15 @@ static const char about[] = "Ask the station whether it serves, and print how lo
                             "  zplan ping\n"
                             "  zplan ping --connect tcp://10.0.0.7:7920 --timeout 500\n";
 
-static void report (const struct cli *cli, int64_t took_us)
+static void report (const struct cli *cli, const char *endpoint, int64_t took_us)
 {
     if (!cli->json) {
-        printf ("answer from %s in %" PRId64 ".%03" PRId64 " ms\n", cli->connect, took_us / 1000,
+        printf ("answer from %s in %" PRId64 ".%03" PRId64 " ms\n", endpoint, took_us / 1000,
                 took_us % 1000);
         return;
     }
     json_t *answer =
-        json_pack ("{s:s, s:I}", "endpoint", cli->connect, "round_trip_us", (json_int_t)took_us);
+        json_pack ("{s:s, s:I}", "endpoint", endpoint, "round_trip_us", (json_int_t)took_us);
     print_answer (cli, JSON_ANSWER, answer);
     json_decref (answer);
 }
@@ -36,7 +36,7 @@ int verb_ping (const struct cli *cli)
     int64_t took_us = clock_mono_us () - start_us;
     code = call_judge (cli, outcome, &reply, NULL);
     if (code == EXIT_DONE)
-        report (cli, took_us);
+        report (cli, zplan_client_endpoint (client), took_us);
     zplan_client_destroy (&client);
     return code;
 }

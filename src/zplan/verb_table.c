@@ -75,17 +75,18 @@ const struct verb *verb_named (const char *name)
 
 static const struct option shared_rows[] = {
     {.name = "--connect",
-     .metavar = "ENDPOINT",
+     .metavar = "ENDPOINTS",
      .type = OPTION_TEXT,
      .offset = offsetof (struct cli, connect),
-     .help = "request socket of the station; default $ZPLAN_CONNECT,\n"
+     .help = "request socket of the station, or of each of several on one\n"
+             "Redis: tcp://a:7920,tcp://b:7920; default $ZPLAN_CONNECT,\n"
              "else tcp://127.0.0.1:7920"},
     {.name = "--publish",
-     .metavar = "ENDPOINT",
+     .metavar = "ENDPOINTS",
      .type = OPTION_TEXT,
      .offset = offsetof (struct cli, publish),
-     .help = "result socket of the station; default $ZPLAN_PUBLISH,\n"
-             "else tcp://127.0.0.1:7921"},
+     .help = "result socket of the station, or of each of several;\n"
+             "default $ZPLAN_PUBLISH, else tcp://127.0.0.1:7921"},
     {.name = "--key",
      .metavar = "FILE",
      .type = OPTION_TEXT,
@@ -98,7 +99,8 @@ static const struct option shared_rows[] = {
      .type = OPTION_TEXT,
      .offset = offsetof (struct cli, server_key),
      .help = "the station's public key (of `work`: the target station's);\n"
-             "default $ZPLAN_SERVER_KEY"},
+             "of several stations one for all, or KEY,KEY in the order of\n"
+             "--connect; default $ZPLAN_SERVER_KEY"},
     {.name = "--timeout",
      .metavar = "DURATION",
      .type = OPTION_NUMBER,

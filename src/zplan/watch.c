@@ -274,8 +274,7 @@ static struct zplan_subscriber *subscribe (const struct cli *cli, int *ret_exit)
         return subscriber;
     struct reason reason;
     if (errno == EINVAL) {
-        reason_set (&reason, "--publish: want tcp://HOST:PORT or ipc://PATH, got %s",
-                    quoted (span_text (cli->publish)));
+        call_endpoint_reason ("--publish", cli->publish, &reason);
         *ret_exit = usage_error (cli->argv[0], &reason);
     } else {
         complain (cli->publish, span_text (strerror (errno)));
@@ -304,8 +303,7 @@ static int begin (struct watch *self, const char *title, const struct wanted *wa
         complain (cli->connect, span_text (zplan_error_text (error)));
         return EXIT_REFUSED;
     }
-    reason_set (&reason, "--connect: want tcp://HOST:PORT or ipc://PATH, got %s",
-                quoted (span_text (cli->connect)));
+    call_endpoint_reason ("--connect", cli->connect, &reason);
     return usage_error (cli->argv[0], &reason);
 }
 

@@ -251,7 +251,8 @@ static const struct option rows[] = {
      .metavar = "ENDPOINT",
      .type = OPTION_TEXT,
      .offset = offsetof (struct work, station),
-     .help = "serve a target station (zstationd): its workers' port"},
+     .help = "serve a target station (zstationd): its workers' port; of\n"
+             "several, with commas between, one that answers"},
     {.name = "--pull",
      .metavar = "NAME",
      .type = OPTION_TEXT,
@@ -332,9 +333,10 @@ static const char about[] =
     "answered FAILED, and why, when nobody of the group is left. A pull target's worker learns of\n"
     "a cancelled run within 5 seconds. `zplan drain NAME` ends the worker of a target station\n"
     "remotely: it finishes its jobs and exits with 0.\n\n"
-    "A worker of a pull target survives that the station is restarted or away: commands continue,\n"
-    "and their answers wait for it. One that is killed loses its jobs to other workers when the\n"
-    "plan's worker_timeout is over, 60 seconds unless the plan says otherwise.\n\n"
+    "A worker of a pull target survives that the station is restarted or away, or that another\n"
+    "one takes over: commands continue, and their answers wait for it. One that is killed loses\n"
+    "its jobs to other workers when the plan's worker_timeout is over, 60 seconds unless the plan\n"
+    "says otherwise.\n\n"
     "With --shell a plan of the command `sh` brings its own script: its first argument is run by\n"
     "/bin/sh -c, with its second argument, if it has one, as standard input. Whoever may submit\n"
     "plans to the target may then run anything as the worker's user: give it a user and a target\n"
@@ -377,8 +379,8 @@ static int reject_start (const struct work *self)
     struct reason reason;
     bool wrong = errno == EINVAL;
     reason_set (&reason, "%s %s: %s", served (self), self->name,
-                wrong ? "want tcp://HOST:PORT or ipc://PATH, and names of 1..64 of "
-                        "A-Z a-z 0-9 _ . -"
+                wrong ? "want tcp://HOST:PORT or ipc://PATH, several with commas between, one "
+                        "--server-key or one for each, and names of 1..64 of A-Z a-z 0-9 _ . -"
                       : strerror (errno));
     if (wrong)
         return usage_error ("work", &reason);

@@ -40,8 +40,8 @@ static bool send_answer (struct station *station, struct span identity,
     station_notice (station->request);
     if (!*rerouted && packet_send_message (station->request, identity, answer))
         return true;
-    if (answer->envelope == ENVELOPE_MAILBOX && station->plan &&
-        packet_send_message (station->plan, (struct span){0}, answer)) {
+    if (answer->envelope == ENVELOPE_MAILBOX && plan_link_is_open (&station->plan) &&
+        plan_link_send (&station->plan, answer)) {
         log_event (LEVEL_INFO, "answer_rerouted", "mailbox=%s", quoted (answer->sender));
         *rerouted = true;
         return true;
@@ -78,8 +78,25 @@ void answer_request (struct station *station, const struct request *request, uin
     answer_reply (station, request, &answer);
 }
 
+// Of a run that came again its last LOCAL_ID counts, and not the one that the worker knows.
+static void name_run (struct message *answer, const struct job *job)
+{
+    bool named = false;
+    if (!job->renewed)
+        return;
+    for (size_t i = 0; i < answer->desc.count; i++) {
+        if (answer->desc.types[i] != ZERO_FRAME_LOCAL_ID)
+            continue;
+        answer->frames[i] = job->local_id;
+        named = true;
+    }
+    if (!named && answer->desc.count < DESC_FRAMES_MAX)
+        message_add (answer, ZERO_FRAME_LOCAL_ID, job->local_id);
+}
+
 bool answer_pass (struct station *station, struct job *job, struct message *answer)
 {
+    name_run (answer, job);
     echo (answer, &job->message, DESC_FRAMES_MAX);
     address (answer, &job->message);
     return send_answer (station, job->identity, answer, &job->rerouted);

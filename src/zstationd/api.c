@@ -54,11 +54,29 @@ static const char *cannot_wait (const struct station *station, const struct job 
     return NULL;
 }
 
+// A run that came again, as after a takeover or a lease that ended: a job that is here is not done
+// twice. Not one that would be late.
+static bool renew (struct station *station, const struct request *request)
+{
+    struct job *job = job_find_same (&station->runs, request->identity, &request->message);
+    if (!job || deadline_past (run_deadline_s (&request->message)))
+        return false;
+    job_renew (job, request->identity, &request->message);
+    station->counts[COUNT_RENEWED]++;
+    log_event (LEVEL_INFO, "job_renewed", "mailbox=%s", quoted (job->mailbox));
+    answer_job (station, job, ZERO_STATUS_RUNING_ID, NULL);
+    return true;
+}
+
 static void take (struct station *station, const struct request *request, enum job_kind kind)
 {
+    if (kind == JOB_RUN && renew (station, request))
+        return;
     struct job *job = front_job (station, request, kind);
     if (!job)
         return;
+    if (kind == JOB_RUN && job->message.envelope == ENVELOPE_MAILBOX)
+        job_enter (job, &station->runs);
     if (!hand_out (station, job)) {
         const char *reason = cannot_wait (station, job);
         if (reason) {

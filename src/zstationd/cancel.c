@@ -19,6 +19,8 @@ static bool agrees_by_number (const struct request *request, const struct job *j
     bool given, numbered;
     struct span wanted = message_last_frame (&request->message, ZERO_FRAME_LOCAL_ID, &given);
     struct span number = message_last_frame (&job->message, ZERO_FRAME_LOCAL_ID, &numbered);
+    if (job->renewed)
+        number = job->local_id;
     if (!numbered && job->kind == JOB_RUN)
         number = message_last_frame (&job->message, ZERO_FRAME_GLOBAL_ID, NULL);
     return !given || span_equal (wanted, number);

@@ -63,8 +63,68 @@ struct job *job_new (struct span identity, const struct message *request, enum j
 
 void job_destroy (struct job **self)
 {
+    if ((*self)->runs)
+        table_remove ((*self)->runs, &(*self)->node);
+    free ((*self)->renewed);
     free (*self);
     *self = NULL;
+}
+
+// -- runs that come again
+
+void job_enter (struct job *self, struct table *runs)
+{
+    self->runs = runs;
+    table_add (runs, &self->node, table_hash (self->mailbox));
+}
+
+// What a run is known by: its frames, but for those that each sending has anew.
+static bool is_same_run (const struct message *a, const struct message *b)
+{
+    size_t local_id = a->desc.count; // the index of the last one
+    if (a->desc.count != b->desc.count)
+        return false;
+    for (size_t i = 0; i < a->desc.count; i++) {
+        if (a->desc.types[i] != b->desc.types[i])
+            return false;
+        if (a->desc.types[i] == ZERO_FRAME_LOCAL_ID)
+            local_id = i;
+    }
+    for (size_t i = 0; i < a->desc.count; i++)
+        if (i != local_id && a->desc.types[i] != ZERO_FRAME_PLAN &&
+            !span_equal (a->frames[i], b->frames[i]))
+            return false;
+    return local_id < a->desc.count;
+}
+
+struct job *job_find_same (const struct table *runs, struct span identity,
+                           const struct message *run)
+{
+    bool timed;
+    message_frame (run, ZERO_FRAME_PLAN_TIME, &timed);
+    if (!timed || run->envelope != ENVELOPE_MAILBOX || identity.size > RUN_IDENTITY_MAX ||
+        message_last_frame (run, ZERO_FRAME_LOCAL_ID, NULL).size > RUN_ID_MAX)
+        return NULL;
+    struct table_node *node = table_find (runs, table_hash (run->sender));
+    for (; node; node = table_next (node)) {
+        struct job *job = (struct job *)((uint8_t *)node - offsetof (struct job, node));
+        if (!job->cancelled && span_equal (job->mailbox, run->sender) &&
+            is_same_run (&job->message, run))
+            return job;
+    }
+    return NULL;
+}
+
+void job_renew (struct job *self, struct span identity, const struct message *run)
+{
+    struct span local_id = message_last_frame (run, ZERO_FRAME_LOCAL_ID, NULL);
+    uint8_t *bytes = memory_new (identity.size + local_id.size + 1), *at = bytes;
+    self->identity = keep (&at, identity);
+    self->local_id = keep (&at, local_id);
+    self->deadline_s = run_deadline_s (run);
+    self->rerouted = false;
+    free (self->renewed);
+    self->renewed = bytes;
 }
 
 size_t job_layout (const struct job *self, struct span out[MESSAGE_FRAMES_MAX])

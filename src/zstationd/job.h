@@ -3,6 +3,9 @@
 #pragma once
 
 #include "message.h"
+#include "table.h"
+
+enum { RUN_ID_MAX = 64, RUN_IDENTITY_MAX = 255 }; // of a run that may come again
 
 enum job_kind {
     JOB_CALL, // the requester waits for the answer
@@ -10,12 +13,16 @@ enum job_kind {
 };
 
 struct job {
-    struct job *next; // in a queue
+    struct job *next;       // in a queue
+    struct table_node node; // of `runs`
+    struct table *runs;     // by mailbox; borrowed, NULL = it is in none
     enum job_kind kind;
     uint64_t number;        // in the order in which they came
     bool rerouted;          // an answer had to go to the plan proxy station's request socket
     bool cancelled;         // who has it in hand was told that nobody waits for it
     int64_t deadline_s;     // Unix seconds after which a run must not start; 0 = none
+    uint8_t *renewed;       // of a run that came again: what the next two point into; owned
+    struct span local_id;   // that its answers have then
     struct span identity;   // the requester's connection
     struct span mailbox;    // what the worker gets and answers to
     struct message message; // the request
@@ -27,7 +34,21 @@ struct job {
 // exactly as received; for any other request it is made here, starts with '+' and is new each time.
 struct job *job_new (struct span identity, const struct message *request, enum job_kind kind);
 
+// Also takes it out of the table.
 void job_destroy (struct job **self);
+
+// Enter a run in the table, to be found there until it is destroyed.
+void job_enter (struct job *self, struct table *runs);
+
+// The job in the table that this run is about once more, as a plan proxy station that does not know
+// whether a run arrived sends it again: the same mailbox, PLAN_TIME and frames, the PLAN frame and
+// the LOCAL_ID apart. One that was cancelled is none. NULL = none.
+struct job *job_find_same (const struct table *runs, struct span identity,
+                           const struct message *run);
+
+// The run came again on this connection, and job_find_same has found its job: answers go there from
+// now on, with the LOCAL_ID of this one.
+void job_renew (struct job *self, struct span identity, const struct message *run);
 
 // What the worker gets: mailbox, description and frames as they came. Returns the number of frames.
 size_t job_layout (const struct job *self, struct span out[MESSAGE_FRAMES_MAX]);

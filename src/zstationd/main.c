@@ -63,18 +63,12 @@ static int on_subscription (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     return 0;
 }
 
-// Nothing is expected from the plan proxy station on this connection; what comes is read so that it
-// does not pile up.
 static int on_plan (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     (void)loop;
+    (void)item;
     struct station *station = arg;
-    struct packet packet;
-    for (int i = 0;
-         i < MESSAGES_A_WAKE && packet_recv (&packet, item->socket, &packet_of_dispatches); i++) {
-        station->counts[COUNT_STATUS_DROPPED]++;
-        packet_clear (&packet);
-    }
+    station->counts[COUNT_STATUS_DROPPED] += plan_link_read (&station->plan);
     return 0;
 }
 
@@ -162,7 +156,10 @@ static void serve (struct station *station, int signal_fd)
                   on_stranger);
     watch_socket (loop, station, station->request, on_request);
     watch_socket (loop, station, station->port, on_port);
-    watch_socket (loop, station, station->plan, on_plan);
+    for (size_t i = 0; i < station->plan.endpoints.count; i++) {
+        watch_socket (loop, station, station->plan.dealers.rows[i].socket, on_plan);
+        watch_socket (loop, station, station->plan.dealers.rows[i].monitor, on_plan);
+    }
     watch_socket (loop, station, station->publish, on_subscription);
     if (station->kind->tick)
         zloop_timer (loop, tick_ms (&station->options), 0, on_tick, station);

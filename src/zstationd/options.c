@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "curve.h"
+#include "endpoints.h"
 #include "socket.h"
 
 enum { NAME_MAX_SIZE = 64, HELP_COLUMN = 24 };
@@ -20,16 +20,17 @@ static const struct setting rows[] = {
      "where workers connect (api and vote)"},
     {"publish", "--publish", "ENDPOINT", "", SETTING_TEXT, FIELD (publish), 0, 0, NULL,
      "where subscribers connect (pub only)"},
-    {"plan", "--plan", "ENDPOINT", "", SETTING_TEXT, FIELD (plan), 0, 0, NULL,
+    {"plan", "--plan", "ENDPOINTS", "", SETTING_TEXT, FIELD (plan), 0, 0, NULL,
      "the plan proxy station's request endpoint: receives results whose requester has "
-     "disconnected"},
+     "disconnected; of several stations on one Redis all, with commas between"},
     {"curve", "--curve", "FILE", "", SETTING_TEXT, FIELD (curve), 0, 0, NULL,
      "the station's secret certificate (zplan keygen): all connections are encrypted"},
     {"allow", "--allow", "DIR", "", SETTING_TEXT, FIELD (allow), 0, 0, NULL,
      "with --curve: the folder of the public certificates that may connect"},
-    {"plan_key", "--plan-key", "KEY", "", SETTING_TEXT, FIELD (plan_key), 0, 0, NULL,
+    {"plan_key", "--plan-key", "KEYS", "", SETTING_TEXT, FIELD (plan_key), 0, 0, NULL,
      "with --curve and --plan: the plan proxy station's public key; there this station's key "
-     "needs the role result"},
+     "needs the role result; of several stations one for all, or one for each, with commas "
+     "between"},
     {"insecure", "--insecure", NULL, "0", SETTING_FLAG, FIELD (insecure), 0, 0, NULL,
      "without --curve: bind to addresses that other machines reach"},
     {"worker_timeout", "--worker-timeout", "MS", "10000", SETTING_NUMBER, FIELD (worker_timeout),
@@ -84,7 +85,7 @@ static const char *curve_trouble (const struct options *self)
         return "--plan-key: wants --curve FILE";
     if (*self->plan_key && !*self->plan)
         return "--plan-key: wants --plan ENDPOINT";
-    if (*self->plan_key && !curve_key_valid (self->plan_key))
+    if (*self->plan_key && !server_keys_valid (self->plan_key, 0))
         return "--plan-key: want 40 characters of Z85, the plan proxy station's public key";
     return NULL;
 }

@@ -11,10 +11,10 @@ struct options {
     char request[SETTING_TEXT_MAX];
     char workers[SETTING_TEXT_MAX];
     char publish[SETTING_TEXT_MAX];
-    char plan[SETTING_TEXT_MAX];
+    char plan[SETTING_TEXT_MAX];     // a list of endpoints; "" = none
     char curve[SETTING_TEXT_MAX];    // "" = connections without CURVE
     char allow[SETTING_TEXT_MAX];    // with `curve`
-    char plan_key[SETTING_TEXT_MAX]; // "" = the one to `plan` without CURVE
+    char plan_key[SETTING_TEXT_MAX]; // a list of keys; "" = the one to `plan` without CURVE
     bool insecure;                   // without `curve` on an address that others reach
     char type_name[SETTING_TEXT_MAX];
     char level_name[SETTING_TEXT_MAX];

@@ -28,6 +28,7 @@ static const char *const count_names[COUNT_END] = {
     [COUNT_WORKERS_GONE] = "workers_gone",
     [COUNT_REFUSED_KEYS] = "refused_keys",
     [COUNT_CANCELS] = "cancels",
+    [COUNT_RENEWED] = "renewed",
     [COUNT_STRAY_CANCELS] = "stray_cancels",
 };
 
@@ -96,15 +97,8 @@ static int open_plan (struct station *self, struct reason *reason)
 {
     if (!*self->options.plan)
         return 0;
-    if (open_socket (&self->plan, ZMQ_DEALER, reason) ||
-        endpoint_check (self->options.plan, reason))
-        return -1;
-    if (*self->options.plan_key)
-        curve_make_client (self->plan, &self->keys, self->options.plan_key);
-    if (zmq_connect (self->plan, self->options.plan) == 0)
-        return 0;
-    reason_set (reason, "%s: %s", self->options.plan, zmq_strerror (errno));
-    return -1;
+    return plan_link_open (&self->plan, self->options.plan, self->options.plan_key, &self->keys,
+                           reason);
 }
 
 int station_open (struct station *self, struct reason *reason)
@@ -151,10 +145,11 @@ void station_close (struct station *self)
     workers_destroy (&self->workers);
     ballots_destroy (&self->ballots);
     close_socket (&self->request);
-    close_socket (&self->plan);
+    plan_link_close (&self->plan, LAST_WORDS_MS);
     close_socket (&self->port);
     close_socket (&self->publish);
     subscribers_destroy (&self->subscribers);
+    table_free (&self->runs);
     allow_destroy (&self->allow);
     explicit_bzero (&self->keys, sizeof self->keys);
 }

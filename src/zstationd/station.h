@@ -5,6 +5,7 @@
 #include "ballot.h"
 #include "curve.h"
 #include "options.h"
+#include "plan_link.h"
 
 // Everything that is dropped or goes wrong is counted; the counts are logged at the end.
 enum count {
@@ -21,6 +22,7 @@ enum count {
     COUNT_WORKERS_GONE,   // workers that were silent or could not be reached
     COUNT_REFUSED_KEYS,   // connections that were not let in
     COUNT_CANCELS,        // jobs and ballots that were cancelled
+    COUNT_RENEWED,        // runs that came again while their job was here
     COUNT_STRAY_CANCELS,  // what cancels no job that is here, or one that is cancelled already
     COUNT_END
 };
@@ -67,12 +69,13 @@ struct station {
     struct curve_keys keys;          // our own, with options.curve
     struct allow *allow;             // with options.curve; else NULL
     void *request;                   // ROUTER: clients and plan proxy stations
-    void *plan;                      // DEALER to the plan proxy station's request socket, or NULL
+    struct plan_link plan;           // with options.plan
     void *port;                      // ROUTER: workers; api and vote
     void *publish;                   // XPUB; pub only
     struct subscribers *subscribers; // of publish
     struct workers *workers;         // api and vote
     struct job_queue queue;  // api only: jobs that wait for a worker; empty while one is ready
+    struct table runs;       // api only: jobs of plans' runs, by mailbox
     struct ballots *ballots; // vote only
     bool stopping;           // ends as soon as it is not busy, and takes nothing more
     uint64_t counts[COUNT_END];

@@ -352,7 +352,8 @@ def test_events_of_a_station(installed, rig):
 
 
 @pytest.mark.timeout(600)       # some 200 runs, most of which wait for a second
-def test_no_allocation_that_fails_ends_the_program(tmp_path, rig):
+@pytest.mark.parametrize("more", ["", ",tcp://127.0.0.1:1"], ids=["one station", "several"])
+def test_no_allocation_that_fails_ends_the_program(tmp_path, rig, more):
     """The sanitizers have an allocator of their own, so this is of the plain build."""
     plain = Installation(str(tmp_path / "plain"), os.path.join(REPO, "build"))
     assert not plain.sanitize
@@ -363,7 +364,7 @@ def test_no_allocation_that_fails_ends_the_program(tmp_path, rig):
     fire(rig, "memory")
 
     def failures(number):
-        return run(program, rig.ipc("q"), rig.ipc("p"),
+        return run(program, rig.ipc("q") + more, rig.ipc("p") + more,
                    env={"LD_PRELOAD": shim, "ZPLAN_TEST_MALLOC": str(number)})
     numbers = itertools.count(1)
     with concurrent.futures.ThreadPoolExecutor(8) as pool:     # most of them wait a second

@@ -161,12 +161,14 @@ def station():
         assert "ERROR: AddressSanitizer" not in log and "runtime error" not in log, log
 
 
-def a_run(plan_id=b"a1", *more, command=b"close", local_id=b"5f", deadline=None):
-    plan = {"plan_id": int(plan_id, 16), "description": "Title"}
+def a_run(plan_id=b"a1", *more, command=b"close", local_id=b"5f", deadline=None, at=None):
+    """Runs with different numbers are of different times, unless `at` says otherwise."""
+    plan = {"plan_id": int(plan_id, 16), "description": "Title", "exec_id": int(local_id, 16)}
     if deadline is not None:
         plan["deadline"] = deadline
     return [b"*" + plan_id, *pack(PROXY, (COMMAND, command), *more, (PLAN, json.dumps(plan).encode()),
-                                  (PLAN_TIME, b"1700000000"), (LOCAL_ID, local_id),
+                                  (PLAN_TIME, b"%d" % (at or 1700000000 - 0x5f + int(local_id, 16))),
+                                  (LOCAL_ID, local_id),
                                   (GLOBAL_ID, plan_id))]
 
 

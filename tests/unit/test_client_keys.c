@@ -76,6 +76,53 @@ static void an_endpoint_is_still_checked (void **state)
     check ("subscriber", zplan_subscriber_new_curve ("tcp://x", "", &rows[0].curve), false);
 }
 
+static void lists_of_endpoints_are_checked (void **state)
+{
+#define A   "tcp://127.0.0.1:1"
+#define B   "ipc:///tmp/zplan-nobody-is-here"
+#define KEY own.public_key
+    char two[2 * CURVE_KEY_SIZE], blank[2 * CURVE_KEY_SIZE];
+    snprintf (two, sizeof two, "%s,%s", own.public_key, other.public_key);
+    snprintf (blank, sizeof blank, "%s %s", own.public_key, other.public_key);
+    const struct {
+        const char *name, *endpoints, *server_key;
+        bool valid;
+    } cases[] = {
+        {"two, one key", A "," B, KEY, true},
+        {"two, two keys", A "," B, two, true},
+        {"one, two keys", A, two, false},
+        {"three, two keys", A "," B "," A, two, false},
+        {"keys with a blank between", A "," B, blank, false},
+        {"eight", A "," B "," A "," B "," A "," B "," A "," B, KEY, true},
+        {"nine", A "," B "," A "," B "," A "," B "," A "," B "," A, KEY, false},
+        {"an empty one", A ",", KEY, false},
+        {"a blank", A ", " B, KEY, false},
+        {"one that is none", A ",tcp://x", KEY, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < ROWS (cases); i++) {
+        struct zplan_curve curve = {cases[i].server_key, own.public_key, own.secret_key};
+        errno = 0;
+        struct zplan_client *client = zplan_client_new_curve (cases[i].endpoints, &curve);
+        check (cases[i].name, client, cases[i].valid);
+        zplan_client_destroy (&client);
+        errno = 0;
+        struct zplan_events *events = zplan_events_new_curve (cases[i].endpoints, &curve);
+        check (cases[i].name, events, cases[i].valid);
+        zplan_events_destroy (&events);
+        for (int pull = 0; pull < 2; pull++) {
+            errno = 0;
+            struct zplan_worker *worker =
+                zplan_worker_new (&(struct zplan_worker_options){.endpoint = cases[i].endpoints,
+                                                                 .name = "w",
+                                                                 .curve = &curve,
+                                                                 .pull = pull ? "jobs" : NULL});
+            check (cases[i].name, worker, cases[i].valid);
+            zplan_worker_destroy (&worker);
+        }
+    }
+}
+
 static void options_of_a_worker_are_checked (void **state)
 {
     static const struct {
@@ -149,6 +196,7 @@ int main (void)
         cmocka_unit_test (only_sound_keys_make_something),
         cmocka_unit_test (no_keys_at_all_are_none),
         cmocka_unit_test (an_endpoint_is_still_checked),
+        cmocka_unit_test (lists_of_endpoints_are_checked),
         cmocka_unit_test (options_of_a_worker_are_checked),
         cmocka_unit_test (without_a_worker_or_a_job_calls_say_so),
     };

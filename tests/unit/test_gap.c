@@ -108,6 +108,41 @@ static const struct script {
       {HEAR, INT64_MAX, "a", GAP_AGAIN, INT64_MAX, 0}}},
 };
 
+// Of two connections, as when another station has taken over: what one of them sends is behind what
+// the other one has, or what the history told.
+static const struct script of_two[] = {
+    {"the last one behind the first of the next station",
+     {{BEGIN, 4, "a", 0, 4, 0},
+      {TELL, 5, "a", 0, 5, 55},
+      {HEAR, 6, "a", GAP_NEXT, 6, 66},
+      {HEAR, 5, "a", GAP_AGAIN, 6, 55},
+      {HEAR, 7, "a", GAP_NEXT, 7, 77}}},
+    {"several that were passed on, and that the history told",
+     {{BEGIN, 4, "a", 0, 4, 0},
+      {HEAR, 5, "a", GAP_NEXT, 5, 55},
+      {TELL, 6, "a", 0, 6, 66},
+      {HEAR, 7, "a", GAP_NEXT, 7, 77},
+      {HEAR, 5, "a", GAP_AGAIN, 7, 55},
+      {HEAR, 6, "a", GAP_AGAIN, 7, 66}}},
+    {"ones without a run",
+     {{BEGIN, 4, "a", 0, 4, 0},
+      {HEAR, 5, "a", GAP_NEXT, 5, 0},
+      {HEAR, 6, "a", GAP_NEXT, 6, 0},
+      {HEAR, 5, "a", GAP_AGAIN, 6, 0}}},
+    {"a station that has lost its last results is still seen",
+     {{BEGIN, 4, "a", 0, 4, 0},
+      {HEAR, 5, "a", GAP_NEXT, 5, 55},
+      {HEAR, 6, "a", GAP_NEXT, 6, 66},
+      {HEAR, 5, "a", GAP_BACK, 5, 99},
+      {HEAR, 6, "a", GAP_NEXT, 6, 98},
+      {HEAR, 6, "a", GAP_BACK, 6, 66}}},
+    {"those of another epoch are others",
+     {{BEGIN, 4, "a", 0, 4, 0},
+      {HEAR, 5, "a", GAP_NEXT, 5, 55},
+      {HEAR, 7, "b", GAP_ANEW, 7, 77},
+      {HEAR, 5, "b", GAP_BACK, 5, 55}}},
+};
+
 static void take_step (const char *name, struct gap *gap, const struct step *step)
 {
     struct gap_mark mark = {step->seq, step->exec_id, step->epoch};
@@ -140,13 +175,27 @@ static void take_step (const char *name, struct gap *gap, const struct step *ste
     CHECK_INT (name, gap->last, step->last);
 }
 
+static void play (const struct script *script, struct gap_seen *seen)
+{
+    struct gap gap = {.seen = seen};
+    for (size_t j = 0; j < STEPS_MAX && script->steps[j].happens != END; j++)
+        take_step (script->name, &gap, &script->steps[j]);
+}
+
 static void every_result_is_what_its_seq_says (void **state)
 {
     (void)state;
-    for (size_t i = 0; i < ROWS (scripts); i++) {
-        struct gap gap = {0};
-        for (size_t j = 0; j < STEPS_MAX && scripts[i].steps[j].happens != END; j++)
-            take_step (scripts[i].name, &gap, &scripts[i].steps[j]);
+    for (size_t i = 0; i < ROWS (scripts); i++)
+        play (&scripts[i], NULL);
+}
+
+static void of_two_connections_each_result_is_passed_on_once (void **state)
+{
+    static struct gap_seen seen[GAP_SEEN_MAX];
+    (void)state;
+    for (size_t i = 0; i < ROWS (of_two); i++) {
+        memset (seen, 0, sizeof seen);
+        play (&of_two[i], seen);
     }
 }
 
@@ -214,6 +263,7 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (every_result_is_what_its_seq_says),
+        cmocka_unit_test (of_two_connections_each_result_is_passed_on_once),
         cmocka_unit_test (what_the_history_tells_is_missed_or_not),
         cmocka_unit_test (a_station_that_is_further_is_told),
         cmocka_unit_test (a_long_epoch_is_cut_the_same_way),

@@ -25,6 +25,9 @@ Python. `PullWorker` fetches plans from the station itself, `Worker` serves a ta
     worker.run()
 
 Each call either returns what the station did, or raises `Rejected` with the station's reason, or `NoAnswer`.
+Of several stations on one Redis one serves, and another takes over when it fails: each address is then the
+list of theirs, "tcp://a:7920,tcp://b:7920".
+
 A client belongs to one thread (an `AsyncClient` to one event loop); workers run each job in a thread of its
 own. Durations are seconds, a `timedelta`, or as on the command line: "5m", "1h30m"; instants are a `datetime`
 (without a zone: local time), Unix seconds or RFC 3339. The wire is specified in proto/ of the zplan source.
@@ -41,6 +44,7 @@ import queue
 import re
 import secrets
 import socket
+import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -141,13 +145,15 @@ class Rejected(Error):
 
 
 class NoAnswer(Error, TimeoutError):
-    """No answer within the timeout. Whether the station handled the request is not known.
+    """No answer within the timeout; of several stations, also when the connection to the one that was asked was
+    lost. Whether the station handled the request is not known.
 
     `id` is the plan's id if it was a submission: submit the same plan again with `id=error.id`, and there is
     one plan, whichever of the two arrived."""
 
-    def __init__(self, address: str, timeout: float, id: Optional[str] = None):
-        super().__init__(f"no answer from {address} within {timeout:g} s")
+    def __init__(self, address: str, timeout: float, id: Optional[str] = None, lost: bool = False):
+        super().__init__(f"the connection to {address} was lost before the answer" if lost else
+                         f"no answer from {address} within {timeout:g} s")
         self.id = id
 
 
@@ -523,21 +529,34 @@ def _retry(value: Any) -> Any:
 
 # -- sockets, blocking and for asyncio
 
-class _Keys:
-    """CURVE: files of `zplan keygen`, ours with the secret key and the station's public one."""
+Addresses = Union[str, Iterable[str]]
 
-    def __init__(self, key: Optional[str], server_key: Optional[str]):
+
+def _list_of(addresses: Addresses) -> list[str]:
+    """One address, or several: with commas, or as a sequence."""
+    found = addresses.split(",") if isinstance(addresses, str) else list(addresses)
+    if not 1 <= len(found) <= 8 or not all(re.fullmatch(r"(tcp|ipc)://[^\s,]+", one) for one in found):
+        raise ValueError(f"address: want tcp://HOST:PORT or ipc://PATH, or up to 8 with commas between, got {addresses!r}")
+    return found
+
+
+class _Keys:
+    """CURVE: files of `zplan keygen`, ours with the secret key and the station's public one; of several stations one
+    for all, or one for each address."""
+
+    def __init__(self, key: Optional[str], server_key: Union[str, Iterable[str], None], addresses: list[str]):
         if (key is None) != (server_key is None):
             raise ValueError("key and server_key go together")
+        files = [] if server_key is None else [server_key] if isinstance(server_key, (str, os.PathLike)) else list(server_key)
+        if key is not None and len(files) not in (1, len(addresses)):
+            raise ValueError("server_key: want one, or one for each address")
         self.own = zmq.auth.load_certificate(key) if key else None
-        self.server = zmq.auth.load_certificate(server_key)[0] if server_key else None
+        self.servers = [zmq.auth.load_certificate(file)[0] for file in files]
 
-    def apply(self, socket_: Any) -> Any:
-        socket_.linger = 0
+    def apply(self, socket_: Any, index: int) -> None:
         if self.own:
             socket_.curve_publickey, socket_.curve_secretkey = self.own
-            socket_.curve_serverkey = self.server
-        return socket_
+            socket_.curve_serverkey = self.servers[index if len(self.servers) > 1 else 0]
 
 
 class _Blocking:
@@ -546,12 +565,29 @@ class _Blocking:
     def __init__(self, keys: _Keys):
         self.context, self.keys = zmq.Context.instance(), keys
 
-    def open(self, kind: int, address: str) -> Any:
-        opened = self.keys.apply(self.context.socket(kind))
-        if kind == zmq.SUB:
-            opened.subscribe(b"")
-        opened.connect(address)
-        return opened
+    def make(self, kind: int) -> Any:
+        made = self.context.socket(kind)
+        made.linger = 0
+        return made
+
+    def connect(self, socket_: Any, addresses: list[str], index: int) -> None:
+        self.keys.apply(socket_, index)
+        socket_.connect(addresses[index])
+
+    def subscribe(self, addresses: list[str]) -> Any:
+        """To all stations: those that wait to take over are silent."""
+        made = self.make(zmq.SUB)
+        made.subscribe(b"")
+        for index in range(len(addresses)):
+            self.connect(made, addresses, index)
+        return made
+
+    async def wait(self, sockets: list[Any], seconds: float) -> None:
+        """Until one of them has something to receive."""
+        poller = zmq.Poller()
+        for one in sockets:
+            poller.register(one, zmq.POLLIN)
+        poller.poll(max(0, seconds) * 1000)
 
     async def receive(self, socket_: Any, seconds: float) -> Optional[list[bytes]]:
         return socket_.recv_multipart() if socket_.poll(max(0, seconds) * 1000) else None
@@ -565,12 +601,96 @@ class _Awaiting(_Blocking):
         super().__init__(keys)
         self.context = zmq.asyncio.Context.instance()
 
+    async def wait(self, sockets: list[Any], seconds: float) -> None:
+        poller = zmq.asyncio.Poller()
+        for one in sockets:
+            poller.register(one, zmq.POLLIN)
+        await poller.poll(max(0, seconds) * 1000)
+
     async def receive(self, socket_: Any, seconds: float) -> Optional[list[bytes]]:
         ready = await socket_.poll(max(0, seconds) * 1000)
         return await socket_.recv_multipart() if ready else None
 
     async def send(self, socket_: Any, parts: list[bytes]) -> None:
         await socket_.send_multipart(parts, zmq.DONTWAIT)
+
+
+class _Line:
+    """The connection to one address. Of several its monitor tells whether it is there."""
+
+    def __init__(self, link: _Blocking, addresses: list[str], index: int):
+        self.socket, self.monitor = link.make(zmq.DEALER), None
+        self.up, self.lost, self.turn = len(addresses) == 1, False, 0
+        if len(addresses) > 1:
+            self.socket.reconnect_ivl, self.socket.reconnect_ivl_max = 100, 400
+            self.socket.heartbeat_ivl, self.socket.heartbeat_timeout = 1000, 3000
+            self.socket.rcvhwm = 0      # a heartbeat that meets a full queue aborts libzmq 4.3.4
+            self.monitor = link.make(zmq.PAIR)
+            self.monitor.rcvhwm = 0     # libzmq waits for who reads it
+            told = f"inproc://zplan-{secrets.token_hex(8)}"
+            self.monitor.connect(told)
+            self.socket.monitor(told, zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED)
+        link.connect(self.socket, addresses, index)
+
+    def close(self) -> None:
+        if self.monitor is not None:
+            self.socket.monitor(None, 0)
+            self.monitor.close()
+        self.socket.close()
+
+
+class _Lines:
+    """A connection to each address. A station that waits to take over has its request socket closed, so the one
+    that was connected last counts."""
+
+    def __init__(self, link: _Blocking, addresses: list[str]):
+        self.link, self.addresses, self.turns = link, addresses, 0
+        self.lines = [_Line(link, addresses, index) for index in range(len(addresses))]
+
+    def close(self) -> None:
+        for line in self.lines:
+            line.close()
+
+    @property
+    def monitors(self) -> list[Any]:
+        return [line.monitor for line in self.lines if line.monitor is not None]
+
+    async def read_news(self) -> None:
+        for line in self.lines:
+            while line.monitor is not None and (told := await self.link.receive(line.monitor, 0)) is not None:
+                before, line.up = line.up, int.from_bytes(told[0][:2], sys.byteorder) == zmq.EVENT_HANDSHAKE_SUCCEEDED
+                line.lost = line.lost or before
+                if line.up:
+                    self.turns += 1
+                    line.turn = self.turns
+
+    async def connected(self, end: float) -> Optional[_Line]:
+        """The connection that counts; None: there is none until then."""
+        while True:
+            await self.read_news()
+            for index, line in enumerate(self.lines):
+                if line.lost:       # what is still queued in it must not arrive later
+                    line.close()
+                    self.lines[index] = _Line(self.link, self.addresses, index)
+            there = [line for line in self.lines if line.up]
+            if there:
+                return max(there, key=lambda line: line.turn)
+            left = end - time.monotonic()
+            if left <= 0:
+                return None
+            await self.link.wait(self.monitors, min(left, 1))
+
+    async def receive(self, line: _Line, end: float) -> Optional[list[bytes]]:
+        """A message of the connection; None: it was lost, or it is late."""
+        if line.monitor is None:
+            return await self.link.receive(line.socket, end - time.monotonic())
+        while True:
+            parts = await self.link.receive(line.socket, 0)
+            left = end - time.monotonic()
+            if parts is not None or line.lost or left <= 0:
+                return parts
+            await self.link.wait([line.socket, *self.monitors], min(left, 1))
+            await self.read_news()
 
 
 def _now(coroutine: Any) -> Any:
@@ -585,6 +705,11 @@ def _now(coroutine: Any) -> Any:
 # -- clients
 
 _INTERVAL_MAX = 32766
+
+# What may be handled twice: it is sent again when the connection to one of several stations was lost.
+_SENDS_MAX = 4
+_READS = ("list", "message", "next", "history", "result", "team", "why", "stats", "health")
+_READS_OF = (["station", "list"], ["kind", "list"], ["kind", "get"], ["limit", "list"])
 
 
 def _every(value: Any) -> dict:
@@ -622,11 +747,12 @@ class AsyncClient:
 
     _link_of: Callable[[_Keys], _Blocking] = _Awaiting
 
-    def __init__(self, address: str = REQUESTS, publish: str = RESULTS, *, key: Optional[str] = None,
-                 server_key: Optional[str] = None, timeout: Duration = 5.0):
-        self.address, self.publish, self.timeout = address, publish, _duration("timeout", timeout)
-        self._link = self._link_of(_Keys(key, server_key))
-        self._socket: Any = None
+    def __init__(self, address: Addresses = REQUESTS, publish: Addresses = RESULTS, *, key: Optional[str] = None,
+                 server_key: Union[str, Iterable[str], None] = None, timeout: Duration = 5.0):
+        self._addresses, self._publish = _list_of(address), _list_of(publish)
+        self.address, self.publish, self.timeout = ",".join(self._addresses), ",".join(self._publish), _duration("timeout", timeout)
+        self._link = self._link_of(_Keys(key, server_key, self._addresses))
+        self._lines: Optional[_Lines] = None
         self._turn: Any = asyncio.Lock() if isinstance(self._link, _Awaiting) else _NoLock()
 
     async def __aenter__(self) -> "AsyncClient":
@@ -637,33 +763,47 @@ class AsyncClient:
 
     def close(self) -> None:
         """Close the sockets. Another request opens them again."""
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
+        if self._lines is not None:
+            self._lines.close()
+            self._lines = None
 
-    async def _ask(self, code: int, frames: list[Frame], patience: Duration = 0, id: Optional[str] = None) -> _Message:
+    async def _ask(self, code: int, frames: list[Frame], patience: Duration = 0, id: Optional[str] = None,
+                   safe: bool = False) -> _Message:
         # It distinguishes the answer from late ones to other requests. A plan that is submitted again under its id
         # must be the same to the byte, with this frame.
         request = hashlib.sha1(repr(frames).encode()).hexdigest()[:16] if id else secrets.token_hex(8)
         async with self._turn:
-            if self._socket is None:
-                self._socket = self._link.open(zmq.DEALER, self.address)
             timeout = self.timeout + _duration("patience", patience)
             end = time.monotonic() + timeout
-            try:
-                await self._link.send(self._socket, _pack(code, [*frames, (_REQUEST_ID, request.encode())]))
-            except zmq.Again:
-                raise NoAnswer(self.address, timeout, id) from None
-            while (parts := await self._link.receive(self._socket, end - time.monotonic())) is not None:
-                answer = _Message.read(parts)
-                if answer.text(_REQUEST_ID) == request:
+            message = _pack(code, [*frames, (_REQUEST_ID, request.encode())])
+            for _ in range(_SENDS_MAX if safe else 1):
+                answer, lost = await self._exchange(message, request, end)
+                if answer or not lost:
                     break
-            else:
+            if answer is None:
                 self.close()        # what is still queued in it must not arrive later
-                raise NoAnswer(self.address, timeout, id)
+                raise NoAnswer(self.address, timeout, id, lost)
         if answer.code >= 0x80:
             raise Rejected(answer.code, answer.text(_STATUS))
         return answer
+
+    async def _exchange(self, message: list[bytes], request: str, end: float) -> tuple[Optional[_Message], bool]:
+        """The answer, or None and whether the connection was lost."""
+        if self._lines is None:
+            self._lines = _Lines(self._link, self._addresses)
+        lines = self._lines
+        line = await lines.connected(end)
+        if line is None:
+            return None, False
+        try:
+            await self._link.send(line.socket, message)
+        except zmq.Again:
+            return None, False
+        while (parts := await lines.receive(line, end)) is not None:
+            answer = _Message.read(parts)
+            if answer.text(_REQUEST_ID) == request:
+                return answer, False
+        return None, line.lost
 
     async def submit(self, target: str, command: str, argument: Optional[Bytes] = None, *,
                      every: Optional[Duration] = None, at: Union[Instant, timedelta, None] = None,
@@ -688,7 +828,7 @@ class AsyncClient:
                              (_COMMAND, command.encode())]
         given = ((_ARG, argument), (_CONTEXT, context), (_GLOBAL_ID, own))
         head += [(kind, _bytes(value)) for kind, value in given if value is not None]
-        answer = await self._ask(_CODE_PLAN, [*head, *frames], id=own)
+        answer = await self._ask(_CODE_PLAN, [*head, *frames], id=own, safe=own is not None or key is not None)
         first = answer.text(_PLAN_TIME)
         return Plan(answer.text(_GLOBAL_ID), answer.text(_STATUS) or "+plan", int(first) if first else None)
 
@@ -697,12 +837,13 @@ class AsyncClient:
             json.dumps(one) if isinstance(one, (dict, list)) else one if isinstance(one, bytes) else str(one)
             for one in arguments)
         frames = [(_COMMAND, command.encode()), *((_ARG, _bytes(text)) for text in texts)]
-        answer = await self._ask(_CODE_MANAGE, frames, patience)
+        safe = command in _READS or [command, *map(str, arguments[:1])] in _READS_OF
+        answer = await self._ask(_CODE_MANAGE, frames, patience, safe=safe)
         data = answer.get(_JSON)
         return json.loads(data) if data else None
 
     async def ping(self) -> None:
-        await self._ask(_CODE_PING, [])
+        await self._ask(_CODE_PING, [], safe=True)
 
     async def _of(self, command: str, id: Id, *arguments: Any) -> Any:
         """What the command answers of this plan."""
@@ -813,7 +954,7 @@ class AsyncClient:
     async def wait(self, id: Id, timeout: Optional[Duration] = None) -> Optional[Result]:
         end = None if timeout is None else time.monotonic() + _duration("timeout", timeout)
         seen = False
-        broadcasts = self._link.open(zmq.SUB, self.publish)     # before the first look: what ends then is seen
+        broadcasts = self._link.subscribe(self._publish)     # before the first look: what ends then is seen
         try:
             while True:
                 known, state = await self._state(id)
@@ -903,14 +1044,14 @@ class AsyncClient:
                       timeout: Optional[Duration] = None) -> AsyncIterator[Result]:
         timeout = None if timeout is None else _duration("timeout", timeout)
         replay = _Replay(self, since, epoch)
-        broadcasts = self._link.open(zmq.SUB, self.publish)
+        broadcasts = self._link.subscribe(self._publish)
         try:
             async for result in replay.catch_up():
                 yield result
             end = None if timeout is None else time.monotonic() + timeout
             while end is None or time.monotonic() < end:
                 left = _LOOK_S if end is None else min(_LOOK_S, end - time.monotonic())
-                parts = await self._link.receive(broadcasts, left)
+                parts = await self._broadcast_or_news(broadcasts, left)
                 news = _broadcast(parts) if parts else None
                 if news is None or replay.is_gap(news):
                     async for missed in replay.catch_up():
@@ -921,6 +1062,15 @@ class AsyncClient:
                     end = None if timeout is None else time.monotonic() + timeout
         finally:
             broadcasts.close()
+
+
+    async def _broadcast_or_news(self, broadcasts: Any, seconds: float) -> Optional[list[bytes]]:
+        """A broadcast; None: none came, or the station that answers is gone, whose last ones may be missing."""
+        monitors = self._lines.monitors if self._lines else []
+        if monitors:
+            await self._link.wait([broadcasts, *monitors], seconds)
+            seconds = 0
+        return await self._link.receive(broadcasts, seconds)
 
 
 def _begin(since: Any) -> Optional[float]:
@@ -1011,12 +1161,15 @@ class Client:
 
     `address` and `publish` are the station's request and publish endpoints; `key` and `server_key` name the
     files of `zplan keygen` (our secret certificate, the station's public one). Every method raises `Rejected`
-    with the station's reason, or `NoAnswer` after `timeout`. A plan is given by its id (hex text, as the command
+    with the station's reason, or `NoAnswer` after `timeout`. Of several stations on one Redis `address` and `publish`
+    are lists, "tcp://a:7920,tcp://b:7920" or sequences, and `server_key` one file for all or a sequence of one for
+    each. Requests wait for the one that serves; when it fails, those that read, and submissions with a name or an
+    id, as all have by default, are sent to the next one, and others end with `NoAnswer`. A plan is given by its id (hex text, as the command
     line prints it, or an integer), by its name (`key:NAME` where the name looks like an id), or as the `Plan` that
     `submit` returned. Plans and runs come back as `Record`: the names of `zplan --json`."""
 
-    def __init__(self, address: str = REQUESTS, publish: str = RESULTS, *, key: Optional[str] = None,
-                 server_key: Optional[str] = None, timeout: Duration = 5.0):
+    def __init__(self, address: Addresses = REQUESTS, publish: Addresses = RESULTS, *, key: Optional[str] = None,
+                 server_key: Union[str, Iterable[str], None] = None, timeout: Duration = 5.0):
         self._client = _BlockingClient(address, publish, key=key, server_key=server_key, timeout=timeout)
 
     def __enter__(self) -> "Client":
@@ -1218,13 +1371,18 @@ class _Handlers:
             return False, str(error) or type(error).__name__
 
 
-class Worker(_Handlers):
-    """A worker of a target station (zstationd), at its workers' endpoint; `jobs` at once."""
+_SILENCE_S = 3
 
-    def __init__(self, address: str = WORKERS, *, name: Optional[str] = None, jobs: int = 1,
-                 key: Optional[str] = None, server_key: Optional[str] = None):
+
+class Worker(_Handlers):
+    """A worker of a target station (zstationd), at its workers' endpoint; `jobs` at once. Of a list of endpoints the
+    next one is tried when one has not answered for 3 seconds."""
+
+    def __init__(self, address: Addresses = WORKERS, *, name: Optional[str] = None, jobs: int = 1,
+                 key: Optional[str] = None, server_key: Union[str, Iterable[str], None] = None):
         super().__init__(name, jobs)
-        self._link, self.address = _Blocking(_Keys(key, server_key)), address
+        self._addresses, self._index, self._heard = _list_of(address), 0, 0.0
+        self._link, self.address = _Blocking(_Keys(key, server_key, self._addresses)), ",".join(self._addresses)
         self._running: dict[tuple[bytes, bytes], Job] = {}
         self._ended: queue.SimpleQueue = queue.SimpleQueue()
         self._wake = socket.socketpair()        # the threads of jobs wake the one that has the ZeroMQ socket
@@ -1232,29 +1390,49 @@ class Worker(_Handlers):
 
     def run(self) -> None:
         """Serve until `stop`, or until `zplan drain` ends it."""
-        self._socket = self._link.open(zmq.DEALER, self.address)
-        poller = zmq.Poller()
-        poller.register(self._socket, zmq.POLLIN)
-        poller.register(self._wake[0], zmq.POLLIN)
+        self._connect()
         beat, withdrawn = 0.0, False
         try:
             while self._running or not self._leaving.is_set():
                 if time.monotonic() >= beat:
+                    if len(self._addresses) > 1 and time.monotonic() > self._heard + _SILENCE_S:
+                        self._next_address()
                     self._heartbeat()
                     beat = time.monotonic() + 1
                 if self._leaving.is_set() and self._joined and not withdrawn:
                     withdrawn = True
                     self._say(_READY, [(_ARG, self.name.encode()), (_ARG, b"0")])   # its credits are gone
-                ready = dict(poller.poll(int(max(0, beat - time.monotonic()) * 1000) + 1))
+                ready = dict(self._poller.poll(int(max(0, beat - time.monotonic()) * 1000) + 1))
                 if self._wake[0].fileno() in ready:
                     self._wake[0].recv(4096)
                 if self._socket in ready:
+                    self._heard = time.monotonic()
                     self._take(self._socket.recv_multipart())
                 while not self._ended.empty():
                     self._answer(*self._ended.get())
             self._say(_LEFT, [(_ARG, self.name.encode())])
         finally:
             self._socket.close(linger=1000)
+
+    def _connect(self) -> None:
+        self._heard = time.monotonic()
+        self._socket = self._link.make(zmq.DEALER)
+        self._link.connect(self._socket, self._addresses, self._index)
+        self._poller = zmq.Poller()
+        self._poller.register(self._socket, zmq.POLLIN)
+        self._poller.register(self._wake[0], zmq.POLLIN)
+
+    def _next_address(self) -> None:
+        """This one is silent. It knows nothing any more of the jobs that are running."""
+        self._socket.close()
+        self._index = (self._index + 1) % len(self._addresses)
+        self._connect()
+        self._leave_jobs()
+
+    def _leave_jobs(self) -> None:
+        self._joined = False
+        for job in self._running.values():
+            job._stop.set()
 
     def stop(self) -> None:
         super().stop()
@@ -1287,9 +1465,7 @@ class Worker(_Handlers):
             for _ in range(self.jobs - len(self._running)):    # the others follow when their jobs end
                 self._say(_READY, [(_ARG, self.name.encode())])
         elif code >= 0x80:      # it does not know us: it was restarted
-            self._joined = False
-            for job in self._running.values():
-                job._stop.set()
+            self._leave_jobs()
         return None
 
     def _take_job(self, mailbox: bytes, message: _Message) -> None:
@@ -1328,10 +1504,11 @@ def _frame_of(result: Any) -> Frame:
 
 
 class PullWorker(_Handlers):
-    """A worker that fetches the plans of a pull target from the station itself; `jobs` at once."""
+    """A worker that fetches the plans of a pull target from the station itself; `jobs` at once. `address` may be a
+    list, as in `Client`: results wait for the station that takes over."""
 
-    def __init__(self, target: str = "jobs", address: str = REQUESTS, *, name: Optional[str] = None, jobs: int = 1,
-                 key: Optional[str] = None, server_key: Optional[str] = None, wait: Duration = 20):
+    def __init__(self, target: str = "jobs", address: Addresses = REQUESTS, *, name: Optional[str] = None, jobs: int = 1,
+                 key: Optional[str] = None, server_key: Union[str, Iterable[str], None] = None, wait: Duration = 20):
         super().__init__(name, jobs)
         self.target, self.wait = target, _duration("wait", wait)
         self._client = lambda: Client(address, key=key, server_key=server_key)

@@ -1,0 +1,234 @@
+// The connections of a client.
+//
+// With one address a request is handed to libzmq at once, which keeps it until there is a
+// connection. With several a request waits here for one, and what was sent on a connection that is
+// lost is sent again on the next if it may be handled twice, or ends with its outcome unknown. The
+// socket of a lost connection is thrown away: libzmq would deliver what is left in it long after.
+#include "client_private.h"
+
+#include <errno.h>
+
+#include "clock.h"
+#include "socket.h"
+
+enum {
+    QUEUE_MAX = 2 * ZPLAN_REQUESTS_MAX, // libzmq counts up to half of what was read as not read yet
+    DRAIN_MESSAGES = 4 * ZPLAN_REQUESTS_MAX, // of a connection that was lost
+    SENDS_MAX = 4,                           // of one request
+    FULL_US = 10000 // what a connection does not take is offered again after this
+};
+
+static void prepare (void *owner, void *socket, size_t index)
+{
+    struct zplan_client *self = owner;
+    keys_put (&self->keys, socket, index);
+    wire_heartbeat (socket);
+    wire_set (socket, ZMQ_SNDHWM, QUEUE_MAX);
+}
+
+_Static_assert(2 * ENDPOINTS_MAX <= (int)READINESS_SOCKETS_MAX, "a place for each socket");
+_Static_assert((int)ZPLAN_ENDPOINTS_MAX == (int)ENDPOINTS_MAX, "one limit under two names");
+
+// -- being woken by them
+
+static void unwatch (struct zplan_client *self, size_t index)
+{
+    readiness_watch (&self->ready, 2 * index, NULL);
+    readiness_watch (&self->ready, 2 * index + 1, NULL);
+}
+
+static int watch (struct zplan_client *self, size_t index)
+{
+    const struct dealer *row = &self->dealers.rows[index];
+    _Static_assert(2 * ENDPOINTS_MAX <= (int)READINESS_SOCKETS_MAX, "a place for each socket");
+    return readiness_watch (&self->ready, 2 * index, row->socket) ||
+                   readiness_watch (&self->ready, 2 * index + 1, row->monitor)
+               ? -1
+               : 0;
+}
+
+// -- making and ending them
+
+int client_connect (struct zplan_client *self)
+{
+    if (dealers_open (&self->dealers, self->context, &self->endpoints, prepare, self))
+        return -1;
+    for (size_t i = 0; i < self->endpoints.count; i++)
+        if (watch (self, i))
+            return -1;
+    return 0;
+}
+
+void client_disconnect (struct zplan_client *self)
+{
+    for (size_t i = 0; i < self->endpoints.count; i++)
+        unwatch (self, i);
+    dealers_close (&self->dealers);
+}
+
+static int renew (struct zplan_client *self, size_t index)
+{
+    int error = errno;
+    unwatch (self, index);
+    if (dealers_renew (&self->dealers, index) || watch (self, index))
+        return -1;
+    errno = error;
+    return 0;
+}
+
+bool client_has_several (const struct zplan_client *self)
+{
+    return self->endpoints.count > 1;
+}
+
+int64_t client_due_us (const struct zplan_client *self)
+{
+    for (size_t i = 0; i < self->endpoints.count; i++)
+        if (self->dealers.rows[i].lost)
+            return 0;
+    bool full = self->waiting && dealers_current (&self->dealers) >= 0;
+    return full ? clock_mono_us () + FULL_US : READINESS_NEVER;
+}
+
+uint64_t client_turns (const struct zplan_client *self)
+{
+    return self->dealers.turns;
+}
+
+const char *zplan_client_endpoint (const struct zplan_client *client)
+{
+    int index = !client ? -1 : client_has_several (client) ? dealers_current (&client->dealers) : 0;
+    return index < 0 ? "" : client->endpoints.rows[index];
+}
+
+// -- those that were lost
+
+// The first request that went out there.
+static struct request **find_sent (struct zplan_client *self, size_t index)
+{
+    struct request **at = &self->first;
+    while (*at && (*at)->at != (int)index)
+        at = &(*at)->next;
+    return *at ? at : NULL;
+}
+
+// What the station said before it went counts.
+static void lose (struct zplan_client *self, size_t index)
+{
+    for (int i = 0; i < DRAIN_MESSAGES && client_take_message (self, index); i++) {
+    }
+    packet_clear (&self->packet);
+    renew (self, index); // if that fails, tried again at the next look
+    bool losing = self->losing;
+    self->losing = true;
+    for (struct request **at; (at = find_sent (self, index));) {
+        if ((*at)->copy) {
+            (*at)->at = REQUEST_WAITS;
+            self->waiting++;
+        } else {
+            request_finish (self, request_take_out (self, at), ZPLAN_ERROR_NO_ANSWER, NULL);
+        }
+    }
+    self->losing = losing;
+}
+
+void client_give_up (struct zplan_client *self, const struct request *request)
+{
+    if (client_has_several (self)) {
+        lose (self, (size_t)request->at);
+        return;
+    }
+    unwatch (self, 0);
+    dealers_close (&self->dealers);
+}
+
+// -- sending
+
+// Send the request's copy. False: there is no connection, or it takes no more now.
+static bool send_copy (struct zplan_client *self, struct request *request)
+{
+    size_t count;
+    const struct span *frames = request_frames (request, &count);
+    int index = dealers_current (&self->dealers);
+    if (index < 0 || !packet_send (self->dealers.rows[index].socket, frames, count))
+        return false;
+    request->at = index;
+    if (!request->safe || ++request->sends == SENDS_MAX)
+        request_drop_copy (self, request);
+    return true;
+}
+
+static void send_waiting (struct zplan_client *self)
+{
+    struct request *request = self->waiting ? self->first : NULL;
+    for (; request; request = request->next) {
+        if (request->at != REQUEST_WAITS)
+            continue;
+        if (!send_copy (self, request))
+            return;
+        self->waiting--;
+        request->number = ++self->requests;
+    }
+}
+
+void client_look (struct zplan_client *self)
+{
+    if (!client_has_several (self))
+        return;
+    dealers_read_news (&self->dealers);
+    for (size_t i = 0; i < self->endpoints.count; i++)
+        if (self->dealers.rows[i].lost)
+            lose (self, i);
+        else if (!self->dealers.rows[i].socket)
+            renew (self, i);
+    send_waiting (self);
+}
+
+// libzmq lets go of a connection whose key was refused, and has no queue for it then: it is made
+// anew, and whoever waits hears that there is no answer.
+static bool put (struct zplan_client *self, const struct message *message)
+{
+    void **socket = &self->dealers.rows[0].socket;
+    if (packet_send_message (*socket, (struct span){0}, message))
+        return true;
+    return !self->count && renew (self, 0) == 0 &&
+           packet_send_message (*socket, (struct span){0}, message);
+}
+
+static int fail_without_socket (struct zplan_client *self)
+{
+    return client_fail (self, ZPLAN_ERROR_SOCKET, "no socket can be made: %s",
+                        zmq_strerror (errno));
+}
+
+static int hand_over_to_one (struct zplan_client *self, struct request *request,
+                             const struct message *message)
+{
+    if (!self->dealers.rows[0].socket && renew (self, 0))
+        return fail_without_socket (self);
+    if (!put (self, message))
+        return client_fail_as (self, ZPLAN_ERROR_AGAIN, "the queue of the connection is full");
+    request->at = 0;
+    request_append (self, request);
+    return ZPLAN_OK;
+}
+
+int client_hand_over (struct zplan_client *self, struct request *request,
+                      const struct message *message)
+{
+    if (!client_has_several (self))
+        return hand_over_to_one (self, request, message);
+    for (size_t i = 0; i < self->endpoints.count; i++)
+        if (!self->dealers.rows[i].socket && renew (self, i))
+            return fail_without_socket (self);
+    // What is lost is only noted here: requests end in the calls that wait.
+    dealers_read_news (&self->dealers);
+    if (!request_copy (self, request, message))
+        return client_fail_as (self, ZPLAN_ERROR_MEMORY, zplan_error_text (ZPLAN_ERROR_MEMORY));
+    request->safe = request_is_safe (message);
+    send_waiting (self); // those before it
+    if (!self->waiting)
+        send_copy (self, request);
+    request_append (self, request);
+    return ZPLAN_OK;
+}

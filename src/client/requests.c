@@ -1,0 +1,216 @@
+// The requests of a client that have no answer yet.
+#include "client_private.h"
+
+#include <stdlib.h>
+
+#include "clock.h"
+#include "codes.h"
+#include "json.h"
+
+enum {
+    LATE_TURNS_MAX = ZPLAN_REQUESTS_MAX, // enough to read an answer to each
+    COPIED_MAX = 64 << 20                // bytes
+};
+
+// A message as it is sent, in one allocation.
+struct message_copy {
+    size_t size;
+    size_t count;
+    struct span frames[MESSAGE_FRAMES_MAX];
+    uint8_t bytes[];
+};
+
+// -- the list
+
+struct request *request_new (const struct zplan_client *self, struct span id)
+{
+    struct request *request = calloc (1, sizeof *request + id.size);
+    if (!request)
+        return NULL;
+    int64_t now_us = clock_mono_us ();
+    request->deadline_us = self->timeout_ms < (READINESS_NEVER - now_us) / 1000
+                               ? now_us + self->timeout_ms * 1000
+                               : READINESS_NEVER;
+    request->at = REQUEST_WAITS;
+    request->id_size = id.size;
+    if (id.size)
+        memcpy (request->id, id.data, id.size);
+    return request;
+}
+
+void request_append (struct zplan_client *self, struct request *request)
+{
+    request->number = ++self->requests;
+    *self->end = request;
+    self->end = &request->next;
+    self->count++;
+    self->waiting += request->at == REQUEST_WAITS;
+    if (request->deadline_us < self->deadline_us)
+        self->deadline_us = request->deadline_us;
+}
+
+struct request *request_take_out (struct zplan_client *self, struct request **at)
+{
+    struct request *request = *at;
+    *at = request->next;
+    if (self->end == &request->next)
+        self->end = at;
+    self->count--;
+    self->waiting -= request->at == REQUEST_WAITS;
+    return request;
+}
+
+void request_finish (struct zplan_client *self, struct request *request, int error,
+                     const struct zplan_reply *reply)
+{
+    bool calling = self->calling;
+    self->calling = true;
+    if (request->fn)
+        request->fn (request->context, error, reply);
+    self->calling = calling;
+    request_drop_copy (self, request);
+    free (request);
+}
+
+void request_finish_all (struct zplan_client *self, int error)
+{
+    struct request *request = self->first;
+    self->first = NULL;
+    self->end = &self->first;
+    self->count = self->waiting = 0;
+    while (request) {
+        struct request *next = request->next;
+        request_finish (self, request, error, NULL);
+        request = next;
+    }
+}
+
+// -- copies
+
+bool request_copy (struct zplan_client *self, struct request *request,
+                   const struct message *message)
+{
+    uint8_t desc[DESC_SIZE_MAX];
+    struct span frames[MESSAGE_FRAMES_MAX];
+    size_t count = message_layout (message, desc, frames), size = 0;
+    for (size_t i = 0; i < count; i++)
+        size += frames[i].size;
+    struct message_copy *copy =
+        size <= COPIED_MAX - self->copied ? malloc (sizeof *copy + size) : NULL;
+    if (!copy)
+        return false;
+    uint8_t *at = copy->bytes;
+    copy->size = size;
+    copy->count = count;
+    for (size_t i = 0; i < count; at += frames[i].size, i++) {
+        if (frames[i].size)
+            memcpy (at, frames[i].data, frames[i].size);
+        copy->frames[i] = span_of (at, frames[i].size);
+    }
+    self->copied += size;
+    request->copy = copy;
+    return true;
+}
+
+void request_drop_copy (struct zplan_client *self, struct request *request)
+{
+    if (request->copy)
+        self->copied -= request->copy->size;
+    free (request->copy);
+    request->copy = NULL;
+}
+
+const struct span *request_frames (const struct request *self, size_t *ret_count)
+{
+    *ret_count = self->copy->count;
+    return self->copy->frames;
+}
+
+// -- the end without an answer
+
+// It was there if the station has answered one that was sent after it on the same connection.
+void request_give_up (struct zplan_client *self, struct request **at)
+{
+    bool several = client_has_several (self);
+    bool arrived = (*at)->at != REQUEST_WAITS && (*at)->number < self->heard[(*at)->at];
+    if (!several && !arrived) {
+        client_give_up (self, *at);
+        request_finish_all (self, ZPLAN_ERROR_NO_ANSWER);
+        return;
+    }
+    struct request *request = request_take_out (self, at);
+    if (!arrived && request->at != REQUEST_WAITS)
+        client_give_up (self, request);
+    request_finish (self, request, ZPLAN_ERROR_NO_ANSWER, NULL);
+}
+
+static struct request **find_late (struct zplan_client *self, int64_t now_us)
+{
+    for (struct request **at = &self->first; *at; at = &(*at)->next)
+        if ((*at)->deadline_us < now_us)
+            return at;
+    return NULL;
+}
+
+// A callback may send new ones; their time is not over at `now_us`. Where messages are left to be
+// read, the answers may be among them, as when the program was busy for long; a station that floods
+// is read on for so many turns.
+void request_expire (struct zplan_client *self, bool all_read)
+{
+    int64_t now_us = clock_mono_us ();
+    if (self->deadline_us < now_us && !all_read && ++self->late_turns <= LATE_TURNS_MAX)
+        return;
+    self->late_turns = 0;
+    if (self->deadline_us >= now_us)
+        return;
+    for (struct request **at = find_late (self, now_us); at; at = find_late (self, now_us))
+        request_give_up (self, at);
+    self->deadline_us = READINESS_NEVER;
+    for (const struct request *request = self->first; request; request = request->next)
+        if (request->deadline_us < self->deadline_us)
+            self->deadline_us = request->deadline_us;
+}
+
+// -- what may be handled twice
+
+// The admin commands that read, and those that read with this first argument.
+static bool is_read (const struct message *message)
+{
+    static const struct {
+        const char *command, *argument;
+    } rows[] = {{"list", NULL},   {"message", NULL},   {"next", NULL},   {"history", NULL},
+                {"result", NULL}, {"team", NULL},      {"why", NULL},    {"stats", NULL},
+                {"health", NULL}, {"station", "list"}, {"kind", "list"}, {"kind", "get"},
+                {"limit", "list"}};
+    struct span command = message_frame (message, ZERO_FRAME_COMMAND, NULL);
+    struct span argument = message_frame (message, ZERO_FRAME_ARG, NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (span_is (command, rows[i].command) &&
+            (!rows[i].argument || span_is (argument, rows[i].argument)))
+            return true;
+    return false;
+}
+
+static bool has_key (struct span plan)
+{
+    struct reason reason;
+    json_t *fields = json_read_object (plan, &reason);
+    bool keyed = json_is_string (json_object_get (fields, "key"));
+    json_decref (fields);
+    return keyed;
+}
+
+bool request_is_safe (const struct message *message)
+{
+    bool has_id;
+    switch (message->desc.code) {
+    case ZERO_BYTE_COMMAND_PING:
+        return true;
+    case ZERO_BYTE_COMMAND_NONE:
+        return is_read (message);
+    case ZERO_BYTE_COMMAND_PLAN:
+        message_frame (message, ZERO_FRAME_GLOBAL_ID, &has_id);
+        return has_id || has_key (message_frame (message, ZERO_FRAME_PLAN, NULL));
+    }
+    return false;
+}

@@ -1,0 +1,154 @@
+#include "plan_link.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "context.h"
+#include "memory.h"
+#include "packet.h"
+
+enum {
+    WAITING_MAX = 1000,           // answers
+    WAITING_BYTES_MAX = 16 << 20, // of them
+    MESSAGES_A_WAKE = 64
+};
+
+// An answer that waits, in one allocation.
+struct late_answer {
+    struct late_answer *next;
+    size_t size;
+    size_t count;
+    struct span frames[MESSAGE_FRAMES_MAX];
+    uint8_t bytes[];
+};
+
+// -- opening
+
+static void prepare (void *owner, void *socket, size_t index)
+{
+    struct plan_link *self = owner;
+    char server_key[CURVE_KEY_SIZE];
+    wire_limit (socket, packet_of_dispatches.bytes);
+    if (self->endpoints.count > 1)
+        wire_heartbeat (socket); // that a host which is gone does not count for long
+    if (!*self->server_keys)
+        return;
+    server_key_of (self->server_keys, index, server_key);
+    curve_make_client (socket, self->own, server_key);
+}
+
+int plan_link_open (struct plan_link *self, const char *endpoints, const char *server_keys,
+                    const struct curve_keys *own, struct reason *reason)
+{
+    self->own = own;
+    self->server_keys = server_keys;
+    self->end = &self->first;
+    if (endpoints_read (&self->endpoints, endpoints, reason))
+        return -1;
+    if (*server_keys && !server_keys_valid (server_keys, self->endpoints.count)) {
+        reason_set (reason, "--plan-key: want one key, or one for each endpoint of --plan");
+        return -1;
+    }
+    if (dealers_open (&self->dealers, wire_context (), &self->endpoints, prepare, self) == 0)
+        return 0;
+    reason_set (reason, "%s: %s", endpoints, zmq_strerror (errno));
+    return -1;
+}
+
+bool plan_link_is_open (const struct plan_link *self)
+{
+    return self->endpoints.count > 0;
+}
+
+static void drop_first (struct plan_link *self)
+{
+    struct late_answer *answer = self->first;
+    self->first = answer->next;
+    if (!self->first)
+        self->end = &self->first;
+    self->count--;
+    self->bytes -= answer->size;
+    free (answer);
+}
+
+void plan_link_close (struct plan_link *self, int linger_ms)
+{
+    while (self->first)
+        drop_first (self);
+    for (size_t i = 0; i < self->endpoints.count; i++)
+        if (self->dealers.rows[i].socket)
+            wire_set (self->dealers.rows[i].socket, ZMQ_LINGER, linger_ms);
+    dealers_close (&self->dealers);
+    endpoints_clear (&self->endpoints);
+}
+
+// -- sending
+
+static bool keep (struct plan_link *self, const struct span *frames, size_t count)
+{
+    size_t size = sizeof (struct late_answer);
+    for (size_t i = 0; i < count; i++)
+        size += frames[i].size;
+    if (self->count == WAITING_MAX || size > WAITING_BYTES_MAX - self->bytes)
+        return false;
+    struct late_answer *answer = memory_new (size);
+    uint8_t *at = answer->bytes;
+    answer->size = size;
+    answer->count = count;
+    for (size_t i = 0; i < count; at += frames[i].size, i++) {
+        if (frames[i].size)
+            memcpy (at, frames[i].data, frames[i].size);
+        answer->frames[i] = span_of (at, frames[i].size);
+    }
+    *self->end = answer;
+    self->end = &answer->next;
+    self->count++;
+    self->bytes += size;
+    return true;
+}
+
+// The socket of the station that is connected, or NULL. One that was lost and came back counts
+// again: it makes no difference to a result.
+static void *current_socket (struct plan_link *self)
+{
+    dealers_read_news (&self->dealers);
+    for (size_t i = 0; i < self->endpoints.count; i++)
+        self->dealers.rows[i].lost = false;
+    int index = dealers_current (&self->dealers);
+    return index < 0 ? NULL : self->dealers.rows[index].socket;
+}
+
+static void *send_waiting (struct plan_link *self)
+{
+    void *socket = current_socket (self);
+    while (socket && self->first && packet_send (socket, self->first->frames, self->first->count))
+        drop_first (self);
+    return self->first ? NULL : socket;
+}
+
+bool plan_link_send (struct plan_link *self, const struct message *answer)
+{
+    uint8_t desc[DESC_SIZE_MAX];
+    struct span frames[MESSAGE_FRAMES_MAX];
+    size_t count = message_layout (answer, desc, frames);
+    void *socket = send_waiting (self);
+    if (socket && packet_send (socket, frames, count))
+        return true;
+    return self->endpoints.count > 1 && keep (self, frames, count);
+}
+
+size_t plan_link_read (struct plan_link *self)
+{
+    struct packet packet;
+    size_t count = 0;
+    send_waiting (self);
+    for (size_t i = 0; i < self->endpoints.count; i++) {
+        void *socket = self->dealers.rows[i].socket;
+        for (int n = 0; n < MESSAGES_A_WAKE && packet_recv (&packet, socket, &packet_of_dispatches);
+             n++) {
+            packet_clear (&packet);
+            count++;
+        }
+    }
+    return count;
+}
