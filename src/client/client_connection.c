@@ -1,9 +1,9 @@
 // The connections of a client.
 //
-// With one address a request is handed to libzmq at once, which keeps it until there is a
-// connection. With several a request waits here for one, and what was sent on a connection that is
-// lost is sent again on the next if it may be handled twice, or ends with its outcome unknown. The
-// socket of a lost connection is thrown away: libzmq would deliver what is left in it long after.
+// With one address a request is handed to libzmq at once, which queues it until there is a
+// connection. With several a request waits here for one. When a connection is lost, the requests in
+// flight on it are resent on the next one if they may be repeated, else they end with their outcome
+// unknown. The socket of a lost connection is closed: libzmq would deliver its queue long after.
 #include "client_private.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ enum {
     QUEUE_MAX = 2 * ZPLAN_REQUESTS_MAX, // libzmq counts up to half of what was read as not read yet
     DRAIN_MESSAGES = 4 * ZPLAN_REQUESTS_MAX, // of a connection that was lost
     SENDS_MAX = 4,                           // of one request
-    FULL_US = 10000 // what a connection does not take is offered again after this
+    FULL_US = 10000                          // retry of what a connection does not take
 };
 
 static void prepare (void *owner, void *socket, size_t index)
@@ -40,7 +40,6 @@ static void unwatch (struct zplan_client *self, size_t index)
 static int watch (struct zplan_client *self, size_t index)
 {
     const struct dealer *row = &self->dealers.rows[index];
-    _Static_assert(2 * ENDPOINTS_MAX <= (int)READINESS_SOCKETS_MAX, "a place for each socket");
     return readiness_watch (&self->ready, 2 * index, row->socket) ||
                    readiness_watch (&self->ready, 2 * index + 1, row->monitor)
                ? -1
@@ -103,7 +102,7 @@ const char *zplan_client_endpoint (const struct zplan_client *client)
 
 // -- those that were lost
 
-// The first request that went out there.
+// The first request in flight there.
 static struct request **find_sent (struct zplan_client *self, size_t index)
 {
     struct request **at = &self->first;
@@ -112,13 +111,13 @@ static struct request **find_sent (struct zplan_client *self, size_t index)
     return *at ? at : NULL;
 }
 
-// What the station said before it went counts.
+// Answers that arrived before the loss count.
 static void lose (struct zplan_client *self, size_t index)
 {
     for (int i = 0; i < DRAIN_MESSAGES && client_take_message (self, index); i++) {
     }
     packet_clear (&self->packet);
-    renew (self, index); // if that fails, tried again at the next look
+    renew (self, index); // if that fails, client_look retries
     bool losing = self->losing;
     self->losing = true;
     for (struct request **at; (at = find_sent (self, index));) {
@@ -185,7 +184,7 @@ void client_look (struct zplan_client *self)
 }
 
 // libzmq lets go of a connection whose key was refused, and has no queue for it then: it is made
-// anew, and whoever waits hears that there is no answer.
+// anew, and pending requests end without an answer.
 static bool put (struct zplan_client *self, const struct message *message)
 {
     void **socket = &self->dealers.rows[0].socket;
@@ -221,7 +220,7 @@ int client_hand_over (struct zplan_client *self, struct request *request,
     for (size_t i = 0; i < self->endpoints.count; i++)
         if (!self->dealers.rows[i].socket && renew (self, i))
             return fail_without_socket (self);
-    // What is lost is only noted here: requests end in the calls that wait.
+    // A loss is only recorded here: requests end in the calls that wait.
     dealers_read_news (&self->dealers);
     if (!request_copy (self, request, message))
         return client_fail_as (self, ZPLAN_ERROR_MEMORY, zplan_error_text (ZPLAN_ERROR_MEMORY));

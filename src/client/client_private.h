@@ -20,10 +20,10 @@ struct request {
     int64_t deadline_us; // monotonic
     zplan_reply_fn *fn;  // may be NULL
     void *context;
-    int at;                    // the address that it was sent to, or REQUEST_WAITS
+    int at;                    // index of the address that it was sent to, or REQUEST_WAITS
     int sends;                 // how often
-    bool safe;                 // it may be handled twice
-    struct message_copy *copy; // to be sent, or sent again; NULL: it is not sent again
+    bool safe;                 // it may be repeated
+    struct message_copy *copy; // to be sent or resent; NULL: it is not resent
     size_t id_size;
     uint8_t id[]; // its REQUEST_ID
 };
@@ -40,7 +40,7 @@ struct zplan_client {
     uint64_t session;   // random; with `requests` it makes request ids that nobody else uses
     uint64_t requests;  // sent so far
     uint64_t heard[ENDPOINTS_MAX]; // number of the last one that was answered there
-    struct request *first;         // those in hand, oldest first
+    struct request *first;         // those in flight, oldest first
     struct request **end;          // where the next one is put
     size_t count;                  // of them
     size_t waiting;                // of them: for a connection
@@ -73,7 +73,7 @@ void client_disconnect (struct zplan_client *self);
 // Whether there are several addresses.
 bool client_has_several (const struct zplan_client *self);
 
-// When client_look has something to do that no socket tells; monotonic.
+// When client_look has something to do that no socket reports; monotonic.
 int64_t client_due_us (const struct zplan_client *self);
 
 // How often a connection to one of several addresses was made.
@@ -84,15 +84,15 @@ uint64_t client_turns (const struct zplan_client *self);
 int client_hand_over (struct zplan_client *self, struct request *request,
                       const struct message *message);
 
-// Look at the connections: end or send again what went out on one that was lost, and send what
-// waits for one that is there.
+// Read the state of the connections: end or resend the requests in flight on one that was lost, and
+// send those that wait for one.
 void client_look (struct zplan_client *self);
 
-// Give the connection up that this request went out on, with all that is in it. Of one of several
-// addresses the others that went out there end or are sent again; the request is not in the list.
+// Close the connection that this request was sent on, with its queue. With several addresses the
+// other requests in flight there end or are resent; this one is not in the list.
 void client_give_up (struct zplan_client *self, const struct request *request);
 
-// ---- requests in hand, requests.c
+// ---- requests in flight, requests.c
 
 struct request *request_new (const struct zplan_client *self, struct span id);
 void request_append (struct zplan_client *self, struct request *request);
@@ -100,11 +100,11 @@ void request_append (struct zplan_client *self, struct request *request);
 // Take out what `at` points to.
 struct request *request_take_out (struct zplan_client *self, struct request **at);
 
-// Tell how a request ended; it is not in the list any more.
+// Report how a request ended; it is not in the list any more.
 void request_finish (struct zplan_client *self, struct request *request, int error,
                      const struct zplan_reply *reply);
 
-// The same of all that are in hand now, but none that is sent meanwhile.
+// The same of all that are in flight now, but none that is sent meanwhile.
 void request_finish_all (struct zplan_client *self, int error);
 
 // End a request without its answer.
@@ -121,8 +121,8 @@ void request_drop_copy (struct zplan_client *self, struct request *request);
 // The frames of the copy, to be sent.
 const struct span *request_frames (const struct request *self, size_t *ret_count);
 
-// Whether the request may be handled twice: it reads, or submits a plan by which the station knows
-// the second one.
+// Whether the request may be repeated: it reads, or submits a plan with an id or key by which the
+// station recognises a duplicate.
 bool request_is_safe (const struct message *message);
 
 // ---- answers, client.c

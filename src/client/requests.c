@@ -171,7 +171,7 @@ void request_expire (struct zplan_client *self, bool all_read)
             self->deadline_us = request->deadline_us;
 }
 
-// -- what may be handled twice
+// -- what may be repeated
 
 // The admin commands that read, and those that read with this first argument.
 static bool is_read (const struct message *message)

@@ -8,14 +8,14 @@
 #include "socket.h"
 
 enum {
-    // A station that waits has no socket bound: it is not asked too often, and found soon.
+    // A standby has no socket bound: retry often enough to find it soon after it takes over.
     RECONNECT_MS = 100,
     RECONNECT_MAX_MS = 400,
     CONNECT_TIMEOUT_MS = 2000 // of a host that is gone; its name is then resolved anew
 };
 
-// The monitor is told to end first: libzmq's own threads wait for ever for a reader of an event
-// that falls between the closing of the two sockets.
+// The monitor ends first: libzmq's own threads wait forever for a reader of an event that occurs
+// between the closing of the two sockets.
 static void close_row (struct dealer *row)
 {
     int error = errno;
@@ -30,8 +30,8 @@ static void close_row (struct dealer *row)
     errno = error;
 }
 
-// The reader first, and with a queue that is never full: libzmq waits for it. Only what is rare is
-// told, as the owner may not look for long.
+// The reader first, and with an unlimited queue: libzmq blocks on it. Only rare events are
+// subscribed, as the owner may not read them for long.
 static int open_monitor (struct dealers *self, struct dealer *row)
 {
     char endpoint[64];

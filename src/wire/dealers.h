@@ -3,8 +3,8 @@
 // that is not there; ZMQ_IMMEDIATE would avoid that, but a peer that is killed within a message
 // then aborts this process (libzmq 4.3.4, fq.cpp: `!_more`).
 //
-// A monitor of each socket tells of its connection. Of a single address nothing is asked: it counts
-// always, and libzmq keeps what is sent until it is connected.
+// A monitor of each socket reports its connection. A single address has none: it always counts, and
+// libzmq queues what is sent until it is connected.
 #pragma once
 
 #include "endpoints.h"
@@ -13,7 +13,7 @@ struct dealer {
     void *socket;  // NULL: none could be made
     void *monitor; // PAIR; NULL with a single address
     bool up;       // connected
-    bool lost;     // the connection was lost: what was sent there may have come, or not
+    bool lost;     // the connection was lost: what was sent there may have arrived, or not
     uint64_t turn; // in which it was connected
 };
 
@@ -35,7 +35,7 @@ int dealers_open (struct dealers *self, void *context, const struct endpoints *e
                   dealer_prepare_fn *prepare, void *owner);
 void dealers_close (struct dealers *self);
 
-// Read what the monitors tell.
+// Read the events of the monitors.
 void dealers_read_news (struct dealers *self);
 
 // The index of the address that counts: the one that was connected last, as a station that takes

@@ -1,6 +1,6 @@
-// The addresses of a station, and the keys that it has there. Of several stations on one database
-// one, the owner, has its request socket bound; the others wait to take over. So whoever connects
-// to a station takes a list: "tcp://a:7920,tcp://b:7920".
+// The addresses of a station, and its keys there. Of several stations on one database one, the
+// owner, has its request socket bound; the others are standbys. So every client takes a list:
+// "tcp://a:7920,tcp://b:7920".
 #pragma once
 
 #include "curve.h"

@@ -78,7 +78,7 @@ void answer_request (struct station *station, const struct request *request, uin
     answer_reply (station, request, &answer);
 }
 
-// Of a run that came again its last LOCAL_ID counts, and not the one that the worker knows.
+// For a run that was resent the last LOCAL_ID counts, not the one that the worker knows.
 static void name_run (struct message *answer, const struct job *job)
 {
     bool named = false;

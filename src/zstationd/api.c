@@ -54,8 +54,8 @@ static const char *cannot_wait (const struct station *station, const struct job 
     return NULL;
 }
 
-// A run that came again, as after a takeover or a lease that ended: a job that is here is not done
-// twice. Not one that would be late.
+// A duplicate run, as after a takeover or a lease expiry: its job is not started twice. Not one
+// whose deadline is past.
 static bool renew (struct station *station, const struct request *request)
 {
     struct job *job = job_find_same (&station->runs, request->identity, &request->message);

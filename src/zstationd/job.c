@@ -70,7 +70,7 @@ void job_destroy (struct job **self)
     *self = NULL;
 }
 
-// -- runs that come again
+// -- duplicate runs
 
 void job_enter (struct job *self, struct table *runs)
 {
@@ -78,7 +78,7 @@ void job_enter (struct job *self, struct table *runs)
     table_add (runs, &self->node, table_hash (self->mailbox));
 }
 
-// What a run is known by: its frames, but for those that each sending has anew.
+// The identity of a run: its frames, except for those that each resend has anew.
 static bool is_same_run (const struct message *a, const struct message *b)
 {
     size_t local_id = a->desc.count; // the index of the last one

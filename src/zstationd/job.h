@@ -21,7 +21,7 @@ struct job {
     bool rerouted;          // an answer had to go to the plan proxy station's request socket
     bool cancelled;         // who has it in hand was told that nobody waits for it
     int64_t deadline_s;     // Unix seconds after which a run must not start; 0 = none
-    uint8_t *renewed;       // of a run that came again: what the next two point into; owned
+    uint8_t *renewed;       // of a run that was resent: what the next two point into; owned
     struct span local_id;   // that its answers have then
     struct span identity;   // the requester's connection
     struct span mailbox;    // what the worker gets and answers to
@@ -40,14 +40,14 @@ void job_destroy (struct job **self);
 // Enter a run in the table, to be found there until it is destroyed.
 void job_enter (struct job *self, struct table *runs);
 
-// The job in the table that this run is about once more, as a plan proxy station that does not know
-// whether a run arrived sends it again: the same mailbox, PLAN_TIME and frames, the PLAN frame and
-// the LOCAL_ID apart. One that was cancelled is none. NULL = none.
+// The job in the table of which this run is a duplicate, as a plan proxy station resends a run of
+// which it does not know whether it arrived: the same mailbox, PLAN_TIME and frames, except for
+// the PLAN frame and the LOCAL_ID. A cancelled job does not match. NULL = none.
 struct job *job_find_same (const struct table *runs, struct span identity,
                            const struct message *run);
 
-// The run came again on this connection, and job_find_same has found its job: answers go there from
-// now on, with the LOCAL_ID of this one.
+// The run was resent on this connection, and job_find_same has found its job: answers go there from
+// now on, with the LOCAL_ID of this run.
 void job_renew (struct job *self, struct span identity, const struct message *run);
 
 // What the worker gets: mailbox, description and frames as they came. Returns the number of frames.

@@ -6,6 +6,7 @@
 #include "context.h"
 #include "memory.h"
 #include "packet.h"
+#include "port.h"
 
 enum {
     WAITING_MAX = 1000,           // answers
@@ -107,8 +108,8 @@ static bool keep (struct plan_link *self, const struct span *frames, size_t coun
     return true;
 }
 
-// The socket of the station that is connected, or NULL. One that was lost and came back counts
-// again: it makes no difference to a result.
+// The socket of the station that is connected, or NULL. One that reconnected counts again: results
+// may be repeated.
 static void *current_socket (struct plan_link *self)
 {
     dealers_read_news (&self->dealers);
@@ -134,7 +135,10 @@ bool plan_link_send (struct plan_link *self, const struct message *answer)
     void *socket = send_waiting (self);
     if (socket && packet_send (socket, frames, count))
         return true;
-    return self->endpoints.count > 1 && keep (self, frames, count);
+    if (self->endpoints.count == 1)
+        return false;
+    // Heartbeats of a few seconds would take the places of results.
+    return is_sign_of_life (answer->desc.code) || keep (self, frames, count);
 }
 
 size_t plan_link_read (struct plan_link *self)

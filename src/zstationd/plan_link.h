@@ -1,6 +1,6 @@
-// The way to the plan proxy station's request socket, for results whose requester has gone. Of
-// several stations on one database it is the one that is connected: the others, which wait to take
-// over, have that socket closed. While none is, results wait here.
+// The connection to the plan proxy station's request socket, for results whose requester has
+// disconnected. Of several stations on one database the connected one counts: standbys have that
+// socket closed. While none is connected, results wait here.
 #pragma once
 
 #include "dealers.h"
@@ -22,15 +22,16 @@ struct plan_link {
 int plan_link_open (struct plan_link *self, const char *endpoints, const char *server_keys,
                     const struct curve_keys *own, struct reason *reason);
 
-// The last results get so long to leave.
+// Pending results of libzmq get so long to be sent.
 void plan_link_close (struct plan_link *self, int linger_ms);
 
 // Whether it was opened.
 bool plan_link_is_open (const struct plan_link *self);
 
-// Send a result, or keep it until a station is connected. False: neither can be done now.
+// Send an answer. While none of several stations is connected a result is kept until one is, and a
+// heartbeat is dropped, as the next one follows. False: a result that can neither be sent nor kept.
 bool plan_link_send (struct plan_link *self, const struct message *answer);
 
-// Something happened to one of the sockets: send what waits, and read what came, which is not
-// expected, so that it does not pile up. Returns the number of messages that came.
+// A socket or monitor is readable: send the results that wait, and read what arrived, which is not
+// expected, so that it does not pile up. Returns the number of messages read.
 size_t plan_link_read (struct plan_link *self);

@@ -22,7 +22,7 @@ enum count {
     COUNT_WORKERS_GONE,   // workers that were silent or could not be reached
     COUNT_REFUSED_KEYS,   // connections that were not let in
     COUNT_CANCELS,        // jobs and ballots that were cancelled
-    COUNT_RENEWED,        // runs that came again while their job was here
+    COUNT_RENEWED,        // duplicates of runs whose job is queued or in progress
     COUNT_STRAY_CANCELS,  // what cancels no job that is here, or one that is cancelled already
     COUNT_END
 };

@@ -8,6 +8,7 @@ import pytest
 import zmq
 
 from clitest import JSON, reply
+from keyedtest import LockedStation, Pair
 from ownertest import OK, Cut, Owners, broadcasters, endpoints, silent
 from zplanprocs import REPO, free_port, wait_until
 from zplantest import WAIT
@@ -152,6 +153,23 @@ def test_nobody_is_there(owners):
     with zplan.Client(endpoints(owners), timeout="1s") as client:
         with pytest.raises(zplan.NoAnswer, match="within 1 s"):
             client.ping()
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["a key for each", "one for all"])
+def test_keys_of_the_stations(tmp_path, shared):
+    own, first, second = (Pair(tmp_path, name) for name in ("own", "first", "second"))
+    listed = second.public_file if shared else [first.public_file, second.public_file]
+    with LockedStation(lambda request: [reply(request, OK)], second, [own]) as owner:
+        with zplan.Client(f"tcp://127.0.0.1:{free_port()},{owner.endpoint}", key=own.secret_file,
+                          server_key=listed, timeout=60) as client:
+            client.ping()
+
+
+def test_keys_that_are_too_many(tmp_path):
+    own = Pair(tmp_path, "own")
+    for address, count in ("tcp://a:1", 2), ("tcp://a:1,tcp://b:1,tcp://c:1", 2):
+        with pytest.raises(ValueError, match="server_key: want one, or one for each address"):
+            zplan.Client(address, key=own.secret_file, server_key=[own.public_file] * count)
 
 
 def test_a_subscriber_sees_no_hole():

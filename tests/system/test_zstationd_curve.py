@@ -237,6 +237,29 @@ def test_a_result_goes_to_the_plan_station_encrypted(secured, pairs):
         assert plan_station.request()[0] == b"*a1"
 
 
+@pytest.mark.parametrize("owner", [0, 1])
+def test_each_of_several_plan_stations_has_its_key(secured, pairs, owner):
+    names = ["plan", "client"]
+    with LockedStation(lambda request: [], pairs[names[owner]], [pairs["target"]]) as plan_station:
+        endpoints = [f"tcp://127.0.0.1:{free_port()}"] * 2
+        endpoints[owner] = plan_station.endpoint
+        secured.start("--plan", ",".join(endpoints), "--plan-key",
+                      ",".join(pairs[name].public.decode() for name in names))
+        plan = secured.connect("plan")
+        worker = secured.connect("worker", "workers")
+        assert worker.ask(*pack(JOIN, (ARG, b"w"))).code == OK
+        worker.send(*pack(READY, (ARG, b"w")))
+        plan.send(*a_run())
+        job = worker.recv()
+        plan.socket.close()
+
+        def rerouted():
+            worker.send(job.sender, *pack(WAITING))
+            return not plan_station.seen.empty()
+        wait_until(rerouted, "an answer reaches the owner")
+        assert plan_station.request()[0] == b"*a1"
+
+
 @pytest.mark.parametrize("options, code, words", [
     (["--curve", "TARGET"], 2, "--curve FILE and --allow DIR go together"),
     (["--allow", "ALLOW"], 2, "--curve FILE and --allow DIR go together"),
@@ -245,6 +268,9 @@ def test_a_result_goes_to_the_plan_station_encrypted(secured, pairs):
      "--plan-key: wants --plan ENDPOINT"),
     (["--curve", "TARGET", "--allow", "ALLOW", "--plan", "tcp://127.0.0.1:1", "--plan-key", "x"], 2,
      "--plan-key: want 40 characters of Z85"),
+    (["--curve", "TARGET", "--allow", "ALLOW", "--plan",
+      "tcp://127.0.0.1:1,tcp://127.0.0.1:2,tcp://127.0.0.1:3", "--plan-key", "PLAN,PLAN"], 1,
+     "--plan-key: want one key, or one for each endpoint of --plan"),
     (["--curve", "/missing", "--allow", "ALLOW"], 1, "--curve: /missing: No such file"),
     (["--curve", "PUBLIC", "--allow", "ALLOW"], 1, "the secret-key is missing"),
     (["--curve", "TARGET", "--allow", "/missing"], 1, "--allow: /missing: No such file"),
@@ -255,7 +281,8 @@ def test_what_does_not_start(secured, pairs, options, code, words):
     broken.mkdir()
     (broken / "a.key").write_text("")
     names = {"TARGET": pairs["target"].secret_file, "PUBLIC": pairs["target"].public_file,
-             "PLAN": pairs["plan"].public.decode(), "ALLOW": str(secured.folder),
+             "PLAN": pairs["plan"].public.decode(),
+             "PLAN,PLAN": ",".join([pairs["plan"].public.decode()] * 2), "ALLOW": str(secured.folder),
              "BROKEN": str(broken)}
     station = secured.station
     ended = subprocess.run(

@@ -244,6 +244,50 @@ def test_results_wait_for_a_station(station):
     owner.close()
 
 
+def without_a_requester(station, count):
+    """A worker's jobs, whose results go to --plan; nobody is there."""
+    worker, plan = station.worker(jobs=count, credits=count), station.peer()
+    jobs = []
+    for n in range(count):
+        plan.send(*a_run(b"a%x" % n))
+        jobs.append(worker.recv())
+        assert plan.recv().code == RUNING
+    plan.socket.close()
+    while "answer_rerouted" not in station.log():
+        worker.answer(jobs[0], WAITING)
+        worker.settle()
+    return worker, jobs
+
+
+def test_heartbeats_take_no_place_of_a_result_that_waits(station):
+    endpoints = [f"tcp://127.0.0.1:{free_port()}" for _ in range(2)]
+    station.start("--plan", ",".join(endpoints))
+    worker, (job,) = without_a_requester(station, 1)
+    for _ in range(1100):
+        worker.answer(job, WAITING)
+    worker.answer(job, OK, (CONTENT, b"done"))
+    worker.settle()
+    owner = bound(station, endpoints[1])
+    answer = answered_to(owner)
+    assert (answer.code, answer.get(CONTENT)) == (OK, b"done")
+    assert station.count("lost_answers") == 0
+    owner.close()
+
+
+def test_results_that_wait_are_bounded(station):
+    """By 16 MiB of them."""
+    endpoints = [f"tcp://127.0.0.1:{free_port()}" for _ in range(2)]
+    station.start("--plan", ",".join(endpoints))
+    worker, jobs = without_a_requester(station, 7)
+    for job in jobs:
+        worker.answer(job, OK, *[(CONTENT, bytes(1 << 20))] * 3)
+    worker.settle()
+    owner = bound(station, endpoints[0])
+    assert [answered_to(owner).sender for _ in range(5)] == [job.sender for job in jobs[:5]]
+    assert station.count("lost_answers") == 2
+    owner.close()
+
+
 def test_a_list_is_checked_at_the_start(station):
     with pytest.raises(AssertionError, match="want tcp://HOST:PORT"):
         station.start("--plan", "tcp://127.0.0.1:7920,nowhere")
