@@ -171,7 +171,7 @@ static void read_head (struct flow_reader *self, const json_t *json)
     flow->parallel_own = json_object_get (json, "max_parallel");
     flow->parallel =
         (uint32_t)flow_read_integer (self, json, "", "max_parallel", 0, 10000, FLOW_PARALLEL);
-    flow->timeout_s = flow_read_integer (self, json, "", "timeout", 1, 3153600000, 0);
+    flow->timeout_s = flow_read_integer (self, json, "", "timeout", 1, FLOW_SECONDS_MAX, 0);
     const json_t *fast = json_object_get (json, "fail_fast");
     if (fast && !json_is_boolean (fast))
         flow_wrong (self, "fail_fast", "must be true or false");
@@ -183,6 +183,7 @@ static void read_head (struct flow_reader *self, const json_t *json)
         flow_wrong (self, "defaults", "must be an object");
         self->defaults = NULL;
     }
+    flow_check_defaults (self);
 }
 
 static bool read_names (struct flow_reader *self, const json_t *json)

@@ -24,6 +24,9 @@ void flow_wrong (struct flow_reader *self, const char *path, const char *format,
 
 enum { FLOW_PATH_SIZE = 256, FLOW_STEP_PATH_SIZE = 80 };
 
+// Whether every field of `defaults` may be one.
+void flow_check_defaults (struct flow_reader *self);
+
 // Read one step with its defaults in.
 void flow_read_step (struct flow_reader *self, struct flow_step *step);
 void flow_step_clear (struct flow_step *step);

@@ -38,7 +38,7 @@ static void check_step (struct checker *self, const struct expr_ref *ref, const 
                     ref->column, ref->name);
     if (self->for_each)
         flow->steps[index].read_by_for_each = true;
-    if (self->step && flow->steps[index].condition && strcmp (ref->member, "value") == 0 &&
+    if (self->step && flow->steps[index].may_be_skipped && strcmp (ref->member, "value") == 0 &&
         !strstr (text, "default") && !strstr (text, "has") &&
         json_array_size (flow->report.warnings) < FLOW_ERRORS_MAX &&
         !(self->step->in_count == 1 && self->step->join_all &&
@@ -128,6 +128,7 @@ static void check_texts (struct checker *self)
     self->lets = step->let_count;
     check_at (self, "call", step->call.frames, NULL, item);
     check_at (self, "wait", step->wait, NULL, item);
+    check_at (self, "signal", step->late_value, NULL, steps);
     check_at (self, "output", step->output, NULL, item | SEES_RESULT);
     check_at (self, "undo", step->undo.frames, NULL, item | SEES_SELF);
 }
@@ -149,6 +150,35 @@ static uint64_t *find_before (const struct flow *flow, size_t words)
         }
     }
     return before;
+}
+
+// Whether an edge may say that its branch was not taken.
+static bool may_die (const struct flow *flow, const struct flow_edge *edge)
+{
+    return !(edge->on & (FLOW_ON_FINISHED | FLOW_ON_ENDED)) ||
+           (flow->steps[edge->step].may_be_skipped && !(edge->on & FLOW_ON_SKIPPED));
+}
+
+// Which steps a rule may skip; and joins that such a source keeps from starting.
+static void find_skipped (struct flow_reader *self)
+{
+    struct flow *flow = self->flow;
+    for (uint32_t i = 0; i < flow->step_count; i++) {
+        struct flow_step *step = &flow->steps[flow->order[i]];
+        uint32_t sure = 0;
+        for (uint32_t j = 0; j < step->in_count; j++)
+            sure += !may_die (flow, &flow->in[step->in_first + j]);
+        bool lacks = step->in_count && sure < (step->join_all ? 1 : step->need);
+        step->may_be_skipped = step->condition || step->on_timeout == FLOW_LATE_SKIP || lacks;
+        if (lacks && !step->join_all && step->need > 1 &&
+            json_array_size (flow->report.warnings) < FLOW_ERRORS_MAX) {
+            char warning[REASON_MAX];
+            snprintf (warning, sizeof warning,
+                      "%s: waits for %u of %u edges, of which only %u are certain", step->name,
+                      step->need, step->in_count, sure);
+            json_array_append_new (flow->report.warnings, json_string (warning));
+        }
+    }
 }
 
 // A step that cannot fail: nothing of it is called or computed.
@@ -183,6 +213,7 @@ void flow_check_references (struct flow_reader *self)
     struct flow *flow = self->flow;
     size_t words = (flow->step_count + 63) / 64;
     uint64_t *before = find_before (flow, words);
+    find_skipped (self);
     for (size_t i = 0; i < flow->param_count; i++) {
         char path[FLOW_PATH_SIZE];
         struct checker checker = {.reader = self, .params = i, .path = path};
