@@ -164,6 +164,12 @@ void flow_call_ended (struct flow_turn *turn, const struct flow_event *event)
         turn->effects->dropped = true;
 }
 
+void flow_end_wait (struct flow_turn *turn, uint32_t index)
+{
+    flow_keep (turn->run, &turn->run->data[index]->value, json_null (), FLOW_VALUE_MAX);
+    flow_settle (turn, index, FLOW_FINISHED, NULL);
+}
+
 // No signal came in time, and the definition says which value stands for it.
 static void end_late (struct flow_turn *turn, uint32_t index)
 {
@@ -192,7 +198,7 @@ void flow_timer_due (struct flow_turn *turn, uint32_t index)
     }
     run->waiting--;
     if (step->kind == FLOW_WAIT) {
-        flow_settle (turn, index, FLOW_FINISHED, NULL);
+        flow_end_wait (turn, index);
     } else if (step->on_timeout == FLOW_LATE_SKIP) {
         flow_settle (turn, index, FLOW_SKIPPED, NULL);
     } else if (step->on_timeout == FLOW_LATE_VALUE) {

@@ -261,7 +261,7 @@ static void begin_timer (struct flow_turn *turn, uint32_t index)
         return;
     }
     if (step->kind == FLOW_WAIT && data->at <= turn->now) {
-        flow_settle (turn, index, FLOW_FINISHED, NULL);
+        flow_end_wait (turn, index);
         return;
     }
     run->nodes[index].state = FLOW_RUNNING;

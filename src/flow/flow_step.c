@@ -327,6 +327,7 @@ static void read_signal (struct flow_reader *self, struct flow_step *step, const
         step->on_timeout = FLOW_LATE_VALUE;
     else if (late && (!how || strcmp (how, "fail") != 0))
         flow_wrong (self, where, "on_timeout must be fail, skip or {\"value\": ...}");
+    snprintf (where, sizeof where, "%s.signal.on_timeout.value", path);
     if (step->on_timeout == FLOW_LATE_VALUE)
         step->late_value =
             flow_read_template (self, json_object_get (late, "value"), where, FLOW_TEMPLATE_MARKED);

@@ -66,6 +66,7 @@ bool flow_too_many_failed (const struct flow_step *step, const struct flow_items
 void flow_check_items (struct flow_turn *turn, uint32_t step);
 void flow_signal_arrived (struct flow_turn *turn, const struct flow_event *event);
 bool flow_signal_enough (struct flow_turn *turn, uint32_t step);
+void flow_end_wait (struct flow_turn *turn, uint32_t step);
 void flow_timer_due (struct flow_turn *turn, uint32_t step);
 
 // Cancel what is in flight of a step; waits end at once.

@@ -134,6 +134,13 @@ static const struct row rows[] = {
      "a- >a b+", "PF", FLOW_WELL, "a b"},
     {"a wait", "\"a\": {\"wait\": 5}, \"b\": " CALL (AFTER ("a")), "a* b+", "FF", FLOW_WELL, "b"},
     {"a wait that is over", "\"a\": {\"wait\": \"1970-01-01T00:00:00Z\"}", "", "F", FLOW_WELL, ""},
+    {"the value of a wait is null",
+     "\"a\": {\"wait\": 5}, \"b\": " CALL (AFTER ("a") ", \"if\": \"steps.a.value == null\""),
+     "a* b+", "FF", FLOW_WELL, "b"},
+    {"so is that of one that is over",
+     "\"a\": {\"wait\": \"1970-01-01T00:00:00Z\"}, \"b\": " CALL (
+         AFTER ("a") ", \"if\": \"steps.a.value == null\""),
+     "b+", "FF", FLOW_WELL, "b"},
     {"a wait is skipped", "\"a\": {\"wait\": 5}", ">a", "P", FLOW_WELL, ""},
     {"a signal before its step waits is kept",
      "\"a\": " CALL () ", \"b\": {\"after\": [\"a\"], \"signal\": {}}", "b! a+", "FF", FLOW_WELL,
