@@ -69,13 +69,40 @@ int64_t flow_read_integer (struct flow_reader *self, const json_t *object, const
     return fallback;
 }
 
+// Each text of a template that is no expression, with its own path.
+static void report_texts (struct flow_reader *self, const json_t *json, const char *path,
+                          enum flow_template_mode mode)
+{
+    char part[FLOW_PATH_SIZE];
+    struct reason reason;
+    const char *name;
+    size_t index;
+    json_t *value;
+    json_array_foreach (json, index, value)
+    {
+        snprintf (part, sizeof part, "%s[%zu]", path, index);
+        report_texts (self, value, part, FLOW_TEMPLATE_MARKED);
+    }
+    json_object_foreach ((json_t *)json, name, value)
+    {
+        snprintf (part, sizeof part, "%s.%.64s", path, name);
+        report_texts (self, value, part, FLOW_TEMPLATE_MARKED);
+    }
+    if (!json_is_string (json))
+        return;
+    struct flow_template *text = flow_template_new (json, mode, &reason);
+    if (!text)
+        flow_wrong (self, path, "%s", reason.text);
+    flow_template_destroy (&text);
+}
+
 struct flow_template *flow_read_template (struct flow_reader *self, const json_t *json,
                                           const char *path, enum flow_template_mode mode)
 {
     struct reason reason;
     struct flow_template *ret = json ? flow_template_new (json, mode, &reason) : NULL;
     if (json && !ret)
-        flow_wrong (self, path, "%s", reason.text);
+        report_texts (self, json, path, mode);
     return ret;
 }
 
@@ -171,7 +198,7 @@ static void read_head (struct flow_reader *self, const json_t *json)
     flow->parallel_own = json_object_get (json, "max_parallel");
     flow->parallel =
         (uint32_t)flow_read_integer (self, json, "", "max_parallel", 0, 10000, FLOW_PARALLEL);
-    flow->timeout_s = flow_read_integer (self, json, "", "timeout", 1, 3153600000, 0);
+    flow->timeout_s = flow_read_integer (self, json, "", "timeout", 1, FLOW_SECONDS_MAX, 0);
     const json_t *fast = json_object_get (json, "fail_fast");
     if (fast && !json_is_boolean (fast))
         flow_wrong (self, "fail_fast", "must be true or false");
@@ -183,6 +210,7 @@ static void read_head (struct flow_reader *self, const json_t *json)
         flow_wrong (self, "defaults", "must be an object");
         self->defaults = NULL;
     }
+    flow_check_defaults (self);
 }
 
 static bool read_names (struct flow_reader *self, const json_t *json)

@@ -15,6 +15,7 @@ enum {
     FLOW_VALUE_MAX = 65536,       // bytes of a value, or of the input
     FLOW_VALUE_LIST_MAX = 524288, // of one that a for_each reads
     FLOW_CALLS_MAX = 1000000,     // steps_max
+    FLOW_SECONDS_MAX = 31536000,  // of a timeout, a wait
     FLOW_PARALLEL = 5
 };
 
@@ -59,6 +60,7 @@ struct flow_step {
     bool goes_on;  // on_error: continue
     bool has_caught;
     bool read_by_for_each; // its value may be larger
+    bool may_be_skipped;   // by rule
     struct expr *condition;
     struct flow_let *lets;
     size_t let_count;
@@ -75,7 +77,7 @@ struct flow_step {
     const json_t *signal_who; // NULL: everybody
     int64_t signal_timeout_s; // 0: none
     enum flow_late on_timeout;
-    const json_t *late_value;
+    struct flow_template *late_value;
     bool has_undo, undo_inner, undo_started;
     struct flow_call undo;
     json_t *json; // the step with its defaults
@@ -94,6 +96,7 @@ struct flow_report {
     unsigned depth;
     bool bounded;
     uint64_t seconds_max;       // when bounded
+    bool has_tail;              // undo or finally come on top of that
     json_t *because, *warnings; // lists of texts
 };
 

@@ -19,28 +19,40 @@ static void reopen (struct flow_turn *turn)
     turn->effects->run_changed = true;
 }
 
+// Whether an item is left as it is.
+static bool keeps (const struct flow_node *node, const struct flow_items *items,
+                   const struct flow_item *item)
+{
+    if (!(node->flags & FLOW_PARTLY) || item->named)
+        return false;
+    return items->by_name || item->state == FLOW_FINISHED || item->state == FLOW_SKIPPED;
+}
+
 static void reset_items (struct flow_run *run, struct flow_node *node, struct flow_data *data)
 {
     struct flow_items *items = data->items;
-    bool partly = node->flags & FLOW_PARTLY, fresh = node->flags & FLOW_FRESH;
+    bool fresh = node->flags & FLOW_FRESH && !(node->flags & FLOW_PARTLY);
     unsigned generation = node->generation;
-    items->next = items->passes = items->failed = 0;
-    if (!partly)
-        items->finished = 0;
+    items->next = items->passes = items->failed = items->finished = 0;
     for (uint32_t i = 0; i < items->count; i++) {
         struct flow_item *item = &items->item[i];
+        bool done = item->state == FLOW_FINISHED || item->state == FLOW_SKIPPED;
         item->stopping = false;
-        if (partly && (item->state == FLOW_FINISHED || item->state == FLOW_SKIPPED))
+        if (keeps (node, items, item)) {
+            items->finished += done;
+            items->failed += !done && item->state != FLOW_NONE;
             continue;
+        }
         if (item->state == FLOW_FINISHED || node->flags & FLOW_RAISED)
             item->generation++;
         if (item->generation >= generation)
             generation = item->generation;
         item->state = FLOW_NONE;
-        item->dispatched = false;
+        item->dispatched = item->named = false;
         flow_keep (run, &item->value, NULL, 0);
     }
-    if (fresh && !partly) {
+    items->by_name = false;
+    if (fresh) {
         flow_items_free (run, &data->items);
         node->generation = (uint16_t)generation;
     }
@@ -80,7 +92,11 @@ static void begin_reset (struct flow_turn *turn, uint32_t index, unsigned flags)
     flow_unsettle (turn, index);
     node->flags &= (uint16_t) ~(FLOW_PARTLY | FLOW_FRESH | FLOW_RAISED);
     node->flags |= (uint16_t)flags;
-    if (!flow_decided (node))
+    bool by_name = flags & FLOW_PARTLY && data && data->items && data->items->by_name;
+    for (uint32_t i = 0; by_name && i < data->items->count; i++)
+        if (data->items->item[i].named)
+            flow_stop_item (turn, index, i);
+    if (!by_name && !flow_decided (node))
         flow_stop_step (turn, index);
     if (node->flags & FLOW_PLACED || (data && data->items && data->items->in_flight > 0)) {
         if (!(node->flags & FLOW_RESETTING))
@@ -93,30 +109,74 @@ static void begin_reset (struct flow_turn *turn, uint32_t index, unsigned flags)
 
 enum { ROOT = 1, BEHIND = 2 };
 
+// What failed uncaught, and what a cancel, a timeout or fail_fast cancelled.
+static json_t *roots_by_default (const struct flow *flow, const struct flow_run *run)
+{
+    json_t *names = flow_uncaught (flow, run);
+    for (uint32_t i = 0; i < flow->step_count; i++)
+        if (run->nodes[i].state == FLOW_CANCELLED && !(run->nodes[i].flags & FLOW_BY_PERSON))
+            json_array_append_new (names, json_string (flow->steps[i].name));
+    return names;
+}
+
+// Mark STEP or STEP.ITEM. False: there is none.
+static bool mark_root (struct flow_turn *turn, const char *text, uint8_t *marks)
+{
+    char name[FLOW_NAME_MAX + 1], *end;
+    const char *dot = strchr (text, '.');
+    size_t size = dot ? (size_t)(dot - text) : strlen (text);
+    if (size > FLOW_NAME_MAX)
+        return false;
+    snprintf (name, sizeof name, "%.*s", (int)size, text);
+    int64_t step = flow_find (turn->flow, name);
+    if (step < 0)
+        return false;
+    struct flow_items *items = turn->run->data[step] ? turn->run->data[step]->items : NULL;
+    if (dot) {
+        unsigned long item = dot[1] >= '0' && dot[1] <= '9' ? strtoul (dot + 1, &end, 10) : 0;
+        if (dot[1] < '0' || dot[1] > '9' || *end || !items || item >= items->count)
+            return false;
+        items->by_name = items->by_name || !marks[step];
+        items->item[item].named = true;
+    } else if (items) {
+        items->by_name = false;
+    }
+    if (marks[step] != BEHIND)
+        marks[step] = ROOT;
+    return true;
+}
+
+static void forget_named (struct flow_run *run, uint32_t step_count)
+{
+    for (uint32_t i = 0; i < step_count; i++) {
+        struct flow_items *items = run->data[i] ? run->data[i]->items : NULL;
+        for (uint32_t j = 0; items && j < items->count; j++)
+            items->item[j].named = false;
+        if (items)
+            items->by_name = false;
+    }
+}
+
 // Mark the steps that a retry begins with. False with a reason.
 static bool mark_roots (struct flow_turn *turn, const struct flow_event *event, uint8_t *marks)
 {
     struct flow_run *run = turn->run;
     struct reason *reason = &turn->effects->rejected;
-    size_t index, found = 0;
+    size_t index;
     json_t *value;
     json_t *names =
-        event->steps ? json_incref ((json_t *)event->steps) : flow_uncaught (turn->flow, run);
+        event->steps ? json_incref ((json_t *)event->steps) : roots_by_default (turn->flow, run);
     json_array_foreach (names, index, value)
     {
-        char name[FLOW_NAME_MAX + 1];
-        const char *text = json_string_value (value), *dot = text ? strchr (text, '.') : NULL;
-        snprintf (name, sizeof name, "%.*s", dot ? (int)(dot - text) : FLOW_NAME_MAX,
-                  text ? text : "");
-        int64_t step = flow_find (turn->flow, name);
-        if (step < 0 && !reason->text[0])
+        const char *text = json_string_value (value);
+        if (!reason->text[0] && !mark_root (turn, text ? text : "", marks))
             reason_set (reason, "no such step: %s", quoted (span_text (text ? text : "")));
-        else if (step >= 0)
-            marks[step] = ROOT, found++;
     }
-    json_decref (names);
-    if (!found && !reason->text[0])
+    if (!json_array_size (names) && !(event->was && memchr (marks, BEHIND, turn->flow->step_count)))
         reason_set (reason, "nothing has failed: name the steps to retry");
+    json_decref (names);
+    if (reason->text[0])
+        forget_named (run, turn->flow->step_count);
     return !reason->text[0];
 }
 
@@ -132,9 +192,12 @@ void flow_retry (struct flow_turn *turn, const struct flow_event *event)
         return;
     }
     uint8_t *marks = memory_new (flow->step_count + 1);
-    if (event->restart)
-        memset (marks, BEHIND, flow->step_count);
-    if (event->restart || mark_roots (turn, event, marks)) {
+    bool fits = !event->was || flow_version_fits (turn, event->was);
+    for (uint32_t i = 0; fits && i < flow->step_count; i++)
+        if (event->restart || (event->was && flow_version_changed (flow, event->was, i)))
+            marks[i] = BEHIND;
+    if (fits && (event->restart || mark_roots (turn, event, marks)) &&
+        (!(event->was || event->fresh) || flow_renew_params (turn, event))) {
         reopen (turn);
         run->undone = run->undone && !event->restart;
         if (flow->final >= 0)
@@ -145,9 +208,8 @@ void flow_retry (struct flow_turn *turn, const struct flow_event *event)
                 marks[flow->out[step->out_first + j].step] = BEHIND;
         }
         for (uint32_t i = 0; i < flow->step_count; i++)
-            if (marks[i]) {
+            if (marks[i])
                 begin_reset (turn, i, (marks[i] == ROOT ? FLOW_PARTLY : 0) | fresh);
-            }
         flow_rebuild_ready (turn);
     }
     free (marks);

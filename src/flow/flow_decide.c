@@ -109,6 +109,8 @@ void flow_settle (struct flow_turn *turn, uint32_t index, enum flow_state state,
         free (data->error);
         data->error = memory_text (error);
     }
+    if (run->data[index])
+        flow_signals_forget (run, run->data[index]);
     flow_note_change (turn, index);
     flow_todo_push (run->todo, index | SETTLED_TODO);
     if (state == FLOW_FAILED && turn->flow->fail_fast && !step->goes_on && !step->has_caught &&

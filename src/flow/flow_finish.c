@@ -5,9 +5,11 @@
 #include "flow_turn.h"
 #include "memory.h"
 
+// What a cancel of the run, its timeout or fail_fast cancelled is no failure.
 static bool failing (const struct flow_node *node)
 {
-    return node->state == FLOW_FAILED || node->state == FLOW_CANCELLED;
+    return node->state == FLOW_FAILED ||
+           (node->state == FLOW_CANCELLED && node->flags & FLOW_BY_PERSON);
 }
 
 // A failure stops nothing if each of its broken edges leads to a join that passed all the same, or

@@ -164,6 +164,27 @@ void flow_call_ended (struct flow_turn *turn, const struct flow_event *event)
         turn->effects->dropped = true;
 }
 
+void flow_end_wait (struct flow_turn *turn, uint32_t index)
+{
+    flow_keep (turn->run, &turn->run->data[index]->value, json_null (), FLOW_VALUE_MAX);
+    flow_settle (turn, index, FLOW_FINISHED, NULL);
+}
+
+// No signal came in time, and the definition says which value stands for it.
+static void end_late (struct flow_turn *turn, uint32_t index)
+{
+    const struct flow_step *step = &turn->flow->steps[index];
+    struct flow_data *data = turn->run->data[index];
+    struct flow_scope scope = flow_scope_of (turn, index, -1);
+    struct expr_env env = flow_scope_env (&scope);
+    struct reason reason;
+    json_t *value = flow_template_evaluate (step->late_value, &env, value_max (step), &reason);
+    flow_scope_clear (&scope, turn);
+    if (value)
+        data->not_kept = !flow_keep (turn->run, &data->value, value, value_max (step));
+    flow_settle (turn, index, value ? FLOW_FINISHED : FLOW_FAILED, value ? NULL : reason.text);
+}
+
 void flow_timer_due (struct flow_turn *turn, uint32_t index)
 {
     struct flow_run *run = turn->run;
@@ -177,13 +198,11 @@ void flow_timer_due (struct flow_turn *turn, uint32_t index)
     }
     run->waiting--;
     if (step->kind == FLOW_WAIT) {
-        flow_settle (turn, index, FLOW_FINISHED, NULL);
+        flow_end_wait (turn, index);
     } else if (step->on_timeout == FLOW_LATE_SKIP) {
         flow_settle (turn, index, FLOW_SKIPPED, NULL);
     } else if (step->on_timeout == FLOW_LATE_VALUE) {
-        flow_keep (run, &run->data[index]->value, json_incref ((json_t *)step->late_value),
-                   FLOW_VALUE_MAX);
-        flow_settle (turn, index, FLOW_FINISHED, NULL);
+        end_late (turn, index);
     } else {
         flow_settle (turn, index, FLOW_FAILED, "no signal in time");
     }
@@ -220,9 +239,11 @@ bool flow_signal_enough (struct flow_turn *turn, uint32_t index)
     {
         const char *reason = json_string_value (json_object_get (signal, "reason"));
         if (reason) {
+            char *text = memory_text (*reason ? reason : "rejected");
             json_decref (list);
             run->waiting--;
-            flow_settle (turn, index, FLOW_FAILED, *reason ? reason : "rejected");
+            flow_settle (turn, index, FLOW_FAILED, text);
+            free (text);
             return true;
         }
         if (json_array_size (list) < step->signal_count)
@@ -288,6 +309,15 @@ void flow_signal_arrived (struct flow_turn *turn, const struct flow_event *event
         flow_signal_enough (turn, event->step);
 }
 
+void flow_stop_item (struct flow_turn *turn, uint32_t index, uint32_t number)
+{
+    struct flow_item *item = &turn->run->data[index]->items->item[number];
+    if (item->state != FLOW_NEW || item->stopping)
+        return;
+    item->stopping = true;
+    flow_effect (turn, (struct flow_effect){.kind = FLOW_REMOVE, .step = index, .item = number});
+}
+
 void flow_stop_step (struct flow_turn *turn, uint32_t index)
 {
     struct flow_run *run = turn->run;
@@ -305,10 +335,7 @@ void flow_stop_step (struct flow_turn *turn, uint32_t index)
         node->state = FLOW_NONE;
     }
     for (uint32_t i = 0; data && data->items && i < data->items->count; i++)
-        if (data->items->item[i].state == FLOW_NEW && !data->items->item[i].stopping) {
-            data->items->item[i].stopping = true;
-            flow_effect (turn, (struct flow_effect){.kind = FLOW_REMOVE, .step = index, .item = i});
-        }
+        flow_stop_item (turn, index, i);
     node->flags &= (uint16_t)~FLOW_READY;
     if (node->flags & FLOW_PLACED || (data && data->items && data->items->in_flight > 0))
         node->flags |= FLOW_STOPPING;

@@ -109,6 +109,8 @@ void flow_read_edges (struct flow_reader *self)
         snprintf (path, sizeof path, "edges[%zu]", index);
         const char *name = json_string_value (json_object_get (value, "target"));
         int64_t target = name ? flow_find (self->flow, name) : -1;
+        if (json_object_size (value) > 2 + (size_t) !!json_object_get (value, "on"))
+            flow_wrong (self, path, "only source, target and on");
         if (target < 0)
             flow_wrong (self, path, "no such step: %s", quoted (span_text (name ? name : "")));
         else

@@ -38,17 +38,22 @@ static uint64_t items_of (const struct flow_step *step)
     return most;
 }
 
+static bool retries (const struct flow_step *step)
+{
+    const json_t *retry = json_object_get (step->json, "retry");
+    const char *strategy = json_string_value (json_object_get (retry, "strategy"));
+    return strategy && strcmp (strategy, "none") != 0;
+}
+
 static void judge_retry (struct flow *flow, const struct flow_step *step)
 {
     json_t *because = flow->report.because;
     const json_t *retry = json_object_get (step->json, "retry");
-    const char *strategy = json_string_value (json_object_get (retry, "strategy"));
-    if (retry && strategy && strcmp (strategy, "none") != 0 && !json_object_get (retry, "max"))
+    if (retries (step) && !json_object_get (retry, "max"))
         note (because, step->name, "a retry without max");
     if (json_is_true (json_object_get (retry, "need_manual")))
         note (because, step->name, "need_manual waits for an operator");
-    if (retry && strategy && strcmp (strategy, "none") != 0 && step->has_undo &&
-        !step->undo_started)
+    if (retries (step) && step->has_undo && !step->undo_started)
         note (flow->report.warnings, step->name,
               "a failed retry may work twice: vote, timeout and undo on started");
 }
@@ -75,27 +80,59 @@ static uint64_t seconds_of (struct flow_reader *self, const struct flow_step *st
     if (step->kind == FLOW_COMPUTE)
         return 0;
     judge_retry (flow, step);
-    if (step->call.is_flow) {
-        struct flow_target target = flow_target_of (self, &step->call);
-        if (target.report && target.report->bounded)
-            return target.report->seconds_max;
-        if (!total)
-            note (because, step->name, "a flow that is not bounded");
-    } else if (!total) {
+    if (total)
+        return total;
+    struct flow_target target = flow_target_of (self, &step->call);
+    if (!step->call.is_flow)
         note (because, step->name, "a target without total_timeout");
+    else if (!target.report || !target.report->bounded || target.report->has_tail || retries (step))
+        note (because, step->name, "a flow without total_timeout whose runs are not bounded");
+    return target.report ? target.report->seconds_max : 0;
+}
+
+// How many calls of a step may be in flight at a time.
+static uint64_t calls_at_once (const struct flow_step *step)
+{
+    uint64_t items = items_of (step);
+    if (step->kind != FLOW_CALL)
+        return 0;
+    return step->parallel && step->parallel < items ? step->parallel : items;
+}
+
+// The time of a run: along the longest path if every call finds a free slot, else all in a row.
+static uint64_t seconds_of_run (const struct flow *flow, const uint64_t *seconds)
+{
+    uint64_t calls = 0, all = 0, longest = 0;
+    uint64_t *ends = memory_new (flow->step_count * sizeof *ends);
+    for (uint32_t i = 0; i < flow->step_count; i++) {
+        uint32_t at = flow->order[i];
+        const struct flow_step *step = &flow->steps[at];
+        uint64_t begin = 0, items = items_of (step), slots = calls_at_once (step);
+        if (at == flow->final)
+            continue;
+        for (uint32_t j = 0; j < step->in_count; j++)
+            if (ends[flow->in[step->in_first + j].step] > begin)
+                begin = ends[flow->in[step->in_first + j].step];
+        uint64_t rounds = slots ? items / slots + (items % slots != 0) : items;
+        ends[at] = add (begin, multiply (rounds, seconds[at]));
+        longest = ends[at] > longest ? ends[at] : longest;
+        all = add (all, multiply (items, seconds[at]));
+        calls = add (calls, slots);
     }
-    return total;
+    free (ends);
+    return !flow->parallel || calls <= flow->parallel ? longest : all;
 }
 
 void flow_measure (struct flow_reader *self)
 {
     struct flow *flow = self->flow;
     struct flow_report *report = &flow->report;
-    uint64_t seconds = 0;
+    uint64_t *seconds = memory_new (flow->step_count * sizeof *seconds);
     report->depth = 1;
+    report->has_tail = flow->final >= 0;
     for (uint32_t i = 0; i < flow->step_count; i++) {
         const struct flow_step *step = &flow->steps[i];
-        uint64_t calls = 1, items = items_of (step);
+        uint64_t calls = step->kind == FLOW_CALL, items = items_of (step);
         if (step->kind == FLOW_CALL) {
             struct flow_target target = flow_target_of (self, &step->call);
             if (target.report) {
@@ -103,11 +140,10 @@ void flow_measure (struct flow_reader *self)
                 if (target.report->depth + 1 > report->depth)
                     report->depth = target.report->depth + 1;
             }
-            if (step->has_undo)
-                calls = multiply (calls, 2);
         }
         report->steps_max = add (report->steps_max, multiply (items, calls));
-        seconds = add (seconds, multiply (items, seconds_of (self, step)));
+        seconds[i] = seconds_of (self, step);
+        report->has_tail = report->has_tail || step->has_undo;
         if (step->parallel > flow->parallel && flow->parallel) {
             char text[REASON_MAX];
             snprintf (text, sizeof text, "max_parallel %u is above the flow's %u", step->parallel,
@@ -118,10 +154,11 @@ void flow_measure (struct flow_reader *self)
     if (report->steps_max > FLOW_CALLS_MAX)
         flow_wrong (self, "steps", "a run may make %llu calls, more than %d: set max_items",
                     (unsigned long long)report->steps_max, FLOW_CALLS_MAX);
-    if (flow->timeout_s) {
+    if (flow->timeout_s)
         json_array_clear (report->because);
-        seconds = (uint64_t)flow->timeout_s;
-    }
     report->bounded = json_array_size (report->because) == 0;
-    report->seconds_max = report->bounded ? seconds : 0;
+    if (report->bounded)
+        report->seconds_max =
+            flow->timeout_s ? (uint64_t)flow->timeout_s : seconds_of_run (flow, seconds);
+    free (seconds);
 }

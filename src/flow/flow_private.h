@@ -22,7 +22,10 @@ struct flow_in {
 void flow_wrong (struct flow_reader *self, const char *path, const char *format, ...)
     __attribute__ ((format (printf, 3, 4)));
 
-enum { FLOW_PATH_SIZE = 256, FLOW_STEP_PATH_SIZE = 80 };
+enum { FLOW_STEP_PATH_SIZE = 80 };
+
+// Whether every field of `defaults` may be one.
+void flow_check_defaults (struct flow_reader *self);
 
 // Read one step with its defaults in.
 void flow_read_step (struct flow_reader *self, struct flow_step *step);

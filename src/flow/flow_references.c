@@ -38,7 +38,7 @@ static void check_step (struct checker *self, const struct expr_ref *ref, const 
                     ref->column, ref->name);
     if (self->for_each)
         flow->steps[index].read_by_for_each = true;
-    if (self->step && flow->steps[index].condition && strcmp (ref->member, "value") == 0 &&
+    if (self->step && flow->steps[index].may_be_skipped && strcmp (ref->member, "value") == 0 &&
         !strstr (text, "default") && !strstr (text, "has") &&
         json_array_size (flow->report.warnings) < FLOW_ERRORS_MAX &&
         !(self->step->in_count == 1 && self->step->join_all &&
@@ -63,9 +63,10 @@ static bool variable_known (const struct checker *self, const char *name)
     return false;
 }
 
-static void check_expr (void *context, const struct expr *expr, const char *text)
+static void check_expr (void *context, const struct expr *expr, const char *text, const char *path)
 {
     struct checker *self = context;
+    self->path = path;
     const struct expr_ref *refs;
     size_t count = expr_refs (expr, &refs);
     for (size_t i = 0; i < count; i++) {
@@ -91,20 +92,20 @@ static void check_expr (void *context, const struct expr *expr, const char *text
                         ref->column, quoted (span_text (ref->name)), ref->member ? "." : "",
                         ref->member ? ref->member : "");
     }
+    self->path = NULL;
 }
 
 static void check_at (struct checker *self, const char *name, const struct flow_template *value,
                       const struct expr *expr, int sees)
 {
     char path[FLOW_PATH_SIZE];
-    snprintf (path, sizeof path, "steps.%.64s.%s", self->step->name, name);
-    self->path = path;
+    snprintf (path, sizeof path, "steps.%.64s%s", self->step->name, name);
     self->sees = sees;
     if (value)
-        flow_template_visit (value, check_expr, self);
+        flow_template_visit (value, path, check_expr, self);
     if (expr)
-        check_expr (self, expr, json_string_value (json_object_get (self->step->json, name)));
-    self->path = NULL;
+        check_expr (self, expr, json_string_value (json_object_get (self->step->json, name + 1)),
+                    path);
 }
 
 static void check_texts (struct checker *self)
@@ -112,24 +113,25 @@ static void check_texts (struct checker *self)
     struct flow_step *step = self->step;
     int steps = self->sees, item = steps | (step->for_each ? SEES_ITEM : 0);
     char path[FLOW_PATH_SIZE];
-    check_at (self, "if", NULL, step->condition, steps);
+    check_at (self, ".if", NULL, step->condition, steps);
     self->for_each = true;
-    check_at (self, "for_each", step->for_each, NULL, steps);
+    check_at (self, ".for_each", step->for_each, NULL, steps);
     self->for_each = false;
     for (size_t i = 0; i < step->let_count; i++) {
         snprintf (path, sizeof path, "steps.%.64s.let.%.64s", step->name, step->lets[i].name);
         self->lets = i;
-        self->path = path;
         self->sees = item;
         check_expr (self, step->lets[i].expr,
                     json_string_value (
-                        json_object_get (json_object_get (step->json, "let"), step->lets[i].name)));
+                        json_object_get (json_object_get (step->json, "let"), step->lets[i].name)),
+                    path);
     }
     self->lets = step->let_count;
-    check_at (self, "call", step->call.frames, NULL, item);
-    check_at (self, "wait", step->wait, NULL, item);
-    check_at (self, "output", step->output, NULL, item | SEES_RESULT);
-    check_at (self, "undo", step->undo.frames, NULL, item | SEES_SELF);
+    check_at (self, "", step->call.frames, NULL, item);
+    check_at (self, ".wait", step->wait, NULL, item);
+    check_at (self, ".signal.on_timeout.value", step->late_value, NULL, steps);
+    check_at (self, ".output", step->output, NULL, item | SEES_RESULT);
+    check_at (self, ".undo", step->undo.frames, NULL, item | SEES_SELF);
 }
 
 // For each step a set of those before it.
@@ -149,6 +151,35 @@ static uint64_t *find_before (const struct flow *flow, size_t words)
         }
     }
     return before;
+}
+
+// Whether an edge may say that its branch was not taken.
+static bool may_die (const struct flow *flow, const struct flow_edge *edge)
+{
+    return !(edge->on & (FLOW_ON_FINISHED | FLOW_ON_ENDED)) ||
+           (flow->steps[edge->step].may_be_skipped && !(edge->on & FLOW_ON_SKIPPED));
+}
+
+// Which steps a rule may skip; and joins that such a source keeps from starting.
+static void find_skipped (struct flow_reader *self)
+{
+    struct flow *flow = self->flow;
+    for (uint32_t i = 0; i < flow->step_count; i++) {
+        struct flow_step *step = &flow->steps[flow->order[i]];
+        uint32_t sure = 0;
+        for (uint32_t j = 0; j < step->in_count; j++)
+            sure += !may_die (flow, &flow->in[step->in_first + j]);
+        bool lacks = step->in_count && sure < (step->join_all ? 1 : step->need);
+        step->may_be_skipped = step->condition || step->on_timeout == FLOW_LATE_SKIP || lacks;
+        if (lacks && !step->join_all && step->need > 1 &&
+            json_array_size (flow->report.warnings) < FLOW_ERRORS_MAX) {
+            char warning[REASON_MAX];
+            snprintf (warning, sizeof warning,
+                      "%s: waits for %u of %u edges, of which only %u are certain", step->name,
+                      step->need, step->in_count, sure);
+            json_array_append_new (flow->report.warnings, json_string (warning));
+        }
+    }
 }
 
 // A step that cannot fail: nothing of it is called or computed.
@@ -183,12 +214,13 @@ void flow_check_references (struct flow_reader *self)
     struct flow *flow = self->flow;
     size_t words = (flow->step_count + 63) / 64;
     uint64_t *before = find_before (flow, words);
+    find_skipped (self);
     for (size_t i = 0; i < flow->param_count; i++) {
         char path[FLOW_PATH_SIZE];
-        struct checker checker = {.reader = self, .params = i, .path = path};
+        struct checker checker = {.reader = self, .params = i};
         snprintf (path, sizeof path, "params.%.64s", flow->params[i].name);
         if (flow->params[i].value)
-            flow_template_visit (flow->params[i].value, check_expr, &checker);
+            flow_template_visit (flow->params[i].value, path, check_expr, &checker);
     }
     for (uint32_t i = 0; i < flow->step_count; i++) {
         struct checker checker = {.reader = self,
@@ -200,12 +232,10 @@ void flow_check_references (struct flow_reader *self)
             checker.sees |= SEES_ALL | SEES_OUTCOME;
         check_texts (&checker);
     }
-    struct checker checker = {.reader = self,
-                              .params = flow->param_count,
-                              .path = "output",
-                              .sees = SEES_STEPS | SEES_ALL};
+    struct checker checker = {
+        .reader = self, .params = flow->param_count, .sees = SEES_STEPS | SEES_ALL};
     if (flow->output)
-        flow_template_visit (flow->output, check_expr, &checker);
+        flow_template_visit (flow->output, "output", check_expr, &checker);
     check_dead_edges (self);
     free (before);
 }

@@ -25,6 +25,7 @@ struct flow_run *flow_run_new (const struct flow *flow, const char *id)
     static_assert (sizeof (struct flow_node) == 16, "a node is stored in 16 bytes");
     run->id = id;
     run->version = 1;
+    run->batch = INT64_MIN;
     run->parallel = flow->parallel;
     run->nodes = memory_new ((flow->step_count + 1) * sizeof *run->nodes);
     run->data = memory_new ((flow->step_count + 1) * sizeof *run->data);
@@ -83,6 +84,11 @@ void flow_data_forget (struct flow_run *run, struct flow_data *data)
     free (data->error);
     data->error = NULL;
     data->not_kept = false;
+    flow_signals_forget (run, data);
+}
+
+void flow_signals_forget (struct flow_run *run, struct flow_data *data)
+{
     run->kept_signals -= (uint32_t)json_array_size (data->signals);
     json_decref (data->signals);
     data->signals = NULL;
@@ -208,6 +214,7 @@ static void stop (struct flow_turn *turn, enum flow_outcome outcome, const char 
         return;
     }
     run->stop = true;
+    run->suspended = false;
     run->outcome = outcome;
     turn->effects->run_changed = true;
     flow_error (run, error);
@@ -278,6 +285,8 @@ void flow_step (const struct flow *flow, struct flow_run *run, const struct flow
     effects->more = false;
     effects->decisions = effects->steps = effects->placed = 0;
     handle (&turn, event);
+    if (event->was && effects->rejected.text[0])
+        turn.flow = event->was;
     if (run->phase != FLOW_ENDED && run->phase != FLOW_UNBORN) {
         flow_start_all (&turn);
         if (run->data_size > FLOW_DATA_MAX && run->phase == FLOW_ACTIVE && !run->stop) {

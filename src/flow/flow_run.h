@@ -55,6 +55,7 @@ struct flow_node {
 struct flow_item {
     uint8_t state;
     bool dispatched, stopping;
+    bool named; // it begins anew, whatever it is
     uint16_t generation;
     uint32_t ended;
     json_t *value;
@@ -64,6 +65,7 @@ struct flow_items {
     json_t *list; // NULL: a count
     uint32_t count, next, in_flight, finished, failed;
     uint32_t passes; // items that were started since the step became ready
+    bool by_name;    // only items that are named begin anew
     struct flow_item item[];
 };
 
@@ -98,6 +100,7 @@ struct flow_run {
     json_t *input, *output;
     char *error;
     int64_t fire, start, created; // local seconds
+    int64_t batch;                // the same; INT64_MIN: the date of `fire`
     const struct zone *zone;
     uint32_t parallel, in_flight, waiting, resetting, sequence, kept_signals;
     size_t data_size;
@@ -144,7 +147,11 @@ struct flow_event {
     const char *text;     // an error, the reason of a rejection
     const char *key;      // who signals; NULL: no allow-list
     const json_t *steps;  // of a retry; NULL: by default
-    const json_t *params; // of a begin
+    const json_t *params; // of the flow plan: of a begin, and of a retry that is fresh
+    // Of a retry that takes a newer version, which is the flow of this call: the one so far, and
+    // the new number.
+    const struct flow *was;
+    int version;
 };
 
 enum flow_effect_kind { FLOW_PLACE, FLOW_TIMER, FLOW_REMOVE };

@@ -123,9 +123,10 @@ static int resolve (void *context, const struct expr_ref *ref, struct expr_value
     case EXPR_REF_IDC:
         *ret = expr_of_time (strcmp (ref->member, "actualFireTime") == 0 ? run->start
                              : strcmp (ref->member, "createTime") == 0   ? run->created
-                             : strcmp (ref->member, "loadDate") == 0
-                                 ? run->fire - (run->fire % 86400 + 86400) % 86400
-                                 : run->fire);
+                             : strcmp (ref->member, "loadDate") != 0     ? run->fire
+                             : run->batch != INT64_MIN
+                                 ? run->batch
+                                 : run->fire - (run->fire % 86400 + 86400) % 86400);
         return 0;
     case EXPR_REF_SELF:
         if (strcmp (ref->member, "value") == 0)
@@ -269,6 +270,8 @@ bool flow_begin_params (struct flow_turn *turn, const struct flow_event *event,
         const json_t *input = json_object_get (event->value, param->name),
                      *given = json_object_get (event->params, param->name);
         scope.param_count = i;
+        if (turn->run->params[i].json || turn->run->params[i].is_time)
+            continue;
         if (input)
             ok = set_param (&scope, i, input, false, reason);
         else if (given || param->value)

@@ -2,11 +2,13 @@
 
 #include <stdlib.h>
 
+#include "civil.h"
+#include "flow_why.h"
 #include "heap.h"
 #include "memory.h"
 #include "retry_rule.h"
 
-enum { ATTEMPTS_MAX = 1000 };
+enum { ATTEMPTS_MAX = 1000, OUTAGES_MAX = 1000 };
 #define NEVER INT64_MAX
 
 // A call in flight, or a timer.
@@ -36,11 +38,12 @@ struct simulation {
     struct span_of_step *spans;
     json_t *events;
     int64_t now;
+    int64_t fire; // nominal time of the outermost run
     unsigned depth;
 };
 
-static json_t *simulate (const struct flow *flow, const struct flow_guesses *guesses, int64_t at,
-                         json_t *input, const char *path, unsigned depth, json_t *events);
+static json_t *simulate (const struct simulation *outer, const struct flow *flow, int64_t at,
+                         json_t *input, const char *path);
 
 static const struct flow_guess *guess_of (const struct simulation *self, uint32_t step)
 {
@@ -69,13 +72,42 @@ static void note (struct simulation *self, int64_t at, uint32_t step, int64_t it
     json_array_append_new (self->events, row);
 }
 
-// The first instant from `at` on at which the target takes calls.
+static int64_t instant_of (const struct flow_guesses *guesses, int64_t local)
+{
+    return (guesses->zone ? zone_instant (guesses->zone, local) : local) * 1000;
+}
+
+static int64_t local_of (const struct flow_guesses *guesses, int64_t ms)
+{
+    return ms / 1000 + (guesses->zone ? zone_offset (guesses->zone, ms / 1000) : 0);
+}
+
+// When an outage that is on at this instant is over; the instant itself when it is not.
+static int64_t outage_end (const struct flow_guesses *guesses, const struct flow_outage *outage,
+                           int64_t at)
+{
+    int64_t today = civil_day_of (local_of (guesses, at)) * CIVIL_DAY;
+    int64_t over = outage->to_s <= outage->from_s ? CIVIL_DAY : 0;
+    for (int64_t day = today - over; day <= today; day += CIVIL_DAY) {
+        int64_t to = instant_of (guesses, day + over + outage->to_s);
+        if (at >= instant_of (guesses, day + outage->from_s) && at < to)
+            return to;
+    }
+    return at;
+}
+
+// The first instant from `at` on at which the target takes calls; never, if its outages leave none.
 static int64_t target_back (const struct simulation *self, const char *target, int64_t at)
 {
-    for (size_t i = 0; i < self->guesses->outage_count; i++) {
-        const struct flow_outage *outage = &self->guesses->outages[i];
-        if (strcmp (outage->target, target) == 0 && at >= outage->from && at < outage->to)
-            at = outage->to, i = SIZE_MAX;
+    const struct flow_guesses *guesses = self->guesses;
+    for (size_t i = 0, moves = 0; i < guesses->outage_count; i++) {
+        int64_t back = strcmp (guesses->outages[i].target, target) == 0
+                           ? outage_end (guesses, &guesses->outages[i], at)
+                           : at;
+        if (back > at && ++moves > OUTAGES_MAX)
+            return NEVER;
+        if (back > at)
+            at = back, i = SIZE_MAX;
     }
     return at;
 }
@@ -97,8 +129,7 @@ static int64_t attempt (struct simulation *self, struct pending *call, const str
     if (inner && self->depth < FLOW_DEPTH_MAX) {
         char path[1024];
         snprintf (path, sizeof path, "%s%s/", self->path, self->flow->steps[call->step].name);
-        json_t *result = simulate (inner, self->guesses, at, json_object_get (frames, "json"), path,
-                                   self->depth + 1, self->events);
+        json_t *result = simulate (self, inner, at, json_object_get (frames, "json"), path);
         json_t *ended = json_object_get (result, "ended");
         last = ended ? json_integer_value (ended) - at : NEVER;
         const char *outcome = json_string_value (json_object_get (result, "outcome"));
@@ -123,21 +154,57 @@ static void schedule (struct simulation *self, struct pending *what, int64_t at)
         heap_set (&self->due, &what->node, at);
 }
 
-// A call with all its attempts.
+// All attempts of a call: when it ends, `limit` at the latest, and how.
+static int64_t attempts (struct simulation *self, struct pending *call,
+                         const struct flow_effect *effect, int64_t limit)
+{
+    const struct flow_call *what = effect->call;
+    const json_t *rule = json_object_get (what->fields, "retry");
+    struct span_of_step *span = &self->spans[effect->step];
+    struct retry_policy retry = {.strategy = RETRY_NONE};
+    struct reason reason;
+    int64_t at = self->now;
+    char why[128];
+    if (rule)
+        retry_rule_read (rule, &retry, &reason);
+    for (int64_t failures = 0; at < limit && failures < ATTEMPTS_MAX;) {
+        int64_t back = target_back (self, what->target, at);
+        if (back > at) {
+            span->held += (back < limit ? back : limit == NEVER ? at : limit) - at;
+            snprintf (why, sizeof why, "target %.64s is away", what->target);
+            note (self, at, effect->step, effect->item, "wait", why);
+            at = back;
+            continue;
+        }
+        at = attempt (self, call, what, effect->frames, at, failures);
+        if (at == NEVER || at > limit)
+            break;
+        if (call->status == FLOW_OK)
+            return at;
+        if (retry_is_over (&retry, ++failures)) {
+            if (!retry.need_manual)
+                return at;
+            note (self, at, effect->step, effect->item, "wait", "for an operator (need_manual)");
+            return NEVER;
+        }
+        int64_t delay = retry_delay_ms (&retry, failures, 0);
+        snprintf (why, sizeof why, "attempt %lld failed, the next in %lld ms", (long long)failures,
+                  (long long)delay);
+        note (self, at, effect->step, effect->item, "retry", why);
+        at += delay;
+    }
+    // After so many failures it is taken to fail for ever.
+    call->status = FLOW_NOT_OK;
+    return limit;
+}
+
 static void place (struct simulation *self, const struct flow_effect *effect)
 {
     struct pending *call = memory_new (sizeof *call);
-    struct retry_policy retry = {.strategy = RETRY_NONE};
-    struct reason reason;
     struct span_of_step *span = &self->spans[effect->step];
     const struct flow_guess *guess = guess_of (self, effect->step);
-    const json_t *rule = json_object_get (effect->call->fields, "retry");
     int64_t total = json_integer_value (json_object_get (effect->call->fields, "total_timeout"));
-    int64_t limit = total && !effect->undo ? self->now + total * 1000 : NEVER;
-    int64_t at = self->now, failures = 0;
     char why[128] = "";
-    if (rule)
-        retry_rule_read (rule, &retry, &reason);
     *call = (struct pending){.step = effect->step,
                              .item = effect->item,
                              .undo = effect->undo,
@@ -148,27 +215,11 @@ static void place (struct simulation *self, const struct flow_effect *effect)
     if (!effect->undo && self->now > span->ready && span->ready >= 0 && effect->item <= 0)
         snprintf (why, sizeof why, "waited %lld ms for a free slot (max_parallel)",
                   (long long)(self->now - span->ready));
+    else if (!effect->undo && effect->item <= 0)
+        flow_why_starts (self->flow, self->run, effect->step, why, sizeof why);
     note (self, self->now, effect->step, effect->item, effect->undo ? "undo" : "start", why);
-    for (;;) {
-        int64_t back = target_back (self, effect->call->target, at);
-        if (back > at) {
-            span->held += back - at;
-            snprintf (why, sizeof why, "target %.64s is away", effect->call->target);
-            note (self, at, effect->step, effect->item, "wait", why);
-            at = back;
-        }
-        at = attempt (self, call, effect->call, effect->frames, at, failures);
-        if (call->status == FLOW_OK || at == NEVER || at >= limit ||
-            retry_is_over (&retry, ++failures) || failures >= ATTEMPTS_MAX)
-            break;
-        note (self, at, effect->step, effect->item, "retry", NULL);
-        at += retry_delay_ms (&retry, failures, 0);
-    }
-    if (at > limit) {
-        at = limit;
-        call->status = FLOW_NOT_OK;
-    }
-    schedule (self, call, at);
+    int64_t limit = total && !effect->undo ? self->now + total * 1000 : NEVER;
+    schedule (self, call, attempts (self, call, effect, limit));
 }
 
 static void begin_timer (struct simulation *self, const struct flow_effect *effect)
@@ -211,16 +262,23 @@ static void show_change (struct simulation *self, uint32_t step)
     const struct flow_data *data = self->run->data[step];
     struct span_of_step *span = &self->spans[step];
     const char *why = data ? data->error : NULL;
+    char text[256] = "";
     if (span->ready < 0 && (node->state == FLOW_NEW || node->state == FLOW_RUNNING))
         span->ready = self->now;
     if (node->state == FLOW_RUNNING && self->flow->steps[step].kind != FLOW_CALL) {
         span->begin = self->now;
-        note (self, self->now, step, -1, "wait", NULL);
+        if (self->flow->steps[step].kind == FLOW_SIGNAL)
+            flow_why_waits (&self->flow->steps[step], text, sizeof text);
+        else
+            flow_why_starts (self->flow, self->run, step, text, sizeof text);
+        note (self, self->now, step, -1, "wait", text);
         if (self->flow->steps[step].kind == FLOW_SIGNAL)
             expect_signal (self, step);
     }
-    if (node->flags & FLOW_BLOCKED)
-        note (self, self->now, step, -1, "blocked", "a failure stands in the way");
+    if (node->flags & FLOW_BLOCKED) {
+        flow_why_blocked (self->flow, self->run, step, text, sizeof text);
+        note (self, self->now, step, -1, "blocked", text);
+    }
     if (node->state < FLOW_FINISHED)
         return;
     if (node->state == FLOW_SKIPPED)
@@ -312,7 +370,7 @@ static void run_all (struct simulation *self, json_t *input)
                                     .generation = what->generation,
                                     .undo = what->undo,
                                     .status = what->status,
-                                    .text = "failed",
+                                    .text = what->status == FLOW_CALL_CANCELLED ? NULL : "failed",
                                     .value = what->value};
         const json_t *who = self->flow->steps[what->step].signal_who;
         if (event.kind == FLOW_SIGNALLED && who)
@@ -355,21 +413,24 @@ static json_t *report (const struct simulation *self, int64_t began)
     return ret;
 }
 
-static json_t *simulate (const struct flow *flow, const struct flow_guesses *guesses, int64_t at,
-                         json_t *input, const char *path, unsigned depth, json_t *events)
+// A run; of a sub-flow within the run of `outer`.
+static json_t *simulate (const struct simulation *outer, const struct flow *flow, int64_t at,
+                         json_t *input, const char *path)
 {
-    struct simulation self = {.flow = flow,
-                              .guesses = guesses,
-                              .path = path,
-                              .run = flow_run_new (flow, "simulated"),
-                              .spans = memory_new ((flow->step_count + 1) * sizeof *self.spans),
-                              .events = events,
-                              .now = at,
-                              .depth = depth};
-    int64_t local = at / 1000 + (guesses->zone ? zone_offset (guesses->zone, at / 1000) : 0);
+    struct simulation self = *outer;
+    const struct flow_guesses *guesses = self.guesses;
+    self.flow = flow;
+    self.path = path;
+    self.run = flow_run_new (flow, "simulated");
+    self.spans = memory_new ((flow->step_count + 1) * sizeof *self.spans);
+    self.due = (struct heap){NULL};
+    self.all = NULL;
+    self.now = at;
+    self.depth++;
     for (uint32_t i = 0; i < flow->step_count; i++)
         self.spans[i] = (struct span_of_step){-1, -1, -1, 0};
-    self.run->fire = self.run->start = self.run->created = local;
+    self.run->fire = self.run->created = local_of (guesses, self.fire);
+    self.run->start = local_of (guesses, at);
     self.run->zone = guesses->zone;
     run_all (&self, input);
     json_t *ret = report (&self, at);
@@ -416,7 +477,8 @@ json_t *flow_simulate (const struct flow *flow, const struct flow_guesses *guess
                        json_t *input)
 {
     json_t *events = json_array ();
-    json_t *ret = simulate (flow, guesses, at_ms, input, "", 1, events);
+    const struct simulation outer = {.guesses = guesses, .events = events, .fire = at_ms};
+    json_t *ret = simulate (&outer, flow, at_ms, input, "");
     json_object_set_new (ret, "events", sort_events (events));
     json_decref (events);
     return ret;

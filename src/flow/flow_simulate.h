@@ -12,10 +12,11 @@ struct flow_guess {
     json_t *value;    // NULL: none
 };
 
-// A target that takes nothing from one instant to another, in ms.
+// A target that takes nothing each day from one time to another, in seconds of the day; over
+// midnight when `to_s` is not behind `from_s`.
 struct flow_outage {
     const char *target;
-    int64_t from, to;
+    int64_t from_s, to_s;
 };
 
 struct flow_guesses {

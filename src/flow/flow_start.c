@@ -12,7 +12,8 @@ static enum flow_lane lane_of (const struct flow *flow, const struct flow_run *r
     const struct flow_items *items = run->data[index] ? run->data[index]->items : NULL;
     if (step->kind != FLOW_CALL || (step->for_each && !items))
         return FLOW_LANE_FREE;
-    return items && items->finished == items->count ? FLOW_LANE_FREE : FLOW_LANE_CALLS;
+    return items && items->finished + items->failed == items->count ? FLOW_LANE_FREE
+                                                                    : FLOW_LANE_CALLS;
 }
 
 void flow_make_ready (struct flow_turn *turn, uint32_t index)
@@ -260,7 +261,7 @@ static void begin_timer (struct flow_turn *turn, uint32_t index)
         return;
     }
     if (step->kind == FLOW_WAIT && data->at <= turn->now) {
-        flow_settle (turn, index, FLOW_FINISHED, NULL);
+        flow_end_wait (turn, index);
         return;
     }
     run->nodes[index].state = FLOW_RUNNING;

@@ -3,48 +3,48 @@
 
 #include "flow_private.h"
 #include "memory.h"
-#include "retry_rule.h"
+#include "plan.h"
+#include "policy.h"
 #include "rfc3339.h"
 #include "vote_rule.h"
-#include "workers_rule.h"
 
 // Where a field may stand.
-enum { ON_ANY = 1, ON_CALL = 2, ON_UNDO = 4, ON_WAIT = 8, ON_SIGNAL = 16 };
+enum { ON_ANY = 1, ON_CALL = 2, ON_UNDO = 4, ON_WAIT = 8, ON_SIGNAL = 16, ON_DEFAULT = 32 };
 
 static const struct {
     const char *name;
     int on;
 } fields[] = {
     {"after", ON_ANY},
-    {"join", ON_ANY},
-    {"if", ON_ANY},
-    {"let", ON_ANY},
-    {"output", ON_ANY},
-    {"title", ON_ANY | ON_UNDO},
-    {"remark", ON_ANY | ON_UNDO},
-    {"on_error", ON_ANY},
-    {"target", ON_CALL | ON_UNDO},
-    {"command", ON_CALL | ON_UNDO},
-    {"args", ON_CALL | ON_UNDO},
-    {"json", ON_CALL | ON_UNDO},
-    {"text", ON_CALL | ON_UNDO},
-    {"retry", ON_CALL | ON_UNDO},
-    {"timeout", ON_CALL | ON_UNDO},
-    {"total_timeout", ON_CALL},
-    {"vote", ON_CALL | ON_UNDO},
-    {"workers", ON_CALL | ON_UNDO},
-    {"priority", ON_CALL | ON_UNDO},
-    {"group", ON_CALL | ON_UNDO},
-    {"kind", ON_CALL | ON_UNDO},
-    {"log", ON_CALL | ON_UNDO},
-    {"ext", ON_CALL | ON_UNDO},
-    {"misfire_window", ON_CALL | ON_UNDO},
+    {"join", ON_ANY | ON_DEFAULT},
+    {"if", ON_ANY | ON_DEFAULT},
+    {"let", ON_ANY | ON_DEFAULT},
+    {"output", ON_ANY | ON_DEFAULT},
+    {"title", ON_ANY | ON_UNDO | ON_DEFAULT},
+    {"remark", ON_ANY | ON_DEFAULT},
+    {"on_error", ON_ANY | ON_DEFAULT},
+    {"target", ON_CALL | ON_UNDO | ON_DEFAULT},
+    {"command", ON_CALL | ON_UNDO | ON_DEFAULT},
+    {"args", ON_CALL | ON_UNDO | ON_DEFAULT},
+    {"json", ON_CALL | ON_UNDO | ON_DEFAULT},
+    {"text", ON_CALL | ON_UNDO | ON_DEFAULT},
+    {"retry", ON_CALL | ON_UNDO | ON_DEFAULT},
+    {"timeout", ON_CALL | ON_UNDO | ON_DEFAULT},
+    {"total_timeout", ON_CALL | ON_UNDO | ON_DEFAULT},
+    {"vote", ON_CALL | ON_DEFAULT},
+    {"workers", ON_CALL | ON_DEFAULT},
+    {"priority", ON_CALL | ON_UNDO | ON_DEFAULT},
+    {"group", ON_CALL | ON_UNDO | ON_DEFAULT},
+    {"kind", ON_CALL | ON_UNDO | ON_DEFAULT},
+    {"log", ON_CALL | ON_UNDO | ON_DEFAULT},
+    {"ext", ON_CALL | ON_UNDO | ON_DEFAULT},
+    {"misfire_window", ON_CALL | ON_DEFAULT},
     {"for_each", ON_CALL},
-    {"max_parallel", ON_CALL},
-    {"max_items", ON_CALL},
-    {"tolerate", ON_CALL},
-    {"collect", ON_CALL},
-    {"undo", ON_CALL},
+    {"max_parallel", ON_CALL | ON_DEFAULT},
+    {"max_items", ON_CALL | ON_DEFAULT},
+    {"tolerate", ON_CALL | ON_DEFAULT},
+    {"collect", ON_CALL | ON_DEFAULT},
+    {"undo", ON_CALL | ON_DEFAULT},
     {"wait", ON_WAIT},
     {"signal", ON_SIGNAL},
     {"on", ON_UNDO},
@@ -71,6 +71,8 @@ static void check_names (struct flow_reader *self, const json_t *json, const cha
         snprintf (where, sizeof where, "%s.%.64s", path, name);
         if (!allowed)
             flow_wrong (self, where, "no such field");
+        else if (on == ON_DEFAULT)
+            flow_wrong (self, where, "has no default");
         else if (allowed & ON_CALL)
             flow_wrong (self, where, "goes with target only");
         else
@@ -92,36 +94,58 @@ static void use_defaults (struct flow_reader *self, struct flow_step *step)
     json_object_foreach (self->defaults, name, value)
     {
         int on = field_on (name);
-        if (on & (ON_WAIT | ON_SIGNAL) || strcmp (name, "after") == 0)
-            continue;
-        if (!json_object_get (json, name) && (on & ON_ANY || (on & ON_CALL && is_call)))
+        if (on & ON_DEFAULT && !json_object_get (json, name) && (on & ON_ANY || is_call))
             json_object_set (json, name, value);
     }
 }
 
-// What goes into the plan of a call as it stands there.
-static void check_plan_fields (struct flow_reader *self, const json_t *json, const char *path)
+void flow_check_defaults (struct flow_reader *self)
+{
+    check_names (self, self->defaults, "defaults", ON_DEFAULT);
+}
+
+static void check_text (struct flow_reader *self, const json_t *json, const char *path,
+                        const char *name, size_t max)
 {
     char where[FLOW_PATH_SIZE];
+    const json_t *text = json_object_get (json, name);
+    snprintf (where, sizeof where, "%s.%s", path, name);
+    if (text && (!json_is_string (text) || json_string_length (text) > max))
+        flow_wrong (self, where, "must be a text of at most %zu bytes", max);
+}
+
+// What goes into the plan of a call as it stands there: a plan's rules are those of a plan.
+static void check_plan_fields (struct flow_reader *self, const json_t *json, const char *path)
+{
+    static const char *const names[] = {"retry", "timeout", "workers", "priority",      "group",
+                                        "kind",  "log",     "ext",     "misfire_window"};
+    char where[FLOW_PATH_SIZE];
     struct reason reason;
-    struct retry_policy retry;
     struct vote_rule vote;
-    struct workers_rule workers;
-    const json_t *value;
-    snprintf (where, sizeof where, "%s.retry", path);
-    if ((value = json_object_get (json, "retry")) && !retry_rule_read (value, &retry, &reason))
-        flow_wrong (self, where, "%s", reason.text);
+    json_t *value;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!(value = json_object_get (json, names[i])))
+            continue;
+        json_t *alone = json_object ();
+        json_object_set (alone, names[i], value);
+        struct policy *policy = policy_read (alone, &reason);
+        snprintf (where, sizeof where, "%s.%s", path, names[i]);
+        if (!policy)
+            flow_wrong (self, where, "%s", reason.text);
+        policy_destroy (&policy);
+        json_decref (alone);
+    }
     snprintf (where, sizeof where, "%s.vote", path);
     if ((value = json_object_get (json, "vote")) && !vote_rule_read (value, &vote, &reason))
         flow_wrong (self, where, "%s", reason.text);
-    snprintf (where, sizeof where, "%s.workers", path);
-    if ((value = json_object_get (json, "workers")) &&
-        !workers_rule_read (value, &workers, &reason))
-        flow_wrong (self, where, "%s", reason.text);
-    flow_read_integer (self, json, path, "timeout", 1, INT32_MAX, 0);
-    flow_read_integer (self, json, path, "total_timeout", 1, INT32_MAX, 0);
-    flow_read_integer (self, json, path, "priority", 0, 3, 0);
-    flow_read_integer (self, json, path, "misfire_window", 0, INT32_MAX, 0);
+    flow_read_integer (self, json, path, "total_timeout", 1, FLOW_SECONDS_MAX, 0);
+    check_text (self, json, path, "title", 256);
+    const char *command = json_string_value (json_object_get (json, "command"));
+    snprintf (where, sizeof where, "%s.command", path);
+    if (command && !command[0])
+        flow_wrong (self, where, "must not be empty");
+    else if (command && command[0] != '=')
+        check_text (self, json, path, "command", 256);
 }
 
 struct flow_target flow_target_of (const struct flow_reader *self, const struct flow_call *call)
@@ -130,6 +154,14 @@ struct flow_target flow_target_of (const struct flow_reader *self, const struct 
     if (self->world && call->target)
         self->world->target (self->world->context, call->target, &target);
     return target;
+}
+
+static bool is_texts (const json_t *list)
+{
+    size_t index;
+    json_t *value;
+    json_array_foreach (list, index, value) if (!json_is_string (value)) return false;
+    return json_is_array (list);
 }
 
 static void read_call (struct flow_reader *self, struct flow_call *call, const json_t *json,
@@ -141,7 +173,7 @@ static void read_call (struct flow_reader *self, struct flow_call *call, const j
     snprintf (where, sizeof where, "%s.target", path);
     call->fields = json;
     call->target = json_string_value (json_object_get (json, "target"));
-    if (!call->target || !*call->target || strlen (call->target) > 256 || call->target[0] == '=')
+    if (!call->target || !station_name_valid (span_text (call->target)))
         flow_wrong (self, where, "must be the name of a target, which is never computed");
     else if (self->world && !self->world->target (self->world->context, call->target, &target))
         flow_wrong (self, where, "target %s: not found", quoted (span_text (call->target)));
@@ -159,9 +191,10 @@ static void read_call (struct flow_reader *self, struct flow_call *call, const j
             continue;
         if (call->is_flow && strcmp (names[i], "json") != 0)
             flow_wrong (self, where, "a flow as target takes json only");
-        if (strcmp (names[i], "args") == 0 ? !json_is_array (value)
-                                           : i != 2 && !json_is_string (value))
-            flow_wrong (self, where, "must be a %s", i == 1 ? "list" : "text");
+        if (i == 1 ? !is_texts (value) : i != 2 && !json_is_string (value))
+            flow_wrong (self, where, "must be a %s", i == 1 ? "list of texts" : "text");
+        if (call->is_flow && i == 2 && !json_is_object (value) && !json_is_string (value))
+            flow_wrong (self, where, "must be an object, the input of the flow");
         struct flow_template *probe = flow_read_template (self, value, where, FLOW_TEMPLATE_MARKED);
         if (probe)
             json_object_set (frames, names[i], value);
@@ -241,9 +274,11 @@ static void read_for_each (struct flow_reader *self, struct flow_step *step, con
     if (!json_is_array (list) && !json_is_integer (list) &&
         !(json_is_string (list) && json_string_value (list)[0] == '='))
         flow_wrong (self, where, "must be a list, a count or an expression that begins with =");
+    if (json_is_integer (list))
+        flow_read_integer (self, json, path, "for_each", 0, FLOW_ITEMS_MAX, 0);
     step->for_each = flow_read_template (self, list, where, FLOW_TEMPLATE_MARKED);
-    step->parallel = (uint32_t)flow_read_integer (self, json, path, "max_parallel", 0, 10000, 0);
-    step->max_items = (uint32_t)flow_read_integer (self, json, path, "max_items", 0, FLOW_ITEMS_MAX,
+    step->parallel = (uint32_t)flow_read_integer (self, json, path, "max_parallel", 1, 10000, 0);
+    step->max_items = (uint32_t)flow_read_integer (self, json, path, "max_items", 1, FLOW_ITEMS_MAX,
                                                    FLOW_ITEMS_MAX);
     read_tolerate (self, step, path);
     const json_t *collect = json_object_get (json, "collect");
@@ -276,20 +311,26 @@ static void read_signal (struct flow_reader *self, struct flow_step *step, const
         flow_wrong (self, where, "%s: only count, who, timeout and on_timeout",
                     quoted (span_text (name)));
     step->signal_count = (uint32_t)flow_read_integer (self, signal, where, "count", 1, 1000, 1);
-    step->signal_timeout_s = flow_read_integer (self, signal, where, "timeout", 1, INT32_MAX, 0);
+    step->signal_timeout_s =
+        flow_read_integer (self, signal, where, "timeout", 1, FLOW_SECONDS_MAX, 0);
     step->signal_who = json_object_get (signal, "who");
-    bool who_ok = !step->signal_who || json_is_array (step->signal_who);
-    json_array_foreach (step->signal_who, index, value) who_ok = who_ok && json_is_string (value);
+    bool who_ok = !step->signal_who || json_array_size (step->signal_who) > 0;
+    json_array_foreach (step->signal_who, index, value) who_ok =
+        who_ok && json_string_length (value) > 0;
     if (!who_ok)
         flow_wrong (self, where, "who must be a list of names of keys");
     late = json_object_get (signal, "on_timeout");
     const char *how = json_string_value (late);
     if (how && strcmp (how, "skip") == 0)
         step->on_timeout = FLOW_LATE_SKIP;
-    else if (json_is_object (late) && json_object_get (late, "value"))
-        step->on_timeout = FLOW_LATE_VALUE, step->late_value = json_object_get (late, "value");
+    else if (json_object_size (late) == 1 && json_object_get (late, "value"))
+        step->on_timeout = FLOW_LATE_VALUE;
     else if (late && (!how || strcmp (how, "fail") != 0))
         flow_wrong (self, where, "on_timeout must be fail, skip or {\"value\": ...}");
+    snprintf (where, sizeof where, "%s.signal.on_timeout.value", path);
+    if (step->on_timeout == FLOW_LATE_VALUE)
+        step->late_value =
+            flow_read_template (self, json_object_get (late, "value"), where, FLOW_TEMPLATE_MARKED);
 }
 
 static void read_wait (struct flow_reader *self, struct flow_step *step, const char *path)
@@ -300,7 +341,9 @@ static void read_wait (struct flow_reader *self, struct flow_step *step, const c
     const json_t *wait = json_object_get (step->json, "wait");
     snprintf (where, sizeof where, "%s.wait", path);
     const char *text = json_string_value (wait);
-    if (json_is_integer (wait) ? json_integer_value (wait) < 0 : !text)
+    if (json_is_integer (wait))
+        flow_read_integer (self, step->json, path, "wait", 0, FLOW_SECONDS_MAX, 0);
+    else if (!text)
         flow_wrong (self, where, "must be seconds, a time or an expression");
     else if (text && text[0] != '=' &&
              rfc3339_parse (span_of (text, json_string_length (wait)), &time, &reason) < 0)
@@ -369,6 +412,9 @@ void flow_read_step (struct flow_reader *self, struct flow_step *step)
     step->goes_on = how && strcmp (how, "continue") == 0;
     if (on_error && !step->goes_on && (!how || strcmp (how, "block") != 0))
         flow_wrong (self, where, "must be block or continue");
+    check_text (self, json, path, "remark", 512);
+    if (!call)
+        check_text (self, json, path, "title", 256);
     snprintf (where, sizeof where, "%s.if", path);
     if (json_object_get (json, "if"))
         step->condition = read_expression (self, json_object_get (json, "if"), where);
@@ -398,5 +444,6 @@ void flow_step_clear (struct flow_step *step)
     flow_template_destroy (&step->undo.frames);
     flow_template_destroy (&step->for_each);
     flow_template_destroy (&step->wait);
+    flow_template_destroy (&step->late_value);
     json_decref (step->json);
 }

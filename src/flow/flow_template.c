@@ -92,25 +92,31 @@ struct flow_template *flow_template_new (const json_t *json, enum flow_template_
     return self;
 }
 
-void flow_template_visit (const struct flow_template *self, flow_template_visitor *visit,
-                          void *context)
+void flow_template_visit (const struct flow_template *self, const char *path,
+                          flow_template_visitor *visit, void *context)
 {
+    char part[FLOW_PATH_SIZE];
     if (self->expr)
-        visit (context, self->expr, self->text);
-    for (size_t i = 0; i < self->count; i++)
-        flow_template_visit (self->items[i], visit, context);
+        visit (context, self->expr, self->text, path);
+    for (size_t i = 0; i < self->count; i++) {
+        if (self->names)
+            snprintf (part, sizeof part, "%s.%.64s", path, self->names[i]);
+        else
+            snprintf (part, sizeof part, "%s[%zu]", path, i);
+        flow_template_visit (self->items[i], part, visit, context);
+    }
 }
 
-static void found (void *context, const struct expr *expr, const char *text)
+static void found (void *context, const struct expr *expr, const char *text, const char *path)
 {
-    (void)expr, (void)text;
+    (void)expr, (void)text, (void)path;
     *(bool *)context = true;
 }
 
 bool flow_template_computes (const struct flow_template *self)
 {
     bool computes = false;
-    flow_template_visit (self, found, &computes);
+    flow_template_visit (self, "", found, &computes);
     return computes;
 }
 

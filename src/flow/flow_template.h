@@ -4,7 +4,7 @@
 
 #include "expr.h"
 
-enum { FLOW_TEMPLATE_SCALAR_MAX = 4096 };
+enum { FLOW_TEMPLATE_SCALAR_MAX = 4096, FLOW_PATH_SIZE = 256 };
 
 struct flow_template;
 
@@ -15,10 +15,11 @@ struct flow_template *flow_template_new (const json_t *json, enum flow_template_
                                          struct reason *reason);
 void flow_template_destroy (struct flow_template **self);
 
-// Call for every expression of the template.
-typedef void flow_template_visitor (void *context, const struct expr *expr, const char *text);
-void flow_template_visit (const struct flow_template *self, flow_template_visitor *visit,
-                          void *context);
+// Call for every expression of the template, with its JSON path below `path`.
+typedef void flow_template_visitor (void *context, const struct expr *expr, const char *text,
+                                    const char *path);
+void flow_template_visit (const struct flow_template *self, const char *path,
+                          flow_template_visitor *visit, void *context);
 
 // Whether an expression is in it.
 bool flow_template_computes (const struct flow_template *self);

@@ -16,6 +16,7 @@ struct flow_turn {
 struct flow_data *flow_data_of (struct flow_run *run, uint32_t step);
 void flow_note_change (struct flow_turn *turn, uint32_t step);
 void flow_data_forget (struct flow_run *run, struct flow_data *data);
+void flow_signals_forget (struct flow_run *run, struct flow_data *data);
 void flow_items_free (struct flow_run *run, struct flow_items **items);
 
 // Keep a value, which is taken over; NULL: none. False: it is too large and was dropped.
@@ -65,10 +66,12 @@ bool flow_too_many_failed (const struct flow_step *step, const struct flow_items
 void flow_check_items (struct flow_turn *turn, uint32_t step);
 void flow_signal_arrived (struct flow_turn *turn, const struct flow_event *event);
 bool flow_signal_enough (struct flow_turn *turn, uint32_t step);
+void flow_end_wait (struct flow_turn *turn, uint32_t step);
 void flow_timer_due (struct flow_turn *turn, uint32_t step);
 
 // Cancel what is in flight of a step; waits end at once.
 void flow_stop_step (struct flow_turn *turn, uint32_t step);
+void flow_stop_item (struct flow_turn *turn, uint32_t step, uint32_t item);
 void flow_stop_all (struct flow_turn *turn);
 
 // The end of the run, when there is nothing else to do.
@@ -83,6 +86,16 @@ json_t *flow_uncaught (const struct flow *flow, const struct flow_run *run);
 void flow_retry (struct flow_turn *turn, const struct flow_event *event);
 void flow_skip (struct flow_turn *turn, const struct flow_event *event);
 void flow_reset (struct flow_turn *turn, uint32_t step);
+
+// -- another version: flow_version.c
+
+// Whether the flow of this call has the steps and edges of the one so far; else it is rejected.
+bool flow_version_fits (struct flow_turn *turn, const struct flow *was);
+bool flow_version_changed (const struct flow *flow, const struct flow *was, uint32_t step);
+
+// Params of a retry: recorded ones stay but when it is fresh, new ones are evaluated. False: it is
+// rejected, and nothing has changed.
+bool flow_renew_params (struct flow_turn *turn, const struct flow_event *event);
 
 // -- values: flow_scope.c
 
@@ -102,6 +115,7 @@ struct flow_scope flow_scope_of (const struct flow_turn *turn, uint32_t step, in
 void flow_scope_clear (struct flow_scope *self, struct flow_turn *turn);
 struct expr_env flow_scope_env (struct flow_scope *self);
 bool flow_scope_lets (struct flow_scope *self, struct reason *reason);
+// Evaluate the params that have no value.
 bool flow_begin_params (struct flow_turn *turn, const struct flow_event *event,
                         struct reason *reason);
 

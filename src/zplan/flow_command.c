@@ -106,7 +106,7 @@ static const struct option simulate_rows[] = {
      .metavar = "TARGET=HH:MM..HH:MM",
      .type = OPTION_TEXTS,
      .offset = offsetof (struct flow_wish, outage),
-     .help = "the target takes nothing then, on the day of each run"},
+     .help = "the target takes nothing at that time of each day"},
     {.name = "--input",
      .metavar = "FILE",
      .type = OPTION_TEXT,

@@ -74,6 +74,31 @@ static json_t *read_json_file (const char *path, struct reason *reason)
     return json;
 }
 
+// "load", or "etl/load" of a sub-flow.
+static bool step_known (const struct rehearsal *self, const char *step)
+{
+    const struct flow *flow = self->sources.rows[0].flow;
+    const char *slash;
+    for (; flow && (slash = strchr (step, '/')); step = slash + 1) {
+        char name[FLOW_NAME_MAX + 1];
+        snprintf (name, sizeof name, "%.*s", (int)(slash - step), step);
+        int64_t index = flow_find (flow, name);
+        const char *target = index < 0 ? NULL : flow->steps[index].call.target;
+        flow = target ? find_flow ((void *)&self->sources, target) : NULL;
+    }
+    return flow && flow_find (flow, step) >= 0;
+}
+
+static bool check_steps (const struct rehearsal *self, struct reason *reason)
+{
+    for (size_t i = 0; i < self->step_count; i++)
+        if (!step_known (self, self->steps[i].step)) {
+            reason_set (reason, "%s: no such step", quoted (span_text (self->steps[i].step)));
+            return false;
+        }
+    return true;
+}
+
 static bool read_steps (struct rehearsal *self, struct reason *reason)
 {
     const struct flow_wish *wish = self->wish;
@@ -125,10 +150,8 @@ static int64_t time_of_day (const char *text, size_t size)
     return hour * 3600 + minute * 60;
 }
 
-// The outages of the day on which a run begins.
-static bool set_outages (struct rehearsal *self, int64_t begin, struct reason *reason)
+static bool read_outages (struct rehearsal *self, struct reason *reason)
 {
-    int64_t day = civil_day_of (begin + zone_offset (self->zone, begin)) * CIVIL_DAY;
     for (size_t i = 0; i < self->wish->outage.count; i++) {
         const char *text = self->wish->outage.texts[i], *equals = strchr (text, '='),
                    *dots = equals ? strstr (equals, "..") : NULL;
@@ -136,11 +159,8 @@ static bool set_outages (struct rehearsal *self, int64_t begin, struct reason *r
         int64_t to = dots ? time_of_day (dots + 2, strlen (dots + 2)) : -1;
         if (from < 0 || to < 0)
             return refuse_text (reason, "--outage", text, "TARGET=HH:MM..HH:MM");
-        to += to <= from ? CIVIL_DAY : 0;
-        if (!self->outages[i].target)
-            self->outages[i].target = split (self, text, '=', &(const char *){NULL});
-        self->outages[i].from = zone_instant (self->zone, day + from) * 1000;
-        self->outages[i].to = zone_instant (self->zone, day + to) * 1000;
+        self->outages[i] = (struct flow_outage){
+            .target = split (self, text, '=', &(const char *){NULL}), .from_s = from, .to_s = to};
     }
     return true;
 }
@@ -166,7 +186,9 @@ static bool read_all (struct rehearsal *self, int64_t *ret_at, struct reason *re
         return refuse_text (reason, "--each", wish->each, "a duration");
     if (wish->input && !(self->input = read_json_file (wish->input, reason)))
         return false;
-    return set_outages (self, *ret_at, reason) && read_steps (self, reason);
+    if (wish->input && !json_is_object (self->input))
+        return refuse_text (reason, "--input", wish->input, "an object");
+    return read_outages (self, reason) && read_steps (self, reason) && check_steps (self, reason);
 }
 
 static void print_moment (const struct rehearsal *self, int64_t ms)
@@ -262,20 +284,29 @@ static int64_t run_once (const struct cli *cli, struct rehearsal *self, int64_t 
     return ended;
 }
 
+static void print_missed (const struct cli *cli, const struct rehearsal *self, int64_t at)
+{
+    if (cli->json) {
+        json_t *row = json_pack ("{s:s, s:I, s:s}", "flow", self->sources.rows[0].flow->name,
+                                 "began", (json_int_t)at * 1000, "outcome", "missed");
+        print_json (row);
+        json_decref (row);
+        return;
+    }
+    print_moment (self, at * 1000);
+    printf ("  missed: the run before it is in progress\n");
+}
+
 // A plan never has two runs: what is due before the last one has ended is missed.
 static void run_all (const struct cli *cli, struct rehearsal *self, int64_t at)
 {
-    struct reason ignored;
     int64_t ended = 0;
     for (int64_t i = 0; i < self->wish->runs; i++) {
         if (self->cron &&
             !cron_next (self->cron, self->zone, ZONE_GAP_SHIFT, ZONE_OVERLAP_FIRST, at, &at))
             break;
-        set_outages (self, at, &ignored);
-        if (at < ended && !cli->json) {
-            print_moment (self, at * 1000);
-            printf ("  missed: the run before it is in progress\n");
-        }
+        if (at < ended)
+            print_missed (cli, self, at);
         if (at >= ended && !(ended = run_once (cli, self, at, self->wish->runs == 1)))
             break;
         at++;

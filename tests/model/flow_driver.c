@@ -200,6 +200,9 @@ static json_t *begin (const json_t *line, const char *name)
     run->state->fire = json_integer_value (json_object_get (line, "plan_time"));
     run->state->start = json_integer_value (json_object_get (line, "start"));
     run->state->created = json_integer_value (json_object_get (line, "created"));
+    const json_t *batch = json_object_get (line, "batch");
+    if (batch)
+        run->state->batch = json_integer_value (batch);
     const json_t *parallel = json_object_get (line, "parallel");
     if (parallel && !flow->parallel_own)
         run->state->parallel = (uint32_t)json_integer_value (parallel);
@@ -264,10 +267,21 @@ static json_t *handle (const json_t *line, const char *kind)
         .value = json_object_get (line, number == FLOW_CALL_ENDED ? "result" : "value"),
         .text = text_of (line, number == FLOW_CALL_ENDED ? "error" : "reason"),
         .key = text_of (line, "key"),
-        .steps = json_object_get (line, "steps")};
+        .steps = json_object_get (line, "steps"),
+        .params = json_object_get (line, "params")};
+    const json_t *version = json_object_get (line, "version");
+    const struct flow *newest = flow_named (run->flow->name), *was = run->flow;
+    if (version) {
+        event.was = was;
+        event.version = (int)json_integer_value (version);
+        run->flow = newest;
+    }
     if (event.kind == FLOW_CALL_ENDED && event.status == FLOW_NOT_OK && !event.text)
         event.text = text_of (line, "status");
-    return carry (run, &event);
+    json_t *out = carry (run, &event);
+    if (json_object_get (out, "rejected"))
+        run->flow = was;
+    return out;
 }
 
 static json_t *answer (const json_t *line)

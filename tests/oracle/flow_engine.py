@@ -13,6 +13,7 @@ class Engine:
     def __init__(self):
         self.process = subprocess.Popen([DRIVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.lines = []         # of the present run: to reproduce it
+        self.now = 0
 
     def close(self):
         self.process.stdin.close()
@@ -25,9 +26,10 @@ class Engine:
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())
 
-    def begin(self, definition, **fields):
-        """A definition, and a run of it: what it says."""
-        self.lines = []
+    def define(self, definition):
         answer = self.event("define", flow=definition)
         assert answer.get("ok"), (answer, definition)
-        return self.event("begin", run="r", flow=definition["flow"], input={}, **fields)
+
+    def begin(self, definition, name="r", **fields):
+        """A run of a flow that was defined: what it says."""
+        return self.event("begin", run=name, flow=definition["flow"], input={}, **fields)

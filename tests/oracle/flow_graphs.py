@@ -1,8 +1,10 @@
 """Random flows: a definition as a station reads it, and the same as steps of the model (flow_model.py)."""
+import dataclasses
 import random
 
 from flow_model import Missing, Step
 
+INNER = 3       # flows that a graph has as steps
 ONS = ("finished", "failed", "caught", "ended", "skipped")
 
 
@@ -57,7 +59,7 @@ def path_of(step):
 
 
 def readable(step):
-    return step.kind not in ("wait", "signal") and not (step.kind == "each" and step.collect == "none")
+    return step.kind not in ("wait", "signal", "flow") and not (step.kind == "each" and step.collect == "none")
 
 
 def number(rng, steps, step):
@@ -105,7 +107,8 @@ def step_of(rng, steps, name, before, rates):
             step.edges.append((source, words(rng)))
     if step.edges:
         step.join = rng.choice(("all", "all", "all", "any", "majority", rng.randint(1, len(step.edges))))
-    step.kind = rng.choices(("call", "each", "compute", "wait", "signal"), (60, 14, 12, 7, rates["signal"]))[0]
+    step.kind = rng.choices(("call", "each", "compute", "wait", "signal", "flow"),
+                            (60, 14, 12, 7, rates["signal"], rates["flow"]))[0]
     if rng.random() < 0.25:
         step.condition = condition(rng, steps, step)
     if step.kind == "compute":
@@ -117,6 +120,8 @@ def step_of(rng, steps, name, before, rates):
         step.tolerate = rng.choice((0, 0, 1, 2, "0%", "20%", "50%", "100%"))
         step.collect = rng.choice(("list", "list", "count", "none"))
         step.parallel = rng.choice((0, 1, 2, 5))
+    if step.kind == "flow":
+        step.inner = f"inner{rng.randrange(INNER)}"
     if step.kind in ("call", "each") and rng.random() < rates["undo"]:
         step.undo = rng.choice(("finished", "finished", "started"))
     if step.kind == "signal":
@@ -126,18 +131,29 @@ def step_of(rng, steps, name, before, rates):
     return step
 
 
-def graph(seed, size=None, undo=0.0, signal=0):
-    """(steps of the model, the definition)."""
+@dataclasses.dataclass
+class Graph:
+    steps: dict             # of the model
+    definition: dict
+    inner: dict             # name of a sub-flow -> its graph
+
+
+def graph(seed, size=None, name="random", **rates):
+    """A random flow; `rates`: how often a step has an undo, is a signal, is a flow; whether the run may fail fast."""
     rng = random.Random(f"graph {seed}")
+    rates = {"undo": 0.0, "signal": 0, "flow": 0, "fast": 0.0} | rates
+    inner = {}
+    for at in range(INNER if rates["flow"] else 0):
+        inside = f"inner{at}"
+        inner[inside] = graph(f"{seed} {inside}", rng.choice((1, 2, 3, 5, 9)), inside, **rates | {"flow": 0})
     size = size or rng.choice((1, 2, 3, 5, 8, 13, 30, 60, 120, 200))
     steps, names = {}, [f"s{at}" for at in range(size)]
-    rates = {"undo": undo, "signal": signal}
-    for at, name in enumerate(names):
-        steps[name] = step_of(rng, steps, name, names[:at], rates)
+    for at, step in enumerate(names):
+        steps[step] = step_of(rng, steps, step, names[:at], rates)
     # The order of the definition is not that of the edges.
     shuffled = rng.sample(names, size)
     steps = {name: steps[name] for name in shuffled}
-    return steps, definition(rng, steps)
+    return Graph(steps, definition(rng, name, steps, rates), inner)
 
 
 def edge_text(rng, source, on):
@@ -146,7 +162,7 @@ def edge_text(rng, source, on):
     return {"step": source, "on": on[0] if len(on) == 1 and rng.random() < 0.5 else on}
 
 
-def definition(rng, steps):
+def definition(rng, flow, steps, rates):
     written, edges = {}, []
     for name, step in steps.items():
         body = {}
@@ -162,6 +178,8 @@ def definition(rng, steps):
             body["on_error"] = step.on_error
         if step.kind in ("call", "each"):
             body |= {"target": "jobs", "command": name}
+        if step.kind == "flow":
+            body |= {"target": step.inner}
         if step.kind == "each":
             body |= {"for_each": "=" + step.items.text, "tolerate": step.tolerate, "collect": step.collect}
             if step.parallel:
@@ -176,5 +194,8 @@ def definition(rng, steps):
             body["undo"] = {"target": "jobs", "command": "undo " + name} | (
                 {"on": step.undo} if step.undo != "finished" or rng.random() < 0.5 else {})
         written[name] = body
-    return {"flow": "random", "max_parallel": rng.choice((0, 0, 1, 2, 5, 64)), "steps": written} | (
-        {"edges": edges} if edges else {})
+    if rng.random() < 0.3:
+        written["last"] = {"target": "jobs", "command": "last"}
+    return {"flow": flow, "max_parallel": rng.choice((0, 0, 1, 2, 5, 64)), "steps": written} | (
+        {"edges": edges} if edges else {}) | ({"finally": "last"} if "last" in written else {}) | (
+        {"fail_fast": True} if rng.random() < rates["fast"] else {})

@@ -11,7 +11,8 @@ import dataclasses
 class Step:
     """One step of a definition, as far as the model reads it."""
     name: str
-    kind: str = "call"                  # call, each, compute, wait, signal
+    kind: str = "call"                  # call, each, compute, wait, signal, flow
+    inner: str = ""                     # of kind flow: which
     edges: list = dataclasses.field(default_factory=list)       # (source, [on, ...])
     join: object = "all"
     condition: object = None            # an expression: text, value (facts)
@@ -177,7 +178,7 @@ class Model:
                 return State("failed", started=True, passed=True, unfit=True)
         if name in facts.unfit:
             return State("failed", started=True, passed=True, unfit=True)
-        state = {"call": self.call, "wait": self.call, "signal": self.call, "each": self.each,
+        state = {"call": self.call, "flow": self.call, "wait": self.call, "signal": self.call, "each": self.each,
                  "compute": self.computed}[step.kind](step)
         state.started = state.passed = True
         return state
@@ -273,7 +274,7 @@ class Model:
         """Calls that count for max_parallel."""
         return {(name, item) for name, item in self.facts.placed
                 if (name, item) not in self.facts.ended and (name, item) not in self.facts.person
-                and self.steps[name].kind in ("call", "each")}
+                and self.steps[name].kind in ("call", "each", "flow")}
 
     # -- commands
 
@@ -317,11 +318,9 @@ class Model:
         """By a person: what did not start behind it is decided anew, as `decide` does always."""
         self.facts.person[name] = value
 
-    def fail_fast(self):
-        """Whether the first failure is there that cancels what is ready or in flight."""
-        return any(self.states[name].state == "failed" and step.on_error != "continue"
-                   and not any("caught" in words for _, words in self.behind(name))
-                   for name, step in self.steps.items())
+    def fails_fast(self, name):
+        """Whether a failure of this step, if it is the first one, cancels what is ready or in flight."""
+        return self.steps[name].on_error != "continue" and not any("caught" in words for _, words in self.behind(name))
 
     def undone(self):
         """The calls that are undone, in their order: the last to end first."""
@@ -344,14 +343,16 @@ class Model:
         if state.state == "failed":
             if step.on_error == "continue":
                 return True
-            if any("caught" in words and self.acted(self.states[target.name]) for target, words in self.behind(name)):
+            if any("caught" in words and self.acted(target.name) for target, words in self.behind(name)):
                 return True
         return self.stops_nothing(name)
 
-    @staticmethod
-    def acted(state):
-        """A step whose condition failed has started nothing."""
-        return state.started and not state.unfit
+    def acted(self, name):
+        """A step whose condition failed has started nothing, nor has a call that was cancelled before a slot was free."""
+        state = self.states[name]
+        waited = state.state == "cancelled" and self.steps[name].kind in ("call", "flow") and (
+            (name, None) not in self.facts.placed)
+        return state.started and not state.unfit and not waited
 
     def stops_nothing(self, name):
         broken = [target.name for target, words in self.behind(name)
@@ -368,6 +369,11 @@ class Model:
                 if (self.states[name].state == "failed"
                     or (self.states[name].state == "cancelled" and not self.facts.stop
                         and name not in self.facts.cancelled)) and not self.handled(name)]
+
+    def output(self):
+        """The values of the steps without targets."""
+        return {name: self.states[name].value for name, step in self.steps.items()
+                if not self.behind(name) and self.states[name].valued}
 
     def over(self):
         return not any(state.state == "open" or (state.state == "none" and not state.blocked)

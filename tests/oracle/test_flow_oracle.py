@@ -33,7 +33,10 @@ def seeds(part, share=1):
 def played(engine, seed, play, **rates):
     """Runs of the graph of this seed, begun and played; a difference comes with the lines that show it."""
     for order in range(2 if seed % 3 == 0 else 1):
-        run = Run(engine, graph(seed, **rates), seed, order)
+        drawn = graph(seed, **rates)
+        run, engine.lines = Run(engine, drawn, seed, order), []
+        for defined in (*drawn.inner.values(), drawn):
+            engine.define(defined.definition)
         try:
             run.begin()
             play(run)
@@ -50,7 +53,7 @@ def played(engine, seed, play, **rates):
 def test_random_runs(engine, part):
     """Every step, its value and the outcome are the model's after each event; other orders end the same."""
     for seed in seeds(part):
-        first, *others = played(engine, seed, Run.to_the_end, signal=4)
+        first, *others = played(engine, seed, Run.to_the_end, signal=4, flow=8)
         assert all(other.final() == first.final() for other in others), seed
 
 
@@ -62,6 +65,14 @@ def test_what_is_undone(engine, part):
         for run in played(engine, seed, Run.to_the_end, undo=0.5):
             undone += len(run.undone)
     assert undone
+
+
+@in_parts
+def test_what_fails_fast(engine, part):
+    """The first failure cancels what is ready or in flight; handlers run."""
+    for seed in seeds(part, 8):
+        for _ in played(engine, seed, Run.to_the_end, fast=0.9, signal=4, flow=4):
+            pass
 
 
 # -- with people
@@ -91,7 +102,7 @@ def retrying(run):
     if run.undone:
         return
     names = run.model.retried_by_default()
-    if not names:
+    if not names and run.last_state != "failed":
         return
     kept = {call for call in run.model.facts.ended if call[0] not in run.model.all_behind(names)}
     run.calls.clear()
@@ -101,11 +112,28 @@ def retrying(run):
     run.check(not kept & set(run.calls), "a step that was kept was called again")
 
 
+def retrying_stopped(run):
+    """What a cancel or a timeout cancelled runs again."""
+    names = run.model.retried_by_default()
+    if names:
+        run.failures = 0
+        run.retry(names)
+        run.to_the_end()
+
+
 @in_parts
 def test_retries(engine, part):
     for seed in seeds(part, 4):
-        for _ in played(engine, seed, retrying):
+        for _ in played(engine, seed, retrying, flow=8, fast=0.3):
             pass
+
+
+@in_parts
+@pytest.mark.parametrize("how", ["cancel", "timeout"])
+def test_retries_of_stopped_runs(engine, part, how):
+    for seed in seeds(part, 16):
+        for run in played(engine, seed, stopping(how), flow=4):
+            retrying_stopped(run)
 
 
 def stopping(how):
@@ -124,7 +152,7 @@ def stopping(how):
 @pytest.mark.parametrize("how", ["cancel", "timeout"])
 def test_stops(engine, part, how):
     for seed in seeds(part, 8):
-        for _ in played(engine, seed, stopping(how), undo=0.2, signal=4):
+        for _ in played(engine, seed, stopping(how), undo=0.2, signal=4, flow=4):
             pass
 
 

@@ -55,6 +55,18 @@ def test_the_examples_are_good():
         "access": 1, "backup": 1, "invoices": 1, "month-end": 2, "order": 1, "rollout": 1}
 
 
+def test_an_expression_is_named_by_its_path(tmp_path):
+    path = of(tmp_path, {"flow": "f", "output": {"x": ["=zz"]}, "steps": {
+        "a": {"target": "jobs", "args": ["x", "=zz", "=1 +", "=("], "json": {"m": ["=zz"], "n": "="},
+              "undo": {"target": "jobs", "args": ["=zz"]}},
+        "b": {"signal": {"timeout": 1, "on_timeout": {"value": {"v": "=1 +"}}}}, "c": {"let": {"x": "zz"}},
+        "d": {"target": "jobs", "text": "=zz"}, "e": {"wait": "=1 +"}}})
+    told = zplan("flow", "check", path).failed(REFUSED).splitlines()
+    assert {line.split(": ")[2] for line in told} == {
+        "steps.a.args[2]", "steps.a.args[3]", "steps.a.json.n", "steps.b.signal.on_timeout.value.v", "steps.e.wait",
+        "steps.a.undo.args[0]", "steps.c.let.x", "steps.d.text", "output.x[0]"}
+
+
 def test_all_errors_are_reported_at_once(tmp_path):
     path = of(tmp_path, {"flow": "f", "steps": {
         "a": {"target": "jobs", "timeout": 0}, "b": {"after": ["c"]}, "d": {"if": "1 +"}}})

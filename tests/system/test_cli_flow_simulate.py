@@ -79,12 +79,75 @@ def test_a_sub_flow_and_thirty_nights(files):
     assert text.count("missed: the run before it is in progress\n") == 15
 
 
+def test_each_event_says_what_it_waited_for(files):
+    flow, = files(flow={"flow": "why", "steps": {
+        "a": {"target": "t", "retry": {"strategy": "fixed", "interval": 10, "max": 3}},
+        "b": {"target": "t", "after": ["a"]}, "c": {"after": ["b"]}, "d": {"after": ["c"]},
+        "w": {"after": ["a"], "wait": 5},
+        "ask": {"after": ["w"], "signal": {"count": 2, "who": ["lead", "head-*"]}}}})
+    text = simulate(flow, *AT, "--fail", "a:1", "--fail", "b")
+    assert "retry     a: attempt 1 failed, the next in 10000 ms\n" in text
+    assert "02:00:12  start     b: after a\n" in text
+    assert "02:00:12  wait      w: after a\n" in text
+    assert "02:00:17  wait      ask: for 2 signals of lead, head-*\n" in text
+    assert "blocked   c: b failed: failed\n" in text and "blocked   d: c is blocked\n" in text
+
+
+def test_an_outage_comes_each_day(files):
+    flow, = files(flow={"flow": "f", "steps": {"a": {"target": "t"}, "b": {"target": "t", "after": ["a"]}}})
+    late = ["--at", "2026-01-31T23:30", "--timezone", "Europe/Berlin", "--outage", "t=23:00..01:00"]
+    text = simulate(flow, *late, "--last", "a=22h30m")
+    assert "2026-01-31 23:30:00  wait      a: target t is away\n" in text
+    assert "2026-02-01 23:30:00  wait      b: target t is away\n" in text
+    assert "2026-02-02 01:00:01  finished  b\n" in text
+
+
+def test_a_target_that_is_always_away(files):
+    flow, bounded = files(flow={"flow": "f", "steps": {"a": {"target": "t"}}},
+                          bounded={"flow": "f", "steps": {"a": {"target": "t", "total_timeout": 60}}})
+    away = ["--outage", "t=00:00..12:00", "--outage", "t=12:00..00:00"]
+    assert "waiting for ever for a\n" in simulate(flow, *AT, *away)
+    text = simulate(bounded, *AT, *away)
+    assert "02:01:00  failed    a" in text and "critical path: a (1 min, 1 min for its target)\n" in text
+
+
+def test_what_fails_for_ever_waits_for_ever(files):
+    flow, manual = files(flow={"flow": "f", "steps": {"a": {"target": "t", "retry": {"strategy": "fixed", "interval": 1}}}},
+                         manual={"flow": "f", "steps": {"a": {"target": "t", "retry": {
+                             "strategy": "fixed", "interval": 1, "max": 1, "need_manual": True}}}})
+    assert "waiting for ever for a\n" in simulate(flow, *AT, "--fail", "a")
+    text = simulate(manual, *AT, "--fail", "a")
+    assert "wait      a: for an operator (need_manual)\n" in text and "waiting for ever for a\n" in text
+
+
+def test_a_sub_flow_has_the_nominal_time_of_the_outermost_run(files):
+    flow, inner = files(flow={"flow": "night", "steps": {
+        "first": {"target": "t"}, "sub": {"after": ["first"], "target": "inner"}}},
+        inner={"flow": "inner", "output": "=idc.shouldFireTime.format('dd HH:mm')", "steps": {"work": {"target": "t"}}})
+    rows = json.loads(simulate(flow, inner, *AT, "--last", "first=30h", "--json"))
+    assert rows["output"] == {"sub": "31 02:00"}
+
+
+def test_a_missed_occurrence_is_a_row(files):
+    flow, = files(flow={"flow": "f", "steps": {"a": {"target": "t"}}})
+    rows = [json.loads(line) for line in
+            simulate(flow, *AT, "--cron", "0 2 * * *", "--runs", "4", "--last", "a=30h", "--json").splitlines()]
+    assert [row["outcome"] for row in rows] == ["finished", "missed", "finished", "missed"]
+    assert rows[1]["began"] - rows[0]["began"] == 86_400_000
+
+
 @pytest.mark.parametrize("words, option", [
     (["--fail", "a:x"], "--fail"), (["--last", "a"], "--last"), (["--outage", "t=25:00..02:00"], "--outage"),
-    (["--runs", "3"], "--runs"), (["--cron", "x"], "column"), (["--at", "soon"], "soon")])
+    (["--runs", "3"], "--runs"), (["--cron", "x"], "column"), (["--at", "soon"], "soon"), (["--never", "nobody"], "'nobody': no such step"),
+    (["--fail", "load/x"], "'load/x': no such step")])
 def test_what_is_wrong_is_named(files, words, option):
     flow, = files(flow=CHAIN)
     assert option in zplan("flow", "simulate", flow, *words).failed(USAGE)
+
+
+def test_the_input_is_an_object(files):
+    flow, given = files(flow=CHAIN, given=[1])
+    assert "--input" in zplan("flow", "simulate", flow, "--input", given).failed(USAGE)
 
 
 def test_a_definition_with_errors_does_not_run(files):

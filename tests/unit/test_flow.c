@@ -8,7 +8,8 @@
 
 #include "flow_run.h"
 
-// Events are words: a+ ended well, a- failed, a/ cancelled, a.1+ of an item, ~a+ of its undo, a*
+// Events are words: a+ ended well, a- failed, a/ cancelled, a.1+ of an item, a.1:2+ of its second
+// generation, ~a+ of its undo, a*
 // its timer, a! a signal, a? a rejected signal, >a skipped, >a.1 an item skipped, <a retried, <
 // retried by default, and the names below. State: a letter a step, in the order of the definition.
 struct row {
@@ -92,6 +93,18 @@ static const struct row rows[] = {
      "F", FLOW_WELL, "a.0 a.1 a.2"},
     {"only failed items run again", "\"a\": " CALL (", \"for_each\": 2"), "a.0- a.1+ < a.0+", "F",
      FLOW_WELL, "a.0 a.1 a.0"},
+    {"an item that is named runs again, and no other",
+     "\"a\": " CALL (", \"for_each\": 3, \"tolerate\": 1"), "a.0- a.1+ a.2- <a.2 a.2+", "F",
+     FLOW_WELL, "a.0 a.1 a.2 a.2"},
+    {"an item that had finished, too, with another generation",
+     "\"a\": " CALL (", \"for_each\": 2"), "a.0+ a.1+ <a.1 a.1+ a.1:1+", "F", FLOW_WELL,
+     "a.0 a.1 a.1"},
+    {"an item that is named does not cancel the others", "\"a\": " CALL (", \"for_each\": 3"),
+     "a.0- <a.0 a.1+ a.2+ a.0+", "F", FLOW_WELL, "a.0 a.1 a.2 a.0"},
+    {"failed items that are not named still count", "\"a\": " CALL (", \"for_each\": 2"),
+     "a.0- a.1- <a.0", "X", FLOW_BADLY, "a.0 a.1"},
+    {"no such item", "\"a\": " CALL (", \"for_each\": 2"), "a.0- a.1+ <a.2 <a.x <a.", "X",
+     FLOW_BADLY, "a.0 a.1"},
     {"a recorded list without items needs no free slot",
      "\"a\": " CALL () ", \"b\": " CALL () ", \"d\": " CALL () ", \"c\": " CALL (
          AFTER ("a") ", \"for_each\": []"),
@@ -121,6 +134,13 @@ static const struct row rows[] = {
      "a- >a b+", "PF", FLOW_WELL, "a b"},
     {"a wait", "\"a\": {\"wait\": 5}, \"b\": " CALL (AFTER ("a")), "a* b+", "FF", FLOW_WELL, "b"},
     {"a wait that is over", "\"a\": {\"wait\": \"1970-01-01T00:00:00Z\"}", "", "F", FLOW_WELL, ""},
+    {"the value of a wait is null",
+     "\"a\": {\"wait\": 5}, \"b\": " CALL (AFTER ("a") ", \"if\": \"steps.a.value == null\""),
+     "a* b+", "FF", FLOW_WELL, "b"},
+    {"so is that of one that is over",
+     "\"a\": {\"wait\": \"1970-01-01T00:00:00Z\"}, \"b\": " CALL (
+         AFTER ("a") ", \"if\": \"steps.a.value == null\""),
+     "b+", "FF", FLOW_WELL, "b"},
     {"a wait is skipped", "\"a\": {\"wait\": 5}", ">a", "P", FLOW_WELL, ""},
     {"a signal before its step waits is kept",
      "\"a\": " CALL () ", \"b\": {\"after\": [\"a\"], \"signal\": {}}", "b! a+", "FF", FLOW_WELL,
@@ -134,6 +154,17 @@ static const struct row rows[] = {
      ""},
     {"behind a retry signals are sent anew", "\"a\": {\"signal\": {}}", "a! <a", "R", FLOW_OPEN,
      ""},
+    {"a timeout that says a value computes it",
+     "\"p\": " CALL () ", \"a\": {\"after\": [\"p\"], \"signal\": {\"timeout\": 5, \"on_timeout\": "
+                       "{\"value\": "
+                       "\"=steps.p.value.no\"}}}",
+     "p+ a*", "FX", FLOW_BADLY, "p"},
+    {"what a cancel cancelled is retried by default",
+     "\"a\": " CALL () ", \"b\": " CALL () ", \"c\": " CALL (
+         ", \"after\": [\"a\", \"b\"], \"join\": \"any\""),
+     "b+ cancel a/ c/ < a+ c+", "FFF", FLOW_WELL, "a b c a c"},
+    {"the run's timeout ends a suspension", "\"a\": " CALL () ", \"b\": " CALL (AFTER ("a")),
+     "suspend a+ timeout", "FC", FLOW_LATE, "a"},
     {"suspend: nothing else starts", "\"a\": " CALL () ", \"b\": " CALL (AFTER ("a")), "suspend a+",
      "FN", FLOW_OPEN, "a"},
     {"resume", "\"a\": " CALL () ", \"b\": " CALL (AFTER ("a")), "suspend a+ resume b+", "FF",
@@ -259,6 +290,8 @@ static void play_word (struct player *self, const char *word)
         event.item = dot[1] - '0';
     if (!dot && strlen (word) == 3 && word[1] >= '0' && word[1] <= '9')
         event.generation = (unsigned)(word[1] - '0');
+    if (strchr (word, ':'))
+        event.generation = (unsigned)(strchr (word, ':')[1] - '0');
     if (word[0] == '<') {
         event.kind = FLOW_RETRY;
         event.steps = steps = word[1] ? json_pack ("[s]", word + 1) : NULL;
@@ -374,9 +407,104 @@ static void test_errors (void **state)
     }
 }
 
+// -- another version
+
+static struct flow *flow_of (const char *text)
+{
+    json_t *errors = NULL;
+    struct flow *flow = flow_parse (span_text (text), NULL, &errors);
+    if (!flow)
+        fail_msg ("%s: %s", text, json_dumps (errors, 0));
+    return flow;
+}
+
+#define VERSION(params, a, b)                                                                      \
+    "{\"flow\": \"f\", \"params\": {" params "}, \"steps\": {\"a\": " a ", \"b\": " b "}}"
+
+static const struct {
+    const char *name, *newer, *states, *placed; // after a+ b- and a retry with it, and a+ b+
+    bool rejected;
+} version_rows[] = {
+    {"what failed is called by the new text",
+     VERSION ("", CALL (), CALL (", \"text\": \"2\"" AFTER ("a"))), "FF", "a b b", false},
+    {"what changed and had finished begins anew",
+     VERSION ("\"p\": 1", CALL (", \"args\": [\"=p\"]"), CALL (AFTER ("a"))), "FF", "a b a b",
+     false},
+    {"other edges", VERSION ("", CALL (), CALL ()), "FX", "a b", true},
+    {"another order", "{\"flow\": \"f\", \"steps\": {\"b\": {}, \"a\": {\"after\": [\"b\"]}}}",
+     "FX", "a b", true},
+    {"a step more",
+     "{\"flow\": \"f\", \"steps\": {\"a\": {}, \"b\": {\"after\": [\"a\"]}, \"c\": {}}}", "FX",
+     "a b", true},
+    {"a new param that fails", VERSION ("\"p\": \"=1 / 0\"", CALL (), CALL (AFTER ("a"))), "FX",
+     "a b", true},
+};
+
+static void test_versions (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof version_rows / sizeof *version_rows; i++) {
+        struct flow *old = flow_of (VERSION ("", CALL (), CALL (AFTER ("a")))),
+                    *newer = flow_of (version_rows[i].newer);
+        struct player player = {.flow = old, .run = flow_run_new (old, "1f")};
+        struct flow_event begin = {.kind = FLOW_BEGIN, .item = -1},
+                          retry = {.kind = FLOW_RETRY, .item = -1, .was = old, .version = 2};
+        struct flow_effects effects = {.count = 0};
+        carry (&player, &begin);
+        play_word (&player, "a+");
+        play_word (&player, "b-");
+        flow_step (newer, player.run, &retry, 1000, &effects);
+        bool rejected = effects.rejected.text[0];
+        if (!rejected)
+            player.flow = newer;
+        for (size_t j = 0; j < effects.count; j++) {
+            strcat (player.placed, " ");
+            strcat (player.placed, newer->steps[effects.items[j].step].name);
+        }
+        flow_effects_clear (&effects);
+        play_word (&player, "a1+");
+        play_word (&player, "b+");
+        char states[3] = {"NNRFXSC"[player.run->nodes[0].state],
+                          "NNRFXSC"[player.run->nodes[1].state], '\0'};
+        if (rejected != version_rows[i].rejected || strcmp (states, version_rows[i].states) != 0 ||
+            strcmp (player.placed, version_rows[i].placed) != 0 ||
+            player.run->version != (rejected ? 1 : 2))
+            fail_msg ("%s: %s placed '%s', version %d", version_rows[i].name, states, player.placed,
+                      player.run->version);
+        flow_run_destroy (&player.run, player.flow);
+        flow_destroy (&old);
+        flow_destroy (&newer);
+    }
+}
+
+// Signals that were read count no more for the bound on those that wait.
+static void test_signals (void **state)
+{
+    (void)state;
+    struct flow *flow = flow_of ("{\"flow\": \"f\", \"steps\": {\"a\": {\"signal\": {}}, \"b\": "
+                                 "{\"signal\": {\"count\": 1000}}, \"c\": {\"signal\": {}}}}");
+    struct player player = {.flow = flow, .run = flow_run_new (flow, "1f")};
+    struct flow_event begin = {.kind = FLOW_BEGIN, .item = -1};
+    carry (&player, &begin);
+    play_word (&player, "a!");
+    assert_int_equal (player.run->kept_signals, 0);
+    for (int i = 0; i < 999; i++)
+        play_word (&player, "b!");
+    assert_int_equal (player.run->kept_signals, 999);
+    play_word (&player, "b!");
+    assert_int_equal (player.run->kept_signals, 0);
+    assert_int_equal (player.run->nodes[1].state, FLOW_FINISHED);
+    play_word (&player, "c!");
+    assert_int_equal (player.run->outcome, FLOW_WELL);
+    flow_run_destroy (&player.run, flow);
+    flow_destroy (&flow);
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test (test_steps), cmocka_unit_test (test_flows),
-                                       cmocka_unit_test (test_errors)};
+                                       cmocka_unit_test (test_errors),
+                                       cmocka_unit_test (test_versions),
+                                       cmocka_unit_test (test_signals)};
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

@@ -1,0 +1,52 @@
+#include "flow_why.h"
+
+// The source that ended last, for which the step waited.
+static int64_t last_source (const struct flow *flow, const struct flow_run *run, uint32_t step)
+{
+    const struct flow_step *own = &flow->steps[step];
+    int64_t at = -1;
+    for (uint32_t i = 0; i < own->in_count; i++) {
+        uint32_t source = flow->in[own->in_first + i].step;
+        const struct flow_node *node = &run->nodes[source];
+        if (node->state >= FLOW_FINISHED && (at < 0 || node->ended > run->nodes[at].ended))
+            at = source;
+    }
+    return at;
+}
+
+void flow_why_starts (const struct flow *flow, const struct flow_run *run, uint32_t step,
+                      char *text, size_t size)
+{
+    int64_t source = last_source (flow, run, step);
+    if (source >= 0)
+        snprintf (text, size, "after %s", flow->steps[source].name);
+}
+
+void flow_why_blocked (const struct flow *flow, const struct flow_run *run, uint32_t step,
+                       char *text, size_t size)
+{
+    const struct flow_step *own = &flow->steps[step];
+    snprintf (text, size, "a failure stands in the way");
+    for (uint32_t i = 0; i < own->in_count; i++) {
+        const struct flow_edge *edge = &flow->in[own->in_first + i];
+        const struct flow_node *node = &run->nodes[edge->step];
+        const struct flow_data *data = run->data[edge->step];
+        bool blocked = node->flags & FLOW_BLOCKED;
+        if (!(edge->on & FLOW_ON_FINISHED) ||
+            (!blocked && node->state != FLOW_FAILED && node->state != FLOW_CANCELLED))
+            continue;
+        snprintf (text, size, "%s %s%s%s", flow->steps[edge->step].name,
+                  blocked ? "is blocked" : flow_state_name (node->state),
+                  data && data->error ? ": " : "", data && data->error ? data->error : "");
+        return;
+    }
+}
+
+void flow_why_waits (const struct flow_step *step, char *text, size_t size)
+{
+    size_t index, used = (size_t)snprintf (text, size, "for %u signal%s", step->signal_count,
+                                           step->signal_count == 1 ? "" : "s");
+    json_t *name;
+    json_array_foreach (step->signal_who, index, name) if (used < size) used += (size_t)snprintf (
+        text + used, size - used, "%s%.64s", index ? ", " : " of ", json_string_value (name));
+}
