@@ -97,7 +97,8 @@ void core_load_run (struct core *self, struct span target, uint64_t id, struct s
         plan->flight = at[1] == '!' ? FLIGHT_OFFERED : FLIGHT_DOUBT;
     at = strchr (at, ' ');
     plan->revision = at && at[1] >= '0' && at[1] <= '9' ? strtoll (at + 1, NULL, 10) : -1;
-    plan->charged = plan->flight == FLIGHT_OUT; // counted when the limits are known
+    if (plan->flight == FLIGHT_OUT && !plan->charged)
+        open_charge_again (self, plan); // for its group when that is known
     plan->fetching = plan->flight == FLIGHT_OFFERED;
     if (plan->fetching)
         pull_unread (self, plan);
@@ -114,6 +115,9 @@ void core_load_class (struct core *self, struct span target, uint64_t id, struct
     plan->group = group.size ? memory_new (group.size + 1) : NULL;
     if (group.size)
         memcpy (plan->group, group.data, group.size);
+    struct limit_state *limit = plan->charged ? group_limit (self, plan) : NULL;
+    if (limit)
+        limit->busy++;
 }
 
 // -- life

@@ -81,6 +81,9 @@ void core_page (struct core *self, const struct core_member *members, size_t cou
 // It could not be read.
 void core_page_lost (struct core *self);
 
+// Whether Redis has all that was decided, and no page is under way.
+bool core_is_quiet (const struct core *self);
+
 // How many members of the queue are due until `ret_until_us`, to compare with what Redis has; -1:
 // unknown at present. Where the two differ somebody changed the queue by hand: core_reread.
 int64_t core_expects_due (struct core *self, int64_t now_us, int64_t *ret_until_us);
@@ -303,9 +306,9 @@ struct core_removal {
 // Delete it, in whatever state it is.
 void core_remove (struct core *self, const struct core_removal *removal, int64_t now_us);
 
-// Plans that wait for a target are due now: those that are queued later.
-void core_wake (struct core *self, struct span target, uint64_t id, int64_t score_us,
-                int64_t now_us);
+// Plans that wait for a target are due now: those that are queued later. `member` is as it was
+// read, with score -1 if it is not in the queue.
+void core_wake (struct core *self, const struct core_member *member, int64_t now_us);
 
 // Whether plans may wait for it; a number that changes when one begins to. And that none does, if
 // the number is the one it was when that was asked.

@@ -357,23 +357,40 @@ void core_acked (struct core *self, int64_t now_us)
     self->flying = NULL;
 }
 
-// Its rows are not written, and what counted it takes it back with the same batch.
+// What counted it takes it back with the same batch.
+static void count_back (const struct open_plan *plan, struct rows *rows)
+{
+    char field[2 + STATION_NAME_MAX + 1];
+    struct span target = span_of (plan->target->name, plan->target->name_size);
+    rows_count (rows, rows_copy (rows, target_field (target, field, sizeof field)),
+                span_text ("-1"));
+    if (plan->caller)
+        rows_count (rows, rows_copy (rows, span_text (plan->caller)), span_text ("-1"));
+}
+
+// Its rows are not written. One that was removed since is counted as removed already: within the
+// same batch, or with the one that gathers, where it may have been submitted again.
 static void refuse_submission (struct core *self, struct open_plan *plan, struct rows *rows)
 {
     char field[2 + STATION_NAME_MAX + 1];
     struct span target = span_of (plan->target->name, plan->target->name_size);
     struct span caller = span_text (plan->caller ? plan->caller : "");
     struct tally *tally = tally_find (&self->callers, caller);
-    plan->gone = true;
+    bool later = plan->writes & WRITE_LISTED;
+    if (later) {
+        tally_for (&self->counts, target_field (target, field, sizeof field))->plans++;
+        if (plan->caller)
+            tally_for (&self->counts, caller)->plans++;
+    } else if (!plan->gone) {
+        plan->target->plans--;
+        self->plans--;
+        if (tally)
+            tally->plans--;
+    }
+    if (later || !plan->gone)
+        count_back (plan, rows);
+    plan->gone = plan->gone || !later;
     plan->listed_in--;
-    plan->target->plans--;
-    self->plans--;
-    rows_count (rows, rows_copy (rows, target_field (target, field, sizeof field)),
-                span_text ("-1"));
-    if (plan->caller)
-        rows_count (rows, rows_copy (rows, caller), span_text ("-1"));
-    if (tally)
-        tally->plans--;
     open_settle (self, plan, 0);
 }
 

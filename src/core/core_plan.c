@@ -163,7 +163,7 @@ static void end_run (struct core *self, struct open_plan *plan, const struct cor
     // An earlier run that ran out of its lease may still answer.
     enum flight flight =
         commit->end == CORE_RETRY && plan->again ? FLIGHT_PAST : flights[commit->end];
-    if (flight == FLIGHT_OUT && plan->flight == FLIGHT_DOUBT)
+    if (flight == FLIGHT_OUT && !plan->charged && !plan->fetching) // it was over, or in doubt
         open_charge (self, plan, now_us);
     else if (flight != FLIGHT_OUT)
         open_discharge (self, plan);
@@ -282,16 +282,18 @@ void core_remove (struct core *self, const struct core_removal *removal, int64_t
     delete_plan (self, plan, true, true, removal->caller, now_us);
 }
 
-void core_wake (struct core *self, struct span target, uint64_t id, int64_t score_us,
-                int64_t now_us)
+void core_wake (struct core *self, const struct core_member *member, int64_t now_us)
 {
-    struct open_plan *plan = open_find (self, target, id);
+    struct open_plan *plan = open_find (self, member->target, member->id);
+    int64_t score_us = member->score_us;
     if (plan && (plan->gone || !is_past (plan)))
         return;
     if (plan && plan->placed)
         score_us = plan->queued ? plan->score_us : -1;
-    if (!plan)
-        plan = open_for (self, target_for (self, target), id);
+    if (!plan) {
+        plan = open_for (self, target_for (self, member->target), member->id);
+        core_load_class (self, member->target, member->id, member->class);
+    }
     plan->placed = true;
     plan->queued = score_us >= 0;
     plan->score_us = score_us;

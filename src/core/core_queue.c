@@ -89,6 +89,17 @@ void core_page_lost (struct core *self)
     self->reading = false;
 }
 
+// Somebody may have edited a plan that was read ahead a while ago.
+static void drop_prepared (struct table_node *node, void *owner)
+{
+    struct core *self = owner;
+    struct open_plan *plan = (struct open_plan *)node;
+    if (!plan->prepared || plan->listed_in || plan->chosen || plan->fetched)
+        return;
+    plan->prepared = false;
+    open_drop (self, plan);
+}
+
 static void wait_for_lease (struct table_node *node, void *owner)
 {
     struct core *self = owner;
@@ -108,6 +119,7 @@ void core_reread (struct core *self)
     self->cursor = (struct core_cursor){.score_us = INT64_MIN};
     self->stale = 0;
     self->rereads++;
+    table_each (&self->open, drop_prepared, self);
     table_each (&self->open, wait_for_lease, self);
 }
 
@@ -123,14 +135,23 @@ static void meet_open (struct core *self, struct open_plan *plan, int64_t score_
     heap_set (&self->leases, &plan->lease, score_us);
 }
 
+// It is open because its message is read: what Redis has of its place is as true.
+static bool is_only_read (const struct open_plan *plan)
+{
+    return !open_has_run (plan) && !plan->listed_in && !plan->writes && !plan->chosen &&
+           !plan->submitted && !plan->gone;
+}
+
 static void meet (struct core *self, const struct core_member *member)
 {
     struct core_target *target = target_for (self, member->target);
     struct open_plan *plan = open_find (self, member->target, member->id);
-    if (plan) {
+    if (plan && !is_only_read (plan)) {
         meet_open (self, plan, member->score_us);
         return;
     }
+    if (plan && plan->placed)
+        plan->score_us = member->score_us;
     char *class = NULL;
     if (member->class.size) {
         class = memory_new (member->class.size + 1);
@@ -196,15 +217,9 @@ void core_advance (struct core *self, int64_t now_us, int64_t ahead_us)
     }
 }
 
-// Somebody may have edited a plan that was read ahead a while ago.
-static void drop_prepared (struct table_node *node, void *owner)
+bool core_is_quiet (const struct core *self)
 {
-    struct core *self = owner;
-    struct open_plan *plan = (struct open_plan *)node;
-    if (!plan->prepared || plan->listed_in || plan->chosen || plan->fetched)
-        return;
-    plan->prepared = false;
-    open_drop (self, plan);
+    return !self->reading && !self->flying && !core_has_rows (self);
 }
 
 int64_t core_expects_due (struct core *self, int64_t now_us, int64_t *ret_until_us)
@@ -213,8 +228,7 @@ int64_t core_expects_due (struct core *self, int64_t now_us, int64_t *ret_until_
     core_advance (self, now_us, 0);
     *ret_until_us = now_us > self->ahead_until_us ? now_us : self->ahead_until_us;
     table_each (&self->open, drop_prepared, self);
-    if (self->reading || self->flying || core_has_rows (self) ||
-        self->cursor.score_us <= *ret_until_us)
+    if (!core_is_quiet (self) || self->cursor.score_us <= *ret_until_us)
         return -1;
     for (struct core_target *target = self->first_ready; target; target = target->next_ready)
         count += (int64_t)target->ready.count;

@@ -55,6 +55,10 @@ static struct open_plan *open_ready (struct core *self, struct core_target *targ
     bool flies = plan->flight != FLIGHT_NONE && plan->flight != FLIGHT_PAST;
     bool stale = plan->gone || plan->chosen || plan->submitted || (flies && !plan->overdue) ||
                  (plan->placed && (!plan->queued || plan->score_us != ready.due_us));
+    if (!stale && !plan->group && !plan->priority) { // it was opened to be read ahead
+        plan->priority = (uint8_t)group->priority;
+        plan->group = *group->name ? memory_text (group->name) : NULL;
+    }
     return stale ? NULL : plan;
 }
 
@@ -223,7 +227,8 @@ void core_found_run (struct core *self, const struct core_choice *choice, struct
 static void give_back (struct core *self, struct open_plan *plan)
 {
     struct limit_state *group = group_limit (self, plan);
-    if (!plan->charged || plan->fetching) // it is a worker that is at work
+    bool goes_on = plan->flight == FLIGHT_OUT && !plan->overdue; // it was heard of since
+    if (!plan->charged || goes_on || plan->fetching) // or it is a worker that is at work
         return;
     plan->charged = false;
     if (plan->target->limit)
