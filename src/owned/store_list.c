@@ -230,6 +230,8 @@ struct waking {
     uint64_t number; // of the waits that were known
     size_t limit, count;
     uint64_t ids[SWEEP_MAX];
+    int64_t scores_us[SWEEP_MAX]; // -1 = it is in no queue
+    bool has_scores;
     store_done_fn *reply;
     void *owner;
 };
@@ -256,14 +258,29 @@ static void on_woken_some (void *owner, enum store_result result, const char *er
 static void on_wake_scores (void *owner, const redisReply *reply)
 {
     struct waking *self = owner;
+    self->has_scores = reply_is_array (reply, self->count);
+    for (size_t i = 0; self->has_scores && i < self->count; i++)
+        self->scores_us[i] = reply_score_us (reply->element[i]);
+}
+
+// Of another type: nothing has a class.
+static void on_wake_classes (void *owner, const redisReply *reply)
+{
+    struct waking *self = owner;
     struct store *store = self->store;
-    if (!reply_is_array (reply, self->count) || !store_serves (store)) {
+    bool has_classes = reply_is_array (reply, self->count);
+    if (!reply || !self->has_scores || !store_serves (store)) {
         end_wake (self, STORE_LOST);
         return;
     }
-    for (size_t i = 0; i < self->count; i++)
-        core_wake (store->core, span_text (self->target), self->ids[i],
-                   reply_score_us (reply->element[i]), store_now_us (store));
+    for (size_t i = 0; i < self->count; i++) {
+        const struct core_member member = {.target = span_text (self->target),
+                                           .id = self->ids[i],
+                                           .score_us = self->scores_us[i],
+                                           .class = has_classes ? reply_text (reply->element[i])
+                                                                : (struct span){0}};
+        core_wake (store->core, &member, store_now_us (store));
+    }
     store_wait (store, WAITER_SURE, self->count == self->limit ? on_woken_some : on_woken, self);
 }
 
@@ -288,10 +305,14 @@ static void on_waiting (void *owner, const redisReply *reply)
         else
             store_write (self->store, WORDS (TEXT ("ZREM"), TEXT (self->key), member));
     }
-    if (self->count)
-        store_ask (self->store, LINK_ONCE, words, 2 + self->count, on_wake_scores, self);
-    else
+    if (!self->count) {
         end_wake (self, STORE_DONE);
+        return;
+    }
+    store_ask (self->store, LINK_ONCE, words, 2 + self->count, on_wake_scores, self);
+    words[0] = TEXT ("HMGET");
+    words[1] = TEXT (KEY_CLASS);
+    store_ask (self->store, LINK_ONCE, words, 2 + self->count, on_wake_classes, self);
 }
 
 void store_wake (struct store *self, const char *station, int64_t limit, store_done_fn *reply,

@@ -11,6 +11,7 @@
 struct loading {
     struct store *store; // NULL: it was given up
     size_t left;         // answers
+    bool refused;        // one of them says nothing of the data
     struct core_numbers numbers;
     bool has_seq;
     int64_t history_seq; // of its newest entry
@@ -29,7 +30,9 @@ static void finish (struct loading *loading)
     bool former = strcmp (loading->schema, "1") == 0 || strcmp (loading->schema, "1>2") == 0;
     if (store)
         store->loading = NULL;
-    if (store && former)
+    if (store && loading->refused)
+        link_renew (store->link, "refuses to be read"); // what was not read is not empty
+    else if (store && former)
         store_migrate_begin (store);
     else if (store)
         store_loaded (store);
@@ -49,14 +52,16 @@ void store_load_end (struct store *self)
     self->loading = NULL;
 }
 
-// Of another type: it is replaced by the first batch.
+// Of another type: it is replaced by the first batch. Other errors pass: all is read again.
 static bool is_wrong (struct loading *loading, const char *key, const redisReply *reply)
 {
     struct store *store = loading->store;
     if (!store || !reply || reply->type != REDIS_REPLY_ERROR)
         return !store || !reply;
-    if (strncmp (reply->str, "WRONGTYPE", 9) != 0)
+    if (strncmp (reply->str, "WRONGTYPE", 9) != 0) {
+        loading->refused = true;
         return true;
+    }
     store_write (store, WORDS (TEXT ("DEL"), TEXT (key)));
     snprintf (store->wrong_key, sizeof store->wrong_key, "%s", key);
     return true;
@@ -136,7 +141,7 @@ static void on_counts (void *owner, const redisReply *reply)
 static void on_classes (void *owner, const redisReply *reply)
 {
     struct loading *loading = of (owner);
-    if (loading && reply) {
+    if (loading && !is_wrong (loading, KEY_CLASS, reply)) {
         struct store *store = loading->store;
         struct core_numbers *numbers = &loading->numbers;
         numbers->classes = reply_number (reply) == 1;
@@ -208,6 +213,8 @@ static void on_run_classes (void *owner, const redisReply *reply)
 {
     struct run_page *page = owner;
     struct loading *loading = of (page->loading);
+    if (loading)
+        is_wrong (loading, KEY_CLASS, reply);
     for (size_t i = 0; loading && reply_is_array (reply, page->count) && i < page->count; i++) {
         struct span target, class = reply_text (reply->element[i]);
         uint64_t id;
@@ -302,7 +309,10 @@ static void on_team (void *owner, const redisReply *reply)
         spans[i] = reply_text (reply->element[i]);
     self->found.team = spans;
     self->found.team_count = count;
-    if (of (loading) && reply)
+    if (of (loading) && reply && reply->type == REDIS_REPLY_ERROR &&
+        strncmp (reply->str, "WRONGTYPE", 9) != 0)
+        loading->refused = true;
+    else if (of (loading) && reply)
         core_load_team (loading->store->core, self->name.target, self->name.id, &self->found,
                         store_now_us (loading->store));
     free (spans);

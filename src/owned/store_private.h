@@ -35,6 +35,7 @@ struct store {
     struct loading *loading;     // NULL = all is read
     struct migration *migration; // of former data; NULL = none
     struct claiming *claiming;   // a claim that reads; NULL = none
+    bool look_wanted;            // as soon as nothing is under way
     int64_t look_us;             // when to look for edits by hand next, monotonic
     size_t limits_unwritten;     // changes of limits that are not acknowledged
     uint64_t limit_writes;       // of all times

@@ -117,7 +117,7 @@ static void look_for_edits (struct store *self)
     int64_t until_us;
     int64_t expected = core_expects_due (self->core, store_now_us (self), &until_us);
     if (expected < 0)
-        return; // with the next turn that is quiet
+        return;
     char until[40];
     struct asked *asked = asked_new (self);
     asked->expected = expected;
@@ -136,11 +136,15 @@ void store_queue_turn (struct store *self)
     int64_t now_us = clock_mono_us ();
     if (core_wants_page (self->core, store_now_us (self), &cursor))
         read_page (self, &cursor);
+    if (self->look_wanted && core_is_quiet (self->core)) {
+        self->look_wanted = false;
+        look_for_edits (self);
+    }
     if (now_us < self->look_us)
         return;
+    self->look_wanted = true; // with the next turn that is quiet
     self->look_us = now_us + LOOK_US;
     if (!self->limits_unwritten)
         store_ask (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_LIMITS)), on_limits,
                    asked_new (self));
-    look_for_edits (self);
 }

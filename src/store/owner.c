@@ -25,6 +25,7 @@ struct owner {
     bool full, handover; // memory is
     bool held;           // it was the owner until now, and OWNER_STANDBY was not said yet
     enum owner_loss loss;
+    enum owner_loss lost;         // that no owner reported yet, as far as is known
     char found[OWNER_TOKEN_SIZE]; // by the last look
     int64_t found_batch;
     char seen[OWNER_TOKEN_SIZE]; // of the last owner, by this station or another
@@ -157,9 +158,20 @@ static enum owner_loss loss_of (const struct owner *self, struct span found, int
     return back ? OWNER_LOST_TAIL : OWNER_LOST_NOTHING;
 }
 
+// Who takes over behind that reports it, unless another station did before.
+static void note_loss (struct owner *self, const struct owner_event *event)
+{
+    enum owner_loss loss = loss_of (self, event->token, event->batch);
+    const char *known = self->token[0] ? self->token : self->seen;
+    if (loss != OWNER_LOST_NOTHING)
+        self->lost = loss;
+    else if (epoch_of (event->token) > epoch_of (span_text (known)))
+        self->lost = OWNER_LOST_NOTHING;
+}
+
 static struct owner_step take (struct owner *self, const struct owner_event *event, int64_t now_us)
 {
-    self->loss = loss_of (self, event->token, event->batch);
+    note_loss (self, event);
     self->full = event->refusal == OWNER_NO_MEMORY;
     self->held = self->held || self->token[0];
     self->token[0] = '\0';
@@ -177,6 +189,8 @@ static struct owner_step serve (struct owner *self, int64_t batch, int64_t now_u
     self->taking[0] = self->stored[0] = '\0';
     self->acked = self->batch = 0;
     self->full = self->handover = self->held = false;
+    self->loss = self->lost;
+    self->lost = OWNER_LOST_NOTHING;
     self->leased_us = self->sent_us;
     keep_seen (self, span_text (self->token), 0, now_us);
     return rest (self, OWNER_SERVES, heartbeat_us (self));
@@ -202,6 +216,8 @@ static struct owner_step stand_by (struct owner *self, const struct owner_event 
         return take (self, event, now_us);
     if (same && !late && now_us - self->seen_us >= OWNER_LEASE_US)
         return take (self, event, now_us);
+    if (!same)
+        note_loss (self, event);
     if (!same || late)
         keep_seen (self, token, event->batch, now_us);
     return rest (self, OWNER_NOTHING, now_us + OWNER_POLL_US);
@@ -245,6 +261,7 @@ static struct owner_step found (struct owner *self, const struct owner_event *ev
     if (self->token[0] && !event->token.size)
         return take (self, event, now_us);
     if (self->token[0]) { // another owner, or it was released
+        note_loss (self, event);
         self->held = true;
         self->token[0] = '\0';
         self->batch = self->acked = 0;
