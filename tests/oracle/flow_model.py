@@ -30,7 +30,7 @@ class Missing(Exception):
     """The value of a step that did not end well."""
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(slots=True)
 class State:
     state: str                          # none open finished failed cancelled skipped
     blocked: bool = False
@@ -85,18 +85,20 @@ def became(step, state):
     return None
 
 
-def edge_of(steps, states, source, words):
-    seen = became(steps[source], states[source])
+def edge_of(seen, words):
+    """An edge that waits for these words, of a source that became this."""
     if seen is None:
         return "open"
     live, broken = LIVE[seen]
-    if live & set(words):
+    if not live.isdisjoint(words):
         return "live"
-    return "broken" if broken & set(words) else "dead"
+    return "dead" if broken.isdisjoint(words) else "broken"
 
 
 def needed(step):
-    return {"all": None, "any": 1, "majority": len(step.edges) // 2 + 1}.get(step.join, step.join)
+    if step.join == "all":
+        return None
+    return {"any": 1, "majority": len(step.edges) // 2 + 1}.get(step.join, step.join)
 
 
 def join_of(step, edges):
@@ -138,12 +140,21 @@ class Model:
 
     def decide(self):
         """The state of every step, from the facts alone. What starts by that is a fact from then on."""
-        self.states = {}
+        self.states, self.became = {}, {}
         for name in self.order:
-            state = self.states[name] = self.decide_step(self.steps[name])
+            step = self.steps[name]
+            state = self.states[name] = self.decide_step(step)
+            self.became[name] = became(step, state)
             if state.started:
-                self.started(self.steps[name], state)
+                self.started(step, state)
         return self.states
+
+    def place(self, call):
+        """A call was created, which changes nothing but its step: unless that changes, no other does."""
+        name = call[0]
+        self.facts.placed.add(call)
+        if self.decide_step(self.steps[name]) != self.states[name]:
+            self.decide()
 
     def started(self, step, state):
         self.facts.started.add(step.name)
@@ -164,7 +175,7 @@ class Model:
             return State("skipped", person=True, value=value, valued=value is not None,
                          started=name in facts.started, passed=name in facts.started, unfit=name in facts.unfit)
         if name not in facts.started:
-            edges = [edge_of(self.steps, self.states, source, words) for source, words in step.edges]
+            edges = [edge_of(self.became[source], words) for source, words in step.edges]
             decided = join_of(step, edges)
             if decided != "start":
                 return State("skipped" if decided == "skipped" else "none", blocked=decided == "blocked")
@@ -253,22 +264,27 @@ class Model:
         return State("finished", value=value, valued=True)
 
     def ready(self):
-        """Calls that may be placed, in order: (step, item). Of a for_each only the next one."""
-        for name, step in self.steps.items():
-            if self.states[name].state != "open" or self.facts.stop or name in self.facts.cancelled:
-                continue
-            if step.kind != "each":
-                if (name, None) not in self.facts.placed:
-                    yield name, None
-                continue
-            count = self.count_of(step)
-            items = [self.item(step, item) for item in range(count)]
-            failed = sum(item.state in ("failed", "cancelled") for item in items)
-            flying = sum(item.state == "open" for item in items)
-            if tolerated(step, failed, count) and not (step.parallel and flying >= step.parallel):
-                waiting = [item for item in range(count) if items[item].state == "none"]
-                if waiting:
-                    yield name, waiting[0]
+        """Calls that may be placed, in order: (step, item)."""
+        for name in self.steps:
+            yield from self.ready_of(name)
+
+    def ready_of(self, name):
+        """Those of a step; of a for_each only the next one."""
+        step = self.steps[name]
+        if self.states[name].state != "open" or self.facts.stop or name in self.facts.cancelled:
+            return
+        if step.kind != "each":
+            if (name, None) not in self.facts.placed:
+                yield name, None
+            return
+        count = self.count_of(step)
+        items = [self.item(step, item) for item in range(count)]
+        failed = sum(item.state in ("failed", "cancelled") for item in items)
+        flying = sum(item.state == "open" for item in items)
+        if tolerated(step, failed, count) and not (step.parallel and flying >= step.parallel):
+            waiting = [item for item in range(count) if items[item].state == "none"]
+            if waiting:
+                yield name, waiting[0]
 
     def in_flight(self):
         """Calls that count for max_parallel."""
@@ -356,7 +372,7 @@ class Model:
 
     def stops_nothing(self, name):
         broken = [target.name for target, words in self.behind(name)
-                  if edge_of(self.steps, self.states, name, words) == "broken"]
+                  if edge_of(self.became[name], words) == "broken"]
         return bool(broken) and all(
             self.states[target].passed
             or (self.states[target].blocked and self.stops_nothing(target)) for target in broken)
