@@ -25,15 +25,13 @@ def seconds_of(aware):
 
 def offset_at(zone, instant):
     """Seconds east of UTC at an instant."""
-    utc = EPOCH_UTC + timedelta(seconds=instant)
-    delta = utc.astimezone(zone).utcoffset()
+    delta = datetime.fromtimestamp(instant, zone).utcoffset()
     return delta.days * 86400 + delta.seconds
 
 
 def wall_at(zone, instant):
     """The wall clock at an instant, as a naive datetime."""
-    utc = EPOCH_UTC + timedelta(seconds=instant)
-    return utc.astimezone(zone).replace(tzinfo=None)
+    return datetime.fromtimestamp(instant, zone).replace(tzinfo=None)
 
 
 def wall_exists(zone, naive):
