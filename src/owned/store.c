@@ -358,13 +358,14 @@ enum { STEP_US = 2000000 }; // a clock that differs by more was set
 void store_learn_time (struct store *self, int64_t asked_us, int64_t redis_us)
 {
     // A slow answer says little, a fast one corrects what slow ones left; a step of the clock shows
-    // in either direction.
+    // in either direction. It begins at the least that Redis' clock may show: no plan is sent
+    // early.
     if (redis_us <= 0 || redis_us > (int64_t)SCHEDULE_TIME_MAX * 1000000)
         return; // no time of a Redis
     int64_t least = redis_us - clock_mono_us ();
     int64_t most = redis_us - asked_us;
     int64_t before_us = self->offset_us;
-    if (self->offset_us < least)
+    if (!self->learned || self->offset_us < least)
         self->offset_us = least;
     else if (self->offset_us > most)
         self->offset_us = most;

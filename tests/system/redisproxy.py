@@ -12,6 +12,7 @@ class Pipe:
     def __init__(self, station, redis):
         self.station, self.redis = station, redis
         self.late = collections.deque()     # (when, reply) that are held back
+        self.requests = collections.deque()     # the same of requests
 
     def close(self):
         self.station.close()
@@ -24,6 +25,7 @@ class RedisProxy:
     def __init__(self, redis_socket):
         self.redis_socket = redis_socket
         self.delay = 0.0            # seconds that each reply is late
+        self.request_delay = 0.0    # and each request
         self.blackhole = False      # nothing passes, and nobody is told
         self.swallow = False        # requests pass, replies are lost
         self.cut_after = None       # bytes of replies that still pass; then the connection is cut
@@ -116,7 +118,10 @@ class RedisProxy:
         elif end is pipe.station:
             if self.hold_from and self.hold_from in data:
                 self.delay = float("inf")       # until release ()
-            self.send(pipe, pipe.redis, data)
+            if self.request_delay:
+                pipe.requests.append((time.monotonic() + self.request_delay, data))
+            else:
+                self.send(pipe, pipe.redis, data)
         elif self.swallow:
             self.swallowed += len(data)
         elif self.delay:
@@ -125,6 +130,8 @@ class RedisProxy:
             self.reply(pipe, data)
 
     def send_late(self, pipe):
+        while pipe in self.pipes and pipe.requests and pipe.requests[0][0] <= time.monotonic():
+            self.send(pipe, pipe.redis, pipe.requests.popleft()[1])
         while pipe in self.pipes and pipe.late and pipe.late[0][0] <= time.monotonic():
             self.reply(pipe, pipe.late.popleft()[1])
 

@@ -4,6 +4,8 @@ import time
 
 import pytest
 
+from redisproxy import RedisProxy
+from redissteps import redis_at
 from zplantest import CMD, ST, later, wait_until
 
 GAP_S = 0.0025      # 400 a second
@@ -63,6 +65,16 @@ def never_early(rig):
 
 
 def test_never_early_and_each_once(rig):
+    never_early(rig)
+
+
+def test_never_early_where_requests_are_slow_to_reach_redis(make_rig):
+    """What was claimed ahead is sent by the clock of Redis as the station estimates it."""
+    rig = make_rig(start=False)
+    rig.proxy = rig.keep(RedisProxy(rig.redis.socket))
+    rig.proxy.request_delay = 0.015     # the longer way of a round trip
+    redis_at(rig, rig.proxy.address)
+    rig.start()
     never_early(rig)
 
 
