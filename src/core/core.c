@@ -175,6 +175,11 @@ void core_reset (struct core *self)
     self->ahead_until_us = 0;
     self->reading = self->tokens_changed = false;
     self->rate_wake_us = INT64_MAX;
+    // Nothing of numbers is written before they are read: another owner may have gone on.
+    self->exec_written = self->exec_id;
+    self->plan_id_written = self->plan_id;
+    self->seq_written = self->seq;
+    self->new_epoch = false;
     self->touched.count = self->flown.count = 0;
     if (self->flying)
         self->batch++; // of the one that gathers nothing is written
