@@ -87,11 +87,17 @@ void open_set_class (struct core *self, struct open_plan *plan, int priority, st
     struct span before = span_text (plan->group ? plan->group : "");
     if (plan->priority == priority && span_equal (before, group))
         return;
+    struct limit_state *old = plan->charged ? group_limit (self, plan) : NULL;
     free (plan->group);
     plan->group = group.size ? memory_new (group.size + 1) : NULL;
     if (group.size)
         memcpy (plan->group, group.data, group.size);
     plan->priority = (uint8_t)priority;
+    struct limit_state *new = plan->charged ? group_limit (self, plan) : NULL;
+    if (old) // its run counts for the group that it has now
+        limit_end (old);
+    if (new)
+        new->busy++;
     self->classes = true;
     if (had || priority || group.size)
         open_touch (self, plan, WRITE_CLASS);
