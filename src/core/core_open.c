@@ -103,6 +103,17 @@ void open_set_class (struct core *self, struct open_plan *plan, int priority, st
         open_touch (self, plan, WRITE_CLASS);
 }
 
+char *open_class (const struct open_plan *plan)
+{
+    const char *group = plan->group ? plan->group : "";
+    size_t room = 8 + strlen (group);
+    if (!plan->priority && !*group)
+        return NULL;
+    char *class = memory_new (room);
+    snprintf (class, room, "%d:%s", plan->priority, group);
+    return class;
+}
+
 // It leaves its place in the queue: if it is ready there, that is not true any more.
 static void leave_place (struct core *self, const struct open_plan *plan)
 {
@@ -174,20 +185,14 @@ static void close_plan (struct core *self, struct open_plan *plan, int64_t now_u
         open_drop (self, plan);
         return;
     }
-    struct span group = span_text (plan->group ? plan->group : "");
     if (plan->score_us > now_us + PREPARED_US) {
-        char *class = NULL;
-        if (plan->priority || plan->group) {
-            class = memory_new (8 + group.size);
-            snprintf (class, 8 + group.size, "%d:%s", plan->priority,
-                      plan->group ? plan->group : "");
-        }
-        window_push (self, (struct window_plan){plan->score_us, plan->id, target, class});
+        window_push (self,
+                     (struct window_plan){plan->score_us, plan->id, target, open_class (plan)});
         open_drop (self, plan);
         return;
     }
     core_make_ready (self, target, (struct ready_plan){plan->score_us, plan->id}, plan->priority,
-                     group);
+                     span_text (plan->group ? plan->group : ""));
     plan->prepared = plan->message && plan->message_size <= PREPARED_BYTES;
     if (!plan->prepared)
         open_drop (self, plan);

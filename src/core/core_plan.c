@@ -217,12 +217,14 @@ enum core_result core_commit (struct core *self, const struct core_commit *commi
 
 // -- admin commands
 
-// One that is ready goes to where its class has it now.
-static void move_ready (struct core *self, const struct open_plan *plan)
+// One that waits or is ready goes to where its class has it now.
+static void move_class (struct core *self, const struct open_plan *plan)
 {
     struct ready *ready = &plan->target->ready;
     const struct ready_group *group;
     struct ready_plan found;
+    if (self->classes)
+        window_set_class (self, plan);
     if (!self->classes || !ready_take_id (ready, plan->id, INT64_MAX, &found, &group))
         return;
     core_make_ready (self, plan->target, found, plan->priority,
@@ -246,7 +248,7 @@ enum core_result core_change (struct core *self, const struct core_change *chang
     if (self->classes)
         open_touch (self, plan, WRITE_CLASS);
     open_set_class (self, plan, change->priority, change->group);
-    move_ready (self, plan);
+    move_class (self, plan);
     if (!span_equal (change->caller_before, change->caller)) {
         core_count (self, 'c', change->caller_before, -1);
         core_count (self, 'c', change->caller, 1);

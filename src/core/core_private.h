@@ -205,6 +205,7 @@ size_t open_head (const struct open_plan *plan, char out[HEAD_ROOM]);
 
 void open_set_caller (struct open_plan *plan, struct span caller);
 void open_set_class (struct core *self, struct open_plan *plan, int priority, struct span group);
+char *open_class (const struct open_plan *plan); // to be freed; NULL = it has none
 void open_unqueue (struct core *self, struct open_plan *plan);
 void open_queue (struct core *self, struct open_plan *plan, int64_t score_us);
 
@@ -241,6 +242,7 @@ void add_silent (struct core *self, const struct open_plan *plan, int64_t now_us
 void core_advance (struct core *self, int64_t now_us, int64_t ahead_us);
 
 void window_push (struct core *self, struct window_plan plan);
+void window_set_class (struct core *self, const struct open_plan *plan); // if it is there
 bool is_within_cursor (const struct core *self, const struct core_target *target, uint64_t id,
                        int64_t score_us);
 void core_make_ready (struct core *self, struct core_target *target, struct ready_plan plan,

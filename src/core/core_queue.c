@@ -36,6 +36,17 @@ void window_push (struct core *self, struct window_plan plan)
     window->plans[at] = plan;
 }
 
+void window_set_class (struct core *self, const struct open_plan *plan)
+{
+    for (size_t i = 0; i < self->window.count; i++) {
+        struct window_plan *at = &self->window.plans[i];
+        if (at->id != plan->id || at->target != plan->target)
+            continue;
+        free (at->class);
+        at->class = open_class (plan);
+    }
+}
+
 static struct window_plan window_pop (struct window *window)
 {
     struct window_plan first = window->plans[0], last = window->plans[--window->count];
@@ -135,25 +146,25 @@ static void meet_open (struct core *self, struct open_plan *plan, int64_t score_
     heap_set (&self->leases, &plan->lease, score_us);
 }
 
-// It is open because its message is read: what Redis has of its place is as true.
-static bool is_only_read (const struct open_plan *plan)
+// It is open because its message is read, or written: what Redis has of its place is as true.
+static bool is_where_read (const struct open_plan *plan)
 {
-    return !open_has_run (plan) && !plan->listed_in && !plan->writes && !plan->chosen &&
-           !plan->submitted && !plan->gone;
+    bool moves = plan->placed && plan->listed_in;
+    return !open_has_run (plan) && !moves && !plan->chosen && !plan->submitted && !plan->gone;
 }
 
 static void meet (struct core *self, const struct core_member *member)
 {
     struct core_target *target = target_for (self, member->target);
     struct open_plan *plan = open_find (self, member->target, member->id);
-    if (plan && !is_only_read (plan)) {
+    if (plan && !is_where_read (plan)) {
         meet_open (self, plan, member->score_us);
         return;
     }
     if (plan && plan->placed)
         plan->score_us = member->score_us;
-    char *class = NULL;
-    if (member->class.size) {
+    char *class = plan && plan->listed_in ? open_class (plan) : NULL;
+    if (member->class.size && (!plan || !plan->listed_in)) {
         class = memory_new (member->class.size + 1);
         memcpy (class, member->class.data, member->class.size);
     }
