@@ -472,7 +472,7 @@ static void on_safe (void *owner, bool enough)
 static void on_written (struct waiter *waiter, enum written how, const char *error)
 {
     struct written_ask *ask = (struct written_ask *)waiter; // it is the first member
-    if (how == WRITTEN && waiter->kind != WAITER_SURE) {
+    if (how == WRITTEN && waiter_needs_replicas (waiter)) {
         link_replicate (ask->store->link, on_safe, ask);
         return;
     }

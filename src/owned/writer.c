@@ -121,6 +121,11 @@ void writer_wait_turn (struct writer *self, struct waiter *waiter)
     list_add (&self->ended[WRITTEN], waiter);
 }
 
+bool waiter_needs_replicas (const struct waiter *waiter)
+{
+    return waiter->kind != WAITER_SURE;
+}
+
 // -- what is sent
 
 #define ADD(commands, ...)                                                                         \

@@ -67,6 +67,10 @@ struct waiter {
     void (*release) (struct waiter *self, enum written how, const char *error);
 };
 
+// Whether who waited waits for the replicas as well: replies to clients do; dispatches and
+// broadcasts do not.
+bool waiter_needs_replicas (const struct waiter *waiter);
+
 // Wait for the batch that gathers, or if it is empty for the one in flight: call after what was
 // decided.
 void writer_wait (struct writer *self, struct waiter *waiter, int64_t mono_us);
