@@ -110,24 +110,41 @@ void batches_have_no_hole (struct judge *self)
     int owner = process_of (self, self->token);
     if (self->takes || (self->number < 0 && !self->releases))
         return;
+    bool next = self->releases || self->number == self->batch + 1;
+    if (self->sound && (owner != self->process || !next))
+        self->verdict[0] = '\0'; // whatever its rows break follows from that
     if (owner != self->process)
         judge_find (self, __func__, "process %d wrote batch %" PRId64 ", and %s is of process %d",
                     self->process, self->number, self->token, owner);
-    else if (!self->releases && self->number != self->batch + 1)
+    else if (!next)
         judge_find (self, __func__, "batch %" PRId64 " of %s came behind %" PRId64, self->number,
                     self->token, self->batch);
 }
 
-void takeovers_wait_for_the_lease (struct judge *self)
+void tokens_come_once (struct judge *self)
 {
-    const struct judged_token *before = *self->token ? token_of (self, self->token) : NULL;
     if (token_of (self, self->taken_token))
         judge_find (self, __func__, "the token %s was there before", self->taken_token);
+}
+
+// Whether it has the folder that the other had.
+static bool has_folder_of (const struct judge *self, int process, int other)
+{
+    while (process >= 0 && process != other)
+        process = self->processes[process].former;
+    return process == other;
+}
+
+// No clock that is set excuses it.
+void takeovers_wait_for_the_lease (struct judge *self)
+{
+    const char *token = *self->token ? self->token : self->last;
+    const struct judged_token *before = *token ? token_of (self, token) : NULL;
     if (!before || self->number != 0)
         return;
-    const struct judged_process *process = &self->processes[self->process];
-    bool own = before->process == self->process || process->former == before->process;
-    if (!own && self->now_us - before->applied_us < LEASE_OF_OWNER_US && !judge_excuses (self, 10))
+    if (!has_folder_of (self, self->process, before->process) &&
+        self->now_us - before->applied_us < LEASE_OF_OWNER_US &&
+        self->now_us - self->lost_us >= 3 * SECOND_US)
         judge_find (self, __func__,
                     "process %d took over from process %d %" PRId64 " ms after its last batch",
                     self->process, before->process, (self->now_us - before->applied_us) / 1000);
@@ -160,7 +177,9 @@ static void end_ownership (struct judge *self)
 {
     batches_have_no_hole (self);
     self->owner = self->releases ? -1 : self->process;
+    const char *last = self->takes ? self->taken_token : self->releases ? "" : self->token;
     if (self->takes) {
+        tokens_come_once (self);
         takeovers_wait_for_the_lease (self);
         struct judged_token *token = memory_new (sizeof *token);
         memcpy (token->text, self->taken_token, sizeof token->text);
@@ -173,6 +192,7 @@ static void end_ownership (struct judge *self)
     struct judged_token *owner = token_of (self, self->takes ? self->taken_token : self->token);
     if (owner)
         owner->applied_us = self->now_us;
+    snprintf (self->last, sizeof self->last, "%s", last);
 }
 
 // -- plans
@@ -185,13 +205,17 @@ void changes_stay (struct judge *self, struct judged_plan *plan, struct span mes
     if (!redis_data_get (self->data, span_text (member), span_text (""), &before) ||
         self->now_us - plan->edited_us < 60 * SECOND_US || judge_number (before, "revision") < 0)
         return;
-    if (judge_number (message, "version") < judge_number (before, "version") ||
-        judge_number (message, "runs") < judge_number (before, "runs"))
+    int64_t version = judge_number (message, "version"), former = judge_number (before, "version");
+    int64_t changes = judge_number (message, "changes");
+    if (version > former && changes > 0 && changes <= judge_number (before, "changes"))
         judge_find (self, __func__,
-                    "of %s version %" PRId64 " run %" PRId64 " became version %" PRId64
-                    " run %" PRId64,
-                    member, judge_number (before, "version"), judge_number (before, "runs"),
-                    judge_number (message, "version"), judge_number (message, "runs"));
+                    "of %s version %" PRId64 " is change %" PRId64 ", as version %" PRId64 " was",
+                    member, version, changes, former);
+    if (version < former || judge_number (message, "runs") < judge_number (before, "runs"))
+        judge_find (
+            self, __func__,
+            "of %s version %" PRId64 " run %" PRId64 " became version %" PRId64 " run %" PRId64,
+            member, former, judge_number (before, "runs"), version, judge_number (message, "runs"));
 }
 
 static void on_message (struct judge *self, struct span member, struct span message)
@@ -237,6 +261,8 @@ void runs_begin_when_due (struct judge *self, struct judged_plan *plan, struct s
         judge_find (self, __func__, "%s began %" PRId64 " ms before its time (run before: %.*s)",
                     member, (score_us - now_us) / 1000, (int)run.size,
                     run.size ? (const char *)run.data : "");
+    else
+        runs_begin_soon (self, span_text (member), plan->target, score_us);
 }
 
 void exec_ids_grow (struct judge *self, uint64_t id, uint64_t exec_id)
@@ -265,8 +291,19 @@ static void on_run (struct judge *self, struct span member, struct span run)
     plan->taken = exec_id;
     plan->taken_us = self->now_us;
     plan->taken_tx = self->tx;
-    self->taken_us[target] = self->now_us;
+    for (size_t i = 0; i < self->limit_count; i++)
+        if (judge_limits (self, &self->limits[i], member, target))
+            self->limits[i].taken_us = self->now_us;
     self->runs = true;
+}
+
+static void on_class (struct judge *self, struct span member)
+{
+    int target;
+    uint64_t id;
+    struct judged_plan *plan = judge_member (member, &target, &id) ? judge_plan (self, id) : NULL;
+    if (plan)
+        plan->moved_us = self->now_us;
 }
 
 static void on_score (struct judge *self, struct span member)
@@ -340,14 +377,6 @@ static void on_history (struct judge *self, const struct span *words, size_t cou
     struct span last, id = {0}, record = {0};
     char text[64], before[64];
     snprintf (text, sizeof text, "%.*s", (int)words[2].size, (const char *)words[2].data);
-    /*DBG*/ if (getenv ("SIM_TRACE")) {
-        struct span l, m;
-        redis_data_get (self->data, words[1], span_text ("last"), &l);
-        redis_data_get (self->data, span_text ("plan:meta"), span_text ("seq"), &m);
-        printf ("%f tx %d process %d XADD %s last %.*s meta %.*s lost %d ms ago\n",
-                (double)self->now_us / 1e6, (int)self->tx, self->process, text, (int)l.size, l.data,
-                (int)m.size, m.data, (int)((self->now_us - self->lost_us) / 1000));
-    } /*GBD*/
     int64_t seq = strtoll (text, NULL, 10), sub = strtoll (strchr (text, '-') + 1, NULL, 10);
     if (redis_data_get (self->data, words[1], span_text ("last"), &last) &&
         !judge_excuses (self, 20)) {
@@ -371,7 +400,7 @@ static void on_history (struct judge *self, const struct span *words, size_t cou
 void broadcasts_are_in_the_history (struct judge *self, int64_t seq, uint64_t id, uint64_t exec_id)
 {
     const struct judged_broadcast *found = &self->broadcasts[seq % BROADCASTS];
-    if (self->now_us - self->lost_us < 5 * SECOND_US)
+    if (self->now_us - self->lost_us < LATE_US)
         return;
     if (found->seq != seq || found->id != id || found->exec_id != exec_id)
         judge_find (self, __func__,
@@ -396,6 +425,7 @@ void judge_begins (void *owner, int process, uint64_t step)
     self->batch = strtoll (batch, NULL, 10);
     self->number = -1;
     self->takes = self->releases = self->runs = false;
+    self->sound = !*self->verdict;
 }
 
 static void on_fields (struct judge *self, const struct span *words, size_t count)
@@ -406,6 +436,8 @@ static void on_fields (struct judge *self, const struct span *words, size_t coun
             on_owner (self, words[i], words[i + 1]);
         else if (is_run)
             on_run (self, words[i], words[i + 1]);
+        else if (span_is (words[1], "plan:class"))
+            on_class (self, words[i]);
     }
 }
 
@@ -414,16 +446,6 @@ void judge_applies (void *owner, const struct span *words, size_t count)
     struct judge *self = owner;
     int target;
     uint64_t id;
-    /*DBG*/ if (getenv ("SIM_TRACE"))
-        for (size_t i = 1; i < count; i++)
-            if (strstr ((const char *)words[i].data, getenv ("SIM_TRACE")) ||
-                (span_is (words[1], "plan:history") &&
-                 memmem (words[i].data, words[i].size, strrchr (getenv ("SIM_TRACE"), ':') + 1,
-                         strlen (strrchr (getenv ("SIM_TRACE"), ':') + 1))))
-                printf ("%f process %d tx %d step %d: %s %s ... %s | %s\n",
-                        (double)self->now_us / 1e6, self->process, (int)self->tx, (int)self->step,
-                        words[0].data, words[1].data, words[i - (i > 2)].data,
-                        words[i].data); /*GBD*/
     if (self->process < 0)
         return;
     if (span_is (words[0], "HSET"))

@@ -45,6 +45,9 @@ void judge_disowned (struct judge *self);
 void judge_started (struct judge *self, int process, int former);
 void judge_died (struct judge *self, int process);
 
+// It finds more applied of its token than it has sent.
+void judge_overtaken (struct judge *self, int process);
+
 // It serves, and reported a loss or none.
 void judge_serves (struct judge *self, int process, bool lost);
 
@@ -66,9 +69,14 @@ void judge_limit (struct judge *self, const char *name, int64_t limit);
 // -- runs
 
 void judge_dispatched (struct judge *self, int process, uint64_t id, uint64_t exec_id);
+void judge_doubted (struct judge *self, uint64_t id); // it gave no status
 void judge_answered (struct judge *self, uint64_t id, uint64_t exec_id, bool final);
 void judge_broadcast (struct judge *self, int process, const char *epoch, int64_t seq, uint64_t id,
                       uint64_t exec_id);
+
+// From now on nothing befalls anybody: whatever becomes due with its target connected, and is not
+// limited, begins soon.
+void judge_calm_begins (struct judge *self);
 
 // Nothing has befallen anybody for a while: what is due has been run, and all of it is in order.
 // `up` says of each target since when it is connected; INT64_MAX = it is not.

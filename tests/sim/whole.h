@@ -55,7 +55,8 @@ enum state { AWAY, STANDBY, LOADING, SERVING, FENCED };
 // What a message says of a plan.
 struct record {
     uint64_t exec_id;
-    int64_t revision, version, runs, fails, every_ms, paused, caller, priority;
+    int64_t revision, version, changes; // how often it was changed
+    int64_t runs, fails, every_ms, paused, caller, priority;
     char group[8];
 };
 
@@ -78,8 +79,8 @@ struct station {
     int index, process; // another number after each start
     bool alive;
     int64_t stalled_us;
+    int64_t stops_us;         // for so long it stops when it has sent a batch with runs; 0 = never
     int64_t boot_us, mono_us; // its clocks are that much ahead
-    int64_t wall_us;          // the same, of one that is set now and then
     struct core *core;
     struct writer *writer;
     enum state state;
@@ -190,7 +191,6 @@ struct done {
     struct happening safe; // replicas have it
     struct station *station;
     int process;
-    bool replicated;
     enum written how;
     void (*call) (struct done *self, enum written how);
     uint64_t id, exec_id;

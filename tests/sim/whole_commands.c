@@ -48,23 +48,24 @@ size_t record_write (const struct record *record, bool runs, char out[400])
     return (size_t)snprintf (
         out, 400,
         "{\"exec_id\":%016llu,\"exec_time\":%-10llu,\"plan_state\":%d,\"revision\":%" PRId64
-        ",\"version\":%" PRId64 ",\"runs\":%" PRId64 ",\"fails\":%" PRId64 ",\"every\":%" PRId64
-        ",\"paused\":%" PRId64 ",\"caller\":%" PRId64 ",\"priority\":%" PRId64 ",\"group\":\"%s\"}",
-        exec_id, exec_id / 1000000, runs ? 2 : 1, record->revision, record->version, record->runs,
-        record->fails, record->every_ms, record->paused, record->caller, record->priority,
-        record->group);
+        ",\"version\":%" PRId64 ",\"changes\":%" PRId64 ",\"runs\":%" PRId64 ",\"fails\":%" PRId64
+        ",\"every\":%" PRId64 ",\"paused\":%" PRId64 ",\"caller\":%" PRId64 ",\"priority\":%" PRId64
+        ",\"group\":\"%s\"}",
+        exec_id, exec_id / 1000000, runs ? 2 : 1, record->revision, record->version,
+        record->changes, record->runs, record->fails, record->every_ms, record->paused,
+        record->caller, record->priority, record->group);
 }
 
 // The fields stand in their order.
 bool record_read (struct span message, struct record *ret)
 {
     static const char *const names[] = {
-        "\"revision\":", "\"version\":", "\"runs\":",   "\"fails\":",
-        "\"every\":",    "\"paused\":",  "\"caller\":", "\"priority\":"};
+        "\"revision\":", "\"version\":", "\"changes\":", "\"runs\":",    "\"fails\":",
+        "\"every\":",    "\"paused\":",  "\"caller\":",  "\"priority\":"};
     struct record record = {0};
-    int64_t *const numbers[] = {&record.revision, &record.version,  &record.runs,
-                                &record.fails,    &record.every_ms, &record.paused,
-                                &record.caller,   &record.priority};
+    int64_t *const numbers[] = {&record.revision, &record.version, &record.changes,
+                                &record.runs,     &record.fails,   &record.every_ms,
+                                &record.paused,   &record.caller,  &record.priority};
     const char *at = (const char *)message.data, *end = at + message.size;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         at = message.size ? memmem (at, (size_t)(end - at), names[i], strlen (names[i])) : NULL;
@@ -197,6 +198,7 @@ static void change (struct station *station, const struct changing *changing, st
                                  .exec_id = exec_id,
                                  .due_us = station_redis (station) + SECOND};
     snprintf (caller, sizeof caller, "c:%" PRId64, record->caller);
+    record->changes++;
     record->version = ++world->versions;
     record->revision = change.revision = ++world->revisions;
     record->exec_id = exec_id;
@@ -205,6 +207,8 @@ static void change (struct station *station, const struct changing *changing, st
         record->paused = changing->change == PAUSE;
     if (changing->change == UPDATE && chance (world, 3000))
         record->priority = between (world, 0, 9);
+    if (changing->change == UPDATE && chance (world, 3000))
+        snprintf (record->group, sizeof record->group, "g%d", (int)draw (world, 3));
     change.place = exec_id                     ? CORE_KEEP
                    : changing->change == PAUSE ? CORE_OUT
                    : resumes                   ? CORE_AT
@@ -221,7 +225,7 @@ static void change (struct station *station, const struct changing *changing, st
     done_wait (done, WAITER_CLIENT);
 }
 
-// What the core knows is newer than what was read. Planted: it is not asked.
+// What the core knows is newer than what was read.
 static void on_read (struct station *station, void *owner, redisReply *const *replies, size_t count)
 {
     struct changing *changing = owner;

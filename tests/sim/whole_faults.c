@@ -78,7 +78,10 @@ static struct station *any_station (struct world *world)
 static void stall (struct world *world)
 {
     struct station *station = any_station (world);
-    station->stalled_us = world->now_us + between (world, 0, 5 * SECOND);
+    if (chance (world, 5000))
+        station->stalled_us = world->now_us + between (world, 0, 5 * SECOND);
+    else
+        station->stops_us = between (world, 1 * MS, 3500 * MS);
 }
 
 static void kill_station (struct world *world)
@@ -105,11 +108,6 @@ static void cut (struct world *world)
         return;
     station_closed (station);
     station_turn (station);
-}
-
-static void set_wall (struct world *world)
-{
-    any_station (world)->wall_us += between (world, -20 * SECOND, 60 * SECOND);
 }
 
 // -- targets
@@ -182,11 +180,13 @@ static const struct {
     uint64_t weight;
     bool stops; // something may be late by it
 } faults[] = {
-    {stall_redis, 15, true}, {refuse, 30, true},         {roll_back, 6, true},
-    {flush, 1, true},        {disown, 3, true},          {set_clock, 3, false},
-    {stall, 20, true},       {kill_station, 20, true},   {hand_over, 8, true},
-    {cut, 60, true},         {set_wall, 6, false},       {move_target, 30, false},
-    {edit, 120, false},      {move_replicas, 20, false},
+    {stall_redis, 15, true},    {refuse, 30, true},
+    {roll_back, 6, true},       {flush, 1, true},
+    {disown, 3, true},          {set_clock, 3, false},
+    {stall, 20, true},          {kill_station, 20, true},
+    {hand_over, 8, true},       {cut, 60, true},
+    {move_target, 30, false},   {edit, 120, false},
+    {move_replicas, 20, false},
 };
 
 static void on_fault (struct world *world, struct happening *happening)

@@ -158,10 +158,12 @@ static void commit (struct held *held, enum answer answer)
             break;
         }
     }
-    if (answer == ANSWER_NONE)
+    if (answer == ANSWER_NONE) {
+        judge_doubted (station->world->judge, held->id);
         happen (station->world, &held->late, station->world->now_us + 3 * SECOND); // forgotten
-    else if (!goes_on)
+    } else if (!goes_on) {
         held_drop (held);
+    }
 }
 
 static void on_late (struct world *world, struct happening *happening)
@@ -336,13 +338,8 @@ static void take_one (struct claim *claim, const struct core_choice *choice, int
     struct station *station = claim->station;
     struct core_taken taken;
     station->world->events++;
-    /*DBG*/ uint64_t cid = core_choice_id (choice);
-    enum core_result r = core_take (station->core, choice, &claim->wish, now_us, &taken);
-    if (getenv ("SIM_TRACE") && cid == strtoull (strrchr (getenv ("SIM_TRACE"), ':') + 1, NULL, 16))
-        printf ("%f process %d take %d choice due %f\n", (double)station->world->now_us / 1e6,
-                station->process, r, (double)(choice->due_us) / 1e6);
-    if (r != CORE_DONE)
-        return; /*GBD*/
+    if (core_take (station->core, choice, &claim->wish, now_us, &taken) != CORE_DONE)
+        return;
     int target = target_of (taken.target);
     station->world->taken++;
     if (taken.lost) {

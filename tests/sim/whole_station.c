@@ -13,8 +13,6 @@ bool station_can (const struct station *station)
     return station->alive && station->world->now_us >= station->stalled_us;
 }
 
-// Planted: a lease by a clock that somebody sets. (A key with PX ends by Redis' clock; there is no
-// such key here.)
 int64_t station_boot (const struct station *station)
 {
     return station->world->now_us + station->boot_us;
@@ -53,7 +51,12 @@ static void on_written (struct station *station, void *owner, redisReply *const 
 
 static void send_commands (void *owner, const struct commands *commands)
 {
-    wire_send (owner, commands, on_written, NULL);
+    struct station *station = owner;
+    wire_send (station, commands, on_written, NULL);
+    if (station->stops_us && writer_kinds (station->writer) & ROWS_CLAIM) {
+        station->stalled_us = station->world->now_us + station->stops_us;
+        station->stops_us = 0;
+    }
 }
 
 static void go_away (struct station *station);
@@ -80,11 +83,6 @@ static void begin_serving (struct station *station)
 static void on_news (void *owner, enum owner_news news)
 {
     struct station *station = owner;
-    /*DBG*/ if (getenv ("SIM_TRACE") && news != OWNER_ACKED)
-        printf ("%f station %d process %d news %d token %s loss %d\n",
-                (double)station->world->now_us / 1e6, station->index, station->process, news,
-                owner_token (writer_owner (station->writer)),
-                owner_loss (writer_owner (station->writer))); /*GBD*/
     switch (news) {
     case OWNER_SERVES: {
         enum owner_loss loss = owner_loss (writer_owner (station->writer));
@@ -105,9 +103,8 @@ static void on_news (void *owner, enum owner_news news)
         station->state = FENCED;
         break;
     case OWNER_IMPOSSIBLE:
-        fprintf (stderr, "seed %" PRIu64 ": more was applied than was sent\n",
-                 station->world->seed);
-        abort ();
+        judge_overtaken (station->world->judge, station->process);
+        break;
     case OWNER_HOLDS:
         if (station->loaded)
             station->state = SERVING;
@@ -222,7 +219,7 @@ static void on_starting (struct world *world, struct happening *happening)
 
 void station_start (struct world *world, struct station *station)
 {
-    static const char *const names[STATIONS] = {"one", "two", "three"};
+    static const char *const names[STATIONS] = {"one", "two", "two"}; // settings are copied
     const struct core_bounds bounds = {.plans = 6000, .outcomes = 2000};
     const struct writer_io io = {.owner = station,
                                  .send = send_commands,
@@ -233,12 +230,14 @@ void station_start (struct world *world, struct station *station)
                                  .taking = on_taking};
     bool folder = chance (world, 5000) && *station->stored;
     int former = folder ? station->process : -1;
+    if (!folder)
+        station->stored[0] = '\0';
     station->world = world;
     station->process = world->processes++;
     station->alive = true;
+    station->stops_us = 0;
     station->boot_us = between (world, 0, 1000 * (int64_t)SECOND);
     station->mono_us = between (world, 0, 1000 * (int64_t)SECOND);
-    station->wall_us = station->boot_us;
     station->learned = station->loaded = station->turning = false;
     station->state = AWAY;
     station->opening.call = on_opening;
@@ -278,7 +277,7 @@ static void on_safe (struct world *world, struct happening *happening)
     struct done *done = (struct done *)((uint8_t *)happening - offsetof (struct done, safe));
     struct station *station = done->station;
     if (!station->alive || station->process != done->process) {
-        free (done);
+        done->call (done, WRITTEN_RESET);
         return;
     }
     if (!station_can (station)) {
@@ -295,12 +294,12 @@ static void on_release (struct waiter *waiter, enum written how, const char *err
     struct done *done = (struct done *)waiter; // it is the first member
     struct world *world = done->station->world;
     (void)error;
-    if (how != WRITTEN || !done->replicated || !done->station->alive) {
+    if (how != WRITTEN || !waiter_needs_replicas (waiter) || !done->station->alive) {
         done->call (done, how);
         return;
     }
     bool away = world->replica_us > SECOND;
-    done->how = away && done->replicated ? WRITTEN_UNKNOWN : WRITTEN;
+    done->how = away ? WRITTEN_UNKNOWN : WRITTEN;
     done->safe.call = on_safe;
     happen (world, &done->safe, world->now_us + (away ? SECOND : world->replica_us));
 }
@@ -318,6 +317,5 @@ struct done *done_new (struct station *station, void (*call) (struct done *self,
 void done_wait (struct done *self, enum waiter_kind kind)
 {
     self->waiter.kind = kind;
-    self->replicated = kind != WAITER_SURE;
     writer_wait (self->station->writer, &self->waiter, station_mono (self->station));
 }

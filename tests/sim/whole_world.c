@@ -74,6 +74,8 @@ static void on_coming (struct world *world, struct happening *happening)
         station = some_station (world);
     world->events++;
     if (station) {
+        if (chance (world, 300)) // somebody changes it just then
+            station_change (station, &(struct plan_name){coming->id, coming->target});
         station_answer (station, coming->target, coming->id, coming->exec_id, coming->answer);
         station_turn (station);
     } else if (coming->tries++ < 8) {
@@ -140,8 +142,9 @@ static void on_clients (struct world *world, struct happening *happening)
     uint64_t submissions = plans < PLANS / 4 ? 40 : plans < PLANS ? draw (world, BURST) : 0;
     for (uint64_t i = 0; i < submissions; i++)
         station_submit (station);
-    if (chance (world, 4000) && some_plan (world))
-        station_change (station, some_plan (world));
+    const struct plan_name *plan = chance (world, 4000) ? some_plan (world) : NULL;
+    for (uint64_t i = 0, people = 1 + chance (world, 2000); plan && i < people; i++)
+        station_change (station, plan);
     if (chance (world, 600) && some_plan (world))
         station_remove (station, some_plan (world));
     if (chance (world, 40))
@@ -160,6 +163,7 @@ static void on_calm (struct world *world, struct happening *happening)
     if (!world->quiet) {
         world->quiet = true;
         world->calm_us = world->now_us;
+        judge_calm_begins (world->judge);
         world->redis_stalled_us = world->now_us;
         redis_sim_refuse (world->redis, NULL);
         for (int i = 0; i < STATIONS; i++)
