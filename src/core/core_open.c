@@ -4,13 +4,20 @@
 
 #include "core_private.h"
 #include "memory.h"
+#include "plant.h"
 
 // -- open plans
+
+static bool is_kept (const struct open_plan *plan)
+{
+    bool flies = plan->listed_in && !plan->writes && !open_has_run (plan);
+    return !PLANTED (OPEN_NOT_KEPT) || !flies || plan->submitted || plan->gone;
+}
 
 struct open_plan *open_find_id (const struct core *self, uint64_t id)
 {
     struct table_node *node = table_find (&self->open, table_hash_number (id));
-    while (node && ((struct open_plan *)node)->id != id)
+    while (node && (((struct open_plan *)node)->id != id || !is_kept ((struct open_plan *)node)))
         node = table_next (node);
     return (struct open_plan *)node; // it is the first member
 }
@@ -21,7 +28,7 @@ static struct open_plan *find (const struct core *self, const struct core_target
     struct table_node *node = table_find (&self->open, table_hash_number (id));
     for (; node; node = table_next (node)) {
         struct open_plan *plan = (struct open_plan *)node;
-        if (plan->id == id && plan->target == target)
+        if (plan->id == id && plan->target == target && is_kept (plan))
             return plan;
     }
     return NULL;
@@ -179,8 +186,9 @@ void open_drop (struct core *self, struct open_plan *plan)
 static void close_plan (struct core *self, struct open_plan *plan, int64_t now_us)
 {
     struct core_target *target = plan->target;
+    bool dropped = PLANTED (WINDOW_DROPPED) && plan->score_us > now_us + PREPARED_US;
     plan->prepared = false;
-    if (plan->gone || !plan->placed || !plan->queued ||
+    if (plan->gone || !plan->placed || !plan->queued || dropped ||
         !is_within_cursor (self, target, plan->id, plan->score_us)) {
         open_drop (self, plan);
         return;

@@ -7,6 +7,7 @@
 #include "decimal.h"
 #include "ident.h"
 #include "memory.h"
+#include "plant.h"
 
 enum {
     AHEAD_US = 10000000, // plans that are due within so long are in the window
@@ -141,6 +142,8 @@ static void meet_open (struct core *self, struct open_plan *plan, int64_t score_
     bool flies = plan->flight != FLIGHT_NONE && plan->flight != FLIGHT_PAST;
     if (!flies || plan->listed_in || plan->chosen || plan->overdue)
         return;
+    if (PLANTED (SENT_GIVEN_UP) && !plan->placed && plan->flight == FLIGHT_OUT)
+        score_us = 0;
     plan->placed = plan->queued = true;
     plan->score_us = score_us;
     heap_set (&self->leases, &plan->lease, score_us);

@@ -7,7 +7,9 @@
 #include "decimal.h"
 #include "failpoint.h"
 #include "memory.h"
+#include "plant.h"
 #include "scripts.h"
+#include "table.h"
 
 enum {
     CLIENT_WAITS_US = 3000000, // for a change whose batch is not answered
@@ -108,7 +110,7 @@ static void release_ended (struct writer *self)
 void writer_wait (struct writer *self, struct waiter *waiter, int64_t mono_us)
 {
     waiter->since_us = mono_us;
-    if (core_has_rows (self->core)) {
+    if (core_has_rows (self->core) && !PLANTED (EFFECT_FIRST)) {
         self->hurries = self->hurries || waiter->kind != WAITER_SURE;
         list_add (&self->gathering, waiter);
     } else { // nothing was changed, and what was seen may be in flight
@@ -123,7 +125,7 @@ void writer_wait_turn (struct writer *self, struct waiter *waiter)
 
 bool waiter_needs_replicas (const struct waiter *waiter)
 {
-    return waiter->kind != WAITER_SURE;
+    return waiter->kind != WAITER_SURE || PLANTED (BEHIND_WAIT);
 }
 
 // -- what is sent
@@ -142,7 +144,7 @@ static struct span number (struct commands *commands, int64_t value)
 
 static void add_look (struct writer *self)
 {
-    ADD (&self->sent, TEXT ("WATCH"), TEXT (KEY_OWNER));
+    ADD (&self->sent, TEXT ("WATCH"), TEXT (PLANTED (TOKEN_WATCHED) ? "plan:token" : KEY_OWNER));
     ADD (&self->sent, TEXT ("HMGET"), TEXT (KEY_OWNER), TEXT ("token"), TEXT ("batch"));
 }
 
@@ -194,6 +196,8 @@ static void add_script (struct writer *self, const struct commands *owner)
 // The rows, and what `owner` has of plan:owner behind them, in one step.
 static void send_batch (struct writer *self, struct commands *owner, int64_t mono_us)
 {
+    if (PLANTED (PX_LEASE))
+        ADD (owner, TEXT ("PEXPIRE"), TEXT (KEY_OWNER), TEXT ("2000"));
     ADD (owner, TEXT ("TIME"));
     self->asked_us = mono_us;
     if (owner_uses_script (self->owner)) {
@@ -218,6 +222,8 @@ static void take (struct writer *self, int64_t mono_us)
     ADD (&owner, TEXT ("HSET"), TEXT (KEY_OWNER), TEXT ("token"), span_text (token), TEXT ("batch"),
          TEXT ("0"), TEXT ("name"), span_text (self->name), TEXT ("endpoints"),
          span_text (self->endpoints));
+    if (PLANTED (TOKEN_WATCHED))
+        ADD (&owner, TEXT ("HSET"), TEXT ("plan:token"), TEXT ("token"), span_text (token));
     send_batch (self, &owner, mono_us);
     commands_free (&owner);
 }
@@ -598,6 +604,12 @@ struct writer *writer_new (struct core *core, const struct writer_config *config
     self->endpoints = config->endpoints;
     self->outcomes = config->outcomes;
     self->owner = owner_new (&config->owner);
+    if (PLANTED (TOKEN_BY_NAME)) {
+        struct owner_config named = config->owner;
+        named.seed = table_hash (span_text (config->name));
+        owner_destroy (&self->owner);
+        self->owner = owner_new (&named);
+    }
     return self;
 }
 

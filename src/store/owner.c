@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "memory.h"
+#include "plant.h"
 
 enum link_state {
     CLOSED,  // nothing is sent before it is open
@@ -169,6 +170,14 @@ static void note_loss (struct owner *self, const struct owner_event *event)
         self->lost = OWNER_LOST_NOTHING;
 }
 
+// The seed is of the name if that is planted (writer.c).
+static uint64_t next_nonce (struct owner *self)
+{
+    if (PLANTED (TOKEN_BY_NAME))
+        return self->config.seed;
+    return PLANTED (EPOCH_ALONE) ? 0 : next_random (self);
+}
+
 static struct owner_step take (struct owner *self, const struct owner_event *event, int64_t now_us)
 {
     note_loss (self, event);
@@ -176,7 +185,7 @@ static struct owner_step take (struct owner *self, const struct owner_event *eve
     self->held = self->held || self->token[0];
     self->token[0] = '\0';
     snprintf (self->taking, sizeof self->taking, "%" PRIu64 ".%016" PRIx64, ++self->epoch,
-              next_random (self));
+              next_nonce (self));
     self->sent_us = now_us;
     return ask (self, OWNER_TAKE, OWNER_NOTHING, now_us);
 }
@@ -202,6 +211,9 @@ static struct owner_step stand_by (struct owner *self, const struct owner_event 
 {
     struct span token = event->token;
     bool late = now_us - self->asked_us > OWNER_MARGIN_US;
+    if (PLANTED (TOKEN_BY_NAME))
+        snprintf (self->stored, sizeof self->stored, "%" PRIu64 ".%016" PRIx64, epoch_of (token),
+                  self->config.seed);
     bool same = is_token (token, self->seen) && event->batch == self->seen_batch;
     bool vacant =
         !token.size || is_free (token) || is_token (token, self->stored) || self->config.alone;
@@ -232,7 +244,7 @@ static struct owner_step judge_own (struct owner *self, const struct owner_event
         self->acked = self->batch;
         self->batch = 0;
         self->full = false;
-        self->leased_us = self->sent_us;
+        self->leased_us = PLANTED (LEASE_FROM_RECEIPT) ? now_us : self->sent_us;
         keep_seen (self, event->token, event->batch, now_us);
         return rest (self, OWNER_ACKED, self->handover ? now_us : heartbeat_us (self));
     }

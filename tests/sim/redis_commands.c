@@ -396,6 +396,26 @@ static redisReply *run_xrevrange (const struct call *call)
     return reply;
 }
 
+// Of one key: that of the last call.
+static redisReply *run_pexpire (const struct call *call)
+{
+    struct redis_data *data = call->data;
+    bool there = key_find (data, call->words[1]) != NULL;
+    if (there) {
+        snprintf (data->expiring, sizeof data->expiring, "%.*s", (int)call->words[1].size,
+                  (const char *)call->words[1].data);
+        data->expires_us = call->now_us + 1000 * number_of (call->words[2]);
+    }
+    return reply_integer (call->arena, there);
+}
+
+struct span redis_data_expired (const struct redis_data *self, int64_t now_us)
+{
+    bool over = *self->expiring && now_us >= self->expires_us &&
+                key_find (self, span_text (self->expiring));
+    return span_text (over ? self->expiring : "");
+}
+
 static redisReply *run_time (const struct call *call)
 {
     char text[24];
@@ -445,6 +465,7 @@ static const struct command {
     {"XTRIM", run_xtrim, KIND_STREAM, true},
     {"XREVRANGE", run_xrevrange, KIND_STREAM, false},
     {"TIME", run_time, ANY_KIND, false},
+    {"PEXPIRE", run_pexpire, ANY_KIND, true},
 };
 
 static const struct command *command_of (struct span name)

@@ -24,6 +24,9 @@ void redis_data_destroy (struct redis_data **self);
 // Whether Redis counts it as a write.
 bool redis_data_writes (struct span command);
 
+// The key that PEXPIRE named last, when its time has come; empty = not yet.
+struct span redis_data_expired (const struct redis_data *self, int64_t now_us);
+
 // Run a command; its answer lives in the arena.
 redisReply *redis_data_run (struct redis_data *self, const struct span *words, size_t count,
                             int64_t now_us, struct arena *arena);

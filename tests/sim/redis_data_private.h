@@ -41,6 +41,8 @@ struct redis_data {
     struct step steps[STEPS];
     uint64_t step;
     size_t kept;
+    char expiring[32]; // the one key that expires; "" = none does
+    int64_t expires_us;
 };
 
 struct key *key_find (const struct redis_data *self, struct span name);

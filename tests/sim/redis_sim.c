@@ -245,6 +245,9 @@ void redis_sim_run (struct redis_sim *self, struct redis_link *link, struct redi
                     int64_t redis_us)
 {
     const struct span *word = packet->words;
+    struct span expired = redis_data_expired (self->data, redis_us);
+    if (expired.size) // Redis deletes it by a command
+        redis_sim_edit (self, (const struct span[]){span_text ("DEL"), expired}, 2, redis_us);
     for (size_t i = 0; i < packet->count; word += packet->sizes[i++])
         packet->replies[i] = run (self, link, packet, i, word, redis_us);
     if (link->multi) // the rest of it was lost

@@ -1,0 +1,27 @@
+// Bugs that a test plants, to see that the judge of the simulation finds each of them
+// (tests/sim/test_plants.c). Only where a test compiles the sources with -DPLANTS; in every other
+// build they are nothing.
+#pragma once
+
+#include <stdbool.h>
+
+#ifdef PLANTS
+enum plant {
+    PLANT_NONE,
+    PLANT_TOKEN_WATCHED,      // a batch watches the token, and not the number of the one before
+    PLANT_EPOCH_ALONE,        // a token is an epoch without a nonce
+    PLANT_EFFECT_FIRST,       // an effect waits for the batch in flight, and not for its own
+    PLANT_LEASE_FROM_RECEIPT, // the lease begins when the answer came
+    PLANT_OPEN_NOT_KEPT,      // what the batch in flight has of a plan is forgotten, and read anew
+    PLANT_SENT_GIVEN_UP,      // runs of a former owner that gave no status are given up at once
+    PLANT_TOKEN_BY_NAME,      // whoever has the name of the owner is the owner
+    PLANT_PX_LEASE,           // plan:owner expires by Redis' clock
+    PLANT_BEHIND_WAIT,        // dispatches and broadcasts wait for replicas
+    PLANT_WINDOW_DROPPED,     // a plan that is due later does not come into the window
+    PLANTS_END
+};
+extern enum plant planted; // of the test
+#define PLANTED(name) (planted == PLANT_##name)
+#else
+#define PLANTED(name) false
+#endif
