@@ -178,7 +178,7 @@ bool zplan_worker_drained (struct zplan_worker *self)
 static void look (struct zplan_worker *self)
 {
     self->news = false;
-    worker_show (self);
+    worker_show_news (self);
 }
 
 unsigned zplan_worker_joined (struct zplan_worker *self)

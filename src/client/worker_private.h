@@ -162,7 +162,7 @@ size_t worker_in_hand (const struct zplan_worker *self);
 bool worker_has_left (const struct zplan_worker *self);
 
 // Make show_fd readable or not, as things are.
-void worker_show (struct zplan_worker *self);
+void worker_show_news (struct zplan_worker *self);
 
 // Whether a report of a fetched job takes this content.
 bool fetch_takes_result (uint8_t type, struct span content);

@@ -41,7 +41,7 @@ bool worker_has_left (const struct zplan_worker *self)
     return self->leaving && !self->taking && worker_in_hand (self) == 0;
 }
 
-void worker_show (struct zplan_worker *self)
+void worker_show_news (struct zplan_worker *self)
 {
     bool show = self->news || worker_first (self, JOB_WAITING) || worker_has_left (self);
     eventfd_t count;
@@ -94,7 +94,7 @@ static void turn (struct zplan_worker *self)
     eventfd_t count;
     eventfd_read (self->wake_fd, &count);
     self->dialog->turn (self);
-    worker_show (self);
+    worker_show_news (self);
     if (worker_first (self, JOB_WAITING) || worker_has_left (self))
         pthread_cond_broadcast (&self->changed);
 }
