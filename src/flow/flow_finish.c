@@ -105,6 +105,21 @@ static void list_undos (struct flow_turn *turn)
         qsort (run->undos, run->undo_count, sizeof *run->undos, later_first);
 }
 
+// Its outcome stays, and `finally` does not run again.
+void flow_undo_run (struct flow_turn *turn)
+{
+    struct flow_run *run = turn->run;
+    if (run->phase != FLOW_ENDED || run->undone) {
+        reason_set (&turn->effects->rejected,
+                    run->undone ? "the run was undone" : "the run has not ended");
+        return;
+    }
+    list_undos (turn);
+    run->phase = FLOW_UNDOING;
+    run->undone = true;
+    turn->effects->run_changed = true;
+}
+
 void flow_undo_ended (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;

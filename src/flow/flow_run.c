@@ -273,6 +273,9 @@ static void handle (struct flow_turn *turn, const struct flow_event *event)
     case FLOW_UNDO_RESET:
         undo_resolved (turn, event->kind == FLOW_UNDO_RESET);
         break;
+    case FLOW_UNDO:
+        flow_undo_run (turn);
+        break;
     case FLOW_CHECK:
         break;
     }

@@ -131,7 +131,8 @@ enum flow_event_kind {
     FLOW_TIMEOUT,
     FLOW_CHECK,
     FLOW_UNDO_DONE,
-    FLOW_UNDO_RESET
+    FLOW_UNDO_RESET,
+    FLOW_UNDO // of a sub-flow whose caller is undone by "inner": the run has ended
 };
 
 enum flow_status { FLOW_OK, FLOW_NOT_OK, FLOW_CALL_CANCELLED };

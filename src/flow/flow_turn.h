@@ -76,6 +76,7 @@ void flow_stop_all (struct flow_turn *turn);
 
 // The end of the run, when there is nothing else to do.
 void flow_finish (struct flow_turn *turn);
+void flow_undo_run (struct flow_turn *turn);
 void flow_undo_ended (struct flow_turn *turn, const struct flow_event *event);
 
 // Steps with a failure that nothing handles, as a list of names.
