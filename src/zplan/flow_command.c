@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "print.h"
 #include "subword.h"
@@ -19,8 +20,9 @@ static const char about[] =
     "  simulate FILE...\n"
     "                run the first one on a virtual clock, with the rules of the\n"
     "                station: a line an event, when the run ends, its critical path,\n"
-    "                and what it waited for. The other files are its sub-flows, whose\n"
-    "                steps are called STEP/INNER. Nothing is sent or written\n\n"
+    "                and what it waited for: slots, targets, limits, workers. The\n"
+    "                other files are its sub-flows, whose steps are called\n"
+    "                STEP/INNER. Nothing is sent or written\n\n"
     "A definition has a name and steps; a step has a target, or it waits, or it computes:\n"
     "  flow: greeting\n"
     "  steps:\n"
@@ -32,7 +34,10 @@ static const char about[] =
     "  zplan flow graph greeting.yaml\n"
     "  zplan flow graph greeting.yaml --svg >greeting.svg\n"
     "  zplan flow simulate greeting.yaml --last name=5m --fail greet:2\n"
-    "  zplan flow simulate night.json etl.json --cron '0 2 * * *' --runs 30\n";
+    "  zplan flow simulate greeting.yaml --limit jobs=2 --workers jobs=eu,us\n"
+    "  zplan flow simulate night.json etl.json --cron '0 2 * * *' --runs 30\n"
+    "  zplan flow simulate night.json etl.json --cron '0 2 * * *' --runs 30 \\\n"
+    "    --last etl/load=30h --overlap-policy queue  # a run that takes too long\n";
 
 static const struct option rows[] = {
     {.name = "--ascii",
@@ -68,8 +73,7 @@ static const struct option simulate_rows[] = {
      .metavar = "EXPRESSION",
      .type = OPTION_TEXT,
      .offset = offsetof (struct flow_wish, cron),
-     .help = "runs begin at these times, from --at on; one that is due while the\n"
-             "run before it is in progress is missed"},
+     .help = "a flow plan with this schedule, from --at on"},
     {.name = "--runs",
      .metavar = "N",
      .type = OPTION_NUMBER,
@@ -107,6 +111,21 @@ static const struct option simulate_rows[] = {
      .type = OPTION_TEXTS,
      .offset = offsetof (struct flow_wish, outage),
      .help = "the target takes nothing at that time of each day"},
+    {.name = "--limit",
+     .metavar = "NAME=N",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct flow_wish, limit),
+     .help = "at most N concurrent runs of a target, or of group:NAME"},
+    {.name = "--rate",
+     .metavar = "NAME=N",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct flow_wish, rate),
+     .help = "at most N starts per second, as 0.5, of a target or group:NAME"},
+    {.name = "--workers",
+     .metavar = "TARGET=N|NAMES",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct flow_wish, workers),
+     .help = "a pull target: N workers take its plans, one each, or these, as eu,us"},
     {.name = "--input",
      .metavar = "FILE",
      .type = OPTION_TEXT,
@@ -114,6 +133,20 @@ static const struct option simulate_rows[] = {
      .help = "the input of the run, JSON or YAML",
      .offered = VALUES_FILES},
 };
+
+// Options of `zplan add` that a flow plan may have here.
+static size_t choose_terms (struct terms *terms, struct option *ret, size_t max)
+{
+    static const char *const names[] = {"--misfire", "--misfire-window", "--overlap-policy",
+                                        "--retry", "--run-timeout"};
+    const struct option_group all = terms_options (terms);
+    size_t count = 0;
+    for (size_t i = 0; i < all.count; i++)
+        for (size_t j = 0; j < sizeof names / sizeof *names && count < max; j++)
+            if (strcmp (all.rows[i].name, names[j]) == 0)
+                ret[count++] = all.rows[i];
+    return count;
+}
 
 enum word { WORD_CHECK, WORD_GRAPH, WORD_SIMULATE, WORDS };
 
@@ -136,14 +169,16 @@ static bool form_read (const struct flow_wish *wish, enum flow_form *ret, struct
 int verb_flow (const struct cli *cli)
 {
     struct flow_wish wish = {.runs = 1};
+    struct option terms[5];
+    size_t term_count = choose_terms (&wish.terms, terms, sizeof terms / sizeof *terms);
     const struct usage usage = {
         .synopsis = "zplan flow check FILE... | graph FILE [--dot|--mermaid|--svg]\n"
                     "       zplan flow simulate FILE... [OPTIONS]",
         .about = about,
         .groups = {{"Graph", rows, sizeof rows / sizeof *rows, &wish},
-                   {"Simulate", simulate_rows, sizeof simulate_rows / sizeof *simulate_rows,
-                    &wish}},
-        .group_count = 2,
+                   {"Simulate", simulate_rows, sizeof simulate_rows / sizeof *simulate_rows, &wish},
+                   {"Flow plan of simulate", terms, term_count, &wish.terms}},
+        .group_count = 3,
         .words_min = 1,
         .words_max = INT_MAX,
         .words = "check FILE..., graph FILE or simulate FILE...",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "options.h"
+#include "terms.h"
 
 enum flow_form { FLOW_LAYERS, FLOW_DOT, FLOW_MERMAID, FLOW_SVG };
 
@@ -16,7 +17,8 @@ int flow_draw (const struct cli *cli, const char *file, enum flow_form form);
 struct flow_wish {
     bool ascii, dot, mermaid, svg; // of a graph
     const char *at, *timezone, *cron, *input, *each;
-    struct option_texts last, fail, never, value, outage;
+    struct option_texts last, fail, never, value, outage, limit, rate, workers;
+    struct terms terms; // of the flow plan, some of them
     int64_t runs;
 };
 

@@ -1,33 +1,34 @@
 // zplan flow simulate: runs of a definition on a virtual clock.
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "civil.h"
 #include "clock.h"
-#include "cron.h"
 #include "duration.h"
 #include "flow_command.h"
 #include "flow_file.h"
-#include "flow_simulate.h"
+#include "flow_rehearsal_print.h"
 #include "flow_sources.h"
 #include "instant.h"
 #include "memory.h"
+#include "plan.h"
 #include "print.h"
-#include "rfc3339.h"
+#include "simulation.h"
 #include "zonefile.h"
 
-enum { GUESSES_MAX = 4 * OPTION_TEXTS_MAX };
+enum { GUESSES_MAX = 4 * OPTION_TEXTS_MAX, TEXTS_MAX = 9 * OPTION_TEXTS_MAX, WORKERS_MAX = 1000 };
 
 struct rehearsal {
+    const struct cli *cli;
     const struct flow_wish *wish;
     struct flow_sources sources;
     struct flow_guess steps[GUESSES_MAX];
     struct flow_outage outages[OPTION_TEXTS_MAX];
-    char *names[GUESSES_MAX]; // that are freed
-    size_t step_count, name_count;
+    struct flow_limit limits[2 * OPTION_TEXTS_MAX];
+    struct flow_workers workers[OPTION_TEXTS_MAX];
+    char *names[TEXTS_MAX]; // that are freed
+    size_t step_count, name_count, limit_count;
     struct zone *zone;
-    struct cron *cron;
+    json_t *plan; // fields of the flow plan
     json_t *input;
     int64_t last_s;
 };
@@ -165,6 +166,112 @@ static bool read_outages (struct rehearsal *self, struct reason *reason)
     return true;
 }
 
+// "TARGET" or "group:NAME", as `zplan limit` takes it; NULL: it is none.
+static const char *limit_name (struct rehearsal *self, const char *name)
+{
+    char full[LIMIT_NAME_MAX + 1];
+    bool group = strncmp (name, "group:", 6) == 0;
+    name += group ? 6 : 0;
+    if (!station_name_valid (span_text (name)))
+        return NULL;
+    snprintf (full, sizeof full, "%c:%s", group ? 'g' : 's', name);
+    return self->names[self->name_count++] = memory_text (full);
+}
+
+static struct limit *limit_of (struct rehearsal *self, const char *name)
+{
+    for (size_t i = 0; i < self->limit_count; i++)
+        if (strcmp (self->limits[i].name, name) == 0)
+            return &self->limits[i].limit;
+    self->limits[self->limit_count] = (struct flow_limit){.name = name};
+    return &self->limits[self->limit_count++].limit;
+}
+
+static bool read_limits (struct rehearsal *self, struct reason *reason)
+{
+    const struct flow_wish *wish = self->wish;
+    const char *rest, *name;
+    char *end;
+    for (size_t i = 0; i < wish->limit.count; i++) {
+        name = limit_name (self, split (self, wish->limit.texts[i], '=', &rest));
+        long most = rest ? strtol (rest, &end, 10) : 0;
+        if (!name || most < 1 || *end)
+            return refuse_text (reason, "--limit", wish->limit.texts[i],
+                                "TARGET=N or group:NAME=N");
+        limit_of (self, name)->concurrency = most;
+    }
+    for (size_t i = 0; i < wish->rate.count; i++) {
+        name = limit_name (self, split (self, wish->rate.texts[i], '=', &rest));
+        double rate = rest ? strtod (rest, &end) : 0;
+        if (!name || !(rate >= 1e-6 && rate <= 1e6) || *end)
+            return refuse_text (reason, "--rate", wish->rate.texts[i],
+                                "TARGET=N or group:NAME=N, of runs a second");
+        limit_of (self, name)->rate = rate;
+    }
+    return true;
+}
+
+// A number of workers, or their names.
+static bool read_team (struct flow_workers *team, char *text)
+{
+    char *end;
+    long count = strtol (text, &end, 10);
+    if (*text >= '0' && *text <= '9' && !*end) {
+        team->count = count < 0 || count > WORKERS_MAX ? 0 : (size_t)count;
+        return team->count;
+    }
+    size_t most = 1;
+    for (const char *at = text; *at; at++)
+        most += *at == ',';
+    const char **names = memory_new (most * sizeof *names);
+    team->names = names;
+    for (char *name = text; name; name = end) {
+        end = strchr (name, ',');
+        if (end)
+            *end++ = '\0';
+        names[team->count++] = name;
+        if (!worker_name_valid (span_text (name)))
+            return false;
+        for (size_t i = 0; i + 1 < team->count; i++)
+            if (strcmp (names[i], name) == 0)
+                return false;
+    }
+    return true;
+}
+
+static bool read_workers (struct rehearsal *self, struct reason *reason)
+{
+    for (size_t i = 0; i < self->wish->workers.count; i++) {
+        const char *text = self->wish->workers.texts[i], *rest;
+        struct flow_workers *team = &self->workers[i];
+        team->target = split (self, text, '=', &rest);
+        if (!station_name_valid (span_text (team->target)) || !rest ||
+            !read_team (team, (char *)rest))
+            return refuse_text (reason, "--workers", text, "TARGET=N or TARGET=NAME,NAME...");
+        for (size_t j = 0; j < i; j++)
+            if (strcmp (self->workers[j].target, team->target) == 0)
+                return refuse_text (reason, "--workers", text, "a target once");
+    }
+    return true;
+}
+
+// The flow plan, with options that `zplan add` has.
+static bool read_plan (struct rehearsal *self, struct reason *reason)
+{
+    const struct flow_wish *wish = self->wish;
+    const struct terms_reading reading = {.zone = self->zone, .step = 1};
+    self->plan = json_object ();
+    if (wish->cron) {
+        json_object_set_new (self->plan, "plan_type", json_string ("cron"));
+        if (terms_put (self->plan, "cron", json_string (wish->cron), reason) < 0)
+            return false;
+    } else if (wish->runs > 1) {
+        reason_set (reason, "--runs needs --cron");
+        return false;
+    }
+    return terms_read (&wish->terms, &reading, self->plan, reason) == 0;
+}
+
 static bool read_all (struct rehearsal *self, int64_t *ret_at, struct reason *reason)
 {
     const struct flow_wish *wish = self->wish;
@@ -172,15 +279,6 @@ static bool read_all (struct rehearsal *self, int64_t *ret_at, struct reason *re
     *ret_at = clock_wall_us () / 1000000;
     if (!self->zone || (wish->at && instant_parse (wish->at, self->zone, ret_at, reason) < 0))
         return false;
-    if (wish->cron) {
-        struct span text = span_text (wish->cron);
-        self->cron = cron_new (&text, 1, reason);
-        if (!self->cron)
-            return false;
-    } else if (wish->runs > 1) {
-        reason_set (reason, "--runs needs --cron");
-        return false;
-    }
     self->last_s = 1;
     if (wish->each && !duration_seconds (wish->each, &self->last_s))
         return refuse_text (reason, "--each", wish->each, "a duration");
@@ -188,134 +286,43 @@ static bool read_all (struct rehearsal *self, int64_t *ret_at, struct reason *re
         return false;
     if (wish->input && !json_is_object (self->input))
         return refuse_text (reason, "--input", wish->input, "an object");
-    return read_outages (self, reason) && read_steps (self, reason) && check_steps (self, reason);
+    return read_plan (self, reason) && read_outages (self, reason) && read_limits (self, reason) &&
+           read_workers (self, reason) && read_steps (self, reason) && check_steps (self, reason);
 }
 
-static void print_moment (const struct rehearsal *self, int64_t ms)
+static void report (void *owner, json_t *row)
 {
-    int64_t local = ms / 1000 + zone_offset (self->zone, ms / 1000);
-    struct civil_date date = civil_date (civil_day_of (local));
-    int64_t second = civil_time_of_day (local);
-    printf ("%04d-%02d-%02d %02d:%02d:%02d", (int)date.year, date.month, date.day,
-            (int)(second / 3600), (int)(second / 60 % 60), (int)(second % 60));
+    struct rehearsal *self = owner;
+    if (self->cli->json)
+        print_json (row);
+    else
+        rehearsal_print (self->zone, row, self->wish->runs == 1 ? REHEARSAL_WHOLE : REHEARSAL_END);
+    json_decref (row);
 }
 
-static int64_t number (const json_t *row, const char *name)
-{
-    return json_integer_value (json_object_get (row, name));
-}
-
-static void print_events (const struct rehearsal *self, const json_t *events)
-{
-    size_t index;
-    json_t *row;
-    json_array_foreach (events, index, row)
-    {
-        print_moment (self, number (row, "at"));
-        printf ("  %-9s ", json_string_value (json_object_get (row, "what")));
-        print_bytes (text_of (json_object_get (row, "step")));
-        if (json_object_get (row, "item"))
-            printf (".%" PRId64, number (row, "item"));
-        if (json_object_get (row, "why")) {
-            printf (": ");
-            print_bytes (text_of (json_object_get (row, "why")));
-        }
-        putchar ('\n');
-    }
-}
-
-static void print_end (const struct rehearsal *self, const json_t *result)
-{
-    char text[DURATION_SIZE];
-    const json_t *ended = json_object_get (result, "ended");
-    size_t index;
-    json_t *row;
-    print_moment (self, ended ? json_integer_value (ended) : number (result, "until"));
-    printf ("  %s", json_string_value (json_object_get (result, "outcome")));
-    if (ended)
-        printf (
-            " after %s",
-            duration_text ((json_integer_value (ended) - number (result, "began")) / 1000, text));
-    json_array_foreach (json_object_get (result, "waits"), index, row)
-    {
-        printf (index ? ", " : " for ever for ");
-        print_bytes (text_of (row));
-    }
-    if (json_object_get (result, "error")) {
-        printf (": ");
-        print_bytes (text_of (json_object_get (result, "error")));
-    }
-    printf ("\ncritical path:");
-    json_array_foreach (json_object_get (result, "critical"), index, row)
-    {
-        printf (index ? " -> " : " ");
-        print_bytes (text_of (json_object_get (row, "step")));
-        printf (" (%s", duration_text ((number (row, "to") - number (row, "from")) / 1000, text));
-        if (json_object_get (row, "slot_ms"))
-            printf (", %s for a free slot", duration_text (number (row, "slot_ms") / 1000, text));
-        if (json_object_get (row, "target_ms"))
-            printf (", %s for its target", duration_text (number (row, "target_ms") / 1000, text));
-        putchar (')');
-    }
-    putchar ('\n');
-}
-
-// One run a call. Returns when it ended; 0: it waits for ever.
-static int64_t run_once (const struct cli *cli, struct rehearsal *self, int64_t at, bool alone)
+static bool run_all (struct rehearsal *self, int64_t at, struct reason *reason)
 {
     const struct flow_guesses guesses = {.steps = self->steps,
                                          .step_count = self->step_count,
                                          .outages = self->outages,
                                          .outage_count = self->wish->outage.count,
+                                         .limits = self->limits,
+                                         .limit_count = self->limit_count,
+                                         .workers = self->workers,
+                                         .worker_count = self->wish->workers.count,
                                          .last_ms = self->last_s * 1000,
                                          .find = find_flow,
                                          .context = &self->sources,
-                                         .zone = self->zone};
-    json_t *result = flow_simulate (self->sources.rows[0].flow, &guesses, at * 1000, self->input);
-    if (cli->json) {
-        print_json (result);
-    } else {
-        if (alone)
-            print_events (self, json_object_get (result, "events"));
-        print_end (self, result);
-    }
-    int64_t ended = number (result, "ended") / 1000;
-    json_decref (result);
-    return ended;
-}
-
-static void print_missed (const struct cli *cli, const struct rehearsal *self, int64_t at)
-{
-    if (cli->json) {
-        json_t *row = json_pack ("{s:s, s:I, s:s}", "flow", self->sources.rows[0].flow->name,
-                                 "began", (json_int_t)at * 1000, "outcome", "missed");
-        print_json (row);
-        json_decref (row);
-        return;
-    }
-    print_moment (self, at * 1000);
-    printf ("  missed: the run before it is in progress\n");
-}
-
-// A plan never has two runs: what is due before the last one has ended is missed.
-static void run_all (const struct cli *cli, struct rehearsal *self, int64_t at)
-{
-    int64_t ended = 0;
-    for (int64_t i = 0; i < self->wish->runs; i++) {
-        if (self->cron &&
-            !cron_next (self->cron, self->zone, ZONE_GAP_SHIFT, ZONE_OVERLAP_FIRST, at, &at))
-            break;
-        if (at < ended)
-            print_missed (cli, self, at);
-        if (at >= ended && !(ended = run_once (cli, self, at, self->wish->runs == 1)))
-            break;
-        at++;
-    }
+                                         .zone = self->zone,
+                                         .plan = self->plan,
+                                         .runs = self->wish->runs};
+    return flow_simulate (self->sources.rows[0].flow, &guesses, at * 1000, self->input, report,
+                          self, reason);
 }
 
 int flow_rehearse (const struct cli *cli, char **paths, int count, const struct flow_wish *wish)
 {
-    struct rehearsal self = {.wish = wish};
+    struct rehearsal self = {.cli = cli, .wish = wish};
     struct reason reason;
     int64_t at;
     int code = EXIT_REFUSED;
@@ -326,18 +333,18 @@ int flow_rehearse (const struct cli *cli, char **paths, int count, const struct 
             flow_source_complain (&self.sources.rows[i]);
         read = read && self.sources.rows[i].flow;
     }
-    if (read && read_all (&self, &at, &reason)) {
-        run_all (cli, &self, at);
-        code = EXIT_DONE;
-    } else if (read) {
-        code = usage_error (cli->argv[0], &reason);
-    }
+    if (read)
+        code = read_all (&self, &at, &reason) && run_all (&self, at, &reason)
+                   ? EXIT_DONE
+                   : usage_error (cli->argv[0], &reason);
     for (size_t i = 0; i < self.step_count; i++)
         json_decref (self.steps[i].value);
     for (size_t i = 0; i < self.name_count; i++)
         free (self.names[i]);
+    for (size_t i = 0; i < wish->workers.count; i++)
+        free ((void *)self.workers[i].names);
     json_decref (self.input);
-    cron_destroy (&self.cron);
+    json_decref (self.plan);
     zone_destroy (&self.zone);
     flow_sources_clear (&self.sources);
     return code;

@@ -1,0 +1,341 @@
+// A call of a step: a plan of the station, whose attempts last and end as is guessed, or a run of a
+// sub-flow.
+#include "sim_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codes.h"
+#include "duration.h"
+#include "flow_why.h"
+#include "memory.h"
+
+static struct sim_call *call_of (const struct sim_timer *timer, size_t offset)
+{
+    return (struct sim_call *)((uintptr_t)timer - offset);
+}
+
+const struct flow_guess *sim_guess_of (const struct sim_run *self, uint32_t step)
+{
+    const struct flow_guesses *guesses = self->simulation->guesses;
+    size_t size = strlen (self->path);
+    for (size_t i = guesses->step_count; i-- > 0;) {
+        const struct flow_guess *guess = &guesses->steps[i];
+        if (strncmp (guess->step, self->path, size) == 0 &&
+            strcmp (guess->step + size, self->flow->steps[step].name) == 0)
+            return guess;
+    }
+    return NULL;
+}
+
+// -- the end of a call
+
+void sim_call_destroy (struct sim_call *call)
+{
+    sim_timer_stop (call->station, &call->start);
+    sim_timer_stop (call->station, &call->end);
+    sim_timer_stop (call->station, &call->total);
+    sim_plan_destroy (&call->plan);
+    json_decref (call->value);
+    json_decref (call->input);
+    if (call->run)
+        free (call);
+}
+
+static void end_call (struct sim_call *call)
+{
+    struct sim_run *run = call->run;
+    json_t *value = json_incref (call->value);
+    const struct flow_event event = {.kind = FLOW_CALL_ENDED,
+                                     .step = call->step,
+                                     .item = call->item,
+                                     .generation = call->generation,
+                                     .undo = call->undo,
+                                     .status = call->status,
+                                     .text = call->text,
+                                     .value = value};
+    for (struct sim_call **at = &run->calls; *at; at = &(*at)->next)
+        if (*at == call) {
+            *at = call->next;
+            break;
+        }
+    sim_call_destroy (call);
+    sim_run_carry (run, &event);
+    json_decref (value);
+}
+
+static void on_end (struct sim_timer *timer)
+{
+    end_call (call_of (timer, offsetof (struct sim_call, end)));
+}
+
+// Count the wait of its plan, if it waits. Returns how long it was.
+static int64_t add_held (struct sim_call *call)
+{
+    const struct sim_plan *plan = call->plan;
+    int64_t held = plan && plan->hold != SIM_FREE ? call->station->now - plan->held_ms : 0;
+    if (held) {
+        int64_t *longest = &call->run->spans[call->step].held[plan->hold];
+        call->held[plan->hold] += held;
+        if (call->held[plan->hold] > *longest)
+            *longest = call->held[plan->hold];
+    }
+    return held;
+}
+
+// It ends now, when what is decided at this moment has been carried out.
+static void end_soon (struct sim_call *call, enum flow_status status, const char *text)
+{
+    add_held (call);
+    sim_plan_destroy (&call->plan);
+    sim_timer_stop (call->station, &call->total);
+    call->status = status;
+    call->text = text;
+    sim_timer_set (call->station, &call->end, call->station->now, on_end);
+}
+
+static bool has_run (const struct sim_call *call)
+{
+    return call->inner && call->inner->run->phase != FLOW_ENDED;
+}
+
+static void on_total (struct sim_timer *timer)
+{
+    struct sim_call *call = call_of (timer, offsetof (struct sim_call, total));
+    call->late = true;
+    if (has_run (call))
+        sim_run_carry (call->inner, &(struct flow_event){.kind = FLOW_TIMEOUT, .item = -1});
+    else
+        end_soon (call, FLOW_NOT_OK, "its total_timeout is over");
+}
+
+void sim_call_cancel (struct sim_run *run, const struct flow_effect *effect)
+{
+    for (struct sim_call *call = run->calls; call; call = call->next) {
+        if (call->step != effect->step || call->item != effect->item || call->undo)
+            continue;
+        sim_timer_stop (call->station, &call->start);
+        call->status = FLOW_CALL_CANCELLED;
+        if (has_run (call))
+            sim_run_carry (call->inner, &(struct flow_event){.kind = FLOW_CANCEL, .item = -1});
+        else
+            end_soon (call, FLOW_CALL_CANCELLED, NULL);
+    }
+}
+
+void sim_call_inner_ended (struct sim_call *call)
+{
+    const struct flow_run *inner = call->inner->run;
+    json_t *value = json_incref (inner->output);
+    if (call->run) {
+        json_decref (call->value);
+        call->value = value;
+    } else {
+        json_decref (value);
+    }
+    call->text = inner->outcome == FLOW_LATE ? "timed out" : inner->error ? inner->error : "failed";
+    if (call->undo)
+        end_soon (call, FLOW_OK, NULL);
+    else if (call->status == FLOW_CALL_CANCELLED)
+        end_soon (call, FLOW_CALL_CANCELLED, NULL);
+    else if (call->late)
+        end_soon (call, FLOW_NOT_OK, "its total_timeout is over");
+    else
+        sim_plan_answer (call->plan, inner->outcome == FLOW_WELL   ? ZERO_STATUS_OK_ID
+                                     : inner->outcome == FLOW_LATE ? ZERO_STATUS_TIMEOUT_ID
+                                                                   : ZERO_STATUS_FAILED_ID);
+}
+
+// -- its plan
+
+static void on_start (struct sim_timer *timer)
+{
+    sim_run_start (call_of (timer, offsetof (struct sim_call, start)));
+}
+
+static void note_wait_over (struct sim_call *call)
+{
+    static const char *const reasons[SIM_HOLDS] = {"", "for its target", "for a limit",
+                                                   "for a worker"};
+    char text[DURATION_SIZE], why[DURATION_SIZE + 32];
+    if (call->plan->hold == SIM_FREE)
+        return;
+    snprintf (why, sizeof why, "waited %s %s", duration_text (add_held (call) / 1000, text),
+              reasons[call->plan->hold]);
+    sim_note (call->run, call->step, call->item, "running", why);
+}
+
+// How often the call was tried in its run, this time included.
+static uint32_t count_try (const struct sim_call *call)
+{
+    struct sim_tries *tries = &call->run->tries[call->step];
+    size_t place = (size_t)(call->item + 1);
+    if (place >= tries->room) {
+        tries->counts = memory_resize (tries->counts, 2 * (place + 1) * sizeof *tries->counts);
+        memset (tries->counts + tries->room, 0,
+                (2 * (place + 1) - tries->room) * sizeof *tries->counts);
+        tries->room = 2 * (place + 1);
+    }
+    return ++tries->counts[place];
+}
+
+static struct sim_result on_sent (struct sim_plan *plan)
+{
+    struct sim_call *call = plan->owner;
+    struct sim_result result = {SIM_NEVER, true};
+    if (call->run)
+        note_wait_over (call);
+    else
+        sim_occurrence_begins (call);
+    if (call->flow) {
+        sim_timer_set (call->station, &call->start, call->station->now, on_start);
+        return result;
+    }
+    const struct flow_guess *guess = sim_guess_of (call->run, call->step);
+    result.after_ms =
+        guess && guess->last_ms >= 0 ? guess->last_ms : call->run->simulation->guesses->last_ms;
+    if (guess && !call->undo) {
+        result.ok = guess->failures >= 0 && count_try (call) > guess->failures;
+        if (guess->never)
+            result.after_ms = SIM_NEVER;
+    }
+    return result;
+}
+
+static void on_waits (struct sim_plan *plan, const char *why)
+{
+    const struct sim_call *call = plan->owner;
+    if (call->run)
+        sim_note (call->run, call->step, call->item, "wait", why);
+}
+
+static void on_retries (struct sim_plan *plan, int64_t delay_ms)
+{
+    const struct sim_call *call = plan->owner;
+    char why[96];
+    snprintf (why, sizeof why, "attempt %lld failed, the next in %lld ms",
+              (long long)plan->plan->error_count, (long long)delay_ms);
+    if (call->run)
+        sim_note (call->run, call->step, call->item, "retry", why);
+    else
+        sim_note (call->inner, -1, -1, "retry", why);
+}
+
+static void on_over (struct sim_plan *plan, const struct decision *decision)
+{
+    struct sim_call *call = plan->owner;
+    if (!call->run) {
+        sim_occurrence_ends (call, decision);
+        return;
+    }
+    if (plan->plan->verdict == VERDICT_PENDING) {
+        sim_note (call->run, call->step, call->item, "wait", "for an operator (need_manual)");
+        return;
+    }
+    call->status = decision->succeeded ? FLOW_OK : FLOW_NOT_OK;
+    if (decision->succeeded)
+        call->text = NULL;
+    else if (plan->plan->last_state == ZERO_STATUS_TIMEOUT_ID)
+        call->text = "timed out";
+    else if (plan->plan->last_state == ZERO_STATUS_MISSED_ID)
+        call->text = "missed";
+    else if (!call->inner)
+        call->text = "failed";
+    end_call (call);
+}
+
+const struct sim_plan_events sim_call_events = {on_sent, on_waits, on_retries, on_over};
+
+// -- its begin
+
+// What the step says of its plan. The time of a sub-flow is that of its run.
+static json_t *plan_fields (const struct sim_call *call, const struct flow_call *what)
+{
+    static const char *const names[] = {"retry",    "timeout", "workers",
+                                        "priority", "group",   "misfire_window"};
+    json_t *fields = json_pack ("{s:s}", "plan_type", "none");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        json_t *value = json_object_get (what->fields, names[i]);
+        if (value && !(call->flow && strcmp (names[i], "timeout") == 0))
+            json_object_set (fields, names[i], value);
+    }
+    if (!json_object_get (fields, "retry"))
+        json_object_set_new (fields, "retry", json_pack ("{s:s}", "strategy", "none"));
+    // Its workers send their heartbeats, which need not be simulated.
+    json_t *workers = json_deep_copy (json_object_get (fields, "workers"));
+    if (workers) {
+        json_object_set_new (workers, "ping_interval", json_integer (43200));
+        json_object_set_new (workers, "worker_timeout", json_integer (86400));
+    } else if (sim_team_of (call->station, what->target)) {
+        workers = json_pack ("{s:i, s:i}", "ping_interval", 43200, "worker_timeout", 86400);
+    }
+    if (workers)
+        json_object_set_new (fields, "workers", workers);
+    return fields;
+}
+
+static void note_start (const struct sim_call *call)
+{
+    struct sim_run *run = call->run;
+    struct sim_span *span = &run->spans[call->step];
+    int64_t now = call->station->now;
+    char why[128] = "";
+    if (span->begin < 0 && !call->undo)
+        span->begin = now;
+    if (!call->undo && now > span->ready && span->ready >= 0 && call->item <= 0)
+        snprintf (why, sizeof why, "waited %lld ms for a free slot (max_parallel)",
+                  (long long)(now - span->ready));
+    else if (!call->undo && call->item <= 0)
+        flow_why_starts (run->flow, run->run, call->step, why, sizeof why);
+    sim_note (run, call->step, call->item, call->undo ? "undo" : "start", why);
+}
+
+// The run of the sub-flow that the call goes on with, or whose steps it undoes. A new call of the
+// step has a new one.
+static void find_inner (struct sim_call *call, const struct flow_effect *effect)
+{
+    const struct flow_guesses *guesses = call->run->simulation->guesses;
+    struct sim_run *kept = sim_run_kept (call->run, effect->step, effect->item);
+    if (!effect->call->is_flow || !guesses->find || call->run->depth >= FLOW_DEPTH_MAX)
+        return;
+    call->flow = guesses->find (guesses->context, effect->call->target);
+    if (kept && effect->inner)
+        call->inner = kept;
+    else if (kept)
+        kept->sub_item = -2;
+}
+
+void sim_call_place (struct sim_run *run, const struct flow_effect *effect)
+{
+    struct sim_call *call = memory_new (sizeof *call);
+    const struct flow_guess *guess = sim_guess_of (run, effect->step);
+    const json_t *of = effect->call->fields;
+    struct reason reason;
+    *call = (struct sim_call){.run = run,
+                              .station = run->station,
+                              .step = effect->step,
+                              .item = effect->item,
+                              .generation = effect->generation,
+                              .undo = effect->undo,
+                              .value = guess ? json_incref (guess->value) : NULL,
+                              .input = json_incref (json_object_get (effect->frames, "json")),
+                              .next = run->calls};
+    run->calls = call;
+    note_start (call);
+    find_inner (call, effect);
+    if (call->undo && call->inner) {
+        call->inner->caller = call;
+        sim_run_carry (call->inner, &(struct flow_event){.kind = FLOW_UNDO, .item = -1});
+        return;
+    }
+    call->timeout_s = json_integer_value (json_object_get (of, "timeout"));
+    int64_t total_s = json_integer_value (json_object_get (of, "total_timeout"));
+    json_t *fields = plan_fields (call, effect->call);
+    call->plan =
+        sim_plan_new (run->station, effect->call->target, fields, &sim_call_events, call, &reason);
+    json_decref (fields);
+    if (!call->plan)
+        end_soon (call, FLOW_NOT_OK, "its plan is rejected");
+    else if (total_s && !call->undo)
+        sim_timer_set (run->station, &call->total, run->station->now + total_s * 1000, on_total);
+}

@@ -1,0 +1,285 @@
+// A plan at the station: the engine decides what happens to it, the core when.
+#include <stdlib.h>
+
+#include "codes.h"
+#include "memory.h"
+#include "plan_json.h"
+#include "sim_station.h"
+
+enum { ATTEMPTS_MAX = 1000 }; // after so many failures it is taken to fail for ever
+
+struct sim_plan *sim_plan_of (const struct sim_station *self, uint64_t id)
+{
+    struct table_node *node = table_find (&self->plans, table_hash_number (id));
+    while (node && ((struct sim_plan *)node)->plan->id != id)
+        node = table_next (node);
+    return (struct sim_plan *)node;
+}
+
+static struct sim_plan *plan_of_due (struct sim_timer *timer)
+{
+    return (struct sim_plan *)((uint8_t *)timer - offsetof (struct sim_plan, due));
+}
+
+static void look_at (struct sim_plan *self)
+{
+    if (self->is_fresh)
+        return;
+    self->is_fresh = true;
+    self->next_fresh = NULL;
+    *self->station->fresh_end = self;
+    self->station->fresh_end = &self->next_fresh;
+}
+
+static void look_away (struct sim_plan *self)
+{
+    struct sim_station *station = self->station;
+    for (struct sim_plan **at = &station->fresh; self->is_fresh && *at; at = &(*at)->next_fresh)
+        if (*at == self) {
+            *at = self->next_fresh;
+            if (!*at)
+                station->fresh_end = at;
+            return;
+        }
+}
+
+static void on_due (struct sim_timer *timer)
+{
+    look_at (plan_of_due (timer));
+}
+
+// It is in the queue until its turn comes.
+static void enqueue (struct sim_plan *self, int64_t due_us)
+{
+    int64_t due_ms = (due_us + 999) / 1000;
+    self->queued = true;
+    self->due_us = due_us;
+    self->hold = SIM_FREE;
+    sim_timer_set (self->station, &self->due,
+                   due_ms > self->station->now ? due_ms : self->station->now, on_due);
+}
+
+// -- submission
+
+// The frames do not matter, but a plan without any is not run.
+static struct plan *make_plan (struct sim_station *station, const char *target, json_t *fields,
+                               struct reason *reason)
+{
+    struct plan_fields read;
+    struct message request;
+    struct misses misses;
+    uint8_t description[DESC_SIZE_MAX];
+    int64_t now_s = station->now / 1000;
+    if (plan_frame_read (fields, &plan_limits_default, &read, reason) < 0)
+        return NULL;
+    message_start (&request, ZERO_BYTE_COMMAND_PLAN);
+    message_add (&request, ZERO_FRAME_STATION_ID, span_text (target));
+    message_add (&request, ZERO_FRAME_COMMAND, span_text ("simulated"));
+    message_add (&request, ZERO_FRAME_PLAN, span_text ("{}"));
+    request.desc_bytes = span_of (description, desc_write (&request.desc, description));
+    struct plan *plan = plan_new_submitted (++station->ids, &request, span_text (""), &read, now_s);
+    plan_fields_clear (&read);
+    if (engine_submit (plan, station->zone, now_s, &misses, reason) < 0)
+        plan_destroy (&plan);
+    return plan;
+}
+
+struct sim_plan *sim_plan_new (struct sim_station *station, const char *target, json_t *fields,
+                               const struct sim_plan_events *events, void *owner,
+                               struct reason *reason)
+{
+    struct plan *plan = make_plan (station, target, fields, reason);
+    struct core_refusal refusal;
+    size_t size;
+    if (!plan)
+        return NULL;
+    struct sim_plan *self = memory_new (sizeof *self);
+    *self = (struct sim_plan){
+        .station = station, .events = events, .owner = owner, .target = target, .plan = plan};
+    char *text = plan_stored_text (plan, &size);
+    int64_t due_us =
+        plan->schedule.type == SCHEDULE_NONE ? station->now * 1000 : plan_due_time (plan) * 1000000;
+    const struct core_submission submission = {
+        .target = plan->station,
+        .id = plan->id,
+        .message = span_of (text, size),
+        .revision = plan->revision,
+        .queued = true,
+        .due_us = due_us,
+        .priority = plan->policy ? (int)plan->policy->priority : 0,
+        .group = span_text (plan->policy ? plan->policy->group : ""),
+        .caller = span_text ("c:simulation"),
+        .made_here = true};
+    core_submit (station->core, &submission, station->now * 1000, &refusal);
+    free (text);
+    table_add (&station->plans, &self->node, table_hash_number (plan->id));
+    enqueue (self, due_us);
+    return self;
+}
+
+static void leave_core (struct sim_plan *self)
+{
+    struct sim_station *station = self->station;
+    sim_timer_stop (station, &self->due);
+    sim_timer_stop (station, &self->deadline);
+    sim_workers_leave (station, self);
+    self->queued = self->offered = false;
+    if (!self->gone)
+        core_remove (
+            station->core,
+            &(struct core_removal){self->plan->station, self->plan->id, span_text ("c:simulation")},
+            station->now * 1000);
+    self->gone = true;
+}
+
+void sim_plan_destroy (struct sim_plan **plan)
+{
+    struct sim_plan *self = *plan;
+    if (!self)
+        return;
+    leave_core (self);
+    look_away (self);
+    table_remove (&self->station->plans, &self->node);
+    sim_team_clear (self);
+    plan_destroy (&self->plan);
+    free (self);
+    *plan = NULL;
+}
+
+// -- what becomes of a run
+
+static void commit (struct sim_plan *self, const struct decision *decision)
+{
+    static const enum core_end ends[COMMITS] = {
+        [COMMIT_LEASE] = CORE_LEASE, [COMMIT_RETRY] = CORE_RETRY, [COMMIT_DOUBT] = CORE_DOUBT,
+        [COMMIT_NEXT] = CORE_OVER,   [COMMIT_PARK] = CORE_OVER,   [COMMIT_END] = CORE_GONE};
+    struct sim_station *station = self->station;
+    struct core_committed committed;
+    size_t size;
+    self->plan->revision++;
+    char *text = plan_stored_text (self->plan, &size);
+    bool retry = decision->commit == COMMIT_RETRY;
+    struct core_commit row = {.target = self->plan->station,
+                              .id = self->plan->id,
+                              .exec_id = self->run.exec_id,
+                              .end = ends[decision->commit],
+                              .queued = retry || decision->commit == COMMIT_NEXT,
+                              .due_us = retry ? (station->now + decision->delay_ms) * 1000
+                                              : plan_due_time (self->plan) * 1000000,
+                              .message = span_of (text, size),
+                              .revision = self->plan->revision,
+                              .decided_on = -1,
+                              .has_team = self->offered,
+                              .caller = span_text ("c:simulation")};
+    core_commit (station->core, &row, station->now * 1000, &committed);
+    free (text);
+    sim_timer_stop (station, &self->deadline);
+    sim_workers_leave (station, self);
+    self->begun = self->offered = false;
+    self->gone = row.end == CORE_GONE;
+    if (row.queued)
+        enqueue (self, row.due_us);
+}
+
+static void end_run (struct sim_plan *self, const struct decision *decision)
+{
+    commit (self, decision);
+    if (decision->commit != COMMIT_RETRY)
+        self->events->over (self, decision);
+    else if (self->plan->error_count >= ATTEMPTS_MAX)
+        leave_core (self);
+    else
+        self->events->retries (self, decision->delay_ms);
+}
+
+void sim_plan_answer (struct sim_plan *self, uint8_t status)
+{
+    const struct answer answer = {
+        .status = status, .has_exec_id = true, .exec_id = self->run.exec_id, .target = TARGET_API};
+    struct decision decision = engine_answer (self->plan, &self->run, &answer, self->station->zone,
+                                              self->station->now / 1000);
+    end_run (self, &decision);
+}
+
+static void on_deadline (struct sim_timer *timer)
+{
+    struct sim_plan *self =
+        (struct sim_plan *)((uint8_t *)timer - offsetof (struct sim_plan, deadline));
+    if (self->begun && !self->offered && self->station->now >= self->end_ms) {
+        sim_plan_answer (self, self->result.ok ? ZERO_STATUS_OK_ID : ZERO_STATUS_FAILED_ID);
+        return;
+    }
+    struct decision decision =
+        engine_timeout (self->plan, self->station->zone, self->station->now / 1000);
+    end_run (self, &decision);
+}
+
+void sim_plan_begin (struct sim_plan *self)
+{
+    struct sim_station *station = self->station;
+    self->begun = true;
+    self->result = self->events->sent (self);
+    self->hold = SIM_FREE;
+    self->end_ms = self->result.after_ms > SIM_NEVER - station->now
+                       ? SIM_NEVER
+                       : station->now + self->result.after_ms;
+}
+
+// -- a run
+
+// The run is timed from its claim, in whole milliseconds of the virtual clock.
+static int64_t run_end_ms (const struct sim_plan *self)
+{
+    int64_t timeout_s = self->plan->policy ? self->plan->policy->timeout_s : 0;
+    return timeout_s ? self->station->now + timeout_s * 1000 : SIM_NEVER;
+}
+
+static void offer (struct sim_plan *self, const struct core_taken *taken, bool stands)
+{
+    struct core_offered offered;
+    struct core_offer offer = {.target = taken->target,
+                               .id = taken->id,
+                               .exec_id = taken->exec_id,
+                               .stands = stands,
+                               .lease_us = SIM_LEASE_US};
+    sim_team_offer (self, &offer, &offered);
+    sim_team_of (self->station, self->target)->polls = 0;
+    if (!stands)
+        look_at (self);
+}
+
+void sim_plan_taken (struct sim_plan *self, const struct core_taken *taken)
+{
+    static const struct dispatch_way way = {.key = ""};
+    struct sim_station *station = self->station;
+    struct reason reason;
+    bool pull = sim_team_of (station, self->target), stands = self->offered;
+    const struct due due = {.key_station = self->plan->station,
+                            .exec_id = taken->exec_id,
+                            .lost = taken->lost,
+                            .way = &way,
+                            .zone = station->zone,
+                            .again = taken->again,
+                            .pull = pull,
+                            .stands = stands,
+                            .now = station->now / 1000};
+    struct decision decision = engine_due (self->plan, &due, &reason);
+    self->run = (struct run){taken->exec_id, RUN_RUNNING, taken->again};
+    self->queued = false;
+    sim_timer_stop (station, &self->due);
+    if (!decision.send) {
+        end_run (self, &decision);
+        return;
+    }
+    self->offered = pull;
+    if (pull)
+        offer (self, taken, stands);
+    else
+        sim_plan_begin (self);
+    if (stands)
+        return;
+    int64_t end_ms = run_end_ms (self);
+    if (!pull && self->end_ms < end_ms)
+        end_ms = self->end_ms;
+    sim_timer_set (station, &self->deadline, end_ms, on_deadline);
+}

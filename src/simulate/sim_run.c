@@ -1,0 +1,272 @@
+// A run of a flow: events go in, and what it wants is done.
+#include "sim_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "memory.h"
+
+static int64_t local_of (const struct sim_run *self, int64_t ms)
+{
+    return ms / 1000 + zone_offset (self->station->zone, ms / 1000);
+}
+
+static struct sim_run *run_of (const struct sim_timer *timer, size_t offset)
+{
+    return (struct sim_run *)((uintptr_t)timer - offset);
+}
+
+// -- waits and signals
+
+static void wait_destroy (struct sim_run *self, struct sim_wait **at)
+{
+    struct sim_wait *wait = *at;
+    sim_timer_stop (self->station, &wait->timer);
+    *at = wait->next;
+    free (wait);
+}
+
+static void forget_waits (struct sim_run *self, uint32_t step)
+{
+    for (struct sim_wait **at = &self->waits; *at;)
+        if ((*at)->step == step)
+            wait_destroy (self, at);
+        else
+            at = &(*at)->next;
+}
+
+// As many signals as the step wants, each by another of those who may.
+static void signal_all (struct sim_run *self, uint32_t step)
+{
+    const struct flow_step *of = &self->flow->steps[step];
+    const struct flow_guess *guess = sim_guess_of (self, step);
+    size_t names = json_array_size (of->signal_who);
+    for (uint32_t i = 0; i < of->signal_count && self->run->nodes[step].state == FLOW_RUNNING;
+         i++) {
+        const char *name =
+            json_string_value (json_array_get (of->signal_who, i % (names + !names)));
+        char key[FLOW_NAME_MAX + 32];
+        size_t size = name ? strlen (name) : 0;
+        bool prefix = size && name[size - 1] == '*';
+        if (prefix || i >= names)
+            snprintf (key, sizeof key, "%.*s%u", (int)(prefix ? size - 1 : size), name ? name : "",
+                      i + 1);
+        else
+            snprintf (key, sizeof key, "%s", name);
+        const struct flow_event event = {.kind = FLOW_SIGNALLED,
+                                         .step = step,
+                                         .item = -1,
+                                         .key = name ? key : NULL,
+                                         .value = guess ? guess->value : NULL};
+        sim_run_carry (self, &event);
+    }
+}
+
+static void on_wait (struct sim_timer *timer)
+{
+    struct sim_wait *wait = (struct sim_wait *)timer;
+    struct sim_run *self = wait->run;
+    uint32_t step = wait->step;
+    bool signal = wait->signal;
+    for (struct sim_wait **at = &self->waits; *at; at = &(*at)->next)
+        if (*at == wait) {
+            wait_destroy (self, at);
+            break;
+        }
+    if (signal)
+        signal_all (self, step);
+    else
+        sim_run_carry (self, &(struct flow_event){.kind = FLOW_DUE, .step = step, .item = -1});
+}
+
+static void add_wait (struct sim_run *self, uint32_t step, int64_t at, bool signal)
+{
+    struct sim_wait *wait = memory_new (sizeof *wait);
+    *wait = (struct sim_wait){.run = self, .step = step, .signal = signal, .next = self->waits};
+    self->waits = wait;
+    sim_timer_set (self->station, &wait->timer, at, on_wait);
+}
+
+// A signal arrives when it has been waited for as long as its step lasts.
+static void expect_signal (struct sim_run *self, uint32_t step)
+{
+    const struct flow_guess *guess = sim_guess_of (self, step);
+    if (self->flow->steps[step].kind != FLOW_SIGNAL ||
+        self->run->nodes[step].state != FLOW_RUNNING || (guess && guess->never))
+        return;
+    int64_t last =
+        guess && guess->last_ms >= 0 ? guess->last_ms : self->simulation->guesses->last_ms;
+    forget_waits (self, step);
+    add_wait (self, step, self->station->now + last, true);
+}
+
+// -- events
+
+static void on_done (struct sim_timer *timer)
+{
+    sim_call_inner_ended (run_of (timer, offsetof (struct sim_run, done))->caller);
+}
+
+static void on_limit (struct sim_timer *timer)
+{
+    sim_run_carry (run_of (timer, offsetof (struct sim_run, limit)),
+                   &(struct flow_event){.kind = FLOW_TIMEOUT, .item = -1});
+}
+
+// A retry resets steps, and may start them at once.
+static void follow (struct sim_run *self, const struct flow_event *event,
+                    const struct flow_effects *effects)
+{
+    for (size_t i = 0; i < effects->changed_count; i++) {
+        if (event->kind == FLOW_RETRY)
+            sim_span_clear (&self->spans[effects->changed[i]]);
+        sim_note_change (self, effects->changed[i]);
+        if (self->run->nodes[effects->changed[i]].state >= FLOW_FINISHED)
+            forget_waits (self, effects->changed[i]);
+        expect_signal (self, effects->changed[i]);
+    }
+    for (size_t i = 0; i < effects->count; i++) {
+        const struct flow_effect *effect = &effects->items[i];
+        if (effect->kind == FLOW_PLACE) {
+            sim_call_place (self, effect);
+        } else if (effect->kind == FLOW_TIMER) {
+            add_wait (self, effect->step, effect->at, false);
+        } else {
+            forget_waits (self, effect->step);
+            sim_call_cancel (self, effect);
+        }
+    }
+}
+
+bool sim_run_carry (struct sim_run *self, const struct flow_event *event)
+{
+    const struct flow_event more = {.kind = FLOW_CHECK, .item = -1};
+    struct flow_effects effects = {.count = 0};
+    bool was_over =
+        self->run->phase == FLOW_ENDED && event->kind != FLOW_UNDO && event->kind != FLOW_RETRY;
+    bool was_parked = self->run->undo_parked;
+    self->simulation->last_ms = self->station->now;
+    flow_step (self->flow, self->run, event, self->station->now, &effects);
+    bool done = !effects.rejected.text[0];
+    while (effects.more)
+        flow_step (self->flow, self->run, &more, self->station->now, &effects);
+    follow (self, event, &effects);
+    if (self->run->undo_parked && !was_parked)
+        sim_note_parked (self);
+    flow_effects_clear (&effects);
+    if (self->run->phase != FLOW_ACTIVE)
+        sim_timer_stop (self->station, &self->limit);
+    if (done && !was_over && self->run->phase == FLOW_ENDED)
+        sim_timer_set (self->station, &self->done, self->station->now, on_done);
+    return done;
+}
+
+// -- life
+
+static struct sim_run *run_new (struct sim_call *call)
+{
+    struct sim_run *self = memory_new (sizeof *self), *outer = call->run;
+    struct simulation *simulation = outer ? outer->simulation : call->simulation;
+    const char *step = outer ? outer->flow->steps[call->step].name : "";
+    size_t size = (outer ? strlen (outer->path) : 0) + strlen (step) + 2;
+    *self = (struct sim_run){.simulation = simulation,
+                             .station = call->station,
+                             .caller = call,
+                             .flow = call->flow,
+                             .path = memory_new (size),
+                             .depth = outer ? outer->depth + 1 : 1,
+                             .began = call->station->now,
+                             .sub_step = call->step,
+                             .sub_item = call->item};
+    if (outer) {
+        snprintf (self->path, size, "%s%s/", outer->path, step);
+        self->next = outer->subs;
+        outer->subs = self;
+    }
+    self->spans = memory_new ((call->flow->step_count + 1) * sizeof *self->spans);
+    self->tries = memory_new ((call->flow->step_count + 1) * sizeof *self->tries);
+    for (uint32_t i = 0; i < call->flow->step_count; i++)
+        sim_span_clear (&self->spans[i]);
+    self->run = flow_run_new (call->flow, "simulated");
+    self->run->fire = local_of (self, simulation->fire);
+    self->run->created = local_of (self, simulation->created);
+    self->run->start = local_of (self, call->station->now);
+    self->run->zone = call->station->zone;
+    return self;
+}
+
+void sim_run_destroy (struct sim_run **run)
+{
+    struct sim_run *self = *run;
+    if (!self)
+        return;
+    while (self->waits)
+        wait_destroy (self, &self->waits);
+    for (struct sim_call *call; (call = self->calls);) {
+        self->calls = call->next;
+        sim_call_destroy (call);
+    }
+    for (struct sim_run *sub; (sub = self->subs);) {
+        self->subs = sub->next;
+        sim_run_destroy (&sub);
+    }
+    sim_timer_stop (self->station, &self->limit);
+    sim_timer_stop (self->station, &self->done);
+    flow_run_destroy (&self->run, self->flow);
+    for (uint32_t i = 0; i < self->flow->step_count; i++)
+        free (self->tries[i].counts);
+    free (self->tries);
+    free (self->spans);
+    free (self->path);
+    free (self);
+    *run = NULL;
+}
+
+struct sim_run *sim_run_kept (const struct sim_run *self, uint32_t step, int64_t item)
+{
+    struct sim_run *sub = self->subs;
+    while (sub && (sub->sub_step != step || sub->sub_item != item))
+        sub = sub->next;
+    return sub;
+}
+
+static void unlink_run (struct sim_run *self)
+{
+    struct sim_run *outer = self->caller->run;
+    for (struct sim_run **at = outer ? &outer->subs : NULL; at && *at; at = &(*at)->next)
+        if (*at == self) {
+            *at = self->next;
+            return;
+        }
+}
+
+// What failed is reset, under the same RUN; after an undo all is. False: nothing of it can be
+// retried, as when its params failed.
+static bool go_on (struct sim_run *self)
+{
+    return sim_run_carry (
+        self, &(struct flow_event){.kind = FLOW_RETRY, .item = -1, .restart = self->run->undone});
+}
+
+void sim_run_start (struct sim_call *call)
+{
+    bool kept = call->inner;
+    if (kept)
+        call->inner->caller = call;
+    else
+        call->inner = run_new (call);
+    int64_t limit_s = call->timeout_s ? call->timeout_s : call->flow->timeout_s;
+    if (limit_s)
+        sim_timer_set (call->station, &call->inner->limit, call->station->now + limit_s * 1000,
+                       on_limit);
+    if (kept && go_on (call->inner))
+        return;
+    if (kept) {
+        unlink_run (call->inner);
+        sim_run_destroy (&call->inner);
+        sim_run_start (call);
+        return;
+    }
+    sim_run_carry (call->inner,
+                   &(struct flow_event){.kind = FLOW_BEGIN, .item = -1, .value = call->input});
+}

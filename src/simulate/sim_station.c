@@ -1,0 +1,326 @@
+// The clock, the core, and targets that are away.
+#include "sim_station.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "civil.h"
+#include "memory.h"
+#include "plan_json.h"
+
+enum { OUTAGES_MAX = 1000, CHOICES = 64, ROOMS_MAX = 64 };
+
+// -- the clock
+
+void sim_timer_set (struct sim_station *self, struct sim_timer *timer, int64_t at,
+                    void (*ring) (struct sim_timer *self))
+{
+    timer->ring = ring;
+    if (at != SIM_NEVER)
+        heap_set (&self->timers, &timer->node, at);
+}
+
+void sim_timer_stop (struct sim_station *self, struct sim_timer *timer)
+{
+    heap_remove (&self->timers, &timer->node);
+}
+
+// -- targets that are away
+
+static int64_t instant_of (const struct sim_station *self, int64_t local)
+{
+    return zone_instant (self->zone, local) * 1000;
+}
+
+// When an outage that is on at this instant is over; the instant itself when it is not.
+static int64_t outage_end (const struct sim_station *self, const struct flow_outage *outage,
+                           int64_t at)
+{
+    int64_t local = at / 1000 + zone_offset (self->zone, at / 1000);
+    int64_t today = civil_day_of (local) * CIVIL_DAY;
+    int64_t over = outage->to_s <= outage->from_s ? CIVIL_DAY : 0;
+    for (int64_t day = today - over; day <= today; day += CIVIL_DAY) {
+        int64_t to = instant_of (self, day + over + outage->to_s);
+        if (at >= instant_of (self, day + outage->from_s) && at < to)
+            return to;
+    }
+    return at;
+}
+
+int64_t sim_target_back (const struct sim_station *self, const char *target, int64_t at)
+{
+    const struct flow_guesses *guesses = self->guesses;
+    for (size_t i = 0, moves = 0; i < guesses->outage_count; i++) {
+        int64_t back = strcmp (guesses->outages[i].target, target) == 0
+                           ? outage_end (self, &guesses->outages[i], at)
+                           : at;
+        if (back > at && ++moves > OUTAGES_MAX)
+            return SIM_NEVER;
+        if (back > at)
+            at = back, i = SIZE_MAX;
+    }
+    return at;
+}
+
+static bool is_away (const struct sim_station *self, const char *target)
+{
+    return sim_target_back (self, target, self->now) > self->now;
+}
+
+// -- what the core asks for
+
+struct page {
+    const struct core_cursor *cursor;
+    const struct sim_plan **plans;
+    size_t count;
+};
+
+static int compare_names (const char *target, uint64_t id, const char *other, uint64_t other_id)
+{
+    char one[STATION_NAME_MAX + 20], two[STATION_NAME_MAX + 20];
+    snprintf (one, sizeof one, "%s:%" PRIx64, target, id);
+    snprintf (two, sizeof two, "%s:%" PRIx64, other, other_id);
+    return strcmp (one, two);
+}
+
+static int by_score (const void *a, const void *b)
+{
+    const struct sim_plan *one = *(const struct sim_plan *const *)a,
+                          *other = *(const struct sim_plan *const *)b;
+    if (one->due_us != other->due_us)
+        return one->due_us < other->due_us ? -1 : 1;
+    return compare_names (one->target, one->plan->id, other->target, other->plan->id);
+}
+
+static void add_to_page (struct table_node *node, void *owner)
+{
+    const struct sim_plan *plan = (const struct sim_plan *)node;
+    struct page *page = owner;
+    const struct core_cursor *cursor = page->cursor;
+    bool behind = plan->due_us > cursor->score_us ||
+                  (plan->due_us == cursor->score_us && !cursor->all &&
+                   compare_names (plan->target, plan->plan->id, cursor->target, cursor->id) > 0);
+    if (plan->queued && behind)
+        page->plans[page->count++] = plan;
+}
+
+static void read_page (struct sim_station *self, const struct core_cursor *cursor)
+{
+    struct page page = {cursor, memory_new ((self->plans.count + 1) * sizeof *page.plans), 0};
+    struct core_member *members = memory_new (CORE_PAGE * sizeof *members);
+    char (*classes)[8 + POLICY_NAME_MAX] = memory_new (CORE_PAGE * sizeof *classes);
+    size_t count = 0;
+    table_each (&self->plans, add_to_page, &page);
+    qsort (page.plans, page.count, sizeof *page.plans, by_score);
+    for (; count < page.count && count < CORE_PAGE; count++) {
+        const struct plan *plan = page.plans[count]->plan;
+        const struct policy *policy = plan->policy;
+        if (policy && (policy->priority || policy->group[0]))
+            snprintf (classes[count], sizeof *classes, "%d:%s", (int)policy->priority,
+                      policy->group);
+        members[count] = (struct core_member){.target = plan->station,
+                                              .id = plan->id,
+                                              .score_us = page.plans[count]->due_us,
+                                              .class = span_text (classes[count])};
+    }
+    core_page (self->core, members, count, count, self->now * 1000);
+    free (page.plans);
+    free (members);
+    free (classes);
+}
+
+// What was decided is written at once: the simulated Redis answers in no time.
+static void write_rows (struct sim_station *self)
+{
+    if (!core_has_rows (self->core))
+        return;
+    sim_teams_write (self, core_take_rows (self->core));
+    core_acked (self->core, self->now * 1000);
+}
+
+static size_t rooms_now (const struct sim_station *self, struct core_room *rooms)
+{
+    const struct flow_guesses *guesses = self->guesses;
+    size_t count = 0;
+    for (size_t i = 0; i < guesses->worker_count; i++)
+        rooms[count++] =
+            (struct core_room){.target = span_text (guesses->workers[i].target),
+                               .room = is_away (self, guesses->workers[i].target) ? 0 : INT64_MAX,
+                               .fetched = true};
+    for (size_t i = 0; i < guesses->outage_count && count < ROOMS_MAX; i++)
+        if (!sim_team_of (self, guesses->outages[i].target) &&
+            is_away (self, guesses->outages[i].target))
+            rooms[count++] =
+                (struct core_room){.target = span_text (guesses->outages[i].target), .room = 0};
+    return count;
+}
+
+static void take (struct sim_station *self, const struct core_choice *choice,
+                  const struct core_wish *wish)
+{
+    struct sim_plan *plan = sim_plan_of (self, core_choice_id (choice));
+    struct core_taken taken;
+    if (choice->needs_read) {
+        size_t size;
+        char *text = plan ? plan_stored_text (plan->plan, &size) : NULL;
+        core_found_message (self->core, choice, text ? span_of (text, size) : (struct span){0});
+        core_found_score (self->core, choice, plan && plan->queued ? plan->due_us : -1);
+        core_found_run (self->core, choice, (struct span){0});
+        free (text);
+    }
+    if (core_take (self->core, choice, wish, self->now * 1000, &taken) == CORE_DONE)
+        sim_plan_taken (plan, &taken);
+}
+
+static void take_all (struct sim_station *self)
+{
+    struct core_room rooms[ROOMS_MAX];
+    struct core_choice choices[CHOICES];
+    const struct core_wish wish = {.limit = CHOICES,
+                                   .lease_us = SIM_LEASE_US,
+                                   .rooms = rooms,
+                                   .room_count = rooms_now (self, rooms)};
+    struct core_cursor cursor;
+    size_t count;
+    do {
+        write_rows (self);
+        while (core_wants_page (self->core, self->now * 1000, &cursor))
+            read_page (self, &cursor);
+        count = core_choose (self->core, &wish, self->now * 1000, choices, CHOICES);
+        for (size_t i = 0; i < count; i++)
+            take (self, &choices[i], &wish);
+    } while (count > 0);
+    sim_workers_take (self);
+    write_rows (self);
+}
+
+// -- who waits
+
+static bool is_limited (const struct sim_station *self, char kind, const char *name)
+{
+    char full[LIMIT_NAME_MAX + 1];
+    int64_t wake_us = INT64_MAX;
+    int size = snprintf (full, sizeof full, "%c:%s", kind, name);
+    const struct limit_state *limit = core_limit (self->core, span_of (full, (size_t)size));
+    return limit && limit_left (limit, self->now * 1000, &wake_us) == 0;
+}
+
+static enum sim_hold hold_of (const struct sim_station *self, const struct sim_plan *plan,
+                              char *why, size_t size)
+{
+    const char *name = plan->target;
+    const char *group = plan->plan->policy ? plan->plan->policy->group : "";
+    if (is_away (self, name)) {
+        snprintf (why, size, "target %s is away", name);
+        return SIM_AWAY;
+    }
+    if (is_limited (self, 's', name) || (*group && is_limited (self, 'g', group))) {
+        bool own = is_limited (self, 's', name);
+        snprintf (why, size, "the limit of %s%s", own ? "" : "group ", own ? name : group);
+        return SIM_LIMIT;
+    }
+    snprintf (why, size, "a free worker of %s", name);
+    return plan->offered ? SIM_WORKERS : SIM_FREE;
+}
+
+// Whether some of its workers have not come yet.
+static bool lacks_workers (const struct sim_station *self, const struct sim_plan *plan)
+{
+    const struct sim_team *team = plan->offered ? sim_team_of (self, plan->target) : NULL;
+    int32_t want = plan->plan->policy ? plan->plan->policy->workers.count : 1, come = 0;
+    for (size_t i = 0; team && i < team->count; i++)
+        come += team->workers[i].plan == plan;
+    return team && come < (want ? want : 1);
+}
+
+// Say of those that became due why they wait; those that run do not.
+static void explain_waits (struct sim_station *self)
+{
+    char why[160];
+    for (struct sim_plan *plan; (plan = self->fresh);) {
+        self->fresh = plan->next_fresh;
+        if (!self->fresh)
+            self->fresh_end = &self->fresh;
+        plan->is_fresh = false;
+        if (!plan->queued && !lacks_workers (self, plan))
+            continue;
+        if (plan->begun) {
+            plan->events->waits (plan, "more workers");
+            continue;
+        }
+        plan->hold = hold_of (self, plan, why, sizeof why);
+        plan->held_ms = self->now;
+        if (plan->hold != SIM_FREE)
+            plan->events->waits (plan, why);
+    }
+}
+
+// -- what is next
+
+static void sooner (void *owner, const char *name, int64_t left, int64_t wake_us)
+{
+    int64_t *next = owner;
+    (void)name;
+    if (left == 0 && wake_us != INT64_MAX && (wake_us + 999) / 1000 < *next)
+        *next = (wake_us + 999) / 1000;
+}
+
+// When a rate allows a run, or a target that is waited for is back.
+static int64_t next_wake (const struct sim_station *self)
+{
+    int64_t next = SIM_NEVER;
+    core_each_limit (self->core, self->now * 1000, sooner, &next);
+    for (size_t i = 0; i < self->guesses->outage_count; i++) {
+        const char *target = self->guesses->outages[i].target;
+        int64_t back = sim_target_back (self, target, self->now);
+        bool waits = core_ready (self->core, span_text (target)) > 0 ||
+                     core_pull_offers (self->core, span_text (target)) > 0;
+        if (waits && back > self->now && back < next)
+            next = back;
+    }
+    return next != SIM_NEVER && next <= self->now ? self->now + 1 : next;
+}
+
+bool sim_station_step (struct sim_station *self)
+{
+    take_all (self);
+    explain_waits (self);
+    int64_t wake = next_wake (self);
+    struct heap_node *node = heap_first (&self->timers);
+    if (wake == SIM_NEVER && self->timers.count == self->beats)
+        return false;
+    if (!node || wake < node->at) {
+        self->now = wake;
+        return true;
+    }
+    struct sim_timer *timer = (struct sim_timer *)node;
+    self->now = node->at;
+    heap_remove (&self->timers, node);
+    timer->ring (timer);
+    return true;
+}
+
+// -- life
+
+void sim_station_begin (struct sim_station *self, const struct flow_guesses *guesses, int64_t now)
+{
+    *self = (struct sim_station){.guesses = guesses, .now = now, .zone = guesses->zone};
+    self->fresh_end = &self->fresh;
+    if (!self->zone)
+        self->zone = self->utc = zone_new_utc ();
+    self->core = core_new (&(struct core_bounds){0});
+    core_load_numbers (self->core, &(struct core_numbers){.classes = true});
+    for (size_t i = 0; i < guesses->limit_count; i++)
+        core_set_limit (self->core, span_text (guesses->limits[i].name), &guesses->limits[i].limit);
+    sim_workers_begin (self);
+}
+
+void sim_station_end (struct sim_station *self)
+{
+    sim_workers_end (self);
+    core_destroy (&self->core);
+    table_free (&self->plans);
+    heap_free (&self->timers);
+    zone_destroy (&self->utc);
+}

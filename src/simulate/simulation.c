@@ -1,0 +1,101 @@
+// The flow plan of the outermost runs, and the simulation as a whole.
+#include "simulation.h"
+
+#include <stdlib.h>
+
+#include "memory.h"
+#include "sim_run.h"
+
+static void give_row (struct simulation *self, json_t *row)
+{
+    self->rows++;
+    self->report (self->owner, row);
+}
+
+static void end_occurrence (struct simulation *self)
+{
+    if (!self->root.inner)
+        return;
+    give_row (self, sim_run_report (self->root.inner));
+    sim_run_destroy (&self->root.inner);
+    json_decref (self->events);
+    self->events = NULL;
+}
+
+// A row for each occurrence that was passed over; the plan is one of a calendar.
+static void give_missed (struct simulation *self, const struct plan *plan,
+                         const struct misses *misses)
+{
+    int64_t at = misses->missed.first;
+    for (int64_t i = 0; i < misses->missed.count && self->rows < self->guesses->runs; i++) {
+        give_row (self, json_pack ("{s:s, s:I, s:I, s:s, s:s}", "flow", self->flow->name, "nominal",
+                                   (json_int_t)at * 1000, "began", (json_int_t)at * 1000, "outcome",
+                                   "missed", "why", misses->why));
+        if (!plan->schedule.cron ||
+            !cron_next (plan->schedule.cron, self->station.zone, plan->schedule.gap,
+                        plan->schedule.overlap, at + 1, &at))
+            return;
+    }
+}
+
+void sim_occurrence_begins (struct sim_call *root)
+{
+    struct simulation *self = root->simulation;
+    const struct plan *plan = root->plan->plan;
+    if (root->inner) // it is tried again
+        return;
+    self->fire = plan->schedule.type == SCHEDULE_NONE ? self->station.now : plan->plan_time * 1000;
+    self->events = json_array ();
+}
+
+void sim_occurrence_ends (struct sim_call *root, const struct decision *decision)
+{
+    struct simulation *self = root->simulation;
+    end_occurrence (self);
+    give_missed (self, root->plan->plan, &decision->misses);
+    self->over = decision->commit != COMMIT_NEXT;
+}
+
+static bool submit (struct simulation *self, struct reason *reason)
+{
+    json_t *fields =
+        self->guesses->plan ? json_copy ((json_t *)self->guesses->plan) : json_object ();
+    self->root.timeout_s = json_integer_value (json_object_get (fields, "timeout"));
+    json_object_del (fields, "timeout");
+    if (!json_object_get (fields, "plan_type"))
+        json_object_set_new (fields, "plan_type", json_string ("none"));
+    if (!json_object_get (fields, "retry"))
+        json_object_set_new (fields, "retry", json_pack ("{s:s}", "strategy", "none"));
+    self->root.plan = sim_plan_new (&self->station, self->flow->name, fields, &sim_call_events,
+                                    &self->root, reason);
+    json_decref (fields);
+    return self->root.plan;
+}
+
+bool flow_simulate (const struct flow *flow, const struct flow_guesses *guesses, int64_t at_ms,
+                    json_t *input, void (*report) (void *owner, json_t *row), void *owner,
+                    struct reason *reason)
+{
+    struct simulation *self = memory_new (sizeof *self);
+    *self = (struct simulation){
+        .guesses = guesses, .flow = flow, .created = at_ms, .report = report, .owner = owner};
+    sim_station_begin (&self->station, guesses, at_ms);
+    self->root = (struct sim_call){.simulation = self,
+                                   .station = &self->station,
+                                   .flow = flow,
+                                   .item = -1,
+                                   .input = json_incref (input)};
+    bool done = submit (self, reason);
+    while (done && !self->over && self->rows < guesses->runs &&
+           json_array_size (self->events) < FLOW_SIMULATED_MAX)
+        if (!sim_station_step (&self->station))
+            break;
+    if (self->rows < guesses->runs)
+        end_occurrence (self); // it waits for ever
+    sim_run_destroy (&self->root.inner);
+    sim_call_destroy (&self->root);
+    sim_station_end (&self->station);
+    json_decref (self->events);
+    free (self);
+    return done;
+}
