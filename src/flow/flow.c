@@ -69,41 +69,15 @@ int64_t flow_read_integer (struct flow_reader *self, const json_t *object, const
     return fallback;
 }
 
-// Each text of a template that is no expression, with its own path.
-static void report_texts (struct flow_reader *self, const json_t *json, const char *path,
-                          enum flow_template_mode mode)
+static void report_text (void *context, const char *path, const char *reason)
 {
-    char part[FLOW_PATH_SIZE];
-    struct reason reason;
-    const char *name;
-    size_t index;
-    json_t *value;
-    json_array_foreach (json, index, value)
-    {
-        snprintf (part, sizeof part, "%s[%zu]", path, index);
-        report_texts (self, value, part, FLOW_TEMPLATE_MARKED);
-    }
-    json_object_foreach ((json_t *)json, name, value)
-    {
-        snprintf (part, sizeof part, "%s.%.64s", path, name);
-        report_texts (self, value, part, FLOW_TEMPLATE_MARKED);
-    }
-    if (!json_is_string (json))
-        return;
-    struct flow_template *text = flow_template_new (json, mode, &reason);
-    if (!text)
-        flow_wrong (self, path, "%s", reason.text);
-    flow_template_destroy (&text);
+    flow_wrong (context, path, "%s", reason);
 }
 
 struct flow_template *flow_read_template (struct flow_reader *self, const json_t *json,
                                           const char *path, enum flow_template_mode mode)
 {
-    struct reason reason;
-    struct flow_template *ret = json ? flow_template_new (json, mode, &reason) : NULL;
-    if (json && !ret)
-        report_texts (self, json, path, mode);
-    return ret;
+    return json ? flow_template_new (json, mode, path, report_text, self) : NULL;
 }
 
 static const char *const flow_fields[] = {

@@ -167,7 +167,8 @@ static void read_join (struct flow_reader *self, struct flow_step *step)
     else
         flow_wrong (self, path, "must be all, any, majority or a number of edges");
     if (step->need > step->in_count)
-        flow_wrong (self, path, "waits for %u of %u edges", step->need, step->in_count);
+        flow_wrong (self, path, "never starts: it waits for %u edge%s and has %u", step->need,
+                    step->need == 1 ? "" : "s", step->in_count);
 }
 
 // The names of a cycle among the steps whose `left` is not 0.
@@ -230,9 +231,12 @@ void flow_link (struct flow_reader *self)
                 flow->order[end++] = target;
         }
     }
-    if (end < flow->step_count)
+    self->cyclic = end < flow->step_count;
+    if (self->cyclic)
         report_cycle (self, left);
-    else
-        flow_check_references (self);
+    for (uint32_t i = 0; i < flow->step_count; i++)
+        if (left[i])
+            flow->order[end++] = i;
+    flow_check_references (self);
     free (left);
 }

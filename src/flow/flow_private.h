@@ -11,6 +11,7 @@ struct flow_reader {
     struct flow_in *ins; // edges by target, as they are read
     size_t in_count, in_room;
     json_t *seen; // "SOURCE TARGET" of each edge -> its place in `ins`
+    bool cyclic;  // which step is before which is not known
 };
 
 struct flow_in {
@@ -35,7 +36,7 @@ void flow_step_clear (struct flow_step *step);
 int64_t flow_read_integer (struct flow_reader *self, const json_t *object, const char *path,
                            const char *name, int64_t min, int64_t max, int64_t fallback);
 
-// A template or an expression of a member; NULL when it is absent or wrong.
+// A template of a member; NULL when it is absent. What is wrong in it is reported.
 struct flow_template *flow_read_template (struct flow_reader *self, const json_t *json,
                                           const char *path, enum flow_template_mode mode);
 

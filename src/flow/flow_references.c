@@ -32,7 +32,7 @@ static void check_step (struct checker *self, const struct expr_ref *ref, const 
                     quoted (span_text (ref->name)));
         return;
     }
-    if (!(self->sees & SEES_ALL) &&
+    if (!(self->sees & SEES_ALL) && !self->reader->cyclic &&
         (!self->before || !(self->before[index / 64] >> (index % 64) & 1)))
         flow_wrong (self->reader, self->path, "column %d: step %s is not before this one",
                     ref->column, ref->name);
@@ -175,7 +175,7 @@ static void find_skipped (struct flow_reader *self)
             json_array_size (flow->report.warnings) < FLOW_ERRORS_MAX) {
             char warning[REASON_MAX];
             snprintf (warning, sizeof warning,
-                      "%s: waits for %u of %u edges, of which only %u are certain", step->name,
+                      "%s: needs %u of %u edges, of which only %u are certain", step->name,
                       step->need, step->in_count, sure);
             json_array_append_new (flow->report.warnings, json_string (warning));
         }
@@ -201,11 +201,11 @@ static void check_dead_edges (struct flow_reader *self)
         }
         char path[FLOW_PATH_SIZE];
         snprintf (path, sizeof path, "steps.%.64s", step->name);
-        if (step->in_count &&
-            (dead == step->in_count || (!step->join_all && step->in_count - dead < step->need)))
+        bool lacks =
+            !step->join_all && step->need <= step->in_count && step->in_count - dead < step->need;
+        if (dead && (dead == step->in_count || lacks))
             flow_wrong (self, path,
-                        "never runs: it waits for the failure of a step that cannot "
-                        "fail");
+                        "never starts: it waits for the failure of a step that cannot fail");
     }
 }
 

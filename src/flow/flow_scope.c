@@ -225,6 +225,14 @@ static bool fits (const struct flow_param *param, struct flow_value *value, stru
     return ok;
 }
 
+static void keep_first (void *context, const char *path, const char *text)
+{
+    struct reason *reason = context;
+    (void)path;
+    if (!reason->text[0])
+        reason_set (reason, "%s", text);
+}
+
 static bool set_param (struct flow_scope *scope, size_t index, const json_t *given, bool marked,
                        struct reason *reason)
 {
@@ -239,8 +247,9 @@ static bool set_param (struct flow_scope *scope, size_t index, const json_t *giv
         return fits (param, value, reason);
     }
     if (given)
-        template = own = flow_template_new (given, FLOW_TEMPLATE_MARKED, &why);
-    int rc = template ? flow_template_time (template, &env, &value->local, &value->json, &why) : -1;
+        template = own = flow_template_new (given, FLOW_TEMPLATE_MARKED, "", keep_first, &why);
+    bool good = template && !why.text[0];
+    int rc = good ? flow_template_time (template, &env, &value->local, &value->json, &why) : -1;
     value->is_time = rc == 1;
     flow_template_destroy (&own);
     if (rc < 0)

@@ -195,10 +195,7 @@ static void read_call (struct flow_reader *self, struct flow_call *call, const j
             flow_wrong (self, where, "must be a %s", i == 1 ? "list of texts" : "text");
         if (call->is_flow && i == 2 && !json_is_object (value) && !json_is_string (value))
             flow_wrong (self, where, "must be an object, the input of the flow");
-        struct flow_template *probe = flow_read_template (self, value, where, FLOW_TEMPLATE_MARKED);
-        if (probe)
-            json_object_set (frames, names[i], value);
-        flow_template_destroy (&probe);
+        json_object_set (frames, names[i], value);
     }
     call->frames = flow_read_template (self, frames, path, FLOW_TEMPLATE_MARKED);
     json_decref (frames);

@@ -29,67 +29,91 @@ void flow_template_destroy (struct flow_template **self)
     *self = NULL;
 }
 
-static bool make_text (struct flow_template *self, const json_t *json, enum flow_template_mode mode,
-                       struct reason *reason)
+// Where a part stands: in which other, as what. The path is written only when something is wrong.
+struct place {
+    const struct place *above; // NULL: `name` is the path of the whole
+    const char *name;          // NULL: an item
+    size_t index;
+};
+
+struct reader {
+    flow_template_wrong *wrong;
+    void *context;
+};
+
+static size_t write_path (const struct place *place, char *out, size_t size)
+{
+    size_t used = place->above ? write_path (place->above, out, size) : 0;
+    int more;
+    if (!place->above)
+        more = snprintf (out, size, "%s", place->name);
+    else if (place->name)
+        more = snprintf (out + used, size - used, ".%.64s", place->name);
+    else
+        more = snprintf (out + used, size - used, "[%zu]", place->index);
+    used += more > 0 ? (size_t)more : 0;
+    return used < size ? used : size - 1;
+}
+
+static void make_text (struct flow_template *self, enum flow_template_mode mode,
+                       const struct reader *reader, const struct place *place)
 {
     struct expr_error error;
-    const char *text = json_string_value (json);
-    size_t size = json_string_length (json);
+    const char *text = json_string_value (self->source);
+    size_t size = json_string_length (self->source);
     bool marked = text[0] == '=';
+    char path[FLOW_PATH_SIZE];
     if (marked && text[1] == '=') {
         self->literal = json_stringn_nocheck (text + 1, size - 1);
-        return true;
+        return;
     }
     if (!marked && mode == FLOW_TEMPLATE_MARKED) {
-        self->literal = json_incref ((json_t *)json);
-        return true;
+        self->literal = json_incref (self->source);
+        return;
     }
     self->text = text + marked;
     if (expr_compile (span_of (self->text, size - marked), &self->expr, &error) == 0)
-        return true;
-    reason_set (reason, "%s", error.reason.text);
-    return false;
-}
-
-// A part of a list or object.
-static bool add (struct flow_template *self, const char *name, const json_t *json,
-                 struct reason *reason)
-{
-    struct flow_template *item = flow_template_new (json, FLOW_TEMPLATE_MARKED, reason);
-    if (!item)
-        return false;
-    if (self->names)
-        self->names[self->count] = name;
-    self->items[self->count++] = item;
-    return true;
+        return;
+    write_path (place, path, sizeof path);
+    reader->wrong (reader->context, path, error.reason.text);
+    self->literal = json_null ();
 }
 
 // The depth is bounded by the reader of JSON.
-struct flow_template *flow_template_new (const json_t *json, enum flow_template_mode mode,
-                                         struct reason *reason)
+static struct flow_template *make (const json_t *json, enum flow_template_mode mode,
+                                   const struct reader *reader, const struct place *place)
 {
     struct flow_template *self = memory_new (sizeof *self);
-    size_t index;
-    const char *name;
+    struct place part = {.above = place};
     json_t *value;
-    bool ok = true;
     self->source = json_incref ((json_t *)json);
     if (json_is_string (json)) {
-        ok = make_text (self, json, mode, reason);
+        make_text (self, mode, reader, place);
     } else if (json_is_array (json)) {
         self->items = memory_new ((json_array_size (json) + 1) * sizeof *self->items);
-        json_array_foreach (json, index, value) ok = ok && add (self, NULL, value, reason);
+        json_array_foreach (json, part.index, value) self->items[self->count++] =
+            make (value, FLOW_TEMPLATE_MARKED, reader, &part);
     } else if (json_is_object (json)) {
         self->items = memory_new ((json_object_size (json) + 1) * sizeof *self->items);
         self->names = memory_new ((json_object_size (json) + 1) * sizeof *self->names);
-        json_object_foreach ((json_t *)json, name, value) ok =
-            ok && add (self, name, value, reason);
+        json_object_foreach ((json_t *)json, part.name, value)
+        {
+            self->names[self->count] = part.name;
+            self->items[self->count++] = make (value, FLOW_TEMPLATE_MARKED, reader, &part);
+        }
     } else {
         self->literal = json_incref ((json_t *)json);
     }
-    if (!ok)
-        flow_template_destroy (&self);
     return self;
+}
+
+struct flow_template *flow_template_new (const json_t *json, enum flow_template_mode mode,
+                                         const char *path, flow_template_wrong *wrong,
+                                         void *context)
+{
+    const struct reader reader = {wrong, context};
+    const struct place place = {.name = path};
+    return make (json, mode, &reader, &place);
 }
 
 void flow_template_visit (const struct flow_template *self, const char *path,

@@ -8,11 +8,17 @@ enum { FLOW_TEMPLATE_SCALAR_MAX = 4096, FLOW_PATH_SIZE = 256 };
 
 struct flow_template;
 
-// A new template, or NULL with a reason. It keeps a reference to the JSON.
 // FLOW_TEMPLATE_ALWAYS: a string at the top is an expression with or without a =.
 enum flow_template_mode { FLOW_TEMPLATE_MARKED, FLOW_TEMPLATE_ALWAYS };
+
+// A text that is no expression, with its JSON path.
+typedef void flow_template_wrong (void *context, const char *path, const char *reason);
+
+// A new template of the JSON at this path; it keeps a reference to it. All that is wrong is
+// reported, and stands as null.
 struct flow_template *flow_template_new (const json_t *json, enum flow_template_mode mode,
-                                         struct reason *reason);
+                                         const char *path, flow_template_wrong *wrong,
+                                         void *context);
 void flow_template_destroy (struct flow_template **self);
 
 // Call for every expression of the template, with its JSON path below `path`.

@@ -212,7 +212,7 @@ def test_a_flow_within_is_as_bounded_as_its_runs(engine):
     ({"a": {**CALL, "if": "input.x"}, "b": CALL, "c": {"after": ["a", "b"], "let": {"x": "steps.a.value"}}},
      "c reads a, which may be skipped: use default()"),
     ({"a": {**CALL, "if": "input.x"}, "b": CALL, "c": {"after": ["a", "b"], "join": 2}},
-     "c: waits for 2 of 2 edges, of which only 1 are certain"),
+     "c: needs 2 of 2 edges, of which only 1 are certain"),
     ({"a": {**CALL, "for_each": 9, "max_parallel": 32}}, "a: max_parallel 32 is above the flow's 5"),
     ({"a": {**CALL, "retry": {"strategy": "fixed", "interval": 1, "max": 1}, "undo": {"target": "jobs"}}},
      "a: a failed retry may work twice: vote, timeout and undo on started")])

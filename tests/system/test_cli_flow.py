@@ -62,9 +62,10 @@ def test_an_expression_is_named_by_its_path(tmp_path):
         "b": {"signal": {"timeout": 1, "on_timeout": {"value": {"v": "=1 +"}}}}, "c": {"let": {"x": "zz"}},
         "d": {"target": "jobs", "text": "=zz"}, "e": {"wait": "=1 +"}}})
     told = zplan("flow", "check", path).failed(REFUSED).splitlines()
-    assert {line.split(": ")[2] for line in told} == {
-        "steps.a.args[2]", "steps.a.args[3]", "steps.a.json.n", "steps.b.signal.on_timeout.value.v", "steps.e.wait",
-        "steps.a.undo.args[0]", "steps.c.let.x", "steps.d.text", "output.x[0]"}
+    assert sorted(line.split(": ")[2] for line in told) == sorted([
+        "steps.a.args[1]", "steps.a.args[2]", "steps.a.args[3]", "steps.a.json.m[0]", "steps.a.json.n",
+        "steps.b.signal.on_timeout.value.v", "steps.e.wait", "steps.a.undo.args[0]", "steps.c.let.x", "steps.d.text",
+        "output.x[0]"])
 
 
 def test_all_errors_are_reported_at_once(tmp_path):
@@ -77,6 +78,23 @@ def test_all_errors_are_reported_at_once(tmp_path):
     assert answer.code == REFUSED
     answer = json.loads(answer.out)
     assert not answer["ok"] and [sorted(error) for error in answer["errors"]] == [["path", "reason"]] * 3
+
+
+@pytest.mark.parametrize("name, steps, want", [
+    ("a syntax error hides no unknown name", {"a": {"target": "t", "args": ["=1 +", "=nope"]}},
+     ["steps.a.args[0]: column 4: ", "steps.a.args[1]: column 1: 'nope' is not known here"]),
+    ("nor does a cycle", {"a": {"after": ["b"], "let": {"x": "nope"}}, "b": {"after": ["a"], "let": {"x": "steps.a.value"}}},
+     ["steps: a cycle of 2 steps: ", "steps.a.let.x: column 1: 'nope' is not known here"]),
+    ("a join of too many edges says one thing", {"a": {}, "b": {"after": ["a"], "join": 9}},
+     ["steps.b.join: never starts: it waits for 9 edges and has 1"]),
+    ("a join of none", {"a": {"join": "majority"}}, ["steps.a.join: never starts: it waits for 1 edge and has 0"]),
+    ("the failure of what cannot fail", {"a": {}, "b": {"after": [{"step": "a", "on": "caught"}]}},
+     ["steps.b: never starts: it waits for the failure of a step that cannot fail"]),
+    ("of one that does not suffice", {"a": {}, "c": {"let": {"x": "1"}}, "b": {
+        "after": [{"step": "a", "on": "failed"}, "c"], "join": 2}}, ["steps.b: never starts: "])])
+def test_one_error_hides_no_other(tmp_path, name, steps, want):
+    told = zplan("flow", "check", of(tmp_path, {"flow": "f", "steps": steps})).failed(REFUSED).splitlines()
+    assert len(told) == len(want) and all(text in line for text, line in zip(want, told)), (name, told)
 
 
 def test_flows_that_are_given_together_know_each_other(tmp_path):
