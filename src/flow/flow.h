@@ -61,6 +61,7 @@ struct flow_step {
     bool has_caught;
     bool read_by_for_each; // its value may be larger
     bool may_be_skipped;   // by rule
+    bool edges_may_die;    // that is one way in which it may
     struct expr *condition;
     struct flow_let *lets;
     size_t let_count;

@@ -20,6 +20,7 @@ struct checker {
     int sees;
     size_t params, lets;    // that are known by then
     const uint64_t *before; // steps before this one: a bit each
+    const uint64_t *ran;    // those of them that have run when this one does
     bool for_each;
 };
 
@@ -41,9 +42,7 @@ static void check_step (struct checker *self, const struct expr_ref *ref, const 
     if (self->step && flow->steps[index].may_be_skipped && strcmp (ref->member, "value") == 0 &&
         !strstr (text, "default") && !strstr (text, "has") &&
         json_array_size (flow->report.warnings) < FLOW_ERRORS_MAX &&
-        !(self->step->in_count == 1 && self->step->join_all &&
-          flow->in[self->step->in_first].on == FLOW_ON_FINISHED &&
-          flow->in[self->step->in_first].step == index)) {
+        !(self->ran[index / 64] >> (index % 64) & 1)) {
         char warning[REASON_MAX];
         snprintf (warning, sizeof warning, "%s reads %s, which may be skipped: use default()",
                   self->step->name, ref->name);
@@ -134,23 +133,29 @@ static void check_texts (struct checker *self)
     check_at (self, ".undo", step->undo.frames, NULL, item | SEES_SELF);
 }
 
-// For each step a set of those before it.
-static uint64_t *find_before (const struct flow *flow, size_t words)
+// For each step a set of those before it, and of those among them that have run whenever it does:
+// which every edge to it leads back to.
+static void find_before (const struct flow *flow, size_t words, uint64_t *before, uint64_t *ran)
 {
-    uint64_t *before = memory_new (words * flow->step_count * sizeof *before);
     for (uint32_t i = 0; i < flow->step_count; i++) {
         uint32_t at = flow->order[i];
         const struct flow_step *step = &flow->steps[at];
-        uint64_t *mine = before + words * at;
+        uint64_t *mine = before + words * at, *mine_ran = ran + words * at;
         for (uint32_t j = 0; j < step->in_count; j++) {
-            uint32_t source = flow->in[step->in_first + j].step;
-            const uint64_t *its = before + words * source;
-            for (size_t k = 0; k < words; k++)
-                mine[k] |= its[k];
-            mine[source / 64] |= UINT64_C (1) << (source % 64);
+            const struct flow_edge *edge = &flow->in[step->in_first + j];
+            uint32_t source = edge->step;
+            uint64_t own = UINT64_C (1) << (source % 64);
+            bool runs = !(edge->on & (FLOW_ON_ENDED | FLOW_ON_SKIPPED));
+            for (size_t k = 0; k < words; k++) {
+                uint64_t its = runs ? ran[words * source + k] : 0;
+                if (k == source / 64 && edge->on == FLOW_ON_FINISHED)
+                    its |= own;
+                mine[k] |= before[words * source + k];
+                mine_ran[k] = j ? mine_ran[k] & its : its;
+            }
+            mine[source / 64] |= own;
         }
     }
-    return before;
 }
 
 // Whether an edge may say that its branch was not taken.
@@ -166,17 +171,42 @@ static void find_skipped (struct flow_reader *self)
     struct flow *flow = self->flow;
     for (uint32_t i = 0; i < flow->step_count; i++) {
         struct flow_step *step = &flow->steps[flow->order[i]];
-        uint32_t sure = 0;
-        for (uint32_t j = 0; j < step->in_count; j++)
-            sure += !may_die (flow, &flow->in[step->in_first + j]);
+        uint32_t sure = 0, reached = 0;
+        for (uint32_t j = 0; j < step->in_count; j++) {
+            const struct flow_edge *edge = &flow->in[step->in_first + j];
+            sure += !may_die (flow, edge);
+            reached += may_die (flow, edge) && edge->on & FLOW_ON_FINISHED;
+        }
         bool lacks = step->in_count && sure < (step->join_all ? 1 : step->need);
+        step->edges_may_die = lacks;
         step->may_be_skipped = step->condition || step->on_timeout == FLOW_LATE_SKIP || lacks;
-        if (lacks && !step->join_all && step->need > 1 &&
+        if (lacks && reached && !step->join_all && step->need > 1 &&
             json_array_size (flow->report.warnings) < FLOW_ERRORS_MAX) {
             char warning[REASON_MAX];
             snprintf (warning, sizeof warning,
                       "%s: needs %u of %u edges, of which only %u are certain", step->name,
                       step->need, step->in_count, sure);
+            json_array_append_new (flow->report.warnings, json_string (warning));
+        }
+    }
+}
+
+// An else that also runs when the step was not reached.
+static void warn_elses (struct flow_reader *self)
+{
+    struct flow *flow = self->flow;
+    for (uint32_t i = 0; i < flow->step_count; i++) {
+        const struct flow_step *step = &flow->steps[i];
+        for (uint32_t j = 0; step->join_all && j < step->in_count; j++) {
+            const struct flow_edge *edge = &flow->in[step->in_first + j];
+            const struct flow_step *source = &flow->steps[edge->step];
+            char warning[REASON_MAX];
+            if (edge->on != FLOW_ON_SKIPPED || !source->condition || !source->edges_may_die ||
+                json_array_size (flow->report.warnings) >= FLOW_ERRORS_MAX)
+                continue;
+            snprintf (warning, sizeof warning,
+                      "%s also runs when no edge to %s is live, not only when its if is false",
+                      step->name, source->name);
             json_array_append_new (flow->report.warnings, json_string (warning));
         }
     }
@@ -213,8 +243,11 @@ void flow_check_references (struct flow_reader *self)
 {
     struct flow *flow = self->flow;
     size_t words = (flow->step_count + 63) / 64;
-    uint64_t *before = find_before (flow, words);
+    uint64_t *before = memory_new (2 * words * flow->step_count * sizeof *before),
+             *ran = before + words * flow->step_count;
+    find_before (flow, words, before, ran);
     find_skipped (self);
+    warn_elses (self);
     for (size_t i = 0; i < flow->param_count; i++) {
         char path[FLOW_PATH_SIZE];
         struct checker checker = {.reader = self, .params = i};
@@ -227,7 +260,8 @@ void flow_check_references (struct flow_reader *self)
                                   .step = &flow->steps[i],
                                   .sees = SEES_STEPS,
                                   .params = flow->param_count,
-                                  .before = before + words * i};
+                                  .before = before + words * i,
+                                  .ran = ran + words * i};
         if (i == flow->final)
             checker.sees |= SEES_ALL | SEES_OUTCOME;
         check_texts (&checker);

@@ -41,8 +41,9 @@ static void print_report (const struct flow_source *file)
             file->flow->name, file->flow->step_count, plural (file->flow->step_count),
             file->flow->edge_count, plural (file->flow->edge_count), calls, plural (calls));
     if (json_is_true (json_object_get (report, "bounded")))
-        printf ("  ends within %s, undo and finally besides\n",
-                duration_text (json_integer_value (json_object_get (report, "seconds_max")), text));
+        printf ("  ends within %s%s\n",
+                duration_text (json_integer_value (json_object_get (report, "seconds_max")), text),
+                file->flow->report.has_tail ? ", undo and finally besides" : "");
     print_list ("not bounded", json_object_get (report, "because"));
     print_list ("warning", json_object_get (report, "warnings"));
     json_decref (report);

@@ -61,6 +61,8 @@ static void print_path (const json_t *path)
     char text[DURATION_SIZE];
     size_t index;
     json_t *row;
+    if (!json_array_size (path)) // nothing has started
+        return;
     printf ("critical path:");
     json_array_foreach (path, index, row)
     {

@@ -213,6 +213,11 @@ def test_a_flow_within_is_as_bounded_as_its_runs(engine):
      "c reads a, which may be skipped: use default()"),
     ({"a": {**CALL, "if": "input.x"}, "b": CALL, "c": {"after": ["a", "b"], "join": 2}},
      "c: needs 2 of 2 edges, of which only 1 are certain"),
+    ({"a": CALL, "b": {**CALL, "after": ["a"], "if": "input.x"}, "c": {**CALL, "after": ["b"], "if": "input.y"},
+      "d": {**CALL, "after": [{"step": "c", "on": "skipped"}]}},
+     "d also runs when no edge to c is live, not only when its if is false"),
+    ({"a": {**CALL, "if": "input.x"}, "b": {"after": [{"step": "a", "on": "ended"}], "let": {"x": "steps.a.value"}}},
+     "b reads a, which may be skipped: use default()"),
     ({"a": {**CALL, "for_each": 9, "max_parallel": 32}}, "a: max_parallel 32 is above the flow's 5"),
     ({"a": {**CALL, "retry": {"strategy": "fixed", "interval": 1, "max": 1}, "undo": {"target": "jobs"}}},
      "a: a failed retry may work twice: vote, timeout and undo on started")])
@@ -220,7 +225,21 @@ def test_warnings(engine, steps, warning):
     assert report(engine, steps)["warnings"] == [warning]
 
 
-def test_no_warning_without_need(engine):
-    steps = {"a": {**CALL, "if": "input.x"}, "b": {"after": ["a"], "let": {"x": "steps.a.value"}},
-             "c": {**CALL, "after": [{"step": "a", "on": "skipped"}, "b"]}}
-    assert "warnings" not in report(engine, steps)
+MAYBE = {**CALL, "if": "input.x"}
+
+
+@pytest.mark.parametrize("name, steps", [
+    ("a step behind it alone", {"a": MAYBE, "b": {"after": ["a"], "let": {"x": "steps.a.value"}},
+                                "c": {**CALL, "after": [{"step": "a", "on": "skipped"}, "b"]}}),
+    ("further behind", {"a": MAYBE, "b": {"after": ["a"]}, "c": {"after": ["b"], "let": {"x": "steps.a.value"}}}),
+    ("on both ways that lead there", {"a": MAYBE, "b": {"after": ["a"]}, "c": {"after": ["a"]},
+                                      "d": {"after": ["b", "c"], "let": {"x": "steps.a.value"}}}),
+    ("behind a failure that came after it", {"a": MAYBE, "b": {**CALL, "after": ["a"]}, "c": {
+        "after": [{"step": "b", "on": "caught"}], "let": {"x": "steps.a.value"}}}),
+    ("an else of what has no edges", {"a": MAYBE, "b": {**CALL, "after": [{"step": "a", "on": "skipped"}]}}),
+    ("the else of both", {"a": MAYBE, "b": {**MAYBE, "after": [{"step": "a", "on": "skipped"}]}, "c": {
+        **CALL, "after": [{"step": "a", "on": "skipped"}, {"step": "b", "on": "skipped"}], "join": 2}}),
+    ("all failed", {"a": CALL, "b": CALL, "c": {
+        **CALL, "after": [{"step": "a", "on": "failed"}, {"step": "b", "on": "failed"}], "join": 2}})])
+def test_no_warning_without_need(engine, name, steps):
+    assert "warnings" not in report(engine, steps), name

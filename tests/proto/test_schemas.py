@@ -85,7 +85,7 @@ def test_flows(flow):
 
 
 def test_there_are_six_examples():
-    assert len(list(flows())) == 6 + 2
+    assert len(list(flows())) == 6 + 3
 
 
 def changed(path, value):
