@@ -6,7 +6,7 @@
 #include "plan_json.h"
 #include "sim_station.h"
 
-enum { ATTEMPTS_MAX = 1000 }; // after so many failures it is taken to fail for ever
+enum { ATTEMPTS_MAX = 1000 }; // a plan with more failures is taken to fail for ever
 
 struct sim_plan *sim_plan_of (const struct sim_station *self, uint64_t id)
 {
@@ -201,17 +201,21 @@ void sim_plan_answer (struct sim_plan *self, uint8_t status)
     end_run (self, &decision);
 }
 
+static void time_out (struct sim_plan *self)
+{
+    struct decision decision =
+        engine_timeout (self->plan, self->station->zone, self->station->now / 1000);
+    end_run (self, &decision);
+}
+
 static void on_deadline (struct sim_timer *timer)
 {
     struct sim_plan *self =
         (struct sim_plan *)((uint8_t *)timer - offsetof (struct sim_plan, deadline));
-    if (self->begun && !self->offered && self->station->now >= self->end_ms) {
+    if (self->begun && !self->offered && self->station->now >= self->end_ms)
         sim_plan_answer (self, self->result.ok ? ZERO_STATUS_OK_ID : ZERO_STATUS_FAILED_ID);
-        return;
-    }
-    struct decision decision =
-        engine_timeout (self->plan, self->station->zone, self->station->now / 1000);
-    end_run (self, &decision);
+    else
+        time_out (self);
 }
 
 void sim_plan_begin (struct sim_plan *self)
@@ -234,7 +238,8 @@ static int64_t run_end_ms (const struct sim_plan *self)
     return timeout_s ? self->station->now + timeout_s * 1000 : SIM_NEVER;
 }
 
-static void offer (struct sim_plan *self, const struct core_taken *taken, bool stands)
+// False: the time of its run is over.
+static bool offer (struct sim_plan *self, const struct core_taken *taken, bool stands)
 {
     struct core_offered offered;
     struct core_offer offer = {.target = taken->target,
@@ -246,6 +251,7 @@ static void offer (struct sim_plan *self, const struct core_taken *taken, bool s
     sim_team_of (self->station, self->target)->polls = 0;
     if (!stands)
         look_at (self);
+    return !offered.over;
 }
 
 void sim_plan_taken (struct sim_plan *self, const struct core_taken *taken)
@@ -272,10 +278,10 @@ void sim_plan_taken (struct sim_plan *self, const struct core_taken *taken)
         return;
     }
     self->offered = pull;
-    if (pull)
-        offer (self, taken, stands);
-    else
+    if (!pull)
         sim_plan_begin (self);
+    else if (!offer (self, taken, stands))
+        time_out (self);
     if (stands)
         return;
     int64_t end_ms = run_end_ms (self);

@@ -1,4 +1,4 @@
-// What a simulation tells: events, the critical path, and how a run ended.
+// What a simulation reports: events, the critical path, and how a run ended.
 #include <stdio.h>
 #include <stdlib.h>
 

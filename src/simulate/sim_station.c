@@ -234,7 +234,7 @@ static bool lacks_workers (const struct sim_station *self, const struct sim_plan
     return team && come < (want ? want : 1);
 }
 
-// Say of those that became due why they wait; those that run do not.
+// Report why those that became due wait; those that run do not.
 static void explain_waits (struct sim_station *self)
 {
     char why[160];

@@ -29,7 +29,7 @@ struct sim_result {
     bool ok;
 };
 
-// What whoever submitted a plan hears of it. Only `over` may destroy it.
+// Calls to who submitted a plan. Only `over` may destroy it.
 struct sim_plan_events {
     // A run begins now.
     struct sim_result (*sent) (struct sim_plan *plan);

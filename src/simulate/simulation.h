@@ -1,14 +1,14 @@
 // Runs of a flow on a virtual clock: the rules of flows, the engine and the core of the station,
-// with targets whose calls last and end as is said here. Pure.
+// with targets whose calls last and end as is guessed here. Pure.
 #pragma once
 
 #include "flow_run.h"
 #include "limit_state.h"
 
-// What is said of a step; of one within a sub-flow the name is STEP/INNER.
+// How a step's calls last and end; a step of a sub-flow is called STEP/INNER.
 struct flow_guess {
     const char *step;
-    int64_t last_ms;  // of one attempt; -1: not said
+    int64_t last_ms;  // of one attempt; -1: not given
     int64_t failures; // so many first attempts fail; -1: all
     bool never;       // it never ends, a signal never arrives
     json_t *value;    // NULL: none
@@ -42,7 +42,7 @@ struct flow_guesses {
     size_t limit_count;
     const struct flow_workers *workers;
     size_t worker_count;
-    int64_t last_ms; // of steps of which nothing is said
+    int64_t last_ms;                                              // the default
     const struct flow *(*find) (void *context, const char *name); // sub-flows; NULL: not known
     void *context;
     const struct zone *zone; // NULL: UTC

@@ -1,5 +1,7 @@
 """zplan flow simulate: what the station adds to a run. Limits, workers, the flow plan, retries of sub-flows."""
 import json
+import os
+import random
 
 import pytest
 
@@ -121,6 +123,59 @@ def test_one_worker_that_failed_tries_again_alone(files):
     row, = rows(*files(flow={"flow": "f", "steps": {"a": {"target": "t", "retry": {
         "strategy": "fixed", "interval": 60, "max": 1}}}}), *AT, "--workers", "t=1", "--fail", "a:1")
     assert seconds(row) == 1 + 60 + 6 + 1
+
+
+def test_a_timeout_at_the_moment_of_another_event(files):
+    """The core finds that the time of the run is over before its own timer rings."""
+    row, = rows(*files(flow={"flow": "f", "steps": {
+        "w": {"wait": 60}, "a": {"target": "t", "timeout": 60}, "b": {"after": ["w"], "target": "t"}}}),
+        *AT, "--workers", "t=2", "--never", "a")
+    assert row["outcome"] == "failed" and seconds(row) == 61 and row["uncaught"] == ["a"]
+
+
+SEED = int(os.environ.get("ZPLAN_FLOW_SEED", "0")) or random.SystemRandom().randrange(1, 2**31)
+
+
+def intervals(row):
+    """Of each step when its calls ran, and when they waited for their turn."""
+    ran, waited, since = [], [], {}
+    for event in row["events"]:
+        step, what, at = event["step"], event["what"], event["at"]
+        if what in ("start", "wait", "running"):
+            if what == "running":
+                waited.append((step, since[step], at))
+            elif what == "wait":
+                assert event["why"].startswith(("the limit of", "a free worker of")), event
+            since[step] = at
+        elif what in ("retry", "finished", "failed"):
+            ran.append((step, since[step], at))
+            if what == "retry":             # its next attempt begins then, unless it waits
+                since[step] = at + 1000 * int(event["why"].split("next in ")[1].split("000 ms")[0])
+    return ran, waited
+
+
+@pytest.mark.parametrize("workers", [False, True])
+def test_random_flows_use_a_limit_and_never_exceed_it(files, workers):
+    """At each moment at most so many calls run, and just as many while one waits."""
+    rng = random.Random(SEED)
+    for _ in range(25):
+        most, count, words = rng.randrange(1, 4), rng.randrange(2, 14), []
+        steps = {}
+        for at in range(count):
+            steps[f"s{at}"] = {"target": "t", "on_error": "continue", "workers": {"again": True}, "after": [
+                f"s{source}" for source in rng.sample(range(at), min(at, rng.randrange(3)))]}
+            if rng.random() < 0.3:
+                steps[f"s{at}"]["retry"] = {"strategy": "fixed", "interval": rng.randrange(1, 20), "max": 2}
+                words += ["--fail", f"s{at}:{rng.randrange(1, 4)}"]
+            words += ["--last", f"s{at}={rng.randrange(1, 30)}s"] if rng.random() < 0.5 and at < 12 else []
+        words += ["--workers", f"t={most}"] if workers else ["--limit", f"t={most}"]
+        flow, = files(flow={"flow": "f", "max_parallel": 0, "steps": steps})
+        row, = rows(flow, *AT, "--each", "7s", *words)
+        ran, waited = intervals(row)
+        for moment in sorted({at for _, *both in ran for at in both}):
+            running = sum(begin <= moment < end for _, begin, end in ran)
+            waiting = any(begin <= moment < end for _, begin, end in waited)
+            assert running == most if waiting else running <= most, (SEED, steps, words, moment, running)
 
 
 # -- the flow plan
