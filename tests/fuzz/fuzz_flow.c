@@ -29,6 +29,16 @@ static void carry (const struct flow *flow, struct flow_run *run, const struct f
     flow_effects_clear (&effects);
 }
 
+// Of the call in flight: the ends of older ones are dropped.
+static unsigned generation_of (const struct flow_run *run, const struct flow_event *event)
+{
+    const struct flow_data *data = run->data[event->step];
+    const struct flow_items *items = data ? data->items : NULL;
+    return items && event->item >= 0 && event->item < items->count
+               ? items->item[event->item].generation
+               : run->nodes[event->step].generation;
+}
+
 static void play (const struct flow *flow, struct span events)
 {
     struct flow_run *run = flow_run_new (flow, "1f");
@@ -37,13 +47,17 @@ static void play (const struct flow *flow, struct span events)
     carry (flow, run, &begin);
     for (size_t i = 0; i + 1 < events.size && i < 400; i += 2) {
         uint8_t what = events.data[i], where = events.data[i + 1];
-        struct flow_event event = {
-            .kind = (enum flow_event_kind) (1 + what % (FLOW_UNDO_RESET - FLOW_BEGIN)),
-            .step = where % flow->step_count,
-            .item = what & 0x80 ? where / 16 : -1,
-            .status = (enum flow_status) (where / 8 % 3),
-            .undo = run->phase == FLOW_UNDOING,
-            .value = value};
+        struct flow_event event = {.kind =
+                                       (enum flow_event_kind) (1 + what % (FLOW_UNDO - FLOW_BEGIN)),
+                                   .step = where % flow->step_count,
+                                   .item = what & 0x80 ? where / 16 : -1,
+                                   .status = (enum flow_status) (where / 8 % 3),
+                                   .undo = run->phase == FLOW_UNDOING,
+                                   .force = where & 0x80,
+                                   .fresh = where & 0x40,
+                                   .restart = where & 0x20,
+                                   .value = value};
+        event.generation = generation_of (run, &event);
         carry (flow, run, &event);
     }
     json_decref (value);

@@ -283,6 +283,21 @@ def test_what_a_sub_flow_waits_for_has_its_path(files):
     assert row["waits"] == ["sub/one"]
 
 
+def test_a_sub_flow_that_has_finished_stays_without_an_undo_of_its_step(files):
+    outer = {**OUTER, "steps": {"sub": {"target": "inner"}, "post": OUTER["steps"]["post"]}}
+    row, = rows(*files(flow=outer, inner=UNDONE), *AT, "--fail", "post")
+    assert row["outcome"] == "failed" and not told(row, "undo")
+
+
+def test_a_sub_flow_has_times_and_zone_of_the_outermost_run_and_params_of_its_own(files):
+    inner = {"flow": "inner", "params": {"p": 1}, "steps": {"one": {"target": "t"}}, "output":
+             "=idc.createTime.format('dd HH:mm ') + idc.shouldFireTime.format('dd HH:mm ') + idc.actualFireTime.format('HH:mm ') + p"}
+    outer = {"flow": "outer", "params": {"p": 7}, "steps": {"first": {"target": "t"}, "sub": {"after": ["first"], "target": "inner"}}}
+    found = rows(*files(flow=outer, inner=inner), *AT, "--timezone", "Asia/Tokyo", "--cron", "0 2 * * *", "--runs", "2",
+                 "--last", "first=1h")
+    assert [row["output"]["sub"] for row in found] == ["31 02:00 31 02:00 03:00 1", "31 02:00 01 02:00 03:00 1"]
+
+
 # -- usage
 
 @pytest.mark.parametrize("words, told", [
