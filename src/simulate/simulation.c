@@ -16,7 +16,10 @@ static void end_occurrence (struct simulation *self)
 {
     if (!self->root.inner)
         return;
-    give_row (self, sim_run_report (self->root.inner));
+    json_t *row = sim_run_report (self->root.inner);
+    if (self->root.plan->plan->verdict == VERDICT_PENDING)
+        json_object_set_new (row, "parked", json_true ());
+    give_row (self, row);
     sim_run_destroy (&self->root.inner);
     json_decref (self->events);
     self->events = NULL;

@@ -56,8 +56,9 @@ enum { FLOW_SIMULATED_MAX = 100000 }; // events of one run
 // json_decref: {"flow", "nominal", "began", "ended" (or "until", where it waits for ever),
 // "outcome", "failures", "output", "error", "uncaught": [...], "events": [{"at", "step", "item",
 // "what", "why"}, ...], "critical": [{"step", "from", "to", "slot_ms", "target_ms", "limit_ms",
-// "worker_ms"}, ...], "waits": [texts]}; of one that does not run {"flow", "nominal", "began",
-// "outcome": "missed", "why"}. Times are ms. False: the plan has no such occurrence.
+// "worker_ms"}, ...], "waits": [texts], "parked": true if the plan waits for an operator}; of one
+// that does not run {"flow", "nominal", "began", "outcome": "missed", "why"}. Times are ms. False:
+// the plan has no such occurrence.
 bool flow_simulate (const struct flow *flow, const struct flow_guesses *guesses, int64_t at_ms,
                     json_t *input, void (*report) (void *owner, json_t *row), void *owner,
                     struct reason *reason);

@@ -97,6 +97,8 @@ static void print_end (const struct zone *zone, const json_t *result)
         printf (index ? ", " : " for ever for ");
         print_bytes (text_of (row));
     }
+    if (json_object_get (result, "parked"))
+        printf (", and the plan is parked");
     if (json_object_get (result, "error")) {
         printf (": ");
         print_bytes (text_of (json_object_get (result, "error")));

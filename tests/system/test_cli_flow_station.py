@@ -210,6 +210,17 @@ def test_the_plans_retry_of_what_was_undone_begins_anew(files):
         "start one", "start two", "undo one", "retry inner", "start one", "start two"]
 
 
+def test_a_plan_that_needs_an_operator_is_parked(files):
+    """18.7: a failed run stops the schedule."""
+    flow, = files(flow=NIGHT)
+    row, = rows(flow, *NIGHTLY, "--fail", "a", "--retry", "fixed:1h:1,manual")
+    assert row["outcome"] == "failed" and row["parked"] and seconds(row) == 3602
+    words = [word for word in NIGHTLY if word != "--json"]
+    assert simulate(flow, *words, "--fail", "a", "--retry", "none,manual").startswith(
+        "2026-01-31 02:00:01  failed after 1 s, and the plan is parked\n")
+    assert len(rows(flow, *NIGHTLY, "--fail", "a")) == 6
+
+
 def test_the_plans_timeout_goes_first(files):
     flow, = files(flow={"flow": "f", "timeout": 3600, "steps": {"a": {"target": "t"}}})
     row, = rows(flow, *AT, "--never", "a", "--run-timeout", "60")
