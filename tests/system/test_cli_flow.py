@@ -85,6 +85,8 @@ def test_all_errors_are_reported_at_once(tmp_path):
      ["steps.a.args[0]: column 4: ", "steps.a.args[1]: column 1: 'nope' is not known here"]),
     ("nor does a cycle", {"a": {"after": ["b"], "let": {"x": "nope"}}, "b": {"after": ["a"], "let": {"x": "steps.a.value"}}},
      ["steps: a cycle of 2 steps: ", "steps.a.let.x: column 1: 'nope' is not known here"]),
+    ("what is never evaluated is checked, too", {"a": {"if": "true || #nope"}},
+     ["steps.a.if: column 9: 'nope' is not known here"]),
     ("a join of too many edges says one thing", {"a": {}, "b": {"after": ["a"], "join": 9}},
      ["steps.b.join: never starts: it waits for 9 edges and has 1"]),
     ("a join of none", {"a": {"join": "majority"}}, ["steps.a.join: never starts: it waits for 1 edge and has 0"]),
