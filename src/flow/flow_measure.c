@@ -58,6 +58,25 @@ static void judge_retry (struct flow *flow, const struct flow_step *step)
               "a failed retry may work twice: vote, timeout and undo on started");
 }
 
+// Each key counts once, and only one that ends in * stands for many.
+static void judge_signal (struct flow *flow, const struct flow_step *step)
+{
+    size_t index, keys = json_array_size (step->signal_who);
+    json_t *name;
+    bool many = !step->signal_who;
+    char text[REASON_MAX];
+    json_array_foreach (step->signal_who, index, name)
+    {
+        size_t size = json_string_length (name);
+        many = many || json_string_value (name)[size - 1] == '*';
+    }
+    if (many || step->signal_count <= keys)
+        return;
+    snprintf (text, sizeof text, "wants %u signals, and who names %zu key%s", step->signal_count,
+              keys, keys == 1 ? "" : "s");
+    note (flow->report.warnings, step->name, text);
+}
+
 // Seconds of one step at most; 0 with a reason in `because` when there is no bound.
 static uint64_t seconds_of (struct flow_reader *self, const struct flow_step *step)
 {
@@ -67,6 +86,7 @@ static uint64_t seconds_of (struct flow_reader *self, const struct flow_step *st
     if (step->has_undo)
         note (because, step->name, "an undo that fails waits for an operator");
     if (step->kind == FLOW_SIGNAL) {
+        judge_signal (flow, step);
         if (!step->signal_timeout_s)
             note (because, step->name, "a signal without a timeout");
         return (uint64_t)step->signal_timeout_s;

@@ -218,6 +218,7 @@ def test_a_flow_within_is_as_bounded_as_its_runs(engine):
      "d also runs when no edge to c is live, not only when its if is false"),
     ({"a": {**CALL, "if": "input.x"}, "b": {"after": [{"step": "a", "on": "ended"}], "let": {"x": "steps.a.value"}}},
      "b reads a, which may be skipped: use default()"),
+    ({"a": {"signal": {"timeout": 1, "count": 3, "who": ["lead", "audit"]}}}, "a: wants 3 signals, and who names 2 keys"),
     ({"a": {**CALL, "for_each": 9, "max_parallel": 32}}, "a: max_parallel 32 is above the flow's 5"),
     ({"a": {**CALL, "retry": {"strategy": "fixed", "interval": 1, "max": 1}, "undo": {"target": "jobs"}}},
      "a: a failed retry may work twice: vote, timeout and undo on started")])
@@ -239,6 +240,8 @@ MAYBE = {**CALL, "if": "input.x"}
     ("an else of what has no edges", {"a": MAYBE, "b": {**CALL, "after": [{"step": "a", "on": "skipped"}]}}),
     ("the else of both", {"a": MAYBE, "b": {**MAYBE, "after": [{"step": "a", "on": "skipped"}]}, "c": {
         **CALL, "after": [{"step": "a", "on": "skipped"}, {"step": "b", "on": "skipped"}], "join": 2}}),
+    ("a prefix stands for many keys", {"a": {"signal": {"timeout": 1, "count": 3, "who": ["lead", "head-*"]}}}),
+    ("a key for each signal", {"a": {"signal": {"timeout": 1, "count": 2, "who": ["lead", "audit"]}}}),
     ("all failed", {"a": CALL, "b": CALL, "c": {
         **CALL, "after": [{"step": "a", "on": "failed"}, {"step": "b", "on": "failed"}], "join": 2}})])
 def test_no_warning_without_need(engine, name, steps):
