@@ -80,7 +80,8 @@ int64_t core_outcomes (const struct core *self)
 void core_load_run (struct core *self, struct span target, uint64_t id, struct span run)
 {
     char text[64] = "";
-    memcpy (text, run.data, run.size < sizeof text ? run.size : sizeof text - 1);
+    if (run.size)
+        memcpy (text, run.data, run.size < sizeof text ? run.size : sizeof text - 1);
     if (text[0] < '1' || text[0] > '9') {
         self->pasts = self->pasts || text[0] == '+';
         return;
@@ -129,7 +130,7 @@ struct core *core_new (const struct core_bounds *bounds)
     self->gathering = &self->rows[0];
     self->batch = 1;
     self->reported_last = &self->reported_first;
-    self->rate_wake_us = INT64_MAX;
+    self->rate_wake_us = self->ready_us = INT64_MAX;
     self->cursor.score_us = INT64_MIN;
     return self;
 }
@@ -174,13 +175,14 @@ void core_reset (struct core *self)
     self->cursor = (struct core_cursor){.score_us = INT64_MIN};
     self->ahead_until_us = 0;
     self->reading = self->tokens_changed = false;
-    self->rate_wake_us = INT64_MAX;
+    self->rate_wake_us = self->ready_us = INT64_MAX;
     // Nothing of numbers is written before they are read: another owner may have gone on.
     self->exec_written = self->exec_id;
     self->plan_id_written = self->plan_id;
     self->seq_written = self->seq;
     self->new_epoch = false;
     self->touched.count = self->flown.count = 0;
+    self->message_bytes = 0;
     if (self->flying)
         self->batch++; // of the one that gathers nothing is written
     self->flying = NULL;

@@ -102,6 +102,9 @@ int64_t core_batch (const struct core *self);
 // Whether there is anything to write.
 bool core_has_rows (const struct core *self);
 
+// How many bytes the batch that gathers has, about.
+size_t core_bytes (const struct core *self);
+
 // Whether some of it is more than leases: who sent a run, or ended one, waits for it.
 bool core_hurries (const struct core *self);
 
@@ -143,10 +146,10 @@ enum core_result {
     CORE_UNREAD       // something is to be read first (core_pull.h)
 };
 
+// CORE_FULL: the name of the bound, and its value.
 struct core_refusal {
-    const char *bound; // CORE_FULL: its name and value
+    const char *bound;
     int64_t most;
-    struct span target, message; // CORE_IN_USE: of what stands there; data NULL = not known here
 };
 
 // Place a plan of an id that nobody has in Redis, as was looked up or as it was made here.
@@ -156,8 +159,10 @@ enum core_result core_submit (struct core *self, const struct core_submission *s
 // The greatest id that was made here, by this owner or one before it: ids ascend.
 uint64_t core_last_id (const struct core *self);
 
-// So many plans are in plan:ids, as was read behind all that was decided.
-void core_plans_are (struct core *self, int64_t plans);
+// How many plans there are; and how many of them plan:ids had when it was read: the others were
+// removed by hand.
+int64_t core_plan_count (const struct core *self);
+void core_plans_are (struct core *self, int64_t counted, int64_t found);
 
 // Whether the caller's plans are counted here, for the bound on them; else its field of plan:count
 // is to be read, for core_load_caller.
@@ -318,7 +323,8 @@ void core_none_waiting (struct core *self, struct span target, uint64_t number);
 // What is known here of a plan and not in Redis yet, or in flight. False: nothing.
 struct core_view {
     bool gone;
-    bool settled; // all of it is written
+    bool submitted; // and Redis has not acknowledged it: it may be refused yet
+    bool settled;   // all of it is written
     struct span target;
     struct span message; // data NULL = as Redis has it
     int64_t revision;    // -1 = not known

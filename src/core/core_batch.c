@@ -152,10 +152,16 @@ void core_count (struct core *self, char kind, struct span name, int64_t change)
         caller->plans += change;
 }
 
-void core_plans_are (struct core *self, int64_t plans)
+int64_t core_plan_count (const struct core *self)
 {
-    if (plans < self->plans)
-        self->plans = plans;
+    return self->plans;
+}
+
+void core_plans_are (struct core *self, int64_t counted, int64_t found)
+{
+    int64_t missing = counted - found;
+    if (missing > 0)
+        self->plans -= missing < self->plans ? missing : self->plans;
 }
 
 bool core_knows_caller (const struct core *self, struct span caller)
@@ -283,6 +289,11 @@ bool core_has_rows (const struct core *self)
            self->exec_id != self->exec_written || self->seq != self->seq_written;
 }
 
+size_t core_bytes (const struct core *self)
+{
+    return self->message_bytes + self->gathering->size;
+}
+
 bool core_hurries (const struct core *self)
 {
     return self->gathering->kinds != 0;
@@ -315,6 +326,7 @@ const struct rows *core_take_rows (struct core *self)
     self->touched = spare;
     self->flying = rows;
     self->gathering = rows == &self->rows[0] ? &self->rows[1] : &self->rows[0];
+    self->message_bytes = 0;
     self->batch++;
     return rows;
 }

@@ -83,6 +83,27 @@ int64_t core_pull_offers (const struct core *self, struct span target)
     return of ? (int64_t)(of->offers.end - of->offers.first) : 0;
 }
 
+struct each_offer {
+    core_offer_fn *call;
+    void *owner;
+};
+
+static void each_of_target (struct table_node *node, void *owner)
+{
+    const struct core_target *target = (struct core_target *)node; // it is the first member
+    const struct each_offer *each = owner;
+    const struct offer_list *list = &target->offers;
+    for (size_t i = list->first; i < list->end; i++)
+        each->call (each->owner, span_of (target->name, target->name_size), list->at[i]->id,
+                    list->at[i]->pull->order);
+}
+
+void core_each_offer (const struct core *self, core_offer_fn *call, void *owner)
+{
+    struct each_offer each = {call, owner};
+    table_each (&self->targets, each_of_target, &each);
+}
+
 // -- life
 
 struct pull *pull_for (struct open_plan *plan)

@@ -75,6 +75,7 @@ void open_set_message (struct core *self, struct open_plan *plan, struct span me
     memcpy (plan->message, message.data, message.size);
     plan->message_size = message.size;
     plan->revision = revision;
+    self->message_bytes += message.size;
     plan->writes &= ~(unsigned)WRITE_HEAD; // of the message before
     open_touch (self, plan, WRITE_MESSAGE);
     pull_read_message (plan);
@@ -201,6 +202,8 @@ static void close_plan (struct core *self, struct open_plan *plan, int64_t now_u
     }
     core_make_ready (self, target, (struct ready_plan){plan->score_us, plan->id}, plan->priority,
                      span_text (plan->group ? plan->group : ""));
+    if (plan->score_us < self->ready_us)
+        self->ready_us = plan->score_us;
     plan->prepared = plan->message && plan->message_size <= PREPARED_BYTES;
     if (!plan->prepared)
         open_drop (self, plan);

@@ -65,11 +65,8 @@ enum core_result core_submit (struct core *self, const struct core_submission *s
         heap_remove (&self->leases, &plan->lease);
         pull_forget (self, plan);
     }
-    if (plan && !plan->gone && !forgotten) {
-        ret->target = span_of (plan->target->name, plan->target->name_size);
-        ret->message = span_of (plan->message, plan->message_size);
+    if (plan && !plan->gone && !forgotten)
         return CORE_IN_USE;
-    }
     if (is_full (self, submission, ret))
         return CORE_FULL;
     plan = open_for (self, target_for (self, submission->target), submission->id);
@@ -329,6 +326,7 @@ bool core_view (const struct core *self, uint64_t id, struct core_view *ret)
         return false;
     bool flies = !is_past (plan);
     *ret = (struct core_view){.gone = plan->gone,
+                              .submitted = plan->submitted,
                               .settled = !plan->listed_in,
                               .target = span_of (plan->target->name, plan->target->name_size),
                               .message = span_of (plan->message, plan->message_size),

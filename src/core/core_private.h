@@ -152,6 +152,7 @@ struct core {
     uint64_t rereads, page_of; // how often it was begun anew; of the page under way
     int64_t stale;             // plans that are ready, and are not there any more
     int64_t ahead_until_us;
+    int64_t ready_us;     // of what became ready since the last choice; INT64_MAX = nothing
     int64_t rate_wake_us; // when a rate allows a run; INT64_MAX = none is waited for
 
     int64_t plans, seq, sub;
@@ -167,6 +168,7 @@ struct core {
 
     int64_t batch; // the number of the one that gathers
     struct rows rows[2];
+    size_t message_bytes;            // of the plans that were touched
     struct rows *gathering, *flying; // NULL = none is in flight
     struct plan_list touched, flown;
     struct table counts; // of the one that gathers

@@ -5,6 +5,7 @@
 
 #include "core_private.h"
 #include "memory.h"
+#include "stored_text.h"
 
 // -- offer
 

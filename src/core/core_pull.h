@@ -7,7 +7,7 @@
 // its place among the offers are here while it is in flight, or has rows that are not acknowledged.
 // Redis has the teams (plan:team:TARGET:ID) and the reports that were accepted (plan:reports).
 // There are no rows of offers: what is offered is found from plan:run after a takeover, so
-// plan:offers:TARGET of a former version is deleted by the migration.
+// plan:offers:TARGET of a former version is deleted by the migration, and written on the way back.
 //
 // Spans of answers live until core_acked of the batch that gathers now (or core_reset), also when
 // nothing of it is to be written. Times are of Redis' clock, microseconds unless the name says
@@ -77,6 +77,11 @@ enum core_result core_pull_offer (struct core *self, const struct core_offer *of
 
 // How many plans are offered to the workers of this target.
 int64_t core_pull_offers (const struct core *self, struct span target);
+
+// All of them, of each target the first first. `order`: lower ones are offered before, as the score
+// in plan:offers:TARGET of a former version says. `target` lives as long as the core is not reset.
+typedef void core_offer_fn (void *owner, struct span target, uint64_t id, int64_t order);
+void core_each_offer (const struct core *self, core_offer_fn *call, void *owner);
 
 // -- take
 

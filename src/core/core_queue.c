@@ -252,7 +252,7 @@ int64_t core_expects_due (struct core *self, int64_t now_us, int64_t *ret_until_
 int64_t core_next_us (const struct core *self)
 {
     const struct heap_node *lease = heap_first (&self->leases), *busy = heap_first (&self->busy);
-    int64_t next_us = self->rate_wake_us;
+    int64_t next_us = self->rate_wake_us < self->ready_us ? self->rate_wake_us : self->ready_us;
     if (busy && busy->at < next_us)
         next_us = busy->at;
     if (lease && lease->at < next_us)

@@ -6,6 +6,7 @@
 #include "decimal.h"
 #include "ident.h"
 #include "memory.h"
+#include "stored_text.h"
 
 enum {
     LOOK_MAX = 512,  // plans looked at to be read ahead
@@ -129,7 +130,7 @@ size_t core_choose (struct core *self, const struct core_wish *wish, int64_t now
                     struct core_choice *out, size_t max)
 {
     size_t limit = wish->limit < (int64_t)max ? (size_t)(wish->limit > 0 ? wish->limit : 0) : max;
-    self->rate_wake_us = INT64_MAX;
+    self->rate_wake_us = self->ready_us = INT64_MAX;
     self->limit_waits = false;
     core_advance (self, now_us, wish->ahead_us);
     set_rooms (self, wish);
@@ -296,6 +297,15 @@ static void wait_no_more (struct core *self, const struct open_plan *plan)
     rows_command (self->gathering, words, sizeof words / sizeof *words);
 }
 
+static void write_as_running (struct core *self, struct open_plan *plan)
+{
+    size_t size;
+    uint8_t *text =
+        message_as_running (span_of (plan->message, plan->message_size), plan->exec_id, &size);
+    open_set_message (self, plan, span_of (text, size), plan->revision);
+    free (text);
+}
+
 enum core_result core_take (struct core *self, const struct core_choice *choice,
                             const struct core_wish *wish, int64_t now_us, struct core_taken *ret)
 {
@@ -334,9 +344,11 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
     plan->keeps = false;
     lend_message (self, plan);
     ret->message = span_of (plan->message, plan->message_size);
-    ret->written = wish->writes && open_has_head (plan);
+    ret->written = wish->writes;
     open_queue (self, plan, now_us + wish->lease_us);
-    open_touch (self, plan, WRITE_RUN | (ret->written ? WRITE_HEAD : 0U));
+    open_touch (self, plan, WRITE_RUN | (ret->written && open_has_head (plan) ? WRITE_HEAD : 0U));
+    if (ret->written && !open_has_head (plan))
+        write_as_running (self, plan); // somebody edited it
     plan->chosen = false;
     wait_no_more (self, plan);
     return CORE_DONE;

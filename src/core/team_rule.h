@@ -24,12 +24,3 @@ void team_rule_free (struct team_rule *self);
 
 // Whether it lets this worker have the plan.
 bool team_rule_allows (const struct team_rule *self, struct span worker);
-
-// The first number that stands behind this name in the text of a message; 0: there is none. Quotes
-// inside of strings are escaped, so no text of a client is taken for it.
-int64_t message_number (struct span message, const char *name);
-
-// The same of exec_id, 0: there is none. Replace its digits, exec_time and plan_state: the message
-// says that this run is in progress. Returns memory to be freed.
-uint64_t message_exec_id (struct span message);
-uint8_t *message_as_running (struct span message, uint64_t exec_id, size_t *ret_size);

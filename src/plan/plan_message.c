@@ -137,3 +137,15 @@ const char *plan_broadcast_json (const char *public_text, int64_t seq, const cha
     json_text_raw (text, span_of ("}", 1));
     return json_text_end (text, &size);
 }
+
+struct span plan_command (const struct plan *plan)
+{
+    struct desc desc;
+    struct reason reason;
+    if (desc_parse (plan->messages[1], plan->message_count - 2, &desc, &reason))
+        return (struct span){0};
+    for (size_t i = 0; i < desc.count; i++)
+        if (desc.types[i] == ZERO_FRAME_COMMAND)
+            return plan->messages[2 + i];
+    return (struct span){0};
+}

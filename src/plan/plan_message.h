@@ -39,3 +39,6 @@ void plan_dispatch_message (const struct plan *self, const struct dispatch_way *
 // `epoch` is hex. Borrowed from `text`.
 const char *plan_broadcast_json (const char *public_text, int64_t seq, const char *epoch,
                                  struct json_text *text);
+
+// The COMMAND of a submitted plan; empty: it has none.
+struct span plan_command (const struct plan *plan);

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 
 #include "clock.h"
-#include "due.h"
-#include "fire.h"
 #include "log.h"
 #include "memory.h"
 
@@ -14,22 +12,17 @@ enum {
     MANY_GAP_US = 5000,     // between two plans, on the average: many are due one after the other
     PAUSE_US = 100000,      // after which nothing is left of the average
     PART = 4,               // of it that the last claim makes up
-    SOON_US = 3000
+    SOON_US = 3000,
+    LEASE_US = 5000 // between two looks whether this station may send again
 };
 
-struct early {
-    struct heap_node node; // by when it is due; those of one moment in the order in which they came
-    struct store_claimed claimed;
-    struct target *target; // whose room it takes; NULL = none
-    uint8_t store[];       // of the texts in `claimed`
-};
-
-static struct early *early_of (struct heap_node *node)
+static struct ahead_plan *early_of (struct heap_node *node)
 {
-    return node ? (struct early *)((uint8_t *)node - offsetof (struct early, node)) : NULL;
+    return node ? (struct ahead_plan *)((uint8_t *)node - offsetof (struct ahead_plan, node))
+                : NULL;
 }
 
-static struct early *first (const struct station *self)
+static struct ahead_plan *first (const struct station *self)
 {
     return early_of (heap_first (&self->ahead));
 }
@@ -72,7 +65,7 @@ int64_t ahead_claim_us (const struct station *self, int64_t due_us)
 
 void ahead_keep (struct station *self, const struct store_claimed *claimed)
 {
-    struct early *early =
+    struct ahead_plan *early =
         memory_new (sizeof *early + claimed->station.size + claimed->message.size);
     early->claimed = *claimed;
     early->claimed.station = span_of (early->store, claimed->station.size);
@@ -85,7 +78,7 @@ void ahead_keep (struct station *self, const struct store_claimed *claimed)
     heap_set (&self->ahead, &early->node, claimed->at_us);
 }
 
-static void take_out (struct station *self, struct early *early)
+static void take_out (struct station *self, struct ahead_plan *early)
 {
     heap_remove (&self->ahead, &early->node);
     if (early->target)
@@ -93,33 +86,30 @@ static void take_out (struct station *self, struct early *early)
     early->target = NULL;
 }
 
-void ahead_fire (struct station *self)
+struct ahead_plan *ahead_take (struct station *self)
 {
-    for (struct early *early;
-         (early = first (self)) && early->claimed.at_us <= store_now_us (self->store);) {
-        take_out (self, early);
-        if (!due_is_stale (self, early->claimed.lease_end_us, 1))
-            fire (self, &early->claimed);
-        free (early);
-    }
+    struct ahead_plan *early = first (self);
+    if (!early || early->claimed.at_us > store_now_us (self->store) ||
+        !store_is_leased (self->store))
+        return NULL;
+    take_out (self, early);
+    return early;
 }
 
 int64_t ahead_next_us (const struct station *self)
 {
-    const struct early *early = first (self);
-    return early ? store_mono_us (self->store, early->claimed.at_us) : INT64_MAX;
-}
-
-bool ahead_soon (const struct station *self)
-{
-    const struct early *early = first (self);
-    return early && early->claimed.at_us - store_now_us (self->store) <= SOON_US;
+    const struct ahead_plan *early = first (self);
+    if (!early)
+        return INT64_MAX;
+    int64_t due_us = store_mono_us (self->store, early->claimed.at_us);
+    int64_t soonest_us = store_is_leased (self->store) ? due_us : clock_mono_us () + LEASE_US;
+    return due_us > soonest_us ? due_us : soonest_us;
 }
 
 bool ahead_drop (struct station *self, uint64_t plan_id)
 {
     for (size_t i = self->ahead.count; i > 0; i--) {
-        struct early *early = early_of (self->ahead.nodes[i - 1]);
+        struct ahead_plan *early = early_of (self->ahead.nodes[i - 1]);
         if (early->claimed.plan_id != plan_id)
             continue;
         take_out (self, early);
@@ -132,22 +122,28 @@ bool ahead_drop (struct station *self, uint64_t plan_id)
 void ahead_forget_target (struct station *self, const struct target *target)
 {
     for (size_t i = 0; i < self->ahead.count; i++) {
-        struct early *early = early_of (self->ahead.nodes[i]);
+        struct ahead_plan *early = early_of (self->ahead.nodes[i]);
         if (early->target == target)
             early->target = NULL;
     }
 }
 
-void ahead_stop (struct station *self)
+void ahead_forget (struct station *self)
 {
-    if (self->ahead.count) // its clock was set back, else they would have been sent
+    if (self->ahead.count)
         log_event (LEVEL_WARN, "claim.left",
-                   "plans=%zu reason=\"not due by the clock of Redis; they are due when their "
-                   "lease ends\"",
+                   "plans=%zu reason=\"not sent; they are due when their lease ends\"",
                    self->ahead.count);
-    for (struct early *early; (early = first (self));) {
-        heap_remove (&self->ahead, &early->node);
+    for (struct ahead_plan *early; (early = first (self));) {
+        take_out (self, early);
         free (early);
     }
+}
+
+void ahead_stop (struct station *self)
+{
+    for (size_t i = 0; i < self->ahead.count; i++)
+        early_of (self->ahead.nodes[i])->target = NULL; // all are gone
+    ahead_forget (self);
     heap_free (&self->ahead);
 }

@@ -3,12 +3,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "ahead.h"
 #include "answer_text.h"
 #include "codes.h"
-#include "due.h"
 #include "failpoint.h"
-#include "front.h"
 #include "log.h"
 #include "memory.h"
 #include "output.h"
@@ -16,11 +13,7 @@
 #include "on_failure.h"
 #include "plan_json.h"
 #include "plan_message.h"
-#include "process.h"
 #include "publish.h"
-#include "pull.h"
-#include "submit.h"
-#include "unresponsive.h"
 #include "zones.h"
 
 enum { TRIES_MAX = 16 };
@@ -223,10 +216,12 @@ int64_t apply_lease_s (const struct station *self, const struct plan *plan)
     return !end_us ? self->settings->exec_timeout_s : left_s > 1 ? left_s : 1;
 }
 
-int64_t apply_revision (void)
+enum { LEASE_MAX_S = 60 }; // what a station that dies leaves behind waits that long
+
+int64_t apply_kept_lease_s (const struct station *self)
 {
-    enum { BITS = 26 };
-    return (int64_t)(process_random () >> (64 - BITS));
+    int64_t lease_s = self->settings->exec_timeout_s;
+    return lease_s < LEASE_MAX_S ? lease_s : LEASE_MAX_S;
 }
 
 static bool has_team (const struct applying *self, const struct plan *plan)
@@ -261,10 +256,9 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
     size_t record_size, missed_size = 0, count = participants_of (self, &participants);
     int64_t revision = plan->revision;
     bool writes = !self->keep_message && !self->decision.unchanged;
-    bool as_claimed = plan->as_claimed;
     note_error (self, plan);
     if (writes) {
-        plan->revision = apply_revision ();
+        plan->revision = station_revision ();
         plan->as_claimed = false;
     }
     free (self->public_text);
@@ -288,10 +282,8 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
                                .revision = self->keep_message ? REVISION_ANY : revision,
                                .key_station = span_text (self->key_station),
                                .exec_id = self->run.exec_id,
-                               .again = self->run.again,
-                               .as_claimed = as_claimed,
                                .decision = &self->decision,
-                               .lease_s = self->cause == CAUSE_KEPT ? unresponsive_lease_s (station)
+                               .lease_s = self->cause == CAUSE_KEPT ? apply_kept_lease_s (station)
                                                                     : apply_lease_s (station, plan),
                                .participants = participants,
                                .participant_count = count,
@@ -301,8 +293,7 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
                                .called = self->called,
                                .uncalled = span_of (uncalled, uncalled_size),
                                .keep_message = self->keep_message,
-                               .has_team = has_team (self, plan),
-                               .others_follow = ahead_soon (station)},
+                               .has_team = has_team (self, plan)},
         on_committed, self);
     free (record);
     free (output);
@@ -365,15 +356,6 @@ static struct decision decide (struct applying *self, struct plan *plan)
     return (struct decision){.commit = COMMIT_NONE};
 }
 
-// When the store will have it due next, as far as this decision says.
-static void wake (struct station *self, const struct plan *plan, const struct decision *decision)
-{
-    if (decision->commit == COMMIT_NEXT)
-        due_wake_at (self, plan_due_time (plan) * 1000000);
-    else if (decision->commit == COMMIT_RETRY || decision->commit == COMMIT_DOUBT)
-        due_wake_at (self, store_now_us (self->store) + decision->delay_ms * 1000);
-}
-
 // Management changed the plan in between: decide on what stands there now.
 static bool decide_anew (struct applying *self, const struct store_committed *answer)
 {
@@ -388,10 +370,8 @@ static bool decide_anew (struct applying *self, const struct store_committed *an
     self->decision = decide (self, plan);
     bool applies = self->decision.commit != COMMIT_NONE;
     struct held_run *held = runs_find (self->station, self->plan_id);
-    if (applies) {
+    if (applies)
         commit (self, plan, nominal);
-        wake (self->station, plan, &self->decision);
-    }
     if (applies && held && held->plan && held->run.exec_id == self->run.exec_id) {
         plan_destroy (&held->plan);
         held->plan = plan;
@@ -440,7 +420,7 @@ static void broadcast (struct applying *self, const struct store_committed *answ
     const char *json = self->public_text ? plan_broadcast_json (self->public_text, answer->seq,
                                                                 answer->epoch, text)
                                          : NULL;
-    char *votes = self->decision.close_poll ? store_votes_json (answer->votes) : NULL;
+    const char *votes = self->decision.close_poll ? answer->votes : NULL;
     struct span votes_frame = span_text (votes ? votes : "");
     struct desc votes_desc = {.count = 1, .types = {ZERO_FRAME_JSON}};
     struct publication publication = {.title = title_of (self),
@@ -452,7 +432,6 @@ static void broadcast (struct applying *self, const struct store_committed *answ
                                                 : self->frames ? self->frames->at + 1
                                                                : NULL};
     publish_result (self->station, &publication);
-    free (votes);
 }
 
 // The plan that the outcome calls is in the queue, unless there was no room for it.
@@ -464,13 +443,12 @@ static void tell_called (const struct applying *self, const struct store_committ
                    outcome_run (self), quoted (answer->full));
         return;
     }
-    submit_publish_added (self->station, self->called);
-    due_wake_now (self->station);
+    publish_added (self->station, self->called);
 }
 
 static void tell_failure (const struct applying *self, const struct store_committed *answer)
 {
-    if (answer->result == STORE_LOST)
+    if (answer->result == STORE_LOST || answer->result == STORE_UNKNOWN)
         log_event (LEVEL_WARN, "commit.lost",
                    "plan=%" PRIx64 " reason=\"stopped before Redis was back\"", self->plan_id);
     else if (answer->result == STORE_ERROR)
@@ -480,12 +458,26 @@ static void tell_failure (const struct applying *self, const struct store_commit
         log_event (LEVEL_WARN, "commit.stale", "plan=%" PRIx64, self->plan_id);
 }
 
+// What Redis has of the plan now: if the run is still in progress, the same is decided on that.
+static void on_loaded_again (void *owner, const struct store_loaded *loaded)
+{
+    const struct applying *applying = owner;
+    bool current = loaded->result == STORE_DONE && loaded->exec_id == applying->run.exec_id;
+    on_committed (owner, &(struct store_committed){.result = current ? STORE_CHANGED : STORE_HELD,
+                                                   .message = loaded->message,
+                                                   .error = ""});
+}
+
 static void on_committed (void *owner, const struct store_committed *answer)
 {
     struct applying *applying = owner;
     struct station *self = applying->station;
+    if (answer->result == STORE_RESET) {
+        store_load (self->store, applying->plan_id, LINK_REPEAT, on_loaded_again, applying);
+        return;
+    }
     if (answer->result == STORE_CHANGED && decide_anew (applying, answer)) {
-        front_resume (self);
+        station_resume (self);
         return;
     }
     FAILPOINT (is_outcome (&applying->decision) ? "result_done" : "running_done");
@@ -513,11 +505,8 @@ static void on_committed (void *owner, const struct store_committed *answer)
         tell_events (applying, answer->seq);
     if (answer->result == STORE_DONE && applying->called)
         tell_called (applying, answer);
-    if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE) {
-        if (self->limits_full)
-            due_wake_now (self); // its place is free
-        pull_freed (self);
-    }
+    if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE)
+        station_run_ended (self);
     struct held_run *held = runs_find (self, applying->plan_id);
     bool present = held && held->run.exec_id == applying->run.exec_id;
     if (present)
@@ -527,7 +516,7 @@ static void on_committed (void *owner, const struct store_committed *answer)
     if (applying->done)
         applying->done (applying->owner, answer->result);
     applying_destroy (applying);
-    front_resume (self);
+    station_resume (self);
 }
 
 // -- in
@@ -587,6 +576,5 @@ struct decision apply (struct station *self, const struct outcome *outcome)
     commit (applying, outcome->plan, nominal);
     if (held) // last: an earlier sign of life, whose place this write took, was answered in there
         held->lease_pending = decision.commit == COMMIT_LEASE;
-    wake (self, outcome->plan, &decision);
     return decision;
 }

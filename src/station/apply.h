@@ -39,10 +39,9 @@ struct outcome {
 // The lease of a run of this plan that begins now, in seconds.
 int64_t apply_lease_s (const struct station *self, const struct plan *plan);
 
-// The revision of a message that is written now. Random, so that no two writers who decided on the
-// same message make the same; small, as it stands in every message.
-int64_t apply_revision (void);
-
 // Decide and commit; broadcast when it is written. Everything is copied. COMMIT_NONE: the answer is
 // late, and nothing is done.
 struct decision apply (struct station *self, const struct outcome *outcome);
+
+// The lease of a run that is kept, renewed while this station lives.
+int64_t apply_kept_lease_s (const struct station *self);

@@ -1,9 +1,11 @@
 #include "attend.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "clock.h"
 #include "log.h"
+#include "memory.h"
 #include "targets.h"
 
 enum { ATTEND_US = 4000000 };
@@ -31,9 +33,14 @@ static void tell_wrong (struct station *self, const struct store_attended *answe
                "key=%s reason=\"it had another type and was replaced\"", quoted (answer->wrong));
 }
 
-static void on_attended (void *owner, const struct store_attended *answer)
+struct attending {
+    struct station *station;
+    void (*then) (void *owner, bool known); // NULL = nobody waits
+    void *owner;
+};
+
+static void take_attended (struct station *self, const struct store_attended *answer)
 {
-    struct station *self = owner;
     if (answer->result != STORE_DONE)
         return;
     tell_loss (self, answer);
@@ -41,23 +48,38 @@ static void on_attended (void *owner, const struct store_attended *answer)
     if (answer->attending != self->attending)
         log_event (LEVEL_INFO, "stations.attending", "count=%" PRId64, answer->attending);
     self->attending = answer->attending;
-    // What waits for a target may have been claimed by a station that does not reach it.
-    if (self->attending > 1)
-        targets_wake (self);
-    if (answer->stations != self->stations_revision)
+    if (station_store_up (self) && answer->stations != self->stations_revision)
         targets_load (self);
-    self->stations_revision = answer->stations;
+    if (station_store_up (self))
+        self->stations_revision = answer->stations;
+}
+
+static void on_attended (void *owner, const struct store_attended *answer)
+{
+    struct attending *attending = owner;
+    take_attended (attending->station, answer);
+    if (attending->then)
+        attending->then (attending->owner, answer->result == STORE_DONE);
+    free (attending);
+}
+
+void attend_ask (struct station *self, void (*then) (void *owner, bool known), void *owner)
+{
+    struct attending *attending = memory_new (sizeof *attending);
+    *attending = (struct attending){self, then, owner};
+    self->attend_us = clock_mono_us () + ATTEND_US;
+    store_attend (self->store, on_attended, attending);
 }
 
 void attend_now (struct station *self)
 {
-    self->attend_us = clock_mono_us () + ATTEND_US;
-    store_attend (self->store, on_attended, self);
+    attend_ask (self, NULL, NULL);
 }
 
 void attend_tick (struct station *self)
 {
-    if (self->phase == PHASE_SERVING && station_store_up (self) &&
-        clock_mono_us () >= self->attend_us)
+    bool attends =
+        self->phase == PHASE_STANDBY || (self->phase == PHASE_SERVING && station_store_up (self));
+    if (attends && clock_mono_us () >= self->attend_us)
         attend_now (self);
 }

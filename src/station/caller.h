@@ -7,7 +7,7 @@
 // it.
 #pragma once
 
-#include "front.h"
+#include "request.h"
 
 enum { CALLER_MASKED_SIZE = 5 };
 

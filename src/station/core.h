@@ -7,6 +7,7 @@
 #include "counters.h"
 #include "curve.h"
 #include "embedded.h"
+#include "fault.h"
 #include "frames.h"
 #include "heap.h"
 #include "ident.h"
@@ -14,7 +15,6 @@
 #include "plan_message.h"
 #include "process.h"
 #include "settings_table.h"
-#include "station.h"
 #include "status.h"
 #include "store.h"
 #include "subscribers.h"
@@ -24,7 +24,9 @@
 enum phase {
     PHASE_STARTING, // waits for Redis
     PHASE_SERVING,
-    PHASE_STOPPING, // writes what is in hand, takes nothing new
+    PHASE_STANDBY,  // another station owns the plans
+    PHASE_STOPPING, // writes what is in progress, takes nothing new
+    PHASE_FENCED,   // another station took over: all that is known of the plans is to be forgotten
     PHASE_FAILED    // could not start
 };
 
@@ -68,7 +70,14 @@ struct station {
     struct reason told_down;   // why Redis is away, as the log was told last
     struct embedded *embedded; // NULL with a given Redis
     int64_t started_us;
-    int64_t stop_us;             // when to stop waiting, PHASE_STOPPING
+    int64_t stop_us;     // when to stop waiting, PHASE_STOPPING
+    int64_t waits_us;    // since when the plans are not its own; 0 = they are
+    char name[80];       // for other stations: host and process
+    int64_t owner_since; // Unix seconds: since then the plans are its own, 0 = they never were
+    bool yields;         // others are to take over first
+    bool was_owner;      // and is a standby now: no Redis makes it end
+    bool gives_up;       // PHASE_STOPPING: the plans are being given up
+    bool targets_started;
     struct reason redis_trouble; // why the embedded one ended, if that is known; empty = it is not
     bool redis_ended;            // the embedded one has to be started again
     int64_t respawn_us;          // when
@@ -146,7 +155,6 @@ struct station {
     bool claimed_any;  // it took some, or put some where others may go before them
     bool limits_full;  // some wait until a run of their target or group ends
     int64_t claim_us;  // when to claim next, monotonic
-    int64_t hold_us;   // nothing is claimed before
     struct heap ahead; // plans that were claimed before they are due (ahead.h)
     int64_t ahead_gap_us, ahead_counted_us;
     uint64_t swept; // id the next sweep goes on after
@@ -159,8 +167,11 @@ struct target *station_target (struct station *self, struct span name);
 // The bounds of the store, from the settings.
 struct store_bounds station_bounds (const struct station *self);
 
-// Whether Redis takes calls now.
+// Whether this station owns the plans, and Redis takes calls now.
 bool station_store_up (const struct station *self);
+
+// Let a standby take over, and be one.
+void station_hand_over (struct station *self);
 
 // The targets that were added have been read from Redis: the station can serve.
 void station_targets_read (struct station *self);
@@ -170,3 +181,18 @@ const char *station_store_trouble (const struct station *self);
 
 // Redis' time in whole seconds: the `now` of every rule.
 int64_t station_now (const struct station *self);
+
+// Another revision of a message.
+int64_t station_revision (void);
+
+// -- what those above are to know
+
+// Read on, here and from the targets, when the store has room again; call it when a call of the
+// store was answered.
+void station_resume (struct station *self);
+
+// It cannot go on: station_run ends.
+void station_fail (struct station *self, const char *why);
+
+// A run has ended: its place is free.
+void station_run_ended (struct station *self);

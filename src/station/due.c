@@ -20,72 +20,26 @@
 #include "rooms.h"
 #include "runs.h"
 #include "unresponsive.h"
+#include "wake.h"
 
 enum {
     BATCH = 256,             // plans a claim
-    LOOK_US = 1000000,       // a hand edit is seen within this
+    LOOK_US = 1000000,       // between two claims, though nothing asks for one
     FORGET_US = 5000000,     // a failed run is forgotten this long after its retry was due
     SWEEP_PAGE = 100,        // plans
     SWEEP_TURN_US = 1000000, // between two pages
     SWEEP_SOON_US = 10000,   // the same where plans were missing in the queue
 };
 
-// -- the timer
-
-static void arm (struct station *self)
-{
-    const struct heap_node *first = heap_first (&self->deadlines);
-    int64_t at_us = self->claiming ? INT64_MAX : self->claim_us, ahead_us = ahead_next_us (self);
-    if (ahead_us < at_us)
-        at_us = ahead_us;
-    if (first && first->at < at_us)
-        at_us = first->at;
-    if (self->swept && self->sweep_us < at_us)
-        at_us = self->sweep_us;
-    // A time of 0 would disarm; the past fires at once.
-    at_us = at_us < 1 ? 1 : at_us;
-    if (at_us == self->armed_us)
-        return;
-    self->armed_us = at_us;
-    struct itimerspec spec = {
-        .it_value = {.tv_sec = at_us / 1000000, .tv_nsec = at_us % 1000000 * 1000}};
-    if (at_us == INT64_MAX)
-        spec = (struct itimerspec){0};
-    timerfd_settime (self->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL);
-}
-
-static void claim_at (struct station *self, int64_t mono_us)
-{
-    if (mono_us >= self->claim_us)
-        return;
-    self->claim_us = mono_us;
-    arm (self);
-}
-
-void due_wake_at (struct station *self, int64_t redis_us)
-{
-    claim_at (self, store_mono_us (self->store, redis_us));
-}
-
-void due_wake_now (struct station *self)
-{
-    claim_at (self, clock_mono_us ());
-}
-
 // -- claim
-
-void due_hold (struct station *self)
-{
-    enum { HOLD_US = 1500000 };
-    if (self->attending > 1)
-        self->hold_us = clock_mono_us () + HOLD_US;
-}
 
 // Until the first heartbeat: a station that lives writes that, or that none came, before its end.
 static int64_t first_lease_s (const struct station_settings *settings)
 {
     enum { MARGIN_S = 3 };
     int64_t lease_s = (settings->send_timeout_ms + 999) / 1000 + MARGIN_S;
+    if (settings->doubt_timeout_s)
+        lease_s = settings->doubt_timeout_s;
     return lease_s < settings->exec_timeout_s ? lease_s : settings->exec_timeout_s;
 }
 
@@ -108,15 +62,23 @@ static void fire_all (struct station *self, const struct store_claim *claim)
     if (claim->count)
         FAILPOINT ("claim_done");
     for (size_t i = 0; i < claim->count; i++) {
-        struct store_claimed claimed;
+        const struct store_claimed *claimed = &claim->taken[i];
         if (due_is_stale (self, claim->lease_end_us, claim->count - i))
             return;
-        if (!store_claim_at (claim, i, &claimed))
-            continue;
-        if (claimed.at_us > claim->now_us)
-            ahead_keep (self, &claimed);
+        if (claimed->at_us > claim->now_us || !store_is_leased (self->store))
+            ahead_keep (self, claimed);
         else
-            fire (self, &claimed);
+            fire (self, claimed);
+    }
+}
+
+// Those whose time has come since they were claimed.
+static void fire_ahead (struct station *self)
+{
+    for (struct ahead_plan *plan; (plan = ahead_take (self));) {
+        if (!due_is_stale (self, plan->claimed.lease_end_us, 1))
+            fire (self, &plan->claimed);
+        free (plan);
     }
 }
 
@@ -135,25 +97,18 @@ static void on_claimed (void *owner, const struct store_claim *claim)
                        quoted (claim->first_broken));
         }
         if (claim->has_next)
-            due_wake_at (self, ahead_claim_us (self, claim->next_us));
+            wake_due_at (self, claim->next_us);
         rooms_learn (self, claim);
-        claim_at (self, rooms_next_us (self));
+        wake_claim_at (self, rooms_next_us (self));
     }
-    arm (self);
+    wake_arm (self);
 }
 
 static void claim (struct station *self)
 {
     struct claim_target targets[TARGETS_MAX];
-    struct claim_wish wish = {.first_lease_s = first_lease_s (self->settings),
-                              .lease_s = self->settings->exec_timeout_s,
-                              .targets = targets};
-    int64_t now_us = clock_mono_us ();
-    self->claim_us = now_us + LOOK_US;
-    if (now_us < self->hold_us) {
-        self->claim_us = self->hold_us;
-        return;
-    }
+    struct claim_wish wish = {.first_lease_s = first_lease_s (self->settings), .targets = targets};
+    self->claim_us = clock_mono_us () + LOOK_US;
     if (self->claiming || self->phase != PHASE_SERVING || !station_store_up (self))
         return;
     int64_t room =
@@ -167,7 +122,6 @@ static void claim (struct station *self)
     wish.target_count = rooms_of (self, targets);
     if (!rooms_any (targets, wish.target_count)) {
         self->claim_us = clock_mono_us () + LOOK_US / 20; // or when one connects or answers
-        self->more_due = true;                            // as far as is known
         return;
     }
     wish.ahead_us = ahead_reach_us (self);
@@ -180,7 +134,7 @@ void due_answered (struct station *self, const struct target *target)
     if (self->claiming || !rooms_opened (self, target))
         return;
     claim (self);
-    arm (self);
+    wake_arm (self);
 }
 
 // -- deadlines
@@ -226,7 +180,7 @@ static void run_deadlines (struct station *self)
         some = true;
     }
     if (some) // they may have made room
-        claim_at (self, rooms_next_us (self));
+        wake_claim_at (self, rooms_next_us (self));
 }
 
 // -- sweep
@@ -236,7 +190,6 @@ static void on_requeued (void *owner, enum store_result result, const char *erro
     struct station *self = owner;
     if (result == STORE_DONE) {
         self->counters.requeued++;
-        due_wake_now (self);
     } else if (result == STORE_ERROR) {
         log_event (LEVEL_ERROR, "plan.not_queued", "error=%s", quoted (span_text (error)));
     }
@@ -258,7 +211,7 @@ static bool requeue (struct station *self, const struct store_outside *outside)
                    outside->plan_id, plan_state_name (plan->state));
         bool runs = plan->last_state == ZERO_STATUS_RUNING_ID;
         int64_t revision = plan->revision;
-        plan->revision = apply_revision ();
+        plan->revision = station_revision ();
         store_change (
             self->store,
             &(struct store_change){
@@ -280,11 +233,8 @@ static void on_swept (void *owner, const struct store_swept *swept)
     if (swept->result != STORE_DONE)
         return;
     bool missing = false;
-    for (size_t i = 0; i < swept->count; i++) {
-        struct store_outside outside;
-        if (store_swept_at (swept, i, &outside))
-            missing = requeue (self, &outside) || missing;
-    }
+    for (size_t i = 0; i < swept->count; i++)
+        missing = requeue (self, &swept->outside[i]) || missing;
     self->swept = swept->last;
     self->sweep_us = clock_mono_us () + (!swept->last ? self->settings->sweep_interval_s * 1000000
                                          : missing    ? SWEEP_SOON_US
@@ -292,7 +242,7 @@ static void on_swept (void *owner, const struct store_swept *swept)
     if (missing)
         link_flush (store_link (self->store));
     if (swept->last)
-        arm (self);
+        wake_arm (self);
 }
 
 static void sweep (struct station *self)
@@ -317,13 +267,13 @@ static void on_timer (void *owner, uint32_t events)
     if (read (self->timer_fd, &expirations, sizeof expirations) < 0)
         return;
     self->armed_us = INT64_MAX;
-    ahead_fire (self);
+    fire_ahead (self);
     run_deadlines (self);
     if (!self->claiming && clock_mono_us () >= self->claim_us)
         claim (self);
     sweep (self);
     link_flush (store_link (self->store));
-    arm (self);
+    wake_arm (self);
 }
 
 int due_start (struct station *self, struct reason *reason)
@@ -337,7 +287,7 @@ int due_start (struct station *self, struct reason *reason)
     source_set (&self->due_source, self->reactor, self->timer_fd, EPOLLIN);
     self->claim_us = clock_mono_us ();
     self->sweep_us = self->claim_us + SWEEP_TURN_US;
-    arm (self);
+    wake_arm (self);
     return 0;
 }
 

@@ -3,7 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "manage_private.h"
+#include "filter.h"
+#include "store.h"
 
 enum { CONCURRENCY_MAX = 10000, BURST_MAX = 1000000 };
 
@@ -62,6 +63,17 @@ bool limit_rule_read (json_t *object, struct limit *ret, struct reason *reason)
     return filter_read (object, fields, sizeof fields / sizeof *fields, ret, reason);
 }
 
+bool limit_is_none (const struct limit *limit)
+{
+    return limit_equal (limit, &(struct limit){0});
+}
+
+bool limit_equal (const struct limit *a, const struct limit *b)
+{
+    return a->concurrency == b->concurrency && a->burst == b->burst && !(a->rate < b->rate) &&
+           !(a->rate > b->rate);
+}
+
 json_t *limit_rule_json (const struct limit *limit)
 {
     json_t *object = json_object ();
@@ -76,33 +88,29 @@ json_t *limit_rule_json (const struct limit *limit)
 
 // -- settings
 
-static bool take_option (const char *value, char text[LIMIT_TEXT_MAX],
+static bool take_option (const char *value, struct limit *limit,
                          bool (*take) (struct limit *limit, double value))
 {
     char *end;
-    struct limit limit = limit_read (span_text (text));
     double number = strtod (value, &end);
     // Digits and a point only: strtod takes more than is meant here.
-    if (!*value || *end || strspn (value, "0123456789.") != strlen (value) ||
-        !take (&limit, number))
-        return false;
-    limit_write (&limit, text);
-    return true;
+    return *value && !*end && strspn (value, "0123456789.") == strlen (value) &&
+           take (limit, number);
 }
 
-bool limit_option_concurrency (const char *value, char text[LIMIT_TEXT_MAX])
+bool limit_option_concurrency (const char *value, struct limit *limit)
 {
-    return take_option (value, text, take_concurrency);
+    return take_option (value, limit, take_concurrency);
 }
 
-bool limit_option_rate (const char *value, char text[LIMIT_TEXT_MAX])
+bool limit_option_rate (const char *value, struct limit *limit)
 {
-    return take_option (value, text, take_rate);
+    return take_option (value, limit, take_rate);
 }
 
-bool limit_option_burst (const char *value, char text[LIMIT_TEXT_MAX])
+bool limit_option_burst (const char *value, struct limit *limit)
 {
-    return take_option (value, text, take_burst);
+    return take_option (value, limit, take_burst);
 }
 
 int64_t limit_next_us (const struct limit_use *use)

@@ -7,6 +7,7 @@
 
 #include "access.h"
 #include "ahead.h"
+#include "attend.h"
 #include "codes.h"
 #include "json.h"
 #include "manage_private.h"
@@ -17,6 +18,7 @@
 #include "reads.h"
 #include "runs.h"
 #include "submit_private.h"
+#include "reply.h"
 
 // -- plans by name
 
@@ -57,7 +59,7 @@ static bool read_key (struct station *self, struct request *request, struct span
             name = span_of (slash + 1, name.size - scope.size - 1);
         }
         if (scope.size == 0 || scope.size > STATION_NAME_MAX) {
-            front_refuse (self, &request->peer, ZPLAN_EARGUMENT,
+            reply_refuse (self, &request->peer, ZPLAN_EARGUMENT,
                           "id: this key is bound to several targets, want key:TARGET/NAME");
             return false;
         }
@@ -67,7 +69,7 @@ static bool read_key (struct station *self, struct request *request, struct span
     }
     if (name.size == 0 || name.size > POLICY_TEXT_MAX) {
         reason_set (&reason, "id: want a name of 1..%d bytes after key:", POLICY_TEXT_MAX);
-        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return false;
     }
     ret->id = submission_key_id (scope, name);
@@ -98,7 +100,7 @@ bool manage_plan_name (struct station *self, struct request *request, struct spa
     }
     reason_set (&reason, "id: want 1..16 hex digits, key:NAME or plan:msg:STATION:ID, got %s",
                 quoted (given));
-    front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+    reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
     return false;
 }
 
@@ -130,73 +132,25 @@ void inquiry_refuse (struct inquiry *inquiry, enum store_result result, const ch
     if (result == STORE_NONE) {
         reason_set (&reason, "no plan %s",
                     *inquiry->plan.name ? inquiry->plan.name : ident_text (inquiry->plan.id, id));
-        front_refuse (inquiry->station, inquiry->peer, ZPLAN_ENOTFIND, reason.text);
+        reply_refuse (inquiry->station, inquiry->peer, ZPLAN_ENOTFIND, reason.text);
     } else if (result != STORE_DONE) {
-        front_refuse_store (inquiry->station, inquiry->peer, result, error);
+        reply_refuse_store (inquiry->station, inquiry->peer, result, error);
     }
 }
 
 void inquiry_end (struct inquiry *inquiry, enum store_result result, const char *error)
 {
     inquiry_refuse (inquiry, result, error);
-    front_resume (inquiry->station);
+    station_resume (inquiry->station);
     free (inquiry);
 }
 
 bool manage_reply (struct station *self, struct peer *peer, uint64_t plan_id, const char *json)
 {
-    return front_reply (
+    return reply_send (
         self, peer,
         &(struct reply){
             .status = ZERO_STATUS_OK_ID, .reason = "", .plan_id = plan_id, .json = json});
-}
-
-// -- arguments
-
-bool argument_number (struct span text, int64_t min, int64_t max, int64_t *ret)
-{
-    char copy[24];
-    if (text.size == 0 || text.size >= sizeof copy || memchr (text.data, '\0', text.size))
-        return false;
-    memcpy (copy, text.data, text.size);
-    copy[text.size] = '\0';
-    return number_parse (copy, ret) && *ret >= min && *ret <= max;
-}
-
-bool copy_text (const json_t *value, char *out, size_t room)
-{
-    if (!json_is_string (value) || json_string_length (value) >= room)
-        return false;
-    memcpy (out, json_string_value (value), json_string_length (value) + 1);
-    return true;
-}
-
-static bool read_filter_field (const struct filter_field *fields, size_t count, const char *name,
-                               const json_t *value, void *filter, struct reason *reason)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp (fields[i].name, name) != 0)
-            continue;
-        if (fields[i].read (filter, value))
-            return true;
-        reason_set (reason, "%s: %s", name, fields[i].rule);
-        return false;
-    }
-    reason_set (reason, "%s: unknown field", quoted (span_text (name)));
-    return false;
-}
-
-bool filter_read (json_t *object, const struct filter_field *fields, size_t count, void *filter,
-                  struct reason *reason)
-{
-    const char *name;
-    json_t *value;
-    json_object_foreach (object, name, value)
-    {
-        if (!read_filter_field (fields, count, name, value, filter, reason))
-            return false;
-    }
-    return true;
 }
 
 void manage_subword (struct station *self, struct request *request,
@@ -210,7 +164,7 @@ void manage_subword (struct station *self, struct request *request,
             words[i].run (self, request, arguments, &words[i]);
         return;
     }
-    front_refuse (self, &request->peer, ZPLAN_EARGUMENT, usage);
+    reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, usage);
 }
 
 // -- message
@@ -327,6 +281,44 @@ static void on_remove_loaded (void *owner, const struct store_loaded *answer)
     link_flush (store_link (self->store));
 }
 
+// -- handover
+
+struct handover {
+    struct station *station;
+    struct peer *peer;
+};
+
+static void on_attending (void *owner, bool known)
+{
+    struct handover *handover = owner;
+    struct station *self = handover->station;
+    bool ready = known && self->attending > 1;
+    if (ready)
+        manage_reply (self, handover->peer, 0, "{\"handed_over\":true}");
+    else if (known)
+        reply_refuse (self, handover->peer, ZPLAN_EBUSY, "handover: no standby is there");
+    else
+        reply_refuse_store (self, handover->peer, STORE_LOST, "");
+    free (handover);
+    if (ready && self->phase == PHASE_SERVING)
+        station_hand_over (self);
+    station_resume (self);
+}
+
+static void manage_handover (struct station *self, struct request *request,
+                             const struct arguments *arguments)
+{
+    (void)arguments;
+    if (self->embedded) {
+        reply_refuse (self, &request->peer, ZPLAN_EBUSY,
+                      "handover: the embedded Redis has no standby");
+        return;
+    }
+    struct handover *handover = memory_new (sizeof *handover);
+    *handover = (struct handover){self, peer_keep (self, request)};
+    attend_ask (self, on_attending, handover);
+}
+
 static void manage_remove (struct station *self, struct request *request,
                            const struct arguments *arguments)
 {
@@ -384,6 +376,7 @@ static const struct word {
      "kind list, get NAME, put NAME FIELDS, or remove NAME", NEEDS_REDIS},
     {"limit", 1, 3, CURVE_ROLE_OBSERVE | CURVE_ROLE_MANAGE, manage_limit,
      "limit list, set NAME LIMIT, or remove NAME", NEEDS_REDIS},
+    {"handover", 0, 0, CURVE_ROLE_MANAGE, manage_handover, "handover", NEEDS_REDIS},
     {"stats", 0, 0, CURVE_ROLE_OBSERVE, manage_stats, "stats", NEEDS_REDIS},
     {"health", 0, 0, CURVE_ROLE_OBSERVE, manage_health, "health", NEEDS_NOTHING},
 };
@@ -404,13 +397,13 @@ static void run_word (struct station *self, struct request *request, const struc
     if (arguments.count < word->args_min || arguments.count > word->args_max) {
         struct reason reason;
         reason_set (&reason, "got %zu arguments; %s", arguments.count, word->usage);
-        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
-    if (word->needs != NEEDS_NOTHING && front_too_much (self, request))
+    if (word->needs != NEEDS_NOTHING && reply_too_much (self, request))
         return;
     if (word->needs != NEEDS_NOTHING && !station_store_up (self)) {
-        front_refuse_store (self, &request->peer, STORE_LOST, "");
+        reply_refuse_store (self, &request->peer, STORE_LOST, "");
         return;
     }
     word->run (self, request, &arguments);
@@ -429,7 +422,7 @@ void manage_request (struct station *self, struct request *request)
     struct reason reason;
     struct span name = message_frame (&request->message, ZERO_FRAME_COMMAND, &given);
     if (!given) {
-        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, "COMMAND: the frame is missing");
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, "COMMAND: the frame is missing");
         return;
     }
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -439,5 +432,5 @@ void manage_request (struct station *self, struct request *request)
         }
     }
     reason_set (&reason, "COMMAND: no admin command %s", quoted (name));
-    front_refuse (self, &request->peer, ZPLAN_ENOTKNOWN, reason.text);
+    reply_refuse (self, &request->peer, ZPLAN_ENOTKNOWN, reason.text);
 }

@@ -6,7 +6,6 @@
 
 #include "apply.h"
 #include "codes.h"
-#include "due.h"
 #include "manage_private.h"
 #include "missed.h"
 #include "on_failure.h"
@@ -19,8 +18,10 @@
 #include "reads.h"
 #include "runs.h"
 #include "submit.h"
-#include "targets.h"
 #include "zones.h"
+#include "reply.h"
+#include "filter.h"
+#include "target_names.h"
 
 enum { TRIES_MAX = 8 };
 
@@ -49,12 +50,12 @@ static void change_end (struct change *self)
     plan_destroy (&self->plan);
     free (self->text);
     free (self);
-    front_resume (station);
+    station_resume (station);
 }
 
 static void refuse (struct change *self, enum wire_error error, const char *reason)
 {
-    front_refuse (self->inquiry.station, self->inquiry.peer, error, reason);
+    reply_refuse (self->inquiry.station, self->inquiry.peer, error, reason);
     change_end (self);
 }
 
@@ -89,7 +90,7 @@ int manage_check_messages (struct station *self, const char *user, const struct 
     struct message message = {0};
     struct target *target = station_target (self, plan->station);
     if (!target)
-        return targets_not_found (self, user, "station", plan->station, reason);
+        return target_not_found (self, user, "station", plan->station, reason);
     if (plan->message_count < PLAN_MESSAGES_MIN) {
         reason_set (reason, "messages: want at least %d frames", PLAN_MESSAGES_MIN);
         return ZPLAN_EARGUMENT;
@@ -157,17 +158,6 @@ static int read_update (struct change *self, struct plan **plan, struct plan_upd
 
 // -- the change
 
-bool manage_is_running (struct station *self, const struct plan *plan,
-                        const struct store_loaded *answer)
-{
-    if (!answer->running || answer->given_up)
-        return false;
-    const struct held_run *held = runs_find (self, plan->id);
-    return plan->state == PLAN_EXECUTE || (held && held->run.exec_id == answer->exec_id) ||
-           plan->exec_time + self->settings->exec_timeout_s > station_now (self) ||
-           engine_poll_end_us (plan) > store_now_us (self->store);
-}
-
 static int apply_change (struct change *self, struct plan **plan, const struct store_loaded *answer,
                          struct reason *reason)
 {
@@ -175,7 +165,7 @@ static int apply_change (struct change *self, struct plan **plan, const struct s
     struct plan_update update = {0};
     struct manage_request request = {
         .word = self->word,
-        .running = manage_is_running (station, *plan, answer),
+        .running = runs_in_progress (station, *plan, answer),
         .count = self->count,
         .fields = &update.fields,
         .zone = zones_of (station, *plan),
@@ -233,7 +223,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         return;
     }
     memcpy (self->key_station, answer->station.data, answer->station.size);
-    self->plan->revision = apply_revision ();
+    self->plan->revision = station_revision ();
     size_t missed_size;
     char *missed = missed_record (self->plan, &self->misses,
                                   (uint64_t)store_now_us (station->store), &missed_size);
@@ -266,10 +256,6 @@ static void tell (struct change *self)
                                              .title = self->plan->description,
                                              .json = json});
     free (json);
-    if (self->queue == REQUEUE_NOW)
-        due_wake_now (station);
-    else if (self->queue == REQUEUE_TIME)
-        due_wake_at (station, plan_due_time (self->plan) * 1000000);
 }
 
 static void on_stored (void *owner, enum store_result result, const char *error)
@@ -336,7 +322,7 @@ void manage_skip (struct station *self, struct request *request, const struct ar
     if (!argument_number (arguments->at[1], 1, INT32_MAX, &count)) {
         reason_set (&reason, "skip: want a number of occurrences 1..%d, got %s", INT32_MAX,
                     quoted (arguments->at[1]));
-        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     start (self, request, arguments->at[0], &(struct change){.word = MANAGE_SKIP, .count = count});

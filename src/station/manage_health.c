@@ -55,7 +55,7 @@ static size_t count_connected (const struct station *self)
 static void find_problems (const struct station *self, struct findings *list)
 {
     const struct link *link = store_link (self->store);
-    if (!station_store_up (self) || self->redis_trouble.text[0])
+    if (!station_store_up (self) || station_store_trouble (self)[0])
         tell (list, TELL_PROBLEM,
               self->redis_trouble.text[0]
                   ? "free space on the disk of --data: the station then continues"
@@ -183,7 +183,10 @@ static json_t *redis_json (const struct station *self)
     const struct link *link = store_link (self->store);
     const struct link_facts *facts = link_facts (link);
     json_t *object = json_object ();
-    json_object_set_new (object, "state", json_string (link_state_name (link_state (link))));
+    bool refused = link_state (link) == LINK_UP && station_store_trouble (self)[0];
+    json_object_set_new (
+        object, "state",
+        json_string (link_state_name (refused ? LINK_REFUSED : link_state (link))));
     json_object_set_new (object, "trouble",
                          json_from_frame (span_text (station_store_trouble (self))));
     json_object_set_new (object, "fsync", json_from_frame (span_text (link_fsync (link))));
@@ -215,6 +218,10 @@ void manage_health (struct station *self, struct request *request,
     json_object_set_new (object, "targets", json_integer ((json_int_t)self->target_count));
     json_object_set_new (object, "connected", json_integer ((json_int_t)count_connected (self)));
     json_object_set_new (object, "attending", json_integer (self->attending));
+    json_object_set_new (object, "owner", json_string (self->name));
+    json_object_set_new (object, "owner_since", json_integer (self->owner_since));
+    json_object_set_new (object, "standbys",
+                         json_integer (self->attending > 1 ? self->attending - 1 : 0));
     json_object_set_new (object, "version", json_string (ZPLAN_VERSION));
     json_object_set_new (object, "uptime_s",
                          json_integer ((clock_mono_us () - self->started_us) / 1000000));

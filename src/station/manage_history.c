@@ -11,6 +11,8 @@
 #include "pull.h"
 #include "reads.h"
 #include "redis_info.h"
+#include "reply.h"
+#include "filter.h"
 
 enum { RUNS_DEFAULT = 100, RUNS_MAX = 1000, OUTPUTS_MAX = 50, EPOCH_MAX = 32 };
 
@@ -201,10 +203,10 @@ static void on_history (void *owner, const struct store_history *answer)
         manage_reply (self, historian->peer, question->store.plan_id, json);
         free (json);
     } else {
-        front_refuse_store (self, historian->peer, answer->result, answer->error);
+        reply_refuse_store (self, historian->peer, answer->result, answer->error);
     }
     free (historian);
-    front_resume (self);
+    station_resume (self);
 }
 
 static void ask (struct historian *historian)
@@ -228,7 +230,7 @@ void manage_history (struct station *self, struct request *request,
     struct reason reason;
     if (!read_question (arguments, question, &reason)) {
         free (historian);
-        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     struct plan_name named;
@@ -356,12 +358,12 @@ static void on_forgot (void *owner, const struct store_forgot *answer)
         struct reason reason;
         reason_set (&reason, "epoch: is %s now, not %s", quoted (answer->epoch),
                     quoted (span_text (forgetting->epoch)));
-        front_refuse (self, forgetting->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, forgetting->peer, ZPLAN_EARGUMENT, reason.text);
     } else {
-        front_refuse_store (self, forgetting->peer, answer->result, answer->error);
+        reply_refuse_store (self, forgetting->peer, answer->result, answer->error);
     }
     forgetting_destroy (forgetting);
-    front_resume (self);
+    station_resume (self);
 }
 
 // Whether the peer may: a key that is bound to stations names one of them. False: it was refused.
@@ -371,7 +373,7 @@ static bool may_forget (struct station *self, struct request *request, const cha
         return permit_station (self, &request->peer, span_text (only));
     if (permits_all_stations (self, request->peer.user))
         return true;
-    front_refuse (self, &request->peer, ZPLAN_EDENY,
+    reply_refuse (self, &request->peer, ZPLAN_EDENY,
                   "station: the key is bound to targets, name one of them");
     return false;
 }
@@ -382,7 +384,7 @@ void manage_forget (struct station *self, struct request *request,
     struct forgetting *forgetting = memory_new (sizeof *forgetting);
     struct reason reason;
     if (!read_forgetting (arguments->at[0], forgetting, &reason)) {
-        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         forgetting_destroy (forgetting);
         return;
     }
@@ -413,14 +415,21 @@ static json_t *target_stats (struct station *self, struct target *target)
         const char *name;
         int64_t value;
     } numbers[] = {
-        {"since", target_since (target)},     {"unanswered", target_unanswered (target)},
-        {"sent", (int64_t)tally->sent},       {"ended_well", (int64_t)tally->ended_well},
-        {"failed", (int64_t)tally->failed},   {"fresh", (int64_t)tally->fresh},
+        {"since", target_since (target)},
+        {"unanswered", target_unanswered (target)},
+        {"sent", (int64_t)tally->sent},
+        {"ended_well", (int64_t)tally->ended_well},
+        {"failed", (int64_t)tally->failed},
+        {"fresh", (int64_t)tally->fresh},
         {"late_ms", (int64_t)tally->late_ms},
+        {"ready", store_ready (self->store, target_name (target))},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_object_set_new (object, numbers[i].name, json_integer (numbers[i].value));
     bool pull = target_type (target) == TARGET_PULL;
+    if (pull)
+        json_object_set_new (object, "offered",
+                             json_integer (store_offers (self->store, target_name (target))));
     int64_t no_worker = pull ? pull_no_worker (self, target) : tally->no_worker_s;
     if (no_worker)
         json_object_set_new (object, "no_worker", json_integer (no_worker));
@@ -491,10 +500,10 @@ static void on_stats (void *owner, const struct store_stats *answer)
         manage_reply (self, statistician->peer, 0, json);
         free (json);
     } else {
-        front_refuse_store (self, statistician->peer, answer->result, answer->error);
+        reply_refuse_store (self, statistician->peer, answer->result, answer->error);
     }
     free (statistician);
-    front_resume (self);
+    station_resume (self);
 }
 
 void manage_stats (struct station *self, struct request *request, const struct arguments *arguments)

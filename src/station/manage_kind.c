@@ -10,6 +10,7 @@
 #include "permit.h"
 #include "policy.h"
 #include "reads.h"
+#include "reply.h"
 
 struct kind_inquiry {
     struct station *station;
@@ -39,12 +40,12 @@ static void answer_kinds (struct kind_inquiry *self, const struct store_kinds *a
 {
     struct reason reason;
     if (answer->count == 0 && self->word == KIND_PUT) {
-        front_refuse (self->station, self->peer, ZPLAN_EBUSY, "kind: quota exceeded: 1000 kinds");
+        reply_refuse (self->station, self->peer, ZPLAN_EBUSY, "kind: quota exceeded: 1000 kinds");
         return;
     }
     if (answer->count == 0 && self->word != KIND_LIST) {
         reason_set (&reason, "kind: no kind %s is known", quoted (span_text (self->name)));
-        front_refuse (self->station, self->peer, ZPLAN_ENOTFIND, reason.text);
+        reply_refuse (self->station, self->peer, ZPLAN_ENOTFIND, reason.text);
         return;
     }
     json_t *object = self->word == KIND_REMOVE ? NULL : kinds_json (self, answer);
@@ -61,9 +62,9 @@ static void on_kinds (void *owner, const struct store_kinds *answer)
     if (answer->result == STORE_DONE)
         answer_kinds (self, answer);
     else
-        front_refuse_store (station, self->peer, answer->result, answer->error);
+        reply_refuse_store (station, self->peer, answer->result, answer->error);
     free (self);
-    front_resume (station);
+    station_resume (station);
 }
 
 static void list_go (void *owner, enum read_how how)
@@ -104,14 +105,14 @@ static void run_word (struct station *self, struct request *request,
     if (row->args > 1 && (name.size > POLICY_NAME_MAX || !station_name_valid (name))) {
         reason_set (&reason, "kind: want a name of 1..64 of A-Z a-z 0-9 _ . -, got %s",
                     quoted (name));
-        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     if (row->args > 1 && !permit_named (self, &request->peer, "kind", name))
         return;
     if (word == KIND_PUT &&
         !(json = read_fields (self, request->peer.user, arguments->at[2], &reason))) {
-        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     struct kind_inquiry *inquiry = memory_new (sizeof *inquiry);

@@ -2,12 +2,13 @@
 // holds at once for all stations on it.
 #include <stdlib.h>
 
-#include "due.h"
 #include "json.h"
 #include "limit_rule.h"
 #include "manage_private.h"
 #include "memory.h"
 #include "permit.h"
+#include "reply.h"
+#include "wake.h"
 
 enum { KEPT_NAME_MAX = 2 + POLICY_NAME_MAX }; // a station's name is no longer than a group's
 
@@ -75,10 +76,10 @@ static json_t *limits_json (struct station *self, const char *user,
     for (size_t i = 0; i < self->target_count; i++) {
         const struct target_settings *settings = target_settings (self->targets[i]);
         char kept[KEPT_NAME_MAX + 1];
-        limit = limit_read (span_text (settings->limit));
         snprintf (kept, sizeof kept, "s:%s", settings->name);
-        if (settings->limit[0] && permits_station (self, user, span_text (settings->name)))
-            add_limit (limits, span_text (kept), &limit, "settings");
+        if (!limit_is_none (&settings->limit) &&
+            permits_station (self, user, span_text (settings->name)))
+            add_limit (limits, span_text (kept), &settings->limit, "settings");
     }
     for (size_t i = 0; store_limit_at (answer, i, &name, &limit); i++)
         if (name.size > 2 && name.size <= KEPT_NAME_MAX &&
@@ -91,11 +92,11 @@ static json_t *limits_json (struct station *self, const char *user,
 static void answer_limits (struct limit_inquiry *self, const struct store_limits *answer)
 {
     if (self->word == LIMIT_SET && !answer->done) {
-        front_refuse (self->station, self->peer, ZPLAN_EBUSY, "limit: quota exceeded: 1000 limits");
+        reply_refuse (self->station, self->peer, ZPLAN_EBUSY, "limit: quota exceeded: 1000 limits");
         return;
     }
     if (self->word == LIMIT_REMOVE && !answer->done) {
-        front_refuse (self->station, self->peer, ZPLAN_ENOTFIND,
+        reply_refuse (self->station, self->peer, ZPLAN_ENOTFIND,
                       "limit: no limit of this name is set");
         return;
     }
@@ -106,7 +107,7 @@ static void answer_limits (struct limit_inquiry *self, const struct store_limits
     free (json);
     json_decref (object);
     if (self->word != LIMIT_LIST)
-        due_wake_now (self->station); // more may run now
+        wake_now (self->station); // more may run now
 }
 
 static void on_limits (void *owner, const struct store_limits *answer)
@@ -116,9 +117,9 @@ static void on_limits (void *owner, const struct store_limits *answer)
     if (answer->result == STORE_DONE)
         answer_limits (self, answer);
     else
-        front_refuse_store (station, self->peer, answer->result, answer->error);
+        reply_refuse_store (station, self->peer, answer->result, answer->error);
     free (self);
-    front_resume (station);
+    station_resume (station);
 }
 
 // -- questions
@@ -133,7 +134,7 @@ static void run_word (struct station *self, struct request *request,
     if (row->args > 1 && !read_name (arguments->at[1], name)) {
         reason_set (&reason, "limit: want station:NAME or group:NAME, got %s",
                     quoted (arguments->at[1]));
-        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     if (name[0] == 's' && !permit_station (self, &request->peer, span_text (name + 2)))
@@ -145,7 +146,7 @@ static void run_word (struct station *self, struct request *request,
     bool sound = object && (word != LIMIT_SET || limit_rule_read (object, &limit, &reason));
     json_decref (object);
     if (!sound) {
-        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     struct limit_inquiry *inquiry = memory_new (sizeof *inquiry);

@@ -12,7 +12,9 @@
 #include "publish.h"
 #include "reads.h"
 #include "runs.h"
-#include "submit.h"
+#include "reply.h"
+#include "filter.h"
+#include "plan_message.h"
 
 enum {
     PAGE_DEFAULT = 100,
@@ -226,17 +228,15 @@ static char *page_json (const struct listing *listing, const struct store_page *
     json_t *object = json_object ();
     uint64_t last = page->last;
     for (size_t i = 0; i < page->count; i++) {
-        struct span message, station;
-        uint64_t id;
+        const struct store_listed *one = &page->plans[i];
         json_t *plan = NULL;
-        if (store_page_at (page, i, &id, &station, &message) &&
-            permits_station (listing->station, listing->peer->user, station))
-            plan = listed (listing, id, message);
+        if (permits_station (listing->station, listing->peer->user, one->station))
+            plan = listed (listing, one->plan_id, one->message);
         if (plan)
             json_array_append_new (plans, plan);
         // Full before the end of what was looked at: the next page begins here.
         if (json_array_size (plans) == (size_t)filter->limit && i + 1 < page->count) {
-            last = id;
+            last = one->plan_id;
             break;
         }
     }
@@ -254,16 +254,14 @@ static char *monitor_json (const struct listing *listing, const struct store_pag
 {
     json_t *plans = json_array ();
     for (size_t i = 0; i < page->count; i++) {
-        struct span message, station;
+        const struct store_listed *one = &page->plans[i];
         struct reason reason;
-        uint64_t id;
         struct plan *plan = NULL;
-        if (store_page_at (page, i, &id, &station, &message) &&
-            permits_station (listing->station, listing->peer->user, station))
-            plan = plan_from_stored_json (id, message, &reason);
+        if (permits_station (listing->station, listing->peer->user, one->station))
+            plan = plan_from_stored_json (one->plan_id, one->message, &reason);
         if (plan)
             json_array_append_new (
-                plans, publish_monitor_plan (listing->station, plan, submit_command (plan)));
+                plans, publish_monitor_plan (listing->station, plan, plan_command (plan)));
         plan_destroy (&plan);
     }
     char *text = json_write (plans);
@@ -275,7 +273,7 @@ static void reply_page (const struct listing *listing, const struct store_page *
 {
     char *json = page_json (listing, page);
     char *text = listing->of_monitor ? monitor_json (listing, page) : NULL;
-    front_reply (
+    reply_send (
         listing->station, listing->peer,
         &(struct reply){.status = ZERO_STATUS_OK_ID, .reason = "", .text = text, .json = json});
     free (text);
@@ -289,9 +287,9 @@ static void on_listed (void *owner, const struct store_page *page)
     if (page->result == STORE_DONE)
         reply_page (listing, page);
     else
-        front_refuse_store (self, listing->peer, page->result, page->error);
+        reply_refuse_store (self, listing->peer, page->result, page->error);
     free (listing);
-    front_resume (self);
+    station_resume (self);
 }
 
 static void list_go (void *owner, enum read_how how)
@@ -316,7 +314,7 @@ void manage_list (struct station *self, struct request *request, const struct ar
     struct span text = arguments->count ? arguments->at[0] : (struct span){0};
     if (!read_filter (text, &listing->filter, &reason)) {
         free (listing);
-        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     const char *station = listing->filter.station;

@@ -8,6 +8,8 @@
 #include "plan_json.h"
 #include "reads.h"
 #include "zones.h"
+#include "reply.h"
+#include "filter.h"
 
 enum { COUNT_DEFAULT = 10, COUNT_MAX = 1000 };
 
@@ -61,12 +63,12 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
                                                : times (plan, zones_of (self, plan),
                                                         plan_occurrence (plan), preview->count));
     else if (result == STORE_DONE)
-        front_refuse (self, preview->inquiry.peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, preview->inquiry.peer, ZPLAN_EARGUMENT, reason.text);
     else
         inquiry_refuse (&preview->inquiry, result, answer->error);
     plan_destroy (&plan);
     free (preview);
-    front_resume (self);
+    station_resume (self);
 }
 
 // Of a plan frame that is not submitted.
@@ -77,13 +79,13 @@ static void preview_frame (struct station *self, struct request *request, struct
     struct reason reason;
     struct occurrence first;
     if (plan_frame_parse (frame, &self->settings->limits.plan, &fields, &reason)) {
-        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     const struct zone *zone = zones_find (self, fields.policy, &reason);
     if (!zone) {
         plan_fields_clear (&fields);
-        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     struct plan *plan = plan_new (0);
@@ -106,7 +108,7 @@ void manage_next (struct station *self, struct request *request, const struct ar
     if (arguments->count > 1 && !argument_number (arguments->at[1], 1, COUNT_MAX, &count)) {
         reason_set (&reason, "next: want a number of times 1..%d, got %s", COUNT_MAX,
                     quoted (arguments->at[1]));
-        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     if (what.size && (what.data[0] == '{' || what.data[0] >= 0x80)) {

@@ -1,7 +1,8 @@
 // What the files of management share; nobody else includes it.
 #pragma once
 
-#include "manage.h"
+#include "filter.h"
+#include "reply.h"
 
 enum { ARGS_MAX = 8 };
 
@@ -54,24 +55,6 @@ void inquiry_end (struct inquiry *inquiry, enum store_result result, const char 
 // Answer OK with this JSON, and the plan's id unless it is 0. False: the peer is gone, or reads
 // nothing.
 bool manage_reply (struct station *self, struct peer *peer, uint64_t plan_id, const char *json);
-
-// A decimal number of an argument within its bounds.
-bool argument_number (struct span text, int64_t min, int64_t max, int64_t *ret);
-
-// A JSON text into a fixed one. False: no string, or too long.
-bool copy_text (const json_t *value, char *out, size_t room);
-
-// -- filters: a JSON object read by a table
-
-struct filter_field {
-    const char *name;
-    bool (*read) (void *filter, const json_t *value);
-    const char *rule;
-};
-
-// False: the reason names the field and its rule.
-bool filter_read (json_t *object, const struct filter_field *fields, size_t count, void *filter,
-                  struct reason *reason);
 
 // -- words with words of their own: the first argument says which
 

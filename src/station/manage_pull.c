@@ -1,7 +1,6 @@
 // take, alive, report: the commands of workers that fetch plans (pull.h).
 #include <stdlib.h>
 
-#include "access.h"
 #include "clock.h"
 #include "json.h"
 #include "manage_private.h"
@@ -11,7 +10,9 @@
 #include "process.h"
 #include "pull.h"
 #include "reads.h"
-#include "targets.h"
+#include "reply.h"
+#include "filter.h"
+#include "target_names.h"
 
 enum {
     LIMIT_MAX = 100,
@@ -122,8 +123,8 @@ static int check_take (struct station *self, const struct request *request, cons
         return ZPLAN_EARGUMENT;
     }
     if (!target)
-        return targets_not_found (self, request->peer.user, "station", span_text (take->name),
-                                  reason);
+        return target_not_found (self, request->peer.user, "station", span_text (take->name),
+                                 reason);
     if (target_type (target) != TARGET_PULL) {
         reason_set (reason, "station: %s is of type %s, its plans are sent to it", take->name,
                     target_type_name (target_type (target)));
@@ -152,7 +153,7 @@ void manage_take (struct station *self, struct request *request, const struct ar
     int rc = read ? check_take (self, request, take, &reason) : ZPLAN_EARGUMENT;
     json_decref (wish);
     if (rc)
-        front_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
+        reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
     if (rc || !permit_station (self, &request->peer, span_text (take->name))) {
         free (take);
         return;
@@ -263,19 +264,18 @@ static void working_end (struct working *self)
     struct station *station = self->inquiry.station;
     free (self->result);
     free (self);
-    front_resume (station);
+    station_resume (station);
 }
 
 static void reply_alive (struct working *self, const struct store_alive *answer)
 {
     json_t *object = json_object ();
-    if (answer->stop.size) {
-        json_object_set_new (object, "stop",
-                             json_stringn ((const char *)answer->stop.data, answer->stop.size));
+    if (answer->alive.stop) {
+        json_object_set_new (object, "stop", json_string (answer->alive.stop));
     } else {
         json_object_set_new (object, "ok", json_true ());
-        json_object_set_new (object, "ping_interval", json_integer (answer->ping_s));
-        json_object_set_new (object, "worker_timeout", json_integer (answer->timeout_s));
+        json_object_set_new (object, "ping_interval", json_integer (answer->alive.ping_s));
+        json_object_set_new (object, "worker_timeout", json_integer (answer->alive.timeout_s));
     }
     char *json = json_write (object);
     manage_reply (self->inquiry.station, self->inquiry.peer, self->inquiry.plan.id, json);
@@ -294,13 +294,13 @@ static void on_alive (void *owner, const struct store_alive *answer)
 }
 
 // The last of its team has ended: so does the run.
-static void end_run (struct station *self, uint64_t plan_id, const struct store_reported *answer)
+static void end_run (struct station *self, uint64_t plan_id, const struct core_reported *answer)
 {
     struct reason reason;
     struct run run = {answer->exec_id, RUN_SENT, answer->again};
     struct plan *plan = plan_from_stored_json (plan_id, answer->message, &reason);
     if (plan)
-        pull_end (self, answer->station, plan, run, &answer->outcome);
+        pull_end (self, answer->target, plan, run, &answer->outcome);
     plan_destroy (&plan);
     link_flush (store_link (self->store));
 }
@@ -310,20 +310,19 @@ static void on_reported (void *owner, const struct store_reported *answer)
     struct working *self = owner;
     struct station *station = self->inquiry.station;
     uint64_t plan_id = self->inquiry.plan.id;
-    if (answer->result == STORE_DONE && answer->refused.size && self->repeat) {
+    if (answer->result == STORE_DONE && answer->reported.refused && self->repeat) {
         inquiry_refuse (&self->inquiry, STORE_NONE, "");
-    } else if (answer->result == STORE_DONE && answer->refused.size) {
+    } else if (answer->result == STORE_DONE && answer->reported.refused) {
         struct reason reason;
-        reason_set (&reason, "report: %.*s", (int)answer->refused.size,
-                    (const char *)answer->refused.data);
-        front_refuse (station, self->inquiry.peer, ZPLAN_EARGUMENT, reason.text);
+        reason_set (&reason, "report: %s", answer->reported.refused);
+        reply_refuse (station, self->inquiry.peer, ZPLAN_EARGUMENT, reason.text);
     } else if (answer->result == STORE_DONE) {
         manage_reply (station, self->inquiry.peer, plan_id, "{\"accepted\":true}");
     } else {
         inquiry_refuse (&self->inquiry, answer->result, answer->error);
     }
-    if (answer->result == STORE_DONE && answer->outcome.complete)
-        end_run (station, plan_id, answer);
+    if (answer->result == STORE_DONE && answer->reported.outcome.complete)
+        end_run (station, plan_id, &answer->reported);
     working_end (self);
 }
 
@@ -390,7 +389,7 @@ static void start (struct station *self, struct request *request, struct span te
     struct plan_name plan;
     bool read = read_working (working, text, &reason);
     if (!read)
-        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
     if (!read || !manage_plan_name (self, request, span_text (working->plan), &plan)) {
         free (working->result);
         free (working);

@@ -8,7 +8,6 @@
 
 #include "apply.h"
 #include "codes.h"
-#include "due.h"
 #include "json.h"
 #include "manage_private.h"
 #include "memory.h"
@@ -16,9 +15,11 @@
 #include "permit.h"
 #include "plan_json.h"
 #include "publish.h"
+#include "reads.h"
 #include "submit.h"
-#include "targets.h"
 #include "zones.h"
+#include "reply.h"
+#include "plan_message.h"
 
 // -- the text: the arguments behind the first, joined, as a plan may be larger than a frame
 
@@ -50,7 +51,7 @@ static void restoring_end (struct restoring *self)
     struct station *station = self->station;
     plan_destroy (&self->plan);
     free (self);
-    front_resume (station);
+    station_resume (station);
 }
 
 // Its runs are those of another station: one that was in progress there begins anew here.
@@ -61,7 +62,7 @@ static void settle (struct plan *plan)
     if (!plan_is_queued (plan))
         plan->extra = PLAN_NONE;
     plan->poll = 0;
-    plan->revision = apply_revision ();
+    plan->revision = station_revision ();
 }
 
 // What a submission of it would be refused for. 0, or the error with its reason.
@@ -114,7 +115,7 @@ static void publish_plan (struct station *self, const struct plan *plan)
                             .station = plan->station,
                             .title = plan->description,
                             .json = json,
-                            .command = submit_command (plan)};
+                            .command = plan_command (plan)};
     publish_event (self, &notice);
     notice.event = plan_is_queued (plan)       ? EVENT_QUEUE
                    : plan->state == PLAN_CLOSE ? EVENT_END
@@ -133,25 +134,35 @@ static void answer_there (struct restoring *self, struct span message)
     } else {
         reason_set (&reason, "plan_id: %s is in use by another plan",
                     ident_text (self->plan->id, id));
-        front_refuse (self->station, self->peer, ZPLAN_EPLAN, reason.text);
+        reply_refuse (self->station, self->peer, ZPLAN_EPLAN, reason.text);
     }
     plan_destroy (&held);
+}
+
+static void on_there (void *owner, const struct store_loaded *answer)
+{
+    struct restoring *self = owner;
+    if (answer->result == STORE_DONE || answer->result == STORE_NONE)
+        answer_there (self, answer->message);
+    else
+        reply_refuse_store (self->station, self->peer, answer->result, answer->error);
+    restoring_end (self);
 }
 
 static void on_plan_stored (void *owner, const struct store_submitted *answer)
 {
     struct restoring *self = owner;
     struct station *station = self->station;
-    if (answer->result == STORE_HELD)
-        answer_there (self, answer->message);
-    else if (answer->result == STORE_DONE)
+    if (answer->result == STORE_HELD) {
+        reads_load (station, self->peer, self->plan->id, on_there, self);
+        return;
+    }
+    if (answer->result == STORE_DONE)
         manage_reply (station, self->peer, self->plan->id, "{\"restored\":1}");
     else
-        front_refuse_store (station, self->peer, answer->result, answer->error);
+        reply_refuse_store (station, self->peer, answer->result, answer->error);
     if (answer->result == STORE_DONE || answer->result == STORE_UNSURE) {
         publish_plan (station, self->plan);
-        if (plan_is_queued (self->plan))
-            due_wake_at (station, due_of (station, self->plan) * 1000000);
     }
     restoring_end (self);
 }
@@ -161,7 +172,7 @@ static void restore_plan (struct station *self, struct request *request, struct 
     struct reason reason;
     struct plan *plan = read_plan (text, &reason);
     if (!plan) {
-        front_refuse (self, &request->peer, ZPLAN_EPLAN, reason.text);
+        reply_refuse (self, &request->peer, ZPLAN_EPLAN, reason.text);
         return;
     }
     if (!permit_station (self, &request->peer, plan->station)) {
@@ -170,7 +181,7 @@ static void restore_plan (struct station *self, struct request *request, struct 
     }
     int rc = check_plan (self, request->peer.user, plan, &reason);
     if (rc) {
-        front_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
+        reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
         plan_destroy (&plan);
         return;
     }
@@ -353,10 +364,10 @@ static void on_outcomes_stored (void *owner, enum store_result result, const cha
         snprintf (json, sizeof json, "{\"restored\":%zu}", self->count);
         manage_reply (station, self->peer, 0, json);
     } else {
-        front_refuse_store (station, self->peer, result, error);
+        reply_refuse_store (station, self->peer, result, error);
     }
     outcomes_destroy (self);
-    front_resume (station);
+    station_resume (station);
 }
 
 static void restore_history (struct station *self, struct request *request, struct span text)
@@ -369,7 +380,7 @@ static void restore_history (struct station *self, struct request *request, stru
     int rc = object ? read_runs (outcomes, object, request->peer.user, &reason) : ZPLAN_EARGUMENT;
     json_decref (object);
     if (rc) {
-        front_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
+        reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
         outcomes_destroy (outcomes);
         return;
     }
@@ -393,5 +404,5 @@ void manage_restore (struct station *self, struct request *request,
         free (text);
         return;
     }
-    front_refuse (self, &request->peer, ZPLAN_EARGUMENT, "restore: want plan or history");
+    reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, "restore: want plan or history");
 }

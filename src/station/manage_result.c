@@ -15,7 +15,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         free (json);
     }
     inquiry_end (inquiry, result, answer->error);
-    front_resume (self);
+    station_resume (self);
 }
 
 static void result_go (void *owner, enum read_how how)

@@ -8,6 +8,8 @@
 #include "memory.h"
 #include "permit.h"
 #include "targets.h"
+#include "reply.h"
+#include "target_names.h"
 
 // A station that is being added or removed.
 struct stationing {
@@ -70,15 +72,15 @@ static void on_kept (void *owner, const struct store_stations *answer)
     struct reason reason = {""};
     bool done = answer->result == STORE_DONE;
     if (!done)
-        front_refuse_store (self, stationing->peer, answer->result, answer->error);
+        reply_refuse_store (self, stationing->peer, answer->result, answer->error);
     else if (!stationing->add)
         targets_take (self, stationing->target.name, ORIGIN_ADDED);
     else if (targets_put (self, &stationing->target, &reason))
-        front_refuse (self, stationing->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, stationing->peer, ZPLAN_EARGUMENT, reason.text);
     if (done && !reason.text[0])
         manage_reply (self, stationing->peer, 0, NULL);
     free (stationing);
-    front_resume (self);
+    station_resume (self);
 }
 
 static void keep (struct station *self, struct request *request,
@@ -107,27 +109,27 @@ static void add (struct station *self, struct request *request, const struct arg
     struct target_settings target = {.origin = ORIGIN_ADDED};
     struct reason reason;
     if (!text_of (argument, text)) {
-        front_refuse (self, &request->peer, ZPLAN_EARGUMENT,
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT,
                       "station: want a text of at most 1023 bytes");
         return;
     }
     if (target_settings_parse (text, &target, &reason)) {
-        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     if (!permit_station (self, &request->peer, span_text (target.name)))
         return;
     if (targets_check (self, &target, &reason)) {
-        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     const struct target *old = station_target (self, span_text (target.name));
     if (old && target_settings (old)->origin == ORIGIN_SETTINGS) {
         reason_set (&reason, "station: %s is named by the settings", target.name);
-        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
     } else if (!old && self->target_count == TARGETS_MAX) {
         reason_set (&reason, "station: at most %d", TARGETS_MAX);
-        front_refuse (self, &request->peer, ZPLAN_EBUSY, reason.text);
+        reply_refuse (self, &request->peer, ZPLAN_EBUSY, reason.text);
     } else {
         keep (self, request, &target, text);
     }
@@ -143,15 +145,15 @@ static void take (struct station *self, struct request *request, const struct ar
         return;
     const struct target *target = station_target (self, name);
     if (!target) {
-        int rc = targets_not_found (self, request->peer.user, "station", name, &reason);
-        front_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
+        int rc = target_not_found (self, request->peer.user, "station", name, &reason);
+        reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
         return;
     }
     const struct target_settings *settings = target_settings (target);
     if (settings->origin != ORIGIN_ADDED) {
         reason_set (&reason, "station: %s is named by the %s and cannot be removed", settings->name,
                     origin_name (settings->origin));
-        front_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     keep (self, request, settings, NULL);

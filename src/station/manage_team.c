@@ -3,8 +3,8 @@
 
 #include "json.h"
 #include "manage_private.h"
-#include "pull.h"
 #include "reads.h"
+#include "store_pull.h"
 
 // What a task is, from what its workers are.
 struct task_counts {
@@ -37,16 +37,12 @@ static json_t *text_json (struct span text)
 
 static json_t *member_json (const struct team_member *member)
 {
-    uint64_t number = 0;
-    char copy[24], id[IDENT_SIZE];
+    char id[IDENT_SIZE];
     bool out = span_is (member->state, "out");
     json_t *object = json_object ();
-    snprintf (copy, sizeof copy, "%.*s", (int)member->exec_id.size,
-              (const char *)member->exec_id.data);
-    number = strtoull (copy, NULL, 10);
     json_object_set_new (object, "worker", text_json (member->name));
     json_object_set_new (object, "state", out ? json_string ("fail") : text_json (member->state));
-    json_object_set_new (object, "exec_id", json_string (ident_text (number, id)));
+    json_object_set_new (object, "exec_id", json_string (ident_text (member->exec_id, id)));
     json_object_set_new (object, "started_ms", json_integer (member->started_ms));
     json_object_set_new (object, "heard_ms", json_integer (member->heard_ms));
     if (member->ended_ms)
@@ -71,18 +67,16 @@ static void on_team (void *owner, const struct store_team *answer)
     struct team_member member;
     char id[IDENT_SIZE];
     enum store_result result = inquiry_check (
-        inquiry, &(struct store_loaded){.result = answer->result, .station = answer->station});
+        inquiry, &(struct store_loaded){.result = answer->result, .station = answer->team.target});
     if (result == STORE_DONE) {
         json_t *object = json_object (), *workers = json_array ();
-        for (size_t i = 0; i < answer->count; i++) {
-            if (!store_member_at (answer, i, &member))
-                continue;
+        for (size_t i = 0; core_team_member (&answer->team, i, &member); i++) {
             count_member (&counts, &member);
             json_array_append_new (workers, member_json (&member));
         }
         json_object_set_new (object, "plan_id", json_string (ident_text (inquiry->plan.id, id)));
-        json_object_set_new (object, "station", text_json (answer->station));
-        json_object_set_new (object, "current", json_boolean (answer->current));
+        json_object_set_new (object, "station", text_json (answer->team.target));
+        json_object_set_new (object, "current", json_boolean (answer->team.current));
         json_object_set_new (object, "state", json_string (task_state (&counts)));
         json_object_set_new (object, "workers", workers);
         char *json = json_write (object);

@@ -16,6 +16,7 @@
 #include "rooms.h"
 #include "runs.h"
 #include "zones.h"
+#include "reply.h"
 
 enum { NO_ANSWER_SIZE = 64 + RFC3339_SIZE };
 enum { WHY_MAX = PLAN_WORDS_MAX + 128 }; // words of the plan are not cut, they are UTF-8
@@ -25,7 +26,7 @@ struct facts {
     struct station *station;
     const struct plan *plan;
     const struct store_loaded *loaded;
-    struct store_place place;
+    const struct store_place *place;
     int64_t now_us;
     bool running;
     bool limited; // one of the reasons is a limit
@@ -101,10 +102,10 @@ static bool of_limit (struct facts *self, const struct limit_use *use, const cha
 // The limit of the settings holds as long as none was set.
 static struct limit_use target_limit (const struct facts *self)
 {
-    struct limit_use use = self->place.station;
+    struct limit_use use = self->place->station;
     const struct target *target = station_target (self->station, self->loaded->station);
     if (target && !use.set)
-        use.limit = limit_read (span_text (target_settings (target)->limit));
+        use.limit = target_settings (target)->limit;
     return use;
 }
 
@@ -120,7 +121,7 @@ static void of_limits (struct facts *self)
     if (!policy || !policy->group[0])
         return;
     snprintf (whose, sizeof whose, "the group %s", policy->group);
-    self->limited = of_limit (self, &self->place.group, whose) || self->limited;
+    self->limited = of_limit (self, &self->place->group, whose) || self->limited;
 }
 
 // It is offered to workers, or they work on it.
@@ -132,7 +133,7 @@ static bool of_workers (struct facts *self, const char *since)
         return false;
     snprintf (why, sizeof why, "workers may take it, or have it; offered last at %s", since);
     add (self, why, "they have ended (see team), or its timeout expires", 0);
-    if (!self->place.counted)
+    if (!self->place->counted)
         of_limits (self);
     return true;
 }
@@ -164,7 +165,7 @@ static void of_running (struct facts *self)
         add (self, why, "its result, or its timeout", end_us);
     else
         add (self, why, "its result, or the end of its lease without a heartbeat",
-             self->place.queued ? self->place.score_us : 0);
+             self->place->queued ? self->place->score_us : 0);
 }
 
 static void of_retry (struct facts *self)
@@ -173,15 +174,15 @@ static void of_retry (struct facts *self)
     const struct plan *plan = self->plan;
     // Once due it may wait for a limit or for its target, which others tell; its score is then when
     // the queue looks at it again, and no time of a retry.
-    if (self->running || plan->state != PLAN_RETRY || self->place.aside ||
-        self->place.score_us <= self->now_us)
+    if (self->running || plan->state != PLAN_RETRY || self->place->ready ||
+        self->place->score_us <= self->now_us)
         return;
     snprintf (why, sizeof why, "%s, %" PRId64 " times; the last time: %s",
               plan->tries ? "its target did not take it" : "it has failed",
               plan->tries ? plan->tries : plan->error_count,
               plan->error_info && !plan->tries ? plan->error_info : status_word (plan->last_state));
-    add (self, why, self->place.waits ? "its retry, or its target connects" : "its retry",
-         self->place.score_us);
+    add (self, why, self->place->waits ? "its retry, or its target connects" : "its retry",
+         self->place->score_us);
 }
 
 static void of_time (struct facts *self)
@@ -189,20 +190,20 @@ static void of_time (struct facts *self)
     enum plan_state state = self->plan->state;
     if (self->running || state == PLAN_PAUSE || state == PLAN_ERROR || state == PLAN_CLOSE)
         return;
-    if (!self->place.queued)
+    if (!self->place->queued)
         add (self, "it is not in the queue: it was removed by hand", "pause, then reset", 0);
-    else if (self->place.aside)
+    else if (self->place->ready)
         return; // it is due
-    else if (state == PLAN_EXECUTE && self->place.score_us > self->now_us)
-        add (self, "its run is no longer known", "the end of its lease", self->place.score_us);
-    else if (state != PLAN_RETRY && self->place.score_us > self->now_us)
-        add (self, "it is not due yet", "its time", self->place.score_us);
+    else if (state == PLAN_EXECUTE && self->place->score_us > self->now_us)
+        add (self, "its run is no longer known", "the end of its lease", self->place->score_us);
+    else if (state != PLAN_RETRY && self->place->score_us > self->now_us)
+        add (self, "it is not due yet", "its time", self->place->score_us);
 }
 
 static bool is_due (const struct facts *self)
 {
-    return !self->running && self->place.queued &&
-           (self->place.aside || self->place.score_us <= self->now_us);
+    return !self->running && self->place->queued &&
+           (self->place->ready || self->place->score_us <= self->now_us);
 }
 
 static void of_misses (struct facts *self)
@@ -222,10 +223,10 @@ static void of_lane (struct facts *self)
     char why[160];
     if (!is_due (self) || self->plan->state == PLAN_CLOSE)
         return;
-    if (self->place.before > 0) {
+    if (self->place->before > 0) {
         snprintf (why, sizeof why,
                   "%" PRId64 " due plans of the target run before it, by priority or time",
-                  self->place.before);
+                  self->place->before);
         add (self, why, "they have run", 0);
     }
     of_limits (self);
@@ -297,14 +298,14 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         struct facts facts = {.station = self,
                               .plan = plan,
                               .loaded = answer,
-                              .place = store_place_of (answer),
+                              .place = answer->place,
                               .now_us = store_now_us (self->store),
-                              .running = manage_is_running (self, plan, answer)};
+                              .running = runs_in_progress (self, plan, answer)};
         char *json = why_json (&facts);
         manage_reply (self, inquiry->peer, plan->id, json);
         free (json);
     } else if (result == STORE_DONE) {
-        front_refuse (self, inquiry->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse (self, inquiry->peer, ZPLAN_EARGUMENT, reason.text);
     }
     plan_destroy (&plan);
     inquiry_end (inquiry, result, answer->error);

@@ -5,18 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "apply.h"
 #include "codes.h"
 #include "json.h"
 #include "message.h"
 #include "output.h"
 #include "permit.h"
 #include "rfc3339.h"
-#include "submit.h"
 #include "target.h"
-#include "targets.h"
 #include "utf8.h"
 #include "zones.h"
+#include "target_names.h"
+#include "plan_message.h"
 
 enum { SECOND_US = 1000000, TRIES = 10, FIRST_WAIT_S = 10 };
 
@@ -33,7 +32,7 @@ int on_failure_check (struct station *self, const char *user, const struct polic
     }
     if (station_target (self, span_text (name)))
         return 0;
-    return targets_not_found (self, user, "on_failure: station", span_text (name), reason);
+    return target_not_found (self, user, "on_failure: station", span_text (name), reason);
 }
 
 // -- the outcome, as JSON
@@ -94,7 +93,7 @@ static char *outcome_text (struct station *self, const struct failure *failure)
         json_object_set_new (object, "name", json_string (plan->policy->key));
     set_text (object, "title", plan->description);
     set_text (object, "target", plan->station);
-    set_text (object, "command", submit_command (plan));
+    set_text (object, "command", plan_command (plan));
     set_status (object, plan->last_state);
     if (plan->state == PLAN_ERROR) // else its next occurrence has its turn
         json_object_set_new (
@@ -202,7 +201,7 @@ struct plan *on_failure_plan (struct station *self, const struct failure *failur
         message.desc_bytes = frames[0];
         called = plan_new_submitted (id_of_run (plan->id, failure->exec_id), &message, plan->caller,
                                      &fields, station_now (self));
-        called->revision = apply_revision ();
+        called->revision = station_revision ();
         if (engine_submit (called, zones_of (self, called), station_now (self), &misses, &reason))
             plan_destroy (&called);
         free (frame);

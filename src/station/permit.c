@@ -1,6 +1,7 @@
 #include "permit.h"
 
 #include "access.h"
+#include "reply.h"
 
 static const struct access_key *key_of (const struct station *self, const char *user)
 {
@@ -47,7 +48,7 @@ bool permits_all_stations (const struct station *self, const char *user)
 
 static void deny_unknown (struct station *self, struct peer *peer)
 {
-    front_refuse (self, peer, ZPLAN_EDENY, "key: is no longer allowed");
+    reply_refuse (self, peer, ZPLAN_EDENY, "key: is no longer allowed");
 }
 
 bool permit_roles (struct station *self, struct peer *peer, unsigned roles)
@@ -63,7 +64,7 @@ bool permit_roles (struct station *self, struct peer *peer, unsigned roles)
     struct reason reason;
     reason_set (&reason, "role: want %s, the key %s has %s", roles_text (roles, wanted),
                 quoted (span_text (key->name)), roles_text (key->roles, held));
-    front_refuse (self, peer, ZPLAN_EDENY, reason.text);
+    reply_refuse (self, peer, ZPLAN_EDENY, reason.text);
     return false;
 }
 
@@ -80,7 +81,7 @@ static bool permit_touch (struct station *self, struct peer *peer, const char *w
     struct reason reason;
     reason_set (&reason, "%s: the key %s may not touch %s%s", what, quoted (span_text (key->name)),
                 of, quoted (name));
-    front_refuse (self, peer, ZPLAN_EDENY, reason.text);
+    reply_refuse (self, peer, ZPLAN_EDENY, reason.text);
     return false;
 }
 

@@ -3,7 +3,7 @@
 // everybody may do everything.
 #pragma once
 
-#include "front.h"
+#include "request.h"
 
 // Whether the peer may do what any of these roles allows. False: it was refused.
 bool permit_roles (struct station *self, struct peer *peer, unsigned roles);

@@ -221,3 +221,18 @@ void publish_event (struct station *self, const struct notice *notice)
             publish_microzero (self, notice);
     }
 }
+
+void publish_added (struct station *self, const struct plan *plan)
+{
+    char *json = publish_events_heard (self) ? plan_public_text (plan) : NULL;
+    struct notice notice = {.event = EVENT_ADD,
+                            .plan_id = plan->id,
+                            .station = plan->station,
+                            .title = plan->description,
+                            .json = json,
+                            .command = plan_command (plan)};
+    publish_event (self, &notice);
+    notice.event = plan->state == PLAN_PAUSE ? EVENT_PAUSE : EVENT_QUEUE;
+    publish_event (self, &notice);
+    free (json);
+}

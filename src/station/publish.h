@@ -63,3 +63,6 @@ void publish_event (struct station *self, const struct notice *notice);
 
 // A plan with all fields, as MicroZero's monitor reads them (proto 8.3, ADD). A new object.
 json_t *publish_monitor_plan (struct station *self, const struct plan *plan, struct span command);
+
+// Publish that a new plan was stored, to who subscribes to events.
+void publish_added (struct station *self, const struct plan *plan);

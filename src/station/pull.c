@@ -7,7 +7,6 @@
 #include "apply.h"
 #include "codes.h"
 #include "desc.h"
-#include "front.h"
 #include "json.h"
 #include "log.h"
 #include "memory.h"
@@ -133,18 +132,18 @@ static void on_offered (void *owner, const struct store_offered *answer)
                    quoted (span_text (answer->error)));
     if (offered && !offering->stands)
         tell_offered (offering);
-    if (offered && answer->outcome.complete) // the station that heard of it could not end it
+    if (offered && answer->offered.outcome.complete) // the owner before could not end it
         pull_end (self, span_text (offering->key_station), offering->plan, offering->run,
-                  &answer->outcome);
-    else if (offered && answer->over)
+                  &answer->offered.outcome);
+    else if (offered && answer->offered.over)
         time_out (offering);
     else if (offered)
-        pull_wake (self, offering->key_station, answer->free);
+        pull_wake (self, offering->key_station, answer->offered.free);
     plan_destroy (&offering->plan);
     free (offering);
     if (offered)
         link_flush (store_link (self->store));
-    front_resume (self);
+    station_resume (self);
 }
 
 void pull_offer (struct station *self, const struct store_claimed *claimed, struct plan *plan,

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 
 #include "clock.h"
-#include "front.h"
 #include "json.h"
 #include "manage_private.h"
 #include "memory.h"
 #include "plan_json.h"
 #include "pull.h"
+#include "reply.h"
 
 enum {
     WAITERS_MAX = 4096,
@@ -103,18 +103,18 @@ bool pull_may_wait (const struct station *self)
 
 // -- answers
 
-static json_t *job_json (const struct store_job *job)
+static json_t *job_json (const struct core_job *job)
 {
     char id[IDENT_SIZE], exec_id[IDENT_SIZE];
     struct reason reason;
-    struct plan *plan = plan_from_stored_json (job->plan_id, job->message, &reason);
+    struct plan *plan = plan_from_stored_json (job->id, job->message, &reason);
     if (!plan)
         return NULL; // somebody's hand; the worker is lost to it until its time is over
     char *text = plan_public_text (plan);
     json_t *object = json_object (), *frames = json_array ();
     for (size_t i = 1; i < plan->message_count; i++)
         json_array_append_new (frames, json_from_frame (plan->messages[i]));
-    json_object_set_new (object, "plan_id", json_string (ident_text (job->plan_id, id)));
+    json_object_set_new (object, "plan_id", json_string (ident_text (job->id, id)));
     json_object_set_new (object, "exec_id", json_string (ident_text (job->exec_id, exec_id)));
     json_object_set_new (object, "plan_time", json_integer (plan_nominal (plan, job->exec_id)));
     json_object_set_new (object, "ping_interval", json_integer (job->ping_s));
@@ -142,18 +142,15 @@ static void on_released (void *owner, const struct store_alive *answer)
 // The worker is gone, and never had its jobs: others may have them at once.
 static void release_jobs (const struct take *take, const struct store_taken *answer)
 {
-    struct store_job job;
-    for (size_t i = 0; answer && i < answer->count; i++) {
-        if (!store_job_at (answer, i, &job))
-            continue;
+    for (size_t i = 0; answer && i < answer->taken.count; i++) {
         struct released *released = memory_new (sizeof *released);
         released->station = take->station;
         memcpy (released->name, take->name, sizeof released->name);
         store_alive (take->station->store,
-                     &(struct store_worker){.plan_id = job.plan_id,
+                     &(struct store_worker){.plan_id = answer->jobs[i].id,
                                             .station = take->name,
                                             .worker = take->worker,
-                                            .exec_id = job.exec_id,
+                                            .exec_id = answer->jobs[i].exec_id,
                                             .lease_s = take->station->settings->exec_timeout_s},
                      &(struct store_sign){.release = true}, on_released, released);
     }
@@ -163,10 +160,9 @@ static void release_jobs (const struct take *take, const struct store_taken *ans
 static void reply (struct take *take, const struct store_taken *answer)
 {
     struct station *self = take->station;
-    struct store_job job;
     json_t *object = json_object (), *jobs = json_array ();
-    for (size_t i = 0; answer && i < answer->count; i++) {
-        json_t *one = store_job_at (answer, i, &job) ? job_json (&job) : NULL;
+    for (size_t i = 0; answer && i < answer->taken.count; i++) {
+        json_t *one = job_json (&answer->jobs[i]);
         if (one)
             json_array_append_new (jobs, one);
     }
@@ -266,12 +262,12 @@ static void on_taken (void *owner, const struct store_taken *answer)
     struct take *take = owner;
     struct station *self = take->station;
     char name[STATION_NAME_MAX + 1];
-    bool limited = answer->result == STORE_DONE && answer->limited;
-    bool waited = take->waits, got = answer->result == STORE_DONE && answer->count > 0;
+    bool limited = answer->result == STORE_DONE && answer->taken.limited;
+    bool waited = take->waits, got = answer->result == STORE_DONE && answer->taken.count > 0;
     memcpy (name, take->name, sizeof name);
     take->asking = false;
-    if (answer->result == STORE_DONE && !got && answer->next && ++take->pages < PAGES_MAX) {
-        take->from = answer->next;
+    if (answer->result == STORE_DONE && !got && answer->taken.next && ++take->pages < PAGES_MAX) {
+        take->from = answer->taken.next;
         ask (take);
         return;
     }
@@ -280,7 +276,7 @@ static void on_taken (void *owner, const struct store_taken *answer)
     if (ends && waited)
         leave (take);
     if (answer->result != STORE_DONE) {
-        front_refuse_store (self, take->peer, answer->result, answer->error);
+        reply_refuse_store (self, take->peer, answer->result, answer->error);
         free (take);
     } else if (ends) {
         reply (take, got ? answer : NULL);
@@ -288,12 +284,12 @@ static void on_taken (void *owner, const struct store_taken *answer)
         enter (take);
     }
     if (limited)
-        note_limit (self, name, answer->wait_ms);
+        note_limit (self, name, answer->taken.wait_ms);
     if (waited)
         walked (self, name, got, limited);
     if (answer->result == STORE_DONE)
         link_flush (store_link (self->store));
-    front_resume (self);
+    station_resume (self);
 }
 
 // Whether no other worker has asked for plans of this target lately.
@@ -323,7 +319,8 @@ static void ask (struct take *take)
                                      .from = take->from,
                                      .lease_s = take->station->settings->exec_timeout_s,
                                      .alone = is_alone (take),
-                                     .station_limit = target ? target_settings (target)->limit : "",
+                                     .station_limit = target ? target_settings (target)->limit
+                                                             : (struct limit){0},
                                      .members = members,
                                      .member_count = take->member_count},
                 on_taken, take);
@@ -340,11 +337,10 @@ void pull_take (struct take *take)
 // -- a worker that leaves
 
 // Each take that came before it has had its answer from Redis now, and stands in the line.
-static void on_left (void *owner, enum store_result result, int64_t count)
+static void on_left (void *owner, enum store_result result, const char *error)
 {
     struct take *leaving = owner;
-    (void)result;
-    (void)count;
+    (void)result, (void)error;
     const struct line *line = line_of (leaving->station, leaving->name);
     for (struct take *take = line ? line->first : NULL, *next; take; take = next) {
         next = take->next;
@@ -356,13 +352,13 @@ static void on_left (void *owner, enum store_result result, int64_t count)
         leave (take);
         reply (take, NULL);
     }
-    front_resume (leaving->station);
+    station_resume (leaving->station);
     reply (leaving, NULL);
 }
 
 void pull_leave (struct take *take)
 {
-    store_offers (take->station->store, take->name, on_left, take);
+    store_settle (take->station->store, on_left, take);
 }
 
 // -- whether there are workers
@@ -414,27 +410,10 @@ void pull_wake (struct station *self, const char *name, int64_t places)
 
 // -- as time passes
 
-struct look {
-    struct station *station;
-    char name[STATION_NAME_MAX + 1];
-};
-
-static void on_offers (void *owner, enum store_result result, int64_t count)
+static int64_t offers_of (struct station *self, const struct line *line)
 {
-    struct look *look = owner;
-    if (result == STORE_DONE)
-        pull_wake (look->station, look->name, count < WAKES_MAX ? count : WAKES_MAX);
-    if (result == STORE_DONE)
-        link_flush (store_link (look->station->store));
-    free (look);
-}
-
-static void look_for_offers (struct station *self, const struct line *line)
-{
-    struct look *look = memory_new (sizeof *look);
-    look->station = self;
-    memcpy (look->name, line->name, sizeof look->name);
-    store_offers (self->store, line->name, on_offers, look);
+    int64_t offers = store_offers (self->store, line->name);
+    return offers < WAKES_MAX ? offers : WAKES_MAX;
 }
 
 static void end_waiting (struct line *line, int64_t now_us)
@@ -457,7 +436,7 @@ void pull_tick (struct station *self)
     for (struct line *line = self->pull->lines; line; line = line->next) {
         end_waiting (line, now_us);
         if (looks && line->first && line->asking == 0)
-            look_for_offers (self, line);
+            pull_wake (self, line->name, offers_of (self, line));
     }
     if (looks)
         self->pull->look_us = now_us + LOOK_US;

@@ -4,7 +4,7 @@
 // more than that, or keep Redis from the others.
 #pragma once
 
-#include "front.h"
+#include "request.h"
 
 // Ask Redis, or act as if it was lost: the peer is gone, or the station stops.
 enum read_how { READ_ASK, READ_DROP };

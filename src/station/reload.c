@@ -32,6 +32,8 @@ static void apply_settings (struct station *self)
     if (log_level_parse (self->settings->log_level, &level))
         log_start ("zpland", level);
     store_set_bounds (self->store, &bounds);
+    if (!self->targets_started)
+        return; // a standby connects to none
     targets_replace (self, ORIGIN_SETTINGS, self->settings->targets, self->settings->target_count);
     targets_load (self); // a name that is not of the settings any more may be of those added
 }

@@ -11,13 +11,11 @@
 #include "codes.h"
 #include "dialect.h"
 #include "failpoint.h"
-#include "front.h"
 #include "late.h"
 #include "log.h"
 #include "memory.h"
 #include "permit.h"
 #include "plan_json.h"
-#include "publish.h"
 
 // A run that was heard of is forgotten this long after its lease: the store has it anyway.
 enum { FORGET_US = 5000000, KEPT_BYTES = 65536, KEPT_RUNS = 8192 };
@@ -430,7 +428,7 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
     self->lookup_bytes -= lookup->bytes;
     free (lookup->frames);
     free (lookup);
-    front_resume (self);
+    station_resume (self);
 }
 
 static void look_up (struct station *self, uint64_t plan_id, struct target *target,

@@ -4,13 +4,11 @@
 #include "unresponsive.h"
 
 enum {
-    STUCK_US = 100000, // with little or no room for so long: its plans are put aside
-    AWAY_ROOM = 64,    // plans a claim of a target that is not connected: each is a failed send
+    AWAY_ROOM = 64, // plans a claim of a target that is not connected: each is a failed send
     AWAY_PAUSE_US = 20000,
-    BORN_US = 200000,   // for its first connection
-    AGAIN_US = 50000,   // when plans are due that nobody takes: a time-out may make room
-    ASIDE_US = 1000000, // another station may have put some aside, and be gone
-    MANY_PART = 3,      // of its room: so much is free that a claim is worth it
+    BORN_US = 200000, // for its first connection
+    AGAIN_US = 50000, // when plans are due that nobody takes: a time-out may make room
+    MANY_PART = 3,    // of its room: so much is free that a claim is worth it
 };
 
 static int64_t room_of (struct station *self, const struct target *target, int64_t now_us)
@@ -21,20 +19,10 @@ static int64_t room_of (struct station *self, const struct target *target, int64
     return now_us >= load->pause_us && now_us >= load->born_us + BORN_US ? AWAY_ROOM : 0;
 }
 
-// Whether the plans that it does not take are put aside: they wait for it for longer.
-static bool is_stuck (const struct target *target, int64_t now_us)
+// Whether plans of it are due and wait for their turn.
+static bool has_ready (struct station *self, const struct target *target)
 {
-    const struct target_load *load = target_load (target);
-    if (!target_connection (target))
-        return now_us >= load->born_us + BORN_US;
-    return load->full_us && now_us - load->full_us >= STUCK_US;
-}
-
-// Whether plans are aside for it that it could take.
-static bool has_aside (const struct target *target)
-{
-    const struct target_load *load = target_load (target);
-    return load->aside && !load->limited;
+    return store_ready (self->store, target_name (target)) > 0;
 }
 
 // Whether the target takes so many again that a claim is worth it. The others are under way
@@ -51,27 +39,15 @@ size_t rooms_of (struct station *self, struct claim_target out[TARGETS_MAX])
     int64_t now_us = clock_mono_us ();
     for (size_t i = 0; i < self->target_count; i++) {
         struct target *target = self->targets[i];
-        struct target_load *load = target_load (target);
         int64_t room = room_of (self, target, now_us);
         bool away = !target_connection (target), fetched = target_type (target) == TARGET_PULL;
-        if (takes_many (self, target, now_us))
-            load->full_us = 0;
-        else if (!load->full_us)
-            load->full_us = now_us;
         if (away && room > 0)
-            load->pause_us = now_us + AWAY_PAUSE_US;
-        out[i] =
-            (struct claim_target){.name = target_name (target),
-                                  .room = room,
-                                  .puts_aside = is_stuck (target, now_us),
-                                  .has_aside = load->aside || now_us - load->asked_us >= ASIDE_US,
-                                  .fetched = fetched,
-                                  .probe = away ? 0 : unresponsive_probe (self, target),
-                                  .limit = fetched ? "" : target_settings (target)->limit};
-        if (room > 0 && out[i].has_aside) {
-            load->aside = false; // the answer tells anew
-            load->asked_us = now_us;
-        }
+            target_load (target)->pause_us = now_us + AWAY_PAUSE_US;
+        out[i] = (struct claim_target){.name = target_name (target),
+                                       .room = room,
+                                       .fetched = fetched,
+                                       .probe = away ? 0 : unresponsive_probe (self, target),
+                                       .limit = target_settings (target)->limit};
     }
     return self->target_count;
 }
@@ -79,36 +55,29 @@ size_t rooms_of (struct station *self, struct claim_target out[TARGETS_MAX])
 bool rooms_any (const struct claim_target *targets, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (targets[i].room > 0 || targets[i].puts_aside || targets[i].probe)
+        if (targets[i].room > 0 || targets[i].probe)
             return true;
     return count == 0;
 }
 
 void rooms_learn (struct station *self, const struct store_claim *claim)
 {
-    struct claim_aside aside;
     self->more_due = claim->more;
-    self->claimed_any = claim->count > 0 || claim->sorted;
+    self->claimed_any = claim->count > 0;
     self->limits_full = claim->full;
-    for (size_t i = 0; store_claim_aside (claim, i, &aside); i++) {
-        struct target *target = station_target (self, aside.target);
-        if (!target)
-            continue;
-        target_load (target)->aside = true;
-        target_load (target)->limited = aside.limited;
-    }
 }
 
 int64_t rooms_next_us (struct station *self)
 {
     int64_t now_us = clock_mono_us ();
     int64_t pause_us = self->more_due ? AGAIN_US : INT64_MAX;
-    bool many = false;
+    bool many = self->more_due;
     for (size_t i = 0; i < self->target_count; i++) {
         const struct target *target = self->targets[i];
         int64_t again_us = target_connection (target) ? AGAIN_US : AWAY_PAUSE_US;
-        if (has_aside (target) && again_us < pause_us)
-            pause_us = again_us;
+        if (!has_ready (self, target))
+            continue;
+        pause_us = again_us < pause_us ? again_us : pause_us;
         many = many || takes_many (self, target, now_us);
     }
     if (pause_us == INT64_MAX)
@@ -118,7 +87,7 @@ int64_t rooms_next_us (struct station *self)
 
 bool rooms_opened (struct station *self, const struct target *target)
 {
-    return (self->more_due || has_aside (target)) && takes_many (self, target, clock_mono_us ());
+    return has_ready (self, target) && takes_many (self, target, clock_mono_us ());
 }
 
 bool rooms_full (struct station *self, const struct target *target)

@@ -7,11 +7,10 @@
 // Of all targets, for the next claim; returns how many there are.
 size_t rooms_of (struct station *self, struct claim_target out[TARGETS_MAX]);
 
-// Whether a claim for them could take a plan, or put one aside. Without targets: of those that
-// nobody knows.
+// Whether a claim for them could take a plan. Without targets: of those that nobody knows.
 bool rooms_any (const struct claim_target *targets, size_t count);
 
-// What a claim's answer tells: whether more are due, and for whom some are aside.
+// What a claim's answer says of plans that are due and were not taken.
 void rooms_learn (struct station *self, const struct store_claim *claim);
 
 // When the next claim has plans to take that are due already, monotonic.

@@ -174,3 +174,14 @@ void runs_forget_at (struct held_run *run, int64_t deadline_us)
     set_unanswered (run, false, false);
     heap_set (&run->station->deadlines, &run->deadline, deadline_us);
 }
+
+bool runs_in_progress (struct station *self, const struct plan *plan,
+                       const struct store_loaded *answer)
+{
+    if (!answer->running || answer->given_up)
+        return false;
+    const struct held_run *held = runs_find (self, plan->id);
+    return plan->state == PLAN_EXECUTE || (held && held->run.exec_id == answer->exec_id) ||
+           plan->exec_time + self->settings->exec_timeout_s > station_now (self) ||
+           engine_poll_end_us (plan) > store_now_us (self->store);
+}

@@ -63,3 +63,8 @@ void runs_keep (struct held_run *run, int64_t deadline_us);
 
 // It needs no status (any more): forget it at this moment. Until then answers find it here.
 void runs_forget_at (struct held_run *run, int64_t deadline_us);
+
+// Whether a run of the plan is out. One of a plan that is out of the queue has no lease in Redis:
+// it counts while this station hears of it, or as long as a lease would be.
+bool runs_in_progress (struct station *self, const struct plan *plan,
+                       const struct store_loaded *answer);

@@ -49,6 +49,12 @@ static const struct setting rows[] = {
      FIELD (exec_timeout_s), 1, 31536000, NULL,
      "how long a run stays in progress without a heartbeat; then it is sent again",
      .unit_ms = 1000},
+    {"plan_doubt_timeout", "--doubt-timeout", "SECONDS", "0", SETTING_NUMBER,
+     FIELD (doubt_timeout_s), 0, 31536000, NULL,
+     "how long a run that gave no status stays in progress when the\n"
+     "                              station that sent it is gone; then it is sent again.\n"
+     "                              0 = plan_send_timeout and 3 seconds",
+     .unit_ms = 1000},
     {"dialect", "--dialect", "NAME", "zeronet", SETTING_TEXT, FIELD (dialect), 0, 0, NULL,
      "the numbers of the request and publish sockets: zeronet or microzero"},
     {"timezone", "--timezone", "NAME", "UTC", SETTING_TEXT, FIELD (timezone), 0, 0, NULL,
@@ -74,7 +80,8 @@ static const struct setting rows[] = {
      "embedded, HOST:PORT[:PASSWORD], unix:PATH, or\n"
      "                              sentinel:MASTER@HOST:PORT,HOST:PORT,..."},
     {"data", "--data", "DIR", "", SETTING_TEXT, FIELD (data), 0, 0, NULL,
-     "the folder of the embedded Redis [$XDG_STATE_HOME/zplan]"},
+     "the folder of the embedded Redis; with a given one, of a file by which a\n"
+     "                              restarted owner takes over at once [$XDG_STATE_HOME/zplan]"},
     {"redis_user", "--redis-user", "NAME", "", SETTING_TEXT, FIELD (redis_user), 0, 0, NULL,
      "the ACL user [$ZPLAN_REDIS_USER]"},
     {"redis_password_file", "--redis-password-file", "FILE", "", SETTING_TEXT,
@@ -92,6 +99,8 @@ static const struct setting rows[] = {
      FIELD (replica_timeout_ms), 10, 2000, NULL, "how long to wait for them", .unit_ms = 1},
     {"repair", "--repair", NULL, "0", SETTING_FLAG, FIELD (repair), 0, 0, NULL,
      "if its append-only file is damaged: truncate it there, keep a copy, start"},
+    {"schema", "--schema", "N", "2", SETTING_NUMBER, FIELD (schema), 1, 2, NULL,
+     "1: write the plans as versions before 0.2 read them, and end"},
     {"history_count", "--history-count", "N", "100000", SETTING_NUMBER, FIELD (history_count), 0,
      100000000, NULL, "how many outcomes of runs are kept; 0 = none"},
     {"history_age", "--history-age", "SECONDS", "2592000", SETTING_NUMBER, FIELD (history_age_s), 1,
@@ -172,7 +181,8 @@ static const char *const fixed[] = {"request",
                                     "allow",
                                     "insecure",
                                     "center",
-                                    "repair"};
+                                    "repair",
+                                    "schema"};
 
 bool station_setting_fixed (const struct setting *row)
 {

@@ -33,6 +33,7 @@ struct station_settings {
     char curve[SETTING_TEXT_MAX];  // file of the secret certificate; empty: no encryption
     char allow[SETTING_TEXT_MAX];  // folder of the keys that may connect
     bool insecure;                 // without curve on an address that others reach
+    int64_t schema;                // of the data: STORE_SCHEMA, or the former one to go back
     bool repair;                   // cut damage off the append-only file of the embedded Redis
     char data[SETTING_TEXT_MAX];   // empty: $XDG_STATE_HOME/zplan, else ~/.local/state/zplan
     struct center_settings center; // its host is empty: none
@@ -44,6 +45,7 @@ struct station_settings {
     int64_t sweep_interval_s;
     int64_t exec_timeout_s;
     int64_t send_timeout_ms;
+    int64_t doubt_timeout_s; // 0 = send_timeout and 3 s
     char dialect[SETTING_TEXT_MAX];
     char timezone[SETTING_TEXT_MAX];
     char user[SETTING_TEXT_MAX];

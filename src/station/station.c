@@ -1,10 +1,13 @@
 // Start: data folder and sockets (what can fail at once, first), then Redis, then the targets; when
-// Redis is there - or a given one is not, and submissions are refused until it is - the request
-// socket is read and `ready` is printed. The targets that are kept in Redis are read before that.
-// Stop: requests are rejected, what is in progress is written.
+// the plans are this station's - or a given Redis is away, and submissions are rejected until it is
+// back - the request socket is read and `ready` is printed. The targets that are kept in Redis are
+// read before that. While another station owns the plans this one is a standby: `standby` is
+// printed, and its request socket is closed.
+// Stop: requests are rejected, what is in progress is written, and the plans are given up.
 #include "station.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +15,7 @@
 #include <unistd.h>
 
 #include "access_folder.h"
+#include "ahead.h"
 #include "attend.h"
 #include "clock.h"
 #include "context.h"
@@ -30,58 +34,28 @@
 #include "redis_info.h"
 #include "reload.h"
 #include "runs.h"
-#include "secrets.h"
+#include "redis_config.h"
+#include "redis_process.h"
+#include "sockets.h"
+#include "state_folder.h"
 #include "targets.h"
 #include "zap.h"
 #include "zonefile.h"
 #include "zones.h"
+#include "wake.h"
 
 enum {
     TICK_MS = 100,
     GIVEN_REDIS_WAIT_US = 2000000, // before serving without it
     TELL_WAIT_US = 2000000,        // between two lines while waiting
     STOP_WAIT_US = 5000000,        // for the last writes
-    RESPAWN_FIRST_US = 50000,      // before the embedded Redis is started again; doubling
-    RESPAWN_LAST_US = 5000000,
-    LINGER_MS = 1000,
-    REQUESTS_QUEUED = 16 // of a peer, in libzmq; the rest waits at the peer
+    FREE_WAIT_US = 1000000,        // for Redis to acknowledge that the plans are given up
+    STANDBY_US = 300000,           // without the plans: another station has them
 };
-
-// -- questions of the other parts
-
-bool station_store_up (const struct station *self)
-{
-    return link_state (store_link (self->store)) == LINK_UP;
-}
-
-const char *station_store_trouble (const struct station *self)
-{
-    return self->redis_trouble.text[0] ? self->redis_trouble.text
-                                       : link_trouble (store_link (self->store));
-}
-
-int64_t station_now (const struct station *self)
-{
-    return store_now_us (self->store) / 1000000;
-}
-
-struct store_bounds station_bounds (const struct station *self)
-{
-    const struct station_settings *settings = self->settings;
-    return (struct store_bounds){
-        .history_count = settings->history_count,
-        .history_age_s = settings->history_age_s,
-        .output_bytes = settings->output_total_mib * 1048576,
-        .output_age_s = settings->output_age_s,
-        .plans = settings->limits.plans,
-        .plans_station = settings->limits.plans_station,
-        .plans_caller = settings->limits.plans_caller,
-    };
-}
 
 // -- ending
 
-static void fail (struct station *self, const char *why)
+void station_fail (struct station *self, const char *why)
 {
     self->phase = PHASE_FAILED;
     reason_set (&self->failure, "%s", why);
@@ -89,7 +63,8 @@ static void fail (struct station *self, const char *why)
 
 static void begin_stop (struct station *self)
 {
-    notify_stopping ();
+    if (!self->yields)
+        notify_stopping ();
     if (self->phase != PHASE_STARTING)
         log_event (LEVEL_INFO, "station.stopping", "pending=%zu", store_pending (self->store));
     self->phase = PHASE_STOPPING;
@@ -110,11 +85,21 @@ static void tell_counters (const struct station *self)
 
 // -- serving
 
+static void start_targets (struct station *self)
+{
+    if (!self->targets_started)
+        targets_start (self);
+    self->targets_started = true;
+}
+
 static void serve (struct station *self)
 {
+    start_targets (self);
+    if (!sockets_bind_request (self))
+        return; // it is tried again
     self->phase = PHASE_SERVING;
     front_open (self);
-    due_wake_now (self);
+    wake_now (self);
     log_event (LEVEL_INFO, "station.ready", "request=%s publish=%s events=%s redis=%s fsync=%s",
                self->settings->request, self->settings->publish, self->settings->events,
                link_state_name (link_state (store_link (self->store))),
@@ -138,89 +123,132 @@ static void tell_down (struct station *self, const char *trouble)
     notify_status (words);
 }
 
-static void on_link_state (void *owner, enum link_state state)
+static void on_redis_up (struct station *self)
+{
+    const char *fsync = link_fsync (store_link (self->store));
+    self->told_down.text[0] = '\0';
+    self->respawn_delay_us = REDIS_RESPAWN_FIRST_US;
+    if (self->embedded)
+        embedded_up (self->embedded);
+    log_event (LEVEL_INFO, "redis.up", "fsync=%s acknowledged=\"%s\"", fsync,
+               durability_text (fsync));
+    if (self->phase == PHASE_STANDBY)
+        notify_status ("standby");
+}
+
+// The data are those of the former version: there is nothing to serve.
+static void on_gone_back (void *owner, enum store_result result, const char *error)
 {
     struct station *self = owner;
-    if (!self->store)
-        return; // the first try, before link_new has returned
-    const char *trouble = link_trouble (store_link (self->store));
-    if (state == LINK_UP) {
-        self->told_down.text[0] = '\0';
-        store_begin_clock (self->store);
-        self->respawn_delay_us = RESPAWN_FIRST_US;
-        if (self->embedded)
-            embedded_up (self->embedded);
-        targets_load (self);
-        attend_now (self);
-        const char *fsync = link_fsync (store_link (self->store));
-        log_event (LEVEL_INFO, "redis.up", "fsync=%s acknowledged=\"%s\"", fsync,
-                   durability_text (fsync));
-    } else if (state != LINK_OPENING && self->phase == PHASE_SERVING)
-        tell_down (self, trouble);
-    if (state == LINK_UP && self->phase == PHASE_STARTING)
+    if (result != STORE_DONE) {
+        station_fail (self, error);
+    } else {
+        log_event (LEVEL_INFO, "schema.former", "schema=%d", STORE_SCHEMA_FORMER);
+        self->phase = PHASE_STOPPING;
+        self->gives_up = true;
+    }
+    reactor_stop (self->reactor);
+}
+
+// The plans are this station's, and all that it needs of them was read.
+static void on_owned (struct station *self)
+{
+    if (!self->owner_since)
+        self->owner_since = clock_wall_us () / 1000000;
+    if (self->settings->schema == STORE_SCHEMA_FORMER) {
+        store_go_back (self->store, on_gone_back, self);
+        return;
+    }
+    start_targets (self);
+    targets_load (self);
+    attend_now (self);
+    if (self->phase == PHASE_STARTING || self->phase == PHASE_STANDBY) {
         FAILPOINT ("boot_store");
-    else if (state == LINK_UP) {
-        due_hold (self);
-        due_wake_now (self);
-        notify_status ("serving");
-    } else if (state == LINK_REFUSED && self->phase == PHASE_STARTING)
-        fail (self, trouble);
+        return;
+    }
+    targets_wake (self);
+    wake_now (self);
+    notify_status ("serving");
+}
+
+// Another station has the plans, or may take them.
+static void on_fenced (struct station *self)
+{
+    log_event (
+        self->phase == PHASE_STOPPING ? LEVEL_INFO : LEVEL_WARN, "owner.lost", "reason=\"%s\"",
+        self->phase == PHASE_STOPPING ? "the plans were given up" : "another station took over");
+    if (self->phase != PHASE_STOPPING || self->yields)
+        self->phase = PHASE_FENCED;
+    reactor_stop (self->reactor);
+}
+
+static void on_store_state (void *owner, enum store_state state)
+{
+    struct station *self = owner;
+    const char *trouble = link_trouble (store_link (self->store));
+    bool goes_on = self->phase == PHASE_SERVING || self->phase == PHASE_STANDBY;
+    if (state == STORE_STANDBY)
+        on_redis_up (self);
+    else if (state == STORE_LOADING)
+        ahead_forget (self);
+    else if (state == STORE_SERVING)
+        on_owned (self);
+    else if (state == STORE_FENCED)
+        on_fenced (self);
+    else if (state == STORE_REFUSED && self->phase == PHASE_STARTING && !self->was_owner)
+        station_fail (self, trouble);
+    else if ((state == STORE_REFUSED || state == STORE_AWAY) && goes_on)
+        tell_down (self, trouble);
 }
 
 void station_targets_read (struct station *self)
 {
     self->targets_read = true;
-    if (self->phase == PHASE_STARTING)
+    if (self->phase == PHASE_STARTING || self->phase == PHASE_STANDBY)
         serve (self);
 }
 
-// -- the embedded Redis
-
-static void plan_respawn (struct station *self)
+void station_run_ended (struct station *self)
 {
-    self->redis_ended = true;
-    self->respawn_us = clock_mono_us () + self->respawn_delay_us;
-    self->respawn_delay_us =
-        self->respawn_delay_us * 2 < RESPAWN_LAST_US ? self->respawn_delay_us * 2 : RESPAWN_LAST_US;
+    if (self->limits_full)
+        wake_now (self);
+    pull_freed (self);
 }
 
-static void respawn (struct station *self)
+void station_hand_over (struct station *self)
 {
-    struct reason reason;
-    self->redis_ended = false;
-    if (embedded_start (self->embedded, &reason)) {
-        log_event (LEVEL_ERROR, "redis.start_failed", "reason=%s",
-                   quoted (span_text (reason.text)));
-        plan_respawn (self);
-    }
+    self->yields = true;
+    begin_stop (self);
 }
 
-static void on_child (struct station *self)
+static void stand_by (struct station *self)
 {
-    struct reason reason;
-    if (!self->embedded || !embedded_ended (self->embedded, &reason))
-        return;
-    bool starting = self->phase == PHASE_STARTING;
-    enum data_state data =
-        embedded_repair (self->embedded, starting && self->settings->repair, &reason);
-    if (data == DATA_CUT) {
-        respawn (self);
-        return;
-    }
-    if (starting) {
-        self->fault = data == DATA_DAMAGED ? STATION_FAULT_DATA : STATION_FAULT_NOW;
-        fail (self, reason.text);
-        return;
-    }
-    if (embedded_disk_full (self->embedded, &self->redis_trouble))
-        reason = self->redis_trouble;
-    log_event (LEVEL_ERROR, "redis.ended", "reason=%s", quoted (span_text (reason.text)));
-    plan_respawn (self);
+    self->phase = PHASE_STANDBY;
+    front_shut (self);
+    log_event (LEVEL_INFO, "station.standby", "publish=%s events=%s", self->settings->publish,
+               self->settings->events);
+    puts ("standby");
+    fflush (stdout);
+    notify_ready ();
+    notify_status ("standby");
+}
+
+// A station that served and finds the plans with another one forgets what it knows of them.
+static void watch_ownership (struct station *self, int64_t now_us)
+{
+    bool waits = store_state (self->store) == STORE_STANDBY && !store_owns (self->store);
+    if (!waits)
+        self->waits_us = 0;
+    else if (!self->waits_us)
+        self->waits_us = now_us;
+    else if (now_us - self->waits_us > STANDBY_US && self->phase == PHASE_STARTING)
+        stand_by (self);
+    else if (now_us - self->waits_us > STANDBY_US && self->phase == PHASE_SERVING &&
+             !self->owner_since)
+        on_fenced (self); // it served while Redis was away
 }
 
 // -- the reactor
-
-static void renew_subscribers (struct station *self);
 
 static void on_signal (void *owner, uint32_t events)
 {
@@ -228,8 +256,9 @@ static void on_signal (void *owner, uint32_t events)
     (void)events;
     for (int number; (number = process_next_signal (self->signal_fd));) {
         if (number == SIGCHLD) {
-            on_child (self);
-        } else if (number == SIGHUP && self->phase == PHASE_SERVING) {
+            redis_process_ended (self);
+        } else if (number == SIGHUP &&
+                   (self->phase == PHASE_SERVING || self->phase == PHASE_STANDBY)) {
             reload (self);
         } else if (number == SIGTERM || number == SIGINT) {
             if (self->phase == PHASE_STOPPING)
@@ -257,36 +286,40 @@ static void watch_memory (struct station *self)
     self->memory_full = full;
 }
 
-// On a full disk Redis starts, and ends at its next write.
-static void watch_disk (struct station *self)
-{
-    struct reason reason;
-    if (self->redis_trouble.text[0] && station_store_up (self) &&
-        !embedded_disk_full (self->embedded, &reason))
-        self->redis_trouble.text[0] = '\0';
-}
-
 static void tick_starting (struct station *self, int64_t now_us)
 {
     int64_t waited = now_us - self->started_us;
     bool up = station_store_up (self);
-    if (!self->embedded && !up && waited > GIVEN_REDIS_WAIT_US) {
+    if (up && self->targets_read) {
+        serve (self); // its socket could not be bound before
+    } else if (!self->embedded && store_state (self->store) == STORE_AWAY &&
+               waited > GIVEN_REDIS_WAIT_US) {
         tell_down (self, link_trouble (store_link (self->store)));
         serve (self);
     } else if (waited / TELL_WAIT_US != (waited - TICK_MS * 1000) / TELL_WAIT_US) {
         const char *trouble = link_trouble (store_link (self->store));
+        const char *reads = up ? "the targets are being read" : "the plans are being read";
         log_event (LEVEL_INFO, "redis.waiting", "seconds=%" PRId64 " reason=%s", waited / 1000000,
-                   quoted (span_text (up ? "the targets are being read" : trouble)));
+                   quoted (span_text (*trouble ? trouble : reads)));
         notify_status ("waiting for Redis");
     }
 }
 
-static bool has_ended (const struct station *self, int64_t now_us)
+static bool has_ended (struct station *self, int64_t now_us)
 {
-    return self->phase == PHASE_FAILED ||
-           (self->phase == PHASE_STOPPING &&
-            ((store_pending (self->store) == 0 && self->ahead.count == 0) ||
-             now_us > self->stop_us));
+    bool settled = store_pending (self->store) == 0 && self->ahead.count == 0;
+    if (self->phase != PHASE_STOPPING || !(settled || now_us > self->stop_us))
+        return self->phase == PHASE_FAILED;
+    if (!self->gives_up)
+        store_leave (self->store);
+    // Once: a standby takes over at once then, or the next start.
+    bool free = self->embedded || !station_store_up (self) || self->gives_up;
+    if (free)
+        return !self->gives_up || now_us > self->stop_us;
+    self->gives_up = true;
+    self->stop_us = now_us + FREE_WAIT_US;
+    store_hand_over (self->store);
+    return false;
 }
 
 static void on_tick (void *owner)
@@ -300,172 +333,42 @@ static void on_tick (void *owner)
         return;
     }
     access_watch (self, now_us);
-    renew_subscribers (self);
+    sockets_renew_outlets (self);
     if (self->redis_ended && now_us >= self->respawn_us)
-        respawn (self);
-    if (self->phase == PHASE_STARTING) {
+        redis_process_respawn (self);
+    watch_ownership (self, now_us);
+    if (self->phase == PHASE_STARTING)
         tick_starting (self, now_us);
+    else if (self->phase == PHASE_STANDBY && station_store_up (self) && self->targets_read)
+        serve (self);
+    attend_tick (self);
+    if (self->phase == PHASE_STARTING || self->phase == PHASE_STANDBY) {
+        link_flush (store_link (self->store));
         return;
     }
-    watch_disk (self);
+    redis_process_watch_disk (self);
     watch_memory (self);
     peers_tick (self, now_us);
     reads_tick (self);
-    attend_tick (self);
     pull_tick (self);
-    front_resume (self);
+    station_resume (self);
     link_flush (store_link (self->store));
 }
 
+static void on_due (void *owner, int64_t redis_us)
+{
+    wake_due_at (owner, redis_us);
+}
+
 // -- making it
-
-// `domain` is what the ZAP handler is asked about. NULL when descriptors have run out.
-static void *open_socket (const struct station *self, int type, const char *domain)
-{
-    void *socket = wire_socket (type);
-    if (!socket)
-        return NULL;
-    wire_set (socket, ZMQ_LINGER, LINGER_MS);
-    wire_set (socket, ZMQ_SNDHWM, (int)self->settings->limits.replies_peer);
-    if (self->access)
-        curve_make_server (socket, &self->curve_keys, domain);
-    if (type == ZMQ_XPUB)
-        subscribers_prepare (socket);
-    if (type == ZMQ_ROUTER) {
-        // A frame up to the whole message's size is still told why it is refused.
-        wire_limit (socket, self->limits.bytes);
-        wire_set (socket, ZMQ_RCVHWM, REQUESTS_QUEUED);
-        // When Redis is lost, all that a peer waits for is answered at once.
-        if (self->settings->limits.replies_peer < self->settings->limits.requests_peer)
-            wire_set (socket, ZMQ_SNDHWM, (int)self->settings->limits.requests_peer);
-        wire_set (socket, ZMQ_ROUTER_MANDATORY, 1);
-    }
-    return socket;
-}
-
-static void *bound_socket (const struct station *self, int type, const char *domain,
-                           const char *endpoint, struct reason *reason)
-{
-    void *socket = open_socket (self, type, domain);
-    if (!socket) {
-        reason_set (reason, "%s: no descriptors left", endpoint);
-        return NULL;
-    }
-    if (wire_bind (socket, endpoint, reason) == 0)
-        return socket;
-    zmq_close (socket);
-    return NULL;
-}
-
-static int bind_sockets (struct station *self, struct reason *reason)
-{
-    const struct station_settings *settings = self->settings;
-    self->request_socket = bound_socket (self, ZMQ_ROUTER, "request", settings->request, reason);
-    if (self->request_socket)
-        self->results.socket = bound_socket (self, ZMQ_XPUB, "publish", settings->publish, reason);
-    if (self->results.socket)
-        self->events.socket = bound_socket (self, ZMQ_XPUB, "events", settings->events, reason);
-    return self->events.socket ? 0 : -1;
-}
-
-// One end of it: until the old socket has let go of the endpoint, nothing is broadcast.
-static void bind_again (struct station *self, struct outlet *outlet, const char *domain,
-                        const char *endpoint)
-{
-    struct reason reason;
-    void *fresh = outlet->socket ? NULL : open_socket (self, ZMQ_XPUB, domain);
-    if (fresh && wire_bind_again (fresh, endpoint, &reason) == 0) {
-        outlet->socket = fresh;
-        publish_watch (self, outlet, endpoint);
-    } else if (fresh)
-        zmq_close (fresh);
-}
-
-// Who may not subscribe any more is connected still, and libzmq ends no single connection: all are
-// cut, and who may comes back by itself. What it missed it can ask for.
-static void renew_subscribers (struct station *self)
-{
-    if (self->subscribers_cut) {
-        log_event (LEVEL_INFO, "subscribers.cut", "reason=\"a key may no longer subscribe\"");
-        publish_close (&self->results);
-        publish_close (&self->events);
-        self->subscribers_cut = false;
-    }
-    bind_again (self, &self->results, "publish", self->settings->publish);
-    bind_again (self, &self->events, "events", self->settings->events);
-}
-
-static const char *data_folder (const struct station_settings *settings, char out[4096])
-{
-    const char *state = getenv ("XDG_STATE_HOME");
-    const char *home = getenv ("HOME");
-    if (settings->data[0])
-        return settings->data;
-    if (state && state[0] == '/')
-        snprintf (out, 4096, "%s/zplan", state);
-    else
-        snprintf (out, 4096, "%s/.local/state/zplan", home && *home ? home : "");
-    return out;
-}
-
-static int read_redis (const struct station_settings *settings, struct link_config *config,
-                       struct reason *reason)
-{
-    char shown[300];
-    *config = (struct link_config){.db = settings->redis_defdb,
-                                   .accept_loss = settings->accept_loss,
-                                   .durable = settings->durable,
-                                   .replicas = settings->replicas,
-                                   .replica_timeout_ms = settings->replica_timeout_ms,
-                                   .window = settings->limits.requests,
-                                   .schemas = {STORE_SCHEMA, STORE_SCHEMA}};
-    if (address_parse (settings->redis_addr, &config->address, reason) ||
-        secrets_read (settings, config, reason))
-        return -1;
-    if (config->address.kind != ADDRESS_EMBEDDED)
-        log_event (LEVEL_INFO, "redis.given", "address=%s", address_text (&config->address, shown));
-    return 0;
-}
-
-static int prepare_redis (struct station *self, struct link_config *config, struct reason *reason)
-{
-    char folder[4096];
-    bool damaged;
-    if (config->address.kind != ADDRESS_EMBEDDED)
-        return 0;
-    self->embedded =
-        embedded_new (data_folder (self->settings, folder), config->db + 1, &damaged, reason);
-    if (!self->embedded) {
-        self->fault = damaged ? STATION_FAULT_DATA : STATION_FAULT_NOW;
-        return -1;
-    }
-    config->address.kind = ADDRESS_UNIX;
-    snprintf (config->address.host, sizeof config->address.host, "%s",
-              embedded_socket (self->embedded));
-    return 0;
-}
-
-static int check_endpoints (const struct station_settings *settings, struct reason *reason)
-{
-    const char *const endpoints[][2] = {{"request", settings->request},
-                                        {"publish", settings->publish},
-                                        {"events", settings->events}};
-    struct reason why;
-    for (size_t i = 0; i < sizeof endpoints / sizeof *endpoints; i++)
-        if (endpoint_check (endpoints[i][1], &why)) {
-            reason_set (reason, "%s: %s", endpoints[i][0], why.text);
-            return -1;
-        }
-    return 0;
-}
 
 // What the settings name: wrong now, it is wrong at the next start.
 static int take_settings (struct station *self, struct link_config *config, struct reason *reason)
 {
     const struct station_settings *settings = self->settings;
     self->zone = zonefile_load (settings->timezone, reason);
-    return !self->zone || check_endpoints (settings, reason) ||
-                   read_redis (settings, config, reason) || access_start (self, reason)
+    return !self->zone || sockets_check (settings, reason) ||
+                   redis_config_read (settings, config, reason) || access_start (self, reason)
                ? -1
                : 0;
 }
@@ -477,11 +380,35 @@ static void read_limits (struct station *self)
         (struct packet_limits){(size_t)limits->frame_bytes, (size_t)limits->message_bytes};
 }
 
+// What others read of it in Redis.
+static void make_store (struct station *self, const struct link_config *link)
+{
+    char folder[DATA_FOLDER_MAX], host[HOST_NAME_MAX + 1] = "", endpoints[3 * SETTING_TEXT_MAX];
+    const struct station_settings *settings = self->settings;
+    const struct store_bounds bounds = station_bounds (self);
+    gethostname (host, sizeof host - 1);
+    snprintf (self->name, sizeof self->name, "%s:%d", host, (int)getpid ());
+    snprintf (endpoints, sizeof endpoints, "%s %s %s", settings->request, settings->publish,
+              settings->events);
+    struct store_config config = {.link = *link,
+                                  .alone = self->embedded != NULL,
+                                  .yields = self->yields,
+                                  .state_folder = -1,
+                                  .name = self->name,
+                                  .endpoints = endpoints,
+                                  .due = on_due};
+    if (!self->embedded)
+        config.state_folder = state_folder_open (redis_data_folder (settings, folder));
+    self->was_owner = self->yields;
+    self->yields = false;
+    self->store = store_new (&config, &bounds, self->reactor, on_store_state, self);
+}
+
 static int start (struct station *self, const struct link_config *given, struct reason *reason)
 {
     struct link_config config = *given;
-    if (prepare_redis (self, &config, reason) || zap_start (self, reason) ||
-        bind_sockets (self, reason))
+    if (redis_config_embed (self, &config, reason) || zap_start (self, reason) ||
+        sockets_bind (self, reason))
         return -1;
     FAILPOINT ("boot_bind");
     if (self->embedded && embedded_start (self->embedded, reason))
@@ -503,20 +430,22 @@ static int start (struct station *self, const struct link_config *given, struct 
     self->tick = (struct timer){.call = on_tick, .owner = self};
     timer_set (&self->tick, self->reactor, TICK_MS);
     self->started_us = clock_mono_us ();
-    const struct store_bounds bounds = station_bounds (self);
-    self->store = store_new (&config, &bounds, self->reactor, on_link_state, self);
-    targets_start (self);
+    make_store (self, &config);
+    if (self->embedded)
+        start_targets (self); // they connect while Redis starts
     return 0;
 }
 
-struct station *station_new (struct station_settings *settings, station_read_fn *read_settings,
-                             int signal_fd, enum station_fault *ret_fault, struct reason *reason)
+struct station *station_new (const struct station_config *given, enum station_fault *ret_fault,
+                             struct reason *reason)
 {
     struct link_config config;
     struct station *self = memory_new (sizeof *self);
-    self->settings = settings;
-    self->read_settings = read_settings;
-    self->signal_fd = signal_fd;
+    const struct station_settings *settings = given->settings;
+    self->settings = given->settings;
+    self->read_settings = given->read_settings;
+    self->signal_fd = given->signal_fd;
+    self->yields = given->yields;
     self->timer_fd = -1;
     dialect_parse (settings->dialect, &self->dialect);
     snprintf (self->event_epoch, sizeof self->event_epoch, "%016" PRIx64, process_random ());
@@ -524,7 +453,7 @@ struct station *station_new (struct station_settings *settings, station_read_fn 
         uint64_t part = process_random ();
         memcpy (self->caller_secret + i, &part, sizeof part);
     }
-    self->respawn_delay_us = RESPAWN_FIRST_US;
+    self->respawn_delay_us = REDIS_RESPAWN_FIRST_US;
     read_limits (self);
     bool wrong = take_settings (self, &config, reason) != 0;
     if (wrong || start (self, &config, reason)) {
@@ -534,16 +463,17 @@ struct station *station_new (struct station_settings *settings, station_read_fn 
     return self;
 }
 
-int station_run (struct station *self, enum station_fault *ret_fault, struct reason *reason)
+enum station_end station_run (struct station *self, enum station_fault *ret_fault,
+                              struct reason *reason)
 {
     reactor_run (self->reactor);
     if (self->phase == PHASE_FAILED) {
         *ret_fault = self->fault;
         *reason = self->failure;
-        return -1;
+        return STATION_FAILED;
     }
     tell_counters (self);
-    return 0;
+    return self->phase == PHASE_FENCED ? STATION_FENCED : STATION_STOPPED;
 }
 
 void station_destroy (struct station **self_p)

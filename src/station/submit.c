@@ -1,16 +1,15 @@
 // The path, top to bottom: check the frames, read the plan frame, compute the first occurrence,
 // store, and reply when Redis has acknowledged.
+#include "submit.h"
 #include "submit_private.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "apply.h"
 #include "caller.h"
 #include "clock.h"
 #include "codes.h"
-#include "due.h"
 #include "failpoint.h"
 #include "json.h"
 #include "log.h"
@@ -23,8 +22,9 @@
 #include "process.h"
 #include "publish.h"
 #include "reads.h"
-#include "targets.h"
 #include "zones.h"
+#include "reply.h"
+#include "target_names.h"
 
 enum { NAME_BYTES_MAX = 4096 }; // of REQUEST_ID and of a caller
 
@@ -36,7 +36,9 @@ uint64_t submit_new_id (struct station *self)
     uint64_t now_ms = (uint64_t)(store_now_us (self->store) / 1000);
     uint64_t id = now_ms << low_bits | (process_random () & ((1U << low_bits) - 1));
     id &= INT64_MAX;
-    self->last_id = id > self->last_id ? id : self->last_id + 1;
+    uint64_t last = store_last_id (self->store); // of any owner
+    last = self->last_id > last ? self->last_id : last;
+    self->last_id = id > last ? id : last + 1;
     return self->last_id;
 }
 
@@ -73,7 +75,7 @@ static int check_station (struct station *self, const char *user, const struct m
     *ret_target = station_target (self, name);
     if (*ret_target)
         return 0;
-    return targets_not_found (self, user, "STATION_ID", name, reason);
+    return target_not_found (self, user, "STATION_ID", name, reason);
 }
 
 // What travels in every JSON of the plan must stay small beside it.
@@ -170,38 +172,11 @@ static int check_request (struct station *self, const char *user, const struct m
 // `words` NULL: it is a new plan.
 void submission_accept (struct submission *submission, const char *words)
 {
-    front_reply (submission->station, submission->peer,
-                 &(struct reply){.status = ZERO_STATUS_PLAN_ID,
-                                 .reason = words,
-                                 .plan_id = submission->plan->id,
-                                 .plan_time = submission->next});
-}
-
-struct span submit_command (const struct plan *plan)
-{
-    struct desc desc;
-    struct reason reason;
-    if (desc_parse (plan->messages[1], plan->message_count - 2, &desc, &reason))
-        return (struct span){0};
-    for (size_t i = 0; i < desc.count; i++)
-        if (desc.types[i] == ZERO_FRAME_COMMAND)
-            return plan->messages[2 + i];
-    return (struct span){0};
-}
-
-void submit_publish_added (struct station *self, const struct plan *plan)
-{
-    char *json = publish_events_heard (self) ? plan_public_text (plan) : NULL;
-    struct notice notice = {.event = EVENT_ADD,
-                            .plan_id = plan->id,
-                            .station = plan->station,
-                            .title = plan->description,
-                            .json = json,
-                            .command = submit_command (plan)};
-    publish_event (self, &notice);
-    notice.event = plan->state == PLAN_PAUSE ? EVENT_PAUSE : EVENT_QUEUE;
-    publish_event (self, &notice);
-    free (json);
+    reply_send (submission->station, submission->peer,
+                &(struct reply){.status = ZERO_STATUS_PLAN_ID,
+                                .reason = words,
+                                .plan_id = submission->plan->id,
+                                .plan_time = submission->next});
 }
 
 bool submit_repeats (const struct plan *plan, const struct plan *held)
@@ -229,10 +204,10 @@ static void refuse_unsure (struct submission *submission)
               " replicas have it; submit it again with GLOBAL_ID %s",
               self->settings->replicas, ident_text (submission->plan->id, id));
     self->counters.refused++;
-    front_reply (self, submission->peer,
-                 &(struct reply){.status = ZERO_STATUS_NET_ERROR_ID,
-                                 .reason = text,
-                                 .plan_id = submission->plan->id});
+    reply_send (self, submission->peer,
+                &(struct reply){.status = ZERO_STATUS_NET_ERROR_ID,
+                                .reason = text,
+                                .plan_id = submission->plan->id});
 }
 
 static void on_there_safe (void *owner, bool enough)
@@ -257,7 +232,7 @@ void submission_refuse_in_use (struct submission *submission, const char *words)
     struct reason reason;
     reason_set (&reason, "%s %s is in use by another plan", words,
                 ident_text (submission->plan->id, id));
-    front_refuse (submission->station, submission->peer, ZPLAN_EPLAN, reason.text);
+    reply_refuse (submission->station, submission->peer, ZPLAN_EPLAN, reason.text);
     submission_end (submission);
 }
 
@@ -323,6 +298,23 @@ static void note_refusal (struct station *self, const struct store_submitted *an
         self->refusing.text[0] = '\0';
 }
 
+// What stands under the id, which was in use a moment ago.
+static void on_held (void *owner, const struct store_loaded *answer)
+{
+    struct submission *submission = owner;
+    struct station *self = submission->station;
+    if (answer->result == STORE_DONE) {
+        answer_held (submission, answer->message);
+    } else if (answer->result == STORE_NONE) {
+        store (submission);
+    } else {
+        reply_refuse_store (self, submission->peer, answer->result, answer->error);
+        submission_end (submission);
+    }
+    link_flush (store_link (self->store));
+    station_resume (self);
+}
+
 static void on_submitted (void *owner, const struct store_submitted *answer)
 {
     struct submission *submission = owner;
@@ -331,9 +323,9 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
     note_refusal (self, answer);
     if (answer->result == STORE_HELD) {
         if (!try_another_id (submission))
-            answer_held (submission, answer->message);
+            reads_load (self, submission->peer, submission->plan->id, on_held, submission);
         link_flush (store_link (self->store));
-        front_resume (self);
+        station_resume (self);
         return;
     }
     if (answer->result == STORE_DONE) {
@@ -345,15 +337,13 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
     } else if (answer->result == STORE_UNSURE) {
         refuse_unsure (submission);
     } else {
-        front_refuse_store (self, submission->peer, answer->result, answer->error);
+        reply_refuse_store (self, submission->peer, answer->result, answer->error);
     }
     if (stored) {
-        submit_publish_added (self, submission->plan);
-        if (submission->plan->state == PLAN_QUEUE)
-            due_wake_at (self, plan_due_time (submission->plan) * 1000000);
+        publish_added (self, submission->plan);
     }
     submission_end (submission);
-    front_resume (self);
+    station_resume (self);
 }
 
 // The plan would never run: it is refused, unless it is one that was accepted before.
@@ -364,19 +354,19 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
     if (answer->result == STORE_DONE) {
         answer_held (submission, answer->message);
         link_flush (store_link (self->store));
-        front_resume (self);
+        station_resume (self);
         return;
     }
     if (answer->result == STORE_NONE)
-        front_refuse (self, submission->peer, ZPLAN_EPLAN, submission->reason.text);
+        reply_refuse (self, submission->peer, ZPLAN_EPLAN, submission->reason.text);
     else
-        front_refuse_store (self, submission->peer, answer->result, answer->error);
+        reply_refuse_store (self, submission->peer, answer->result, answer->error);
     submission_end (submission);
-    front_resume (self);
+    station_resume (self);
 }
 
-// Compute its first occurrence, and store it. Gives when it is due, INT64_MAX = it is not stored.
-static int64_t place (struct submission *submission)
+// Compute its first occurrence, and store it. The submission may be over.
+static void place (struct submission *submission)
 {
     struct station *self = submission->station;
     struct plan *plan = submission->plan;
@@ -384,17 +374,14 @@ static int64_t place (struct submission *submission)
     submission->never = engine_submit (plan, zones_of (self, plan), submission->received,
                                        &submission->misses, &submission->reason) != 0;
     if (submission->never && !given) {
-        front_refuse (self, submission->peer, ZPLAN_EPLAN, submission->reason.text);
+        reply_refuse (self, submission->peer, ZPLAN_EPLAN, submission->reason.text);
         submission_end (submission);
-        return INT64_MAX;
+        return;
     }
-    bool waits = !submission->never && plan->state == PLAN_QUEUE;
-    int64_t due_us = waits ? plan_due_time (plan) * 1000000 : INT64_MAX;
     if (submission->never)
         reads_load (self, submission->peer, plan->id, on_looked_up, submission);
     else
         store (submission);
-    return due_us; // the submission may be over
 }
 
 // The kind of a plan: its own, else that of its target. "" = none.
@@ -441,15 +428,15 @@ static void on_kind (void *owner, const struct store_kinds *answer)
     struct station *self = submission->station;
     int rc = 0;
     if (answer->result != STORE_DONE)
-        front_refuse_store (self, submission->peer, answer->result, answer->error);
+        reply_refuse_store (self, submission->peer, answer->result, answer->error);
     else if ((rc = take_kind (submission, answer)))
-        front_refuse (self, submission->peer, (enum wire_error)rc, submission->reason.text);
+        reply_refuse (self, submission->peer, (enum wire_error)rc, submission->reason.text);
     if (answer->result == STORE_DONE && !rc)
         place (submission);
     else
         submission_end (submission);
     link_flush (store_link (self->store));
-    front_resume (self);
+    station_resume (self);
 }
 
 static void start (struct station *self, struct request *request, uint64_t id,
@@ -463,7 +450,7 @@ static void start (struct station *self, struct request *request, uint64_t id,
     submission->tries = id ? 0 : 1;
     submission->plan = plan_new_submitted (id ? id : submit_new_id (self), &request->message,
                                            caller, fields, submission->received);
-    submission->plan->revision = apply_revision ();
+    submission->plan->revision = station_revision ();
     if (fields->hold)
         plan_note_stop (submission->plan, fields->hold == HOLD_MARKED ? "hold" : "pause",
                         permit_name (self, request->peer.user), submission->received);
@@ -473,10 +460,7 @@ static void start (struct station *self, struct request *request, uint64_t id,
         store_kinds (self->store, KIND_GET, kind, NULL, on_kind, submission);
         return;
     }
-    int64_t due_us = place (submission);
-    // One that is due is claimed by the call behind the one that stores it.
-    if (due_us <= store_now_us (self->store))
-        due_wake_now (self);
+    place (submission);
 }
 
 void submit_request (struct station *self, struct request *request)
@@ -498,9 +482,9 @@ void submit_request (struct station *self, struct request *request)
     if (!rc)
         rc = submission_check_key (&fields, bound ? station : (struct span){0}, &id, &reason);
     if (rc)
-        front_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
+        reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
     else if (!station_store_up (self))
-        front_refuse_store (self, &request->peer, STORE_LOST, "");
+        reply_refuse_store (self, &request->peer, STORE_LOST, "");
     else
         start (self, request, id, &fields);
     plan_fields_clear (&fields);

@@ -1,7 +1,7 @@
 // SUBMIT: a PLAN request becomes a stored plan. Source: plan document 3.1 and 3.2; contract 3.1.
 #pragma once
 
-#include "front.h"
+#include "reply.h"
 
 // What a target must be sent, and can be: COMMAND or PUB_TITLE, and not too many frames. 0, or the
 // error with its reason.
@@ -13,17 +13,11 @@ int submit_check_frames (const struct message *message, const struct target *tar
 int submit_check_workers (const struct target *target, const struct policy *policy,
                           struct reason *reason);
 
-// Publish that a new plan was stored, to who subscribes to events.
-void submit_publish_added (struct station *self, const struct plan *plan);
-
 void submit_request (struct station *self, struct request *request);
 
 // A new id for a plan: the time in the high bits, so that ids grow, and a random start of the low
 // ones, so that two stations do not make the same. The store refuses the rest of the chance.
 uint64_t submit_new_id (struct station *self);
-
-// The COMMAND of a submitted plan; empty: it has none.
-struct span submit_command (const struct plan *plan);
 
 // Whether what stands under the id is this very submission: station, description and frames.
 bool submit_repeats (const struct plan *plan, const struct plan *held);

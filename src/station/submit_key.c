@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "apply.h"
-#include "due.h"
-#include "manage.h"
 #include "missed.h"
 #include "plan_json.h"
 #include "publish.h"
 #include "reads.h"
+#include "submit.h"
 #include "submit_private.h"
+#include "reply.h"
+#include "runs.h"
 
 enum { CHANGES_MAX = 8 }; // tries to change the plan that has the key
 
@@ -76,15 +76,14 @@ static void on_replaced (void *owner, enum store_result result, const char *erro
                                               .title = plan->description,
                                               .json = json});
         free (json);
-        due_wake_at (self, plan_due_time (plan) * 1000000);
     } else if (changed) {
-        front_refuse (self, submission->peer, ZPLAN_EBUSY,
+        reply_refuse (self, submission->peer, ZPLAN_EBUSY,
                       "key: its plan was changed meanwhile, submit again");
     } else {
-        front_refuse_store (self, submission->peer, result, error);
+        reply_refuse_store (self, submission->peer, result, error);
     }
     submission_end (submission);
-    front_resume (self);
+    station_resume (self);
 }
 
 // A plan that is out of the queue stays there: who submits it is told so.
@@ -127,12 +126,12 @@ static void replace (struct submission *submission, const struct plan *held, uin
     submission->changed = plan;
     if (plan) {
         plan->exec_id = held->exec_id; // never repeated
-        plan->revision = apply_revision ();
+        plan->revision = station_revision ();
         stays = update && plan_take_place (plan, held);
         good = has_repeats_left (plan, &submission->reason);
     }
     if (!plan || !good) {
-        front_refuse (submission->station, submission->peer, ZPLAN_EPLAN, submission->reason.text);
+        reply_refuse (submission->station, submission->peer, ZPLAN_EPLAN, submission->reason.text);
         submission_end (submission);
         return;
     }
@@ -162,7 +161,7 @@ static void answer_key (struct submission *submission, const struct plan *held,
                         const struct store_loaded *answer)
 {
     const struct plan *plan = submission->plan;
-    bool running = manage_is_running (submission->station, held, answer);
+    bool running = runs_in_progress (submission->station, held, answer);
     bool same = submit_repeats (plan, held);
     if (!same && (strcmp (submission_key (held), submission_key (plan)) != 0 ||
                   !span_equal (held->station, plan->station)))
@@ -197,14 +196,14 @@ static void on_held_loaded (void *owner, const struct store_loaded *answer)
         answer_loaded (submission, answer);
     } else {
         if (answer->result == STORE_NONE)
-            front_refuse (self, submission->peer, ZPLAN_EBUSY,
+            reply_refuse (self, submission->peer, ZPLAN_EBUSY,
                           "key: its plan has ended meanwhile, submit again");
         else
-            front_refuse_store (self, submission->peer, answer->result, answer->error);
+            reply_refuse_store (self, submission->peer, answer->result, answer->error);
         submission_end (submission);
     }
     link_flush (store_link (self->store));
-    front_resume (self);
+    station_resume (self);
 }
 
 void submission_load_held (struct submission *submission)

@@ -1,9 +1,8 @@
 // What the files of submission share; nobody else includes it.
 #pragma once
 
-#include "front.h"
-#include "submit.h"
 #include "misses.h"
+#include "reply.h"
 
 // A submission whose write is under way.
 struct submission {

@@ -98,13 +98,9 @@ struct target_tally *target_tally (struct target *self);
 
 // What rooms.c keeps of it; times are monotonic.
 struct target_load {
-    int64_t full_us;  // since when it takes few or none; 0 = it takes many
     int64_t pause_us; // while it is away: until when nothing is tried
     int64_t born_us;  // when it was made
-    int64_t asked_us; // when it was asked whether plans of it are aside
     int64_t ahead;    // plans that were claimed and are not due yet
-    bool aside;       // some are
-    bool limited;     // only its limit, or those of groups, keep them
 };
 
 struct target_load *target_load (const struct target *self);

@@ -69,17 +69,17 @@ static bool read_kind (const char *value, struct target_settings *ret)
 
 static bool read_concurrency (const char *value, struct target_settings *ret)
 {
-    return limit_option_concurrency (value, ret->limit);
+    return limit_option_concurrency (value, &ret->limit);
 }
 
 static bool read_rate (const char *value, struct target_settings *ret)
 {
-    return limit_option_rate (value, ret->limit);
+    return limit_option_rate (value, &ret->limit);
 }
 
 static bool read_burst (const char *value, struct target_settings *ret)
 {
-    return limit_option_burst (value, ret->limit);
+    return limit_option_burst (value, &ret->limit);
 }
 
 static const struct option {
@@ -184,7 +184,7 @@ __attribute__ ((format (printf, 2, 3))) static void append (char out[TARGET_TEXT
 
 void target_settings_text (const struct target_settings *self, char out[TARGET_TEXT_MAX])
 {
-    const struct limit limit = limit_read (span_text (self->limit));
+    const struct limit limit = self->limit;
     bool pull = self->type == TARGET_PULL;
     out[0] = '\0';
     append (out, "%s=%s%s%s", self->name, target_type_name (self->type), pull ? "" : "@",
@@ -210,7 +210,7 @@ bool target_settings_equal (const struct target_settings *a, const struct target
     return strcmp (a->name, b->name) == 0 && a->type == b->type &&
            strcmp (a->endpoint, b->endpoint) == 0 && a->dialect == b->dialect &&
            a->by_identity == b->by_identity && strcmp (a->key, b->key) == 0 &&
-           strcmp (a->curve, b->curve) == 0 && strcmp (a->limit, b->limit) == 0 &&
+           strcmp (a->curve, b->curve) == 0 && limit_equal (&a->limit, &b->limit) &&
            strcmp (a->kind, b->kind) == 0;
 }
 

@@ -6,7 +6,7 @@
 #include "curve.h"
 #include "dialect.h"
 #include "engine.h"
-#include "limit.h"
+#include "limit_state.h"
 
 enum { TARGETS_MAX = 256, TARGET_TEXT_MAX = 1024, SERVICE_KEY_MAX = 255 };
 
@@ -22,7 +22,7 @@ struct target_settings {
     char key[SERVICE_KEY_MAX + 1]; // a secret: never in logs, lists or answers; empty = none
     char curve[CURVE_KEY_SIZE];    // its public key: the connection is encrypted; empty = it is not
     char kind[POLICY_NAME_MAX + 1]; // of its plans that name none themselves; empty = none
-    char limit[LIMIT_TEXT_MAX];     // of its runs, as limit_write has it; empty = none
+    struct limit limit;             // of its runs
     enum origin origin;
 };
 

@@ -10,11 +10,11 @@
 #include "due.h"
 #include "log.h"
 #include "memory.h"
-#include "permit.h"
 #include "process.h"
 #include "results.h"
 #include "runs.h"
 #include "unresponsive.h"
+#include "wake.h"
 
 enum { WAKE_PAGE = 1000 }; // plans a call
 
@@ -23,7 +23,6 @@ enum { WAKE_PAGE = 1000 }; // plans a call
 struct waking {
     struct station *station;
     char target[STATION_NAME_MAX + 1];
-    enum wake which;
 };
 
 static void wake_page (struct waking *waking);
@@ -33,8 +32,8 @@ static void on_woken (void *owner, enum store_result result, const char *error)
     struct waking *waking = owner;
     (void)error;
     if (result == STORE_DONE || result == STORE_HELD)
-        due_wake_now (waking->station);
-    if (result == STORE_HELD && waking->which == WAKE_ALL)
+        wake_now (waking->station);
+    if (result == STORE_HELD)
         wake_page (waking);
     else
         free (waking);
@@ -42,14 +41,15 @@ static void on_woken (void *owner, enum store_result result, const char *error)
 
 static void wake_page (struct waking *waking)
 {
-    store_wake (waking->station->store, waking->target, waking->which, WAKE_PAGE, on_woken, waking);
+    store_wake (waking->station->store, waking->target, WAKE_PAGE, on_woken, waking);
 }
 
-static void wake (struct station *self, const struct target *target, enum wake which)
+static void wake (struct station *self, const struct target *target)
 {
+    if (!station_store_up (self))
+        return; // targets_wake follows
     struct waking *waking = memory_new (sizeof *waking);
     waking->station = self;
-    waking->which = which;
     memcpy (waking->target, target_name (target), sizeof waking->target);
     wake_page (waking);
 }
@@ -64,7 +64,7 @@ static void on_turned (void *owner, struct target *target)
 static void on_connected (void *owner, struct target *target)
 {
     struct station *self = owner;
-    wake (self, target, WAKE_ALL);
+    wake (self, target);
     link_flush (store_link (self->store));
 }
 
@@ -88,10 +88,11 @@ static void on_identity (void *owner, const struct store_identity *answer)
     struct target *target = station_target (naming->station, span_text (naming->target));
     bool done = answer->result == STORE_DONE && answer->identity.size &&
                 answer->identity.size < TARGET_IDENTITY_SIZE;
-    if (!done && answer->result != STORE_LOST)
+    bool lost = answer->result == STORE_LOST || answer->result == STORE_UNKNOWN;
+    if (!done && !lost)
         log_event (LEVEL_ERROR, "target.identity_not_kept", "station=%s error=%s", naming->target,
                    quoted (span_text (answer->error ? answer->error : "")));
-    if (target && target_settings (target)->by_identity && answer->result != STORE_LOST)
+    if (target && target_settings (target)->by_identity && !lost)
         target_identify (target, done ? answer->identity : span_text (naming->fresh),
                          done && answer->used);
     free (naming);
@@ -128,8 +129,8 @@ static void needs_identity (void *owner, struct target *target)
 void targets_wake (struct station *self)
 {
     for (size_t i = 0; i < self->target_count; i++)
-        if (target_reads (self->targets[i]))
-            wake (self, self->targets[i], WAKE_NOT_SENT);
+        if (target_connection (self->targets[i]))
+            wake (self, self->targets[i]);
 }
 
 // -- the set
@@ -140,12 +141,6 @@ static size_t place_of (const struct station *self, struct span name)
     while (at < self->target_count && !span_is (name, target_name (self->targets[at])))
         at++;
     return at;
-}
-
-struct target *station_target (struct station *self, struct span name)
-{
-    size_t at = place_of (self, name);
-    return at < self->target_count ? self->targets[at] : NULL;
 }
 
 static void on_burial (void *owner)
@@ -300,39 +295,6 @@ static void on_stations (void *owner, const struct store_stations *answer)
     } else if (answer->result == STORE_DONE || answer->result == STORE_ERROR) {
         station_targets_read (self);
     }
-}
-
-// "; known: jobs, mail", as many as have room; the others as a number.
-static void add_known (const struct station *self, const char *user, struct reason *reason)
-{
-    enum { ROOM_REST = 24 }; // of ", and N more"
-    size_t used = strlen (reason->text), known = 0, shown = 0;
-    for (size_t i = 0; i < self->target_count; i++) {
-        const char *name = target_name (self->targets[i]);
-        if (!permits_station (self, user, span_text (name)))
-            continue;
-        known++;
-        if (shown + 1 < known || used + strlen (name) + ROOM_REST > REASON_MAX)
-            continue;
-        used += (size_t)snprintf (reason->text + used, REASON_MAX - used, "%s%s",
-                                  shown ? ", " : "; known: ", name);
-        shown++;
-    }
-    if (shown < known)
-        snprintf (reason->text + used, REASON_MAX - used, shown ? " and %zu more" : "; known: %zu",
-                  known - shown);
-}
-
-int targets_not_found (const struct station *self, const char *user, const char *field,
-                       struct span name, struct reason *reason)
-{
-    if (!self->targets_read) {
-        reason_set (reason, "%s: the targets have not been read from Redis yet", field);
-        return ZPLAN_ENET;
-    }
-    reason_set (reason, "%s: no target %s", field, quoted (name));
-    add_known (self, user, reason);
-    return ZPLAN_ENOTFIND;
 }
 
 void targets_load (struct station *self)

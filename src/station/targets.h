@@ -31,12 +31,6 @@ bool targets_take (struct station *self, const char *name, enum origin origin);
 // read: before, a plan for one of them would be rejected as if there were none.
 void targets_load (struct station *self);
 
-// Why nothing can be done for a target that station_target does not find: there is none
-// (ZPLAN_ENOTFIND), or the targets in Redis are not read yet (ZPLAN_ENET). `field` is what named
-// it. The reason names those that are there, of which only some may be named to this user.
-int targets_not_found (const struct station *self, const char *user, const char *field,
-                       struct span name, struct reason *reason);
-
 // The plans that wait for a target that is connected here are due at once: those that another
 // station claimed which does not reach it.
 void targets_wake (struct station *self);

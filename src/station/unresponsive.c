@@ -7,15 +7,8 @@
 #include "log.h"
 
 enum {
-    LEASE_MAX_S = 60, // what a station that dies leaves behind waits that long
-    LEASE_PART = 4    // of it that may pass before it is extended
+    LEASE_PART = 4 // of it that may pass before it is extended
 };
-
-int64_t unresponsive_lease_s (const struct station *self)
-{
-    int64_t lease_s = self->settings->exec_timeout_s;
-    return lease_s < LEASE_MAX_S ? lease_s : LEASE_MAX_S;
-}
 
 static int64_t timeout_us (const struct station *self)
 {
@@ -34,7 +27,7 @@ static const struct held_run *find_probe (struct station *self, const struct tar
 static void keep (struct station *self, struct held_run *held, int64_t until_us)
 {
     int64_t now_us = clock_mono_us ();
-    int64_t part_us = unresponsive_lease_s (self) * 1000000 / LEASE_PART;
+    int64_t part_us = apply_kept_lease_s (self) * 1000000 / LEASE_PART;
     bool extend = !held->extended_us || now_us - held->extended_us >= part_us;
     runs_keep (held, until_us < now_us + part_us ? until_us : now_us + part_us);
     if (!extend)

@@ -10,9 +10,6 @@
 // No status of this run came in time. True: it is kept for now; false: it is to be retried.
 bool unresponsive_keeps (struct station *self, struct held_run *held);
 
-// The lease of a run that is kept, renewed while this station lives.
-int64_t unresponsive_lease_s (const struct station *self);
-
 // A target that was unresponsive has answered.
 void unresponsive_ends (struct station *self, struct target *target);
 

@@ -6,7 +6,7 @@
 // it, by its owner, and once. A batch whose answer was lost is sent again: the number tells whether
 // it was applied. What is sent:
 //
-//     LOOK       WATCH plan:owner; HMGET plan:owner token batch
+//     LOOK       UNWATCH; WATCH plan:owner; HMGET plan:owner token batch
 //     TAKE       MULTI; HSET plan:owner token TOKEN batch 0 ...; EXEC; LOOK
 //     SEND       MULTI; rows; HSET plan:owner batch N; TIME; EXEC; LOOK
 //     RELEASE    MULTI; HSET plan:owner token EPOCH.free; EXEC; LOOK

@@ -1,206 +1,329 @@
-// Each call packs its arguments in the order its script documents, and unpacks the answer; nothing
-// is decided here.
-#include "store_private.h"
-
+// The store's life: the link, the writer and the core, put together; and what its other files
+// share.
 #include <ctype.h>
 #include <czmq.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "clock.h"
 #include "decimal.h"
-#include "ident.h"
+#include "failpoint.h"
 #include "log.h"
 #include "memory.h"
 #include "plan_json.h"
 #include "process.h"
+#include "state_folder.h"
+#include "store_private.h"
 
-// -- names
+// -- calls that wait until it serves
 
-static size_t put (char *out, size_t at, struct span text)
+struct later {
+    struct later *next;
+    enum waiter_kind kind;
+    void (*call) (void *owner, bool serves);
+    void *owner;
+};
+
+void store_when_serving (struct store *self, enum waiter_kind kind,
+                         void (*call) (void *owner, bool serves), void *owner)
 {
-    if (text.size)
-        memcpy (out + at, text.data, text.size);
-    out[at + text.size] = '\0';
-    return at + text.size;
+    struct later *later = memory_new (sizeof *later);
+    *later = (struct later){.kind = kind, .call = call, .owner = owner};
+    *self->last_later = later;
+    self->last_later = &later->next;
 }
 
-void member_make (char out[MEMBER_MAX], struct span station, uint64_t plan_id)
+// Those that are there now, of this kind and the kinds after it: what they do may have others wait.
+static void call_later (struct store *self, enum waiter_kind first, bool serves)
 {
-    char id[IDENT_SIZE];
-    size_t at = put (out, put (out, 0, span_text ("plan:msg:")), station);
-    put (out, put (out, at, span_text (":")), span_text (ident_text (plan_id, id)));
+    struct later *later = self->later;
+    self->later = NULL;
+    self->last_later = &self->later;
+    while (later) {
+        struct later *next = later->next;
+        if (later->kind < first) {
+            later->next = NULL;
+            *self->last_later = later;
+            self->last_later = &later->next;
+        } else {
+            later->call (later->owner, serves);
+            free (later);
+        }
+        later = next;
+    }
 }
 
-void wait_make (char out[MEMBER_MAX], struct span station)
-{
-    put (out, put (out, 0, span_text ("plan:wait:")), station);
-}
+// -- state
 
-// A caller as a field of plan:count: what stands between the quotes in the message, behind a letter
-// for its form, and of a long one the sum of that (plan.lua, caller_of).
-static void caller_field (struct store *self, struct span caller, char out[CALLER_FIELD_MAX])
+static void set_state (struct store *self, enum store_state state)
 {
-    enum { NAME_BYTES_MAX = 40 };
-    json_text_clear (&self->text);
-    json_text_frame (&self->text, caller);
-    size_t size;
-    char *text = json_text_end (&self->text, &size);
-    char *name = *text == '"' ? text : text + sizeof "{\"b64\":" - 1;
-    *name = *text == '"' ? 't' : 'b';
-    size = 1 + strcspn (name + 1, "\"");
-    name[size] = '\0';
-    if (size <= NAME_BYTES_MAX) {
-        memcpy (out, "c:", 2);
-        memcpy (out + 2, name, size + 1);
+    if (self->state == state)
         return;
+    self->state = state;
+    self->changed (self->owner, state);
+}
+
+static void on_link_state (void *owner, enum link_state state)
+{
+    struct store *self = owner;
+    if (!self->writer)
+        return; // the first try, before link_new has returned
+    if (state == LINK_UP) {
+        store_begin_clock (self);
+        writer_opened (self->writer, clock_boot_us ());
+    } else if (state == LINK_OPENING) {
+        return; // as it was: away, or refused the last time
+    } else if (self->state != STORE_AWAY || state == LINK_REFUSED) {
+        writer_closed (self->writer, clock_boot_us ());
+        store_load_end (self);
+        store_migrate_end (self);
+        store_claim_reset (self);
+        call_later (self, WAITER_CLIENT, false);
     }
-    zdigest_t *digest = zdigest_new ();
-    zdigest_update (digest, (const byte *)name, size);
-    snprintf (out, CALLER_FIELD_MAX, "c:%s", zdigest_string (digest));
-    for (char *at = out + 2; *at; at++)
-        *at = (char)tolower (*at);
-    zdigest_destroy (&digest);
+    // Serving goes on when the writer has found its token again.
+    if (state == LINK_UP)
+        set_state (self, STORE_STANDBY);
+    else if (state == LINK_REFUSED)
+        set_state (self, STORE_REFUSED);
+    else
+        set_state (self, STORE_AWAY);
 }
 
-// -- arguments
-
-void id_digits (uint64_t id, char out[IDENT_SIZE])
+bool store_serves (const struct store *self)
 {
-    for (int i = 0; i < IDENT_SIZE - 1; i++, id <<= 4)
-        out[i] = "0123456789abcdef"[id >> 60];
-    out[IDENT_SIZE - 1] = '\0';
+    return self->state == STORE_SERVING;
 }
 
-bool tallies_full (const struct tallies *self)
+// -- what the writer asks for
+
+static void on_answer (void *owner, const redisReply *reply)
 {
-    return self->count + 2 > TALLIES_MAX;
+    struct store *self = owner;
+    if (reply)
+        writer_answer (self->writer, reply, clock_boot_us ());
 }
 
-static void tally (struct tallies *self, const char *field)
+static void send_commands (void *owner, const struct commands *commands)
 {
-    size_t i = 0;
-    while (i < self->count && strcmp (self->at[i].field, field) != 0)
-        i++;
-    if (i == self->count) {
-        snprintf (self->at[i].field, TALLY_FIELD_MAX, "%s", field);
-        self->at[i].plans = 0;
-        self->count++;
+    struct store *self = owner;
+    self->sent_kinds |= writer_kinds (self->writer);
+    link_send (self->link, commands, on_answer, self);
+}
+
+static void open_link (void *owner, const char *why)
+{
+    struct store *self = owner;
+    if (link_state (self->link) == LINK_UP) // else it connects anyway
+        link_renew (self->link, why);
+}
+
+static void begin_serving (struct store *self)
+{
+    enum owner_loss loss = owner_loss (writer_owner (self->writer));
+    self->lost_tail = self->lost_tail || loss == OWNER_LOST_TAIL;
+    self->lost_all = self->lost_all || loss == OWNER_LOST_ALL;
+    store_claim_reset (self);
+    store_migrate_end (self);
+    core_reset (self->core);
+    self->odd_batch = 0;
+    self->loaded = false;
+    set_state (self, STORE_LOADING);
+    store_load_begin (self);
+}
+
+static void on_news (void *owner, enum owner_news news)
+{
+    struct store *self = owner;
+    switch (news) {
+    case OWNER_SERVES:
+        begin_serving (self);
+        break;
+    case OWNER_ACKED:
+        core_acked (self->core, store_core_now (self));
+        if (core_batch (self->core) > self->odd_batch)
+            self->odd_batch = 0;
+        store_tell_due (self);
+        break;
+    case OWNER_STANDBY:
+        store_load_end (self);
+        store_migrate_end (self);
+        store_claim_reset (self);
+        core_reset (self->core);
+        set_state (self, STORE_FENCED);
+        break;
+    case OWNER_IMPOSSIBLE:
+        log_event (LEVEL_ERROR, "owner.impossible",
+                   "reason=\"Redis has a batch of this station that it never sent: is there a copy "
+                   "of this process?\"");
+        abort ();
+    case OWNER_HOLDS: // its token is there, as it was before the connection was lost
+        if (self->loaded)
+            set_state (self, STORE_SERVING);
+        else
+            begin_serving (self);
+        break;
+    default:
+        break;
     }
-    self->at[i].plans++;
 }
 
-void store_tally (struct store *self, struct tallies *tallies, struct span station,
-                  const struct plan *plan)
+void store_tell_due (struct store *self)
 {
-    char field[TALLY_FIELD_MAX];
-    put (field, put (field, 0, span_text ("s:")), station);
-    tally (tallies, field);
-    caller_field (self, plan->caller, field);
-    tally (tallies, field);
+    int64_t next_us = core_next_us (self->core);
+    if (next_us < INT64_MAX)
+        self->due (self->owner, next_us);
 }
 
-void tallies_add (struct tallies *self, int sign, struct batch *batch)
+void store_loaded (struct store *self)
 {
-    batch_add_number (batch, (int64_t)self->count);
-    for (size_t i = 0; i < self->count; i++) {
-        batch_add_text (batch, self->at[i].field);
-        batch_add_number (batch, sign * self->at[i].plans);
+    self->loaded = true;
+    set_state (self, STORE_SERVING);
+}
+
+static void on_time (void *owner, int64_t asked_us, int64_t redis_us)
+{
+    store_learn_time (owner, asked_us, redis_us);
+}
+
+static void on_wrong_key (void *owner, struct span key)
+{
+    struct store *self = owner;
+    snprintf (self->wrong_key, sizeof self->wrong_key, "%.*s", (int)key.size,
+              (const char *)key.data);
+}
+
+static void on_taking (void *owner, const char *token)
+{
+    struct store *self = owner;
+    state_folder_keep (self->state_folder, token);
+}
+
+// -- turns
+
+static void arm (struct store *self)
+{
+    enum { LONGEST_MS = 1000 };
+    int64_t now_us = clock_boot_us (), next_us = writer_next_us (self->writer);
+    int64_t left_us = next_us > now_us ? next_us - now_us : 0;
+    int64_t ms = left_us > LONGEST_MS * 1000 ? LONGEST_MS : (left_us + 999) / 1000;
+    if (!writer_is_idle (self->writer) && ms > 2)
+        ms = 2; // what waits for a little while
+    timer_set (&self->timer, self->reactor, ms > 0 ? ms : 1);
+}
+
+// The end of a turn, called first by link_flush.
+static void flush (void *owner)
+{
+    struct store *self = owner;
+    if (self->flushing)
+        return;
+    self->flushing = true;
+    writer_heard (self->writer, link_heard_us (self->link));
+    writer_flush (self->writer, clock_boot_us (), clock_mono_us ());
+    if (store_serves (self)) {
+        call_later (self, WAITER_SURE, true);
+        store_queue_turn (self);
     }
-    self->count = 0;
+    self->flushing = false;
+    arm (self);
 }
 
-void store_add_plan (struct store *self, struct batch *batch, struct span key_station,
-                     const struct plan *plan)
+// In a build for tests the station may die when a batch has left, before its answer is read.
+static void on_flushed (void *owner)
 {
-    char member[MEMBER_MAX], belongs[STATION_NAME_MAX + 1 + CALLER_FIELD_MAX];
-    member_make (member, key_station, plan->id);
-    batch_add_text (batch, member);
-    size_t at = put (belongs, put (belongs, 0, key_station), span_text (" "));
-    caller_field (self, plan->caller, belongs + at);
-    batch_add_text (batch, belongs);
+    struct store *self = owner;
+    if (self->sent_kinds & ROWS_SUBMISSION)
+        FAILPOINT ("store_sent");
+    if (self->sent_kinds & ROWS_CLAIM)
+        FAILPOINT ("claim_sent");
+    if (self->sent_kinds & ROWS_RESULT)
+        FAILPOINT ("result_sent");
+    self->sent_kinds = 0;
 }
 
-void store_add_entry (struct batch *batch, struct span key_station, uint64_t plan_id)
+static void on_timer (void *owner)
 {
-    char entry[IDENT_SIZE + 1 + STATION_NAME_MAX];
-    id_digits (plan_id, entry);
-    put (entry, put (entry, IDENT_SIZE - 1, span_text (":")), key_station);
-    batch_add_text (batch, entry);
+    struct store *self = owner;
+    link_flush (self->link);
 }
 
-void store_add_work (struct batch *batch, struct span key_station, uint64_t plan_id)
+void store_hand_over (struct store *self)
 {
-    char work[MEMBER_MAX + 1], id[IDENT_SIZE];
-    size_t at = put (work, put (work, 0, span_text ("plan:work:")), key_station);
-    put (work, put (work, at, span_text (":")), span_text (ident_text (plan_id, id)));
-    batch_add_text (batch, work);
+    writer_hand_over (self->writer, clock_boot_us ());
 }
 
-void store_add_message (struct store *self, struct batch *batch, const struct plan *plan)
+bool store_is_leased (const struct store *self)
 {
-    json_text_clear (&self->text);
-    plan_write_stored (plan, &self->text);
-    batch_add (batch, span_of (self->text.bytes, self->text.size));
+    return writer_is_leased (self->writer, clock_boot_us ());
+}
+
+bool store_owns (const struct store *self)
+{
+    return writer_serves (self->writer);
 }
 
 // -- life
 
-static void gather (void *owner)
-{
-    struct store *self = owner;
-    batches_flush (self->submissions);
-    batches_flush (self->looked_at);
-    batches_flush (self->commits_gathered);
-    batches_flush (self->ends);
-}
-
-// For so long the sign of life of a run is kept back: mostly the result of a short one outdoes it.
-enum { SIGN_OF_LIFE_MS = 2 };
-
-// And a result when others are about to follow.
-enum { RESULTS_MS = 3 };
-
 enum { TEXT_ROOM = 4096 }; // at first
 
-struct store *store_new (const struct link_config *config, const struct store_bounds *bounds,
-                         struct reactor *reactor, link_state_fn *changed, void *owner)
+static struct core_bounds core_bounds_of (const struct store_bounds *bounds)
 {
-    static const struct batch_kind submission = {.script = SCRIPT_SUBMIT,
-                                                 .repeat = LINK_ONCE,
-                                                 .head = store_submit_head,
-                                                 .answer = store_on_submitted};
-    static const struct batch_kind looked_at = {.script = SCRIPT_SUBMIT,
-                                                .repeat = LINK_ONCE,
-                                                .head = store_look_at_head,
-                                                .answer = store_on_submitted};
-    static const struct batch_kind commit = {.script = SCRIPT_COMMIT,
-                                             .repeat = LINK_REPEAT,
-                                             .head = store_commit_head,
-                                             .answer = store_on_committed,
-                                             .late = store_commit_late,
-                                             .patience_ms = SIGN_OF_LIFE_MS};
-    static const struct batch_kind end = {.script = SCRIPT_END,
-                                          .repeat = LINK_REPEAT,
-                                          .head = store_end_head,
-                                          .answer = store_on_ended,
-                                          .patience_ms = RESULTS_MS};
+    return (struct core_bounds){.plans = bounds->plans,
+                                .plans_station = bounds->plans_station,
+                                .plans_caller = bounds->plans_caller,
+                                .outcomes = bounds->history_count};
+}
+
+static void make_writer (struct store *self, const struct store_config *config)
+{
+    const struct writer_io io = {.owner = self,
+                                 .send = send_commands,
+                                 .open = open_link,
+                                 .news = on_news,
+                                 .time = on_time,
+                                 .wrong_key = on_wrong_key,
+                                 .taking = on_taking};
+    char token[OWNER_TOKEN_SIZE] = "";
+    self->state_folder = config->state_folder;
+    state_folder_token (self->state_folder, token, sizeof token);
+    const struct writer_config writer = {.owner = {.seed = process_random (),
+                                                   .alone = config->alone,
+                                                   .yields = config->yields,
+                                                   .stored = *token ? token : NULL},
+                                         .name = self->name,
+                                         .endpoints = self->endpoints,
+                                         .outcomes = self->bounds.history_count};
+    self->writer = writer_new (self->core, &writer, &io);
+}
+
+struct store *store_new (const struct store_config *config, const struct store_bounds *bounds,
+                         struct reactor *reactor, store_state_fn *changed, void *owner)
+{
     struct store *self = memory_new (sizeof *self);
+    const struct core_bounds core_bounds = core_bounds_of (bounds);
     self->bounds = *bounds;
-    self->window = config->window;
+    self->reactor = reactor;
+    self->changed = changed;
+    self->owner = owner;
+    self->due = config->due;
+    self->alone = config->alone;
+    self->window = config->link.window;
+    self->last_later = &self->later;
     self->offset_us = clock_wall_us () - clock_mono_us ();
-    uint64_t instance = process_random ();
-    snprintf (self->instance, sizeof self->instance, "%016" PRIx64, instance);
-    snprintf (self->claims_key, sizeof self->claims_key, "plan:claim:%016" PRIx64, instance);
-    snprintf (self->sent_key, sizeof self->sent_key, "plan:sent:%016" PRIx64, instance);
-    snprintf (self->new_key, sizeof self->new_key, "plan:new:%016" PRIx64, instance);
+    snprintf (self->instance, sizeof self->instance, "%016" PRIx64, process_random ());
+    snprintf (self->name, sizeof self->name, "%s", config->name);
+    snprintf (self->endpoints, sizeof self->endpoints, "%s", config->endpoints);
     json_text_start (&self->text, TEXT_ROOM);
-    self->link = link_new (config, reactor, changed, owner);
-    self->submissions = batches_new (&submission, self->link, reactor, self);
-    self->looked_at = batches_new (&looked_at, self->link, reactor, self);
-    self->commits_gathered = batches_new (&commit, self->link, reactor, self);
-    self->ends = batches_new (&end, self->link, reactor, self);
-    link_before_flush (self->link, gather, self);
+    self->core = core_new (&core_bounds);
+    self->timer = (struct timer){.call = on_timer, .owner = self};
+    struct link_config link = config->link;
+    link.schemas[0] = STORE_SCHEMA;
+    link.schemas[1] = STORE_SCHEMA_FORMER;
+    self->link = link_new (&link, reactor, on_link_state, self);
+    make_writer (self, config);
+    link_on_flush (self->link, flush, on_flushed, self);
+    arm (self);
     return self;
 }
 
@@ -209,15 +332,18 @@ void store_destroy (struct store **self_p)
     struct store *self = *self_p;
     if (!self)
         return;
-    batches_send (self->submissions);
-    batches_send (self->looked_at);
-    batches_send (self->commits_gathered);
-    batches_send (self->ends);
+    timer_end (&self->timer);
+    self->flushing = true; // nothing is sent any more
+    self->state = STORE_AWAY;
+    call_later (self, WAITER_SURE, false);
     link_destroy (&self->link);
-    batches_destroy (&self->submissions);
-    batches_destroy (&self->looked_at);
-    batches_destroy (&self->commits_gathered);
-    batches_destroy (&self->ends);
+    store_load_end (self);
+    store_migrate_end (self);
+    store_claim_reset (self);
+    writer_destroy (&self->writer);
+    call_later (self, WAITER_SURE, false); // those whom that let wait
+    core_destroy (&self->core);
+    state_folder_close (&self->state_folder);
     free (self->text.bytes);
     free (self);
     *self_p = NULL;
@@ -225,34 +351,75 @@ void store_destroy (struct store **self_p)
 
 size_t store_pending (const struct store *self)
 {
-    return link_pending (self->link) + batches_pending (self->submissions) +
-           batches_pending (self->looked_at) + batches_pending (self->commits_gathered) +
-           batches_pending (self->ends);
+    return link_pending (self->link) + writer_pending (self->writer);
 }
 
-// What waits for a link that is down does not count: it is bounded by the runs in hand, and whoever
-// asks meanwhile is to be answered.
+enum { BATCH_BYTES = 1048576 }; // at which what comes then waits for the next batch
+
+// What waits for a link that is down does not count: it is bounded by the runs in flight, and
+// whoever asks meanwhile is to be answered. But who asks while the plans are being read waits for
+// some milliseconds.
 bool store_busy (const struct store *self)
 {
-    return link_state (self->link) == LINK_UP &&
-           (link_busy (self->link) || (int64_t)store_pending (self) >= self->window);
+    bool soon = self->state == STORE_LOADING ||
+                (self->state == STORE_STANDBY && writer_serves (self->writer));
+    return soon || (store_serves (self) &&
+                    (link_busy (self->link) || core_bytes (self->core) >= BATCH_BYTES ||
+                     (int64_t)store_pending (self) >= self->window));
 }
 
 bool store_idle (const struct store *self)
 {
-    return link_state (self->link) != LINK_UP ||
-           (link_idle (self->link) && (int64_t)store_pending (self) <= self->window / 2);
+    if (!store_serves (self))
+        return !store_busy (self);
+    return link_idle (self->link) && core_bytes (self->core) < BATCH_BYTES &&
+           (int64_t)store_pending (self) <= self->window / 2;
+}
+
+bool store_is_settled (const struct store *self)
+{
+    return !store_owns (self) || (writer_is_idle (self->writer) && !link_pending (self->link));
 }
 
 void store_set_bounds (struct store *self, const struct store_bounds *bounds)
 {
+    const struct core_bounds core_bounds = core_bounds_of (bounds);
     self->bounds = *bounds;
+    core_set_bounds (self->core, &core_bounds);
+    writer_keep_outcomes (self->writer, bounds->history_count);
 }
 
 struct link *store_link (const struct store *self)
 {
     return self->link;
 }
+
+const char *store_state_name (enum store_state state)
+{
+    static const char *const names[] = {
+        [STORE_AWAY] = "away",       [STORE_REFUSED] = "refused", [STORE_STANDBY] = "standby",
+        [STORE_LOADING] = "loading", [STORE_SERVING] = "serving", [STORE_FENCED] = "fenced"};
+    return names[state];
+}
+
+const char *store_trouble (struct store *self)
+{
+    if (!self->link)
+        return ""; // it ends, and answers who waited
+    const char *refusal = writer_refusal (self->writer);
+    // While its memory is full, plans still run and are removed.
+    if (*link_trouble (self->link) || !*refusal || strncmp (refusal, "OOM", 3) == 0)
+        return link_trouble (self->link);
+    reason_set (&self->trouble, "Redis: %s", refusal);
+    return self->trouble.text;
+}
+
+enum store_state store_state (const struct store *self)
+{
+    return self->state;
+}
+
+// -- clocks
 
 int64_t store_mono_us (const struct store *self, int64_t redis_us)
 {
@@ -262,6 +429,11 @@ int64_t store_mono_us (const struct store *self, int64_t redis_us)
 int64_t store_now_us (const struct store *self)
 {
     return clock_mono_us () + self->offset_us;
+}
+
+int64_t store_core_now (struct store *self)
+{
+    return store_now_us (self);
 }
 
 void store_begin_clock (struct store *self)
@@ -276,9 +448,9 @@ enum { STEP_US = 2000000 }; // a clock that differs by more was set
 void store_learn_time (struct store *self, int64_t asked_us, int64_t redis_us)
 {
     // A slow answer says little, a fast one corrects what slow ones left; a step of the clock shows
-    // in either direction. It begins at the least that Redis' clock may show: what was prefetched
-    // is sent by it, and never early.
-    if (redis_us <= 0)
+    // in either direction. It begins at the least that Redis' clock may show: no plan is sent
+    // early.
+    if (redis_us <= 0 || redis_us > (int64_t)SCHEDULE_TIME_MAX * 1000000)
         return; // no time of a Redis
     int64_t least = redis_us - clock_mono_us ();
     int64_t most = redis_us - asked_us;
@@ -296,13 +468,25 @@ void store_learn_time (struct store *self, int64_t asked_us, int64_t redis_us)
     self->learned = true;
 }
 
-// -- asking and reading answers
+// -- asking, and reading answers
+
+void store_ask (struct store *self, enum link_repeat repeat, const struct span *words, size_t count,
+                link_reply_fn *reply, void *owner)
+{
+    char command[24];
+    snprintf (command, sizeof command, "%.*s", (int)words[0].size, (const char *)words[0].data);
+    link_call (self->link, &(struct link_call){.command = command,
+                                               .repeat = repeat,
+                                               .args = words + 1,
+                                               .count = count - 1,
+                                               .reply = reply,
+                                               .owner = owner});
+}
 
 struct ask *ask_new (struct store *self, void (*reply) (void), void *owner)
 {
     struct ask *ask = memory_new (sizeof *ask);
-    *ask =
-        (struct ask){.store = self, .reply = reply, .owner = owner, .asked_us = clock_mono_us ()};
+    *ask = (struct ask){.store = self, .reply = reply, .owner = owner};
     return ask;
 }
 
@@ -335,24 +519,21 @@ int64_t reply_number (const redisReply *reply)
     return reply_text (reply).size ? strtoll (reply->str, NULL, 10) : 0;
 }
 
-int64_t reply_time_us (const redisReply *reply)
+// So large, or negative, it is somebody's, and could not be counted on.
+int64_t reply_counter (const redisReply *reply)
 {
-    int64_t us = reply_number (reply);
-    return us > 0 && us <= (int64_t)SCHEDULE_TIME_MAX * 1000000 ? us : 0;
+    int64_t number = reply_number (reply);
+    return number > 0 && number < INT64_MAX / 4 ? number : 0;
 }
 
-bool message_key_parse (struct span key, struct span *ret_station, uint64_t *ret_id)
+// An operator's score may be anything: it is bounded before it is an integer.
+int64_t reply_score_us (const redisReply *reply)
 {
-    static const char prefix[] = "plan:msg:";
-    const size_t size = sizeof prefix - 1;
-    if (key.size <= size || memcmp (key.data, prefix, size) != 0)
-        return false;
-    const uint8_t *colon = memrchr (key.data + size, ':', key.size - size);
-    if (!colon)
-        return false;
-    *ret_station = span_of (key.data + size, (size_t)(colon - key.data) - size);
-    return station_name_valid (*ret_station) &&
-           ident_parse (span_of (colon + 1, (size_t)(key.data + key.size - colon - 1)), ret_id);
+    struct span text = reply_text (reply);
+    if (!text.size)
+        return -1;
+    double seconds = strtod ((const char *)text.data, NULL);
+    return llround (fmin (fmax (seconds, 0), (double)SCHEDULE_TIME_MAX) * 1e6);
 }
 
 void run_parse (struct span text, uint64_t *ret_exec_id, bool *ret_again)
@@ -361,81 +542,114 @@ void run_parse (struct span text, uint64_t *ret_exec_id, bool *ret_again)
     *ret_again = text.size && memchr (text.data, '+', text.size);
 }
 
-// -- change
-
-static void on_change_safe (void *owner, bool enough)
+// An offered one ('!') waits for workers instead.
+bool run_without_status (struct span run)
 {
-    struct ask *ask = owner;
-    ((store_done_fn *)ask->reply) (ask->owner, enough ? STORE_DONE : STORE_UNSURE, "");
+    return run.size && memchr (run.data, '?', run.size) && !memchr (run.data, '!', run.size);
+}
+
+bool store_cure (struct store *self, const char *key, const redisReply *reply)
+{
+    if (!reply || reply->type != REDIS_REPLY_ERROR || strncmp (reply->str, "WRONGTYPE", 9) != 0)
+        return false;
+    store_write (self, WORDS (TEXT ("DEL"), TEXT (key)));
+    snprintf (self->wrong_key, sizeof self->wrong_key, "%s", key);
+    return true;
+}
+
+// -- writing
+
+enum store_result written_result (enum written how)
+{
+    static const enum store_result results[] = {[WRITTEN] = STORE_DONE,
+                                                [WRITTEN_UNKNOWN] = STORE_UNKNOWN,
+                                                [WRITTEN_REFUSED] = STORE_ERROR,
+                                                [WRITTEN_RESET] = STORE_RESET};
+    return results[how];
+}
+
+static void on_safe (void *owner, bool enough)
+{
+    struct written_ask *ask = owner;
+    ask->reply (ask->owner, enough ? STORE_DONE : STORE_UNSURE, "");
     free (ask);
 }
 
-static void on_changed (void *owner, const redisReply *reply)
+static void on_written (struct waiter *waiter, enum written how, const char *error)
 {
-    static const enum store_result results[] = {STORE_NONE, STORE_DONE, STORE_CHANGED};
-    struct ask *ask = owner;
-    const char *error;
-    enum store_result result = reply_result (reply, &error);
-    int64_t number = result == STORE_DONE ? reply_number (reply) : 0;
-    if (result == STORE_DONE)
-        result = number >= 0 && number <= 2 ? results[number] : STORE_NONE;
-    if (result == STORE_DONE) {
-        link_replicate (ask->store->link, on_change_safe, ask);
+    struct written_ask *ask = (struct written_ask *)waiter; // it is the first member
+    if (how == WRITTEN && waiter_needs_replicas (waiter)) {
+        link_replicate (ask->store->link, on_safe, ask);
         return;
     }
-    ((store_done_fn *)ask->reply) (ask->owner, result, error);
+    ask->reply (ask->owner, written_result (how), error);
     free (ask);
 }
 
-static void change_place (const struct store_change *change, char *out, size_t size)
+static struct written_ask *written_new (struct store *self, store_done_fn *reply, void *owner)
 {
-    switch (change->queue) {
-    case REQUEUE_KEEP:
-        snprintf (out, size, "keep");
-        break;
-    case REQUEUE_TIME:
-        snprintf (out, size, "%" PRId64, plan_due_time (change->plan));
-        break;
-    case REQUEUE_NOW:
-        snprintf (out, size, "now");
-        break;
-    case REQUEUE_LEASE:
-        snprintf (out, size, "+%" PRId64, change->lease_s);
-        break;
-    case REQUEUE_OUT:
-        snprintf (out, size, "out");
-        break;
-    }
+    struct written_ask *ask = memory_new (sizeof *ask);
+    ask->store = self;
+    ask->reply = reply;
+    ask->owner = owner;
+    return ask;
 }
 
-void store_change (struct store *self, const struct store_change *change, store_done_fn *reply,
-                   void *owner)
+void store_wait (struct store *self, enum waiter_kind kind, store_done_fn *reply, void *owner)
 {
-    char revision[24], place[32], run[24] = "", member[MEMBER_MAX], wait[MEMBER_MAX];
-    char class[CLASS_MAX], keep[DECIMAL_SIZE];
-    class_make (class, change->plan);
-    decimal_text (self->bounds.history_count, keep);
-    member_make (member, change->key_station, change->plan->id);
-    wait_make (wait, change->key_station);
-    snprintf (revision, sizeof revision, "%" PRId64, change->revision);
-    change_place (change, place, sizeof place);
-    if (change->exec_id)
-        snprintf (run, sizeof run, "%" PRIu64, change->exec_id);
-    size_t size;
-    char *json = plan_stored_text (change->plan, &size);
-    const struct span args[] = {
-        span_text (KEY_TIME_SET), span_text (member),   span_text (KEY_RUNS), span_text (wait),
-        span_text (revision),     span_of (json, size), span_text (place),    span_text (run),
-        span_text (class),        change->missed,       span_text (keep),
-    };
-    link_call (self->link, &(struct link_call){
-                               .script = SCRIPT_CHANGE,
-                               .repeat = LINK_ONCE,
-                               .keys = 4,
-                               .args = args,
-                               .count = sizeof args / sizeof *args,
-                               .reply = on_changed,
-                               .owner = ask_new (self, (void (*) (void))reply, owner),
-                           });
-    free (json);
+    struct written_ask *ask = written_new (self, reply, owner);
+    ask->waiter = (struct waiter){.kind = kind, .release = on_written};
+    writer_wait (self->writer, &ask->waiter, clock_mono_us ());
+}
+
+struct answered {
+    struct waiter waiter;
+    store_done_fn *reply;
+    void *owner;
+    enum store_result result;
+    char error[];
+};
+
+static void on_answered (struct waiter *waiter, enum written how, const char *error)
+{
+    struct answered *answered = (struct answered *)waiter; // it is the first member
+    (void)how, (void)error;
+    answered->reply (answered->owner, answered->result, answered->error);
+    free (answered);
+}
+
+void store_answer (struct store *self, enum store_result result, const char *error,
+                   store_done_fn *reply, void *owner)
+{
+    struct answered *answered = memory_new (sizeof *answered + strlen (error) + 1);
+    *answered = (struct answered){
+        .waiter = {.release = on_answered}, .reply = reply, .owner = owner, .result = result};
+    memcpy (answered->error, error, strlen (error) + 1);
+    writer_wait_turn (self->writer, &answered->waiter);
+}
+
+void store_write (struct store *self, const struct span *words, size_t count)
+{
+    core_write (self->core, words, count);
+}
+
+struct settling {
+    struct store *store;
+    store_done_fn *reply;
+    void *owner;
+};
+
+static void on_turn (void *owner, enum store_result result, const char *error)
+{
+    struct settling *settling = owner;
+    (void)result, (void)error;
+    store_wait (settling->store, WAITER_SURE, settling->reply, settling->owner);
+    free (settling);
+}
+
+void store_settle (struct store *self, store_done_fn *reply, void *owner)
+{
+    struct settling *settling = memory_new (sizeof *settling);
+    *settling = (struct settling){self, reply, owner};
+    store_answer (self, STORE_DONE, "", on_turn, settling);
 }

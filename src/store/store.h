@@ -1,49 +1,11 @@
-// The store: plans in Redis, in the station's words. Every call is one atomic step (a Lua script)
-// and is answered exactly once, from the reactor. The keys are those of contract chapter 6; besides
-// them
-//   plan:ids           sorted set, all scores 0: "<id, 16 hex digits>:<station>" of every plan
-//   plan:run           hash: message key -> exec_id of the run in hand, then "+" when an earlier
-//                      run of the occurrence ran out of its lease, "?" when this one gave no status
-//                      in time, "?!" when it is offered to workers; "+" alone: none in hand, but
-//                      an earlier one may still answer. Then a space, and the revision that the
-//                      message has
-//   plan:wait:STATION  sorted set: message keys of plans that are due at once when their target
-//                      connects, by when that was written
-//   plan:held:STATION  sorted set: message keys of due plans that are put aside as their target
-//                      takes no more, by the score that they have in plan:time:set
-//   plan:told          hash: message key -> when its last failure was broadcast
-//   plan:claim:INSTANCE  string: number and plans of the station's last claim, msgpack
-//   plan:sent:INSTANCE   hash: what its last commits answered; both for answers that were lost
-//   plan:count         hash: how many plans there are, "s:STATION" of a target, "c:..." of a caller
-//   plan:meta          hash: exec (last exec_id), seq and epoch of the broadcasts; schema, store,
-//                      stations (attend.lua); waited (a write that replicas are waited for by);
-//                      forgot (the highest seq of the outcomes that were taken out)
-//   plan:attending     hash: INSTANCE -> when a station was last here (Unix seconds)
-//   plan:identities    hash: "TARGET IDENTITY" -> "INSTANCE HOME" of the station that connects to a
-//                      target of mailbox=identity by it
-//   plan:output        stream: what runs wrote, the first and last bytes (output.h). An entry has
-//   the id of the
-//                      last outcome that it is of
-//   plan:history       stream: the outcome of every run. The entry is SEQ-0; of one that was not
-//                      broadcast it is SEQ-1, SEQ-2, ... behind the last that was
-//   plan:forgot        sorted set: outcomes that were taken out of an entry of several
-//   plan:stations      hash: name -> text of the target stations that were added at run time
-//   plan:kinds         hash: name -> JSON of the fields that plans of a kind have
-//   plan:class         hash: message key -> "PRIORITY:GROUP" of plans that have either
-//   plan:limits        hash: "s:STATION" or "g:GROUP" -> "CONCURRENCY RATE BURST", each '' = none
-//   plan:lanes:STATION sorted set: the lanes of a target, "PRIORITY:GROUP", by when each was served
-//   plan:lane:STATION:PRIORITY:GROUP
-//                      sorted set: message keys of due plans, by when they were due; in
-//                      plan:time:set they stand a multiple of LANE_UNIT (plan.lua) later
-//   plan:busy:NAME     sorted set: message keys of runs that a limit of concurrency counts
-//   plan:tokens        hash: NAME -> time in us up to which its rate is used up
-//   plan:offers:STATION   sorted set: message keys of plans that workers may take (store_pull.h)
-//   plan:team:STATION:ID  hash: "w:" and a worker -> what it does and did; "team" -> of which run
-//   plan:reports       sorted set: reports that were accepted, for those whose reply was lost
+// The store: plans in Redis, in the station's words. One station owns them and decides on them in
+// memory (core.h); what it decides is written by numbered batches (writer.h), and who asked is
+// answered when his was applied. Calls are answered once each, from the reactor, and never inside
+// themselves. What Redis holds: proto/redis.md.
 #pragma once
 
 #include "engine.h"
-#include "limit.h"
+#include "limit_state.h"
 #include "management.h"
 #include "link.h"
 #include "outcome.h"
@@ -56,11 +18,15 @@ enum store_result {
     STORE_HELD,    // submit: the id is in use. commit: the run is not the current one
     STORE_CHANGED, // commit, change: the message is not the one that was decided on
     STORE_NONE,    // there is no such plan
-    STORE_LOST,    // Redis is away; for a submit that was under way: the outcome is unknown
+    STORE_LOST,    // Redis is away, or was lost before anything was written
+    STORE_UNKNOWN, // Redis was lost while it was written: it is applied, may be yet, or is not
     STORE_FULL,    // submit: there are as many plans as are allowed; the text names the bound
+    STORE_RESET,   // commit: what it was decided on is not there any more: load the plan again
     STORE_UNSURE,  // it is written, but not all the replicas that were asked for have it
     STORE_ERROR    // Redis refused; the text says why
 };
+
+typedef void store_done_fn (void *owner, enum store_result result, const char *error);
 
 // What is kept, and how much of it.
 struct store_bounds {
@@ -71,10 +37,36 @@ struct store_bounds {
     int64_t plans, plans_station, plans_caller; // in all, of a target, of a caller; 0 = no bound
 };
 
-enum { STORE_SCHEMA = 1 }; // of the keys, in plan:meta
+enum { STORE_SCHEMA = 2, STORE_SCHEMA_FORMER = 1 }; // of the keys, in plan:meta
 
-struct store *store_new (const struct link_config *config, const struct store_bounds *bounds,
-                         struct reactor *reactor, link_state_fn *changed, void *owner);
+// How far it is. Only a station that serves may read or write plans.
+enum store_state {
+    STORE_AWAY,    // Redis is not connected
+    STORE_REFUSED, // it is there, and must not hold plans (link_trouble)
+    STORE_STANDBY, // another station owns the plans, or it is not known yet
+    STORE_LOADING, // this one does, and reads what it needs
+    STORE_SERVING,
+    STORE_FENCED // another one took over: whoever knows something of the plans forgets it
+};
+
+// "away", "refused", ...
+const char *store_state_name (enum store_state state);
+
+// Told once per change of state.
+typedef void store_state_fn (void *owner, enum store_state state);
+
+struct store_config {
+    struct link_config link;
+    bool alone;            // the database is private: there can be no standby
+    bool yields;           // others are to take over first
+    int state_folder;      // state_folder_open; -1 = none. Closed with the store
+    const char *name;      // of this station, for others
+    const char *endpoints; // the same: where its sockets are, with blanks between
+    void (*due) (void *owner, int64_t redis_us); // a plan may be due then, or is
+};
+
+struct store *store_new (const struct store_config *config, const struct store_bounds *bounds,
+                         struct reactor *reactor, store_state_fn *changed, void *owner);
 void store_destroy (struct store **self);
 
 // Other bounds from now on.
@@ -82,6 +74,25 @@ void store_set_bounds (struct store *self, const struct store_bounds *bounds);
 
 // The link, for its state and its flush.
 struct link *store_link (const struct store *self);
+
+enum store_state store_state (const struct store *self);
+
+// Why nothing can be written, for people: Redis is away, or refuses it. Empty: it can.
+const char *store_trouble (struct store *self);
+
+// Whether this station owns the plans as far as it knows; also while Redis is away. And whether
+// what needs a lease may leave: dispatches, and answers to commands that read.
+bool store_owns (const struct store *self);
+bool store_is_leased (const struct store *self);
+
+// Let a standby take over: what gathers is written first. STORE_FENCED follows.
+void store_hand_over (struct store *self);
+
+// Make the data those of the former version again, and give them up. Stop the station then.
+void store_go_back (struct store *self, store_done_fn *reply, void *owner);
+
+// Whether nothing is left to be written or answered.
+bool store_is_settled (const struct store *self);
 
 // Calls, and plans of calls, without an answer yet.
 size_t store_pending (const struct store *self);
@@ -104,18 +115,20 @@ int64_t store_mono_us (const struct store *self, int64_t redis_us);
 
 struct store_submitted {
     enum store_result result;
-    struct span message; // STORE_HELD: what stands under the id
-    const char *error;   // STORE_ERROR, STORE_FULL
+    const char *error; // STORE_ERROR, STORE_FULL
 };
 
 typedef void store_submitted_fn (void *owner, const struct store_submitted *answer);
 
 struct store_submission {
-    const struct plan *plan;
+    struct plan *plan;  // kept
     bool made_here;     // its id was made by the station just now: nothing is left of a former plan
     int64_t due;        // when it is to be looked at, Unix seconds; 0 = plan_due_time
     struct span missed; // for the history: occurrences before it (store_record), empty = none
 };
+
+// The greatest id that was made here, by any owner: new ones are greater.
+uint64_t store_last_id (const struct store *self);
 
 // Store a new plan, queued unless its state keeps it out of the queue. Everything is copied.
 void store_submit (struct store *self, const struct store_submission *submission,
@@ -140,15 +153,14 @@ struct store_claim {
     int64_t now_us;  // Redis' clock
     bool has_next;   // there is a plan that is not due yet
     int64_t next_us; // when it is
-    bool more;       // there are due ones that were not taken
-    bool sorted;     // some were put into lanes: there may be others that go before them
-    bool full;       // some wait there until a run ends
+    bool more;       // there are due ones that were not taken, and targets that take some
+    bool full;       // some wait until a run of their target or group ends
     int64_t lease_end_us;
     size_t count;
     size_t broken;            // members without a sound message, taken out of the queue
     struct span first_broken; // one of them
     const char *error;
-    const struct claim_kept *kept; // for store_claim_at and store_claim_aside
+    const struct store_claimed *taken; // `count` of them
 };
 
 typedef void store_claim_fn (void *owner, const struct store_claim *answer);
@@ -157,36 +169,28 @@ typedef void store_claim_fn (void *owner, const struct store_claim *answer);
 struct claim_target {
     const char *name;
     int64_t room;
-    bool puts_aside;   // the others are put aside, for `has_aside`; else they wait in the queue
-    bool has_aside;    // some are, or are in lanes: they come first
-    bool fetched;      // by workers: limits hold when they take plans, not here
-    uint64_t probe;    // a plan of it that is taken when it is due, whatever `room` is; 0 = none
-    const char *limit; // by the settings, as limit_write has it; "" = none
+    bool fetched;       // by workers: limits hold when they take plans, not here
+    uint64_t probe;     // a plan of it that is taken when it is due, whatever `room` is; 0 = none
+    struct limit limit; // by the settings
 };
 
 struct claim_wish {
     int64_t limit;                      // plans
     int64_t first_lease_s;              // of a run without a heartbeat
-    int64_t lease_s;                    // after one, which has shown how long a run may take
     int64_t ahead_us;                   // those that are due within so long are taken too
     const struct claim_target *targets; // the others take all
     size_t target_count;
 };
 
-// Take due plans with a lease. Repeated by the link.
+// Take due plans with a lease. One claim at a time.
 void store_claim (struct store *self, const struct claim_wish *wish, store_claim_fn *reply,
                   void *owner);
 
-struct claim_aside {
-    struct span target;
-    bool limited; // only limits keep its plans from being taken
-};
+// Answered when all calls before it are.
+void store_settle (struct store *self, store_done_fn *reply, void *owner);
 
-// The targets that plans are aside for, one after the other. False: that was the last.
-bool store_claim_aside (const struct store_claim *answer, size_t index, struct claim_aside *ret);
-
-// One claimed plan of the answer. False: the row is broken, and is passed over.
-bool store_claim_at (const struct store_claim *answer, size_t index, struct store_claimed *ret);
+// How many plans of a target are due and wait for their turn.
+int64_t store_ready (const struct store *self, const char *target);
 
 // -- commit
 
@@ -200,46 +204,39 @@ struct participant {
 enum { REVISION_ANY = -1 };
 
 struct store_commit {
-    struct plan *plan; // kept for a sign of life: until it is written only another write changes it
-    int64_t revision;  // of the message that was decided on, or REVISION_ANY
+    const struct plan *plan;
+    int64_t revision;        // of the message that was decided on, or REVISION_ANY
     struct span key_station; // of the message key, which an operator may have made differ
     uint64_t exec_id;
-    bool again;      // an earlier run has not ended
-    bool as_claimed; // its claim was `unwritten`, and nothing of it was written since
     const struct decision *decision;
     int64_t lease_s; // COMMIT_LEASE
     const struct participant *participants;
     size_t participant_count;
-    struct span record;        // the outcome for the history (store_record), empty = none
-    struct span missed;        // the same of occurrences that it drops
-    struct span output;        // what the run wrote (output_make), empty = none
-    const struct plan *called; // a new plan that is placed with the outcome; NULL = none
-    struct span uncalled;      // for the history when there is no room for that
-    bool keep_message;         // do not write the plan: its message could not be read
-    bool has_team;             // workers fetched it: more is kept of it
-    bool others_follow; // results within moments: this one may wait for them, and share a call
+    struct span record;   // the outcome for the history (store_record), empty = none
+    struct span missed;   // the same of occurrences that it drops
+    struct span output;   // what the run wrote (output_make), empty = none
+    struct plan *called;  // kept: a new plan that is placed with the outcome; NULL = none
+    struct span uncalled; // for the history when there is no room for that
+    bool keep_message;    // do not write the plan: its message could not be read
+    bool has_team;        // workers fetched it: more is kept of it
 };
 
 struct store_committed {
     enum store_result result;
     int64_t seq; // of the broadcast that is to follow; 0 = none
     const char *epoch;
-    struct span message;     // STORE_CHANGED: what stands there
-    struct span full;        // the bound for which `called` was not placed; empty = it was
-    const redisReply *votes; // of a poll that was closed, for store_votes_json; else NULL
+    struct span message; // STORE_CHANGED: what stands there
+    struct span full;    // the bound for which `called` was not placed; empty = it was
+    const char *votes;   // of a poll that was closed: {"votes":{"participant":[frames...],...}}
     const char *error;
 };
 
 typedef void store_committed_fn (void *owner, const struct store_committed *answer);
 
-// Write what became of a run. Everything is copied; what is decided in one turn of the reactor goes
-// out in one call. Repeated by the link: answered as the first time. A sign of life that has not
-// gone out yet is answered as done when another write of its run takes its place.
+// Write what became of a run. Everything is copied. A heartbeat waits for some milliseconds: mostly
+// the result of a short run takes its place in the batch.
 void store_commit (struct store *self, const struct store_commit *commit, store_committed_fn *reply,
                    void *owner);
-
-// {"votes":{"participant":[frames...],...}} of the answer. Free it.
-char *store_votes_json (const redisReply *votes);
 
 // -- management
 
@@ -253,26 +250,12 @@ struct store_change {
     struct span missed; // for the history: occurrences that it drops, empty = none
 };
 
-typedef void store_done_fn (void *owner, enum store_result result, const char *error);
-
 // Store a plan that management changed; STORE_CHANGED when it was changed in between, STORE_NONE
 // when it is gone.
 void store_change (struct store *self, const struct store_change *change, store_done_fn *reply,
                    void *owner);
 
 // -- look-ups
-
-struct store_loaded {
-    enum store_result result;
-    struct span station;
-    struct span message; // JSON
-    bool running;        // a run is in hand
-    bool given_up;       // that run gave no status in time: only a late one can still come
-    uint64_t exec_id;
-    bool again;
-    const redisReply *work; // participant, its result as JSON text, ...; empty if not asked for
-    const char *error;
-};
 
 // A limit at work.
 struct limit_use {
@@ -286,21 +269,39 @@ struct limit_use {
 struct store_place {
     bool queued;
     int64_t score_us; // by the clock of Redis
-    bool aside;       // put aside, as its target takes no more
+    bool ready;       // it is due, and waits for its turn at its target
     bool waits;       // due at once when its target connects
-    bool in_lane;
-    int64_t before; // others in lanes that go before it
+    int64_t before;   // others that are ready and go before it
     struct limit_use station, group;
     bool counted; // it is one of their runs
 };
 
-// Of an answer of store_load_place.
-struct store_place store_place_of (const struct store_loaded *answer);
+struct store_loaded {
+    enum store_result result;
+    struct span station;
+    struct span message; // JSON
+    bool running;        // a run is in hand
+    bool given_up;       // that run gave no status in time: only a late one can still come
+    uint64_t exec_id;
+    bool again;
+    const redisReply *work; // participant, its result as JSON text, ...; NULL if not asked for
+    const struct store_place *place; // the same
+    const char *error;
+};
 
 typedef void store_loaded_fn (void *owner, const struct store_loaded *answer);
 
-// Find a plan by its id. With LINK_REPEAT, for a run, the call waits while Redis is away, and the
-// votes are answered as well.
+// Find a plan by its id: in the index, and under this target's name (empty = no other).
+void store_look_up (struct store *self, uint64_t plan_id, struct span station,
+                    store_loaded_fn *reply, void *owner);
+
+// The same without its message: whether there is one, mostly. What was removed just now may be told
+// as there.
+void store_exists (struct store *self, uint64_t plan_id, struct span station,
+                   store_loaded_fn *reply, void *owner);
+
+// The same, of those in the index. With LINK_REPEAT, for a run, the call waits while Redis is away,
+// and the votes are answered as well.
 void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
                  store_loaded_fn *reply, void *owner);
 
@@ -328,11 +329,17 @@ void store_remove (struct store *self, uint64_t plan_id, const char *station,
 // "plan:msg:STATION:ID" taken apart. False: it is no message key.
 bool message_key_parse (struct span key, struct span *ret_station, uint64_t *ret_id);
 
+// A plan of a page.
+struct store_listed {
+    uint64_t plan_id;
+    struct span station, message;
+};
+
 struct store_page {
     enum store_result result;
     size_t count;  // plans in the page
     uint64_t last; // the last id looked at: there may be more behind it; 0 = that was all
-    const redisReply *reply;
+    const struct store_listed *plans;
     const char *error;
 };
 
@@ -350,13 +357,9 @@ struct store_filter {
 };
 
 // Plans in the order of their ids. A page is bounded by what is looked at, so it may hold fewer
-// than `limit`, or none, and not be the last.
+// than `limit`, or none, and not be the last; and more.
 void store_list (struct store *self, const struct store_filter *filter, store_page_fn *reply,
                  void *owner);
-
-// One plan of the page. False: the index entry is none.
-bool store_page_at (const struct store_page *page, size_t index, uint64_t *ret_id,
-                    struct span *ret_station, struct span *ret_message);
 
 // -- history
 
@@ -446,7 +449,8 @@ enum kind_word { KIND_LIST, KIND_GET, KIND_PUT, KIND_REMOVE };
 struct store_kinds {
     enum store_result result;
     size_t count; // kinds in the answer; 0 = the one that was asked for is not there, or may not be
-    const redisReply *reply;
+    struct span name, json;  // of one that was asked for
+    const redisReply *reply; // of the list
     const char *error;
 };
 
@@ -492,6 +496,9 @@ struct store_attended {
 
 typedef void store_attended_fn (void *owner, const struct store_attended *answer);
 
+// This station leaves.
+void store_leave (struct store *self);
+
 // Say that this station is here, and hear what has become of the data.
 void store_attend (struct store *self, store_attended_fn *reply, void *owner);
 
@@ -528,27 +535,10 @@ void store_stats (struct store *self, store_stats_fn *reply, void *owner);
 
 // -- upkeep
 
-enum wake {
-    WAKE_ALL,     // what waits for the target
-    WAKE_NOT_SENT // of that, what could not be handed over to it
-};
-
 // A target connected: at most `limit` plans that wait for it are due at once. The answer's `result`
 // is STORE_HELD when there may be more.
-void store_wake (struct store *self, const char *station, enum wake which, int64_t limit,
-                 store_done_fn *reply, void *owner);
-
-struct store_swept {
-    enum store_result result;
-    uint64_t last;    // id to go on after; 0 = that was the end
-    int64_t repaired; // entries without a message
-    size_t count;     // plans outside the queue
-    const redisReply *reply;
-};
-
-typedef void store_swept_fn (void *owner, const struct store_swept *answer);
-void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept_fn *reply,
-                  void *owner);
+void store_wake (struct store *self, const char *station, int64_t limit, store_done_fn *reply,
+                 void *owner);
 
 // A plan that is kept, and not in the queue.
 struct store_outside {
@@ -559,4 +549,14 @@ struct store_outside {
     bool given_up;    // that gave no status in time
 };
 
-bool store_swept_at (const struct store_swept *swept, size_t index, struct store_outside *ret);
+struct store_swept {
+    enum store_result result;
+    uint64_t last;    // id to go on after; 0 = that was the end
+    int64_t repaired; // entries without a message
+    size_t count;     // plans outside the queue
+    const struct store_outside *outside;
+};
+
+typedef void store_swept_fn (void *owner, const struct store_swept *answer);
+void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept_fn *reply,
+                  void *owner);

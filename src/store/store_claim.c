@@ -1,297 +1,336 @@
-// Due plans are taken.
+// Due plans begin their runs: the core chooses them, what it does not know of them is read, and
+// they are answered when that they run is written.
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "clock.h"
+#include "codes.h"
 #include "memory.h"
+#include "plan_json.h"
 #include "store_private.h"
 
-// A claim of few plans is answered with their messages; those of many are read by a second call, as
-// the script would be slow with them. So the answer is kept until they are here.
-enum { CLAIM_HEAD = 7, BROKEN_MAX = 128 }; // answers before the claimed plans; bytes that are told
+enum { CLAIM_MAX = 256, WRITES_MAX = 32, AHEAD_MAX = 256, TARGETS = 256, BROKEN_MAX = 128 };
 
-struct claim_row {
-    char member[MEMBER_MAX];
-    size_t member_size;
-    struct store_claimed claimed; // the message: of the answer that is being read
-};
-
-struct claim_kept {
-    struct store *store;
+struct claiming {
+    struct waiter waiter;
+    struct store *store; // NULL: what was chosen is forgotten
     store_claim_fn *reply;
     void *owner;
-    int64_t asked_us; // monotonic
-    int64_t lease_us;
+    struct core_wish wish;
+    struct core_room rooms[TARGETS];
+    char names[TARGETS][STATION_NAME_MAX + 1];
+    struct core_choice choices[CLAIM_MAX];
+    size_t count;
+    size_t reads, answered; // questions without an answer, and with one
+    size_t read[CLAIM_MAX]; // the choices that are read
+    size_t read_count;
     struct store_claim answer;
+    struct store_claimed taken[CLAIM_MAX];
     char first_broken[BROKEN_MAX];
-    struct aside_kept {
-        char target[STATION_NAME_MAX + 1];
-        bool limited;
-    } * aside;
-    size_t aside_count;
-    struct claim_row *rows;
 };
 
-static void finish (struct claim_kept *kept)
+static void finish (struct claiming *self, enum store_result result, const char *error)
 {
-    kept->answer.kept = kept;
-    kept->reply (kept->owner, &kept->answer);
-    free (kept->aside);
-    free (kept->rows);
-    free (kept);
-}
-
-// A score as microseconds. An operator's may be anything: it is bounded before it is an integer.
-static int64_t score_us (const char *score)
-{
-    return llround (fmin (fmax (strtod (score, NULL), 0), (double)SCHEDULE_TIME_MAX) * 1e6);
-}
-
-// "1763...[ again lost][@due]" of a claimed plan, or that number alone.
-static void read_run (const redisReply *reply, struct store_claimed *ret)
-{
-    if (reply->type == REDIS_REPLY_INTEGER) {
-        ret->exec_id = (uint64_t)reply->integer;
-        return;
-    }
-    struct span text = reply_text (reply);
-    const char *at = text.size ? memchr (text.data, '@', text.size) : NULL;
-    ret->at_us = at ? strtoll (at + 1, NULL, 10) : 0;
-    char *end;
-    ret->exec_id = text.size ? strtoull ((const char *)text.data, &end, 10) : 0;
-    ret->again = text.size && *end == ' ' && strtoull (end + 1, &end, 10) >= 1;
-    ret->lost = ret->again && *end == ' ' ? strtoull (end + 1, NULL, 10) : 0;
-}
-
-// A member that is too long is none: the row is broken.
-static void read_row (struct claim_row *row, struct span member, const redisReply *run)
-{
-    *row = (struct claim_row){.member_size = member.size < MEMBER_MAX ? member.size : 0};
-    if (row->member_size)
-        memcpy (row->member, member.data, row->member_size);
-    read_run (run, &row->claimed);
-}
-
-// "TARGET", or "TARGET limit".
-static void keep_aside (struct claim_kept *kept, const redisReply *targets)
-{
-    kept->aside = memory_new ((targets->elements + 1) * sizeof *kept->aside);
-    for (size_t i = 0; i < targets->elements; i++) {
-        struct aside_kept *aside = &kept->aside[kept->aside_count];
-        struct span name = reply_text (targets->element[i]);
-        const uint8_t *space = name.size ? memchr (name.data, ' ', name.size) : NULL;
-        name.size = space ? (size_t)(space - name.data) : name.size;
-        if (!station_name_valid (name))
-            continue;
-        memcpy (aside->target, name.data, name.size);
-        aside->limited = space != NULL;
-        kept->aside_count++;
-    }
-}
-
-static void keep_broken (struct claim_kept *kept, const redisReply *broken)
-{
-    struct span first = broken->elements ? reply_text (broken->element[0]) : (struct span){0};
-    size_t size = first.size < BROKEN_MAX ? first.size : BROKEN_MAX;
-    if (size)
-        memcpy (kept->first_broken, first.data, size);
-    kept->answer.broken = broken->elements;
-    kept->answer.first_broken = span_of (kept->first_broken, size);
-}
-
-static void keep_head (struct claim_kept *kept, const redisReply *reply)
-{
-    struct store *store = kept->store;
-    struct store_claim *answer = &kept->answer;
-    struct span next = reply_text (reply->element[1]), looked = reply_text (reply->element[3]);
-    answer->now_us = reply_time_us (reply->element[0]);
-    store_learn_time (store, kept->asked_us, answer->now_us);
-    answer->has_next = next.size > 0;
-    answer->next_us = answer->has_next ? score_us ((const char *)next.data) : 0;
-    answer->lease_end_us = answer->now_us + kept->lease_us;
-    keep_broken (kept, reply->element[2]);
-    snprintf (store->looked, sizeof store->looked, "%.*s", (int)looked.size,
-              looked.size ? (const char *)looked.data : "");
-    int64_t left = reply_number (reply->element[4]);
-    answer->more = left & 1;
-    answer->sorted = left & 2;
-    answer->full = left & 4;
-    keep_aside (kept, reply->element[5]);
-}
-
-// `width`: values of each plan.
-static void keep_rows (struct claim_kept *kept, const redisReply *reply, size_t width)
-{
-    struct store_claim *answer = &kept->answer;
-    answer->count = (reply->elements - CLAIM_HEAD) / width;
-    kept->rows = memory_new ((answer->count + 1) * sizeof *kept->rows);
-    for (size_t i = 0; i < answer->count; i++) {
-        redisReply *const *at = reply->element + CLAIM_HEAD + width * i;
-        read_row (&kept->rows[i], reply_text (at[0]), at[1]);
-        kept->rows[i].claimed.unwritten = width == 2;
-        if (width > 2)
-            kept->rows[i].claimed.message = reply_text (at[2]);
-    }
-    // The newest run is the last one.
-    if (answer->count && kept->rows[answer->count - 1].claimed.exec_id > kept->store->exec_id)
-        kept->store->exec_id = kept->rows[answer->count - 1].claimed.exec_id;
-}
-
-static void fail (struct claim_kept *kept, enum store_result result, const char *error)
-{
-    kept->answer.result = result;
-    kept->answer.error = error;
-    kept->answer.count = 0;
-    finish (kept);
-}
-
-// Whether the answer has so many elements. False: that it has not is told.
-static bool check_answer (struct claim_kept *kept, const redisReply *reply, size_t elements)
-{
-    const char *error;
-    enum store_result result = reply_result (reply, &error);
+    self->answer.result = result;
+    self->answer.error = error;
+    self->answer.taken = self->taken;
     if (result != STORE_DONE)
-        fail (kept, result, error);
-    else if (!reply_is_array (reply, elements))
-        fail (kept, STORE_ERROR, ODD_ANSWER);
-    else
-        return true;
-    return false;
+        self->answer.count = 0;
+    if (self->store && self->store->claiming == self)
+        self->store->claiming = NULL;
+    self->reply (self->owner, &self->answer);
+    free (self);
 }
 
-static void on_messages (void *owner, const redisReply *reply)
+static void on_written (struct waiter *waiter, enum written how, const char *error)
 {
-    struct claim_kept *kept = owner;
-    if (!check_answer (kept, reply, kept->answer.count))
+    finish ((struct claiming *)waiter, written_result (how), error);
+}
+
+// -- runs whose lease ended
+
+// A run outside its schedule, and a vote whose time is over, are not sent again, and of a plan that
+// says what is to be done about failures the engine decides: it says what became of the run.
+static bool engine_tells (const struct plan *plan, uint64_t lost, int64_t now_us)
+{
+    const struct policy *policy = plan->policy;
+    int64_t deadline_us = plan->vote.deadline_s * 1000000;
+    return plan->extra != PLAN_NONE || (policy && (policy->retry.strategy || policy->timeout_s)) ||
+           (deadline_us && (int64_t)lost + deadline_us <= now_us);
+}
+
+// The outcome of a run whose lease ended without a result. Only here is it known in the step in
+// which it happens.
+static void remember_lost (struct store *self, const struct core_taken *taken)
+{
+    struct reason reason;
+    struct plan *plan = plan_from_stored_json (taken->id, taken->message, &reason);
+    if (!plan || engine_tells (plan, taken->lost, store_now_us (self)) ||
+        (plan->policy && plan->policy->log == LOG_NONE)) {
+        plan_destroy (&plan);
         return;
-    // Of a plan that was removed meanwhile there is none.
-    for (size_t i = 0; i < kept->answer.count; i++)
-        kept->rows[i].claimed.message = reply_text (reply->element[i]);
-    finish (kept);
+    }
+    struct outcome_record record = {.title = plan->description,
+                                    .key = policy_key (plan->policy),
+                                    .nominal = plan_nominal (plan, taken->lost),
+                                    .status = ZERO_STATUS_TIMEOUT_ID,
+                                    .state = PLAN_EXECUTE,
+                                    .exec_id = taken->lost,
+                                    .worker = taken->target,
+                                    .reason = TEXT ("no result within the lease")};
+    if (plan->policy && plan->policy->log == LOG_TRIGGER) { // that it was sent, not what came of it
+        record.status = ZERO_STATUS_OK_ID;
+        record.reason = (struct span){0};
+    }
+    size_t size;
+    char *packed = store_record (&record, &size);
+    core_outcome (self->core, taken->target, taken->id, store_now_us (self) / 1000,
+                  span_of (packed, size), (struct span){0});
+    free (packed);
+    plan_destroy (&plan);
 }
 
-static void read_messages (struct claim_kept *kept)
+// -- taking
+
+static void take (struct claiming *self, const struct core_choice *choice, int64_t now_us)
 {
-    struct span *members = memory_new ((kept->answer.count + 1) * sizeof *members);
-    for (size_t i = 0; i < kept->answer.count; i++)
-        members[i] = span_of (kept->rows[i].member, kept->rows[i].member_size);
-    link_call (kept->store->link, &(struct link_call){.command = "MGET",
-                                                      .repeat = LINK_REPEAT,
-                                                      .args = members,
-                                                      .count = kept->answer.count,
-                                                      .reply = on_messages,
-                                                      .owner = kept});
+    struct core_taken taken;
+    char member[MEMBER_MAX + 2];
+    member_make (member, "msg", core_choice_target (choice), core_choice_id (choice));
+    enum core_result result = core_take (self->store->core, choice, &self->wish, now_us, &taken);
+    if (result == CORE_CHANGED && !self->answer.broken++) {
+        snprintf (self->first_broken, sizeof self->first_broken, "%s", member);
+        self->answer.first_broken = span_text (self->first_broken);
+    }
+    if (result != CORE_DONE)
+        return;
+    if (taken.lost)
+        remember_lost (self->store, &taken);
+    self->taken[self->answer.count++] =
+        (struct store_claimed){.station = taken.target,
+                               .plan_id = taken.id,
+                               .message = taken.message,
+                               .exec_id = taken.exec_id,
+                               .again = taken.again,
+                               .lost = taken.lost,
+                               .at_us = taken.at_us,
+                               .lease_end_us = now_us + self->wish.lease_us,
+                               .unwritten = !taken.written};
+}
+
+static void take_all (struct claiming *self)
+{
+    struct store *store = self->store;
+    int64_t now_us = store_now_us (store), next_us;
+    for (size_t i = 0; i < self->count; i++)
+        take (self, &self->choices[i], now_us);
+    if (store->odd_members && !self->answer.broken) {
+        snprintf (self->first_broken, sizeof self->first_broken, "%s", store->odd_member);
+        self->answer.first_broken = span_text (self->first_broken);
+    }
+    self->answer.broken += store->odd_members;
+    store->odd_members = 0;
+    self->answer.now_us = now_us;
+    self->answer.lease_end_us = now_us + self->wish.lease_us;
+    self->answer.more = core_has_due (store->core, &self->wish, now_us);
+    self->answer.full = core_waits_for_limit (store->core);
+    next_us = core_next_us (store->core);
+    self->answer.has_next = next_us < INT64_MAX;
+    self->answer.next_us = next_us;
+    self->waiter = (struct waiter){.kind = WAITER_SURE, .release = on_written};
+    if (self->answer.count || self->answer.broken)
+        writer_wait (store->writer, &self->waiter, clock_mono_us ());
+    else
+        writer_wait_turn (store->writer, &self->waiter);
+}
+
+// -- reading: messages, scores, and runs that may still answer
+
+void store_claim_reset (struct store *self)
+{
+    if (self->claiming)
+        self->claiming->store = NULL; // what was chosen is forgotten with the core
+    self->claiming = NULL;
+}
+
+// Messages, scores and, where earlier runs may still answer, plan:run: three questions.
+static void ask_plans (struct store *self, const struct core_choice *choices, const size_t *which,
+                       size_t count, link_reply_fn *reply, void *owner)
+{
+    char (*members)[MEMBER_MAX + 2] = memory_resize (NULL, count * sizeof *members);
+    struct span *words = memory_resize (NULL, (count + 2) * sizeof *words);
+    for (size_t i = 0; i < count; i++) {
+        const struct core_choice *choice = &choices[which ? which[i] : i];
+        member_make (members[i], "msg", core_choice_target (choice), core_choice_id (choice));
+        words[2 + i] = span_text (members[i]);
+    }
+    words[1] = TEXT ("MGET");
+    store_ask (self, LINK_ONCE, words + 1, count + 1, reply, owner);
+    words[0] = TEXT ("ZMSCORE");
+    words[1] = TEXT (KEY_TIME_SET);
+    store_ask (self, LINK_ONCE, words, count + 2, reply, owner);
+    words[0] = TEXT ("HMGET");
+    words[1] = TEXT (KEY_RUNS);
+    if (core_wants_runs (self->core))
+        store_ask (self, LINK_ONCE, words, count + 2, reply, owner);
+    free (words);
     free (members);
 }
 
-static void on_claimed (void *owner, const redisReply *reply)
+static void found_messages (struct store *self, const struct core_choice *choices,
+                            const size_t *which, size_t count, const redisReply *reply)
 {
-    enum { WITHOUT = 2, WITH = 3 };
-    struct claim_kept *kept = owner;
-    if (!check_answer (kept, reply, CLAIM_HEAD))
-        return;
-    bool without = reply_number (reply->element[6]) == 1;
-    keep_head (kept, reply);
-    keep_rows (kept, reply, without ? WITHOUT : WITH);
-    kept->answer.error = "";
-    if (without && kept->answer.count)
-        read_messages (kept);
-    else
-        finish (kept);
+    for (size_t i = 0; i < count && reply_is_array (reply, count); i++)
+        core_found_message (self->core, &choices[which ? which[i] : i],
+                            reply_text (reply->element[i]));
 }
 
-enum { PROBE_MAX = sizeof "held " + MEMBER_MAX };
-
-// What the plans wait for that a target does not take: "next", "pull", "held" or "held MEMBER".
-static const char *wait_word (const struct claim_target *target, char probe[PROBE_MAX])
+static void found_scores (struct store *self, const struct core_choice *choices,
+                          const size_t *which, size_t count, const redisReply *reply)
 {
-    char member[MEMBER_MAX];
-    if (!target->probe)
-        return target->fetched ? "pull" : target->puts_aside ? "held" : "next";
-    member_make (member, span_text (target->name), target->probe);
-    snprintf (probe, PROBE_MAX, "held %s", member);
-    return probe;
+    for (size_t i = 0; i < count && reply_is_array (reply, count); i++)
+        core_found_score (self->core, &choices[which ? which[i] : i],
+                          reply_score_us (reply->element[i]));
+}
+
+static void found_runs (struct store *self, const struct core_choice *choices, const size_t *which,
+                        size_t count, const redisReply *reply)
+{
+    for (size_t i = 0; i < count && reply_is_array (reply, count); i++)
+        core_found_run (self->core, &choices[which ? which[i] : i], reply_text (reply->element[i]));
+}
+
+// The answers, in their order.
+typedef void found_fn (struct store *self, const struct core_choice *choices, const size_t *which,
+                       size_t count, const redisReply *reply);
+static found_fn *const found[] = {found_messages, found_scores, found_runs};
+
+// Some could not be read: all are put back, for another claim.
+static void let_go (struct claiming *self)
+{
+    for (size_t i = 0; i < self->count; i++)
+        core_let_go (self->store->core, &self->choices[i]);
+    store_claim_reset (self->store);
+}
+
+static void on_plans (void *owner, const redisReply *reply)
+{
+    struct claiming *self = owner;
+    size_t index = self->answered++;
+    if (self->store && (!reply || reply->type == REDIS_REPLY_ERROR))
+        let_go (self);
+    else if (self->store)
+        found[index](self->store, self->choices, self->read, self->read_count, reply);
+    if (--self->reads)
+        return;
+    if (self->store)
+        take_all (self);
+    else
+        finish (self, STORE_LOST, "");
+}
+
+// -- the next ones are read beside
+
+struct read_ahead {
+    struct store *store;
+    uint64_t resets; // of the core: what was chosen is forgotten with it
+    struct core_choice choices[AHEAD_MAX];
+    size_t count;
+    size_t reads, answered;
+    bool failed;
+};
+
+static void on_read_ahead (void *owner, const redisReply *reply)
+{
+    struct read_ahead *self = owner;
+    bool current = core_resets (self->store->core) == self->resets;
+    size_t index = self->answered++;
+    self->failed = self->failed || !reply || reply->type == REDIS_REPLY_ERROR;
+    if (current && !self->failed)
+        found[index](self->store, self->choices, NULL, self->count, reply);
+    if (--self->reads)
+        return;
+    for (size_t i = 0; current && i < self->count; i++)
+        core_prepared (self->store->core, &self->choices[i], !self->failed);
+    free (self);
+}
+
+static void read_ahead (struct store *self)
+{
+    struct read_ahead *ahead = memory_resize (NULL, sizeof *ahead);
+    *ahead = (struct read_ahead){.store = self, .resets = core_resets (self->core)};
+    ahead->count = core_look_ahead (self->core, ahead->choices, AHEAD_MAX);
+    if (!ahead->count) {
+        free (ahead);
+        return;
+    }
+    ahead->reads = (size_t)2 + core_wants_runs (self->core);
+    ask_plans (self, ahead->choices, NULL, ahead->count, on_read_ahead, ahead);
+}
+
+// -- a claim
+
+static void copy_wish (struct claiming *self, const struct claim_wish *wish)
+{
+    struct core *core = self->store->core;
+    self->wish = (struct core_wish){.limit = wish->limit,
+                                    .ahead_us = wish->ahead_us,
+                                    .lease_us = wish->first_lease_s * 1000000,
+                                    .rooms = self->rooms,
+                                    .room_count = wish->target_count};
+    for (size_t i = 0; i < wish->target_count && i < TARGETS; i++) {
+        const struct claim_target *target = &wish->targets[i];
+        char name[LIMIT_NAME_MAX + 1];
+        memcpy (self->names[i], target->name, strlen (target->name) + 1);
+        self->rooms[i] = (struct core_room){.target = span_text (self->names[i]),
+                                            .room = target->room > 0 ? target->room : 0,
+                                            .fetched = target->fetched,
+                                            .probe = target->probe};
+        int size = snprintf (name, sizeof name, "s:%s", target->name);
+        core_configure_limit (core, span_of (name, (size_t)size), &target->limit);
+    }
+}
+
+static void on_not_serving (struct waiter *waiter, enum written how, const char *error)
+{
+    (void)how, (void)error;
+    finish ((struct claiming *)waiter, STORE_LOST, "");
 }
 
 void store_claim (struct store *self, const struct claim_wish *wish, store_claim_fn *reply,
                   void *owner)
 {
-    enum { FIXED = 13, EACH = 5, LATE_US = 2000000 };
-    char count[24], first[24], lease[24], number[24], outcomes[24], ahead[24], late[24] = "";
-    char (*rooms)[24], (*probes)[PROBE_MAX];
-    snprintf (count, sizeof count, "%" PRId64, wish->limit);
-    snprintf (first, sizeof first, "%" PRId64, wish->first_lease_s);
-    snprintf (lease, sizeof lease, "%" PRId64, wish->lease_s);
-    snprintf (outcomes, sizeof outcomes, "%" PRId64, self->bounds.history_count);
-    snprintf (ahead, sizeof ahead, "%" PRId64, wish->ahead_us);
-    if (self->learned)
-        snprintf (late, sizeof late, "%" PRId64, store_now_us (self) + LATE_US);
-    snprintf (number, sizeof number, "%" PRIu64, ++self->claims);
-    const struct span fixed[FIXED] = {
-        span_text (KEY_TIME_SET),
-        span_text (KEY_RUNS),
-        span_text (KEY_META),
-        span_text (KEY_INDEX),
-        span_text (self->claims_key),
-        span_text (count),
-        span_text (first),
-        span_text (number),
-        span_text (outcomes),
-        span_text (self->looked),
-        span_text (ahead),
-        span_text (lease),
-        span_text (late),
-    };
-    size_t arguments = FIXED + EACH * wish->target_count;
-    struct span *args = memory_new (arguments * sizeof *args);
-    rooms = memory_new ((wish->target_count + 1) * sizeof *rooms);
-    probes = memory_new ((wish->target_count + 1) * sizeof *probes);
-    memcpy (args, fixed, sizeof fixed);
-    for (size_t i = 0; i < wish->target_count; i++) {
-        const struct claim_target *target = &wish->targets[i];
-        struct span *at = args + FIXED + EACH * i;
-        snprintf (rooms[i], sizeof *rooms, "%" PRId64, target->room > 0 ? target->room : 0);
-        at[0] = span_text (target->name);
-        at[1] = span_text (rooms[i]);
-        at[2] = span_text (wait_word (target, probes[i]));
-        at[3] = span_text (target->has_aside ? "1" : "0");
-        at[4] = span_text (target->limit);
+    struct claiming *claiming = memory_resize (NULL, sizeof *claiming);
+    memset (claiming, 0, offsetof (struct claiming, rooms));
+    claiming->count = claiming->read_count = claiming->answered = 0;
+    claiming->answer = (struct store_claim){.error = ""};
+    claiming->store = self;
+    claiming->reply = reply;
+    claiming->owner = owner;
+    if (!store_serves (self)) {
+        claiming->waiter.release = on_not_serving;
+        writer_wait_turn (self->writer, &claiming->waiter);
+        return;
     }
-    struct claim_kept *kept = memory_new (sizeof *kept);
-    *kept = (struct claim_kept){.store = self,
-                                .reply = reply,
-                                .owner = owner,
-                                .asked_us = clock_mono_us (),
-                                .lease_us = wish->first_lease_s * 1000000};
-    link_call (self->link, &(struct link_call){.script = SCRIPT_CLAIM,
-                                               .repeat = LINK_REPEAT,
-                                               .keys = 5,
-                                               .args = args,
-                                               .count = arguments,
-                                               .reply = on_claimed,
-                                               .owner = kept});
-    free (probes);
-    free (rooms);
-    free (args);
+    copy_wish (claiming, wish);
+    claiming->count = core_choose (self->core, &claiming->wish, store_now_us (self),
+                                   claiming->choices, CLAIM_MAX);
+    claiming->wish.writes = claiming->count <= WRITES_MAX;
+    for (size_t i = 0; i < claiming->count; i++)
+        if (claiming->choices[i].needs_read)
+            claiming->read[claiming->read_count++] = i;
+    if (claiming->read_count) {
+        self->claiming = claiming;
+        claiming->reads = (size_t)2 + core_wants_runs (self->core);
+        ask_plans (self, claiming->choices, claiming->read, claiming->read_count, on_plans,
+                   claiming);
+    } else {
+        take_all (claiming);
+    }
+    read_ahead (self);
 }
 
-bool store_claim_at (const struct store_claim *answer, size_t index, struct store_claimed *ret)
+int64_t store_ready (const struct store *self, const char *target)
 {
-    const struct claim_row *row = &answer->kept->rows[index];
-    *ret = row->claimed;
-    ret->lease_end_us = answer->lease_end_us;
-    if (ret->at_us < answer->now_us)
-        ret->at_us = answer->now_us;
-    return row->claimed.message.data && message_key_parse (span_of (row->member, row->member_size),
-                                                           &ret->station, &ret->plan_id);
-}
-
-bool store_claim_aside (const struct store_claim *answer, size_t index, struct claim_aside *ret)
-{
-    if (index >= answer->kept->aside_count)
-        return false;
-    const struct aside_kept *aside = &answer->kept->aside[index];
-    *ret = (struct claim_aside){span_text (aside->target), aside->limited};
-    return true;
+    return core_ready (self->core, span_text (target));
 }

@@ -1,120 +1,211 @@
-// What became of runs is written.
+// What becomes of a run is written.
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "decimal.h"
+#include "clock.h"
 #include "json.h"
 #include "memory.h"
 #include "plan_json.h"
 #include "store_private.h"
 
-static const char *const commit_modes[COMMITS] = {
-    [COMMIT_LEASE] = "lease", [COMMIT_RETRY] = "retry", [COMMIT_DOUBT] = "doubt",
-    [COMMIT_NEXT] = "next",   [COMMIT_PARK] = "park",   [COMMIT_END] = "end",
-};
-
-static const char *const broadcast_modes[] = {
-    [BROADCAST_NONE] = "none", [BROADCAST_RESULT] = "result", [BROADCAST_FAILURE] = "failure"};
-
-// Who waits for one of a call's runs.
-struct committer {
+// Who waits. What the core is told of a vote that is closed is kept until its votes are read.
+struct committing {
+    struct waiter waiter;
+    struct store *store;
     store_committed_fn *reply;
     void *owner;
-    struct store *store;
-    struct plan *plan; // kept where it is needed once more; else NULL
-    char key_station[STATION_NAME_MAX + 1];
-    uint64_t exec_id;
-    bool sign_of_life; // nothing is lost when a later write of the run takes its place
-    bool writes;       // the message, too
-    char when[DECIMAL_SIZE];
-    bool as_claimed;               // see store_commit
-    char decided_on[DECIMAL_SIZE]; // the revision
+    struct store_committed answer;
+    char epoch[24];
+    uint8_t *message; // STORE_CHANGED
+    char full[40];
+    // of a vote that is closed
+    struct core_commit commit;
+    struct plan *called;
+    char *texts[5];
+    size_t unplaced_size; // of the last of them
+    char target[STATION_NAME_MAX + 1], caller[CALLER_FIELD_MAX], work[MEMBER_MAX + 2];
+    char *votes;
 };
 
-static void answer_committer (struct committer *committer, const struct store_committed *answer)
+static void answer (struct committing *self)
 {
-    committer->reply (committer->owner, answer);
-    plan_destroy (&committer->plan);
-    free (committer);
+    self->answer.epoch = self->epoch;
+    self->reply (self->owner, &self->answer);
+    for (size_t i = 0; i < sizeof self->texts / sizeof *self->texts; i++)
+        free (self->texts[i]);
+    plan_destroy (&self->called);
+    free (self->message);
+    free (self->votes);
+    free (self);
 }
 
-// One of the answers: seq or -1, {message}, {seq, votes}.
-static void read_answer (const redisReply *reply, struct store_committed *answer)
+// -- what the core is told
+
+static enum core_end end_of (const struct decision *decision)
 {
-    const redisReply *first = reply_is_array (reply, 1) ? reply->element[0] : reply;
-    if (first->type != REDIS_REPLY_INTEGER &&
-        (first == reply || first->type != REDIS_REPLY_STRING)) {
-        answer->result = STORE_ERROR;
-        answer->error = ODD_ANSWER;
-        return;
-    }
-    if (first->type == REDIS_REPLY_STRING) {
-        answer->result = STORE_CHANGED;
-        answer->message = reply_text (first);
-        return;
-    }
-    answer->seq = reply_number (first);
-    if (answer->seq < 0) {
-        answer->result = STORE_HELD;
-        answer->seq = 0;
-    } else if (reply_is_array (reply, 2)) {
-        answer->votes = reply_is_array (reply->element[1], 0) ? reply->element[1] : NULL;
-        answer->full =
-            reply_is_array (reply, 3) ? reply_text (reply->element[2]) : (struct span){0};
+    static const enum core_end ends[COMMITS] = {
+        [COMMIT_LEASE] = CORE_LEASE, [COMMIT_RETRY] = CORE_RETRY, [COMMIT_DOUBT] = CORE_DOUBT,
+        [COMMIT_NEXT] = CORE_OVER,   [COMMIT_PARK] = CORE_OVER,   [COMMIT_END] = CORE_GONE,
+    };
+    bool outlived = decision->commit == COMMIT_RETRY && decision->outlived;
+    return outlived ? CORE_PAST : ends[decision->commit];
+}
+
+static int64_t due_of (struct store *self, const struct store_commit *commit)
+{
+    const struct decision *decision = commit->decision;
+    if (decision->commit == COMMIT_NEXT)
+        return plan_due_time (commit->plan) * 1000000;
+    if (decision->commit == COMMIT_LEASE)
+        return store_now_us (self) + commit->lease_s * 1000000;
+    return store_now_us (self) + decision->delay_ms * 1000;
+}
+
+// The message is written into the store's text, and borrowed until that is used again.
+static struct core_commit commit_of (struct store *self, const struct store_commit *commit,
+                                     const char *caller)
+{
+    static const int broadcasts[] = {[BROADCAST_NONE] = CORE_SILENT,
+                                     [BROADCAST_RESULT] = CORE_PUBLISHED,
+                                     [BROADCAST_FAILURE] = CORE_FAILURE};
+    const struct decision *decision = commit->decision;
+    const struct plan *plan = commit->plan;
+    bool writes = !commit->keep_message && !decision->unchanged && decision->commit != COMMIT_END;
+    return (struct core_commit){.target = commit->key_station,
+                                .id = plan->id,
+                                .exec_id = commit->exec_id,
+                                .end = end_of (decision),
+                                .queued = decision->commit != COMMIT_PARK && !decision->unqueued,
+                                .due_us = due_of (self, commit),
+                                .message = writes ? store_message (self, plan) : (struct span){0},
+                                .revision = plan->revision,
+                                .decided_on = commit->revision,
+                                .broadcast = broadcasts[decision->broadcast],
+                                .waits = decision->waiting == WAITING_FOR_TARGET,
+                                .has_work =
+                                    !plan->first_run || plan->poll || commit->participant_count,
+                                .has_team = commit->has_team,
+                                .caller = span_text (caller),
+                                .record = commit->record,
+                                .missed = commit->missed,
+                                .output = commit->output};
+}
+
+// -- results of participants
+
+static char *work_json (const struct participant *participant)
+{
+    json_t *array = json_array ();
+    for (size_t i = 0; i < participant->count; i++)
+        json_array_append_new (array, json_from_frame (participant->frames[i]));
+    char *text = json_write (array);
+    json_decref (array);
+    return text;
+}
+
+static void write_work (struct store *self, const struct store_commit *commit, const char *work)
+{
+    if (commit->decision->open_poll)
+        store_write (self, WORDS (TEXT ("DEL"), TEXT (work)));
+    for (size_t i = 0; i < commit->participant_count; i++) {
+        char *text = work_json (&commit->participants[i]);
+        store_write (self, WORDS (TEXT ("HSET"), TEXT (work), commit->participants[i].name,
+                                  span_text (text)));
+        free (text);
     }
 }
 
-static void remember_seq (struct store *self, const struct store_committed *answer)
-{
-    if (answer->seq <= 0)
-        return;
-    self->seq = answer->seq;
-    if (strcmp (self->epoch, answer->epoch) != 0)
-        snprintf (self->epoch, sizeof self->epoch, "%s", answer->epoch);
-}
+// -- a plan that is placed with the outcome, in one batch with it
 
-enum { COMMIT_HEAD = 2 }; // answers before those of the runs
-
-void store_on_committed (void *owner, struct batch *batch, const redisReply *reply)
+static void place_called (struct committing *self, const struct plan *plan, struct span unplaced)
 {
-    struct store *self = owner;
-    struct store_committed all = {.epoch = ""};
-    all.result = reply_result (reply, &all.error);
-    bool good =
-        all.result == STORE_DONE && reply_is_array (reply, COMMIT_HEAD + batch_size (batch));
-    if (good) {
-        store_learn_time (self, batch_asked_us (batch), reply_time_us (reply->element[0]));
-        all.epoch = reply_text (reply->element[1]).size ? reply->element[1]->str : "";
-    } else if (all.result == STORE_DONE) {
-        all.result = STORE_ERROR;
-        all.error = ODD_ANSWER;
-    }
-    for (size_t i = 0; i < batch_size (batch); i++) {
-        struct store_committed answer = all;
-        if (good)
-            read_answer (reply->element[COMMIT_HEAD + i], &answer);
-        remember_seq (self, &answer);
-        answer_committer (batch_owner (batch, i), &answer);
+    struct store *store = self->store;
+    struct core_refusal refusal;
+    char caller[CALLER_FIELD_MAX];
+    caller_field (store, plan->caller, caller);
+    const struct core_submission submission = {
+        .target = plan->station,
+        .id = plan->id,
+        .message = store_message (store, plan),
+        .revision = plan->revision,
+        .queued = true,
+        .due_us = plan_due_time (plan) * 1000000,
+        .priority = plan->policy ? (int)plan->policy->priority : 0,
+        .group = plan->policy ? span_text (plan->policy->group) : (struct span){0},
+        .caller = span_text (caller)};
+    enum core_result result =
+        core_submit (store->core, &submission, store_now_us (store), &refusal);
+    if (result == CORE_FULL) {
+        snprintf (self->full, sizeof self->full, "%s", refusal.bound);
+        core_outcome (store->core, self->commit.target, self->commit.id,
+                      store_now_us (store) / 1000, unplaced, (struct span){0});
     }
 }
 
-size_t store_commit_head (void *owner, struct batch *batch)
+// -- writing
+
+static void on_written (struct waiter *waiter, enum written how, const char *error)
 {
-    struct store *self = owner;
-    const char *const keys[] = {KEY_TIME_SET, KEY_RUNS, KEY_INDEX,
-                                KEY_META,     KEY_TOLD, self->sent_key};
-    enum { KEYS = sizeof keys / sizeof *keys };
-    for (size_t i = 0; i < KEYS; i++)
-        batch_add_text (batch, keys[i]);
-    batch_add_number (batch, (int64_t)++self->commits);
-    batch_add_number (batch, self->bounds.history_count);
-    return KEYS;
+    struct committing *self = (struct committing *)waiter; // it is the first member
+    self->answer.result = written_result (how);
+    self->answer.error = error;
+    self->answer.full = span_text (self->full);
+    self->answer.votes = self->votes;
+    answer (self);
 }
 
-char *store_votes_json (const redisReply *votes)
+static void on_decided (struct waiter *waiter, enum written how, const char *error)
+{
+    (void)how, (void)error;
+    answer ((struct committing *)waiter);
+}
+
+// Not written, and why not.
+static void refuse (struct committing *self, enum core_result result,
+                    const struct core_committed *committed)
+{
+    self->answer.result = result == CORE_CHANGED ? STORE_CHANGED : STORE_HELD;
+    if (result == CORE_CHANGED) {
+        size_t size;
+        self->message = message_as_running (committed->message, self->commit.exec_id, &size);
+        self->answer.message = span_of (self->message, size);
+    }
+    self->waiter.release = on_decided;
+    writer_wait_turn (self->store->writer, &self->waiter);
+}
+
+static bool commit_to_core (struct committing *self, const struct core_commit *commit)
+{
+    struct core_committed committed;
+    struct store *store = self->store;
+    enum core_result result = core_commit (store->core, commit, store_now_us (store), &committed);
+    if (result != CORE_DONE) {
+        refuse (self, result, &committed);
+        return false;
+    }
+    self->answer.seq = committed.seq;
+    snprintf (self->epoch, sizeof self->epoch, "%s", core_epoch (store->core));
+    self->waiter = (struct waiter){.kind = WAITER_SURE, .release = on_written};
+    writer_wait (store->writer, &self->waiter, clock_mono_us ());
+    return true;
+}
+
+// -- a vote is closed: all votes are told, so they are read when the last one is written
+
+static struct span keep (struct committing *self, int at, struct span text)
+{
+    if (!text.data)
+        return text;
+    char *copy = memory_resize (NULL, text.size + 1);
+    memcpy (copy, text.data, text.size);
+    self->texts[at] = copy;
+    return span_of (copy, text.size);
+}
+
+static char *votes_text (const redisReply *votes)
 {
     json_t *object = json_object (), *all = json_object ();
-    for (size_t i = 0; votes && i + 1 < votes->elements; i += 2) {
+    for (size_t i = 0; i + 1 < votes->elements; i += 2) {
         struct span name = reply_text (votes->element[i]),
                     text = reply_text (votes->element[i + 1]);
         json_t *frames = json_loadb ((const char *)text.data, text.size, 0, NULL);
@@ -130,307 +221,41 @@ char *store_votes_json (const redisReply *votes)
     return text;
 }
 
-static char *work_json (const struct participant *participant)
+static void on_votes (void *owner, const redisReply *reply)
 {
-    json_t *array = json_array ();
-    for (size_t i = 0; i < participant->count; i++)
-        json_array_append_new (array, json_from_frame (participant->frames[i]));
-    char *text = json_write (array);
-    json_decref (array);
-    return text;
-}
-
-// Seconds from now, or the score.
-static void commit_when (const struct store_commit *commit, char out[DECIMAL_SIZE])
-{
-    const struct decision *decision = commit->decision;
-    if (decision->unqueued || decision->commit == COMMIT_END)
-        *out = '\0';
-    else if (decision->commit == COMMIT_NEXT)
-        decimal_text (plan_due_time (commit->plan), out);
-    else if (decision->commit == COMMIT_LEASE)
-        decimal_text (commit->lease_s, out);
-    else
-        snprintf (out, DECIMAL_SIZE, "%.3f", (double)decision->delay_ms / 1000);
-}
-
-static const char *commit_mode (const struct decision *decision)
-{
-    bool outlived = decision->commit == COMMIT_RETRY && decision->outlived;
-    return outlived ? "retry+" : commit_modes[decision->commit];
-}
-
-// What is unusual about what follows: votes, and a plan that is placed with the outcome.
-static const char *more_mode (const struct store_commit *commit)
-{
-    static const char *const modes[2][2][2] = {{{"", "p"}, {"c", "cp"}},
-                                               {{"o", "op"}, {"oc", "ocp"}}};
-    const struct decision *decision = commit->decision;
-    return modes[decision->open_poll][decision->close_poll][commit->called != NULL];
-}
-
-// What a commit says of a run, beside its plan and its number.
-struct commit_words {
-    const char *mode, *when, *tell, *more;
-    bool writes; // the message as it is to stand there; else it stays or goes
-    bool waits_for_target;
-    struct span record, missed, output;
-};
-
-static void add_words (struct batch *batch, const struct committer *committer,
-                       const struct plan *plan, const struct commit_words *words)
-{
-    struct store *self = committer->store;
-    store_add_plan (self, batch, span_text (committer->key_station), plan);
-    batch_add_number (batch, (int64_t)committer->exec_id);
-    batch_add_text (batch, words->mode);
-    batch_add_text (batch, words->when);
-    if (words->writes)
-        store_add_message (self, batch, plan);
-    else
-        batch_add_text (batch, "");
-    batch_add_text (batch, committer->decided_on);
-    batch_add_text (batch, words->tell);
-    batch_add_text (batch, words->waits_for_target ? "1" : "0");
-    batch_add (batch, words->record);
-    batch_add (batch, words->missed);
-    batch_add (batch, words->output);
-    batch_add_text (batch, words->more);
-}
-
-// A sign of life is put into words when the call goes out: mostly the result has taken its place by
-// then. Not that of a large plan: its words count in the call's size.
-enum { LATE_BYTES = 65536 };
-
-void store_commit_late (void *item_owner, struct batch *batch)
-{
-    const struct committer *committer = item_owner;
-    add_words (batch, committer, committer->plan,
-               &(struct commit_words){.mode = commit_modes[COMMIT_LEASE],
-                                      .when = committer->when,
-                                      .tell = broadcast_modes[BROADCAST_NONE],
-                                      .more = "",
-                                      .writes = committer->writes});
-    batch_add_number (batch, 0); // participants
-}
-
-enum { CALLED_TEXTS = 9 }; // commit.lua, PLACED
-
-// A plan that is placed with the outcome, as submit.lua has new ones, and the bounds of all.
-static void add_called (struct store *self, struct batch *batch, const struct store_commit *commit)
-{
-    const struct plan *plan = commit->called;
-    char member[MEMBER_MAX], class[CLASS_MAX];
-    member_make (member, plan->station, plan->id);
-    class_make (class, plan);
-    batch_add_text (batch, member);
-    store_add_message (self, batch, plan);
-    batch_add_number (batch, plan_due_time (plan));
-    store_add_entry (batch, plan->station, plan->id);
-    batch_add_text (batch, class);
-    batch_add_number (batch, self->bounds.plans);
-    batch_add_number (batch, self->bounds.plans_station);
-    batch_add_number (batch, self->bounds.plans_caller);
-    batch_add (batch, commit->uncalled);
-}
-
-static void add_participants (struct batch *batch, const struct store_commit *commit)
-{
-    batch_add_number (batch,
-                      2 * (int64_t)commit->participant_count + (commit->called ? CALLED_TEXTS : 0));
-    for (size_t i = 0; i < commit->participant_count; i++) {
-        char *text = work_json (&commit->participants[i]);
-        batch_add (batch, commit->participants[i].name);
-        batch_add_text (batch, text);
-        free (text);
-    }
-}
-
-static struct committer *committer_new (struct store *store, const struct store_commit *commit,
-                                        store_committed_fn *reply, void *owner)
-{
-    const struct decision *decision = commit->decision;
-    struct committer *self = memory_new (sizeof *self);
-    *self = (struct committer){.store = store,
-                               .reply = reply,
-                               .owner = owner,
-                               .exec_id = commit->exec_id,
-                               .as_claimed = commit->as_claimed};
-    memcpy (self->key_station, commit->key_station.data, commit->key_station.size);
-    self->sign_of_life = decision->commit == COMMIT_LEASE && !commit->participant_count &&
-                         decision->broadcast == BROADCAST_NONE && !commit->record.size &&
-                         !*more_mode (commit) && decision->waiting != WAITING_FOR_TARGET;
-    self->writes = !commit->keep_message && !decision->unchanged && decision->commit != COMMIT_END;
-    commit_when (commit, self->when);
-    if (commit->revision != REVISION_ANY)
-        decimal_text (commit->revision, self->decided_on);
-    return self;
-}
-
-// A plan stands in a call once: what is there already goes out first.
-static void send_before (struct store *self, uint64_t plan_id)
-{
-    if (batches_find (self->commits_gathered, plan_id))
-        batches_send (self->commits_gathered);
-    if (batches_find (self->ends, plan_id))
-        batches_send (self->ends);
-}
-
-// A sign of life that waits is outdone by what was decided behind it of the same run, which is then
-// decided on what the sign of life was.
-static void outdo (struct store *self, uint64_t plan_id, struct committer *committer)
-{
-    struct committer *before = batches_find (self->commits_gathered, plan_id);
-    if (!before || !before->sign_of_life || before->exec_id != committer->exec_id)
+    struct committing *self = owner;
+    if (!reply) { // asked again when Redis is back
+        self->answer.result = STORE_LOST;
+        answer (self);
         return;
-    memcpy (committer->decided_on, before->decided_on, sizeof committer->decided_on);
-    committer->as_claimed = before->as_claimed;
-    batches_drop (self->commits_gathered, plan_id);
-    answer_committer (before, &(struct store_committed){.result = STORE_DONE, .epoch = ""});
-}
-
-// -- plans that are over, the usual way
-
-// Whether end.lua may do it: all that it looks at is known here.
-static bool is_plain_end (const struct store_commit *commit)
-{
-    const struct decision *decision = commit->decision;
-    return decision->commit == COMMIT_END && decision->broadcast == BROADCAST_RESULT &&
-           commit->record.size && !commit->missed.size && !*more_mode (commit) && !commit->again &&
-           !commit->has_team && commit->revision != REVISION_ANY;
-}
-
-// An item's arguments; what the history gets is sent as one.
-enum { END_OUTCOME = 3, END_RECORD, END_OUTPUT };
-
-static void add_outcomes (struct batch *batch)
-{
-    size_t count = batch_size (batch), size = 0;
-    struct span *parts = memory_new (2 * count * sizeof *parts);
-    for (size_t i = 0; i < count; i++) {
-        parts[2 * i] = batch_argument (batch, i, END_OUTCOME);
-        parts[2 * i + 1] = batch_argument (batch, i, END_RECORD);
     }
-    char *packed = store_outcomes (parts, count, &size);
-    batch_add (batch, span_of (packed, size));
-    free (packed);
-    free (parts);
+    self->votes = reply_is_array (reply, 0) ? votes_text (reply) : NULL;
+    if (commit_to_core (self, &self->commit) && self->called)
+        place_called (self, self->called, span_of (self->texts[4], self->unplaced_size));
 }
 
-static void add_outputs (struct batch *batch)
+static void on_vote_written (struct waiter *waiter, enum written how, const char *error)
 {
-    size_t count = batch_size (batch), size = 0, texts = 0;
-    struct span *outputs = memory_new (count * sizeof *outputs);
-    for (size_t i = 0; i < count; i++) {
-        struct span output = batch_argument (batch, i, END_OUTPUT);
-        if (output.size)
-            outputs[texts++] = output;
-    }
-    char *packed = store_outputs (outputs, texts, &size);
-    batch_add (batch, span_of (packed, texts ? size : 0));
-    free (packed);
-    free (outputs);
+    struct committing *self = (struct committing *)waiter;
+    if (how == WRITTEN)
+        store_ask (self->store, LINK_REPEAT, WORDS (TEXT ("HGETALL"), TEXT (self->work)), on_votes,
+                   self);
+    else
+        on_written (waiter, how, error);
 }
 
-size_t store_end_head (void *owner, struct batch *batch)
+static void close_poll (struct committing *self, const struct store_commit *commit)
 {
-    struct store *self = owner;
-    const char *const keys[] = {KEY_TIME_SET, KEY_RUNS, KEY_INDEX, KEY_META, self->sent_key};
-    enum { KEYS = sizeof keys / sizeof *keys };
-    for (size_t i = 0; i < KEYS; i++)
-        batch_add_text (batch, keys[i]);
-    batch_add_number (batch, (int64_t)++self->commits);
-    batch_add_number (batch, self->bounds.history_count);
-    batch_add_number (batch, (int64_t)batch_size (batch));
-    add_outcomes (batch);
-    add_outputs (batch);
-    tallies_add (&self->ending, -1, batch);
-    batch_columns (batch, "0|1|2|6");
-    return KEYS;
-}
-
-// The run in hand, as plan:run has it.
-static void run_make (char out[2 * DECIMAL_SIZE], const struct committer *committer)
-{
-    static const char as_given[] = "="; // plan.lua
-    size_t size = decimal_text ((int64_t)committer->exec_id, out);
-    const char *revision = committer->as_claimed ? as_given : committer->decided_on;
-    out[size] = ' ';
-    memcpy (out + size + 1, revision, strlen (revision) + 1);
-}
-
-static void add_end (struct store *self, struct committer *committer,
-                     const struct store_commit *commit)
-{
-    char member[MEMBER_MAX], run[2 * DECIMAL_SIZE];
-    size_t outcome_size;
-    const struct plan *plan = committer->plan;
-    struct span station = span_text (committer->key_station);
-    if (tallies_full (&self->ending))
-        batches_send (self->ends);
-    struct batch *batch = batches_item (self->ends, plan->id, committer);
-    if (commit->others_follow)
-        batch_may_wait (batch);
-    store_tally (self, &self->ending, station, plan);
-    member_make (member, station, plan->id);
-    run_make (run, committer);
-    batch_add_text (batch, member);
-    batch_add_text (batch, run);
-    store_add_entry (batch, station, plan->id);
-    char *outcome = store_outcome (plan->id, station, commit->record, &outcome_size);
-    batch_add (batch, span_of (outcome, outcome_size));
-    free (outcome);
-    batch_add (batch, commit->record);
-    batch_add (batch, commit->output);
-    if (!plan->first_run || plan->poll)
-        store_add_work (batch, station, plan->id);
-}
-
-// Not as it was expected: the same by the way that looks at each. A sign of life that waits now may
-// be decided on another message than this was, so it is not outdone.
-static void end_by_commit (struct committer *committer, struct span record, struct span output)
-{
-    struct store *self = committer->store;
-    send_before (self, committer->plan->id);
-    struct batch *batch = batches_item (self->commits_gathered, committer->plan->id, committer);
-    add_words (batch, committer, committer->plan,
-               &(struct commit_words){.mode = commit_modes[COMMIT_END],
-                                      .when = "",
-                                      .tell = broadcast_modes[BROADCAST_RESULT],
-                                      .more = "",
-                                      .record = record,
-                                      .output = output});
-    batch_add_number (batch, 0);
-}
-
-void store_on_ended (void *owner, struct batch *batch, const redisReply *reply)
-{
-    struct store *self = owner;
-    struct store_committed answer = {.epoch = ""};
-    answer.result = reply_result (reply, &answer.error);
-    bool written = answer.result == STORE_DONE && reply_is_array (reply, 3);
-    int64_t first = written ? reply_number (reply->element[2]) : 0;
-    if (answer.result == STORE_DONE &&
-        (!reply_is_array (reply, 1) ||
-         (written && (first <= 0 || first > INT64_MAX - (int64_t)batch_size (batch))))) {
-        answer.result = STORE_ERROR;
-        answer.error = ODD_ANSWER;
-        written = false;
-    }
-    if (answer.result == STORE_DONE)
-        store_learn_time (self, batch_asked_us (batch), reply_time_us (reply->element[0]));
-    if (written)
-        answer.epoch = reply_text (reply->element[1]).size ? reply->element[1]->str : "";
-    for (size_t i = 0; i < batch_size (batch); i++) {
-        struct committer *committer = batch_owner (batch, i);
-        answer.seq = written ? first + (int64_t)i : 0;
-        remember_seq (self, &answer);
-        if (written || answer.result != STORE_DONE)
-            answer_committer (committer, &answer);
-        else
-            end_by_commit (committer, batch_argument (batch, i, END_RECORD),
-                           batch_argument (batch, i, END_OUTPUT));
-    }
+    struct core_commit *kept = &self->commit;
+    kept->message = keep (self, 0, kept->message);
+    kept->record = keep (self, 1, kept->record);
+    kept->missed = keep (self, 2, kept->missed);
+    kept->output = keep (self, 3, kept->output);
+    keep (self, 4, commit->uncalled);
+    self->unplaced_size = commit->uncalled.size;
+    self->called = commit->called ? plan_keep (commit->called) : NULL;
+    self->waiter = (struct waiter){.kind = WAITER_SURE, .release = on_vote_written};
+    writer_wait (self->store->writer, &self->waiter, clock_mono_us ());
 }
 
 // -- a commit
@@ -438,35 +263,26 @@ void store_on_ended (void *owner, struct batch *batch, const redisReply *reply)
 void store_commit (struct store *self, const struct store_commit *commit, store_committed_fn *reply,
                    void *owner)
 {
-    const struct decision *decision = commit->decision;
-    struct committer *committer = committer_new (self, commit, reply, owner);
+    struct committing *committing = memory_new (sizeof *committing);
+    committing->store = self;
+    committing->reply = reply;
+    committing->owner = owner;
+    committing->answer.error = "";
+    memcpy (committing->target, commit->key_station.data, commit->key_station.size);
+    caller_field (self, commit->plan->caller, committing->caller);
+    member_make (committing->work, "work", commit->key_station, commit->plan->id);
+    committing->commit = commit_of (self, commit, committing->caller);
+    committing->commit.target = span_of (committing->target, commit->key_station.size);
     store_outputs_written (self, commit->output.size);
-    outdo (self, commit->plan->id, committer);
-    send_before (self, commit->plan->id);
-    if (is_plain_end (commit)) {
-        committer->plan = plan_keep (commit->plan);
-        add_end (self, committer, commit);
+    if (commit->decision->close_poll) {
+        write_work (self, commit, committing->work);
+        close_poll (committing, commit);
         return;
     }
-    struct batch *batch = batches_item (self->commits_gathered, commit->plan->id, committer);
-    if (committer->sign_of_life || (decision->commit == COMMIT_NEXT && commit->others_follow))
-        batch_may_wait (batch);
-    if (committer->sign_of_life && commit->plan->store_size <= LATE_BYTES) {
-        committer->plan = plan_keep (commit->plan);
-        batch_is_late (batch);
+    if (!commit_to_core (committing, &committing->commit))
         return;
-    }
-    add_words (batch, committer, commit->plan,
-               &(struct commit_words){.mode = commit_mode (decision),
-                                      .when = committer->when,
-                                      .tell = broadcast_modes[decision->broadcast],
-                                      .more = more_mode (commit),
-                                      .writes = committer->writes,
-                                      .waits_for_target = decision->waiting == WAITING_FOR_TARGET,
-                                      .record = commit->record,
-                                      .missed = commit->missed,
-                                      .output = commit->output});
-    add_participants (batch, commit);
+    if (commit->decision->commit != COMMIT_END)
+        write_work (self, commit, committing->work);
     if (commit->called)
-        add_called (self, batch, commit);
+        place_called (committing, commit->called, commit->uncalled);
 }

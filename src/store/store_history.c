@@ -1,6 +1,5 @@
-// The outcomes of runs, the stations that were added, the numbers.
+// The outcomes of runs.
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "ident.h"
@@ -90,6 +89,7 @@ void store_history (struct store *self, const struct history_filter *filter,
     const struct span args[] = {
         span_text (KEY_HISTORY),
         span_text (KEY_META),
+        span_text (KEY_OUTPUT),
         span_text (from),
         span_text (limit),
         span_text (filter->newest ? "1" : "0"),
@@ -100,7 +100,7 @@ void store_history (struct store *self, const struct history_filter *filter,
     link_call (self->link, &(struct link_call){
                                .script = SCRIPT_HISTORY,
                                .repeat = LINK_ONCE,
-                               .keys = 2,
+                               .keys = 3,
                                .args = args,
                                .count = sizeof args / sizeof *args,
                                .reply = on_history,
@@ -130,12 +130,13 @@ static void on_forgot (void *owner, const redisReply *reply)
 void store_forget (struct store *self, const char *epoch, const char *station, struct span entries,
                    store_forgot_fn *reply, void *owner)
 {
-    const struct span args[] = {span_text (KEY_HISTORY), span_text (KEY_META), span_text (epoch),
-                                span_text (station), entries};
+    const struct span args[] = {span_text (KEY_HISTORY), span_text (KEY_META),
+                                span_text (KEY_OUTPUT),  span_text (epoch),
+                                span_text (station),     entries};
     link_call (self->link, &(struct link_call){
                                .script = SCRIPT_FORGET,
                                .repeat = LINK_ONCE,
-                               .keys = 2,
+                               .keys = 3,
                                .args = args,
                                .count = sizeof args / sizeof *args,
                                .reply = on_forgot,
@@ -145,124 +146,64 @@ void store_forget (struct store *self, const char *epoch, const char *station, s
 
 // -- putting in
 
-static void on_restored (void *owner, const redisReply *reply)
-{
-    struct ask *ask = owner;
-    const char *error;
-    enum store_result result = reply_result (reply, &error);
-    ((store_done_fn *)ask->reply) (ask->owner, result, error);
-    free (ask);
-}
-
 void store_restore (struct store *self, const struct store_restored_outcome *outcomes, size_t count,
                     store_done_fn *reply, void *owner)
 {
-    enum { FIELDS = 5 };
-    struct texts {
-        char id[IDENT_SIZE], ended[24];
-    } *texts = memory_new ((count + 1) * sizeof *texts);
-    struct span *args = memory_new ((1 + FIELDS * count) * sizeof *args);
-    size_t outputs = 0;
-    char keep[24];
-    snprintf (keep, sizeof keep, "%" PRId64, self->bounds.history_count);
-    args[0] = span_text (keep);
     for (size_t i = 0; i < count; i++) {
-        struct span *at = args + 1 + FIELDS * i;
-        snprintf (texts[i].ended, sizeof texts[i].ended, "%" PRId64, outcomes[i].ended_ms);
-        at[0] = span_text (outcomes[i].station);
-        at[1] = span_text (ident_text (outcomes[i].plan_id, texts[i].id));
-        at[2] = span_text (texts[i].ended);
-        at[3] = outcomes[i].record;
-        at[4] = outcomes[i].output;
-        outputs += outcomes[i].output.size;
+        const struct store_restored_outcome *outcome = &outcomes[i];
+        core_outcome (self->core, span_text (outcome->station), outcome->plan_id, outcome->ended_ms,
+                      outcome->record, outcome->output);
+        store_outputs_written (self, outcome->output.size);
     }
-    link_call (self->link, &(struct link_call){
-                               .script = SCRIPT_RESTORE,
-                               .repeat = LINK_ONCE,
-                               .args = args,
-                               .count = 1 + FIELDS * count,
-                               .reply = on_restored,
-                               .owner = ask_new (self, (void (*) (void))reply, owner),
-                           });
-    store_outputs_written (self, outputs);
-    free (args);
-    free (texts);
+    store_wait (self, WAITER_CLIENT, reply, owner);
 }
 
-// -- stations
+// -- those that are too old go, in the order of their times
 
-static void on_stations (void *owner, const redisReply *reply)
+enum { OLD_MAX = 10 };
+
+static void on_trimmed (void *owner, enum store_result result, const char *error);
+
+static struct span entry_field (const redisReply *fields, const char *name)
 {
-    struct ask *ask = owner;
-    struct store_stations answer = {.reply = reply};
-    answer.result = reply_result (reply, &answer.error);
-    ((store_stations_fn *)ask->reply) (ask->owner, &answer);
-    free (ask);
+    for (size_t i = 0; reply_is_array (fields, 0) && i + 1 < fields->elements; i += 2)
+        if (span_is (reply_text (fields->element[i]), name))
+            return reply_text (fields->element[i + 1]);
+    return (struct span){0};
 }
 
-void store_stations (struct store *self, const char *name, const char *text,
-                     enum link_repeat repeat, store_stations_fn *reply, void *owner)
+static void on_oldest (void *owner, const redisReply *reply)
 {
-    const struct span args[] = {span_text (KEY_STATIONS), span_text (name ? name : ""),
-                                span_text (text ? text : "")};
-    link_call (self->link, &(struct link_call){
-                               .script = SCRIPT_STATIONS,
-                               .repeat = repeat,
-                               .keys = 1,
-                               .args = args,
-                               .count = 1 + (size_t)(name != NULL) + (size_t)(text != NULL),
-                               .reply = on_stations,
-                               .owner = ask_new (self, (void (*) (void))reply, owner),
-                           });
-}
-
-bool store_station_at (const struct store_stations *answer, size_t index, struct span *ret_name,
-                       struct span *ret_text)
-{
-    const redisReply *reply = answer->reply;
-    if (!reply || reply->type != REDIS_REPLY_ARRAY || 2 * index + 1 >= reply->elements)
-        return false;
-    *ret_name = reply_text (reply->element[2 * index]);
-    *ret_text = reply_text (reply->element[2 * index + 1]);
-    return true;
-}
-
-// -- numbers
-
-enum { STATS_FIELDS = 9 };
-
-static void on_stats (void *owner, const redisReply *reply)
-{
-    struct ask *ask = owner;
-    struct store_stats answer = {0};
-    answer.result = reply_result (reply, &answer.error);
-    if (answer.result == STORE_DONE && reply_is_array (reply, STATS_FIELDS)) {
-        int64_t *const numbers[] = {&answer.plans,   &answer.queued,   &answer.due,
-                                    &answer.running, &answer.outcomes, &answer.seq};
-        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-            *numbers[i] = reply_number (reply->element[i]);
-        answer.epoch = reply_text (reply->element[6]);
-        struct span next = reply_text (reply->element[7]);
-        answer.next = next.size ? strtod ((const char *)next.data, NULL) : 0;
-        answer.next = fmin (fmax (answer.next, 0), (double)SCHEDULE_TIME_MAX);
-        answer.memory = reply_number (reply->element[8]);
+    struct store *self = owner;
+    int64_t oldest_ms = store_now_us (self) / 1000 - self->bounds.history_age_s * 1000;
+    size_t old = 0;
+    for (size_t i = 0; reply_is_array (reply, 0) && i < reply->elements; i++) {
+        const redisReply *entry = reply->element[i];
+        struct span ended =
+            reply_is_array (entry, 2) ? entry_field (entry->element[1], "t") : (struct span){0};
+        if (!ended.size || strtoll ((const char *)ended.data, NULL, 10) >= oldest_ms)
+            break;
+        store_write (self,
+                     WORDS (TEXT ("XDEL"), TEXT (KEY_HISTORY), reply_text (entry->element[0])));
+        old++;
     }
-    ((store_stats_fn *)ask->reply) (ask->owner, &answer);
-    free (ask);
+    if (old == OLD_MAX)
+        store_wait (self, WAITER_SURE, on_trimmed, self);
 }
 
-void store_stats (struct store *self, store_stats_fn *reply, void *owner)
+static void on_trimmed (void *owner, enum store_result result, const char *error)
 {
-    const struct span args[] = {span_text (KEY_TIME_SET), span_text (KEY_INDEX),
-                                span_text (KEY_RUNS), span_text (KEY_HISTORY),
-                                span_text (KEY_META)};
-    link_call (self->link, &(struct link_call){
-                               .script = SCRIPT_STATS,
-                               .repeat = LINK_ONCE,
-                               .keys = 5,
-                               .args = args,
-                               .count = sizeof args / sizeof *args,
-                               .reply = on_stats,
-                               .owner = ask_new (self, (void (*) (void))reply, owner),
-                           });
+    (void)error;
+    if (result == STORE_DONE)
+        store_history_trim (owner);
+}
+
+void store_history_trim (struct store *self)
+{
+    char count[8];
+    snprintf (count, sizeof count, "%d", OLD_MAX);
+    store_ask (self, LINK_ONCE,
+               WORDS (TEXT ("XRANGE"), TEXT (KEY_HISTORY), TEXT ("-"), TEXT ("+"), TEXT ("COUNT"),
+                      TEXT (count)),
+               on_oldest, self);
 }

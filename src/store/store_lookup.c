@@ -1,70 +1,337 @@
-// The store's calls that look plans up, list, remove, wake and sweep them.
+// A plan is found by its id, with what the core knows of it and Redis does not have yet; but not
+// one that may be refused yet: who asks for it waits until Redis has acknowledged it.
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "ident.h"
-#include "json_text.h"
+#include "clock.h"
+#include "memory.h"
+#include "plan_json.h"
 #include "store_private.h"
 
-// -- one plan by its id
+enum { CANDIDATES_MAX = 8 }; // entries of one id; two exist after edits by hand only
 
-// Whether a run in flight gave no status in time; an offered one ('!') waits for workers instead.
-static bool run_without_status (struct span run)
+enum more { LESS_MESSAGE, MORE_NOTHING, MORE_VOTES, MORE_WORK, MORE_PLACE };
+
+struct lookup {
+    struct waiter waiter; // for a plan that is being submitted
+    struct store *store;
+    uint64_t plan_id;
+    enum more more;
+    enum link_repeat repeat;
+    char targets[CANDIDATES_MAX][STATION_NAME_MAX + 1];
+    size_t count, at;
+    struct store_loaded answer;
+    char target[STATION_NAME_MAX + 1];
+    uint8_t *message;
+    struct store_place place;
+    store_loaded_fn *reply;
+    void *owner;
+};
+
+static void answer (struct lookup *self)
 {
-    return run.size && memchr (run.data, '?', run.size) && !memchr (run.data, '!', run.size);
+    self->reply (self->owner, &self->answer);
+    free (self->message);
+    free (self);
 }
 
-static void on_loaded (void *owner, const redisReply *reply)
+static void fail (struct lookup *self, enum store_result result, const char *error)
 {
-    struct ask *ask = owner;
-    struct store_loaded answer = {0};
-    answer.result = reply_result (reply, &answer.error);
-    if (answer.result == STORE_DONE) {
-        uint64_t plan_id;
-        answer.result = STORE_NONE;
-        if (reply_is_array (reply, 4) &&
-            message_key_parse (reply_text (reply->element[0]), &answer.station, &plan_id)) {
-            struct span run = reply_text (reply->element[2]);
-            answer.result = STORE_DONE;
-            answer.message = reply_text (reply->element[1]);
-            run_parse (run, &answer.exec_id, &answer.again);
-            answer.running = answer.exec_id != 0;
-            answer.given_up = run_without_status (run);
-            answer.work = reply->element[3];
-        }
+    self->answer = (struct store_loaded){.result = result, .error = error};
+    answer (self);
+}
+
+static void ask (struct lookup *self, const struct span *words, size_t count, link_reply_fn *reply)
+{
+    store_ask (self->store, self->repeat, words, count, reply, self);
+}
+
+// An answer that says nothing ends the look.
+static bool failed (struct lookup *self, const redisReply *reply)
+{
+    const char *error;
+    enum store_result result = reply_result (reply, &error);
+    if (result == STORE_ERROR && strncmp (error, "WRONGTYPE", 9) == 0)
+        return false; // as if nothing stood there
+    if (result != STORE_DONE)
+        fail (self, result, error);
+    return result != STORE_DONE;
+}
+
+// -- with more of it
+
+static void on_work (void *owner, const redisReply *reply)
+{
+    struct lookup *self = owner;
+    if (failed (self, reply))
+        return;
+    self->answer.work = reply;
+    answer (self);
+}
+
+static void set_limit (const struct core *core, const char *kind, struct span name,
+                       struct limit_use *ret)
+{
+    char text[LIMIT_NAME_MAX + 1];
+    int size = snprintf (text, sizeof text, "%s:%.*s", kind, (int)name.size,
+                         name.size ? (const char *)name.data : "");
+    const struct limit_state *state = core_limit (core, span_of (text, (size_t)size));
+    *ret = (struct limit_use){.set = state && state->is_set,
+                              .limit = state ? state->limit : (struct limit){0},
+                              .busy = state ? state->busy : 0,
+                              .used_us = state ? (int64_t)state->used_us : 0};
+}
+
+static void on_place (void *owner, const redisReply *reply)
+{
+    struct lookup *self = owner;
+    if (failed (self, reply))
+        return;
+    struct core *core = self->store->core;
+    struct store_place *place = &self->place;
+    struct core_view view;
+    struct reason reason;
+    struct span target = span_text (self->target);
+    struct plan *plan = plan_from_stored_json (self->plan_id, self->answer.message, &reason);
+    int priority = plan && plan->policy ? (int)plan->policy->priority : 0;
+    struct span group = span_text (plan && plan->policy ? plan->policy->group : "");
+    bool known = core_view (core, self->plan_id, &view) && view.placed;
+    place->score_us = known ? view.score_us : reply_score_us (reply);
+    place->queued = known ? view.queued : place->score_us >= 0;
+    place->counted = known && view.counted;
+    place->ready = place->queued && !self->answer.running &&
+                   core_is_ready (core, target, self->plan_id, place->score_us);
+    place->before =
+        place->ready ? core_before (core, target, priority, group, place->score_us, self->plan_id)
+                     : 0;
+    set_limit (core, "s", target, &place->station);
+    set_limit (core, "g", group, &place->group);
+    plan_destroy (&plan);
+    self->answer.place = place;
+    answer (self);
+}
+
+static void on_waits (void *owner, const redisReply *reply)
+{
+    struct lookup *self = owner;
+    char member[MEMBER_MAX + 2];
+    if (failed (self, reply))
+        return;
+    self->place.waits = reply_text (reply).size > 0;
+    member_make (member, "msg", span_text (self->target), self->plan_id);
+    ask (self, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (member)), on_place);
+}
+
+static void ask_more (struct lookup *self)
+{
+    char key[MEMBER_MAX + 8], member[MEMBER_MAX + 2];
+    if (self->more == MORE_PLACE) {
+        member_make (member, "msg", span_text (self->target), self->plan_id);
+        snprintf (key, sizeof key, "plan:wait:%s", self->target);
+        ask (self, WORDS (TEXT ("ZSCORE"), TEXT (key), TEXT (member)), on_waits);
+    } else if (self->more == MORE_NOTHING) {
+        answer (self);
+    } else {
+        member_make (key, "work", span_text (self->target), self->plan_id);
+        ask (self, WORDS (TEXT ("HGETALL"), TEXT (key)), on_work);
     }
-    ((store_loaded_fn *)ask->reply) (ask->owner, &answer);
-    free (ask);
 }
 
-static void load (struct store *self, uint64_t plan_id, const char *more, enum link_repeat repeat,
-                  store_loaded_fn *reply, void *owner)
+// -- the plan
+
+static void set_message (struct lookup *self, struct span message)
 {
-    char id[IDENT_SIZE];
-    id_digits (plan_id, id);
-    const struct span args[] = {span_text (KEY_RUNS), span_text (KEY_INDEX), span_text (id),
-                                span_text (more)};
-    link_call (self->link, &(struct link_call){
-                               .script = SCRIPT_LOAD,
-                               .repeat = repeat,
-                               .keys = 2,
-                               .args = args,
-                               .count = sizeof args / sizeof *args,
-                               .reply = on_loaded,
-                               .owner = ask_new (self, (void (*) (void))reply, owner),
-                           });
+    size_t size;
+    self->message = message_as_running (message, self->answer.exec_id, &size);
+    self->answer.message = span_of (self->message, size);
+    self->answer.station = span_text (self->target);
+    self->answer.result = STORE_DONE;
+    self->answer.error = "";
+    ask_more (self);
+}
+
+static void look_next (struct lookup *self);
+static void look_now (void *owner, bool serves);
+
+static void on_settled (struct waiter *waiter, enum written how, const char *error)
+{
+    struct lookup *self = (struct lookup *)waiter; // it is the first member
+    (void)error;
+    if (how == WRITTEN_UNKNOWN)
+        fail (self, STORE_UNKNOWN, "");
+    else if (store_serves (self->store))
+        look_now (self, true);
+    else
+        store_when_serving (self->store, waiter->kind, look_now, self);
+}
+
+static void wait_until_settled (struct lookup *self)
+{
+    self->waiter = (struct waiter){
+        .kind = self->repeat == LINK_REPEAT ? WAITER_SURE : WAITER_CLIENT, .release = on_settled};
+    writer_wait (self->store->writer, &self->waiter, clock_mono_us ());
+}
+
+static void on_message (void *owner, const redisReply *reply)
+{
+    struct lookup *self = owner;
+    struct core_view view;
+    if (failed (self, reply))
+        return;
+    struct span message = reply_text (reply);
+    bool known =
+        core_view (self->store->core, self->plan_id, &view) && span_is (view.target, self->target);
+    if (known && view.submitted && !view.gone) {
+        wait_until_settled (self);
+        return;
+    }
+    if (known && view.gone)
+        message = (struct span){0};
+    else if (known && view.message.data)
+        message = view.message;
+    if (!message.data) {
+        look_next (self);
+        return;
+    }
+    if (known) {
+        self->answer.exec_id = view.exec_id;
+        self->answer.again = view.again;
+        self->answer.given_up = view.given_up;
+    }
+    self->answer.running = self->answer.exec_id != 0;
+    set_message (self, message);
+}
+
+static void on_existence (void *owner, const redisReply *reply)
+{
+    struct lookup *self = owner;
+    if (failed (self, reply))
+        return;
+    if (!reply_number (reply)) {
+        look_next (self);
+        return;
+    }
+    self->answer = (struct store_loaded){
+        .result = STORE_DONE, .station = span_text (self->target), .error = ""};
+    answer (self);
+}
+
+// A plan that is in the index under this name, or that the core knows.
+static void look_next (struct lookup *self)
+{
+    char member[MEMBER_MAX + 2];
+    if (self->at == self->count) {
+        fail (self, STORE_NONE, "");
+        return;
+    }
+    memcpy (self->target, self->targets[self->at++], sizeof self->target);
+    member_make (member, "msg", span_text (self->target), self->plan_id);
+    if (self->more == LESS_MESSAGE)
+        ask (self, WORDS (TEXT ("EXISTS"), TEXT (member)), on_existence);
+    else
+        ask (self, WORDS (TEXT ("GET"), TEXT (member)), on_message);
+}
+
+static void add_target (struct lookup *self, struct span name)
+{
+    if (self->count == CANDIDATES_MAX || !station_name_valid (name))
+        return;
+    for (size_t i = 0; i < self->count; i++)
+        if (span_is (name, self->targets[i]))
+            return;
+    memcpy (self->targets[self->count], name.data, name.size);
+    self->targets[self->count++][name.size] = '\0';
+}
+
+static void on_entries (void *owner, const redisReply *reply)
+{
+    struct lookup *self = owner;
+    struct core_view view;
+    if (failed (self, reply))
+        return;
+    for (size_t i = 0; reply_is_array (reply, 0) && i < reply->elements; i++) {
+        struct span entry = reply_text (reply->element[i]);
+        if (entry.size > IDENT_SIZE)
+            add_target (self, span_of (entry.data + IDENT_SIZE, entry.size - IDENT_SIZE));
+    }
+    if (core_view (self->store->core, self->plan_id, &view))
+        add_target (self, view.target);
+    look_next (self);
+}
+
+static struct lookup *lookup_new (struct store *self, uint64_t plan_id, store_loaded_fn *reply,
+                                  void *owner)
+{
+    struct lookup *lookup = memory_new (sizeof *lookup);
+    lookup->store = self;
+    lookup->plan_id = plan_id;
+    lookup->more = MORE_NOTHING;
+    lookup->reply = reply;
+    lookup->owner = owner;
+    return lookup;
+}
+
+static void look (struct lookup *self)
+{
+    char from[IDENT_SIZE + 2], to[IDENT_SIZE + 2], digits[IDENT_SIZE];
+    self->at = 0;
+    id_digits (self->plan_id, digits);
+    snprintf (from, sizeof from, "[%s:", digits);
+    snprintf (to, sizeof to, "(%s;", digits);
+    ask (self, WORDS (TEXT ("ZRANGEBYLEX"), TEXT (KEY_INDEX), TEXT (from), TEXT (to)), on_entries);
+}
+
+static void look_now (void *owner, bool serves)
+{
+    if (serves)
+        look (owner);
+    else
+        fail (owner, STORE_LOST, "");
+}
+
+void store_look_up (struct store *self, uint64_t plan_id, struct span station,
+                    store_loaded_fn *reply, void *owner)
+{
+    struct lookup *lookup = lookup_new (self, plan_id, reply, owner);
+    if (station.size)
+        add_target (lookup, station);
+    look (lookup);
+}
+
+void store_exists (struct store *self, uint64_t plan_id, struct span station,
+                   store_loaded_fn *reply, void *owner)
+{
+    struct lookup *lookup = lookup_new (self, plan_id, reply, owner);
+    lookup->more = LESS_MESSAGE;
+    add_target (lookup, station);
+    look (lookup);
 }
 
 void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
                  store_loaded_fn *reply, void *owner)
 {
-    load (self, plan_id, repeat == LINK_REPEAT ? "votes" : "", repeat, reply, owner);
+    struct lookup *lookup = lookup_new (self, plan_id, reply, owner);
+    lookup->repeat = repeat;
+    lookup->more = repeat == LINK_REPEAT ? MORE_VOTES : MORE_NOTHING;
+    if (repeat == LINK_REPEAT && !store_serves (self))
+        store_when_serving (self, WAITER_SURE, look_now, lookup);
+    else
+        look (lookup);
 }
 
 void store_load_results (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
 {
-    load (self, plan_id, "work", LINK_ONCE, reply, owner);
+    struct lookup *lookup = lookup_new (self, plan_id, reply, owner);
+    lookup->more = MORE_WORK;
+    look (lookup);
+}
+
+void store_load_place (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
+{
+    struct lookup *lookup = lookup_new (self, plan_id, reply, owner);
+    lookup->more = MORE_PLACE;
+    look (lookup);
 }
 
 // The stored frames are not parsed for that: they may be large. `[]` is of a voter that has not
@@ -81,6 +348,7 @@ char *store_results_json (const struct store_loaded *answer, uint64_t plan_id)
                                   worker_name = JSON_NAME ("worker"),
                                   frames_name = JSON_NAME ("frames");
     const redisReply *work = answer->work;
+    size_t elements = reply_is_array (work, 0) ? work->elements : 0;
     struct json_text json;
     size_t size;
     json_text_start (&json, 1024);
@@ -88,7 +356,7 @@ char *store_results_json (const struct store_loaded *answer, uint64_t plan_id)
     json_text_number (&json, &plan_name, (int64_t)plan_id, 0);
     json_text_name (&json, &results_name);
     json_text_raw (&json, span_text ("["));
-    for (size_t i = 0; i + 1 < work->elements; i += 2) {
+    for (size_t i = 0; i + 1 < elements; i += 2) {
         struct span frames = reply_text (work->element[i + 1]);
         if (!is_answer (frames))
             continue;
@@ -102,311 +370,4 @@ char *store_results_json (const struct store_loaded *answer, uint64_t plan_id)
     }
     json_text_raw (&json, span_text ("]}"));
     return json_text_end (&json, &size);
-}
-
-void store_load_place (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
-{
-    load (self, plan_id, "place", LINK_ONCE, reply, owner);
-}
-
-static struct limit_use use_of (const redisReply *const *at)
-{
-    struct span text = reply_text (at[0]), used = reply_text (at[2]);
-    double used_us = used.size ? strtod ((const char *)used.data, NULL) : 0;
-    return (struct limit_use){
-        .set = text.size > 0,
-        .limit = limit_read (text),
-        .busy = reply_number (at[1]),
-        .used_us = (int64_t)fmin (fmax (used_us, 0), (double)SCHEDULE_TIME_MAX * 1e6)};
-}
-
-struct store_place store_place_of (const struct store_loaded *answer)
-{
-    enum { STATION = 4, GROUP = 7, COUNTED = 10, WHOLE = 11 };
-    struct store_place place = {0};
-    if (!reply_is_array (answer->work, WHOLE))
-        return place;
-    const redisReply *const *at = (const redisReply *const *)answer->work->element;
-    struct span score = reply_text (answer->work->element[0]);
-    place.queued = score.size > 0;
-    double seconds = place.queued ? strtod ((const char *)score.data, NULL) : 0;
-    place.score_us = (int64_t)(fmin (fmax (seconds, 0), (double)SCHEDULE_TIME_MAX) * 1000000);
-    place.aside = reply_text (answer->work->element[1]).size > 0;
-    place.waits = reply_text (answer->work->element[2]).size > 0;
-    place.in_lane = at[3]->type == REDIS_REPLY_INTEGER;
-    place.before = place.in_lane ? reply_number (at[3]) : 0;
-    place.station = use_of (at + STATION);
-    place.group = use_of (at + GROUP);
-    place.counted = reply_text (at[COUNTED]).size > 0;
-    return place;
-}
-
-static void on_removal_safe (void *owner, bool enough)
-{
-    struct ask *ask = owner;
-    struct store_removed answer = {.result = enough ? STORE_DONE : STORE_UNSURE,
-                                   .station = span_text (ask->station),
-                                   .error = ""};
-    ((store_removed_fn *)ask->reply) (ask->owner, &answer);
-    free (ask);
-}
-
-static void on_removed (void *owner, const redisReply *reply)
-{
-    struct ask *ask = owner;
-    struct store_removed answer = {0};
-    answer.result = reply_result (reply, &answer.error);
-    struct span station = answer.result == STORE_DONE ? reply_text (reply) : (struct span){0};
-    if (station.size && station.size < sizeof ask->station) {
-        memcpy (ask->station, station.data, station.size);
-        link_replicate (ask->store->link, on_removal_safe, ask);
-        return;
-    }
-    if (answer.result == STORE_DONE)
-        answer.result = STORE_NONE;
-    ((store_removed_fn *)ask->reply) (ask->owner, &answer);
-    free (ask);
-}
-
-void store_remove (struct store *self, uint64_t plan_id, const char *station,
-                   store_removed_fn *reply, void *owner)
-{
-    char id[IDENT_SIZE];
-    id_digits (plan_id, id);
-    const struct span args[] = {span_text (KEY_TIME_SET), span_text (KEY_INDEX), span_text (id),
-                                span_text (station)};
-    link_call (self->link, &(struct link_call){
-                               .script = SCRIPT_REMOVE,
-                               .repeat = LINK_ONCE,
-                               .keys = 2,
-                               .args = args,
-                               .count = sizeof args / sizeof *args,
-                               .reply = on_removed,
-                               .owner = ask_new (self, (void (*) (void))reply, owner),
-                           });
-}
-
-// -- pages
-
-enum { PAGE_HEAD = 1 };      // answers before the plans
-enum { ENTRY_STATION = 17 }; // where it begins in an entry of the index
-
-static void on_page (void *owner, const redisReply *reply)
-{
-    struct ask *ask = owner;
-    struct store_page answer = {.reply = reply};
-    answer.result = reply_result (reply, &answer.error);
-    if (answer.result == STORE_DONE && reply_is_array (reply, PAGE_HEAD)) {
-        answer.count = (reply->elements - PAGE_HEAD) / 2;
-        ident_parse (reply_text (reply->element[0]), &answer.last);
-    }
-    ((store_page_fn *)ask->reply) (ask->owner, &answer);
-    free (ask);
-}
-
-enum { LIST_ARGS = 6 };
-
-void store_list (struct store *self, const struct store_filter *filter, store_page_fn *reply,
-                 void *owner)
-{
-    char id[IDENT_SIZE] = "", count[24], state[16] = "", type[16] = "";
-    if (filter->after)
-        id_digits (filter->after, id);
-    snprintf (count, sizeof count, "%" PRId64, filter->limit);
-    if (filter->state >= 0)
-        snprintf (state, sizeof state, "%d", filter->state);
-    if (filter->type >= 0)
-        snprintf (type, sizeof type, "%d", filter->type);
-    struct span args[LIST_ARGS + STORE_MEMBERS_MAX] = {
-        span_text (KEY_INDEX),       span_text (id),    span_text (count),
-        span_text (filter->station), span_text (state), span_text (type)};
-    size_t args_count = LIST_ARGS;
-    for (size_t i = 0; i < filter->member_count && i < STORE_MEMBERS_MAX; i++)
-        args[args_count++] = filter->members[i];
-    link_call (self->link, &(struct link_call){
-                               .script = SCRIPT_LIST,
-                               .repeat = LINK_ONCE,
-                               .keys = 1,
-                               .args = args,
-                               .count = args_count,
-                               .reply = on_page,
-                               .owner = ask_new (self, (void (*) (void))reply, owner),
-                           });
-}
-
-bool store_page_at (const struct store_page *page, size_t index, uint64_t *ret_id,
-                    struct span *ret_station, struct span *ret_message)
-{
-    struct span entry = reply_text (page->reply->element[PAGE_HEAD + 2 * index]);
-    *ret_message = reply_text (page->reply->element[PAGE_HEAD + 2 * index + 1]);
-    if (entry.size <= ENTRY_STATION)
-        return false;
-    *ret_station = span_of (entry.data + ENTRY_STATION, entry.size - ENTRY_STATION);
-    return ident_parse (span_of (entry.data, 16), ret_id);
-}
-
-// -- upkeep
-
-static void on_woken (void *owner, const redisReply *reply)
-{
-    struct ask *ask = owner;
-    const char *error;
-    enum store_result result = reply_result (reply, &error);
-    if (result == STORE_DONE && reply_number (reply) >= ask->limit)
-        result = STORE_HELD;
-    ((store_done_fn *)ask->reply) (ask->owner, result, error);
-    free (ask);
-}
-
-void store_wake (struct store *self, const char *station, enum wake which, int64_t limit,
-                 store_done_fn *reply, void *owner)
-{
-    char wait[16 + STATION_NAME_MAX], count[24];
-    snprintf (wait, sizeof wait, "plan:wait:%s", station);
-    snprintf (count, sizeof count, "%" PRId64, limit);
-    const struct span args[] = {span_text (KEY_TIME_SET), span_text (wait), span_text (count),
-                                span_text (which == WAKE_NOT_SENT ? "1" : "0")};
-    struct ask *ask = ask_new (self, (void (*) (void))reply, owner);
-    ask->limit = limit;
-    link_call (self->link, &(struct link_call){.script = SCRIPT_WAKE,
-                                               .repeat = LINK_REPEAT,
-                                               .keys = 2,
-                                               .args = args,
-                                               .count = sizeof args / sizeof *args,
-                                               .reply = on_woken,
-                                               .owner = ask});
-}
-
-enum { SWEEP_HEAD = 2, SWEEP_FIELDS = 3 }; // answers before the plans outside the queue; of each
-
-static void on_swept (void *owner, const redisReply *reply)
-{
-    struct ask *ask = owner;
-    struct store_swept answer = {.reply = reply};
-    const char *error;
-    answer.result = reply_result (reply, &error);
-    if (answer.result == STORE_DONE && reply_is_array (reply, SWEEP_HEAD)) {
-        ident_parse (reply_text (reply->element[0]), &answer.last);
-        answer.repaired = reply_number (reply->element[1]);
-        answer.count = (reply->elements - SWEEP_HEAD) / SWEEP_FIELDS;
-    }
-    ((store_swept_fn *)ask->reply) (ask->owner, &answer);
-    free (ask);
-}
-
-void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept_fn *reply,
-                  void *owner)
-{
-    char id[IDENT_SIZE] = "", count[24], age[24];
-    if (after)
-        id_digits (after, id);
-    snprintf (count, sizeof count, "%" PRId64, limit);
-    snprintf (age, sizeof age, "%" PRId64, self->bounds.history_age_s);
-    const struct span args[] = {span_text (KEY_TIME_SET), span_text (KEY_INDEX),
-                                span_text (KEY_HISTORY),  span_text (KEY_RUNS),
-                                span_text (id),           span_text (count),
-                                span_text (age)};
-    if (!after)
-        store_outputs_trim (self);
-    link_call (self->link, &(struct link_call){
-                               .script = SCRIPT_SWEEP,
-                               .repeat = LINK_ONCE,
-                               .keys = 4,
-                               .args = args,
-                               .count = sizeof args / sizeof *args,
-                               .reply = on_swept,
-                               .owner = ask_new (self, (void (*) (void))reply, owner),
-                           });
-}
-
-bool store_swept_at (const struct store_swept *swept, size_t index, struct store_outside *ret)
-{
-    redisReply *const *row = swept->reply->element + SWEEP_HEAD + SWEEP_FIELDS * index;
-    struct span run = reply_text (row[2]);
-    bool again;
-    *ret = (struct store_outside){.message = reply_text (row[1])};
-    run_parse (run, &ret->exec_id, &again);
-    ret->given_up = run_without_status (run);
-    return message_key_parse (reply_text (row[0]), &ret->station, &ret->plan_id);
-}
-
-// -- attending
-
-static void on_attended (void *owner, const redisReply *reply)
-{
-    struct ask *ask = owner;
-    struct store *self = ask->store;
-    struct store_attended answer = {0};
-    answer.result = reply_result (reply, &answer.error);
-    if (answer.result == STORE_DONE && reply_is_array (reply, 5)) {
-        struct span data = reply_text (reply->element[0]);
-        answer.replaced = self->data[0] && !span_is (data, self->data);
-        answer.lost = reply_number (reply->element[1]) == 1;
-        answer.attending = reply_number (reply->element[2]);
-        answer.stations = reply_number (reply->element[3]);
-        answer.wrong = reply_text (reply->element[4]);
-        snprintf (self->data, sizeof self->data, "%.*s", (int)data.size,
-                  data.size ? (const char *)data.data : "");
-        if (answer.replaced) // what was known is of other data
-            self->seq = 0, self->epoch[0] = '\0', self->exec_id = 0;
-    }
-    ((store_attended_fn *)ask->reply) (ask->owner, &answer);
-    free (ask);
-}
-
-void store_attend (struct store *self, store_attended_fn *reply, void *owner)
-{
-    char schema[8], seq[24], exec_id[24];
-    snprintf (schema, sizeof schema, "%d", STORE_SCHEMA);
-    snprintf (seq, sizeof seq, "%" PRId64, self->seq);
-    snprintf (exec_id, sizeof exec_id, "%" PRIu64, self->exec_id);
-    const struct span args[] = {
-        span_text (KEY_META), span_text (KEY_ATTENDING), span_text (self->instance),
-        span_text (schema),   span_text (self->data),    span_text (self->epoch),
-        span_text (seq),      span_text (exec_id)};
-    link_call (self->link, &(struct link_call){
-                               .script = SCRIPT_ATTEND,
-                               .repeat = LINK_ONCE,
-                               .keys = 2,
-                               .args = args,
-                               .count = sizeof args / sizeof *args,
-                               .reply = on_attended,
-                               .owner = ask_new (self, (void (*) (void))reply, owner),
-                           });
-}
-
-// -- identities
-
-static void on_identity (void *owner, const redisReply *reply)
-{
-    struct ask *ask = owner;
-    struct store_identity answer = {0};
-    answer.result = reply_result (reply, &answer.error);
-    if (answer.result == STORE_DONE && reply_is_array (reply, 2)) {
-        answer.identity = reply_text (reply->element[0]);
-        answer.used = reply_number (reply->element[1]) == 1;
-    } else if (answer.result == STORE_DONE) {
-        answer.result = STORE_ERROR;
-        answer.error = ODD_ANSWER;
-    }
-    ((store_identity_fn *)ask->reply) (ask->owner, &answer);
-    free (ask);
-}
-
-void store_identity (struct store *self, const struct store_identity_wish *wish,
-                     store_identity_fn *reply, void *owner)
-{
-    const struct span args[] = {span_text (KEY_IDENTITIES), span_text (KEY_ATTENDING),
-                                span_text (self->instance), span_text (wish->home),
-                                span_text (wish->target),   span_text (wish->fresh),
-                                span_text (wish->replaces)};
-    link_call (self->link, &(struct link_call){
-                               .script = SCRIPT_IDENTITY,
-                               .repeat = LINK_REPEAT,
-                               .keys = 2,
-                               .args = args,
-                               .count = sizeof args / sizeof *args,
-                               .reply = on_identity,
-                               .owner = ask_new (self, (void (*) (void))reply, owner),
-                           });
 }

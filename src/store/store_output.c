@@ -1,28 +1,9 @@
-// What runs wrote: packed for end.lua, and bounded in all.
+// What runs wrote is bounded in all.
 #include <inttypes.h>
-#include <msgpack.h>
 #include <stdlib.h>
 
 #include "decimal.h"
-#include "memory.h"
 #include "store_private.h"
-
-char *store_outputs (const struct span *outputs, size_t count, size_t *ret_size)
-{
-    msgpack_sbuffer buffer;
-    msgpack_packer out;
-    msgpack_sbuffer_init (&buffer);
-    msgpack_packer_init (&out, &buffer, msgpack_sbuffer_write);
-    int failed = msgpack_pack_array (&out, 2 * count);
-    for (size_t i = 0; i < count; i++) {
-        failed |= msgpack_pack_str_with_body (&out, "o", 1);
-        failed |= msgpack_pack_str_with_body (&out, outputs[i].data, outputs[i].size);
-    }
-    if (failed) // only memory can lack
-        abort ();
-    *ret_size = buffer.size;
-    return msgpack_sbuffer_release (&buffer);
-}
 
 static void on_trimmed (void *owner, const redisReply *reply)
 {

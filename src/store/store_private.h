@@ -1,139 +1,177 @@
 // What the files of the store share; nobody else includes it.
 #pragma once
 
-#include "batch.h"
+#include "core.h"
 #include "ident.h"
 #include "json_text.h"
 #include "store.h"
-
-// How many plans of a call are of each station and caller, as fields of plan:count.
-enum { TALLIES_MAX = 32, TALLY_FIELD_MAX = 2 + STATION_NAME_MAX + 1 };
-
-struct tallies {
-    struct count_of {
-        char field[TALLY_FIELD_MAX];
-        int64_t plans;
-    } at[TALLIES_MAX];
-    size_t count;
-};
-
-// What the head of a call of submissions says of all of them.
-struct gathering {
-    struct tallies tallies;
-    bool made_here; // all ids were made by the station
-    bool grow;
-    bool classed; // some have a priority or a group
-    uint64_t first_id, last_id;
-};
+#include "stored_text.h"
+#include "writer.h"
 
 struct store {
     struct link *link;
-    int64_t offset_us;     // Redis' clock minus our monotonic one
-    bool learned;          // by an answer
-    char claims_key[48];   // plan:claim:INSTANCE
-    char sent_key[48];     // plan:sent:INSTANCE
-    uint64_t claims;       // made so far
-    uint64_t commits;      // calls
-    char looked[32];       // score up to which the last claim has looked; empty = none yet
-    struct json_text text; // for what is written of a plan
-    struct batches *submissions;
-    struct batches *looked_at;  // submissions that place.lua would not do
-    char new_key[48];           // plan:new:INSTANCE
-    char new_mark[24];          // what stands there, of the call that goes out
-    uint64_t placed;            // calls
-    struct gathering gathering; // of the submissions
-    struct batches *commits_gathered;
-    struct batches *ends;
-    struct tallies ending;
-    int64_t window; // items under way at which the store is busy
-    struct store_bounds bounds;
-    int64_t output_written; // bytes since plan:output was trimmed
+    struct reactor *reactor;
+    struct core *core;
+    struct writer *writer;
+    struct timer timer; // of what the writer waits for
+    store_state_fn *changed;
+    void *owner;
+    enum store_state state;
+    bool flushing, loaded;
+    struct reason trouble; // text of store_trouble
+    size_t odd_members;    // of the queue that are no plans, taken out since the last claim
+    char odd_member[80];   // one of them
+    int64_t odd_batch;     // that takes them out; 0 = it was acknowledged
+    unsigned sent_kinds;   // of the rows that were handed over in this turn
+
+    int64_t offset_us; // Redis' clock minus our monotonic one
+    bool learned;      // by an answer
     char instance[17];
-    char data[32];    // identity of the data that Redis had; empty = not known yet
-    uint64_t exec_id; // the last that was seen
-    int64_t seq;      // of the last broadcast that was heard of
-    char epoch[24];
+    char name[80], endpoints[300];
+    int state_folder; // a folder with the token of the last takeover; -1 = none
+    struct store_bounds bounds;
+    int64_t window;           // plans under way at which the store is busy
+    int64_t output_written;   // bytes since plan:output was trimmed
+    struct json_text text;    // for what is written of a plan
+    char wrong_key[96];       // that was replaced; "" = none
+    char data[32];            // identity of the data; "" = not known yet
+    bool lost_tail, lost_all; // to be reported
+
+    bool alone;                  // the database is private
+    struct loading *loading;     // NULL = all is read
+    struct migration *migration; // of former data; NULL = none
+    struct claiming *claiming;   // a claim that reads; NULL = none
+    bool look_wanted;            // as soon as nothing is under way
+    int64_t look_us;             // when to look for edits by hand next, monotonic
+    size_t limits_unwritten;     // changes of limits that are not acknowledged
+    uint64_t limit_writes;       // of all times
+    int64_t stations_revision;   // of the added targets: another one after every change
+    void (*due) (void *owner, int64_t redis_us);
+    struct later *later, **last_later; // calls that wait until it serves
 };
 
 #define KEY_TIME_SET   "plan:time:set"
 #define KEY_INDEX      "plan:ids"
 #define KEY_RUNS       "plan:run"
+#define KEY_CLASS      "plan:class"
 #define KEY_META       "plan:meta"
-#define KEY_TOLD       "plan:told"
 #define KEY_HISTORY    "plan:history"
 #define KEY_OUTPUT     "plan:output"
 #define KEY_STATIONS   "plan:stations"
 #define KEY_KINDS      "plan:kinds"
 #define KEY_LIMITS     "plan:limits"
+#define KEY_TOKENS     "plan:tokens"
 #define KEY_COUNT      "plan:count"
 #define KEY_ATTENDING  "plan:attending"
 #define KEY_IDENTITIES "plan:identities"
+
+#define WORDS(...)                                                                                 \
+    (const struct span[]){__VA_ARGS__},                                                            \
+        sizeof ((const struct span[]){__VA_ARGS__}) / sizeof (struct span)
+#define TEXT(text) span_text (text)
+
+// -- reading: behind the batch in flight, on the same connection, so it is seen
+
+// Ask Redis this. `reply` is called once; LINK_ONCE: with NULL when the link is not up.
+void store_ask (struct store *self, enum link_repeat repeat, const struct span *words, size_t count,
+                link_reply_fn *reply, void *owner);
 
 // Who asked: kept until the answer, with what the answer is read by.
 struct ask {
     struct store *store;
     void (*reply) (void); // the caller's function, under its own type again when it is called
     void *owner;
-    int64_t asked_us; // monotonic
-    int64_t limit;
-    char station[STATION_NAME_MAX + 1]; // that an answer named, while replicas are waited for
 };
+
+struct ask *ask_new (struct store *self, void (*reply) (void), void *owner);
+
+// A key that Redis says is of another type is deleted, and reported; whether it is.
+bool store_cure (struct store *self, const char *key, const redisReply *reply);
+
+// -- writing
+
+// Somebody who waits for what was decided just now; the memory is freed when it is released.
+struct written_ask {
+    struct waiter waiter;
+    struct store *store;
+    store_done_fn *reply;
+    void *owner;
+};
+
+// Answer `reply` when the batch that gathers was applied, and the replicas have it.
+void store_wait (struct store *self, enum waiter_kind kind, store_done_fn *reply, void *owner);
+
+// Answer it with this result, at the end of the turn.
+void store_answer (struct store *self, enum store_result result, const char *error,
+                   store_done_fn *reply, void *owner);
+
+void store_write (struct store *self, const struct span *words, size_t count);
+enum store_result written_result (enum written how);
 
 // Redis' clock as an answer told it: it was that time between the question and now.
 void store_learn_time (struct store *self, int64_t asked_us, int64_t redis_us);
 
-struct ask *ask_new (struct store *self, void (*reply) (void), void *owner);
+// Redis' clock as the core has it: it does not go back by what an answer corrects.
+int64_t store_core_now (struct store *self);
+
+// -- what is loaded, and read on
+
+void store_load_begin (struct store *self);
+void store_load_end (struct store *self); // give it up
+void store_loaded (struct store *self);   // all is there
+
+// What a former version left becomes what this one reads; then all is loaded.
+void store_migrate_begin (struct store *self);
+void store_migrate_end (struct store *self); // give it up
+
+// The next page of the queue if one is wanted; once a second a look for edits by hand.
+void store_queue_turn (struct store *self);
+
+void store_claim_reset (struct store *self);
+
+// The core has limits, classes and runs that Redis told.
+void store_take_limits (struct store *self, const redisReply *reply);
+
+// Tell when something is due next, as something was written, or read of the queue.
+void store_tell_due (struct store *self);
+
+// Nothing works yet, or no more: whoever asks is answered STORE_LOST.
+bool store_serves (const struct store *self);
+
+// Call back when the store serves; with `serves` false when it will not any more, and for a client
+// when Redis is lost. Never inside itself.
+void store_when_serving (struct store *self, enum waiter_kind kind,
+                         void (*call) (void *owner, bool serves), void *owner);
+
+// -- names
 
 enum { MEMBER_MAX = 10 + STATION_NAME_MAX + 1 + 16 + 1, CALLER_FIELD_MAX = 2 + 40 + 1 };
 
-// plan:msg:STATION:ID, and plan:wait:STATION. A station is a sound name.
-void member_make (char out[MEMBER_MAX], struct span station, uint64_t plan_id);
-void wait_make (char out[MEMBER_MAX], struct span station);
+// plan:msg:STATION:ID, or with another word in the place of msg.
+void member_make (char out[MEMBER_MAX + 2], const char *word, struct span station,
+                  uint64_t plan_id);
 
-// -- calls of many plans (batch.h)
-
-// Whether another plan may not have room.
-bool tallies_full (const struct tallies *self);
-
-// Their number and they as arguments, times `sign`; then they are empty.
-void tallies_add (struct tallies *self, int sign, struct batch *batch);
-
-void store_tally (struct store *self, struct tallies *tallies, struct span station,
-                  const struct plan *plan);
-
-// Arguments: message key and whom the plan belongs to; its message; its index entry; its work key.
-void store_add_plan (struct store *self, struct batch *batch, struct span key_station,
-                     const struct plan *plan);
-void store_add_message (struct store *self, struct batch *batch, const struct plan *plan);
-void store_add_entry (struct batch *batch, struct span key_station, uint64_t plan_id);
-void store_add_work (struct batch *batch, struct span key_station, uint64_t plan_id);
-
-// The fields of an entry of plan:output: "o", TEXT of each. Free the bytes.
-char *store_outputs (const struct span *outputs, size_t count, size_t *ret_size);
-
-// So many bytes more were written to plan:output: when it may have grown over its bound it is
-// trimmed.
-void store_outputs_written (struct store *self, size_t size);
-
-// Drop outputs that are too old, or more than there may be.
-void store_outputs_trim (struct store *self);
+// A caller as a field of plan:count.
+void caller_field (struct store *self, struct span caller, char out[CALLER_FIELD_MAX]);
 
 enum { CLASS_MAX = 4 + POLICY_NAME_MAX + 1 };
 
-// What plan:class has of a plan; "": nothing.
-void class_make (char out[CLASS_MAX], const struct plan *plan);
-
-size_t store_submit_head (void *owner, struct batch *batch);
-size_t store_look_at_head (void *owner, struct batch *batch);
-void store_on_submitted (void *owner, struct batch *batch, const redisReply *reply);
-size_t store_commit_head (void *owner, struct batch *batch);
-void store_commit_late (void *item_owner, struct batch *batch);
-void store_on_committed (void *owner, struct batch *batch, const redisReply *reply);
-size_t store_end_head (void *owner, struct batch *batch);
-void store_on_ended (void *owner, struct batch *batch, const redisReply *reply);
-
 // An id as 16 hex digits.
 void id_digits (uint64_t id, char out[IDENT_SIZE]);
+
+// The message that is written of a plan; until the next call.
+struct span store_message (struct store *self, const struct plan *plan);
+
+// Whom the plan of a stored message belongs to, as a field of plan:count; "" = not known.
+void store_caller_of (struct store *self, struct span message, char out[CALLER_FIELD_MAX]);
+
+// -- outputs
+
+void store_outputs_written (struct store *self, size_t size);
+void store_outputs_trim (struct store *self);
+
+// Drop outcomes that are too old.
+void store_history_trim (struct store *self);
 
 // -- reading answers
 
@@ -141,10 +179,12 @@ bool reply_is_array (const redisReply *reply, size_t elements);
 enum store_result reply_result (const redisReply *reply, const char **ret_error);
 struct span reply_text (const redisReply *reply);
 int64_t reply_number (const redisReply *reply);
-int64_t reply_time_us (const redisReply *reply); // 0 when it is no time that there can be
+int64_t reply_counter (const redisReply *reply); // a number that goes up; 0 = it is none
+int64_t attending_age_s (const redisReply *seen, int64_t now_s); // a value of plan:attending
+int64_t reply_score_us (const redisReply *reply);                // -1 = it is none
 
-// What is told of an answer that no script gives.
-#define ODD_ANSWER "this is no answer of the script that was called"
+#define ODD_ANSWER "Redis answered what it should not"
 
-// "1763...+?": the exec_id of a run in hand and its marks (store.h, plan:run).
+// "1763...+?": the exec_id of a run in flight and its marks (proto/redis.md).
 void run_parse (struct span text, uint64_t *ret_exec_id, bool *ret_again);
+bool run_without_status (struct span run);

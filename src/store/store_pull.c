@@ -3,288 +3,345 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "resp.h"
+#include "clock.h"
+#include "memory.h"
 #include "store_private.h"
 
-// The arguments of every word: keys, word, station, lease, then its own.
-enum { HEAD_ARGS = 5, OWN_ARGS_MAX = 16, NUMBER_ROOM = 24 };
+// A call of the core, with what it is told: kept until its answer is written.
+struct pulling {
+    struct waiter waiter;
+    struct store *store;
+    enum op { OP_OFFER, OP_TAKE, OP_ALIVE, OP_REPORT, OP_TEAM } op;
+    void (*reply) (void); // the caller's function, under its own type again when it is called
+    void *owner;
+    char target[STATION_NAME_MAX + 1], name[STATION_NAME_MAX + 1];
+    char *texts[2];
+    struct core_offer offer;
+    struct core_worker worker;
+    struct core_sign sign;
+    struct core_report report;
+    struct core_pull_take take;
+    struct span members[STORE_MEMBERS_MAX];
+    char *member_texts;
+    union {
+        struct store_offered offered;
+        struct store_taken taken;
+        struct store_alive alive;
+        struct store_reported reported;
+        struct store_team team;
+    } answer;
+    struct core_job *jobs;
 
-static void call (struct store *self, const char *word, struct span station, int64_t lease_s,
-                  enum link_repeat repeat, const struct span *own, size_t count,
-                  link_reply_fn *reply, struct ask *ask)
+    // what is read
+    struct core_found found;
+    char found_target[STATION_NAME_MAX + 1];
+    char *message;
+};
+
+// -- answers
+
+static void give_answer (struct pulling *self, enum store_result result, const char *error)
 {
-    char lease[NUMBER_ROOM];
-    struct span args[HEAD_ARGS + OWN_ARGS_MAX] = {span_text (KEY_TIME_SET), span_text (KEY_RUNS),
-                                                  span_text (word), station};
-    snprintf (lease, sizeof lease, "%" PRId64, lease_s);
-    args[HEAD_ARGS - 1] = span_text (lease);
-    for (size_t i = 0; i < count; i++)
-        args[HEAD_ARGS + i] = own[i];
-    link_call (self->link, &(struct link_call){.script = SCRIPT_TEAM,
-                                               .repeat = repeat,
-                                               .keys = 2,
-                                               .args = args,
-                                               .count = HEAD_ARGS + count,
-                                               .reply = reply,
-                                               .owner = ask});
-}
-
-// The answer is an array of at least so many elements: else it is none of the script's.
-static enum store_result read_result (const redisReply *reply, size_t elements,
-                                      const char **ret_error)
-{
-    enum store_result result = reply_result (reply, ret_error);
-    if (result != STORE_DONE || reply_is_array (reply, elements))
-        return result;
-    *ret_error = ODD_ANSWER;
-    return STORE_ERROR;
-}
-
-// {ended, failed, worker, reason, result}; {} = it goes on.
-static struct team_outcome read_outcome (const redisReply *reply)
-{
-    enum { ENDED, FAILED, WORKER, REASON, RESULT, FIELDS };
-    struct team_outcome outcome = {0};
-    if (!reply_is_array (reply, FIELDS))
-        return outcome;
-    outcome.complete = true;
-    outcome.ended = reply_number (reply->element[ENDED]);
-    outcome.failed = reply_number (reply->element[FAILED]);
-    outcome.worker = reply_text (reply->element[WORKER]);
-    outcome.reason = reply_text (reply->element[REASON]);
-    outcome.result = reply_text (reply->element[RESULT]);
-    return outcome;
-}
-
-// -- offer
-
-static void on_offered (void *owner, const redisReply *reply)
-{
-    struct ask *ask = owner;
-    struct store_offered answer = {0};
-    answer.result = read_result (reply, 1, &answer.error);
-    if (answer.result == STORE_DONE && !reply_is_array (reply, 4)) {
-        answer.result = STORE_HELD;
-    } else if (answer.result == STORE_DONE) {
-        answer.free = reply_number (reply->element[1]);
-        answer.over = reply_number (reply->element[2]) != 0;
-        answer.outcome = read_outcome (reply->element[3]);
+    switch (self->op) {
+    case OP_OFFER:
+        self->answer.offered.result = result;
+        self->answer.offered.error = error;
+        ((store_offered_fn *)self->reply) (self->owner, &self->answer.offered);
+        break;
+    case OP_TAKE:
+        self->answer.taken.result = result;
+        self->answer.taken.error = error;
+        self->answer.taken.jobs = self->jobs;
+        if (result != STORE_DONE)
+            self->answer.taken.taken = (struct core_pull_taken){0};
+        ((store_taken_fn *)self->reply) (self->owner, &self->answer.taken);
+        break;
+    case OP_ALIVE:
+        self->answer.alive.result = result;
+        self->answer.alive.error = error;
+        ((store_alive_fn *)self->reply) (self->owner, &self->answer.alive);
+        break;
+    case OP_REPORT:
+        self->answer.reported.result = result;
+        self->answer.reported.error = error;
+        ((store_reported_fn *)self->reply) (self->owner, &self->answer.reported);
+        break;
+    case OP_TEAM:
+        self->answer.team.result = result;
+        self->answer.team.error = error;
+        ((store_team_fn *)self->reply) (self->owner, &self->answer.team);
+        break;
     }
-    ((store_offered_fn *)ask->reply) (ask->owner, &answer);
-    free (ask);
+}
+
+static void end (struct pulling *self, enum store_result result, const char *error)
+{
+    give_answer (self, result, error);
+    free (self->texts[0]);
+    free (self->texts[1]);
+    free (self->message);
+    free (self->member_texts);
+    free (self->jobs);
+    free (self);
+}
+
+static void on_written (struct waiter *waiter, enum written how, const char *error)
+{
+    end ((struct pulling *)waiter, written_result (how), error);
+}
+
+static void on_not_current (struct waiter *waiter, enum written how, const char *error)
+{
+    (void)how, (void)error;
+    end ((struct pulling *)waiter, STORE_HELD, "");
+}
+
+static void wait (struct pulling *self)
+{
+    bool sure = self->op == OP_OFFER || self->op == OP_REPORT;
+    self->waiter =
+        (struct waiter){.kind = sure ? WAITER_SURE : WAITER_CLIENT, .release = on_written};
+    writer_wait (self->store->writer, &self->waiter, clock_mono_us ());
+}
+
+// -- the core's calls
+
+static enum core_result call_core (struct pulling *self)
+{
+    struct core *core = self->store->core;
+    int64_t now_us = store_now_us (self->store);
+    switch (self->op) {
+    case OP_OFFER:
+        return core_pull_offer (core, &self->offer, now_us, &self->answer.offered.offered);
+    case OP_TAKE:
+        core_pull_take (core, &self->take, now_us, self->jobs, &self->answer.taken.taken);
+        return CORE_DONE;
+    case OP_ALIVE:
+        return core_pull_alive (core, &self->worker, &self->sign, now_us,
+                                &self->answer.alive.alive);
+    case OP_REPORT:
+        return core_pull_report (core, &self->worker, &self->report, now_us,
+                                 &self->answer.reported.reported);
+    default:
+        return core_pull_team (core, &self->worker, now_us, &self->answer.team.team);
+    }
+}
+
+static void read_plan (struct pulling *self);
+
+static void go (struct pulling *self)
+{
+    enum core_result result = store_serves (self->store) ? call_core (self) : CORE_FULL;
+    if (result == CORE_UNREAD && !self->found.team) {
+        read_plan (self);
+    } else if (result == CORE_FULL) {
+        end (self, STORE_LOST, "");
+    } else if (self->op == OP_TEAM) { // it lives until the next call of the core
+        end (self, result == CORE_DONE ? STORE_DONE : STORE_NONE, "");
+    } else if (result == CORE_DONE) {
+        wait (self);
+    } else {
+        self->waiter.release = on_not_current;
+        writer_wait_turn (self->store->writer, &self->waiter);
+    }
+}
+
+static void on_turn (struct waiter *waiter, enum written how, const char *error)
+{
+    (void)how, (void)error;
+    go ((struct pulling *)waiter);
+}
+
+// At the end of the turn: no call is answered inside itself.
+static void begin (struct pulling *self)
+{
+    self->waiter.release = on_turn;
+    writer_wait_turn (self->store->writer, &self->waiter);
+}
+
+// -- what the core does not know of a plan
+
+static void on_team (void *owner, const redisReply *reply)
+{
+    struct pulling *self = owner;
+    if (!reply) {
+        end (self, STORE_LOST, "");
+        return;
+    }
+    size_t count = reply_is_array (reply, 0) ? reply->elements : 0;
+    struct span *spans = memory_new ((count + 1) * sizeof *spans);
+    for (size_t i = 0; i < count; i++)
+        spans[i] = reply_text (reply->element[i]);
+    self->found.team = spans;
+    self->found.team_count = count;
+    go (self);
+    free (spans); // the pulling may be gone
+}
+
+static void on_report (void *owner, const redisReply *reply)
+{
+    struct pulling *self = owner;
+    struct span text = reply ? reply_text (reply) : (struct span){0};
+    self->found.report = text.size ? (int64_t)strtod ((const char *)text.data, NULL) : -1;
+}
+
+static void on_score (void *owner, const redisReply *reply)
+{
+    struct pulling *self = owner;
+    self->found.score_us = reply ? reply_score_us (reply) : -1;
+}
+
+static void on_plan (void *owner, const struct store_loaded *plan)
+{
+    struct pulling *self = owner;
+    struct store *store = self->store;
+    char key[MEMBER_MAX + 2], report[REPORT_NAME_SIZE];
+    if (plan->result == STORE_DONE) {
+        memcpy (self->found_target, plan->station.data, plan->station.size);
+        self->found.target = span_of (self->found_target, plan->station.size);
+        self->message = memory_resize (NULL, plan->message.size + 1);
+        memcpy (self->message, plan->message.data, plan->message.size);
+        self->found.message = span_of (self->message, plan->message.size);
+    } else if (plan->result != STORE_NONE) {
+        end (self, plan->result, plan->error);
+        return;
+    }
+    uint64_t id = self->op == OP_OFFER ? self->offer.id : self->worker.id;
+    member_make (key, "msg", self->found.target, id);
+    store_ask (store, LINK_ONCE, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (key)), on_score,
+               self);
+    if (self->op == OP_REPORT) {
+        size_t size = core_report_name (&self->worker, report);
+        store_ask (store, LINK_ONCE,
+                   WORDS (TEXT ("ZSCORE"), TEXT ("plan:reports"), span_of (report, size)),
+                   on_report, self);
+    }
+    member_make (key, "team", self->found.target, id);
+    store_ask (store, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (key)), on_team, self);
+}
+
+static void read_plan (struct pulling *self)
+{
+    bool offers = self->op == OP_OFFER;
+    self->found = (struct core_found){.score_us = -1, .report = -1};
+    self->offer.found = self->worker.found = &self->found;
+    store_look_up (self->store, offers ? self->offer.id : self->worker.id,
+                   offers ? self->offer.target : (struct span){0}, on_plan, self);
+}
+
+// -- the store's calls
+
+static struct pulling *pulling_new (struct store *self, enum op op, struct span target,
+                                    void (*reply) (void), void *owner)
+{
+    struct pulling *pulling = memory_new (sizeof *pulling);
+    pulling->store = self;
+    pulling->op = op;
+    pulling->reply = reply;
+    pulling->owner = owner;
+    if (target.size)
+        memcpy (pulling->target, target.data, target.size);
+    return pulling;
 }
 
 void store_offer (struct store *self, const struct store_offer *offer, store_offered_fn *reply,
                   void *owner)
 {
-    char id[IDENT_SIZE], exec_id[NUMBER_ROOM];
-    ident_text (offer->plan_id, id);
-    snprintf (exec_id, sizeof exec_id, "%" PRIu64, offer->exec_id);
-    const struct span own[] = {span_text (id), span_text (exec_id),
-                               span_text (offer->stands ? "1" : "0")};
-    call (self, "offer", offer->key_station, offer->lease_s, LINK_REPEAT, own,
-          sizeof own / sizeof *own, on_offered, ask_new (self, (void (*) (void))reply, owner));
+    struct pulling *pulling =
+        pulling_new (self, OP_OFFER, offer->key_station, (void (*) (void))reply, owner);
+    pulling->offer = (struct core_offer){.target = span_text (pulling->target),
+                                         .id = offer->plan_id,
+                                         .exec_id = offer->exec_id,
+                                         .stands = offer->stands,
+                                         .lease_us = offer->lease_s * 1000000};
+    begin (pulling);
 }
 
-// -- take
-
-enum { JOB_HEAD = 2, JOB_FIELDS = 5 };
-
-static void on_taken (void *owner, const redisReply *reply)
+static void keep_members (struct pulling *self, const struct store_take *take)
 {
-    struct ask *ask = owner;
-    struct store_taken answer = {.reply = reply};
-    answer.result = read_result (reply, JOB_HEAD, &answer.error);
-    if (answer.result == STORE_DONE) {
-        answer.next = reply_number (reply->element[0]);
-        answer.limited = reply->element[1]->type == REDIS_REPLY_INTEGER;
-        answer.wait_ms = answer.limited ? reply_number (reply->element[1]) : 0;
-        answer.count = (reply->elements - JOB_HEAD) / JOB_FIELDS;
+    size_t size = 0;
+    for (size_t i = 0; i < take->member_count; i++)
+        size += take->members[i].size;
+    char *at = self->member_texts = memory_resize (NULL, size + 1);
+    for (size_t i = 0; i < take->member_count; i++) {
+        memcpy (at, take->members[i].data, take->members[i].size);
+        self->members[i] = span_of (at, take->members[i].size);
+        at += take->members[i].size;
     }
-    ((store_taken_fn *)ask->reply) (ask->owner, &answer);
-    free (ask);
 }
 
 void store_take (struct store *self, const struct store_take *take, store_taken_fn *reply,
                  void *owner)
 {
-    char limit[NUMBER_ROOM], from[NUMBER_ROOM];
-    enum { OWN = 5 };
-    struct span own[OWN + STORE_MEMBERS_MAX] = {span_text (take->worker)};
-    snprintf (limit, sizeof limit, "%" PRId64, take->limit);
-    snprintf (from, sizeof from, "%" PRId64, take->from);
-    own[1] = span_text (limit);
-    own[2] = span_text (from);
-    own[3] = span_text (take->station_limit);
-    own[4] = span_text (take->alone ? "1" : "");
-    for (size_t i = 0; i < take->member_count; i++)
-        own[OWN + i] = take->members[i];
-    call (self, "take", span_text (take->station), take->lease_s, LINK_ONCE, own,
-          OWN + take->member_count, on_taken, ask_new (self, (void (*) (void))reply, owner));
+    char limit[LIMIT_NAME_MAX + 1];
+    struct pulling *pulling =
+        pulling_new (self, OP_TAKE, span_text (take->station), (void (*) (void))reply, owner);
+    snprintf (pulling->name, sizeof pulling->name, "%s", take->worker);
+    keep_members (pulling, take);
+    pulling->take = (struct core_pull_take){.target = span_text (pulling->target),
+                                            .worker = span_text (pulling->name),
+                                            .limit = take->limit,
+                                            .from = take->from,
+                                            .lease_us = take->lease_s * 1000000,
+                                            .alone = take->alone,
+                                            .members = pulling->members,
+                                            .member_count = take->member_count};
+    int size = snprintf (limit, sizeof limit, "s:%s", take->station);
+    core_configure_limit (self->core, span_of (limit, (size_t)size), &take->station_limit);
+    pulling->jobs =
+        memory_new ((size_t)(take->limit > 0 ? take->limit : 1) * sizeof *pulling->jobs);
+    begin (pulling);
 }
 
-bool store_job_at (const struct store_taken *answer, size_t index, struct store_job *ret)
+int64_t store_offers (const struct store *self, const char *station)
 {
-    if (index >= answer->count)
-        return false;
-    redisReply *const *row = answer->reply->element + JOB_HEAD + JOB_FIELDS * index;
-    *ret = (struct store_job){.ping_s = reply_number (row[2]),
-                              .timeout_s = reply_number (row[3]),
-                              .message = reply_text (row[4])};
-    run_parse (reply_text (row[1]), &ret->exec_id, &(bool){false});
-    return message_key_parse (reply_text (row[0]), &ret->station, &ret->plan_id);
+    return core_pull_offers (self->core, span_text (station));
 }
 
-static void on_offers (void *owner, const redisReply *reply)
+static struct pulling *worker_new (struct store *self, enum op op,
+                                   const struct store_worker *worker, void (*reply) (void),
+                                   void *owner)
 {
-    struct ask *ask = owner;
-    const char *error;
-    enum store_result result = reply_result (reply, &error);
-    ((store_offers_fn *)ask->reply) (ask->owner, result,
-                                     result == STORE_DONE ? reply_number (reply) : 0);
-    free (ask);
+    struct pulling *pulling = pulling_new (self, op, span_text (worker->station), reply, owner);
+    snprintf (pulling->name, sizeof pulling->name, "%s", worker->worker ? worker->worker : "");
+    pulling->worker = (struct core_worker){.id = worker->plan_id,
+                                           .target = span_text (pulling->target),
+                                           .worker = span_text (pulling->name),
+                                           .exec_id = worker->exec_id,
+                                           .lease_us = worker->lease_s * 1000000};
+    return pulling;
 }
 
-void store_offers (struct store *self, const char *station, store_offers_fn *reply, void *owner)
+static struct span keep (struct pulling *self, int at, struct span text)
 {
-    char key[MEMBER_MAX];
-    snprintf (key, sizeof key, "plan:offers:%s", station);
-    const struct span args[] = {span_text (key)};
-    link_call (self->link,
-               &(struct link_call){.command = "ZCARD",
-                                   .repeat = LINK_ONCE,
-                                   .args = args,
-                                   .count = 1,
-                                   .reply = on_offers,
-                                   .owner = ask_new (self, (void (*) (void))reply, owner)});
-}
-
-// -- a worker's words
-
-// Id, worker, exec_id: what both words begin with.
-struct worker_args {
-    char id[IDENT_SIZE], exec_id[NUMBER_ROOM];
-};
-
-static size_t add_worker (const struct store_worker *worker, struct worker_args *texts,
-                          struct span *own)
-{
-    id_digits (worker->plan_id, texts->id);
-    texts->exec_id[0] = '\0';
-    if (worker->exec_id)
-        snprintf (texts->exec_id, sizeof texts->exec_id, "%" PRIu64, worker->exec_id);
-    own[0] = span_text (texts->id);
-    own[1] = span_text (worker->worker);
-    own[2] = span_text (texts->exec_id);
-    return 3;
-}
-
-static void on_alive (void *owner, const redisReply *reply)
-{
-    struct ask *ask = owner;
-    struct store_alive answer = {0};
-    answer.result = read_result (reply, 2, &answer.error);
-    if (answer.result == STORE_DONE && reply_is_array (reply, 3)) {
-        answer.ping_s = reply_number (reply->element[1]);
-        answer.timeout_s = reply_number (reply->element[2]);
-    } else if (answer.result == STORE_DONE) {
-        answer.stop = reply_text (reply->element[1]);
-    }
-    ((store_alive_fn *)ask->reply) (ask->owner, &answer);
-    free (ask);
+    self->texts[at] = memory_resize (NULL, text.size + 1);
+    if (text.size)
+        memcpy (self->texts[at], text.data, text.size);
+    return span_of (self->texts[at], text.size);
 }
 
 void store_alive (struct store *self, const struct store_worker *worker,
                   const struct store_sign *sign, store_alive_fn *reply, void *owner)
 {
-    struct worker_args texts;
-    struct span own[5];
-    size_t count = add_worker (worker, &texts, own);
-    own[count++] = sign->progress;
-    own[count++] = span_text (sign->release ? "1" : "");
-    call (self, "alive", span_text (worker->station), worker->lease_s, LINK_ONCE, own, count,
-          on_alive, ask_new (self, (void (*) (void))reply, owner));
-}
-
-static void on_reported (void *owner, const redisReply *reply)
-{
-    struct ask *ask = owner;
-    struct store_reported answer = {0};
-    uint64_t plan_id;
-    answer.result = read_result (reply, 1, &answer.error);
-    if (answer.result == STORE_DONE && reply_is_array (reply, 2) &&
-        reply_number (reply->element[0]) == 0) {
-        answer.refused = reply_text (reply->element[1]);
-    } else if (answer.result == STORE_DONE && reply_is_array (reply, 5)) {
-        answer.outcome = read_outcome (reply->element[1]);
-        message_key_parse (reply_text (reply->element[2]), &answer.station, &plan_id);
-        run_parse (reply_text (reply->element[3]), &answer.exec_id, &answer.again);
-        answer.message = reply_text (reply->element[4]);
-    }
-    ((store_reported_fn *)ask->reply) (ask->owner, &answer);
-    free (ask);
+    struct pulling *pulling = worker_new (self, OP_ALIVE, worker, (void (*) (void))reply, owner);
+    pulling->sign = (struct core_sign){keep (pulling, 0, sign->progress), sign->release};
+    begin (pulling);
 }
 
 void store_report (struct store *self, const struct store_worker *worker,
                    const struct store_report *report, store_reported_fn *reply, void *owner)
 {
-    struct worker_args texts;
-    struct span own[6];
-    size_t count = add_worker (worker, &texts, own);
-    own[count++] = span_text (report->success ? "success" : "fail");
-    own[count++] = report->reason;
-    own[count++] = report->result;
-    const char *word = report->repeat ? "reported" : "report";
-    call (self, word, span_text (worker->station), worker->lease_s, LINK_ONCE, own, count,
-          on_reported, ask_new (self, (void (*) (void))reply, owner));
-}
-
-// -- the team
-
-enum { TEAM_HEAD = 4 };
-
-static void on_team (void *owner, const redisReply *reply)
-{
-    struct ask *ask = owner;
-    struct store_team answer = {.reply = reply};
-    uint64_t plan_id;
-    answer.result = read_result (reply, 0, &answer.error);
-    if (answer.result == STORE_DONE && !reply_is_array (reply, TEAM_HEAD)) {
-        answer.result = STORE_NONE;
-    } else if (answer.result == STORE_DONE) {
-        message_key_parse (reply_text (reply->element[0]), &answer.station, &plan_id);
-        answer.current = reply_number (reply->element[3]) != 0;
-        answer.count = reply->elements - TEAM_HEAD;
-    }
-    ((store_team_fn *)ask->reply) (ask->owner, &answer);
-    free (ask);
+    struct pulling *pulling = worker_new (self, OP_REPORT, worker, (void (*) (void))reply, owner);
+    pulling->report = (struct core_report){.success = report->success,
+                                           .repeat = report->repeat,
+                                           .reason = keep (pulling, 0, report->reason),
+                                           .result = keep (pulling, 1, report->result)};
+    begin (pulling);
 }
 
 void store_team (struct store *self, uint64_t plan_id, const char *station, store_team_fn *reply,
                  void *owner)
 {
-    char id[IDENT_SIZE];
-    id_digits (plan_id, id);
-    const struct span own[] = {span_text (id)};
-    call (self, "team", span_text (station), 0, LINK_ONCE, own, 1, on_team,
-          ask_new (self, (void (*) (void))reply, owner));
-}
-
-bool store_member_at (const struct store_team *answer, size_t index, struct team_member *ret)
-{
-    enum { NAME, STATE, STARTED, HEARD, ENDED, EXEC, REASON, RESULT, PROGRESS, FIELDS };
-    if (index >= answer->count ||
-        !reply_is_array (answer->reply->element[TEAM_HEAD + index], FIELDS))
-        return false;
-    redisReply *const *row = answer->reply->element[TEAM_HEAD + index]->element;
-    *ret = (struct team_member){.name = reply_text (row[NAME]),
-                                .state = reply_text (row[STATE]),
-                                .started_ms = reply_number (row[STARTED]),
-                                .heard_ms = reply_number (row[HEARD]),
-                                .ended_ms = reply_number (row[ENDED]),
-                                .exec_id = reply_text (row[EXEC]),
-                                .reason = reply_text (row[REASON]),
-                                .result = reply_text (row[RESULT]),
-                                .progress = reply_text (row[PROGRESS])};
-    return true;
+    const struct store_worker worker = {.plan_id = plan_id, .station = station};
+    begin (worker_new (self, OP_TEAM, &worker, (void (*) (void))reply, owner));
 }

@@ -2,16 +2,8 @@
 // came of it. Every call is one script, and answered once. Source: issue of workers; proto 7.9.
 #pragma once
 
+#include "core_pull.h"
 #include "store.h"
-
-// What became of a run whose workers have all ended.
-struct team_outcome {
-    bool complete; // else nothing of the rest is known
-    int64_t ended, failed;
-    struct span worker; // the last that failed, else the last of all
-    struct span reason; // its words
-    struct span result; // as JSON
-};
 
 // -- offer
 
@@ -25,9 +17,7 @@ struct store_offer {
 
 struct store_offered {
     enum store_result result; // STORE_HELD: the run is not the current one
-    int64_t free;             // so many workers may take it
-    bool over;                // the plan's timeout has passed since it was offered first
-    struct team_outcome outcome;
+    struct core_offered offered;
     const char *error;
 };
 
@@ -47,27 +37,16 @@ struct store_take {
     int64_t from; // where to look on, 0 = from the start
     int64_t lease_s;
     bool alone;                 // no other worker asks this station for plans of the target
-    const char *station_limit;  // by the settings, as limit_write has it; "" = none
+    struct limit station_limit; // by the settings
     const struct span *members; // as in store_filter
     size_t member_count;
 };
 
 struct store_taken {
     enum store_result result;
-    int64_t next;    // where to look on, 0 = that was all
-    bool limited;    // limits of the station or of groups keep some from being taken
-    int64_t wait_ms; // then: until a rate allows the next; 0 = until a run ends
-    size_t count;
-    const redisReply *reply;
+    struct core_pull_taken taken;
+    const struct core_job *jobs; // that the worker has now
     const char *error;
-};
-
-// A plan that the worker has now.
-struct store_job {
-    struct span station;
-    uint64_t plan_id, exec_id;
-    int64_t ping_s, timeout_s;
-    struct span message;
 };
 
 typedef void store_taken_fn (void *owner, const struct store_taken *answer);
@@ -76,13 +55,8 @@ typedef void store_taken_fn (void *owner, const struct store_taken *answer);
 void store_take (struct store *self, const struct store_take *take, store_taken_fn *reply,
                  void *owner);
 
-// One of them. False: it is broken, and passed over.
-bool store_job_at (const struct store_taken *answer, size_t index, struct store_job *ret);
-
-typedef void store_offers_fn (void *owner, enum store_result result, int64_t count);
-
 // How many plans are offered for this station.
-void store_offers (struct store *self, const char *station, store_offers_fn *reply, void *owner);
+int64_t store_offers (const struct store *self, const char *station);
 
 // -- a worker's words
 
@@ -96,8 +70,7 @@ struct store_worker {
 
 struct store_alive {
     enum store_result result;
-    struct span stop;          // why the work is to end, empty = it goes on
-    int64_t ping_s, timeout_s; // as they are now
+    struct core_alive alive;
     const char *error;
 };
 
@@ -121,11 +94,7 @@ struct store_report {
 
 struct store_reported {
     enum store_result result;
-    struct span refused; // why, empty = it counts
-    struct team_outcome outcome;
-    struct span station, message; // of the plan, when the outcome is complete
-    uint64_t exec_id;             // of the run in hand
-    bool again;
+    struct core_reported reported;
     const char *error;
 };
 
@@ -140,23 +109,11 @@ void store_report (struct store *self, const struct store_worker *worker,
 
 struct store_team {
     enum store_result result;
-    struct span station;
-    bool current; // its run is out
-    size_t count;
-    const redisReply *reply;
+    struct core_team team;
     const char *error;
-};
-
-struct team_member {
-    struct span name, state; // running, timeout, success, fail, out
-    int64_t started_ms, heard_ms, ended_ms;
-    struct span exec_id, reason, result, progress;
 };
 
 typedef void store_team_fn (void *owner, const struct store_team *answer);
 
 void store_team (struct store *self, uint64_t plan_id, const char *station, store_team_fn *reply,
                  void *owner);
-
-// False: it is broken, and passed over.
-bool store_member_at (const struct store_team *answer, size_t index, struct team_member *ret);

@@ -130,7 +130,8 @@ static void report (const json_t *health, const json_t *stats, bool works)
 {
     size_t i;
     int64_t targets = json_integer_value (json_object_get (health, "targets"));
-    int64_t attending = json_integer_value (json_object_get (health, "attending"));
+    const json_t *owner = json_object_get (health, "owner");
+    int64_t standbys = json_integer_value (json_object_get (health, "standbys"));
     const json_t *finding;
     json_array_foreach (json_object_get (health, "findings"), i, finding) print_finding (finding);
     if (json_is_true (json_object_get (health, "healthy")) && works) {
@@ -144,8 +145,11 @@ static void report (const json_t *health, const json_t *stats, bool works)
             (int64_t)json_integer_value (json_object_get (health, "connected")), targets,
             targets == 1 ? " is" : "s are");
     print_targets (stats);
-    printf ("      %" PRId64 " plan station%s this Redis\n", attending,
-            attending == 1 ? " has" : "s share");
+    if (owner) { // of a station before 0.2 there is none
+        fputs ("      ", stdout);
+        print_bytes (text_of (owner));
+        printf (" owns the plans; %" PRId64 " standby%s\n", standbys, standbys == 1 ? "" : "s");
+    }
 }
 
 // -- the questions

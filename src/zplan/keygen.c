@@ -33,7 +33,7 @@ static const struct option rows[] = {
              "          export, target list, limit list,\n"
              "          kind list, kind get\n"
              " manage   pause, reset, skip, close, remove, update,\n"
-             "          run, cancel, done, target add,\n"
+             "          run, cancel, done, handover, target add,\n"
              "          target remove, limit set, limit remove,\n"
              "          kind put, kind remove,\n"
              "          archive, import (with observe)\n"

@@ -9,7 +9,7 @@
 #include "verb_table.h"
 
 #ifndef ZPLAN_VERSION
-#define ZPLAN_VERSION "0.1.0"
+#define ZPLAN_VERSION "0.2.0"
 #endif
 
 static int fail (const char *what)

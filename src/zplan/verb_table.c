@@ -46,6 +46,7 @@ static const struct verb verbs[] = {
     {"stats", verb_stats, "the station in numbers", WORDS_NONE, NULL, NULL},
     {"top", verb_top, "watch the station at work", WORDS_NONE, NULL, NULL},
     {"doctor", verb_doctor, "is the station healthy, and what to fix", WORDS_NONE, NULL, NULL},
+    {"handover", verb_handover, "let a standby take over the plans", WORDS_NONE, NULL, NULL},
     {"ping", verb_ping, "ask whether the station serves", WORDS_NONE, NULL, NULL},
     {"keygen", verb_keygen, "make a pair of keys for encrypted connections", WORDS_NONE, NULL,
      NULL},

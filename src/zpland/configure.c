@@ -12,7 +12,7 @@ static const char usage_head[] =
     "\n"
     "The plan proxy station: stores plans in Redis, sends each to its target when it is due,\n"
     "follows the run and publishes the result. Runs in the foreground, logs to stderr, and\n"
-    "prints 'ready' once it serves.\n"
+    "prints 'ready' once it serves, or 'standby' while another station owns the plans.\n"
     "\n"
     "Each setting is an option and a line of the settings file (its name there is in "
     "parentheses).\n"

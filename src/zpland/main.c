@@ -58,13 +58,17 @@ static int run (struct station_settings *settings, struct reason *reason)
         return EXIT_USAGE;
     process_confine ();
     notify_start ();
-    int signal_fd = process_prepare ();
-    struct station *station = station_new (settings, read_settings, signal_fd, &fault, reason);
-    if (!station)
-        return exit_status[fault];
-    int rc = station_run (station, &fault, reason);
-    station_destroy (&station);
-    return rc ? exit_status[fault] : EXIT_SUCCESS;
+    struct station_config config = {settings, read_settings, process_prepare (), false};
+    enum station_end end = STATION_FENCED;
+    while (end == STATION_FENCED) {
+        struct station *station = station_new (&config, &fault, reason);
+        if (!station)
+            return exit_status[fault];
+        end = station_run (station, &fault, reason);
+        station_destroy (&station);
+        config.yields = true;
+    }
+    return end == STATION_FAILED ? exit_status[fault] : EXIT_SUCCESS;
 }
 
 int main (int argc, char **argv)

@@ -43,6 +43,59 @@ def batch(socket):
     return found
 
 
+class Stations:
+    """The request sockets of all stations, one DEALER each: that of a standby is closed. Requests go to one of them;
+    when nothing good comes from it, all are asked with PING, and another one that answers is the next."""
+
+    SILENCE, ASK = 0.5, 0.25        # seconds without a good answer; between two PINGs
+
+    def __init__(self, endpoints, turn, pong_is_good=False):
+        self.endpoints, self.turn, self.pong_is_good = endpoints, turn, pong_is_good
+        self.sockets = [dealer(endpoint) for endpoint in endpoints]
+        self.good, self.asked = time.monotonic(), 0.0
+
+    def send(self, frames, to=None):
+        try:
+            self.sockets[self.turn if to is None else to].send_multipart(frames, zmq.NOBLOCK)
+        except zmq.Again:
+            pass
+
+    def poll(self, milliseconds):
+        zmq.select(self.sockets, [], [], milliseconds / 1000)
+
+    def answers(self):
+        """(number of the station, message), but for those of PING; and whether another station is asked from now on."""
+        found, pongs = [], set()
+        for number, socket in enumerate(self.sockets):
+            for parts in batch(socket):
+                if frames_of(parts[0], parts[1:]).get(FT.REQUEST_ID) == b"ping":
+                    pongs.add(number)
+                else:
+                    found.append(parts)
+        return found, self.change(pongs)
+
+    def change(self, pongs):
+        now = time.monotonic()
+        if self.pong_is_good and self.turn in pongs:
+            self.good = now
+        others = sorted(pongs - {self.turn})
+        if not others or now - self.good < self.SILENCE:
+            return False
+        # What waits in the socket must not arrive much later: it is thrown away.
+        self.sockets[self.turn].close()
+        self.sockets[self.turn] = dealer(self.endpoints[self.turn])
+        self.turn, self.good = others[0], now
+        return True
+
+    def look(self):
+        """Ask who serves, if it may be another one."""
+        now = time.monotonic()
+        if now - max(self.good + self.SILENCE, self.asked + self.ASK) > 0:
+            self.asked = now
+            for number in range(len(self.sockets)):
+                self.send(pack(CMD.PING, [(FT.REQUEST_ID, b"ping")]), number)
+
+
 def frames_of(desc, frames):
     """type -> frame; of a type that repeats the last."""
     assert desc[0] == len(frames), (desc, frames)
@@ -67,7 +120,7 @@ class Target:
         self.socket.linger = 0
         self.socket.sndhwm = self.socket.rcvhwm = 0
         self.socket.bind(config["endpoint"])
-        self.stations = [dealer(endpoint) for endpoint in config["requests"]]
+        self.stations = Stations(config["requests"], 0, pong_is_good=True)
 
     def be_calm(self, *_):
         self.calm = True
@@ -98,6 +151,11 @@ class Target:
     def result(self, run, status):
         self.send(run, status, [(FT.CONTENT, b"done"), (FT.LOCAL_ID, run[2])])
 
+    def by_request(self, run, status):
+        """By the request socket of the station that serves; now and then of another, which gets it when it serves."""
+        to = self.stations.turn if self.rng.random() < .8 else self.rng.randrange(len(self.stations.sockets))
+        self.stations.send([run[1], *pack(status, [(FT.LOCAL_ID, run[2])])], to)
+
     def answer(self, run):
         way = run[3]
         if way == "silent":
@@ -116,25 +174,23 @@ class Target:
         if way == "error":
             self.result(run, ST.FAILED)
         if way == "by-request":
-            try:
-                self.rng.choice(self.stations).send_multipart(
-                    [run[1], *pack(ST.OK, [(FT.LOCAL_ID, run[2])])], zmq.NOBLOCK)
-            except zmq.Again:
-                pass
+            self.by_request(run, ST.OK)
         if way == "slow":
             self.later.append((time.monotonic() + 1, run, 0 if self.calm else self.rng.randint(0, 4)))
 
     def work(self):
-        """The slow workers."""
+        """The slow workers. The station that sent the run may serve no longer: what they say goes both ways."""
         now, later = time.monotonic(), []
         for when, run, again in self.later:
             if when > now:
                 later.append((when, run, again))
             elif again:
                 self.send(run, ST.WAITING)
+                self.by_request(run, ST.WAITING)
                 later.append((now + 1, run, again - 1))
             else:
                 self.result(run, ST.OK)
+                self.by_request(run, ST.OK)
         self.later = later
 
     def run(self):
@@ -145,13 +201,15 @@ class Target:
             for run in runs:
                 self.answer(run)
             self.work()
+            self.stations.answers()
+            self.stations.look()
 
 
 class Submission:
-    __slots__ = ("ident", "frames", "spec", "sent", "at")
+    __slots__ = ("ident", "frames", "spec", "sent")
 
     def __init__(self, ident, spec):
-        self.ident, self.spec, self.sent, self.at = ident, spec, 0.0, None
+        self.ident, self.spec, self.sent = ident, spec, 0.0
         fields = {name: value for name, value in spec.items() if name != "station"}
         self.frames = pack(CMD.PLAN, plan_frames(
             fields, station=spec["station"], gid=ident, more=[(FT.REQUEST_ID, ident.encode())]))
@@ -175,10 +233,7 @@ class Submitter:
         self.config, self.life = config, life
         self.rng = random.Random(f"{config['seed']} {config['name']} {life}")
         self.log = Log(self.path(life))
-        self.endpoints = config["requests"]
-        self.turn = config["number"] % len(self.endpoints)
-        self.socket = dealer(self.endpoints[self.turn])
-        self.changed = time.monotonic()
+        self.stations = Stations(config["requests"], config["number"] % len(config["requests"]))
         self.count, self.heard = 0, 0.0             # when an answer came last
         self.open = collections.OrderedDict()       # id -> Submission, without an answer
         self.care = {}
@@ -266,28 +321,18 @@ class Submitter:
         due = []
         for one in self.open.values():
             if one.sent < late:
-                if one.at is not None and one.sent > self.changed:
-                    self.change_station()
                 due.append(one)
         for one in due:
-            one.sent, one.at = now, time.time()
-            self.log.add("submit", id=one.ident, at=one.at, spec=one.spec)
+            one.sent = now
+            self.log.add("submit", id=one.ident, at=time.time(), spec=one.spec)
         self.log.flush()
         for one in due:
-            self.say(one.frames)
+            self.stations.send(one.frames)
 
-    def say(self, frames):
-        try:
-            self.socket.send_multipart(frames, zmq.NOBLOCK)
-        except zmq.Again:
-            pass
-
-    def change_station(self):
-        """It does not answer. What waits in the socket must not arrive much later: it is thrown away."""
-        self.turn = (self.turn + 1) % len(self.endpoints)
-        self.socket.close()
-        self.socket = dealer(self.endpoints[self.turn])
-        self.changed = time.monotonic()
+    def send_again(self):
+        """Another station serves: it is asked for all that has no answer."""
+        for one in (*self.open.values(), *self.care.values()):
+            one.sent = 0.0
 
     def send_care(self):
         now, due = time.monotonic(), []
@@ -302,8 +347,8 @@ class Submitter:
             if word == "update":
                 fields = {"revision": care.revision, "description": "plan, updated"}
                 pairs.append((FT.ARG, json.dumps(fields).encode()))
-            self.say(pack(CMD.NONE, [(FT.COMMAND, word.encode()), *pairs,
-                                     (FT.REQUEST_ID, f"{word}.{care.ident}".encode())]))
+            self.stations.send(pack(CMD.NONE, [(FT.COMMAND, word.encode()), *pairs,
+                                               (FT.REQUEST_ID, f"{word}.{care.ident}".encode())]))
             if word == "run":       # said once: whether it was done may stay unknown
                 del self.care[care.ident]
 
@@ -311,6 +356,8 @@ class Submitter:
         found = frames_of(parts[0], parts[1:])
         code, request = parts[0][1], found.get(FT.REQUEST_ID, b"").decode()
         word, _, ident = request.rpartition(".")
+        if code not in (ST.NET_ERROR, ST.BUSY):
+            self.stations.good = time.monotonic()
         if word:
             self.managed(ident, word, code, found)
         elif code == ST.PLAN:
@@ -321,7 +368,6 @@ class Submitter:
             self.log.add("unsure" if "before it answered" in text else "not-done", id=ident, at=time.time(), why=text)
             if ident in self.open:
                 self.open[ident].sent = time.monotonic() - self.PATIENCE + self.rng.uniform(.1, 1)
-                self.open[ident].at = None      # it did answer: no reason to go to another station
         elif ident in self.open:
             self.log.add("refuse", id=ident, at=time.time(), code=code, why=found[FT.STATUS].decode())
             del self.open[ident]
@@ -347,10 +393,13 @@ class Submitter:
     def run(self):
         rate, due, last = self.config["rate"], 0.0, time.monotonic()
         while not (self.stopping and not self.open and not self.care):
-            self.socket.poll(10)
-            answers = batch(self.socket)
+            self.stations.poll(10)
+            answers, changed = self.stations.answers()
             for parts in answers:
                 self.take(parts)
+            if changed:
+                self.send_again()
+            self.stations.look()
             self.log.flush()
             now = time.monotonic()
             self.heard = now if answers else self.heard

@@ -17,10 +17,12 @@ import sys
 
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from records import read    # noqa: E402
+from published import rule_broadcast_order, rule_broadcasts, rule_hole, unheard    # noqa: E402
+from records import read                                                           # noqa: E402
 
-RULES = ("lost", "left", "unaccounted", "equal exec_id", "early", "counted twice", "ghost", "wrong time", "after removal",
-         "unknown plan", "untold", "not broadcast", "false broadcast", "broken", "crash", "not drained", "incomplete")
+RULES = ("lost", "left", "unaccounted", "unrecorded", "equal exec_id", "early", "counted twice", "ghost", "wrong time",
+         "after removal", "unknown plan", "untold", "not broadcast", "false broadcast", "broadcast order", "hole",
+         "fence", "broken", "crash", "not drained", "incomplete")
 OK, FRAME_PLANERROR, TIMEOUT, NOT_WORKER, SEND_ERROR, RECV_ERROR = 0x01, 0x8B, 0x86, 0x88, 0x8C, 0x8D
 ERROR_FLAG, PAUSE, NET_ERROR, BUSY, MISSED = 0x80, 5, 0x87, 0x8F, 0x91
 NONE, TIME, UNIT = 0, 1, {2: 1, 3: 60, 4: 3600, 5: 86400}
@@ -28,8 +30,6 @@ NOT_TAKEN = (NOT_WORKER, SEND_ERROR, RECV_ERROR)
 # What comes of a run by the way in which its target answered it.
 ANSWERS = {"error": (0x82,), "decline": (NOT_WORKER,), "silent": (), "lost": ()}
 CLOCK_S = 0.05      # exec_ids of one claim run ahead of the clock by a microsecond each; and reading it takes time
-BEFORE_S = 1.5      # a write may be that much older than the loss of the connection that kept it from being told
-AFTER_S = 0.2       # what a subscriber hears this long after it connected is of the new connection
 
 Run = collections.namedtuple("Run", "exec at nominal extra answer")
 Outcome = collections.namedtuple("Outcome", "entry at nominal status state exec")
@@ -69,6 +69,7 @@ class Records:
     def __init__(self, records):
         self.plans, self.heard, self.links, self.faults = {}, [], [], []
         self.drained, self.crashes, self.broken, self.meta = [], [], [], None
+        self.batches, self.owners, self.freed, self.handovers, self.holes = [], [], [], [], []
         self.begin = self.healed = None
         specs = {}
         for record in records:
@@ -105,11 +106,13 @@ class Records:
                 self.links.append((record["at"], kind, record["station"]))
             elif kind == "meta":
                 self.meta = record
+                self.holes += record["holes"]
             elif kind in ("begin", "healed"):
                 setattr(self, kind, record["at"])
             else:
                 {"fault": self.faults, "drained": self.drained, "crash": self.crashes,
-                 "broken": self.broken}[kind].append(record)
+                 "broken": self.broken, "batches": self.batches, "owner": self.owners, "free": self.freed,
+                 "handover": self.handovers}[kind].append(record)
         for plan in self.plans.values():
             plan.outcomes = sorted(plan.outcomes, key=lambda one: tuple(map(int, one.entry.split("-"))))
 
@@ -189,6 +192,17 @@ def intervals(plan, spec, good):
     return None
 
 
+def rule_unrecorded(records):
+    """A run is repeated only if it is known what came of it: each has an outcome, be it that none was heard of."""
+    for plan in records.plans.values():
+        if plan.words or plan.left or not plan.acks:
+            continue
+        known = {one.exec for one in plan.outcomes}
+        for run in plan.runs:
+            if run.exec not in known:
+                yield "unrecorded", plan.ident, f"the run {run.exec} has no outcome in the history"
+
+
 def rule_equal_exec(records):
     seen = {}
     for plan in records.plans.values():
@@ -219,6 +233,9 @@ def rule_counted_twice(records):
         for run, count in collections.Counter(one.exec for one in plan.finals).items():
             if count > 1:
                 yield "counted twice", plan.ident, f"the run {run} has {count} results in the history"
+        for (run, status), count in collections.Counter((one.exec, one.status) for one in plan.outcomes).items():
+            if count > 1 and status in (*NOT_TAKEN, TIMEOUT):
+                yield "counted twice", plan.ident, f"the run {run} has the status {status} {count} times in the history"
         over = {one.exec for one in plan.outcomes if one.status == TIMEOUT}
         for one in plan.finals:
             if one.exec in over:
@@ -279,63 +296,22 @@ def rule_untold(records):
                 yield "untold", plan.ident, f"{one.entry}: status {one.status} was not broadcast"
 
 
-def deaf(records):
-    """When the subscriber may have missed broadcasts: [from, to] of each station."""
-    heard = collections.defaultdict(list)
-    for one in records.heard:
-        heard[one[7]].append(one[6])
-    spans, down = [], {}
-    for station in heard:
-        heard[station].sort()
-    for at, kind, station in sorted(records.links):
-        if kind == "down":
-            down.setdefault(station, at)
+def rule_fence(records):
+    """The applied batches of a token are 0, 1, ... without a hole, and none is behind one of a later token."""
+    highest, tokens = 0, set()
+    for one in records.batches:
+        epoch = one["token"].partition(".")[0]
+        if not epoch.isdigit():
+            yield "fence", "", f"batches {one['first']} to {one['last']} when nobody owned the plans"
+        elif one["token"] in tokens:
+            yield "fence", "", f"batch {one['first']} of {one['token']} is not the next one"
+        elif one["first"] != 0:
+            yield "fence", "", f"the batches of {one['token']} begin with {one['first']}"
+        elif int(epoch) <= highest:
+            yield "fence", "", f"{one['token']} came behind epoch {highest}"
         else:
-            lost = down.pop(station, None)
-            first = bisect.bisect_left(heard[station], at + AFTER_S)
-            spans.append((before(records, station, lost) if lost else float("-inf"),
-                          heard[station][first] if first < len(heard[station]) else float("inf")))
-    return spans + [(before(records, station, at), float("inf")) for station, at in down.items()]
-
-
-def before(records, station, at):
-    """What had been written and not told when the connection was lost: the station, or Redis, may have been held up."""
-    first = at - BEFORE_S
-    for fault in sorted(records.faults, key=lambda one: -one["at"]):
-        if fault["at"] <= at and fault["end"] + BEFORE_S >= first and fault["who"] in (station, "redis", "proxy"):
-            first = min(first, fault["at"] - BEFORE_S)
-    return first
-
-
-def merged(spans):
-    found = []
-    for begin, end in sorted(spans):
-        if found and begin <= found[-1][1]:
-            found[-1][1] = max(found[-1][1], end)
-        else:
-            found.append([begin, end])
-    return found
-
-
-def rule_broadcasts(records):
-    kept = {int(one.entry[:-2]): (plan.ident, one) for plan in records.plans.values() for one in plan.outcomes
-            if one.entry.endswith("-0")}
-    epoch, heard = records.meta["epoch"], set()
-    for its_epoch, seq, ident, code, run, _, _, _ in records.heard:
-        heard.add(seq)
-        if its_epoch != epoch:
-            yield "false broadcast", ident, f"seq {seq} of epoch {its_epoch}; the only one is {epoch}"
-        elif seq not in kept:
-            yield "false broadcast", ident, f"seq {seq} is not in the history"
-        elif (kept[seq][0], kept[seq][1].status, kept[seq][1].exec) != (ident, code, run):
-            yield "false broadcast", ident, f"seq {seq}: status {code} of run {run}; in the history {kept[seq]}"
-    spans = merged(deaf(records))
-    starts = [begin for begin, _ in spans]
-    for seq, (ident, one) in kept.items():
-        if seq not in heard:
-            place = bisect.bisect_right(starts, one.at) - 1
-            if place < 0 or spans[place][1] < one.at:
-                yield "not broadcast", ident, f"seq {seq}, written {one.at:.3f}, was heard by nobody who listened"
+            highest = int(epoch)
+        tokens.add(one["token"])
 
 
 def rule_process(records):
@@ -351,11 +327,6 @@ def rule_process(records):
     for plan in records.plans.values():
         if plan.sent and not plan.acks and not plan.refused:
             yield "not drained", plan.ident, "its submission was never answered"
-
-
-def unheard(records):
-    kept = {int(one.entry[:-2]) for plan in records.plans.values() for one in plan.outcomes if one.entry.endswith("-0")}
-    return len(kept - {one[1] for one in records.heard})
 
 
 def extra_runs(records):
@@ -412,7 +383,10 @@ def figures(records):
         "broadcasts heard": len({one[1] for one in records.heard}), "heard twice": len(records.heard) - len(
             {one[:2] for one in records.heard}), "not heard": unheard(records),
         "kills": sum(count for kind, count in kinds.items() if kind.startswith("kill ")),
-        "faults": dict(sorted(kinds.items())),
+        "faults": dict(sorted(kinds.items())), "takeovers": max(0, len(records.owners) - 1),
+        "handed over": len(records.freed),
+        "handovers accepted": sum(one["code"] == OK for one in records.handovers),
+        "batches": sum(one["last"] - one["first"] for one in records.batches),
         "drained s": {one["what"]: one["seconds"] and round(one["seconds"], 1) for one in records.drained}}
 
 
@@ -425,8 +399,9 @@ def check(folder):
     """Judge the records of a folder."""
     records = Records(read(folder))
     found = [Violation(*one) for rule in (
-        rule_lost, rule_left, rule_unaccounted, rule_equal_exec, rule_early, rule_counted_twice, rule_ghost,
-        rule_wrong_time, rule_after_removal, rule_unknown, rule_untold, rule_process) for one in rule(records)]
+        rule_lost, rule_left, rule_unaccounted, rule_unrecorded, rule_equal_exec, rule_early, rule_counted_twice,
+        rule_ghost, rule_wrong_time, rule_after_removal, rule_unknown, rule_untold, rule_broadcast_order, rule_hole,
+        rule_fence, rule_process) for one in rule(records)]
     if records.meta:
         found += [Violation(*one) for one in rule_broadcasts(records)]
     first = collections.Counter()

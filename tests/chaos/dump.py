@@ -56,13 +56,26 @@ def outcomes(entry, fields):
         yield f"{seq}-0", plan, fields[b"t"], record
 
 
+def plan_of(message):
+    """A stored plan, without its frames; what is no JSON as it is."""
+    try:
+        plan = json.loads(message or "{}")
+    except ValueError:
+        return {"broken": message.decode(errors="replace")}
+    plan.pop("messages", None)
+    return plan
+
+
 def write(db, log):
     """All of it into the log."""
-    first = "-"
+    first, last, holes = "-", 0, []
     while True:
         page = db.xrange("plan:history", min=first, count=5000)
         for entry, plan, at, record in (row for item in page for row in outcomes(*item)):
-            run = unpack(record)
+            run, seq = unpack(record), int(entry.split("-")[0])
+            if seq > last + 1:
+                holes.append((last + 1, seq - 1))
+            last = seq
             log.add("history", id=plan.decode(), entry=entry, at=int(at) / 1000,
                     nominal=int(run["nominal"]), status=int(run["status"]), state=int(run["state"]),
                     exec=int(run["exec_id"]))
@@ -73,10 +86,9 @@ def write(db, log):
     runs = db.hgetall("plan:run")
     scores = dict(db.zrange("plan:time:set", 0, -1, withscores=True))
     for key in set(db.scan_iter("plan:msg:*", count=1000)) | set(scores) | set(runs):
-        message = db.get(key)
-        plan = json.loads(message) if message else {}
-        plan.pop("messages", None)
         log.add("left", id=key.rpartition(b":")[2].decode(), score=scores.get(key),
-                run=runs.get(key, b"").decode(), plan=plan)
+                run=runs.get(key, b"").decode(), plan=plan_of(db.get(key)))
     meta = {name.decode(): value.decode() for name, value in db.hgetall("plan:meta").items()}
-    log.write("meta", seq=int(meta.get("seq", 0)), epoch=meta.get("epoch", ""))
+    if int(meta.get("seq", 0)) > last:
+        holes.append((last + 1, int(meta["seq"])))
+    log.write("meta", seq=int(meta.get("seq", 0)), epoch=meta.get("epoch", ""), holes=holes)

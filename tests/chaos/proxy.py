@@ -1,6 +1,7 @@
 """A TCP proxy between a station and Redis that can delay, swallow and cut: proxy.py PORT TO_PORT.
 
-Commands, a line each on standard input: `delay SECONDS`, `blackhole`, `cut`, `ok`.
+Commands, a line each on standard input: `delay SECONDS`; `blackhole`; `cut`; `hold SECONDS`: what goes to Redis is
+that late; `orphan`: the station's ends are closed, and Redis gets what is held when its time has come; `ok`.
 """
 import collections
 import os
@@ -22,7 +23,8 @@ class Proxy:
         self.selector.register(sys.stdin.fileno(), selectors.EVENT_READ, self.command)
         self.peer = {}                          # socket -> the socket that its bytes go to
         self.waiting = {}                       # socket -> (when, bytes) to be sent to it
-        self.delay, self.hole = 0.0, False
+        self.delay, self.held, self.hole = 0.0, 0.0, False
+        self.near = set()                       # the sockets of the station
 
     def accept(self, _):
         near, _ = self.listener.accept()
@@ -36,6 +38,7 @@ class Proxy:
             one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.peer[one], self.waiting[one] = other, collections.deque()
             self.selector.register(one, selectors.EVENT_READ, self.readable)
+        self.near.add(near)
 
     def drop(self, one):
         """Both ends, and what was under way."""
@@ -43,7 +46,20 @@ class Proxy:
             if end in self.peer:
                 self.selector.unregister(end)
                 del self.peer[end], self.waiting[end]
+                self.near.discard(end)
                 end.close()
+
+    def orphan(self, near):
+        """The end of the station alone; the other one is closed when all has arrived."""
+        far = self.peer[near]
+        if not self.waiting[far]:
+            self.drop(near)
+            return
+        self.selector.unregister(near)
+        del self.peer[near], self.waiting[near]
+        self.near.discard(near)
+        near.close()
+        self.peer[far] = None
 
     def readable(self, one):
         if one not in self.peer:
@@ -56,8 +72,9 @@ class Proxy:
             data = b""
         if not data:
             self.drop(one)
-        elif not self.hole:
-            self.waiting[self.peer[one]].append((time.monotonic() + self.delay, data))
+        elif not self.hole and self.peer[one]:
+            late = self.delay + (self.held if one in self.near else 0)
+            self.waiting[self.peer[one]].append((time.monotonic() + late, data))
 
     def send_due(self):
         """What is due goes out; return the seconds until the next is, or None."""
@@ -78,6 +95,8 @@ class Proxy:
                     break
             if queue:
                 first = min(first or queue[0][0], queue[0][0])
+            elif one in self.peer and self.peer[one] is None:
+                self.drop(one)
         return None if first is None else max(0, first - now)
 
     def command(self, fd):
@@ -88,6 +107,12 @@ class Proxy:
             word, *args = line.split()
             if word == "delay":
                 self.delay = float(args[0])
+            elif word == "hold":
+                self.held = float(args[0])
+            elif word == "orphan":
+                for one in list(self.near):
+                    self.orphan(one)
+                self.held = 0.0
             elif word == "blackhole":
                 self.hole = True
             elif word == "cut":
@@ -98,7 +123,7 @@ class Proxy:
                 if self.hole:
                     for one in list(self.peer):
                         self.drop(one)
-                self.delay, self.hole = 0.0, False
+                self.delay, self.held, self.hole = 0.0, 0.0, False
 
     def run(self):
         print("ready", flush=True)

@@ -18,9 +18,13 @@ last line of a process that was killed may be torn; it had no effect then.
   heard     id at seq epoch station code exec done    a broadcast; done: real_repet in it
   up, down  at station          the subscriber's connection to that station
   fault     at end kind who     what was done to whom (faults.py)
+  handover  at code             the answer of a station that was asked for one
+  owner     at token name request   a station took over; `at` is when it was seen; request ends with its number
+  free      at token            the owner gave the plans up
+  batches   at token first last these were applied one after the other; token `free`: nobody owned the plans
   crash     at who code         a process ended that nobody had killed
   drained   at seconds limit what     how long a queue took to empty after all was healed; seconds null: it did not
-  history, left, meta           what stands in Redis at the end (dump.py)
+  history, left, meta           what is in Redis at the end (dump.py); holes: [from, to] of the seqs in no entry
 
 Times are Unix seconds of the one clock of this machine; ids are hex.
 """

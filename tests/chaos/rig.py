@@ -15,6 +15,7 @@ import redis                                                               # noq
 
 from zplanprocs import ZPLAND, die_with_parent, free_port, wait_until, WAIT   # noqa: E402
 from faults import LEASE                                                   # noqa: E402
+from zplantest import CMD, Client                                          # noqa: E402
 
 SLOW = max(1.0, WAIT / 20)      # how much slower than usual this machine may be
 SEND_TIMEOUT_MS = 500
@@ -25,7 +26,7 @@ class Process:
 
     def __init__(self, name, log):
         self.name, self.log, self.process, self.life = name, log, None, 0
-        self.frozen = False
+        self.frozen, self.env = False, None
 
     def command(self):
         raise NotImplementedError
@@ -33,11 +34,12 @@ class Process:
     def start(self):
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                self.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, bufsize=0,
+                self.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, bufsize=0, env=self.env,
                 start_new_session=True, preexec_fn=die_with_parent)
         self.life += 1
 
     def wait_ready(self):
+        """It has printed a line; return that."""
         out, line, end = self.process.stdout, b"", time.monotonic() + WAIT
         while not line.endswith(b"\n"):
             left = end - time.monotonic()
@@ -45,6 +47,7 @@ class Process:
             byte = os.read(out.fileno(), 1)
             assert byte, f"{self.name} ended with {self.process.wait(WAIT)}: {self.tail()}"
             line += byte
+        return line.decode().strip()
 
     def send(self, number):
         if self.process and self.process.poll() is None:
@@ -124,6 +127,8 @@ class Redis(Process):
 
 
 class Station(Process):
+    """One of them owns the plans and serves; the others are standbys."""
+
     def __init__(self, folder, number, redis_addr, targets):
         super().__init__(f"station{number}", os.path.join(folder, f"station{number}.txt"))
         self.request, self.publish, events = (f"ipc://{folder}/{kind}{number}" for kind in "qpe")
@@ -133,9 +138,37 @@ class Station(Process):
         for target in targets:
             kind = "pub" if target == "news" else "api"
             self.args += ["--station", f"{target}={kind}@ipc://{folder}/t-{target}"]
+        # Of each its own: who finds the token of its last takeover there takes over at once.
+        self.env = {**os.environ, "XDG_STATE_HOME": os.path.join(folder, f"state{number}")}
+        self.words = b""
 
     def command(self):
         return [ZPLAND, *self.args]
+
+    def start(self):
+        self.words = b""
+        super().start()
+
+    def serves(self):
+        """Whether `ready` is the last word that it printed."""
+        while self.process and select.select([self.process.stdout], [], [], 0)[0]:
+            data = os.read(self.process.stdout.fileno(), 4096)
+            if not data:
+                return False
+            self.words += data
+        return self.process is not None and self.words.endswith(b"ready\n")
+
+    def wait_word(self, word):
+        wait_until(lambda: self.serves() is (word == "ready") and self.words, f"{self.name} is {word}")
+
+    def answers(self):
+        """It answers PING: a standby's request socket is closed."""
+        client = Client(self.request)
+        try:
+            client.send(CMD.PING)
+            return client.socket.poll(300)
+        finally:
+            client.close()
 
 
 class Actor(Process):
@@ -147,9 +180,18 @@ class Actor(Process):
         return ["/usr/bin/python3", str(HERE / "actors.py"), self.role, json.dumps(self.config), str(self.life)]
 
 
+class Witness(Process):
+    def __init__(self, folder, records):
+        super().__init__("witness", os.path.join(folder, "witness.txt"))
+        self.args = [folder, os.path.join(records, "witness.log")]
+
+    def command(self):
+        return ["/usr/bin/python3", str(HERE / "witness.py"), *self.args]
+
+
 class Proxy(Process):
-    def __init__(self, folder, to_port):
-        super().__init__("proxy", os.path.join(folder, "proxy.txt"))
+    def __init__(self, folder, number, to_port):
+        super().__init__(f"proxy{number}", os.path.join(folder, f"proxy{number}.txt"))
         self.port, self.to_port = free_port(), to_port
 
     def command(self):
@@ -168,10 +210,11 @@ class Rig:
         self.folder, self.records = folder, os.path.join(folder, "records")
         os.mkdir(self.records)
         self.redis = Redis(folder)
-        self.proxy = Proxy(folder, self.redis.port)
-        # The second station goes through the proxy: what is done to its link is not done to the first.
-        address = ("unix:" + self.redis.socket, f"127.0.0.1:{self.proxy.port}")
-        self.stations = [Station(folder, i, address[i % 2], self.TARGETS) for i in range(stations)]
+        # Of each station its own: what is done to the link of one is not done to the others.
+        self.proxies = [Proxy(folder, i, self.redis.port) for i in range(stations)]
+        self.stations = [Station(folder, i, f"127.0.0.1:{proxy.port}", self.TARGETS)
+                         for i, proxy in enumerate(self.proxies)]
+        self.witness = Witness(folder, self.records)
         common = {"seed": seed, "records": self.records, "requests": [one.request for one in self.stations]}
         self.targets = [Actor(folder, "target", {
             **common, "name": name, "endpoint": f"ipc://{folder}/t-{name}", "slow": name == "slow"})
@@ -180,17 +223,31 @@ class Rig:
             **common, "name": f"submitter{i}", "number": i, "rate": rate / submitters}) for i in range(submitters)]
         self.subscriber = Actor(folder, "subscriber", {
             **common, "name": "subscriber", "publish": {one.name: one.publish for one in self.stations}})
-        self.all = [self.redis, self.proxy, self.subscriber, *self.targets, *self.stations, *self.submitters]
+        self.all = [self.redis, *self.proxies, self.witness, self.subscriber, *self.targets, *self.stations,
+                    *self.submitters]
         self.named = {one.name: one for one in self.all}
 
     def start(self):
         for one in self.all:
             one.start()
-            one.wait_ready()
+            if one in self.stations:
+                one.wait_word("ready" if one is self.stations[0] else "standby")
+            else:
+                one.wait_ready()
 
     def crowd(self):
         return {"station": [one.name for one in self.stations], "target": [one.name for one in self.targets],
-                "submitter": [one.name for one in self.submitters]}
+                "submitter": [one.name for one in self.submitters], "proxy": [one.name for one in self.proxies]}
+
+    def server(self):
+        """The station that serves, or None; before Redis is there, one that does not know yet that it is a standby."""
+        return next((one for one in self.stations if one.serves() and not one.frozen), None)
+
+    def client(self):
+        """Of the station that serves, within the time of a takeover."""
+        found = wait_until(lambda: next((one for one in self.stations if one.serves() and one.answers()), None),
+                           "a station serves")
+        return Client(found.request)
 
     def close(self):
         for one in reversed(self.all):

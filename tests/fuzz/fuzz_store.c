@@ -1,8 +1,5 @@
-// What Redis answers, as an operator may have made it: input is a kind and frames. Histories,
-// pages of plans, message keys, marks of runs, votes, INFO. Or whole answers, of any form,
-// to calls that a store makes: submit, commit, end, claim.
-#include <czmq.h>
-
+// What Redis holds, as an operator may have made it: input is a kind and frames. Outcomes of the
+// history, results of workers, teams, limits, texts of plans, names of keys, marks of runs, INFO.
 #include "fuzz.h"
 #include "ident.h"
 #include "json.h"
@@ -10,6 +7,7 @@
 #include "pack.h"
 #include "redis_info.h"
 #include "store_private.h"
+#include "team.h"
 
 enum { FRAMES = 16 };
 
@@ -69,250 +67,6 @@ static void check_outcome (struct answered *answer)
     json_decref (again);
     free (text);
     json_decref (run);
-}
-
-// -- whole answers. In the place of the link is one that answers with what the input says.
-
-struct link {
-    struct feed *feed;
-    const redisReply *reply; // of the call that is answered
-    size_t answering;        // calls
-    bool closing;
-    void (*gather) (void *owner);
-    void *gather_owner;
-};
-
-static struct link fuzz_link;
-
-static redisReply *reply_new (struct feed *feed, int type)
-{
-    redisReply empty = {.type = type};
-    return (redisReply *)feed_keep (feed, span_of (&empty, sizeof empty)).data;
-}
-
-// What hiredis may make of bytes: no element is NULL, every text ends with a NUL.
-static redisReply *reply_read (struct feed *feed, int depth)
-{
-    enum { ELEMENTS_MAX = 24, DEPTH_MAX = 4 };
-    static const int types[] = {REDIS_REPLY_NIL,    REDIS_REPLY_INTEGER, REDIS_REPLY_INTEGER,
-                                REDIS_REPLY_STRING, REDIS_REPLY_STATUS,  REDIS_REPLY_ERROR,
-                                REDIS_REPLY_ARRAY,  REDIS_REPLY_ARRAY};
-    uint8_t byte = feed_byte (feed);
-    redisReply *self = reply_new (feed, types[byte % 8]);
-    if (self->type == REDIS_REPLY_INTEGER) {
-        self->integer = byte % 8 == 1 ? (int64_t)feed_number (feed) : byte / 8 - 1;
-    } else if (self->type == REDIS_REPLY_ARRAY) {
-        redisReply *elements[ELEMENTS_MAX];
-        size_t count = depth < DEPTH_MAX ? byte / 8 % ELEMENTS_MAX : 0;
-        for (size_t i = 0; i < count; i++)
-            elements[i] = reply_read (feed, depth + 1);
-        self->elements = count;
-        struct span kept = feed_keep (feed, span_of (elements, count * sizeof *elements));
-        self->element = (redisReply **)kept.data;
-    } else if (self->type != REDIS_REPLY_NIL) {
-        struct span text = feed_frame (feed);
-        self->str = (char *)feed_string (feed, text);
-        self->len = text.size;
-    }
-    return self;
-}
-
-struct link *link_new (const struct link_config *config, struct reactor *reactor,
-                       link_state_fn *changed, void *owner)
-{
-    (void)config, (void)reactor, (void)changed, (void)owner;
-    return &fuzz_link;
-}
-
-void link_destroy (struct link **self_p)
-{
-    *self_p = NULL;
-}
-
-// Answered at once, or lost, as all are that come while the store is closed.
-void link_call (struct link *self, const struct link_call *call)
-{
-    bool lost = self->closing || feed_byte (self->feed) % 8 == 7;
-    self->answering++;
-    self->reply = lost ? NULL : reply_read (self->feed, 0);
-    call->reply (call->owner, self->reply);
-    self->answering--;
-}
-
-void link_replicate (struct link *self, link_replicated_fn *reply, void *owner)
-{
-    reply (owner, feed_byte (self->feed) % 2);
-}
-
-void link_before_flush (struct link *self, void (*gather) (void *owner), void *owner)
-{
-    self->gather = gather;
-    self->gather_owner = owner;
-}
-
-void link_flush (struct link *self)
-{
-    self->gather (self->gather_owner);
-}
-
-enum link_state link_state (const struct link *self)
-{
-    (void)self;
-    return LINK_UP;
-}
-
-size_t link_pending (const struct link *self)
-{
-    return self->answering;
-}
-
-bool link_busy (const struct link *self)
-{
-    return self->answering > 0;
-}
-
-bool link_idle (const struct link *self)
-{
-    return !link_busy (self);
-}
-
-const struct link_facts *link_facts (const struct link *self)
-{
-    static const struct link_facts facts = {0};
-    (void)self;
-    return &facts;
-}
-
-// -- who asks; each is answered once
-
-enum { PLANS = 6 };
-
-struct asker {
-    size_t index, answers;
-};
-
-static bool is_number (const redisReply *reply, int64_t number)
-{
-    return reply->type == REDIS_REPLY_INTEGER && reply->integer == number;
-}
-
-static bool is_array (const redisReply *reply, size_t elements)
-{
-    return reply && reply->type == REDIS_REPLY_ARRAY && reply->elements >= elements;
-}
-
-// Nothing is acknowledged but by the script's own word.
-static void on_submitted (void *owner, const struct store_submitted *answer)
-{
-    struct asker *self = owner;
-    const redisReply *all = fuzz_link.reply;
-    bool stored = answer->result == STORE_DONE || answer->result == STORE_UNSURE;
-    self->answers++;
-    HOLDS (answer->error && strlen (answer->error) < 70000);
-    HOLDS ((answer->result == STORE_LOST) == !all);
-    HOLDS (answer->result != STORE_FULL || strlen (answer->error) > 0);
-    HOLDS (answer->result != STORE_HELD || answer->message.data);
-    HOLDS (!stored || is_number (all, 1) ||
-           (is_array (all, 0) && (!all->elements || (self->index < all->elements &&
-                                                     is_number (all->element[self->index], 1)))));
-}
-
-static void on_committed (void *owner, const struct store_committed *answer)
-{
-    struct asker *self = owner;
-    const redisReply *all = fuzz_link.reply;
-    self->answers++;
-    if (!fuzz_link.answering) { // another write has taken its place
-        HOLDS (answer->result == STORE_DONE && answer->seq == 0);
-        return;
-    }
-    HOLDS (answer->seq >= 0 && strlen (answer->epoch) < 70000);
-    HOLDS (answer->result != STORE_LOST || !all);
-    HOLDS (answer->result != STORE_CHANGED || answer->message.data);
-    HOLDS (answer->result != STORE_DONE || !all || is_array (all, 3));
-    HOLDS (answer->result != STORE_ERROR || strlen (answer->error) < 70000);
-    if (answer->result == STORE_DONE && answer->votes)
-        free (store_votes_json (answer->votes));
-}
-
-static void on_claimed (void *owner, const struct store_claim *answer)
-{
-    struct asker *self = owner;
-    self->answers++;
-    HOLDS (answer->now_us >= 0 && answer->lease_end_us >= answer->now_us && answer->next_us >= 0);
-    struct store_claimed claimed;
-    struct claim_aside aside;
-    for (size_t i = 0; i < answer->count; i++)
-        if (store_claim_at (answer, i, &claimed))
-            HOLDS (station_name_valid (claimed.station));
-    for (size_t i = 0; store_claim_aside (answer, i, &aside); i++)
-        HOLDS (station_name_valid (aside.target));
-}
-
-static struct plan *some_plan (size_t index)
-{
-    static const char *const stations[] = {"jobs", "job", "a.b"};
-    struct plan *plan = plan_new (0);
-    plan->id = index + 1;
-    plan->revision = 5;
-    plan->station = span_text (stations[index % 3]);
-    plan->caller = span_text (index % 2 ? "alice" : "bob");
-    return plan;
-}
-
-// What may be written of a run; the bits of `how` say which.
-static void commit_one (struct store *store, struct plan *plan, uint8_t how, struct asker *asker)
-{
-    static const enum commit modes[] = {COMMIT_END, COMMIT_END, COMMIT_LEASE, COMMIT_NEXT};
-    struct decision decision = {.commit = modes[how % 4],
-                                .broadcast = how & 4 ? BROADCAST_RESULT : BROADCAST_NONE,
-                                .close_poll = (how & 24) == 24};
-    struct store_commit commit = {.plan = plan,
-                                  .revision = how & 32 ? REVISION_ANY : 5,
-                                  .key_station = plan->station,
-                                  .exec_id = 1795227362000000 + plan->id,
-                                  .decision = &decision,
-                                  .record = span_text (how & 128 ? "" : "record")};
-    store_commit (store, &commit, on_committed, asker);
-}
-
-static void check_calls (struct feed *feed)
-{
-    struct link_config config = {.window = 100};
-    struct store_bounds bounds = {.history_count = 100};
-    struct asker askers[4 * PLANS] = {{0}};
-    fuzz_link = (struct link){.feed = feed};
-    struct reactor *reactor =
-        reactor_new (); // for the timer of what may wait, which never fires here
-    struct store *store = store_new (&config, &bounds, reactor, NULL, NULL);
-    size_t asked = 0, plans = feed_byte (feed) % PLANS + 1;
-    for (size_t i = 0; i < plans; i++, asked++) {
-        struct plan *plan = some_plan (i);
-        askers[asked].index = i;
-        uint8_t how = feed_byte (feed);
-        plan->state = how & 8 ? PLAN_PAUSE : PLAN_QUEUE;
-        store_submit (store,
-                      &(struct store_submission){.plan = plan,
-                                                 .made_here = how % 2,
-                                                 .missed = span_text (how & 4 ? "missed" : "")},
-                      on_submitted, &askers[asked]);
-        plan_destroy (&plan);
-    }
-    fuzz_link.gather (fuzz_link.gather_owner);
-    struct claim_wish wish = {.limit = 10, .lease_s = 300};
-    store_claim (store, &wish, on_claimed, &askers[asked++]);
-    for (size_t i = 0; i < 2 * plans; i++, asked++) {
-        struct plan *plan = some_plan (i % plans);
-        commit_one (store, plan, feed_byte (feed), &askers[asked]);
-        plan_destroy (&plan);
-    }
-    fuzz_link.gather (fuzz_link.gather_owner);
-    HOLDS (store_now_us (store) > 0);
-    fuzz_link.closing = true;
-    store_destroy (&store);
-    reactor_destroy (&reactor);
-    for (size_t i = 0; i < asked; i++)
-        HOLDS (askers[i].answers == 1);
 }
 
 // A record is written without a tree: it is what one would be packed to.
@@ -375,30 +129,6 @@ static void check_record (const struct span *frames, size_t count)
     free (bytes);
 }
 
-static void check_page (const struct answered *answer)
-{
-    enum { HEAD = 1 };
-    if (answer->all.elements < HEAD)
-        return;
-    struct store_page page = {.reply = &answer->all, .count = (answer->all.elements - HEAD) / 2};
-    struct store_swept swept = {.reply = &answer->all,
-                                .count =
-                                    answer->all.elements < 2 ? 0 : (answer->all.elements - 2) / 3};
-    struct store_stations stations = {.reply = &answer->all};
-    struct store_outside outside;
-    struct span message, name;
-    uint64_t id;
-    for (size_t i = 0; i < page.count; i++)
-        if (store_page_at (&page, i, &id, &name, &message))
-            HOLDS (id > 0 && id <= INT64_MAX);
-    for (size_t i = 0; i < swept.count; i++)
-        if (store_swept_at (&swept, i, &outside))
-            HOLDS (outside.plan_id > 0 && outside.plan_id <= INT64_MAX);
-    for (size_t i = 0; i < FRAMES; i++)
-        HOLDS (store_station_at (&stations, i, &name, &message) ==
-               (2 * i + 1 < answer->all.elements));
-}
-
 static void check_key (struct span key)
 {
     struct span station;
@@ -407,60 +137,134 @@ static void check_key (struct span key)
     if (!message_key_parse (key, &station, &id))
         return;
     HOLDS (station_name_valid (station) && id > 0 && id <= INT64_MAX);
-    char member[MEMBER_MAX];
-    member_make (member, station, id);
+    char member[MEMBER_MAX + 2];
+    member_make (member, "msg", station, id);
     snprintf (text, sizeof text, "plan:msg:%.*s:%s", (int)station.size, (const char *)station.data,
               ident_text (id, hex));
     HOLDS (strcmp (member, text) == 0);
 }
 
-static void check_votes (const struct answered *answer)
+// What workers answered, as JSON. Their frames are stored as JSON, and not parsed for that.
+static void check_results (const struct answered *answer)
 {
-    struct reason reason;
-    char *text = store_votes_json (&answer->all);
-    if (!text)
-        return;
-    json_t *object = json_read_object (span_text (text), &reason);
-    HOLDS (object || strstr (reason.text, "nested"));
-    json_decref (object);
+    struct store_loaded loaded = {.result = STORE_DONE, .work = &answer->all};
+    char *text = store_results_json (&loaded, 0x2a);
+    HOLDS (strncmp (text, "{\"plan_id\":42,\"results\":[", 25) == 0);
     free (text);
+    free (store_results_json (&(struct store_loaded){.result = STORE_DONE}, 1));
+}
+
+// Fields of a team. What is read of it is written so that the same is read.
+static void check_team (const struct span *frames, size_t count)
+{
+    struct team *team = team_new (), *again = team_new ();
+    for (size_t i = 0; i + 1 < count; i += 2)
+        team_load (team, frames[i], frames[i + 1]);
+    struct pack_text packed = {0};
+    team_pack_head (team, &packed);
+    team_load (again, span_text ("team"), span_of (packed.data, packed.size));
+    HOLDS (strcmp (team->round, again->round) == 0 && team->try == again->try);
+    HOLDS (team->since == again->since);
+    for (size_t i = 0; i < team->count; i++) {
+        struct worker worker = {0};
+        HOLDS (i == 0 || strcmp (team->workers[i - 1]->name, team->workers[i]->name) < 0);
+        packed.size = 0;
+        team_pack_worker (team->workers[i], &packed);
+        HOLDS (team_unpack_worker (span_of (packed.data, packed.size), &worker));
+        HOLDS (worker.state == team->workers[i]->state && worker.state < WORKER_STATES);
+        HOLDS (span_equal (worker.result, team->workers[i]->result));
+        worker_set (&worker.reason, (struct span){0});
+        worker_set (&worker.result, (struct span){0});
+        worker_set (&worker.progress, (struct span){0});
+    }
+    team_count (team);
+    free (packed.data);
+    team_destroy (&again);
+    team_destroy (&team);
+}
+
+static void check_limit (struct span text)
+{
+    char written[LIMIT_TEXT_MAX];
+    struct limit limit = limit_read (text);
+    HOLDS (limit.concurrency >= 0 && limit.rate >= 0 && limit.burst >= 0);
+    limit_write (&limit, written);
+    struct limit again = limit_read (span_text (written));
+    HOLDS (again.concurrency == limit.concurrency && again.burst == limit.burst);
+    HOLDS ((again.rate > 0) == (limit.rate > 0));
+}
+
+// A message, and what is asked of its text; `name` is the name of a member.
+static void check_message (struct span message, struct span value, const char *name)
+{
+    size_t size, from = 0;
+    struct team_rule rule = {0};
+    const uint8_t *end = message.data + message.size;
+    for (const uint8_t *at; (at = message_value (message, name, &from));)
+        HOLDS (at > message.data && at <= end && from <= message.size);
+    if (message_has (message, name, value))
+        HOLDS (value.size < message.size);
+    message_number (message, name);
+    message_number (message, "revision");
+    uint64_t exec_id = feed_hash (message, 1) >> 1;
+    uint8_t *running = message_as_running (message, exec_id, &size);
+    HOLDS (running[size] == 0);
+    HOLDS (size < message.size + 64);
+    // Of one that has the fields it says so.
+    if (message_exec_id (message) && message_number (message, "exec_id") > 0)
+        HOLDS (message_exec_id (span_of (running, size)) == exec_id ||
+               message_exec_id (message) == message_exec_id (span_of (running, size)));
+    free (running);
+    running = message_as_running (message, 0, &size);
+    HOLDS (size == message.size && (!size || memcmp (running, message.data, size) == 0));
+    free (running);
+    team_rule_read (&rule, message);
+    HOLDS (rule.count >= 0 && rule.ping_s >= 0 && rule.timeout_s >= 0);
+    team_rule_allows (&rule, value);
+    team_rule_free (&rule);
+}
+
+static void check_names (struct span text, const redisReply *reply)
+{
+    uint64_t exec_id;
+    bool again;
+    struct reason reason = {""};
+    check_entry (text);
+    check_key (text);
+    run_parse (reply_text (reply), &exec_id, &again);
+    HOLDS (!again || memchr (text.data, '+', text.size));
+    HOLDS (!run_without_status (text) || memchr (text.data, '?', text.size));
+    HOLDS (reply_score_us (reply) >= -1);
+    reply_number (reply);
+    enum info_verdict verdict = redis_info_check (text, LOSS_REFUSED, &reason);
+    if (verdict != INFO_GOOD)
+        check_reason (&reason);
+    HOLDS (verdict != INFO_GOOD || redis_info_check (text, LOSS_ACCEPTED, &reason) == INFO_GOOD);
 }
 
 int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
     struct feed feed = {.left = span_of (data, size)};
     struct answered answer;
-    struct span frames[FRAMES];
-    struct reason reason = {""};
+    struct span frames[FRAMES] = {{0}};
     uint8_t kind = feed_byte (&feed);
-    if (kind % 5 == 4) {
-        check_calls (&feed);
-        feed_free (&feed);
-        return 0;
-    }
     size_t count = feed_frames (&feed, frames, FRAMES);
     fill_all (&answer, &feed, frames, count);
     if (kind % 5 == 0) {
         check_outcome (&answer);
         check_record (frames, count);
     } else if (kind % 5 == 1) {
-        check_page (&answer);
+        check_results (&answer);
     } else if (kind % 5 == 2) {
-        check_votes (&answer);
-    } else if (count) {
-        uint64_t exec_id;
-        bool again;
-        check_entry (frames[0]);
-        check_key (frames[0]);
-        run_parse (answer.strings[0].type == REDIS_REPLY_STRING
-                       ? span_of (answer.strings[0].str, answer.strings[0].len)
-                       : (struct span){0},
-                   &exec_id, &again);
-        enum info_verdict verdict = redis_info_check (frames[0], LOSS_REFUSED, &reason);
-        if (verdict != INFO_GOOD)
-            check_reason (&reason);
-        HOLDS (verdict != INFO_GOOD ||
-               redis_info_check (frames[0], LOSS_ACCEPTED, &reason) == INFO_GOOD);
+        check_team (frames, count);
+        check_limit (frames[0]);
+    } else if (kind % 5 == 3 && count) {
+        check_names (frames[0], answer.elements[0]);
+    } else if (kind % 5 == 4 && count) {
+        bool named =
+            frames[2].size && frames[2].size < 60 && !memchr (frames[2].data, 0, frames[2].size);
+        check_message (frames[0], count > 1 ? frames[1] : span_text (""),
+                       named ? feed_string (&feed, frames[2]) : "exec_id");
     }
     feed_free (&feed);
     return 0;

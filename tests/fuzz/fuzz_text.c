@@ -33,7 +33,7 @@ static void check_station (const char *text)
     // What that text leaves out.
     memcpy (again.curve, target.curve, sizeof again.curve);
     memcpy (again.kind, target.kind, sizeof again.kind);
-    memcpy (again.limit, target.limit, sizeof again.limit);
+    again.limit = target.limit;
     HOLDS (target_settings_equal (&target, &again));
 }
 

@@ -5,14 +5,9 @@
 
 static void check_page (const struct list_filter *filter, struct span message)
 {
-    static char entry[] = "000000000000002a:jobs", more[] = "2b";
-    redisReply head = {.type = REDIS_REPLY_STRING, .str = more, .len = 2};
-    redisReply name = {.type = REDIS_REPLY_STRING, .str = entry, .len = sizeof entry - 1};
-    redisReply text = {
-        .type = REDIS_REPLY_STRING, .str = (char *)message.data, .len = message.size};
-    redisReply *elements[] = {&head, &name, &text, &name, &text};
-    redisReply reply = {.type = REDIS_REPLY_ARRAY, .elements = 5, .element = elements};
-    struct store_page page = {.count = 2, .last = 0x2b, .reply = &reply};
+    struct store_listed plans[] = {{0x2a, span_text ("jobs"), message},
+                                   {0x2b, span_text ("jobs"), message}};
+    struct store_page page = {.count = 2, .last = 0x2b, .plans = plans};
     struct reason reason = {""};
     static struct station station; // without an allow-list: all may be listed
     static struct peer peer;

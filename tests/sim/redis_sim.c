@@ -236,6 +236,10 @@ static redisReply *run (struct redis_sim *self, struct redis_link *link,
     }
     if (span_is (words[0], "WATCH"))
         return watch (link, arena, words[1]);
+    if (span_is (words[0], "UNWATCH")) {
+        unwatch (link);
+        return status (arena, "OK");
+    }
     if (span_is (words[0], "EVAL"))
         return run_rows (self, link, words, count, redis_us, arena);
     return redis_data_run (self->data, words, count, redis_us, arena);

@@ -23,7 +23,7 @@ static void write_message (struct sim *self, struct sim_plan *sim_plan, struct p
     sim_plan->message = plan_stored_text (plan, &size);
 }
 
-// -- submit.lua
+// -- submit
 
 void store_submit (struct sim *self, struct sim_plan *sim_plan, struct plan *plan)
 {
@@ -32,7 +32,7 @@ void store_submit (struct sim *self, struct sim_plan *sim_plan, struct plan *pla
     sim_plan->score_us = plan_due_time (plan) * SIM_S;
 }
 
-// -- claim.lua
+// -- claim
 
 // The first due plan, by score and then by key.
 static struct sim_plan *first_due (struct sim *self)
@@ -76,7 +76,7 @@ size_t store_claim (struct sim *self, struct sim_plan *claimed[SIM_BATCH])
     return count;
 }
 
-// -- commit.lua
+// -- commit
 
 static void end_plan (struct sim_plan *sim_plan)
 {
@@ -140,7 +140,7 @@ enum committed store_commit (struct sim *self, struct sim_plan *sim_plan, struct
     return COMMITTED;
 }
 
-// -- change.lua
+// -- change
 
 void store_change (struct sim *self, struct sim_plan *sim_plan, struct plan *plan,
                    enum requeue requeue)
@@ -163,7 +163,7 @@ void store_change (struct sim *self, struct sim_plan *sim_plan, struct plan *pla
     }
 }
 
-// -- wake.lua
+// -- wake
 
 void store_wake (struct sim *self)
 {

@@ -187,14 +187,15 @@ void load_begin (struct station *station)
 
 struct asked {
     uint64_t resets;
-    int64_t expected;
+    int64_t expected, plans;
     uint64_t limit_writes;
 };
 
 static struct asked *asked_new (struct station *station)
 {
     struct asked *asked = memory_new (sizeof *asked);
-    *asked = (struct asked){core_resets (station->core), 0, station->limit_writes};
+    *asked = (struct asked){.resets = core_resets (station->core),
+                            .limit_writes = station->limit_writes};
     return asked;
 }
 
@@ -265,7 +266,7 @@ static void on_look (struct station *station, void *owner, redisReply *const *re
         core_reread (station->core);
     }
     if (current && replies[1]->type == REDIS_REPLY_INTEGER)
-        core_plans_are (station->core, replies[1]->integer);
+        core_plans_are (station->core, asked->plans, replies[1]->integer);
     free (asked);
 }
 
@@ -278,6 +279,7 @@ static void look_for_edits (struct station *station)
         return;
     struct asked *asked = asked_new (station);
     asked->expected = expected;
+    asked->plans = core_plan_count (station->core);
     snprintf (until, sizeof until, "%" PRId64 ".%06" PRId64, until_us / SECOND, until_us % SECOND);
     const struct span words[] = {TEXT ("ZCOUNT"), TEXT ("plan:time:set"), TEXT ("-inf"),
                                  TEXT (until),    TEXT ("ZCARD"),         TEXT ("plan:ids")};

@@ -61,8 +61,9 @@ static void send_commands (void *owner, const struct commands *commands)
 
 static void go_away (struct station *station);
 
-static void reopen (void *owner)
+static void reopen (void *owner, const char *why)
 {
+    (void)why;
     struct station *station = owner;
     if (station->wire)
         go_away (station);

@@ -1,5 +1,7 @@
-"""Fixtures of the script tests: one redis-server per pytest process, an empty one per test."""
+"""Fixtures of the store's tests: one redis-server per pytest process, an empty one per test."""
+import contextlib
 import ctypes
+import os
 import shutil
 import signal
 import subprocess
@@ -7,8 +9,6 @@ import tempfile
 
 import pytest
 import redis
-
-from storescripts import Store
 
 PR_SET_PDEATHSIG = 1
 
@@ -28,8 +28,8 @@ def wait_until_ready(process):
     raise RuntimeError("redis-server did not start:\n" + "".join(lines))
 
 
-@pytest.fixture(scope="session")
-def server():
+@contextlib.contextmanager
+def redis_server(**environment):
     """The socket of a server set up like the embedded one."""
     # A socket's path may have 107 bytes: a short folder, not pytest's.
     folder = tempfile.mkdtemp(prefix="zplan-", dir="/tmp")
@@ -38,7 +38,7 @@ def server():
         ["redis-server", "--port", "0", "--unixsocket", path, "--dir", folder, "--save", "",
          "--appendonly", "yes", "--maxmemory-policy", "noeviction", "--daemonize", "no"],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        preexec_fn=die_with_parent)
+        env={**os.environ, **environment}, preexec_fn=die_with_parent)
     try:
         wait_until_ready(process)
         yield path
@@ -52,26 +52,21 @@ def server():
         shutil.rmtree(folder)
 
 
+def connect(path):
+    # Keys and messages are bytes: latin-1 has a character for each, that every log can show.
+    return redis.Redis(unix_socket_path=path, decode_responses=True, encoding="latin-1", socket_timeout=30)
+
+
+@pytest.fixture(scope="session")
+def server():
+    with redis_server() as path:
+        yield path
+
+
 @pytest.fixture
 def db(server):
-    # Keys and messages are bytes: latin-1 has a character for each, that every log can show.
-    client = redis.Redis(unix_socket_path=server, decode_responses=True, encoding="latin-1",
-                         socket_timeout=30)
+    client = connect(server)
     client.config_set("maxmemory", 0)
     client.flushall()
     yield client
-    client.close()
-
-
-@pytest.fixture
-def store(db):
-    return Store(db)
-
-
-@pytest.fixture
-def twin(server, db):
-    """A second store, empty as well: for the same done in another way."""
-    client = redis.Redis(unix_socket_path=server, db=1, decode_responses=True, encoding="latin-1",
-                         socket_timeout=30)
-    yield Store(client)
     client.close()

@@ -196,8 +196,9 @@ static void go_on (struct driver *self)
         claim (self);
 }
 
-static void on_queue_read (void *owner)
+static void on_due (void *owner, int64_t redis_us)
 {
+    (void)redis_us;
     go_on (owner);
 }
 
@@ -267,7 +268,7 @@ int main (int argc, char **argv)
     struct store_config config = {.link = {.address = {.kind = ADDRESS_UNIX}, .window = 1 << 20},
                                   .name = "driver",
                                   .endpoints = "",
-                                  .queue_read = on_queue_read,
+                                  .due = on_due,
                                   .state_folder = argc > 4 ? state_folder_open (argv[4]) : -1};
     const struct store_bounds bounds = {.history_count = 100000, .history_age_s = 86400};
     if (argc < 3) {

@@ -14,7 +14,6 @@ from storescripts import HISTORY, IDS, META, RUN, TIME_SET, each_outcome, member
 REPO = pathlib.Path(__file__).parents[2]
 OWNER = "plan:owner"
 LEASE_S = 2.0
-FILLER = "table"  # a field of plan:run that is no run
 
 
 def tool():
@@ -75,7 +74,7 @@ def assert_all_run(db, accepted):
     rows = outcomes(db)
     assert {fields["p"] for _, fields in rows} >= accepted
     assert not list(db.scan_iter("plan:msg:*")) and not db.exists(IDS, TIME_SET, "plan:count")
-    assert set(db.hkeys(RUN)) == {FILLER}
+    assert not db.exists(RUN)
     numbers = [int(name.split("-")[0]) for name, _ in rows if name.endswith("-0")]
     assert numbers == list(range(1, len(numbers) + 1)) and int(db.hget(META, "seq")) == len(numbers)
     return rows
@@ -198,6 +197,35 @@ def test_a_number_that_is_none_begins_anew(db, drive):
     driver = drive(300)
     assert driver.finish()["ended"] == 300
     assert_all_run(db, driver.accepted)
+
+
+def test_lost_numbers_go_on_behind_the_history(db, drive, tmp_path):
+    drive(5, 5, tmp_path).finish()
+    epoch = db.hget(META, "epoch")
+    db.hdel(META, "seq")
+    drive(5, 5, tmp_path).finish()
+    assert db.hmget(META, "seq", "epoch") == ["10", epoch]
+
+
+@pytest.mark.parametrize("seq", [None, "-5", "9223372036854775807"])
+def test_numbers_that_begin_anew_are_of_another_epoch(db, drive, seq, tmp_path):
+    drive(5, 5, tmp_path).finish()
+    epoch = db.hget(META, "epoch")
+    db.hset(META, "seq", seq) if seq else db.hdel(META, "seq")
+    db.delete(HISTORY)
+    assert drive(7, 5, tmp_path).finish()["ended"] == 7
+    assert db.hget(META, "seq") == "7" and db.hget(META, "epoch") != epoch
+
+
+@pytest.mark.parametrize("number", ["-1", "18446744073709551615", "somebody's"])
+def test_numbers_that_somebody_edited_stop_nothing(db, drive, number, tmp_path):
+    drive(5, 5, tmp_path).finish()
+    db.hset(META, mapping={"exec": number, "id": number, "seq": number})
+    db.hset("plan:count", "s:jobs", number)
+    driver = drive(20, 5, tmp_path)
+    assert driver.finish()["ended"] == 20
+    assert {fields["p"] for _, fields in outcomes(db)} >= driver.accepted
+    assert db.hget(META, "seq") == "25" and not db.exists(IDS, "plan:count")
 
 
 def stored(db, driver):

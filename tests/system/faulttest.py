@@ -1,10 +1,13 @@
-"""Faults for tests: a station that dies at a point of its life cycle, and two on one Redis.
+"""Faults for tests: a station that dies at a point of its life cycle, and an owner with a standby.
 
 A station built with -Dfailpoints=true kills itself at the point that ZPLAN_FAILPOINT names.
 """
+import contextlib
 import json
 import os
+import select
 import signal
+import socket
 import time
 
 from zplanprocs import WAIT, Zpland
@@ -76,7 +79,7 @@ def is_whole(rig, client=None):
     assert sorted(f"plan:msg:{name}:{int(ident, 16):x}" for ident, _, name in ids) == \
         sorted(messages)
     assert {key.decode() for key in db.zrange("plan:time:set", 0, -1)} == messages
-    assert {key.decode() for key in db.hkeys("plan:run")} <= messages
+    assert {key.decode() for key in db.hkeys("plan:run")} - {"table"} <= messages
     assert {key.decode().replace("work", "msg", 1) for key in db.keys("plan:work:*")} <= messages
     counts = db.hgetall("plan:count")
     assert sum(int(n) for name, n in counts.items() if name.startswith(b"s:")) == len(messages)
@@ -90,48 +93,102 @@ def is_whole(rig, client=None):
     assert max(execs, default=0) <= int(meta.get(b"exec", 0))
 
 
-# Two stations.
+# An owner and its standbys.
+
+def stopped(process):
+    with open(f"/proc/{process.pid}/stat") as stat:
+        return stat.read().rpartition(")")[2].split()[0] == "T"
+
 
 def freeze(station):
     os.kill(station.pid, signal.SIGSTOP)
-
-    def stopped():
-        with open(f"/proc/{station.pid}/stat") as stat:
-            return stat.read().rpartition(")")[2].split()[0] == "T"
-    wait_until(stopped, "the station is stopped")
+    wait_until(lambda: stopped(station.process), "the station is stopped")
 
 
 def thaw(station):
     os.kill(station.pid, signal.SIGCONT)
 
 
-class Pair:
-    """The station of a rig, and another on the same Redis with the same targets, or with a `jobs`
-    of its own at this endpoint."""
+def silent(station):
+    """It has printed no other word, and runs."""
+    return station.process.poll() is None and not select.select([station.process.stdout], [], [], 0)[0]
 
-    def __init__(self, rig, jobs=None):
-        args = [arg + "2" if arg.startswith("ipc:") else arg for arg in rig.station.args]
-        if jobs:
-            args[args.index("jobs=api@" + rig.jobs.endpoint)] = "jobs=api@" + jobs
-        self.rig = rig
-        self.clients = [rig.client, rig.keep(Client(rig.ipc("q2")))]
-        self.stations = [rig.station, Zpland(rig.path("log2"), args)]
+
+def logged(station, event):
+    """The lines of its log with this event."""
+    with open(station.log, errors="replace") as log:
+        return [line for line in log if f" event={event} " in line]
+
+
+def is_closed(endpoint):
+    """Nobody accepts connections at this ipc endpoint."""
+    with socket.socket(socket.AF_UNIX) as one:
+        return one.connect_ex(endpoint.removeprefix("ipc://")) != 0
+
+
+class Pair:
+    """The station of a rig, which owns the plans, and standbys on the same Redis with the same targets.
+    `rig.client` is a client of the owner."""
+
+    def __init__(self, rig, standbys=1):
+        self.rig, self.owner = rig, 0
+        self.endpoints, self.stations = [rig.ipc("q")], [rig.station]
+        for nth in range(2, standbys + 2):
+            args = [arg + str(nth) if arg.startswith("ipc:") else arg for arg in rig.station.args]
+            self.endpoints.append(rig.ipc("q") + str(nth))
+            self.stations.append(Zpland(rig.path(f"log{nth}"), args))
 
     def start(self):
-        for station, client in zip(self.stations, self.clients):
-            if not station.process:
-                station.start()
-            connected(self.rig, client=client)
+        if not self.stations[0].process:
+            self.stations[0].start()
+        connected(self.rig)
+        for station in self.stations[1:]:
+            self.starts_as_standby(station)
         return self
 
-    def counter(self, nth, name):
-        return self.clients[nth].done("stats").json["counters"][name]
+    def starts_as_standby(self, station):
+        station.start(wait_ready=False)
+        station.wait_standby()
+        # libzmq closes it a moment later: a request in between would be lost.
+        wait_until(lambda: is_closed(self.endpoints[self.stations.index(station)]), "its request socket is closed")
+
+    @property
+    def standby(self):
+        """The first that is not the owner."""
+        return self.stations[0 if self.owner else 1]
+
+    def client(self, nth):
+        return self.rig.keep(Client(self.endpoints[nth], prepare=self.rig.prepare))
+
+    def takes_over(self, nth=1):
+        """Wait until this standby serves; it is asked from now on."""
+        word = self.stations[nth].next_word()
+        assert word == "ready", word
+        self.owner, self.rig.client = nth, self.client(nth)
+        connected(self.rig)
+
+    def steps_down(self, nth=0):
+        """Wait until this former owner has seen that it is none, and is a standby."""
+        self.stations[nth].wait_standby()
+        assert logged(self.stations[nth], "owner.lost")
+
+    def token(self):
+        return self.rig.db.hget("plan:owner", "token")
+
+    @contextlib.contextmanager
+    def nobody_takes_over(self):
+        """Whatever happens: the owner stays the owner, and nobody takes that for a takeover."""
+        token = self.token()
+        yield
+        assert self.token() == token and all(map(silent, self.stations))
 
     def close(self):
         for station in self.stations:
             if station.process and station.process.poll() is None:
                 thaw(station)
         try:
-            self.stations[1].stop()
+            for station in self.stations[1:]:
+                station.stop()
         finally:
-            self.stations[1].reap()
+            for station in self.stations[1:]:
+                station.reap()

@@ -87,5 +87,5 @@ def states(rig, ident):
 def offered(rig, *idents):
     """Wait until these are offered."""
     def all_there():
-        return all(rig.db.zscore(f"plan:offers:{STATION}", rig.key(ident, STATION)) is not None for ident in idents)
+        return all(b"!" in (rig.db.hget("plan:run", rig.key(ident, STATION)) or b"") for ident in idents)
     wait_until(all_there, "the plans are offered")

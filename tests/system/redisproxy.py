@@ -31,6 +31,7 @@ class RedisProxy:
         self.cut_after = None       # bytes of replies that still pass; then the connection is cut
         self.swallowed = 0          # bytes
         self.hold_from = None       # what a request says (bytes) from which on replies are held back
+        self.swallow_from = None    # the same: from which on replies are lost
         self.cuts = 0
         self.pipes = []
         self.lock = threading.RLock()
@@ -70,6 +71,7 @@ class RedisProxy:
     def heal(self):
         self.delay, self.cut_after = 0.0, None
         self.blackhole = self.swallow = False
+        self.swallow_from = None
         self.cut_all()
 
     def run(self):
@@ -118,6 +120,7 @@ class RedisProxy:
         elif end is pipe.station:
             if self.hold_from and self.hold_from in data:
                 self.delay = float("inf")       # until release ()
+            self.swallow = self.swallow or bool(self.swallow_from and self.swallow_from in data)
             if self.request_delay:
                 pipe.requests.append((time.monotonic() + self.request_delay, data))
             else:

@@ -72,7 +72,7 @@ def test_never_early_where_requests_are_slow_to_reach_redis(make_rig):
     """What was claimed ahead is sent by the clock of Redis as the station estimates it."""
     rig = make_rig(start=False)
     rig.proxy = rig.keep(RedisProxy(rig.redis.socket))
-    rig.proxy.request_delay = 0.015     # the longer way of a round trip
+    rig.proxy.request_delay = 0.004     # the longer way of a round trip
     redis_at(rig, rig.proxy.address)
     rig.start()
     never_early(rig)

@@ -38,8 +38,8 @@ def answer_all(target, ids, runs):
     return seen
 
 
-def aside(rig, station="jobs"):
-    return rig.db.zcard(f"plan:held:{station}")
+def waiting(rig, station="jobs"):
+    return rig.ready(station)
 
 
 def test_a_target_that_answers_nothing_holds_up_nobody(make_rig):
@@ -53,17 +53,17 @@ def test_a_target_that_answers_nothing_holds_up_nobody(make_rig):
         assert run.mailbox == b"*" + ident.encode()
         rig.news.finish(run)
     rig.jobs.nothing(0.1)
-    wait_until(lambda: aside(rig) == PLANS - MOST, "the others are put aside")
+    wait_until(lambda: waiting(rig) == PLANS - MOST, "the others wait for their turn")
     assert rig.db.zcard("plan:time:set") == PLANS, "and are in the queue all the same"
     assert answer_all(rig.jobs, ids, runs) == ids
-    wait_until(lambda: not aside(rig) and not rig.db.keys("plan:msg:*"), "nothing is left")
+    wait_until(lambda: not waiting(rig) and not rig.db.keys("plan:msg:*"), "nothing is left")
 
 
-def test_what_was_put_aside_outlives_the_station(make_rig):
+def test_what_waits_outlives_the_station(make_rig):
     rig = make_rig(*BOUNDS, "--exec-timeout", "60")
     ids = backlog(rig)
     out = {run.mailbox[1:].decode() for run in taken(rig.jobs, MOST)}
-    wait_until(lambda: aside(rig) == PLANS - MOST, "the others are put aside")
+    wait_until(lambda: waiting(rig) == PLANS - MOST, "the others wait for their turn")
     rig.station.kill()
     rig.jobs.close()
     rig.jobs.open()
@@ -73,11 +73,11 @@ def test_what_was_put_aside_outlives_the_station(make_rig):
 
 
 @pytest.mark.parametrize("change", ["remove", "pause"])
-def test_what_is_put_aside_obeys_its_manager(make_rig, change):
+def test_what_waits_obeys_its_manager(make_rig, change):
     rig = make_rig(*BOUNDS)
     ids = backlog(rig, count=40)
     runs = taken(rig.jobs, MOST)
-    wait_until(lambda: aside(rig) == 40 - MOST, "the others are put aside")
+    wait_until(lambda: waiting(rig) == 40 - MOST, "the others wait for their turn")
     rig.client.done(change, ids[-1])
     assert answer_all(rig.jobs, ids[:-1], runs) == ids[:-1]
     rig.jobs.nothing(0.3)

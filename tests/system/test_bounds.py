@@ -324,4 +324,5 @@ def test_flood(make_rig, kind, peers):
     assert rig.db.zcard("plan:ids") <= 2000
     assert rig.client.done("list", {"limit": 1}).json
     rig.db.flushall()
+    wait_until(lambda: rig.client.done("stats").json["counters"]["lost_data"], "it sees that nothing is left", 20)
     goes_on(rig)

@@ -16,7 +16,8 @@ from zplanprocs import WAIT                     # noqa: E402
 
 T0 = 1_800_000_000      # a second: the plans below are submitted in it
 EPOCH = "6b00fdb631fa6"
-CROWD = {"station": ["station0", "station1"], "target": ["jobs0"], "submitter": ["submitter0"]}
+CROWD = {"station": ["station0", "station1"], "target": ["jobs0"], "submitter": ["submitter0"],
+         "proxy": ["proxy0", "proxy1"]}
 
 
 def us(seconds):
@@ -26,7 +27,7 @@ def us(seconds):
 def base(*records):
     """A run without faults around these."""
     return [{"k": "begin", "at": T0}, {"k": "up", "at": T0 - 1, "station": "station0"},
-            {"k": "up", "at": T0 - 1, "station": "station1"}, *records,
+            {"k": "up", "at": T0 - 1, "station": "station1"}, batches("1.a", 0, 9), batches("2.b", 0, 7), *records,
             {"k": "heard", "id": "ff", "at": T0 - .5, "seq": 1, "epoch": EPOCH, "station": "station0", "code": 1,
              "exec": us(T0 - .6), "done": 1},
             {"k": "heard", "id": "fe", "at": T0 - .5, "seq": 2, "epoch": EPOCH, "station": "station1", "code": 1,
@@ -35,7 +36,11 @@ def base(*records):
             *plan("fe", seq=2, sent=T0 - .8, runs=[(T0 - .7, int(T0 - .7))], tell=False),
             {"k": "healed", "at": T0 + 60},
             {"k": "drained", "at": T0 + 62, "what": "backlog", "seconds": 2, "limit": 13},
-            {"k": "meta", "seq": 99, "epoch": EPOCH}]
+            {"k": "meta", "seq": 99, "epoch": EPOCH, "holes": []}]
+
+
+def batches(token, first, last):
+    return {"k": "batches", "token": token, "first": first, "last": last, "at": T0}
 
 
 def submit(ident="a", at=T0, ack=True, **spec):
@@ -144,9 +149,25 @@ BAD = {
         {**record, "at": record["at"] + 9} if record["k"] in ("fault", "up", "down") else record for record in DEAF[:3]),
         *plan("b", seq=11, runs=[(T0 + 20, T0)])]),
     "told by nobody, after the kill": ("not broadcast", [*plan(runs=[(T0 + 5, T0)], tell=False), *DEAF]),
+    "told by nobody, when a standby was killed": ("not broadcast", [
+        *plan(runs=[(T0 + 8, T0)], tell=False), *plan("b", seq=11, runs=[(T0 + 12, T0)]),
+        {"k": "owner", "at": T0 - 9, "token": "1.a", "name": "x", "request": "ipc:///x/q0"},
+        {"k": "down", "at": T0 + 8, "station": "station1"}, {"k": "up", "at": T0 + 9, "station": "station1"}]),
     "told, and not in the history": ("false broadcast", [*plan(), heard("a", T0 + .1, 11)]),
     "told of another run": ("false broadcast", [*plan(tell=False), heard("a", T0 + .2, 10)]),
     "told with another status": ("false broadcast", [*plan(tell=False), heard("a", T0 + .1, 10, code=0x82)]),
+    "told twice": ("broadcast order", [*plan(), heard("a", T0 + .1, 10, station="station1")]),
+    "told behind a later one": ("broadcast order", [*plan(), *plan("b", seq=9, runs=[(T0 + .3, T0)])]),
+    "a number that no entry has": ("hole", [*plan(), {"k": "meta", "seq": 99, "epoch": EPOCH, "holes": [[11, 98]]}]),
+    "a run of which nothing became known": ("unrecorded", [*plan(runs=[(T0 + 4, T0)]), execute("a", T0 + .1, T0)]),
+    "the same failure twice": ("counted twice", [
+        *plan(runs=[(T0 + 4, T0)]), execute("a", T0 + .1, T0, answer="silent"), *(
+            outcome("a", T0 + .1, T0, 9, status=0x8D, entry=entry) for entry in ("8-1", "9-1"))]),
+    "a batch of a former owner": ("fence", [*plan(), batches("1.a", 10, 10)]),
+    "a batch is left out": ("fence", [*plan(), batches("3.c", 0, 3), batches("3.c", 5, 5)]),
+    "no takeover": ("fence", [*plan(), batches("3.c", 1, 3)]),
+    "an epoch twice": ("fence", [*plan(), batches("2.c", 0, 3)]),
+    "a batch of nobody": ("fence", [*plan(), batches("free", 8, 8)]),
     "told in another epoch": ("false broadcast", [*plan(tell=False), heard("a", T0 + .1, 10, epoch="0")]),
     "a dispatch that contradicts itself": ("broken", [*plan(), {"k": "broken", "id": "a", "at": T0, "why": "x"}]),
     "a station that died": ("crash", [*plan(), {"k": "crash", "at": T0, "who": "station0", "code": -6}]),

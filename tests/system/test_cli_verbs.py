@@ -74,11 +74,13 @@ REFUSALS = {
     "result": ["7777"],
     "team": ["7777"],
     "keygen": ["key", "--out", "/nonexistent"],
+    "handover": [],     # there is no standby
 }
 
 NO_STATION = {"next", "keygen", "work", "flow"}     # these need none, or another one
 # test_zstationd.py, test_cli_workers.py: it serves, and prints nothing itself; they ask a target.
-OWN_TESTS = {"work", "workers", "drain"}
+# test_faults_two.py: it needs a standby.
+OWN_TESTS = {"work", "workers", "drain", "handover"}
 
 
 @pytest.fixture(scope="module")

@@ -288,7 +288,7 @@ def test_row_08_result_that_is_sent_again(make_rig):
     counts_once(rig, ident, run)
 
 
-@pytest.mark.parametrize("row", ["result_sent:2", "result_done"])
+@pytest.mark.parametrize("row", ["result_sent", "result_done"])
 def test_row_09_result_written(make_rig, row):
     """The same result again changes nothing, and its broadcast has one number."""
     results = []
@@ -347,7 +347,7 @@ def stored(rig, ident):
 
 
 @pytest.mark.parametrize("point", ["result_recv:1", "running_done:1", "result_recv:2",
-                                   "running_done:2", "result_recv:4", "result_sent:4",
+                                   "running_done:2", "result_recv:4", "result_sent",
                                    "result_done"])
 def test_row_08_votes(make_rig, point):
     """The station dies at the start of a vote, at a vote, at the last; all is sent once more."""
@@ -385,7 +385,7 @@ def test_rows_04_to_11_each_occurrence_counts_once(make_rig):
     rig = make_rig(*SHORT)
     base = int(time.time()) - 1000
     points = ["claim_done", "send_mid", "sent", "running_recv", "running_done", "result_recv",
-              "result_sent:2", "result_done", "next", "claim_sent:2"]
+              "result_sent", "result_done", "next", "claim_sent:2"]
     ident = rig.client.added(every(1, 2 * len(points), no_keep=True, plan_time=base))
     execs = []
 
@@ -423,6 +423,11 @@ def dies_at_start(rig, point):
     died(rig.station)
 
 
+def plans_of(rig):
+    """All keys but those that tell which station is there."""
+    return {key: value for key, value in rig.dump().items() if key not in (b"plan:attending", b"plan:owner")}
+
+
 @pytest.mark.parametrize("point", BOOT)
 def test_row_12_start(make_rig, point):
     rig = make_rig(*SHORT)
@@ -431,11 +436,10 @@ def test_row_12_start(make_rig, point):
     runing(rig, ident, run)
     kept = rig.client.added(later())
     rig.station.stop()
-    before = {key: value for key, value in rig.dump().items() if key != b"plan:attending"}
+    before = plans_of(rig)
     for _ in range(3):
         dies_at_start(rig, point)
-        after = {key: value for key, value in rig.dump().items() if key != b"plan:attending"}
-        assert after == before
+        assert plans_of(rig) == before
     rig.station.start()
     runs_again(rig, ident, run.exec_id, since=run.claimed)
     assert rig.message(kept)

@@ -1,50 +1,86 @@
-"""Two stations on one Redis, both active (rows 38 to 41 of the failure table).
+"""An owner and standbys on one Redis (rows 38 to 41 of the failure table).
 
-Each plan is claimed once per lease, whoever dies or stops; what a stale station sends or writes
-comes too late; answers count wherever they come in.
+The owner decides everything. When it dies, is stopped, or is cut off from Redis, a standby takes over: nothing
+that was acknowledged is lost, no run counts twice, and what a former owner sends or writes counts nothing.
 """
+import contextlib
+import json
 import random
+import re
+import select
+import signal
 import threading
 import time
 
 import pytest
+import zmq
+from zmq.utils.monitor import recv_monitor_message
 
-from faulttest import (LATE, Pair, died, freeze, history, is_whole, outcomes, resend, thaw, twice)
-from redissteps import proxied
+from clitest import zplan
+from curvetest import monitored
+from faulttest import (LATE, Pair, died, freeze, history, is_whole, logged, outcomes, resend, silent, thaw, twice)
+from pulltest import STATION, Worker, add, offered, workers
+from redisproxy import RedisProxy
+from redissteps import asleep, embed_redis, frozen, of_plan, redis_at, runs_through
+from test_faults_clock import Clock
 from zplanprocs import WAIT, free_port, run_once
 from zplantest import (CLOSE, CMD, FT, ST, Client, FakeTarget, Results, at_once, later, plan_frames, told,
                        wait_until)
 
-LEASE = 3                           # seconds
+LEASE = 3                           # seconds: of runs
+OWNED = 2.5                         # seconds: longer than the lease of an owner
+TAKEOVER = 10                       # seconds: 2 to 3 on a machine that has nothing else to do
 SHORT = ("--exec-timeout", str(LEASE), "--send-timeout", "60000")
 LONG = ("--exec-timeout", "60", "--send-timeout", "60000")      # longer than a test
 
 
 @pytest.fixture
 def make_pair(make_rig):
+    """An owner and standbys that have begun. `proxy`: the owner reaches Redis through rig.proxy; `before`: what is
+    to be done with the pair before it is started."""
     made = []
 
-    def make(*args, **options):
-        made.append(Pair(make_rig(*args, **options)))
-        return made[-1].start()
+    def make(*args, standbys=1, proxy=False, before=None, **options):
+        rig = make_rig(*args, start=False, **options)
+        pair = Pair(rig, standbys)
+        made.append(pair)
+        if proxy:
+            rig.proxy = rig.keep(RedisProxy(rig.redis.socket))
+            redis_at(rig, rig.proxy.address)
+        if before:
+            before(pair)
+        rig.start()
+        return pair.start()
     yield make
     for pair in made:
         pair.close()
 
 
-def submit(clients, numbers):
-    """At-once plans of these ids, by the clients in turn; the ids that were acknowledged."""
-    asked = [(clients[nth % len(clients)], f"{number:x}") for nth, number in enumerate(numbers)]
-    for client, ident in asked:
-        client.send(CMD.PLAN, plan_frames(at_once(), gid=ident))
-    replies = [client.recv() for client, _ in asked]
+def submit(client, numbers, plan=None):
+    """Plans of these ids, at once by default; the ids that were acknowledged."""
+    numbers = list(numbers)
+    for number in numbers:
+        client.send(CMD.PLAN, plan_frames(plan or at_once(), gid=f"{number:x}"))
+    replies = [client.recv() for _ in numbers]
     assert {reply.code for reply in replies} <= {ST.PLAN, ST.NET_ERROR}, replies
+    return acknowledged(replies)
+
+
+def acknowledged(replies):
     return {reply.get(FT.GLOBAL_ID).decode() for reply in replies if reply.code == ST.PLAN}
 
 
-def answer_waiting(rig, runs, most=1000):
+def replies(client):
+    """Those that have come."""
+    found = []
+    while client.socket.poll(0):
+        found.append(client.recv())
+    return found
+
+
+def answer_waiting(rig, runs, most=1000, wait=100):
     """Answer the dispatches that have come."""
-    while most and rig.jobs.socket.poll(100):
+    while most and rig.jobs.socket.poll(wait):
         runs.append(rig.jobs.recv())
         rig.jobs.finish(runs[-1])
         most -= 1
@@ -58,87 +94,116 @@ def answer_all(rig, runs):
     wait_until(over, "no plan is left", 60)
 
 
-def each_counted_once(pair, idents, runs):
+def answer_once(rig, runs, idents):
+    """Answer every dispatch until each of these has run once."""
+    def over():
+        answer_waiting(rig, runs)
+        return all((rig.message(ident) or {"real_repet": 1})["real_repet"] for ident in idents)
+    wait_until(over, "every plan has run", 60)
+
+
+def each_counted_once(rig, idents, runs):
     """No number was given twice, each plan has one good outcome, and nothing is half-written."""
     execs = [run.exec_id for run in runs]
     assert len(set(execs)) == len(execs), "an exec_id was used twice"
-    good = [run["plan"] for run in history(pair.rig) if run["status"] == ST.OK]
+    good = [run["plan"] for run in history(rig) if run["status"] == ST.OK]
     assert sorted(good) == sorted(idents)
-    is_whole(pair.rig)
+    is_whole(rig)
 
 
-def test_closed_by_the_other_between_sign_of_life_and_result(make_rig, request):
-    """Both were decided on the plan as it was, and the answers to both come at once: the sign of life is
-    decided anew on the closed plan, and the result must not take that for the plan that it was decided on."""
-    rig = proxied(make_rig, *LONG)
-    ident = rig.client.added(at_once())
-    run = rig.jobs.recv()
-    pair = Pair(rig)
-    pair.stations[1].args[pair.stations[1].args.index("--redis") + 1] = "unix:" + rig.redis.socket
-    request.addfinalizer(pair.close)
-    pair.start()
-    pair.clients[1].done("close", ident)
-    rig.proxy.delay = 600
+def joined(rig, name):
+    """A subscriber of a station that may be silent yet: it is connected."""
+    monitors = []
+    results = rig.keep(Results(rig.ipc(name), [b""], monitored(lambda socket: None, monitors)))
+    while monitors[0].poll(int(WAIT * 1000)):
+        if recv_monitor_message(monitors[0])["event"] == zmq.EVENT_HANDSHAKE_SUCCEEDED:
+            return results
+    raise AssertionError("not connected")
+
+
+def seqs_of(results):
+    """The numbers of all that it hears, until the last."""
+    seqs = []
+    while results.socket.poll(500):
+        seqs.append(told(results.recv_any())["seq"])
+    return seqs
+
+
+def serves_for(rig, seconds):
+    """Plans run, one after the other."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        runs_through(rig)
+
+
+def sent_and_running(pair, plan):
+    """A plan whose run is in progress: id, run."""
+    rig = pair.rig
+    ident = rig.client.added(plan)
+    run = of_plan(rig, ident)
     rig.jobs.answer(run, ST.RUNING)
-    wait_until(lambda: b'"plan_state":7' in rig.proxy.held_back(), "the sign of life is answered")
-    rig.jobs.answer(run, ST.OK)
-    wait_until(lambda: b"*1\r\n$16\r\n" in rig.proxy.held_back(), "the end is answered: not as expected")
-    rig.proxy.release()
-    wait_until(lambda: rig.message(ident)["last_state"] == ST.OK, "the result is written")
-    closed = rig.message(ident)
-    assert (closed["plan_state"], closed["real_repet"]) == (CLOSE, 1)
-
-
-def claimed_by_first(pair, plan):
-    """A plan that the first station has sent, as the second was stopped meanwhile: id, run."""
-    freeze(pair.stations[1])
-    ident = pair.clients[0].added(plan)
-    run = pair.rig.jobs.recv()
-    thaw(pair.stations[1])
+    rig.state(ident, ST.RUNING)
     return ident, run
 
 
-# Row 38: each plan is claimed once per lease.
+# Row 38: the owner dies.
 
 def test_row_38_under_load(make_pair):
-    """Several hundred plans by both: each runs once, is told of once, and both take part."""
+    """Nothing that was acknowledged is lost; what was not may be sent again with its id; the broadcasts of both are
+    those of one station, but for the last ones of the dead."""
+    pair = make_pair(*SHORT)
+    rig, runs, acked, last = pair.rig, [], set(), 0
+    heard = [joined(rig, name) for name in ("p", "p2")]
+    plan = twice()
+    while len(acked) < 200 or not heard[0].socket.poll(0):
+        for last in range(last + 1, last + 51 if last < 400 else last + 1):
+            rig.client.send(CMD.PLAN, plan_frames(plan, gid=f"{last:x}"))
+        acked |= acknowledged(replies(rig.client))
+        answer_waiting(rig, runs, 20, 10)
+    for last in range(last + 1, last + 51):
+        rig.client.send(CMD.PLAN, plan_frames(plan, gid=f"{last:x}"))
+    rig.station.kill()
+    began = time.monotonic()
+    acked |= acknowledged(replies(rig.client))
+    pair.takes_over()
+    assert time.monotonic() - began < TAKEOVER
+    assert all(rig.message(ident) for ident in acked), "acknowledged, and lost"
+    answer_waiting(rig, runs, 20, 0)
+    assert len(submit(rig.client, range(1, last + 1), plan)) == last    # most of them are there
+    idents = [f"{number:x}" for number in range(1, last + 1)]
+    answer_once(rig, runs, idents)
+    each_counted_once(rig, idents, runs)
+    first, second = map(seqs_of, heard)
+    assert first == list(range(first[0], first[-1] + 1)), "a hole"
+    assert first[-1] < second[0]
+    assert second == list(range(second[0], int(rig.db.hget("plan:meta", "seq")) + 1)), "a hole"
+
+
+def test_row_38_the_standby_is_silent_until_it_takes_over(make_pair):
+    """Its request socket is closed: a request waits at the client, and is answered then."""
     pair = make_pair(*LONG)
-    rig = pair.rig
-    heard = [rig.keep(Results(rig.ipc(name), [b""])) for name in ("p", "p2")]
-    runs, idents, first, end = [], set(), 1, time.monotonic() + 60
-    while not all(one.socket.poll(100) for one in heard):   # both subscribers are there
-        assert time.monotonic() < end
-        idents |= submit(pair.clients, range(first, first + 2))
-        answer_all(rig, runs)
-        first += 2
-    start = int(rig.db.hget("plan:meta", "seq"))
-    for number in range(first, first + 400, 50):
-        idents |= submit(pair.clients, range(number, number + 50))
-        answer_waiting(rig, runs)
-    answer_all(rig, runs)
-    assert len(idents) == len(runs) == first - 1 + 400
-    each_counted_once(pair, idents, runs)
-    assert len({run.before[0] for run in runs}) == 2, "one of the stations sent nothing"
-    assert {run["status"] for run in history(rig)} == {ST.OK}
-    seqs = []
-    for one in heard:
-        while one.socket.poll(500):
-            seqs.append(told(one.recv_any())["seq"])
-    assert sorted(seq for seq in seqs if seq > start) == \
-        list(range(start + 1, int(rig.db.hget("plan:meta", "seq")) + 1))
+    early = pair.client(1)
+    early.send(CMD.PLAN, plan_frames(later(), gid="7"))
+    runs_through(pair.rig)
+    assert not early.socket.poll(300)
+    assert silent(pair.stations[1])
+    pair.stations[0].kill()
+    pair.takes_over()
+    reply = early.recv()
+    assert reply.code == ST.PLAN and pair.rig.message("7")
 
 
-def test_row_38_one_is_killed(make_pair):
-    """The other takes over what it had in hand, and what was not due yet."""
+def test_row_38_what_was_in_flight_and_what_was_to_come(make_pair):
+    """The runs that the dead one had sent are sent again when their lease is over, and what is due since is run."""
     pair = make_pair(*SHORT)
     rig = pair.rig
-    freeze(pair.stations[1])
     due = later(LEASE + 1)
-    ident = pair.clients[0].added(due)
-    idents = submit(pair.clients[:1], range(1, 21))
+    ident = rig.client.added(due)
+    idents = submit(rig.client, range(1, 21))
     first = {run.mailbox: run for run in (rig.jobs.recv() for _ in idents)}
     pair.stations[0].kill()
-    thaw(pair.stations[1])
+    pair.takes_over()
+    took_over = time.time()
     seconds = [rig.jobs.recv() for _ in range(len(idents) + 1)]
     for run in seconds:
         rig.jobs.finish(run)
@@ -146,76 +211,67 @@ def test_row_38_one_is_killed(make_pair):
         if run.mailbox != b"*" + ident.encode():
             since = first[run.mailbox].claimed + LEASE
             assert run.exec_id > first[run.mailbox].exec_id
-        assert since <= run.claimed <= since + 1 + LATE
+        assert since <= run.claimed <= max(since, took_over) + 1 + LATE
     answer_all(rig, seconds)
     assert len(seconds) == len(idents) + 1
-    rig.client = pair.clients[1]
-    each_counted_once(pair, idents | {ident}, [*first.values(), *seconds])
+    each_counted_once(rig, idents | {ident}, [*first.values(), *seconds])
     assert sum(run["status"] == ST.TIMEOUT for run in history(rig)) == len(idents)
 
 
 @pytest.mark.parametrize("point", [
     "claim_sent:3", "claim_done", "send_mid", "sent:3", "running_recv:3", "running_done:3",
     "result_recv:3", "result_sent:3", "result_done:3", "next"])
-def test_row_38_one_dies_at_a_point(make_pair, point):
-    """The other does the rest: nothing is lost, and nothing counts twice."""
+def test_row_38_the_owner_dies_at_a_point(make_pair, point):
+    """The standby does the rest: nothing is lost, and nothing counts twice."""
     pair = make_pair(*SHORT, env={"ZPLAN_FAILPOINT": point})
     rig = pair.rig
-    first, runs, idents, number = pair.stations[0], [], set(), 0
-    plans = []      # no reply is waited for: the station may die before its first has left
+    owner, runs, number = pair.stations[0], [], 0
+    acked = set()   # no reply is waited for: the station may die before its first has left
     end = time.monotonic() + WAIT
-    while first.process.poll() is None:
+    while owner.process.poll() is None:
         assert time.monotonic() < end, "never passed"
         number += 1
         rig.client.send(CMD.PLAN, plan_frames(twice(), gid=f"{number:x}"))
-        while first.process.poll() is None and not rig.client.socket.poll(50):
+        while owner.process.poll() is None and not rig.client.socket.poll(50):
             pass
-        if rig.client.socket.poll(0):
-            plans.append(rig.client.recv().get(FT.GLOBAL_ID).decode())
+        acked |= acknowledged(replies(rig.client))
         answer_waiting(rig, runs, 5)
-    died(first)
-    rig.client = pair.clients[1]
-
-    def over():
-        answer_waiting(rig, runs)
-        stored = [key.decode().rpartition(":")[2] for key in rig.db.keys("plan:msg:*")]
-        assert set(plans) <= set(stored), "acknowledged, and lost"
-        idents.update(stored)
-        return all(rig.message(ident)["real_repet"] for ident in stored)
-    wait_until(over, "every plan has run")
-    each_counted_once(pair, idents, runs)
+    died(owner)
+    pair.takes_over()
+    stored = [key.decode().rpartition(":")[2] for key in rig.db.keys("plan:msg:*")]
+    assert acked <= set(stored), "acknowledged, and lost"
+    answer_once(rig, runs, stored)
+    each_counted_once(rig, stored, runs)
 
 
 def test_row_38_faults_in_turn(make_pair):
-    """One is killed, then the other, stopped for longer than a lease, cut off from Redis."""
+    """Each is killed, stopped for longer than a lease, asked to stop; connections are cut in between."""
     pair = make_pair(*SHORT)
-    rig = pair.rig
-    idents, runs = set(), []
-    for turn in range(6):
-        idents |= submit(pair.clients, range(turn * 30 + 1, turn * 30 + 31))
+    rig, idents, runs = pair.rig, set(), []
+    for turn, fault in enumerate(["kill", "freeze", "cut", "stop"]):
+        idents |= submit(rig.client, range(turn * 30 + 1, turn * 30 + 31))
         answer_waiting(rig, runs, 10)
-        victim = pair.stations[turn % 2]
-        if turn < 2:
-            victim.kill()
-            answer_waiting(rig, runs, 10)
-            victim.start()
-        elif turn < 4:
-            freeze(victim)
-            end = time.monotonic() + LEASE + 1
-            while time.monotonic() < end:
-                answer_waiting(rig, runs, 1)
-            thaw(victim)
+        owner, station = pair.owner, pair.stations[pair.owner]
+        if fault == "cut":
+            with pair.nobody_takes_over():
+                rig.redis.client().client_kill_filter(_type="normal")
+                wait_until(lambda: rig.client.done("health").json["healthy"], "it is connected again")
+            continue
+        {"kill": station.kill, "stop": station.stop, "freeze": lambda: freeze(station)}[fault]()
+        pair.takes_over(1 - owner)
+        answer_waiting(rig, runs, 10)
+        if fault == "freeze":
+            thaw(station)
+            pair.steps_down(owner)
         else:
-            rig.redis.client().client_kill_filter(_type="normal")
-            wait_until(lambda: all(client.done("health").json["healthy"]
-                                   for client in pair.clients), "both are connected again")
+            pair.starts_as_standby(station)
     answer_all(rig, runs)
-    assert len(idents) == 180
-    each_counted_once(pair, idents, runs)
+    assert len(idents) == 120
+    each_counted_once(rig, idents, runs)
 
 
 def test_row_38_connections_are_cut(make_pair):
-    """Now of the one, now of the other, while plans are submitted and run."""
+    """Now of the one, now of the other, while plans are submitted and run: that is no reason to take over."""
     pair = make_pair(*SHORT)
     rig = pair.rig
     stop, rng, db = threading.Event(), random.Random(38), rig.redis.client()
@@ -229,178 +285,444 @@ def test_row_38_connections_are_cut(make_pair):
                 db.client_kill_filter(_id=rng.choice(ids))
     thread = threading.Thread(target=killer)
     acked, runs = set(), []
-    thread.start()
-    try:
-        for turn in range(20):
-            acked |= submit(pair.clients, range(turn * 10 + 1, turn * 10 + 11))
-            answer_waiting(rig, runs, 10)
-    finally:
-        stop.set()
-        thread.join()
-    for client in pair.clients:
-        wait_until(lambda: client.done("health").json["healthy"], "connected again")
+    with pair.nobody_takes_over():
+        thread.start()
+        try:
+            for turn in range(20):
+                acked |= submit(rig.client, range(turn * 10 + 1, turn * 10 + 11))
+                answer_waiting(rig, runs, 10)
+        finally:
+            stop.set()
+            thread.join()
+        wait_until(lambda: rig.client.done("health").json["healthy"], "connected again")
     answer_all(rig, runs)
     # What was answered NET_ERROR was stored or not.
     good = {run["plan"] for run in history(rig) if run["status"] == ST.OK}
     assert acked and acked <= good
-    each_counted_once(pair, good, runs)
+    each_counted_once(rig, good, runs)
 
 
-# Answers to the other station.
+def test_row_38_one_of_two_standbys_takes_over(make_pair):
+    """And when that one dies too, the other."""
+    pair = make_pair(*LONG, standbys=2)
+    rig = pair.rig
+    pair.stations[0].kill()
+    outs = [station.process.stdout for station in pair.stations[1:]]
+    spoke, _, _ = select.select(outs, [], [], WAIT)
+    assert len(spoke) == 1
+    nth = 1 + outs.index(spoke[0])
+    pair.takes_over(nth)
+    serves_for(rig, OWNED)      # the other one would have counted to the end of its lease
+    assert silent(pair.stations[3 - nth])
+    pair.stations[nth].kill()
+    pair.takes_over(3 - nth)
+    runs_through(rig)
 
-def test_row_38_result_to_the_other_station(make_pair):
+
+def test_row_38_a_restarted_owner_goes_on_at_once(make_pair):
+    """On its own state folder, where the token of its takeover is: it waits for no lease."""
     pair = make_pair(*LONG)
     rig = pair.rig
-    ident, run = claimed_by_first(pair, twice())
-    rig.jobs.answer(run, ST.RUNING)
-    rig.state(ident, ST.RUNING)
-    resend(rig, ident, run, client=pair.clients[1])
-    assert rig.repet(ident, 1)["plan_time"] == run.plan_time + 1000
-    # The same once more, by either.
-    rig.jobs.answer(run, ST.OK, [(FT.LOCAL_ID, run.local_id)])
-    for client in pair.clients:
-        resend(rig, ident, run, client=client)
-        client.added(later())
-    assert rig.message(ident)["real_repet"] == 1
+    ident, run = sent_and_running(pair, twice())
+    freeze(pair.stations[1])
+    pair.stations[0].kill()
+    before = pair.token()
+    pair.stations[0].start(wait_ready=False)
+    assert pair.stations[0].next_word() == "ready"      # not "standby"
+    assert pair.token() != before
+    thaw(pair.stations[1])
+    rig.client = pair.client(0)
+    with pair.nobody_takes_over():
+        resend(rig, ident, run)
+        rig.repet(ident, 1)
+        serves_for(rig, OWNED)
     assert outcomes(rig, ident) == [(ST.OK, run.exec_id)]
-    is_whole(rig)
-    rig.jobs.nothing(0.3)
 
 
-def test_row_38_signs_of_life_to_the_other_station(make_pair):
-    """They keep the lease, whoever has the run in hand."""
+def test_row_38_a_restart_without_the_state_folder_waits_for_the_lease(make_rig):
+    """The station before it may live: a name proves nothing."""
+    rig = make_rig(*LONG)
+    rig.station.kill()
+    rig.station.env["XDG_STATE_HOME"] = rig.path("other")
+    rig.station.start(wait_ready=False)
+    rig.station.wait_standby()
+    assert rig.station.next_word() == "ready"
+    rig.client = rig.dealer()
+    runs_through(rig)
+
+
+def test_row_38_both_are_killed_and_started(make_pair):
+    """One of them serves, the other waits."""
     pair = make_pair(*SHORT)
     rig = pair.rig
-    ident, run = claimed_by_first(pair, twice())
-    resend(rig, ident, run, ST.RUNING, client=pair.clients[1])
-    rig.state(ident, ST.RUNING)
-    for _ in range(2 * LEASE):
-        rig.jobs.nothing(LEASE / 2)
-        resend(rig, ident, run, ST.WAITING, client=pair.clients[1])
-    resend(rig, ident, run, client=pair.clients[1])
-    rig.repet(ident, 1)
-    assert outcomes(rig, ident) == [(ST.OK, run.exec_id)]
-    is_whole(rig)
+    idents = submit(rig.client, range(1, 51))
+    runs = [rig.jobs.recv() for _ in range(10)]
+    for run in runs:
+        rig.jobs.finish(run)
+    for station in pair.stations:
+        station.kill()
+    pair.starts_as_standby(pair.stations[1])            # that was the owner never
+    pair.stations[0].start(wait_ready=False)
+    words = {}
+
+    def said():
+        outs = [station.process.stdout for station in pair.stations]
+        for out in select.select(outs, [], [], 0)[0]:
+            nth = outs.index(out)
+            words.setdefault(nth, []).append(pair.stations[nth].next_word())
+        return sum(word[-1:] == ["ready"] for word in words.values())
+    wait_until(said, "one serves")
+    assert words.get(0) == ["ready"] or (words.get(1) == ["ready"] and words.get(0, ["standby"]) == ["standby"])
+    pair.owner = 0 if words.get(0) == ["ready"] else 1
+    rig.client = pair.client(pair.owner)
+    answer_all(rig, runs)
+    each_counted_once(rig, idents, runs)
 
 
-def test_row_38_result_to_the_other_station_when_the_first_is_killed(make_pair):
+# Runs of the former owner.
+
+@pytest.mark.parametrize("early", [True, False], ids=["early", "late"])
+def test_row_38_results_to_the_new_owner(make_pair, early):
+    """By its request socket, also when they are sent before that is open. Each counts once, whether the run was heard
+    of or not."""
     pair = make_pair(*LONG)
     rig = pair.rig
-    ident, run = claimed_by_first(pair, twice())
+    runs = dict([sent_and_running(pair, twice())])
+    unheard = rig.client.added(twice())
+    runs[unheard] = of_plan(rig, unheard)
     pair.stations[0].kill()
-    resend(rig, ident, run, client=pair.clients[1])
+    worker = pair.client(1)
+    for ident, run in runs.items():
+        if early:
+            resend(rig, ident, run, client=worker)
+    pair.takes_over()
+    for ident, run in runs.items():
+        if not early:
+            resend(rig, ident, run, client=worker)
+        assert rig.repet(ident, 1)["plan_time"] == run.plan_time + 1000
+        resend(rig, ident, run, client=worker)
+        rig.jobs.answer(run, ST.OK, [(FT.LOCAL_ID, run.local_id)])
+    worker.added(later())
+    for ident, run in runs.items():
+        assert rig.message(ident)["real_repet"] == 1
+        assert outcomes(rig, ident) == [(ST.OK, run.exec_id)]
+    is_whole(rig)
+    rig.jobs.nothing(0.3)
+
+
+def test_row_38_heartbeats_to_the_new_owner(make_pair):
+    """They keep the lease."""
+    pair = make_pair(*SHORT)
+    rig = pair.rig
+    worker = pair.client(1)
+    ident, run = sent_and_running(pair, twice())
+    pair.stations[0].kill()
+    resend(rig, ident, run, ST.WAITING, client=worker)
+    pair.takes_over()
+    for _ in range(LEASE):
+        resend(rig, ident, run, ST.WAITING, client=worker)
+        rig.jobs.nothing(LEASE / 2)
+    resend(rig, ident, run, client=worker)
     rig.repet(ident, 1)
-    rig.client = pair.clients[1]
     assert outcomes(rig, ident) == [(ST.OK, run.exec_id)]
     is_whole(rig)
 
 
-def test_row_38_one_target_each(make_rig):
-    """The same name at two endpoints: each sends to its own."""
-    rig = make_rig(*LONG)
-    own = rig.keep(FakeTarget(rig.ipc("j2")))
-    pair = Pair(rig, own.endpoint)
-    try:
-        pair.start()
-        idents, counts, first = set(), {rig.jobs: 0, own: 0}, 1
-        end = time.monotonic() + 60
-        while not all(counts.values()) or rig.db.keys("plan:msg:*"):
-            assert time.monotonic() < end, counts
-            if not all(counts.values()):
-                idents |= submit(pair.clients, range(first, first + 20))
-                first += 20
-            for target in counts:
-                while target.socket.poll(100):
-                    target.finish(target.recv())
-                    counts[target] += 1
-        assert sum(counts.values()) == len(idents)
-        each_counted_once(pair, idents, [])
-    finally:
-        pair.close()
+def test_row_38_runs_that_were_heard_of_and_others(make_pair):
+    """A run that was heard of waits for its lease; one that was not is sent again when its doubt is over."""
+    doubt, lease = 3, 6
+    pair = make_pair("--send-timeout", "60000", "--doubt-timeout", str(doubt), "--exec-timeout", str(lease))
+    rig = pair.rig
+    ident, run = sent_and_running(pair, twice())
+    lease_end = rig.score(ident)
+    assert lease_end >= run.claimed + lease
+    unheard = rig.client.added(twice())
+    first = rig.jobs.recv()
+    pair.stations[0].kill()
+    pair.takes_over()
+    took_over = time.time()
+    again = rig.jobs.recv()
+    assert again.mailbox == first.mailbox and again.exec_id > first.exec_id
+    assert first.claimed + doubt <= again.claimed <= max(first.claimed + doubt, took_over) + 1 + LATE
+    rig.jobs.finish(again)
+    rig.repet(unheard, 1)
+    second = rig.jobs.recv()
+    assert second.mailbox == run.mailbox and lease_end <= second.claimed <= lease_end + 1 + LATE
+    rig.jobs.finish(second)
+    rig.repet(ident, 1)
+    assert outcomes(rig, unheard) == [(ST.TIMEOUT, first.exec_id), (ST.OK, again.exec_id)]
+    assert outcomes(rig, ident) == [(ST.TIMEOUT, run.exec_id), (ST.OK, second.exec_id)]
+    is_whole(rig)
 
 
-def test_row_38_only_one_reaches_the_target(make_rig):
-    """What the other has claimed and cannot send is soon sent by the one that can."""
-    rig = make_rig(*LONG)
-    pair = Pair(rig, rig.ipc("nobody"))
-    try:
-        pair.stations[1].start()
-        runs, idents, start = [], set(), time.time()
-        while not any(run["status"] == ST.SEND_ERROR for run in history(rig)):
-            assert time.time() < start + 20, "the other has tried none"
-            idents |= submit(pair.clients, range(len(idents) + 1, len(idents) + 61))
-            answer_waiting(rig, runs)
-        start = time.time()
-        answer_all(rig, runs)
-        each_counted_once(pair, idents, runs)
-        assert max(run.claimed for run in runs) - start <= 5 + LATE
-    finally:
-        pair.close()
+def test_row_38_the_doubt_is_send_timeout_and_three_seconds(make_rig):
+    rig = make_rig("--send-timeout", "20000", "--exec-timeout", "60")
+    ident = rig.client.added(twice())
+    run = rig.jobs.recv()
+    assert abs(rig.score(ident) - run.claimed - 23) < 1
 
 
-# What one is told, the other knows.
+def test_row_38_managed_at_the_new_owner_while_they_run(make_pair):
+    """A result is decided on what the plan is now."""
+    pair = make_pair(*LONG)
+    rig = pair.rig
+    words = ("skip", "pause", "close", "remove")
+    found = {word: sent_and_running(pair, {**twice(), "plan_repet": 3}) for word in words}
+    pair.stations[0].kill()
+    pair.takes_over()
+    for word, (ident, run) in found.items():
+        rig.client.done(word, ident, *([1] if word == "skip" else []))
+        resend(rig, ident, run)
+    removed, _ = found.pop("remove")
+    for word, (ident, run) in found.items():
+        wait_until(lambda: outcomes(rig, ident), f"the outcome of what was managed: {word}")
+        assert outcomes(rig, ident) == [(ST.OK, run.exec_id)]
+        message = rig.message(ident)
+        assert word == "close" or message["real_repet"] == 1
+        assert word != "close" or message["plan_state"] == CLOSE
+        assert word != "skip" or message["skip_set"] == 1
+        assert word != "pause" or rig.score(ident) is None
+    rig.settle()
+    assert not rig.left(removed) and outcomes(rig, removed) == []
+    rig.jobs.nothing(0.3)
+
+
+# What the former owner was told, the new one knows.
 
 def test_row_38_one_id_at_both(make_pair):
-    """The same submission to both at once is one plan; of two with one id one is refused."""
+    """The same submission at the new owner is the same plan; another plan of this id is refused."""
     pair = make_pair(*LONG)
-    rig, runs = pair.rig, []
-    plan = at_once()
-    for number in range(1, 51):
-        for client in pair.clients:
-            client.send(CMD.PLAN, plan_frames(plan, gid=f"{number:x}"))
-    # A repetition is known as such while the plan is there: nobody answers its run yet.
-    codes = [client.recv().code for client in pair.clients for _ in range(50)]
-    assert set(codes) == {ST.PLAN}
-    answer_all(rig, runs)
-    assert len(runs) == 50
-    each_counted_once(pair, [f"{number:x}" for number in range(1, 51)], runs)
-    for number in range(101, 121):
-        for client, name in zip(pair.clients, "ab"):
-            client.send(CMD.PLAN, plan_frames(later(description=name), gid=f"{number:x}"))
-        assert sorted(client.recv().code for client in pair.clients) == [ST.PLAN, ST.PLANERROR]
+    rig, plan = pair.rig, later(description="a")
+    idents = submit(rig.client, range(1, 21), plan)
+    pair.stations[0].kill()
+    pair.takes_over()
+    assert submit(rig.client, range(1, 21), plan) == idents and rig.db.zcard("plan:ids") == 20
+    for ident in idents:
+        assert rig.client.submit(later(description="b"), gid=ident).code == ST.PLANERROR
     is_whole(rig)
-
-
-@pytest.mark.parametrize("word", ["skip", "pause", "close", "remove"])
-def test_row_38_managed_at_the_other_while_it_runs(make_pair, word):
-    """The first decides anew on what the other has made of the plan."""
-    pair = make_pair(*LONG)
-    rig = pair.rig
-    ident, run = claimed_by_first(pair, {**twice(), "plan_repet": 3})
-    rig.jobs.answer(run, ST.RUNING)
-    rig.state(ident, ST.RUNING)
-    pair.clients[1].done(word, ident, *([1] if word == "skip" else []))
-    rig.jobs.answer(run, ST.OK, [(FT.LOCAL_ID, run.local_id)])
-    if word == "remove":
-        wait_until(lambda: pair.counter(0, "stale_commits"), "the commit is refused")
-        assert not rig.left(ident) and outcomes(rig, ident) == []
-        return
-    wait_until(lambda: outcomes(rig, ident), "the outcome")
-    assert outcomes(rig, ident) == [(ST.OK, run.exec_id)]
-    message = rig.message(ident)
-    assert word == "close" or message["real_repet"] == 1
-    assert word != "skip" or message["skip_set"] == 1
-    assert word != "pause" or rig.score(ident) is None
-    rig.jobs.nothing(0.3)
 
 
 def names(client):
     return {one["name"] for one in client.done("station", "list").json["stations"]}
 
 
-def test_row_38_added_targets_are_known_to_both(make_pair):
+def test_row_38_added_targets_are_known_to_the_new_owner(make_pair):
     pair = make_pair(*LONG)
-    rig, (one, other) = pair.rig, pair.clients
+    rig = pair.rig
     late = rig.keep(FakeTarget(rig.ipc("l")))
-    one.done("station", "add", "late=api@" + late.endpoint)
-    wait_until(lambda: "late" in names(other), "the other knows it", 6 + LATE)
-    freeze(pair.stations[0])
-    ident = other.added(at_once(), station="late")
+    for name in ("late", "gone"):
+        rig.client.done("station", "add", f"{name}=api@{late.endpoint}")
+    rig.client.done("station", "remove", "gone")
+    pair.stations[0].kill()
+    pair.takes_over()
+    assert names(rig.client) == {"jobs", "news", "late"}
+    ident = rig.client.added(at_once(), station="late")
     late.finish(late.recv())
     rig.gone(ident, "late")
-    thaw(pair.stations[0])
-    other.done("station", "remove", "late")
-    wait_until(lambda: "late" not in names(one), "the first has forgotten it", 6 + LATE)
+
+
+def test_row_38_concurrency_holds(make_pair):
+    """The runs of the former owner count."""
+    pair = make_pair(*LONG)
+    rig = pair.rig
+    rig.client.done("limit", "set", "station:jobs", {"concurrency": 2})
+    idents = submit(rig.client, range(1, 9))
+    first = [rig.jobs.recv() for _ in range(2)]
+    for run in first:
+        rig.jobs.answer(run, ST.RUNING)
+        rig.state(run.mailbox[1:].decode(), ST.RUNING)
+    rig.jobs.nothing(0.3)
+    pair.stations[0].kill()
+    pair.takes_over()
+    rig.jobs.nothing(1)
+    runs = list(first)
+    for run in first:
+        resend(rig, run.mailbox[1:].decode(), run)
+        runs.append(rig.jobs.recv())
+        rig.jobs.nothing(0.3)
+    for run in runs[2:]:
+        rig.jobs.finish(run)
+    answer_all(rig, runs)
+    each_counted_once(rig, idents, runs)
+
+
+def test_row_38_rates_hold(make_pair):
+    """What the former owner has begun counts: there is no burst after a takeover."""
+    pair = make_pair(*LONG)
+    rig = pair.rig
+    rig.client.done("limit", "set", "station:jobs", {"rate": 0.2, "burst": 3})
+    idents = submit(rig.client, range(1, 5))
+    runs = [rig.jobs.recv() for _ in range(3)]
+    for run in runs:
+        rig.jobs.finish(run)
+    wait_until(lambda: len(rig.db.keys("plan:msg:*")) == 1, "three are done")
+    pair.stations[0].kill()
+    pair.takes_over()
+    answer_all(rig, runs)
+    assert runs[0].claimed + 4.9 <= runs[3].claimed <= runs[0].claimed + 5 + TAKEOVER
+    each_counted_once(rig, idents, runs)
+
+
+def test_row_38_votes_count(make_pair):
+    """Those that were cast before the takeover, and the names of the voters."""
+    pair = make_pair(*LONG, before=lambda pair: [
+        station.args.extend(["--station", "board=vote@" + pair.rig.ipc("b")]) for station in pair.stations])
+    rig = pair.rig
+    board = rig.keep(FakeTarget(rig.ipc("b")))
+    ident = rig.client.added({**twice(), "vote": {"rule": "majority"}}, station="board")
+    run = board.recv()
+
+    def cast(voter, send):
+        send([(FT.LOCAL_ID, run.local_id), (FT.RESPONSER, voter.encode())])
+        wait_until(lambda: rig.work(ident, "board").get(voter), f"the vote of {voter}")
+    board.answer(run, ST.VOTE_START, [(FT.JSON, json.dumps(list("abcde")).encode()), (FT.LOCAL_ID, run.local_id)])
+    wait_until(lambda: len(rig.work(ident, "board")) == 5, "the voters")
+    for voter in "ab":
+        cast(voter, lambda pairs: board.answer(run, ST.OK, pairs))
+    pair.stations[0].kill()
+    pair.takes_over()
+    assert rig.message(ident, "board")["real_repet"] == 0
+    cast("c", lambda pairs: rig.client.result(ident, ST.OK, pairs))
+    rig.repet(ident, 1, "board")
+    assert [bool(rig.work(ident, "board")[name]) for name in "abcde"] == [True] * 3 + [False] * 2
+    assert outcomes(rig, ident) == [(ST.OK, run.exec_id)]
+    is_whole(rig)
+
+
+def test_row_38_fetched_plans_go_on(make_pair):
+    """A job that was taken at the former owner is kept alive and reported at the new one, and counts once; what was
+    offered is taken there; who waited asks again."""
+    pair = make_pair(*LONG, "--station", f"{STATION}=pull")
+    rig = pair.rig
+    before = [Worker(rig, name) for name in ("w1", "w2", "w3")]
+    ident = add(rig, **workers(ping_interval=60, worker_timeout=600))
+    job = before[0].one()
+    assert job["plan_id"] == ident
+    open_ = add(rig, **workers(only=["w2"]))
+    offered(rig, open_)
+    before[2].ask(wait=30)
+    before[2].client.send(CMD.PING)
+    assert before[2].client.recv().code == ST.OK        # it waits
+    pair.stations[0].kill()
+    first, second, third = [Worker(rig, name, pair.endpoints[1]) for name in ("w1", "w2", "w3")]
+    first.runs = before[0].runs
+    third.ask(wait=60)
+    pair.takes_over()
+    assert first.alive(ident)["ok"]
+    assert first.report(ident)["accepted"]
+    rig.gone(ident, STATION)
+    assert [(run["status"], int(job["exec_id"], 16)) for run in history(rig, plan=ident)] == \
+        outcomes(rig, ident) == [(ST.OK, int(job["exec_id"], 16))]
+    assert second.one()["plan_id"] == open_ and second.report(open_)["accepted"]
+    rig.gone(open_, STATION)
+    last = add(rig)
+    (job,) = third.told()
+    assert job["plan_id"] == last and third.report(last)["accepted"]
+    rig.gone(last, STATION)
+    is_whole(rig)
+    assert not before[2].client.socket.poll(0)
+
+
+# An owner that goes.
+
+def seen_by_each_other(pair):
+    wait_until(lambda: pair.rig.client.done("health").json["attending"] >= 2, "they know of each other")
+
+
+def stops(pair):
+    pair.stations[0].stop()
+
+
+def hands_over(pair):
+    seen_by_each_other(pair)
+    pair.rig.client.done("handover")
+
+
+@pytest.mark.parametrize("goes", [stops, hands_over])
+def test_row_38_an_owner_goes_under_load(make_pair, goes):
+    """A standby takes over: no broadcast is missed, no run is sent twice, and what was in flight goes on."""
+    pair = make_pair(*LONG)
+    rig, runs = pair.rig, []
+    heard = [joined(rig, name) for name in ("p", "p2")]
+    while not heard[0].socket.poll(100):        # it is known to be there
+        runs_through(rig)
+    start = int(rig.db.hget("plan:meta", "seq"))
+    idents = submit(rig.client, range(1, 101))
+    answer_waiting(rig, runs, 50, 5000)
+    goes(pair)
+    pair.takes_over()
+    if goes is not stops:
+        pair.steps_down()
+    good = {run["plan"] for run in history(rig) if run["status"] == ST.OK}
+    assert len(runs) == 50
+    while len(runs) < 100:      # those that were sent before, or are now
+        runs.append(rig.jobs.recv())
+    for run in runs:
+        ident = run.mailbox[1:].decode()
+        if ident not in good:
+            resend(rig, ident, run)
+    wait_until(lambda: not rig.db.keys("plan:msg:*"), "no plan is left")
+    rig.jobs.nothing(0.3)
+    assert sorted(run["plan"] for run in history(rig) if int(run["plan"], 16) <= 100) == sorted(idents)
+    is_whole(rig)
+    last = int(rig.db.hget("plan:meta", "seq"))
+    first, second = map(seqs_of, heard)
+    assert [seq for seq in first + second if seq > start] == list(range(start + 1, last + 1))
+
+
+def test_row_38_a_stop_is_taken_over_at_once(make_pair):
+    """Long before a lease is over."""
+    pair, took = make_pair(*LONG), []
+    for _ in range(3):      # one that is slow is the machine's
+        owner, station = pair.owner, pair.stations[pair.owner]
+        station.process.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        assert pair.stations[1 - owner].next_word() == "ready"
+        took.append(time.monotonic() - began)
+        pair.owner = 1 - owner
+        station.process.wait(WAIT)
+        station.end()
+        if took[-1] < 1:
+            break
+        pair.starts_as_standby(station)
+    assert took[-1] < 1, took
+
+
+def test_row_38_handed_over_to_and_fro(make_pair):
+    """By the command and from a shell; and to a standby that has died a moment ago: the owner takes its plans back."""
+    pair = make_pair(*LONG)
+    rig = pair.rig
+    hands_over(pair)
+    pair.takes_over(1)
+    pair.steps_down(0)
+    runs_through(rig)
+    seen_by_each_other(pair)
+    assert "standby" in zplan("--connect", pair.endpoints[1], "handover").done()
+    pair.takes_over(0)
+    pair.steps_down(1)
+    runs_through(rig)
+    seen_by_each_other(pair)
+    pair.stations[1].kill()
+    assert rig.client.done("handover").json == {"handed_over": True}
+    pair.steps_down(0)
+    pair.takes_over(0)
+    runs_through(rig)
+    is_whole(rig)
+
+
+@pytest.mark.parametrize("embedded", [False, True], ids=["alone", "embedded"])
+def test_row_38_a_handover_without_a_standby_is_refused(make_rig, embedded):
+    rig = make_rig(start=False)
+    if embedded:
+        embed_redis(rig)
+        rig.station.start()
+    else:
+        rig.start()
+    reason = rig.client.refused("handover", status=ST.BUSY)
+    assert reason.startswith("handover: ") and "no standby" in reason
+    refused = zplan("--connect", rig.ipc("q"), "handover")
+    assert refused.code != 0 and "no standby" in refused.err
+    rig.jobs.finish(of_plan(rig, rig.client.added(at_once())))
 
 
 # Row 39: the same endpoint.
@@ -431,26 +753,34 @@ def test_row_39_the_endpoint_is_taken(make_rig, over, option):
 
 # Row 40: stopped for longer than the lease.
 
-def claim_waits(rig):
-    """A write of a station waits in Redis, which is paused."""
-    return any("b" in one["flags"] and one["cmd"] == "evalsha"
-               for one in rig.db.client_list(_type="normal"))
+def exec_of(rig, ident):
+    """The number of the run that Redis has of this plan, 0 = none."""
+    found = re.search(rb"\d+", rig.db.hget("plan:run", rig.key(ident)) or b"0")
+    return int(found[0])
 
 
-def stopped_in_its_claim(rig, station, client):
-    """Stop the station between its claim and the answer. (id, number of the run that it has not
-    sent), or None when it was some other call that waited."""
-    ident = client.added({**twice(), "plan_time": int(time.time()) - 998})
-    rig.db.execute_command("CLIENT", "PAUSE", "20000", "WRITE")
-    early = rig.message(ident)["exec_id"]       # it was claimed before the pause
+def batch_waits(rig):
+    """A batch of the station waits in Redis, which is paused."""
+    return any({"b", "x"} <= set(one["flags"]) for one in rig.db.client_list(_type="normal"))
+
+
+def stopped_in_its_claim(rig, station):
+    """Stop the station between its claim and the answer. (id, number of the run that it has not sent), or None when
+    it was another batch that waited."""
+    ident = rig.client.added({**twice(), "plan_time": int(time.time()) - 998})
     due = rig.score(ident)
+    while time.time() < due - 0.1:
+        time.sleep(0.01)
+    rig.db.execute_command("CLIENT", "PAUSE", "20000", "WRITE")
+    early = exec_of(rig, ident)         # it was claimed before the pause
     try:
-        wait_until(lambda: claim_waits(rig) and time.time() > due + 0.2, "a claim waits")
+        wait_until(lambda: batch_waits(rig) and time.time() > due + 0.1, "a batch waits")
         freeze(station)
     finally:
         rig.db.execute_command("CLIENT", "UNPAUSE")
     rig.db.hset("plan:meta", "waited", 0)       # behind what has waited
-    exec_id = rig.message(ident)["exec_id"]
+    rig.db.hdel("plan:meta", "waited")
+    exec_id = exec_of(rig, ident)
     if exec_id and not early:
         return ident, exec_id
     thaw(station)
@@ -459,9 +789,8 @@ def stopped_in_its_claim(rig, station, client):
     return None
 
 
-def until_stopped(rig, station, client):
-    return wait_until(lambda: stopped_in_its_claim(rig, station, client), "stopped in its claim",
-                      60)
+def until_stopped(rig, station):
+    return wait_until(lambda: stopped_in_its_claim(rig, station), "stopped in its claim", 60)
 
 
 def wait_lease(rig, ident):
@@ -476,7 +805,7 @@ def wait_lease(rig, ident):
 def test_row_40_stopped_before_it_sent(make_rig, cut):
     """Alone: what it had claimed is not sent; it claims it anew, with another number."""
     rig = make_rig(*SHORT)
-    ident, exec_id = until_stopped(rig, rig.station, rig.client)
+    ident, exec_id = until_stopped(rig, rig.station)
     if cut:
         rig.redis.client().client_kill_filter(_type="normal", skipme=True)
     wait_lease(rig, ident)
@@ -491,77 +820,226 @@ def test_row_40_stopped_before_it_sent(make_rig, cut):
     is_whole(rig)
 
 
-def given_up(pair, counter, ident, run):
-    """Wait until the first station has counted it; the run that the other has in hand lives on."""
-    def counted():
-        resend(pair.rig, ident, run, ST.WAITING, client=pair.clients[1])
-        return pair.counter(0, counter)
-    wait_until(counted, counter)
-
-
 @pytest.mark.parametrize("finished", [True, False])
 def test_row_40_stopped_before_it_sent_and_another_takes_over(make_pair, finished):
-    """The other has sent it meanwhile, and perhaps has its result: nothing is sent by the first."""
+    """The new owner has sent it meanwhile, and perhaps has its result: nothing is sent by the former one."""
     pair = make_pair(*SHORT)
     rig = pair.rig
-    freeze(pair.stations[1])
-    ident, exec_id = until_stopped(rig, pair.stations[0], pair.clients[0])
-    thaw(pair.stations[1])
+    ident, exec_id = until_stopped(rig, pair.stations[0])
+    pair.takes_over()
     run = rig.jobs.recv()
     assert run.exec_id > exec_id and run.claimed >= exec_id / 1e6 + LEASE
-    assert run.claimed <= exec_id / 1e6 + LEASE + 1 + LATE
+    assert run.claimed <= exec_id / 1e6 + TAKEOVER + LATE
     rig.jobs.answer(run, ST.RUNING)
     rig.state(ident, ST.RUNING)
     if finished:
-        resend(rig, ident, run, client=pair.clients[1])
+        resend(rig, ident, run)
         rig.repet(ident, 1)
     thaw(pair.stations[0])
-    given_up(pair, "stale_claims", ident, run)
+    resend(rig, ident, run, ST.WAITING)
+    pair.steps_down()
     if not finished:
-        resend(rig, ident, run, client=pair.clients[1])
+        resend(rig, ident, run)
         rig.repet(ident, 1)
     rig.jobs.nothing(0.5)
-    assert pair.counter(0, "stale_claims") == 1
     assert outcomes(rig, ident) == [(ST.TIMEOUT, exec_id), (ST.OK, run.exec_id)]
     is_whole(rig)
 
 
-@pytest.mark.parametrize("status", [ST.OK, ST.RUNING, ST.ERROR], ids=["ok", "runing", "error"])
 @pytest.mark.parametrize("finished", [True, False])
-def test_row_40_stopped_after_it_sent(make_pair, finished, status):
-    """The answer waits at the first, the other has repeated the run: what that gives counts."""
+def test_row_40_stopped_after_it_sent(make_pair, finished):
+    """The answers wait at the former owner, the new one has repeated the runs: what those give counts."""
     pair = make_pair(*SHORT)
     rig = pair.rig
-    ident, run = claimed_by_first(pair, twice())
+    firsts = {}
+    for status in (ST.OK, ST.RUNING, ST.ERROR):
+        ident = rig.client.added(twice())
+        firsts[ident] = status, of_plan(rig, ident)
     freeze(pair.stations[0])
-    rig.jobs.answer(run, status, [(FT.LOCAL_ID, run.local_id), (FT.CONTENT, b"late")])
-    second = rig.jobs.recv()
-    assert second.exec_id > run.exec_id and second.before[0] != run.before[0]
-    assert run.claimed + LEASE <= second.claimed <= run.claimed + LEASE + 1 + LATE
-    rig.jobs.answer(second, ST.RUNING)
-    rig.state(ident, ST.RUNING)
-    good = [(FT.LOCAL_ID, second.local_id), (FT.CONTENT, b"good")]
-    if finished:
-        pair.clients[1].result(ident, ST.OK, good)
+    for status, run in firsts.values():
+        rig.jobs.answer(run, status, [(FT.LOCAL_ID, run.local_id), (FT.CONTENT, b"late")])
+    pair.takes_over()
+    seconds = {}
+    for second in [rig.jobs.recv() for _ in firsts]:
+        ident = second.mailbox[1:].decode()
+        _, run = firsts[ident]
+        assert second.exec_id > run.exec_id and second.before[0] != run.before[0]
+        assert run.claimed + LEASE <= second.claimed <= run.claimed + TAKEOVER + LATE
+        rig.jobs.answer(second, ST.RUNING)
+        seconds[ident] = second
+
+    def end(ident):
+        second = seconds[ident]
+        rig.client.result(ident, ST.OK, [(FT.LOCAL_ID, second.local_id), (FT.CONTENT, b"good")])
         rig.repet(ident, 1)
-    before, score = rig.message(ident), rig.score(ident)
+    for ident in seconds:
+        rig.state(ident, ST.RUNING)
+        if finished:
+            end(ident)
+    before = {ident: (rig.message(ident), rig.score(ident)) for ident in seconds}
     thaw(pair.stations[0])
-    given_up(pair, "stale_commits", ident, second)
-    if finished:
-        assert (rig.message(ident), rig.score(ident)) == (before, score)
-    else:
-        assert rig.message(ident)["real_repet"] == 0 and rig.work(ident) == {}
-        pair.clients[1].result(ident, ST.OK, good)
-        rig.repet(ident, 1)
+    pair.steps_down()
+    for ident in seconds:
+        if finished:
+            assert (rig.message(ident), rig.score(ident)) == before[ident]
+        else:
+            assert rig.message(ident)["real_repet"] == 0 and rig.work(ident) == {}
+            end(ident)
     rig.jobs.nothing(0.5)
-    assert rig.message(ident)["real_repet"] == 1 and b"good" in rig.work(ident)["jobs"]
-    assert outcomes(rig, ident) == [(ST.TIMEOUT, run.exec_id), (ST.OK, second.exec_id)]
+    for ident, second in seconds.items():
+        _, run = firsts[ident]
+        assert rig.message(ident)["real_repet"] == 1 and b"good" in rig.work(ident)["jobs"]
+        assert outcomes(rig, ident) == [(ST.TIMEOUT, run.exec_id), (ST.OK, second.exec_id)]
     is_whole(rig)
+
+
+def test_row_40_what_a_stopped_owner_is_asked(make_pair):
+    """What waits at it is not answered by what it knows: the new owner has changed that."""
+    pair = make_pair(*LONG)
+    rig = pair.rig
+    removed, kept = [rig.client.added(later()) for _ in range(2)]
+    asked = [pair.client(0) for _ in range(4)]
+    for client in asked:
+        client.ping()
+    freeze(pair.stations[0])
+    asked[0].send(CMD.PLAN, plan_frames(later(), gid="7"))
+    for client, word in zip(asked[1:], ("message", "pause", "remove")):
+        ident = removed if word == "message" else kept
+        client.send(CMD.NONE, [(FT.COMMAND, word.encode()), (FT.ARG, ident.encode())])
+    pair.takes_over()
+    rig.client.done("remove", removed)
+    thaw(pair.stations[0])
+    pair.steps_down()
+    for client in asked:
+        for reply in replies(client):
+            assert reply.code >= ST.ERROR_FLAG, reply
+    assert not rig.message("7") and rig.score(kept) is not None
+    is_whole(rig)
+
+
+def test_row_40_a_standby_is_stopped(make_pair):
+    """It has looked at nothing meanwhile, and counts anew."""
+    pair = make_pair(*LONG)
+    with pair.nobody_takes_over():
+        freeze(pair.stations[1])
+        serves_for(pair.rig, OWNED)
+        thaw(pair.stations[1])
+        serves_for(pair.rig, OWNED)
+
+
+def test_row_40_a_standby_is_asked_to_stop_while_redis_is_silent(make_pair):
+    pair = make_pair(*LONG)
+    with frozen(pair.rig.redis.process):
+        pair.stations[1].stop()
+    wait_until(lambda: pair.rig.client.done("health").json["healthy"], "Redis is back")
+    runs_through(pair.rig)
+
+
+# Redis is away, for the owner or for both.
+
+@pytest.mark.parametrize("fault", ["cut", "blackhole", "swallow", "delay"])
+def test_row_38_the_owner_is_cut_off_from_redis(make_pair, fault):
+    """The standby, which is not, takes over. What the target has told the former owner counts if it was written."""
+    pair = make_pair(*SHORT, proxy=True, before=lambda pair: redis_of_standby(pair))
+    rig = pair.rig
+    ident, run = sent_and_running(pair, twice())
+    former = rig.client
+    if fault == "swallow":
+        rig.proxy.swallow = True
+    elif fault == "delay":
+        rig.proxy.delay = 4.0
+    else:
+        rig.proxy.blackhole = True
+    if fault == "cut":
+        rig.proxy.cut_all()
+    rig.jobs.answer(run, ST.OK, [(FT.LOCAL_ID, run.local_id)])
+    former.send(CMD.PLAN, plan_frames(later(), gid="7"))
+    pair.takes_over()
+    runs = [run]
+    added = rig.client.added(twice())
+    answer_once(rig, runs, [ident, added])
+    rig.proxy.heal()
+    pair.steps_down()
+    for reply in replies(former):
+        assert reply.code == ST.NET_ERROR or (reply.code == ST.PLAN and rig.message("7")), reply
+    rig.jobs.nothing(0.5)
+    assert [status for status, _ in outcomes(rig, ident)].count(ST.OK) == 1
+    assert outcomes(rig, added) == [(ST.OK, runs[-1].exec_id)] or len(runs) == 3
+    each_counted_once(rig, [ident, added], runs)
+
+
+def redis_of_standby(pair):
+    for station in pair.stations[1:]:
+        station.args[station.args.index("--redis") + 1] = "unix:" + pair.rig.redis.socket
+
+
+@contextlib.contextmanager
+def stopped_redis(rig, seconds):
+    with frozen(rig.redis.process):
+        time.sleep(seconds)
+        yield
+
+
+@contextlib.contextmanager
+def sleeping_redis(rig, seconds):
+    connection = asleep(rig, seconds)
+    yield
+    connection.close()
+
+
+@pytest.mark.parametrize("stalled", [stopped_redis, sleeping_redis])
+def test_row_38_redis_stalls(make_pair, stalled):
+    """For longer than the lease of an owner: nobody takes over, nothing is lost."""
+    pair = make_pair(*LONG, redis_args=("--enable-debug-command", "local"))
+    rig, runs = pair.rig, []
+    idents = submit(rig.client, range(1, 21))
+    with pair.nobody_takes_over():
+        answer_waiting(rig, runs, 10, 5000)
+        with stalled(rig, 4):
+            pass
+        wait_until(lambda: rig.client.done("health").json["healthy"], "Redis is back")
+        answer_all(rig, runs)
+        each_counted_once(rig, idents, runs)
+        assert {run["status"] for run in history(rig)} == {ST.OK}      # no lease was waited for
+        serves_for(rig, OWNED)
+
+
+def test_row_38_redis_is_slow(make_pair):
+    """Each answer takes half a second, for the owner: it is still the owner."""
+    pair = make_pair(*LONG, proxy=True, before=redis_of_standby)
+    rig, runs = pair.rig, []
+    with pair.nobody_takes_over():
+        rig.proxy.delay = 0.5
+        idents = submit(rig.client, range(1, 21))
+        answer_all(rig, runs)
+        rig.proxy.release()
+    each_counted_once(rig, idents, runs)
+
+
+# Clocks.
+
+@pytest.mark.parametrize("whose", ["owner", "standby", "redis"])
+def test_row_38_a_clock_is_set(make_pair, whose):
+    """It says nothing of who lives."""
+    clocks = []
+
+    def before(pair):
+        clocks.append(Clock(pair.rig.path("clock")))
+        process = {"owner": pair.stations[0], "standby": pair.stations[1], "redis": pair.rig.redis}[whose]
+        process.env = {**process.env, **clocks[0].env}
+    pair = make_pair(*LONG, before=before)
+    with pair.nobody_takes_over():
+        runs_through(pair.rig)
+        for step, seconds in enumerate([86400, -86400]):
+            clocks[0].set(seconds)
+            if whose == "redis":
+                wait_until(lambda: len(logged(pair.stations[0], "clock.step")) > step, "the step is seen")
+            serves_for(pair.rig, OWNED)
 
 
 # Row 41: plans of another version.
 
-@pytest.mark.parametrize("schema", ["2", "0", "x", ""])
+@pytest.mark.parametrize("schema", ["3", "0", "x", ""])
 def test_row_41_another_schema_at_the_start(make_rig, schema):
     """Refused with one line, and nothing is touched."""
     rig = make_rig()
@@ -573,30 +1051,52 @@ def test_row_41_another_schema_at_the_start(make_rig, schema):
     lines = [line for line in err.splitlines() if " level=info " not in line]
     assert code == 1 and out == "" and len(lines) == 1 and "schema" in lines[0], err
     assert rig.dump() == before
-    rig.db.hset("plan:meta", "schema", "1")
+    rig.db.hset("plan:meta", "schema", "2")
     rig.station.start()
 
 
 def test_row_41_another_schema_while_it_runs(make_pair):
-    """Both stop submitting and claiming, say why, and go on when it is the right one again."""
+    """The owner stops submitting and claiming, says why, and goes on when it is the right one again. The standby
+    takes nothing over."""
     pair = make_pair(*LONG)
     rig = pair.rig
     ident = rig.client.added(later())
-    rig.db.hset("plan:meta", "schema", "2")
+    with pair.nobody_takes_over():
+        rig.db.hset("plan:meta", "schema", "3")
 
-    def refused(client):
-        reply = client.submit(later())
-        return reply.code == ST.NET_ERROR and "schema" in reply.text
-    for client in pair.clients:
-        wait_until(lambda: refused(client), "submissions are refused", 10 + LATE)
-        assert client.done("health").json["healthy"] is False
-    rig.due_now(ident)
-    rig.jobs.nothing(1.5)
-    rig.db.hset("plan:meta", "schema", "1")
+        def refused():
+            reply = rig.client.submit(later())
+            return reply.code == ST.NET_ERROR and "schema" in reply.text
+        wait_until(refused, "submissions are refused", 10 + LATE)
+        assert rig.client.done("health").json["healthy"] is False
+        wait_until(lambda: logged(pair.stations[1], "redis.down"), "the standby has seen it", 10 + LATE)
+        rig.due_now(ident)
+        rig.jobs.nothing(OWNED)
+        rig.db.hset("plan:meta", "schema", "2")
+        rig.jobs.finish(rig.jobs.recv())
+        rig.gone(ident)
+        wait_until(lambda: rig.client.submit(later()).code == ST.PLAN, "submissions are taken")
+
+
+def test_row_41_another_schema_at_the_takeover(make_pair):
+    """The owner was of a later version: a standby touches nothing until it is of that version too."""
+    pair = make_pair(*LONG)
+    rig = pair.rig
+    due = rig.client.added(later())
+    rig.db.hset("plan:meta", "schema", "3")
+    rig.due_now(due)
+    pair.stations[0].kill()
+
+    def data():
+        return {key: value for key, value in rig.dump().items() if key != b"plan:owner"}
+    before = data()
+    wait_until(lambda: logged(pair.stations[1], "redis.down"), "the standby has seen it", 10 + LATE)
+    rig.jobs.nothing(OWNED)
+    assert silent(pair.stations[1]) and data() == before
+    rig.db.hset("plan:meta", "schema", "2")
+    pair.takes_over()
     rig.jobs.finish(rig.jobs.recv())
-    rig.gone(ident)
-    for client in pair.clients:
-        wait_until(lambda: client.submit(later()).code == ST.PLAN, "submissions are taken")
+    rig.gone(due)
 
 
 def test_row_41_data_of_before_there_was_a_schema(make_rig):
@@ -610,6 +1110,6 @@ def test_row_41_data_of_before_there_was_a_schema(make_rig):
     rig.station.start()
     rig.jobs.finish(rig.jobs.recv())
     rig.gone(due)
-    wait_until(lambda: rig.db.hget("plan:meta", "schema") == b"1", "the schema")
+    wait_until(lambda: rig.db.hget("plan:meta", "schema") == b"2", "the schema")
     assert rig.message(ident)
     is_whole(rig)

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from clitest import zplan
+from faulttest import Pair, resend
 from zplantest import ST, later, wait_until
 
 JOBS = "station:jobs"
@@ -46,7 +47,7 @@ def test_higher_priorities_first(rig):
     ids = due(rig, [{"priority": priority} for priority in priorities])
     order = finish_all(rig.jobs, 100)
     assert order == [ident for _, ident in sorted(zip(priorities, ids), reverse=True)]
-    wait_until(lambda: not rig.db.exists("plan:class") and not rig.db.keys("plan:lane*"), "nothing is left")
+    wait_until(lambda: not rig.db.exists("plan:class") and not rig.ready(), "nothing is left")
 
 
 def test_plans_without_one_come_last_and_in_their_order(rig):
@@ -59,9 +60,9 @@ def test_one_that_comes_later_goes_before_those_that_wait(make_rig):
     ids = due(rig, [{"priority": 3}] * 5)
     run = rig.jobs.recv()
     assert ident_of(run) == ids[0]
-    wait_until(lambda: rig.db.zcard("plan:lane:jobs:3:") == 4, "the others wait")
+    wait_until(lambda: rig.ready() == 4, "the others wait")
     (first,) = due(rig, [{"priority": 4}])
-    wait_until(lambda: rig.db.zcard("plan:lane:jobs:4:") == 1, "it waits as well")
+    wait_until(lambda: rig.ready() == 5, "it waits as well")
     assert finish_all(rig.jobs, 6, [run]) == [ids[0], first, *ids[1:]]
 
 
@@ -127,7 +128,7 @@ def test_groups_take_turns(make_rig):
     big = due(rig, [{"group": "big"}] * 300)
     runs = taken(rig.jobs, 4)
     small = due(rig, [{"group": "small"}] * 5)
-    wait_until(lambda: rig.db.zcard("plan:lane:jobs:0:small") == 5, "they wait as well")
+    wait_until(lambda: rig.ready() == 301, "they wait as well")
     order = finish_all(rig.jobs, 305, runs)
     assert set(order) == set(big + small)
     places = [order.index(ident) for ident in small]
@@ -159,25 +160,33 @@ def test_places_of_a_station_that_was_killed_are_free_again(make_rig):
     assert set(finish_all(rig.jobs, 6)) == set(ids)
 
 
-def test_limits_are_kept_and_shared(make_rig):
-    """Of two stations on one Redis neither has more than both may have."""
-    rig = make_rig()
-    other = make_rig("--redis", "unix:" + rig.redis.socket, start=False)
-    other.station.start()
+def test_limits_are_kept_over_a_takeover(make_rig, request):
+    """Over a takeover: the runs of the former owner count, and the limit is known."""
+    rig = make_rig("--send-timeout", "60000")
+    pair = Pair(rig)
+    request.addfinalizer(pair.close)
+    pair.start()
     limit(rig, JOBS, concurrency=2)
     ids = due(rig, [{}] * 12)
-    out, seen = [], []
+    out, seen = taken(rig.jobs, 2), []
+    pair.stations[0].kill()
+    pair.takes_over()
+    rig.jobs.nothing(0.5)
+    for run in out:
+        resend(rig, ident_of(run), run)
+        seen.append(ident_of(run))
+    out = []
     while len(seen) < 12:
-        for target in (rig.jobs, other.jobs):
-            while len(out) < 2 and target.socket.poll(20):
-                out.append((target, target.recv()))
-        assert not any(target.socket.poll(5) for target in (rig.jobs, other.jobs)) or len(out) < 2
+        while len(out) < 2 and rig.jobs.socket.poll(20):
+            out.append(rig.jobs.recv())
+        assert not rig.jobs.socket.poll(5) or len(out) < 2
         if len(out) == 2 or len(seen) + len(out) == 12:
-            target, run = out.pop()
-            seen.append(ident_of(run))
-            target.finish(run)
+            seen.append(ident_of(out[0]))
+            rig.jobs.finish(out.pop(0))
     assert sorted(seen) == sorted(ids)
-    rig.restart()
+    pair.stations[1].stop()
+    pair.stations[1].start()
+    rig.client = pair.client(1)
     assert rig.client.done("limit", "list").json["limits"][JOBS] == {"concurrency": 2, "origin": "set"}
 
 
@@ -194,7 +203,7 @@ def test_what_waits_in_a_lane_obeys_its_manager(rig, change):
     limit(rig, JOBS, concurrency=1)
     ids = due(rig, [{}] * 6)
     run = rig.jobs.recv()
-    wait_until(lambda: rig.db.zcard("plan:lane:jobs:0:") == 5, "the others wait")
+    wait_until(lambda: rig.ready() == 5, "the others wait")
     rig.client.done(change, ids[3])
     assert finish_all(rig.jobs, 5, [run]) == ids[:3] + ids[4:]
     rig.jobs.nothing(0.3)
@@ -204,7 +213,7 @@ def test_another_priority_while_it_waits(rig):
     limit(rig, JOBS, concurrency=1)
     ids = due(rig, [{}] * 6)
     run = rig.jobs.recv()
-    wait_until(lambda: rig.db.zcard("plan:lane:jobs:0:") == 5, "the others wait")
+    wait_until(lambda: rig.ready() == 5, "the others wait")
     plan = rig.client.done("message", ids[5]).json
     rig.client.done("update", ids[5], {"revision": plan["revision"], "priority": 7})
     assert finish_all(rig.jobs, 6, [run]) == [ids[0], ids[5], *ids[1:5]]
@@ -239,7 +248,7 @@ def test_why_tells_the_limit(rig):
     limit(rig, "group:slow", rate=0.01)
     ids = due(rig, [{"priority": 5, "group": "slow"}, {"priority": 4, "group": "slow"}, {"priority": 3}, {}, {}])
     taken(rig.jobs, 2)
-    wait_until(lambda: rig.db.zcard("plan:lane:jobs:0:") == 2, "the others wait")
+    wait_until(lambda: rig.ready() == 3, "the others wait")
     full = "the target jobs runs as many as its limit allows (2)"
     assert whys(rig, ids[3]) == ["1 due plans of the target run before it, by priority or time", full]
     assert whys(rig, ids[1]) == [full, "the group slow starts no more runs than its rate allows (0.01 a second)"]

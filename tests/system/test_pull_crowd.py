@@ -47,14 +47,24 @@ def test_E039_fifty_workers_race(make_rig, count):
     assert len(history(rig, plan=ident)) == 1
 
 
-def test_E039_fifty_wait_at_two_stations(make_rig, request):
-    """Those that wait race as well, whichever station they ask."""
+def test_E039_fifty_wait_at_a_station_that_takes_over(make_rig, request):
+    """Those that wait race as well, also when they had asked the station before, or this one too early."""
     rig = with_pile(make_rig)
-    both = Pair(rig)
-    request.addfinalizer(both.close)
-    both.start()
-    crowd = crowd_of(rig, 50, [rig.ipc("q"), rig.ipc("q2")])
-    for worker in crowd:
+    pair = Pair(rig)
+    request.addfinalizer(pair.close)
+    pair.start()
+    before = crowd_of(rig, 50)
+    for worker in before:
+        worker.ask(wait=60)
+    for worker in before:
+        worker.client.send(CMD.PING)
+        assert worker.client.recv().code == ST.OK
+    crowd = crowd_of(rig, 50, [pair.endpoints[1]])
+    for worker in crowd[:25]:
+        worker.ask(wait=10)
+    pair.stations[0].kill()
+    pair.takes_over()
+    for worker in crowd[25:]:
         worker.ask(wait=10)
     ident = add(rig, **workers(count=2))
     got = {worker.name: worker.told(30) for worker in crowd}
@@ -124,7 +134,7 @@ def test_C030_a_thousand_tasks_and_twenty_workers(make_rig):
     runs = history(rig)
     assert sorted(run["plan"] for run in runs) == sorted(idents)
     assert {run["status"] for run in runs} == {ST.OK}
-    assert not rig.db.keys("plan:team:*") and not rig.db.exists(f"plan:offers:{STATION}", "plan:run")
+    assert not rig.db.keys("plan:team:*") and not rig.stats(STATION)["offered"]
 
 
 def test_E019_each_of_several_workers_once(make_rig):

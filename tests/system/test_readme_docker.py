@@ -168,9 +168,11 @@ def test_two_stations(newcomer, servers):
     started(servers, Redis(f"{newcomer.folder}/redis.sock", [
         "--port", newcomer.ports["6379"], "--bind", "127.0.0.5"]))
     newcomer.lasts("zpland --redis", READY)
-    newcomer.lasts("zpland --redis", READY)
-    command = newcomer.next("zplan --connect")
-    wait_until(lambda: re.search(r"(?m)^attending +2$", newcomer.run(command)), "both are seen")
+    standby = newcomer.lasts("zpland --redis", r"(?m)^standby$")
+    for telling in "handed over", r"(?m)^attending +2$":
+        command = newcomer.next("zplan --connect").split("#")[0]
+        wait_until(lambda: re.search(telling, newcomer.run(f"{command}; true")), telling)
+        standby.seen(READY)
 
 
 # -- moving, backing up and restoring

@@ -7,9 +7,10 @@ import re
 import pytest
 import zmq
 
+from faulttest import Pair, freeze
 from microzero import FLAVOURS, IDENTITY, wait_connected, wait_lost
-from zplanprocs import Zpland, wait_until
-from zplantest import CMD, CONTEXT, FT, ST, Client, at_once, describe
+from zplanprocs import wait_until
+from zplantest import CMD, CONTEXT, FT, ST, at_once, describe
 
 COMMAND = [(FT.COMMAND, b"do")]
 
@@ -80,22 +81,31 @@ def test_it_cannot_be_guessed_and_is_of_one_target(rig, center):
     assert job.identity.decode() not in str(listed)
 
 
-def test_two_stations_on_one_redis_have_one_each(make_rig, rig, center):
+@pytest.mark.parametrize("how", ["kill", "freeze"])
+def test_the_station_that_takes_over_has_it(rig, center, request, how):
+    """A target reports to it what the former owner has sent. One that holds the connection of an owner that was
+    stopped ignores another of this identity, and is given a new one."""
     ident, job = run_one(rig, center)
-    second = Zpland(rig.path("log2"), [
-        "--request", rig.ipc("q2"), "--publish", rig.ipc("p2"), "--events", rig.ipc("e2"),
-        "--redis", "unix:" + rig.redis.socket, "--station", center.target("Test")])
-    second.start()
-    try:
-        client = rig.keep(Client(rig.ipc("q2")))
-        wait_until(lambda: client.done("stats").json["targets"][0]["connected"], "connected")
-    finally:
-        second.end()
+    pair = Pair(rig)
+    request.addfinalizer(pair.close)
+    pair.start()
+    if how == "kill":
+        rig.station.kill()
+    else:
+        freeze(rig.station)
+    pair.takes_over()
+    wait_connected(rig, "Test")
+    if how == "kill":
+        job.waiting()
+        job.finish()
+        rig.gone(ident, "Test")
+    ident, other = run_one(rig, center)
+    other.finish()
+    rig.gone(ident, "Test")
     identities = {key.decode().split()[1] for key in rig.db.hkeys("plan:identities")
                   if key.startswith(b"Test ")}
-    assert len(identities) == 2 and job.identity.decode() in identities
-    job.finish()
-    rig.gone(ident, "Test")
+    assert identities == {other.identity.decode()}
+    assert (how == "kill") == (other.identity == job.identity)
 
 
 class Holder:

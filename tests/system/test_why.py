@@ -122,7 +122,9 @@ def test_a_run_that_is_not_known_any_more(rig):
     ident = rig.client.added(at_once())
     run = rig.jobs.recv()
     rig.marked(ident, run)
+    rig.station.kill()
     rig.db.hdel("plan:run", rig.key(ident))
+    rig.station.start()
     reason = only(rig, ident)[2]
     assert (reason["why"], reason["until"]) == ("its run is no longer known",
                                                 "the end of its lease")

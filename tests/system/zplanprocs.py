@@ -126,7 +126,8 @@ class Zpland:
     def __init__(self, log, args, env=None):
         self.log = log
         self.args = list(args)
-        self.env = {**os.environ, **(env or {})}
+        # Of each its own: who finds the token of its last takeover there takes over at once.
+        self.env = {**os.environ, "XDG_STATE_HOME": f"{log}.state", **(env or {})}
         self.process = None
         self.wrap = []          # a command before the program, which must become it
         self.orphans = []       # what it had started when it was killed
@@ -141,14 +142,25 @@ class Zpland:
             self.wait_ready()
 
     def wait_ready(self):
+        """It serves; it may have been a standby until the lease of the owner before was over."""
+        line = self.next_word()
+        if line == "standby":
+            line = self.next_word()
+        assert line == "ready", line
+
+    def wait_standby(self):
+        line = self.next_word()
+        assert line == "standby", line
+
+    def next_word(self):
         out, line, end = self.process.stdout, b"", time.monotonic() + WAIT
         while not line.endswith(b"\n"):
             left = end - time.monotonic()
-            assert left > 0 and select.select([out], [], [], left)[0], "no `ready` from zpland"
+            assert left > 0 and select.select([out], [], [], left)[0], "no word from zpland"
             byte = os.read(out.fileno(), 1)
             assert byte, f"zpland ended with {self.process.wait(WAIT)}: {self.log_tail()}"
             line += byte
-        assert line == b"ready\n", line
+        return line.decode().strip()
 
     @property
     def pid(self):
@@ -200,6 +212,8 @@ class Zpland:
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
     def log_tail(self, size=8000):
+        if not os.path.exists(self.log):    # its folder is gone: another failure was the first
+            return ""
         with open(self.log, "rb") as log:
             return log.read()[-size:].decode(errors="replace")
 

@@ -418,6 +418,15 @@ class Rig:
         wait_until(probed, "a probe broadcast")
         return results
 
+    def stats(self, target):
+        """What the station counts of a target."""
+        targets = self.client.done("stats").json["targets"]
+        return next(entry for entry in targets if entry["name"] == target)
+
+    def ready(self, target="jobs"):
+        """How many plans of a target are due and wait for their turn."""
+        return self.stats(target)["ready"]
+
     def events(self):
         """A subscriber of all events; the next it hears is of what happens from now on."""
         events = self.keep(Events(self.ipc("e"), prepare=self.prepare))
@@ -493,5 +502,6 @@ class Rig:
         self.client.added(later())
 
     def dump(self):
-        """All that stands in Redis, but for the station's own sign of life."""
-        return {key: self.db.dump(key) for key in self.db.keys("*") if key != b"plan:attending"}
+        """All that stands in Redis, but for the heartbeats of stations."""
+        return {key: self.db.dump(key) for key in self.db.keys("*")
+                if key not in (b"plan:attending", b"plan:owner")}

@@ -1,5 +1,5 @@
-// Runs that workers fetch, as the core decides on them. What it decides in random order is compared
-// with team.lua in tests/store/test_pull_model.py.
+// Runs that workers fetch, as the core decides on them; in random order:
+// tests/sim/test_core_pull.c.
 #include "rows.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "json.h"
 #include "pack.h"
 #include "redis_info.h"
+#include "row_commands.h"
 #include "rows.h"
 #include "store.h"
 
@@ -333,6 +334,111 @@ static void outcomes_of_any_size_are_packed_as_by_a_tree (void **state)
     }
 }
 
+// -- the commands of a batch
+
+// All words of the commands, with blanks between; of packed outcomes their number alone.
+static char *commands_text (const struct commands *commands)
+{
+    char *text = calloc (1, 4000);
+    const struct span *word = commands->words;
+    for (size_t i = 0; i < commands->commands; i++)
+        for (size_t k = 0; k < commands->sizes[i]; k++, word++) {
+            bool packed = k && span_is (word[-1], "m");
+            int size = packed ? 1 : (int)word->size;
+            snprintf (text + strlen (text), 4000 - strlen (text), "%s%.*s", i || k ? " " : "", size,
+                      packed ? "*" : (const char *)word->data);
+        }
+    return text;
+}
+
+static const struct written_row {
+    const char *name;
+    struct {
+        int64_t seq, sub;
+        const char *output;
+    } outcomes[5];
+    int64_t keep; // outcomes that the history keeps
+    const char *commands;
+} written_rows[] = {
+    {"one", {{7, 0}}, 100, "XADD plan:history 7-0 p 2a s jobs t 50 r r"},
+    {"one that is not broadcast",
+     {{7, 3}},
+     100,
+     "XADD plan:history 7-3 p 2a s jobs t 50 r r XTRIM plan:history MAXLEN ~ 100"},
+    {"several", {{7}, {8}, {9}}, 100, "XADD plan:history 9-0 t 50 n 3 m *"},
+    {"not one behind the other",
+     {{7}, {9}, {10}},
+     100,
+     "XADD plan:history 7-0 p 2a s jobs t 50 r r XADD plan:history 10-0 t 50 n 2 m *"},
+    {"one that is not broadcast among them",
+     {{7}, {7, 1}, {8}, {9}},
+     100,
+     "XADD plan:history 7-0 p 2a s jobs t 50 r r XADD plan:history 7-1 p 2a s jobs t 50 r r "
+     "XADD plan:history 9-0 t 50 n 2 m *"},
+    {"with outputs",
+     {{7}, {8, 0, "a"}, {9}, {10, 0, "b"}},
+     100,
+     "XADD plan:history 10-0 t 50 n 4 m * XADD plan:output 10-0 t 50 o a o b"},
+    {"the oldest go with every 64th",
+     {{128}},
+     100,
+     "XADD plan:history 128-0 p 2a s jobs t 50 r r XTRIM plan:history MAXLEN ~ 100 "
+     "XTRIM plan:history MINID ~ 29"},
+    {"and where it is passed",
+     {{127}, {128}, {129}},
+     100,
+     "XADD plan:history 129-0 t 50 n 3 m * XTRIM plan:history MAXLEN ~ 100 "
+     "XTRIM plan:history MINID ~ 30"},
+};
+
+static void outcomes_are_entries_of_the_history (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (written_rows); i++) {
+        const struct written_row *row = &written_rows[i];
+        struct commands commands = {0};
+        struct rows rows = {0};
+        for (size_t k = 0; k < ROWS (row->outcomes) && row->outcomes[k].seq; k++) {
+            const char *output = row->outcomes[k].output;
+            rows_outcome (&rows, &(struct outcome_row){.seq = row->outcomes[k].seq,
+                                                       .sub = row->outcomes[k].sub,
+                                                       .station = span_text ("jobs"),
+                                                       .plan_id = 0x2a,
+                                                       .ended_ms = 50,
+                                                       .record = span_text ("r"),
+                                                       .output = span_text (output ? output : "")});
+        }
+        commands_of_rows (&commands, &rows, row->keep);
+        char *text = commands_text (&commands);
+        CHECK_TEXT (row->name, text, row->commands);
+        free (text);
+        commands_free (&commands);
+        rows_free (&rows);
+    }
+}
+
+// No command has more words than a script's call can take.
+static void many_rows_are_several_commands (void **state)
+{
+    (void)state;
+    enum { COUNT = 4500, EACH = 2000 };
+    struct commands commands = {0};
+    struct rows rows = {0};
+    for (int i = 0; i < COUNT; i++) {
+        rows_add (&rows, COLUMN_QUEUE, span_text ("1"), span_text ("plan:msg:jobs:1"));
+        rows_add (&rows, COLUMN_UNQUEUE, span_text ("plan:msg:jobs:2"), (struct span){0});
+    }
+    commands_of_rows (&commands, &rows, 100);
+    assert_int_equal (commands.commands, 6);
+    const size_t sizes[] = {2 + 2 * EACH, 2 + 2 * EACH, 2 + 2 * (COUNT - 2 * EACH),
+                            2 + EACH,     2 + EACH,     2 + COUNT - 2 * EACH};
+    for (size_t i = 0; i < ROWS (sizes); i++)
+        assert_int_equal (commands.sizes[i], sizes[i]);
+    assert_true (span_is (commands.words[sizes[0]], "ZADD"));
+    commands_free (&commands);
+    rows_free (&rows);
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
@@ -344,6 +450,8 @@ int main (void)
         cmocka_unit_test (entry_is_parsed_or_refused),
         cmocka_unit_test (outcomes_are_packed_as_by_a_tree),
         cmocka_unit_test (outcomes_of_any_size_are_packed_as_by_a_tree),
+        cmocka_unit_test (outcomes_are_entries_of_the_history),
+        cmocka_unit_test (many_rows_are_several_commands),
     };
     return cmocka_run_group_tests_name ("store, the pure parts", tests, NULL, NULL);
 }

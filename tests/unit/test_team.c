@@ -1,6 +1,4 @@
-// Teams: what the message says of them, what Redis keeps of them, and what the core decides on
-// their runs. What it decides in random order is compared with Lua in
-// tests/store/test_pull_model.py.
+// Teams: what the message says of them, and what Redis keeps of them.
 #include "rows.h"
 
 #include <string.h>
@@ -236,21 +234,6 @@ static void the_message_tells_the_rule (void **state)
     }
 }
 
-static void a_message_says_that_its_run_is_in_progress (void **state)
-{
-    static const char before[] = "{\"plan_state\" : 1,\"exec_time\":0,\"exec_id\":12,\"a\":1}";
-    static const char after[] =
-        "{\"plan_state\" : 2,\"exec_time\":1700000000,\"exec_id\":1700000000250000,\"a\":1}";
-    (void)state;
-    size_t size;
-    uint8_t *text = message_as_running (span_text (before), 1700000000250000, &size);
-    CHECK ("running", span_equal (span_of (text, size), span_text (after)));
-    free (text);
-    text = message_as_running (span_text ("{}"), 7, &size);
-    CHECK ("without numbers", span_equal (span_of (text, size), span_text ("{}")));
-    free (text);
-}
-
 int main (void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,7 +241,6 @@ int main (void)
         cmocka_unit_test (heads_are_packed_as_lua_packs_them),
         cmocka_unit_test (broken_fields_are_passed_over),
         cmocka_unit_test (the_message_tells_the_rule),
-        cmocka_unit_test (a_message_says_that_its_run_is_in_progress),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

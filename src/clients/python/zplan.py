@@ -57,7 +57,7 @@ import zmq.auth
 
 __all__ = ["Answer", "AsyncClient", "Client", "Error", "Job", "JobFailed", "NoAnswer", "Output", "Plan", "PullWorker", "Record",
            "Rejected", "Result", "Worker"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 REQUESTS, RESULTS, WORKERS = "tcp://127.0.0.1:7920", "tcp://127.0.0.1:7921", "tcp://127.0.0.1:7931"
 

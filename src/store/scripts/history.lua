@@ -1,17 +1,17 @@
 #!lua flags=allow-oom
 -- Outcomes of runs, oldest first or newest first.
--- KEYS  1 history  2 meta
+-- KEYS  1 history  2 meta  3 outputs
 -- ARGV  1 entry to go on behind, '' = from the end  2 most outcomes  3 1 = newest first
---       4 plan id, '' = any  5 station, '' = any  6 1 = with what the runs wrote
+--       4 plan id, '' = any  5 target, '' = any  6 1 = with what the runs wrote
 -- Answers {seq, epoch, first entry kept or '', last entry looked at or '' at the end, the highest number of
---          those that were taken out by forget or '', {entry, plan, station, ended in ms, record, output or ''}, ...}
+--          those that were taken out by forget or '', {entry, plan, target, ended in ms, record, output or ''}, ...}
 -- Cost  O(log n + outcomes looked at).
---@include plan.lua
 --@include outcomes.lua
 -- An entry may hold some hundred outcomes.
 local LOOK_MAX, CHUNK = 5000, 20
 local most, newest = tonumber(ARGV[2]), ARGV[3] == '1'
-local plan_wanted, station_wanted, with_output = ARGV[4], ARGV[5], ARGV[6] == '1'
+local plan, target, with_output = ARGV[4], ARGV[5], ARGV[6] == '1'
+local last, looked, found = ARGV[1], 0, 0
 
 -- Whether an outcome of an entry of several comes after this place, in the order that was asked for.
 local function is_behind(name, after)
@@ -25,40 +25,29 @@ local function is_behind(name, after)
     return seq > tonumber(after_seq)
 end
 
--- The next entries behind the last outcome looked at, and whether they are the last ones. When that was, or
--- may have been, in the middle of an entry, it is the first of them.
-local function entries_behind(last)
-    local page, within
-    if last == '' then
-        page = newest and redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', CHUNK)
-               or redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', CHUNK)
-    elseif newest then
-        page = redis.call('XREVRANGE', KEYS[1], '(' .. last, '-', 'COUNT', CHUNK)
-        within = redis.call('XRANGE', KEYS[1], last, '+', 'COUNT', 1)[1]
-    else
-        page = redis.call('XRANGE', KEYS[1], '(' .. last, '+', 'COUNT', CHUNK)
+-- The next entries behind the last outcome looked at. When that was, or may have been, in the middle of an entry,
+-- it is the first of them.
+local function entries_behind()
+    if not newest then
+        return read('XRANGE', KEYS[1], last == '' and '-' or '(' .. last, '+', 'COUNT', CHUNK) or {}
     end
-    local ends = #page < CHUNK
-    if within and entry_size(within[2]) > 1 then
+    local page = read('XREVRANGE', KEYS[1], last == '' and '+' or '(' .. last, '-', 'COUNT', CHUNK) or {}
+    local within = last ~= '' and (read('XRANGE', KEYS[1], last, '+', 'COUNT', 1) or {})[1]
+    if within and span_of(within) < select(2, span_of(within)) then
+        page.ends, page.within = #page < CHUNK, within
         table.insert(page, 1, within)
     end
-    return page, ends
+    return page
 end
 
-local first = own('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
-first = first and (outcomes_of(first)[1] or first)
-local answer = {string.format('%.0f', last_seq()), own('HGET', KEYS[2], 'epoch') or '',
-                first and first[1] or '', '', own('HGET', KEYS[2], 'forgot') or ''}
-local last, looked, found = ARGV[1], 0, 0
-
 -- What the run of an outcome wrote, or what a later one of its plan did (the caller knows its exec_id): the first
--- entry of plan:output that is not before it may hold it. There is one of this plan in an entry, and one entry for
+-- entry of the outputs that is not before it may hold it. There is one of this plan in an entry, and one entry for
 -- all outcomes of an entry of the history, which is read once.
 local outputs = {}
 local function output_of(entry, outcome)
     if outputs.of ~= entry then
-        local found = redis.pcall('XRANGE', 'plan:output', outcome[1], '+', 'COUNT', 1)
-        outputs = {of = entry, fields = found[1] and found[1][2] or {}}
+        local first = (read('XRANGE', KEYS[3], outcome[1], '+', 'COUNT', 1) or {})[1]
+        outputs = {of = entry, fields = first and first[2] or {}}
     end
     local fields, run = outputs.fields, outcome[3] .. ':' .. outcome[2] .. ' '
     for i = 3, #fields, 2 do
@@ -69,11 +58,16 @@ local function output_of(entry, outcome)
     return ''
 end
 
+local first = (read('XRANGE', KEYS[1], '-', '+', 'COUNT', 1) or {})[1]
+local meta = read('HMGET', KEYS[2], 'seq', 'epoch', 'forgot') or {}
+local newest_kept = not meta[1] and (read('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1) or {})[1]
+local answer = {meta[1] or newest_kept and string.match(newest_kept[1], '^%d+') or '0', meta[2] or '',
+                first and (outcomes_of(first)[1] or first)[1] or '', '', meta[3] or ''}
+
 -- Look at one outcome of this entry. False: the page ends with it.
 local function look(entry, outcome)
     last, looked = outcome[1], looked + 1
-    if (plan_wanted == '' or outcome[2] == plan_wanted)
-       and (station_wanted == '' or outcome[3] == station_wanted) then
+    if (plan == '' or outcome[2] == plan) and (target == '' or outcome[3] == target) then
         found = found + 1
         outcome[6] = with_output and output_of(entry, outcome) or ''
         answer[#answer + 1] = outcome
@@ -82,30 +76,28 @@ local function look(entry, outcome)
 end
 
 local function look_at(entry)
-    local after = last
-    local outcomes, several = outcomes_of(entry)
+    local after, outcomes, several = last, outcomes_of(entry)
     for i = 1, #outcomes do
         local outcome = outcomes[newest and #outcomes + 1 - i or i]
         if (not several or is_behind(outcome[1], after)) and not look(entry[1], outcome) then
             return false
         end
     end
-    if #outcomes == 0 then -- nobody can read it: the page goes on behind all that it says it holds
-        local seq = tonumber(string.match(entry[1], '^%d+'))
-        last = newest and string.format('%.0f-0', math.max(seq - entry_size(entry[2]) + 1, 1)) or entry[1]
-    end
     return true
 end
 
 while true do
-    local page, ends = entries_behind(last)
+    local page = entries_behind()
     for _, entry in ipairs(page) do
+        local before = looked
         if not look_at(entry) then
             answer[4] = last
             return answer
+        elseif not newest or looked == before and entry ~= page.within then
+            last = entry[1] -- also where nobody can read it, or all that is left of it was in a page before
         end
     end
-    if ends then
+    if page.ends or #page < CHUNK then
         return answer
     end
 end

@@ -6,10 +6,21 @@
 -- Cost  O(log n * log n + page).
 local score, member, most = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 
+-- By their bytes, as Redis sorts them: Lua compares as the server's locale does.
+local function sorts_behind(text, other)
+    for i = 1, math.min(#text, #other) do
+        local byte, other_byte = string.byte(text, i), string.byte(other, i)
+        if byte ~= other_byte then
+            return byte > other_byte
+        end
+    end
+    return #text > #other
+end
+
 local function is_behind(rank)
     local at = redis.call('ZRANGE', KEYS[1], rank, rank, 'WITHSCORES')
     local us = math.floor(at[2] * 1000000 + 0.5)
-    return us > score or us == score and member ~= '' and at[1] > member
+    return us > score or us == score and member ~= '' and sorts_behind(at[1], member)
 end
 
 -- Members behind the place follow those that are not.

@@ -1,0 +1,15 @@
+// Why a station does not start, and what reads its settings.
+#pragma once
+
+#include "settings_table.h"
+
+// Why a station does not start, or ends.
+enum station_fault {
+    STATION_FAULT_NOW,      // started again it may work
+    STATION_FAULT_SETTINGS, // a setting or what it names (a file, a zone): the same at the next
+                            // start
+    STATION_FAULT_DATA      // the data of the embedded Redis are damaged: the same, too
+};
+
+// Reads all settings anew, from wherever they came. 0, or -1 with a reason.
+typedef int station_read_fn (struct station_settings *ret, struct reason *reason);

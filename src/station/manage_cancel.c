@@ -1,0 +1,95 @@
+// cancel: read the plan, find the run or make it from what is stored, decide and write; the target
+// is told at once, the requester when it is written.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "ahead.h"
+#include "apply.h"
+#include "cancel.h"
+#include "late.h"
+#include "manage_private.h"
+#include "memory.h"
+#include "reads.h"
+#include "results.h"
+#include "reply.h"
+
+struct cancel {
+    struct inquiry inquiry;
+    char reason[REASON_MAX];
+    uint64_t exec_id;
+    bool told; // the target
+};
+
+static void on_written (void *owner, enum store_result result)
+{
+    struct cancel *self = owner;
+    char json[128];
+    if (result == STORE_DONE) {
+        snprintf (json, sizeof json,
+                  "{\"plan_id\":%" PRIu64 ",\"exec_id\":%" PRIu64 ",\"told\":%s}",
+                  self->inquiry.plan.id, self->exec_id, self->told ? "true" : "false");
+        manage_reply (self->inquiry.station, self->inquiry.peer, self->inquiry.plan.id, json);
+    } else if (result == STORE_HELD || result == STORE_CHANGED) {
+        reply_refuse (self->inquiry.station, self->inquiry.peer, ZPLAN_EARGUMENT,
+                      "cancel: the run has just ended");
+    } else {
+        inquiry_refuse (&self->inquiry, result, "the write was lost");
+    }
+    free (self);
+}
+
+static void cancel_run (struct cancel *self, struct held_run *held)
+{
+    self->exec_id = held->run.exec_id;
+    // One that was not sent yet is not, and its target knows nothing of it.
+    bool sent = !ahead_drop (held->station, held->plan_id);
+    self->told = sent && cancel_tell (held, self->reason);
+    struct decision decision =
+        apply (held->station, &(struct outcome){.plan = held->plan,
+                                                .key_station = span_text (held->key_station),
+                                                .run = &held->run,
+                                                .cause = CAUSE_CANCEL,
+                                                .reason = self->reason,
+                                                .done = on_written,
+                                                .owner = self});
+    if (decision.commit == COMMIT_END)
+        late_remember (held->station, held->plan_id, held->run.exec_id, held->key_station);
+    runs_drop (&held);
+}
+
+static void on_loaded (void *owner, const struct store_loaded *answer)
+{
+    struct cancel *self = owner;
+    struct station *station = self->inquiry.station;
+    enum store_result result = inquiry_check (&self->inquiry, answer);
+    struct held_run *held = NULL;
+    if (result == STORE_DONE && answer->running)
+        held = results_recall (station, self->inquiry.plan.id, answer);
+    if (held && held->run.exec_id == answer->exec_id) {
+        cancel_run (self, held);
+        link_flush (store_link (station->store));
+        return;
+    }
+    if (result == STORE_DONE)
+        reply_refuse (station, self->inquiry.peer, ZPLAN_EARGUMENT,
+                      "cancel: no run of the plan is in progress; `close` ends the plan");
+    else
+        inquiry_refuse (&self->inquiry, result, answer->error);
+    free (self);
+    station_resume (station);
+}
+
+void manage_cancel (struct station *self, struct request *request,
+                    const struct arguments *arguments)
+{
+    struct plan_name plan;
+    if (!manage_plan_name (self, request, arguments->at[0], &plan))
+        return;
+    struct cancel *cancel = memory_new (sizeof *cancel);
+    struct span words = arguments->count > 1 ? arguments->at[1] : (struct span){0};
+    struct reason reason;
+    reason_set (&reason, "cancelled%s%s", words.size ? ": " : "", words.size ? quoted (words) : "");
+    cancel->inquiry = (struct inquiry){self, peer_keep (self, request), plan};
+    snprintf (cancel->reason, sizeof cancel->reason, "%s", reason.text);
+    reads_load (self, cancel->inquiry.peer, plan.id, on_loaded, cancel);
+}

@@ -1,0 +1,142 @@
+#include "reply.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "codes.h"
+#include "decimal.h"
+#include "dialect.h"
+#include "log.h"
+#include "memory.h"
+#include "peers.h"
+#include "reads.h"
+
+enum { REQUEST_BYTES = 512 }; // of a request that waits, besides its message
+
+struct peer *peer_keep (struct station *self, const struct request *request)
+{
+    const struct peer *peer = &request->peer;
+    struct peer *copy = memory_new (sizeof *copy);
+    const struct span bytes[] = {peer->identity, peer->requester, peer->request_id};
+    *copy = *peer;
+    copy->copy = copy;
+    copy->kept = frames_copy (bytes, 3);
+    copy->identity = copy->kept->at[0];
+    copy->requester = copy->kept->at[1];
+    copy->request_id = copy->kept->at[2];
+    copy->load = peers_enter (self, copy->identity);
+    // Parts of the message are kept beside: an argument, the plan.
+    copy->weight = REQUEST_BYTES + copy->identity.size + message_size (&request->message);
+    self->kept_bytes += copy->weight;
+    return copy;
+}
+
+void peer_weigh (struct station *self, struct peer *peer, size_t bytes)
+{
+    peer->weight += bytes;
+    self->kept_bytes += bytes;
+}
+
+static void peer_release (struct station *self, struct peer *peer)
+{
+    struct peer *copy = peer->copy;
+    if (!copy)
+        return;
+    struct load *load = copy->load;
+    int cost = copy->read_cost;
+    self->kept_bytes -= copy->weight;
+    free (copy->kept);
+    free (copy);
+    load->count--;
+    if (cost)
+        reads_end (self, load, cost);
+    else
+        load_settle (self, load);
+}
+
+bool reply_send (struct station *self, struct peer *peer, const struct reply *reply)
+{
+    char text[REASON_MAX + 32], id[IDENT_SIZE], time[DECIMAL_SIZE];
+    struct message message;
+    message_start (&message, dialect_status_out (self->dialect, reply->status));
+    // A REQ client wants its empty frame back; everybody else gets the description first.
+    if (peer->envelope == ENVELOPE_REQ)
+        message.envelope = ENVELOPE_REQ;
+    if (peer->has_requester)
+        message_add (&message, ZERO_FRAME_REQUESTER, peer->requester);
+    if (reply->text) {
+        message_add (&message, ZERO_FRAME_STATUS, span_text (reply->text));
+    } else if (reply->reason) {
+        const char *colon = *reply->reason ? ": " : "";
+        snprintf (text, sizeof text, "%s%s%s", status_word (reply->status), colon, reply->reason);
+        message_add (&message, ZERO_FRAME_STATUS, span_text (text));
+    }
+    if (peer->has_request_id)
+        message_add (&message, ZERO_FRAME_REQUEST_ID, peer->request_id);
+    if (reply->plan_id)
+        message_add (&message, ZERO_FRAME_GLOBAL_ID, span_text (ident_text (reply->plan_id, id)));
+    if (reply->plan_time) {
+        size_t size = decimal_text (reply->plan_time, time);
+        message_add (&message, ZERO_FRAME_PLAN_TIME, span_of (time, size));
+    }
+    if (reply->json)
+        message_add (&message, ZERO_FRAME_JSON, span_text (reply->json));
+    enum reply_kind kind = peer->read_cost || peer->has_read ? REPLY_READ : REPLY_MADE;
+    bool sent = peers_send (self, peer->identity, &message, kind);
+    if (!sent)
+        self->counters.dropped_replies++;
+    peer_release (self, peer);
+    return sent;
+}
+
+void reply_refuse (struct station *self, struct peer *peer, enum wire_error error,
+                   const char *reason)
+{
+    uint8_t status = status_of_error (error);
+    self->counters.refused++;
+    self->counters.denied += error == ZPLAN_EDENY;
+    log_event (LEVEL_DEBUG, "request.refused", "status=%s reason=\"%s\"", status_name (status),
+               reason);
+    reply_send (self, peer, &(struct reply){.status = status, .reason = reason});
+}
+
+void reply_refuse_store (struct station *self, struct peer *peer, enum store_result result,
+                         const char *error)
+{
+    struct reason reason;
+    if (result == STORE_FULL) {
+        reply_refuse (self, peer, ZPLAN_EBUSY, error);
+        return;
+    }
+    if (result == STORE_ERROR)
+        reason_set (&reason, "Redis: %s", error);
+    else if (result == STORE_UNSURE)
+        reason_set (&reason, "it is done, but fewer than %" PRId64 " replicas have it",
+                    self->settings->replicas);
+    else if (result == STORE_LOST && !station_store_up (self) && station_store_trouble (self)[0])
+        reason_set (&reason, "%s", station_store_trouble (self));
+    else
+        reason_set (&reason, "Redis was lost before it answered; the outcome is unknown");
+    reply_refuse (self, peer, ZPLAN_ENET, reason.text);
+}
+
+bool reply_too_much (struct station *self, struct request *request)
+{
+    struct reason reason;
+    if (peers_full (self, request->peer.identity))
+        reason_set (&reason,
+                    "max_requests_peer: %" PRId64
+                    " requests of this peer wait for their answers; try again in 100 ms",
+                    self->settings->limits.requests_peer);
+    else if (peers_wait_full (self, request->peer.identity))
+        reason_set (&reason, "too many bytes of requests of this peer wait; read the replies, "
+                             "and try again in 100 ms");
+    else if (self->memory_full)
+        reason_set (&reason,
+                    "max_memory: the station uses more than %" PRId64 " MiB; try again in 100 ms",
+                    self->settings->limits.memory_mib);
+    else
+        return false;
+    reply_refuse (self, &request->peer, ZPLAN_EBUSY, reason.text);
+    return true;
+}

@@ -1,0 +1,34 @@
+// Replies to requests: they release what was kept of who asked.
+#pragma once
+
+#include "request.h"
+
+struct reply {
+    uint8_t status;
+    const char *reason; // behind the status word, NULL = no STATUS frame
+    const char *text;   // what STATUS holds instead, NULL = the word and the reason
+    uint64_t plan_id;   // GLOBAL_ID frame, 0 = none
+    int64_t plan_time;  // PLAN_TIME frame, 0 = none
+    const char *json;   // JSON frame, NULL = none
+};
+
+// Send a reply and release what the peer owns. False: the peer is gone, or reads nothing.
+bool reply_send (struct station *self, struct peer *peer, const struct reply *reply);
+
+// The reply to a refused request: the status of the error's class, the word and the reason.
+void reply_refuse (struct station *self, struct peer *peer, enum wire_error error,
+                   const char *reason);
+
+// A copy of the peer that outlives the packet; reply_send releases it. Its request counts as
+// waiting until then.
+struct peer *peer_keep (struct station *self, const struct request *request);
+
+// Its request holds so many bytes more. Call before reads_start.
+void peer_weigh (struct station *self, struct peer *peer, size_t bytes);
+
+// Why the store does not answer, as a refusal: NET_ERROR with the reason.
+void reply_refuse_store (struct station *self, struct peer *peer, enum store_result result,
+                         const char *error);
+
+// Whether this peer, or the station, has all the work that it may have: the request was refused.
+bool reply_too_much (struct station *self, struct request *request);

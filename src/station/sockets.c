@@ -1,0 +1,119 @@
+#include "sockets.h"
+
+#include "access.h"
+#include "context.h"
+#include "log.h"
+#include "publish.h"
+#include "zap.h"
+
+enum {
+    LINGER_MS = 1000,
+    REQUESTS_QUEUED = 16 // of a peer, in libzmq; the rest waits at the peer
+};
+
+// `domain` is what the ZAP handler is asked about. NULL when descriptors have run out.
+static void *open_socket (const struct station *self, int type, const char *domain)
+{
+    void *socket = wire_socket (type);
+    if (!socket)
+        return NULL;
+    wire_set (socket, ZMQ_LINGER, LINGER_MS);
+    wire_set (socket, ZMQ_SNDHWM, (int)self->settings->limits.replies_peer);
+    if (self->access)
+        curve_make_server (socket, &self->curve_keys, domain);
+    if (type == ZMQ_XPUB)
+        subscribers_prepare (socket);
+    if (type == ZMQ_ROUTER) {
+        // A frame up to the whole message's size is still told why it is refused.
+        wire_limit (socket, self->limits.bytes);
+        wire_set (socket, ZMQ_RCVHWM, REQUESTS_QUEUED);
+        // When Redis is lost, all that a peer waits for is answered at once.
+        if (self->settings->limits.replies_peer < self->settings->limits.requests_peer)
+            wire_set (socket, ZMQ_SNDHWM, (int)self->settings->limits.requests_peer);
+        wire_set (socket, ZMQ_ROUTER_MANDATORY, 1);
+    }
+    return socket;
+}
+
+static void *bound_socket (const struct station *self, int type, const char *domain,
+                           const char *endpoint, struct reason *reason)
+{
+    void *socket = open_socket (self, type, domain);
+    if (!socket) {
+        reason_set (reason, "%s: no descriptors left", endpoint);
+        return NULL;
+    }
+    // A former owner, a standby now, has the locks of its paths.
+    int rc = self->yields ? wire_bind_again (socket, endpoint, reason)
+                          : wire_bind (socket, endpoint, reason);
+    if (rc == 0)
+        return socket;
+    zmq_close (socket);
+    return NULL;
+}
+
+int sockets_bind (struct station *self, struct reason *reason)
+{
+    const struct station_settings *settings = self->settings;
+    // A former owner is a standby, whose socket is closed; it is bound when it serves again.
+    if (!self->yields)
+        self->request_socket =
+            bound_socket (self, ZMQ_ROUTER, "request", settings->request, reason);
+    if (self->request_socket || self->yields)
+        self->results.socket = bound_socket (self, ZMQ_XPUB, "publish", settings->publish, reason);
+    if (self->results.socket)
+        self->events.socket = bound_socket (self, ZMQ_XPUB, "events", settings->events, reason);
+    return self->events.socket ? 0 : -1;
+}
+
+bool sockets_bind_request (struct station *self)
+{
+    struct reason reason;
+    void *fresh = self->request_socket ? NULL : open_socket (self, ZMQ_ROUTER, "request");
+    if (fresh && wire_bind_again (fresh, self->settings->request, &reason) == 0)
+        self->request_socket = fresh;
+    else if (fresh)
+        zmq_close (fresh);
+    return self->request_socket;
+}
+
+// One end of it: until the old socket has let go of the endpoint, nothing is broadcast.
+static void bind_again (struct station *self, struct outlet *outlet, const char *domain,
+                        const char *endpoint)
+{
+    struct reason reason;
+    void *fresh = outlet->socket ? NULL : open_socket (self, ZMQ_XPUB, domain);
+    if (fresh && wire_bind_again (fresh, endpoint, &reason) == 0) {
+        outlet->socket = fresh;
+        publish_watch (self, outlet, endpoint);
+    } else if (fresh)
+        zmq_close (fresh);
+}
+
+// Who may not subscribe any more is connected still, and libzmq ends no single connection: all are
+// cut, and who may comes back by itself. What it missed it can ask for.
+void sockets_renew_outlets (struct station *self)
+{
+    if (self->subscribers_cut) {
+        log_event (LEVEL_INFO, "subscribers.cut", "reason=\"a key may no longer subscribe\"");
+        publish_close (&self->results);
+        publish_close (&self->events);
+        self->subscribers_cut = false;
+    }
+    bind_again (self, &self->results, "publish", self->settings->publish);
+    bind_again (self, &self->events, "events", self->settings->events);
+}
+
+int sockets_check (const struct station_settings *settings, struct reason *reason)
+{
+    const char *const endpoints[][2] = {{"request", settings->request},
+                                        {"publish", settings->publish},
+                                        {"events", settings->events}};
+    struct reason why;
+    for (size_t i = 0; i < sizeof endpoints / sizeof *endpoints; i++)
+        if (endpoint_check (endpoints[i][1], &why)) {
+            reason_set (reason, "%s: %s", endpoints[i][0], why.text);
+            return -1;
+        }
+    return 0;
+}

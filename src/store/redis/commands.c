@@ -1,0 +1,66 @@
+#include "commands.h"
+
+#include <stdlib.h>
+
+#include "memory.h"
+
+enum { FIRST = 64 };
+
+static void *grow (void *at, size_t count, size_t *room, size_t size)
+{
+    if (count < *room)
+        return at;
+    *room = *room ? 2 * *room : FIRST;
+    return memory_resize (at, *room * size);
+}
+
+void commands_begin (struct commands *self)
+{
+    self->sizes = grow (self->sizes, self->commands, &self->commands_room, sizeof *self->sizes);
+    self->sizes[self->commands++] = 0;
+}
+
+void commands_word (struct commands *self, struct span word)
+{
+    self->words = grow (self->words, self->count, &self->room, sizeof *self->words);
+    self->words[self->count++] = word;
+    self->sizes[self->commands - 1]++;
+}
+
+void commands_add (struct commands *self, const struct span *words, size_t count)
+{
+    commands_begin (self);
+    for (size_t i = 0; i < count; i++)
+        commands_word (self, words[i]);
+}
+
+void commands_own (struct commands *self, void *block)
+{
+    self->blocks = grow (self->blocks, self->block_count, &self->block_room, sizeof *self->blocks);
+    self->blocks[self->block_count++] = block;
+}
+
+struct span commands_copy (struct commands *self, struct span text)
+{
+    uint8_t *copy = memory_resize (NULL, text.size + 1);
+    if (text.size)
+        memcpy (copy, text.data, text.size);
+    commands_own (self, copy);
+    return span_of (copy, text.size);
+}
+
+void commands_clear (struct commands *self)
+{
+    for (size_t i = 0; i < self->block_count; i++)
+        free (self->blocks[i]);
+    self->count = self->commands = self->block_count = 0;
+}
+
+void commands_free (struct commands *self)
+{
+    commands_clear (self);
+    free (self->words);
+    free (self->sizes);
+    free (self->blocks);
+    *self = (struct commands){0};
+}

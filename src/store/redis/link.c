@@ -1,0 +1,429 @@
+#include <czmq.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "link_private.h"
+#include "memory.h"
+#include "resp.h"
+
+enum {
+    TICK_MS = 50,
+    QUIET_TICK_MS = 250, // while it is up and nothing is under way
+    CONNECT_MAX_US = 1000000,
+    STOPPED_US = 500000,     // an answer that is not there yet may wait in the socket
+    ANSWER_MAX_US = 3000000, // a Redis that is silent for longer counts as lost
+    BUSY_BYTES = 4 << 20, // hiredis moves what is left of its buffer at every write: keep it small
+    BACKOFF_LAST_US = 250000 // it is back within a second of Redis' return
+};
+
+// -- lists of calls
+
+static void list_add (struct call_list *list, struct call *call)
+{
+    call->next = NULL;
+    *(list->first ? list->end : &list->first) = call;
+    list->end = &call->next;
+    list->count++;
+    list->bytes += call->size;
+}
+
+static struct call *list_take (struct call_list *list)
+{
+    struct call *call = list->first;
+    if (call) {
+        list->first = call->next;
+        list->count--;
+        list->bytes -= call->size;
+    }
+    return call;
+}
+
+static void call_destroy (struct call *call)
+{
+    free (call->text);
+    free (call);
+}
+
+// -- state
+
+void link_set_state (struct link *self, enum link_state state)
+{
+    if (self->state == state)
+        return;
+    self->state = state;
+    if (!self->closing)
+        self->changed (self->owner, state);
+}
+
+// Give the connection up as soon as no callback of hiredis is on the stack.
+void link_give_up (struct link *self, const char *why)
+{
+    if (self->broken)
+        return;
+    self->broken = true;
+    reason_set (&self->trouble, "Redis: %s", why);
+}
+
+// Close the connection; its calls are answered or wait.
+void link_drop (struct link *self)
+{
+    connection_close (self->connection);
+    bool told = self->broken; // why it is given up stands in `trouble`
+    self->broken = false;
+    // What was sent goes out again before what was called since.
+    for (struct call *call; (call = list_take (&self->waiting));)
+        list_add (&self->lost, call);
+    self->waiting = self->lost;
+    self->lost = (struct call_list){0};
+    self->retry_us = clock_mono_us () + self->backoff_us;
+    self->backoff_us =
+        self->backoff_us * 2 < BACKOFF_LAST_US ? self->backoff_us * 2 : BACKOFF_LAST_US;
+    if (!told)
+        reason_set (&self->trouble, "Redis: %s",
+                    connection_trouble (self->connection)[0] ? connection_trouble (self->connection)
+                                                             : "the connection was lost");
+    self->opened_us = 0;
+    timer_set (&self->timer, self->reactor, TICK_MS);
+    link_set_state (self, self->refused ? LINK_REFUSED : LINK_DOWN);
+    if (self->replicas)
+        replicas_close (self->replicas);
+}
+
+void link_settle (struct link *self)
+{
+    bool gone = self->opened_us && !connection_exists (self->connection);
+    if (self->broken || gone)
+        link_drop (self);
+    connection_settle (self->connection);
+}
+
+// Whether an answer has been missing for so long.
+static bool is_silent (const struct link *self, int64_t for_us)
+{
+    const struct call *oldest = self->sent.first;
+    if (!oldest)
+        return false;
+    int64_t since = oldest->sent_us > self->heard_us ? oldest->sent_us : self->heard_us;
+    // A part of a large answer is an answer.
+    if (connection_heard_us (self->connection) > since)
+        since = connection_heard_us (self->connection);
+    return clock_mono_us () - since > for_us;
+}
+
+void link_flush (struct link *self)
+{
+    if (!self || connection_inside (self->connection))
+        return; // the call that lets callbacks run ends with a flush
+    // This process may have been stopped, and the connection be gone since: a write would end it
+    // before the answers that came in time are read.
+    if (is_silent (self, STOPPED_US))
+        connection_read (self->connection);
+    if (self->gather)
+        self->gather (self->gatherer);
+    if (!self->broken)
+        connection_flush (self->connection);
+    if (self->replicas)
+        replicas_flush (self->replicas);
+    if (self->flushed)
+        self->flushed (self->gatherer);
+    link_settle (self);
+}
+
+void link_renew (struct link *self, const char *why)
+{
+    if (connection_exists (self->connection))
+        link_give_up (self, why);
+}
+
+void link_on_flush (struct link *self, void (*gather) (void *owner), void (*flushed) (void *owner),
+                    void *owner)
+{
+    self->gather = gather;
+    self->flushed = flushed;
+    self->gatherer = owner;
+}
+
+static void on_turn (void *owner)
+{
+    link_flush (owner);
+}
+
+// -- calls
+
+// Errors that pass by themselves: what may be repeated waits for that.
+static bool passes (const char *error)
+{
+    static const char *const prefixes[] = {"LOADING",    "BUSY",       "MISCONF",
+                                           "READONLY",   "NOREPLICAS", "CLUSTERDOWN",
+                                           "MASTERDOWN", "TRYAGAIN",   "OOM"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp (error, prefixes[i], strlen (prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool can_send (const struct link *self)
+{
+    return self->state == LINK_UP && !self->broken && connection_context (self->connection);
+}
+
+static void send_call (struct link *self, struct call *call);
+
+// What an answer that is no answer means; true: the call goes on living.
+static bool goes_on (struct link *self, struct call *call, const redisReply *reply)
+{
+    if (!reply) {
+        bool repeat = call->repeat == LINK_REPEAT && !self->closing;
+        if (repeat)
+            list_add (&self->lost, call);
+        return repeat;
+    }
+    if (reply->type != REDIS_REPLY_ERROR)
+        return false;
+    if (strncmp (reply->str, "NOSCRIPT", 8) == 0 && call->script != SCRIPTS && can_send (self)) {
+        link_load_script (self, call->script);
+        send_call (self, call);
+        return true;
+    }
+    bool cut = strncmp (reply->str, "NOSCRIPT", 8) == 0; // by an error before it
+    if ((cut || passes (reply->str)) && call->repeat == LINK_REPEAT) {
+        link_give_up (self, reply->str);
+        list_add (&self->lost, call);
+        return true;
+    }
+    return false;
+}
+
+static void on_answered (struct call *call, const redisReply *reply)
+{
+    struct link *self = call->link;
+    list_take (&self->sent); // Redis answers in order: it is this one
+    self->heard_us = clock_mono_us ();
+    if (goes_on (self, call, reply))
+        return;
+    call->reply (call->owner, reply);
+    call_destroy (call);
+}
+
+static void on_reply (redisAsyncContext *context, void *data, void *arg)
+{
+    (void)context;
+    on_answered (arg, data);
+}
+
+static void put (struct link *self, redisCallbackFn *reply, struct call *call, const char *text,
+                 size_t size)
+{
+    if (redisAsyncFormattedCommand (connection_context (self->connection), reply, call, text,
+                                    size) != REDIS_OK)
+        abort (); // can_send was asked: only memory can lack
+}
+
+static void send_call (struct link *self, struct call *call)
+{
+    call->sent_us = clock_mono_us ();
+    list_add (&self->sent, call);
+    put (self, on_reply, call, call->text, call->size);
+}
+
+static struct call *call_new (struct link *self, const struct link_call *asked)
+{
+    enum { SCRIPT_HEAD = 3, COMMAND_HEAD = 1 };
+    char keys[24];
+    snprintf (keys, sizeof keys, "%zu", asked->keys);
+    const struct span script[SCRIPT_HEAD] = {
+        span_text ("EVALSHA"), span_text (self->sha[asked->script]), span_text (keys)};
+    const struct span command[COMMAND_HEAD] = {span_text (asked->command ? asked->command : "")};
+    struct call *call = memory_new (sizeof *call);
+    *call = (struct call){.link = self,
+                          .script = asked->command ? SCRIPTS : asked->script,
+                          .repeat = asked->repeat,
+                          .reply = asked->reply,
+                          .owner = asked->owner};
+    call->text = resp_command (asked->command ? command : script,
+                               asked->command ? COMMAND_HEAD : SCRIPT_HEAD, asked->args,
+                               asked->count, &call->size);
+    return call;
+}
+
+void link_call (struct link *self, const struct link_call *asked)
+{
+    struct call *call = call_new (self, asked);
+    if (can_send (self)) {
+        send_call (self, call);
+    } else if (call->repeat == LINK_REPEAT && !self->closing) {
+        list_add (&self->waiting, call);
+    } else {
+        call->reply (call->owner, NULL);
+        call_destroy (call);
+    }
+}
+
+void link_send (struct link *self, const struct commands *commands, link_reply_fn *reply,
+                void *owner)
+{
+    const struct span *words = commands->words;
+    for (size_t i = 0; i < commands->commands && can_send (self); words += commands->sizes[i++]) {
+        struct call *call = memory_new (sizeof *call);
+        *call = (struct call){
+            .link = self, .script = SCRIPTS, .repeat = LINK_ONCE, .reply = reply, .owner = owner};
+        call->text = resp_command (words, commands->sizes[i], NULL, 0, &call->size);
+        send_call (self, call);
+        free (call->text); // it is not sent again
+        call->text = NULL;
+    }
+}
+
+size_t link_pending (const struct link *self)
+{
+    return self->sent.count + self->waiting.count;
+}
+
+int64_t link_heard_us (const struct link *self)
+{
+    int64_t part_us = connection_heard_us (self->connection);
+    return part_us > self->heard_us ? part_us : self->heard_us;
+}
+
+bool link_busy (const struct link *self)
+{
+    return self->sent.bytes >= BUSY_BYTES;
+}
+
+bool link_idle (const struct link *self)
+{
+    return self->sent.bytes < BUSY_BYTES / 2;
+}
+
+void link_is_up (struct link *self)
+{
+    self->backoff_us = BACKOFF_FIRST_US;
+    self->trouble.text[0] = '\0';
+    self->state = LINK_UP;
+    if (self->replicas)
+        replicas_open (self->replicas, self->sentinel ? &self->master : &self->config.address);
+    // The owner asks first whether the data are still those it knew: what waited is numbered by
+    // them.
+    self->changed (self->owner, LINK_UP);
+    for (struct call *call; (call = list_take (&self->waiting));)
+        send_call (self, call);
+}
+
+void link_replicate (struct link *self, link_replicated_fn *reply, void *owner)
+{
+    if (self->replicas && can_send (self))
+        replicas_wait (self->replicas, reply, owner);
+    else
+        reply (owner, !self->replicas);
+}
+
+// -- time
+
+// hiredis has no time-outs: they are here, for the whole link, by its oldest call.
+static void look (struct link *self, int64_t now)
+{
+    // An answer that waits in the socket is none that is missing: this process may have been
+    // stopped.
+    if (is_silent (self, ANSWER_MAX_US))
+        connection_read (self->connection);
+    if (self->state != LINK_UP && now - self->opened_us > CONNECT_MAX_US)
+        link_give_up (self, "does not answer");
+    else if (is_silent (self, ANSWER_MAX_US))
+        link_give_up (self, "stopped answering");
+    else if (self->state == LINK_UP && now >= self->check_us)
+        link_check (self);
+    if (self->sentinel && now >= self->sentinel_us)
+        sentinel_ask (self->sentinel);
+    link_flush (self);
+}
+
+static void on_tick (void *owner)
+{
+    struct link *self = owner;
+    int64_t now = clock_mono_us ();
+    if (connection_exists (self->connection))
+        look (self, now);
+    else if (now >= self->retry_us)
+        link_open (self);
+    if (!timer_is_set (&self->timer))
+        timer_set (&self->timer, self->reactor,
+                   self->state == LINK_UP && !self->sent.count ? QUIET_TICK_MS : TICK_MS);
+}
+
+// -- life
+
+struct link *link_new (const struct link_config *config, struct reactor *reactor,
+                       link_state_fn *changed, void *owner)
+{
+    struct link *self = memory_new (sizeof *self);
+    self->config = *config;
+    self->reactor = reactor;
+    self->changed = changed;
+    self->owner = owner;
+    self->backoff_us = BACKOFF_FIRST_US;
+    reason_set (&self->trouble, "Redis: not connected yet");
+    for (int i = 0; i < SCRIPTS; i++) {
+        zdigest_t *digest = zdigest_new ();
+        zdigest_update (digest, (const byte *)script_texts[i].text, script_texts[i].size);
+        snprintf (self->sha[i], sizeof self->sha[i], "%s", zdigest_string (digest));
+        zdigest_destroy (&digest);
+    }
+    self->connection = connection_new (reactor, on_turn, self);
+    if (config->address.kind == ADDRESS_SENTINEL)
+        self->sentinel = sentinel_new (&self->config.address, reactor, link_on_master, self);
+    if (config->replicas)
+        self->replicas = replicas_new (&self->config, reactor);
+    self->timer = (struct timer){.call = on_tick, .owner = self};
+    timer_set (&self->timer, reactor, TICK_MS);
+    link_open (self);
+    return self;
+}
+
+void link_destroy (struct link **self_p)
+{
+    struct link *self = *self_p;
+    if (!self)
+        return;
+    self->closing = true;
+    timer_end (&self->timer);
+    sentinel_destroy (&self->sentinel);
+    connection_close (self->connection);
+    replicas_destroy (&self->replicas);
+    for (struct call *call; (call = list_take (&self->waiting));) {
+        call->reply (call->owner, NULL);
+        call_destroy (call);
+    }
+    connection_destroy (&self->connection);
+    free (self);
+    *self_p = NULL;
+}
+
+enum link_state link_state (const struct link *self)
+{
+    return self->state;
+}
+
+const char *link_state_name (enum link_state state)
+{
+    static const char *const names[] = {[LINK_DOWN] = "down",
+                                        [LINK_OPENING] = "opening",
+                                        [LINK_UP] = "up",
+                                        [LINK_REFUSED] = "refused"};
+    return names[state];
+}
+
+const char *link_trouble (const struct link *self)
+{
+    return self->trouble.text;
+}
+
+const struct link_facts *link_facts (const struct link *self)
+{
+    return &self->facts;
+}
+
+const char *link_fsync (const struct link *self)
+{
+    return self->fsync;
+}

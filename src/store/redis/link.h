@@ -1,0 +1,124 @@
+// The link to Redis: one connection, in the reactor, that comes back by itself. Calls are Lua
+// scripts; each is answered exactly once.
+//
+// hiredis 0.14 knows no time-outs and tells a lost connection only by NULL replies, which mean
+// "outcome unknown". So the link keeps every call until its answer: calls that may be repeated
+// (their scripts change nothing the second time) go out again when Redis is back, in their order;
+// the others are answered as lost.
+#pragma once
+
+#include <hiredis/hiredis.h>
+
+#include "address.h"
+#include "commands.h"
+#include "reactor.h"
+#include "redis_info.h"
+#include "scripts.h"
+#include "span.h"
+
+struct link;
+
+enum link_state {
+    LINK_DOWN,    // not connected; a new try is due
+    LINK_OPENING, // connecting, or getting the connection ready
+    LINK_UP,
+    LINK_REFUSED // Redis is there, but must not hold plans: it could lose them, is too old, is of
+                 // another schema, or does not take the password
+};
+
+// "down", "opening", "up", "refused"
+const char *link_state_name (enum link_state state);
+
+enum link_repeat { LINK_ONCE, LINK_REPEAT };
+
+struct link_config {
+    struct address address;
+    int64_t db;
+    char user[65];      // of an ACL; empty = none
+    char password[256]; // empty = none; never printed
+    bool accept_loss;   // take a Redis that keeps no append-only file or may evict
+    bool durable;       // take only one that syncs before it answers
+    int64_t replicas;   // that must have what is acknowledged; 0 = none
+    int64_t replica_timeout_ms;
+    int64_t window; // plans under way at which the store is busy
+    int schemas[2]; // of the keys, in plan:meta: Redis with another one is another program's
+};
+
+// The answer of a call. `reply` is NULL when the connection was lost or is not up, and
+// REDIS_REPLY_ERROR when Redis refused; it is gone after the call.
+typedef void link_reply_fn (void *owner, const redisReply *reply);
+
+// Told once per change of state.
+typedef void link_state_fn (void *owner, enum link_state state);
+
+struct link *link_new (const struct link_config *config, struct reactor *reactor,
+                       link_state_fn *changed, void *owner);
+
+// Calls without an answer are answered with NULL, so that their owners can let go.
+void link_destroy (struct link **self);
+
+enum link_state link_state (const struct link *self);
+
+// Why the link is not up, for people; empty when it is.
+const char *link_trouble (const struct link *self);
+
+// When Redis syncs: "always", "everysec", "no", "none" (no append-only file), "unknown", or ""
+// before the first connection.
+const char *link_fsync (const struct link *self);
+
+// What was seen of Redis when it was looked at last, which is every few seconds while it is up.
+struct link_facts {
+    struct redis_facts redis;
+    bool clock_known;
+    int64_t clock_ahead_ms; // of Redis, before this machine's
+};
+
+const struct link_facts *link_facts (const struct link *self);
+
+struct link_call {
+    enum script script;
+    const char *command; // of Redis, in the place of a script; NULL: the script
+    enum link_repeat repeat;
+    size_t keys;             // of a script: how many of the arguments are keys; they come first
+    const struct span *args; // keys, then arguments; copied
+    size_t count;
+    link_reply_fn *reply;
+    void *owner;
+};
+
+// Run a script. While the link is not up a LINK_REPEAT call waits, a LINK_ONCE call is answered
+// with NULL before link_call returns.
+void link_call (struct link *self, const struct link_call *call);
+
+// Send commands, each of which is answered once, in order; nothing when the link is not up.
+void link_send (struct link *self, const struct commands *commands, link_reply_fn *reply,
+                void *owner);
+
+// Give the connection up, and connect anew.
+void link_renew (struct link *self, const char *why);
+
+// Whether as many replicas as were asked for have all that was written until now. False also when
+// they were too slow, or the link was lost: then it is not known.
+typedef void link_replicated_fn (void *owner, bool enough);
+
+// Wait for the replicas. Without a wish for any it is answered before link_replicate returns.
+void link_replicate (struct link *self, link_replicated_fn *reply, void *owner);
+
+// When Redis answered last, or a part of an answer came; monotonic.
+int64_t link_heard_us (const struct link *self);
+
+// Calls without an answer yet.
+size_t link_pending (const struct link *self);
+
+// Whether so many bytes are under way that whoever can should wait, and whether it is little again.
+bool link_busy (const struct link *self);
+bool link_idle (const struct link *self);
+
+// Called first in every link_flush: there what was gathered in the turn is called; and `flushed`
+// when all of it was handed to the kernel.
+void link_on_flush (struct link *self, void (*gather) (void *owner), void (*flushed) (void *owner),
+                    void *owner);
+
+// Hand what was called to the kernel now; call it at the end of a turn of the reactor. Nothing for
+// a link that is gone.
+void link_flush (struct link *self);

@@ -1,0 +1,91 @@
+// What the files of the link share; nobody else includes it.
+#pragma once
+
+#include "connection.h"
+#include "link.h"
+#include "replicas.h"
+#include "sentinel.h"
+
+enum { BACKOFF_FIRST_US = 20000, REFUSAL_SIZE = 128 };
+
+// One call, kept with its text on the wire until it is answered.
+struct call {
+    struct call *next;
+    struct link *link;
+    char *text;
+    size_t size; // of all that it sends
+    enum script script;
+    enum link_repeat repeat;
+    int64_t sent_us;
+    link_reply_fn *reply;
+    void *owner;
+};
+
+struct call_list {
+    struct call *first;
+    struct call **end;
+    size_t count;
+    size_t bytes;
+};
+
+struct link {
+    struct link_config config;
+    struct reactor *reactor;
+    struct timer timer;
+    link_state_fn *changed;
+    void *owner;
+
+    enum link_state state;
+    struct reason trouble;
+    char fsync[16];
+    struct link_facts facts;
+    int64_t time_asked_us; // wall clock, when Redis was asked for its
+    char sha[SCRIPTS][41];
+
+    struct connection *connection;
+    struct sentinel *sentinel; // NULL: the address is that of Redis itself
+    struct address master;     // that the sentinels named last
+    struct replicas *replicas; // NULL: none are waited for
+    bool refused;              // the last try found a Redis that must not hold plans
+    bool broken;               // the connection is to be given up, outside hiredis' callbacks
+    int64_t opened_us;         // when this try began, monotonic; 0 = there is none
+    int64_t retry_us;          // when to try again
+    int64_t backoff_us;
+    int64_t check_us;    // when to look again whether Redis may hold plans
+    int64_t sentinel_us; // when to ask the sentinels again
+    bool keeps_file;     // Redis keeps an append-only file
+
+    void (*gather) (void *owner);  // first in every flush; NULL = nothing
+    void (*flushed) (void *owner); // last; the same
+    void *gatherer;
+
+    struct call_list sent;    // in the order Redis will answer
+    struct call_list lost;    // sent, and not answered by a connection that is being given up
+    struct call_list waiting; // to be sent when the link is up
+    int64_t heard_us;         // of the last answer
+    bool closing;
+};
+
+// Start to connect.
+void link_open (struct link *self);
+
+// The answer of the sentinels.
+void link_on_master (void *owner, const struct address *master, const char *reason);
+
+// Look again whether Redis may hold plans.
+void link_check (struct link *self);
+
+// Send a command of the link's own; its reply comes to the link.
+void link_setup (struct link *self, redisCallbackFn *reply, int argc, const char **argv);
+void link_load_script (struct link *self, enum script script);
+
+// Give the connection up as soon as no callback of hiredis is on the stack.
+void link_give_up (struct link *self, const char *why);
+
+// Close the connection; its calls are answered or wait.
+void link_drop (struct link *self);
+void link_settle (struct link *self);
+void link_set_state (struct link *self, enum link_state state);
+
+// All is ready: what waited goes out, and the owner is told.
+void link_is_up (struct link *self);

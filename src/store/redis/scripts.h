@@ -1,0 +1,23 @@
+// The Lua scripts, embedded at build (scripts/embed.py): what plain commands cannot do. None
+// decides anything about a plan. Each file says what it does.
+#pragma once
+
+#include <stddef.h>
+
+enum script {
+    SCRIPT_ROWS,
+    SCRIPT_PAGE,
+    SCRIPT_LIST,
+    SCRIPT_HISTORY,
+    SCRIPT_FORGET,
+    SCRIPT_OUTPUTS,
+    SCRIPTS
+};
+
+struct script_text {
+    const char *name;
+    const char *text;
+    size_t size;
+};
+
+extern const struct script_text script_texts[SCRIPTS];

@@ -1,0 +1,158 @@
+#include "row_commands.h"
+
+#include "decimal.h"
+#include "ident.h"
+#include "outcome.h"
+
+static struct span number (struct commands *self, int64_t value)
+{
+    char digits[DECIMAL_SIZE];
+    size_t size = decimal_text (value, digits);
+    return commands_copy (self, span_of (digits, size));
+}
+
+#define ADD(...)                                                                                   \
+    commands_add (self, (const struct span[]){__VA_ARGS__},                                        \
+                  sizeof ((const struct span[]){__VA_ARGS__}) / sizeof (struct span))
+#define TEXT(literal) span_text (literal)
+
+// -- the rows of plans
+
+// At most so many rows are one command: a script's call can take no more words.
+enum { ROWS_MAX = 2000 };
+
+// Redis keeps a small hash as a list, through which it looks at each write: with many runs a long
+// value, for a moment, makes it a table as long as there are any.
+static void make_table (struct commands *self, const char *key, const struct row_list *rows)
+{
+    enum { MANY = 2 * 32 }; // a field and its value
+    static const char blanks[] =
+        "                                                                    ";
+    if (rows->count < MANY)
+        return;
+    ADD (TEXT ("HSET"), TEXT (key), TEXT ("table"), TEXT (blanks));
+    ADD (TEXT ("HDEL"), TEXT (key), TEXT ("table"));
+}
+
+static void add_column (struct commands *self, enum column column, const struct row_list *rows)
+{
+    const struct column_form *form = &column_forms[column];
+    if (column == COLUMN_RUN)
+        make_table (self, form->key, rows);
+    for (size_t i = 0; i < rows->count; i++) {
+        if (i % (ROWS_MAX * form->width) == 0) {
+            commands_begin (self);
+            commands_word (self, span_text (form->command));
+            if (*form->key)
+                commands_word (self, span_text (form->key));
+        }
+        commands_word (self, rows->at[i]);
+    }
+}
+
+// -- outcomes: several broadcasts whose numbers follow each other are one entry of the history, as
+// an entry of each would be half of all that Redis does for a run
+
+static struct span entry_id (struct commands *self, int64_t seq, int64_t sub)
+{
+    char text[2 * DECIMAL_SIZE];
+    size_t size = decimal_text (seq, text);
+    text[size++] = '-';
+    size += decimal_text (sub, text + size);
+    return commands_copy (self, span_of (text, size));
+}
+
+static void add_outputs (struct commands *self, const struct outcome_row *rows, size_t count,
+                         struct span entry, struct span ended)
+{
+    size_t outputs = 0;
+    for (size_t i = 0; i < count; i++)
+        outputs += rows[i].output.size > 0;
+    if (!outputs)
+        return;
+    ADD (TEXT ("XADD"), TEXT ("plan:output"), entry, TEXT ("t"), ended);
+    for (size_t i = 0; i < count; i++) {
+        if (!rows[i].output.size)
+            continue;
+        commands_word (self, TEXT ("o"));
+        commands_word (self, rows[i].output);
+    }
+}
+
+static void add_one (struct commands *self, const struct outcome_row *row)
+{
+    char id[IDENT_SIZE];
+    struct span entry = entry_id (self, row->seq, row->sub);
+    struct span ended = number (self, row->ended_ms);
+    struct span plan = commands_copy (self, span_text (ident_text (row->plan_id, id)));
+    ADD (TEXT ("XADD"), TEXT ("plan:history"), entry, TEXT ("p"), plan, TEXT ("s"), row->station,
+         TEXT ("t"), ended, TEXT ("r"), row->record);
+    add_outputs (self, row, 1, entry, ended);
+}
+
+static void add_many (struct commands *self, const struct outcome_row *rows, size_t count)
+{
+    const struct outcome_row *last = &rows[count - 1];
+    struct span entry = entry_id (self, last->seq, 0), ended = number (self, last->ended_ms);
+    size_t size;
+    char *packed = outcomes_pack (rows, count, &size);
+    commands_own (self, packed);
+    ADD (TEXT ("XADD"), TEXT ("plan:history"), entry, TEXT ("t"), ended, TEXT ("n"),
+         number (self, (int64_t)count), TEXT ("m"), span_of (packed, size));
+    add_outputs (self, rows, count, entry, ended);
+}
+
+// How many from here on are one entry.
+static size_t run_length (const struct outcome_row *rows, size_t count)
+{
+    enum { TOGETHER_MAX = 1000 }; // history.lua
+    size_t length = 1;
+    while (length < count && length < TOGETHER_MAX && !rows[length].sub && !rows[0].sub &&
+           rows[length].seq == rows[0].seq + (int64_t)length)
+        length++;
+    return length;
+}
+
+// The oldest go when there are too many: by their numbers, as an entry may hold several, and by the
+// entries, as those that were not broadcast have no numbers. Not with each batch.
+static void trim (struct commands *self, const struct rows *rows, int64_t outcomes)
+{
+    enum { EACH = 64 };
+    const struct outcome_row *first = &rows->outcomes[0];
+    const struct outcome_row *last = &rows->outcomes[rows->outcome_count - 1];
+    int64_t oldest = last->seq - outcomes + 1;
+    if (!last->sub && first->seq / EACH == last->seq / EACH && last->seq % EACH)
+        return;
+    ADD (TEXT ("XTRIM"), TEXT ("plan:history"), TEXT ("MAXLEN"), TEXT ("~"),
+         number (self, outcomes));
+    if (oldest > 1)
+        ADD (TEXT ("XTRIM"), TEXT ("plan:history"), TEXT ("MINID"), TEXT ("~"),
+             number (self, oldest));
+}
+
+static void add_outcomes (struct commands *self, const struct rows *rows, int64_t outcomes)
+{
+    for (size_t i = 0, length; i < rows->outcome_count; i += length) {
+        length = run_length (&rows->outcomes[i], rows->outcome_count - i);
+        if (length == 1)
+            add_one (self, &rows->outcomes[i]);
+        else
+            add_many (self, &rows->outcomes[i], length);
+    }
+    if (rows->outcome_count)
+        trim (self, rows, outcomes);
+}
+
+// -- all of them
+
+void commands_of_rows (struct commands *self, const struct rows *rows, int64_t outcomes)
+{
+    for (int column = 0; column < COLUMNS; column++)
+        add_column (self, column, &rows->columns[column]);
+    const struct span *word = rows->words.at;
+    for (size_t i = 0; i < rows->command_count; word += rows->commands[i++])
+        commands_add (self, word, rows->commands[i]);
+    for (size_t i = 0; i < rows->counts.count; i += 2)
+        ADD (TEXT ("HINCRBY"), TEXT ("plan:count"), rows->counts.at[i], rows->counts.at[i + 1]);
+    add_outcomes (self, rows, outcomes);
+}

@@ -1,0 +1,386 @@
+// What a new owner reads before it decides: numbers, limits and the runs in flight. Plans that wait
+// are read as they become due (store_queue.c), the others when somebody asks for them.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "core_pull.h"
+#include "memory.h"
+#include "store_private.h"
+
+// All questions go out at once and are answered in their order.
+struct loading {
+    struct store *store; // NULL: it was given up
+    size_t left;         // answers
+    bool refused;        // one of them says nothing of the data
+    struct core_numbers numbers;
+    bool has_seq;
+    int64_t history_seq; // of its newest entry
+    char schema[16];
+};
+
+static struct loading *of (void *owner)
+{
+    struct loading *loading = owner;
+    return loading->store ? loading : NULL;
+}
+
+static void finish (struct loading *loading)
+{
+    struct store *store = loading->store;
+    bool former = strcmp (loading->schema, "1") == 0 || strcmp (loading->schema, "1>2") == 0;
+    char schema[8];
+    snprintf (schema, sizeof schema, "%d", STORE_SCHEMA);
+    bool other = *loading->schema && !former && strcmp (loading->schema, schema) != 0;
+    if (store)
+        store->loading = NULL;
+    if (store && loading->refused)
+        link_renew (store->link, "refuses to be read"); // what was not read is not empty
+    else if (store && other) // of an owner of a later version, since the link was opened
+        link_renew (store->link, "holds plans of another version");
+    else if (store && former)
+        store_migrate_begin (store);
+    else if (store)
+        store_loaded (store);
+    free (loading);
+}
+
+static void answered (struct loading *loading)
+{
+    if (--loading->left == 0)
+        finish (loading);
+}
+
+void store_load_end (struct store *self)
+{
+    if (self->loading)
+        self->loading->store = NULL; // its answers still come
+    self->loading = NULL;
+}
+
+// Of another type: it is replaced by the first batch. Other errors pass: all is read again.
+static bool is_wrong (struct loading *loading, const char *key, const redisReply *reply)
+{
+    struct store *store = loading->store;
+    if (!store || !reply || reply->type != REDIS_REPLY_ERROR)
+        return !store || !reply;
+    loading->refused = loading->refused || !store_cure (store, key, reply);
+    return true;
+}
+
+static void copy_text (char *out, size_t room, const redisReply *reply)
+{
+    struct span text = reply_text (reply);
+    snprintf (out, room, "%.*s", (int)text.size, text.size ? (const char *)text.data : "");
+}
+
+// -- numbers
+
+static void on_meta (void *owner, const redisReply *reply)
+{
+    struct loading *loading = of (owner);
+    if (loading && !is_wrong (loading, KEY_META, reply) && reply_is_array (reply, 6)) {
+        struct store *store = loading->store;
+        char data[sizeof store->data];
+        loading->numbers.exec_id = (uint64_t)reply_counter (reply->element[0]);
+        loading->numbers.seq = reply_counter (reply->element[1]);
+        loading->has_seq = loading->numbers.seq || span_is (reply_text (reply->element[1]), "0");
+        copy_text (loading->numbers.epoch, sizeof loading->numbers.epoch, reply->element[2]);
+        copy_text (loading->schema, sizeof loading->schema, reply->element[3]);
+        copy_text (data, sizeof data, reply->element[4]);
+        store->lost_all = store->lost_all || (*store->data && strcmp (data, store->data) != 0);
+        memcpy (store->data, data, sizeof data);
+        loading->numbers.plan_id = (uint64_t)reply_counter (reply->element[5]);
+    }
+    answered (owner);
+}
+
+static void on_plans (void *owner, const redisReply *reply)
+{
+    struct loading *loading = of (owner);
+    if (loading && !is_wrong (loading, KEY_INDEX, reply))
+        loading->numbers.plans = reply_counter (reply);
+    answered (owner);
+}
+
+static void on_queue (void *owner, const redisReply *reply)
+{
+    struct loading *loading = of (owner);
+    if (loading)
+        is_wrong (loading, KEY_TIME_SET, reply);
+    answered (owner);
+}
+
+static void on_newest (void *owner, const redisReply *reply)
+{
+    struct loading *loading = of (owner);
+    uint64_t seq = 0, sub = 0;
+    if (loading && !is_wrong (loading, KEY_HISTORY, reply) && reply_is_array (reply, 1) &&
+        reply_is_array (reply->element[0], 1) &&
+        history_entry_parse (reply_text (reply->element[0]->element[0]), &seq, &sub) &&
+        seq < INT64_MAX / 4 && sub < INT64_MAX / 4) { // else it is replaced when it is written
+        loading->history_seq = (int64_t)seq;
+        loading->numbers.sub = (int64_t)sub;
+    }
+    answered (owner);
+}
+
+static void on_counts (void *owner, const redisReply *reply)
+{
+    struct loading *loading = of (owner);
+    if (loading && !is_wrong (loading, KEY_COUNT, reply) && reply_is_array (reply, 0))
+        for (size_t i = 0; i + 1 < reply->elements; i += 2) {
+            struct span field = reply_text (reply->element[i]);
+            if (field.size > 2 && field.data[0] == 's' &&
+                station_name_valid (span_of (field.data + 2, field.size - 2)))
+                core_load_count (loading->store->core, span_of (field.data + 2, field.size - 2),
+                                 reply_counter (reply->element[i + 1]));
+        }
+    answered (owner);
+}
+
+// The last of the numbers: they are taken, and what becomes known of the data is written.
+static void on_classes (void *owner, const redisReply *reply)
+{
+    struct loading *loading = of (owner);
+    if (loading && !is_wrong (loading, KEY_CLASS, reply)) {
+        struct store *store = loading->store;
+        struct core_numbers *numbers = &loading->numbers;
+        numbers->classes = reply_number (reply) == 1;
+        // When the counter was lost it goes on behind the history; without one it begins anew, and
+        // so does the epoch: no number is given twice in one.
+        if (!loading->has_seq)
+            numbers->seq = loading->history_seq;
+        if (!loading->has_seq && !loading->history_seq)
+            numbers->epoch[0] = '\0';
+        if (numbers->seq != loading->history_seq)
+            numbers->sub = 0;
+        core_load_numbers (store->core, numbers);
+        char text[24], schema[8];
+        snprintf (text, sizeof text, "%" PRIx64, (uint64_t)store_now_us (store));
+        snprintf (schema, sizeof schema, "%d", STORE_SCHEMA);
+        if (!*store->data) {
+            snprintf (store->data, sizeof store->data, "%s", text);
+            store_write (store, WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("store"), TEXT (text),
+                                       TEXT ("schema"), TEXT (schema)));
+        }
+    }
+    answered (owner);
+}
+
+// -- limits
+
+void store_take_limits (struct store *self, const redisReply *reply)
+{
+    if (!reply_is_array (reply, 0))
+        return;
+    core_begin_limits (self->core);
+    for (size_t i = 0; i + 1 < reply->elements; i += 2) {
+        const struct limit limit = limit_read (reply_text (reply->element[i + 1]));
+        core_set_limit (self->core, reply_text (reply->element[i]), &limit);
+    }
+    core_end_limits (self->core);
+}
+
+static void on_limits (void *owner, const redisReply *reply)
+{
+    struct loading *loading = of (owner);
+    if (loading && !is_wrong (loading, KEY_LIMITS, reply))
+        store_take_limits (loading->store, reply);
+    answered (owner);
+}
+
+static void on_tokens (void *owner, const redisReply *reply)
+{
+    struct loading *loading = of (owner);
+    if (loading && !is_wrong (loading, KEY_TOKENS, reply) && reply_is_array (reply, 0))
+        for (size_t i = 0; i + 1 < reply->elements; i += 2) {
+            struct span used = reply_text (reply->element[i + 1]);
+            core_load_tokens (loading->store->core, reply_text (reply->element[i]),
+                              used.size ? strtod ((const char *)used.data, NULL) : 0);
+        }
+    answered (owner);
+}
+
+// -- runs in flight
+
+enum { PAGE = 1000 };
+
+// The members of a page of runs, for what is asked of them.
+struct run_page {
+    struct loading *loading;
+    size_t count;
+    struct span members[PAGE]; // texts of `bytes`
+    char bytes[];
+};
+
+static void on_run_classes (void *owner, const redisReply *reply)
+{
+    struct run_page *page = owner;
+    struct loading *loading = of (page->loading);
+    if (loading)
+        is_wrong (loading, KEY_CLASS, reply);
+    for (size_t i = 0; loading && reply_is_array (reply, page->count) && i < page->count; i++) {
+        struct span target, class = reply_text (reply->element[i]);
+        uint64_t id;
+        if (class.size && message_key_parse (page->members[i], &target, &id))
+            core_load_class (loading->store->core, target, id, class);
+    }
+    struct loading *all = page->loading;
+    free (page);
+    answered (all);
+}
+
+static struct run_page *page_of (struct loading *loading, redisReply *const *members, size_t count)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += reply_text (members[2 * i]).size;
+    struct run_page *page = memory_new (sizeof *page + bytes);
+    char *at = page->bytes;
+    page->loading = loading;
+    page->count = count;
+    for (size_t i = 0; i < count; i++) {
+        struct span member = reply_text (members[2 * i]);
+        if (member.size)
+            memcpy (at, member.data, member.size);
+        page->members[i] = span_of (at, member.size);
+        at += member.size;
+    }
+    return page;
+}
+
+// Priority and group of plans that have runs: limits count these.
+static void ask_classes (struct loading *loading, redisReply *const *members, size_t count)
+{
+    struct span words[2 + PAGE] = {TEXT ("HMGET"), TEXT (KEY_CLASS)};
+    struct run_page *page = page_of (loading, members, count);
+    memcpy (words + 2, page->members, count * sizeof *words);
+    loading->left++;
+    store_ask (loading->store, LINK_ONCE, words, 2 + count, on_run_classes, page);
+}
+
+static void read_teams (struct loading *loading);
+
+static void on_runs (void *owner, const redisReply *reply)
+{
+    struct loading *loading = of (owner);
+    if (loading && !is_wrong (loading, KEY_RUNS, reply) && reply_is_array (reply, 0)) {
+        struct core *core = loading->store->core;
+        for (size_t i = 0; i + 1 < reply->elements; i += 2) {
+            struct span target;
+            uint64_t id;
+            if (message_key_parse (reply_text (reply->element[i]), &target, &id))
+                core_load_run (core, target, id, reply_text (reply->element[i + 1]));
+        }
+        for (size_t i = 0; core_has_classes (core) && 2 * i < reply->elements; i += PAGE) {
+            size_t left = reply->elements / 2 - i;
+            ask_classes (loading, reply->element + 2 * i, left < PAGE ? left : PAGE);
+        }
+        read_teams (loading);
+    }
+    answered (owner);
+}
+
+// -- the teams of runs that workers may take
+
+enum { TEAMS_MAX = 4096 };
+
+struct team_read {
+    struct loading *loading;
+    struct core_team_name name;
+    char *message;
+    struct core_found found;
+};
+
+static void on_team (void *owner, const redisReply *reply)
+{
+    struct team_read *self = owner;
+    struct loading *loading = self->loading;
+    size_t count = reply_is_array (reply, 0) ? reply->elements : 0;
+    struct span *spans = memory_new ((count + 1) * sizeof *spans);
+    for (size_t i = 0; i < count; i++)
+        spans[i] = reply_text (reply->element[i]);
+    self->found.team = spans;
+    self->found.team_count = count;
+    if (of (loading) && reply && reply->type == REDIS_REPLY_ERROR &&
+        strncmp (reply->str, "WRONGTYPE", 9) != 0)
+        loading->refused = true;
+    else if (of (loading) && reply)
+        core_load_team (loading->store->core, self->name.target, self->name.id, &self->found,
+                        store_now_us (loading->store));
+    free (spans);
+    free (self->message);
+    free (self);
+    answered (loading);
+}
+
+static void on_team_score (void *owner, const redisReply *reply)
+{
+    struct team_read *self = owner;
+    self->found.score_us = reply ? reply_score_us (reply) : -1;
+}
+
+static void on_team_message (void *owner, const redisReply *reply)
+{
+    struct team_read *self = owner;
+    struct span message = reply ? reply_text (reply) : (struct span){0};
+    self->message = memory_resize (NULL, message.size + 1);
+    if (message.size)
+        memcpy (self->message, message.data, message.size);
+    self->found.message = message.data ? span_of (self->message, message.size) : message;
+    self->found.target = self->name.target;
+}
+
+static void read_team (struct loading *loading, const struct core_team_name *name)
+{
+    struct store *store = loading->store;
+    char key[MEMBER_MAX + 2];
+    struct team_read *read = memory_new (sizeof *read);
+    *read = (struct team_read){.loading = loading, .name = *name, .found = {.report = -1}};
+    loading->left++;
+    member_make (key, "msg", name->target, name->id);
+    store_ask (store, LINK_ONCE, WORDS (TEXT ("GET"), TEXT (key)), on_team_message, read);
+    store_ask (store, LINK_ONCE, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (key)),
+               on_team_score, read);
+    member_make (key, "team", name->target, name->id);
+    store_ask (store, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (key)), on_team, read);
+}
+
+static void read_teams (struct loading *loading)
+{
+    struct core_team_name *names = memory_new (TEAMS_MAX * sizeof *names);
+    for (size_t count; (count = core_unread_teams (loading->store->core, names, TEAMS_MAX));)
+        for (size_t i = 0; i < count; i++)
+            read_team (loading, &names[i]);
+    free (names);
+}
+
+void store_load_begin (struct store *self)
+{
+    static const struct question {
+        link_reply_fn *reply;
+        const char *words[8];
+    } questions[] = {
+        {on_meta, {"HMGET", KEY_META, "exec", "seq", "epoch", "schema", "store", "id"}},
+        {on_plans, {"ZCARD", KEY_INDEX}},
+        {on_queue, {"ZCARD", KEY_TIME_SET}},
+        {on_newest, {"XREVRANGE", KEY_HISTORY, "+", "-", "COUNT", "1"}},
+        {on_counts, {"HGETALL", KEY_COUNT}},
+        {on_classes, {"EXISTS", KEY_CLASS}},
+        {on_limits, {"HGETALL", KEY_LIMITS}},
+        {on_tokens, {"HGETALL", KEY_TOKENS}},
+        {on_runs, {"HGETALL", KEY_RUNS}},
+    };
+    enum { QUESTIONS = sizeof questions / sizeof *questions };
+    store_load_end (self);
+    struct loading *loading = memory_new (sizeof *loading);
+    *loading = (struct loading){.store = self, .left = QUESTIONS};
+    self->loading = loading;
+    for (size_t i = 0; i < QUESTIONS; i++) {
+        struct span words[8];
+        size_t count = 0;
+        for (; count < 8 && questions[i].words[count]; count++)
+            words[count] = TEXT (questions[i].words[count]);
+        store_ask (self, LINK_ONCE, words, count, questions[i].reply, loading);
+    }
+}

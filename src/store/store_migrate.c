@@ -1,0 +1,483 @@
+// Data of schema 1, of versions in which any number of stations took plans side by side, become
+// data of schema 2: plans that stood in lanes or were held get their places in the queue back, and
+// what only those versions used is deleted. In steps that may be repeated: a migration that is cut
+// off begins anew.
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "core_pull.h"
+#include "decimal.h"
+#include "log.h"
+#include "memory.h"
+#include "plan_json.h"
+#include "store_private.h"
+
+enum { PAGE = 1000, ABSENT_S = 15, WAIT_MS = 1000, KEY_MAX = 2 * STATION_NAME_MAX + 96 };
+
+#define HELD "plan:held:"
+
+struct migration {
+    struct store *store; // NULL: it was given up
+    struct timer timer;
+    bool told;
+    // the keys of plans that stand apart, and how far the present one is read
+    char (*keys)[KEY_MAX];
+    size_t key_count, key_room, key_at, offset;
+    bool held;
+    struct span *members; // of the page: texts of `bytes`
+    double *scores;
+    size_t member_count;
+    char *bytes;
+    int64_t moved;
+};
+
+static void free_page (struct migration *self)
+{
+    free (self->members);
+    free (self->scores);
+    free (self->bytes);
+    self->members = NULL;
+    self->scores = NULL;
+    self->bytes = NULL;
+}
+
+static void end (struct migration *self)
+{
+    timer_end (&self->timer);
+    free_page (self);
+    free (self->keys);
+    free (self);
+}
+
+// Whether it was given up; then its memory goes with the last answer.
+static bool is_over (struct migration *self, const redisReply *reply)
+{
+    if (self->store && reply)
+        return false;
+    if (self->store)
+        self->store->migration = NULL; // the connection is lost: the next takeover begins anew
+    end (self);
+    return true;
+}
+
+void store_migrate_end (struct store *self)
+{
+    struct migration *migration = self->migration;
+    self->migration = NULL;
+    if (!migration)
+        return;
+    if (timer_is_set (&migration->timer))
+        end (migration);
+    else
+        migration->store = NULL;
+}
+
+static void write_pair (struct migration *self, const char *command, const char *key)
+{
+    store_write (self->store, WORDS (TEXT (command), span_text (key)));
+}
+
+// -- the end
+
+static void on_finished (void *owner, enum store_result result, const char *error)
+{
+    struct migration *self = owner;
+    struct store *store = self->store;
+    (void)error;
+    if (store && result == STORE_DONE) {
+        log_event (LEVEL_INFO, "migration.done", "schema=%d moved=%" PRId64, STORE_SCHEMA,
+                   self->moved);
+        store->migration = NULL;
+        core_reset (store->core);
+        store_load_begin (store);
+    } else if (store) {
+        store->migration = NULL;
+    }
+    end (self);
+}
+
+static void finish (struct migration *self)
+{
+    char schema[8];
+    snprintf (schema, sizeof schema, "%d", STORE_SCHEMA);
+    write_pair (self, "DEL", "plan:told");
+    store_write (self->store,
+                 WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), span_text (schema)));
+    store_wait (self->store, WAITER_SURE, on_finished, self);
+}
+
+// -- a page of plans that stand apart
+
+static void next_page (struct migration *self);
+
+static void move (struct migration *self, struct span member, int64_t due_us)
+{
+    char score[40];
+    snprintf (score, sizeof score, "%" PRId64 ".%06" PRId64, due_us / 1000000, due_us % 1000000);
+    store_write (self->store, WORDS (TEXT ("ZADD"), TEXT (KEY_TIME_SET), TEXT ("XX"),
+                                     span_text (score), member));
+    self->moved++;
+}
+
+static void on_page_written (void *owner, enum store_result result, const char *error)
+{
+    struct migration *self = owner;
+    const redisReply written = {0};
+    (void)error;
+    free_page (self);
+    if (is_over (self, result == STORE_DONE ? &written : NULL))
+        return;
+    self->offset += PAGE;
+    next_page (self);
+}
+
+// A lane's plan stood in the queue a multiple of this later, in seconds, than it was due.
+static bool stays_in_lane (double score, double since)
+{
+    const double unit = 61.803399;
+    double units = (score - since) / unit;
+    return units > 0.5 && fabs (units - round (units)) < 0.00000003;
+}
+
+static void on_held_messages (void *owner, const redisReply *reply)
+{
+    struct migration *self = owner;
+    if (is_over (self, reply))
+        return;
+    for (size_t i = 0; i < self->member_count && reply_is_array (reply, self->member_count); i++) {
+        struct reason reason;
+        struct span target, message = reply_text (reply->element[i]);
+        uint64_t id;
+        if (isnan (self->scores[i]) || !message.data ||
+            !message_key_parse (self->members[i], &target, &id))
+            continue;
+        struct plan *plan = plan_from_stored_json (id, message, &reason);
+        int64_t now_us = store_now_us (self->store), due_s = plan ? plan_due_time (plan) : 0;
+        // It was due, or it would not be held: a retry, or a run by hand before its time.
+        bool known = plan && due_s < now_us / 1000000 && plan->state != PLAN_RETRY;
+        if (plan)
+            move (self, self->members[i], known ? due_s * 1000000 : now_us);
+        plan_destroy (&plan);
+    }
+    store_wait (self->store, WAITER_SURE, on_page_written, self);
+}
+
+static void on_scores (void *owner, const redisReply *reply)
+{
+    struct migration *self = owner;
+    if (is_over (self, reply))
+        return;
+    for (size_t i = 0; i < self->member_count && reply_is_array (reply, self->member_count); i++) {
+        struct span text = reply_text (reply->element[i]);
+        double score = text.size ? strtod ((const char *)text.data, NULL) : NAN;
+        bool same = self->held ? fabs (score - self->scores[i]) < 0.0000005
+                               : stays_in_lane (score, self->scores[i]);
+        if (same && !self->held)
+            move (self, self->members[i], llround (self->scores[i] * 1e6));
+        if (!same) // it was moved since
+            self->scores[i] = NAN;
+    }
+    if (!self->held) {
+        store_wait (self->store, WAITER_SURE, on_page_written, self);
+        return;
+    }
+    struct span *words = memory_new ((self->member_count + 1) * sizeof *words);
+    words[0] = TEXT ("MGET");
+    memcpy (words + 1, self->members, self->member_count * sizeof *words);
+    store_ask (self->store, LINK_ONCE, words, self->member_count + 1, on_held_messages, self);
+    free (words);
+}
+
+static void keep_page (struct migration *self, const redisReply *reply)
+{
+    size_t bytes = 0, count = reply->elements / 2;
+    for (size_t i = 0; i < count; i++)
+        bytes += reply_text (reply->element[2 * i]).size;
+    self->members = memory_new ((count + 1) * sizeof *self->members);
+    self->scores = memory_new ((count + 1) * sizeof *self->scores);
+    char *at = self->bytes = memory_new (bytes + 1);
+    for (size_t i = 0; i < count; i++) {
+        struct span member = reply_text (reply->element[2 * i]);
+        struct span score = reply_text (reply->element[2 * i + 1]);
+        if (member.size)
+            memcpy (at, member.data, member.size);
+        self->members[i] = span_of (at, member.size);
+        self->scores[i] = score.size ? strtod ((const char *)score.data, NULL) : NAN;
+        at += member.size;
+    }
+    self->member_count = count;
+}
+
+static void next_key (struct migration *self);
+
+static void on_page (void *owner, const redisReply *reply)
+{
+    struct migration *self = owner;
+    if (is_over (self, reply))
+        return;
+    if (!reply_is_array (reply, 2)) {
+        write_pair (self, "DEL", self->keys[self->key_at]);
+        self->key_at++;
+        next_key (self);
+        return;
+    }
+    keep_page (self, reply);
+    struct span *words = memory_new ((self->member_count + 2) * sizeof *words);
+    words[0] = TEXT ("ZMSCORE");
+    words[1] = TEXT (KEY_TIME_SET);
+    memcpy (words + 2, self->members, self->member_count * sizeof *words);
+    store_ask (self->store, LINK_ONCE, words, self->member_count + 2, on_scores, self);
+    free (words);
+}
+
+static void next_page (struct migration *self)
+{
+    char first[24], last[24];
+    snprintf (first, sizeof first, "%zu", self->offset);
+    snprintf (last, sizeof last, "%zu", self->offset + PAGE - 1);
+    store_ask (self->store, LINK_ONCE,
+               WORDS (TEXT ("ZRANGE"), TEXT (self->keys[self->key_at]), TEXT (first), TEXT (last),
+                      TEXT ("WITHSCORES")),
+               on_page, self);
+}
+
+// -- the keys
+
+static void next_key (struct migration *self)
+{
+    self->offset = 0;
+    if (self->key_at == self->key_count) {
+        finish (self);
+        return;
+    }
+    self->held = strncmp (self->keys[self->key_at], HELD, strlen (HELD)) == 0;
+    next_page (self);
+}
+
+// Of those that only schema 1 has.
+static void take_key (struct migration *self, struct span name)
+{
+    static const char *const former[] = {HELD,         "plan:lane:",  "plan:lanes:", "plan:offers:",
+                                         "plan:busy:", "plan:claim:", "plan:sent:"};
+    enum { COUNT = sizeof former / sizeof *former, APART = 2 };
+    char key[KEY_MAX] = "";
+    if (name.size >= KEY_MAX || !name.size)
+        return;
+    memcpy (key, name.data, name.size);
+    size_t kind = 0;
+    while (kind < COUNT && strncmp (key, former[kind], strlen (former[kind])) != 0)
+        kind++;
+    if (kind >= APART) {
+        if (kind < COUNT)
+            write_pair (self, "DEL", key);
+        return;
+    }
+    if (self->key_count == self->key_room) {
+        self->key_room = self->key_room ? 2 * self->key_room : 16;
+        self->keys = memory_resize (self->keys, self->key_room * sizeof *self->keys);
+    }
+    memcpy (self->keys[self->key_count++], key, sizeof key);
+}
+
+static void search (struct migration *self, const char *cursor);
+
+static void on_keys (void *owner, const redisReply *reply)
+{
+    struct migration *self = owner;
+    if (is_over (self, reply))
+        return;
+    const redisReply *page = reply_is_array (reply, 2) ? reply->element[1] : NULL;
+    char cursor[24];
+    if (!page || !reply_is_array (page, 0)) {
+        struct link *link = self->store->link;
+        self->store->migration = NULL;
+        end (self);
+        link_renew (link, "refuses to be searched");
+        return;
+    }
+    for (size_t i = 0; i < page->elements; i++)
+        take_key (self, reply_text (page->element[i]));
+    struct span next = reply_text (reply->element[0]);
+    snprintf (cursor, sizeof cursor, "%.*s", (int)next.size,
+              next.data ? (const char *)next.data : "");
+    if (strcmp (cursor, "0") == 0)
+        next_key (self);
+    else
+        search (self, cursor);
+}
+
+// All keys are looked at, once: nothing else lists those of targets, groups and stations that are
+// gone. Messages and results are left out by Redis.
+static void search (struct migration *self, const char *cursor)
+{
+    store_ask (self->store, LINK_ONCE,
+               WORDS (TEXT ("SCAN"), TEXT (cursor), TEXT ("MATCH"), TEXT ("plan:[bchlos]*"),
+                      TEXT ("COUNT"), TEXT ("1000")),
+               on_keys, self);
+}
+
+// -- the begin: no station of the former version may be at work, as it would take plans beside this
+// one without looking whose they are
+
+// Of a value of plan:attending: behind a blank it has the schema (store_stats.c).
+static bool is_of_schema_2 (struct span seen)
+{
+    return seen.size && memchr (seen.data, ' ', seen.size);
+}
+
+static void on_attending (void *owner, const redisReply *reply)
+{
+    struct migration *self = owner;
+    if (is_over (self, reply))
+        return;
+    struct store *store = self->store;
+    int64_t now_s = store_now_us (store) / 1000000;
+    for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2) {
+        struct span seen = reply_text (reply->element[i + 1]);
+        bool new = is_of_schema_2 (seen);
+        int64_t age_s = attending_age_s (reply->element[i + 1], now_s);
+        if (new || age_s > ABSENT_S || store->alone)
+            continue;
+        if (!self->told)
+            log_event (LEVEL_WARN, "migration.waits",
+                       "reason=\"a station of the former version is, or was a moment ago, on this "
+                       "Redis: stop it\"");
+        self->told = true;
+        timer_set (&self->timer, store->reactor, WAIT_MS);
+        return;
+    }
+    store_write (store, WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), TEXT ("1>2")));
+    search (self, "0");
+}
+
+static void ask_attending (void *owner)
+{
+    struct migration *self = owner;
+    store_ask (self->store, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)), on_attending,
+               self);
+    link_flush (self->store->link);
+}
+
+void store_migrate_begin (struct store *self)
+{
+    struct migration *migration = memory_new (sizeof *migration);
+    store_migrate_end (self);
+    migration->store = self;
+    migration->timer = (struct timer){.call = ask_attending, .owner = migration};
+    self->migration = migration;
+    log_event (LEVEL_INFO, "migration.begins", "from=1 to=%d", STORE_SCHEMA);
+    ask_attending (migration);
+}
+
+// -- and back
+
+struct offer {
+    struct span target; // of the core
+    uint64_t id;
+    int64_t order;
+};
+
+struct going_back {
+    struct store *store;
+    store_done_fn *reply;
+    void *owner;
+    struct offer *offers;
+    size_t count, room, written;
+};
+
+static void back_end (struct going_back *self, enum store_result result, const char *error)
+{
+    self->reply (self->owner, result, error);
+    free (self->offers);
+    free (self);
+}
+
+static void on_owner_gone (void *owner, const redisReply *reply)
+{
+    const char *error;
+    enum store_result result = reply_result (reply, &error);
+    back_end (owner, result, error);
+}
+
+static void on_schema_written (void *owner, enum store_result result, const char *error)
+{
+    struct going_back *self = owner;
+    if (result != STORE_DONE) { // another station may own the plans by now: its key stays
+        back_end (self, result, error);
+        return;
+    }
+    store_ask (self->store, LINK_ONCE, WORDS (TEXT ("DEL"), TEXT ("plan:owner")), on_owner_gone,
+               self);
+}
+
+// Workers of the former version get what is in plan:offers, and that only.
+static void write_offer (struct store *store, const struct offer *offer)
+{
+    char key[STATION_NAME_MAX + 16], score[DECIMAL_SIZE + 1], plan[MEMBER_MAX + 2];
+    snprintf (key, sizeof key, "plan:offers:%.*s", (int)offer->target.size,
+              (const char *)offer->target.data);
+    snprintf (score, sizeof score, "%" PRId64, offer->order);
+    member_make (plan, "msg", offer->target, offer->id);
+    store_write (store, WORDS (TEXT ("ZADD"), TEXT (key), TEXT (score), TEXT (plan)));
+}
+
+static void on_offers_written (void *owner, enum store_result result, const char *error)
+{
+    struct going_back *self = owner;
+    if (result != STORE_DONE) {
+        back_end (self, result, error);
+        return;
+    }
+    for (size_t i = 0; i < PAGE && self->written < self->count; i++)
+        write_offer (self->store, &self->offers[self->written++]);
+    bool last = self->written == self->count;
+    if (last)
+        store_write (self->store,
+                     WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), TEXT ("1")));
+    store_wait (self->store, WAITER_SURE, last ? on_schema_written : on_offers_written, self);
+}
+
+static void keep_offer (void *owner, struct span target, uint64_t id, int64_t order)
+{
+    struct going_back *self = owner;
+    if (self->count == self->room) {
+        self->room = self->room ? 2 * self->room : 64;
+        self->offers = memory_resize (self->offers, self->room * sizeof *self->offers);
+    }
+    self->offers[self->count++] = (struct offer){target, id, order};
+}
+
+// A standby would take over as soon as nobody owns the data, and migrate them again.
+static void on_others (void *owner, const redisReply *reply)
+{
+    struct going_back *self = owner;
+    const char *error;
+    enum store_result result = reply_result (reply, &error);
+    if (result != STORE_DONE) {
+        back_end (self, result, error);
+        return;
+    }
+    struct store *store = self->store;
+    int64_t now_s = store_now_us (store) / 1000000;
+    for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements && !store->alone;
+         i += 2) {
+        bool own = span_is (reply_text (reply->element[i]), store->instance);
+        bool here = attending_age_s (reply->element[i + 1], now_s) <= ABSENT_S;
+        if (!own && here && is_of_schema_2 (reply_text (reply->element[i + 1]))) {
+            back_end (self, STORE_ERROR,
+                      "another station is, or was a moment ago, on this Redis: stop it");
+            return;
+        }
+    }
+    core_each_offer (store->core, keep_offer, self);
+    on_offers_written (self, STORE_DONE, NULL);
+}
+
+void store_go_back (struct store *self, store_done_fn *reply, void *owner)
+{
+    struct going_back *back = memory_new (sizeof *back);
+    *back = (struct going_back){.store = self, .reply = reply, .owner = owner};
+    store_ask (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)), on_others, back);
+}

@@ -1,0 +1,160 @@
+// The queue is read on in pages, as the core wants them; and once a second it is looked whether
+// somebody edited it, or the limits, by hand.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "memory.h"
+#include "store_private.h"
+
+enum { LOOK_US = 1000000, FIELDS = 3 };
+
+// -- pages
+
+// Of a store, and of the core as it was then.
+struct asked {
+    struct store *store;
+    uint64_t resets;
+    int64_t expected; // plans that are due, or all of them
+    uint64_t limit_writes;
+};
+
+static struct asked *asked_new (struct store *self)
+{
+    struct asked *asked = memory_new (sizeof *asked);
+    *asked = (struct asked){self, core_resets (self->core), 0, self->limit_writes};
+    return asked;
+}
+
+static bool is_current (const struct asked *asked)
+{
+    return core_resets (asked->store->core) == asked->resets;
+}
+
+static void remove_odd (struct store *self, struct span member)
+{
+    store_write (self, WORDS (TEXT ("ZREM"), TEXT (KEY_TIME_SET), member));
+    self->odd_batch = core_batch (self->core);
+    if (!self->odd_members++)
+        snprintf (self->odd_member, sizeof self->odd_member, "%.*s", (int)member.size,
+                  (const char *)member.data);
+}
+
+static size_t read_members (struct store *self, const redisReply *reply, struct core_member *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i + FIELDS <= reply->elements && count < CORE_PAGE; i += FIELDS) {
+        struct core_member *member = &out[count];
+        struct span key = reply_text (reply->element[i]);
+        *member = (struct core_member){.score_us = reply_score_us (reply->element[i + 1]),
+                                       .class = reply_text (reply->element[i + 2])};
+        if (message_key_parse (key, &member->target, &member->id))
+            count++;
+        else // of no plan: it would be due for ever
+            remove_odd (self, key);
+    }
+    return count;
+}
+
+static void on_page (void *owner, const redisReply *reply)
+{
+    struct asked *asked = owner;
+    struct store *self = asked->store;
+    if (is_current (asked) && reply_is_array (reply, 0)) {
+        struct core_member *members = memory_new (CORE_PAGE * sizeof *members);
+        size_t count = read_members (self, reply, members);
+        core_page (self->core, members, count, reply->elements / FIELDS, store_now_us (self));
+        free (members);
+        store_tell_due (self);
+    } else if (is_current (asked)) {
+        core_page_lost (self->core);
+    }
+    free (asked);
+}
+
+static void read_page (struct store *self, const struct core_cursor *cursor)
+{
+    char score[24] = "", member[MEMBER_MAX + 2] = "", most[8];
+    if (cursor->score_us != INT64_MIN)
+        snprintf (score, sizeof score, "%" PRId64, cursor->score_us);
+    if (cursor->score_us != INT64_MIN && !cursor->all)
+        member_make (member, "msg", TEXT (cursor->target), cursor->id);
+    snprintf (most, sizeof most, "%d", CORE_PAGE);
+    const struct span args[] = {TEXT (KEY_TIME_SET), TEXT (KEY_CLASS), TEXT (score), TEXT (member),
+                                TEXT (most)};
+    link_call (self->link, &(struct link_call){.script = SCRIPT_PAGE,
+                                               .repeat = LINK_ONCE,
+                                               .keys = 2,
+                                               .args = args,
+                                               .count = sizeof args / sizeof *args,
+                                               .reply = on_page,
+                                               .owner = asked_new (self)});
+}
+
+// -- edits by hand
+
+static void on_due_count (void *owner, const redisReply *reply)
+{
+    struct asked *asked = owner;
+    struct store *self = asked->store;
+    bool differs = reply && reply->type == REDIS_REPLY_INTEGER && reply->integer != asked->expected;
+    if (is_current (asked) && differs)
+        core_reread (self->core);
+    free (asked);
+}
+
+static void on_limits (void *owner, const redisReply *reply)
+{
+    struct asked *asked = owner;
+    // Of one that was changed meanwhile the core knows better.
+    if (is_current (asked) && asked->limit_writes == asked->store->limit_writes)
+        store_take_limits (asked->store, reply);
+    free (asked);
+}
+
+static void on_plans (void *owner, const redisReply *reply)
+{
+    struct asked *asked = owner;
+    if (is_current (asked) && reply && reply->type == REDIS_REPLY_INTEGER)
+        core_plans_are (asked->store->core, asked->expected, reply->integer);
+    free (asked);
+}
+
+// Right now no row is in flight or gathers: what the core knows is what Redis has.
+static void look_for_edits (struct store *self)
+{
+    int64_t until_us;
+    int64_t expected = core_expects_due (self->core, store_now_us (self), &until_us);
+    if (expected < 0)
+        return;
+    char until[40];
+    struct asked *asked = asked_new (self), *all = asked_new (self);
+    asked->expected = expected;
+    all->expected = core_plan_count (self->core);
+    snprintf (until, sizeof until, "%" PRId64 ".%06" PRId64, until_us / 1000000,
+              until_us % 1000000);
+    store_ask (self, LINK_ONCE,
+               WORDS (TEXT ("ZCOUNT"), TEXT (KEY_TIME_SET), TEXT ("-inf"), TEXT (until)),
+               on_due_count, asked);
+    store_ask (self, LINK_ONCE, WORDS (TEXT ("ZCARD"), TEXT (KEY_INDEX)), on_plans, all);
+}
+
+void store_queue_turn (struct store *self)
+{
+    struct core_cursor cursor;
+    int64_t now_us = clock_mono_us ();
+    // Until they are taken out, they would be read again.
+    if (!self->odd_batch && core_wants_page (self->core, store_now_us (self), &cursor))
+        read_page (self, &cursor);
+    if (self->look_wanted && core_is_quiet (self->core)) {
+        self->look_wanted = false;
+        look_for_edits (self);
+    }
+    if (now_us < self->look_us)
+        return;
+    self->look_wanted = true; // with the next turn that is quiet
+    self->look_us = now_us + LOOK_US;
+    if (!self->limits_unwritten)
+        store_ask (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_LIMITS)), on_limits,
+                   asked_new (self));
+}

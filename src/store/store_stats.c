@@ -1,0 +1,197 @@
+// Numbers of the database, and who is there.
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "memory.h"
+#include "store_private.h"
+
+// Several questions that go out together and are answered in their order.
+struct counting {
+    struct store *store;
+    size_t at;
+    struct store_stats answer;
+    int64_t oldest; // the first number of the history
+    char epoch[24];
+    store_stats_fn *reply;
+    void *owner;
+};
+
+static void take_number (int64_t *out, const redisReply *reply)
+{
+    *out = reply->type == REDIS_REPLY_INTEGER ? reply->integer : 0;
+}
+
+static void take_next (struct counting *self, const redisReply *reply)
+{
+    if (!reply_is_array (reply, 2))
+        return;
+    struct span score = reply_text (reply->element[1]);
+    self->answer.next = score.size ? fmin (fmax (strtod ((const char *)score.data, NULL), 0),
+                                           (double)SCHEDULE_TIME_MAX)
+                                   : 0;
+}
+
+// An entry may hold several outcomes: then it has the number of the last.
+static void take_oldest (struct counting *self, const redisReply *reply)
+{
+    enum { OUTCOMES_MAX = 1000 }; // history.lua
+    uint64_t seq, sub;
+    int64_t size = 1;
+    if (!reply_is_array (reply, 1) || !reply_is_array (reply->element[0], 2))
+        return;
+    const redisReply *entry = reply->element[0], *fields = entry->element[1];
+    for (size_t i = 0; reply_is_array (fields, 0) && i + 1 < fields->elements; i += 2)
+        if (span_is (reply_text (fields->element[i]), "n"))
+            size = reply_number (fields->element[i + 1]);
+    if (size < 1 || size > OUTCOMES_MAX)
+        size = 1; // none of ours
+    if (history_entry_parse (reply_text (entry->element[0]), &seq, &sub))
+        self->oldest = (int64_t)seq - size + 1;
+}
+
+static void take_memory (struct counting *self, const redisReply *reply)
+{
+    struct span text = reply_text (reply);
+    const char *at = text.size ? memmem (text.data, text.size, "used_memory:", 12) : NULL;
+    self->answer.memory = at ? strtoll (at + 12, NULL, 10) : 0;
+}
+
+enum { PLANS, QUEUED, DUE, RUNNING, OUTCOMES, OLDEST, NEXT, MEMORY, QUESTIONS };
+
+static void on_number (void *owner, const redisReply *reply)
+{
+    struct counting *self = owner;
+    struct store_stats *answer = &self->answer;
+    int64_t *const numbers[] = {[PLANS] = &answer->plans,
+                                [QUEUED] = &answer->queued,
+                                [DUE] = &answer->due,
+                                [RUNNING] = &answer->running,
+                                [OUTCOMES] = &answer->outcomes};
+    size_t at = self->at++;
+    if (!reply)
+        answer->result = STORE_LOST;
+    else if (at <= OUTCOMES)
+        take_number (numbers[at], reply);
+    else if (at == OLDEST)
+        take_oldest (self, reply);
+    else if (at == NEXT)
+        take_next (self, reply);
+    else
+        take_memory (self, reply);
+    if (self->at < QUESTIONS)
+        return;
+    struct core *core = self->store->core;
+    answer->seq = core_seq (core);
+    snprintf (self->epoch, sizeof self->epoch, "%s", core_epoch (core));
+    answer->epoch = span_text (self->epoch);
+    if (self->oldest && answer->seq - self->oldest + 1 > answer->outcomes)
+        answer->outcomes = answer->seq - self->oldest + 1;
+    self->reply (self->owner, answer);
+    free (self);
+}
+
+void store_stats (struct store *self, store_stats_fn *reply, void *owner)
+{
+    char now[40];
+    int64_t now_us = store_now_us (self);
+    struct counting *counting = memory_new (sizeof *counting);
+    *counting =
+        (struct counting){.store = self, .answer = {.error = ""}, .reply = reply, .owner = owner};
+    snprintf (now, sizeof now, "%" PRId64 ".%06" PRId64, now_us / 1000000, now_us % 1000000);
+    const struct {
+        size_t count;
+        struct span words[6];
+    } questions[QUESTIONS] = {
+        [PLANS] = {2, {TEXT ("ZCARD"), TEXT (KEY_INDEX)}},
+        [QUEUED] = {2, {TEXT ("ZCARD"), TEXT (KEY_TIME_SET)}},
+        [DUE] = {4, {TEXT ("ZCOUNT"), TEXT (KEY_TIME_SET), TEXT ("-inf"), TEXT (now)}},
+        [RUNNING] = {2, {TEXT ("HLEN"), TEXT (KEY_RUNS)}},
+        [OUTCOMES] = {2, {TEXT ("XLEN"), TEXT (KEY_HISTORY)}},
+        [OLDEST] = {6,
+                    {TEXT ("XRANGE"), TEXT (KEY_HISTORY), TEXT ("-"), TEXT ("+"), TEXT ("COUNT"),
+                     TEXT ("1")}},
+        [NEXT] = {5,
+                  {TEXT ("ZRANGE"), TEXT (KEY_TIME_SET), TEXT ("0"), TEXT ("0"),
+                   TEXT ("WITHSCORES")}},
+        [MEMORY] = {2, {TEXT ("INFO"), TEXT ("memory")}},
+    };
+    for (size_t i = 0; i < QUESTIONS; i++)
+        store_ask (self, LINK_ONCE, questions[i].words, questions[i].count, on_number, counting);
+}
+
+// -- who is there: the only key that a standby writes
+
+enum { ABSENT_S = 15, FORGET_S = 86400 };
+
+int64_t attending_age_s (const redisReply *seen, int64_t now_s)
+{
+    int64_t seen_s = reply_number (seen);
+    return seen_s > 0 && seen_s <= SCHEDULE_TIME_MAX ? llabs (now_s - seen_s) : now_s;
+}
+
+static void on_attending (void *owner, const redisReply *reply)
+{
+    struct ask *ask = owner;
+    struct store *self = ask->store;
+    struct store_attended answer = {.error = ""};
+    answer.result = reply_result (reply, &answer.error);
+    int64_t now_s = store_now_us (self) / 1000000;
+    for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2) {
+        int64_t age_s = attending_age_s (reply->element[i + 1], now_s);
+        answer.attending += age_s <= ABSENT_S;
+        if (age_s > FORGET_S && store_serves (self))
+            store_write (
+                self, WORDS (TEXT ("HDEL"), TEXT (KEY_ATTENDING), reply_text (reply->element[i])));
+    }
+    answer.lost = self->lost_tail;
+    answer.replaced = self->lost_all;
+    answer.wrong = span_text (self->wrong_key);
+    answer.stations = self->stations_revision;
+    ((store_attended_fn *)ask->reply) (ask->owner, &answer);
+    if (answer.result == STORE_DONE) {
+        self->lost_tail = self->lost_all = false;
+        self->wrong_key[0] = '\0';
+    }
+    free (ask);
+}
+
+static void on_revision (void *owner, const redisReply *reply)
+{
+    struct store *self = owner;
+    if (reply && reply->type == REDIS_REPLY_STRING)
+        self->stations_revision = reply_number (reply);
+}
+
+static void on_nothing (void *owner, const redisReply *reply)
+{
+    (void)owner, (void)reply;
+}
+
+static void on_there (void *owner, const redisReply *reply)
+{
+    struct store *self = owner;
+    if (store_serves (self))
+        store_cure (self, KEY_ATTENDING, reply);
+}
+
+void store_leave (struct store *self)
+{
+    store_ask (self, LINK_ONCE, WORDS (TEXT ("HDEL"), TEXT (KEY_ATTENDING), TEXT (self->instance)),
+               on_nothing, self);
+}
+
+void store_attend (struct store *self, store_attended_fn *reply, void *owner)
+{
+    char now[24];
+    // Behind the blank, the schema: former versions have none.
+    snprintf (now, sizeof now, "%" PRId64 " %d", store_now_us (self) / 1000000, STORE_SCHEMA);
+    store_ask (self, LINK_ONCE,
+               WORDS (TEXT ("HSET"), TEXT (KEY_ATTENDING), TEXT (self->instance), TEXT (now)),
+               on_there, self);
+    store_ask (self, LINK_ONCE, WORDS (TEXT ("HGET"), TEXT (KEY_META), TEXT ("stations")),
+               on_revision, self);
+    store_ask (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)), on_attending,
+               ask_new (self, (void (*) (void))reply, owner));
+}

@@ -1,0 +1,79 @@
+// Names and texts as Redis has them.
+#include <ctype.h>
+#include <czmq.h>
+#include <stdlib.h>
+
+#include "memory.h"
+#include "plan_json.h"
+#include "store_private.h"
+
+void member_make (char out[MEMBER_MAX + 2], const char *word, struct span station, uint64_t plan_id)
+{
+    char id[IDENT_SIZE];
+    snprintf (out, MEMBER_MAX + 2, "plan:%s:%.*s:%s", word, (int)station.size,
+              (const char *)station.data, ident_text (plan_id, id));
+}
+
+bool message_key_parse (struct span key, struct span *ret_station, uint64_t *ret_id)
+{
+    static const char prefix[] = "plan:msg:";
+    const size_t size = sizeof prefix - 1;
+    if (key.size <= size || memcmp (key.data, prefix, size) != 0)
+        return false;
+    const uint8_t *colon = memrchr (key.data + size, ':', key.size - size);
+    if (!colon)
+        return false;
+    *ret_station = span_of (key.data + size, (size_t)(colon - key.data) - size);
+    return station_name_valid (*ret_station) &&
+           ident_parse (span_of (colon + 1, (size_t)(key.data + key.size - colon - 1)), ret_id);
+}
+
+void id_digits (uint64_t id, char out[IDENT_SIZE])
+{
+    for (int i = 0; i < IDENT_SIZE - 1; i++, id <<= 4)
+        out[i] = "0123456789abcdef"[id >> 60];
+    out[IDENT_SIZE - 1] = '\0';
+}
+
+// What stands between the quotes in the message, behind a letter for its form, and of a long one
+// the sum of that.
+void caller_field (struct store *self, struct span caller, char out[CALLER_FIELD_MAX])
+{
+    enum { NAME_BYTES_MAX = 40 };
+    json_text_clear (&self->text);
+    json_text_frame (&self->text, caller);
+    size_t size;
+    char *text = json_text_end (&self->text, &size);
+    char *name = *text == '"' ? text : text + sizeof "{\"b64\":" - 1;
+    *name = *text == '"' ? 't' : 'b';
+    size = 1 + strcspn (name + 1, "\"");
+    name[size] = '\0';
+    if (size <= NAME_BYTES_MAX) {
+        memcpy (out, "c:", 2);
+        memcpy (out + 2, name, size + 1);
+        return;
+    }
+    zdigest_t *digest = zdigest_new ();
+    zdigest_update (digest, (const byte *)name, size);
+    snprintf (out, CALLER_FIELD_MAX, "c:%s", zdigest_string (digest));
+    for (char *at = out + 2; *at; at++)
+        *at = (char)tolower (*at);
+    zdigest_destroy (&digest);
+}
+
+void store_caller_of (struct store *self, struct span message, char out[CALLER_FIELD_MAX])
+{
+    struct reason reason;
+    struct plan *plan = plan_from_stored_json (1, message, &reason);
+    out[0] = '\0'; // whose it was is not known
+    if (plan)
+        caller_field (self, plan->caller, out);
+    plan_destroy (&plan);
+}
+
+struct span store_message (struct store *self, const struct plan *plan)
+{
+    json_text_clear (&self->text);
+    plan_write_stored (plan, &self->text);
+    return span_of (self->text.bytes, self->text.size);
+}
