@@ -290,6 +290,15 @@ static void look_now (void *owner, bool serves)
         fail (owner, STORE_LOST, "");
 }
 
+// The core does not know results of participants: those that gather are written first.
+static void look_behind_writes (struct lookup *self)
+{
+    if (store_serves (self->store) && core_has_rows (self->store->core))
+        wait_until_settled (self);
+    else
+        look (self);
+}
+
 void store_look_up (struct store *self, uint64_t plan_id, struct span station,
                     store_loaded_fn *reply, void *owner)
 {
@@ -316,6 +325,8 @@ void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
     lookup->more = repeat == LINK_REPEAT ? MORE_VOTES : MORE_NOTHING;
     if (repeat == LINK_REPEAT && !store_serves (self))
         store_when_serving (self, WAITER_SURE, look_now, lookup);
+    else if (repeat == LINK_REPEAT)
+        look_behind_writes (lookup);
     else
         look (lookup);
 }
@@ -324,7 +335,7 @@ void store_load_results (struct store *self, uint64_t plan_id, store_loaded_fn *
 {
     struct lookup *lookup = lookup_new (self, plan_id, reply, owner);
     lookup->more = MORE_WORK;
-    look (lookup);
+    look_behind_writes (lookup);
 }
 
 void store_load_place (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
