@@ -16,7 +16,7 @@ def begin(mailbox, description, *frames):
 
 signal.signal(signal.SIGTERM, signal.default_int_handler)
 socket = zmq.Context.instance().socket(zmq.DEALER)
-socket.linger = 1000
+socket.linger = 10000
 socket.connect(sys.argv[1])
 name, join = (ord("%"), sys.argv[2].encode()), [(ord("%"), b"1"), (ord("%"), b"cancel")]
 joined, leaving, beat, hand = False, False, 0, None             # hand: what `begin` says of a job
