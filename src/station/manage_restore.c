@@ -107,23 +107,6 @@ static int64_t due_of (const struct station *self, const struct plan *plan)
     return plan->state == PLAN_RETRY ? engine_retry_time (plan) : plan_due_time (plan);
 }
 
-static void publish_plan (struct station *self, const struct plan *plan)
-{
-    char *json = publish_events_heard (self) ? plan_public_text (plan) : NULL;
-    struct notice notice = {.event = EVENT_ADD,
-                            .plan_id = plan->id,
-                            .station = plan->station,
-                            .title = plan->description,
-                            .json = json,
-                            .command = plan_command (plan)};
-    publish_event (self, &notice);
-    notice.event = plan_is_queued (plan)       ? EVENT_QUEUE
-                   : plan->state == PLAN_CLOSE ? EVENT_END
-                                               : EVENT_PAUSE;
-    publish_event (self, &notice);
-    free (json);
-}
-
 static void answer_there (struct restoring *self, struct span message)
 {
     char id[IDENT_SIZE];
@@ -161,9 +144,8 @@ static void on_plan_stored (void *owner, const struct store_submitted *answer)
         manage_reply (station, self->peer, self->plan->id, "{\"restored\":1}");
     else
         reply_refuse_store (station, self->peer, answer->result, answer->error);
-    if (answer->result == STORE_DONE || answer->result == STORE_UNSURE) {
-        publish_plan (station, self->plan);
-    }
+    if (answer->result == STORE_DONE || answer->result == STORE_UNSURE)
+        publish_added (station, self->plan);
     restoring_end (self);
 }
 

@@ -232,7 +232,9 @@ void publish_added (struct station *self, const struct plan *plan)
                             .json = json,
                             .command = plan_command (plan)};
     publish_event (self, &notice);
-    notice.event = plan->state == PLAN_PAUSE ? EVENT_PAUSE : EVENT_QUEUE;
+    notice.event = plan_is_queued (plan)       ? EVENT_QUEUE
+                   : plan->state == PLAN_CLOSE ? EVENT_END
+                                               : EVENT_PAUSE;
     publish_event (self, &notice);
     free (json);
 }
