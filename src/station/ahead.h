@@ -3,7 +3,7 @@
 // has come, with nothing to ask of Redis first. Where few are due none is claimed early.
 //
 // Those wait here too whose claim was acknowledged when the station's own lease was over, as after
-// a Redis that stalled: the next heartbeat tells whether it is still the owner.
+// a Redis that stalled: the next heartbeat shows whether it is still the owner.
 //
 // A plan that waits here is in hand, as one that was sent: its lease runs, and what is done to it
 // is done to a running plan.

@@ -1,4 +1,4 @@
-// The request socket: messages in, told apart and handed on.
+// The request socket: messages are received, distinguished and dispatched.
 #pragma once
 
 #include "core.h"

@@ -65,6 +65,6 @@ void runs_keep (struct held_run *run, int64_t deadline_us);
 void runs_forget_at (struct held_run *run, int64_t deadline_us);
 
 // Whether a run of the plan is out. One of a plan that is out of the queue has no lease in Redis:
-// it counts while this station hears of it, or as long as a lease would be.
+// it counts while this station gets its heartbeats, or as long as a lease would be.
 bool runs_in_progress (struct station *self, const struct plan *plan,
                        const struct store_loaded *answer);

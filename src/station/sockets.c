@@ -24,7 +24,7 @@ static void *open_socket (const struct station *self, int type, const char *doma
     if (type == ZMQ_XPUB)
         subscribers_prepare (socket);
     if (type == ZMQ_ROUTER) {
-        // A frame up to the whole message's size is still told why it is refused.
+        // A frame up to the whole message's size is still answered why it is rejected.
         wire_limit (socket, self->limits.bytes);
         wire_set (socket, ZMQ_RCVHWM, REQUESTS_QUEUED);
         // When Redis is lost, all that a peer waits for is answered at once.

@@ -176,7 +176,7 @@ static void on_fenced (struct station *self)
 {
     log_event (
         self->phase == PHASE_STOPPING ? LEVEL_INFO : LEVEL_WARN, "owner.lost", "reason=\"%s\"",
-        self->phase == PHASE_STOPPING ? "the plans were given up" : "another station took over");
+        self->phase == PHASE_STOPPING ? "the plans were handed over" : "another station took over");
     if (self->phase != PHASE_STOPPING || self->yields)
         self->phase = PHASE_FENCED;
     reactor_stop (self->reactor);

@@ -280,7 +280,7 @@ struct store_loaded {
     enum store_result result;
     struct span station;
     struct span message; // JSON
-    bool running;        // a run is in hand
+    bool running;        // a run is in progress
     bool given_up;       // that run gave no status in time: only a late one can still come
     uint64_t exec_id;
     bool again;
@@ -295,8 +295,8 @@ typedef void store_loaded_fn (void *owner, const struct store_loaded *answer);
 void store_look_up (struct store *self, uint64_t plan_id, struct span station,
                     store_loaded_fn *reply, void *owner);
 
-// The same without its message: whether there is one, mostly. What was removed just now may be told
-// as there.
+// The same without its message: whether there is one, mostly. What was removed just now may be
+// reported as there.
 void store_exists (struct store *self, uint64_t plan_id, struct span station,
                    store_loaded_fn *reply, void *owner);
 

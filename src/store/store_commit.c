@@ -8,7 +8,7 @@
 #include "plan_json.h"
 #include "store_private.h"
 
-// Who waits. What the core is told of a vote that is closed is kept until its votes are read.
+// Who waits. The commit of a vote that is closed is kept until its votes are read.
 struct committing {
     struct waiter waiter;
     struct store *store;
@@ -39,7 +39,7 @@ static void answer (struct committing *self)
     free (self);
 }
 
-// -- what the core is told
+// -- the commit, as the core takes it
 
 static enum core_end end_of (const struct decision *decision)
 {
@@ -190,7 +190,7 @@ static bool commit_to_core (struct committing *self, const struct core_commit *c
     return true;
 }
 
-// -- a vote is closed: all votes are told, so they are read when the last one is written
+// -- a vote is closed: all votes are published, so they are read when the last one is written
 
 static struct span keep (struct committing *self, int at, struct span text)
 {

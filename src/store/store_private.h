@@ -129,7 +129,7 @@ void store_queue_turn (struct store *self);
 
 void store_claim_reset (struct store *self);
 
-// The core has limits, classes and runs that Redis told.
+// The core has limits, classes and runs as read from Redis.
 void store_take_limits (struct store *self, const redisReply *reply);
 
 // Tell when something is due next, as something was written, or read of the queue.

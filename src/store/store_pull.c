@@ -7,7 +7,7 @@
 #include "memory.h"
 #include "store_private.h"
 
-// A call of the core, with what it is told: kept until its answer is written.
+// A call of the core, with its arguments: kept until its answer is written.
 struct pulling {
     struct waiter waiter;
     struct store *store;

@@ -46,7 +46,7 @@ struct writer {
     size_t awaited, answered;
     size_t exec_at;   // which answer is that of the batch; SIZE_MAX = none is
     size_t row_at;    // the command that the first element of it answers
-    int64_t heard_us; // when Redis answered anything last, as far as it is told
+    int64_t heard_us; // when Redis answered anything last (writer_heard)
     enum owner_refusal refused;
     char refusal[REFUSAL_SIZE];
     bool stays_refused; // until a batch is applied
