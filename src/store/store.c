@@ -512,6 +512,16 @@ struct span reply_text (const redisReply *reply)
     return text ? span_of (reply->str, reply->len) : (struct span){0};
 }
 
+struct span *reply_texts (const redisReply *reply, size_t *ret_count)
+{
+    size_t count = reply_is_array (reply, 0) ? reply->elements : 0;
+    struct span *texts = memory_new ((count + 1) * sizeof *texts);
+    for (size_t i = 0; i < count; i++)
+        texts[i] = reply_text (reply->element[i]);
+    *ret_count = count;
+    return texts;
+}
+
 int64_t reply_number (const redisReply *reply)
 {
     if (reply->type == REDIS_REPLY_INTEGER)

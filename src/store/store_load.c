@@ -296,12 +296,8 @@ static void on_team (void *owner, const redisReply *reply)
 {
     struct team_read *self = owner;
     struct loading *loading = self->loading;
-    size_t count = reply_is_array (reply, 0) ? reply->elements : 0;
-    struct span *spans = memory_new ((count + 1) * sizeof *spans);
-    for (size_t i = 0; i < count; i++)
-        spans[i] = reply_text (reply->element[i]);
+    struct span *spans = reply_texts (reply, &self->found.team_count);
     self->found.team = spans;
-    self->found.team_count = count;
     if (of (loading) && reply && reply->type == REDIS_REPLY_ERROR &&
         strncmp (reply->str, "WRONGTYPE", 9) != 0)
         loading->refused = true;

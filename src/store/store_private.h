@@ -178,6 +178,7 @@ void store_history_trim (struct store *self);
 bool reply_is_array (const redisReply *reply, size_t elements);
 enum store_result reply_result (const redisReply *reply, const char **ret_error);
 struct span reply_text (const redisReply *reply);
+struct span *reply_texts (const redisReply *reply, size_t *ret_count); // of an array; free it
 int64_t reply_number (const redisReply *reply);
 int64_t reply_counter (const redisReply *reply); // a number that goes up; 0 = it is none
 int64_t attending_age_s (const redisReply *seen, int64_t now_s); // a value of plan:attending

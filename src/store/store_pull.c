@@ -168,12 +168,8 @@ static void on_team (void *owner, const redisReply *reply)
         end (self, STORE_LOST, "");
         return;
     }
-    size_t count = reply_is_array (reply, 0) ? reply->elements : 0;
-    struct span *spans = memory_new ((count + 1) * sizeof *spans);
-    for (size_t i = 0; i < count; i++)
-        spans[i] = reply_text (reply->element[i]);
+    struct span *spans = reply_texts (reply, &self->found.team_count);
     self->found.team = spans;
-    self->found.team_count = count;
     go (self);
     free (spans); // the pulling may be gone
 }
