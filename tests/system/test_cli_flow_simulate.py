@@ -5,6 +5,7 @@ import time
 import pytest
 
 from clitest import REFUSED, USAGE, zplan
+from flowtest import AT, files, simulate      # noqa: F401 a fixture
 
 CHAIN = {"flow": "chain", "defaults": {"target": "jobs"}, "steps": {
     "extract": {"command": "extract"},
@@ -12,20 +13,6 @@ CHAIN = {"flow": "chain", "defaults": {"target": "jobs"}, "steps": {
              "retry": {"strategy": "fixed", "interval": 10, "max": 3}},
     "mail": {"target": "mail", "if": "input.mail"},
     "ask": {"after": ["load"], "signal": {"timeout": 60}}}}
-AT = ["--at", "2026-01-31T02:00"]
-
-
-@pytest.fixture
-def files(tmp_path):
-    def write(**definitions):
-        for name, value in definitions.items():
-            (tmp_path / name).write_text(json.dumps(value), encoding="utf-8")
-        return [str(tmp_path / name) for name in definitions]
-    return write
-
-
-def simulate(*words):
-    return zplan("flow", "simulate", *words).done()
 
 
 def events(result):

@@ -6,8 +6,8 @@ import random
 import pytest
 
 from clitest import USAGE, zplan
+from flowtest import AT, files, simulate      # noqa: F401 a fixture
 
-AT = ["--at", "2026-01-31T02:00"]
 FAN = {"flow": "fan", "max_parallel": 0, "steps": {"a": {"target": "jobs", "group": "g", "for_each": 6}}}
 NIGHT = {"flow": "night", "output": "=idc.shouldFireTime.format('dd HH:mm')", "steps": {"a": {"target": "t"}}}
 NIGHTLY = [*AT, "--cron", "0 2 * * *", "--runs", "6", "--json"]
@@ -18,19 +18,6 @@ INNER = {"flow": "inner", "steps": {
     "one": {"target": "t"}, "two": {"after": ["one"], "target": "t", "undo": {"target": "t", "args": ["=self.value"]}}}}
 UNDONE = {"flow": "inner", "steps": {
     "one": {"target": "t", "undo": {"target": "t"}}, "two": {"after": ["one"], "target": "t"}}}
-
-
-@pytest.fixture
-def files(tmp_path):
-    def write(**definitions):
-        for name, value in definitions.items():
-            (tmp_path / name).write_text(json.dumps(value), encoding="utf-8")
-        return [str(tmp_path / name) for name in definitions]
-    return write
-
-
-def simulate(*words):
-    return zplan("flow", "simulate", *words).done()
 
 
 def rows(*words):
