@@ -1,5 +1,6 @@
 // A plan is found by its id, with what the core knows of it and Redis does not have yet; but not
-// one that may be refused yet: who asks for it waits until Redis has acknowledged it.
+// one that may be refused yet, or whose run may not be sent yet: who asks for it waits until Redis
+// has acknowledged that.
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@ enum { CANDIDATES_MAX = 8 }; // entries of one id; two exist after edits by hand
 enum more { LESS_MESSAGE, MORE_NOTHING, MORE_VOTES, MORE_WORK, MORE_PLACE };
 
 struct lookup {
-    struct waiter waiter; // for a plan that is being submitted
+    struct waiter waiter; // until what is known of the plan is written
     struct store *store;
     uint64_t plan_id;
     enum more more;
@@ -182,7 +183,9 @@ static void on_message (void *owner, const redisReply *reply)
     struct span message = reply_text (reply);
     bool known =
         core_view (self->store->core, self->plan_id, &view) && span_is (view.target, self->target);
-    if (known && view.submitted && !view.gone) {
+    // A run may begin: it is sent only when that is written.
+    bool begins = known && view.exec_id && !view.settled;
+    if (known && (view.submitted || begins) && !view.gone) {
         wait_until_settled (self);
         return;
     }

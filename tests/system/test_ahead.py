@@ -5,8 +5,8 @@ import time
 import pytest
 
 from redisproxy import RedisProxy
-from redissteps import redis_at
-from zplantest import CMD, ST, later, wait_until
+from redissteps import proxied, redis_at
+from zplantest import CMD, FT, ST, later, wait_until
 
 GAP_S = 0.0025      # 400 a second
 ROUNDS = 10         # until enough was seen: a slow machine claims most of them late
@@ -121,6 +121,24 @@ def test_what_was_taken_back_in_time_is_not_sent(rig, stream, word):
         if back:
             return
     raise AssertionError("nothing was in time")
+
+
+def test_a_run_that_is_cancelled_while_its_claim_is_written_is_sent_and_told(make_rig):
+    """In one moment Redis tells where the plan is that is cancelled, and of its message for its run."""
+    rig = proxied(make_rig)
+    ident = rig.client.added(later(2, description="cancelled"))
+    due = rig.db.zscore("plan:time:set", rig.key(ident))
+    wait_until(lambda: time.time() > due - 0.3, "nearly due")
+    rig.proxy.hold_from = b"plan:ids"
+    canceller = rig.dealer()
+    canceller.send(CMD.NONE, [(FT.COMMAND, b"cancel"), (FT.ARG, ident.encode())])
+    wait_until(lambda: b"cancelled" in rig.proxy.held_back(), "read for its run")
+    rig.proxy.release()
+    reply = canceller.recv()
+    assert reply.code == ST.OK and reply.json["told"] is True
+    run, notice = rig.jobs.recv(), rig.jobs.recv()
+    assert run.mailbox == notice.mailbox == b"*" + ident.encode()
+    assert (run.code, notice.code) == (CMD.PROXY, CMD.CLOSE_REQUEST)
 
 
 def test_a_stop_leaves_nothing_behind(make_rig):
