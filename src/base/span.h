@@ -21,6 +21,15 @@ static inline struct span span_text (const char *text)
     return (struct span){(const uint8_t *)text, strlen (text)};
 }
 
+// Put the text at `at` of `out`, which has room. Where the next one goes. Without a NUL; for the
+// texts of each run, where snprintf is a tenth of all that is done.
+static inline size_t span_put (char *out, size_t at, struct span text)
+{
+    if (text.size)
+        memcpy (out + at, text.data, text.size);
+    return at + text.size;
+}
+
 static inline bool span_equal (struct span a, struct span b)
 {
     return a.size == b.size && (a.size == 0 || memcmp (a.data, b.data, a.size) == 0);

@@ -11,20 +11,13 @@ enum { KEY_MAX = 10 + STATION_NAME_MAX + 1 + IDENT_SIZE, CALLERS_MAX = 10000 };
 
 // -- texts
 
-static size_t put (char *out, size_t at, const char *text, size_t size)
-{
-    memcpy (out + at, text, size);
-    return at + size;
-}
-
 struct span member_of (struct core *self, const struct open_plan *plan)
 {
     char member[KEY_MAX], id[IDENT_SIZE];
-    size_t size = put (member, 0, "plan:msg:", 9);
-    size = put (member, size, plan->target->name, plan->target->name_size);
-    size = put (member, size, ":", 1);
-    ident_text (plan->id, id);
-    size = put (member, size, id, strlen (id));
+    size_t size = span_put (member, 0, span_text ("plan:msg:"));
+    size = span_put (member, size, span_of (plan->target->name, plan->target->name_size));
+    member[size++] = ':';
+    size = span_put (member, size, span_text (ident_text (plan->id, id)));
     return rows_copy (self->gathering, span_of (member, size));
 }
 
@@ -34,8 +27,9 @@ static struct span list_entry (struct core *self, const struct open_plan *plan)
     uint64_t id = plan->id;
     for (int i = 0; i < IDENT_SIZE - 1; i++, id <<= 4)
         entry[i] = "0123456789abcdef"[id >> 60];
-    size_t size = put (entry, IDENT_SIZE - 1, ":", 1);
-    size = put (entry, size, plan->target->name, plan->target->name_size);
+    entry[IDENT_SIZE - 1] = ':';
+    size_t size =
+        span_put (entry, IDENT_SIZE, span_of (plan->target->name, plan->target->name_size));
     return rows_copy (self->gathering, span_of (entry, size));
 }
 
@@ -63,7 +57,7 @@ static struct span run_text (struct core *self, const struct open_plan *plan)
     if (plan->again)
         text[size++] = '+';
     if (plan->flight != FLIGHT_OUT)
-        size = put (text, size, marks[plan->flight], strlen (marks[plan->flight]));
+        size = span_put (text, size, span_text (marks[plan->flight]));
     text[size++] = ' ';
     if (plan->revision >= 0)
         size += decimal_text (plan->revision, text + size);
@@ -133,17 +127,16 @@ void tallies_free (struct table *table)
 }
 
 // The field of plan:count of a target's plans.
-static struct span target_field (struct span target, char *out, size_t room)
+static struct span target_field (struct span target, char *out)
 {
-    int size = snprintf (out, room, "s:%.*s", (int)target.size, (const char *)target.data);
-    return span_of (out, (size_t)size);
+    return span_of (out, span_put (out, span_put (out, 0, span_text ("s:")), target));
 }
 
 void core_count (struct core *self, char kind, struct span name, int64_t change)
 {
     char field[2 + STATION_NAME_MAX + 1];
     if (kind == 's')
-        name = target_field (name, field, sizeof field);
+        name = target_field (name, field);
     if (!name.size)
         return; // of a plan whose message was lost its caller is not known
     tally_for (&self->counts, name)->plans += change;
@@ -374,8 +367,7 @@ static void count_back (const struct open_plan *plan, struct rows *rows)
 {
     char field[2 + STATION_NAME_MAX + 1];
     struct span target = span_of (plan->target->name, plan->target->name_size);
-    rows_count (rows, rows_copy (rows, target_field (target, field, sizeof field)),
-                span_text ("-1"));
+    rows_count (rows, rows_copy (rows, target_field (target, field)), span_text ("-1"));
     if (plan->caller)
         rows_count (rows, rows_copy (rows, span_text (plan->caller)), span_text ("-1"));
 }
@@ -390,7 +382,7 @@ static void refuse_submission (struct core *self, struct open_plan *plan, struct
     struct tally *tally = tally_find (&self->callers, caller);
     bool later = plan->writes & WRITE_LISTED;
     if (later) {
-        tally_for (&self->counts, target_field (target, field, sizeof field))->plans++;
+        tally_for (&self->counts, target_field (target, field))->plans++;
         if (plan->caller)
             tally_for (&self->counts, caller)->plans++;
     } else if (!plan->gone) {

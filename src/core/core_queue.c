@@ -69,11 +69,12 @@ static struct window_plan window_pop (struct window *window)
 // As Redis orders members of one score: by their bytes.
 static int compare_members (const char *target, uint64_t id, const char *other, uint64_t other_id)
 {
-    char one[STATION_NAME_MAX + 1 + IDENT_SIZE], two[STATION_NAME_MAX + 1 + IDENT_SIZE];
-    char digits[IDENT_SIZE];
-    snprintf (one, sizeof one, "%s:%s", target, ident_text (id, digits));
-    snprintf (two, sizeof two, "%s:%s", other, ident_text (other_id, digits));
-    return strcmp (one, two);
+    char digits[IDENT_SIZE], other_digits[IDENT_SIZE];
+    for (; *target && *target == *other; target++)
+        other++;
+    if (*target || *other) // the name that ends has a colon there
+        return (*target ? *target : ':') - (*other ? *other : ':');
+    return strcmp (ident_text (id, digits), ident_text (other_id, other_digits));
 }
 
 bool is_within_cursor (const struct core *self, const struct core_target *target, uint64_t id,

@@ -537,11 +537,33 @@ int64_t reply_counter (const redisReply *reply)
 }
 
 // An operator's score may be anything: it is bounded before it is an integer.
+// A score as Redis writes it, of any time that plans have. False: it is another number.
+static bool score_read (struct span text, int64_t *ret_us)
+{
+    enum { WHOLE_MAX = 12, SCALE = 7 };
+    size_t at = 0, digits = 0;
+    int64_t value = 0;
+    for (; at < text.size && isdigit (text.data[at]) && at < WHOLE_MAX; at++)
+        value = 10 * value + text.data[at] - '0';
+    if (!at || (at < text.size && text.data[at++] != '.'))
+        return false;
+    for (; at < text.size && isdigit (text.data[at]); at++)
+        if (digits < SCALE && ++digits)
+            value = 10 * value + text.data[at] - '0';
+    for (; digits < SCALE; digits++)
+        value *= 10;
+    *ret_us = (value + 5) / 10;
+    return at == text.size && *ret_us <= SCHEDULE_TIME_MAX * 1000000;
+}
+
 int64_t reply_score_us (const redisReply *reply)
 {
     struct span text = reply_text (reply);
+    int64_t us;
     if (!text.size)
         return -1;
+    if (score_read (text, &us))
+        return us;
     double seconds = strtod ((const char *)text.data, NULL);
     return llround (fmin (fmax (seconds, 0), (double)SCHEDULE_TIME_MAX) * 1e6);
 }

@@ -184,7 +184,7 @@ static bool commit_to_core (struct committing *self, const struct core_commit *c
         return false;
     }
     self->answer.seq = committed.seq;
-    snprintf (self->epoch, sizeof self->epoch, "%s", core_epoch (store->core));
+    memcpy (self->epoch, core_epoch (store->core), strlen (core_epoch (store->core)) + 1);
     self->waiter = (struct waiter){.kind = WAITER_SURE, .release = on_written};
     writer_wait (store->writer, &self->waiter, clock_mono_us ());
     return true;

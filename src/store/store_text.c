@@ -10,8 +10,13 @@
 void member_make (char out[MEMBER_MAX + 2], const char *word, struct span station, uint64_t plan_id)
 {
     char id[IDENT_SIZE];
-    snprintf (out, MEMBER_MAX + 2, "plan:%s:%.*s:%s", word, (int)station.size,
-              (const char *)station.data, ident_text (plan_id, id));
+    size_t size = span_put (out, 0, span_text ("plan:"));
+    size = span_put (out, size, span_text (word));
+    out[size++] = ':';
+    size = span_put (out, size, station);
+    out[size++] = ':';
+    size = span_put (out, size, span_text (ident_text (plan_id, id)));
+    out[size] = '\0';
 }
 
 bool message_key_parse (struct span key, struct span *ret_station, uint64_t *ret_id)
