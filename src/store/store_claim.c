@@ -9,7 +9,7 @@
 #include "plan_json.h"
 #include "store_private.h"
 
-enum { CLAIM_MAX = 256, WRITES_MAX = 32, AHEAD_MAX = 256, TARGETS = 256, BROKEN_MAX = 128 };
+enum { CLAIM_MAX = 256, WRITES_MAX = 32, AHEAD_MAX = 256, TARGETS = 256 };
 
 struct claiming {
     struct waiter waiter;
@@ -26,7 +26,7 @@ struct claiming {
     size_t read_count;
     struct store_claim answer;
     struct store_claimed taken[CLAIM_MAX];
-    char first_broken[BROKEN_MAX];
+    char first_broken[MEMBER_MAX + 2];
 };
 
 static void finish (struct claiming *self, enum store_result result, const char *error)
@@ -95,11 +95,11 @@ static void remember_lost (struct store *self, const struct core_taken *taken)
 static void take (struct claiming *self, const struct core_choice *choice, int64_t now_us)
 {
     struct core_taken taken;
-    char member[MEMBER_MAX + 2];
-    member_make (member, "msg", core_choice_target (choice), core_choice_id (choice));
+    struct span target = core_choice_target (choice);
+    uint64_t id = core_choice_id (choice);
     enum core_result result = core_take (self->store->core, choice, &self->wish, now_us, &taken);
     if (result == CORE_CHANGED && !self->answer.broken++) {
-        snprintf (self->first_broken, sizeof self->first_broken, "%s", member);
+        member_make (self->first_broken, "msg", target, id);
         self->answer.first_broken = span_text (self->first_broken);
     }
     if (result != CORE_DONE)

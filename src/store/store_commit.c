@@ -269,8 +269,11 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
     committing->owner = owner;
     committing->answer.error = "";
     memcpy (committing->target, commit->key_station.data, commit->key_station.size);
-    caller_field (self, commit->plan->caller, committing->caller);
-    member_make (committing->work, "work", commit->key_station, commit->plan->id);
+    bool has_work = commit->participant_count || commit->decision->open_poll;
+    if (commit->decision->commit == COMMIT_END) // nobody counts it any more
+        caller_field (self, commit->plan->caller, committing->caller);
+    if (has_work || commit->decision->close_poll)
+        member_make (committing->work, "work", commit->key_station, commit->plan->id);
     committing->commit = commit_of (self, commit, committing->caller);
     committing->commit.target = span_of (committing->target, commit->key_station.size);
     store_outputs_written (self, commit->output.size);
@@ -281,7 +284,7 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
     }
     if (!commit_to_core (committing, &committing->commit))
         return;
-    if (commit->decision->commit != COMMIT_END)
+    if (has_work && commit->decision->commit != COMMIT_END)
         write_work (self, commit, committing->work);
     if (commit->called)
         place_called (committing, commit->called, commit->uncalled);
