@@ -52,18 +52,14 @@ void json_text_raw (struct json_text *self, struct span bytes)
     self->size += bytes.size;
 }
 
-static void put (struct json_text *self, char byte)
-{
-    *room_for (self, 1) = byte;
-    self->size++;
-}
-
 void json_text_item (struct json_text *self)
 {
     // No value ends with these two.
     char last = self->bytes[self->size - 1];
-    if (last != '{' && last != '[')
-        put (self, ',');
+    if (last == '{' || last == '[')
+        return;
+    *room_for (self, 1) = ',';
+    self->size++;
 }
 
 // The name, behind what was written last. Where its value stands; room for it was made.
@@ -80,35 +76,21 @@ void json_text_name (struct json_text *self, const struct json_name *name)
     self->size += (size_t)(put_name (name, at) - at);
 }
 
-static size_t put_integer (int64_t value, char *at)
-{
-    if (value < 0 || value >= 10)
-        return decimal_text (value, at);
-    *at = (char)('0' + value);
-    return 1;
-}
-
-void json_text_integer (struct json_text *self, int64_t value)
-{
-    self->size += put_integer (value, room_for (self, DECIMAL_SIZE));
-}
-
 void json_text_number (struct json_text *self, const struct json_name *name, int64_t value,
                        size_t width)
 {
     char *start = room_for (self, sizeof name->text + DECIMAL_SIZE + width);
     char *at = put_name (name, start);
-    size_t written = put_integer (value, at);
+    size_t written = 1;
+    if (value < 0 || value >= 10)
+        written = decimal_text (value, at);
+    else
+        *at = (char)('0' + value);
     if (written < width) {
         memset (at + written, ' ', width - written);
         written = width;
     }
     self->size += (size_t)(at - start) + written;
-}
-
-static bool needs_escape (uint8_t byte)
-{
-    return byte < 0x20 || byte == '"' || byte == '\\';
 }
 
 static void put_escape (struct json_text *self, uint8_t byte)
@@ -145,7 +127,7 @@ static bool put_text (struct json_text *self, const uint8_t *at, const uint8_t *
         self->size += (size_t)(out - start);
         if (at < end && *at == '\0')
             return false; // C readers of the store could not take it
-        if (at < end && needs_escape (*at))
+        if (at < end && (*at < 0x20 || *at == '"' || *at == '\\'))
             put_escape (self, *at++);
     }
     return true;
@@ -165,12 +147,20 @@ static void put_base64 (struct json_text *self, struct span bytes)
 
 void json_text_frame (struct json_text *self, struct span frame)
 {
-    size_t start = self->size;
-    put (self, '"');
-    if (!frame.size || put_text (self, frame.data, frame.data + frame.size)) {
-        put (self, '"');
-        return;
+    size_t start = self->size, plain = 0;
+    char *at = room_for (self, frame.size + 2);
+    *at++ = '"';
+    if (frame.size)
+        plain = utf8_copy_plain (frame.data, frame.data + frame.size, (uint8_t *)at);
+    self->size += 1 + plain;
+    if (plain == frame.size) { // mostly all of it
+        at[plain] = '"';
+        self->size++;
+    } else if (put_text (self, frame.data + plain, frame.data + frame.size)) {
+        *room_for (self, 1) = '"';
+        self->size++;
+    } else {
+        self->size = start;
+        put_base64 (self, frame);
     }
-    self->size = start;
-    put_base64 (self, frame);
 }

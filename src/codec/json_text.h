@@ -44,8 +44,6 @@ void json_text_item (struct json_text *self);
 // The next member's name.
 void json_text_name (struct json_text *self, const struct json_name *name);
 
-void json_text_integer (struct json_text *self, int64_t value);
-
 // The next member, a number. With spaces behind it up to `width` bytes; a longer one is written in
 // full.
 void json_text_number (struct json_text *self, const struct json_name *name, int64_t value,

@@ -10,28 +10,6 @@
 #include "desc.h"
 #include "plan_record.h"
 
-// What is written can be read again: a counter that an operator set to its bound stays there.
-static int64_t bounded (const struct plan *self, const struct field *field)
-{
-    int64_t value = record_get_integer (self, field);
-    return value < field->min ? field->min : value > field->max ? field->max : value;
-}
-
-static struct span get_span (const struct plan *self, const struct field *field)
-{
-    struct span span;
-    memcpy (&span, (const uint8_t *)self + field->offset, sizeof span);
-    return span;
-}
-
-// Owned by the plan; NULL = none.
-static const char *get_words (const struct plan *self, const struct field *field)
-{
-    const char *words;
-    memcpy (&words, (const uint8_t *)self + field->offset, sizeof words);
-    return words;
-}
-
 // What the texts take besides their frames: names and numbers, of which few are long.
 enum { ROOM_BASE = 640 };
 
@@ -59,8 +37,6 @@ static void write_vote (const struct plan *self, const struct json_name *name,
                         struct json_text *text)
 {
     json_t *vote = vote_rule_write (&self->vote);
-    if (!vote)
-        return;
     char *rule = json_write (vote);
     json_text_name (text, name);
     json_text_raw (text, span_text (rule));
@@ -68,51 +44,59 @@ static void write_vote (const struct plan *self, const struct json_name *name,
     json_decref (vote);
 }
 
-static void write_messages (const struct plan *self, struct json_text *text)
-{
-    json_text_raw (text, span_of ("[", 1));
-    for (size_t i = 0; i < self->message_count; i++) {
-        json_text_item (text);
-        json_text_frame (text, self->messages[i]);
-    }
-    json_text_raw (text, span_of ("]", 1));
-}
-
-static void write_integer (const struct plan *self, const struct field *field, size_t width,
-                           struct json_text *text)
-{
-    int64_t value = bounded (self, field);
-    if (!value && field->presence == RARE)
-        return;
-    json_text_number (text, &field->written, value, width);
-}
-
-// Another field than an integer.
-static void write_other (const struct plan *self, const struct field *field, bool stored,
+// A field, where the plan has it.
+static void write_field (const struct plan *self, const struct field *field, bool stored,
                          struct json_text *text)
 {
-    if (field->kind == VOTE) {
-        write_vote (self, &field->written, text);
+    const uint8_t *member = (const uint8_t *)self + field->offset;
+    const char *words;
+    struct span frame;
+    int64_t value;
+    switch (field->kind) {
+    case INTEGER:
+        value = record_get_integer (self, field);
+        // It can be read again: a counter that an operator set to its bound stays there.
+        value = value < field->min ? field->min : value > field->max ? field->max : value;
+        if (value || field->presence != RARE)
+            json_text_number (text, &field->written, value, stored ? field->padded : 0);
         return;
-    }
-    if (field->kind == POLICY) {
+    case SPAN:
+        memcpy (&frame, member, sizeof frame);
+        json_text_name (text, &field->written);
+        json_text_frame (text, frame);
+        return;
+    case PLAN_ID:
+        json_text_number (text, &field->written, (int64_t)self->id, 0);
+        return;
+    case NO_KEEP:
+        json_text_name (text, &field->written);
+        json_text_raw (text, self->schedule.keep ? span_of ("true", 4) : span_of ("false", 5));
+        return;
+    case VOTE:
+        if (self->vote.need != VOTE_NONE)
+            write_vote (self, &field->written, text);
+        return;
+    case WORDS:
+        memcpy (&words, member, sizeof words);
+        if (!words)
+            return;
+        json_text_name (text, &field->written);
+        json_text_frame (text, span_text (words));
+        return;
+    case POLICY:
         if (self->policy)
             policy_write (self->policy, stored, text);
         return;
-    }
-    if (field->kind == WORDS && !get_words (self, field))
+    case MESSAGES:
+        json_text_name (text, &field->written);
+        json_text_raw (text, span_of ("[", 1));
+        for (size_t i = 0; i < self->message_count; i++) {
+            json_text_item (text);
+            json_text_frame (text, self->messages[i]);
+        }
+        json_text_raw (text, span_of ("]", 1));
         return;
-    json_text_name (text, &field->written);
-    if (field->kind == SPAN)
-        json_text_frame (text, get_span (self, field));
-    else if (field->kind == PLAN_ID)
-        json_text_integer (text, (int64_t)self->id);
-    else if (field->kind == WORDS)
-        json_text_frame (text, span_text (get_words (self, field)));
-    else if (field->kind == NO_KEEP)
-        json_text_raw (text, self->schedule.keep ? span_of ("true", 4) : span_of ("false", 5));
-    else
-        write_messages (self, text);
+    }
 }
 
 static void write_member (struct json_text *text, const char *name, int64_t value)
@@ -137,25 +121,17 @@ static void write_place (const struct plan *self, int64_t ahead, struct json_tex
 static void write_public (const struct plan *self, int64_t ahead, struct json_text *text)
 {
     json_text_raw (text, span_of ("{", 1));
-    for (size_t i = 0; i < PUBLIC_FIELDS; i++) {
-        if (plan_record[i].kind == INTEGER)
-            write_integer (self, &plan_record[i], 0, text);
-        else
-            write_other (self, &plan_record[i], false, text);
-    }
-    write_place (self, ahead, text);
+    for (size_t i = 0; i < PUBLIC_FIELDS; i++)
+        write_field (self, &plan_record[i], false, text);
+    if (self->policy)
+        write_place (self, ahead, text);
 }
 
 void plan_write_stored (const struct plan *self, struct json_text *text)
 {
     json_text_raw (text, span_of ("{", 1));
-    for (size_t i = 0; i < FIELDS; i++) {
-        const struct field *field = &plan_record[plan_record_order[i]];
-        if (field->kind == INTEGER)
-            write_integer (self, field, field->padded, text);
-        else
-            write_other (self, field, true, text);
-    }
+    for (size_t i = 0; i < FIELDS; i++)
+        write_field (self, &plan_record[plan_record_order[i]], true, text);
     json_text_raw (text, span_of ("}", 1));
 }
 

@@ -44,34 +44,23 @@ static bool scan_messages (struct stored *self)
     return json_scan_take (&self->scan, ']');
 }
 
-static bool scan_span (struct stored *self, const struct field *field)
-{
-    struct span span;
-    if (!scan_frame (self, &span))
-        return false;
-    memcpy ((uint8_t *)self->plan + field->offset, &span, sizeof span);
-    return true;
-}
-
-static bool scan_integer (struct stored *self, const struct field *field)
-{
-    int64_t value;
-    if (!json_scan_integer (&self->scan, &value) || value < field->min || value > field->max)
-        return false;
-    record_set_integer (self->plan, field, value);
-    return true;
-}
-
 static bool scan_value (struct stored *self, const struct field *field)
 {
-    int64_t ignored;
+    struct span span;
+    int64_t value;
     switch (field->kind) {
     case INTEGER:
-        return scan_integer (self, field);
+        if (!json_scan_integer (&self->scan, &value) || value < field->min || value > field->max)
+            return false;
+        record_set_integer (self->plan, field, value);
+        return true;
     case SPAN:
-        return scan_span (self, field);
+        if (!scan_frame (self, &span))
+            return false;
+        memcpy ((uint8_t *)self->plan + field->offset, &span, sizeof span);
+        return true;
     case PLAN_ID: // the key's counts
-        return json_scan_integer (&self->scan, &ignored);
+        return json_scan_integer (&self->scan, &value);
     case NO_KEEP:
         return json_scan_flag (&self->scan, &self->plan->schedule.keep);
     case MESSAGES:

@@ -12,12 +12,14 @@ static const int64_t integers[] = {
 
 static void check_integer (int64_t value)
 {
+    static const struct json_name name = JSON_NAME ("n");
     struct json_text text;
     char want[32];
     size_t size;
-    snprintf (want, sizeof want, "%" PRId64, value);
+    snprintf (want, sizeof want, "{\"n\":%" PRId64, value);
     json_text_start (&text, 0);
-    json_text_integer (&text, value);
+    json_text_raw (&text, span_text ("{"));
+    json_text_number (&text, &name, value, 0);
     char *got = json_text_end (&text, &size);
     CHECK_TEXT (want, got, want);
     CHECK_INT (want, size, strlen (want));
