@@ -170,7 +170,7 @@ static bool can_send (const struct link *self)
 
 static void send_call (struct link *self, struct call *call);
 
-// What an answer that is no answer means; true: the call goes on living.
+// What no answer, or an error, means; true: the call goes on living.
 static bool goes_on (struct link *self, struct call *call, const redisReply *reply)
 {
     if (!reply) {
@@ -179,8 +179,6 @@ static bool goes_on (struct link *self, struct call *call, const redisReply *rep
             list_add (&self->lost, call);
         return repeat;
     }
-    if (reply->type != REDIS_REPLY_ERROR)
-        return false;
     if (strncmp (reply->str, "NOSCRIPT", 8) == 0 && call->script != SCRIPTS && can_send (self)) {
         link_load_script (self, call->script);
         send_call (self, call);
@@ -195,36 +193,27 @@ static bool goes_on (struct link *self, struct call *call, const redisReply *rep
     return false;
 }
 
-static void on_answered (struct call *call, const redisReply *reply)
+static void on_reply (redisAsyncContext *context, void *data, void *arg)
 {
+    const redisReply *reply = data;
+    struct call *call = arg;
     struct link *self = call->link;
+    (void)context;
     list_take (&self->sent); // Redis answers in order: it is this one
     self->heard_us = clock_mono_us ();
-    if (goes_on (self, call, reply))
+    if ((!reply || reply->type == REDIS_REPLY_ERROR) && goes_on (self, call, reply))
         return;
     call->reply (call->owner, reply);
     call_destroy (call);
-}
-
-static void on_reply (redisAsyncContext *context, void *data, void *arg)
-{
-    (void)context;
-    on_answered (arg, data);
-}
-
-static void put (struct link *self, redisCallbackFn *reply, struct call *call, const char *text,
-                 size_t size)
-{
-    if (redisAsyncFormattedCommand (connection_context (self->connection), reply, call, text,
-                                    size) != REDIS_OK)
-        abort (); // can_send was asked: only memory can lack
 }
 
 static void send_call (struct link *self, struct call *call)
 {
     call->sent_us = clock_mono_us ();
     list_add (&self->sent, call);
-    put (self, on_reply, call, call->text, call->size);
+    if (redisAsyncFormattedCommand (connection_context (self->connection), on_reply, call,
+                                    call->text, call->size) != REDIS_OK)
+        abort (); // can_send was asked: only memory can lack
 }
 
 static struct call *call_new (struct link *self, const struct link_call *asked)

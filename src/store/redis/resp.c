@@ -8,41 +8,33 @@ enum { AROUND = 1 + DECIMAL_SIZE + 2 + 2 }; // bytes around an argument, at most
 static char *put_number (char *at, char mark, size_t number)
 {
     *at++ = mark;
-    at += decimal_text ((int64_t)number, at);
+    if (number >= 10)
+        at += decimal_text ((int64_t)number, at);
+    else
+        *at++ = (char)('0' + number);
     *at++ = '\r';
     *at++ = '\n';
     return at;
 }
 
-static char *put_arguments (char *at, const struct span *arguments, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        at = put_number (at, '$', arguments[i].size);
-        if (arguments[i].size)
-            memcpy (at, arguments[i].data, arguments[i].size);
-        at += arguments[i].size;
-        *at++ = '\r';
-        *at++ = '\n';
-    }
-    return at;
-}
-
-static size_t bytes_of (const struct span *arguments, size_t count)
-{
-    size_t bytes = AROUND * count;
-    for (size_t i = 0; i < count; i++)
-        bytes += arguments[i].size;
-    return bytes;
-}
-
 char *resp_command (const struct span *head, size_t head_count, const struct span *rest,
                     size_t rest_count, size_t *ret_size)
 {
-    size_t room = AROUND + bytes_of (head, head_count) + bytes_of (rest, rest_count);
+    const size_t count = head_count + rest_count;
+    size_t room = AROUND * (1 + count);
+    for (size_t i = 0; i < count; i++)
+        room += i < head_count ? head[i].size : rest[i - head_count].size;
     char *text = memory_resize (NULL, room);
-    char *at = put_number (text, '*', head_count + rest_count);
-    at = put_arguments (at, head, head_count);
-    at = put_arguments (at, rest, rest_count);
+    char *at = put_number (text, '*', count);
+    for (size_t i = 0; i < count; i++) {
+        struct span argument = i < head_count ? head[i] : rest[i - head_count];
+        at = put_number (at, '$', argument.size);
+        if (argument.size)
+            memcpy (at, argument.data, argument.size);
+        at += argument.size;
+        *at++ = '\r';
+        *at++ = '\n';
+    }
     *ret_size = (size_t)(at - text);
     return text;
 }
