@@ -21,15 +21,14 @@ static struct span number (struct commands *self, int64_t value)
 // At most so many rows are one command: a script's call can take no more words.
 enum { ROWS_MAX = 2000 };
 
+enum { MANY = 2 * 32 }; // runs that are no small hash: a field and its value
+
 // Redis keeps a small hash as a list, through which it looks at each write: with many runs a long
 // value, for a moment, makes it a table as long as there are any.
-static void make_table (struct commands *self, const char *key, const struct row_list *rows)
+static void make_table (struct commands *self, const char *key)
 {
-    enum { MANY = 2 * 32 }; // a field and its value
     static const char blanks[] =
         "                                                                    ";
-    if (rows->count < MANY)
-        return;
     ADD (TEXT ("HSET"), TEXT (key), TEXT ("table"), TEXT (blanks));
     ADD (TEXT ("HDEL"), TEXT (key), TEXT ("table"));
 }
@@ -37,8 +36,8 @@ static void make_table (struct commands *self, const char *key, const struct row
 static void add_column (struct commands *self, enum column column, const struct row_list *rows)
 {
     const struct column_form *form = &column_forms[column];
-    if (column == COLUMN_RUN)
-        make_table (self, form->key, rows);
+    if (column == COLUMN_RUN && rows->count >= MANY)
+        make_table (self, form->key);
     for (size_t i = 0; i < rows->count; i++) {
         if (i % (ROWS_MAX * form->width) == 0) {
             commands_begin (self);
@@ -102,17 +101,6 @@ static void add_many (struct commands *self, const struct outcome_row *rows, siz
     add_outputs (self, rows, count, entry, ended);
 }
 
-// How many from here on are one entry.
-static size_t run_length (const struct outcome_row *rows, size_t count)
-{
-    enum { TOGETHER_MAX = 1000 }; // history.lua
-    size_t length = 1;
-    while (length < count && length < TOGETHER_MAX && !rows[length].sub && !rows[0].sub &&
-           rows[length].seq == rows[0].seq + (int64_t)length)
-        length++;
-    return length;
-}
-
 // The oldest go when there are too many: by their numbers, as an entry may hold several, and by the
 // entries, as those that were not broadcast have no numbers. Not with each batch.
 static void trim (struct commands *self, const struct rows *rows, int64_t outcomes)
@@ -132,15 +120,20 @@ static void trim (struct commands *self, const struct rows *rows, int64_t outcom
 
 static void add_outcomes (struct commands *self, const struct rows *rows, int64_t outcomes)
 {
+    enum { TOGETHER_MAX = 1000 }; // history.lua
     for (size_t i = 0, length; i < rows->outcome_count; i += length) {
-        length = run_length (&rows->outcomes[i], rows->outcome_count - i);
+        const struct outcome_row *first = &rows->outcomes[i];
+        size_t left = rows->outcome_count - i;
+        length = 1; // of those that are one entry
+        while (length < left && length < TOGETHER_MAX && !first[length].sub && !first->sub &&
+               first[length].seq == first->seq + (int64_t)length)
+            length++;
         if (length == 1)
-            add_one (self, &rows->outcomes[i]);
+            add_one (self, first);
         else
-            add_many (self, &rows->outcomes[i], length);
+            add_many (self, first, length);
     }
-    if (rows->outcome_count)
-        trim (self, rows, outcomes);
+    trim (self, rows, outcomes);
 }
 
 // -- all of them
@@ -148,11 +141,13 @@ static void add_outcomes (struct commands *self, const struct rows *rows, int64_
 void commands_of_rows (struct commands *self, const struct rows *rows, int64_t outcomes)
 {
     for (int column = 0; column < COLUMNS; column++)
-        add_column (self, column, &rows->columns[column]);
+        if (rows->columns[column].count)
+            add_column (self, column, &rows->columns[column]);
     const struct span *word = rows->words.at;
     for (size_t i = 0; i < rows->command_count; word += rows->commands[i++])
         commands_add (self, word, rows->commands[i]);
     for (size_t i = 0; i < rows->counts.count; i += 2)
         ADD (TEXT ("HINCRBY"), TEXT ("plan:count"), rows->counts.at[i], rows->counts.at[i + 1]);
-    add_outcomes (self, rows, outcomes);
+    if (rows->outcome_count)
+        add_outcomes (self, rows, outcomes);
 }

@@ -236,30 +236,26 @@ static void take (struct writer *self, int64_t mono_us)
     commands_free (&owner);
 }
 
-static void take_rows (struct writer *self)
-{
-    const struct rows *rows = core_take_rows (self->core);
-    self->has_rows = true;
-    self->kinds = rows->kinds;
-    commands_of_rows (&self->rows, rows, self->outcomes);
-    self->flying = self->gathering;
-    if (!self->flying.first)
-        self->flying.end = NULL;
-    self->gathering = (struct waiter_list){0};
-    self->hurries = false;
-    self->gathers_us = 0;
-}
-
-// A batch whose answer was lost goes out again as it was.
+// The rows of the core are those of the next batch. One whose answer was lost goes out again as it
+// was.
 static void send_rows (struct writer *self, int64_t mono_us)
 {
     struct commands owner = {0};
     bool is_new = owner_batch (self->owner) != self->number;
     self->number = owner_batch (self->owner);
-    if (is_new && !self->rows.commands && core_has_rows (self->core))
-        take_rows (self);
-    ADD (&owner, TEXT ("HSET"), TEXT (KEY_OWNER), TEXT ("batch"),
-         number (&owner, owner_batch (self->owner)));
+    if (is_new && !self->rows.commands && core_has_rows (self->core)) {
+        const struct rows *rows = core_take_rows (self->core);
+        self->has_rows = true;
+        self->kinds = rows->kinds;
+        commands_of_rows (&self->rows, rows, self->outcomes);
+        self->flying = self->gathering;
+        if (!self->flying.first)
+            self->flying.end = NULL;
+        self->gathering = (struct waiter_list){0};
+        self->hurries = false;
+        self->gathers_us = 0;
+    }
+    ADD (&owner, TEXT ("HSET"), TEXT (KEY_OWNER), TEXT ("batch"), number (&owner, self->number));
     send_batch (self, &owner, mono_us);
     commands_free (&owner);
 }
@@ -387,38 +383,27 @@ static void note_refusal (struct writer *self, const redisReply *reply)
     snprintf (self->refusal, sizeof self->refusal, "%s", reply->str);
 }
 
-// A count that has come to 0 is no field.
-static void drop_count (struct writer *self, size_t command)
+static void read_exec (struct writer *self, const redisReply *reply)
 {
-    const struct span *words = command_at (&self->rows, command);
-    if (span_is (words[0], "HINCRBY"))
-        core_write (self->core, (const struct span[]){TEXT ("HDEL"), words[1], words[2]}, 3);
-}
-
-// Redis' clock, of an answer to TIME.
-static void read_time (struct writer *self, const redisReply *time)
-{
+    note_refusal (self, reply);
+    if (!reply || reply->type != REDIS_REPLY_ARRAY || reply->elements < self->rows.commands + 2)
+        return;
+    const struct span *words = self->rows.words;
+    for (size_t i = 0; i < self->rows.commands; words += self->rows.sizes[i++]) {
+        const redisReply *one = reply->element[i];
+        if (one->type == REDIS_REPLY_ERROR)
+            note_failure (self, i, one->str);
+        else if (one->type == REDIS_REPLY_INTEGER && one->integer <= 0 &&
+                 span_is (words[0], "HINCRBY")) // a count that has come to 0 is no field
+            core_write (self->core, (const struct span[]){TEXT ("HDEL"), words[1], words[2]}, 3);
+    }
+    const redisReply *time = reply->element[reply->elements - 1]; // Redis' clock
     bool is_time = time->type == REDIS_REPLY_ARRAY && time->elements == 2 &&
                    time->element[0]->str && time->element[1]->str;
     int64_t seconds = is_time ? strtoll (time->element[0]->str, NULL, 10) : 0;
     int64_t us = is_time ? strtoll (time->element[1]->str, NULL, 10) : 0;
     if (seconds > 0 && seconds < INT64_MAX / 1000000 && us >= 0 && us < 1000000)
         self->io.time (self->io.owner, self->asked_us, seconds * 1000000 + us);
-}
-
-static void read_exec (struct writer *self, const redisReply *reply)
-{
-    note_refusal (self, reply);
-    if (!reply || reply->type != REDIS_REPLY_ARRAY || reply->elements < self->rows.commands + 2)
-        return;
-    for (size_t i = 0; i < self->rows.commands; i++) {
-        const redisReply *one = reply->element[i];
-        if (one->type == REDIS_REPLY_ERROR)
-            note_failure (self, i, one->str);
-        else if (one->type == REDIS_REPLY_INTEGER && one->integer <= 0)
-            drop_count (self, i);
-    }
-    read_time (self, reply->element[reply->elements - 1]);
 }
 
 static void on_acked (struct writer *self)
@@ -541,16 +526,6 @@ void writer_hand_over (struct writer *self, int64_t boot_us)
 
 // -- turns
 
-// Whether what gathers is left alone for now: leases, which nobody waits for.
-static bool is_patient (struct writer *self, int64_t mono_us)
-{
-    if (self->hurries || core_hurries (self->core))
-        return false;
-    if (!self->gathers_us)
-        self->gathers_us = mono_us;
-    return mono_us - self->gathers_us < PATIENCE_US;
-}
-
 void writer_heard (struct writer *self, int64_t mono_us)
 {
     self->heard_us = mono_us;
@@ -569,11 +544,17 @@ void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us)
         event (self, &(struct owner_event){.type = OWNER_TICK}, boot_us);
     carry_out (self, mono_us);
     bool again = self->rows.commands > 0; // what was not taken the first time
-    if (owner_may_send (self->owner) && self->todo == OWNER_WAIT &&
-        (again || (core_has_rows (self->core) && !is_patient (self, mono_us)))) {
-        event (self, &(struct owner_event){.type = OWNER_BATCH}, boot_us);
-        carry_out (self, mono_us);
+    if (!owner_may_send (self->owner) || self->todo != OWNER_WAIT ||
+        (!again && !core_has_rows (self->core)))
+        return;
+    // Leases, which nobody waits for, are left alone for a little while.
+    if (!again && !self->hurries && !core_hurries (self->core)) {
+        self->gathers_us = self->gathers_us ? self->gathers_us : mono_us;
+        if (mono_us - self->gathers_us < PATIENCE_US)
+            return;
     }
+    event (self, &(struct owner_event){.type = OWNER_BATCH}, boot_us);
+    carry_out (self, mono_us);
 }
 
 int64_t writer_next_us (const struct writer *self)
