@@ -140,7 +140,7 @@ static void on_news (void *owner, enum owner_news news)
         begin_serving (self);
         break;
     case OWNER_ACKED:
-        core_acked (self->core, store_core_now (self));
+        core_acked (self->core, store_now_us (self));
         if (core_batch (self->core) > self->odd_batch)
             self->odd_batch = 0;
         store_tell_due (self);
@@ -181,9 +181,30 @@ void store_loaded (struct store *self)
     set_state (self, STORE_SERVING);
 }
 
+// Redis' clock as an answer gave it: it was that time between the question and now.
 static void on_time (void *owner, int64_t asked_us, int64_t redis_us)
 {
-    store_learn_time (owner, asked_us, redis_us);
+    enum { STEP_US = 2000000 }; // a clock that differs by more was set
+    struct store *self = owner;
+    // A slow answer says little, a fast one corrects what slow ones left; a step of the clock shows
+    // in either direction. It begins at the least that Redis' clock may show: no plan is sent
+    // early.
+    if (redis_us <= 0 || redis_us > (int64_t)SCHEDULE_TIME_MAX * 1000000)
+        return; // no time of a Redis
+    int64_t least = redis_us - clock_mono_us ();
+    int64_t most = redis_us - asked_us;
+    int64_t before_us = self->offset_us;
+    if (!self->learned || self->offset_us < least)
+        self->offset_us = least;
+    else if (self->offset_us > most)
+        self->offset_us = most;
+    int64_t step_us = self->offset_us - before_us;
+    if (self->learned && (step_us > STEP_US || step_us < -STEP_US))
+        log_event (LEVEL_WARN, "clock.step",
+                   "seconds=%.1f reason=\"the clock of Redis was set: leases end early or late by "
+                   "that\"",
+                   (double)step_us / 1e6);
+    self->learned = true;
 }
 
 static void on_wrong_key (void *owner, struct span key)
@@ -431,41 +452,11 @@ int64_t store_now_us (const struct store *self)
     return clock_mono_us () + self->offset_us;
 }
 
-int64_t store_core_now (struct store *self)
-{
-    return store_now_us (self);
-}
-
 void store_begin_clock (struct store *self)
 {
     const struct link_facts *facts = link_facts (self->link);
     if (!self->learned && facts->clock_known)
         self->offset_us = clock_wall_us () + facts->clock_ahead_ms * 1000 - clock_mono_us ();
-}
-
-enum { STEP_US = 2000000 }; // a clock that differs by more was set
-
-void store_learn_time (struct store *self, int64_t asked_us, int64_t redis_us)
-{
-    // A slow answer says little, a fast one corrects what slow ones left; a step of the clock shows
-    // in either direction. It begins at the least that Redis' clock may show: no plan is sent
-    // early.
-    if (redis_us <= 0 || redis_us > (int64_t)SCHEDULE_TIME_MAX * 1000000)
-        return; // no time of a Redis
-    int64_t least = redis_us - clock_mono_us ();
-    int64_t most = redis_us - asked_us;
-    int64_t before_us = self->offset_us;
-    if (!self->learned || self->offset_us < least)
-        self->offset_us = least;
-    else if (self->offset_us > most)
-        self->offset_us = most;
-    int64_t step_us = self->offset_us - before_us;
-    if (self->learned && (step_us > STEP_US || step_us < -STEP_US))
-        log_event (LEVEL_WARN, "clock.step",
-                   "seconds=%.1f reason=\"the clock of Redis was set: leases end early or late by "
-                   "that\"",
-                   (double)step_us / 1e6);
-    self->learned = true;
 }
 
 // -- asking, and reading answers

@@ -92,38 +92,35 @@ static void remember_lost (struct store *self, const struct core_taken *taken)
 
 // -- taking
 
-static void take (struct claiming *self, const struct core_choice *choice, int64_t now_us)
-{
-    struct core_taken taken;
-    struct span target = core_choice_target (choice);
-    uint64_t id = core_choice_id (choice);
-    enum core_result result = core_take (self->store->core, choice, &self->wish, now_us, &taken);
-    if (result == CORE_CHANGED && !self->answer.broken++) {
-        member_make (self->first_broken, "msg", target, id);
-        self->answer.first_broken = span_text (self->first_broken);
-    }
-    if (result != CORE_DONE)
-        return;
-    if (taken.lost)
-        remember_lost (self->store, &taken);
-    self->taken[self->answer.count++] =
-        (struct store_claimed){.station = taken.target,
-                               .plan_id = taken.id,
-                               .message = taken.message,
-                               .exec_id = taken.exec_id,
-                               .again = taken.again,
-                               .lost = taken.lost,
-                               .at_us = taken.at_us,
-                               .lease_end_us = now_us + self->wish.lease_us,
-                               .unwritten = !taken.written};
-}
-
 static void take_all (struct claiming *self)
 {
     struct store *store = self->store;
     int64_t now_us = store_now_us (store), next_us;
-    for (size_t i = 0; i < self->count; i++)
-        take (self, &self->choices[i], now_us);
+    for (size_t i = 0; i < self->count; i++) {
+        const struct core_choice *choice = &self->choices[i];
+        struct core_taken taken;
+        struct span target = core_choice_target (choice);
+        uint64_t id = core_choice_id (choice);
+        enum core_result result = core_take (store->core, choice, &self->wish, now_us, &taken);
+        if (result == CORE_CHANGED && !self->answer.broken++) {
+            member_make (self->first_broken, "msg", target, id);
+            self->answer.first_broken = span_text (self->first_broken);
+        }
+        if (result != CORE_DONE)
+            continue;
+        if (taken.lost)
+            remember_lost (store, &taken);
+        self->taken[self->answer.count++] =
+            (struct store_claimed){.station = taken.target,
+                                   .plan_id = taken.id,
+                                   .message = taken.message,
+                                   .exec_id = taken.exec_id,
+                                   .again = taken.again,
+                                   .lost = taken.lost,
+                                   .at_us = taken.at_us,
+                                   .lease_end_us = now_us + self->wish.lease_us,
+                                   .unwritten = !taken.written};
+    }
     if (store->odd_members && !self->answer.broken) {
         snprintf (self->first_broken, sizeof self->first_broken, "%s", store->odd_member);
         self->answer.first_broken = span_text (self->first_broken);

@@ -41,26 +41,6 @@ static void answer (struct committing *self)
 
 // -- the commit, as the core takes it
 
-static enum core_end end_of (const struct decision *decision)
-{
-    static const enum core_end ends[COMMITS] = {
-        [COMMIT_LEASE] = CORE_LEASE, [COMMIT_RETRY] = CORE_RETRY, [COMMIT_DOUBT] = CORE_DOUBT,
-        [COMMIT_NEXT] = CORE_OVER,   [COMMIT_PARK] = CORE_OVER,   [COMMIT_END] = CORE_GONE,
-    };
-    bool outlived = decision->commit == COMMIT_RETRY && decision->outlived;
-    return outlived ? CORE_PAST : ends[decision->commit];
-}
-
-static int64_t due_of (struct store *self, const struct store_commit *commit)
-{
-    const struct decision *decision = commit->decision;
-    if (decision->commit == COMMIT_NEXT)
-        return plan_due_time (commit->plan) * 1000000;
-    if (decision->commit == COMMIT_LEASE)
-        return store_now_us (self) + commit->lease_s * 1000000;
-    return store_now_us (self) + decision->delay_ms * 1000;
-}
-
 // The message is written into the store's text, and borrowed until that is used again.
 static struct core_commit commit_of (struct store *self, const struct store_commit *commit,
                                      const char *caller)
@@ -68,15 +48,24 @@ static struct core_commit commit_of (struct store *self, const struct store_comm
     static const int broadcasts[] = {[BROADCAST_NONE] = CORE_SILENT,
                                      [BROADCAST_RESULT] = CORE_PUBLISHED,
                                      [BROADCAST_FAILURE] = CORE_FAILURE};
+    static const enum core_end ends[COMMITS] = {
+        [COMMIT_LEASE] = CORE_LEASE, [COMMIT_RETRY] = CORE_RETRY, [COMMIT_DOUBT] = CORE_DOUBT,
+        [COMMIT_NEXT] = CORE_OVER,   [COMMIT_PARK] = CORE_OVER,   [COMMIT_END] = CORE_GONE,
+    };
     const struct decision *decision = commit->decision;
     const struct plan *plan = commit->plan;
+    bool outlived = decision->commit == COMMIT_RETRY && decision->outlived;
+    int64_t due_us = decision->commit == COMMIT_NEXT ? plan_due_time (plan) * 1000000
+                     : decision->commit == COMMIT_LEASE
+                         ? store_now_us (self) + commit->lease_s * 1000000
+                         : store_now_us (self) + decision->delay_ms * 1000;
     bool writes = !commit->keep_message && !decision->unchanged && decision->commit != COMMIT_END;
     return (struct core_commit){.target = commit->key_station,
                                 .id = plan->id,
                                 .exec_id = commit->exec_id,
-                                .end = end_of (decision),
+                                .end = outlived ? CORE_PAST : ends[decision->commit],
                                 .queued = decision->commit != COMMIT_PARK && !decision->unqueued,
-                                .due_us = due_of (self, commit),
+                                .due_us = due_us,
                                 .message = writes ? store_message (self, plan) : (struct span){0},
                                 .revision = plan->revision,
                                 .decided_on = commit->revision,

@@ -108,12 +108,6 @@ void store_answer (struct store *self, enum store_result result, const char *err
 void store_write (struct store *self, const struct span *words, size_t count);
 enum store_result written_result (enum written how);
 
-// Redis' clock as an answer told it: it was that time between the question and now.
-void store_learn_time (struct store *self, int64_t asked_us, int64_t redis_us);
-
-// Redis' clock as the core has it: it does not go back by what an answer corrects.
-int64_t store_core_now (struct store *self);
-
 // -- what is loaded, and read on
 
 void store_load_begin (struct store *self);

@@ -19,17 +19,12 @@ struct submitting {
     void *owner;
 };
 
-static void answer (struct submitting *self, const struct store_submitted *answer)
+static void answer (struct submitting *self, enum store_result result, const char *error)
 {
-    self->reply (self->owner, answer);
+    self->reply (self->owner, &(struct store_submitted){.result = result, .error = error});
     plan_destroy (&self->plan);
     free (self->missed);
     free (self);
-}
-
-static void fail (struct submitting *self, enum store_result result, const char *error)
-{
-    answer (self, &(struct store_submitted){.result = result, .error = error});
 }
 
 // -- it is placed
@@ -37,7 +32,7 @@ static void fail (struct submitting *self, enum store_result result, const char 
 // A submission is acknowledged when the replicas have it as well.
 static void on_safe (void *owner, bool enough)
 {
-    fail (owner, enough ? STORE_DONE : STORE_UNSURE, "");
+    answer (owner, enough ? STORE_DONE : STORE_UNSURE, "");
 }
 
 static void submit_again (void *owner, bool serves);
@@ -51,26 +46,15 @@ static void on_written (struct waiter *waiter, enum written how, const char *err
     else if (how == WRITTEN_RESET)
         store_when_serving (self->store, WAITER_SUBMISSION, submit_again, self);
     else
-        fail (self, written_result (how), error);
+        answer (self, written_result (how), error);
 }
 
-static void refuse (struct submitting *self, enum core_result result,
-                    const struct core_refusal *refusal)
-{
-    struct reason reason;
-    if (result == CORE_FULL) {
-        reason_set (&reason, "quota exceeded: %" PRId64 " plans (%s)", refusal->most,
-                    refusal->bound);
-        fail (self, STORE_FULL, reason.text);
-    } else {
-        fail (self, STORE_HELD, "");
-    }
-}
-
-static enum core_result place (struct submitting *self, struct core_refusal *ret)
+static void submit (struct submitting *self)
 {
     struct store *store = self->store;
     const struct plan *plan = self->plan;
+    struct core_refusal refusal;
+    struct reason reason;
     int64_t due_s = self->due_s ? self->due_s : plan_due_time (plan);
     const struct core_submission submission = {
         .target = plan->station,
@@ -84,19 +68,17 @@ static enum core_result place (struct submitting *self, struct core_refusal *ret
         .caller = span_text (self->caller),
         .made_here = self->made_here,
         .missed = span_of (self->missed, self->missed_size)};
-    return core_submit (store->core, &submission, store_now_us (store), ret);
-}
-
-static void submit (struct submitting *self)
-{
-    struct core_refusal refusal;
-    enum core_result result = place (self, &refusal);
-    if (result != CORE_DONE) {
-        refuse (self, result, &refusal);
-        return;
+    enum core_result result =
+        core_submit (store->core, &submission, store_now_us (store), &refusal);
+    if (result == CORE_DONE) {
+        self->waiter = (struct waiter){.kind = WAITER_SUBMISSION, .release = on_written};
+        writer_wait (store->writer, &self->waiter, clock_mono_us ());
+    } else if (result == CORE_FULL) {
+        reason_set (&reason, "quota exceeded: %" PRId64 " plans (%s)", refusal.most, refusal.bound);
+        answer (self, STORE_FULL, reason.text);
+    } else {
+        answer (self, STORE_HELD, "");
     }
-    self->waiter = (struct waiter){.kind = WAITER_SUBMISSION, .release = on_written};
-    writer_wait (self->store->writer, &self->waiter, clock_mono_us ());
 }
 
 // -- what is looked up
@@ -105,7 +87,7 @@ static void on_caller (void *owner, const redisReply *reply)
 {
     struct submitting *self = owner;
     if (!reply || !store_serves (self->store)) {
-        fail (self, STORE_LOST, "");
+        answer (self, STORE_LOST, "");
         return;
     }
     core_load_caller (self->store->core, span_text (self->caller), reply_counter (reply));
@@ -128,14 +110,14 @@ static void on_existence (void *owner, const struct store_loaded *found)
     if (found->result == STORE_NONE && store_serves (self->store))
         look_up_caller (self);
     else if (found->result == STORE_DONE)
-        fail (self, STORE_HELD, "");
+        answer (self, STORE_HELD, "");
     else
-        fail (self, found->result == STORE_NONE ? STORE_LOST : found->result, found->error);
+        answer (self, found->result == STORE_NONE ? STORE_LOST : found->result, found->error);
 }
 
 static void on_refused (void *owner, enum store_result result, const char *error)
 {
-    fail (owner, result, error);
+    answer (owner, result, error);
 }
 
 static void begin (struct submitting *self)
@@ -158,7 +140,7 @@ static void submit_again (void *owner, bool serves)
     if (serves)
         begin (owner);
     else
-        fail (owner, STORE_UNKNOWN, ""); // another owner may have found it written
+        answer (owner, STORE_UNKNOWN, ""); // another owner may have found it written
 }
 
 void store_submit (struct store *self, const struct store_submission *submission,
