@@ -44,16 +44,6 @@ void source_end (struct source *self)
     self->reactor = NULL;
 }
 
-static void call_ready (struct reactor *self)
-{
-    for (int i = 0; i < self->ready_count && !self->stopped; i++) {
-        struct source *source = self->ready[i].data.ptr;
-        if (source)
-            source->call (source->owner, self->ready[i].events);
-    }
-    self->ready_count = 0;
-}
-
 // -- times
 
 void timer_set (struct timer *self, struct reactor *reactor, int64_t ms)
@@ -79,16 +69,6 @@ static struct timer *first_timer (const struct reactor *self)
 {
     struct heap_node *node = heap_first (&self->timers);
     return node ? (struct timer *)((uint8_t *)node - offsetof (struct timer, node)) : NULL;
-}
-
-static void call_due (struct reactor *self)
-{
-    int64_t now_us = clock_mono_us ();
-    for (struct timer *timer;
-         !self->stopped && (timer = first_timer (self)) && timer->node.at <= now_us;) {
-        timer_end (timer);
-        timer->call (timer->owner);
-    }
 }
 
 // -- soon
@@ -117,36 +97,39 @@ void task_end (struct task *self)
     self->place = NULL;
 }
 
-// Those that are asked for meanwhile are called in the next turn.
-static void call_tasks (struct reactor *self)
+// -- the loop
+
+// Timers that are due, then tasks, then sources. Tasks that are asked for meanwhile are called in
+// the next turn.
+static void turn (struct reactor *self)
 {
+    int64_t now_us = clock_mono_us ();
+    struct timer *timer;
+    while (!self->stopped && (timer = first_timer (self)) && timer->node.at <= now_us) {
+        timer_end (timer);
+        timer->call (timer->owner);
+    }
     self->turn++;
     for (struct task *task; !self->stopped && (task = self->tasks) && task->turn != self->turn;) {
         task_end (task);
         task->call (task->owner);
     }
-}
-
-// -- the loop
-
-static int wait_ms (const struct reactor *self)
-{
-    const struct timer *first = first_timer (self);
-    int64_t left_us = first ? first->node.at - clock_mono_us () : INT64_MAX;
-    if (self->tasks || left_us <= 0)
-        return 0;
-    return left_us < WAIT_MAX_MS * INT64_C (1000) ? (int)((left_us + 999) / 1000) : WAIT_MAX_MS;
-}
-
-static void turn (struct reactor *self)
-{
-    call_due (self);
-    call_tasks (self);
     if (self->stopped)
         return;
-    int count = epoll_wait (self->epoll_fd, self->ready, READY_MAX, wait_ms (self));
+    int wait_ms = self->tasks ? 0 : WAIT_MAX_MS;
+    if (wait_ms && (timer = first_timer (self))) {
+        int64_t left_us = timer->node.at - clock_mono_us ();
+        if (left_us < WAIT_MAX_MS * INT64_C (1000))
+            wait_ms = left_us > 0 ? (int)((left_us + 999) / 1000) : 0;
+    }
+    int count = epoll_wait (self->epoll_fd, self->ready, READY_MAX, wait_ms);
     self->ready_count = count > 0 ? count : 0; // -1: a signal
-    call_ready (self);
+    for (int i = 0; i < self->ready_count && !self->stopped; i++) {
+        struct source *source = self->ready[i].data.ptr;
+        if (source)
+            source->call (source->owner, self->ready[i].events);
+    }
+    self->ready_count = 0;
 }
 
 void reactor_run (struct reactor *self)
