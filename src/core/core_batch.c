@@ -220,11 +220,12 @@ static void emit (struct core *self, struct open_plan *plan, unsigned writes)
 
 static void emit_count (struct table_node *node, void *owner)
 {
-    const struct tally *tally = (struct tally *)node;
+    struct tally *tally = (struct tally *)node;
     struct rows *rows = owner;
     if (tally->plans)
         rows_count (rows, rows_copy (rows, span_text (tally->name)),
                     rows_number (rows, tally->plans));
+    free (tally);
 }
 
 static void emit_tokens (struct table_node *node, void *owner)
@@ -301,18 +302,20 @@ const struct rows *core_take_rows (struct core *self)
         written->writes = plan->writes;
         plan->writes = 0;
         emit (self, plan, written->writes);
-        emit_commands (self, plan, written->writes);
+        if (written->writes & (WRITE_HEAD | WRITE_TEAM))
+            emit_commands (self, plan, written->writes);
         if (written->writes & WRITE_MESSAGE && plan->message && !plan->lent) {
             rows_keep (rows, plan->message);
             plan->lent = true;
         }
     }
     table_each (&self->counts, emit_count, rows);
-    tallies_free (&self->counts);
+    table_free (&self->counts);
     if (self->tokens_changed)
         table_each (&self->limits.states, emit_tokens, rows);
     self->tokens_changed = false;
-    reports_write (self);
+    if (self->reports)
+        reports_write (self);
     emit_numbers (self);
     struct plan_list spare = self->flown;
     self->flown = self->touched;
@@ -322,20 +325,6 @@ const struct rows *core_take_rows (struct core *self)
     self->message_bytes = 0;
     self->batch++;
     return rows;
-}
-
-// The message is its own again, or as Redis has it.
-static void take_back_message (struct open_plan *plan, bool needed)
-{
-    if (!plan->lent)
-        return;
-    uint8_t *lent = plan->message;
-    plan->lent = false;
-    plan->message = needed ? memory_resize (NULL, plan->message_size + 1) : NULL;
-    if (needed)
-        memcpy (plan->message, lent, plan->message_size);
-    else
-        plan->message_size = 0;
 }
 
 void core_acked (struct core *self, int64_t now_us)
@@ -348,7 +337,16 @@ void core_acked (struct core *self, int64_t now_us)
                     plan->message_size <= PREPARED_BYTES;
         bool idle = plan->flight == FLIGHT_NONE || plan->flight == FLIGHT_PAST;
         bool fetched = plan->fetching && !idle;
-        take_back_message (plan, plan->chosen || plan->keeps || fetched || (soon && idle));
+        if (plan->lent) { // the message is its own again, or as Redis has it
+            bool needed = plan->chosen || plan->keeps || fetched || (soon && idle);
+            uint8_t *lent = plan->message;
+            plan->lent = false;
+            plan->message = needed ? memory_resize (NULL, plan->message_size + 1) : NULL;
+            if (needed)
+                memcpy (plan->message, lent, plan->message_size);
+            else
+                plan->message_size = 0;
+        }
         plan->submitted = plan->submitted && plan->writes & WRITE_LISTED;
         if (!plan->submitted && plan->caller)
             open_set_caller (plan, (struct span){0});
@@ -356,7 +354,8 @@ void core_acked (struct core *self, int64_t now_us)
         open_settle (self, plan, now_us);
     }
     self->flown.count = 0;
-    reports_free (&self->reports_flown);
+    if (self->reports_flown)
+        reports_free (&self->reports_flown);
     self->seq_acked = self->seq_written;
     rows_clear (self->flying);
     self->flying = NULL;

@@ -78,7 +78,8 @@ void open_set_message (struct core *self, struct open_plan *plan, struct span me
     self->message_bytes += message.size;
     plan->writes &= ~(unsigned)WRITE_HEAD; // of the message before
     open_touch (self, plan, WRITE_MESSAGE);
-    pull_read_message (plan);
+    if (plan->pull)
+        pull_read_message (plan);
 }
 
 void open_set_caller (struct open_plan *plan, struct span caller)
@@ -155,20 +156,17 @@ void open_queue (struct core *self, struct open_plan *plan, int64_t score_us)
     open_touch (self, plan, WRITE_QUEUE);
 }
 
-static void list_add (struct plan_list *list, struct open_plan *plan)
-{
-    if (list->count == list->room) {
-        list->room = list->room ? 2 * list->room : 64;
-        list->at = memory_resize (list->at, list->room * sizeof *list->at);
-    }
-    list->at[list->count++] = (struct written_plan){plan, 0};
-    plan->listed_in++;
-}
-
 void open_touch (struct core *self, struct open_plan *plan, unsigned writes)
 {
-    if (!plan->writes && writes)
-        list_add (&self->touched, plan);
+    struct plan_list *list = &self->touched;
+    if (!plan->writes && writes) {
+        if (list->count == list->room) {
+            list->room = list->room ? 2 * list->room : 64;
+            list->at = memory_resize (list->at, list->room * sizeof *list->at);
+        }
+        list->at[list->count++] = (struct written_plan){plan, 0};
+        plan->listed_in++;
+    }
     plan->writes |= writes;
 }
 
@@ -176,17 +174,20 @@ void open_drop (struct core *self, struct open_plan *plan)
 {
     table_remove (&self->open, &plan->node);
     heap_remove (&self->leases, &plan->lease);
-    pull_forget (self, plan);
+    if (plan->pull)
+        pull_forget (self, plan);
     drop_message (plan);
     free (plan->group);
     free (plan->caller);
     free (plan);
 }
 
-// It has no run, and all of it is written: it is taken when its time has come.
-static void close_plan (struct core *self, struct open_plan *plan, int64_t now_us)
+// Where it has no run, and all of it is written, it is taken when its time has come.
+void open_settle (struct core *self, struct open_plan *plan, int64_t now_us)
 {
     struct core_target *target = plan->target;
+    if (plan->listed_in || plan->chosen || plan->fetched || (open_has_run (plan) && !plan->gone))
+        return;
     bool dropped = PLANTED (WINDOW_DROPPED) && plan->score_us > now_us + PREPARED_US;
     plan->prepared = false;
     if (plan->gone || !plan->placed || !plan->queued || dropped ||
@@ -209,15 +210,6 @@ static void close_plan (struct core *self, struct open_plan *plan, int64_t now_u
         open_drop (self, plan);
 }
 
-void open_settle (struct core *self, struct open_plan *plan, int64_t now_us)
-{
-    if (plan->listed_in || plan->chosen || plan->fetched)
-        return;
-    bool runs = plan->flight != FLIGHT_NONE && plan->flight != FLIGHT_PAST;
-    if (!runs || plan->gone)
-        close_plan (self, plan, now_us);
-}
-
 // -- limits
 
 struct limit_state *group_limit (const struct core *self, const struct open_plan *plan)
@@ -231,7 +223,8 @@ struct limit_state *group_limit (const struct core *self, const struct open_plan
 
 void open_charge (struct core *self, struct open_plan *plan, int64_t now_us)
 {
-    struct limit_state *names[] = {plan->target->limit, group_limit (self, plan)};
+    struct limit_state *group = plan->group ? group_limit (self, plan) : NULL;
+    struct limit_state *names[] = {plan->target->limit, group};
     plan->charged = true;
     for (int i = 0; i < 2; i++)
         if (names[i] && limit_begin (names[i], now_us))
@@ -249,11 +242,12 @@ void open_charge_again (struct core *self, struct open_plan *plan)
 
 void open_discharge (struct core *self, struct open_plan *plan)
 {
-    struct limit_state *names[] = {plan->target->limit, group_limit (self, plan)};
     if (!plan->charged)
         return;
+    struct limit_state *group = plan->group ? group_limit (self, plan) : NULL;
     plan->charged = false;
-    for (int i = 0; i < 2; i++)
-        if (names[i])
-            limit_end (names[i]);
+    if (plan->target->limit)
+        limit_end (plan->target->limit);
+    if (group)
+        limit_end (group);
 }

@@ -5,11 +5,6 @@
 #include "core_private.h"
 #include "memory.h"
 
-static bool is_past (const struct open_plan *plan)
-{
-    return !open_has_run (plan);
-}
-
 static void set_flight (struct core *self, struct open_plan *plan, enum flight flight)
 {
     plan->flight = (uint8_t)flight;
@@ -104,8 +99,8 @@ uint64_t core_last_id (const struct core *self)
 
 // -- what becomes of runs
 
-static void wait_for_target (struct core *self, const struct open_plan *plan, bool waits,
-                             int64_t now_us)
+void open_wait_for_target (struct core *self, const struct open_plan *plan, bool waits,
+                           int64_t now_us)
 {
     struct rows *rows = self->gathering;
     char key[10 + STATION_NAME_MAX + 1];
@@ -131,12 +126,13 @@ static void delete_plan (struct core *self, struct open_plan *plan, bool has_wor
     struct span target = span_of (plan->target->name, plan->target->name_size);
     open_discharge (self, plan);
     open_unqueue (self, plan);
-    wait_for_target (self, plan, false, now_us);
+    open_wait_for_target (self, plan, false, now_us);
     if (has_work)
         delete_key (self, plan, "work");
     if (has_team || plan->pull)
         delete_key (self, plan, "team");
-    pull_forget (self, plan);
+    if (plan->pull)
+        pull_forget (self, plan);
     plan->team_known = true;
     plan->gone = true;
     plan->flight = FLIGHT_NONE;
@@ -149,14 +145,43 @@ static void delete_plan (struct core *self, struct open_plan *plan, bool has_wor
     core_count (self, 'c', caller, -1);
 }
 
-static void end_run (struct core *self, struct open_plan *plan, const struct core_commit *commit,
-                     int64_t now_us)
+enum core_result core_commit (struct core *self, const struct core_commit *commit, int64_t now_us,
+                              struct core_committed *ret)
 {
     static const enum flight flights[] = {[CORE_LEASE] = FLIGHT_OUT,
                                           [CORE_DOUBT] = FLIGHT_DOUBT,
                                           [CORE_RETRY] = FLIGHT_NONE,
                                           [CORE_PAST] = FLIGHT_PAST,
                                           [CORE_OVER] = FLIGHT_NONE};
+    struct open_plan *plan = open_find (self, commit->target, commit->id);
+    *ret = (struct core_committed){0};
+    if (!plan || plan->gone || !open_has_run (plan) || plan->exec_id != commit->exec_id)
+        return CORE_NOT_CURRENT;
+    if (commit->decided_on >= 0 && plan->revision >= 0 && plan->revision != commit->decided_on &&
+        plan->message) {
+        ret->message = span_of (plan->message, plan->message_size);
+        return CORE_CHANGED;
+    }
+    if (commit->end != CORE_LEASE)
+        self->gathering->kinds |= ROWS_RESULT;
+    bool published = commit->broadcast == CORE_PUBLISHED ||
+                     (commit->broadcast == CORE_FAILURE && reports_failure (self, plan, now_us));
+    if (published) {
+        ret->seq = next_seq (self, now_us);
+        add_outcome (self, plan, ret->seq, 0, now_us, commit->record, commit->output);
+    } else {
+        add_silent (self, plan, now_us, commit->record, commit->output);
+    }
+    if (commit->missed.size)
+        add_silent (self, plan, now_us, commit->missed, (struct span){0});
+    if (commit->message.data) {
+        open_set_message (self, plan, commit->message, commit->revision);
+        plan->keeps = false;
+    }
+    if (commit->end == CORE_GONE) {
+        delete_plan (self, plan, commit->has_work, commit->has_team, commit->caller, now_us);
+        return CORE_DONE;
+    }
     // An earlier run that ran out of its lease may still answer.
     enum flight flight =
         commit->end == CORE_RETRY && plan->again ? FLIGHT_PAST : flights[commit->end];
@@ -169,46 +194,13 @@ static void end_run (struct core *self, struct open_plan *plan, const struct cor
         plan->again = false;
     else if (flight == FLIGHT_PAST)
         plan->again = true;
-    if (is_past (plan))
+    if (plan->pull && !open_has_run (plan))
         offers_leave (self, plan);
     if (commit->queued)
         open_queue (self, plan, commit->due_us);
     else
         open_unqueue (self, plan);
-    wait_for_target (self, plan, commit->waits, now_us);
-}
-
-enum core_result core_commit (struct core *self, const struct core_commit *commit, int64_t now_us,
-                              struct core_committed *ret)
-{
-    struct open_plan *plan = open_find (self, commit->target, commit->id);
-    *ret = (struct core_committed){0};
-    if (!plan || plan->gone || is_past (plan) || plan->exec_id != commit->exec_id)
-        return CORE_NOT_CURRENT;
-    if (commit->decided_on >= 0 && plan->revision >= 0 && plan->revision != commit->decided_on &&
-        plan->message) {
-        ret->message = span_of (plan->message, plan->message_size);
-        return CORE_CHANGED;
-    }
-    if (commit->end != CORE_LEASE)
-        self->gathering->kinds |= ROWS_RESULT;
-    bool published = commit->broadcast == CORE_PUBLISHED ||
-                     (commit->broadcast == CORE_FAILURE && reports_failure (self, plan, now_us));
-    if (published)
-        ret->seq = next_seq (self, now_us);
-    if (published)
-        add_outcome (self, plan, ret->seq, 0, now_us, commit->record, commit->output);
-    else
-        add_silent (self, plan, now_us, commit->record, commit->output);
-    add_silent (self, plan, now_us, commit->missed, (struct span){0});
-    if (commit->message.data) {
-        open_set_message (self, plan, commit->message, commit->revision);
-        plan->keeps = false;
-    }
-    if (commit->end == CORE_GONE)
-        delete_plan (self, plan, commit->has_work, commit->has_team, commit->caller, now_us);
-    else
-        end_run (self, plan, commit, now_us);
+    open_wait_for_target (self, plan, commit->waits, now_us);
     return CORE_DONE;
 }
 
@@ -233,7 +225,7 @@ enum core_result core_change (struct core *self, const struct core_change *chang
     struct open_plan *plan = open_find (self, change->target, change->id);
     if (plan && plan->gone)
         return CORE_NONE;
-    bool flies = plan && !is_past (plan);
+    bool flies = plan && open_has_run (plan);
     if ((flies ? plan->exec_id : 0) != change->exec_id ||
         (plan && plan->revision >= 0 && plan->revision != change->was_revision))
         return CORE_CHANGED;
@@ -255,14 +247,14 @@ enum core_result core_change (struct core *self, const struct core_change *chang
         open_touch (self, plan, WRITE_RUN); // its revision
     if (change->place == CORE_KEEP)
         return CORE_DONE;
-    wait_for_target (self, plan, false, now_us);
+    open_wait_for_target (self, plan, false, now_us);
     if (change->place == CORE_OUT) {
         open_unqueue (self, plan);
         return CORE_DONE;
     }
     if (change->place == CORE_AT) { // no run is in flight: an old one is of what was before
         bool expected = plan->flight == FLIGHT_PAST || plan->flight == FLIGHT_OUT ||
-                        (!is_past (plan) && plan->again);
+                        (open_has_run (plan) && plan->again);
         open_discharge (self, plan);
         offers_leave (self, plan);
         if (plan->flight != FLIGHT_NONE)
@@ -285,7 +277,7 @@ void core_wake (struct core *self, const struct core_member *member, int64_t now
 {
     struct open_plan *plan = open_find (self, member->target, member->id);
     int64_t score_us = member->score_us;
-    if (plan && (plan->gone || !is_past (plan)))
+    if (plan && (plan->gone || open_has_run (plan)))
         return;
     if (plan && plan->placed)
         score_us = plan->queued ? plan->score_us : -1;
@@ -296,7 +288,7 @@ void core_wake (struct core *self, const struct core_member *member, int64_t now
     plan->placed = true;
     plan->queued = score_us >= 0;
     plan->score_us = score_us;
-    wait_for_target (self, plan, false, now_us);
+    open_wait_for_target (self, plan, false, now_us);
     if (score_us > now_us)
         open_queue (self, plan, now_us);
     else
@@ -324,7 +316,7 @@ bool core_view (const struct core *self, uint64_t id, struct core_view *ret)
     const struct open_plan *plan = open_find_id (self, id);
     if (!plan)
         return false;
-    bool flies = !is_past (plan);
+    bool flies = open_has_run (plan);
     *ret = (struct core_view){.gone = plan->gone,
                               .submitted = plan->submitted,
                               .settled = !plan->listed_in,

@@ -211,6 +211,10 @@ char *open_class (const struct open_plan *plan); // to be freed; NULL = it has n
 void open_unqueue (struct core *self, struct open_plan *plan);
 void open_queue (struct core *self, struct open_plan *plan, int64_t score_us);
 
+// It waits for its target to connect, or no more.
+void open_wait_for_target (struct core *self, const struct open_plan *plan, bool waits,
+                           int64_t now_us);
+
 // Its run counts for limits, or no more.
 void open_charge (struct core *self, struct open_plan *plan, int64_t now_us);
 void open_discharge (struct core *self, struct open_plan *plan);

@@ -273,30 +273,6 @@ static int64_t revision_of (const struct open_plan *plan)
     return revision;
 }
 
-// The rows of this batch have its message now, as it was before the run.
-static void lend_message (struct core *self, struct open_plan *plan)
-{
-    if (plan->lent) {
-        uint8_t *copy = memory_resize (NULL, plan->message_size + 1);
-        memcpy (copy, plan->message, plan->message_size);
-        plan->message = copy;
-    }
-    rows_keep (self->gathering, plan->message);
-    plan->lent = true;
-}
-
-static void wait_no_more (struct core *self, const struct open_plan *plan)
-{
-    if (!plan->target->has_waiting)
-        return;
-    char key[10 + STATION_NAME_MAX + 1];
-    int size = snprintf (key, sizeof key, "plan:wait:%s", plan->target->name);
-    const struct span words[] = {span_text ("ZREM"),
-                                 rows_copy (self->gathering, span_of (key, (size_t)size)),
-                                 member_of (self, plan)};
-    rows_command (self->gathering, words, sizeof words / sizeof *words);
-}
-
 static void write_as_running (struct core *self, struct open_plan *plan)
 {
     size_t size;
@@ -342,7 +318,13 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
     plan->flight = FLIGHT_OUT;
     plan->again = ret->again;
     plan->keeps = false;
-    lend_message (self, plan);
+    if (plan->lent) {
+        uint8_t *copy = memory_resize (NULL, plan->message_size + 1);
+        memcpy (copy, plan->message, plan->message_size);
+        plan->message = copy;
+    }
+    rows_keep (self->gathering, plan->message); // they have it now, as it was before the run
+    plan->lent = true;
     ret->message = span_of (plan->message, plan->message_size);
     ret->written = wish->writes;
     open_queue (self, plan, now_us + wish->lease_us);
@@ -350,7 +332,7 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
     if (ret->written && !open_has_head (plan))
         write_as_running (self, plan); // somebody edited it
     plan->chosen = false;
-    wait_no_more (self, plan);
+    open_wait_for_target (self, plan, false, now_us);
     return CORE_DONE;
 }
 
