@@ -25,25 +25,6 @@ const struct packet_limits packet_of_peers = {FRAME_BYTES_MAX, 4 << 20};
 const struct packet_limits packet_of_dispatches = {FRAME_BYTES_MAX, 5 << 20};
 const struct packet_limits packet_of_stations = {32 << 20, 32 << 20};
 
-static enum packet_fault fault_of (const struct packet *self, bool too_large)
-{
-    // Once one frame was thrown away, so is the rest: a later one must not take its place.
-    if (self->fault)
-        return self->fault;
-    if (too_large)
-        return PACKET_TOO_LARGE;
-    return self->count == PACKET_FRAMES_MAX ? PACKET_TOO_MANY : PACKET_WHOLE;
-}
-
-// libzmq 4.3.4 may hand the identity frame of a ROUTER out without the peer's properties; the
-// frames behind it always have them.
-static void read_user (struct packet *self, zmq_msg_t *part)
-{
-    const char *user = zmq_msg_gets (part, "User-Id");
-    if (user && strlen (user) < sizeof self->user)
-        memcpy (self->user, user, strlen (user) + 1);
-}
-
 static bool receive (struct packet *self, void *socket, const struct packet_limits *limits,
                      bool of_user)
 {
@@ -58,9 +39,16 @@ static bool receive (struct packet *self, void *socket, const struct packet_limi
         bool more = zmq_msg_more (part);
         size_t size = zmq_msg_size (part);
         bytes += size;
-        if (parts++ == 1 && of_user)
-            read_user (self, part);
-        self->fault = fault_of (self, size > limits->frame_bytes || bytes > limits->bytes);
+        // libzmq 4.3.4 may hand the identity frame of a ROUTER out without the peer's properties;
+        // the frames behind it always have them.
+        const char *user = parts++ == 1 && of_user ? zmq_msg_gets (part, "User-Id") : NULL;
+        if (user && strlen (user) < sizeof self->user)
+            memcpy (self->user, user, strlen (user) + 1);
+        // Once one frame was thrown away, so is the rest: a later one must not take its place.
+        if (self->fault == PACKET_WHOLE && (size > limits->frame_bytes || bytes > limits->bytes))
+            self->fault = PACKET_TOO_LARGE;
+        else if (self->fault == PACKET_WHOLE && self->count == PACKET_FRAMES_MAX)
+            self->fault = PACKET_TOO_MANY;
         if (self->fault)
             zmq_msg_close (part);
         else
