@@ -150,34 +150,24 @@ void front_shut (struct station *self)
     self->request_socket = NULL;
 }
 
-static bool is_busy (const struct station *self)
-{
-    return store_busy (self->store) || self->kept_bytes >= KEPT_BYTES_MAX;
-}
-
-static bool next_request (struct station *self)
-{
-    struct packet packet;
-    if (is_busy (self)) {
-        front_close (self);
-        return false;
-    }
-    if (!packet_recv_of_user (&packet, self->request_socket, &self->limits))
-        return false;
-    self->counters.requests++;
-    // A ROUTER puts the identity first; without more than that there is only a fault to tell.
-    if (packet.count > 1 || (packet.count == 1 && packet.fault))
-        take_request (self, &packet);
-    packet_clear (&packet);
-    return true;
-}
-
 static bool on_request (void *owner)
 {
     struct station *self = owner;
+    struct packet packet;
     int count = 0;
-    while (count < TURN_MESSAGES && next_request (self))
-        count++;
+    for (; count < TURN_MESSAGES; count++) {
+        if (store_busy (self->store) || self->kept_bytes >= KEPT_BYTES_MAX) {
+            front_close (self);
+            break;
+        }
+        if (!packet_recv_of_user (&packet, self->request_socket, &self->limits))
+            break;
+        self->counters.requests++;
+        // A ROUTER puts the identity first; without more than that there is only a fault to tell.
+        if (packet.count > 1 || (packet.count == 1 && packet.fault))
+            take_request (self, &packet);
+        packet_clear (&packet);
+    }
     if (count)
         link_flush (store_link (self->store));
     return count == TURN_MESSAGES;

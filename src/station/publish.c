@@ -230,7 +230,7 @@ void publish_added (struct station *self, const struct plan *plan)
                             .station = plan->station,
                             .title = plan->description,
                             .json = json,
-                            .command = plan_command (plan)};
+                            .command = json ? plan_command (plan) : (struct span){0}};
     publish_event (self, &notice);
     notice.event = plan_is_queued (plan)       ? EVENT_QUEUE
                    : plan->state == PLAN_CLOSE ? EVENT_END

@@ -51,68 +51,29 @@ void submission_end (struct submission *submission)
 
 // -- checks of the frames
 
-static int check_id (const struct message *message, uint64_t *ret_id, struct reason *reason)
-{
-    bool given;
-    struct span text = message_frame (message, ZERO_FRAME_GLOBAL_ID, &given);
-    *ret_id = 0;
-    if (!given || ident_parse (text, ret_id))
-        return 0;
-    reason_set (reason, "GLOBAL_ID: want 1..16 hex digits, 1..7fffffffffffffff, got %s",
-                quoted (text));
-    return ZPLAN_EPLAN;
-}
-
-static int check_station (struct station *self, const char *user, const struct message *message,
-                          const struct target **ret_target, struct reason *reason)
-{
-    bool given;
-    struct span name = message_frame (message, ZERO_FRAME_STATION_ID, &given);
-    if (!given) {
-        reason_set (reason, "STATION_ID: is missing");
-        return ZPLAN_EPLAN;
-    }
-    *ret_target = station_target (self, name);
-    if (*ret_target)
-        return 0;
-    return target_not_found (self, user, "STATION_ID", name, reason);
-}
-
-// What travels in every JSON of the plan must stay small beside it.
-static int check_request_id (const struct message *message, struct reason *reason)
-{
-    struct span id = message_frame (message, ZERO_FRAME_REQUEST_ID, NULL);
-    bool named = message->envelope == ENVELOPE_CALLER;
-    if (id.size <= NAME_BYTES_MAX && (!named || message->sender.size <= NAME_BYTES_MAX))
-        return 0;
-    reason_set (reason, "%s: at most %d bytes", id.size > NAME_BYTES_MAX ? "REQUEST_ID" : "caller",
-                NAME_BYTES_MAX);
-    return ZPLAN_EBUSY;
-}
-
-// What each type of target must be sent (plan document 3.1).
-static int check_content (const struct message *message, enum target_type type,
-                          struct reason *reason)
-{
-    bool given;
-    uint8_t wanted = type == TARGET_PUB ? ZERO_FRAME_PUB_TITLE : ZERO_FRAME_COMMAND;
-    const char *name = type == TARGET_PUB ? "PUB_TITLE" : "COMMAND";
-    struct span frame = message_frame (message, wanted, &given);
-    if (given && frame.size)
-        return 0;
-    reason_set (reason, "%s: is %s, plans for %s stations need it", name,
-                given ? "empty" : "missing", target_type_name (type));
-    return ZPLAN_EPLAN;
-}
-
 int submit_check_frames (const struct message *message, const struct target *target,
                          struct reason *reason)
 {
-    int rc = check_request_id (message, reason);
-    if (!rc)
-        rc = check_content (message, target_type (target), reason);
-    if (rc || plan_dispatch_fits (&message->desc, target_way (target)))
-        return rc;
+    bool given, named = message->envelope == ENVELOPE_CALLER;
+    struct span id = message_frame (message, ZERO_FRAME_REQUEST_ID, NULL);
+    // What travels in every JSON of the plan must stay small beside it.
+    if (id.size > NAME_BYTES_MAX || (named && message->sender.size > NAME_BYTES_MAX)) {
+        reason_set (reason, "%s: at most %d bytes",
+                    id.size > NAME_BYTES_MAX ? "REQUEST_ID" : "caller", NAME_BYTES_MAX);
+        return ZPLAN_EBUSY;
+    }
+    // What each type of target must be sent (plan document 3.1).
+    enum target_type type = target_type (target);
+    uint8_t wanted = type == TARGET_PUB ? ZERO_FRAME_PUB_TITLE : ZERO_FRAME_COMMAND;
+    struct span frame = message_frame (message, wanted, &given);
+    if (!given || !frame.size) {
+        reason_set (reason, "%s: is %s, plans for %s stations need it",
+                    type == TARGET_PUB ? "PUB_TITLE" : "COMMAND", given ? "empty" : "missing",
+                    target_type_name (type));
+        return ZPLAN_EPLAN;
+    }
+    if (plan_dispatch_fits (&message->desc, target_way (target)))
+        return 0;
     reason_set (reason, "frames: too many; the station adds some (PLAN_TIME, LOCAL_ID, GLOBAL_ID), "
                         "and a message has at most 32");
     return ZPLAN_EFRAME;
@@ -148,23 +109,34 @@ static int check_request (struct station *self, const char *user, const struct m
                           struct plan_fields *fields, uint64_t *ret_id, struct reason *reason)
 {
     bool given;
-    const struct target *target;
     struct span frame = message_frame (message, ZERO_FRAME_PLAN, &given);
     int rc;
     if (!given) {
         reason_set (reason, "PLAN: the frame is missing");
         return ZPLAN_EPLAN;
     }
-    if ((rc = plan_frame_parse (frame, &self->settings->limits.plan, fields, reason)) ||
-        (rc = check_id (message, ret_id, reason)) ||
-        (rc = check_station (self, user, message, &target, reason)) ||
-        (rc = submit_check_frames (message, target, reason)))
+    if ((rc = plan_frame_parse (frame, &self->settings->limits.plan, fields, reason)))
         return rc;
-    if (!(rc = check_vote (target, fields, reason)) &&
-        !(rc = submit_check_workers (target, fields->policy, reason)) &&
-        !zones_find (self, fields->policy, reason))
-        rc = ZPLAN_EPLAN;
-    return rc;
+    *ret_id = 0;
+    frame = message_frame (message, ZERO_FRAME_GLOBAL_ID, &given);
+    if (given && !ident_parse (frame, ret_id)) {
+        reason_set (reason, "GLOBAL_ID: want 1..16 hex digits, 1..7fffffffffffffff, got %s",
+                    quoted (frame));
+        return ZPLAN_EPLAN;
+    }
+    frame = message_frame (message, ZERO_FRAME_STATION_ID, &given);
+    if (!given) {
+        reason_set (reason, "STATION_ID: is missing");
+        return ZPLAN_EPLAN;
+    }
+    const struct target *target = station_target (self, frame);
+    if (!target)
+        return target_not_found (self, user, "STATION_ID", frame, reason);
+    if ((rc = submit_check_frames (message, target, reason)) ||
+        (rc = check_vote (target, fields, reason)) || !fields->policy ||
+        (rc = submit_check_workers (target, fields->policy, reason)))
+        return rc;
+    return zones_find (self, fields->policy, reason) ? 0 : ZPLAN_EPLAN;
 }
 
 // -- answers of the store
@@ -262,9 +234,11 @@ static void on_submitted (void *owner, const struct store_submitted *answer);
 static void store (struct submission *submission)
 {
     struct station *self = submission->station;
-    size_t size;
-    char *missed = missed_record (submission->plan, &submission->misses,
-                                  (uint64_t)store_now_us (self->store), &size);
+    size_t size = 0;
+    char *missed = NULL;
+    if (submission->misses.missed.count)
+        missed = missed_record (submission->plan, &submission->misses,
+                                (uint64_t)store_now_us (self->store), &size);
     store_submit (self->store,
                   &(struct store_submission){.plan = submission->plan,
                                              .made_here = submission->tries > 0,
@@ -439,30 +413,6 @@ static void on_kind (void *owner, const struct store_kinds *answer)
     station_resume (self);
 }
 
-static void start (struct station *self, struct request *request, uint64_t id,
-                   const struct plan_fields *fields)
-{
-    uint8_t mask[CALLER_MASKED_SIZE];
-    struct span caller = caller_of (self, request, mask);
-    struct submission *submission = memory_new (sizeof *submission);
-    submission->station = self;
-    submission->received = station_now (self);
-    submission->tries = id ? 0 : 1;
-    submission->plan = plan_new_submitted (id ? id : submit_new_id (self), &request->message,
-                                           caller, fields, submission->received);
-    submission->plan->revision = station_revision ();
-    if (fields->hold)
-        plan_note_stop (submission->plan, fields->hold == HOLD_MARKED ? "hold" : "pause",
-                        permit_name (self, request->peer.user), submission->received);
-    submission->peer = peer_keep (self, request);
-    struct span kind = span_text (kind_of (submission));
-    if (kind.size) {
-        store_kinds (self->store, KIND_GET, kind, NULL, on_kind, submission);
-        return;
-    }
-    place (submission);
-}
-
 void submit_request (struct station *self, struct request *request)
 {
     struct plan_fields fields; // large: not cleared for nothing
@@ -475,17 +425,38 @@ void submit_request (struct station *self, struct request *request)
         return;
     FAILPOINT ("recv");
     int rc = check_request (self, request->peer.user, &request->message, &fields, &id, &reason);
-    if (!rc)
+    if (!rc && fields.policy)
         rc = on_failure_check (self, request->peer.user, fields.policy, &reason);
-    // Each tenant has names of its own.
-    bool bound = !permits_all_stations (self, request->peer.user);
-    if (!rc)
+    if (!rc && fields.policy) {
+        // Each tenant has names of its own.
+        bool bound = !permits_all_stations (self, request->peer.user);
         rc = submission_check_key (&fields, bound ? station : (struct span){0}, &id, &reason);
-    if (rc)
-        reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
-    else if (!station_store_up (self))
-        reply_refuse_store (self, &request->peer, STORE_LOST, "");
-    else
-        start (self, request, id, &fields);
+    }
+    if (rc || !station_store_up (self)) {
+        if (rc)
+            reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
+        else
+            reply_refuse_store (self, &request->peer, STORE_LOST, "");
+        plan_fields_clear (&fields);
+        return;
+    }
+    uint8_t mask[CALLER_MASKED_SIZE];
+    struct span caller = caller_of (self, request, mask);
+    struct submission *submission = memory_new (sizeof *submission);
+    submission->station = self;
+    submission->received = station_now (self);
+    submission->tries = id ? 0 : 1;
+    submission->plan = plan_new_submitted (id ? id : submit_new_id (self), &request->message,
+                                           caller, &fields, submission->received);
+    submission->plan->revision = station_revision ();
+    if (fields.hold)
+        plan_note_stop (submission->plan, fields.hold == HOLD_MARKED ? "hold" : "pause",
+                        permit_name (self, request->peer.user), submission->received);
+    submission->peer = peer_keep (self, request);
     plan_fields_clear (&fields);
+    struct span kind = span_text (kind_of (submission));
+    if (kind.size)
+        store_kinds (self->store, KIND_GET, kind, NULL, on_kind, submission);
+    else
+        place (submission);
 }

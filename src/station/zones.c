@@ -41,6 +41,8 @@ const struct zone *zones_find (struct station *self, const struct policy *policy
 const struct zone *zones_of (struct station *self, const struct plan *plan)
 {
     struct reason reason;
+    if (!plan->policy)
+        return self->zone;
     const struct zone *zone = zones_find (self, plan->policy, &reason);
     if (zone)
         return zone;
