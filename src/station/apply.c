@@ -86,14 +86,6 @@ static struct span reason_of (const struct applying *self)
                         : (struct span){0};
 }
 
-static size_t size_of (const struct applying *self)
-{
-    size_t size = 0;
-    for (size_t i = 0; self->frames && i < self->desc.count; i++)
-        size += self->frames->at[i + 1].size;
-    return size;
-}
-
 // Whether this is the end of a run, good or bad: its outcome goes into the history.
 static bool is_outcome (const struct decision *decision)
 {
@@ -107,16 +99,6 @@ static bool is_miss (enum cause cause, uint8_t status)
     return cause == CAUSE_DUE && status == ZERO_STATUS_MISSED_ID;
 }
 
-// What the plan keeps of a failure: the words of the last one.
-static void note_error (const struct applying *self, struct plan *plan)
-{
-    // Not that of a target that is away, or of a miss: they say nothing of the job.
-    bool failed =
-        plan->last_state >= ZERO_STATUS_ERROR_FLAG && !is_miss (self->cause, plan->last_state);
-    if (self->decision.broadcast == BROADCAST_RESULT && failed)
-        plan_set_error (plan, reason_of (self));
-}
-
 // The run that the outcome is of.
 static uint64_t outcome_run (const struct applying *self)
 {
@@ -128,10 +110,9 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
 {
     if (is_miss (self->cause, plan->last_state))
         return missed_record (plan, &self->decision.misses, outcome_run (self), ret_size);
-    if (!is_outcome (&self->decision) || (plan->policy && plan->policy->log == LOG_NONE)) {
-        *ret_size = 0;
+    *ret_size = 0;
+    if (plan->policy && plan->policy->log == LOG_NONE)
         return NULL;
-    }
     struct outcome_record record = {
         .title = plan->description,
         .key = policy_key (plan->policy),
@@ -140,9 +121,10 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
         .state = plan->state,
         .exec_id = outcome_run (self),
         .worker = worker_of (self),
-        .size = size_of (self),
         .reason = reason_of (self),
     };
+    for (size_t i = 0; self->frames && i < self->desc.count; i++)
+        record.size += self->frames->at[i + 1].size;
     // That it was fired, not what came of it.
     if (plan->policy && plan->policy->log == LOG_TRIGGER) {
         record.status = ZERO_STATUS_OK_ID;
@@ -171,7 +153,7 @@ static char *output_of (const struct applying *self, const struct plan *plan, si
     struct span text = written (self, plan);
     size_t keep = (size_t)self->station->settings->output_bytes;
     *ret_size = 0;
-    if (!keep || !text.size || !is_outcome (&self->decision))
+    if (!keep || !text.size)
         return NULL;
     // The last result of a plan that goes now can be read nowhere else.
     if (self->decision.commit == COMMIT_END && keep < WHOLE_MAX)
@@ -243,8 +225,7 @@ static char *call_on_failure (struct applying *self, const struct plan *plan, in
                                     .worker = worker_of (self),
                                     .reason = reason_of (self),
                                     .output = written (self, plan)};
-    plan_destroy (&self->called);
-    self->called = self->keep_message ? NULL : on_failure_plan (self->station, &failure);
+    self->called = on_failure_plan (self->station, &failure);
     return self->called ? on_failure_unplaced (&failure, ret_size) : NULL;
 }
 
@@ -252,37 +233,48 @@ static char *call_on_failure (struct applying *self, const struct plan *plan, in
 static void commit (struct applying *self, struct plan *plan, int64_t nominal)
 {
     struct station *station = self->station;
-    struct participant *participants;
-    size_t record_size, missed_size = 0, count = participants_of (self, &participants);
+    const struct decision *decision = &self->decision;
+    struct participant *participants = NULL;
+    size_t count = 0, record_size = 0, output_size = 0, missed_size = 0, uncalled_size = 0;
+    char *record = NULL, *output = NULL, *missed = NULL, *uncalled = NULL;
     int64_t revision = plan->revision;
-    bool writes = !self->keep_message && !self->decision.unchanged;
-    note_error (self, plan);
-    if (writes) {
+    bool outcome = is_outcome (decision), miss = is_miss (self->cause, plan->last_state);
+    if (decision->open_poll || decision->save_work)
+        count = participants_of (self, &participants);
+    // The words of the last failure. Not those of a target that is away, or of a miss: they say
+    // nothing of the job.
+    if (decision->broadcast == BROADCAST_RESULT && plan->last_state >= ZERO_STATUS_ERROR_FLAG &&
+        !miss)
+        plan_set_error (plan, reason_of (self));
+    if (!self->keep_message && !decision->unchanged) {
         plan->revision = station_revision ();
         plan->as_claimed = false;
     }
     free (self->public_text);
     free (self->title);
+    plan_destroy (&self->called);
     self->status = plan->last_state;
     self->state = plan->state;
-    bool told = self->decision.commit != COMMIT_LEASE &&
+    bool told = decision->commit != COMMIT_LEASE &&
                 (publish_heard (station) || publish_events_heard (station));
     self->public_text = told ? plan_public_text (plan) : NULL;
     self->title = told ? frames_copy (&plan->description, 1) : NULL;
-    char *record = record_of (self, plan, nominal, &record_size);
-    size_t output_size, uncalled_size = 0;
-    char *output = record ? output_of (self, plan, &output_size) : NULL;
-    char *missed = NULL, *uncalled = call_on_failure (self, plan, nominal, &uncalled_size);
-    if (!is_miss (self->cause, plan->last_state))
-        missed = missed_record (plan, &self->decision.misses,
-                                (uint64_t)store_now_us (station->store), &missed_size);
+    if (outcome || miss)
+        record = record_of (self, plan, nominal, &record_size);
+    if (record && outcome)
+        output = output_of (self, plan, &output_size);
+    if (decision->exhausted && plan->policy && !self->keep_message)
+        uncalled = call_on_failure (self, plan, nominal, &uncalled_size);
+    if (decision->misses.missed.count && !miss)
+        missed = missed_record (plan, &decision->misses, (uint64_t)store_now_us (station->store),
+                                &missed_size);
     store_commit (
         station->store,
         &(struct store_commit){.plan = plan,
                                .revision = self->keep_message ? REVISION_ANY : revision,
                                .key_station = span_text (self->key_station),
                                .exec_id = self->run.exec_id,
-                               .decision = &self->decision,
+                               .decision = decision,
                                .lease_s = self->cause == CAUSE_KEPT ? apply_kept_lease_s (station)
                                                                     : apply_lease_s (station, plan),
                                .participants = participants,

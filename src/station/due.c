@@ -57,21 +57,6 @@ bool due_is_stale (struct station *self, int64_t lease_end_us, size_t plans)
     return true;
 }
 
-static void fire_all (struct station *self, const struct store_claim *claim)
-{
-    if (claim->count)
-        FAILPOINT ("claim_done");
-    for (size_t i = 0; i < claim->count; i++) {
-        const struct store_claimed *claimed = &claim->taken[i];
-        if (due_is_stale (self, claim->lease_end_us, claim->count - i))
-            return;
-        if (claimed->at_us > claim->now_us || !store_is_leased (self->store))
-            ahead_keep (self, claimed);
-        else
-            fire (self, claimed);
-    }
-}
-
 // Those whose time has come since they were claimed.
 static void fire_ahead (struct station *self)
 {
@@ -90,7 +75,17 @@ static void on_claimed (void *owner, const struct store_claim *claim)
         log_event (LEVEL_ERROR, "claim.failed", "error=%s", quoted (span_text (claim->error)));
     if (claim->result == STORE_DONE) {
         ahead_count (self, claim->count);
-        fire_all (self, claim);
+        if (claim->count)
+            FAILPOINT ("claim_done");
+        for (size_t i = 0; i < claim->count; i++) {
+            const struct store_claimed *claimed = &claim->taken[i];
+            if (due_is_stale (self, claim->lease_end_us, claim->count - i))
+                break;
+            if (claimed->at_us > claim->now_us || !store_is_leased (self->store))
+                ahead_keep (self, claimed);
+            else
+                fire (self, claimed);
+        }
         if (claim->broken) {
             self->counters.lost_plans += claim->broken;
             log_event (LEVEL_ERROR, "plan.lost", "count=%zu first=%s", claim->broken,

@@ -45,7 +45,8 @@ static void release (struct held_run *run)
     heap_remove (&self->deadlines, &run->deadline);
     set_unanswered (run, false, false);
     plan_destroy (&run->plan);
-    ballot_destroy (&run->ballot);
+    if (run->ballot)
+        ballot_destroy (&run->ballot);
     free (run->progress);
     free (run);
 }
