@@ -17,10 +17,8 @@
 #include "log.h"
 #include "plan_json.h"
 #include "results.h"
-#include "rooms.h"
 #include "runs.h"
 #include "unresponsive.h"
-#include "wake.h"
 
 enum {
     BATCH = 256,             // plans a claim
@@ -29,7 +27,129 @@ enum {
     SWEEP_PAGE = 100,        // plans
     SWEEP_TURN_US = 1000000, // between two pages
     SWEEP_SOON_US = 10000,   // the same where plans were missing in the queue
+    AWAY_ROOM = 64,          // plans a claim of a target that is not connected: each a failed send
+    AWAY_PAUSE_US = 20000,
+    BORN_US = 200000, // for its first connection
+    AGAIN_US = 50000, // when plans are due that nobody takes: a time-out may make room
+    MANY_PART = 3     // of its room: so much is free that a claim is worth it
 };
+
+// -- the timer
+
+// Arm the timer anew, after what it waits for has changed.
+static void wake_arm (struct station *self)
+{
+    const struct heap_node *first = heap_first (&self->deadlines);
+    int64_t at_us = self->claiming ? INT64_MAX : self->claim_us, ahead_us = ahead_next_us (self);
+    if (ahead_us < at_us)
+        at_us = ahead_us;
+    if (first && first->at < at_us)
+        at_us = first->at;
+    if (self->swept && self->sweep_us < at_us)
+        at_us = self->sweep_us;
+    // A time of 0 would disarm; the past fires at once.
+    at_us = at_us < 1 ? 1 : at_us;
+    if (at_us == self->armed_us)
+        return;
+    self->armed_us = at_us;
+    struct itimerspec spec = {
+        .it_value = {.tv_sec = at_us / 1000000, .tv_nsec = at_us % 1000000 * 1000}};
+    if (at_us == INT64_MAX)
+        spec = (struct itimerspec){0};
+    timerfd_settime (self->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL);
+}
+
+// Claim at this time at the latest, monotonic.
+static void wake_claim_at (struct station *self, int64_t mono_us)
+{
+    if (mono_us >= self->claim_us)
+        return;
+    self->claim_us = mono_us;
+    wake_arm (self);
+}
+
+void due_wake_at (void *owner, int64_t redis_us)
+{
+    struct station *self = owner;
+    wake_claim_at (self, store_mono_us (self->store, ahead_claim_us (self, redis_us)));
+}
+
+void due_wake (struct station *self)
+{
+    wake_claim_at (self, clock_mono_us ());
+}
+
+// -- the free slots of targets
+
+static int64_t room_of (struct station *self, const struct target *target, int64_t now_us)
+{
+    const struct target_load *load = target_load (target);
+    if (target_connection (target))
+        return unresponsive_room (self, target);
+    return now_us >= load->pause_us && now_us >= load->born_us + BORN_US ? AWAY_ROOM : 0;
+}
+
+// Whether plans of it are due and wait for their turn.
+static bool has_ready (struct station *self, const struct target *target)
+{
+    return store_ready (self->store, target_name (target)) > 0;
+}
+
+// Whether the target takes so many again that a claim is worth it. The others are under way
+// meanwhile: at a half the target would run dry before the next plans come.
+static bool takes_many (struct station *self, const struct target *target, int64_t now_us)
+{
+    int64_t most = response_credit (target_response (target), self->settings->limits.runs_target);
+    int64_t room = room_of (self, target, now_us);
+    return target_response (target)->unresponsive ? room > 0 : room * MANY_PART >= most;
+}
+
+// How many more plans each target takes, which is what a claim asks for: so a target that takes few
+// or none holds up nobody else, however many plans of it are due. Whether a claim could take any;
+// without targets: of those that nobody knows.
+static bool rooms_of (struct station *self, struct claim_target out[TARGETS_MAX])
+{
+    int64_t now_us = clock_mono_us ();
+    bool any = self->target_count == 0;
+    for (size_t i = 0; i < self->target_count; i++) {
+        struct target *target = self->targets[i];
+        int64_t room = room_of (self, target, now_us);
+        bool away = !target_connection (target), fetched = target_type (target) == TARGET_PULL;
+        if (away && room > 0)
+            target_load (target)->pause_us = now_us + AWAY_PAUSE_US;
+        out[i] = (struct claim_target){.name = target_name (target),
+                                       .room = room,
+                                       .fetched = fetched,
+                                       .probe = away ? 0 : unresponsive_probe (self, target),
+                                       .limit = target_settings (target)->limit};
+        any = any || room > 0 || out[i].probe;
+    }
+    return any;
+}
+
+// When the next claim has plans to take that are due already, monotonic.
+static int64_t rooms_next_us (struct station *self)
+{
+    int64_t now_us = clock_mono_us ();
+    int64_t pause_us = self->more_due ? AGAIN_US : INT64_MAX;
+    bool many = self->more_due;
+    for (size_t i = 0; i < self->target_count; i++) {
+        const struct target *target = self->targets[i];
+        int64_t again_us = target_connection (target) ? AGAIN_US : AWAY_PAUSE_US;
+        if (!has_ready (self, target))
+            continue;
+        pause_us = again_us < pause_us ? again_us : pause_us;
+        many = many || takes_many (self, target, now_us);
+    }
+    if (pause_us == INT64_MAX)
+        return INT64_MAX;
+    return self->claimed_any && many ? now_us : now_us + pause_us;
+}
+
+bool due_is_full (struct station *self, const struct target *target)
+{
+    return room_of (self, target, clock_mono_us ()) <= 0;
+}
 
 // -- claim
 
@@ -92,8 +212,10 @@ static void on_claimed (void *owner, const struct store_claim *claim)
                        quoted (claim->first_broken));
         }
         if (claim->has_next)
-            wake_due_at (self, claim->next_us);
-        rooms_learn (self, claim);
+            due_wake_at (self, claim->next_us);
+        self->more_due = claim->more;
+        self->claimed_any = claim->count > 0;
+        self->limits_full = claim->full;
         wake_claim_at (self, rooms_next_us (self));
     }
     wake_arm (self);
@@ -114,8 +236,8 @@ static void claim (struct station *self)
         self->claim_us = clock_mono_us () + LOOK_US / 100;
         return;
     }
-    wish.target_count = rooms_of (self, targets);
-    if (!rooms_any (targets, wish.target_count)) {
+    wish.target_count = self->target_count;
+    if (!rooms_of (self, targets)) {
         self->claim_us = clock_mono_us () + LOOK_US / 20; // or when one connects or answers
         return;
     }
@@ -124,12 +246,15 @@ static void claim (struct station *self)
     store_claim (self->store, &wish, on_claimed, self);
 }
 
-void due_answered (struct station *self, const struct target *target)
+void due_answered (void *owner, struct target *target)
 {
-    if (self->claiming || !rooms_opened (self, target))
-        return;
-    claim (self);
-    wake_arm (self);
+    struct station *self = owner;
+    if (!self->claiming && has_ready (self, target) &&
+        takes_many (self, target, clock_mono_us ())) {
+        claim (self);
+        wake_arm (self);
+    }
+    link_flush (store_link (self->store));
 }
 
 // -- deadlines
@@ -262,7 +387,8 @@ static void on_timer (void *owner, uint32_t events)
     if (read (self->timer_fd, &expirations, sizeof expirations) < 0)
         return;
     self->armed_us = INT64_MAX;
-    fire_ahead (self);
+    if (self->ahead.count)
+        fire_ahead (self);
     run_deadlines (self);
     if (!self->claiming && clock_mono_us () >= self->claim_us)
         claim (self);

@@ -8,7 +8,7 @@
 #include "memory.h"
 #include "permit.h"
 #include "reply.h"
-#include "wake.h"
+#include "due.h"
 
 enum { KEPT_NAME_MAX = 2 + POLICY_NAME_MAX }; // a station's name is no longer than a group's
 
@@ -107,7 +107,7 @@ static void answer_limits (struct limit_inquiry *self, const struct store_limits
     free (json);
     json_decref (object);
     if (self->word != LIMIT_LIST)
-        wake_now (self->station); // more may run now
+        due_wake (self->station); // more may run now
 }
 
 static void on_limits (void *owner, const struct store_limits *answer)

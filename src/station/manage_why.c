@@ -13,7 +13,7 @@
 #include "plan_json.h"
 #include "rfc3339.h"
 #include "reads.h"
-#include "rooms.h"
+#include "due.h"
 #include "runs.h"
 #include "zones.h"
 #include "reply.h"
@@ -254,7 +254,7 @@ static void of_target (struct facts *self)
                   target_name (target), since);
         add (self, why, "it answers", 0);
     } else if (is_due (self) && !self->limited) {
-        bool full = rooms_full (self->station, target);
+        bool full = due_is_full (self->station, target);
         snprintf (why, sizeof why,
                   full ? "the target %s has as many unanswered runs as it may have"
                        : "it is due, and waits for its turn at the target %s comes",

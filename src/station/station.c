@@ -42,7 +42,6 @@
 #include "zap.h"
 #include "zonefile.h"
 #include "zones.h"
-#include "wake.h"
 
 enum {
     TICK_MS = 100,
@@ -99,7 +98,7 @@ static void serve (struct station *self)
         return; // it is tried again
     self->phase = PHASE_SERVING;
     front_open (self);
-    wake_now (self);
+    due_wake (self);
     log_event (LEVEL_INFO, "station.ready", "request=%s publish=%s events=%s redis=%s fsync=%s",
                self->settings->request, self->settings->publish, self->settings->events,
                link_state_name (link_state (store_link (self->store))),
@@ -167,7 +166,7 @@ static void on_owned (struct station *self)
         return;
     }
     targets_wake (self);
-    wake_now (self);
+    due_wake (self);
     notify_status ("serving");
 }
 
@@ -211,7 +210,7 @@ void station_targets_read (struct station *self)
 void station_run_ended (struct station *self)
 {
     if (self->limits_full)
-        wake_now (self);
+        due_wake (self);
     pull_freed (self);
 }
 
@@ -355,11 +354,6 @@ static void on_tick (void *owner)
     link_flush (store_link (self->store));
 }
 
-static void on_due (void *owner, int64_t redis_us)
-{
-    wake_due_at (owner, redis_us);
-}
-
 // -- making it
 
 // What the settings name: wrong now, it is wrong at the next start.
@@ -396,7 +390,7 @@ static void make_store (struct station *self, const struct link_config *link)
                                   .state_folder = -1,
                                   .name = self->name,
                                   .endpoints = endpoints,
-                                  .due = on_due};
+                                  .due = due_wake_at};
     if (!self->embedded)
         config.state_folder = state_folder_open (redis_data_folder (settings, folder));
     self->was_owner = self->yields;

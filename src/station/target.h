@@ -96,7 +96,7 @@ struct target_tally {
 
 struct target_tally *target_tally (struct target *self);
 
-// What rooms.c keeps of it; times are monotonic.
+// What due.c keeps of it; times are monotonic.
 struct target_load {
     int64_t pause_us; // while it is away: until when nothing is tried
     int64_t born_us;  // when it was made

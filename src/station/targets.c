@@ -14,7 +14,6 @@
 #include "results.h"
 #include "runs.h"
 #include "unresponsive.h"
-#include "wake.h"
 
 enum { WAKE_PAGE = 1000 }; // plans a call
 
@@ -32,7 +31,7 @@ static void on_woken (void *owner, enum store_result result, const char *error)
     struct waking *waking = owner;
     (void)error;
     if (result == STORE_DONE || result == STORE_HELD)
-        wake_now (waking->station);
+        due_wake (waking->station);
     if (result == STORE_HELD)
         wake_page (waking);
     else
@@ -52,13 +51,6 @@ static void wake (struct station *self, const struct target *target)
     waking->station = self;
     memcpy (waking->target, target_name (target), sizeof waking->target);
     wake_page (waking);
-}
-
-static void on_turned (void *owner, struct target *target)
-{
-    struct station *self = owner;
-    due_answered (self, target);
-    link_flush (store_link (self->store));
 }
 
 static void on_connected (void *owner, struct target *target)
@@ -177,7 +169,7 @@ int targets_put (struct station *self, const struct target_settings *settings,
                  struct reason *reason)
 {
     const struct target_events events = {.message = results_take_packet,
-                                         .turned = on_turned,
+                                         .turned = due_answered,
                                          .connected = on_connected,
                                          .responsive = on_responsive,
                                          .needs_identity = needs_identity,
