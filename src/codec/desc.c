@@ -25,24 +25,6 @@ static void tell_doubled (struct span types, unsigned doubled, struct reason *re
     reason_set (reason, "%s: may occur only once", frame_name (types.data[i]));
 }
 
-static int check_types (struct span types, struct reason *reason)
-{
-    unsigned seen = 0, doubled = 0;
-    for (size_t i = 0; i < types.size; i++) {
-        unsigned once = once_only[types.data[i]];
-        doubled |= seen & once;
-        seen |= once;
-        if (types.data[i] == ZERO_FRAME_END) {
-            reason_set (reason, "frame %zu has the type END", i + 1);
-            return ZPLAN_EFRAME;
-        }
-    }
-    if (!doubled)
-        return 0;
-    tell_doubled (types, doubled, reason);
-    return ZPLAN_EFRAME;
-}
-
 int desc_parse (struct span frame, size_t following, struct desc *ret, struct reason *reason)
 {
     if (!desc_fits (frame, following)) {
@@ -56,8 +38,20 @@ int desc_parse (struct span frame, size_t following, struct desc *ret, struct re
         }
     }
     struct span types = span_of (frame.data + 2, following);
-    if (check_types (types, reason))
+    unsigned seen = 0, doubled = 0;
+    for (size_t i = 0; i < types.size; i++) {
+        unsigned once = once_only[types.data[i]];
+        doubled |= seen & once;
+        seen |= once;
+        if (types.data[i] == ZERO_FRAME_END) {
+            reason_set (reason, "frame %zu has the type END", i + 1);
+            return ZPLAN_EFRAME;
+        }
+    }
+    if (doubled) {
+        tell_doubled (types, doubled, reason);
         return ZPLAN_EFRAME;
+    }
     ret->count = frame.data[0];
     ret->code = frame.data[1];
     memcpy (ret->types, types.data, types.size);

@@ -5,17 +5,6 @@
 #include "codes.h"
 #include "ident.h"
 
-// How the four envelopes are told apart, in this order: the first frame is the description if it
-// fits; else empty = REQ, '*' = mailbox, anything else = caller, and the second frame must fit.
-static enum envelope tell (const struct span *frames, size_t count)
-{
-    if (desc_fits (frames[0], count - 1))
-        return ENVELOPE_PLAIN;
-    if (frames[0].size == 0)
-        return ENVELOPE_REQ;
-    return frames[0].data[0] == '*' ? ENVELOPE_MAILBOX : ENVELOPE_CALLER;
-}
-
 // The frames a description names, as far as both go.
 static void salvage (const struct span *frames, size_t count, struct message *ret)
 {
@@ -55,7 +44,13 @@ int message_read (const struct span *frames, size_t count, struct message *ret,
         reason_set (reason, "message: has no description");
         return ZPLAN_EFRAME;
     }
-    ret->envelope = tell (frames, count);
+    // How the four envelopes are told apart, in this order: the first frame is the description if
+    // it fits; else empty = REQ, '*' = mailbox, anything else = caller, and the second frame must
+    // fit.
+    if (!desc_fits (frames[0], count - 1))
+        ret->envelope = frames[0].size == 0        ? ENVELOPE_REQ
+                        : frames[0].data[0] == '*' ? ENVELOPE_MAILBOX
+                                                   : ENVELOPE_CALLER;
     size_t at = ret->envelope == ENVELOPE_PLAIN ? 0 : 1;
     if (at == 1)
         ret->sender = frames[0];

@@ -576,14 +576,15 @@ static const struct answer_rule {
     [CLASS_OTHER_ERROR] = {refuse, fail},
 };
 
-static bool is_status (const struct run *run, const struct answer *answer)
+bool engine_is_result (uint8_t status)
 {
-    return answer->on_connection && run->phase == RUN_SENT;
+    enum answer_class class = classify (&(struct answer){.status = status});
+    return class != CLASS_RUNING && class != CLASS_WAITING;
 }
 
 // Contract chapter 4, rule 5. A worker of an earlier run that never answered may still do so;
 // without a LOCAL_ID its answer must not be taken for one of this run.
-static bool is_late (const struct run *run, const struct answer *answer, enum answer_class class)
+bool engine_is_late (const struct run *run, const struct answer *answer)
 {
     if (answer->has_exec_id)
         return answer->exec_id != run->exec_id;
@@ -593,21 +594,11 @@ static bool is_late (const struct run *run, const struct answer *answer, enum an
         return true;
     if (run->phase == RUN_RUNNING)
         return false;
+    enum answer_class class = classify (answer);
     // Only what the station itself says counts now: a pub station answers for itself.
     bool from_station =
         class == CLASS_RUNING || class == CLASS_NOT_WORKER || answer->tally.event == POLL_OPENED;
     return !from_station && answer->target != TARGET_PUB;
-}
-
-bool engine_is_result (uint8_t status)
-{
-    enum answer_class class = classify (&(struct answer){.status = status});
-    return class != CLASS_RUNING && class != CLASS_WAITING;
-}
-
-bool engine_is_late (const struct run *run, const struct answer *answer)
-{
-    return is_late (run, answer, classify (answer));
 }
 
 struct decision engine_answer (struct plan *plan, struct run *run, const struct answer *answer,
@@ -622,7 +613,7 @@ struct decision engine_answer (struct plan *plan, struct run *run, const struct 
     struct decision decision;
     if (answer->tally.event != POLL_NONE)
         decision = poll (&step);
-    else if (is_status (run, answer))
+    else if (answer->on_connection && run->phase == RUN_SENT) // a status
         decision = rule->as_status (&step);
     else
         decision = rule->as_result (&step);

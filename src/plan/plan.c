@@ -58,21 +58,14 @@ static struct span keep (struct plan *self, struct span bytes)
     return span_of (at, bytes.size);
 }
 
-static size_t submitted_size (const struct message *request, struct span caller,
-                              const struct plan_fields *fields)
-{
-    size_t size = MAILBOX_SIZE + caller.size + fields->description_size + request->desc_bytes.size;
-    size += message_frame (request, ZERO_FRAME_REQUEST_ID, NULL).size;
-    size += message_frame (request, ZERO_FRAME_STATION_ID, NULL).size;
-    for (size_t i = 0; i < request->desc.count; i++)
-        size += request->frames[i].size;
-    return size;
-}
-
 struct plan *plan_new_submitted (uint64_t id, const struct message *request, struct span caller,
                                  const struct plan_fields *fields, int64_t received)
 {
-    struct plan *self = plan_new (submitted_size (request, caller, fields));
+    struct span request_id = message_frame (request, ZERO_FRAME_REQUEST_ID, NULL),
+                station = message_frame (request, ZERO_FRAME_STATION_ID, NULL);
+    struct plan *self =
+        plan_new (MAILBOX_SIZE + caller.size + fields->description_size + request->desc_bytes.size +
+                  request_id.size + station.size + message_size (request));
     self->schedule = fields->schedule;
     self->schedule.received = received;
     self->skip_set = fields->skip_set;

@@ -84,11 +84,11 @@ static void addition_texts (const struct plan *self, const struct dispatch_way *
     ret[ADD_ID] = way->by_identity ? exec_id : plan_id;
 }
 
-// The client's frame, or what stands in its place.
-static struct span client_frame (uint8_t type, struct span frame, const struct dispatch_way *way,
+// By identity: the client's frame, or what stands in its place.
+static struct span client_frame (uint8_t type, struct span frame,
                                  const struct span texts[ADDITIONS])
 {
-    for (size_t i = 0; i < ADDITIONS && way->by_identity; i++)
+    for (size_t i = 0; i < ADDITIONS; i++)
         if (additions[i].type == type && additions[i].replaces &&
             (frame.size == 0 || !additions[i].only_empty))
             return texts[i];
@@ -113,8 +113,9 @@ void plan_dispatch_message (const struct plan *self, const struct dispatch_way *
     }
     for (size_t i = 0; i < stored.count; i++) {
         uint8_t type = stored.types[i];
+        struct span frame = self->messages[2 + i];
         if (!is_dropped (type, way))
-            message_add (ret, type, client_frame (type, self->messages[2 + i], way, added));
+            message_add (ret, type, way->by_identity ? client_frame (type, frame, added) : frame);
     }
     for (size_t i = 0; i < ADDITIONS; i++)
         if (is_added (&additions[i], &stored, way))
