@@ -233,7 +233,7 @@ struct core_taken {
 };
 
 // Begin the run of a chosen plan. CORE_NONE: it is not due any more; CORE_CHANGED: it has no
-// message and is taken out.
+// message and is taken out, `ret` says which it was.
 enum core_result core_take (struct core *self, const struct core_choice *choice,
                             const struct core_wish *wish, int64_t now_us, struct core_taken *ret);
 

@@ -286,6 +286,7 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
                             const struct core_wish *wish, int64_t now_us, struct core_taken *ret)
 {
     struct open_plan *plan = choice->plan;
+    *ret = (struct core_taken){.target = core_choice_target (choice), .id = plan->id};
     bool stale = plan->gone || !plan->queued || plan->score_us != choice->due_us;
     if (stale || !plan->message) {
         give_back (self, plan);
@@ -303,12 +304,9 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
     }
     bool ended = plan->flight == FLIGHT_OUT; // its lease has
     bool past = plan->flight == FLIGHT_PAST;
-    *ret = (struct core_taken){.target = core_choice_target (choice),
-                               .id = plan->id,
-                               .message = span_of (plan->message, plan->message_size),
-                               .again = ended || past || plan->again,
-                               .lost = ended ? plan->exec_id : 0,
-                               .at_us = choice->due_us > now_us ? choice->due_us : now_us};
+    ret->again = ended || past || plan->again;
+    ret->lost = ended ? plan->exec_id : 0;
+    ret->at_us = choice->due_us > now_us ? choice->due_us : now_us;
     if (plan->revision < 0)
         plan->revision = revision_of (plan);
     self->exec_id =

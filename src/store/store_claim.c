@@ -99,11 +99,9 @@ static void take_all (struct claiming *self)
     for (size_t i = 0; i < self->count; i++) {
         const struct core_choice *choice = &self->choices[i];
         struct core_taken taken;
-        struct span target = core_choice_target (choice);
-        uint64_t id = core_choice_id (choice);
         enum core_result result = core_take (store->core, choice, &self->wish, now_us, &taken);
         if (result == CORE_CHANGED && !self->answer.broken++) {
-            member_make (self->first_broken, "msg", target, id);
+            member_make (self->first_broken, "msg", taken.target, taken.id);
             self->answer.first_broken = span_text (self->first_broken);
         }
         if (result != CORE_DONE)

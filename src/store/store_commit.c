@@ -265,7 +265,8 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
         member_make (committing->work, "work", commit->key_station, commit->plan->id);
     committing->commit = commit_of (self, commit, committing->caller);
     committing->commit.target = span_of (committing->target, commit->key_station.size);
-    store_outputs_written (self, commit->output.size);
+    if (commit->output.size)
+        store_outputs_written (self, commit->output.size);
     if (commit->decision->close_poll) {
         write_work (self, commit, committing->work);
         close_poll (committing, commit);

@@ -385,7 +385,8 @@ static void note_refusal (struct writer *self, const redisReply *reply)
 
 static void read_exec (struct writer *self, const redisReply *reply)
 {
-    note_refusal (self, reply);
+    if (reply && reply->type == REDIS_REPLY_ERROR)
+        note_refusal (self, reply);
     if (!reply || reply->type != REDIS_REPLY_ARRAY || reply->elements < self->rows.commands + 2)
         return;
     const struct span *words = self->rows.words;
@@ -481,10 +482,12 @@ void writer_answer (struct writer *self, const redisReply *reply, int64_t boot_u
     if (!self->awaited)
         return; // of a connection that was given up
     size_t index = self->answered++;
-    if (index < self->exec_at && self->exec_at != SIZE_MAX)
-        note_refusal (self, reply);
-    else if (index == self->exec_at)
+    if (index < self->exec_at && self->exec_at != SIZE_MAX) {
+        if (reply && reply->type == REDIS_REPLY_ERROR)
+            note_refusal (self, reply);
+    } else if (index == self->exec_at) {
         read_exec (self, reply);
+    }
     if (--self->awaited)
         return;
     bool found = reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2;
