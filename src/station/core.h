@@ -30,7 +30,7 @@ enum phase {
     PHASE_FAILED    // could not start
 };
 
-// What stands in the place of an automatic identity (caller.h).
+// What stands in the place of an automatic identity (submit.c).
 struct masked {
     uint8_t identity[5], mask[5];
 };

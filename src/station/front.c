@@ -185,7 +185,8 @@ void station_resume (struct station *self)
     if (!store_idle (self->store) || self->kept_bytes > KEPT_BYTES_MAX / 2)
         return;
     bool answers = self->phase == PHASE_SERVING || self->phase == PHASE_STOPPING;
-    if (answers && self->request_socket) // a standby that stops has none
+    // A standby that stops has no socket.
+    if (answers && self->request_socket && !watch_is_on (&self->request_watch))
         front_open (self);
     for (size_t i = 0; i < self->target_count && self->targets_paused; i++)
         target_resume (self->targets[i]);

@@ -38,7 +38,7 @@ static zhashx_t *table_of (struct station *self)
     return self->peers;
 }
 
-static struct load *find (const struct station *self, struct span identity)
+struct load *peers_find (const struct station *self, struct span identity)
 {
     const struct load key = {.identity = identity};
     return self->peers ? zhashx_lookup (self->peers, &key) : NULL;
@@ -62,7 +62,7 @@ static struct load *load_new (struct station *self, struct span identity)
 
 static struct load *find_or_new (struct station *self, struct span identity)
 {
-    struct load *load = find (self, identity);
+    struct load *load = peers_find (self, identity);
     return load ? load : load_new (self, identity);
 }
 
@@ -85,10 +85,9 @@ struct load *peers_enter (struct station *self, struct span identity)
     return load;
 }
 
-bool peers_full (const struct station *self, struct span identity)
+bool peers_full (const struct station *self, const struct load *load)
 {
-    const struct load *load = find (self, identity);
-    return load && load->count >= self->settings->limits.requests_peer;
+    return load->count >= self->settings->limits.requests_peer;
 }
 
 // -- replies that are not read
@@ -113,10 +112,9 @@ static size_t share_of_each (const struct station *self)
     return share < most ? share : most;
 }
 
-bool peers_wait_full (const struct station *self, struct span identity)
+bool peers_wait_full (const struct station *self, const struct load *load)
 {
-    const struct load *load = find (self, identity);
-    return load && load->waiting_bytes >= share_of_each (self);
+    return load->waiting_bytes >= share_of_each (self);
 }
 
 static bool owes (const struct station *self, const struct load *load)
@@ -138,7 +136,7 @@ bool peers_send (struct station *self, struct span identity, const struct messag
     } else {
         sent = watch_send (&self->request_watch, self->request_socket, identity, message);
     }
-    if (!sent && errno == EHOSTUNREACH && (load || (load = find (self, identity))))
+    if (!sent && errno == EHOSTUNREACH && (load || (load = peers_find (self, identity))))
         load->gone = true;
     return sent;
 }

@@ -25,11 +25,14 @@ struct load {
 // Count a request in. The identity is copied.
 struct load *peers_enter (struct station *self, struct span identity);
 
+// What it has, NULL = no requests and no replies.
+struct load *peers_find (const struct station *self, struct span identity);
+
 // Whether it has as many as it may.
-bool peers_full (const struct station *self, struct span identity);
+bool peers_full (const struct station *self, const struct load *load);
 
 // Whether its requests that wait for a read (reads.h) hold as much as they may.
-bool peers_wait_full (const struct station *self, struct span identity);
+bool peers_wait_full (const struct station *self, const struct load *load);
 
 // Bytes of replies that a peer may leave unread, and those that all may: an eighth of max_memory,
 // one of them a sixteenth of that. When that of all is used up each may have the same share.

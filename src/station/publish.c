@@ -49,11 +49,6 @@ bool publish_events_heard (const struct station *self)
     return is_heard (&self->events) || (self->dialect == DIALECT_MICROZERO && publish_heard (self));
 }
 
-static void send_to_all (struct outlet *outlet, const struct message *message)
-{
-    watch_send (&outlet->watch, outlet->socket, (struct span){0}, message);
-}
-
 // -- results
 
 void publish_result (struct station *self, const struct publication *publication)
@@ -73,7 +68,7 @@ void publish_result (struct station *self, const struct publication *publication
     message_add (&message, ZERO_FRAME_CONTENT, span_text (publication->json));
     for (size_t i = 0; i < publication->desc->count && i < BROADCAST_FRAMES_MAX; i++)
         message_add (&message, publication->desc->types[i], publication->frames[i]);
-    send_to_all (&self->results, &message);
+    watch_send (&self->results.watch, self->results.socket, (struct span){0}, &message);
 }
 
 // -- events
@@ -190,7 +185,7 @@ static void publish_microzero (struct station *self, const struct notice *notice
         for (size_t i = 0; notice->frames && i < answer.count && i < BROADCAST_FRAMES_MAX - 1; i++)
             message_add (&message, answer.types[i], notice->frames[i + 1]);
     }
-    send_to_all (&self->results, &message);
+    watch_send (&self->results.watch, self->results.socket, (struct span){0}, &message);
     free (json);
 }
 
@@ -206,7 +201,7 @@ static void send_event (struct station *self, const struct notice *notice)
     message.sender = span_text (title);
     message_add (&message, ZERO_FRAME_SUBTITLE, span_text (ident_text (notice->plan_id, id)));
     message_add (&message, ZERO_FRAME_CONTEXT, span_text (json));
-    send_to_all (&self->events, &message);
+    watch_send (&self->events.watch, self->events.socket, (struct span){0}, &message);
     free (json);
 }
 

@@ -123,12 +123,13 @@ void reply_refuse_store (struct station *self, struct peer *peer, enum store_res
 bool reply_too_much (struct station *self, struct request *request)
 {
     struct reason reason;
-    if (peers_full (self, request->peer.identity))
+    const struct load *load = peers_find (self, request->peer.identity); // NULL: it has none
+    if (load && peers_full (self, load))
         reason_set (&reason,
                     "max_requests_peer: %" PRId64
                     " requests of this peer wait for their answers; try again in 100 ms",
                     self->settings->limits.requests_peer);
-    else if (peers_wait_full (self, request->peer.identity))
+    else if (load && peers_wait_full (self, load))
         reason_set (&reason, "too many bytes of requests of this peer wait; read the replies, "
                              "and try again in 100 ms");
     else if (self->memory_full)

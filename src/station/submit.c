@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "caller.h"
 #include "clock.h"
 #include "codes.h"
 #include "failpoint.h"
@@ -26,7 +25,7 @@
 #include "reply.h"
 #include "target_names.h"
 
-enum { NAME_BYTES_MAX = 4096 }; // of REQUEST_ID and of a caller
+enum { NAME_BYTES_MAX = 4096, CALLER_MASKED_SIZE = 5 }; // of REQUEST_ID and of a caller
 
 uint64_t submit_new_id (struct station *self)
 {
@@ -268,8 +267,6 @@ static void note_refusal (struct station *self, const struct store_submitted *an
     else if (answer->result == STORE_UNSURE)
         reason_set (&self->refusing, "replicas: fewer than %" PRId64 " of Redis answer in time",
                     self->settings->replicas);
-    else if (answer->result == STORE_DONE)
-        self->refusing.text[0] = '\0';
 }
 
 // What stands under the id, which was in use a moment ago.
@@ -294,7 +291,10 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
     struct submission *submission = owner;
     struct station *self = submission->station;
     bool stored = answer->result == STORE_DONE || answer->result == STORE_UNSURE;
-    note_refusal (self, answer);
+    if (answer->result == STORE_DONE)
+        self->refusing.text[0] = '\0';
+    else
+        note_refusal (self, answer);
     if (answer->result == STORE_HELD) {
         if (!try_another_id (submission))
             reads_load (self, submission->peer, submission->plan->id, on_held, submission);
@@ -411,6 +411,39 @@ static void on_kind (void *owner, const struct store_kinds *answer)
         submission_end (submission);
     link_flush (store_link (self->store));
     station_resume (self);
+}
+
+// The caller that a forwarding station names, else the peer itself (plan document 1.3). `mask` is
+// room for a masked identity; the result borrows from it or from the request.
+//
+// libzmq 4.3.4 numbers peers without an identity of their own one after the other, and aborts when
+// a peer has taken the next number for its own: who knows one number can end the process. So such
+// an identity is shown to nobody - the caller stands in lists, dispatches and broadcasts - but a
+// name in its place: the same for the whole connection, of the same form, and telling nothing of
+// it.
+static struct span caller_of (struct station *self, const struct request *request,
+                              uint8_t mask[CALLER_MASKED_SIZE])
+{
+    struct span identity = request->peer.identity;
+    if (request->message.envelope == ENVELOPE_CALLER)
+        return request->message.sender;
+    if (identity.size != CALLER_MASKED_SIZE || identity.data[0] != 0) // not an automatic one
+        return identity;
+    struct masked *known =
+        &self->masked[identity.data[4] % (sizeof self->masked / sizeof *self->masked)];
+    if (known->mask[1] && memcmp (known->identity, identity.data, sizeof known->identity) == 0) {
+        memcpy (mask, known->mask, CALLER_MASKED_SIZE);
+        return span_of (mask, CALLER_MASKED_SIZE);
+    }
+    zdigest_t *digest = zdigest_new ();
+    zdigest_update (digest, self->caller_secret, sizeof self->caller_secret);
+    zdigest_update (digest, identity.data, identity.size);
+    mask[0] = 0;
+    memcpy (mask + 1, zdigest_data (digest), CALLER_MASKED_SIZE - 1);
+    zdigest_destroy (&digest);
+    memcpy (known->identity, identity.data, sizeof known->identity);
+    memcpy (known->mask, mask, CALLER_MASKED_SIZE);
+    return span_of (mask, CALLER_MASKED_SIZE);
 }
 
 void submit_request (struct station *self, struct request *request)
