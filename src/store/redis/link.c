@@ -5,7 +5,6 @@
 #include "clock.h"
 #include "link_private.h"
 #include "memory.h"
-#include "resp.h"
 
 enum {
     TICK_MS = 50,
