@@ -36,10 +36,14 @@ static void finish (struct claiming *self, enum store_result result, const char 
     self->answer.taken = self->taken;
     if (result != STORE_DONE)
         self->answer.count = 0;
-    if (self->store && self->store->claiming == self)
-        self->store->claiming = NULL;
+    struct store *store = self->store;
+    if (store && store->claiming == self)
+        store->claiming = NULL;
     self->reply (self->owner, &self->answer);
-    free (self);
+    if (store && !store->spare_claiming)
+        store->spare_claiming = self;
+    else
+        free (self);
 }
 
 static void on_written (struct waiter *waiter, enum written how, const char *error)
@@ -295,7 +299,9 @@ static void on_not_serving (struct waiter *waiter, enum written how, const char 
 void store_claim (struct store *self, const struct claim_wish *wish, store_claim_fn *reply,
                   void *owner)
 {
-    struct claiming *claiming = memory_resize (NULL, sizeof *claiming);
+    struct claiming *claiming = self->spare_claiming;
+    self->spare_claiming = NULL;
+    claiming = claiming ? claiming : memory_resize (NULL, sizeof *claiming);
     memset (claiming, 0, offsetof (struct claiming, rooms));
     claiming->count = claiming->read_count = claiming->answered = 0;
     claiming->answer = (struct store_claim){.error = ""};

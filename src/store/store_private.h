@@ -41,11 +41,13 @@ struct store {
     struct loading *loading;     // NULL = all is read
     struct migration *migration; // of former data; NULL = none
     struct claiming *claiming;   // a claim that reads; NULL = none
-    bool look_wanted;            // as soon as nothing is under way
-    int64_t look_us;             // when to look for edits by hand next, monotonic
-    size_t limits_unwritten;     // changes of limits that are not acknowledged
-    uint64_t limit_writes;       // of all times
-    int64_t stations_revision;   // of the added targets: another one after every change
+    struct claiming
+        *spare_claiming;       // memory of the last claim for the next: to free it costs malloc
+    bool look_wanted;          // as soon as nothing is under way
+    int64_t look_us;           // when to look for edits by hand next, monotonic
+    size_t limits_unwritten;   // changes of limits that are not acknowledged
+    uint64_t limit_writes;     // of all times
+    int64_t stations_revision; // of the added targets: another one after every change
     void (*due) (void *owner, int64_t redis_us);
     struct later *later, **last_later; // calls that wait until it serves
 };
