@@ -428,7 +428,8 @@ static struct decision succeed (const struct step *step)
     bool more = next_occurrence (plan, step->zone, step->now, &decision.misses, &next);
     plan->real_repet++;
     plan->verdict = VERDICT_NONE;
-    plan_set_error (plan, (struct span){0});
+    if (plan->error_info)
+        plan_set_error (plan, (struct span){0});
     go_on (plan, more ? &next : NULL, &decision);
     return decision;
 }

@@ -39,7 +39,8 @@ void plan_destroy (struct plan **self)
     if (*self && (*self)->kept > 0)
         (*self)->kept--;
     else if (*self) {
-        policy_destroy (&(*self)->policy);
+        if ((*self)->policy)
+            policy_destroy (&(*self)->policy);
         free ((*self)->error_info);
         free ((*self)->remark);
         free ((*self)->stopped);
@@ -70,13 +71,14 @@ struct plan *plan_new_submitted (uint64_t id, const struct message *request, str
     self->schedule.received = received;
     self->skip_set = fields->skip_set;
     self->vote = fields->vote;
-    self->policy = policy_keep (fields->policy);
-    plan_set_remark (self, span_of (fields->remark, fields->remark_size));
+    self->policy = fields->policy ? policy_keep (fields->policy) : NULL;
+    if (fields->remark_size)
+        plan_set_remark (self, span_of (fields->remark, fields->remark_size));
     self->state = fields->hold ? PLAN_PAUSE : PLAN_QUEUE;
     self->held = fields->hold == HOLD_MARKED;
-    self->station = keep (self, message_frame (request, ZERO_FRAME_STATION_ID, NULL));
+    self->station = keep (self, station);
     self->caller = keep (self, caller);
-    self->request_id = keep (self, message_frame (request, ZERO_FRAME_REQUEST_ID, NULL));
+    self->request_id = keep (self, request_id);
     self->description = keep (self, span_of (fields->description, fields->description_size));
     self->message_count = 1; // the mailbox, which is written last
     self->messages[self->message_count++] = keep (self, request->desc_bytes);
@@ -118,8 +120,9 @@ bool plan_is_queued (const struct plan *self)
 
 int64_t plan_due_time (const struct plan *self)
 {
-    uint64_t jitter_s = self->policy ? (uint64_t)self->policy->jitter_s : 0;
-    return self->plan_time + (int64_t)spread (self->id, jitter_s);
+    if (!self->policy || !self->policy->jitter_s)
+        return self->plan_time;
+    return self->plan_time + (int64_t)spread (self->id, (uint64_t)self->policy->jitter_s);
 }
 
 // What is no UTF-8, or a NUL, becomes a question mark: the words stand in JSON.

@@ -318,14 +318,15 @@ static bool check_policy (struct reading *reading)
     const struct policy *policy = reading->fields->policy;
     bool cron = schedule->type == SCHEDULE_CRON;
     bool interval = schedule->type >= SCHEDULE_SECOND && schedule->type <= SCHEDULE_DAY;
-    policy_into_schedule (policy, schedule);
+    if (policy)
+        policy_into_schedule (policy, schedule);
     if (cron != (schedule->cron != NULL))
         reason_set (reading->reason, "cron: %s",
                     cron ? "is missing, plan_type cron needs it" : "is for plan_type cron");
     else if (schedule->cycle && !interval)
         reason_set (reading->reason,
                     "cycle: durations are for second, minute, hour and day; want a number");
-    else if (policy_cycle (policy) && !repeats (schedule->type))
+    else if (policy && policy_cycle (policy) && !repeats (schedule->type))
         reason_set (reading->reason, "iteration: plan_type %s runs once",
                     schedule_type_name (schedule->type));
     else if (policy && !policy->key[0] && policy->if_exists)
@@ -354,7 +355,8 @@ static bool check_all (struct reading *reading)
 
 void plan_fields_clear (struct plan_fields *self)
 {
-    policy_destroy (&self->policy);
+    if (self->policy)
+        policy_destroy (&self->policy);
 }
 
 // Of nothing yet.

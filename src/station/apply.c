@@ -115,7 +115,7 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
         return NULL;
     struct outcome_record record = {
         .title = plan->description,
-        .key = policy_key (plan->policy),
+        .key = plan->policy ? policy_key (plan->policy) : (struct span){0},
         .nominal = nominal,
         .status = plan->last_state,
         .state = plan->state,
@@ -163,7 +163,7 @@ static char *output_of (const struct applying *self, const struct plan *plan, si
 }
 
 // The participants that this decision writes: the voters, or who answered.
-static size_t participants_of (const struct applying *self, struct participant **ret)
+static size_t participants_of (const struct applying *self, bool save, struct participant **ret)
 {
     size_t count = 0;
     *ret = NULL;
@@ -174,9 +174,7 @@ static size_t participants_of (const struct applying *self, struct participant *
         for (size_t i = 0; ballot && i < ballot->count; i++)
             (*ret)[count++] = (struct participant){.name = span_text (ballot->at[i].name)};
     }
-    // Of a plan that is deleted only a vote's answer is read once more.
-    bool kept = self->decision.commit != COMMIT_END || self->decision.close_poll;
-    if (self->decision.save_work && self->frames && kept) {
+    if (save) {
         *ret = *ret ? *ret : memory_new (sizeof **ret);
         struct participant *answerer = &(*ret)[count++];
         answerer->name = self->voter ? self->voter->at[0] : span_text (self->key_station);
@@ -239,8 +237,11 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
     char *record = NULL, *output = NULL, *missed = NULL, *uncalled = NULL;
     int64_t revision = plan->revision;
     bool outcome = is_outcome (decision), miss = is_miss (self->cause, plan->last_state);
-    if (decision->open_poll || decision->save_work)
-        count = participants_of (self, &participants);
+    // Of a plan that is deleted only a vote's answer is read once more.
+    bool kept = decision->commit != COMMIT_END || decision->close_poll;
+    bool save = decision->save_work && self->frames && kept;
+    if (decision->open_poll || save)
+        count = participants_of (self, save, &participants);
     // The words of the last failure. Not those of a target that is away, or of a miss: they say
     // nothing of the job.
     if (decision->broadcast == BROADCAST_RESULT && plan->last_state >= ZERO_STATUS_ERROR_FLAG &&

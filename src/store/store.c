@@ -141,7 +141,7 @@ static void on_news (void *owner, enum owner_news news)
         break;
     case OWNER_ACKED:
         core_acked (self->core, store_now_us (self));
-        if (core_batch (self->core) > self->odd_batch)
+        if (self->odd_batch && core_batch (self->core) > self->odd_batch)
             self->odd_batch = 0;
         store_tell_due (self);
         break;
