@@ -22,11 +22,6 @@ static struct ahead_plan *early_of (struct heap_node *node)
                 : NULL;
 }
 
-static struct ahead_plan *first (const struct station *self)
-{
-    return early_of (heap_first (&self->ahead));
-}
-
 // -- how far
 
 int64_t ahead_reach_us (const struct station *self)
@@ -88,7 +83,7 @@ static void take_out (struct station *self, struct ahead_plan *early)
 
 struct ahead_plan *ahead_take (struct station *self)
 {
-    struct ahead_plan *early = first (self);
+    struct ahead_plan *early = early_of (heap_first (&self->ahead));
     if (!early || early->claimed.at_us > store_now_us (self->store) ||
         !store_is_leased (self->store))
         return NULL;
@@ -98,7 +93,7 @@ struct ahead_plan *ahead_take (struct station *self)
 
 int64_t ahead_next_us (const struct station *self)
 {
-    const struct ahead_plan *early = first (self);
+    const struct ahead_plan *early = early_of (heap_first (&self->ahead));
     if (!early)
         return INT64_MAX;
     int64_t due_us = store_mono_us (self->store, early->claimed.at_us);
@@ -134,7 +129,7 @@ void ahead_forget (struct station *self)
         log_event (LEVEL_WARN, "claim.left",
                    "plans=%zu reason=\"not sent; they are due when their lease ends\"",
                    self->ahead.count);
-    for (struct ahead_plan *early; (early = first (self));) {
+    for (struct ahead_plan *early; (early = early_of (heap_first (&self->ahead)));) {
         take_out (self, early);
         free (early);
     }

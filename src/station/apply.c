@@ -536,14 +536,6 @@ static struct applying *applying_new (struct station *station, const struct outc
     set_reason (self, outcome->reason);
     if (outcome->voter.size)
         self->voter = frames_copy (&outcome->voter, 1);
-    const struct message *message = outcome->message;
-    if (!message)
-        return self;
-    struct span frames[1 + DESC_FRAMES_MAX] = {message->desc_bytes};
-    for (size_t i = 0; i < message->desc.count; i++)
-        frames[1 + i] = message->frames[i];
-    self->desc = message->desc;
-    self->frames = frames_copy (frames, 1 + message->desc.count);
     return self;
 }
 
@@ -563,6 +555,15 @@ struct decision apply (struct station *self, const struct outcome *outcome)
     if (decision.commit == COMMIT_NONE || idle) {
         applying_destroy (applying);
         return decision;
+    }
+    // Nobody reads the frames of a heartbeat any more.
+    const struct message *message = outcome->message;
+    if (message && (decision.commit != COMMIT_LEASE || decision.save_work || decision.open_poll)) {
+        struct span frames[1 + DESC_FRAMES_MAX] = {message->desc_bytes};
+        for (size_t i = 0; i < message->desc.count; i++)
+            frames[1 + i] = message->frames[i];
+        applying->desc = message->desc;
+        applying->frames = frames_copy (frames, 1 + message->desc.count);
     }
     if (decision.commit == COMMIT_NEXT)
         FAILPOINT ("next");

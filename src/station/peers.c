@@ -44,9 +44,12 @@ struct load *peers_find (const struct station *self, struct span identity)
     return self->peers ? zhashx_lookup (self->peers, &key) : NULL;
 }
 
-static struct load *load_new (struct station *self, struct span identity)
+static struct load *find_or_new (struct station *self, struct span identity)
 {
-    struct load *load = memory_new (sizeof *load + identity.size);
+    struct load *load = peers_find (self, identity);
+    if (load)
+        return load;
+    load = memory_new (sizeof *load + identity.size);
     if (identity.size)
         memcpy (load->bytes, identity.data, identity.size);
     load->identity = span_of (load->bytes, identity.size);
@@ -58,12 +61,6 @@ static struct load *load_new (struct station *self, struct span identity)
     self->loads = load;
     zhashx_insert (table_of (self), load, load);
     return load;
-}
-
-static struct load *find_or_new (struct station *self, struct span identity)
-{
-    struct load *load = peers_find (self, identity);
-    return load ? load : load_new (self, identity);
 }
 
 void load_settle (struct station *self, struct load *load)

@@ -101,39 +101,33 @@ static void add_many (struct commands *self, const struct outcome_row *rows, siz
     add_outputs (self, rows, count, entry, ended);
 }
 
-// The oldest go when there are too many: by their numbers, as an entry may hold several, and by the
-// entries, as those that were not broadcast have no numbers. Not with each batch.
-static void trim (struct commands *self, const struct rows *rows, int64_t outcomes)
+static void add_outcomes (struct commands *self, const struct rows *rows, int64_t outcomes)
 {
-    enum { EACH = 64 };
+    enum { TOGETHER_MAX = 1000 /* history.lua */, TRIM_EACH = 64 };
+    for (size_t i = 0, length; i < rows->outcome_count; i += length) {
+        const struct outcome_row *next = &rows->outcomes[i];
+        size_t left = rows->outcome_count - i;
+        length = 1; // of those that are one entry
+        while (length < left && length < TOGETHER_MAX && !next[length].sub && !next->sub &&
+               next[length].seq == next->seq + (int64_t)length)
+            length++;
+        if (length == 1)
+            add_one (self, next);
+        else
+            add_many (self, next, length);
+    }
+    // The oldest go when there are too many: by their numbers, as an entry may hold several, and by
+    // the entries, as those that were not broadcast have no numbers. Not with each batch.
     const struct outcome_row *first = &rows->outcomes[0];
     const struct outcome_row *last = &rows->outcomes[rows->outcome_count - 1];
     int64_t oldest = last->seq - outcomes + 1;
-    if (!last->sub && first->seq / EACH == last->seq / EACH && last->seq % EACH)
+    if (!last->sub && first->seq / TRIM_EACH == last->seq / TRIM_EACH && last->seq % TRIM_EACH)
         return;
     ADD (TEXT ("XTRIM"), TEXT ("plan:history"), TEXT ("MAXLEN"), TEXT ("~"),
          number (self, outcomes));
     if (oldest > 1)
         ADD (TEXT ("XTRIM"), TEXT ("plan:history"), TEXT ("MINID"), TEXT ("~"),
              number (self, oldest));
-}
-
-static void add_outcomes (struct commands *self, const struct rows *rows, int64_t outcomes)
-{
-    enum { TOGETHER_MAX = 1000 }; // history.lua
-    for (size_t i = 0, length; i < rows->outcome_count; i += length) {
-        const struct outcome_row *first = &rows->outcomes[i];
-        size_t left = rows->outcome_count - i;
-        length = 1; // of those that are one entry
-        while (length < left && length < TOGETHER_MAX && !first[length].sub && !first->sub &&
-               first[length].seq == first->seq + (int64_t)length)
-            length++;
-        if (length == 1)
-            add_one (self, first);
-        else
-            add_many (self, first, length);
-    }
-    trim (self, rows, outcomes);
 }
 
 // -- all of them
