@@ -6,6 +6,7 @@
 #include "answer_text.h"
 #include "codes.h"
 #include "failpoint.h"
+#include "forward.h"
 #include "log.h"
 #include "memory.h"
 #include "output.h"
@@ -439,6 +440,17 @@ static void tell_called (const struct applying *self, const struct store_committ
     publish_added (self->station, self->called);
 }
 
+// The plans are another station's now, which may want to know what the target said.
+static void forward_answer (const struct applying *self)
+{
+    struct message message = {.desc = self->desc};
+    if (self->cause != CAUSE_ANSWER || !self->frames)
+        return;
+    for (size_t i = 0; i < self->desc.count; i++)
+        message.frames[i] = self->frames->at[1 + i];
+    forward_keep (self->station, self->plan_id, &message);
+}
+
 static void tell_failure (const struct applying *self, const struct store_committed *answer)
 {
     if (answer->result == STORE_LOST || answer->result == STORE_UNKNOWN)
@@ -489,9 +501,11 @@ static void on_committed (void *owner, const struct store_committed *answer)
             target_tally (target)->failed += !succeeded;
         }
     }
-    if (answer->result != STORE_DONE)
+    if (answer->result != STORE_DONE) {
+        forward_answer (applying);
         tell_failure (applying, answer);
-    else if (answer->seq)
+    }
+    if (answer->result == STORE_DONE && answer->seq)
         broadcast (applying, answer);
     if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE &&
         applying->cause != CAUSE_PUT_BACK)

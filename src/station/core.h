@@ -125,6 +125,8 @@ struct station {
     int64_t stations_revision;
 
     // targets
+    void *target_context; // of their sockets, which may outlive the station (forward.h)
+    struct forward *forward;
     struct target *targets[TARGETS_MAX];
     size_t target_count;
     struct target **gone; // that were removed, until the next turn

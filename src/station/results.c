@@ -11,6 +11,7 @@
 #include "codes.h"
 #include "dialect.h"
 #include "failpoint.h"
+#include "forward.h"
 #include "late.h"
 #include "log.h"
 #include "memory.h"
@@ -68,18 +69,25 @@ static const struct held_run *run_by_identity (struct station *self, const struc
     return held && held->target == target ? held : NULL;
 }
 
+bool results_plan_named (const struct message *message, uint64_t *ret_id)
+{
+    return message->envelope == ENVELOPE_MAILBOX
+               ? mailbox_parse (trimmed (message->sender), ret_id)
+               : number_in (message, ZERO_FRAME_GLOBAL_ID, ret_id);
+}
+
 static bool plan_of (struct station *self, const struct message *message,
                      const struct target *target, uint64_t *ret_id)
 {
     if (message->envelope == ENVELOPE_MAILBOX)
-        return mailbox_parse (trimmed (message->sender), ret_id);
+        return results_plan_named (message, ret_id);
     if (!target)
         return false;
     const struct held_run *run = NULL;
     bool named = false;
     if (target_way (target)->by_identity)
         run = run_by_identity (self, target, message, &named);
-    else if (number_in (message, ZERO_FRAME_GLOBAL_ID, ret_id))
+    else if (results_plan_named (message, ret_id))
         return true; // it does not send the mailbox back, but the plan's id
     // A run that is not known here: it is looked up by its mailbox.
     if (!run && named)
@@ -384,6 +392,15 @@ static bool may_answer (struct station *self, struct span key_station, const str
     return false;
 }
 
+// It could not be looked up, as the plans are another station's now.
+static void forward_unread (const struct lookup *lookup, const struct store_loaded *answer,
+                            const struct message *message)
+{
+    bool may = *lookup->target || permits_all_stations (lookup->station, lookup->user);
+    if (may && (answer->result == STORE_LOST || answer->result == STORE_UNKNOWN))
+        forward_keep (lookup->station, lookup->plan_id, message);
+}
+
 // No run of the plan is in progress: a result is of one that is over. What a target sends of a vote
 // as it ends is none, and may come at any time.
 static bool take_late (const struct lookup *lookup, const struct store_loaded *answer,
@@ -422,6 +439,8 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
         if (may_answer (self, span_text (held->key_station), target, lookup->user))
             take_answer (held, target, lookup->connection, &message);
     } else if (!sound || !take_late (lookup, answer, target, &message)) {
+        if (sound)
+            forward_unread (lookup, answer, &message);
         self->counters.dropped_mailboxes++;
         log_event (LEVEL_DEBUG, "answer.dropped", "plan=%" PRIx64, lookup->plan_id);
     }

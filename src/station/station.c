@@ -22,6 +22,7 @@
 #include "core.h"
 #include "due.h"
 #include "failpoint.h"
+#include "forward.h"
 #include "front.h"
 #include "late.h"
 #include "log.h"
@@ -176,8 +177,10 @@ static void on_fenced (struct station *self)
     log_event (
         self->phase == PHASE_STOPPING ? LEVEL_INFO : LEVEL_WARN, "owner.lost", "reason=\"%s\"",
         self->phase == PHASE_STOPPING ? "the plans were handed over" : "another station took over");
-    if (self->phase != PHASE_STOPPING || self->yields)
+    if (self->phase != PHASE_STOPPING || self->yields) {
         self->phase = PHASE_FENCED;
+        forward_begin (self);
+    }
     reactor_stop (self->reactor);
 }
 
@@ -390,6 +393,7 @@ static void make_store (struct station *self, const struct link_config *link)
                                   .state_folder = -1,
                                   .name = self->name,
                                   .endpoints = endpoints,
+                                  .key = self->curve_keys.public_key,
                                   .due = due_wake_at};
     if (!self->embedded)
         config.state_folder = state_folder_open (redis_data_folder (settings, folder));
@@ -425,6 +429,7 @@ static int start (struct station *self, const struct link_config *given, struct 
     timer_set (&self->tick, self->reactor, TICK_MS);
     self->started_us = clock_mono_us ();
     make_store (self, &config);
+    forward_attach (self);
     if (self->embedded)
         start_targets (self); // they connect while Redis starts
     return 0;
@@ -440,6 +445,7 @@ struct station *station_new (const struct station_config *given, enum station_fa
     self->read_settings = given->read_settings;
     self->signal_fd = given->signal_fd;
     self->yields = given->yields;
+    self->forward = given->forward;
     self->timer_fd = -1;
     dialect_parse (settings->dialect, &self->dialect);
     snprintf (self->event_epoch, sizeof self->event_epoch, "%016" PRIx64, process_random ());
@@ -475,6 +481,7 @@ void station_destroy (struct station **self_p)
     struct station *self = *self_p;
     if (!self)
         return;
+    forward_detach (self);
     if (self->store) {
         reads_stop (self);
         store_destroy (&self->store);
@@ -482,6 +489,8 @@ void station_destroy (struct station **self_p)
     pull_destroy (self);
     runs_stop (self);
     late_stop (self);
+    forward_take_requests (self);
+    forward_take_targets (self);
     targets_stop (self);
     due_stop (self);
     timer_end (&self->tick);

@@ -3,13 +3,15 @@
 
 #include "fault.h"
 
+struct forward;
 struct station;
 
 struct station_config {
     struct station_settings *settings; // borrowed, and changed when SIGHUP has them read anew
     station_read_fn *read_settings;
-    int signal_fd; // of process_prepare
-    bool yields;   // the plans were given up: others are to take over first
+    int signal_fd;           // of process_prepare
+    bool yields;             // the plans were given up: others are to take over first
+    struct forward *forward; // borrowed: forward_new
 };
 
 enum station_end {
@@ -30,3 +32,7 @@ enum station_end station_run (struct station *self, enum station_fault *ret_faul
                               struct reason *reason);
 
 void station_destroy (struct station **self);
+
+// What outlives a station that is fenced (forward.h): made once, destroyed at the end.
+struct forward *forward_new (void);
+void forward_destroy (struct forward **self);

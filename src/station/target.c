@@ -7,7 +7,7 @@
 #include <zmq.h>
 
 #include "clock.h"
-#include "context.h"
+#include "socket.h"
 #include "failpoint.h"
 #include "log.h"
 #include "memory.h"
@@ -25,6 +25,7 @@ enum {
 
 struct target {
     struct target_settings settings;
+    void *context;                // of its sockets
     const struct curve_keys *own; // for settings.curve
     struct dispatch_way way;
     struct reactor *reactor;
@@ -110,14 +111,14 @@ static bool open_monitor (struct target *self)
     snprintf (endpoint, sizeof endpoint, "inproc://target-monitor-%" PRIu64, ++number);
     // The reader first: when sockets have run out, a monitor that nobody reads would wait for ever
     // in being told to end.
-    self->monitor = wire_socket (ZMQ_PAIR);
+    self->monitor = wire_socket_in (self->context, ZMQ_PAIR);
     return self->monitor && zmq_connect (self->monitor, endpoint) == 0 &&
            zmq_socket_monitor (self->socket, endpoint, ZMQ_EVENT_ALL) == 0;
 }
 
 static void connect_anew (struct target *self)
 {
-    self->socket = wire_socket (ZMQ_DEALER);
+    self->socket = wire_socket_in (self->context, ZMQ_DEALER);
     if (self->socket && self->identity[0])
         zmq_setsockopt (self->socket, ZMQ_ROUTING_ID, self->identity, strlen (self->identity));
     if (!self->socket || !open_monitor (self)) {
@@ -228,11 +229,13 @@ bool target_paused (const struct target *self)
     return self->paused;
 }
 
-struct target *target_new (const struct target_settings *settings, const struct curve_keys *own,
-                           struct reactor *reactor, const struct target_events *events)
+struct target *target_new (const struct target_settings *settings, void *context,
+                           const struct curve_keys *own, struct reactor *reactor,
+                           const struct target_events *events)
 {
     struct target *self = memory_new (sizeof *self);
     self->settings = *settings;
+    self->context = context;
     self->own = own;
     self->way = (struct dispatch_way){self->settings.by_identity, self->settings.key};
     self->reactor = reactor;
@@ -252,6 +255,19 @@ struct target *target_new (const struct target_settings *settings, const struct 
         connect_anew (self);
     }
     return self;
+}
+
+void *target_release (struct target *self)
+{
+    void *socket = self->socket;
+    if (!self->up || !socket || self->settings.by_identity)
+        return NULL;
+    zmq_socket_monitor (socket, NULL, 0);
+    close_watched (&self->news, &self->monitor);
+    watch_end (&self->messages);
+    self->socket = NULL;
+    self->up = false;
+    return socket;
 }
 
 void target_destroy (struct target **self_p)

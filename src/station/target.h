@@ -33,11 +33,16 @@ struct target_events {
 enum { TARGET_IDENTITY_SIZE = 64 }; // with its NUL
 
 // The target starts to connect at once, one by identity when it has that, and goes on trying. The
-// settings are copied. `own` is
-// borrowed for the life of the target: the station's keys, for one with a key.
-struct target *target_new (const struct target_settings *settings, const struct curve_keys *own,
-                           struct reactor *reactor, const struct target_events *events);
+// settings are copied. `context`, of its sockets, and `own` are borrowed for the life of the
+// target; `own` are the station's keys, for one with a key.
+struct target *target_new (const struct target_settings *settings, void *context,
+                           const struct curve_keys *own, struct reactor *reactor,
+                           const struct target_events *events);
 void target_destroy (struct target **self);
+
+// Take the DEALER of its connection out, with what it has not been read; NULL: it is not connected,
+// or by identity. Destroy the target next.
+void *target_release (struct target *self);
 
 const struct target_settings *target_settings (const struct target *self);
 const char *target_name (const struct target *self);

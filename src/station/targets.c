@@ -13,6 +13,7 @@
 #include "process.h"
 #include "results.h"
 #include "runs.h"
+#include "socket.h"
 #include "unresponsive.h"
 
 enum { WAKE_PAGE = 1000 }; // plans a call
@@ -194,7 +195,10 @@ int targets_put (struct station *self, const struct target_settings *settings,
     } else {
         self->target_count++;
     }
-    self->targets[at] = target_new (settings, &self->curve_keys, self->reactor, &events);
+    if (!self->target_context)
+        self->target_context = wire_context_new ();
+    self->targets[at] =
+        target_new (settings, self->target_context, &self->curve_keys, self->reactor, &events);
     if (settings->by_identity && settings->type != TARGET_PULL)
         needs_identity (self, self->targets[at]);
     if (settings->origin != ORIGIN_SETTINGS)
@@ -336,4 +340,5 @@ void targets_stop (struct station *self)
     on_burial (self);
     free (self->gone);
     self->gone = NULL;
+    wire_context_destroy (&self->target_context);
 }

@@ -72,7 +72,7 @@ static bool is_token (struct span found, const char *token)
     return token[0] && span_is (found, token);
 }
 
-static bool is_free (struct span found)
+bool owner_is_free (struct span found)
 {
     size_t size = sizeof FREE - 1;
     return found.size > size && memcmp (found.data + found.size - size, FREE, size) == 0;
@@ -215,8 +215,8 @@ static struct owner_step stand_by (struct owner *self, const struct owner_event 
         snprintf (self->stored, sizeof self->stored, "%" PRIu64 ".%016" PRIx64, epoch_of (token),
                   self->config.seed);
     bool same = is_token (token, self->seen) && event->batch == self->seen_batch;
-    bool vacant =
-        !token.size || is_free (token) || is_token (token, self->stored) || self->config.alone;
+    bool vacant = !token.size || owner_is_free (token) || is_token (token, self->stored) ||
+                  self->config.alone;
     if (self->held) { // first it forgets what it was
         self->held = false;
         keep_seen (self, token, event->batch, now_us);
@@ -277,7 +277,7 @@ static struct owner_step found (struct owner *self, const struct owner_event *ev
         self->held = true;
         self->token[0] = '\0';
         self->batch = self->acked = 0;
-        if (self->handover && is_free (event->token))
+        if (self->handover && owner_is_free (event->token))
             self->away_until_us = now_us + OWNER_LEASE_US;
         self->handover = false;
     }

@@ -116,6 +116,9 @@ const char *owner_token (const struct owner *self);
 bool owner_uses_script (const struct owner *self);
 const char *owner_found (const struct owner *self, int64_t *ret_batch);
 
+// Whether this token says that the plans were given up.
+bool owner_is_free (struct span token);
+
 // The number of the batch in flight, 0 = none; and of the last one that was applied.
 int64_t owner_batch (const struct owner *self);
 int64_t owner_acked (const struct owner *self);

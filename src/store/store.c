@@ -314,6 +314,7 @@ static void make_writer (struct store *self, const struct store_config *config)
                                                    .stored = *token ? token : NULL},
                                          .name = self->name,
                                          .endpoints = self->endpoints,
+                                         .key = self->key,
                                          .outcomes = self->bounds.history_count};
     self->writer = writer_new (self->core, &writer, &io);
 }
@@ -335,6 +336,7 @@ struct store *store_new (const struct store_config *config, const struct store_b
     snprintf (self->instance, sizeof self->instance, "%016" PRIx64, process_random ());
     snprintf (self->name, sizeof self->name, "%s", config->name);
     snprintf (self->endpoints, sizeof self->endpoints, "%s", config->endpoints);
+    snprintf (self->key, sizeof self->key, "%s", config->key ? config->key : "");
     json_text_start (&self->text, TEXT_ROOM);
     self->core = core_new (&core_bounds);
     self->timer = (struct timer){.call = on_timer, .owner = self};

@@ -62,6 +62,7 @@ struct store_config {
     int state_folder;      // state_folder_open; -1 = none. Closed with the store
     const char *name;      // of this station, for others
     const char *endpoints; // the same: where its sockets are, with blanks between
+    const char *key;       // the same: its public key; "" = without CURVE
     void (*due) (void *owner, int64_t redis_us); // a plan may be due then, or is
 };
 
@@ -501,6 +502,18 @@ void store_leave (struct store *self);
 
 // Say that this station is here, and hear what has become of the data.
 void store_attend (struct store *self, store_attended_fn *reply, void *owner);
+
+struct store_owner {
+    enum store_result result;
+    bool owned;          // a station owns the plans
+    struct span name;    // of that, HOST:PID
+    struct span request; // where its request socket is bound
+    struct span key;     // its public key; empty = without CURVE
+};
+
+// Who owns the plans, as Redis has it; also for a standby.
+typedef void store_owner_fn (void *owner, const struct store_owner *answer);
+void store_owner (struct store *self, store_owner_fn *reply, void *owner);
 
 struct store_identity {
     enum store_result result;

@@ -27,7 +27,7 @@ struct store {
     int64_t offset_us; // Redis' clock minus our monotonic one
     bool learned;      // by an answer
     char instance[17];
-    char name[80], endpoints[300];
+    char name[80], endpoints[300], key[41];
     int state_folder; // a folder with the token of the last takeover; -1 = none
     struct store_bounds bounds;
     int64_t window;           // plans under way at which the store is busy

@@ -131,6 +131,33 @@ int64_t attending_age_s (const redisReply *seen, int64_t now_s)
     return seen_s > 0 && seen_s <= SCHEDULE_TIME_MAX ? llabs (now_s - seen_s) : now_s;
 }
 
+static void on_owner (void *owner, const redisReply *reply)
+{
+    struct ask *ask = owner;
+    const char *error = "";
+    struct store_owner answer = {.result = reply_result (reply, &error)};
+    if (reply_is_array (reply, 4)) {
+        struct span token = reply_text (reply->element[0]);
+        struct span endpoints = reply_text (reply->element[2]);
+        const uint8_t *blank = endpoints.size ? memchr (endpoints.data, ' ', endpoints.size) : NULL;
+        answer.owned = token.size && !owner_is_free (token);
+        answer.name = reply_text (reply->element[1]);
+        answer.request =
+            span_of (endpoints.data, blank ? (size_t)(blank - endpoints.data) : endpoints.size);
+        answer.key = reply_text (reply->element[3]);
+    }
+    ((store_owner_fn *)ask->reply) (ask->owner, &answer);
+    free (ask);
+}
+
+void store_owner (struct store *self, store_owner_fn *reply, void *owner)
+{
+    store_ask (self, LINK_ONCE,
+               WORDS (TEXT ("HMGET"), TEXT ("plan:owner"), TEXT ("token"), TEXT ("name"),
+                      TEXT ("endpoints"), TEXT ("key")),
+               on_owner, ask_new (self, (void (*) (void))reply, owner));
+}
+
 static void on_attending (void *owner, const redisReply *reply)
 {
     struct ask *ask = owner;

@@ -37,7 +37,7 @@ struct writer {
     struct core *core;
     struct owner *owner;
     struct writer_io io;
-    const char *name, *endpoints;
+    const char *name, *endpoints, *key;
     int64_t outcomes;
     enum owner_do todo; // with the next flush
     bool reopened;      // it is not known yet who owns the database
@@ -229,7 +229,7 @@ static void take (struct writer *self, int64_t mono_us)
     self->io.taking (self->io.owner, token);
     ADD (&owner, TEXT ("HSET"), TEXT (KEY_OWNER), TEXT ("token"), span_text (token), TEXT ("batch"),
          TEXT ("0"), TEXT ("name"), span_text (self->name), TEXT ("endpoints"),
-         span_text (self->endpoints));
+         span_text (self->endpoints), TEXT ("key"), span_text (self->key));
     if (PLANTED (TOKEN_WATCHED))
         ADD (&owner, TEXT ("HSET"), TEXT ("plan:token"), TEXT ("token"), span_text (token));
     send_batch (self, &owner, mono_us);
@@ -613,6 +613,7 @@ struct writer *writer_new (struct core *core, const struct writer_config *config
     self->io = *io;
     self->name = config->name;
     self->endpoints = config->endpoints;
+    self->key = config->key ? config->key : "";
     self->outcomes = config->outcomes;
     self->owner = owner_new (&config->owner);
     if (PLANTED (TOKEN_BY_NAME)) {

@@ -34,6 +34,7 @@ struct writer_io {
 struct writer_config {
     struct owner_config owner;
     const char *name, *endpoints; // of this station, for people and other stations; borrowed
+    const char *key;              // the same: its public key; NULL = without CURVE
     int64_t outcomes;             // that the history keeps; 0 = none
 };
 

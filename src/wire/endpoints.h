@@ -20,6 +20,14 @@ int endpoints_read (struct endpoints *self, const char *text, struct reason *rea
 // Release it; what is empty or was cleared is fine.
 void endpoints_clear (struct endpoints *self);
 
+enum { ENDPOINT_SIZE = 512 };
+
+// Where this machine reaches the socket that a process called NAME (HOST:PID) has bound to
+// `bound`: that text, or with HOST in the place of a wildcard or an interface. `own_host` is the
+// name of this machine. False: it does not, as only its own machine does.
+bool endpoint_reach (struct span name, struct span bound, const char *own_host,
+                     char out[ENDPOINT_SIZE]);
+
 enum { SERVER_KEYS_SIZE = ENDPOINTS_MAX * CURVE_KEY_SIZE }; // commas, and a NUL at the end
 
 // Whether the text has one public key, for all stations, or one for each of `count` endpoints in

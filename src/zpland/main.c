@@ -58,17 +58,19 @@ static int run (struct station_settings *settings, struct reason *reason)
         return EXIT_USAGE;
     process_confine ();
     notify_start ();
-    struct station_config config = {settings, read_settings, process_prepare (), false};
+    struct forward *forward = forward_new ();
+    struct station_config config = {settings, read_settings, process_prepare (), false, forward};
     enum station_end end = STATION_FENCED;
     while (end == STATION_FENCED) {
         struct station *station = station_new (&config, &fault, reason);
         if (!station)
-            return exit_status[fault];
+            break;
         end = station_run (station, &fault, reason);
         station_destroy (&station);
         config.yields = true;
     }
-    return end == STATION_FAILED ? exit_status[fault] : EXIT_SUCCESS;
+    forward_destroy (&forward);
+    return end == STATION_STOPPED ? EXIT_SUCCESS : exit_status[fault];
 }
 
 int main (int argc, char **argv)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "curve.h"
+#include "endpoints.h"
 
 static char folder[] = "/tmp/zplan-curve-XXXXXX";
 static struct curve_keys keys; // both hold a '#'
@@ -380,6 +381,46 @@ static void a_list_of_stations_has_names_and_beginnings (void **state)
     }
 }
 
+// -- where a station on another machine, or on this one, is reached
+
+static const struct {
+    const char *name, *bound, *expected; // NULL = it is not
+} reached[] = {
+    {"b:17", "tcp://10.0.0.2:7920", "tcp://10.0.0.2:7920"},
+    {"b:17", "tcp://*:7920", "tcp://b:7920"},
+    {"b:17", "tcp://0.0.0.0:7920", "tcp://b:7920"},
+    {"b:17", "tcp://[::]:7920", "tcp://b:7920"},
+    {"b:17", "tcp://[fe80::1]:7920", "tcp://[fe80::1]:7920"},
+    {"b:17", "tcp://eth0:7920", "tcp://b:7920"},
+    {"b:17", "tcp://127.0.0.1:7920", NULL},
+    {"b:17", "tcp://[::1]:7920", NULL},
+    {"b:17", "ipc:///run/q", NULL},
+    {"a:17", "tcp://127.0.0.1:7920", "tcp://127.0.0.1:7920"},
+    {"a:17", "tcp://*:7920", "tcp://127.0.0.1:7920"},
+    {"a:17", "tcp://eth0:7920", "tcp://127.0.0.1:7920"},
+    {"a:17", "tcp://10.0.0.1:7920", "tcp://10.0.0.1:7920"},
+    {"a:17", "ipc:///run/q", "ipc:///run/q"},
+    {"a", "tcp://10.0.0.1:7920", NULL},
+    {"", "tcp://10.0.0.1:7920", NULL},
+    {"a:17", "", NULL},
+    {"a:17", "tcp://:7920", NULL},
+    {"a:17", "inproc://x", NULL},
+};
+
+static void a_bound_endpoint_is_reached_or_not (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (reached); i++) {
+        char name[64], found[ENDPOINT_SIZE] = "";
+        snprintf (name, sizeof name, "%s of %s", reached[i].bound, reached[i].name);
+        bool is =
+            endpoint_reach (span_text (reached[i].name), span_text (reached[i].bound), "a", found);
+        CHECK_INT (name, is, reached[i].expected != NULL);
+        if (is && reached[i].expected)
+            CHECK_INT (name, strcmp (found, reached[i].expected), 0);
+    }
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,6 +432,7 @@ int main (void)
         cmocka_unit_test (no_file_is_written_over),
         cmocka_unit_test (what_would_not_be_read_is_not_written),
         cmocka_unit_test (a_list_of_stations_has_names_and_beginnings),
+        cmocka_unit_test (a_bound_endpoint_is_reached_or_not),
     };
     return cmocka_run_group_tests (tests, set_up, tear_down);
 }

@@ -1,0 +1,387 @@
+#include "forward.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "codes.h"
+#include "context.h"
+#include "dialect.h"
+#include "endpoints.h"
+#include "log.h"
+#include "memory.h"
+#include "permit.h"
+#include "results.h"
+
+enum {
+    FORWARD_US = 10000000,
+    TICK_MS = 100,
+    LOOK_US = 1000000, // for another owner, when one is known
+    LINGER_MS = 1000,
+    TURN_MESSAGES = 64,
+    DRAIN_MAX = 1000,         // results in the request socket
+    KEPT_BYTES_MAX = 64 << 20 // of answers that wait
+};
+
+// The connection of a target.
+struct former {
+    struct forward *forward;
+    void *socket;
+    struct watch watch;
+    enum dialect dialect;
+};
+
+// An answer that waits to be sent.
+struct kept {
+    struct kept *next;
+    size_t bytes;
+    struct frames *frames;
+};
+
+struct forward {
+    struct station *station; // the present one; NULL = between two
+    enum dialect dialect;    // of the request socket
+    void *context;           // of the sockets; NULL = there is nothing to do
+    int64_t end_us;          // when it is over, monotonic
+    int64_t context_us;      // when the context may end: nothing lingers; 0 = not over yet
+    struct former *rows;
+    size_t count;
+    struct kept *first, **last;
+    size_t kept_bytes;
+    void *link; // to the request socket of the new owner; NULL = it is not known
+    char endpoint[ENDPOINT_SIZE];
+    char server_key[CURVE_KEY_SIZE];
+    bool asking;     // who the owner is
+    int64_t look_us; // when to ask next
+    struct timer timer;
+    uint64_t passed, dropped;
+};
+
+// -- what waits
+
+static void drop_first (struct forward *self)
+{
+    struct kept *kept = self->first;
+    self->first = kept->next;
+    if (!self->first)
+        self->last = &self->first;
+    self->kept_bytes -= kept->bytes;
+    free (kept->frames);
+    free (kept);
+}
+
+static void keep (struct forward *self, const struct span *frames, size_t count)
+{
+    size_t bytes = sizeof (struct kept) + sizeof (struct frames);
+    for (size_t i = 0; i < count; i++)
+        bytes += sizeof (struct span) + frames[i].size;
+    if (bytes > KEPT_BYTES_MAX - self->kept_bytes) {
+        self->dropped++;
+        return;
+    }
+    struct kept *kept = memory_new (sizeof *kept);
+    *kept = (struct kept){.bytes = bytes, .frames = frames_copy (frames, count)};
+    *self->last = kept;
+    self->last = &kept->next;
+    self->kept_bytes += bytes;
+}
+
+static bool send_kept (struct forward *self)
+{
+    while (self->link && self->first &&
+           packet_send (self->link, self->first->frames->at, self->first->frames->count)) {
+        self->passed++;
+        drop_first (self);
+    }
+    return self->link && !self->first;
+}
+
+// Its status in our numbers.
+static void send_answer (struct forward *self, const char *mailbox, struct message *message)
+{
+    uint8_t desc[DESC_SIZE_MAX];
+    struct span frames[MESSAGE_FRAMES_MAX];
+    message->envelope = ENVELOPE_MAILBOX;
+    message->sender = span_text (mailbox);
+    message->desc.code = dialect_status_out (self->dialect, message->desc.code);
+    size_t count = message_layout (message, desc, frames);
+    if (send_kept (self) && packet_send (self->link, frames, count))
+        self->passed++;
+    else
+        keep (self, frames, count);
+}
+
+// -- the targets
+
+// One that names no plan was of a run that only the former owner knew.
+static void forward_packet (struct former *former, const struct packet *packet)
+{
+    struct forward *self = former->forward;
+    struct message message;
+    struct reason reason;
+    uint8_t desc[DESC_SIZE_MAX];
+    char mailbox[MAILBOX_SIZE];
+    uint64_t plan_id;
+    if (packet->fault || message_read (packet->frames, packet->count, &message, &reason) ||
+        message.envelope == ENVELOPE_CALLER || !results_plan_named (&message, &plan_id)) {
+        self->dropped++;
+        return;
+    }
+    message_drop (&message, ZERO_FRAME_SERVICE_KEY, desc); // it goes nowhere else
+    message.desc.code = dialect_status_in (former->dialect, message.desc.code);
+    send_answer (self, mailbox_text (plan_id, mailbox), &message);
+}
+
+// What cannot be sent on waits in the socket.
+static bool on_answer (void *owner)
+{
+    struct former *former = owner;
+    struct forward *self = former->forward;
+    struct packet packet;
+    int count = 0;
+    while (count < TURN_MESSAGES && send_kept (self) &&
+           packet_recv (&packet, former->socket, &packet_of_dispatches)) {
+        forward_packet (former, &packet);
+        packet_clear (&packet);
+        count++;
+    }
+    bool more = count == TURN_MESSAGES;
+    if (!send_kept (self)) {
+        watch_end (&former->watch); // the timer goes on
+        more = false;
+    }
+    return more;
+}
+
+static void read_on (struct forward *self)
+{
+    bool reads = self->station && !self->context_us && send_kept (self);
+    for (size_t i = 0; i < self->count && reads; i++)
+        watch_start (&self->rows[i].watch, self->station->reactor, self->rows[i].socket, on_answer,
+                     &self->rows[i]);
+}
+
+// -- the new owner
+
+static void close_link (struct forward *self)
+{
+    if (!self->link)
+        return;
+    wire_set (self->link, ZMQ_LINGER, LINGER_MS);
+    zmq_close (self->link);
+    self->link = NULL;
+}
+
+static void connect_to (struct forward *self, const char *endpoint, const char *server_key)
+{
+    const struct curve_keys *own = &self->station->curve_keys;
+    close_link (self);
+    snprintf (self->endpoint, sizeof self->endpoint, "%s", endpoint);
+    snprintf (self->server_key, sizeof self->server_key, "%s", server_key);
+    if (*server_key && !own->secret_key[0])
+        return; // it wants a key, and this station has none
+    self->link = wire_socket_in (self->context, ZMQ_DEALER);
+    if (!self->link)
+        return;
+    wire_limit (self->link, self->station->limits.bytes);
+    if (*server_key)
+        curve_make_client (self->link, own, server_key);
+    if (zmq_connect (self->link, endpoint)) {
+        close_link (self);
+        return;
+    }
+    log_event (LEVEL_INFO, "forward.begin", "endpoint=%s targets=%zu kept_bytes=%zu", endpoint,
+               self->count, self->kept_bytes);
+    read_on (self);
+}
+
+static void on_owner (void *owner, const struct store_owner *answer)
+{
+    struct forward *self = owner;
+    char endpoint[ENDPOINT_SIZE], server_key[CURVE_KEY_SIZE], host[HOST_NAME_MAX + 1] = "";
+    self->asking = false;
+    if (!self->station || !self->context || self->context_us || answer->result != STORE_DONE ||
+        !answer->owned)
+        return;
+    snprintf (server_key, sizeof server_key, "%.*s", (int)answer->key.size,
+              (const char *)answer->key.data);
+    gethostname (host, sizeof host - 1);
+    bool same = strcmp (server_key, self->server_key) == 0;
+    if (!endpoint_reach (answer->name, answer->request, host, endpoint) ||
+        (same && strcmp (endpoint, self->endpoint) == 0) ||
+        (*server_key && !curve_key_valid (server_key)))
+        return;
+    connect_to (self, endpoint, server_key);
+}
+
+static void ask_owner (struct forward *self, int64_t now_us)
+{
+    enum store_state state = store_state (self->station->store);
+    if (self->asking || now_us < self->look_us ||
+        (state != STORE_STANDBY && state != STORE_SERVING))
+        return;
+    self->asking = true;
+    self->look_us = self->link ? now_us + LOOK_US : now_us;
+    store_owner (self->station->store, on_owner, self);
+}
+
+// -- its time
+
+static void stop_reading (struct forward *self)
+{
+    for (size_t i = 0; i < self->count; i++)
+        watch_end (&self->rows[i].watch);
+}
+
+static void close_sockets (struct forward *self)
+{
+    stop_reading (self);
+    for (size_t i = 0; i < self->count; i++)
+        zmq_close (self->rows[i].socket);
+    free (self->rows);
+    self->rows = NULL;
+    self->count = 0;
+    close_link (self);
+    while (self->first) {
+        self->dropped++;
+        drop_first (self);
+    }
+}
+
+// Its sockets close; what was sent last may leave before the context ends, for which nothing waits.
+static void end (struct forward *self, int64_t now_us)
+{
+    close_sockets (self);
+    self->context_us = now_us + 2 * LINGER_MS * 1000;
+    log_event (LEVEL_INFO, "forward.end", "passed=%llu dropped=%llu",
+               (unsigned long long)self->passed, (unsigned long long)self->dropped);
+}
+
+static void clear (struct forward *self)
+{
+    close_sockets (self);
+    wire_context_destroy (&self->context);
+    self->end_us = self->context_us = self->look_us = 0;
+    self->endpoint[0] = self->server_key[0] = '\0';
+    self->passed = self->dropped = 0;
+}
+
+static void on_tick (void *owner)
+{
+    struct forward *self = owner;
+    int64_t now_us = clock_mono_us ();
+    if (self->context_us && now_us >= self->context_us) {
+        clear (self);
+        return;
+    }
+    if (!self->context_us && now_us >= self->end_us)
+        end (self, now_us);
+    if (!self->context_us) {
+        ask_owner (self, now_us);
+        read_on (self);
+    }
+    timer_set (&self->timer, self->station->reactor, TICK_MS);
+}
+
+struct forward *forward_new (void)
+{
+    struct forward *self = memory_new (sizeof *self);
+    self->last = &self->first;
+    self->timer = (struct timer){.call = on_tick, .owner = self};
+    return self;
+}
+
+void forward_destroy (struct forward **self)
+{
+    if (!*self)
+        return;
+    clear (*self);
+    free (*self);
+    *self = NULL;
+}
+
+// -- of a station
+
+void forward_begin (struct station *station)
+{
+    struct forward *self = station->forward;
+    clear (self);
+    self->dialect = station->dialect;
+    self->end_us = clock_mono_us () + FORWARD_US;
+}
+
+void forward_keep (struct station *station, uint64_t plan_id, const struct message *message)
+{
+    char mailbox[MAILBOX_SIZE];
+    struct message copy = *message;
+    if (station->phase == PHASE_FENCED)
+        send_answer (station->forward, mailbox_text (plan_id, mailbox), &copy);
+}
+
+void forward_take_targets (struct station *station)
+{
+    struct forward *self = station->forward;
+    if (station->phase != PHASE_FENCED)
+        return;
+    self->rows = memory_new ((station->target_count + 1) * sizeof *self->rows);
+    for (size_t i = 0; i < station->target_count; i++) {
+        void *socket = target_release (station->targets[i]);
+        if (socket)
+            self->rows[self->count++] =
+                (struct former){.forward = self,
+                                .socket = socket,
+                                .dialect = target_settings (station->targets[i])->dialect};
+    }
+    if (!self->count && !self->first)
+        return;
+    self->context = station->target_context ? station->target_context : wire_context_new ();
+    station->target_context = NULL;
+}
+
+// What a key may send for every target. One that is bound to some is not forwarded: the new owner
+// would judge it by this station's key.
+static bool may_forward (const struct station *station, const char *user)
+{
+    return permits_roles (station, user, CURVE_ROLE_RESULT) && permits_all_stations (station, user);
+}
+
+void forward_take_requests (struct station *station)
+{
+    struct packet packet;
+    bool forwards = station->phase == PHASE_FENCED && station->request_socket;
+    for (int i = 0; forwards && i < DRAIN_MAX &&
+                    packet_recv_of_user (&packet, station->request_socket, &station->limits);
+         i++) {
+        struct message message;
+        struct reason reason;
+        uint64_t plan_id;
+        bool whole = packet.count > 1 && !packet.fault &&
+                     message_read (packet.frames + 1, packet.count - 1, &message, &reason) == 0;
+        if (whole && message.envelope == ENVELOPE_MAILBOX &&
+            results_plan_named (&message, &plan_id) && may_forward (station, packet.user)) {
+            message.desc.code = dialect_status_in (station->dialect, message.desc.code);
+            forward_keep (station, plan_id, &message);
+        }
+        packet_clear (&packet);
+    }
+}
+
+void forward_attach (struct station *station)
+{
+    struct forward *self = station->forward;
+    self->station = station;
+    self->asking = false;
+    if (self->context)
+        timer_set (&self->timer, station->reactor, 0);
+}
+
+void forward_detach (struct station *station)
+{
+    struct forward *self = station->forward;
+    if (!self)
+        return;
+    timer_end (&self->timer);
+    stop_reading (self);
+    self->station = NULL;
+}
