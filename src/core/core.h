@@ -339,6 +339,10 @@ bool core_view (const struct core *self, uint64_t id, struct core_view *ret);
 // Whether a plan in the queue at this score is ready: it is due, and waits for its turn.
 bool core_is_ready (const struct core *self, struct span target, uint64_t id, int64_t score_us);
 
+// Call for each target that has plans with how many.
+typedef void core_target_fn (void *owner, struct span target, int64_t plans);
+void core_each_target (const struct core *self, core_target_fn *call, void *owner);
+
 // How many ready plans a target has, and how many go before one of this class that was due then.
 int64_t core_ready (const struct core *self, struct span target);
 int64_t core_before (const struct core *self, struct span target, int priority, struct span group,

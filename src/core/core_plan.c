@@ -441,6 +441,13 @@ bool core_is_ready (const struct core *self, struct span target, uint64_t id, in
     return of && score_us <= self->ahead_until_us && is_within_cursor (self, of, id, score_us);
 }
 
+void core_each_target (const struct core *self, core_target_fn *call, void *owner)
+{
+    for (const struct core_target *of = self->first_ready; of; of = of->next_ready)
+        if (of->plans > 0)
+            call (owner, span_of (of->name, of->name_size), of->plans);
+}
+
 int64_t core_ready (const struct core *self, struct span target)
 {
     const struct core_target *of = target_find_in (self, target);

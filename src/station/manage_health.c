@@ -21,6 +21,8 @@ struct findings {
     json_t *problems, *warnings, *all;
 };
 
+enum { STRANGERS_NAMED = 5 }; // targets that are not known
+
 enum { TELL_PROBLEM, TELL_WARNING };
 
 // `advice`: what to do, a constant.
@@ -152,9 +154,53 @@ static void find_target (const struct target *target, struct findings *list)
     }
 }
 
+// Plans of targets that are not known here: removed, or of another station's settings.
+struct strangers {
+    struct station *station;
+    const struct peer *peer;
+    int64_t targets;
+    struct {
+        struct span name;
+        int64_t plans;
+    } named[STRANGERS_NAMED + 1]; // those with the most
+};
+
+static void note_stranger (void *owner, struct span name, int64_t plans)
+{
+    struct strangers *self = owner;
+    size_t at = self->targets < STRANGERS_NAMED ? (size_t)self->targets : STRANGERS_NAMED;
+    if (station_target (self->station, name) ||
+        !permits_station (self->station, self->peer->user, name))
+        return;
+    self->targets++;
+    for (; at && self->named[at - 1].plans < plans; at--)
+        self->named[at] = self->named[at - 1];
+    self->named[at].name = name;
+    self->named[at].plans = plans;
+}
+
+static void find_strangers (struct station *self, const struct peer *peer, struct findings *list)
+{
+    char names[STRANGERS_NAMED * (STATION_NAME_MAX + 24) + 32] = "";
+    struct strangers all = {.station = self, .peer = peer};
+    size_t size = 0;
+    store_each_target (self->store, note_stranger, &all);
+    for (int64_t i = 0; i < all.targets && i < STRANGERS_NAMED; i++)
+        size += (size_t)snprintf (names + size, sizeof names - size, "%s%.*s (%lld)", i ? ", " : "",
+                                  (int)all.named[i].name.size, (const char *)all.named[i].name.data,
+                                  (long long)all.named[i].plans);
+    if (all.targets > STRANGERS_NAMED)
+        snprintf (names + size, sizeof names - size, " and %lld more",
+                  (long long)(all.targets - STRANGERS_NAMED));
+    if (all.targets)
+        tell (list, TELL_WARNING,
+              "zplan target add NAME=TYPE@ENDPOINT, or correct --station of this station: they "
+              "fail with SEND_ERROR, and are retried",
+              "targets that this station does not know have plans: %s", names);
+}
+
 // What an operator should know of.
-static void find_warnings (const struct station *self, const struct peer *peer,
-                           struct findings *list)
+static void find_warnings (struct station *self, const struct peer *peer, struct findings *list)
 {
     if (station_store_up (self))
         find_redis (self, list);
@@ -163,6 +209,8 @@ static void find_warnings (const struct station *self, const struct peer *peer,
     for (size_t i = 0; i < self->target_count; i++)
         if (permits_station (self, peer->user, span_text (target_name (self->targets[i]))))
             find_target (self->targets[i], list);
+    if (station_store_up (self))
+        find_strangers (self, peer, list);
     if (self->counters.lost_data)
         tell (list, TELL_WARNING, "the log says which; zplan import restores what was exported",
               "Redis has lost data since this station started");

@@ -331,6 +331,11 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
     read_ahead (self);
 }
 
+void store_each_target (const struct store *self, store_target_fn *call, void *owner)
+{
+    core_each_target (self->core, call, owner);
+}
+
 int64_t store_ready (const struct store *self, const char *target)
 {
     return core_ready (self->core, span_text (target));

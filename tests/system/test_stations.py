@@ -262,6 +262,33 @@ def test_plans_of_a_removed_station_wait(rig, late):
     rig.gone(idents[0], "late")
 
 
+def test_health_names_targets_that_are_not_known(rig):
+    def strangers():
+        return [text for text in rig.client.done("health").json["warnings"] if "does not know" in text]
+
+    assert strangers() == []
+    for nth in range(7):
+        add(rig, f"t{nth}=pull")
+        for _ in range(nth % 6 + 1):
+            last = rig.client.added(later(3600), station=f"t{nth}")
+    assert strangers() == []
+    for name in ("t0", "t2"):
+        remove(rig, name)
+    assert strangers() == ["targets that this station does not know have plans: t2 (3), t0 (1)"]
+    for name in ("t1", "t3", "t4", "t5", "t6"):
+        remove(rig, name)
+    (text,) = strangers()
+    assert text == ("targets that this station does not know have plans: "
+                    "t5 (6), t4 (5), t3 (4), t2 (3), t1 (2) and 2 more")
+    for nth in range(7):
+        add(rig, f"t{nth}=pull")
+    assert strangers() == []
+    remove(rig, "t6")
+    assert strangers() == ["targets that this station does not know have plans: t6 (1)"]
+    rig.client.done("remove", last)
+    assert strangers() == []
+
+
 def test_remove_while_a_run_is_out(make_rig):
     """Its result still counts by the request socket, or it is run again when the lease has ended."""
     rig = make_rig("--exec-timeout", "4")
