@@ -17,7 +17,6 @@
 enum {
     FORWARD_US = 10000000,
     TICK_MS = 100,
-    LOOK_US = 1000000, // for another owner, when one is known
     LINGER_MS = 1000,
     TURN_MESSAGES = 64,
     DRAIN_MAX = 1000,         // results in the request socket
@@ -52,8 +51,7 @@ struct forward {
     void *link; // to the request socket of the new owner; NULL = it is not known
     char endpoint[ENDPOINT_SIZE];
     char server_key[CURVE_KEY_SIZE];
-    bool asking;     // who the owner is
-    int64_t look_us; // when to ask next
+    bool asking; // who the owner is
     struct timer timer;
     uint64_t passed, dropped;
 };
@@ -215,14 +213,12 @@ static void on_owner (void *owner, const struct store_owner *answer)
     connect_to (self, endpoint, server_key);
 }
 
-static void ask_owner (struct forward *self, int64_t now_us)
+static void ask_owner (struct forward *self)
 {
     enum store_state state = store_state (self->station->store);
-    if (self->asking || now_us < self->look_us ||
-        (state != STORE_STANDBY && state != STORE_SERVING))
+    if (self->asking || (state != STORE_STANDBY && state != STORE_SERVING))
         return;
     self->asking = true;
-    self->look_us = self->link ? now_us + LOOK_US : now_us;
     store_owner (self->station->store, on_owner, self);
 }
 
@@ -262,7 +258,7 @@ static void clear (struct forward *self)
 {
     close_sockets (self);
     wire_context_destroy (&self->context);
-    self->end_us = self->context_us = self->look_us = 0;
+    self->end_us = self->context_us = 0;
     self->endpoint[0] = self->server_key[0] = '\0';
     self->passed = self->dropped = 0;
 }
@@ -278,7 +274,7 @@ static void on_tick (void *owner)
     if (!self->context_us && now_us >= self->end_us)
         end (self, now_us);
     if (!self->context_us) {
-        ask_owner (self, now_us);
+        ask_owner (self);
         read_on (self);
     }
     timer_set (&self->timer, self->station->reactor, TICK_MS);
