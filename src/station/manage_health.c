@@ -249,6 +249,14 @@ static json_t *redis_json (const struct station *self)
     return object;
 }
 
+void manage_add_owner (const struct station *self, json_t *object)
+{
+    json_object_set_new (object, "owner", json_string (self->name));
+    json_object_set_new (object, "owner_since", json_integer (self->owner_since));
+    json_object_set_new (object, "standbys",
+                         json_integer (self->attending > 1 ? self->attending - 1 : 0));
+}
+
 void manage_health (struct station *self, struct request *request,
                     const struct arguments *arguments)
 {
@@ -266,10 +274,7 @@ void manage_health (struct station *self, struct request *request,
     json_object_set_new (object, "targets", json_integer ((json_int_t)self->target_count));
     json_object_set_new (object, "connected", json_integer ((json_int_t)count_connected (self)));
     json_object_set_new (object, "attending", json_integer (self->attending));
-    json_object_set_new (object, "owner", json_string (self->name));
-    json_object_set_new (object, "owner_since", json_integer (self->owner_since));
-    json_object_set_new (object, "standbys",
-                         json_integer (self->attending > 1 ? self->attending - 1 : 0));
+    manage_add_owner (self, object);
     json_object_set_new (object, "version", json_string (ZPLAN_VERSION));
     json_object_set_new (object, "uptime_s",
                          json_integer ((clock_mono_us () - self->started_us) / 1000000));

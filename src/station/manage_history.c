@@ -477,6 +477,7 @@ static char *stats_json (struct station *self, const struct peer *peer,
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_object_set_new (object, numbers[i].name, json_integer (numbers[i].value));
     json_object_set_new (object, "epoch", json_from_frame (stats->epoch));
+    manage_add_owner (self, object);
     const char *fsync = link_fsync (store_link (self->store));
     json_object_set_new (object, "fsync", json_string (fsync));
     json_object_set_new (object, "acknowledged", json_string (durability_text (fsync)));

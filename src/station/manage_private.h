@@ -56,6 +56,9 @@ void inquiry_end (struct inquiry *inquiry, enum store_result result, const char 
 // nothing.
 bool manage_reply (struct station *self, struct peer *peer, uint64_t plan_id, const char *json);
 
+// Who owns the plans, since when, and how many standbys there are.
+void manage_add_owner (const struct station *self, json_t *object);
+
 // -- words with words of their own: the first argument says which
 
 struct subword;

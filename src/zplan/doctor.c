@@ -131,6 +131,8 @@ static void report (const json_t *health, const json_t *stats, bool works)
     size_t i;
     int64_t targets = json_integer_value (json_object_get (health, "targets"));
     const json_t *owner = json_object_get (health, "owner");
+    const json_t *owner_since = json_object_get (health, "owner_since");
+    char since[WORD_SIZE];
     int64_t standbys = json_integer_value (json_object_get (health, "standbys"));
     const json_t *finding;
     json_array_foreach (json_object_get (health, "findings"), i, finding) print_finding (finding);
@@ -148,7 +150,10 @@ static void report (const json_t *health, const json_t *stats, bool works)
     if (owner) { // of a station before 0.2 there is none
         fputs ("      ", stdout);
         print_bytes (text_of (owner));
-        printf (" owns the plans; %" PRId64 " standby%s\n", standbys, standbys == 1 ? "" : "s");
+        fputs (" owns the plans", stdout);
+        if (json_integer_value (owner_since) > 0)
+            printf (" since %s", moment_word (owner_since, since));
+        printf ("; %" PRId64 " standby%s\n", standbys, standbys == 1 ? "" : "s");
     }
 }
 

@@ -38,6 +38,12 @@ def test_all_is_well():
     assert "station jobs is connected since 2023-11-14T22:13:20Z\n" in out
 
 
+@pytest.mark.parametrize("since, words", [(1700000000, "a:17 owns the plans since 2023-11-14T22:13:20Z; 2 standbys"),
+                                          (0, "a:17 owns the plans; 2 standbys")])
+def test_who_owns_the_plans(since, words):
+    assert f"      {words}\n" in doctor({"owner": "a:17", "owner_since": since, "standbys": 2}).done()
+
+
 def test_what_the_station_found_is_told_with_what_to_do():
     ended = doctor({"healthy": False, "problems": ["x"], "findings": [
         {"level": "problem", "text": "Redis\x1b is away", "do": "start it"},

@@ -82,6 +82,17 @@ def test_results_that_are_sent_before_there_is_a_new_owner(make_pair):
     counted(pair.rig, runs)
 
 
+def test_stats_and_health_say_who_the_owner_is(make_pair):
+    pair = make_pair()
+    before = pair.rig.client.done("stats").json
+    hands_over(pair)
+    wait_until(lambda: pair.rig.client.done("stats").json["attending"] >= 2, "they know of each other")
+    health, stats = [pair.rig.client.done(word).json for word in ("health", "stats")]
+    for answer in health, stats:
+        assert answer["owner"] == pair.rig.db.hget("plan:owner", "name").decode() != before["owner"]
+        assert answer["owner_since"] >= before["owner_since"] > 1700000000 and answer["standbys"] >= 1
+
+
 def test_heartbeats_are_forwarded(make_pair):
     pair = make_pair()
     runs = runs_of(pair.rig)
@@ -114,6 +125,7 @@ def test_handed_over_to_and_fro(make_pair):
     runs = runs_of(rig)
     hands_over(pair)
     hands_over(pair, to=0)
+    wait_until(lambda: rig.ipc("q") + " " in logged(pair.stations[0], "forward.begin")[-1], "it knows the new owner")
     finish(rig, runs)
     counted(rig, runs)
     finish(rig, runs, b"again")
