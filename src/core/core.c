@@ -146,6 +146,7 @@ static void target_free (struct table_node *node, void *owner)
     (void)owner;
     struct core_target *target = (struct core_target *)node;
     ready_free (&target->ready);
+    ready_free (&target->renewed);
     free (target->offers.at);
     free (target);
 }

@@ -13,9 +13,12 @@
 
 struct core;
 
+enum { CORE_OFFERS = 16384 };
+
 struct core_bounds {
     int64_t plans, plans_station, plans_caller; // in all, of a target, of a caller; 0 = no bound
     int64_t outcomes;                           // that the history keeps
+    int64_t offers; // to workers of a target, of one priority and above; 0 = CORE_OFFERS
 };
 
 struct core *core_new (const struct core_bounds *bounds);

@@ -6,7 +6,13 @@
 #include "ident.h"
 #include "memory.h"
 
-enum { DONE_MS = 1000, MAX_PRIORITY = 255 };
+enum {
+    DONE_MS = 1000,
+    OFFER_BYTES = 512,           // of an offer beside its message
+    OFFERS_BYTES_MAX = 32 << 20, // of a target, where it has more than so many:
+    OFFERS_SURE = 256,
+    SINCE_BITS = 42 // a time in milliseconds
+};
 
 // -- the offers of a target
 
@@ -44,6 +50,7 @@ void pull_withdraw (struct open_plan *plan)
         memmove (&list->at[at], &list->at[at + 1], behind * sizeof *list->at);
     list->first += before < behind;
     list->end -= before >= behind;
+    list->bytes -= plan->pull->bytes;
     plan->pull->offered = false;
 }
 
@@ -55,6 +62,8 @@ static void offer (struct open_plan *plan, int64_t order)
         return;
     pull_withdraw (plan);
     pull->order = order;
+    pull->bytes = OFFER_BYTES + plan->message_size;
+    list->bytes += pull->bytes;
     if (list->end == list->room && list->first > list->room / 2) {
         memmove (list->at, &list->at[list->first], (list->end - list->first) * sizeof *list->at);
         list->end -= list->first;
@@ -69,12 +78,43 @@ static void offer (struct open_plan *plan, int64_t order)
     pull->offered = true;
 }
 
-// The highest priority first; in it those that only some may do; then the oldest. A time in
-// milliseconds has 42 bits.
+// The highest priority first; in it those that only some may do; then the oldest.
 static int64_t order_of (const struct team *team)
 {
     int64_t class = (MAX_PRIORITY - team->rule.priority) * 2 + (team->rule.only ? 0 : 1);
-    return class * ((int64_t)1 << 42) + (int64_t)(team->since / 1000);
+    return class * ((int64_t)1 << SINCE_BITS) + (int64_t)(team->since / 1000);
+}
+
+// How many are offered of this priority and above.
+static size_t offered_above (const struct offer_list *list, int priority)
+{
+    int64_t behind = (int64_t)(MAX_PRIORITY - priority + 1) * 2 * ((int64_t)1 << SINCE_BITS);
+    size_t first = list->first, end = list->end;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (list->at[middle]->pull->order < behind)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first - list->first;
+}
+
+// A take looks at so many offers at most: others may as well wait where they need less memory. But
+// what goes first is always offered.
+int offers_floor (const struct core *self, const struct core_target *target)
+{
+    const struct offer_list *list = &target->offers;
+    size_t most = (size_t)(self->bounds.offers ? self->bounds.offers : CORE_OFFERS);
+    bool large = list->bytes >= OFFERS_BYTES_MAX;
+    int floor = MAX_PRIORITY + 1, priority;
+    for (size_t i = 0; (priority = ready_priority (&target->ready, i)) >= 0; i++) {
+        size_t above = offered_above (list, priority);
+        if (above >= most || (large && above >= OFFERS_SURE))
+            break;
+        floor = priority;
+    }
+    return floor;
 }
 
 int64_t core_pull_offers (const struct core *self, struct span target)

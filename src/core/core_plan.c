@@ -451,7 +451,7 @@ void core_each_target (const struct core *self, core_target_fn *call, void *owne
 int64_t core_ready (const struct core *self, struct span target)
 {
     const struct core_target *of = target_find_in (self, target);
-    return of ? (int64_t)of->ready.count : 0;
+    return of ? (int64_t)(of->ready.count + of->renewed.count) : 0;
 }
 
 int64_t core_before (const struct core *self, struct span target, int priority, struct span group,

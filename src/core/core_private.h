@@ -30,6 +30,7 @@ enum {
 struct offer_list {
     struct open_plan **at;
     size_t first, end, room;
+    size_t bytes; // of their plans, about
 };
 
 struct core_target {
@@ -40,6 +41,7 @@ struct core_target {
     bool has_waiting; // plan:wait:NAME may have members
     uint64_t waits;   // that began
     struct ready ready;
+    struct ready renewed;      // offered runs that are to be looked at; they are offered still
     struct limit_state *limit; // NULL = none
     struct offer_list offers;
     // of the present claim
@@ -55,6 +57,7 @@ struct pull {
     struct heap_node busy; // when the last of those at work is late
     bool offered;          // it is among the offers of its target
     int64_t order;         // its place there, before its id
+    size_t bytes;          // that it counts there
 };
 
 struct open_plan {
@@ -89,6 +92,8 @@ struct open_plan {
     bool fetching;   // its run is for workers: its message stays here until the run ends
     bool team_known; // what Redis has of its team is here; `pull` NULL = nothing
 };
+
+enum { MAX_PRIORITY = 255 };
 
 struct window_plan {
     int64_t due_us;
@@ -254,6 +259,9 @@ bool is_within_cursor (const struct core *self, const struct core_target *target
 void core_make_ready (struct core *self, struct core_target *target, struct ready_plan plan,
                       int priority, struct span group);
 
+// The same of one that is open: its lease has ended, or it was not taken.
+void open_make_ready (struct core *self, const struct open_plan *plan, int64_t due_us);
+
 // It has a run that has not ended.
 bool open_has_run (const struct open_plan *plan);
 
@@ -281,6 +289,9 @@ struct pull_placed {
 };
 struct pull_placed pull_place (struct core *self, struct open_plan *plan, int64_t lease_us,
                                int64_t now_us);
+
+// The lowest priority of those of which more may be offered; MAX_PRIORITY + 1 = none.
+int offers_floor (const struct core *self, const struct core_target *target);
 
 // Take it out of the offers.
 void pull_withdraw (struct open_plan *plan);

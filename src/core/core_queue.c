@@ -124,8 +124,10 @@ static void wait_for_lease (struct table_node *node, void *owner)
 
 void core_reread (struct core *self)
 {
-    for (struct core_target *target = self->first_ready; target; target = target->next_ready)
+    for (struct core_target *target = self->first_ready; target; target = target->next_ready) {
         ready_free (&target->ready);
+        ready_free (&target->renewed);
+    }
     for (size_t i = 0; i < self->window.count; i++)
         free (self->window.plans[i].class);
     self->window.count = 0;
@@ -203,6 +205,15 @@ void core_make_ready (struct core *self, struct core_target *target, struct read
     ready_add (&target->ready, plan, priority, group, &self->limits);
 }
 
+void open_make_ready (struct core *self, const struct open_plan *plan, int64_t due_us)
+{
+    bool offered = plan->flight == FLIGHT_OFFERED;
+    struct ready *to = offered ? &plan->target->renewed : &plan->target->ready;
+    to->unlimited = to->unlimited || offered;
+    ready_add (to, (struct ready_plan){due_us, plan->id}, plan->priority,
+               span_text (plan->group ? plan->group : ""), &self->limits);
+}
+
 void core_advance (struct core *self, int64_t now_us, int64_t ahead_us)
 {
     struct window *window = &self->window;
@@ -227,8 +238,7 @@ void core_advance (struct core *self, int64_t now_us, int64_t ahead_us)
         if (plan->flight != FLIGHT_OFFERED) // workers may be at work
             open_discharge (self, plan);
         plan->overdue = true;
-        core_make_ready (self, plan->target, (struct ready_plan){plan->score_us, plan->id},
-                         plan->priority, span_text (plan->group ? plan->group : ""));
+        open_make_ready (self, plan, plan->score_us);
     }
 }
 
@@ -246,7 +256,7 @@ int64_t core_expects_due (struct core *self, int64_t now_us, int64_t *ret_until_
     if (!core_is_quiet (self) || self->cursor.score_us <= *ret_until_us)
         return -1;
     for (struct core_target *target = self->first_ready; target; target = target->next_ready)
-        count += (int64_t)target->ready.count;
+        count += (int64_t)(target->ready.count + target->renewed.count);
     return count;
 }
 

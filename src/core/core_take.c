@@ -22,6 +22,7 @@ static void set_rooms (struct core *self, const struct core_wish *wish)
         target->taken = 0;
         target->left = INT64_MAX;
         target->ready.unlimited = false;
+        target->ready.floor = 0;
     }
     for (size_t i = 0; i < wish->room_count; i++) {
         const struct core_room *room = &wish->rooms[i];
@@ -32,12 +33,19 @@ static void set_rooms (struct core *self, const struct core_wish *wish)
     }
 }
 
+static bool has_ready (const struct core *self, const struct core_target *target)
+{
+    bool fetched = target->room && target->room->fetched;
+    return target->renewed.count ||
+           (target->ready.count && (!fetched || offers_floor (self, target) <= MAX_PRIORITY));
+}
+
 bool core_has_due (struct core *self, const struct core_wish *wish, int64_t now_us)
 {
     core_advance (self, now_us, wish->ahead_us);
     set_rooms (self, wish);
     for (struct core_target *target = self->first_ready; target; target = target->next_ready)
-        if (target->ready.count && (target->left > 0 || (target->room && target->room->probe)))
+        if (has_ready (self, target) && (target->left > 0 || (target->room && target->room->probe)))
             return true;
     return false;
 }
@@ -70,7 +78,8 @@ static bool choose_one (struct core *self, struct core_target *target, int64_t u
     const struct ready_group *group;
     struct ready_plan ready;
     bool fetched = target->room && target->room->fetched, waits = false;
-    while (target->ready.count) {
+    while (has_ready (self, target)) {
+        target->ready.floor = fetched ? offers_floor (self, target) : 0;
         bool found = false;
         if (target->left > 0) {
             if (!fetched && target->limit &&
@@ -78,7 +87,9 @@ static bool choose_one (struct core *self, struct core_target *target, int64_t u
                 self->limit_waits = true;
                 return false;
             }
-            found = ready_take (&target->ready, until_us, now_us, &ready, &group,
+            found = ready_take (&target->renewed, until_us, now_us, &ready, &group,
+                                &self->rate_wake_us, &waits) ||
+                    ready_take (&target->ready, until_us, now_us, &ready, &group,
                                 &self->rate_wake_us, &waits);
         } else if (target->room && target->room->probe) {
             found = ready_take_id (&target->ready, target->room->probe, until_us, &ready, &group);
@@ -112,7 +123,7 @@ static size_t choose_until (struct core *self, int64_t until_us, int64_t now_us,
         size_t targets = 0;
         some = false;
         for (struct core_target *target = self->first_ready; target; target = target->next_ready)
-            targets += target->ready.count > 0;
+            targets += has_ready (self, target);
         size_t share = targets ? (max - count + targets - 1) / targets : 0;
         for (struct core_target *target = self->first_ready; target && count < max;
              target = target->next_ready)
@@ -243,8 +254,7 @@ void core_let_go (struct core *self, const struct core_choice *choice)
     struct open_plan *plan = choice->plan;
     plan->chosen = false;
     give_back (self, plan);
-    core_make_ready (self, plan->target, (struct ready_plan){choice->due_us, plan->id},
-                     plan->priority, span_text (plan->group ? plan->group : ""));
+    open_make_ready (self, plan, choice->due_us);
     if (!plan->placed)
         open_settle (self, plan, 0);
 }
@@ -363,6 +373,7 @@ static void limits_changed (struct core *self)
         int size = snprintf (name, sizeof name, "s:%s", target->name);
         target->limit = limits_find (&self->limits, span_of (name, (size_t)size));
         ready_limits (&target->ready, &self->limits);
+        ready_limits (&target->renewed, &self->limits);
     }
     table_each (&self->limits.states, clear_busy, NULL);
     table_each (&self->open, recount_run, self);

@@ -251,7 +251,7 @@ bool ready_take (struct ready *self, int64_t until_us, int64_t now_us, struct re
                  const struct ready_group **ret_group, int64_t *wake_us, bool *ret_waits)
 {
     sweep (self);
-    for (size_t i = 0; i < self->level_count; i++) {
+    for (size_t i = 0; i < self->level_count && self->levels[i].priority >= self->floor; i++) {
         struct ready_level *level = &self->levels[i];
         struct ready_group *group = next_group (self, level, until_us, now_us, wake_us, ret_waits);
         if (!group)
@@ -291,6 +291,17 @@ static int64_t group_before (const struct ready_group *self, struct ready_plan p
     for (size_t i = 0; i < self->heaped; i++)
         before += goes_first (self->heap[i], plan);
     return before;
+}
+
+int ready_priority (const struct ready *self, size_t level)
+{
+    for (size_t i = 0; i < self->level_count; i++) {
+        const struct ready_group *turn = self->levels[i].turn;
+        bool empty = turn == self->emptied && turn->next == turn && count_of (turn) == 0;
+        if (!empty && level-- == 0)
+            return self->levels[i].priority;
+    }
+    return -1;
 }
 
 size_t ready_look (const struct ready *self, uint64_t *out, size_t max)

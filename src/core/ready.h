@@ -44,6 +44,7 @@ struct ready {
     size_t level_count, level_room;
     size_t count;                // plans
     bool unlimited;              // limits of groups do not hold here
+    int floor;                   // plans of lower priorities are not taken now
     struct table groups;         // all of them
     struct ready_group *emptied; // goes with the next call; NULL = none
 };
@@ -63,6 +64,9 @@ bool ready_take (struct ready *self, int64_t until_us, int64_t now_us, struct re
 // Take this plan out of turn. False: it is not there. Looks at every plan.
 bool ready_take_id (struct ready *self, uint64_t id, int64_t until_us, struct ready_plan *ret,
                     const struct ready_group **ret_group);
+
+// The priority of the level behind so many that have plans, the highest first; -1 = there is none.
+int ready_priority (const struct ready *self, size_t level);
 
 // At most `max` plans that are likely to be next, in about their order.
 size_t ready_look (const struct ready *self, uint64_t *out, size_t max);

@@ -401,6 +401,86 @@ static void a_look_ends_and_says_where (void **state)
     core_destroy (&core);
 }
 
+static void submit_of (uint64_t id, int priority)
+{
+    char message[64];
+    struct core_refusal refusal;
+    snprintf (message, sizeof message, "{\"plan_time\":1,\"priority\":%d}", priority);
+    const struct core_submission submission = {.target = jobs (),
+                                               .id = id,
+                                               .message = span_text (message),
+                                               .revision = 1,
+                                               .queued = true,
+                                               .due_us = now_us,
+                                               .priority = priority};
+    assert_int_equal (core_submit (core, &submission, now_us, &refusal), CORE_DONE);
+    acked ();
+}
+
+// How many are offered now, after what was ready was.
+static int64_t offered_now (void)
+{
+    const struct core_room room = {.target = jobs (), .room = 100, .fetched = true};
+    const struct core_wish wish = {
+        .limit = 1, .lease_us = 300ll * SECOND, .rooms = &room, .room_count = 1};
+    uint64_t exec_id;
+    while (core_has_due (core, &wish, now_us))
+        offer (&exec_id);
+    acked ();
+    return core_pull_offers (core, jobs ());
+}
+
+// The others wait as ready ones; what goes first is offered all the same.
+static void so_many_are_offered (void **state)
+{
+    struct core_job given[1];
+    struct core_pull_taken taken;
+    const struct core_pull_take wanted = {
+        .target = jobs (), .worker = span_text ("a"), .limit = 1, .lease_us = 300ll * SECOND};
+    (void)state;
+    start ();
+    core_set_bounds (core, &(struct core_bounds){.offers = 3});
+    for (uint64_t id = 1; id <= 6; id++)
+        submit_of (id, 1);
+    assert_int_equal (offered_now (), 3);
+    assert_int_equal (core_ready (core, jobs ()), 3);
+    for (uint64_t id = 11; id <= 15; id++)
+        submit_of (id, 2);
+    assert_int_equal (offered_now (), 6);
+    submit_of (20, 0);
+    assert_int_equal (offered_now (), 6);
+    static const uint64_t order[] = {11, 12, 13, 14, 15, 1, 2, 3, 4, 5, 6, 20};
+    for (size_t i = 0; i < ROWS (order); i++) {
+        core_pull_take (core, &wanted, now_us, given, &taken);
+        assert_int_equal (taken.count, 1);
+        assert_int_equal (given[0].id, order[i]);
+        acked ();
+        now_us += SECOND;
+        offered_now ();
+    }
+    core_destroy (&core);
+}
+
+// A lease that ends is looked at though no more may be offered.
+static void an_offer_is_renewed_where_no_more_are_offered (void **state)
+{
+    (void)state;
+    start ();
+    core_set_bounds (core, &(struct core_bounds){.offers = 2});
+    for (uint64_t id = 1; id <= 4; id++)
+        submit_of (id, 0);
+    assert_int_equal (offered_now (), 2);
+    now_us += 301ll * SECOND;
+    assert_int_equal (core_ready (core, jobs ()), 2);
+    struct core_view before, after;
+    assert_true (core_view (core, 1, &before));
+    assert_int_equal (offered_now (), 2);
+    assert_true (core_view (core, 1, &after));
+    assert_true (after.offered && after.exec_id > before.exec_id);
+    assert_true (after.score_us > now_us);
+    core_destroy (&core);
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,6 +492,8 @@ int main (void)
         cmocka_unit_test (the_last_that_is_decided_on_a_message_is_written),
         cmocka_unit_test (a_report_is_known_before_redis_has_it),
         cmocka_unit_test (a_look_ends_and_says_where),
+        cmocka_unit_test (so_many_are_offered),
+        cmocka_unit_test (an_offer_is_renewed_where_no_more_are_offered),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }
