@@ -338,7 +338,8 @@ void core_acked (struct core *self, int64_t now_us)
         bool idle = plan->flight == FLIGHT_NONE || plan->flight == FLIGHT_PAST;
         bool fetched = plan->fetching && !idle;
         if (plan->lent) { // the message is its own again, or as Redis has it
-            bool needed = plan->chosen || plan->keeps || fetched || (soon && idle);
+            bool written = plan->writes & (WRITE_MESSAGE | WRITE_HEAD); // by the next batch
+            bool needed = plan->chosen || plan->keeps || fetched || written || (soon && idle);
             uint8_t *lent = plan->message;
             plan->lent = false;
             plan->message = needed ? memory_resize (NULL, plan->message_size + 1) : NULL;

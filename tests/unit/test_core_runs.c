@@ -278,10 +278,44 @@ static void a_plan_that_begins_to_wait_is_not_overlooked (void **state)
     finish ();
 }
 
+static void change_message (const char *message, int64_t revision)
+{
+    const struct core_change change = {.target = text ("jobs"),
+                                       .id = 1,
+                                       .message = text (message),
+                                       .revision = revision,
+                                       .was_revision = revision - 1,
+                                       .place = CORE_KEEP};
+    assert_int_equal (core_change (core, &change, now_us), CORE_DONE);
+}
+
+// While a batch with the plan is in flight it is changed again, and run: the next batch has both.
+static void a_change_of_a_plan_that_is_run_in_the_same_batch_is_written (void **state)
+{
+    const struct core_wish wish = {.limit = 1, .lease_us = LEASE_US};
+    struct core_choice choice;
+    struct core_taken taken;
+    const char *why;
+    (void)state;
+    begin ();
+    submit (1);
+    change_message ("{\"revision\":2}", 2);
+    assert_true (core_data_apply (data, core_take_rows (core), &why));
+    change_message ("{\"revision\":3}", 3);
+    assert_int_equal (core_choose (core, &wish, now_us, &choice, 1), 1);
+    core_found_score (core, &choice, data->plans[1].score_us);
+    assert_int_equal (core_take (core, &choice, &wish, now_us, &taken), CORE_DONE);
+    core_acked (core, now_us);
+    acked ();
+    CHECK_TEXT ("the last change", data->plans[1].message, "{\"revision\":3}");
+    finish ();
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (a_run_without_a_result_is_lost_when_its_lease_ends),
+        cmocka_unit_test (a_change_of_a_plan_that_is_run_in_the_same_batch_is_written),
         cmocka_unit_test (a_run_that_may_still_answer_is_not_hidden),
         cmocka_unit_test (numbers_of_runs_grow_whatever_the_clock_does),
         cmocka_unit_test (a_commit_is_of_the_run_in_flight_and_its_message),
