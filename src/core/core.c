@@ -163,7 +163,8 @@ void core_reset (struct core *self)
         open_drop (self, (struct open_plan *)node);
     table_each (&self->targets, target_free, NULL);
     table_free (&self->targets);
-    self->first_ready = NULL;
+    self->first_ready = self->page_target = NULL;
+    self->cuts = self->uncut_bytes = 0;
     tallies_free (&self->callers);
     tallies_free (&self->counts);
     reports_free (&self->reports);

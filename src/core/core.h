@@ -13,12 +13,14 @@
 
 struct core;
 
-enum { CORE_OFFERS = 16384 };
+enum { CORE_OFFERS = 16384, CORE_READY_BYTES = 128 << 20 };
 
 struct core_bounds {
     int64_t plans, plans_station, plans_caller; // in all, of a target, of a caller; 0 = no bound
     int64_t outcomes;                           // that the history keeps
-    int64_t offers; // to workers of a target, of one priority and above; 0 = CORE_OFFERS
+    int64_t ready_bytes; // of plans that are due and wait for their turn, in memory; 0 =
+                         // CORE_READY_BYTES
+    int64_t offers;      // to workers of a target, of one priority and above; 0 = CORE_OFFERS
 };
 
 struct core *core_new (const struct core_bounds *bounds);
@@ -346,7 +348,12 @@ bool core_is_ready (const struct core *self, struct span target, uint64_t id, in
 typedef void core_target_fn (void *owner, struct span target, int64_t plans);
 void core_each_target (const struct core *self, core_target_fn *call, void *owner);
 
-// How many ready plans a target has, and how many go before one of this class that was due then.
+// How many due plans of a target are in Redis only, as memory is full: they are read when half of
+// those that are ready were taken.
+int64_t core_unread (const struct core *self, struct span target);
+
+// How many ready plans a target has in memory, and how many go before one of this class that was
+// due then.
 int64_t core_ready (const struct core *self, struct span target);
 int64_t core_before (const struct core *self, struct span target, int priority, struct span group,
                      int64_t due_us, uint64_t id);

@@ -131,7 +131,11 @@ static void leave_place (struct core *self, const struct open_plan *plan)
         plan->placed && plan->queued && !plan->chosen && !plan->submitted &&
         is_within_cursor (self, plan->target, plan->id, plan->score_us) &&
         (flies ? plan->overdue : plan->prepared || plan->score_us <= self->ahead_until_us);
-    self->stale += was_ready;
+    if (was_ready && !flies && !plan->prepared &&
+        is_cut (plan->target, plan->id, plan->score_us, plan->priority))
+        cut_left (plan->target);
+    else
+        self->stale += was_ready;
 }
 
 void open_unqueue (struct core *self, struct open_plan *plan)
@@ -201,11 +205,12 @@ void open_settle (struct core *self, struct open_plan *plan, int64_t now_us)
         open_drop (self, plan);
         return;
     }
-    core_make_ready (self, target, (struct ready_plan){plan->score_us, plan->id}, plan->priority,
-                     span_text (plan->group ? plan->group : ""));
-    if (plan->score_us < self->ready_us)
+    bool ready = core_place_ready (self, target, (struct ready_plan){plan->score_us, plan->id},
+                                   plan->priority, span_text (plan->group ? plan->group : ""));
+    if (ready && plan->score_us < self->ready_us)
         self->ready_us = plan->score_us;
-    plan->prepared = plan->message && plan->message_size <= PREPARED_BYTES;
+    plan->prepared = ready && plan->message && plan->message_size <= PREPARED_BYTES &&
+                     self->open.count < PREPARED_MAX;
     if (!plan->prepared)
         open_drop (self, plan);
 }

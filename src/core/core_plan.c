@@ -448,6 +448,12 @@ void core_each_target (const struct core *self, core_target_fn *call, void *owne
             call (owner, span_of (of->name, of->name_size), of->plans);
 }
 
+int64_t core_unread (const struct core *self, struct span target)
+{
+    const struct core_target *of = target_find_in (self, target);
+    return of ? of->unread : 0;
+}
+
 int64_t core_ready (const struct core *self, struct span target)
 {
     const struct core_target *of = target_find_in (self, target);

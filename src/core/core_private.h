@@ -41,6 +41,13 @@ struct core_target {
     bool has_waiting; // plan:wait:NAME may have members
     uint64_t waits;   // that began
     struct ready ready;
+    // Where memory was full, its due plans of this priority and below that are behind the cursor
+    // are in Redis only.
+    bool cut, reads_on;
+    int cut_priority;
+    struct core_cursor cut_at;
+    int64_t unread, unread_us; // how many there are, and the greatest score of them
+    size_t kept;               // that were ready behind the cut
     struct ready renewed;      // offered runs that are to be looked at; they are offered still
     struct limit_state *limit; // NULL = none
     struct offer_list offers;
@@ -153,7 +160,10 @@ struct core {
     struct heap leases;
     struct window window;
     struct core_cursor cursor;
-    bool reading;              // a page
+    bool reading;                    // a page
+    struct core_target *page_target; // that it is for; NULL = for the window
+    size_t cuts;                     // targets that have plans in Redis only
+    size_t uncut_bytes; // of ready plans when a cut was of no use: until there are more. 0 = it was
     uint64_t rereads, page_of; // how often it was begun anew; of the page under way
     int64_t stale;             // plans that are ready, and are not there any more
     int64_t ahead_until_us;
@@ -186,7 +196,7 @@ struct core {
 };
 
 // How long before it is due, and how many bytes of, a plan's message is kept for its run.
-enum { HEAD_ROOM = 80, PREPARED_US = 20000, PREPARED_BYTES = 65536 };
+enum { HEAD_ROOM = 80, PREPARED_US = 20000, PREPARED_BYTES = 65536, PREPARED_MAX = 32768 };
 
 struct core_target *target_find_in (const struct core *self, struct span name);
 struct core_target *target_for (struct core *self, struct span name);
@@ -258,6 +268,30 @@ bool is_within_cursor (const struct core *self, const struct core_target *target
                        int64_t score_us);
 void core_make_ready (struct core *self, struct core_target *target, struct ready_plan plan,
                       int priority, struct span group);
+
+// The same, but where memory was full it stays in Redis. False: it does.
+bool core_place_ready (struct core *self, struct core_target *target, struct ready_plan plan,
+                       int priority, struct span group);
+
+// Whether a due plan of it is in Redis only (core_cut.c); and one of them is due no more.
+bool is_cut (const struct core_target *target, uint64_t id, int64_t score_us, int priority);
+void cut_left (struct core_target *target);
+
+// When memory is full the target with the most ready plans drops the later half of those of its
+// lowest priorities.
+void core_bound_ready (struct core *self);
+
+// A target that is to be read on now; NULL = none. And a page of it.
+struct core_target *cut_wants_page (const struct core *self, int64_t now_us);
+void cut_page (struct core *self, struct core_target *target, const struct core_member *members,
+               size_t count, size_t all);
+void cut_end (struct core *self, struct core_target *target);
+
+// Of core_queue.c: take in a member that was read, and what of the window is due until then.
+bool is_within (const struct core_cursor *cursor, const struct core_target *target, uint64_t id,
+                int64_t score_us);
+bool core_meet (struct core *self, const struct core_member *member);
+void window_ripen (struct core *self, int64_t until_us, int most);
 
 // The same of one that is open: its lease has ended, or it was not taken.
 void open_make_ready (struct core *self, const struct open_plan *plan, int64_t due_us);

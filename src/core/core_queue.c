@@ -77,23 +77,30 @@ static int compare_members (const char *target, uint64_t id, const char *other, 
     return strcmp (ident_text (id, digits), ident_text (other_id, other_digits));
 }
 
-bool is_within_cursor (const struct core *self, const struct core_target *target, uint64_t id,
-                       int64_t score_us)
+bool is_within (const struct core_cursor *cursor, const struct core_target *target, uint64_t id,
+                int64_t score_us)
 {
-    const struct core_cursor *cursor = &self->cursor;
     if (score_us != cursor->score_us)
         return score_us < cursor->score_us;
     return cursor->all || compare_members (target->name, id, cursor->target, cursor->id) <= 0;
 }
 
+bool is_within_cursor (const struct core *self, const struct core_target *target, uint64_t id,
+                       int64_t score_us)
+{
+    return is_within (&self->cursor, target, id, score_us);
+}
+
 bool core_wants_page (struct core *self, int64_t now_us, struct core_cursor *ret)
 {
-    if (self->reading || self->cursor.score_us >= now_us + SHORT_US ||
-        self->window.count >= AHEAD_PLANS)
+    bool window = self->cursor.score_us < now_us + SHORT_US && self->window.count < AHEAD_PLANS;
+    struct core_target *target = window ? NULL : cut_wants_page (self, now_us);
+    if (self->reading || (!window && !target))
         return false;
     self->reading = true;
     self->page_of = self->rereads;
-    *ret = self->cursor;
+    self->page_target = target;
+    *ret = target ? target->cut_at : self->cursor;
     return true;
 }
 
@@ -127,6 +134,7 @@ void core_reread (struct core *self)
     for (struct core_target *target = self->first_ready; target; target = target->next_ready) {
         ready_free (&target->ready);
         ready_free (&target->renewed);
+        cut_end (self, target);
     }
     for (size_t i = 0; i < self->window.count; i++)
         free (self->window.plans[i].class);
@@ -159,13 +167,14 @@ static bool is_where_read (const struct open_plan *plan)
     return !open_has_run (plan) && !moves && !plan->chosen && !plan->submitted && !plan->gone;
 }
 
-static void meet (struct core *self, const struct core_member *member)
+// Whether it waits in the window now.
+bool core_meet (struct core *self, const struct core_member *member)
 {
     struct core_target *target = target_for (self, member->target);
     struct open_plan *plan = open_find (self, member->target, member->id);
     if (plan && !is_where_read (plan)) {
         meet_open (self, plan, member->score_us);
-        return;
+        return false;
     }
     if (plan && plan->placed)
         plan->score_us = member->score_us;
@@ -175,6 +184,7 @@ static void meet (struct core *self, const struct core_member *member)
         memcpy (class, member->class.data, member->class.size);
     }
     window_push (self, (struct window_plan){member->score_us, member->id, target, class});
+    return true;
 }
 
 void core_page (struct core *self, const struct core_member *members, size_t count, size_t all,
@@ -184,12 +194,16 @@ void core_page (struct core *self, const struct core_member *members, size_t cou
     self->reading = false;
     if (self->page_of != self->rereads)
         return;
+    if (self->page_target) {
+        cut_page (self, self->page_target, members, count, all);
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
         const struct core_member *member = &members[i];
         struct core_target *target = target_for (self, member->target);
         if (is_within_cursor (self, target, member->id, member->score_us))
             continue;
-        meet (self, member);
+        core_meet (self, member);
         *cursor = (struct core_cursor){.score_us = member->score_us, .id = member->id};
         memcpy (cursor->target, target->name, sizeof cursor->target);
     }
@@ -214,11 +228,23 @@ void open_make_ready (struct core *self, const struct open_plan *plan, int64_t d
                span_text (plan->group ? plan->group : ""), &self->limits);
 }
 
-void core_advance (struct core *self, int64_t now_us, int64_t ahead_us)
+bool core_place_ready (struct core *self, struct core_target *target, struct ready_plan plan,
+                       int priority, struct span group)
+{
+    if (!is_cut (target, plan.id, plan.due_us, priority)) {
+        core_make_ready (self, target, plan, priority, group);
+        return true;
+    }
+    target->unread++;
+    if (plan.due_us > target->unread_us)
+        target->unread_us = plan.due_us;
+    return false;
+}
+
+void window_ripen (struct core *self, int64_t until_us, int most)
 {
     struct window *window = &self->window;
-    for (int i = 0; i < MOVED_MAX && window->count && window->plans[0].due_us <= now_us + ahead_us;
-         i++) {
+    for (int i = 0; i < most && window->count && window->plans[0].due_us <= until_us; i++) {
         struct window_plan plan = window_pop (window);
         int priority = 0;
         struct span group = {0};
@@ -226,10 +252,15 @@ void core_advance (struct core *self, int64_t now_us, int64_t ahead_us)
             group = class_group (span_text (plan.class), &priority);
         if (plan.due_us > self->ahead_until_us)
             self->ahead_until_us = plan.due_us;
-        core_make_ready (self, plan.target, (struct ready_plan){plan.due_us, plan.id}, priority,
-                         group);
+        core_place_ready (self, plan.target, (struct ready_plan){plan.due_us, plan.id}, priority,
+                          group);
         free (plan.class);
     }
+}
+
+void core_advance (struct core *self, int64_t now_us, int64_t ahead_us)
+{
+    window_ripen (self, now_us + ahead_us, MOVED_MAX);
     pull_advance (self, now_us);
     for (struct heap_node *node; (node = heap_first (&self->leases)) && node->at <= now_us;) {
         struct open_plan *plan =
@@ -240,6 +271,7 @@ void core_advance (struct core *self, int64_t now_us, int64_t ahead_us)
         plan->overdue = true;
         open_make_ready (self, plan, plan->score_us);
     }
+    core_bound_ready (self);
 }
 
 bool core_is_quiet (const struct core *self)
@@ -256,7 +288,7 @@ int64_t core_expects_due (struct core *self, int64_t now_us, int64_t *ret_until_
     if (!core_is_quiet (self) || self->cursor.score_us <= *ret_until_us)
         return -1;
     for (struct core_target *target = self->first_ready; target; target = target->next_ready)
-        count += (int64_t)(target->ready.count + target->renewed.count);
+        count += (int64_t)(target->ready.count + target->renewed.count) + target->unread;
     return count;
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ident.h"
 #include "limit_state.h"
 #include "memory.h"
 
@@ -20,12 +21,28 @@ static size_t count_of (const struct ready_group *self)
     return self->end - self->first + self->heaped;
 }
 
-static void heap_push (struct ready_group *self, struct ready_plan plan)
+// Room for so many plans; 0 = none.
+static void set_room (struct ready *of, struct ready_plan **plans, size_t *room, size_t count)
 {
-    if (self->heaped == self->heap_room) {
-        self->heap_room = self->heap_room ? 2 * self->heap_room : ROOM_FIRST;
-        self->heap = memory_resize (self->heap, self->heap_room * sizeof *self->heap);
+    of->bytes += (count - *room) * sizeof **plans; // modulo 2^64
+    *room = count;
+    if (count)
+        *plans = memory_resize (*plans, count * sizeof **plans);
+    else {
+        free (*plans);
+        *plans = NULL;
     }
+}
+
+static size_t more (size_t room)
+{
+    return room ? 2 * room : ROOM_FIRST;
+}
+
+static void heap_push (struct ready *of, struct ready_group *self, struct ready_plan plan)
+{
+    if (self->heaped == self->heap_room)
+        set_room (of, &self->heap, &self->heap_room, more (self->heap_room));
     size_t at = self->heaped++;
     for (size_t parent; at && goes_first (plan, self->heap[parent = (at - 1) / 2]); at = parent)
         self->heap[at] = self->heap[parent];
@@ -48,7 +65,7 @@ static void heap_remove_at (struct ready_group *self, size_t at)
     self->heap[at] = last;
 }
 
-static void line_push (struct ready_group *self, struct ready_plan plan)
+static void line_push (struct ready *of, struct ready_group *self, struct ready_plan plan)
 {
     if (self->end == self->line_room && self->first > self->line_room / 2) {
         memmove (self->line, self->line + self->first,
@@ -56,18 +73,17 @@ static void line_push (struct ready_group *self, struct ready_plan plan)
         self->end -= self->first;
         self->first = 0;
     } else if (self->end == self->line_room) {
-        self->line_room = self->line_room ? 2 * self->line_room : ROOM_FIRST;
-        self->line = memory_resize (self->line, self->line_room * sizeof *self->line);
+        set_room (of, &self->line, &self->line_room, more (self->line_room));
     }
     self->line[self->end++] = plan;
 }
 
-static void group_push (struct ready_group *self, struct ready_plan plan)
+static void group_push (struct ready *of, struct ready_group *self, struct ready_plan plan)
 {
     if (self->first == self->end || !goes_first (plan, self->line[self->end - 1]))
-        line_push (self, plan);
+        line_push (of, self, plan);
     else
-        heap_push (self, plan);
+        heap_push (of, self, plan);
 }
 
 // The one that was due first; there is one.
@@ -111,11 +127,17 @@ static bool group_take_id (struct ready_group *self, uint64_t id, int64_t until_
 
 // -- levels and groups
 
-static void group_free (struct ready_group *group)
+static size_t head_bytes (const struct ready_group *group)
 {
+    return sizeof *group + strlen (group->name) + 1;
+}
+
+static void group_free (struct ready *of, struct ready_group *group)
+{
+    of->bytes -= head_bytes (group);
+    set_room (of, &group->line, &group->line_room, 0);
+    set_room (of, &group->heap, &group->heap_room, 0);
     free (group->name);
-    free (group->line);
-    free (group->heap);
     free (group);
 }
 
@@ -172,6 +194,7 @@ static struct ready_group *group_for (struct ready *self, int priority, struct s
     group->name = memory_new (name.size + 1);
     if (name.size)
         memcpy (group->name, name.data, name.size);
+    self->bytes += head_bytes (group);
     find_limit (group, limits);
     table_add (&self->groups, &group->node, group_hash (priority, name));
     group->next = level->turn ? level->turn : group;
@@ -191,7 +214,7 @@ static void group_remove (struct ready *self, struct ready_group *group)
     group->next->previous = group->previous;
     group->previous->next = group->next;
     table_remove (&self->groups, &group->node);
-    group_free (group);
+    group_free (self, group);
     if (!level->turn)
         memmove (level, level + 1,
                  (size_t)(&self->levels[--self->level_count] - level) * sizeof *level);
@@ -217,7 +240,7 @@ void ready_free (struct ready *self)
 void ready_add (struct ready *self, struct ready_plan plan, int priority, struct span group,
                 const struct limit_table *limits)
 {
-    group_push (group_for (self, priority, group, limits), plan);
+    group_push (self, group_for (self, priority, group, limits), plan);
     self->count++;
 }
 
@@ -338,6 +361,104 @@ int64_t ready_before (const struct ready *self, int priority, struct span name, 
         } while (group != self->levels[i].turn);
     }
     return before;
+}
+
+// -- cutting
+
+// As Redis orders the members of a target: those of one score by their bytes.
+static int compare_places (const void *one_p, const void *other_p)
+{
+    const struct ready_plan *one = one_p, *other = other_p;
+    char id[IDENT_SIZE], other_id[IDENT_SIZE];
+    if (one->due_us != other->due_us)
+        return one->due_us < other->due_us ? -1 : 1;
+    return strcmp (ident_text (one->id, id), ident_text (other->id, other_id));
+}
+
+// Every `step`th plan, also over lists: `passed` plans were before.
+static size_t sample (const struct ready_plan *plans, size_t first, size_t end, size_t step,
+                      size_t *passed, struct ready_plan *out)
+{
+    size_t taken = 0;
+    for (size_t at = first; at < end; at++, ++*passed)
+        if (*passed % step == 0)
+            out[taken++] = plans[at];
+    return taken;
+}
+
+size_t ready_below (const struct ready *self, int priority)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < self->level_count; i++) {
+        const struct ready_group *group = self->levels[i].turn;
+        do {
+            count += self->levels[i].priority <= priority ? count_of (group) : 0;
+            group = group->next;
+        } while (group != self->levels[i].turn);
+    }
+    return count;
+}
+
+bool ready_middle (const struct ready *self, int priority, struct ready_plan *ret)
+{
+    enum { SAMPLES = 1024 };
+    size_t step = ready_below (self, priority) / SAMPLES + 1, passed = 0, count = 0;
+    struct ready_plan *samples = memory_new ((SAMPLES + 1) * sizeof *samples);
+    for (size_t i = 0; i < self->level_count; i++) {
+        const struct ready_group *group = self->levels[i].turn;
+        do {
+            if (self->levels[i].priority <= priority) {
+                count +=
+                    sample (group->line, group->first, group->end, step, &passed, samples + count);
+                count += sample (group->heap, 0, group->heaped, step, &passed, samples + count);
+            }
+            group = group->next;
+        } while (group != self->levels[i].turn);
+    }
+    qsort (samples, count, sizeof *samples, compare_places);
+    if (count)
+        *ret = samples[count / 2];
+    free (samples);
+    return count > 0;
+}
+
+static void group_cut (struct ready *self, struct ready_group *group, ready_goes_fn *goes,
+                       void *owner)
+{
+    size_t kept = 0, heaped = group->heaped;
+    for (size_t i = group->first; i < group->end; i++)
+        if (!goes (owner, group->line[i]))
+            group->line[kept++] = group->line[i];
+    group->first = 0;
+    group->end = kept;
+    set_room (self, &group->line, &group->line_room, kept);
+    group->heaped = 0;
+    for (size_t i = 0; i < heaped; i++) { // one that is put in again is never behind `i`
+        struct ready_plan plan = group->heap[i];
+        if (!goes (owner, plan))
+            heap_push (self, group, plan);
+    }
+    set_room (self, &group->heap, &group->heap_room, group->heaped);
+}
+
+size_t ready_cut (struct ready *self, int priority, ready_goes_fn *goes, void *owner)
+{
+    size_t before = self->count;
+    sweep (self);
+    for (size_t i = self->level_count; i-- > 0 && self->levels[i].priority <= priority;) {
+        struct ready_group *group = self->levels[i].turn;
+        for (bool more_groups = true; more_groups;) {
+            struct ready_group *next = group->next;
+            size_t count = count_of (group);
+            more_groups = next != self->levels[i].turn;
+            group_cut (self, group, goes, owner);
+            self->count -= count - count_of (group);
+            if (count_of (group) == 0)
+                group_remove (self, group);
+            group = next;
+        }
+    }
+    return before - self->count;
 }
 
 void ready_limits (struct ready *self, const struct limit_table *limits)

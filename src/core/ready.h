@@ -43,6 +43,7 @@ struct ready {
     struct ready_level *levels; // the highest priority first
     size_t level_count, level_room;
     size_t count;                // plans
+    size_t bytes;                // that they and their groups take
     bool unlimited;              // limits of groups do not hold here
     int floor;                   // plans of lower priorities are not taken now
     struct table groups;         // all of them
@@ -74,6 +75,18 @@ size_t ready_look (const struct ready *self, uint64_t *out, size_t max);
 // The plans that go before one of this class that was due then. Looks at every plan of its group.
 int64_t ready_before (const struct ready *self, int priority, struct span group, int64_t due_us,
                       uint64_t id);
+
+// A plan in the middle of those of this priority and below, by (due_us, id as Redis orders
+// members), about. False: there are none.
+bool ready_middle (const struct ready *self, int priority, struct ready_plan *ret);
+
+// Take out those of this priority and below that `goes` says of, and give back their memory;
+// returns how many there were.
+typedef bool ready_goes_fn (void *owner, struct ready_plan plan);
+size_t ready_cut (struct ready *self, int priority, ready_goes_fn *goes, void *owner);
+
+// How many plans there are of this priority and below.
+size_t ready_below (const struct ready *self, int priority);
 
 // Limits were set or removed: find those of the groups anew.
 void ready_limits (struct ready *self, const struct limit_table *limits);

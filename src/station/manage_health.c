@@ -138,8 +138,10 @@ static void find_center (const struct station *self, struct findings *list)
         known ? "; those listed before stay" : "");
 }
 
-static void find_target (const struct target *target, struct findings *list)
+static void find_target (const struct station *self, const struct target *target,
+                         struct findings *list)
 {
+    int64_t unread = store_unread (self->store, target_name (target));
     char since[RFC3339_SIZE];
     if (!target_connection (target)) {
         tell (list, TELL_WARNING, "start it, or check its endpoint (zplan target list)",
@@ -152,6 +154,11 @@ static void find_target (const struct target *target, struct findings *list)
               "target %s is unresponsive since %s, with %d runs that have no status",
               target_name (target), since, target_unanswered (target));
     }
+    if (unread)
+        tell (list, TELL_WARNING,
+              "check why the target does not take them: those are read again as others run",
+              "more due plans wait than memory is for: %lld of target %s are in Redis only",
+              (long long)unread, target_name (target));
 }
 
 // Plans of targets that are not known here: removed, or of another station's settings.
@@ -208,7 +215,7 @@ static void find_warnings (struct station *self, const struct peer *peer, struct
     find_center (self, list);
     for (size_t i = 0; i < self->target_count; i++)
         if (permits_station (self, peer->user, span_text (target_name (self->targets[i]))))
-            find_target (self->targets[i], list);
+            find_target (self, self->targets[i], list);
     if (station_store_up (self))
         find_strangers (self, peer, list);
     if (self->counters.lost_data)

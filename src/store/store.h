@@ -193,6 +193,9 @@ void store_settle (struct store *self, store_done_fn *reply, void *owner);
 // How many plans of a target are due and wait for their turn.
 int64_t store_ready (const struct store *self, const char *target);
 
+// How many due plans of a target are in Redis only, as the memory for those that wait is full.
+int64_t store_unread (const struct store *self, const char *target);
+
 // Call for each target that has plans with how many, from memory; also one that is not known.
 typedef void store_target_fn (void *owner, struct span target, int64_t plans);
 void store_each_target (const struct store *self, store_target_fn *call, void *owner);

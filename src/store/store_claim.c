@@ -336,6 +336,11 @@ void store_each_target (const struct store *self, store_target_fn *call, void *o
     core_each_target (self->core, call, owner);
 }
 
+int64_t store_unread (const struct store *self, const char *target)
+{
+    return core_unread (self->core, span_text (target));
+}
+
 int64_t store_ready (const struct store *self, const char *target)
 {
     return core_ready (self->core, span_text (target));

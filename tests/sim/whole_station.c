@@ -221,7 +221,9 @@ static void on_starting (struct world *world, struct happening *happening)
 void station_start (struct world *world, struct station *station)
 {
     static const char *const names[STATIONS] = {"one", "two", "two"}; // settings are copied
-    const struct core_bounds bounds = {.plans = 6000, .outcomes = 2000};
+    static const int64_t ready_bytes[] = {0, 2000, 5000}; // few, so that some are in Redis only
+    const struct core_bounds bounds = {
+        .plans = 6000, .outcomes = 2000, .ready_bytes = ready_bytes[world->processes % 3]};
     const struct writer_io io = {.owner = station,
                                  .send = send_commands,
                                  .open = reopen,

@@ -193,10 +193,88 @@ static void a_limit_of_the_settings_holds_until_another_is_set (void **state)
     finish ();
 }
 
+// -- more than memory holds
+
+static void submit_class (uint64_t id, int priority, const char *group)
+{
+    struct core_refusal refusal;
+    const struct core_submission submission = {.target = text ("jobs"),
+                                               .id = id,
+                                               .message = text ("{\"revision\":1}"),
+                                               .revision = 1,
+                                               .queued = true,
+                                               .due_us = now_us - SECOND + (int64_t)id,
+                                               .priority = priority,
+                                               .group = text (group),
+                                               .caller = text ("c:me")};
+    assert_int_equal (core_submit (core, &submission, now_us, &refusal), CORE_DONE);
+    acked ();
+}
+
+// One after the other.
+static const char *taken_in_order (void)
+{
+    static char order[128];
+    const struct core_wish wish = {.limit = 1, .lease_us = LEASE_US};
+    order[0] = '\0';
+    for (const char *id; *(id = take_by (&wish, NULL));)
+        snprintf (order + strlen (order), sizeof order - strlen (order), "%s%s", *order ? " " : "",
+                  id);
+    return order;
+}
+
+static const struct cut_row {
+    const char *name;
+    int64_t bytes;
+    const char *priorities; // of the plans 1, 2, ...: a digit each
+    const char *groups;     // a letter each, '-' = none
+    bool reread;            // once more is read as after an edit by hand
+    const char *order;
+    bool unread; // some are, when all were submitted
+} cuts[] = {
+    {"all in memory", 4096, "000000000000", "------------", false, "1 2 3 4 5 6 7 8 9 10 11 12",
+     false},
+    {"the later half is read again", 300, "000000000000", "------------", false,
+     "1 2 3 4 5 6 7 8 9 10 11 12", true},
+    {"also after all was read anew", 300, "000000000000", "------------", true,
+     "1 2 3 4 5 6 7 8 9 10 11 12", true},
+    {"what has a higher priority stays", 300, "000000000099", "------------", false,
+     "11 12 1 2 3 4 5 6 7 8 9 10", true},
+    {"groups in turn", 4096, "00000000", "aaaabbbb", false, "1 5 2 6 3 7 4 8", false},
+};
+
+static void what_is_more_than_memory_holds_is_read_again (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (cuts); i++) {
+        const struct cut_row *row = &cuts[i];
+        const struct core_wish wish = {.limit = 1, .lease_us = LEASE_US};
+        int64_t until_us, count = (int64_t)strlen (row->priorities);
+        start (&(struct core_bounds){.outcomes = 100, .ready_bytes = row->bytes});
+        for (uint64_t id = 1; id <= (uint64_t)count; id++) {
+            char group[2] = {row->groups[id - 1]};
+            submit_class (id, row->priorities[id - 1] - '0', group[0] == '-' ? "" : group);
+            core_has_due (core, &wish, now_us);
+        }
+        if (row->reread) {
+            core_reread (core);
+            acked ();
+            core_has_due (core, &wish, now_us);
+        }
+        CHECK_INT (row->name, core_unread (core, text ("jobs")) > 0, row->unread);
+        CHECK_INT (row->name, core_expects_due (core, now_us, &until_us), count);
+        CHECK_TEXT (row->name, taken_in_order (), row->order);
+        CHECK_INT (row->name, core_unread (core, text ("jobs")), 0);
+        CHECK_INT (row->name, core_expects_due (core, now_us, &until_us), 0);
+        finish ();
+    }
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (bounds_hold_and_removal_makes_room),
+        cmocka_unit_test (what_is_more_than_memory_holds_is_read_again),
         cmocka_unit_test (plans_that_redis_has_count),
         cmocka_unit_test (a_refused_submission_leaves_nothing),
         cmocka_unit_test (a_target_takes_no_more_than_its_room),

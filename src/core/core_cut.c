@@ -1,0 +1,170 @@
+// Bounded memory of ready plans: beyond it those that are last in turn are in Redis only, and are
+// read again when there is room. What is in memory is taken in its exact order; what was cut comes
+// behind it: due plans of a target, of its lowest priorities, the latest ones.
+#include <limits.h>
+#include <stdlib.h>
+
+#include "core_private.h"
+
+bool is_cut (const struct core_target *target, uint64_t id, int64_t score_us, int priority)
+{
+    return target->cut && priority <= target->cut_priority &&
+           !is_within (&target->cut_at, target, id, score_us);
+}
+
+void cut_left (struct core_target *target)
+{
+    target->unread -= target->unread > 0;
+}
+
+void cut_end (struct core *self, struct core_target *target)
+{
+    self->cuts -= target->cut;
+    target->cut = target->reads_on = false;
+    target->unread = target->unread_us = 0;
+    target->kept = 0;
+}
+
+// -- cutting
+
+struct cutting {
+    struct core *core;
+    struct core_target *target;
+};
+
+// One that is open is known here, and stays; but what was only read ahead is read again.
+static bool goes (void *owner, struct ready_plan ready)
+{
+    const struct cutting *self = owner;
+    struct core_target *target = self->target;
+    if (is_within (&target->cut_at, target, ready.id, ready.due_us))
+        return false;
+    struct open_plan *plan =
+        open_find (self->core, span_of (target->name, target->name_size), ready.id);
+    if (plan && (!plan->prepared || plan->listed_in || plan->chosen || plan->fetched))
+        return false;
+    if (plan)
+        open_drop (self->core, plan);
+    if (ready.due_us > target->unread_us)
+        target->unread_us = ready.due_us;
+    return true;
+}
+
+// The lowest priority that is to be cut: it and those below it have half of the plans.
+static int priority_to_cut (const struct ready *ready)
+{
+    size_t at = ready->level_count - 1;
+    while (at && ready_below (ready, ready->levels[at].priority) * 2 < ready->count)
+        at--;
+    return ready->levels[at].priority;
+}
+
+static void cut (struct core *self, struct core_target *target)
+{
+    struct ready_plan middle;
+    int priority = priority_to_cut (&target->ready);
+    if (!ready_middle (&target->ready, priority, &middle))
+        return;
+    struct core_cursor at = {.score_us = middle.due_us, .id = middle.id};
+    memcpy (at.target, target->name, sizeof at.target);
+    if (!target->cut || is_within (&target->cut_at, target, middle.id, middle.due_us))
+        target->cut_at = at; // else what is behind the former one stays so
+    if (!target->cut || priority > target->cut_priority)
+        target->cut_priority = priority;
+    self->cuts += !target->cut;
+    target->cut = true;
+    target->reads_on = false;
+    struct cutting cutting = {self, target};
+    target->unread += (int64_t)ready_cut (&target->ready, target->cut_priority, goes, &cutting);
+    target->kept = target->ready.count;
+    if (self->reading && self->page_target == target)
+        self->rereads++; // the page is of what was behind the former cut
+}
+
+static bool stays (void *owner, struct ready_plan ready)
+{
+    (void)owner, (void)ready;
+    return false;
+}
+
+// Most of it is room of plans that were taken.
+static bool is_empty_room (const struct ready *ready)
+{
+    enum { PART = 3, GROUP_BYTES = 128 };
+    return ready->bytes / PART >
+           ready->count * sizeof (struct ready_plan) + ready->groups.count * GROUP_BYTES;
+}
+
+void core_bound_ready (struct core *self)
+{
+    size_t most = (size_t)(self->bounds.ready_bytes ? self->bounds.ready_bytes : CORE_READY_BYTES);
+    struct core_target *largest = NULL;
+    size_t bytes = 0;
+    for (struct core_target *target = self->first_ready; target; target = target->next_ready) {
+        bytes += target->ready.bytes;
+        if (!largest || target->ready.bytes > largest->ready.bytes)
+            largest = target;
+    }
+    if (bytes <= most)
+        self->uncut_bytes = 0;
+    if (bytes <= most || bytes / 5 * 4 < self->uncut_bytes)
+        return;
+    size_t before = largest->ready.bytes;
+    if (is_empty_room (&largest->ready))
+        ready_cut (&largest->ready, MAX_PRIORITY, stays, NULL);
+    else if (largest->ready.count > 1)
+        cut (self, largest);
+    size_t freed = before - largest->ready.bytes;
+    self->uncut_bytes = freed < before / 5 ? bytes : 0;
+}
+
+// -- reading on
+
+// Those of the window that are due come first: they would be taken in twice.
+struct core_target *cut_wants_page (const struct core *self, int64_t now_us)
+{
+    if (!self->cuts || (self->window.count && self->window.plans[0].due_us <= now_us))
+        return NULL;
+    for (struct core_target *target = self->first_ready; target; target = target->next_ready)
+        if (target->cut && (target->reads_on || target->ready.count <= target->kept / 2))
+            return target;
+    return NULL;
+}
+
+static bool is_of_cut (struct core_target *target, const struct core_member *member)
+{
+    int priority = 0;
+    if (!span_is (member->target, target->name))
+        return false;
+    if (member->class.size)
+        class_group (member->class, &priority);
+    return priority <= target->cut_priority;
+}
+
+void cut_page (struct core *self, struct core_target *target, const struct core_member *members,
+               size_t count, size_t all)
+{
+    bool ends = all < CORE_PAGE;
+    size_t found = 0;
+    window_ripen (self, target->unread_us, INT_MAX);
+    for (size_t i = 0; i < count; i++) {
+        const struct core_member *member = &members[i];
+        struct core_target *of = target_for (self, member->target);
+        ends = ends || member->score_us > target->unread_us ||
+               !is_within_cursor (self, of, member->id, member->score_us);
+        if (member->score_us > target->unread_us ||
+            !is_within_cursor (self, of, member->id, member->score_us))
+            break;
+        if (is_within (&target->cut_at, of, member->id, member->score_us))
+            continue;
+        target->cut_at = (struct core_cursor){.score_us = member->score_us, .id = member->id};
+        memcpy (target->cut_at.target, of->name, sizeof of->name);
+        if (is_of_cut (target, member) && core_meet (self, member)) {
+            cut_left (target);
+            found++;
+        }
+    }
+    target->reads_on = !ends && target->ready.count + found < target->kept;
+    if (ends)
+        cut_end (self, target);
+}
