@@ -10,7 +10,7 @@ static void reopen (struct flow_turn *turn)
     struct flow_run *run = turn->run;
     run->phase = FLOW_ACTIVE;
     run->outcome = FLOW_OPEN;
-    run->stop = run->fast = run->forced = false;
+    run->stop = run->fast = run->forced = run->undo_parked = false;
     json_decref (run->output);
     json_decref (run->uncaught);
     free (run->error);
@@ -207,6 +207,12 @@ void flow_retry (struct flow_turn *turn, const struct flow_event *event)
             for (uint32_t j = 0; marks[flow->order[i]] && j < step->out_count; j++)
                 marks[flow->out[step->out_first + j].step] = BEHIND;
         }
+        // What the targets counted goes by the definition that was in use.
+        struct flow_turn old = *turn;
+        old.flow = event->was ? event->was : flow;
+        for (uint32_t i = 0; i < flow->step_count; i++)
+            if (marks[i])
+                flow_unsettle (&old, i);
         for (uint32_t i = 0; i < flow->step_count; i++)
             if (marks[i])
                 begin_reset (turn, i, (marks[i] == ROOT ? FLOW_PARTLY : 0) | fresh);

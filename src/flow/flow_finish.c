@@ -115,7 +115,8 @@ void flow_undo_run (struct flow_turn *turn)
         return;
     }
     list_undos (turn);
-    run->phase = FLOW_UNDOING;
+    if (run->undo_count)
+        run->phase = FLOW_UNDOING;
     run->undone = true;
     turn->effects->run_changed = true;
 }

@@ -359,6 +359,66 @@ static void test_versions (void **state)
     }
 }
 
+// What a step counted for those behind it goes by the definition that it had then.
+static void test_version_of_counts (void **state)
+{
+    (void)state;
+    struct flow *old = flow_of (VERSION ("", CALL (), CALL (AFTER ("a")))),
+                *newer = flow_of (
+                    VERSION ("", CALL (", \"on_error\": \"continue\""), CALL (AFTER ("a"))));
+    struct player player = {.flow = old, .run = flow_run_new (old, "1f")};
+    struct flow_event begin = {.kind = FLOW_BEGIN, .item = -1},
+                      retry = {.kind = FLOW_RETRY, .item = -1, .was = old, .version = 2};
+    carry (&player, &begin);
+    play_word (&player, "a-");
+    assert_int_equal (player.run->outcome, FLOW_BADLY);
+    player.flow = newer;
+    carry (&player, &retry);
+    play_word (&player, "a-");
+    play_word (&player, "b+");
+    assert_int_equal (player.run->outcome, FLOW_WELL);
+    assert_int_equal (player.run->nodes[1].live, 1);
+    flow_run_destroy (&player.run, newer);
+    flow_destroy (&old);
+    flow_destroy (&newer);
+}
+
+// Undo comes anew after a restart, whatever stood still before.
+static void test_undo_again (void **state)
+{
+    (void)state;
+    struct flow *flow = flow_of (
+        "{\"flow\": \"f\", \"steps\": {\"a\": {\"target\": \"t\", \"undo\": {\"target\": \"t\"}}, "
+        "\"b\": {\"target\": \"t\", \"after\": [\"a\"]}}}");
+    struct player player = {.flow = flow, .run = flow_run_new (flow, "1f")};
+    struct flow_event begin = {.kind = FLOW_BEGIN, .item = -1};
+    static const char *const words[] = {"a+", "b-", "~a-", "force", "restart", "a1+", "b1-", "~a+"};
+    carry (&player, &begin);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        play_word (&player, words[i]);
+    assert_string_equal (player.placed, "a b ~a a b ~a");
+    assert_int_equal (player.run->phase, FLOW_ENDED);
+    flow_run_destroy (&player.run, flow);
+    flow_destroy (&flow);
+}
+
+// A run whose params failed has nothing to be undone, and no `finally`.
+static void test_undo_of_nothing (void **state)
+{
+    (void)state;
+    struct flow *flow = flow_of ("{\"flow\": \"f\", \"params\": {\"p\": \"=1 / 0\"}, \"steps\": "
+                                 "{\"a\": {\"target\": \"t\"}, \"b\": {\"target\": \"t\"}}, "
+                                 "\"finally\": \"b\"}");
+    struct player player = {.flow = flow, .run = flow_run_new (flow, "1f")};
+    struct flow_event begin = {.kind = FLOW_BEGIN, .item = -1};
+    carry (&player, &begin);
+    play_word (&player, "undo");
+    assert_string_equal (player.placed, "");
+    assert_int_equal (player.run->phase, FLOW_ENDED);
+    flow_run_destroy (&player.run, flow);
+    flow_destroy (&flow);
+}
+
 // Signals that were read count no more for the bound on those that wait.
 static void test_signals (void **state)
 {
@@ -384,9 +444,13 @@ static void test_signals (void **state)
 
 int main (void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test (test_steps), cmocka_unit_test (test_flows),
+    const struct CMUnitTest tests[] = {cmocka_unit_test (test_steps),
+                                       cmocka_unit_test (test_flows),
                                        cmocka_unit_test (test_errors),
                                        cmocka_unit_test (test_versions),
+                                       cmocka_unit_test (test_version_of_counts),
+                                       cmocka_unit_test (test_undo_again),
+                                       cmocka_unit_test (test_undo_of_nothing),
                                        cmocka_unit_test (test_signals)};
     return cmocka_run_group_tests (tests, NULL, NULL);
 }
