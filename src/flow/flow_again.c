@@ -16,6 +16,8 @@ static void reopen (struct flow_turn *turn)
     free (run->error);
     run->output = run->uncaught = NULL;
     run->error = NULL;
+    run->touched_fields |= FLOW_TOUCHED_OUTPUT | FLOW_TOUCHED_UNCAUGHT | FLOW_TOUCHED_ERROR;
+    flow_rebuild_todo (turn->flow, run);
     turn->effects->run_changed = true;
 }
 
@@ -28,15 +30,18 @@ static bool keeps (const struct flow_node *node, const struct flow_items *items,
     return items->by_name || item->state == FLOW_FINISHED || item->state == FLOW_SKIPPED;
 }
 
-static void reset_items (struct flow_run *run, struct flow_node *node, struct flow_data *data)
+static void reset_items (struct flow_run *run, uint32_t index)
 {
-    struct flow_items *items = data->items;
+    struct flow_node *node = &run->nodes[index];
+    struct flow_items *items = run->data[index]->items;
     bool fresh = node->flags & FLOW_FRESH && !(node->flags & FLOW_PARTLY);
     unsigned generation = node->generation;
     items->next = items->passes = items->failed = items->finished = 0;
     for (uint32_t i = 0; i < items->count; i++) {
         struct flow_item *item = &items->item[i];
         bool done = item->state == FLOW_FINISHED || item->state == FLOW_SKIPPED;
+        if (item->stopping)
+            flow_touch_item (run, index, i, FLOW_TOUCHED_STATE);
         item->stopping = false;
         if (keeps (node, items, item)) {
             items->finished += done;
@@ -47,13 +52,14 @@ static void reset_items (struct flow_run *run, struct flow_node *node, struct fl
             item->generation++;
         if (item->generation >= generation)
             generation = item->generation;
+        flow_touch_item (run, index, i, FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
         item->state = FLOW_NONE;
         item->dispatched = item->named = false;
         flow_keep (run, &item->value, NULL, 0);
     }
     items->by_name = false;
     if (fresh) {
-        flow_items_free (run, &data->items);
+        flow_items_free (run, index);
         node->generation = (uint16_t)generation;
     }
 }
@@ -69,16 +75,17 @@ void flow_reset (struct flow_turn *turn, uint32_t index)
     if (data) {
         if (node->flags & FLOW_FRESH)
             data->at = 0;
-        flow_data_forget (run, data);
+        flow_data_forget (run, index);
     }
     if (data && data->items)
-        reset_items (run, node, data);
+        reset_items (run, index);
     else if (node->state == FLOW_FINISHED || node->flags & FLOW_RAISED)
         node->generation++;
     bool within = turn->flow->steps[index].call.is_flow && node->state == FLOW_FAILED &&
                   node->flags & FLOW_DISPATCHED && node->flags & FLOW_PARTLY;
     node->state = FLOW_NONE;
-    node->flags = (uint16_t)(within ? FLOW_RETRIED : 0) | (node->flags & FLOW_CHANGED);
+    node->flags =
+        (uint16_t)(within ? FLOW_RETRIED : 0) | (node->flags & (FLOW_CHANGED | FLOW_TOUCHED));
     node->ended = 0;
     flow_note_change (turn, index);
     flow_decide_later (turn, index);
@@ -90,6 +97,7 @@ static void begin_reset (struct flow_turn *turn, uint32_t index, unsigned flags)
     struct flow_node *node = &run->nodes[index];
     const struct flow_data *data = run->data[index];
     flow_unsettle (turn, index);
+    flow_touch (run, index);
     node->flags &= (uint16_t) ~(FLOW_PARTLY | FLOW_FRESH | FLOW_RAISED);
     node->flags |= (uint16_t)flags;
     bool by_name = flags & FLOW_PARTLY && data && data->items && data->items->by_name;
@@ -138,8 +146,10 @@ static bool mark_root (struct flow_turn *turn, const char *text, uint8_t *marks)
             return false;
         items->by_name = items->by_name || !marks[step];
         items->item[item].named = true;
+        flow_touch_item (turn->run, (uint32_t)step, (uint32_t)item, FLOW_TOUCHED_STATE);
     } else if (items) {
         items->by_name = false;
+        flow_touch (turn->run, (uint32_t)step);
     }
     if (marks[step] != BEHIND)
         marks[step] = ROOT;
@@ -150,10 +160,15 @@ static void forget_named (struct flow_run *run, uint32_t step_count)
 {
     for (uint32_t i = 0; i < step_count; i++) {
         struct flow_items *items = run->data[i] ? run->data[i]->items : NULL;
-        for (uint32_t j = 0; items && j < items->count; j++)
+        for (uint32_t j = 0; items && j < items->count; j++) {
+            if (items->item[j].named)
+                flow_touch_item (run, i, j, FLOW_TOUCHED_STATE);
             items->item[j].named = false;
-        if (items)
+        }
+        if (items && items->by_name) {
             items->by_name = false;
+            flow_touch (run, i);
+        }
     }
 }
 
@@ -216,7 +231,7 @@ void flow_retry (struct flow_turn *turn, const struct flow_event *event)
         for (uint32_t i = 0; i < flow->step_count; i++)
             if (marks[i])
                 begin_reset (turn, i, (marks[i] == ROOT ? FLOW_PARTLY : 0) | fresh);
-        flow_rebuild_ready (turn);
+        flow_rebuild_ready (turn->flow, run);
     }
     free (marks);
 }
@@ -276,6 +291,8 @@ static void skip_item (struct flow_turn *turn, const struct flow_event *event)
         node->flags &= (uint16_t) ~(FLOW_BY_PERSON | FLOW_BLOCKED);
     }
     node->state = FLOW_RUNNING;
+    flow_touch_item (run, event->step, (uint32_t)event->item,
+                     FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
     item->state = FLOW_SKIPPED;
     item->ended = ++run->sequence;
     items->finished++;
@@ -317,15 +334,11 @@ void flow_skip (struct flow_turn *turn, const struct flow_event *event)
         begin_reset (turn, (uint32_t)turn->flow->final, 0);
     flow_unsettle (turn, event->step);
     redecide (turn, event->step);
-    free (data->error);
-    data->error = NULL;
+    flow_set_error (run, event->step, NULL);
     node->flags &= (uint16_t)~FLOW_BLOCKED;
     node->flags |= FLOW_BY_PERSON;
-    if (data->items) {
-        json_decref (data->value); // collected from its items, which count
-        data->value = NULL;
-    }
     flow_keep (run, &data->value, event->value ? json_incref (event->value) : NULL, FLOW_VALUE_MAX);
+    flow_touch_data (run, event->step, FLOW_TOUCHED_ENTRY);
     flow_settle (turn, event->step, FLOW_SKIPPED, NULL);
-    flow_rebuild_ready (turn);
+    flow_rebuild_ready (turn->flow, run);
 }

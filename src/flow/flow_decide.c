@@ -5,9 +5,6 @@
 #include "flow_turn.h"
 #include "memory.h"
 
-// A todo of a node whose end its targets are to count; else its join is to be decided.
-#define SETTLED_TODO UINT32_C (0x80000000)
-
 enum flow_edge_kind flow_edge_kind (const struct flow_step *step, const struct flow_node *source,
                                     uint8_t on)
 {
@@ -44,7 +41,7 @@ static uint16_t *counter (struct flow_node *target, enum flow_edge_kind kind)
 
 void flow_decide_later (struct flow_turn *turn, uint32_t step)
 {
-    flow_todo_push (turn->run->todo, step);
+    flow_heap_push (turn->run->todo, FLOW_LANE_JOINS, step);
 }
 
 // What the counts of a node lead to.
@@ -65,14 +62,18 @@ static enum verdict judge (const struct flow_step *step, const struct flow_node 
     return !all ? VERDICT_OPEN : node->broken ? VERDICT_BLOCK : VERDICT_SKIP;
 }
 
+static bool to_be_counted (const struct flow_node *node)
+{
+    return flow_decided (node) && !(node->flags & FLOW_SETTLED);
+}
+
 // Tell the targets of a decided node, once.
 static void settle_targets (struct flow_turn *turn, uint32_t index)
 {
     const struct flow_step *step = &turn->flow->steps[index];
     struct flow_node *node = &turn->run->nodes[index];
-    if (node->flags & FLOW_SETTLED || !flow_decided (node))
-        return;
     node->flags |= FLOW_SETTLED;
+    flow_touch (turn->run, index);
     for (uint32_t i = 0; i < step->out_count; i++) {
         const struct flow_edge *edge = &turn->flow->out[step->out_first + i];
         struct flow_node *target = &turn->run->nodes[edge->step];
@@ -90,6 +91,7 @@ void flow_unsettle (struct flow_turn *turn, uint32_t index)
     if (!(node->flags & FLOW_SETTLED))
         return;
     node->flags &= (uint16_t)~FLOW_SETTLED;
+    flow_touch (turn->run, index);
     for (uint32_t i = 0; i < step->out_count; i++) {
         const struct flow_edge *edge = &turn->flow->out[step->out_first + i];
         --*counter (&turn->run->nodes[edge->step], flow_edge_kind (step, node, edge->on));
@@ -104,15 +106,12 @@ void flow_settle (struct flow_turn *turn, uint32_t index, enum flow_state state,
     node->state = (uint8_t)state;
     node->flags &= (uint16_t) ~(FLOW_READY | FLOW_PLACED | FLOW_STOPPING);
     node->ended = ++run->sequence;
-    if (error) {
-        struct flow_data *data = flow_data_of (run, index);
-        free (data->error);
-        data->error = memory_text (error);
-    }
+    if (error)
+        flow_set_error (run, index, error);
     if (run->data[index])
-        flow_signals_forget (run, run->data[index]);
+        flow_signals_forget (run, index);
     flow_note_change (turn, index);
-    flow_todo_push (run->todo, index | SETTLED_TODO);
+    flow_heap_push (run->todo, FLOW_LANE_ENDS, index);
     if (state == FLOW_FAILED && turn->flow->fail_fast && !step->goes_on && !step->has_caught &&
         !run->fast && run->phase == FLOW_ACTIVE) {
         run->fast = true;
@@ -145,13 +144,19 @@ void flow_pass_join (struct flow_turn *turn, uint32_t index)
     flow_make_ready (turn, index);
 }
 
-static void decide_join (struct flow_turn *turn, uint32_t index)
+static enum verdict verdict_of (const struct flow *flow, const struct flow_run *run, uint32_t index)
+{
+    const struct flow_node *node = &run->nodes[index];
+    if (node->flags & (FLOW_JOINED | FLOW_RESETTING) || flow_decided (node) ||
+        node->state != FLOW_NONE || index == flow->final)
+        return VERDICT_OPEN;
+    return judge (&flow->steps[index], node);
+}
+
+static void decide_join (struct flow_turn *turn, uint32_t index, enum verdict verdict)
 {
     struct flow_node *node = &turn->run->nodes[index];
-    if (node->flags & (FLOW_JOINED | FLOW_RESETTING) || flow_decided (node) ||
-        node->state != FLOW_NONE || index == turn->flow->final)
-        return;
-    switch (judge (&turn->flow->steps[index], node)) {
+    switch (verdict) {
     case VERDICT_OPEN:
         break;
     case VERDICT_PASS:
@@ -160,7 +165,7 @@ static void decide_join (struct flow_turn *turn, uint32_t index)
     case VERDICT_BLOCK:
         node->flags |= FLOW_BLOCKED;
         flow_note_change (turn, index);
-        flow_todo_push (turn->run->todo, index | SETTLED_TODO);
+        flow_heap_push (turn->run->todo, FLOW_LANE_ENDS, index);
         break;
     case VERDICT_SKIP:
         flow_settle (turn, index, FLOW_SKIPPED, NULL);
@@ -168,16 +173,55 @@ static void decide_join (struct flow_turn *turn, uint32_t index)
     }
 }
 
+// One decision. False: there is none. What others have decided since it was noted costs nothing, so
+// a run that is read again does the same in each call.
+static bool decide_next (struct flow_turn *turn)
+{
+    struct flow_run *run = turn->run;
+    uint64_t key;
+    while (flow_heap_pop (run->todo, FLOW_LANE_ENDS, &key))
+        if (to_be_counted (&run->nodes[key])) {
+            settle_targets (turn, (uint32_t)key);
+            return true;
+        }
+    while (flow_heap_pop (run->todo, FLOW_LANE_JOINS, &key)) {
+        enum verdict verdict = verdict_of (turn->flow, run, (uint32_t)key);
+        if (verdict != VERDICT_OPEN) {
+            decide_join (turn, (uint32_t)key, verdict);
+            return true;
+        }
+    }
+    return false;
+}
+
 void flow_decide_all (struct flow_turn *turn)
 {
     struct flow_effects *effects = turn->effects;
-    uint32_t what;
     while (effects->decisions < FLOW_DECISIONS_MAX && effects->steps < FLOW_RUN_STEPS_MAX &&
-           flow_todo_pop (turn->run->todo, &what)) {
+           decide_next (turn))
         effects->decisions++;
-        if (what & SETTLED_TODO)
-            settle_targets (turn, what & ~SETTLED_TODO);
-        else
-            decide_join (turn, what);
+}
+
+void flow_rebuild_todo (const struct flow *flow, struct flow_run *run)
+{
+    flow_heap_clear (run->todo);
+    for (uint32_t i = 0; i < flow->step_count; i++) {
+        if (to_be_counted (&run->nodes[i]))
+            flow_heap_push (run->todo, FLOW_LANE_ENDS, i);
+        if (verdict_of (flow, run, i) != VERDICT_OPEN)
+            flow_heap_push (run->todo, FLOW_LANE_JOINS, i);
+    }
+}
+
+void flow_count_edges (const struct flow *flow, struct flow_run *run)
+{
+    for (uint32_t i = 0; i < flow->step_count; i++)
+        run->nodes[i].live = run->nodes[i].dead = run->nodes[i].broken = 0;
+    for (uint32_t i = 0; i < flow->step_count; i++) {
+        const struct flow_step *step = &flow->steps[i];
+        for (uint32_t j = 0; run->nodes[i].flags & FLOW_SETTLED && j < step->out_count; j++) {
+            const struct flow_edge *edge = &flow->out[step->out_first + j];
+            ++*counter (&run->nodes[edge->step], flow_edge_kind (step, &run->nodes[i], edge->on));
+        }
     }
 }

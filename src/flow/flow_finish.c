@@ -85,12 +85,11 @@ static void add_undo (struct flow_run *run, uint32_t step, int64_t item, uint32_
     run->undos[run->undo_count++] = (struct flow_undo){step, item, ended};
 }
 
-static void list_undos (struct flow_turn *turn)
+void flow_list_undos (const struct flow *flow, struct flow_run *run)
 {
-    struct flow_run *run = turn->run;
     run->undo_count = run->undo_at = 0;
-    for (uint32_t i = 0; i < turn->flow->step_count; i++) {
-        const struct flow_step *step = &turn->flow->steps[i];
+    for (uint32_t i = 0; i < flow->step_count; i++) {
+        const struct flow_step *step = &flow->steps[i];
         const struct flow_node *node = &run->nodes[i];
         const struct flow_items *items = run->data[i] ? run->data[i]->items : NULL;
         if (!step->has_undo)
@@ -114,7 +113,7 @@ void flow_undo_run (struct flow_turn *turn)
                     run->undone ? "the run was undone" : "the run has not ended");
         return;
     }
-    list_undos (turn);
+    flow_list_undos (turn->flow, run);
     if (run->undo_count)
         run->phase = FLOW_UNDOING;
     run->undone = true;
@@ -145,6 +144,7 @@ static bool make_output (struct flow_turn *turn, struct reason *reason)
 {
     struct flow_run *run = turn->run;
     const struct flow *flow = turn->flow;
+    run->touched_fields |= FLOW_TOUCHED_OUTPUT;
     if (flow->output) {
         struct flow_scope scope = flow_scope_of (turn, UINT32_MAX, -1);
         struct expr_env env = flow_scope_env (&scope);
@@ -171,6 +171,7 @@ static void judge_outcome (struct flow_turn *turn)
     struct reason reason;
     json_decref (run->uncaught);
     run->uncaught = flow_uncaught (turn->flow, run);
+    run->touched_fields |= FLOW_TOUCHED_UNCAUGHT;
     if (run->outcome != FLOW_OPEN)
         return;
     run->outcome = json_array_size (run->uncaught) ? FLOW_BADLY : FLOW_WELL;
@@ -205,7 +206,7 @@ static bool busy (const struct flow_turn *turn)
 {
     const struct flow_run *run = turn->run;
     uint64_t key;
-    return turn->effects->more || !flow_todo_empty (run->todo) || run->suspended ||
+    return turn->effects->more || !flow_heap_empty (run->todo) || run->suspended ||
            run->in_flight > 0 || run->waiting > 0 || run->resetting > 0 ||
            flow_heap_peek (run->ready, FLOW_LANE_FREE, &key) ||
            flow_heap_peek (run->ready, FLOW_LANE_CALLS, &key);
@@ -218,7 +219,7 @@ void flow_finish (struct flow_turn *turn)
     while (!busy (turn) && run->phase != FLOW_ENDED) {
         if (run->phase == FLOW_ACTIVE) {
             judge_outcome (turn);
-            list_undos (turn);
+            flow_list_undos (turn->flow, run);
             turn->effects->run_changed = true;
             bool undo = run->outcome != FLOW_WELL && run->undo_count > 0 && !run->forced;
             run->undone = run->undone || undo;
@@ -239,6 +240,7 @@ void flow_finish (struct flow_turn *turn)
             if (run->outcome == FLOW_WELL && failing (node) &&
                 !turn->flow->steps[turn->flow->final].goes_on) {
                 run->outcome = FLOW_BADLY;
+                run->touched_fields |= FLOW_TOUCHED_UNCAUGHT;
                 json_array_append_new (run->uncaught,
                                        json_string (turn->flow->steps[turn->flow->final].name));
             }

@@ -73,45 +73,7 @@ bool flow_heap_pop (struct flow_heap *self, enum flow_lane lane, uint64_t *ret)
     return true;
 }
 
-struct flow_todo {
-    uint32_t *items;
-    size_t begin, end, room;
-};
-
-struct flow_todo *flow_todo_new (void)
+bool flow_heap_empty (const struct flow_heap *self)
 {
-    return memory_new (sizeof (struct flow_todo));
-}
-
-void flow_todo_destroy (struct flow_todo **self)
-{
-    if (!*self)
-        return;
-    free ((*self)->items);
-    free (*self);
-    *self = NULL;
-}
-
-void flow_todo_push (struct flow_todo *self, uint32_t what)
-{
-    if (self->begin == self->end)
-        self->begin = self->end = 0;
-    if (self->end == self->room) {
-        self->room = self->room ? 2 * self->room : 64;
-        self->items = memory_resize (self->items, self->room * sizeof *self->items);
-    }
-    self->items[self->end++] = what;
-}
-
-bool flow_todo_pop (struct flow_todo *self, uint32_t *ret)
-{
-    if (flow_todo_empty (self))
-        return false;
-    *ret = self->items[self->begin++];
-    return true;
-}
-
-bool flow_todo_empty (const struct flow_todo *self)
-{
-    return self->begin == self->end;
+    return self->lanes[0].count == 0 && self->lanes[1].count == 0;
 }

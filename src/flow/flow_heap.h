@@ -1,25 +1,20 @@
-// Steps that wait for a start, and decisions that are due.
+// Steps that wait for a start, and decisions that are due: each the smallest key first, so that a
+// run that is read again goes on in the same order.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-// Two heaps: of steps that need a free slot, and of those that need none.
+// Two heaps: of steps that need no free slot, and of those that need one; or of ends that the
+// targets are to count, and of joins that are to be decided.
 struct flow_heap;
 struct flow_heap *flow_heap_new (void);
 void flow_heap_destroy (struct flow_heap **self);
 void flow_heap_clear (struct flow_heap *self);
-enum flow_lane { FLOW_LANE_FREE, FLOW_LANE_CALLS };
+enum flow_lane { FLOW_LANE_FREE, FLOW_LANE_CALLS, FLOW_LANE_ENDS = 0, FLOW_LANE_JOINS = 1 };
 void flow_heap_push (struct flow_heap *self, enum flow_lane lane, uint64_t key);
 // False: it is empty.
 bool flow_heap_pop (struct flow_heap *self, enum flow_lane lane, uint64_t *ret);
 bool flow_heap_peek (const struct flow_heap *self, enum flow_lane lane, uint64_t *ret);
-
-// First in, first out.
-struct flow_todo;
-struct flow_todo *flow_todo_new (void);
-void flow_todo_destroy (struct flow_todo **self);
-void flow_todo_push (struct flow_todo *self, uint32_t what);
-bool flow_todo_pop (struct flow_todo *self, uint32_t *ret);
-bool flow_todo_empty (const struct flow_todo *self);
+bool flow_heap_empty (const struct flow_heap *self);

@@ -33,7 +33,7 @@ bool flow_too_many_failed (const struct flow_step *step, const struct flow_items
                : items->failed > step->tolerate;
 }
 
-static json_t *collect (const struct flow_step *step, const struct flow_items *items)
+json_t *flow_collect (const struct flow_step *step, const struct flow_items *items)
 {
     if (step->collect == FLOW_COLLECT_NONE)
         return json_null ();
@@ -64,7 +64,7 @@ void flow_check_items (struct flow_turn *turn, uint32_t index)
     }
     if (items->in_flight == 0 && all && !bad) {
         json_decref (data->value);
-        data->value = collect (step, items);
+        data->value = flow_collect (step, items);
         flow_settle (turn, index, FLOW_FINISHED, NULL);
         return;
     }
@@ -90,8 +90,7 @@ static void end_item (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
     const struct flow_step *step = &turn->flow->steps[event->step];
-    struct flow_data *data = run->data[event->step];
-    struct flow_items *items = data->items;
+    struct flow_items *items = run->data[event->step]->items;
     struct flow_item *item = &items->item[event->item];
     struct reason reason = {""};
     json_t *value = event->status == FLOW_OK ? value_of (turn, event, &reason) : NULL;
@@ -105,11 +104,13 @@ static void end_item (struct flow_turn *turn, const struct flow_event *event)
     } else {
         item->state = event->status == FLOW_CALL_CANCELLED ? FLOW_CANCELLED : FLOW_FAILED;
         items->failed++;
-        free (data->error);
-        data->error = memory_text (reason.text[0] ? reason.text
-                                   : event->text  ? event->text
-                                                  : flow_state_name (item->state));
+        flow_set_error (run, event->step,
+                        reason.text[0] ? reason.text
+                        : event->text  ? event->text
+                                       : flow_state_name (item->state));
     }
+    flow_touch_item (run, event->step, (uint32_t)event->item,
+                     FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
     flow_note_change (turn, event->step);
     flow_check_items (turn, event->step);
 }
@@ -130,6 +131,7 @@ static void end_call (struct flow_turn *turn, const struct flow_event *event)
     if (value) {
         struct flow_data *data = flow_data_of (run, event->step);
         data->not_kept = !flow_keep (run, &data->value, value, value_max (step));
+        flow_touch_data (run, event->step, FLOW_TOUCHED_ENTRY);
         flow_settle (turn, event->step, FLOW_FINISHED, NULL);
         return;
     }
@@ -167,6 +169,7 @@ void flow_call_ended (struct flow_turn *turn, const struct flow_event *event)
 void flow_end_wait (struct flow_turn *turn, uint32_t index)
 {
     flow_keep (turn->run, &turn->run->data[index]->value, json_null (), FLOW_VALUE_MAX);
+    flow_touch_data (turn->run, index, FLOW_TOUCHED_ENTRY);
     flow_settle (turn, index, FLOW_FINISHED, NULL);
 }
 
@@ -182,6 +185,7 @@ static void end_late (struct flow_turn *turn, uint32_t index)
     flow_scope_clear (&scope, turn);
     if (value)
         data->not_kept = !flow_keep (turn->run, &data->value, value, value_max (step));
+    flow_touch_data (turn->run, index, FLOW_TOUCHED_ENTRY);
     flow_settle (turn, index, value ? FLOW_FINISHED : FLOW_FAILED, value ? NULL : reason.text);
 }
 
@@ -258,6 +262,7 @@ bool flow_signal_enough (struct flow_turn *turn, uint32_t index)
     if (value != list)
         json_decref (list);
     data->not_kept = !flow_keep (run, &data->value, value, value_max (step));
+    flow_touch_data (run, index, FLOW_TOUCHED_ENTRY);
     flow_settle (turn, index, FLOW_FINISHED, NULL);
     return true;
 }
@@ -305,6 +310,7 @@ void flow_signal_arrived (struct flow_turn *turn, const struct flow_event *event
         data->signals = json_array ();
     json_array_append_new (data->signals, signal);
     run->kept_signals++;
+    flow_touch (run, event->step);
     if (node->state == FLOW_RUNNING)
         flow_signal_enough (turn, event->step);
 }
@@ -315,6 +321,7 @@ void flow_stop_item (struct flow_turn *turn, uint32_t index, uint32_t number)
     if (item->state != FLOW_NEW || item->stopping)
         return;
     item->stopping = true;
+    flow_touch_item (turn->run, index, number, FLOW_TOUCHED_STATE);
     flow_effect (turn, (struct flow_effect){.kind = FLOW_REMOVE, .step = index, .item = number});
 }
 
@@ -337,6 +344,7 @@ void flow_stop_step (struct flow_turn *turn, uint32_t index)
     for (uint32_t i = 0; data && data->items && i < data->items->count; i++)
         flow_stop_item (turn, index, i);
     node->flags &= (uint16_t)~FLOW_READY;
+    flow_touch (run, index);
     if (node->flags & FLOW_PLACED || (data && data->items && data->items->in_flight > 0))
         node->flags |= FLOW_STOPPING;
 }
@@ -352,5 +360,5 @@ void flow_stop_all (struct flow_turn *turn)
         if (!(node->flags & (FLOW_STOPPING | FLOW_RESETTING)))
             flow_settle (turn, i, FLOW_CANCELLED, NULL);
     }
-    flow_rebuild_ready (turn);
+    flow_rebuild_ready (turn->flow, run);
 }

@@ -1,6 +1,5 @@
 #include "flow_run.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #include "flow_turn.h"
@@ -22,7 +21,6 @@ const char *flow_outcome_name (enum flow_outcome outcome)
 struct flow_run *flow_run_new (const struct flow *flow, const char *id)
 {
     struct flow_run *run = memory_new (sizeof *run);
-    static_assert (sizeof (struct flow_node) == 16, "a node is stored in 16 bytes");
     run->id = id;
     run->version = 1;
     run->batch = INT64_MIN;
@@ -31,7 +29,7 @@ struct flow_run *flow_run_new (const struct flow *flow, const char *id)
     run->data = memory_new ((flow->step_count + 1) * sizeof *run->data);
     run->params = memory_new ((flow->param_count + 1) * sizeof *run->params);
     run->ready = flow_heap_new ();
-    run->todo = flow_todo_new ();
+    run->todo = flow_heap_new ();
     return run;
 }
 
@@ -62,36 +60,73 @@ bool flow_keep (struct flow_run *run, json_t **slot, json_t *value, size_t max)
     return true;
 }
 
-void flow_items_free (struct flow_run *run, struct flow_items **items)
+bool flow_collected (const struct flow_run *run, uint32_t step)
 {
-    for (uint32_t i = 0; *items && i < (*items)->count; i++)
-        flow_keep (run, &(*items)->item[i].value, NULL, 0);
-    if (*items)
-        json_decref ((*items)->list);
-    free (*items);
-    *items = NULL;
+    return run->data[step]->items && run->nodes[step].state == FLOW_FINISHED;
+}
+
+struct flow_items *flow_items_new (uint32_t count)
+{
+    struct flow_items *items = memory_new (sizeof *items + count * sizeof *items->item);
+    items->count = count;
+    return items;
+}
+
+void flow_items_free (struct flow_run *run, uint32_t step)
+{
+    struct flow_data *data = run->data[step];
+    struct flow_items *items = data->items;
+    if (!items)
+        return;
+    for (uint32_t i = 0; i < items->count; i++) {
+        flow_keep (run, &items->item[i].value, NULL, 0);
+        json_decref (items->item[i].extra);
+    }
+    if (data->items_gone < items->count)
+        data->items_gone = items->count;
+    json_decref (items->list);
+    free (items->touched);
+    free (items);
+    data->items = NULL;
+    flow_touch_data (run, step, FLOW_TOUCHED_LIST);
 }
 
 // What a node that begins anew does not keep. The list of a for_each and a recorded time stay.
-void flow_data_forget (struct flow_run *run, struct flow_data *data)
+void flow_data_forget (struct flow_run *run, uint32_t step)
 {
+    struct flow_data *data = run->data[step];
     // A list that was collected from the items counts nothing of its own.
-    if (data->items) {
+    if (flow_collected (run, step)) {
         json_decref (data->value);
         data->value = NULL;
     }
     flow_keep (run, &data->value, NULL, 0);
-    free (data->error);
-    data->error = NULL;
+    flow_set_error (run, step, NULL);
     data->not_kept = false;
-    flow_signals_forget (run, data);
+    flow_signals_forget (run, step);
+    flow_touch_data (run, step, FLOW_TOUCHED_ENTRY);
 }
 
-void flow_signals_forget (struct flow_run *run, struct flow_data *data)
+void flow_signals_forget (struct flow_run *run, uint32_t step)
 {
+    struct flow_data *data = run->data[step];
     run->kept_signals -= (uint32_t)json_array_size (data->signals);
     json_decref (data->signals);
     data->signals = NULL;
+    if (data->signals_gone < data->signals_written)
+        data->signals_gone = data->signals_written;
+    data->signals_written = 0;
+}
+
+void flow_set_error (struct flow_run *run, uint32_t step, const char *text)
+{
+    struct flow_data *data = flow_data_of (run, step);
+    if (!data->error && !text)
+        return;
+    char *copy = text ? memory_text (text) : NULL;
+    free (data->error);
+    data->error = copy;
+    flow_touch_data (run, step, FLOW_TOUCHED_ERROR);
 }
 
 void flow_run_destroy (struct flow_run **self, const struct flow *flow)
@@ -102,8 +137,9 @@ void flow_run_destroy (struct flow_run **self, const struct flow *flow)
     for (uint32_t i = 0; i < flow->step_count; i++) {
         if (!run->data[i])
             continue;
-        flow_data_forget (run, run->data[i]);
-        flow_items_free (run, &run->data[i]->items);
+        flow_data_forget (run, i);
+        flow_items_free (run, i);
+        json_decref (run->data[i]->extra);
         free (run->data[i]);
     }
     for (size_t i = 0; i < flow->param_count; i++)
@@ -112,8 +148,9 @@ void flow_run_destroy (struct flow_run **self, const struct flow *flow)
     json_decref (run->output);
     json_decref (run->uncaught);
     flow_heap_destroy (&run->ready);
-    flow_todo_destroy (&run->todo);
+    flow_heap_destroy (&run->todo);
     free (run->undos);
+    free (run->touched);
     free (run->error);
     free (run->nodes);
     free (run->data);
@@ -126,6 +163,7 @@ void flow_error (struct flow_run *run, const char *text)
 {
     free (run->error);
     run->error = memory_text (text);
+    run->touched_fields |= FLOW_TOUCHED_ERROR;
 }
 
 void flow_effect (struct flow_turn *turn, struct flow_effect effect)
@@ -138,9 +176,42 @@ void flow_effect (struct flow_turn *turn, struct flow_effect effect)
     effects->items[effects->count++] = effect;
 }
 
+// A list that has the next power of two of its count.
+static void append (uint32_t **list, uint32_t *count, uint32_t value)
+{
+    if ((*count & (*count - 1)) == 0)
+        *list = memory_resize (*list, (*count ? 2 * (size_t)*count : 1) * sizeof **list);
+    (*list)[(*count)++] = value;
+}
+
+void flow_touch (struct flow_run *run, uint32_t step)
+{
+    if (run->nodes[step].flags & FLOW_TOUCHED)
+        return;
+    run->nodes[step].flags |= FLOW_TOUCHED;
+    append (&run->touched, &run->touched_count, step);
+}
+
+void flow_touch_data (struct flow_run *run, uint32_t step, unsigned what)
+{
+    run->data[step]->touched |= what;
+    flow_touch (run, step);
+}
+
+void flow_touch_item (struct flow_run *run, uint32_t step, uint32_t number, unsigned what)
+{
+    struct flow_items *items = run->data[step]->items;
+    struct flow_item *item = &items->item[number];
+    if (!item->touched)
+        append (&items->touched, &items->touched_count, number);
+    item->touched |= (uint8_t)what;
+    flow_touch (run, step);
+}
+
 void flow_note_change (struct flow_turn *turn, uint32_t step)
 {
     struct flow_effects *effects = turn->effects;
+    flow_touch (turn->run, step);
     if (turn->run->nodes[step].flags & FLOW_CHANGED)
         return;
     turn->run->nodes[step].flags |= FLOW_CHANGED;
@@ -166,18 +237,18 @@ static void begin (struct flow_turn *turn, const struct flow_event *event)
     struct flow_run *run = turn->run;
     struct reason reason;
     run->input = json_incref (event->value);
+    run->touched_fields |= FLOW_TOUCHED_INPUT | FLOW_TOUCHED_PARAMS;
     turn->effects->run_changed = true;
     if (!flow_begin_params (turn, event, &reason)) {
         run->phase = FLOW_ENDED;
         run->outcome = FLOW_BADLY;
         run->uncaught = json_array ();
+        run->touched_fields |= FLOW_TOUCHED_UNCAUGHT;
         flow_error (run, reason.text);
         return;
     }
     run->phase = FLOW_ACTIVE;
-    for (uint32_t i = 0; i < turn->flow->step_count; i++)
-        if (turn->flow->steps[i].in_count == 0 && i != turn->flow->final)
-            flow_decide_later (turn, i);
+    flow_rebuild_todo (turn->flow, run);
 }
 
 static void cancel (struct flow_turn *turn, const struct flow_event *event)

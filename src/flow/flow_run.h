@@ -38,15 +38,15 @@ enum {
     FLOW_READY = 256,      // it is among those that wait for a start
     FLOW_DISPATCHED = 512, // it was placed once, so that it may have worked
     FLOW_CHANGED = 1024,   // in effects.changed
+    FLOW_TOUCHED = 2048,   // in run.touched
     FLOW_RETRIED = 4096,   // a sub-flow that is retried within
     FLOW_FRESH = 8192,     // its list or time is evaluated anew
     FLOW_STARTED = 16384,  // it left the ready ones
     FLOW_RAISED = 32768    // a restart: its generation is raised though it had not finished
 };
 
-// 16 bytes, as they are stored.
 struct flow_node {
-    uint8_t state, reserved;
+    uint8_t state;
     uint16_t flags, generation;
     uint16_t live, dead, broken; // edges that lead to it
     uint32_t ended;              // its place among all ends; 0: none
@@ -55,18 +55,32 @@ struct flow_node {
 struct flow_item {
     uint8_t state;
     bool dispatched, stopping;
-    bool named; // it begins anew, whatever it is
+    bool named;      // it begins anew, whatever it is
+    uint8_t touched; // FLOW_TOUCHED_...
     uint16_t generation;
     uint32_t ended;
-    json_t *value;
+    json_t *value, *extra;
 };
 
 struct flow_items {
     json_t *list; // NULL: a count
     uint32_t count, next, in_flight, finished, failed;
-    uint32_t passes; // items that were started since the step became ready
-    bool by_name;    // only items that are named begin anew
+    uint32_t passes;                  // items that were started since the step became ready
+    bool by_name;                     // only items that are named begin anew
+    uint32_t *touched, touched_count; // items
     struct flow_item item[];
+};
+
+// What has changed since the rows of the run were written last, beside nodes: flow_rows.h.
+enum {
+    FLOW_TOUCHED_STATE = 1, // of an item
+    FLOW_TOUCHED_ENTRY = 2, // value, time, generation
+    FLOW_TOUCHED_ERROR = 4,
+    FLOW_TOUCHED_LIST = 8, // of a for_each
+    FLOW_TOUCHED_PARAMS = 16,
+    FLOW_TOUCHED_INPUT = 32,
+    FLOW_TOUCHED_OUTPUT = 64,
+    FLOW_TOUCHED_UNCAUGHT = 128
 };
 
 // What few nodes have.
@@ -77,6 +91,10 @@ struct flow_data {
     struct flow_items *items;
     int64_t at; // when its wait or timeout is over, ms; 0: none
     json_t *signals;
+    json_t *extra;    // what the caller keeps with it: flow_extra_set
+    unsigned touched; // FLOW_TOUCHED_...
+    // Rows that stand: signals, and those of signals and items that are gone.
+    uint32_t signals_written, signals_gone, items_gone;
 };
 
 enum flow_phase { FLOW_UNBORN, FLOW_ACTIVE, FLOW_UNDOING, FLOW_FINAL, FLOW_ENDED };
@@ -105,10 +123,14 @@ struct flow_run {
     uint32_t parallel, in_flight, waiting, resetting, sequence, kept_signals;
     size_t data_size;
     struct flow_heap *ready;
-    struct flow_todo *todo;
+    struct flow_heap *todo;
     struct flow_undo *undos; // to be undone, the last to end first
     size_t undo_count, undo_at;
-    json_t *uncaught; // names
+    json_t *uncaught;                 // names
+    uint32_t *touched, touched_count; // steps with rows to be written
+    unsigned touched_fields;          // FLOW_TOUCHED_...
+    bool written;                     // the rows of the run were written once
+    char head[160], state[160];       // two fields as they were written
 };
 
 struct flow_undo {

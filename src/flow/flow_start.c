@@ -16,27 +16,35 @@ static enum flow_lane lane_of (const struct flow *flow, const struct flow_run *r
                                                                     : FLOW_LANE_CALLS;
 }
 
+static uint32_t passes_of (const struct flow_run *run, uint32_t index)
+{
+    const struct flow_data *data = run->data[index];
+    return data && data->items ? data->items->passes : 0;
+}
+
+static void push_ready (const struct flow *flow, struct flow_run *run, uint32_t index)
+{
+    flow_heap_push (run->ready, lane_of (flow, run, index),
+                    (uint64_t)passes_of (run, index) << 32 | index);
+}
+
 void flow_make_ready (struct flow_turn *turn, uint32_t index)
 {
-    struct flow_run *run = turn->run;
-    struct flow_node *node = &run->nodes[index];
-    const struct flow_data *data = run->data[index];
-    uint64_t passes = data && data->items ? data->items->passes : 0;
+    struct flow_node *node = &turn->run->nodes[index];
     if (node->flags & FLOW_READY)
         return;
     node->flags |= FLOW_READY;
-    flow_heap_push (run->ready, lane_of (turn->flow, run, index), passes << 32 | index);
+    flow_touch (turn->run, index);
+    push_ready (turn->flow, turn->run, index);
 }
 
 // After steps were taken out of it.
-void flow_rebuild_ready (struct flow_turn *turn)
+void flow_rebuild_ready (const struct flow *flow, struct flow_run *run)
 {
-    flow_heap_clear (turn->run->ready);
-    for (uint32_t i = 0; i < turn->flow->step_count; i++)
-        if (turn->run->nodes[i].flags & FLOW_READY) {
-            turn->run->nodes[i].flags &= (uint16_t)~FLOW_READY;
-            flow_make_ready (turn, i);
-        }
+    flow_heap_clear (run->ready);
+    for (uint32_t i = 0; i < flow->step_count; i++)
+        if (run->nodes[i].flags & FLOW_READY)
+            push_ready (flow, run, i);
 }
 
 static const char *text_of (json_t **slot)
@@ -117,9 +125,8 @@ static void place (struct flow_turn *turn, uint32_t index, int64_t item)
         items->item[item].state = FLOW_FAILED;
         items->item[item].ended = ++run->sequence;
         items->failed++;
-        struct flow_data *data = run->data[index];
-        free (data->error);
-        data->error = memory_text (reason.text);
+        flow_touch_item (run, index, (uint32_t)item, FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
+        flow_set_error (run, index, reason.text);
         return;
     }
     if (!frames) {
@@ -141,6 +148,7 @@ static void place (struct flow_turn *turn, uint32_t index, int64_t item)
         items->item[item].state = FLOW_NEW;
         items->item[item].dispatched = true;
         items->in_flight++;
+        flow_touch_item (run, index, (uint32_t)item, FLOW_TOUCHED_STATE);
         node->state = FLOW_RUNNING;
     } else {
         node->flags |= FLOW_PLACED;
@@ -169,8 +177,8 @@ static void make_list (struct flow_turn *turn, uint32_t index)
         return;
     }
     struct flow_data *data = flow_data_of (turn->run, index);
-    data->items = memory_new (sizeof *data->items + (size_t)count * sizeof *data->items->item);
-    data->items->count = (uint32_t)count;
+    data->items = flow_items_new ((uint32_t)count);
+    flow_touch_data (turn->run, index, FLOW_TOUCHED_LIST);
     for (int64_t i = 0; i < count; i++)
         data->items->item[i].generation = turn->run->nodes[index].generation;
     if (json_is_array (list))
@@ -214,6 +222,7 @@ static void compute (struct flow_turn *turn, uint32_t index)
     struct flow_data *data = flow_data_of (run, index);
     data->not_kept = !flow_keep (run, &data->value, value,
                                  step->read_by_for_each ? FLOW_VALUE_LIST_MAX : FLOW_VALUE_MAX);
+    flow_touch_data (run, index, FLOW_TOUCHED_ENTRY);
     flow_settle (turn, index, FLOW_FINISHED, NULL);
 }
 
@@ -251,6 +260,7 @@ static void begin_timer (struct flow_turn *turn, uint32_t index)
     struct flow_run *run = turn->run;
     struct flow_data *data = flow_data_of (run, index);
     struct reason reason = {""};
+    flow_touch_data (run, index, FLOW_TOUCHED_ENTRY);
     if (step->kind == FLOW_WAIT && !data->at)
         data->at = wait_until (turn, index, &reason);
     else if (step->kind == FLOW_SIGNAL)
@@ -319,7 +329,7 @@ void flow_start_all (struct flow_turn *turn)
     uint64_t key;
     for (;;) {
         flow_decide_all (turn);
-        if (!flow_todo_empty (run->todo) || effects->placed >= FLOW_PLACED_MAX ||
+        if (!flow_heap_empty (run->todo) || effects->placed >= FLOW_PLACED_MAX ||
             effects->decisions >= FLOW_DECISIONS_MAX || effects->steps >= FLOW_RUN_STEPS_MAX)
             break;
         if (run->suspended || run->phase == FLOW_UNDOING)
@@ -332,8 +342,10 @@ void flow_start_all (struct flow_turn *turn)
                 return;
         }
         uint32_t index = (uint32_t)key;
-        if (!(run->nodes[index].flags & FLOW_READY))
+        // It may have left since, or be here twice.
+        if (!(run->nodes[index].flags & FLOW_READY) || passes_of (run, index) != key >> 32)
             continue;
+        flow_touch (run, index);
         run->nodes[index].flags &= (uint16_t)~FLOW_READY;
         run->nodes[index].flags |= FLOW_STARTED;
         effects->decisions++;

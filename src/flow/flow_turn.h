@@ -15,9 +15,18 @@ struct flow_turn {
 
 struct flow_data *flow_data_of (struct flow_run *run, uint32_t step);
 void flow_note_change (struct flow_turn *turn, uint32_t step);
-void flow_data_forget (struct flow_run *run, struct flow_data *data);
-void flow_signals_forget (struct flow_run *run, struct flow_data *data);
-void flow_items_free (struct flow_run *run, struct flow_items **items);
+
+// The rows of a node are to be written; with what else of it; of an item, what of it.
+void flow_touch (struct flow_run *run, uint32_t step);
+void flow_touch_data (struct flow_run *run, uint32_t step, unsigned what);
+void flow_touch_item (struct flow_run *run, uint32_t step, uint32_t item, unsigned what);
+
+// The error of a step, which is copied; NULL: none.
+void flow_set_error (struct flow_run *run, uint32_t step, const char *text);
+void flow_data_forget (struct flow_run *run, uint32_t step);
+void flow_signals_forget (struct flow_run *run, uint32_t step);
+struct flow_items *flow_items_new (uint32_t count);
+void flow_items_free (struct flow_run *run, uint32_t step);
 
 // Keep a value, which is taken over; NULL: none. False: it is too large and was dropped.
 bool flow_keep (struct flow_run *run, json_t **slot, json_t *value, size_t max);
@@ -46,13 +55,17 @@ void flow_decide_later (struct flow_turn *turn, uint32_t step);
 // All decisions that are due, as far as the budget goes.
 void flow_decide_all (struct flow_turn *turn);
 
+// Which decisions are due, and what the edges say, by the nodes.
+void flow_rebuild_todo (const struct flow *flow, struct flow_run *run);
+void flow_count_edges (const struct flow *flow, struct flow_run *run);
+
 // Its join has passed.
 void flow_pass_join (struct flow_turn *turn, uint32_t step);
 
 // -- starts: flow_start.c
 
 void flow_make_ready (struct flow_turn *turn, uint32_t step);
-void flow_rebuild_ready (struct flow_turn *turn);
+void flow_rebuild_ready (const struct flow *flow, struct flow_run *run);
 void flow_start_all (struct flow_turn *turn);
 
 // Place what is due of an undo.
@@ -64,6 +77,9 @@ void flow_call_ended (struct flow_turn *turn, const struct flow_event *event);
 // More items have failed than the step tolerates.
 bool flow_too_many_failed (const struct flow_step *step, const struct flow_items *items);
 void flow_check_items (struct flow_turn *turn, uint32_t step);
+// The value of a for_each that has finished, and whether it is that: a person's value is not.
+json_t *flow_collect (const struct flow_step *step, const struct flow_items *items);
+bool flow_collected (const struct flow_run *run, uint32_t step);
 void flow_signal_arrived (struct flow_turn *turn, const struct flow_event *event);
 bool flow_signal_enough (struct flow_turn *turn, uint32_t step);
 void flow_end_wait (struct flow_turn *turn, uint32_t step);
@@ -76,6 +92,7 @@ void flow_stop_all (struct flow_turn *turn);
 
 // The end of the run, when there is nothing else to do.
 void flow_finish (struct flow_turn *turn);
+void flow_list_undos (const struct flow *flow, struct flow_run *run);
 void flow_undo_run (struct flow_turn *turn);
 void flow_undo_ended (struct flow_turn *turn, const struct flow_event *event);
 

@@ -54,6 +54,7 @@ bool flow_renew_params (struct flow_turn *turn, const struct flow_event *event)
     free (gone);
     if (!ok)
         run->params = old;
+    run->touched_fields |= FLOW_TOUCHED_PARAMS;
     if (ok && event->was) {
         run->version = event->version;
         if (flow->parallel_own || was->parallel_own)

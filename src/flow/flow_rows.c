@@ -1,0 +1,372 @@
+// A run as rows. Each part of a run that is stored marks what it changes (flow_touch); here the
+// marks become rows and are cleared.
+#include "flow_rows.h"
+
+#include <stdlib.h>
+
+#include "flow_rows_private.h"
+#include "flow_turn.h"
+#include "memory.h"
+
+const char *const flow_phase_names[] = {"unborn", "active", "undoing", "final", "ended"};
+
+const struct flow_word flow_words[] = {
+    {"suspended", offsetof (struct flow_run, suspended)},
+    {"stop", offsetof (struct flow_run, stop)},
+    {"fast", offsetof (struct flow_run, fast)},
+    {"undone", offsetof (struct flow_run, undone)},
+    {"undo_parked", offsetof (struct flow_run, undo_parked)},
+    {"forced", offsetof (struct flow_run, forced)},
+};
+
+struct writer {
+    const struct flow *flow;
+    struct flow_run *run;
+    flow_row_fn *put;
+    void *owner;
+};
+
+static void put_field (const struct writer *self, enum flow_key key, const char *field,
+                       struct span value)
+{
+    self->put (self->owner,
+               &(struct flow_row){
+                   .key = key, .kind = FLOW_ROW_SET, .field = span_text (field), .value = value});
+}
+
+static void put_del (const struct writer *self, enum flow_key key, const char *field)
+{
+    self->put (self->owner,
+               &(struct flow_row){.key = key, .kind = FLOW_ROW_DEL, .field = span_text (field)});
+}
+
+static void put_range (const struct writer *self, enum flow_key key, uint32_t step, uint32_t offset,
+                       struct span value)
+{
+    self->put (
+        self->owner,
+        &(struct flow_row){
+            .key = key, .kind = FLOW_ROW_RANGE, .step = step, .offset = offset, .value = value});
+}
+
+// NULL: there is no such field any more.
+static void put_text (const struct writer *self, enum flow_key key, const char *field,
+                      const char *text)
+{
+    if (text)
+        put_field (self, key, field, span_text (text));
+    else
+        put_del (self, key, field);
+}
+
+static void put_json (const struct writer *self, enum flow_key key, const char *field,
+                      const json_t *json)
+{
+    char *text = json ? json_dumps (json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    put_text (self, key, field, json && !text ? "null" : text);
+    free (text);
+}
+
+// The same of an object, which is given back; without members there is no field.
+static void put_entry (const struct writer *self, const char *field, json_t *entry)
+{
+    put_json (self, FLOW_KEY_DATA, field, json_object_size (entry) ? entry : NULL);
+    json_decref (entry);
+}
+
+// -- the run
+
+void flow_rows_head (struct flow_run *run, char text[sizeof run->head])
+{
+    char batch[24] = "-";
+    if (run->batch != INT64_MIN)
+        snprintf (batch, sizeof batch, "%lld", (long long)run->batch);
+    snprintf (text, sizeof run->head, "%d %u %lld %lld %lld %s", run->version, run->parallel,
+              (long long)run->fire, (long long)run->start, (long long)run->created, batch);
+}
+
+void flow_rows_state (struct flow_run *run, char text[sizeof run->state])
+{
+    bool undoing = run->phase == FLOW_UNDOING;
+    int used =
+        snprintf (text, sizeof run->state, "%s %s %u %zu", flow_phase_names[run->phase],
+                  flow_outcome_name (run->outcome), run->sequence, undoing ? run->undo_at : 0);
+    for (size_t i = 0; i < FLOW_WORDS; i++)
+        if (*(const bool *)((const char *)run + flow_words[i].offset))
+            used +=
+                snprintf (text + used, sizeof run->state - (size_t)used, " %s", flow_words[i].name);
+    if (undoing && run->in_flight > 0)
+        snprintf (text + used, sizeof run->state - (size_t)used, " " FLOW_WORD_UNDO);
+}
+
+static void put_params (const struct writer *self)
+{
+    json_t *params = json_object ();
+    for (size_t i = 0; i < self->flow->param_count; i++) {
+        const struct flow_value *value = &self->run->params[i];
+        if (value->is_time)
+            json_object_set_new (params, self->flow->params[i].name,
+                                 json_pack ("{s:I}", "time", (json_int_t)value->local));
+        else if (value->json)
+            json_object_set_new (params, self->flow->params[i].name,
+                                 json_pack ("{s:O}", "value", value->json));
+    }
+    put_json (self, FLOW_KEY_RUN, "run.params", params);
+    json_decref (params);
+}
+
+static void put_run (const struct writer *self)
+{
+    struct flow_run *run = self->run;
+    char head[sizeof run->head], state[sizeof run->state];
+    unsigned fields = run->touched_fields;
+    flow_rows_head (run, head);
+    flow_rows_state (run, state);
+    if (strcmp (head, run->head) != 0)
+        put_text (self, FLOW_KEY_RUN, "run.head", head);
+    if (strcmp (state, run->state) != 0)
+        put_text (self, FLOW_KEY_RUN, "run.state", state);
+    snprintf (run->head, sizeof run->head, "%s", head);
+    snprintf (run->state, sizeof run->state, "%s", state);
+    if (fields & FLOW_TOUCHED_PARAMS)
+        put_params (self);
+    if (fields & FLOW_TOUCHED_INPUT)
+        put_json (self, FLOW_KEY_RUN, "run.input", run->input);
+    if (fields & FLOW_TOUCHED_OUTPUT)
+        put_json (self, FLOW_KEY_RUN, "run.output", run->output);
+    if (fields & FLOW_TOUCHED_UNCAUGHT)
+        put_json (self, FLOW_KEY_RUN, "run.uncaught", run->uncaught);
+    if (fields & FLOW_TOUCHED_ERROR)
+        put_text (self, FLOW_KEY_RUN, "run.error", run->error);
+    run->touched_fields = 0;
+}
+
+// -- nodes
+
+static int by_number (const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+static void put_u16 (uint8_t *out, uint16_t value)
+{
+    out[0] = (uint8_t)value;
+    out[1] = (uint8_t)(value >> 8);
+}
+
+static void put_u32 (uint8_t *out, uint32_t value)
+{
+    put_u16 (out, (uint16_t)value);
+    put_u16 (out + 2, (uint16_t)(value >> 16));
+}
+
+static void node_bytes (const struct flow_run *run, uint32_t step, uint8_t out[FLOW_NODE_SIZE])
+{
+    const struct flow_node *node = &run->nodes[step];
+    const struct flow_items *items = run->data[step] ? run->data[step]->items : NULL;
+    memset (out, 0, FLOW_NODE_SIZE);
+    out[0] = node->state;
+    out[1] = items && items->by_name ? FLOW_MARK_BY_NAME : 0;
+    put_u16 (out + 2, node->flags & (uint16_t) ~(FLOW_CHANGED | FLOW_TOUCHED));
+    put_u16 (out + 4, node->generation);
+    put_u32 (out + 6, items ? items->passes : 0);
+    put_u32 (out + 12, node->ended);
+}
+
+// The bytes of things that were touched, neighbours in one range.
+static void put_ranges (const struct writer *self, enum flow_key key, uint32_t step,
+                        const uint32_t *list, uint32_t count, const uint8_t *bytes, uint32_t size)
+{
+    uint32_t from = 0;
+    for (uint32_t i = 1; i <= count; i++)
+        if (i == count || list[i] != list[i - 1] + 1) {
+            put_range (self, key, step, list[from] * size,
+                       span_of (bytes + (size_t)from * size, (size_t)(i - from) * size));
+            from = i;
+        }
+}
+
+static void put_nodes (const struct writer *self)
+{
+    struct flow_run *run = self->run;
+    uint8_t *bytes = memory_new ((size_t)run->touched_count * FLOW_NODE_SIZE + 1);
+    // The string has its whole length from the first write on.
+    if (!run->written)
+        put_range (self, FLOW_KEY_NODE, 0, self->flow->step_count * FLOW_NODE_SIZE - 1,
+                   span_of ("", 1));
+    for (uint32_t i = 0; i < run->touched_count; i++)
+        node_bytes (run, run->touched[i], bytes + (size_t)i * FLOW_NODE_SIZE);
+    put_ranges (self, FLOW_KEY_NODE, 0, run->touched, run->touched_count, bytes, FLOW_NODE_SIZE);
+    free (bytes);
+}
+
+// -- data
+
+static void put_item (const struct writer *self, uint32_t step, uint32_t number)
+{
+    const struct flow_item *item = &self->run->data[step]->items->item[number];
+    char field[32];
+    json_t *entry = json_object ();
+    if (item->value)
+        json_object_set (entry, "value", item->value);
+    if (item->ended)
+        json_object_set_new (entry, "ended", json_integer (item->ended));
+    // Those of a new list have that of their step.
+    if (item->generation != self->run->nodes[step].generation)
+        json_object_set_new (entry, "generation", json_integer (item->generation));
+    if (item->extra)
+        json_object_set (entry, "extra", item->extra);
+    snprintf (field, sizeof field, "%u.%u", step, number);
+    put_entry (self, field, entry);
+}
+
+static void put_items (const struct writer *self, uint32_t step)
+{
+    struct flow_items *items = self->run->data[step]->items;
+    uint32_t count = items->touched_count;
+    if (!count)
+        return;
+    uint8_t *bytes = memory_new (count);
+    qsort (items->touched, count, sizeof *items->touched, by_number);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct flow_item *item = &items->item[items->touched[i]];
+        bytes[i] = (uint8_t)(item->state | (item->dispatched ? FLOW_MAP_DISPATCHED : 0) |
+                             (item->stopping ? FLOW_MAP_STOPPING : 0) |
+                             (item->named ? FLOW_MAP_NAMED : 0));
+    }
+    put_ranges (self, FLOW_KEY_MAP, step, items->touched, count, bytes, 1);
+    for (uint32_t i = 0; i < count; i++) {
+        struct flow_item *item = &items->item[items->touched[i]];
+        if (item->touched & FLOW_TOUCHED_ENTRY)
+            put_item (self, step, items->touched[i]);
+        item->touched = 0;
+    }
+    free (bytes);
+    free (items->touched);
+    items->touched = NULL;
+    items->touched_count = 0;
+}
+
+// What is left of a list that is gone, and the new one.
+static void put_list (const struct writer *self, uint32_t step)
+{
+    struct flow_data *data = self->run->data[step];
+    const struct flow_items *items = data->items;
+    char field[32];
+    if (data->items_gone)
+        self->put (self->owner,
+                   &(struct flow_row){.key = FLOW_KEY_MAP, .kind = FLOW_ROW_DROP, .step = step});
+    for (uint32_t i = 0; i < data->items_gone; i++) {
+        snprintf (field, sizeof field, "%u.%u", step, i);
+        put_del (self, FLOW_KEY_DATA, field);
+    }
+    data->items_gone = 0;
+    snprintf (field, sizeof field, "%u.list", step);
+    json_t *list = !items        ? NULL
+                   : items->list ? json_incref (items->list)
+                                 : json_integer (items->count);
+    put_json (self, FLOW_KEY_DATA, field, list);
+    json_decref (list);
+    if (items && items->count)
+        put_range (self, FLOW_KEY_MAP, step, items->count - 1, span_of ("", 1));
+}
+
+static void put_signals (const struct writer *self, uint32_t step)
+{
+    struct flow_data *data = self->run->data[step];
+    uint32_t count = (uint32_t)json_array_size (data->signals);
+    char field[32];
+    for (uint32_t i = count; i < data->signals_gone; i++) {
+        snprintf (field, sizeof field, "%u.signal.%u", step, i);
+        put_del (self, FLOW_KEY_DATA, field);
+    }
+    for (uint32_t i = data->signals_written; i < count; i++) {
+        snprintf (field, sizeof field, "%u.signal.%u", step, i);
+        put_json (self, FLOW_KEY_DATA, field, json_array_get (data->signals, i));
+    }
+    data->signals_gone = 0;
+    data->signals_written = count;
+}
+
+static void put_data (const struct writer *self, uint32_t step)
+{
+    struct flow_data *data = self->run->data[step];
+    char field[32];
+    if (data->touched & FLOW_TOUCHED_LIST)
+        put_list (self, step);
+    if (data->touched & FLOW_TOUCHED_ERROR) {
+        snprintf (field, sizeof field, "%u.error", step);
+        put_text (self, FLOW_KEY_DATA, field, data->error);
+    }
+    if (data->touched & FLOW_TOUCHED_ENTRY) {
+        json_t *entry = json_object ();
+        // A list that was collected from the items is in their fields.
+        if (data->value && !flow_collected (self->run, step))
+            json_object_set (entry, "value", data->value);
+        if (data->not_kept)
+            json_object_set_new (entry, "not_kept", json_true ());
+        if (data->at)
+            json_object_set_new (entry, "at", json_integer (data->at));
+        if (data->extra)
+            json_object_set (entry, "extra", data->extra);
+        snprintf (field, sizeof field, "%u", step);
+        put_entry (self, field, entry);
+    }
+    data->touched = 0;
+    put_signals (self, step);
+    if (data->items)
+        put_items (self, step);
+}
+
+void flow_rows_write (const struct flow *flow, struct flow_run *run, flow_row_fn *put, void *owner)
+{
+    const struct writer self = {.flow = flow, .run = run, .put = put, .owner = owner};
+    put_run (&self);
+    if (run->touched_count)
+        qsort (run->touched, run->touched_count, sizeof *run->touched, by_number);
+    put_nodes (&self);
+    for (uint32_t i = 0; i < run->touched_count; i++) {
+        uint32_t step = run->touched[i];
+        if (run->data[step])
+            put_data (&self, step);
+        run->nodes[step].flags &= (uint16_t)~FLOW_TOUCHED;
+    }
+    free (run->touched);
+    run->touched = NULL;
+    run->touched_count = 0;
+    run->written = true;
+}
+
+// -- of the caller
+
+static json_t **extra_of (const struct flow_run *run, uint32_t step, int64_t item)
+{
+    struct flow_data *data = run->data[step];
+    if (!data || item < 0)
+        return data ? &data->extra : NULL;
+    return data->items && item < data->items->count ? &data->items->item[item].extra : NULL;
+}
+
+json_t *flow_extra (const struct flow_run *run, uint32_t step, int64_t item)
+{
+    json_t **slot = extra_of (run, step, item);
+    return slot ? *slot : NULL;
+}
+
+void flow_extra_set (struct flow_run *run, uint32_t step, int64_t item, json_t *extra)
+{
+    if (item < 0)
+        flow_data_of (run, step);
+    json_t **slot = extra_of (run, step, item);
+    if (!slot) {
+        json_decref (extra);
+        return;
+    }
+    json_decref (*slot);
+    *slot = extra;
+    if (item < 0)
+        flow_touch_data (run, step, FLOW_TOUCHED_ENTRY);
+    else
+        flow_touch_item (run, step, (uint32_t)item, FLOW_TOUCHED_ENTRY);
+}

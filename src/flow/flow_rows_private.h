@@ -1,0 +1,31 @@
+// How rows of a run look, for those that write and read them.
+#pragma once
+
+#include "flow_rows.h"
+
+enum {
+    FLOW_NODE_SIZE = 16, // state, marks, flags (2), generation (2), passes (4), 0 0, ended (4)
+    FLOW_MARK_BY_NAME = 1,
+    // Of an item, beside its state:
+    FLOW_MAP_DISPATCHED = 8,
+    FLOW_MAP_STOPPING = 16,
+    FLOW_MAP_NAMED = 32
+};
+
+extern const char *const flow_phase_names[FLOW_ENDED + 1];
+
+// What stands in the state of the run as words.
+struct flow_word {
+    const char *name;
+    size_t offset; // of a bool of struct flow_run
+};
+enum { FLOW_WORDS = 6 };
+extern const struct flow_word flow_words[FLOW_WORDS];
+#define FLOW_WORD_UNDO "undo_placed"
+
+void flow_rows_head (struct flow_run *run, char text[sizeof run->head]);
+void flow_rows_state (struct flow_run *run, char text[sizeof run->state]);
+
+// False with a reason. `undo_placed`: an undo is in flight.
+bool flow_rows_complete (const struct flow *flow, struct flow_run *run, bool undo_placed,
+                         struct reason *reason);

@@ -1,0 +1,459 @@
+// A run from its rows. They may have been edited, so each is judged; the whole in
+// flow_rows_whole.c.
+#include <stdlib.h>
+
+#include "flow_rows_private.h"
+#include "flow_turn.h"
+#include "memory.h"
+
+struct reader {
+    const struct flow *flow;
+    const struct flow_stored *stored;
+    struct flow_run *run;
+    struct reason *reason;
+    bool undo_placed; // the undo that is next is in flight
+};
+
+// -- texts
+
+// Up to the next blank, and behind it.
+static struct span next_word (struct span *rest)
+{
+    const uint8_t *blank = rest->size ? memchr (rest->data, ' ', rest->size) : NULL;
+    struct span word = span_of (rest->data, blank ? (size_t)(blank - rest->data) : rest->size);
+    size_t used = word.size + (blank != NULL);
+    *rest = span_of (used ? rest->data + used : rest->data, rest->size - used);
+    return word;
+}
+
+// A decimal without leading zeros.
+static bool read_number (struct span text, uint64_t max, uint64_t *ret)
+{
+    uint64_t value = 0;
+    if (text.size == 0 || text.size > 19 || (text.size > 1 && text.data[0] == '0'))
+        return false;
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9')
+            return false;
+        value = 10 * value + (uint64_t)(text.data[i] - '0');
+    }
+    *ret = value;
+    return value <= max;
+}
+
+static bool read_u32 (struct span text, uint32_t *ret)
+{
+    uint64_t value = 0;
+    bool ok = read_number (text, UINT32_MAX, &value);
+    *ret = (uint32_t)value;
+    return ok;
+}
+
+static bool read_signed (struct span text, int64_t *ret)
+{
+    bool minus = text.size > 0 && text.data[0] == '-';
+    uint64_t value = 0;
+    bool ok =
+        read_number (minus ? span_of (text.data + 1, text.size - 1) : text, INT64_MAX, &value);
+    *ret = minus ? -(int64_t)value : (int64_t)value;
+    return ok;
+}
+
+static bool read_name (struct span word, const char *const *names, int count, int *ret)
+{
+    for (*ret = 0; *ret < count; ++*ret)
+        if (span_is (word, names[*ret]))
+            return true;
+    return false;
+}
+
+static json_t *read_json (struct reader *self, struct span field, struct span text)
+{
+    json_error_t error;
+    json_t *json = json_loadb ((const char *)text.data, text.size,
+                               JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    if (!json)
+        reason_set (self->reason, "%s: JSON: %.100s", quoted (field), error.text);
+    return json;
+}
+
+// -- the run
+
+static bool read_head (struct reader *self, struct span text)
+{
+    struct flow_run *run = self->run;
+    uint64_t version = 0;
+    bool ok = read_number (next_word (&text), INT32_MAX, &version) &&
+              read_u32 (next_word (&text), &run->parallel) &&
+              read_signed (next_word (&text), &run->fire) &&
+              read_signed (next_word (&text), &run->start) &&
+              read_signed (next_word (&text), &run->created);
+    run->version = (int)version;
+    if (ok && !span_is (text, "-"))
+        ok = read_signed (text, &run->batch);
+    if (!ok)
+        reason_set (self->reason, "run.head: is not six numbers");
+    return ok;
+}
+
+static bool read_words (struct reader *self, struct span text)
+{
+    while (text.size) {
+        struct span word = next_word (&text);
+        bool known = span_is (word, FLOW_WORD_UNDO);
+        self->undo_placed = self->undo_placed || known;
+        for (size_t i = 0; i < FLOW_WORDS; i++)
+            if (span_is (word, flow_words[i].name))
+                known = *(bool *)((char *)self->run + flow_words[i].offset) = true;
+        if (!known) {
+            reason_set (self->reason, "run.state: unknown word %s", quoted (word));
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_state (struct reader *self, struct span text)
+{
+    static const char *const outcomes[] = {"running", "finished", "failed", "cancelled", "timeout"};
+    struct flow_run *run = self->run;
+    int phase, outcome;
+    uint32_t undo_at = 0;
+    if (!read_name (next_word (&text), flow_phase_names, FLOW_ENDED + 1, &phase) ||
+        !read_name (next_word (&text), outcomes, FLOW_LATE + 1, &outcome) ||
+        !read_u32 (next_word (&text), &run->sequence) || !read_u32 (next_word (&text), &undo_at)) {
+        reason_set (self->reason, "run.state: is not a phase, an outcome and two numbers");
+        return false;
+    }
+    run->phase = (enum flow_phase)phase;
+    run->outcome = (enum flow_outcome)outcome;
+    run->undo_at = undo_at;
+    return read_words (self, text);
+}
+
+static bool read_param (struct reader *self, const char *name, const json_t *entry)
+{
+    const json_t *time = json_object_get (entry, "time");
+    json_t *value = json_object_get (entry, "value");
+    for (size_t i = 0; i < self->flow->param_count; i++) {
+        struct flow_value *param = &self->run->params[i];
+        if (strcmp (self->flow->params[i].name, name) != 0)
+            continue;
+        if (json_is_integer (time))
+            *param = (struct flow_value){.is_time = true, .local = json_integer_value (time)};
+        else
+            param->json = json_incref (value);
+        if (json_is_integer (time) || value)
+            return true;
+    }
+    reason_set (self->reason, "run.params: %s is no value of a param", quoted (span_text (name)));
+    return false;
+}
+
+static bool read_params (struct reader *self, struct span field, struct span text)
+{
+    const char *name;
+    json_t *value, *params = read_json (self, field, text);
+    bool ok = params;
+    if (ok && !json_is_object (params)) {
+        reason_set (self->reason, "run.params: must be an object");
+        ok = false;
+    }
+    json_object_foreach (params, name, value) ok = ok && read_param (self, name, value);
+    json_decref (params);
+    return ok;
+}
+
+static char *copy_text (struct span text)
+{
+    char *copy = memory_new (text.size + 1);
+    if (text.size)
+        memcpy (copy, text.data, text.size);
+    return copy;
+}
+
+// A field that came twice was in no hash.
+static bool read_once (struct reader *self, struct span field, struct span text, json_t **slot)
+{
+    json_decref (*slot);
+    return (*slot = read_json (self, field, text));
+}
+
+static bool read_run (struct reader *self)
+{
+    const struct flow_stored *stored = self->stored;
+    struct flow_run *run = self->run;
+    bool head = false, state = false, ok = true;
+    for (size_t i = 0; ok && i + 1 < stored->run_count; i += 2) {
+        struct span field = stored->run[i], text = stored->run[i + 1];
+        if (span_is (field, "run.head")) {
+            ok = head = read_head (self, text);
+        } else if (span_is (field, "run.state")) {
+            ok = state = read_state (self, text);
+        } else if (span_is (field, "run.params")) {
+            ok = read_params (self, field, text);
+        } else if (span_is (field, "run.input")) {
+            ok = read_once (self, field, text, &run->input);
+        } else if (span_is (field, "run.output")) {
+            ok = read_once (self, field, text, &run->output);
+        } else if (span_is (field, "run.uncaught")) {
+            ok = read_once (self, field, text, &run->uncaught);
+        } else if (span_is (field, "run.error")) {
+            free (run->error);
+            run->error = copy_text (text);
+        }
+    }
+    if (ok && !(head && state))
+        reason_set (self->reason, "%s: is missing", head ? "run.state" : "run.head");
+    else if (ok && run->uncaught && !json_is_array (run->uncaught))
+        reason_set (self->reason, "run.uncaught: must be a list");
+    return !self->reason->text[0];
+}
+
+// -- nodes
+
+static uint16_t get_u16 (const uint8_t *bytes)
+{
+    return (uint16_t)(bytes[0] | bytes[1] << 8);
+}
+
+static uint32_t get_u32 (const uint8_t *bytes)
+{
+    return get_u16 (bytes) | (uint32_t)get_u16 (bytes + 2) << 16;
+}
+
+static bool read_nodes (struct reader *self)
+{
+    struct span bytes = self->stored->nodes;
+    uint32_t count = self->flow->step_count;
+    if (bytes.size != (size_t)count * FLOW_NODE_SIZE) {
+        reason_set (self->reason, "nodes: %zu bytes of %u steps, want %zu", bytes.size, count,
+                    (size_t)count * FLOW_NODE_SIZE);
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const uint8_t *from = bytes.data + (size_t)i * FLOW_NODE_SIZE;
+        self->run->nodes[i] = (struct flow_node){.state = from[0],
+                                                 .flags = get_u16 (from + 2),
+                                                 .generation = get_u16 (from + 4),
+                                                 .ended = get_u32 (from + 12)};
+    }
+    return true;
+}
+
+// -- data
+
+enum kind { KIND_ENTRY, KIND_ITEM, KIND_LIST, KIND_ERROR, KIND_SIGNAL, KIND_UNKNOWN };
+
+// INDEX, INDEX.ITEM, INDEX.list, INDEX.error, INDEX.signal.NUMBER
+static enum kind parse_field (struct span field, uint32_t *step, uint32_t *number)
+{
+    const uint8_t *dot = field.size ? memchr (field.data, '.', field.size) : NULL;
+    size_t size = dot ? (size_t)(dot - field.data) : field.size;
+    *number = 0;
+    if (!read_u32 (span_of (field.data, size), step))
+        return KIND_UNKNOWN;
+    if (!dot)
+        return KIND_ENTRY;
+    struct span rest = span_of (dot + 1, field.size - size - 1);
+    static const char signal[] = "signal.";
+    if (span_is (rest, "list"))
+        return KIND_LIST;
+    if (span_is (rest, "error"))
+        return KIND_ERROR;
+    if (read_u32 (rest, number))
+        return KIND_ITEM;
+    size = sizeof signal - 1;
+    if (rest.size > size && memcmp (rest.data, signal, size) == 0 &&
+        read_u32 (span_of (rest.data + size, rest.size - size), number))
+        return KIND_SIGNAL;
+    return KIND_UNKNOWN;
+}
+
+bool flow_rows_has_map (struct span field, uint32_t *ret_step)
+{
+    uint32_t number;
+    return parse_field (field, ret_step, &number) == KIND_LIST;
+}
+
+static struct span map_of (const struct flow_stored *stored, uint32_t step)
+{
+    for (size_t i = 0; i < stored->map_count; i++)
+        if (stored->maps[i].step == step)
+            return stored->maps[i].bytes;
+    return span_of (NULL, 0);
+}
+
+static bool read_map (struct reader *self, uint32_t step, struct span map)
+{
+    struct flow_items *items = self->run->data[step]->items;
+    for (uint32_t i = 0; i < items->count; i++) {
+        struct flow_item *item = &items->item[i];
+        unsigned known = FLOW_MAP_DISPATCHED | FLOW_MAP_STOPPING | FLOW_MAP_NAMED;
+        item->state = map.data[i] & (FLOW_MAP_DISPATCHED - 1);
+        if (map.data[i] & ~(known | (FLOW_MAP_DISPATCHED - 1)) || item->state > FLOW_CANCELLED ||
+            item->state == FLOW_RUNNING) {
+            reason_set (self->reason, "map of step %s: item %u: unknown state %u",
+                        self->flow->steps[step].name, i, map.data[i]);
+            return false;
+        }
+        item->dispatched = map.data[i] & FLOW_MAP_DISPATCHED;
+        item->stopping = map.data[i] & FLOW_MAP_STOPPING;
+        item->named = map.data[i] & FLOW_MAP_NAMED;
+        item->generation = self->run->nodes[step].generation;
+        items->in_flight += item->state == FLOW_NEW;
+        items->finished += item->state == FLOW_FINISHED || item->state == FLOW_SKIPPED;
+        items->failed += item->state == FLOW_FAILED || item->state == FLOW_CANCELLED;
+    }
+    return true;
+}
+
+static bool read_list (struct reader *self, uint32_t step, struct span field, struct span text)
+{
+    const uint8_t *node = self->stored->nodes.data + (size_t)step * FLOW_NODE_SIZE;
+    struct span map = map_of (self->stored, step);
+    struct flow_data *data = flow_data_of (self->run, step);
+    json_t *list = read_json (self, field, text);
+    json_int_t count = json_is_array (list)     ? (json_int_t)json_array_size (list)
+                       : json_is_integer (list) ? json_integer_value (list)
+                                                : -1;
+    if (!list)
+        return false;
+    if (count < 0 || (uint64_t)count != map.size || map.size > UINT32_MAX || data->items ||
+        !self->flow->steps[step].for_each) {
+        reason_set (self->reason, "%s: step %s: %zu items in its map, want %lld", quoted (field),
+                    self->flow->steps[step].name, map.size, (long long)count);
+        json_decref (list);
+        return false;
+    }
+    data->items = flow_items_new ((uint32_t)count);
+    data->items->passes = get_u32 (node + 6);
+    data->items->by_name = node[1] & FLOW_MARK_BY_NAME;
+    if (json_is_array (list))
+        data->items->list = list;
+    else
+        json_decref (list);
+    return read_map (self, step, map);
+}
+
+static bool read_integer (const json_t *entry, const char *name, json_int_t max, json_int_t *ret)
+{
+    const json_t *value = json_object_get (entry, name);
+    if (value)
+        *ret = json_integer_value (value);
+    return !value || (json_is_integer (value) && *ret >= 0 && *ret <= max);
+}
+
+static bool read_entry (struct reader *self, uint32_t step, const json_t *entry)
+{
+    struct flow_data *data = flow_data_of (self->run, step);
+    json_int_t at = 0;
+    if (!read_integer (entry, "at", INT64_MAX, &at))
+        return false;
+    json_decref (data->value);
+    json_decref (data->extra);
+    data->at = at;
+    data->not_kept = json_is_true (json_object_get (entry, "not_kept"));
+    data->value = json_incref (json_object_get (entry, "value"));
+    data->extra = json_incref (json_object_get (entry, "extra"));
+    return true;
+}
+
+static bool read_item (struct reader *self, uint32_t step, uint32_t number, const json_t *entry)
+{
+    const struct flow_data *data = self->run->data[step];
+    if (!data || !data->items || number >= data->items->count)
+        return false;
+    struct flow_item *item = &data->items->item[number];
+    json_int_t ended = 0, generation = item->generation;
+    if (!read_integer (entry, "ended", UINT32_MAX, &ended) ||
+        !read_integer (entry, "generation", UINT16_MAX, &generation))
+        return false;
+    json_decref (item->value);
+    json_decref (item->extra);
+    item->ended = (uint32_t)ended;
+    item->generation = (uint16_t)generation;
+    item->value = json_incref (json_object_get (entry, "value"));
+    item->extra = json_incref (json_object_get (entry, "extra"));
+    return true;
+}
+
+// They come in any order, and stand behind the others until all have been read.
+static bool read_signal (struct reader *self, uint32_t step, uint32_t number, json_t *signal)
+{
+    struct flow_data *data = flow_data_of (self->run, step);
+    if (number >= FLOW_SIGNALS_MAX || self->flow->steps[step].kind != FLOW_SIGNAL)
+        return false;
+    if (!data->signals)
+        data->signals = json_array ();
+    while (json_array_size (data->signals) <= number)
+        json_array_append_new (data->signals, json_null ());
+    json_array_set (data->signals, number, signal);
+    return true;
+}
+
+static bool read_field (struct reader *self, enum kind kind, uint32_t step, uint32_t number,
+                        struct span field, struct span text)
+{
+    if (kind == KIND_ERROR) {
+        struct flow_data *data = flow_data_of (self->run, step);
+        free (data->error);
+        data->error = copy_text (text);
+        return true;
+    }
+    json_t *entry = read_json (self, field, text);
+    if (!entry)
+        return false;
+    bool ok = json_is_object (entry);
+    if (ok && kind == KIND_ENTRY)
+        ok = read_entry (self, step, entry);
+    else if (ok && kind == KIND_ITEM)
+        ok = read_item (self, step, number, entry);
+    else if (ok)
+        ok = read_signal (self, step, number, entry);
+    if (!ok)
+        reason_set (self->reason, "%s: step %s: no such item, or not what stands there",
+                    quoted (field), self->flow->steps[step].name);
+    json_decref (entry);
+    return ok;
+}
+
+// Lists come first, as items stand in them.
+static bool read_data (struct reader *self)
+{
+    const struct flow_stored *stored = self->stored;
+    uint32_t step, number;
+    for (int lists = 1; lists >= 0; lists--)
+        for (size_t i = 0; i + 1 < stored->data_count; i += 2) {
+            struct span field = stored->data[i], text = stored->data[i + 1];
+            enum kind kind = parse_field (field, &step, &number);
+            if (kind == KIND_UNKNOWN || step >= self->flow->step_count) {
+                reason_set (self->reason, "%s: no such step", quoted (field));
+                return false;
+            }
+            if (lists != (kind == KIND_LIST))
+                continue;
+            if (!(lists ? read_list (self, step, field, text)
+                        : read_field (self, kind, step, number, field, text)))
+                return false;
+        }
+    return true;
+}
+
+struct flow_run *flow_rows_read (const struct flow *flow, const char *id,
+                                 const struct flow_stored *stored, struct reason *reason)
+{
+    struct reader self = {
+        .flow = flow, .stored = stored, .run = flow_run_new (flow, id), .reason = reason};
+    struct flow_run *run = self.run;
+    reason->text[0] = '\0';
+    if (!read_run (&self) || !read_nodes (&self) || !read_data (&self) ||
+        !flow_rows_complete (flow, run, self.undo_placed, reason)) {
+        flow_run_destroy (&run, flow);
+        return NULL;
+    }
+    run->written = true;
+    flow_rows_head (run, run->head);
+    flow_rows_state (run, run->state);
+    return run;
+}

@@ -1,0 +1,127 @@
+// The parts of a run that was read, judged as a whole: with what is left the engine can go on. What
+// is not stored is computed.
+#include <stdlib.h>
+
+#include "flow_rows_private.h"
+#include "flow_turn.h"
+
+static size_t size_of (const json_t *value)
+{
+    return value ? json_dumpb (value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY) : 0;
+}
+
+// Why a node cannot stand so; NULL: it can.
+static const char *fault_of (const struct flow_run *run, const struct flow_step *step,
+                             uint32_t index)
+{
+    enum {
+        KNOWN = FLOW_BLOCKED | FLOW_BY_PERSON | FLOW_JOINED | FLOW_PLACED | FLOW_SETTLED |
+                FLOW_STOPPING | FLOW_RESETTING | FLOW_PARTLY | FLOW_READY | FLOW_DISPATCHED |
+                FLOW_RETRIED | FLOW_FRESH | FLOW_STARTED | FLOW_RAISED
+    };
+    const struct flow_node *node = &run->nodes[index];
+    const struct flow_items *items = run->data[index] ? run->data[index]->items : NULL;
+    bool ready = node->flags & FLOW_READY, decided = flow_decided (node),
+         placed = node->flags & FLOW_PLACED || (items && items->in_flight > 0),
+         waits =
+             (step->kind == FLOW_WAIT || step->kind == FLOW_SIGNAL) && node->state == FLOW_RUNNING;
+    if (node->state > FLOW_CANCELLED || node->flags & ~KNOWN)
+        return "unknown state or flags";
+    if (node->ended > run->sequence)
+        return "ended after the last end";
+    if (decided ? placed || ready || waits : node->flags & FLOW_SETTLED)
+        return "both ended and not ended";
+    if (node->flags & FLOW_BLOCKED && node->state != FLOW_NONE)
+        return "both blocked and not blocked";
+    if (node->flags & FLOW_PLACED &&
+        (step->kind != FLOW_CALL || step->for_each || node->state != FLOW_NEW))
+        return "in flight, and is no call";
+    if (ready && node->state != FLOW_NEW && !(node->state == FLOW_RUNNING && items))
+        return "ready, and has started";
+    if (node->flags & FLOW_RESETTING && !placed)
+        return "to begin anew, and nothing of it is in flight";
+    if (!decided && (node->flags & FLOW_JOINED || node->state != FLOW_NONE) && !ready && !placed &&
+        !waits)
+        return "begun, and nothing of it is in flight";
+    return NULL;
+}
+
+// What is computed from the rest, and whether the parts fit.
+static bool complete_step (const struct flow *flow, struct flow_run *run, uint32_t index,
+                           struct reason *reason)
+{
+    const struct flow_step *step = &flow->steps[index];
+    const struct flow_node *node = &run->nodes[index];
+    const char *fault = fault_of (run, step, index);
+    if (!fault && node->state == FLOW_RUNNING && step->kind != FLOW_CALL)
+        flow_data_of (run, index);
+    struct flow_data *data = run->data[index];
+    struct flow_items *items = data ? data->items : NULL;
+    for (uint32_t i = 0; items && i < items->count; i++)
+        if (items->item[i].ended > run->sequence)
+            fault = "an item ended after the last end";
+    for (size_t i = 0; data && i < json_array_size (data->signals); i++)
+        if (!json_is_object (json_array_get (data->signals, i)))
+            fault = "a signal is missing";
+    if (fault) {
+        reason_set (reason, "node of step %s: %s", step->name, fault);
+        return false;
+    }
+    run->in_flight += !!(node->flags & FLOW_PLACED) + (items ? items->in_flight : 0);
+    run->waiting += node->state == FLOW_RUNNING && step->kind != FLOW_CALL;
+    run->resetting += !!(node->flags & FLOW_RESETTING);
+    if (!data)
+        return true;
+    data->signals_written = (uint32_t)json_array_size (data->signals);
+    run->kept_signals += data->signals_written;
+    if (flow_collected (run, index)) {
+        json_decref (data->value);
+        data->value = flow_collect (step, items);
+    } else {
+        run->data_size += size_of (data->value);
+    }
+    for (uint32_t i = 0; items && i < items->count; i++)
+        run->data_size += size_of (items->item[i].value);
+    return true;
+}
+
+static bool complete_undo (const struct flow *flow, struct flow_run *run, bool placed,
+                           struct reason *reason)
+{
+    bool undoing = run->phase == FLOW_UNDOING, parked = undoing && run->undo_parked;
+    size_t at = run->undo_at;
+    if (undoing)
+        flow_list_undos (flow, run);
+    run->undo_at = at;
+    run->in_flight += placed;
+    if (at > run->undo_count || ((placed || parked) && at == run->undo_count) ||
+        (placed && (!undoing || parked))) {
+        reason_set (reason, "run.state: no such undo");
+        return false;
+    }
+    return true;
+}
+
+bool flow_rows_complete (const struct flow *flow, struct flow_run *run, bool undo_placed,
+                         struct reason *reason)
+{
+    for (uint32_t i = 0; i < flow->step_count; i++)
+        if (!complete_step (flow, run, i, reason))
+            return false;
+    bool open = run->phase == FLOW_ACTIVE || run->phase == FLOW_FINAL;
+    flow_rebuild_ready (flow, run);
+    if (!open && (run->in_flight || run->waiting || !flow_heap_empty (run->ready))) {
+        reason_set (reason, "run.state: %s, and steps are in flight", flow_phase_names[run->phase]);
+        return false;
+    }
+    const struct flow_node *last = flow->final < 0 ? NULL : &run->nodes[flow->final];
+    if (run->phase == FLOW_FINAL && (!last || last->flags & FLOW_RESETTING ||
+                                     !(flow_decided (last) || last->flags & FLOW_JOINED))) {
+        reason_set (reason, "run.state: final, and its last step was not begun");
+        return false;
+    }
+    flow_count_edges (flow, run);
+    if (open)
+        flow_rebuild_todo (flow, run);
+    return complete_undo (flow, run, undo_placed, reason);
+}
