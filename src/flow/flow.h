@@ -144,6 +144,9 @@ void flow_destroy (struct flow **self);
 // {"steps_max", "depth", "bounded", "because", "seconds_max", "warnings"}, a new reference.
 json_t *flow_report_json (const struct flow *self);
 
+// The calls of a step: the items of its for_each at most; 1 without one.
+uint64_t flow_items_max (const struct flow_step *step);
+
 // The step of this name, or -1.
 int64_t flow_find (const struct flow *self, const char *name);
 

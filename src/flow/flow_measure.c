@@ -24,8 +24,7 @@ static uint64_t multiply (uint64_t a, uint64_t b)
     return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
 }
 
-// The items of a for_each at most; 1 without one.
-static uint64_t items_of (const struct flow_step *step)
+uint64_t flow_items_max (const struct flow_step *step)
 {
     const json_t *list = json_object_get (step->json, "for_each");
     if (!step->for_each)
@@ -113,7 +112,7 @@ static uint64_t seconds_of (struct flow_reader *self, const struct flow_step *st
 // How many calls of a step may be in flight at a time.
 static uint64_t calls_at_once (const struct flow_step *step)
 {
-    uint64_t items = items_of (step);
+    uint64_t items = flow_items_max (step);
     if (step->kind != FLOW_CALL)
         return 0;
     return step->parallel && step->parallel < items ? step->parallel : items;
@@ -127,7 +126,7 @@ static uint64_t seconds_of_run (const struct flow *flow, const uint64_t *seconds
     for (uint32_t i = 0; i < flow->step_count; i++) {
         uint32_t at = flow->order[i];
         const struct flow_step *step = &flow->steps[at];
-        uint64_t begin = 0, items = items_of (step), slots = calls_at_once (step);
+        uint64_t begin = 0, items = flow_items_max (step), slots = calls_at_once (step);
         if (at == flow->final)
             continue;
         for (uint32_t j = 0; j < step->in_count; j++)
@@ -152,7 +151,7 @@ void flow_measure (struct flow_reader *self)
     report->has_tail = flow->final >= 0;
     for (uint32_t i = 0; i < flow->step_count; i++) {
         const struct flow_step *step = &flow->steps[i];
-        uint64_t calls = step->kind == FLOW_CALL, items = items_of (step);
+        uint64_t calls = step->kind == FLOW_CALL, items = flow_items_max (step);
         if (step->kind == FLOW_CALL) {
             struct flow_target target = flow_target_of (self, &step->call);
             if (target.report) {

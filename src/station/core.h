@@ -143,6 +143,8 @@ struct station {
     uint64_t runs_number;   // of the last that was sent
     size_t lookup_bytes;    // of answers whose run is being looked up
 
+    struct flow_book *flows; // definitions of flows (flow_book.h)
+
     struct late_runs *late_runs; // cancelled ones whose plans are gone (late.h); NULL = none yet
 
     struct pull *pull;    // takes that wait (pull_wait.c); NULL = none yet

@@ -22,6 +22,7 @@
 #include "core.h"
 #include "due.h"
 #include "failpoint.h"
+#include "flow_book.h"
 #include "forward.h"
 #include "front.h"
 #include "late.h"
@@ -160,7 +161,7 @@ static void on_owned (struct station *self)
         return;
     }
     start_targets (self);
-    targets_load (self);
+    flow_book_load (self, targets_load);
     attend_now (self);
     if (self->phase == PHASE_STARTING || self->phase == PHASE_STANDBY) {
         FAILPOINT ("boot_store");
@@ -418,6 +419,7 @@ static int start (struct station *self, const struct link_config *given, struct 
         return -1;
     }
     runs_start (self);
+    flow_book_start (self);
     if (due_start (self, reason))
         return -1;
     zap_watch (self);
@@ -484,8 +486,10 @@ void station_destroy (struct station **self_p)
     forward_detach (self);
     if (self->store) {
         reads_stop (self);
+        flow_book_quit (self);
         store_destroy (&self->store);
     }
+    flow_book_stop (self);
     pull_destroy (self);
     runs_stop (self);
     late_stop (self);

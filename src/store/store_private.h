@@ -66,6 +66,8 @@ struct store {
 #define KEY_COUNT      "plan:count"
 #define KEY_ATTENDING  "plan:attending"
 #define KEY_IDENTITIES "plan:identities"
+#define KEY_FLOW_NAMES "plan:flow:names"
+#define KEY_FLOW_DEF   "plan:flow:def:"
 
 #define WORDS(...)                                                                                 \
     (const struct span[]){__VA_ARGS__},                                                            \

@@ -1,0 +1,382 @@
+#include "flow_book.h"
+
+#include <stdlib.h>
+
+#include "log.h"
+#include "memory.h"
+#include "store_flow.h"
+
+enum { CACHE_MAX = 64 << 20 }; // bytes of compiled definitions
+
+// Who wants a definition.
+struct flow_wait {
+    struct flow_wait *next;
+    char name[FLOW_NAME_MAX + 1];
+    int version;
+    flow_book_fn *reply;
+    void *owner;
+};
+
+// A definition that is being read or parsed, and who waits for it.
+struct flow_load {
+    struct flow_load *next;
+    struct station *station;
+    char name[FLOW_NAME_MAX + 1];
+    int version;
+    size_t text_size;
+    struct flow_wait *first, **last;
+};
+
+static struct flow_entry *find (const struct station *self, struct span name)
+{
+    return self->flows ? flow_names_find (&self->flows->names, name) : NULL;
+}
+
+// -- names
+
+static bool hidden (const struct station *self, struct span name)
+{
+    for (size_t i = 0; i < self->target_count; i++)
+        if (span_is (name, target_name (self->targets[i])))
+            return true;
+    return false;
+}
+
+bool flow_book_has (const struct station *self, struct span name)
+{
+    return find (self, name) && !hidden (self, name);
+}
+
+bool flow_book_takes (const struct station *self, struct span name)
+{
+    return flow_book_has (self, name) && !span_is (name, self->flows->removing);
+}
+
+bool flow_book_claims (const struct station *self, struct span name)
+{
+    return find (self, name) || (self->flows && span_is (name, self->flows->claimed));
+}
+
+int flow_book_version (const struct station *self, struct span name)
+{
+    const struct flow_entry *entry = find (self, name);
+    return entry ? entry->use : 0;
+}
+
+const struct flow_report *flow_book_report (const struct station *self, struct span name)
+{
+    const struct flow_entry *entry = find (self, name);
+    return entry && entry->facts ? &entry->facts->report : NULL;
+}
+
+static int by_name (const void *one, const void *other)
+{
+    return strcmp (one, other);
+}
+
+void flow_book_known (const struct station *self, struct flow_known *ret)
+{
+    *ret = (struct flow_known){.target_count = self->target_count};
+    flow_names_copy (&ret->flows, &self->flows->names);
+    ret->targets = memory_new ((self->target_count + 1) * sizeof *ret->targets);
+    for (size_t i = 0; i < self->target_count; i++)
+        snprintf (ret->targets[i], sizeof *ret->targets, "%s", target_name (self->targets[i]));
+    qsort (ret->targets, self->target_count, sizeof *ret->targets, by_name);
+}
+
+// -- the names, as Redis has them
+
+static void add_head (struct flow_names *names, const struct store_flow_head *head)
+{
+    struct flow_entry *entry = flow_names_add (names, head->name);
+    entry->use = head->use;
+    entry->last = head->last > head->use ? head->last : head->use;
+    entry->updated = head->updated;
+    flow_entry_take (entry, head->info.size ? flow_facts_read (head->info) : NULL);
+    if (!entry->use || !entry->facts)
+        log_event (LEVEL_ERROR, "flow.unreadable", "flow=%s reason=\"%s of %s\"", entry->name,
+                   entry->use ? "info" : "use", "plan:flow:def");
+}
+
+static void on_heads (void *owner, const struct store_flow_heads *answer)
+{
+    struct station *self = owner;
+    struct flow_book *book = self->flows;
+    if (answer->result == STORE_DONE) {
+        flow_names_clear (&book->names);
+        for (size_t i = 0; i < answer->count; i++)
+            add_head (&book->names, &answer->heads[i]);
+        flow_names_renew (&book->names);
+    } else if (answer->result == STORE_ERROR) {
+        log_event (LEVEL_ERROR, "flow.not_loaded", "error=%s", quoted (span_text (answer->error)));
+    }
+    book->loading = false;
+    if (answer->result == STORE_LOST)
+        return; // the station ends, or all is read again
+    if (book->load_again)
+        flow_book_load (self, book->then);
+    else if (book->then)
+        book->then (self);
+}
+
+void flow_book_load (struct station *self, void (*then) (struct station *self))
+{
+    struct flow_book *book = self->flows;
+    book->then = then;
+    book->load_again = book->loading;
+    if (book->loading)
+        return;
+    book->loading = true;
+    store_flow_heads (self->store, FLOW_NAMES_MAX, on_heads, self);
+    link_flush (store_link (self->store));
+}
+
+// -- definitions that are not in memory
+
+static void answer_wait (struct flow_wait *wait, const struct flow *flow, const char *reason)
+{
+    wait->reply (wait->owner, flow, wait->version, reason);
+    free (wait);
+}
+
+// All who wait for it, and the load is over.
+static void load_end (struct flow_load *load, const struct flow *flow, const char *reason)
+{
+    struct station *self = load->station;
+    struct flow_load **at = &self->flows->loads;
+    while (*at != load)
+        at = &(*at)->next;
+    *at = load->next;
+    if (flow)
+        flow_book_hold (self, flow);
+    for (struct flow_wait *wait; (wait = load->first);) {
+        load->first = wait->next;
+        answer_wait (wait, flow, reason);
+    }
+    if (flow)
+        flow_book_release (self, flow);
+    free (load);
+}
+
+// The first error, and how many more there are.
+static void set_unreadable (struct reason *reason, const struct flow_load *load,
+                            const json_t *errors)
+{
+    const json_t *error = json_array_get (errors, 0);
+    const char *path = json_string_value (json_object_get (error, "path")),
+               *why = json_string_value (json_object_get (error, "reason"));
+    reason_set (reason, "flow %s: version %d cannot be read: %s%s%s", load->name, load->version,
+                path ? path : "", path && *path ? ": " : "", why ? why : "the station stops");
+}
+
+static void on_parsed (void *owner, struct flow *flow, json_t *errors)
+{
+    struct flow_load *load = owner;
+    struct station *self = load->station;
+    struct reason reason = {""};
+    const struct flow *kept = NULL;
+    if (flow && strcmp (flow->name, load->name) != 0) {
+        reason_set (&reason, "flow %s: version %d is of flow %s", load->name, load->version,
+                    flow->name);
+        flow_destroy (&flow);
+    } else if (!flow) {
+        set_unreadable (&reason, load, errors);
+    }
+    struct flow_entry *entry = find (self, span_text (load->name));
+    if (flow && entry && entry->use == load->version && !entry->facts) {
+        flow_entry_take (entry, flow_facts_of (flow));
+        flow_names_renew (&self->flows->names);
+    }
+    if (flow)
+        kept =
+            flow_cache_put (&self->flows->cache, load->name, load->version, flow, load->text_size);
+    if (!kept && errors)
+        log_event (LEVEL_ERROR, "flow.unreadable", "flow=%s version=%d reason=%s", load->name,
+                   load->version, quoted (span_text (reason.text)));
+    json_decref (errors);
+    load_end (load, kept, reason.text);
+    station_resume (self);
+}
+
+static void on_text (void *owner, const struct store_flow *answer)
+{
+    struct flow_load *load = owner;
+    struct station *self = load->station;
+    struct reason reason = {""};
+    struct flow_known known;
+    bool there = answer->result == STORE_DONE && answer->text.size && self->flows->parser;
+    if (answer->result == STORE_NONE)
+        reason_set (&reason, "flow %s: not found", load->name);
+    else if (answer->result == STORE_DONE)
+        reason_set (&reason, "flow %s: there is no version %d", load->name, load->version);
+    else
+        reason_set (&reason, "flow %s: Redis: %s", load->name,
+                    answer->error && *answer->error ? answer->error : "was lost");
+    if (!there) {
+        load_end (load, NULL, reason.text);
+        station_resume (self);
+        return;
+    }
+    flow_book_known (self, &known);
+    known.all = true; // it was judged when it was put
+    load->text_size = answer->text.size;
+    flow_parser_ask (self->flows->parser, answer->text, &known, FLOW_PARSE_FIRST, on_parsed, load);
+}
+
+static void load (struct station *self, struct flow_wait *wait)
+{
+    struct flow_load *load = self->flows->loads;
+    while (load && (strcmp (load->name, wait->name) != 0 || load->version != wait->version))
+        load = load->next;
+    bool fresh = !load;
+    if (fresh) {
+        load = memory_new (sizeof *load);
+        *load = (struct flow_load){
+            .next = self->flows->loads, .station = self, .version = wait->version};
+        load->last = &load->first;
+        memcpy (load->name, wait->name, sizeof load->name);
+        self->flows->loads = load;
+    }
+    *load->last = wait;
+    load->last = &wait->next;
+    if (fresh)
+        store_flow_read (self->store, load->name, load->version, LINK_REPEAT, on_text, load);
+}
+
+// -- who asks
+
+// Those whose definitions are in memory, or nowhere.
+static void answer_ready (void *owner)
+{
+    struct station *self = owner;
+    struct flow_book *book = self->flows;
+    struct flow_wait *wait = book->ready;
+    book->ready = NULL;
+    book->last_ready = &book->ready;
+    while (wait) {
+        struct flow_wait *next = wait->next;
+        struct reason reason;
+        struct span name = span_text (wait->name);
+        const struct flow *flow = flow_cache_find (&book->cache, name, wait->version);
+        wait->next = NULL;
+        reason_set (&reason,
+                    find (self, name) ? "flow %s: no version is in use" : "flow %s: not found",
+                    wait->name);
+        if (flow)
+            flow_book_hold (self, flow);
+        if (flow || !wait->version || !book->parser)
+            answer_wait (wait, flow, reason.text);
+        else
+            load (self, wait); // it made room meanwhile
+        if (flow)
+            flow_book_release (self, flow);
+        wait = next;
+    }
+    station_resume (self);
+    link_flush (store_link (self->store));
+}
+
+void flow_book_get (struct station *self, const char *name, int version, flow_book_fn *reply,
+                    void *owner)
+{
+    struct flow_book *book = self->flows;
+    struct flow_wait *wait = memory_new (sizeof *wait);
+    *wait = (struct flow_wait){.version = version, .reply = reply, .owner = owner};
+    snprintf (wait->name, sizeof wait->name, "%s", name);
+    if (!wait->version)
+        wait->version = flow_book_version (self, span_text (name));
+    if (wait->version && book->parser &&
+        !flow_cache_find (&book->cache, span_text (name), wait->version)) {
+        load (self, wait);
+        return;
+    }
+    *book->last_ready = wait;
+    book->last_ready = &wait->next;
+    task_set (&book->answer, self->reactor);
+}
+
+const struct flow *flow_book_find (struct station *self, struct span name, int version)
+{
+    int wanted = version ? version : flow_book_version (self, name);
+    return wanted ? flow_cache_find (&self->flows->cache, name, wanted) : NULL;
+}
+
+const struct flow *flow_book_hold (struct station *self, const struct flow *flow)
+{
+    flow_cache_hold (&self->flows->cache, flow);
+    return flow;
+}
+
+void flow_book_release (struct station *self, const struct flow *flow)
+{
+    flow_cache_release (&self->flows->cache, flow);
+}
+
+// -- changes
+
+void flow_book_put (struct station *self, struct flow_entry *entry, struct flow *flow, int version,
+                    size_t text_size)
+{
+    struct flow_book *book = self->flows;
+    struct flow_entry *place = flow_names_add (&book->names, span_text (entry->name));
+    place->use = entry->use;
+    place->last = entry->last;
+    place->updated = entry->updated;
+    flow_entry_take (place, entry->facts);
+    entry->facts = NULL;
+    flow_names_renew (&book->names);
+    if (flow)
+        flow_cache_put (&book->cache, place->name, version, flow, text_size);
+}
+
+void flow_book_remove (struct station *self, const char *name)
+{
+    flow_names_remove (&self->flows->names, span_text (name));
+    flow_names_renew (&self->flows->names);
+    flow_cache_forget (&self->flows->cache, span_text (name), 0);
+}
+
+void flow_book_forget (struct station *self, const char *name, int version)
+{
+    flow_cache_forget (&self->flows->cache, span_text (name), version);
+}
+
+// -- life
+
+void flow_book_start (struct station *self)
+{
+    struct flow_book *book = self->flows = memory_new (sizeof *book);
+    book->station = self;
+    book->cache.max = CACHE_MAX;
+    book->parser = flow_parser_new (self->reactor);
+    book->last_ready = &book->ready;
+    book->last = &book->first;
+    book->answer = (struct task){.call = answer_ready, .owner = self};
+}
+
+void flow_book_quit (struct station *self)
+{
+    struct flow_book *book = self->flows;
+    if (!book)
+        return;
+    task_end (&book->answer);
+    struct flow_parser *parser = book->parser;
+    book->parser = NULL; // nobody asks again
+    flow_parser_destroy (&parser);
+    for (struct flow_wait *wait; (wait = book->ready);) {
+        book->ready = wait->next;
+        answer_wait (wait, NULL, "the station stops");
+    }
+    book->last_ready = &book->ready;
+}
+
+void flow_book_stop (struct station *self)
+{
+    if (!self->flows)
+        return;
+    task_end (&self->flows->answer);
+    flow_cache_clear (&self->flows->cache);
+    flow_names_clear (&self->flows->names);
+    free (self->flows);
+    self->flows = NULL;
+}

@@ -1,0 +1,199 @@
+#include "flow_parser.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "expr.h"
+#include "memory.h"
+
+struct parse {
+    struct parse *next;
+    char *text;
+    size_t size;
+    struct flow_known known;
+    const char *name; // of the flow, once its JSON is read
+    int done_fd;
+    struct flow *flow;
+    json_t *errors;
+    flow_parsed_fn *parsed;
+    void *owner;
+};
+
+struct flow_parser {
+    struct reactor *reactor;
+    struct source source;
+    int done_fd;           // -1: there is none yet
+    struct parse *running; // on the thread
+    pthread_t thread;
+    struct parse *first; // that wait
+};
+
+// -- what a definition refers to
+
+void flow_known_clear (struct flow_known *self)
+{
+    flow_names_clear (&self->flows);
+    free (self->targets);
+    *self = (struct flow_known){.all = false};
+}
+
+static int by_name (const void *one, const void *other)
+{
+    return strcmp (one, other);
+}
+
+static bool look_up (void *context, const char *name, struct flow_target *ret)
+{
+    const struct parse *parse = context;
+    const struct flow_known *known = &parse->known;
+    const struct flow_entry *entry = flow_names_find (&known->flows, span_text (name));
+    *ret = (struct flow_target){.is_flow = entry != NULL};
+    if (!entry)
+        return known->all ||
+               bsearch (name, known->targets, known->target_count, sizeof *known->targets, by_name);
+    ret->report = entry->facts ? &entry->facts->report : NULL;
+    ret->reaches = !known->all && parse->name &&
+                   flow_names_reach (&known->flows, span_text (name), span_text (parse->name));
+    return true;
+}
+
+// -- one definition
+
+static void run (struct parse *self)
+{
+    struct reason reason;
+    struct flow_world world = {look_up, self};
+    json_t *json = NULL;
+    if (self->size > FLOW_TEXT_MAX)
+        reason_set (&reason, "a definition has at most %d bytes", FLOW_TEXT_MAX);
+    else
+        json = expr_read_json (span_of (self->text, self->size), &reason);
+    if (!json) {
+        self->errors = json_pack ("[{s:s, s:s}]", "path", "", "reason", reason.text);
+        return;
+    }
+    self->name = json_string_value (json_object_get (json, "flow"));
+    self->flow = flow_read (json, &world, &self->errors);
+    self->name = NULL;
+    json_decref (json);
+}
+
+static void *run_on_thread (void *context)
+{
+    struct parse *self = context;
+    run (self);
+    uint64_t one = 1;
+    ssize_t wrote = write (self->done_fd, &one, sizeof one);
+    (void)wrote; // it cannot be full
+    return NULL;
+}
+
+static void finish (struct parse *self)
+{
+    struct parse parse = *self;
+    flow_known_clear (&parse.known);
+    free (parse.text);
+    free (self);
+    parse.parsed (parse.owner, parse.flow, parse.errors);
+}
+
+static void next (struct flow_parser *self)
+{
+    struct parse *parse = self->first;
+    if (self->running || !parse)
+        return;
+    self->first = parse->next;
+    parse->done_fd = self->done_fd;
+    self->running = parse;
+    if (pthread_create (&self->thread, NULL, run_on_thread, parse) == 0)
+        return;
+    self->running = NULL;
+    run (parse); // no thread is left: here, then
+    finish (parse);
+}
+
+static void on_done (void *owner, uint32_t events)
+{
+    struct flow_parser *self = owner;
+    struct parse *parse = self->running;
+    uint64_t count;
+    (void)events;
+    if (read (self->done_fd, &count, sizeof count) != sizeof count || !parse)
+        return;
+    pthread_join (self->thread, NULL);
+    self->running = NULL;
+    next (self);
+    finish (parse);
+}
+
+// -- all of them
+
+struct flow_parser *flow_parser_new (struct reactor *reactor)
+{
+    struct flow_parser *self = memory_new (sizeof *self);
+    self->reactor = reactor;
+    self->done_fd = -1;
+    self->source = (struct source){.call = on_done, .owner = self};
+    return self;
+}
+
+void flow_parser_destroy (struct flow_parser **self_p)
+{
+    struct flow_parser *self = *self_p;
+    if (!self)
+        return;
+    *self_p = NULL;
+    if (self->running) {
+        pthread_join (self->thread, NULL);
+        flow_destroy (&self->running->flow);
+        json_decref (self->running->errors);
+        self->running->errors = NULL;
+        self->running->next = self->first;
+        self->first = self->running;
+    }
+    for (struct parse *parse; (parse = self->first);) {
+        self->first = parse->next;
+        finish (parse);
+    }
+    source_end (&self->source);
+    if (self->done_fd >= 0)
+        close (self->done_fd);
+    free (self);
+}
+
+// Without a descriptor there is no thread.
+static bool has_thread (struct flow_parser *self)
+{
+    if (self->done_fd >= 0)
+        return true;
+    self->done_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (self->done_fd < 0)
+        return false;
+    source_set (&self->source, self->reactor, self->done_fd, EPOLLIN);
+    return true;
+}
+
+void flow_parser_ask (struct flow_parser *self, struct span text, struct flow_known *known,
+                      enum flow_parse_turn turn, flow_parsed_fn *parsed, void *owner)
+{
+    struct parse *parse = memory_new (sizeof *parse);
+    *parse = (struct parse){.size = text.size, .known = *known, .parsed = parsed, .owner = owner};
+    *known = (struct flow_known){.all = false};
+    parse->text = memory_new (text.size + 1);
+    if (text.size)
+        memcpy (parse->text, text.data, text.size);
+    if (text.size <= FLOW_PARSE_HERE || text.size > FLOW_TEXT_MAX || !has_thread (self)) {
+        run (parse);
+        finish (parse);
+        return;
+    }
+    struct parse **at = &self->first;
+    while (*at && turn == FLOW_PARSE_LAST)
+        at = &(*at)->next;
+    parse->next = *at;
+    *at = parse;
+    next (self);
+}

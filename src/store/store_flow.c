@@ -1,0 +1,328 @@
+#include "store_flow.h"
+
+#include <stdlib.h>
+
+#include "decimal.h"
+#include "memory.h"
+#include "store_private.h"
+
+enum { PAGE = 200, KEY_SIZE = sizeof KEY_FLOW_DEF + STATION_NAME_MAX };
+
+static struct span key_of (const char *name, char out[KEY_SIZE])
+{
+    return span_of (out, (size_t)snprintf (out, KEY_SIZE, KEY_FLOW_DEF "%s", name));
+}
+
+// A version as it is written; 0 = it is none.
+static int version_of (const redisReply *reply)
+{
+    char digits[DECIMAL_SIZE];
+    int64_t number = reply_counter (reply);
+    decimal_text (number, digits);
+    bool plain = number <= INT32_MAX && span_is (reply_text (reply), digits);
+    return plain ? (int)number : 0;
+}
+
+// Of another type, as somebody has edited it: as if there were nothing.
+static enum store_result read_result (const redisReply *reply, const char **ret_error)
+{
+    enum store_result result = reply_result (reply, ret_error);
+    return result == STORE_ERROR && strncmp (*ret_error, "WRONGTYPE", 9) == 0 ? STORE_DONE : result;
+}
+
+// -- all of them
+
+struct listing {
+    struct store *store;
+    size_t max, count, left; // left: answers of this page
+    struct store_flow_head *heads;
+    char (*names)[STATION_NAME_MAX + 1];
+    char **infos;
+    bool more;
+    enum store_result result;
+    char error[REASON_MAX];
+    store_flow_heads_fn *reply;
+    void *owner;
+};
+
+static void listing_end (struct listing *self)
+{
+    for (size_t i = 0; i < self->count; i++) {
+        self->heads[i].name = span_text (self->names[i]);
+        self->heads[i].info = span_text (self->infos[i] ? self->infos[i] : "");
+    }
+    self->reply (self->owner, &(struct store_flow_heads){.result = self->result,
+                                                         .heads = self->heads,
+                                                         .count = self->count,
+                                                         .error = self->error});
+    for (size_t i = 0; i < self->count; i++)
+        free (self->infos[i]);
+    free (self->infos);
+    free (self->names);
+    free (self->heads);
+    free (self);
+}
+
+static void listing_fail (struct listing *self, enum store_result result, const char *error)
+{
+    self->result = result;
+    snprintf (self->error, sizeof self->error, "%s", error ? error : "");
+}
+
+static void next_page (struct listing *self);
+
+// What an answer of this page leads to.
+struct listed {
+    struct listing *listing;
+    size_t at;
+};
+
+static void on_head (void *owner, const redisReply *reply)
+{
+    struct listed *listed = owner;
+    struct listing *self = listed->listing;
+    struct store_flow_head *head = &self->heads[listed->at];
+    const char *error;
+    enum store_result result = read_result (reply, &error);
+    if (result != STORE_DONE)
+        listing_fail (self, result, error);
+    else if (reply_is_array (reply, 4)) {
+        struct span info = reply_text (reply->element[3]);
+        head->use = version_of (reply->element[0]);
+        head->last = version_of (reply->element[1]);
+        head->updated = reply_counter (reply->element[2]);
+        if (info.size && !memchr (info.data, '\0', info.size)) {
+            self->infos[listed->at] = memory_new (info.size + 1);
+            memcpy (self->infos[listed->at], info.data, info.size);
+        }
+    }
+    free (listed);
+    if (--self->left > 0)
+        return;
+    if (self->result == STORE_DONE && self->more && self->count < self->max)
+        next_page (self);
+    else
+        listing_end (self);
+}
+
+static void ask_head (struct listing *self, size_t at)
+{
+    char key[KEY_SIZE];
+    struct listed *listed = memory_new (sizeof *listed);
+    *listed = (struct listed){self, at};
+    store_ask (self->store, LINK_REPEAT,
+               WORDS (TEXT ("HMGET"), key_of (self->names[at], key), TEXT ("use"), TEXT ("last"),
+                      TEXT ("updated"), TEXT ("info")),
+               on_head, listed);
+}
+
+static void on_names (void *owner, const redisReply *reply)
+{
+    struct listing *self = owner;
+    const char *error;
+    size_t first = self->count;
+    enum store_result result = reply_result (reply, &error);
+    if (result == STORE_ERROR && store_cure (self->store, KEY_FLOW_NAMES, reply))
+        result = STORE_DONE;
+    size_t found = result == STORE_DONE && reply_is_array (reply, 0) ? reply->elements : 0;
+    for (size_t i = 0; i < found && self->count < self->max; i++) {
+        struct span name = reply_text (reply->element[i]);
+        if (!station_name_valid (name))
+            continue;
+        memcpy (self->names[self->count], name.data, name.size);
+        self->names[self->count++][name.size] = '\0';
+    }
+    self->more = found == PAGE;
+    self->left = self->count - first;
+    if (result != STORE_DONE)
+        listing_fail (self, result, error);
+    for (size_t i = first; i < self->count; i++)
+        ask_head (self, i);
+    if (self->count == first) // of a page without a sound name nothing can be read on
+        listing_end (self);
+}
+
+static void next_page (struct listing *self)
+{
+    char from[STATION_NAME_MAX + 2], page[DECIMAL_SIZE];
+    snprintf (from, sizeof from, self->count ? "(%s" : "-",
+              self->count ? self->names[self->count - 1] : "");
+    decimal_text (PAGE, page);
+    store_ask (self->store, LINK_REPEAT,
+               WORDS (TEXT ("ZRANGEBYLEX"), TEXT (KEY_FLOW_NAMES), TEXT (from), TEXT ("+"),
+                      TEXT ("LIMIT"), TEXT ("0"), TEXT (page)),
+               on_names, self);
+}
+
+void store_flow_heads (struct store *self, size_t max, store_flow_heads_fn *reply, void *owner)
+{
+    struct listing *listing = memory_new (sizeof *listing);
+    listing->store = self;
+    listing->max = max;
+    listing->heads = memory_new (max * sizeof *listing->heads);
+    listing->names = memory_new (max * sizeof *listing->names);
+    listing->infos = memory_new (max * sizeof *listing->infos);
+    listing->result = STORE_DONE;
+    listing->reply = reply;
+    listing->owner = owner;
+    next_page (listing);
+}
+
+// -- one of them
+
+struct reading_flow {
+    struct store *store;
+    char name[STATION_NAME_MAX + 1];
+    int version;
+    enum link_repeat repeat;
+    struct store_flow answer;
+    store_flow_fn *reply;
+    void *owner;
+};
+
+static void end_reading (struct reading_flow *self)
+{
+    self->reply (self->owner, &self->answer);
+    free (self);
+}
+
+// An answer that says nothing ends it.
+static bool failed (struct reading_flow *self, const redisReply *reply)
+{
+    self->answer.result = read_result (reply, &self->answer.error);
+    if (self->answer.result == STORE_DONE)
+        return false;
+    end_reading (self);
+    return true;
+}
+
+static void on_text (void *owner, const redisReply *reply)
+{
+    struct reading_flow *self = owner;
+    if (failed (self, reply))
+        return;
+    self->answer.text = reply_text (reply);
+    end_reading (self);
+}
+
+static void ask_text (struct reading_flow *self)
+{
+    char key[KEY_SIZE], version[DECIMAL_SIZE];
+    decimal_text (self->answer.version, version);
+    store_ask (self->store, self->repeat,
+               WORDS (TEXT ("HGET"), key_of (self->name, key), TEXT (version)), on_text, self);
+}
+
+static void on_plans (void *owner, const redisReply *reply)
+{
+    struct reading_flow *self = owner;
+    if (failed (self, reply))
+        return;
+    self->answer.plans = reply_counter (reply);
+    ask_text (self);
+}
+
+static void on_numbers (void *owner, const redisReply *reply)
+{
+    struct reading_flow *self = owner;
+    struct store_flow *answer = &self->answer;
+    if (failed (self, reply))
+        return;
+    if (reply_is_array (reply, 3)) {
+        answer->use = version_of (reply->element[0]);
+        answer->last = version_of (reply->element[1]);
+        answer->updated = reply_counter (reply->element[2]);
+    }
+    answer->version = self->version == STORE_FLOW_IN_USE ? answer->use
+                      : self->version == STORE_FLOW_LAST ? answer->last
+                                                         : self->version;
+    char field[STATION_NAME_MAX + 3];
+    snprintf (field, sizeof field, "s:%s", self->name);
+    store_ask (self->store, self->repeat, WORDS (TEXT ("HGET"), TEXT (KEY_COUNT), TEXT (field)),
+               on_plans, self);
+}
+
+static int by_number (const void *one, const void *other)
+{
+    const int *a = one, *b = other;
+    return (*a > *b) - (*a < *b);
+}
+
+static void on_fields (void *owner, const redisReply *reply)
+{
+    struct reading_flow *self = owner;
+    struct store_flow *answer = &self->answer;
+    char key[KEY_SIZE];
+    if (failed (self, reply))
+        return;
+    size_t found = reply_is_array (reply, 0) ? reply->elements : 0;
+    for (size_t i = 0; i < found && answer->version_count < 2 * STORE_FLOW_VERSIONS; i++) {
+        int version = version_of (reply->element[i]);
+        if (version)
+            answer->versions[answer->version_count++] = version;
+    }
+    qsort (answer->versions, answer->version_count, sizeof *answer->versions, by_number);
+    if (found == 0) {
+        answer->result = STORE_NONE;
+        answer->error = "";
+        end_reading (self);
+        return;
+    }
+    store_ask (self->store, self->repeat,
+               WORDS (TEXT ("HMGET"), key_of (self->name, key), TEXT ("use"), TEXT ("last"),
+                      TEXT ("updated")),
+               on_numbers, self);
+}
+
+void store_flow_read (struct store *self, const char *name, int version, enum link_repeat repeat,
+                      store_flow_fn *reply, void *owner)
+{
+    char key[KEY_SIZE];
+    struct reading_flow *reading = memory_new (sizeof *reading);
+    reading->store = self;
+    snprintf (reading->name, sizeof reading->name, "%s", name);
+    reading->version = version;
+    reading->repeat = repeat;
+    reading->reply = reply;
+    reading->owner = owner;
+    store_ask (self, repeat, WORDS (TEXT ("HKEYS"), key_of (name, key)), on_fields, reading);
+}
+
+// -- changes
+
+void store_flow_put (struct store *self, const struct store_flow_change *change,
+                     store_done_fn *reply, void *owner)
+{
+    char buffer[KEY_SIZE], number[DECIMAL_SIZE], use[DECIMAL_SIZE], last[DECIMAL_SIZE],
+        updated[DECIMAL_SIZE];
+    struct span key = key_of (change->name, buffer);
+    decimal_text (change->version, number);
+    decimal_text (change->use, use);
+    decimal_text (change->last, last);
+    decimal_text (change->updated, updated);
+    if (change->version)
+        store_write (self, WORDS (TEXT ("HSET"), key, TEXT (number), change->text));
+    store_write (self,
+                 WORDS (TEXT ("HSET"), key, TEXT ("use"), TEXT (use), TEXT ("last"), TEXT (last),
+                        TEXT ("updated"), TEXT (updated), TEXT ("info"), TEXT (change->info)));
+    for (size_t i = 0; i < change->dropped_count; i++) {
+        decimal_text (change->dropped[i], number);
+        store_write (self, WORDS (TEXT ("HDEL"), key, TEXT (number)));
+    }
+    store_write (self,
+                 WORDS (TEXT ("ZADD"), TEXT (KEY_FLOW_NAMES), TEXT ("0"), TEXT (change->name)));
+    store_wait (self, WAITER_CLIENT, reply, owner);
+}
+
+void store_flow_remove (struct store *self, const char *name, store_done_fn *reply, void *owner)
+{
+    char key[KEY_SIZE];
+    store_write (self, WORDS (TEXT ("DEL"), key_of (name, key)));
+    store_write (self, WORDS (TEXT ("ZREM"), TEXT (KEY_FLOW_NAMES), TEXT (name)));
+    store_wait (self, WAITER_CLIENT, reply, owner);
+}
+
+void store_flow_settle (struct store *self, store_done_fn *reply, void *owner)
+{
+    store_wait (self, WAITER_CLIENT, reply, owner);
+}
