@@ -98,6 +98,8 @@ static void add_head (struct flow_names *names, const struct store_flow_head *he
                    entry->use ? "info" : "use", "plan:flow:def");
 }
 
+static void read_names (struct station *self);
+
 static void on_heads (void *owner, const struct store_flow_heads *answer)
 {
     struct station *self = owner;
@@ -111,24 +113,39 @@ static void on_heads (void *owner, const struct store_flow_heads *answer)
         log_event (LEVEL_ERROR, "flow.not_loaded", "error=%s", quoted (span_text (answer->error)));
     }
     book->loading = false;
+    if (book->change.call)
+        task_set (&book->change, self->reactor);
     if (answer->result == STORE_LOST)
         return; // the station ends, or all is read again
+    void (*then) (struct station *) = book->load_again ? NULL : book->then;
     if (book->load_again)
-        flow_book_load (self, book->then);
-    else if (book->then)
-        book->then (self);
+        read_names (self);
+    if (then) {
+        book->then = NULL;
+        then (self);
+    }
 }
 
-void flow_book_load (struct station *self, void (*then) (struct station *self))
+static void read_names (struct station *self)
 {
     struct flow_book *book = self->flows;
-    book->then = then;
     book->load_again = book->loading;
     if (book->loading)
         return;
     book->loading = true;
     store_flow_heads (self->store, FLOW_NAMES_MAX, on_heads, self);
     link_flush (store_link (self->store));
+}
+
+void flow_book_load (struct station *self, void (*then) (struct station *self))
+{
+    self->flows->then = then;
+    read_names (self);
+}
+
+void flow_book_look (struct station *self)
+{
+    read_names (self);
 }
 
 // -- definitions that are not in memory
@@ -218,7 +235,7 @@ static void on_text (void *owner, const struct store_flow *answer)
         return;
     }
     flow_book_known (self, &known);
-    known.all = true; // it was judged when it was put
+    known.any_target = known.is_put = true;
     load->text_size = answer->text.size;
     flow_parser_ask (self->flows->parser, answer->text, &known, FLOW_PARSE_FIRST, on_parsed, load);
 }
@@ -375,6 +392,7 @@ void flow_book_stop (struct station *self)
     if (!self->flows)
         return;
     task_end (&self->flows->answer);
+    task_end (&self->flows->change);
     flow_cache_clear (&self->flows->cache);
     flow_names_clear (&self->flows->names);
     free (self->flows);

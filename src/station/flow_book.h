@@ -16,8 +16,11 @@ void flow_book_quit (struct station *self);
 // Definitions that are held are gone with it.
 void flow_book_stop (struct station *self);
 
-// Read the names; then call. Also when something else may have changed them.
+// Read the names; then call.
 void flow_book_load (struct station *self, void (*then) (struct station *self));
+
+// Read them again, as it is not known what was written.
+void flow_book_look (struct station *self);
 
 // Whether plans of this name are flow plans. A target hides a flow of its name.
 bool flow_book_has (const struct station *self, struct span name);
@@ -65,6 +68,8 @@ struct flow_book {
     char claimed[FLOW_NAME_MAX + 1];   // a flow of this name is about to be put; "" = none
     char removing[FLOW_NAME_MAX + 1];  // this one is about to be removed
     struct flow_change *first, **last; // changes, the first of which is under way
+    bool changing;                     // it has begun
+    struct task change;                // begin it
 };
 
 // What a definition may refer to now.

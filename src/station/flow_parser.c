@@ -37,7 +37,7 @@ void flow_known_clear (struct flow_known *self)
 {
     flow_names_clear (&self->flows);
     free (self->targets);
-    *self = (struct flow_known){.all = false};
+    *self = (struct flow_known){.is_put = false};
 }
 
 static int by_name (const void *one, const void *other)
@@ -50,13 +50,15 @@ static bool look_up (void *context, const char *name, struct flow_target *ret)
     const struct parse *parse = context;
     const struct flow_known *known = &parse->known;
     const struct flow_entry *entry = flow_names_find (&known->flows, span_text (name));
+    bool own = parse->name && strcmp (name, parse->name) == 0;
     *ret = (struct flow_target){.is_flow = entry != NULL};
-    if (!entry)
-        return known->all ||
+    if (!entry && !own)
+        return known->any_target ||
                bsearch (name, known->targets, known->target_count, sizeof *known->targets, by_name);
-    ret->report = entry->facts ? &entry->facts->report : NULL;
-    ret->reaches = !known->all && parse->name &&
-                   flow_names_reach (&known->flows, span_text (name), span_text (parse->name));
+    if (entry && entry->facts)
+        ret->report = &entry->facts->report;
+    if (entry && !known->is_put && parse->name)
+        ret->reaches = flow_names_reach (&known->flows, span_text (name), span_text (parse->name));
     return true;
 }
 
@@ -181,7 +183,7 @@ void flow_parser_ask (struct flow_parser *self, struct span text, struct flow_kn
 {
     struct parse *parse = memory_new (sizeof *parse);
     *parse = (struct parse){.size = text.size, .known = *known, .parsed = parsed, .owner = owner};
-    *known = (struct flow_known){.all = false};
+    *known = (struct flow_known){.is_put = false};
     parse->text = memory_new (text.size + 1);
     if (text.size)
         memcpy (parse->text, text.data, text.size);

@@ -12,7 +12,8 @@ struct flow_known {
     struct flow_names flows;
     char (*targets)[FLOW_NAME_MAX + 1]; // those that are no flows, sorted
     size_t target_count;
-    bool all; // any other name is a target, too
+    bool any_target; // any other name is a target, too
+    bool is_put;     // the definition was judged before: of cycles nothing is said
 };
 
 void flow_known_clear (struct flow_known *self);

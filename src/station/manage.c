@@ -374,6 +374,8 @@ static const struct word {
     {"why", 1, 1, CURVE_ROLE_OBSERVE, manage_why, "why ID", NEEDS_REDIS},
     {"kind", 1, 3, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT | CURVE_ROLE_MANAGE, manage_kind,
      "kind list, get NAME, put NAME FIELDS, or remove NAME", NEEDS_REDIS},
+    {"flow", 1, 3, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT | CURVE_ROLE_MANAGE, manage_flow,
+     "flow list, get NAME, check or put DEFINITION, use NAME VERSION, or remove NAME", NEEDS_REDIS},
     {"limit", 1, 3, CURVE_ROLE_OBSERVE | CURVE_ROLE_MANAGE, manage_limit,
      "limit list, set NAME LIMIT, or remove NAME", NEEDS_REDIS},
     {"handover", 0, 0, CURVE_ROLE_MANAGE, manage_handover, "handover", NEEDS_REDIS},

@@ -6,6 +6,7 @@
 
 #include "apply.h"
 #include "codes.h"
+#include "flow_book.h"
 #include "manage_private.h"
 #include "missed.h"
 #include "on_failure.h"
@@ -89,7 +90,7 @@ int manage_check_messages (struct station *self, const char *user, const struct 
 {
     struct message message = {0};
     struct target *target = station_target (self, plan->station);
-    if (!target)
+    if (!target && !flow_book_has (self, plan->station))
         return target_not_found (self, user, "station", plan->station, reason);
     if (plan->message_count < PLAN_MESSAGES_MIN) {
         reason_set (reason, "messages: want at least %d frames", PLAN_MESSAGES_MIN);

@@ -71,7 +71,9 @@ static int check_plan (struct station *self, const char *user, const struct plan
 {
     const struct target *target = station_target (self, plan->station);
     int rc = manage_check_messages (self, user, plan, reason);
-    if (!rc && (plan->vote.need != VOTE_NONE) != (target_type (target) == TARGET_VOTE)) {
+    if (!rc && !target)
+        rc = submit_check_flow (plan->vote.need, plan->policy, reason);
+    else if (!rc && (plan->vote.need != VOTE_NONE) != (target_type (target) == TARGET_VOTE)) {
         reason_set (reason,
                     "vote: is for plans of vote targets, and they need it; %s is of type %s",
                     target_name (target), target_type_name (target_type (target)));

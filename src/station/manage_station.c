@@ -3,6 +3,7 @@
 
 #include "access.h"
 #include "dialect.h"
+#include "flow_book.h"
 #include "json.h"
 #include "manage_private.h"
 #include "memory.h"
@@ -47,6 +48,14 @@ static json_t *target_json (const struct target *target)
     return object;
 }
 
+// A flow is a target, too; it has no address.
+static json_t *flow_json (const struct flow_entry *entry)
+{
+    return json_pack ("{s:s, s:s, s:s, s:s, s:b, s:i, s:i}", "name", entry->name, "type", "flow",
+                      "endpoint", "", "origin", "put", "connected", true, "unanswered", 0,
+                      "version", entry->use);
+}
+
 static void list (struct station *self, struct request *request, const struct arguments *arguments,
                   const struct subword *word)
 {
@@ -56,6 +65,12 @@ static void list (struct station *self, struct request *request, const struct ar
     for (size_t i = 0; i < self->target_count; i++)
         if (permits_station (self, request->peer.user, span_text (target_name (self->targets[i]))))
             json_array_append_new (stations, target_json (self->targets[i]));
+    const struct flow_names *flows = &self->flows->names;
+    for (size_t i = 0; i < flows->count; i++) {
+        struct span name = span_text (flows->entries[i].name);
+        if (permits_station (self, request->peer.user, name) && flow_book_has (self, name))
+            json_array_append_new (stations, flow_json (&flows->entries[i]));
+    }
     json_object_set_new (object, "stations", stations);
     char *json = json_write (object);
     manage_reply (self, &request->peer, 0, json);
@@ -124,7 +139,10 @@ static void add (struct station *self, struct request *request, const struct arg
         return;
     }
     const struct target *old = station_target (self, span_text (target.name));
-    if (old && target_settings (old)->origin == ORIGIN_SETTINGS) {
+    if (!old && flow_book_claims (self, span_text (target.name))) {
+        reason_set (&reason, "station: %s is the name of a flow", target.name);
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+    } else if (old && target_settings (old)->origin == ORIGIN_SETTINGS) {
         reason_set (&reason, "station: %s is named by the settings", target.name);
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
     } else if (!old && self->target_count == TARGETS_MAX) {
@@ -144,6 +162,12 @@ static void take (struct station *self, struct request *request, const struct ar
     if (!permit_station (self, &request->peer, name))
         return;
     const struct target *target = station_target (self, name);
+    if (!target && flow_book_has (self, name)) {
+        reason_set (&reason, "station: %.*s is a flow: flow remove", (int)name.size,
+                    (const char *)name.data);
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
     if (!target) {
         int rc = target_not_found (self, request->peer.user, "station", name, &reason);
         reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);

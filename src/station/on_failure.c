@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "codes.h"
+#include "flow_book.h"
 #include "json.h"
 #include "message.h"
 #include "output.h"
@@ -30,7 +31,7 @@ int on_failure_check (struct station *self, const char *user, const struct polic
                     quoted (permit_name (self, user)), quoted (span_text (name)));
         return ZPLAN_EDENY;
     }
-    if (station_target (self, span_text (name)))
+    if (station_target (self, span_text (name)) || flow_book_takes (self, span_text (name)))
         return 0;
     return target_not_found (self, user, "on_failure: station", span_text (name), reason);
 }

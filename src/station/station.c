@@ -23,6 +23,7 @@
 #include "due.h"
 #include "failpoint.h"
 #include "flow_book.h"
+#include "flow_change.h"
 #include "forward.h"
 #include "front.h"
 #include "late.h"
@@ -420,6 +421,7 @@ static int start (struct station *self, const struct link_config *given, struct 
     }
     runs_start (self);
     flow_book_start (self);
+    flow_change_start (self);
     if (due_start (self, reason))
         return -1;
     zap_watch (self);
@@ -487,6 +489,7 @@ void station_destroy (struct station **self_p)
     if (self->store) {
         reads_stop (self);
         flow_book_quit (self);
+        flow_change_quit (self);
         store_destroy (&self->store);
     }
     flow_book_stop (self);

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "codes.h"
 #include "failpoint.h"
+#include "flow_book.h"
 #include "json.h"
 #include "log.h"
 #include "memory.h"
@@ -61,6 +62,8 @@ int submit_check_frames (const struct message *message, const struct target *tar
                     id.size > NAME_BYTES_MAX ? "REQUEST_ID" : "caller", NAME_BYTES_MAX);
         return ZPLAN_EBUSY;
     }
+    if (!target)
+        return submit_check_input (message, reason);
     // What each type of target must be sent (plan document 3.1).
     enum target_type type = target_type (target);
     uint8_t wanted = type == TARGET_PUB ? ZERO_FRAME_PUB_TITLE : ZERO_FRAME_COMMAND;
@@ -129,11 +132,12 @@ static int check_request (struct station *self, const char *user, const struct m
         return ZPLAN_EPLAN;
     }
     const struct target *target = station_target (self, frame);
-    if (!target)
+    if (!target && !flow_book_takes (self, frame))
         return target_not_found (self, user, "STATION_ID", frame, reason);
     if ((rc = submit_check_frames (message, target, reason)) ||
-        (rc = check_vote (target, fields, reason)) || !fields->policy ||
-        (rc = submit_check_workers (target, fields->policy, reason)))
+        (rc = target ? check_vote (target, fields, reason)
+                     : submit_check_flow (fields->vote.need, fields->policy, reason)) ||
+        !fields->policy || (rc = submit_check_workers (target, fields->policy, reason)))
         return rc;
     return zones_find (self, fields->policy, reason) ? 0 : ZPLAN_EPLAN;
 }

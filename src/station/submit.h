@@ -3,8 +3,8 @@
 
 #include "reply.h"
 
-// What a target must be sent, and can be: COMMAND or PUB_TITLE, and not too many frames. 0, or the
-// error with its reason.
+// What a target must be sent, and can be: COMMAND or PUB_TITLE, and not too many frames; `target`
+// NULL: a flow. 0, or the error with its reason.
 int submit_check_frames (const struct message *message, const struct target *target,
                          struct reason *reason);
 
@@ -12,6 +12,11 @@ int submit_check_frames (const struct message *message, const struct target *tar
 // error with its reason.
 int submit_check_workers (const struct target *target, const struct policy *policy,
                           struct reason *reason);
+
+// What a flow takes: at most one JSON frame, its input, which is an object; and no fields of
+// others. 0, or the error with its reason.
+int submit_check_input (const struct message *message, struct reason *reason);
+int submit_check_flow (enum vote_need need, const struct policy *policy, struct reason *reason);
 
 void submit_request (struct station *self, struct request *request);
 

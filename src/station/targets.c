@@ -8,6 +8,7 @@
 #include "ahead.h"
 #include "center.h"
 #include "due.h"
+#include "flow_book.h"
 #include "log.h"
 #include "memory.h"
 #include "process.h"
@@ -191,6 +192,10 @@ int targets_put (struct station *self, const struct target_settings *settings,
         bury (self, at);
     } else if (at == TARGETS_MAX) {
         reason_set (reason, "station: at most %d", TARGETS_MAX);
+        return -1;
+    } else if (settings->origin == ORIGIN_CENTER &&
+               flow_book_claims (self, span_text (settings->name))) {
+        reason_set (reason, "station: %s is the name of a flow", settings->name);
         return -1;
     } else {
         self->target_count++;

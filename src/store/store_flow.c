@@ -300,11 +300,15 @@ void store_flow_put (struct store *self, const struct store_flow_change *change,
     decimal_text (change->use, use);
     decimal_text (change->last, last);
     decimal_text (change->updated, updated);
-    if (change->version)
-        store_write (self, WORDS (TEXT ("HSET"), key, TEXT (number), change->text));
-    store_write (self,
-                 WORDS (TEXT ("HSET"), key, TEXT ("use"), TEXT (use), TEXT ("last"), TEXT (last),
-                        TEXT ("updated"), TEXT (updated), TEXT ("info"), TEXT (change->info)));
+    // One command: a key of another type is replaced by the one that it stands in the way of.
+    const struct span words[] = {TEXT ("HSET"),    key,
+                                 TEXT ("use"),     TEXT (use),
+                                 TEXT ("last"),    TEXT (last),
+                                 TEXT ("updated"), TEXT (updated),
+                                 TEXT ("info"),    TEXT (change->info),
+                                 TEXT (number),    change->text};
+    const size_t count = sizeof words / sizeof *words;
+    store_write (self, words, change->version ? count : count - 2);
     for (size_t i = 0; i < change->dropped_count; i++) {
         decimal_text (change->dropped[i], number);
         store_write (self, WORDS (TEXT ("HDEL"), key, TEXT (number)));

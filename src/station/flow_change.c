@@ -1,0 +1,480 @@
+#include "flow_change.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "codes.h"
+#include "flow_judge.h"
+#include "json.h"
+#include "log.h"
+#include "memory.h"
+#include "permit.h"
+#include "reply.h"
+#include "store_flow.h"
+
+struct flow_change {
+    struct flow_change *next;
+    struct station *station;
+    struct peer *peer;
+    enum flow_change_kind kind;
+    char name[FLOW_NAME_MAX + 1];
+    int version; // flow_wanted, then the one that it makes or uses
+    char *text;
+    size_t size;
+    struct flow *flow;
+    struct flow_entry entry; // what the flow becomes
+    json_t *check;
+    bool unchanged;
+    int dropped[2 * STORE_FLOW_VERSIONS];
+    size_t dropped_count;
+};
+
+static const struct flow_entry *entry_of (const struct flow_change *self)
+{
+    return flow_names_find (&self->station->flows->names, span_text (self->name));
+}
+
+// -- its end: the peer was replied to
+
+static void end (struct flow_change *self)
+{
+    struct station *station = self->station;
+    struct flow_book *book = station->flows;
+    book->first = self->next;
+    if (!book->first)
+        book->last = &book->first;
+    book->claimed[0] = book->removing[0] = '\0';
+    book->changing = false;
+    flow_destroy (&self->flow);
+    flow_facts_release (&self->entry.facts);
+    json_decref (self->check);
+    free (self->text);
+    free (self);
+    if (book->first && book->parser)
+        task_set (&book->change, station->reactor);
+    station_resume (station);
+}
+
+static void refuse (struct flow_change *self, enum wire_error error, const char *reason)
+{
+    reply_refuse (self->station, self->peer, error, reason);
+    end (self);
+}
+
+// What Redis answered instead. Of a write it may not be known whether it is there.
+static void refuse_store (struct flow_change *self, enum store_result result, const char *error)
+{
+    struct station *station = self->station;
+    bool unknown = result == STORE_UNKNOWN || result == STORE_RESET;
+    reply_refuse_store (station, self->peer, result, error);
+    if (unknown && station->flows->parser)
+        flow_book_look (station);
+    end (self);
+}
+
+// All that is wrong, by its place.
+static void refuse_errors (struct flow_change *self, json_t *errors, enum wire_error class)
+{
+    struct reason reason;
+    const json_t *first = json_array_get (errors, 0);
+    const char *path = json_string_value (json_object_get (first, "path"));
+    const char *why = json_string_value (json_object_get (first, "reason"));
+    size_t count = json_array_size (errors);
+    char more[32] = "";
+    if (count > 1)
+        snprintf (more, sizeof more, "; and %zu more", count - 1);
+    reason_set (&reason, "flow: %s%s%.180s%s", path, *path ? ": " : "", why, more);
+    json_t *object = json_pack ("{s:O}", "errors", errors);
+    char *json = json_write (object);
+    self->station->counters.refused++;
+    self->station->counters.denied += class == ZPLAN_EDENY;
+    reply_send (
+        self->station, self->peer,
+        &(struct reply){.status = status_of_error (class), .reason = reason.text, .json = json});
+    free (json);
+    json_decref (object);
+    json_decref (errors);
+    end (self);
+}
+
+static void reply_done (struct flow_change *self)
+{
+    json_t *object =
+        json_pack ("{s:s, s:i, s:i, s:b, s:O}", "name", self->name, "version", self->version, "use",
+                   self->entry.use, "unchanged", self->unchanged, "check", self->check);
+    char *json = json_write (object);
+    reply_send (self->station, self->peer,
+                &(struct reply){.status = ZERO_STATUS_OK_ID, .reason = "", .json = json});
+    free (json);
+    json_decref (object);
+    end (self);
+}
+
+// -- judged with what the station and the key know
+
+// False: it was refused.
+static bool judge (struct flow_change *self)
+{
+    struct station *station = self->station;
+    struct reason reason;
+    const struct flow_entry *entry = entry_of (self);
+    bool pinned = entry && entry->use && entry->use < entry->last;
+    json_t *errors = json_array ();
+    bool allowed = flow_judge_targets (station, self->peer->user, self->flow, errors);
+    self->entry.facts = flow_facts_of (self->flow);
+    if (station_target (station, span_text (self->name)))
+        flow_judge_add (errors, "flow", "a target has this name");
+    if ((self->kind == FLOW_CHANGE_USE || !pinned) &&
+        !flow_names_fit (&station->flows->names, self->name, self->entry.facts, &reason))
+        flow_judge_add (errors, "steps", reason.text);
+    if (json_array_size (errors) > 0) {
+        refuse_errors (self, errors, allowed ? ZPLAN_EARGUMENT : ZPLAN_EDENY);
+        return false;
+    }
+    json_decref (errors);
+    if (self->kind == FLOW_CHANGE_USE || entry || station->flows->names.count < FLOW_NAMES_MAX)
+        return true;
+    reason_set (&reason, "flow: quota exceeded: %d flows", FLOW_NAMES_MAX);
+    refuse (self, ZPLAN_EBUSY, reason.text);
+    return false;
+}
+
+// -- written
+
+static void on_written (void *owner, enum store_result result, const char *error)
+{
+    struct flow_change *self = owner;
+    struct station *station = self->station;
+    if (result != STORE_DONE && result != STORE_UNSURE) {
+        refuse_store (self, result, error);
+        return;
+    }
+    if (self->kind == FLOW_CHANGE_REMOVE) {
+        flow_book_remove (station, self->name);
+        log_event (LEVEL_INFO, "flow.removed", "flow=%s", self->name);
+    } else {
+        log_event (LEVEL_INFO, self->kind == FLOW_CHANGE_PUT ? "flow.put" : "flow.use",
+                   "flow=%s version=%d use=%d by=%s", self->name, self->version, self->entry.use,
+                   quoted (permit_name (station, self->peer->user)));
+        flow_book_put (station, &self->entry, self->flow, self->version, self->size);
+        self->flow = NULL;
+    }
+    for (size_t i = 0; i < self->dropped_count; i++)
+        flow_book_forget (station, self->name, self->dropped[i]);
+    if (result == STORE_UNSURE) {
+        refuse_store (self, result, error);
+    } else if (self->kind == FLOW_CHANGE_REMOVE) {
+        reply_send (station, self->peer,
+                    &(struct reply){.status = ZERO_STATUS_OK_ID, .reason = ""});
+        end (self);
+    } else {
+        reply_done (self);
+    }
+}
+
+static void write_change (struct flow_change *self)
+{
+    bool put = self->kind == FLOW_CHANGE_PUT;
+    const struct flow_entry *entry = entry_of (self);
+    // Of a pinned flow what is known of the version in use stays.
+    if (put && self->entry.use != self->version) {
+        struct flow_facts *facts = entry ? entry->facts : NULL;
+        if (facts)
+            facts->holders++;
+        flow_entry_take (&self->entry, facts);
+    }
+    char *info = self->entry.facts ? flow_facts_text (self->entry.facts) : NULL;
+    store_flow_put (self->station->store,
+                    &(struct store_flow_change){.name = self->name,
+                                                .version = put ? self->version : 0,
+                                                .text = span_of (self->text, self->size),
+                                                .dropped = self->dropped,
+                                                .dropped_count = self->dropped_count,
+                                                .use = self->entry.use,
+                                                .last = self->entry.last,
+                                                .updated = self->entry.updated,
+                                                .info = info ? info : ""},
+                    on_written, self);
+    free (info);
+    link_flush (store_link (self->station->store));
+}
+
+// -- put
+
+// Whether two texts differ in white space between their tokens at most.
+static bool same_text (struct span one, struct span other)
+{
+    size_t i = 0, j = 0;
+    bool quotes = false;
+    for (;; i++, j++) {
+        while (!quotes && i < one.size && strchr (" \t\r\n", one.data[i]) && one.data[i])
+            i++;
+        while (!quotes && j < other.size && strchr (" \t\r\n", other.data[j]) && other.data[j])
+            j++;
+        if (i >= one.size || j >= other.size)
+            return i >= one.size && j >= other.size;
+        if (one.data[i] != other.data[j])
+            return false;
+        if (quotes && one.data[i] == '\\' && i + 1 < one.size && j + 1 < other.size) {
+            if (one.data[++i] != other.data[++j])
+                return false;
+        } else if (one.data[i] == '"') {
+            quotes = !quotes;
+        }
+    }
+}
+
+// The oldest that are neither in use nor held go when there is no room for one more.
+static void choose_dropped (struct flow_change *self, const struct store_flow *answer)
+{
+    size_t left = answer->version_count + 1;
+    for (size_t i = 0; i < answer->version_count && left > STORE_FLOW_VERSIONS; i++) {
+        int version = answer->versions[i];
+        if (version == answer->use || version == answer->last ||
+            flow_cache_is_held (&self->station->flows->cache, span_text (self->name), version))
+            continue;
+        self->dropped[self->dropped_count++] = version;
+        left--;
+    }
+}
+
+static void place_version (struct flow_change *self, const struct store_flow *answer)
+{
+    const struct flow_entry *entry = entry_of (self);
+    int last = entry && entry->last > answer->last ? entry->last : answer->last;
+    if (answer->version_count && answer->versions[answer->version_count - 1] > last)
+        last = answer->versions[answer->version_count - 1];
+    bool pinned = entry && entry->use && entry->use < entry->last;
+    bool has_text = answer->text.size && entry && entry->use;
+    if (self->version != FLOW_VERSION_ANY && self->version != last) {
+        struct reason reason;
+        reason_set (&reason, "version: the last version of %s is %d, not %d", self->name, last,
+                    self->version);
+        refuse (self, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
+    if (last == INT32_MAX) {
+        refuse (self, ZPLAN_EBUSY, "flow: there are no more numbers of versions");
+        return;
+    }
+    self->unchanged = has_text && same_text (answer->text, span_of (self->text, self->size));
+    self->version = self->unchanged ? last : last + 1;
+    self->entry.last = self->version;
+    self->entry.use = pinned ? entry->use : self->version;
+    if (self->unchanged || self->kind == FLOW_CHANGE_CHECK) {
+        reply_done (self);
+        return;
+    }
+    choose_dropped (self, answer);
+    write_change (self);
+}
+
+static void on_last (void *owner, const struct store_flow *answer)
+{
+    struct flow_change *self = owner;
+    static const struct store_flow none = {.result = STORE_DONE};
+    if (answer->result == STORE_NONE)
+        place_version (self, &none);
+    else if (answer->result != STORE_DONE)
+        refuse_store (self, answer->result, answer->error);
+    else
+        place_version (self, answer);
+}
+
+static void on_parsed (void *owner, struct flow *flow, json_t *errors)
+{
+    struct flow_change *self = owner;
+    struct station *station = self->station;
+    self->flow = flow;
+    if (errors) {
+        refuse_errors (self, errors, ZPLAN_EARGUMENT);
+        return;
+    }
+    if (!flow) {
+        refuse_store (self, STORE_LOST, "");
+        return;
+    }
+    bool use = self->kind == FLOW_CHANGE_USE;
+    if (use && strcmp (flow->name, self->name) != 0) {
+        struct reason reason;
+        reason_set (&reason, "flow: version %d of %s is of flow %s", self->version, self->name,
+                    flow->name);
+        refuse (self, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
+    memcpy (self->name, flow->name, strlen (flow->name) + 1);
+    memcpy (self->entry.name, self->name, sizeof self->name);
+    if (!permit_named (station, self->peer, "flow", span_text (self->name))) {
+        end (self);
+        return;
+    }
+    if (self->kind == FLOW_CHANGE_PUT)
+        memcpy (station->flows->claimed, self->name, sizeof self->name);
+    if (!judge (self))
+        return;
+    self->check = flow_report_json (flow);
+    self->entry.updated = station_now (station);
+    if (use)
+        write_change (self);
+    else
+        store_flow_read (station->store, self->name, STORE_FLOW_LAST, LINK_ONCE, on_last, self);
+    link_flush (store_link (station->store));
+}
+
+static void parse (struct flow_change *self)
+{
+    struct flow_known known;
+    flow_book_known (self->station, &known);
+    // What a key may not touch it does not find out, either: see flow_judge_targets.
+    known.any_target = !permits_all_stations (self->station, self->peer->user);
+    flow_parser_ask (self->station->flows->parser, span_of (self->text, self->size), &known,
+                     FLOW_PARSE_LAST, on_parsed, self);
+}
+
+// -- use
+
+static void on_version (void *owner, const struct store_flow *answer)
+{
+    struct flow_change *self = owner;
+    struct reason reason;
+    if (answer->result != STORE_DONE && answer->result != STORE_NONE) {
+        refuse_store (self, answer->result, answer->error);
+    } else if (answer->result == STORE_NONE || !answer->text.size) {
+        reason_set (&reason, "flow: %s has no version %d", self->name, self->version);
+        refuse (self, ZPLAN_ENOTFIND, reason.text);
+    } else {
+        int last = answer->last > self->version ? answer->last : self->version;
+        const struct flow_entry *entry = entry_of (self);
+        self->entry.last = entry && entry->last > last ? entry->last : last;
+        self->entry.use = self->version;
+        self->unchanged = answer->use == self->version;
+        self->size = answer->text.size;
+        self->text = memory_new (self->size + 1);
+        memcpy (self->text, answer->text.data, self->size);
+        parse (self);
+    }
+}
+
+// -- remove
+
+static void on_plans (void *owner, const struct store_flow *answer)
+{
+    struct flow_change *self = owner;
+    struct reason reason;
+    if (answer->result != STORE_DONE && answer->result != STORE_NONE) {
+        refuse_store (self, answer->result, answer->error);
+    } else if (answer->plans > 0) {
+        reason_set (&reason, "flow: %s has %" PRId64 " plan%s; remove them first", self->name,
+                    answer->plans, answer->plans == 1 ? "" : "s");
+        refuse (self, ZPLAN_EBUSY, reason.text);
+    } else {
+        store_flow_remove (self->station->store, self->name, on_written, self);
+        link_flush (store_link (self->station->store));
+    }
+}
+
+// No further plan is accepted for it, and those that were are in Redis.
+static void on_settled (void *owner, enum store_result result, const char *error)
+{
+    struct flow_change *self = owner;
+    if (result != STORE_DONE && result != STORE_UNSURE) {
+        refuse_store (self, result, error);
+        return;
+    }
+    store_flow_read (self->station->store, self->name, STORE_FLOW_IN_USE, LINK_ONCE, on_plans,
+                     self);
+    link_flush (store_link (self->station->store));
+}
+
+static void begin_remove (struct flow_change *self)
+{
+    struct station *station = self->station;
+    struct reason reason;
+    const struct flow_entry *caller =
+        flow_names_caller (&station->flows->names, span_text (self->name));
+    if (caller) {
+        reason_set (&reason, "flow: %s is called by flow %s", self->name, caller->name);
+        refuse (self, ZPLAN_EBUSY, reason.text);
+        return;
+    }
+    memcpy (station->flows->removing, self->name, sizeof self->name);
+    store_flow_settle (station->store, on_settled, self);
+    link_flush (store_link (station->store));
+}
+
+// -- their order
+
+static void begin (struct flow_change *self)
+{
+    struct station *station = self->station;
+    struct reason reason;
+    bool named = self->kind == FLOW_CHANGE_USE || self->kind == FLOW_CHANGE_REMOVE;
+    if (!station_store_up (station)) {
+        refuse_store (self, STORE_LOST, "");
+    } else if (named && !entry_of (self)) {
+        reason_set (&reason, "flow: no flow %s is known", quoted (span_text (self->name)));
+        refuse (self, ZPLAN_ENOTFIND, reason.text);
+    } else if (self->kind == FLOW_CHANGE_REMOVE) {
+        begin_remove (self);
+    } else if (self->kind == FLOW_CHANGE_USE) {
+        store_flow_read (station->store, self->name, self->version, LINK_ONCE, on_version, self);
+        link_flush (store_link (station->store));
+    } else {
+        parse (self);
+    }
+}
+
+static void on_turn (void *owner)
+{
+    struct station *self = owner;
+    struct flow_book *book = self->flows;
+    if (book->first && book->parser && !book->loading && !book->changing) {
+        book->changing = true;
+        begin (book->first);
+    }
+}
+
+void flow_change_start (struct station *self)
+{
+    self->flows->change = (struct task){.call = on_turn, .owner = self};
+}
+
+void flow_change_ask (struct station *self, struct request *request,
+                      const struct flow_wanted *wanted)
+{
+    struct flow_book *book = self->flows;
+    struct flow_change *change = memory_new (sizeof *change);
+    change->station = self;
+    change->peer = peer_keep (self, request);
+    change->kind = wanted->kind;
+    change->version = wanted->version;
+    if (wanted->name.size) // it is a sound one
+        memcpy (change->name, wanted->name.data, wanted->name.size);
+    memcpy (change->entry.name, change->name, sizeof change->name);
+    if (wanted->text.size) {
+        change->size = wanted->text.size;
+        change->text = memory_new (change->size + 1);
+        memcpy (change->text, wanted->text.data, change->size);
+    }
+    *book->last = change;
+    book->last = &change->next;
+    task_set (&book->change, self->reactor);
+}
+
+void flow_change_quit (struct station *self)
+{
+    struct flow_book *book = self->flows;
+    if (!book)
+        return;
+    task_end (&book->change);
+    struct flow_change *under_way = book->changing ? book->first : NULL;
+    while (book->first && book->first != under_way)
+        refuse_store (book->first, STORE_LOST, "");
+    while (under_way && under_way->next) {
+        struct flow_change *change = under_way->next;
+        under_way->next = change->next;
+        reply_refuse_store (self, change->peer, STORE_LOST, "");
+        free (change->text);
+        free (change);
+    }
+}

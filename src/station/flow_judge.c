@@ -1,0 +1,46 @@
+#include "flow_judge.h"
+
+#include "permit.h"
+
+void flow_judge_add (json_t *errors, const char *path, const char *reason)
+{
+    if (json_array_size (errors) < FLOW_ERRORS_MAX)
+        json_array_append_new (errors, json_pack ("{s:s, s:s}", "path", path, "reason", reason));
+}
+
+// False: the key may not touch the target; `ret` is empty when nothing is wrong.
+static bool judge_target (struct station *station, const char *user, const char *target,
+                          struct reason *ret)
+{
+    struct span name = span_text (target);
+    ret->text[0] = '\0';
+    if (!permits_station (station, user, name)) {
+        reason_set (ret, "the key %s may not touch %s", quoted (permit_name (station, user)),
+                    quoted (name));
+        return false;
+    }
+    if (!station_target (station, name) && !flow_book_claims (station, name))
+        reason_set (ret, "target %s: not found", quoted (name));
+    return true;
+}
+
+bool flow_judge_targets (struct station *station, const char *user, const struct flow *flow,
+                         json_t *errors)
+{
+    bool allowed = true;
+    for (uint32_t i = 0; i < flow->step_count; i++) {
+        const struct flow_step *step = &flow->steps[i];
+        const struct flow_call *calls[] = {&step->call, &step->undo};
+        for (size_t j = 0; j < 2; j++) {
+            char path[FLOW_NAME_MAX + 32];
+            struct reason reason;
+            if (!calls[j]->target)
+                continue;
+            snprintf (path, sizeof path, "steps.%s%s.target", step->name, j ? ".undo" : "");
+            allowed = judge_target (station, user, calls[j]->target, &reason) && allowed;
+            if (reason.text[0])
+                flow_judge_add (errors, path, reason.text);
+        }
+    }
+    return allowed;
+}

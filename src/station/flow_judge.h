@@ -1,0 +1,12 @@
+// What is wrong with a sound definition here: targets that there are not, or that a key may not
+// touch.
+#pragma once
+
+#include "flow_book.h"
+
+// Add to the list of errors, {"path", "reason"}, unless it is full.
+void flow_judge_add (json_t *errors, const char *path, const char *reason);
+
+// Add what is wrong with the targets of its calls. Returns whether the key may touch all of them.
+bool flow_judge_targets (struct station *station, const char *user, const struct flow *flow,
+                         json_t *errors);

@@ -1,0 +1,315 @@
+// flow: definitions of flows, by name and version. proto/flows.md 18.17.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "codes.h"
+#include "expr.h"
+#include "filter.h"
+#include "flow_change.h"
+#include "json.h"
+#include "json_text.h"
+#include "manage_private.h"
+#include "memory.h"
+#include "permit.h"
+#include "reads.h"
+#include "store_flow.h"
+
+enum { PAGE_MAX = 1000 };
+
+// The arguments behind the subcommand. A definition may be a JSON frame, too.
+struct flow_words {
+    size_t count;
+    struct span at[3];
+};
+
+static void deny (struct station *self, struct request *request, const char *reason)
+{
+    reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason);
+}
+
+// False: it is no name of a flow that the key may touch, and the request was refused.
+static bool read_name (struct station *self, struct request *request, struct span name)
+{
+    struct reason reason;
+    if (name.size <= FLOW_NAME_MAX && station_name_valid (name))
+        return permit_named (self, &request->peer, "flow", name);
+    reason_set (&reason, "flow: want a name of 1..64 of A-Z a-z 0-9 _ . -, got %s", quoted (name));
+    deny (self, request, reason.text);
+    return false;
+}
+
+static bool read_version (struct station *self, struct request *request, struct span text,
+                          int64_t min, int *ret)
+{
+    struct reason reason;
+    int64_t number;
+    if (argument_number (text, min, INT32_MAX, &number)) {
+        *ret = (int)number;
+        return true;
+    }
+    reason_set (&reason, "version: want %" PRId64 "..%d, got %s", min, INT32_MAX, quoted (text));
+    deny (self, request, reason.text);
+    return false;
+}
+
+// -- changes
+
+static void check (struct station *self, struct request *request, const struct flow_words *words)
+{
+    flow_change_ask (self, request,
+                     &(struct flow_wanted){.kind = FLOW_CHANGE_CHECK,
+                                           .text = words->at[0],
+                                           .version = FLOW_VERSION_ANY});
+}
+
+static void put (struct station *self, struct request *request, const struct flow_words *words)
+{
+    int version = FLOW_VERSION_ANY;
+    if (words->count > 1 && !read_version (self, request, words->at[1], 0, &version))
+        return;
+    flow_change_ask (
+        self, request,
+        &(struct flow_wanted){.kind = FLOW_CHANGE_PUT, .text = words->at[0], .version = version});
+}
+
+static void use (struct station *self, struct request *request, const struct flow_words *words)
+{
+    int version;
+    if (read_name (self, request, words->at[0]) &&
+        read_version (self, request, words->at[1], 1, &version))
+        flow_change_ask (self, request,
+                         &(struct flow_wanted){
+                             .kind = FLOW_CHANGE_USE, .name = words->at[0], .version = version});
+}
+
+static void take_out (struct station *self, struct request *request, const struct flow_words *words)
+{
+    if (read_name (self, request, words->at[0]))
+        flow_change_ask (self, request,
+                         &(struct flow_wanted){.kind = FLOW_CHANGE_REMOVE, .name = words->at[0]});
+}
+
+// -- get
+
+struct getting {
+    struct station *station;
+    struct peer *peer;
+    char name[FLOW_NAME_MAX + 1];
+    int version;
+};
+
+static void reply_text (const struct getting *self, const struct store_flow *answer)
+{
+    static const struct json_name name = JSON_NAME ("name"), version = JSON_NAME ("version"),
+                                  used = JSON_NAME ("use"), last = JSON_NAME ("last"),
+                                  updated = JSON_NAME ("updated"),
+                                  versions = JSON_NAME ("versions"),
+                                  definition = JSON_NAME ("definition");
+    struct json_text json;
+    size_t size;
+    json_text_start (&json, answer->text.size + 1024);
+    json_text_raw (&json, span_text ("{"));
+    json_text_name (&json, &name);
+    json_text_frame (&json, span_text (self->name));
+    json_text_number (&json, &version, answer->version, 0);
+    json_text_number (&json, &used, answer->use, 0);
+    json_text_number (&json, &last, answer->last, 0);
+    json_text_number (&json, &updated, answer->updated, 0);
+    json_text_name (&json, &versions);
+    json_text_raw (&json, span_text ("["));
+    for (size_t i = 0; i < answer->version_count; i++) {
+        char digits[16];
+        int length = snprintf (digits, sizeof digits, "%s%d", i ? "," : "", answer->versions[i]);
+        json_text_raw (&json, span_of (digits, (size_t)length));
+    }
+    json_text_raw (&json, span_text ("]"));
+    json_text_name (&json, &definition);
+    json_text_raw (&json, answer->text);
+    json_text_raw (&json, span_text ("}"));
+    char *text = json_text_end (&json, &size);
+    manage_reply (self->station, self->peer, 0, text);
+    free (json.bytes);
+}
+
+static void on_flow (void *owner, const struct store_flow *answer)
+{
+    struct getting *self = owner;
+    struct station *station = self->station;
+    struct reason reason, why;
+    json_t *json = NULL;
+    if (answer->result == STORE_NONE) {
+        reason_set (&reason, "flow: no flow %s is known", quoted (span_text (self->name)));
+        reply_refuse (station, self->peer, ZPLAN_ENOTFIND, reason.text);
+    } else if (answer->result != STORE_DONE) {
+        reply_refuse_store (station, self->peer, answer->result, answer->error);
+    } else if (!answer->text.size) {
+        reason_set (&reason, "flow: %s has no version %d", self->name, answer->version);
+        reply_refuse (station, self->peer, ZPLAN_ENOTFIND, reason.text);
+    } else if (answer->text.size > FLOW_TEXT_MAX || !(json = expr_read_json (answer->text, &why))) {
+        reason_set (&reason, "flow: version %d of %s cannot be read: %s", answer->version,
+                    self->name, json ? "too large" : why.text);
+        reply_refuse (station, self->peer, ZPLAN_EARGUMENT, reason.text);
+    } else {
+        reply_text (self, answer);
+    }
+    json_decref (json);
+    free (self);
+    station_resume (station);
+}
+
+static void get_go (void *owner, enum read_how how)
+{
+    struct getting *self = owner;
+    if (how == READ_DROP)
+        on_flow (self, &(struct store_flow){.result = STORE_LOST, .error = ""});
+    else
+        store_flow_read (self->station->store, self->name, self->version, LINK_ONCE, on_flow, self);
+}
+
+static void get (struct station *self, struct request *request, const struct flow_words *words)
+{
+    int version = STORE_FLOW_IN_USE;
+    if (!read_name (self, request, words->at[0]) ||
+        (words->count > 1 && !read_version (self, request, words->at[1], 1, &version)))
+        return;
+    struct getting *getting = memory_new (sizeof *getting);
+    getting->station = self;
+    getting->peer = peer_keep (self, request);
+    getting->version = version;
+    memcpy (getting->name, words->at[0].data, words->at[0].size);
+    reads_start (self, getting->peer, get_go, getting);
+}
+
+// -- list
+
+struct flow_filter {
+    char after[FLOW_NAME_MAX + 1];
+    char name[FLOW_NAME_MAX + 2]; // with a * at its end: what it begins with
+    int64_t limit;
+};
+
+static bool read_after (void *filter, const json_t *value)
+{
+    struct flow_filter *self = filter;
+    return copy_text (value, self->after, sizeof self->after);
+}
+
+static bool read_pattern (void *filter, const json_t *value)
+{
+    struct flow_filter *self = filter;
+    return copy_text (value, self->name, sizeof self->name) && self->name[0];
+}
+
+static bool read_limit (void *filter, const json_t *value)
+{
+    struct flow_filter *self = filter;
+    self->limit = json_integer_value (value);
+    return json_is_integer (value) && self->limit >= 1 && self->limit <= PAGE_MAX;
+}
+
+static const struct filter_field filter_fields[] = {
+    {"after", read_after, "want the name of a flow"},
+    {"name", read_pattern, "want a name, which may end in *"},
+    {"limit", read_limit, "want 1..1000"},
+};
+
+static bool fits (const struct flow_filter *filter, const char *name)
+{
+    size_t size = strlen (filter->name);
+    if (size && filter->name[size - 1] == '*')
+        return strncmp (filter->name, name, size - 1) == 0;
+    return !size || strcmp (filter->name, name) == 0;
+}
+
+static json_t *entry_json (const struct flow_entry *entry)
+{
+    json_t *object = json_pack ("{s:s, s:i, s:i, s:I}", "name", entry->name, "use", entry->use,
+                                "last", entry->last, "updated", (json_int_t)entry->updated);
+    if (!entry->facts)
+        return object;
+    const struct flow_report *report = &entry->facts->report;
+    json_object_set_new (object, "steps", json_integer (entry->facts->steps));
+    json_object_set_new (object, "steps_max", json_integer ((json_int_t)report->steps_max));
+    json_object_set_new (object, "depth", json_integer (report->depth));
+    json_object_set_new (object, "bounded", json_boolean (report->bounded));
+    if (report->bounded)
+        json_object_set_new (object, "seconds_max", json_integer ((json_int_t)report->seconds_max));
+    return object;
+}
+
+static void list (struct station *self, struct request *request, const struct flow_words *words)
+{
+    const struct flow_names *names = &self->flows->names;
+    struct flow_filter filter = {.limit = PAGE_MAX};
+    struct reason reason;
+    json_t *given = words->count ? json_read_object (words->at[0], &reason) : json_object ();
+    bool sound =
+        given && filter_read (given, filter_fields, sizeof filter_fields / sizeof *filter_fields,
+                              &filter, &reason);
+    json_decref (given);
+    if (!sound) {
+        deny (self, request, reason.text);
+        return;
+    }
+    json_t *object = json_object (), *flows = json_array ();
+    size_t at = flow_names_after (names, span_text (filter.after));
+    for (; at < names->count && (int64_t)json_array_size (flows) < filter.limit; at++) {
+        const struct flow_entry *entry = &names->entries[at];
+        if (fits (&filter, entry->name) &&
+            permits_station (self, request->peer.user, span_text (entry->name)))
+            json_array_append_new (flows, entry_json (entry));
+    }
+    json_object_set_new (object, "flows", flows);
+    if (at < names->count)
+        json_object_set_new (object, "next", json_string (names->entries[at - 1].name));
+    char *json = json_write (object);
+    manage_reply (self, &request->peer, 0, json);
+    free (json);
+    json_decref (object);
+}
+
+// -- the subcommands
+
+static const struct flow_word {
+    const char *name;
+    size_t args_min, args_max; // behind it
+    bool takes_definition;     // as the first of them
+    unsigned roles;
+    void (*run) (struct station *self, struct request *request, const struct flow_words *words);
+} words[] = {
+    {"list", 0, 1, false, CURVE_ROLE_OBSERVE, list},
+    {"get", 1, 2, false, CURVE_ROLE_OBSERVE, get},
+    {"check", 1, 1, true, CURVE_ROLE_SUBMIT | CURVE_ROLE_OBSERVE, check},
+    {"put", 1, 2, true, CURVE_ROLE_MANAGE, put},
+    {"use", 2, 2, false, CURVE_ROLE_MANAGE, use},
+    {"remove", 1, 1, false, CURVE_ROLE_MANAGE, take_out},
+};
+
+static void collect (const struct arguments *arguments, const struct message *message,
+                     bool takes_definition, struct flow_words *ret)
+{
+    bool framed = false;
+    struct span frame = message_frame (message, ZERO_FRAME_JSON, &framed);
+    *ret = (struct flow_words){0};
+    if (takes_definition && framed)
+        ret->at[ret->count++] = frame;
+    for (size_t i = 1; i < arguments->count && ret->count < 3; i++)
+        ret->at[ret->count++] = arguments->at[i];
+}
+
+void manage_flow (struct station *self, struct request *request, const struct arguments *arguments)
+{
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        struct flow_words given;
+        collect (arguments, &request->message, words[i].takes_definition, &given);
+        if (!span_is (arguments->at[0], words[i].name) || given.count < words[i].args_min ||
+            given.count > words[i].args_max)
+            continue;
+        if (permit_roles (self, &request->peer, words[i].roles))
+            words[i].run (self, request, &given);
+        return;
+    }
+    deny (self, request,
+          "flow: want list [FILTER], get NAME [VERSION], check DEFINITION, put DEFINITION "
+          "[LAST VERSION], use NAME VERSION, or remove NAME");
+}
