@@ -57,9 +57,10 @@ def commands():
 def subcommands():
     """[(command, sub-command, roles)]"""
     return [(command, name, roles_in(roles))
-            for command in ("kind", "limit", "station")
-            for name, roles in rows_of(f"src/station/manage_{command}.c", r"^static const struct subword \w+\[\] = \{",
-                                       r'\{"(\w+)", \d, ([A-Z_| ]+),', 3)]
+            for command in ("flow", "kind", "limit", "station")
+            for name, roles in rows_of(f"src/station/manage_{command}.c",
+                                       r"^(?:static const struct subword|\}) words\[\] = \{",
+                                       r'\{"(\w+)", \d,(?: \d, \w+,)? ([A-Z_| ]+),', 3)]
 
 
 def requests():

@@ -148,6 +148,7 @@ struct span verdict_text (const struct verdict *self, char out[VERDICT_WORDS_MAX
         {"on_failure: station: no target ", "on failure: no target "},
         {"STATION_ID: ", "target: "},
         {"station: ", "target: "},
+        {"flow: ", ""},
         {"COMMAND: ", "command: "},
     };
     struct span text = span_of (self->words, self->size);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "call.h"
+#include "flow_command.h"
 #include "print.h"
 #include "select.h"
 #include "verb_table.h"
@@ -20,6 +21,7 @@ static const char about[] =
     "The scripts themselves ask for\n\n"
     "  zplan completion plans       # an id, a tab, and the title; 200 at most\n"
     "  zplan completion stations    # a name, a tab, and the endpoint\n"
+    "  zplan completion flows       # a name\n"
     "  zplan completion workers     # of a target: a name, a tab, its state\n";
 
 enum { PLANS_MAX = 200 };
@@ -156,6 +158,7 @@ static const char bash_script[] =
     "    '='*) COMPREPLY=($(compgen -W \"${1#=}\" -- \"$2\")) ;;\n"
     "    @plans) COMPREPLY=($(compgen -W \"$(_zplan_ask plans)\" -- \"$2\")) ;;\n"
     "    @stations) COMPREPLY=($(compgen -W \"$(_zplan_ask stations)\" -- \"$2\")) ;;\n"
+    "    @flows) COMPREPLY=($(compgen -W \"$(_zplan_ask flows)\" -- \"$2\")) ;;\n"
     "    @workers) COMPREPLY=($(compgen -W \"$(_zplan_ask workers)\" -- \"$2\")) ;;\n"
     "    @files) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- \"$2\") "
     ";;\n"
@@ -196,6 +199,8 @@ static const char bash_script[] =
     "        _zplan_reply \"= $_zplan_verbs\" \"$current\"\n"
     "    elif [[ $verb == target && $first == remove ]]; then\n"
     "        _zplan_reply @stations \"$current\"\n"
+    "    elif [[ $verb == flow && $first == @(get|list|remove|use) ]]; then\n"
+    "        _zplan_reply @flows \"$current\"\n"
     "    elif [[ $verb == flow && $first ]]; then\n"
     "        _zplan_reply @files \"$current\"\n"
     "    else\n"
@@ -215,7 +220,7 @@ static const char zsh_script[] =
     "    local -a names texts\n"
     "    case $1 in\n"
     "    '='*) names=(${=1#=}); compadd -a names ;;\n"
-    "    @plans|@stations|@workers)\n"
+    "    @flows|@plans|@stations|@workers)\n"
     "        texts=(${(f)\"$(_zplan_ask ${1#@})\"})\n"
     "        names=(${texts%%$'\\t'*})\n"
     "        texts=(${texts/$'\\t'/  })\n"
@@ -251,6 +256,8 @@ static const char zsh_script[] =
     "        _zplan_reply \"= $_zplan_verbs\"\n"
     "    elif [[ $verb == target && $first == remove ]]; then\n"
     "        _zplan_reply @stations\n"
+    "    elif [[ $verb == flow && $first == (get|list|remove|use) ]]; then\n"
+    "        _zplan_reply @flows\n"
     "    elif [[ $verb == flow && -n $first ]]; then\n"
     "        _zplan_reply @files\n"
     "    else\n"
@@ -362,11 +369,9 @@ static const struct kind {
     const char *name;
     int (*print) (const struct cli *cli);
     bool is_script;
-} kinds[] = {{"bash", print_bash, true},
-             {"zsh", print_zsh, true},
-             {"plans", print_plans, false},
-             {"stations", print_stations, false},
-             {"workers", print_workers, false}};
+} kinds[] = {{"bash", print_bash, true},         {"zsh", print_zsh, true},
+             {"plans", print_plans, false},      {"stations", print_stations, false},
+             {"flows", flow_print_names, false}, {"workers", print_workers, false}};
 
 int verb_completion (const struct cli *cli)
 {

@@ -53,8 +53,10 @@ static int write_targets (struct exporting *self)
                                  NULL, &code);
     json_array_foreach (json_object_get (answer, "stations"), i, target)
     {
-        json_t *record = json_object ();
         static const char *const names[] = {"name", "origin", "text", "key"};
+        if (span_is (text_of (json_object_get (target, "type")), "flow"))
+            continue;
+        json_t *record = json_object ();
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)
             if (json_object_get (target, names[k]))
                 json_object_set (record, names[k], json_object_get (target, names[k]));

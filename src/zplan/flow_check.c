@@ -31,21 +31,28 @@ static const char *plural (int64_t count)
     return count == 1 ? "" : "s";
 }
 
-static void print_report (const struct flow_source *file)
+void flow_print_report (const json_t *report)
 {
     char text[DURATION_SIZE];
+    int64_t seconds = json_integer_value (json_object_get (report, "seconds_max"));
+    if (json_is_true (json_object_get (report, "bounded")))
+        printf ("  ends within %s%s\n", duration_text (seconds, text),
+                json_is_true (json_object_get (report, "has_tail")) ? ", undo and finally besides"
+                                                                    : "");
+    print_list ("not bounded", json_object_get (report, "because"));
+    print_list ("warning", json_object_get (report, "warnings"));
+}
+
+static void print_report (const struct flow_source *file)
+{
     json_t *report = flow_report_json (file->flow);
     int64_t calls = json_integer_value (json_object_get (report, "steps_max"));
+    json_object_set_new (report, "has_tail", json_boolean (file->flow->report.has_tail));
     print_bytes (span_text (file->path));
     printf (": good\n  flow %s: %u step%s, %u edge%s, at most %" PRId64 " call%s\n",
             file->flow->name, file->flow->step_count, plural (file->flow->step_count),
             file->flow->edge_count, plural (file->flow->edge_count), calls, plural (calls));
-    if (json_is_true (json_object_get (report, "bounded")))
-        printf ("  ends within %s%s\n",
-                duration_text (json_integer_value (json_object_get (report, "seconds_max")), text),
-                file->flow->report.has_tail ? ", undo and finally besides" : "");
-    print_list ("not bounded", json_object_get (report, "because"));
-    print_list ("warning", json_object_get (report, "warnings"));
+    flow_print_report (report);
     json_decref (report);
 }
 

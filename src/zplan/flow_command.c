@@ -9,7 +9,7 @@
 
 static const char about[] =
     "Flows: steps that wait for each other. A definition is a file, JSON or YAML; `-` is\n"
-    "standard input. No station is needed.\n\n"
+    "standard input. These need no station:\n"
     "  check FILE... say what is wrong with it, everything at once; else how many\n"
     "                calls a run makes at most, whether its time is bounded, and what\n"
     "                looks like a mistake. A target is a flow when its file is given\n"
@@ -23,6 +23,20 @@ static const char about[] =
     "                and what it waited for: slots, targets, limits, workers. The\n"
     "                other files are its sub-flows, whose steps are called\n"
     "                STEP/INNER. Nothing is sent or written\n\n"
+    "The station keeps definitions, each with its versions 1, 2, ...:\n"
+    "  put FILE [LAST]\n"
+    "                make it the next version, unless it is as the last one. It is\n"
+    "                checked with the targets and flows of the station. With LAST it\n"
+    "                is rejected unless that is the last version, 0: unless it is new\n"
+    "  use NAME VERSION\n"
+    "                use this version for new runs. With an older one it stays in use\n"
+    "                when others are put, until the last one is used again\n"
+    "  get NAME [VERSION]\n"
+    "                print the version in use, or this one\n"
+    "  list [NAME]   print which there are; a NAME may end in *\n"
+    "  remove NAME...\n"
+    "                remove it with all versions, if nothing refers to it: no plans,\n"
+    "                and no other flow\n\n"
     "A definition has a name and steps; a step has a target, or it waits, or it computes:\n"
     "  flow: greeting\n"
     "  steps:\n"
@@ -33,6 +47,9 @@ static const char about[] =
     "  zplan flow check night.json etl.json  # night has a step whose target is etl\n"
     "  zplan flow graph greeting.yaml\n"
     "  zplan flow graph greeting.yaml --svg >greeting.svg\n"
+    "  zplan flow put greeting.yaml\n"
+    "  zplan flow get greeting >greeting.json\n"
+    "  zplan flow use greeting 1\n"
     "  zplan flow simulate greeting.yaml --last name=5m --fail greet:2\n"
     "  zplan flow simulate greeting.yaml --limit jobs=2 --workers jobs=eu,us\n"
     "  zplan flow simulate night.json etl.json --cron '0 2 * * *' --runs 30\n"
@@ -148,12 +165,27 @@ static size_t choose_terms (struct terms *terms, struct option *ret, size_t max)
     return count;
 }
 
-enum word { WORD_CHECK, WORD_GRAPH, WORD_SIMULATE, WORDS };
+enum word {
+    WORD_CHECK,
+    WORD_GRAPH,
+    WORD_SIMULATE,
+    WORD_PUT,
+    WORD_USE,
+    WORD_GET,
+    WORD_LIST,
+    WORD_REMOVE,
+    WORDS
+};
 
 static const struct subword words[WORDS] = {
     [WORD_CHECK] = {"check", 1, INT_MAX, "want a file"},
     [WORD_GRAPH] = {"graph", 1, 1, "want one file"},
     [WORD_SIMULATE] = {"simulate", 1, INT_MAX, "want a file"},
+    [WORD_PUT] = {"put", 1, 2, "want a file, and perhaps the last version"},
+    [WORD_USE] = {"use", 2, 2, "want a flow and a version"},
+    [WORD_GET] = {"get", 1, 2, "want a flow, and perhaps a version"},
+    [WORD_LIST] = {"list", 0, 1, "want at most one name, which may end in *"},
+    [WORD_REMOVE] = {"remove", 1, INT_MAX, "want at least one flow"},
 };
 
 static bool form_read (const struct flow_wish *wish, enum flow_form *ret, struct reason *reason)
@@ -166,6 +198,30 @@ static bool form_read (const struct flow_wish *wish, enum flow_form *ret, struct
     return true;
 }
 
+static int run (const struct cli *cli, enum word word, int count, const struct flow_wish *wish,
+                enum flow_form form)
+{
+    char **words_behind = cli->argv + 2;
+    switch (word) {
+    case WORD_CHECK:
+        return flow_check (cli, words_behind, count);
+    case WORD_GRAPH:
+        return flow_draw (cli, words_behind[0], form);
+    case WORD_PUT:
+        return flow_put (cli, words_behind, count);
+    case WORD_USE:
+        return flow_use (cli, words_behind);
+    case WORD_GET:
+        return flow_get (cli, words_behind, count);
+    case WORD_LIST:
+        return flow_list (cli, words_behind, count);
+    case WORD_REMOVE:
+        return flow_remove (cli, words_behind, count);
+    default:
+        return flow_rehearse (cli, words_behind, count, wish);
+    }
+}
+
 int verb_flow (const struct cli *cli)
 {
     struct flow_wish wish = {.runs = 1};
@@ -173,7 +229,9 @@ int verb_flow (const struct cli *cli)
     size_t term_count = choose_terms (&wish.terms, terms, sizeof terms / sizeof *terms);
     const struct usage usage = {
         .synopsis = "zplan flow check FILE... | graph FILE [--dot|--mermaid|--svg]\n"
-                    "       zplan flow simulate FILE... [OPTIONS]",
+                    "       zplan flow simulate FILE... [OPTIONS]\n"
+                    "       zplan flow put FILE [LAST] | use NAME VERSION | get NAME [VERSION]\n"
+                    "       zplan flow list [NAME] | remove NAME...",
         .about = about,
         .groups = {{"Graph", rows, sizeof rows / sizeof *rows, &wish},
                    {"Simulate", simulate_rows, sizeof simulate_rows / sizeof *simulate_rows, &wish},
@@ -181,7 +239,8 @@ int verb_flow (const struct cli *cli)
         .group_count = 3,
         .words_min = 1,
         .words_max = INT_MAX,
-        .words = "check FILE..., graph FILE or simulate FILE...",
+        .words =
+            "check, graph, simulate or put with a file, use, get or remove with a name, or list",
     };
     int count, code;
     struct reason reason;
@@ -191,8 +250,5 @@ int verb_flow (const struct cli *cli)
     int word = subword_read (words, WORDS, cli, count, &reason);
     if (word < 0 || !form_read (&wish, &form, &reason))
         return usage_error (cli->argv[0], &reason);
-    if (word == WORD_SIMULATE)
-        return flow_rehearse (cli, cli->argv + 2, count - 1, &wish);
-    return word == WORD_CHECK ? flow_check (cli, cli->argv + 2, count - 1)
-                              : flow_draw (cli, cli->argv[2], form);
+    return run (cli, (enum word)word, count - 1, &wish, form);
 }

@@ -1,4 +1,4 @@
-// zplan flow: what can be asked of definitions of flows, without a station.
+// zplan flow: definitions of flows. check, graph and simulate need no station.
 #pragma once
 
 #include "options.h"
@@ -25,3 +25,16 @@ struct flow_wish {
 // Run the definition in the first file on a virtual clock; the others are of its sub-flows. Returns
 // an exit code.
 int flow_rehearse (const struct cli *cli, char **paths, int count, const struct flow_wish *wish);
+
+// Definitions that the station keeps: the words behind the subcommand. Each returns an exit code.
+int flow_put (const struct cli *cli, char **words, int count);    // FILE [LAST VERSION]
+int flow_get (const struct cli *cli, char **words, int count);    // NAME [VERSION]
+int flow_list (const struct cli *cli, char **words, int count);   // [PATTERN]
+int flow_use (const struct cli *cli, char **words);               // NAME VERSION
+int flow_remove (const struct cli *cli, char **words, int count); // NAME...
+
+// Their names, a line each.
+int flow_print_names (const struct cli *cli);
+
+// What a check reports, for people: a line for its calls, its time and each warning.
+void flow_print_report (const json_t *report);

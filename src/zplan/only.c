@@ -20,7 +20,8 @@ static int only_of (const json_t *stations, const char *type, char out[TARGET_NA
     {
         const char *name = json_string_value (json_object_get (station, "name"));
         const char *its = json_string_value (json_object_get (station, "type"));
-        if (!name || strlen (name) >= TARGET_NAME_SIZE || (type && (!its || strcmp (its, type))))
+        bool fits = type ? its && strcmp (its, type) == 0 : !its || strcmp (its, "flow") != 0;
+        if (!name || strlen (name) >= TARGET_NAME_SIZE || !fits)
             continue;
         if (count++ == 0)
             snprintf (out, TARGET_NAME_SIZE, "%s", name);

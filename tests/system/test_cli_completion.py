@@ -101,7 +101,7 @@ def test_every_option_of_the_help_is_offered(complete, verb):
     ("zplan list --title --sta", []),
     ("zplan station ", ["list", "add", "remove"]),
     ("zplan target ", ["list", "add", "remove"]),
-    ("zplan flow ", ["check", "graph"]),
+    ("zplan flow ", ["check", "get", "graph", "list", "put", "remove", "simulate", "use"]),
     ("zplan station list ", []),
     ("zplan completion z", ["zsh"]),
     ("zplan stats ", []),

@@ -1,0 +1,317 @@
+// zplan flow put, get, list, use, remove: definitions that the station keeps.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "call.h"
+#include "codes.h"
+#include "expr.h"
+#include "flow.h"
+#include "flow_command.h"
+#include "flow_file.h"
+#include "json.h"
+#include "print.h"
+#include "table.h"
+
+// -- answers
+
+// All errors of a definition, a line each. False: the reply has none.
+static bool complain_errors (const char *subject, const json_t *reply)
+{
+    size_t i;
+    const json_t *error, *errors = json_object_get (reply, "errors");
+    json_array_foreach (errors, i, error)
+    {
+        char line[600];
+        const char *path = json_string_value (json_object_get (error, "path"));
+        const char *reason = json_string_value (json_object_get (error, "reason"));
+        snprintf (line, sizeof line, "%s%s%s", path ? path : "", path && *path ? ": " : "",
+                  reason ? reason : "");
+        complain (subject, span_text (line));
+    }
+    return json_array_size (errors) > 0;
+}
+
+static json_t *json_of (const struct zplan_reply *reply)
+{
+    struct span text = call_frame (reply, ZERO_FRAME_JSON);
+    return text.size ? json_loadb ((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, NULL)
+                     : NULL;
+}
+
+static int refuse (const struct cli *cli, const struct verdict *verdict, const char *subject,
+                   const json_t *reply)
+{
+    if (cli->json && verdict->code != EXIT_NO_ANSWER) {
+        json_t *answer = json_object ();
+        json_object_set_new (answer, "name", json_from_frame (span_text (subject)));
+        refusal_into (answer, cli, verdict);
+        if (json_object_get (reply, "errors"))
+            json_object_set (answer, "errors", json_object_get (reply, "errors"));
+        print_answer (cli, JSON_ANSWER, answer);
+        json_decref (answer);
+    }
+    return complain_errors (subject, reply) ? verdict->code : verdict_tell (verdict, subject);
+}
+
+static json_int_t number_of (const json_t *answer, const char *name)
+{
+    return json_integer_value (json_object_get (answer, name));
+}
+
+// For programs: times as all others are.
+static void print_for_programs (const struct cli *cli, const json_t *flow)
+{
+    json_t *copy = json_copy ((json_t *)(uintptr_t)flow);
+    if (strcmp (cli->json, "wire") != 0) {
+        json_object_set_new (copy, "updated_at",
+                             json_instant_ms (number_of (flow, "updated") * 1000));
+        json_object_del (copy, "updated");
+    }
+    print_answer (cli, JSON_ANSWER, copy);
+    json_decref (copy);
+}
+
+// Ask the station. NULL: it did not do it, which is told.
+static json_t *ask (const struct cli *cli, struct zplan_client *client, const char *const *words,
+                    size_t count, const char *subject, int *ret_code)
+{
+    struct zplan_reply reply;
+    int outcome = zplan_client_manage (client, "flow", words, count, &reply);
+    struct verdict verdict = call_verdict (cli, outcome, &reply);
+    json_t *json = outcome == ZPLAN_OK ? json_of (&reply) : NULL;
+    *ret_code = verdict.code;
+    if (verdict.code == EXIT_DONE)
+        return json ? json : json_object ();
+    *ret_code = refuse (cli, &verdict, subject, json);
+    json_decref (json);
+    return NULL;
+}
+
+// -- put, use
+
+static void print_change (const struct cli *cli, const json_t *answer)
+{
+    json_int_t version = number_of (answer, "version"), used = number_of (answer, "use");
+    if (cli->json) {
+        print_answer (cli, JSON_ANSWER, answer);
+        return;
+    }
+    printf ("flow ");
+    print_bytes (text_of (json_object_get (answer, "name")));
+    printf (": version %" JSON_INTEGER_FORMAT "%s", version,
+            json_is_true (json_object_get (answer, "unchanged")) ? ", unchanged" : "");
+    if (version == used)
+        printf (", in use\n");
+    else
+        printf ("; version %" JSON_INTEGER_FORMAT " stays in use\n", used);
+    flow_print_report (json_object_get (answer, "check"));
+}
+
+// A file that is larger than a definition may be has white space that it does without.
+static char *read_definition (const char *file, struct reason *reason)
+{
+    size_t size;
+    char *text = flow_file_read (file, &size, reason);
+    if (text && memchr (text, '\0', size)) {
+        reason_set (reason, "want JSON or YAML, got a NUL byte");
+    } else if (text && size <= FLOW_TEXT_MAX) {
+        return text;
+    } else if (text) {
+        json_t *json = expr_read_json (span_of (text, size), reason);
+        char *compact = json ? json_write (json) : NULL;
+        json_decref (json);
+        free (text);
+        text = compact;
+        if (text && strlen (text) <= FLOW_TEXT_MAX)
+            return text;
+        if (text)
+            reason_set (reason, "a definition has at most %d bytes", FLOW_TEXT_MAX);
+    }
+    free (text);
+    return NULL;
+}
+
+int flow_put (const struct cli *cli, char **words, int count)
+{
+    int code;
+    struct reason reason;
+    char *text = read_definition (words[0], &reason);
+    if (!text) {
+        complain (words[0], span_text (reason.text));
+        return EXIT_REFUSED;
+    }
+    struct zplan_client *client = call_open (cli, &code);
+    const char *const say[] = {"put", text, count > 1 ? words[1] : NULL};
+    json_t *answer = client ? ask (cli, client, say, count > 1 ? 3 : 2, words[0], &code) : NULL;
+    if (answer)
+        print_change (cli, answer);
+    json_decref (answer);
+    zplan_client_destroy (&client);
+    free (text);
+    return code;
+}
+
+int flow_use (const struct cli *cli, char **words)
+{
+    int code;
+    struct zplan_client *client = call_open (cli, &code);
+    const char *const say[] = {"use", words[0], words[1]};
+    json_t *answer = client ? ask (cli, client, say, 3, words[0], &code) : NULL;
+    if (answer)
+        print_change (cli, answer);
+    json_decref (answer);
+    zplan_client_destroy (&client);
+    return code;
+}
+
+// -- get
+
+// As a file, to be put again: at a terminal without what it would take as a command.
+static void print_definition (const json_t *definition)
+{
+    size_t flags = JSON_INDENT (2) | (isatty (STDOUT_FILENO) ? JSON_ENSURE_ASCII : 0);
+    json_dumpf (definition, stdout, flags);
+    putchar ('\n');
+}
+
+int flow_get (const struct cli *cli, char **words, int count)
+{
+    int code;
+    struct zplan_client *client = call_open (cli, &code);
+    const char *const say[] = {"get", words[0], count > 1 ? words[1] : NULL};
+    json_t *answer = client ? ask (cli, client, say, count > 1 ? 3 : 2, words[0], &code) : NULL;
+    if (answer && cli->json)
+        print_for_programs (cli, answer);
+    else if (answer)
+        print_definition (json_object_get (answer, "definition"));
+    json_decref (answer);
+    zplan_client_destroy (&client);
+    return code;
+}
+
+// -- list
+
+static void write_name (FILE *out, const json_t *flow)
+{
+    write_bytes (out, text_of (json_object_get (flow, "name")));
+}
+
+#define NUMBER_WRITER(field)                                                                       \
+    static void write_##field (FILE *out, const json_t *flow)                                      \
+    {                                                                                              \
+        char word[WORD_SIZE];                                                                      \
+        fputs (number_word (json_object_get (flow, #field), word), out);                           \
+    }
+
+NUMBER_WRITER (use)
+NUMBER_WRITER (last)
+NUMBER_WRITER (steps)
+NUMBER_WRITER (steps_max)
+
+static void write_updated (FILE *out, const json_t *flow)
+{
+    char word[WORD_SIZE];
+    fputs (time_word (json_object_get (flow, "updated"), word), out);
+}
+
+static const struct column columns[] = {
+    {.heading = "FLOW", .width = 24, .rule = COLUMN_WHOLE, .write = write_name},
+    {.heading = "IN USE", .width = 6, .write = write_use},
+    {.heading = "LAST", .width = 5, .write = write_last},
+    {.heading = "STEPS", .width = 5, .write = write_steps},
+    {.heading = "CALLS", .width = 7, .write = write_steps_max},
+    {.heading = "UPDATED", .rule = COLUMN_REST, .write = write_updated},
+};
+
+// Page by page. `pattern` NULL: all. Returns an exit code.
+static int walk (const struct cli *cli, const char *pattern, void (*take) (void *, const json_t *),
+                 void *owner)
+{
+    int code;
+    struct zplan_client *client = call_open (cli, &code);
+    char after[FLOW_NAME_MAX + 1] = "";
+    bool more = client != NULL;
+    while (more) {
+        json_t *filter = json_pack ("{s:s}", "after", after);
+        if (pattern)
+            json_object_set_new (filter, "name", json_from_frame (span_text (pattern)));
+        char *text = json_write (filter);
+        const char *const say[] = {"list", text};
+        json_t *answer = ask (cli, client, say, 2, NULL, &code), *flow;
+        size_t i;
+        json_array_foreach (json_object_get (answer, "flows"), i, flow) take (owner, flow);
+        const char *next = json_string_value (json_object_get (answer, "next"));
+        more = next && strlen (next) < sizeof after && strcmp (next, after) > 0;
+        if (more)
+            snprintf (after, sizeof after, "%s", next);
+        json_decref (answer);
+        json_decref (filter);
+        free (text);
+    }
+    zplan_client_destroy (&client);
+    return code;
+}
+
+struct listing {
+    const struct cli *cli;
+    struct table *table; // NULL: JSON
+};
+
+static void list_flow (void *owner, const json_t *flow)
+{
+    struct listing *self = owner;
+    if (self->table)
+        table_row (self->table, flow);
+    else
+        print_for_programs (self->cli, flow);
+}
+
+int flow_list (const struct cli *cli, char **words, int count)
+{
+    struct listing listing = {
+        cli, cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout)};
+    int code = walk (cli, count ? words[0] : NULL, list_flow, &listing);
+    if (listing.table)
+        table_end (&listing.table);
+    return code;
+}
+
+static void print_name (void *owner, const json_t *flow)
+{
+    (void)owner;
+    print_bytes (text_of (json_object_get (flow, "name")));
+    putchar ('\n');
+}
+
+int flow_print_names (const struct cli *cli)
+{
+    return walk (cli, NULL, print_name, NULL);
+}
+
+// -- remove
+
+int flow_remove (const struct cli *cli, char **words, int count)
+{
+    int code = EXIT_DONE;
+    struct zplan_client *client = call_open (cli, &code);
+    for (int i = 0; client && i < count && code != EXIT_NO_ANSWER; i++) {
+        int one;
+        const char *const say[] = {"remove", words[i]};
+        json_t *answer = ask (cli, client, say, 2, words[i], &one);
+        if (answer && cli->json) {
+            json_object_set_new (answer, "name", json_from_frame (span_text (words[i])));
+            json_object_set_new (answer, "done", json_string ("remove"));
+            print_answer (cli, JSON_ANSWER, answer);
+        } else if (answer) {
+            printf ("flow ");
+            print_bytes (span_text (words[i]));
+            puts (" removed");
+        }
+        json_decref (answer);
+        code = one == EXIT_DONE ? code : one;
+    }
+    zplan_client_destroy (&client);
+    return code;
+}
