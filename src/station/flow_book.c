@@ -94,8 +94,28 @@ static void add_head (struct flow_names *names, const struct store_flow_head *he
     entry->updated = head->updated;
     flow_entry_take (entry, head->info.size ? flow_facts_read (head->info) : NULL);
     if (!entry->use || !entry->facts)
-        log_event (LEVEL_ERROR, "flow.unreadable", "flow=%s reason=\"%s of %s\"", entry->name,
-                   entry->use ? "info" : "use", "plan:flow:def");
+        log_event (LEVEL_ERROR, "flow.unreadable", "flow=%s field=%s", entry->name,
+                   entry->use ? "info" : "use");
+}
+
+static void on_mended (void *owner, const struct flow *flow, int version, const char *reason)
+{
+    (void)owner, (void)flow, (void)version, (void)reason; // what it is like is known now, or logged
+}
+
+// What somebody has edited is made of the text again: of some, the others when they are asked for.
+static void mend (struct station *self)
+{
+    enum { MENDED_MAX = 100 };
+    const struct flow_names *names = &self->flows->names;
+    size_t mended = 0;
+    for (size_t i = 0; i < names->count && mended < MENDED_MAX; i++) {
+        const struct flow_entry *entry = &names->entries[i];
+        if (entry->facts || !entry->use)
+            continue;
+        mended++;
+        flow_book_get (self, entry->name, entry->use, on_mended, self);
+    }
 }
 
 static void read_names (struct station *self);
@@ -109,6 +129,7 @@ static void on_heads (void *owner, const struct store_flow_heads *answer)
         for (size_t i = 0; i < answer->count; i++)
             add_head (&book->names, &answer->heads[i]);
         flow_names_renew (&book->names);
+        mend (self);
     } else if (answer->result == STORE_ERROR) {
         log_event (LEVEL_ERROR, "flow.not_loaded", "error=%s", quoted (span_text (answer->error)));
     }
@@ -207,7 +228,7 @@ static void on_parsed (void *owner, struct flow *flow, json_t *errors)
     if (flow)
         kept =
             flow_cache_put (&self->flows->cache, load->name, load->version, flow, load->text_size);
-    if (!kept && errors)
+    if (!kept && self->flows->parser)
         log_event (LEVEL_ERROR, "flow.unreadable", "flow=%s version=%d reason=%s", load->name,
                    load->version, quoted (span_text (reason.text)));
     json_decref (errors);

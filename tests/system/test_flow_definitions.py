@@ -2,6 +2,7 @@
 
 features: B037, B079, B080, B081"""
 import json
+import pathlib
 import time
 
 import pytest
@@ -418,6 +419,8 @@ def test_fields_that_were_edited_to_nonsense(rig, fields, use):
     rig.restart()
     rig.client = rig.dealer()
     assert flows(rig.client)[0]["use"] == use
+    if use == 2:        # `info` is made of the text again
+        wait_until(lambda: flows(rig.client)[0].get("steps_max") == 1, "it is known what the flow is like")
     rig.client.manage("flow", "get", "f")
     if "last" in fields and fields["last"]:
         assert "no more numbers" in rig.client.refused("flow", "put", flow(title="3"), status=ST.BUSY)
@@ -427,6 +430,29 @@ def test_fields_that_were_edited_to_nonsense(rig, fields, use):
     rig.client.done("flow", "use", "f", "1")
     assert put(rig.client, calls("g", "f"))["check"]["depth"] == 2
     assert flows(rig.client)[0]["depth"] == 1
+
+
+def test_what_is_known_of_a_definition_is_made_of_its_text_again(rig):
+    """Of a large one too, on a thread of its own; and not of one that is damaged."""
+    wide = flow("wide", {f"s{n}": {"target": "jobs", "command": "x" * 60} for n in range(9000)})
+    put(rig.client, wide)
+    for name in ("damaged", "foreign", "gone", "sound"):
+        put(rig.client, calls(name, "wide"))
+    for name in ("wide", "damaged", "foreign", "gone", "sound"):
+        rig.db.hdel(f"plan:flow:def:{name}", "info")
+    rig.db.hset("plan:flow:def:damaged", "1", "{")
+    rig.db.hset("plan:flow:def:foreign", "1", json.dumps(flow("x")))
+    rig.db.hdel("plan:flow:def:gone", "1")
+    rig.restart()
+    rig.client = rig.dealer()
+    wait_until(lambda: {row["name"]: row.get("steps_max") for row in flows(rig.client)} == {
+        "wide": 9000, "sound": 9001, "damaged": None, "foreign": None, "gone": None}, "they are known")
+    log = pathlib.Path(rig.station.log).read_text(encoding="utf-8")
+    assert "flow=damaged version=1 reason='flow damaged: version 1 cannot be read: JSON" in log
+    assert "flow=foreign version=1 reason='flow foreign: version 1 is of flow x'" in log
+    for name in ("wide", "damaged", "foreign", "gone"):
+        assert put(rig.client, flow(name))["use"] >= 1
+    assert {row["steps_max"] for row in flows(rig.client)} == {1, 2}
 
 
 def test_names_and_hashes_that_do_not_belong_together(rig):
