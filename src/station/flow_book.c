@@ -381,11 +381,17 @@ void flow_book_forget (struct station *self, const char *name, int version)
 
 // -- life
 
+static void on_gone (void *owner, struct flow *flow)
+{
+    struct station *self = owner;
+    flow_parser_reap (self->flows->parser, flow);
+}
+
 void flow_book_start (struct station *self)
 {
     struct flow_book *book = self->flows = memory_new (sizeof *book);
     book->station = self;
-    book->cache.max = CACHE_MAX;
+    book->cache = (struct flow_cache){.max = CACHE_MAX, .gone = on_gone, .owner = self};
     book->parser = flow_parser_new (self->reactor);
     book->last_ready = &book->ready;
     book->last = &book->first;

@@ -71,7 +71,10 @@ static void drop (struct flow_cache *self, struct flow_kept *kept)
         table_remove (&self->by_name, &kept->by_name);
     table_remove (&self->by_flow, &kept->by_flow);
     self->size -= kept->size;
-    flow_destroy (&kept->flow);
+    if (self->gone)
+        self->gone (self->owner, kept->flow);
+    else
+        flow_destroy (&kept->flow);
     free (kept);
 }
 
@@ -85,6 +88,7 @@ static void trim (struct flow_cache *self)
 
 void flow_cache_clear (struct flow_cache *self)
 {
+    self->gone = NULL;
     for (struct table_node *node; (node = table_any (&self->by_flow));)
         drop (self, kept_of_flow (node));
     table_free (&self->by_name);

@@ -19,11 +19,13 @@ struct flow_kept {
 
 struct flow_cache {
     struct table by_name, by_flow;
-    struct flow_kept *oldest, *newest; // of those that nobody holds
-    size_t size, max;                  // bytes of all
+    struct flow_kept *oldest, *newest;             // of those that nobody holds
+    size_t size, max;                              // bytes of all
+    void (*gone) (void *owner, struct flow *flow); // takes those that go; NULL: flow_destroy
+    void *owner;
 };
 
-// Free all, held or not.
+// Free all, held or not, here.
 void flow_cache_clear (struct flow_cache *self);
 
 // NULL: it is not there.

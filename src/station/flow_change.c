@@ -45,9 +45,10 @@ static void end (struct flow_change *self)
         book->last = &book->first;
     book->claimed[0] = book->removing[0] = '\0';
     book->changing = false;
-    flow_destroy (&self->flow);
     flow_facts_release (&self->entry.facts);
     json_decref (self->check);
+    if (self->flow)
+        flow_parser_reap (book->parser, self->flow);
     free (self->text);
     free (self);
     if (book->first && book->parser)

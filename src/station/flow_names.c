@@ -149,7 +149,8 @@ struct flow_facts *flow_facts_of (const struct flow *flow)
     self->report.because = json_array ();
     self->steps = flow->step_count;
     for (size_t i = 0; i < json_array_size (flow->report.because) && i < FLOW_INFO_BECAUSE_MAX; i++)
-        json_array_append (self->report.because, json_array_get (flow->report.because, i));
+        json_array_append_new (self->report.because,
+                               json_copy (json_array_get (flow->report.because, i)));
     for (uint32_t i = 0; i < flow->step_count; i++) {
         const struct flow_step *step = &flow->steps[i];
         uint64_t items = flow_items_max (step);

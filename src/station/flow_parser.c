@@ -18,7 +18,7 @@ struct parse {
     int done_fd;
     struct flow *flow;
     json_t *errors;
-    flow_parsed_fn *parsed;
+    flow_parsed_fn *parsed; // NULL: `flow` is to be destroyed
     void *owner;
 };
 
@@ -69,6 +69,10 @@ static void run (struct parse *self)
     struct reason reason;
     struct flow_world world = {look_up, self};
     json_t *json = NULL;
+    if (!self->parsed) {
+        flow_destroy (&self->flow);
+        return;
+    }
     if (self->size > FLOW_TEXT_MAX)
         reason_set (&reason, "a definition has at most %d bytes", FLOW_TEXT_MAX);
     else
@@ -78,7 +82,10 @@ static void run (struct parse *self)
         return;
     }
     self->name = json_string_value (json_object_get (json, "flow"));
-    self->flow = flow_read (json, &world, &self->errors);
+    if (self->known.only_json)
+        self->errors = json_array ();
+    else
+        self->flow = flow_read (json, &world, &self->errors);
     self->name = NULL;
     json_decref (json);
 }
@@ -99,7 +106,10 @@ static void finish (struct parse *self)
     flow_known_clear (&parse.known);
     free (parse.text);
     free (self);
-    parse.parsed (parse.owner, parse.flow, parse.errors);
+    if (parse.parsed)
+        parse.parsed (parse.owner, parse.flow, parse.errors);
+    else
+        flow_destroy (&parse.flow); // it was given up
 }
 
 static void next (struct flow_parser *self)
@@ -178,6 +188,28 @@ static bool has_thread (struct flow_parser *self)
     return true;
 }
 
+static void wait_for_turn (struct flow_parser *self, struct parse *parse, enum flow_parse_turn turn)
+{
+    struct parse **at = &self->first;
+    while (*at && turn == FLOW_PARSE_LAST)
+        at = &(*at)->next;
+    parse->next = *at;
+    *at = parse;
+    next (self);
+}
+
+void flow_parser_reap (struct flow_parser *self, struct flow *flow)
+{
+    enum { STEPS_HERE = 500 };
+    if (!self || flow->step_count <= STEPS_HERE || !has_thread (self)) {
+        flow_destroy (&flow);
+        return;
+    }
+    struct parse *parse = memory_new (sizeof *parse);
+    parse->flow = flow;
+    wait_for_turn (self, parse, FLOW_PARSE_LAST);
+}
+
 void flow_parser_ask (struct flow_parser *self, struct span text, struct flow_known *known,
                       enum flow_parse_turn turn, flow_parsed_fn *parsed, void *owner)
 {
@@ -192,10 +224,5 @@ void flow_parser_ask (struct flow_parser *self, struct span text, struct flow_kn
         finish (parse);
         return;
     }
-    struct parse **at = &self->first;
-    while (*at && turn == FLOW_PARSE_LAST)
-        at = &(*at)->next;
-    parse->next = *at;
-    *at = parse;
-    next (self);
+    wait_for_turn (self, parse, turn);
 }

@@ -14,6 +14,7 @@ struct flow_known {
     size_t target_count;
     bool any_target; // any other name is a target, too
     bool is_put;     // the definition was judged before: of cycles nothing is said
+    bool only_json;  // whether it is JSON is wanted only
 };
 
 void flow_known_clear (struct flow_known *self);
@@ -33,3 +34,6 @@ void flow_parser_destroy (struct flow_parser **self);
 enum flow_parse_turn { FLOW_PARSE_FIRST, FLOW_PARSE_LAST };
 void flow_parser_ask (struct flow_parser *self, struct span text, struct flow_known *known,
                       enum flow_parse_turn turn, flow_parsed_fn *parsed, void *owner);
+
+// Destroy a flow which nobody knows any more; this takes as long as half of the parse.
+void flow_parser_reap (struct flow_parser *self, struct flow *flow);

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "codes.h"
-#include "expr.h"
 #include "filter.h"
 #include "flow_change.h"
 #include "json.h"
@@ -96,6 +95,8 @@ struct getting {
     struct peer *peer;
     char name[FLOW_NAME_MAX + 1];
     int version;
+    struct store_flow answer; // while its text is looked at
+    char *text;
 };
 
 static void reply_text (const struct getting *self, const struct store_flow *answer)
@@ -131,30 +132,66 @@ static void reply_text (const struct getting *self, const struct store_flow *ans
     free (json.bytes);
 }
 
+static void get_end (struct getting *self)
+{
+    struct station *station = self->station;
+    free (self->text);
+    free (self);
+    station_resume (station);
+}
+
+// What somebody has edited to nonsense would make nonsense of the reply.
+static void on_json (void *owner, struct flow *flow, json_t *errors)
+{
+    struct getting *self = owner;
+    struct reason reason;
+    (void)flow; // none was asked for
+    const json_t *error = json_array_get (errors, 0);
+    if (error) {
+        reason_set (&reason, "flow: version %d of %s cannot be read: %s", self->answer.version,
+                    self->name, json_string_value (json_object_get (error, "reason")));
+        reply_refuse (self->station, self->peer, ZPLAN_EARGUMENT, reason.text);
+    } else if (errors) {
+        reply_text (self, &self->answer);
+    } else {
+        reply_refuse_store (self->station, self->peer, STORE_LOST, "");
+    }
+    json_decref (errors);
+    get_end (self);
+}
+
+static void look_at_text (struct getting *self, const struct store_flow *answer)
+{
+    struct flow_known known = {.only_json = true};
+    self->answer = *answer;
+    self->text = memory_new (answer->text.size + 1);
+    memcpy (self->text, answer->text.data, answer->text.size);
+    self->answer.text = span_of (self->text, answer->text.size);
+    flow_parser_ask (self->station->flows->parser, self->answer.text, &known, FLOW_PARSE_FIRST,
+                     on_json, self);
+}
+
 static void on_flow (void *owner, const struct store_flow *answer)
 {
     struct getting *self = owner;
     struct station *station = self->station;
-    struct reason reason, why;
-    json_t *json = NULL;
-    if (answer->result == STORE_NONE) {
+    struct reason reason;
+    if (answer->result == STORE_DONE && answer->text.size && station->flows->parser) {
+        look_at_text (self, answer);
+        return;
+    }
+    if (!station->flows->parser) {
+        reply_refuse_store (station, self->peer, STORE_LOST, "");
+    } else if (answer->result == STORE_NONE) {
         reason_set (&reason, "flow: no flow %s is known", quoted (span_text (self->name)));
         reply_refuse (station, self->peer, ZPLAN_ENOTFIND, reason.text);
     } else if (answer->result != STORE_DONE) {
         reply_refuse_store (station, self->peer, answer->result, answer->error);
-    } else if (!answer->text.size) {
+    } else {
         reason_set (&reason, "flow: %s has no version %d", self->name, answer->version);
         reply_refuse (station, self->peer, ZPLAN_ENOTFIND, reason.text);
-    } else if (answer->text.size > FLOW_TEXT_MAX || !(json = expr_read_json (answer->text, &why))) {
-        reason_set (&reason, "flow: version %d of %s cannot be read: %s", answer->version,
-                    self->name, json ? "too large" : why.text);
-        reply_refuse (station, self->peer, ZPLAN_EARGUMENT, reason.text);
-    } else {
-        reply_text (self, answer);
     }
-    json_decref (json);
-    free (self);
-    station_resume (station);
+    get_end (self);
 }
 
 static void get_go (void *owner, enum read_how how)
