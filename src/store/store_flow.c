@@ -38,6 +38,8 @@ struct listing {
     struct store_flow_head *heads;
     char (*names)[STATION_NAME_MAX + 1];
     char **infos;
+    char *after; // "(" and the last name that was read, sound or not; NULL: from the start
+    size_t after_size;
     bool more;
     enum store_result result;
     char error[REASON_MAX];
@@ -57,6 +59,7 @@ static void listing_end (struct listing *self)
                                                          .error = self->error});
     for (size_t i = 0; i < self->count; i++)
         free (self->infos[i]);
+    free (self->after);
     free (self->infos);
     free (self->names);
     free (self->heads);
@@ -70,6 +73,23 @@ static void listing_fail (struct listing *self, enum store_result result, const 
 }
 
 static void next_page (struct listing *self);
+
+static void page_end (struct listing *self)
+{
+    if (self->result == STORE_DONE && self->more && self->count < self->max)
+        next_page (self);
+    else
+        listing_end (self);
+}
+
+static void set_after (struct listing *self, struct span name)
+{
+    self->after = memory_resize (self->after, name.size + 1);
+    self->after[0] = '(';
+    if (name.size)
+        memcpy (self->after + 1, name.data, name.size);
+    self->after_size = name.size + 1;
+}
 
 // What an answer of this page leads to.
 struct listed {
@@ -97,12 +117,8 @@ static void on_head (void *owner, const redisReply *reply)
         }
     }
     free (listed);
-    if (--self->left > 0)
-        return;
-    if (self->result == STORE_DONE && self->more && self->count < self->max)
-        next_page (self);
-    else
-        listing_end (self);
+    if (--self->left == 0)
+        page_end (self);
 }
 
 static void ask_head (struct listing *self, size_t at)
@@ -133,24 +149,25 @@ static void on_names (void *owner, const redisReply *reply)
         self->names[self->count++][name.size] = '\0';
     }
     self->more = found == PAGE;
+    if (found)
+        set_after (self, reply_text (reply->element[found - 1]));
     self->left = self->count - first;
     if (result != STORE_DONE)
         listing_fail (self, result, error);
     for (size_t i = first; i < self->count; i++)
         ask_head (self, i);
-    if (self->count == first) // of a page without a sound name nothing can be read on
-        listing_end (self);
+    if (self->count == first)
+        page_end (self);
 }
 
 static void next_page (struct listing *self)
 {
-    char from[STATION_NAME_MAX + 2], page[DECIMAL_SIZE];
-    snprintf (from, sizeof from, self->count ? "(%s" : "-",
-              self->count ? self->names[self->count - 1] : "");
+    char page[DECIMAL_SIZE];
+    struct span from = self->after ? span_of (self->after, self->after_size) : TEXT ("-");
     decimal_text (PAGE, page);
     store_ask (self->store, LINK_REPEAT,
-               WORDS (TEXT ("ZRANGEBYLEX"), TEXT (KEY_FLOW_NAMES), TEXT (from), TEXT ("+"),
-                      TEXT ("LIMIT"), TEXT ("0"), TEXT (page)),
+               WORDS (TEXT ("ZRANGEBYLEX"), TEXT (KEY_FLOW_NAMES), from, TEXT ("+"), TEXT ("LIMIT"),
+                      TEXT ("0"), TEXT (page)),
                on_names, self);
 }
 

@@ -457,7 +457,7 @@ def test_what_is_known_of_a_definition_is_made_of_its_text_again(rig):
 
 def test_names_and_hashes_that_do_not_belong_together(rig):
     put(rig.client, flow())
-    rig.db.zadd("plan:flow:names", {"ghost": 0, "a b": 0, b"\xff": 0})
+    rig.db.zadd("plan:flow:names", {"ghost": 0, **{f"a b{n}": 0 for n in range(450)}, b"\xff": 0})
     rig.db.set("plan:flow:def:ghost", "no hash")
     rig.restart()
     rig.client = rig.dealer()
