@@ -96,6 +96,8 @@ void core_load_run (struct core *self, struct span target, uint64_t id, struct s
     plan->flight = FLIGHT_OUT;
     if (*at == '?')
         plan->flight = at[1] == '!' ? FLIGHT_OFFERED : FLIGHT_DOUBT;
+    else if (*at == '~')
+        plan->flight = FLIGHT_FLOW;
     at = strchr (at, ' ');
     plan->revision = at && at[1] >= '0' && at[1] <= '9' ? strtoll (at + 1, NULL, 10) : -1;
     if (plan->flight == FLIGHT_OUT && !plan->charged)

@@ -161,6 +161,10 @@ struct core_refusal {
 enum core_result core_submit (struct core *self, const struct core_submission *submission,
                               int64_t now_us, struct core_refusal *ret);
 
+// The same of a plan that follows from what is decided here: no bound keeps it out, and lack of
+// memory does not take it back.
+void core_place (struct core *self, const struct core_submission *submission, int64_t now_us);
+
 // The greatest id that was made here, by this owner or one before it: ids ascend.
 uint64_t core_last_id (const struct core *self);
 
@@ -249,6 +253,7 @@ void core_let_go (struct core *self, const struct core_choice *choice);
 
 enum core_end {
     CORE_LEASE, // the run goes on, its lease anew
+    CORE_FLOW,  // the same of the run of a flow: it counts for no limit, and its number stays
     CORE_DOUBT, // over, but a late answer counts until the retry
     CORE_RETRY, // over, and tried again
     CORE_PAST,  // the same, and an answer may still come that counts no more
@@ -315,6 +320,9 @@ struct core_removal {
 
 // Delete it, in whatever state it is.
 void core_remove (struct core *self, const struct core_removal *removal, int64_t now_us);
+
+// The plan whose run is a flow's is looked at then. False: it has no such run.
+bool core_flow_due (struct core *self, struct span target, uint64_t id, int64_t due_us);
 
 // Plans that wait for a target are due now: those that are queued later. `member` is as it was
 // read, with score -1 if it is not in the queue.

@@ -49,7 +49,8 @@ static struct span score_text (struct core *self, int64_t score_us)
 
 static struct span run_text (struct core *self, const struct open_plan *plan)
 {
-    static const char *const marks[] = {[FLIGHT_DOUBT] = "?", [FLIGHT_OFFERED] = "?!"};
+    static const char *const marks[] = {
+        [FLIGHT_DOUBT] = "?", [FLIGHT_OFFERED] = "?!", [FLIGHT_FLOW] = "~"};
     char text[2 * DECIMAL_SIZE + 8];
     if (plan->flight == FLIGHT_PAST)
         return span_text ("+");

@@ -150,6 +150,33 @@ static bool is_full (const struct core *self, const struct core_submission *subm
     return false;
 }
 
+// A new plan, where none of this id is in the way.
+static void put_in (struct core *self, const struct core_submission *submission, int64_t now_us)
+{
+    struct open_plan *plan = open_for (self, target_for (self, submission->target), submission->id);
+    plan->gone = plan->again = plan->queued = false;
+    plan->placed = plan->team_known = true;
+    plan->exec_id = 0;
+    plan->flight = FLIGHT_NONE;
+    open_set_message (self, plan, submission->message, submission->revision);
+    open_set_class (self, plan, submission->priority, submission->group);
+    open_touch (self, plan, WRITE_LISTED);
+    if (!submission->made_here) { // nothing of a former one may be taken for its own
+        open_touch (self, plan, WRITE_RUN | WRITE_QUEUE);
+        delete_key (self, plan, "work");
+        delete_key (self, plan, "team");
+    }
+    if (submission->queued)
+        open_queue (self, plan, submission->due_us);
+    if (submission->made_here && submission->id > self->plan_id)
+        self->plan_id = submission->id;
+    self->plans++;
+    plan->target->plans++;
+    core_count (self, 's', submission->target, 1);
+    core_count (self, 'c', submission->caller, 1);
+    add_silent (self, plan, now_us, submission->missed, (struct span){0});
+}
+
 enum core_result core_submit (struct core *self, const struct core_submission *submission,
                               int64_t now_us, struct core_refusal *ret)
 {
@@ -166,31 +193,17 @@ enum core_result core_submit (struct core *self, const struct core_submission *s
     if (is_full (self, submission, ret))
         return CORE_FULL;
     plan = open_for (self, target_for (self, submission->target), submission->id);
-    plan->gone = plan->again = false;
-    plan->submitted = plan->placed = plan->team_known = true;
-    plan->queued = false;
-    plan->exec_id = 0;
-    plan->flight = FLIGHT_NONE;
+    plan->submitted = true;
     open_set_caller (plan, submission->caller);
-    open_set_message (self, plan, submission->message, submission->revision);
-    open_set_class (self, plan, submission->priority, submission->group);
-    open_touch (self, plan, WRITE_LISTED);
-    if (!submission->made_here) { // nothing of a former one may be taken for its own
-        open_touch (self, plan, WRITE_RUN | WRITE_QUEUE);
-        delete_key (self, plan, "work");
-        delete_key (self, plan, "team");
-    }
-    if (submission->queued)
-        open_queue (self, plan, submission->due_us);
     self->gathering->kinds |= ROWS_SUBMISSION;
-    if (submission->made_here && submission->id > self->plan_id)
-        self->plan_id = submission->id;
-    self->plans++;
-    plan->target->plans++;
-    core_count (self, 's', submission->target, 1);
-    core_count (self, 'c', submission->caller, 1);
-    add_silent (self, plan, now_us, submission->missed, (struct span){0});
+    put_in (self, submission, now_us);
     return CORE_DONE;
+}
+
+void core_place (struct core *self, const struct core_submission *submission, int64_t now_us)
+{
+    self->gathering->kinds |= ROWS_RESULT;
+    put_in (self, submission, now_us);
 }
 
 uint64_t core_last_id (const struct core *self)
@@ -249,11 +262,9 @@ static void delete_plan (struct core *self, struct open_plan *plan, bool has_wor
 enum core_result core_commit (struct core *self, const struct core_commit *commit, int64_t now_us,
                               struct core_committed *ret)
 {
-    static const enum flight flights[] = {[CORE_LEASE] = FLIGHT_OUT,
-                                          [CORE_DOUBT] = FLIGHT_DOUBT,
-                                          [CORE_RETRY] = FLIGHT_NONE,
-                                          [CORE_PAST] = FLIGHT_PAST,
-                                          [CORE_OVER] = FLIGHT_NONE};
+    static const enum flight flights[] = {
+        [CORE_LEASE] = FLIGHT_OUT,  [CORE_FLOW] = FLIGHT_FLOW, [CORE_DOUBT] = FLIGHT_DOUBT,
+        [CORE_RETRY] = FLIGHT_NONE, [CORE_PAST] = FLIGHT_PAST, [CORE_OVER] = FLIGHT_NONE};
     struct open_plan *plan = open_find (self, commit->target, commit->id);
     *ret = (struct core_committed){0};
     if (!plan || plan->gone || !open_has_run (plan) || plan->exec_id != commit->exec_id)
@@ -263,7 +274,7 @@ enum core_result core_commit (struct core *self, const struct core_commit *commi
         ret->message = span_of (plan->message, plan->message_size);
         return CORE_CHANGED;
     }
-    if (commit->end != CORE_LEASE)
+    if (commit->end != CORE_LEASE && commit->end != CORE_FLOW)
         self->gathering->kinds |= ROWS_RESULT;
     bool published = commit->broadcast == CORE_PUBLISHED ||
                      (commit->broadcast == CORE_FAILURE && reports_failure (self, plan, now_us));
@@ -372,6 +383,15 @@ void core_remove (struct core *self, const struct core_removal *removal, int64_t
     if (plan->gone)
         return;
     delete_plan (self, plan, true, true, removal->caller, now_us);
+}
+
+bool core_flow_due (struct core *self, struct span target, uint64_t id, int64_t due_us)
+{
+    struct open_plan *plan = open_find (self, target, id);
+    bool has = plan && !plan->gone && plan->flight == FLIGHT_FLOW;
+    if (has && !plan->chosen) // one that is chosen is looked at now
+        open_queue (self, plan, due_us);
+    return has;
 }
 
 void core_wake (struct core *self, const struct core_member *member, int64_t now_us)

@@ -12,6 +12,7 @@ enum flight {
     FLIGHT_OUT,     // "EXEC"
     FLIGHT_DOUBT,   // "EXEC?": it gave no status in time
     FLIGHT_OFFERED, // "EXEC?!": workers may take it
+    FLIGHT_FLOW,    // "EXEC~": the run of a flow, which goes on through every lease
     FLIGHT_PAST     // "+": none, but an earlier one may still answer
 };
 

@@ -319,11 +319,16 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
     ret->at_us = choice->due_us > now_us ? choice->due_us : now_us;
     if (plan->revision < 0)
         plan->revision = revision_of (plan);
-    self->exec_id =
-        self->exec_id + 1 > (uint64_t)ret->at_us ? self->exec_id + 1 : (uint64_t)ret->at_us;
-    ret->exec_id = plan->exec_id = self->exec_id;
+    if (plan->flight == FLIGHT_FLOW) { // it is looked at, and goes on
+        open_discharge (self, plan);
+    } else {
+        self->exec_id =
+            self->exec_id + 1 > (uint64_t)ret->at_us ? self->exec_id + 1 : (uint64_t)ret->at_us;
+        plan->exec_id = self->exec_id;
+        plan->flight = FLIGHT_OUT;
+    }
+    ret->exec_id = plan->exec_id;
     self->gathering->kinds |= ROWS_CLAIM;
-    plan->flight = FLIGHT_OUT;
     plan->again = ret->again;
     plan->keeps = false;
     if (plan->lent) {

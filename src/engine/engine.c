@@ -34,10 +34,15 @@ bool commit_ends_run (enum commit commit)
 
 // -- how a failed occurrence is paced
 
+// A failed call of a flow's step, and a failed run of a flow, are final unless their plan says that
+// they are tried again.
 static const struct retry_policy *retry_policy_of (const struct plan *plan)
 {
+    static const struct retry_policy none = {.strategy = RETRY_NONE};
     bool has = plan->policy && plan->policy->retry.strategy != RETRY_PACED;
-    return has ? &plan->policy->retry : NULL;
+    if (has)
+        return &plan->policy->retry;
+    return plan->step.size || plan->flow_run ? &none : NULL;
 }
 
 static int64_t failure_delay_ms (const struct plan *plan)
@@ -51,6 +56,20 @@ int64_t engine_retry_time (const struct plan *plan)
 {
     int64_t delay_ms = plan->error_count ? failure_delay_ms (plan) : pacing_delay_ms (plan->tries);
     return plan->exec_time + (delay_ms + 999) / 1000;
+}
+
+// -- the plan of a flow's step
+
+// It has failed for good: it is over, and its flow goes on from there. A person still has to decide
+// on one that is pending.
+static struct decision end_step (struct plan *plan, struct decision decision)
+{
+    bool failed = decision.commit == COMMIT_PARK && decision.exhausted;
+    if (!plan->step.size || !failed || plan->verdict == VERDICT_PENDING)
+        return decision;
+    plan->state = PLAN_CLOSE;
+    decision.commit = COMMIT_END;
+    return decision;
 }
 
 // -- what management did meanwhile
@@ -80,6 +99,7 @@ static struct decision settle (struct plan *plan, enum plan_state was, struct de
 {
     bool ends = commit_ends_run (decision.commit) || decision.commit == COMMIT_DOUBT;
     bool held = was == PLAN_PAUSE || was == PLAN_CLOSE;
+    decision = end_step (plan, decision);
     if (plan->extra && ends)
         return end_extra (plan, decision);
     if (!held || decision.commit == COMMIT_NONE)
@@ -232,8 +252,9 @@ static bool unfit (const struct plan *plan, const struct due *due, struct reason
         reason_set (reason, "station: is not the one of the plan's key");
         return true;
     }
-    if (plan->message_count < PLAN_MESSAGES_MIN) {
-        reason_set (reason, "messages: want at least %d frames, got %zu", PLAN_MESSAGES_MIN,
+    size_t least = PLAN_MESSAGES_MIN - due->flow;
+    if (plan->message_count < least) {
+        reason_set (reason, "messages: want at least %zu frames, got %zu", least,
                     plan->message_count);
         return true;
     }
@@ -254,10 +275,10 @@ struct decision engine_unfit (struct plan *plan)
         plan->state = PLAN_ERROR;
     plan->extra = PLAN_NONE;
     plan->last_state = ZERO_STATUS_FRAME_PLANERROR_ID;
-    return (struct decision){.commit = COMMIT_PARK,
-                             .broadcast = BROADCAST_RESULT,
-                             .exhausted = true,
-                             .attempts = plan->error_count};
+    return end_step (plan, (struct decision){.commit = COMMIT_PARK,
+                                             .broadcast = BROADCAST_RESULT,
+                                             .exhausted = true,
+                                             .attempts = plan->error_count});
 }
 
 // The time of the vote that was out is over, and nobody was there to end it.
@@ -355,7 +376,8 @@ struct decision engine_due (struct plan *plan, const struct due *due, struct rea
         return decision;
     plan->exec_id = due->exec_id;
     plan->exec_time = due->now;
-    plan->state = PLAN_EXECUTE;
+    if (!due->flow || !due->stands) // a flow plan may have been paused while its run goes on
+        plan->state = PLAN_EXECUTE;
     return (struct decision){.send = true};
 }
 

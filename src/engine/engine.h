@@ -93,7 +93,8 @@ struct due {
     const struct dispatch_way *way; // of its target
     const struct zone *zone;
     bool again;  // an earlier run of this occurrence has not ended
-    bool pull;   // workers fetch it: a lease that ended is no loss
+    bool pull;   // workers fetch it, or it is a flow: a lease that ended is no loss
+    bool flow;   // it needs no command
     bool stands; // it is offered to workers already, or they work on it
     int64_t now; // Unix seconds
 };

@@ -66,7 +66,7 @@ struct plan *plan_new_submitted (uint64_t id, const struct message *request, str
                 station = message_frame (request, ZERO_FRAME_STATION_ID, NULL);
     struct plan *self =
         plan_new (MAILBOX_SIZE + caller.size + fields->description_size + request->desc_bytes.size +
-                  request_id.size + station.size + message_size (request));
+                  request_id.size + station.size + message_size (request) + fields->step.size);
     self->schedule = fields->schedule;
     self->schedule.received = received;
     self->skip_set = fields->skip_set;
@@ -80,6 +80,7 @@ struct plan *plan_new_submitted (uint64_t id, const struct message *request, str
     self->caller = keep (self, caller);
     self->request_id = keep (self, request_id);
     self->description = keep (self, span_of (fields->description, fields->description_size));
+    self->step = keep (self, fields->step);
     self->message_count = 1; // the mailbox, which is written last
     self->messages[self->message_count++] = keep (self, request->desc_bytes);
     for (size_t i = 0; i < request->desc.count; i++)
@@ -196,6 +197,7 @@ bool plan_take_place (struct plan *self, const struct plan *other)
     self->missed = other->missed + (same ? 0 : self->missed);
     self->verdict = other->verdict;
     self->poll = other->poll;
+    self->flow_run = other->flow_run;
     take_words (&self->error_info, other->error_info);
     if (same) {
         self->schedule.received = other->schedule.received;

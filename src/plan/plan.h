@@ -60,18 +60,20 @@ struct plan {
     uint8_t held;          // 1: paused by its submission, and not by a person since
     int64_t missed;        // occurrences that were never run because their time had passed
     enum verdict verdict;
-    char *error_info; // what its last failure said; NULL = none since the last success
-    char *remark;     // of who submitted it, or dealt with a failure; NULL = nothing
-    char *stopped;    // who paused or closed it, and when; NULL = nobody
-    bool first_run;   // was never sent before the run in hand; not stored
-    bool as_claimed;  // nothing of the run was written since its claim, one of many; not stored
-    uint64_t poll;    // the run whose voters the participants in the store are; 0 = none
+    char *error_info;  // what its last failure said; NULL = none since the last success
+    char *remark;      // of who submitted it, or dealt with a failure; NULL = nothing
+    char *stopped;     // who paused or closed it, and when; NULL = nobody
+    bool first_run;    // was never sent before the run in hand; not stored
+    bool as_claimed;   // nothing of the run was written since its claim, one of many; not stored
+    uint64_t flow_run; // of a flow plan: the last run of its flow; 0 = none
+    uint64_t poll;     // the run whose voters the participants in the store are; 0 = none
 
     // Borrowed from `store`, the record's own bytes.
     struct span station;
     struct span caller;
     struct span request_id;
     struct span description;
+    struct span step; // the call of a flow's step that it is (plan_step.h); empty = none
     struct span messages[PLAN_MESSAGES_MAX];
     size_t message_count;
 

@@ -370,6 +370,7 @@ static struct reading reading_of (struct plan_fields *into, const struct plan_li
     into->hold = HOLD_NONE;
     into->remark_size = 0;
     into->policy = NULL;
+    into->step = (struct span){0};
     return (struct reading){.fields = into, .limits = limits, .reason = reason};
 }
 

@@ -37,6 +37,7 @@ struct plan_fields {
     uint8_t remark[PLAN_WORDS_MAX];
     size_t remark_size;
     struct policy *policy; // NULL = nothing beyond the plan document
+    struct span step;      // what no client can say: the call of a flow's step (plan.h)
 };
 
 // Whoever has fields that were read gives back what they own.

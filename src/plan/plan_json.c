@@ -9,6 +9,7 @@
 #include "codes.h"
 #include "desc.h"
 #include "plan_record.h"
+#include "plan_step.h"
 
 // What the texts take besides their frames: names and numbers, of which few are long.
 enum { ROOM_BASE = 640 };
@@ -22,7 +23,7 @@ static size_t room_for (struct span frame)
 static size_t public_room (const struct plan *self)
 {
     return ROOM_BASE + room_for (self->request_id) + room_for (self->station) +
-           room_for (self->caller) + room_for (self->description);
+           room_for (self->caller) + room_for (self->description) + room_for (self->step);
 }
 
 static size_t stored_room (const struct plan *self)
@@ -42,6 +43,20 @@ static void write_vote (const struct plan *self, const struct json_name *name,
     json_text_raw (text, span_text (rule));
     free (rule);
     json_decref (vote);
+}
+
+static void write_step (const struct plan *self, const struct json_name *name, bool stored,
+                        struct json_text *text)
+{
+    static const struct json_name shown = JSON_NAME ("flow");
+    struct plan_step step;
+    if (stored && self->step.size) {
+        json_text_name (text, name);
+        json_text_frame (text, self->step);
+    } else if (plan_step_parse (self->step, &step)) {
+        json_text_name (text, &shown);
+        plan_step_write (&step, text);
+    }
 }
 
 // A field, where the plan has it.
@@ -82,6 +97,10 @@ static void write_field (const struct plan *self, const struct field *field, boo
             return;
         json_text_name (text, &field->written);
         json_text_frame (text, span_text (words));
+        return;
+    case STEP:
+        if (self->step.size)
+            write_step (self, &field->written, stored, text);
         return;
     case POLICY:
         if (self->policy)
@@ -199,9 +218,27 @@ const json_t *plan_stored_command (const json_t *stored)
     return NULL;
 }
 
+// The call of a flow's step, as the public text has it.
+static void show_step (json_t *stored)
+{
+    const json_t *text = json_object_get (stored, plan_record[FIELD_STEP].name);
+    struct plan_step step;
+    struct json_text shown;
+    size_t size;
+    if (plan_step_parse (span_of (json_string_value (text), json_string_length (text)), &step)) {
+        json_text_start (&shown, PLAN_STEP_SIZE);
+        plan_step_write (&step, &shown);
+        char *object = json_text_end (&shown, &size);
+        json_object_set_new (stored, "flow", json_loads (object, 0, NULL));
+        free (object);
+    }
+    json_object_del (stored, plan_record[FIELD_STEP].name);
+}
+
 json_t *plan_in_public_order (json_t *stored)
 {
     json_t *object = json_object ();
+    show_step (stored);
     json_object_del (stored, plan_record[FIELD_MESSAGES].name);
     for (size_t i = 0; i < PUBLIC_FIELDS; i++) {
         json_t *value = json_object_get (stored, plan_record[i].name);

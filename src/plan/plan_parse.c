@@ -2,6 +2,7 @@
 // with the reason of each refusal.
 #include "json_scan.h"
 #include "plan_record.h"
+#include "plan_step.h"
 
 // -- without a tree: NULL for all that is unusual
 
@@ -58,6 +59,7 @@ static bool scan_value (struct stored *self, const struct field *field)
         record_set_integer (self->plan, field, value);
         return true;
     case SPAN:
+    case STEP:
         if (!scan_frame (self, &span))
             return false;
         memcpy ((uint8_t *)self->plan + field->offset, &span, sizeof span);
@@ -150,6 +152,16 @@ static bool read_spans (struct plan *self, const json_t *object, struct reason *
         }
     }
     return true;
+}
+
+static bool read_step (struct plan *self, const json_t *object, struct reason *reason)
+{
+    struct plan_step step;
+    const json_t *text = json_object_get (object, "step");
+    if (!text || (read_frame (self, text, &self->step) && plan_step_parse (self->step, &step)))
+        return true;
+    reason_set (reason, "step: is not the call of a step");
+    return false;
 }
 
 static bool read_messages (struct plan *self, const json_t *object, struct reason *reason)
@@ -247,9 +259,9 @@ struct plan *plan_parse_stored (uint64_t id, struct span text, struct reason *re
     self->id = id;
     self->schedule.keep = json_is_true (json_object_get (object, "no_keep"));
     if (!read_integers (self, object, reason) || !read_spans (self, object, reason) ||
-        !read_messages (self, object, reason) || !read_vote (self, object, reason) ||
-        !read_words (self, object, reason) || !read_policy (self, object, reason) ||
-        !check_together (self, object, reason))
+        !read_step (self, object, reason) || !read_messages (self, object, reason) ||
+        !read_vote (self, object, reason) || !read_words (self, object, reason) ||
+        !read_policy (self, object, reason) || !check_together (self, object, reason))
         plan_destroy (&self);
     json_decref (object);
     return self;

@@ -60,6 +60,8 @@ const struct field plan_record[FIELDS] = {
     [FIELD_HELD] = INTEGER_FIELD ("held", held, WIDTH_8, 0, 1, RARE, 0),
     [FIELD_NO_KEEP] = OTHER_FIELD ("no_keep", NO_KEEP),
     [FIELD_VOTE] = OTHER_FIELD ("vote", VOTE),
+    [FIELD_FLOW_RUN] = INTEGER_FIELD ("flow_run", flow_run, WIDTH_64, 0, INT64_MAX, RARE, 0),
+    [FIELD_STEP] = {"step", JSON_NAME ("step"), STEP, offsetof (struct plan, step), 0, 0, 0, 0, 0},
     [FIELD_POLICY] = OTHER_FIELD ("", POLICY),
     [FIELD_MESSAGES] = OTHER_FIELD ("messages", MESSAGES),
 #undef INTEGER_FIELD
@@ -75,7 +77,8 @@ const uint8_t plan_record_order[FIELDS] = {
     FIELD_BASE_TIME,  FIELD_ADD_TIME,   FIELD_SKIP_SET,    FIELD_SKIP_NUM,    FIELD_SKIP_WAIT,
     FIELD_EXTRA,      FIELD_POLL,       FIELD_ERROR_COUNT, FIELD_MISSED,      FIELD_TRIES,
     FIELD_VERDICT,    FIELD_ERROR_INFO, FIELD_REMARK,      FIELD_STOPPED,     FIELD_HELD,
-    FIELD_NO_KEEP,    FIELD_VOTE,       FIELD_POLICY,      FIELD_MESSAGES,
+    FIELD_NO_KEEP,    FIELD_VOTE,       FIELD_FLOW_RUN,    FIELD_STEP,        FIELD_POLICY,
+    FIELD_MESSAGES,
 };
 
 _Static_assert(sizeof (enum schedule_type) == 4 && sizeof (enum plan_state) == 4,

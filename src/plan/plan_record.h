@@ -7,7 +7,7 @@
 enum width { WIDTH_8, WIDTH_32, WIDTH_64 };
 enum presence { ALWAYS, RARE }; // a rare field is not written while it is 0
 
-enum kind { INTEGER, SPAN, PLAN_ID, NO_KEEP, VOTE, WORDS, POLICY, MESSAGES };
+enum kind { INTEGER, SPAN, PLAN_ID, NO_KEEP, VOTE, WORDS, STEP, POLICY, MESSAGES };
 
 // In the order of the public text.
 enum field_name {
@@ -43,6 +43,8 @@ enum field_name {
     FIELD_HELD,
     FIELD_NO_KEEP,
     FIELD_VOTE,
+    FIELD_FLOW_RUN,
+    FIELD_STEP,   // in the public text an object, "flow"
     FIELD_POLICY, // members, not one
     PUBLIC_FIELDS,
     FIELD_MESSAGES = PUBLIC_FIELDS,

@@ -227,6 +227,10 @@ struct store_commit {
     struct span uncalled; // for the history when there is no room for that
     bool keep_message;    // do not write the plan: its message could not be read
     bool has_team;        // workers fetched it: more is kept of it
+    bool flow;            // COMMIT_LEASE: its run is a flow's
+    // Called at once when the decision stands, with `owner`: what follows from it in the same
+    // batch. NULL = nothing.
+    void (*then) (void *owner);
 };
 
 struct store_committed {
@@ -245,6 +249,35 @@ typedef void store_committed_fn (void *owner, const struct store_committed *answ
 // the result of a short run takes its place in the batch.
 void store_commit (struct store *self, const struct store_commit *commit, store_committed_fn *reply,
                    void *owner);
+
+// -- what follows from a decision, in the batch of this turn
+
+// A new plan. No bound keeps it out. `made_here`: its id was made by the station just now; else
+// nothing is there of that id but what a former plan may have left.
+void store_place (struct store *self, const struct plan *plan, bool made_here);
+
+// Delete a plan that has no run; `caller` as the plan has it.
+void store_take_back (struct store *self, struct span station, uint64_t plan_id,
+                      struct span caller);
+
+// Whether a plan has a run that is not over.
+bool store_has_runs (const struct store *self, uint64_t plan_id);
+
+// The run of a flow plan is looked at then: the plan is claimed, and its run goes on. False: it has
+// no such run.
+bool store_flow_due (struct store *self, struct span station, uint64_t plan_id, int64_t due_us);
+
+// A command of a key that is no plan's (proto/redis.md), at most 16 words. And a question; with
+// LINK_ONCE `reply` gets NULL when the link is not up.
+void store_put (struct store *self, const struct span *words, size_t count);
+void store_get (struct store *self, const struct span *words, size_t count, link_reply_fn *reply,
+                void *owner);
+
+// Answered when all that was decided in this turn is written.
+void store_when_written (struct store *self, store_done_fn *reply, void *owner);
+
+// How often what is known of the plans was forgotten, to be read again.
+uint64_t store_resets (const struct store *self);
 
 // -- management
 

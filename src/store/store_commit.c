@@ -21,6 +21,7 @@ struct committing {
     // of a vote that is closed
     struct core_commit commit;
     struct plan *called;
+    void (*then) (void *owner);
     char *texts[5];
     size_t unplaced_size; // of the last of them
     char target[STATION_NAME_MAX + 1], caller[CALLER_FIELD_MAX], work[MEMBER_MAX + 2];
@@ -63,7 +64,9 @@ static struct core_commit commit_of (struct store *self, const struct store_comm
     return (struct core_commit){.target = commit->key_station,
                                 .id = plan->id,
                                 .exec_id = commit->exec_id,
-                                .end = outlived ? CORE_PAST : ends[decision->commit],
+                                .end = commit->flow ? CORE_FLOW
+                                       : outlived   ? CORE_PAST
+                                                    : ends[decision->commit],
                                 .queued = decision->commit != COMMIT_PARK && !decision->unqueued,
                                 .due_us = due_us,
                                 .message = writes ? store_message (self, plan) : (struct span){0},
@@ -219,8 +222,12 @@ static void on_votes (void *owner, const redisReply *reply)
         return;
     }
     self->votes = reply_is_array (reply, 0) ? votes_text (reply) : NULL;
-    if (commit_to_core (self, &self->commit) && self->called)
+    if (!commit_to_core (self, &self->commit))
+        return;
+    if (self->called)
         place_called (self, self->called, span_of (self->texts[4], self->unplaced_size));
+    if (self->then)
+        self->then (self->owner);
 }
 
 static void on_vote_written (struct waiter *waiter, enum written how, const char *error)
@@ -243,6 +250,7 @@ static void close_poll (struct committing *self, const struct store_commit *comm
     keep (self, 4, commit->uncalled);
     self->unplaced_size = commit->uncalled.size;
     self->called = commit->called ? plan_keep (commit->called) : NULL;
+    self->then = commit->then;
     self->waiter = (struct waiter){.kind = WAITER_SURE, .release = on_vote_written};
     writer_wait (self->store->writer, &self->waiter, clock_mono_us ());
 }
@@ -278,4 +286,6 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
         write_work (self, commit, committing->work);
     if (commit->called)
         place_called (committing, commit->called, commit->uncalled);
+    if (commit->then)
+        commit->then (owner);
 }

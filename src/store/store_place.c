@@ -1,0 +1,66 @@
+// What the runs of flows write: plans that are placed and taken back, and rows of their own, all in
+// the batch of the decision that they follow from.
+#include "store_private.h"
+
+void store_place (struct store *self, const struct plan *plan, bool made_here)
+{
+    char caller[CALLER_FIELD_MAX];
+    caller_field (self, plan->caller, caller);
+    core_place (self->core,
+                &(struct core_submission){
+                    .target = plan->station,
+                    .id = plan->id,
+                    .message = store_message (self, plan),
+                    .revision = plan->revision,
+                    .queued = plan_is_queued (plan),
+                    .due_us = plan_due_time (plan) * 1000000,
+                    .priority = plan->policy ? (int)plan->policy->priority : 0,
+                    .group = plan->policy ? span_text (plan->policy->group) : (struct span){0},
+                    .caller = span_text (caller),
+                    .made_here = made_here},
+                store_now_us (self));
+}
+
+void store_take_back (struct store *self, struct span station, uint64_t plan_id, struct span caller)
+{
+    char field[CALLER_FIELD_MAX];
+    caller_field (self, caller, field);
+    core_remove (
+        self->core,
+        &(struct core_removal){.target = station, .id = plan_id, .caller = span_text (field)},
+        store_now_us (self));
+}
+
+bool store_has_runs (const struct store *self, uint64_t plan_id)
+{
+    struct core_view view;
+    return core_view (self->core, plan_id, &view) && !view.gone && view.exec_id;
+}
+
+bool store_flow_due (struct store *self, struct span station, uint64_t plan_id, int64_t due_us)
+{
+    bool has = core_flow_due (self->core, station, plan_id, due_us);
+    store_tell_due (self);
+    return has;
+}
+
+void store_put (struct store *self, const struct span *words, size_t count)
+{
+    store_write (self, words, count);
+}
+
+void store_get (struct store *self, const struct span *words, size_t count, link_reply_fn *reply,
+                void *owner)
+{
+    store_ask (self, LINK_ONCE, words, count, reply, owner);
+}
+
+void store_when_written (struct store *self, store_done_fn *reply, void *owner)
+{
+    store_wait (self, WAITER_SURE, reply, owner);
+}
+
+uint64_t store_resets (const struct store *self)
+{
+    return core_resets (self->core);
+}
