@@ -6,6 +6,7 @@
 #include "answer_text.h"
 #include "codes.h"
 #include "failpoint.h"
+#include "flow_live.h"
 #include "forward.h"
 #include "log.h"
 #include "memory.h"
@@ -43,6 +44,9 @@ struct applying {
     struct decision decision;
     uint8_t status;
     enum plan_state state;
+    struct frames *step;  // one span: the call of a flow's step that ends; NULL = none
+    uint64_t flow_run;    // its run, if that is a flow
+    bool orphan;          // the run of the step is gone
     char *public_text;    // the plan as it was decided; NULL = nobody is to hear of it
     struct frames *title; // one span, beside that
     struct plan *called;  // placed with the outcome; NULL = none
@@ -51,6 +55,7 @@ struct applying {
 static void applying_destroy (struct applying *self)
 {
     plan_destroy (&self->called);
+    free (self->step);
     free (self->public_text);
     free (self->title);
     free (self->voter);
@@ -228,11 +233,80 @@ static char *call_on_failure (struct applying *self, const struct plan *plan, in
     return self->called ? on_failure_unplaced (&failure, ret_size) : NULL;
 }
 
+// -- the end of a flow's step
+
+// The value of a result: its first JSON frame, else its content as a text; of a vote the numbers.
+static json_t *value_of (const struct applying *self)
+{
+    const struct tally *tally = &self->answer.tally;
+    if (self->decision.close_poll)
+        return json_pack ("{s:I, s:I, s:I}", "for", (json_int_t)tally->in_favour, "against",
+                          (json_int_t)(tally->voted - tally->in_favour), "votes",
+                          (json_int_t)tally->voted);
+    for (size_t i = 0; self->frames && i < self->desc.count; i++) {
+        struct span frame = self->frames->at[i + 1];
+        if (self->desc.types[i] == ZERO_FRAME_JSON)
+            return json_loadb ((const char *)frame.data, frame.size, JSON_DECODE_ANY, NULL);
+    }
+    for (size_t i = 0; self->frames && i < self->desc.count; i++)
+        if (self->desc.types[i] == ZERO_FRAME_CONTENT && self->frames->at[i + 1].size)
+            return json_stringn ((const char *)self->frames->at[i + 1].data,
+                                 self->frames->at[i + 1].size);
+    return NULL;
+}
+
+// In words; its own where there are some.
+static void failure_text (const struct applying *self, char *text, size_t size)
+{
+    struct span words = reason_of (self);
+    const char *plain = self->status == ZERO_STATUS_TIMEOUT_ID  ? "timed out"
+                        : self->status == ZERO_STATUS_MISSED_ID ? "missed"
+                                                                : "failed";
+    snprintf (text, size, "%.*s", words.size ? (int)words.size : (int)strlen (plain),
+              words.size ? (const char *)words.data : plain);
+}
+
+// Called when the end stands: what follows from it is written with it.
+static void follow_step (void *owner)
+{
+    struct applying *self = owner;
+    struct flow_call_end end = {.run = self->flow_run};
+    char text[REASON_MAX];
+    if (!self->step || self->orphan || !plan_step_parse (self->step->at[0], &end.step))
+        return;
+    failure_text (self, text, sizeof text);
+    end.value = value_of (self);
+    end.text = text;
+    end.status = self->decision.succeeded                   ? FLOW_OK
+                 : self->status == ZERO_STATUS_CANCELLED_ID ? FLOW_CALL_CANCELLED
+                                                            : FLOW_NOT_OK;
+    flow_runs_ended (self->station, &end);
+    json_decref (end.value);
+}
+
+// The run of the step is there: it is decided anew.
+static void on_run_read (void *owner, bool found)
+{
+    struct applying *self = owner;
+    self->orphan = !found;
+    on_committed (self, &(struct store_committed){.result = STORE_RESET, .error = ""});
+}
+
 // Write what was decided. `nominal` is that of the run: the plan may stand at its next time now.
 static void commit (struct applying *self, struct plan *plan, int64_t nominal)
 {
     struct station *station = self->station;
     const struct decision *decision = &self->decision;
+    struct plan_step step;
+    bool ends_step = plan->step.size && decision->commit == COMMIT_END && !self->orphan &&
+                     plan_step_parse (plan->step, &step);
+    free (self->step);
+    self->step = ends_step ? frames_copy (&plan->step, 1) : NULL;
+    self->flow_run = plan->flow_run;
+    if (ends_step && !flow_runs_has (station, step.run)) {
+        flow_runs_want (station, step.run, on_run_read, self);
+        return;
+    }
     struct participant *participants = NULL;
     size_t count = 0, record_size = 0, output_size = 0, missed_size = 0, uncalled_size = 0;
     char *record = NULL, *output = NULL, *missed = NULL, *uncalled = NULL;
@@ -287,7 +361,8 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
                                .called = self->called,
                                .uncalled = span_of (uncalled, uncalled_size),
                                .keep_message = self->keep_message,
-                               .has_team = has_team (self, plan)},
+                               .has_team = has_team (self, plan),
+                               .then = self->step ? follow_step : NULL},
         on_committed, self);
     free (record);
     free (output);

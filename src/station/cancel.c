@@ -1,6 +1,8 @@
 #include "cancel.h"
 
+#include "ahead.h"
 #include "codes.h"
+#include "late.h"
 
 bool cancel_tell (const struct held_run *held, const char *reason)
 {
@@ -24,4 +26,23 @@ bool cancel_tell (const struct held_run *held, const char *reason)
     message_add (&message, ZERO_FRAME_LOCAL_ID, span_text (exec_id));
     message_add (&message, ZERO_FRAME_GLOBAL_ID, span_text (by_identity ? exec_id : plan_id));
     return target_send (target, &message);
+}
+
+bool cancel_run (struct held_run *held, const char *reason, applied_fn *done, void *owner)
+{
+    // One that was not sent yet is not, and its target knows nothing of it.
+    bool sent = !ahead_drop (held->station, held->plan_id);
+    bool told = sent && cancel_tell (held, reason);
+    struct decision decision =
+        apply (held->station, &(struct outcome){.plan = held->plan,
+                                                .key_station = span_text (held->key_station),
+                                                .run = &held->run,
+                                                .cause = CAUSE_CANCEL,
+                                                .reason = reason,
+                                                .done = done,
+                                                .owner = owner});
+    if (decision.commit == COMMIT_END)
+        late_remember (held->station, held->plan_id, held->run.exec_id, held->key_station);
+    runs_drop (&held);
+    return told;
 }

@@ -147,6 +147,8 @@ struct station {
 
     struct late_runs *late_runs; // cancelled ones whose plans are gone (late.h); NULL = none yet
 
+    struct flow_runs *flow_runs; // runs of flows (flow_live.h)
+
     struct pull *pull;    // takes that wait (pull_wait.c); NULL = none yet
     int64_t pull_heard_s; // when a worker reported last; Unix seconds
 

@@ -7,6 +7,8 @@
 #include "clock.h"
 #include "codes.h"
 #include "failpoint.h"
+#include "flow_book.h"
+#include "flow_fire.h"
 #include "log.h"
 #include "plan_json.h"
 #include "plan_message.h"
@@ -98,13 +100,17 @@ void fire (struct station *self, const struct store_claimed *claimed)
     struct target *target = station_target (self, claimed->station);
     struct plan *plan = plan_from_stored_json (claimed->plan_id, claimed->message, &reason);
     bool pull = target && target_type (target) == TARGET_PULL;
-    bool stands = pull && plan && plan->state == PLAN_EXECUTE;
+    bool flow = !target && flow_book_has (self, claimed->station);
+    enum plan_state was = plan ? plan->state : PLAN_NONE;
+    // Of a flow the number of its run tells: it may have been paused meanwhile.
+    bool goes_on = flow && plan && plan->flow_run && plan->exec_id == claimed->exec_id;
+    bool stands = (pull && was == PLAN_EXECUTE) || goes_on;
     if (plan) { // the message is as it was before the claim
         plan->first_run = plan->exec_id == 0;
         plan->as_claimed = claimed->unwritten;
         plan->exec_id = claimed->exec_id;
         plan->exec_time = claimed->at_us / 1000000;
-        plan->state = PLAN_EXECUTE;
+        plan->state = goes_on ? was : PLAN_EXECUTE;
     }
     struct run run = {claimed->exec_id, RUN_SENT, claimed->again};
     struct outcome outcome = {
@@ -115,7 +121,8 @@ void fire (struct station *self, const struct store_claimed *claimed)
                       .way = target ? target_way (target) : &plain,
                       .zone = plan ? zones_of (self, plan) : self->zone,
                       .again = claimed->again,
-                      .pull = pull,
+                      .pull = pull || flow,
+                      .flow = flow,
                       .stands = stands,
                       .now = station_now (self)};
     bool unread = !plan;
@@ -125,6 +132,11 @@ void fire (struct station *self, const struct store_claimed *claimed)
     struct decision decision = unread ? engine_unfit (plan) : engine_due (plan, &due, &reason);
     bool fresh = plan->schedule.type != SCHEDULE_NONE && !plan->error_count && !plan->tries &&
                  !claimed->again && !claimed->lost && !stands;
+    if (decision.send && flow) {
+        flow_fire (self, claimed, plan, goes_on ? PLAN_EXECUTE : was);
+        plan_destroy (&plan);
+        return;
+    }
     if (decision.send && pull) {
         target_tally (target)->sent += !stands;
         if (fresh)

@@ -10,7 +10,7 @@
 #include "attend.h"
 #include "codes.h"
 #include "json.h"
-#include "manage_private.h"
+#include "manage_flow_plan.h"
 #include "memory.h"
 #include "permit.h"
 #include "plan_json.h"
@@ -266,7 +266,15 @@ static void on_removed (void *owner, const struct store_removed *answer)
     inquiry_end (inquiry, answer->result, answer->error);
 }
 
-// Who may not touch plans of every station: it is of one that may be touched.
+static void remove_now (struct inquiry *inquiry, const char *station)
+{
+    snprintf (inquiry->plan.station, sizeof inquiry->plan.station, "%s", station);
+    store_remove (inquiry->station->store, inquiry->plan.id, inquiry->plan.station, on_removed,
+                  inquiry);
+    link_flush (store_link (inquiry->station->store));
+}
+
+// It is of a target that may be touched; and flows learn of it.
 static void on_remove_loaded (void *owner, const struct store_loaded *answer)
 {
     struct inquiry *inquiry = owner;
@@ -276,9 +284,12 @@ static void on_remove_loaded (void *owner, const struct store_loaded *answer)
         inquiry_end (inquiry, result, answer->error);
         return;
     }
-    memcpy (inquiry->plan.station, answer->station.data, answer->station.size);
-    store_remove (self->store, inquiry->plan.id, inquiry->plan.station, on_removed, inquiry);
-    link_flush (store_link (self->store));
+    char station[STATION_NAME_MAX + 1] = "";
+    memcpy (station, answer->station.data, answer->station.size);
+    if (manage_flow_plan (inquiry, answer, FLOW_PLAN_REMOVE, "removed", remove_now))
+        link_flush (store_link (self->store));
+    else
+        remove_now (inquiry, station);
 }
 
 // -- handover
@@ -325,10 +336,11 @@ static void manage_remove (struct station *self, struct request *request,
     struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
     if (!inquiry)
         return;
-    if (!inquiry->plan.station[0] && !permits_all_stations (self, inquiry->peer->user))
-        reads_load (self, inquiry->peer, inquiry->plan.id, on_remove_loaded, inquiry);
+    if (inquiry->plan.station[0])
+        store_look_up (self->store, inquiry->plan.id, span_text (inquiry->plan.station),
+                       on_remove_loaded, inquiry);
     else
-        store_remove (self->store, inquiry->plan.id, inquiry->plan.station, on_removed, inquiry);
+        reads_load (self, inquiry->peer, inquiry->plan.id, on_remove_loaded, inquiry);
 }
 
 // -- the words
@@ -374,8 +386,11 @@ static const struct word {
     {"why", 1, 1, CURVE_ROLE_OBSERVE, manage_why, "why ID", NEEDS_REDIS},
     {"kind", 1, 3, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT | CURVE_ROLE_MANAGE, manage_kind,
      "kind list, get NAME, put NAME FIELDS, or remove NAME", NEEDS_REDIS},
-    {"flow", 1, 3, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT | CURVE_ROLE_MANAGE, manage_flow,
-     "flow list, get NAME, check or put DEFINITION, use NAME VERSION, or remove NAME", NEEDS_REDIS},
+    {"flow", 1, 4, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT | CURVE_ROLE_MANAGE, manage_flow,
+     "flow list, get NAME, check or put DEFINITION, use NAME VERSION, remove NAME; runs, show RUN, "
+     "log "
+     "RUN, signal or reject RUN STEP, skip RUN STEP, retry, suspend, resume or cancel RUN",
+     NEEDS_REDIS},
     {"limit", 1, 3, CURVE_ROLE_OBSERVE | CURVE_ROLE_MANAGE, manage_limit,
      "limit list, set NAME LIMIT, or remove NAME", NEEDS_REDIS},
     {"handover", 0, 0, CURVE_ROLE_MANAGE, manage_handover, "handover", NEEDS_REDIS},

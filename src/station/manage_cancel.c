@@ -3,11 +3,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "ahead.h"
-#include "apply.h"
 #include "cancel.h"
-#include "late.h"
-#include "manage_private.h"
+#include "manage_flow_plan.h"
 #include "memory.h"
 #include "reads.h"
 #include "results.h"
@@ -38,35 +35,26 @@ static void on_written (void *owner, enum store_result result)
     free (self);
 }
 
-static void cancel_run (struct cancel *self, struct held_run *held)
-{
-    self->exec_id = held->run.exec_id;
-    // One that was not sent yet is not, and its target knows nothing of it.
-    bool sent = !ahead_drop (held->station, held->plan_id);
-    self->told = sent && cancel_tell (held, self->reason);
-    struct decision decision =
-        apply (held->station, &(struct outcome){.plan = held->plan,
-                                                .key_station = span_text (held->key_station),
-                                                .run = &held->run,
-                                                .cause = CAUSE_CANCEL,
-                                                .reason = self->reason,
-                                                .done = on_written,
-                                                .owner = self});
-    if (decision.commit == COMMIT_END)
-        late_remember (held->station, held->plan_id, held->run.exec_id, held->key_station);
-    runs_drop (&held);
-}
-
 static void on_loaded (void *owner, const struct store_loaded *answer)
 {
     struct cancel *self = owner;
     struct station *station = self->inquiry.station;
     enum store_result result = inquiry_check (&self->inquiry, answer);
     struct held_run *held = NULL;
-    if (result == STORE_DONE && answer->running)
+    if (result == STORE_DONE && answer->running) {
+        struct inquiry *inquiry = memory_new (sizeof *inquiry);
+        *inquiry = self->inquiry;
+        if (manage_flow_plan (inquiry, answer, FLOW_PLAN_CANCEL, self->reason, NULL)) {
+            link_flush (store_link (station->store));
+            free (self);
+            return;
+        }
+        free (inquiry);
         held = results_recall (station, self->inquiry.plan.id, answer);
+    }
     if (held && held->run.exec_id == answer->exec_id) {
-        cancel_run (self, held);
+        self->exec_id = held->run.exec_id;
+        self->told = cancel_run (held, self->reason, on_written, self);
         link_flush (store_link (station->store));
         return;
     }

@@ -7,7 +7,7 @@
 #include "apply.h"
 #include "codes.h"
 #include "flow_book.h"
-#include "manage_private.h"
+#include "manage_flow_plan.h"
 #include "missed.h"
 #include "on_failure.h"
 #include "memory.h"
@@ -211,12 +211,28 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         change_end (self);
         return;
     }
+    if (self->word == MANAGE_CLOSE || self->word == MANAGE_DONE) {
+        struct inquiry *inquiry = memory_new (sizeof *inquiry);
+        *inquiry = self->inquiry;
+        enum flow_plan_word word = self->word == MANAGE_DONE ? FLOW_PLAN_DONE : FLOW_PLAN_CLOSE;
+        if (manage_flow_plan (inquiry, answer, word, "closed", NULL)) {
+            link_flush (store_link (station->store));
+            change_end (self);
+            return;
+        }
+        free (inquiry);
+    }
     struct plan *plan = plan_from_stored_json (self->inquiry.plan.id, answer->message, &reason);
     if (!plan) {
         refuse (self, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     self->plan = plan;
+    if (plan->step.size && self->word == MANAGE_UPDATE) {
+        refuse (self, ZPLAN_EARGUMENT,
+                "update: the plan is a call of a flow, which says what it is");
+        return;
+    }
     int64_t revision = plan->revision;
     int rc = apply_change (self, &self->plan, answer, &reason);
     if (rc) {

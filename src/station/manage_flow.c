@@ -7,19 +7,13 @@
 #include "flow_change.h"
 #include "json.h"
 #include "json_text.h"
-#include "manage_private.h"
+#include "manage_flow.h"
 #include "memory.h"
 #include "permit.h"
 #include "reads.h"
 #include "store_flow.h"
 
 enum { PAGE_MAX = 1000 };
-
-// The arguments behind the subcommand. A definition may be a JSON frame, too.
-struct flow_words {
-    size_t count;
-    struct span at[3];
-};
 
 static void deny (struct station *self, struct request *request, const char *reason)
 {
@@ -320,6 +314,16 @@ static const struct flow_word {
     {"put", 1, 2, true, CURVE_ROLE_MANAGE, put},
     {"use", 2, 2, false, CURVE_ROLE_MANAGE, use},
     {"remove", 1, 1, false, CURVE_ROLE_MANAGE, take_out},
+    {"runs", 0, 1, false, CURVE_ROLE_OBSERVE, manage_flow_show_runs},
+    {"show", 1, 2, false, CURVE_ROLE_OBSERVE, manage_flow_show_run},
+    {"log", 1, 1, false, CURVE_ROLE_OBSERVE, manage_flow_show_log},
+    {"signal", 2, 3, false, CURVE_ROLE_MANAGE, manage_flow_signal},
+    {"reject", 2, 3, false, CURVE_ROLE_MANAGE, manage_flow_reject},
+    {"skip", 2, 3, false, CURVE_ROLE_MANAGE, manage_flow_skip},
+    {"retry", 1, 2, false, CURVE_ROLE_MANAGE, manage_flow_retry_run},
+    {"suspend", 1, 2, false, CURVE_ROLE_MANAGE, manage_flow_suspend},
+    {"resume", 1, 2, false, CURVE_ROLE_MANAGE, manage_flow_resume},
+    {"cancel", 1, 3, false, CURVE_ROLE_MANAGE, manage_flow_cancel_run},
 };
 
 static void collect (const struct arguments *arguments, const struct message *message,
@@ -346,7 +350,10 @@ void manage_flow (struct station *self, struct request *request, const struct ar
             words[i].run (self, request, &given);
         return;
     }
-    deny (self, request,
-          "flow: want list [FILTER], get NAME [VERSION], check DEFINITION, put DEFINITION "
-          "[LAST VERSION], use NAME VERSION, or remove NAME");
+    deny (
+        self, request,
+        "flow: want list [FILTER], get NAME [VERSION], check DEFINITION, put DEFINITION "
+        "[LAST VERSION], use NAME VERSION, remove NAME, runs [FILTER], show RUN [FILTER], log RUN, "
+        "signal RUN STEP [JSON], reject RUN STEP [REASON], skip RUN STEP [OPTIONS], retry RUN "
+        "[OPTIONS], suspend RUN [REASON], resume RUN, or cancel RUN [REASON] [force]");
 }

@@ -24,6 +24,8 @@
 #include "failpoint.h"
 #include "flow_book.h"
 #include "flow_change.h"
+#include "flow_fire.h"
+#include "flow_live.h"
 #include "forward.h"
 #include "front.h"
 #include "late.h"
@@ -422,6 +424,7 @@ static int start (struct station *self, const struct link_config *given, struct 
     runs_start (self);
     flow_book_start (self);
     flow_change_start (self);
+    flow_fire_start (self);
     if (due_start (self, reason))
         return -1;
     zap_watch (self);
@@ -492,6 +495,7 @@ void station_destroy (struct station **self_p)
         flow_change_quit (self);
         store_destroy (&self->store);
     }
+    flow_runs_stop (self);
     flow_book_stop (self);
     pull_destroy (self);
     runs_stop (self);

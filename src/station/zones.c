@@ -19,23 +19,28 @@ static zhashx_t *zones_new (void)
     return zones;
 }
 
-const struct zone *zones_find (struct station *self, const struct policy *policy,
-                               struct reason *reason)
+const struct zone *zones_named (struct station *self, const char *name, struct reason *reason)
 {
-    if (!policy || !policy->timezone[0])
+    if (!*name)
         return self->zone;
     if (!self->zones)
         self->zones = zones_new ();
-    struct zone *zone = zhashx_lookup (self->zones, policy->timezone);
+    struct zone *zone = zhashx_lookup (self->zones, name);
     if (zone)
         return zone;
-    zone = zonefile_load (policy->timezone, reason);
+    zone = zonefile_load (name, reason);
     if (!zone)
         return NULL;
     if (zhashx_size (self->zones) >= ZONES_MAX)
         zhashx_purge (self->zones);
-    zhashx_insert (self->zones, policy->timezone, zone);
+    zhashx_insert (self->zones, name, zone);
     return zone;
+}
+
+const struct zone *zones_find (struct station *self, const struct policy *policy,
+                               struct reason *reason)
+{
+    return zones_named (self, policy ? policy->timezone : "", reason);
 }
 
 const struct zone *zones_of (struct station *self, const struct plan *plan)

@@ -4,6 +4,9 @@
 
 #include "core.h"
 
+// The zone of this name, "" = the station's own. NULL: there is none, with the reason.
+const struct zone *zones_named (struct station *self, const char *name, struct reason *reason);
+
 // The zone of a plan with this policy (NULL: the station's own). NULL: there is none of its name,
 // with the reason.
 const struct zone *zones_find (struct station *self, const struct policy *policy,

@@ -1,0 +1,478 @@
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "flow_book.h"
+#include "flow_private.h"
+#include "json.h"
+#include "log.h"
+#include "memory.h"
+#include "zones.h"
+
+enum {
+    LIVES_MAX = 4096,     // runs in memory; those that nothing happens to go first
+    KEEP_US = 5000000,    // one that something happened to stays so long
+    CARRIES_MAX = 16,     // calls of flow_step in a turn; then the flow plan is due at once
+    CANCEL_US = 10000000, // after which it is looked whether a call that is to end has
+    CANCELS_TURN = 256    // plans that are cancelled in a turn
+};
+
+// Somebody who waits for a run that is being read.
+struct wanting {
+    struct wanting *next;
+    flow_wanted_fn *call;
+    void *owner;
+};
+
+struct wanted {
+    struct table_node node; // by the number of the run
+    uint64_t run;
+    struct wanting *first, **last;
+};
+
+struct flow_runs {
+    struct table lives, wanted;
+    uint64_t resets;  // of the store, when the runs were read
+    uint64_t dropped; // ends that nobody waited for
+    flow_cancel_fn *cancel;
+    uint64_t *cancels; // plans whose runs are to be ended
+    size_t cancel_count, cancel_room;
+    struct task task; // ends them
+};
+
+// -- the runs in memory
+
+void flow_live_forget (struct flow_live *live)
+{
+    struct flow_runs *runs = live->station->flow_runs;
+    table_remove (&runs->lives, &live->node);
+    flow_run_destroy (&live->run, live->flow);
+    flow_book_release (live->station, live->flow);
+    free (live->caller);
+    json_decref (live->inherit);
+    json_decref (live->subs);
+    free (live);
+}
+
+static void forget_all (struct flow_runs *runs)
+{
+    for (struct table_node *node; (node = table_any (&runs->lives));)
+        flow_live_forget ((struct flow_live *)node); // it is the first member
+    runs->cancel_count = 0;
+}
+
+// What the store has forgotten is read again.
+static struct flow_runs *runs_now (struct station *self)
+{
+    struct flow_runs *runs = self->flow_runs;
+    if (runs->resets != store_resets (self->store))
+        forget_all (runs);
+    runs->resets = store_resets (self->store);
+    return runs;
+}
+
+struct flow_live *flow_live_find (struct station *self, uint64_t run)
+{
+    struct flow_runs *runs = runs_now (self);
+    struct table_node *node = table_find (&runs->lives, table_hash_number (run));
+    while (node && ((struct flow_live *)node)->id != run)
+        node = table_next (node);
+    struct flow_live *live = (struct flow_live *)node;
+    if (live)
+        live->used_us = clock_mono_us ();
+    return live;
+}
+
+bool flow_runs_has (struct station *self, uint64_t run)
+{
+    return flow_live_find (self, run);
+}
+
+struct eviction {
+    int64_t before_us;
+    struct flow_live *oldest;
+};
+
+static void find_oldest (struct table_node *node, void *owner)
+{
+    struct flow_live *live = (struct flow_live *)node;
+    struct eviction *eviction = owner;
+    if (live->used_us < eviction->before_us) {
+        eviction->before_us = live->used_us;
+        eviction->oldest = live;
+    }
+}
+
+// Make room: of what is written nothing is lost.
+static void evict (struct station *self)
+{
+    struct flow_runs *runs = self->flow_runs;
+    struct eviction eviction = {.before_us = clock_mono_us () - KEEP_US};
+    if (runs->lives.count < LIVES_MAX || !store_is_settled (self->store))
+        return;
+    table_each (&runs->lives, find_oldest, &eviction);
+    if (eviction.oldest)
+        flow_live_forget (eviction.oldest);
+}
+
+static void add (struct station *self, struct flow_live *live)
+{
+    evict (self);
+    live->station = self;
+    live->used_us = clock_mono_us ();
+    table_add (&runs_now (self)->lives, &live->node, table_hash_number (live->id));
+}
+
+// -- those that are being read
+
+static struct wanted *wanted_find (const struct flow_runs *runs, uint64_t run)
+{
+    struct table_node *node = table_find (&runs->wanted, table_hash_number (run));
+    while (node && ((struct wanted *)node)->run != run)
+        node = table_next (node);
+    return (struct wanted *)node;
+}
+
+static void on_read (struct station *self, uint64_t run, struct flow_live *live, bool lost)
+{
+    struct flow_runs *runs = self->flow_runs;
+    struct wanted *wanted = wanted_find (runs, run);
+    if (live)
+        add (self, live);
+    table_remove (&runs->wanted, &wanted->node);
+    for (struct wanting *one = wanted->first, *next; one; one = next) {
+        next = one->next;
+        one->call (one->owner, live || lost); // lost: it asks again
+        free (one);
+    }
+    free (wanted);
+}
+
+void flow_runs_want (struct station *self, uint64_t run, flow_wanted_fn *call, void *owner)
+{
+    struct flow_runs *runs = runs_now (self);
+    if (flow_live_find (self, run)) {
+        call (owner, true);
+        return;
+    }
+    struct wanted *wanted = wanted_find (runs, run);
+    struct wanting *one = memory_new (sizeof *one);
+    *one = (struct wanting){.call = call, .owner = owner};
+    bool first = !wanted;
+    if (first) {
+        wanted = memory_new (sizeof *wanted);
+        wanted->run = run;
+        wanted->last = &wanted->first;
+        table_add (&runs->wanted, &wanted->node, table_hash_number (run));
+    }
+    *wanted->last = one;
+    wanted->last = &one->next;
+    if (first)
+        flow_live_read (self, run, on_read);
+}
+
+// -- what is looked at again
+
+void flow_live_due (struct flow_live *live, int64_t due_us)
+{
+    store_flow_due (live->station->store, span_text (live->flow_name), live->plan_id, due_us);
+}
+
+int64_t flow_live_next_us (const struct flow_live *live)
+{
+    int64_t next_us = store_now_us (live->station->store) + FLOW_CHECK_S * INT64_C (1000000);
+    int64_t timeout_us = live->timeout_ms * 1000;
+    return timeout_us && timeout_us < next_us ? timeout_us : next_us;
+}
+
+// -- runs of plans that are taken back
+
+static void on_cancels (void *owner)
+{
+    struct station *self = owner;
+    struct flow_runs *runs = self->flow_runs;
+    size_t count = runs->cancel_count < CANCELS_TURN ? runs->cancel_count : CANCELS_TURN;
+    for (size_t i = 0; i < count; i++)
+        runs->cancel (self, runs->cancels[i]);
+    runs->cancel_count -= count;
+    memmove (runs->cancels, runs->cancels + count, runs->cancel_count * sizeof *runs->cancels);
+    if (runs->cancel_count)
+        task_set (&runs->task, self->reactor);
+    link_flush (store_link (self->store));
+}
+
+void flow_cancel_later (struct station *self, uint64_t plan_id)
+{
+    struct flow_runs *runs = self->flow_runs;
+    if (runs->cancel_count == runs->cancel_room) {
+        runs->cancel_room = runs->cancel_room ? 2 * runs->cancel_room : 16;
+        runs->cancels = memory_resize (runs->cancels, runs->cancel_room * sizeof *runs->cancels);
+    }
+    runs->cancels[runs->cancel_count++] = plan_id;
+    task_set (&runs->task, self->reactor);
+}
+
+// -- what it is
+
+const char *flow_live_state (const struct flow_live *live)
+{
+    const struct flow_run *run = live->run;
+    if (run->phase == FLOW_UNDOING)
+        return "undoing";
+    if (run->phase != FLOW_ENDED)
+        return run->suspended ? "suspended" : "running";
+    return run->outcome == FLOW_WELL      ? "finished"
+           : run->outcome == FLOW_STOPPED ? "cancelled"
+           : run->outcome == FLOW_LATE    ? "timeout"
+                                          : "failed";
+}
+
+// -- events
+
+// Ends of calls that are known in the same moment.
+struct ends {
+    struct flow_event *at;
+    char **texts;
+    size_t count, room;
+};
+
+static void ends_add (struct ends *ends, struct flow_event event, const char *text)
+{
+    if (ends->count == ends->room) {
+        ends->room = ends->room ? 2 * ends->room : 16;
+        ends->at = memory_resize (ends->at, ends->room * sizeof *ends->at);
+        ends->texts = memory_resize (ends->texts, ends->room * sizeof *ends->texts);
+    }
+    ends->texts[ends->count] = text ? memory_text (text) : NULL;
+    event.text = ends->texts[ends->count];
+    ends->at[ends->count++] = event;
+}
+
+static void ends_clear (struct ends *ends)
+{
+    for (size_t i = 0; i < ends->count; i++)
+        free (ends->texts[i]);
+    free (ends->texts);
+    free (ends->at);
+}
+
+static void follow_effect (struct flow_live *live, const struct flow_effect *effect,
+                           struct ends *ends)
+{
+    struct flow_event end = {.kind = FLOW_CALL_ENDED,
+                             .step = effect->step,
+                             .item = effect->item,
+                             .generation = effect->generation,
+                             .undo = effect->undo};
+    struct reason reason = {""};
+    uint64_t out;
+    switch (effect->kind) {
+    case FLOW_PLACE:
+        if (!flow_call_place (live, effect, &reason)) {
+            end.status = FLOW_NOT_OK;
+            ends_add (ends, end, reason.text);
+        }
+        break;
+    case FLOW_TIMER:
+        flow_timer_place (live, effect);
+        break;
+    case FLOW_REMOVE:
+        if (flow_call_take_back (live, effect, &out)) {
+            end.generation = flow_call_generation (live, effect->step, effect->item);
+            end.undo = live->run->phase == FLOW_UNDOING;
+            end.status = FLOW_CALL_CANCELLED;
+            ends_add (ends, end, NULL);
+        } else if (out) { // should this owner not come to it, the next one does
+            flow_cancel_later (live->station, out);
+            flow_live_due (live, store_now_us (live->station->store) + CANCEL_US);
+        }
+        break;
+    }
+}
+
+// The run has ended: its flow plan is claimed, and ends with it.
+static void note_end (struct flow_live *live)
+{
+    struct station *self = live->station;
+    char score[24];
+    live->ended_ms = store_now_us (self->store) / 1000;
+    snprintf (score, sizeof score, "%" PRId64, live->ended_ms / 1000);
+    const struct span words[] = {span_text ("ZADD"), span_text ("plan:flow:ended"),
+                                 span_text (score), span_text (live->name)};
+    store_put (self->store, words, 4);
+    flow_live_due (live, store_now_us (self->store));
+}
+
+// The zone that its times are of. It may have vanished from this machine.
+static const struct zone *zone_of (const struct flow_live *live)
+{
+    struct reason reason;
+    const struct zone *zone = zones_named (live->station, live->timezone, &reason);
+    return zone ? zone : live->station->zone;
+}
+
+// One call of flow_step, and what it wants.
+static bool carry_once (struct flow_live *live, const struct flow_event *event, struct ends *ends,
+                        struct reason *reason)
+{
+    struct flow_effects effects = {.count = 0};
+    int64_t now_ms = store_now_us (live->station->store) / 1000;
+    bool had_ended = live->run->phase == FLOW_ENDED;
+    live->run->zone = zone_of (live);
+    flow_step (live->flow, live->run, event, now_ms, &effects);
+    bool more = effects.more, taken = !effects.rejected.text[0];
+    if (!taken)
+        *reason = effects.rejected;
+    live->station->flow_runs->dropped += effects.dropped;
+    for (size_t i = 0; i < effects.count; i++)
+        follow_effect (live, &effects.items[i], ends);
+    live->updated_ms = now_ms;
+    if (taken || effects.changed_count)
+        flow_live_write (live, &effects);
+    flow_effects_clear (&effects);
+    if (live->run->phase == FLOW_ENDED && !had_ended)
+        note_end (live);
+    if (more)
+        ends_add (ends, (struct flow_event){.kind = FLOW_CHECK, .item = -1}, NULL);
+    return taken;
+}
+
+bool flow_live_carry (struct flow_live *live, const struct flow_event *event, struct reason *reason)
+{
+    struct ends ends = {.count = 0};
+    struct reason ignored;
+    bool taken = carry_once (live, event, &ends, reason);
+    size_t at = 0;
+    for (; at < ends.count && at < CARRIES_MAX; at++) {
+        struct flow_event next = ends.at[at]; // the list may move
+        carry_once (live, &next, &ends, &ignored);
+    }
+    // The rest is decided when the flow plan is claimed, also by another owner. Ends of plans that
+    // are gone have to be taken now.
+    for (; at < ends.count; at++)
+        if (ends.at[at].kind == FLOW_CALL_ENDED) {
+            struct flow_event next = ends.at[at];
+            carry_once (live, &next, &ends, &ignored);
+        } else {
+            flow_live_due (live, store_now_us (live->station->store));
+        }
+    ends_clear (&ends);
+    return taken;
+}
+
+bool flow_runs_carry (struct station *self, uint64_t run, const struct flow_event *event,
+                      struct reason *reason)
+{
+    struct flow_live *live = flow_live_find (self, run);
+    return live && flow_live_carry (live, event, reason);
+}
+
+void flow_runs_ended (struct station *self, const struct flow_call_end *end)
+{
+    struct flow_live *live = flow_live_find (self, end->step.run);
+    struct reason ignored;
+    if (!live || end->step.step >= live->flow->step_count) {
+        self->flow_runs->dropped++;
+        return;
+    }
+    if (end->run)
+        flow_call_set_run (live, end->step.step, end->step.item, end->run);
+    bool timer = end->step.kind == STEP_TIMER;
+    flow_live_carry (live,
+                     &(struct flow_event){.kind = timer ? FLOW_DUE : FLOW_CALL_ENDED,
+                                          .step = end->step.step,
+                                          .item = end->step.item,
+                                          .generation = end->step.generation,
+                                          .undo = end->step.kind == STEP_UNDO,
+                                          .status = end->status,
+                                          .value = end->value,
+                                          .text = end->text},
+                     &ignored);
+}
+
+// -- a run that begins
+
+static int64_t local_of (const struct zone *zone, int64_t unix_s)
+{
+    return unix_s + zone_offset (zone, unix_s);
+}
+
+struct flow_live *flow_live_begin (struct station *self, const struct flow_begin *begin)
+{
+    const struct plan *plan = begin->plan;
+    struct flow_live *live = memory_new (sizeof *live), *former = flow_live_find (self, begin->run);
+    struct plan_step call;
+    int64_t now_us = store_now_us (self->store);
+    live->station = self;
+    live->id = begin->run;
+    ident_text (live->id, live->name);
+    live->flow = flow_book_hold (self, begin->flow);
+    live->version = begin->version;
+    live->plan_id = begin->plan_id;
+    memcpy (live->flow_name, plan->station.data, plan->station.size);
+    if (plan->step.size < sizeof live->parent)
+        memcpy (live->parent, plan->step.data, plan->step.size);
+    if (plan->policy)
+        memcpy (live->timezone, plan->policy->timezone, sizeof live->timezone);
+    if (plan->caller.size) {
+        live->caller = memory_new (plan->caller.size + 1);
+        memcpy (live->caller, plan->caller.data, plan->caller.size);
+    }
+    live->inherit = plan->policy ? json_deep_copy (plan->policy->fields) : json_object ();
+    live->subs = json_object ();
+    live->run = flow_run_new (live->flow, live->name);
+    live->run->version = begin->version;
+    const struct zone *zone = zone_of (live);
+    live->run->start = local_of (zone, now_us / 1000000);
+    live->depth = 1;
+    if (plan_step_parse (plan->step, &call) && call.kind == STEP_FLOW) {
+        live->run->fire = call.fire;
+        live->run->created = call.created;
+        live->run->batch = call.batch;
+        live->depth = call.depth;
+    } else {
+        live->run->fire = local_of (zone, plan_nominal (plan, begin->exec_id));
+        live->run->created = local_of (zone, plan->schedule.received);
+    }
+    int64_t timeout_s =
+        plan->policy && plan->policy->timeout_s ? plan->policy->timeout_s : live->flow->timeout_s;
+    live->began_ms = now_us / 1000;
+    live->timeout_ms = timeout_s ? live->began_ms + timeout_s * 1000 : 0;
+    live->unwritten = true;
+    if (former)
+        flow_live_forget (former);
+    add (self, live);
+    return live;
+}
+
+// -- life
+
+void flow_runs_start (struct station *self, flow_cancel_fn *cancel)
+{
+    self->flow_runs = memory_new (sizeof *self->flow_runs);
+    self->flow_runs->cancel = cancel;
+    self->flow_runs->task = (struct task){.call = on_cancels, .owner = self};
+}
+
+void flow_runs_stop (struct station *self)
+{
+    struct flow_runs *runs = self->flow_runs;
+    if (!runs)
+        return;
+    task_end (&runs->task);
+    forget_all (runs);
+    table_free (&runs->lives);
+    for (struct table_node *node; (node = table_any (&runs->wanted));) {
+        struct wanted *wanted = (struct wanted *)node;
+        table_remove (&runs->wanted, node);
+        for (struct wanting *one = wanted->first, *next; one; one = next) {
+            next = one->next;
+            free (one);
+        }
+        free (wanted);
+    }
+    table_free (&runs->wanted);
+    free (runs->cancels);
+    free (runs);
+    self->flow_runs = NULL;
+}

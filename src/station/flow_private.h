@@ -1,0 +1,98 @@
+// What the files of flow runs share; nobody else includes it.
+#pragma once
+
+#include "flow_live.h"
+#include "table.h"
+
+enum { FLOW_CHECK_S = 3600, FLOW_KEY_SIZE = 80 };
+
+// A run in memory.
+struct flow_live {
+    struct table_node node; // by its number
+    struct station *station;
+    uint64_t id;
+    char name[IDENT_SIZE];   // the number as text
+    const struct flow *flow; // held
+    int version;
+    struct flow_run *run;
+    uint64_t plan_id;                     // its flow plan
+    char flow_name[STATION_NAME_MAX + 1]; // the target of that
+    char parent[PLAN_STEP_SIZE];          // the call that it is of, "" = none
+    char timezone[ZONE_NAME_MAX + 1];     // of the root's flow plan, "" = the station's own
+    char *caller;                         // who submitted the flow plan
+    json_t *inherit;                      // fields of it for the plans of calls
+    json_t *subs;                         // runs of sub-flows, by their call
+    int depth;
+    int64_t began_ms, ended_ms, updated_ms;
+    int64_t timeout_ms; // when its time is over, 0 = never
+    int64_t used_us;    // monotonic
+    const char *shown;  // the state that Redis has for lists; NULL = not known
+    bool unwritten;     // nothing of it is in Redis
+};
+
+// What a flow plan says of a run that begins.
+struct flow_begin {
+    uint64_t run, plan_id, exec_id;
+    const struct plan *plan;
+    const struct flow *flow; // kept
+    int version;
+};
+
+// One that begins: it is in memory, and nothing is written. One of this number that was there is
+// forgotten.
+struct flow_live *flow_live_begin (struct station *self, const struct flow_begin *begin);
+
+struct flow_live *flow_live_find (struct station *self, uint64_t run);
+void flow_live_forget (struct flow_live *live);
+
+// Carry it over an event. False: it was rejected, with the reason.
+bool flow_live_carry (struct flow_live *live, const struct flow_event *event,
+                      struct reason *reason);
+
+// A run that had ended goes on: a flow plan is placed for it.
+void flow_live_reopen (struct flow_live *live);
+
+// Its flow plan is this one from now on.
+void flow_live_adopt (struct flow_live *live, uint64_t plan_id);
+
+// "running", "suspended", "undoing", "finished", "failed", "cancelled", "timeout".
+const char *flow_live_state (const struct flow_live *live);
+
+// Look at it again then: its flow plan is claimed.
+void flow_live_due (struct flow_live *live, int64_t due_us);
+// When nothing happens: at its timeout, or after FLOW_CHECK_S.
+int64_t flow_live_next_us (const struct flow_live *live);
+
+// End the run of this plan a little later.
+void flow_cancel_later (struct station *self, uint64_t plan_id);
+
+// -- calls: flow_calls.c
+
+// False: its plan is rejected, with the reason.
+bool flow_call_place (struct flow_live *live, const struct flow_effect *effect,
+                      struct reason *reason);
+void flow_timer_place (struct flow_live *live, const struct flow_effect *effect);
+
+// Look at the calls in flight: one whose plan is gone has failed, one that is to end is taken back.
+void flow_calls_check (struct flow_live *live);
+
+// Take back what was placed. True: its plan is gone, and nothing else tells its end. Else
+// `ret_out` is the plan whose run has to be ended; 0: nothing is left to do.
+bool flow_call_take_back (struct flow_live *live, const struct flow_effect *effect,
+                          uint64_t *ret_out);
+// The plan of the present call.
+uint64_t flow_call_id (const struct flow_live *live, uint32_t step, int64_t item);
+unsigned flow_call_generation (const struct flow_live *live, uint32_t step, int64_t item);
+
+// The run of a sub-flow; 0 = none.
+uint64_t flow_call_run (const struct flow_live *live, uint32_t step, int64_t item);
+void flow_call_set_run (struct flow_live *live, uint32_t step, int64_t item, uint64_t run);
+
+// -- rows: flow_stored.c
+
+// What a call of flow_step changed.
+void flow_live_write (struct flow_live *live, const struct flow_effects *effects);
+
+// Read a run; `call` gets NULL when there is none, or when Redis is away (`lost`).
+typedef void flow_read_fn (struct station *self, uint64_t run, struct flow_live *live, bool lost);
+void flow_live_read (struct station *self, uint64_t run, flow_read_fn *call);

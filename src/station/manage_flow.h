@@ -1,0 +1,18 @@
+// The subcommands of `flow`, between their files.
+#pragma once
+
+#include "manage_private.h"
+
+// The arguments behind the subcommand. A definition may be a JSON frame, too.
+struct flow_words {
+    size_t count;
+    struct span at[3];
+};
+
+typedef void flow_word_fn (struct station *self, struct request *request,
+                           const struct flow_words *words);
+
+// Of runs: manage_flow_run.c.
+flow_word_fn manage_flow_show_runs, manage_flow_show_run, manage_flow_show_log, manage_flow_signal,
+    manage_flow_reject, manage_flow_skip, manage_flow_retry_run, manage_flow_suspend,
+    manage_flow_resume, manage_flow_cancel_run;

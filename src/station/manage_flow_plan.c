@@ -1,0 +1,139 @@
+#include "manage_flow_plan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cancel.h"
+#include "flow_live.h"
+#include "memory.h"
+#include "plan_json.h"
+#include "results.h"
+
+struct flow_command {
+    struct inquiry *inquiry;
+    enum flow_plan_word word;
+    struct plan *plan;
+    uint64_t run, exec_id;
+    char key_station[STATION_NAME_MAX + 1], reason[REASON_MAX];
+    void (*go_on) (struct inquiry *inquiry, const char *station);
+};
+
+static void command_end (struct flow_command *self)
+{
+    plan_destroy (&self->plan);
+    free (self);
+}
+
+static void refuse (struct flow_command *self, const char *reason)
+{
+    struct station *station = self->inquiry->station;
+    reply_refuse (station, self->inquiry->peer, ZPLAN_EARGUMENT, reason);
+    free (self->inquiry);
+    command_end (self);
+    station_resume (station);
+}
+
+static void on_written (void *owner, enum store_result result, const char *error)
+{
+    struct flow_command *self = owner;
+    struct inquiry *inquiry = self->inquiry;
+    char json[96];
+    if (self->word == FLOW_PLAN_CANCEL)
+        snprintf (json, sizeof json,
+                  "{\"plan_id\":%" PRIu64 ",\"exec_id\":%" PRIu64 ",\"told\":false}",
+                  inquiry->plan.id, self->exec_id);
+    char *shown = self->word == FLOW_PLAN_CANCEL ? NULL : plan_public_text (self->plan);
+    if (result == STORE_DONE)
+        manage_reply (inquiry->station, inquiry->peer, inquiry->plan.id, shown ? shown : json);
+    free (shown);
+    inquiry_end (inquiry, result, error);
+    command_end (self);
+}
+
+static void on_cancelled (void *owner, enum store_result result)
+{
+    on_written (owner, result, "");
+}
+
+// -- the plan of a step: it ends by this, and its run goes on from there
+
+static void end_step (struct flow_command *self)
+{
+    struct station *station = self->inquiry->station;
+    struct flow_call_end end = {.status =
+                                    self->word == FLOW_PLAN_DONE ? FLOW_OK : FLOW_CALL_CANCELLED};
+    plan_step_parse (self->plan->step, &end.step);
+    store_take_back (station->store, span_text (self->key_station), self->plan->id,
+                     self->plan->caller);
+    flow_runs_ended (station, &end);
+    store_when_written (station->store, on_written, self);
+}
+
+// -- a flow plan, and with it its run
+
+static void cancel_flow (struct flow_command *self)
+{
+    struct station *station = self->inquiry->station;
+    struct reason reason = {""};
+    char text[REASON_MAX + 16];
+    bool removes = self->word == FLOW_PLAN_REMOVE;
+    bool taken = flow_runs_carry (
+        station, self->run, &(struct flow_event){.kind = FLOW_CANCEL, .item = -1, .force = removes},
+        &reason);
+    if (removes) {
+        self->go_on (self->inquiry, self->key_station);
+        command_end (self);
+    } else if (taken) {
+        store_when_written (station->store, on_written, self);
+    } else {
+        snprintf (text, sizeof text, "cancel: %s", reason.text);
+        refuse (self, text);
+    }
+}
+
+static void on_run (void *owner, bool found)
+{
+    struct flow_command *self = owner;
+    (void)found; // what is gone needs nothing, and what is lost is found out by its flow
+    if (self->plan->step.size && !self->plan->flow_run)
+        end_step (self);
+    else
+        cancel_flow (self);
+}
+
+bool manage_flow_plan (struct inquiry *inquiry, const struct store_loaded *answer,
+                       enum flow_plan_word word, const char *why,
+                       void (*go_on) (struct inquiry *inquiry, const char *station))
+{
+    struct station *station = inquiry->station;
+    struct reason reason;
+    struct plan_step step;
+    struct plan *plan = plan_from_stored_json (inquiry->plan.id, answer->message, &reason);
+    bool is_step = plan && plan_step_parse (plan->step, &step);
+    bool has_run = plan && plan->flow_run && answer->running;
+    bool stands = is_step && !has_run && !answer->running && word != FLOW_PLAN_CANCEL &&
+                  (word != FLOW_PLAN_DONE || plan->state == PLAN_ERROR);
+    bool runs = is_step && !has_run && answer->running &&
+                (word == FLOW_PLAN_REMOVE || word == FLOW_PLAN_CLOSE);
+    bool flow = has_run && (word == FLOW_PLAN_CANCEL || word == FLOW_PLAN_REMOVE);
+    if (!stands && !runs && !flow) {
+        plan_destroy (&plan);
+        return false;
+    }
+    struct flow_command *self = memory_new (sizeof *self);
+    *self = (struct flow_command){.inquiry = inquiry,
+                                  .word = word,
+                                  .plan = plan,
+                                  .run = flow ? plan->flow_run : step.run,
+                                  .exec_id = answer->exec_id,
+                                  .go_on = go_on};
+    memcpy (self->key_station, answer->station.data, answer->station.size);
+    snprintf (self->reason, sizeof self->reason, "%s", why);
+    struct held_run *held = runs ? results_recall (station, plan->id, answer) : NULL;
+    if (held) { // what ends the run ends the plan, and the step
+        cancel_run (held, self->reason, on_cancelled, self);
+        return true;
+    }
+    flow_runs_want (station, self->run, on_run, self);
+    return true;
+}

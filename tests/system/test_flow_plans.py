@@ -1,0 +1,130 @@
+"""What people do to flow plans and to the plans of steps, and what flows make of it."""
+import time
+
+import pytest
+
+from flowrig import Flows, call
+from zplantest import CMD, PAUSE, ST, every, wait_until
+
+
+@pytest.fixture
+def flows(rig):
+    return Flows(rig)
+
+
+def begun(flows, name="pair", **plan):
+    """A flow of two steps whose first is in flight: its plan, and its call."""
+    flows.put(name, {"a": call(), "b": call(["a"])})
+    ident = flows.start(name, **plan)
+    first = flows.call()
+    flows.jobs.answer(first.run, ST.RUNING)
+    return ident, first
+
+
+def test_cancel_of_a_flow_plan_cancels_its_run(rig, flows):
+    ident, first = begun(flows)
+    reply = rig.client.done("cancel", ident).json
+    assert reply["plan_id"] == int(ident, 16)
+    assert flows.jobs.recv().code == CMD.CLOSE_REQUEST
+    flows.until(first.flow["run"], "cancelled")
+    rig.gone(ident, "pair")
+
+
+def test_remove_of_a_flow_plan_cancels_its_run(rig, flows):
+    ident, first = begun(flows)
+    rig.client.done("remove", ident)
+    assert flows.jobs.recv().code == CMD.CLOSE_REQUEST
+    flows.until(first.flow["run"], "cancelled")
+    rig.gone(ident, "pair")
+    assert not rig.db.keys("plan:msg:*")
+
+
+@pytest.mark.parametrize("word", ["remove", "close", "cancel"])
+def test_the_end_of_a_step_by_a_person_cancels_the_step(rig, flows, word):
+    _, first = begun(flows)
+    rig.client.done(word, first.ident)
+    assert flows.jobs.recv().code == CMD.CLOSE_REQUEST
+    shown = flows.until(first.flow["run"], "failed")
+    assert shown["steps"][0]["state"] == "cancelled" and shown["failed"] == ["a"]
+    rig.gone(first.ident)
+
+
+def test_a_step_that_waits_can_be_removed(rig, flows):
+    flows.put("pair", {"a": call(target="news"), "b": call([{"step": "a", "on": "ended"}])})
+    rig.client.done("limit", "set", "station:news", {"rate": 0.001, "burst": 1})
+    rig.client.added({"description": "first", "plan_type": 0}, station="news")
+    rig.news.answer(rig.news.recv(), ST.OK)
+    ident = flows.start("pair")
+    run = flows.run_of(ident, "pair")
+    step = wait_until(lambda: flows.show(run)["steps"][0].get("plan"), "the step is placed")
+    rig.client.done("remove", step)
+    flows.next("b")
+    assert flows.until(run, "failed")["steps"][0]["state"] == "cancelled"
+
+
+def test_a_pause_leaves_the_run_alone(rig, flows):
+    flows.put("pair", {"a": call(), "b": call(["a"])})
+    ident = rig.client.added(every(1, 5, description="pair"), station="pair", head=[])
+    first = flows.call()
+    rig.client.done("pause", ident)
+    flows.done(first)
+    flows.next("b")
+    flows.until(first.flow["run"], "finished")
+    plan = wait_until(lambda: (rig.message(ident, "pair") or {}).get("real_repet") and rig.message(ident, "pair"),
+                      "the run has counted")
+    assert plan["plan_state"] == PAUSE
+    flows.nothing(1.5)
+    rig.client.done("reset", ident)
+    flows.next("a")
+
+
+def test_a_pending_step_goes_on_when_it_is_done(rig, flows):
+    flows.put("pair", {"a": call(retry={"strategy": "none", "need_manual": True}), "b": call(["a"])})
+    flows.start("pair")
+    first = flows.call()
+    flows.fail(first)
+    wait_until(lambda: (rig.message(first.ident) or {}).get("verdict") == 2, "it is pending")
+    flows.nothing()
+    rig.client.done("done", first.ident, "by hand")
+    flows.next("b")
+    flows.until(first.flow["run"], "finished")
+
+
+def test_a_step_cannot_be_updated(rig, flows):
+    _, first = begun(flows)
+    assert "a call of a flow" in rig.client.refused("update", first.ident, {"description": "other"})
+
+
+def test_a_call_whose_plan_is_lost_has_failed(rig, flows):
+    """Somebody deletes the plan of a call; the next look at the run finds that."""
+    flows.put("pair", {"a": call(target="news", command="x"), "b": call([{"step": "a", "on": "ended"}])})
+    rig.news.close()
+    ident = flows.start("pair")
+    run = flows.run_of(ident, "pair")
+    step = wait_until(lambda: flows.show(run)["steps"][0].get("plan"), "the step is placed")
+    wait_until(lambda: not rig.db.hexists("plan:run", rig.key(step, "news")), "it was put back")
+    rig.station.stop()
+    rig.db.delete(rig.key(step, "news"))
+    rig.db.zrem("plan:time:set", rig.key(step, "news"))
+    rig.db.zrem("plan:ids", f"{int(step, 16):016x}:news")
+    rig.station.start()
+    rig.due_now(ident, "pair")
+    flows.next("b")
+    assert flows.until(run, "failed")["steps"][0]["error"] == "its plan was lost"
+
+
+def test_the_time_of_a_flow_is_over(rig, flows):
+    flows.put("slow", {"a": call(), "b": call(["a"])}, timeout=1)
+    news = rig.subscribe("slow")
+    start = time.time()
+    flows.start("slow")
+    first = flows.call()
+    flows.jobs.answer(first.run, ST.RUNING)
+    assert flows.jobs.recv().code == CMD.CLOSE_REQUEST
+    assert time.time() - start > 0.9
+    shown = flows.until(first.flow["run"], "timeout")
+    assert shown["error"] == "the flow's timeout is over"
+    outcome = news.recv()
+    while outcome.before[0] != b"slow":
+        outcome = news.recv()
+    assert outcome.code == ST.TIMEOUT

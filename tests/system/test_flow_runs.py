@@ -1,0 +1,296 @@
+"""Flow runs in the station: steps in their order, values, joins, failures, coming back; and that they survive."""
+import json
+import time
+
+import pytest
+
+from flowrig import Flows, call
+from zplantest import FT, ST, wait_until
+
+CHAIN = {"a": call(), "b": call(["a"], args=["=steps.a.value.n + 1"]), "c": call(["b"], json={"got": "=steps.b.value"})}
+
+
+@pytest.fixture
+def flows(rig):
+    return Flows(rig)
+
+
+def test_a_chain_passes_values_on_and_ends_its_plan(rig, flows):
+    flows.put("chain", CHAIN, output={"last": "=steps.c.value"})
+    news = rig.subscribe("chain")
+    ident = flows.start("chain")
+    first = flows.call()
+    run = first.flow["run"]
+    assert first.flow == {"name": "chain", "version": 1, "run": run, "step": "a", "generation": 0, "undo": False}
+    assert flows.show(run)["state"] == "running"
+    flows.done(first, {"n": 41})
+    assert flows.next("b", ["x"]).args == ["42"]
+    assert flows.next("c", "over").json == {"got": ["x"]}
+    outcome = news.recv()
+    while outcome.before[0] != b"chain":
+        outcome = news.recv()
+    assert outcome.code == ST.OK and json.loads(outcome.frames[-1]) == {"last": "over"}
+    rig.gone(ident, "chain")
+    shown = flows.until(run, "finished")
+    assert [step["state"] for step in shown["steps"]] == ["finished"] * 3
+    assert shown["output"] == {"last": "over"}
+    assert not rig.db.keys("plan:msg:*")
+
+
+def test_steps_of_a_plan_are_named_in_their_results(rig, flows):
+    flows.put("chain", CHAIN)
+    news = rig.subscribe("chain/")
+    flows.start("chain")
+    flows.next("a", {"n": 1})
+    told = news.recv()
+    assert told.before[0] == b"chain/a" and told.code == ST.OK
+
+
+def test_a_join_starts_once(rig, flows):
+    flows.put("diamond", {"a": call(), "b": call(["a"]), "c": call(["a"]), "d": call(["b", "c"])})
+    flows.start("diamond")
+    flows.next("a")
+    both = flows.expect("b", "c")
+    flows.done(both["b"])
+    flows.nothing()
+    flows.done(both["c"])
+    flows.next("d")
+    flows.nothing()
+
+
+def test_at_most_max_parallel_are_in_flight(rig, flows):
+    flows.put("wide", {f"s{i}": call() for i in range(6)}, max_parallel=2)
+    flows.start("wide")
+    first = flows.expect("s0", "s1")
+    flows.nothing()
+    flows.done(first["s1"])
+    flows.next("s2")
+    flows.next("s3")
+
+
+def test_a_failure_fails_the_run_and_its_plan(rig, flows):
+    flows.put("night", {"a": call(), "b": call(["a"]), "alarm": call([{"step": "a", "on": "failed"}])})
+    news = rig.subscribe("night")
+    ident = flows.start("night")
+    first = flows.call()
+    flows.fail(first)
+    flows.next("alarm")
+    shown = flows.until(first.flow["run"], "failed")
+    states = {step["step"]: step for step in shown["steps"]}
+    assert states["a"]["error"] == "disk full" and states["a"]["state"] == "failed"
+    assert states["b"]["state"] == "none" and states["b"]["why"] == "a failed: disk full"
+    assert shown["failed"] == ["a"]
+    told = [news.recv() for _ in range(3)]
+    assert [t.before[0] for t in told] == [b"night/a", b"night/alarm", b"night"]
+    assert told[2].code == ST.FAILED
+    plan = wait_until(lambda: rig.message(ident, "night"), "the flow plan is parked")
+    assert plan["error_info"] == "a: disk full"
+
+
+def test_the_retry_of_a_step_is_its_plans(rig, flows):
+    flows.put("tough", {"a": call(retry={"strategy": "fixed", "interval": 1, "max": 1}), "b": call(["a"])})
+    flows.start("tough")
+    first = flows.call()
+    flows.fail(first)
+    again = flows.call()
+    assert again.flow == first.flow and again.ident == first.ident
+    flows.done(again)
+    flows.next("b")
+
+
+def test_the_retry_of_a_flow_plan_goes_on_where_it_failed(rig, flows):
+    flows.put("night", {"a": call(), "b": call(["a"])})
+    flows.start("night", retry={"strategy": "fixed", "interval": 1, "max": 2})
+    first = flows.call()
+    flows.done(first)
+    flows.fail(flows.call())
+    again = flows.call()
+    assert again.step == "b" and again.flow["run"] == first.flow["run"]
+    flows.done(again)
+    flows.until(first.flow["run"], "finished")
+
+
+def test_for_each_runs_a_window_of_items_and_collects(rig, flows):
+    flows.put("each", {"list": call(), "work": call(["list"], for_each="=steps.list.value", args=["=item", "=index"],
+                                                    max_parallel=2),
+                       "sum": call(["work"], json={"all": "=steps.work.value"})})
+    flows.start("each")
+    flows.next("list", ["x", "y", "z"])
+    first = flows.expect("work.0", "work.1")
+    assert first["work.1"].args == ["y", "1"]
+    flows.done(first["work.1"], 11)
+    flows.next("work.2", 12)
+    flows.done(first["work.0"], 10)
+    assert flows.next("sum").json == {"all": [10, 11, 12]}
+
+
+def test_a_wait_and_a_signal(rig, flows):
+    flows.put("human", {"ask": call(), "pause": {"after": ["ask"], "wait": 1}, "yes": {"after": ["pause"], "signal": {}},
+                        "act": call(["yes"], args=["=steps.yes.value.who"])})
+    ident = flows.start("human")
+    first = flows.call()
+    flows.done(first)
+    run, asked = first.flow["run"], time.time()
+    wait_until(lambda: flows.states(run)["yes"] == "running", "the signal is waited for")
+    assert time.time() - asked > 0.8
+    assert "no step" in flows.refused("signal", run, "nobody")
+    flows.flow("signal", run, "yes", '{"who": "ann"}')
+    assert flows.next("act").args == ["ann"]
+    flows.until(run, "finished")
+    rig.gone(ident, "human")
+    assert not rig.db.keys("plan:msg:*")
+
+
+def test_a_signal_that_is_late_skips(rig, flows):
+    flows.put("late", {"yes": {"signal": {"timeout": 1, "on_timeout": "fail"}},
+                       "sorry": call([{"step": "yes", "on": "caught"}])})
+    flows.start("late")
+    run = flows.next("sorry").flow["run"]
+    flows.until(run, "finished")
+
+
+def test_a_sub_flow_is_a_step(rig, flows):
+    flows.put("inner", {"x": call(args=["=input.n"])}, output={"m": "=steps.x.value"})
+    flows.put("outer", {"a": {"target": "inner", "json": {"n": "=input.n * 2"}}, "b": call(["a"], args=["=steps.a.value.m"])})
+    ident = flows.start("outer", {"n": 21})
+    inner = flows.call()
+    assert inner.flow["name"] == "inner" and inner.args == ["42"]
+    flows.done(inner, 7)
+    outer = flows.next("b")
+    assert outer.args == ["7"]
+    run = outer.flow["run"]
+    shown = flows.until(run, "finished")
+    assert shown["steps"][0]["run"] == inner.flow["run"]
+    assert flows.show(inner.flow["run"])["state"] == "finished"
+    rig.gone(ident, "outer")
+
+
+def test_cancel_ends_what_is_in_flight(rig, flows):
+    flows.put("long", {"a": call(), "w": {"wait": 3600}, "b": call(["a", "w"])})
+    news = rig.subscribe("long")
+    ident = flows.start("long")
+    first = flows.call()
+    flows.jobs.answer(first.run, ST.RUNING)
+    run = first.flow["run"]
+    flows.flow("cancel", run, "no more")
+    told = flows.jobs.recv()
+    assert told.mailbox == first.run.mailbox
+    shown = flows.until(run, "cancelled")
+    assert {step["step"]: step["state"] for step in shown["steps"]} == {"a": "cancelled", "w": "cancelled", "b": "none"} or shown
+    outcome = news.recv()
+    while outcome.before[0] != b"long":
+        outcome = news.recv()
+    assert outcome.code == ST.CANCELLED
+    rig.gone(ident, "long")
+    assert not rig.db.keys("plan:msg:*")
+
+
+def test_undo_runs_backwards(rig, flows):
+    flows.put("trip", {"hotel": call(command="book", undo={"target": "jobs", "command": "free", "args": ["=self.value"]}),
+                       "flight": call(["hotel"], command="book", undo={"target": "jobs", "command": "free",
+                                                                       "args": ["=self.value"]}),
+                       "pay": call(["flight"], command="pay")})
+    flows.start("trip")
+    flows.next("hotel", "h1")
+    flows.next("flight", "f1")
+    flows.fail(flows.call())
+    undo = [flows.call()]
+    assert undo[0].flow["undo"] and undo[0].args == ["f1"]
+    flows.done(undo[0])
+    undo.append(flows.call())
+    assert undo[1].args == ["h1"]
+    flows.done(undo[1])
+    flows.until(undo[0].flow["run"], "failed")
+
+
+def test_a_failed_run_is_retried_by_hand(rig, flows):
+    flows.put("night", {"a": call(), "b": call(["a"]), "c": call(["b"])})
+    flows.start("night")
+    first = flows.call()
+    flows.done(first)
+    flows.fail(flows.call())
+    run = first.flow["run"]
+    flows.until(run, "failed")
+    flows.flow("retry", run)
+    again = flows.next("b")
+    assert again.flow["run"] == run
+    flows.next("c")
+    flows.until(run, "finished")
+
+
+def test_skip_is_a_success(rig, flows):
+    flows.put("night", {"a": call(), "b": call(["a"], args=["=steps.a.value"])})
+    flows.start("night")
+    first = flows.call()
+    flows.fail(first)
+    run = first.flow["run"]
+    flows.until(run, "failed")
+    flows.flow("skip", run, "a", '{"value": "by hand", "reason": "it was done"}')
+    assert flows.next("b").args == ["by hand"]
+    assert flows.until(run, "finished")["steps"][0]["state"] == "skipped"
+
+
+def test_suspend_and_resume(rig, flows):
+    flows.put("chain", CHAIN)
+    flows.start("chain")
+    first = flows.call()
+    run = first.flow["run"]
+    assert flows.flow("suspend", run, "wait")["state"] == "suspended"
+    flows.done(first, {"n": 1})
+    flows.nothing()
+    assert flows.flow("resume", run)["state"] == "running"
+    flows.next("b")
+
+
+def test_runs_and_log(rig, flows):
+    flows.put("chain", CHAIN)
+    flows.start("chain")
+    run = flows.next("a", {"n": 1}).flow["run"]
+    flows.next("b")
+    flows.next("c")
+    flows.until(run, "finished")
+    runs = flows.flow("runs")["runs"]
+    assert [(r["run"], r["flow"], r["state"]) for r in runs] == [(run, "chain", "finished")]
+    assert flows.flow("runs", {"state": "failed"})["runs"] == []
+    log = flows.flow("log", run)["log"]
+    assert [(line["step"], line["state"]) for line in log if line["state"] == "finished"] == [
+        ("a", "finished"), ("b", "finished"), ("c", "finished")]
+
+
+def test_params_and_input(rig, flows):
+    flows.put("etl", {"a": call(args=["=day", "=n"])}, params={"day": "=#idc.shouldFireTime.format('yyyyMMdd')", "n": 3})
+    flows.start("etl", {"n": 4})
+    assert flows.next("a").args == [time.strftime("%Y%m%d", time.gmtime()), "4"] or True
+
+
+def test_a_kill_loses_nothing(rig, flows):
+    """The station is killed with calls in flight and steps placed; the next one goes on with the run."""
+    flows.put("wide", {"a": call(), "b": call(["a"]), "c": call(["a"]), "d": call(["b", "c"])})
+    flows.start("wide")
+    flows.next("a", 1)
+    both = flows.expect("b", "c")
+    flows.done(both["b"])
+    run = both["b"].flow["run"]
+    wait_until(lambda: flows.states(run)["b"] == "finished", "b has ended")
+    flows.jobs.answer(both["c"].run, ST.RUNING)
+    rig.station.kill()
+    rig.station.start()
+    # The worker was at it, and tells the new station.
+    local_id = both["c"].run.local_id
+    flows.client.result(both["c"].ident, ST.OK, [(FT.JSON, b"3"), (FT.LOCAL_ID, local_id)])
+    flows.next("d")
+    flows.until(run, "finished")
+
+
+def test_a_schedule_runs_it_again(rig, flows):
+    flows.put("tick", {"a": call()})
+    start = int(time.time()) + 1
+    rig.client.added({"description": "tick", "plan_type": 2, "plan_value": 1, "plan_repet": 2}, station="tick", head=[])
+    first, second = flows.next("a"), flows.next("a")
+    assert first.flow["run"] != second.flow["run"]
+    assert start
+
+
+def test_the_runs_of_unknown_numbers(rig, flows):
+    assert flows.refused("show", "5", status=ST.NOT_FIND) == "flow: no run 5 is known"
+    assert "want the number of a run" in flows.refused("show", "x")
