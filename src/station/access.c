@@ -41,7 +41,7 @@ int access_add (struct access *self, const struct curve_cert *cert, struct reaso
         curve_stations_check (cert->stations, reason))
         return -1;
     if (!roles) {
-        reason_set (reason, "roles: want at least one of submit,observe,manage,result");
+        reason_set (reason, "roles: want at least one of submit,observe,manage,result,signal");
         return -1;
     }
     if (held) {
@@ -121,7 +121,8 @@ const char *roles_text (unsigned roles, char out[ROLES_TEXT_MAX])
     } names[] = {{CURVE_ROLE_SUBMIT, "submit"},
                  {CURVE_ROLE_OBSERVE, "observe"},
                  {CURVE_ROLE_MANAGE, "manage"},
-                 {CURVE_ROLE_RESULT, "result"}};
+                 {CURVE_ROLE_RESULT, "result"},
+                 {CURVE_ROLE_SIGNAL, "signal"}};
     char *at = out;
     *at = '\0';
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -147,6 +147,7 @@ struct station {
 
     struct late_runs *late_runs; // cancelled ones whose plans are gone (late.h); NULL = none yet
 
+    int64_t flow_sweep_us;       // when ended runs are swept next, monotonic
     struct flow_runs *flow_runs; // runs of flows (flow_live.h)
 
     struct pull *pull;    // takes that wait (pull_wait.c); NULL = none yet

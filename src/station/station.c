@@ -26,6 +26,7 @@
 #include "flow_change.h"
 #include "flow_fire.h"
 #include "flow_live.h"
+#include "flow_sweep.h"
 #include "forward.h"
 #include "front.h"
 #include "late.h"
@@ -357,6 +358,7 @@ static void on_tick (void *owner)
     peers_tick (self, now_us);
     reads_tick (self);
     pull_tick (self);
+    flow_sweep_tick (self);
     station_resume (self);
     link_flush (store_link (self->store));
 }

@@ -78,7 +78,8 @@ int curve_roles_read (const char *text, unsigned *ret, struct reason *reason)
     } known[] = {{"submit", CURVE_ROLE_SUBMIT},
                  {"observe", CURVE_ROLE_OBSERVE},
                  {"manage", CURVE_ROLE_MANAGE},
-                 {"result", CURVE_ROLE_RESULT}};
+                 {"result", CURVE_ROLE_RESULT},
+                 {"signal", CURVE_ROLE_SIGNAL}};
     unsigned roles = 0;
     const char *rest = parts_of (text);
     struct span part;
@@ -88,7 +89,7 @@ int curve_roles_read (const char *text, unsigned *ret, struct reason *reason)
             if (span_is (part, known[i].name))
                 role = known[i].role;
         if (!role) {
-            reason_set (reason, "roles: want one or more of submit,observe,manage,result, got %s",
+            reason_set (reason, "roles: want one or more of submit,observe,manage,result,signal, got %s",
                         quoted (part));
             return -1;
         }

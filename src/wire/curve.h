@@ -45,7 +45,8 @@ enum curve_role {
     CURVE_ROLE_SUBMIT = 1,
     CURVE_ROLE_OBSERVE = 2,
     CURVE_ROLE_MANAGE = 4,
-    CURVE_ROLE_RESULT = 8
+    CURVE_ROLE_RESULT = 8,
+    CURVE_ROLE_SIGNAL = 16 // to flows
 };
 
 // 40 characters of Z85 that libzmq takes for a key. NULL is none.

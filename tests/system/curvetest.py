@@ -8,7 +8,7 @@ from zmq.utils.monitor import recv_monitor_message
 
 from zplantest import CONTEXT, FakeTarget, Rig, WAIT, wait_until
 
-EVERY_ROLE = "submit,observe,manage,result"
+EVERY_ROLE = "submit,observe,manage,result,signal"
 
 
 class Keys:

@@ -87,7 +87,7 @@ def test_nor_is_one_behind_a_link(tmp_path):
     ([".a"], USAGE, "name: want 1..64"),
     (["../a"], USAGE, "name: want 1..64"),
     (["x" * 65], USAGE, "NAME: at most 64 bytes"),
-    (["a", "--role", "root"], USAGE, "roles: want one or more of submit,observe,manage,result, got 'root'"),
+    (["a", "--role", "root"], USAGE, "roles: want one or more of submit,observe,manage,result,signal, got 'root'"),
     (["a", "--role", "submit,"], USAGE, "roles: want one or more of"),
     (["a", "--role", "submit," * 20], USAGE, "--role: at most 127 bytes"),
     (["a", "--station", "a*b"], USAGE, "stations: want names of 1..64"),

@@ -244,7 +244,7 @@ def test_a_bad_file_lets_its_own_key_not_in_and_nobody_else_out(rig):
     write(rig.file("bad"), certificate(wrong, "bad", "submit,root"))
     rig.logged("access.left_out files=1", start)
     with open(rig.station.log) as log:
-        assert "bad.key: roles: want one or more of submit,observe,manage,result, got 'root'" in log.read()
+        assert "bad.key: roles: want one or more of submit,observe,manage,result,signal, got 'root'" in log.read()
     warned(rig, "invalid files in --allow: 1; the first: ")
     for one in (client, stays):
         assert one.submit(later()).code == ST.PLAN
@@ -735,10 +735,10 @@ ONLY_A_KEY = "curve\n    public-key = \"{}\"\n"
 
 
 @pytest.mark.parametrize("text, why", [
-    pytest.param(ONLY_A_KEY, "roles: want at least one of submit,observe,manage,result",
+    pytest.param(ONLY_A_KEY, "roles: want at least one of submit,observe,manage,result,signal",
                  id="no role"),
     pytest.param('metadata\n    roles = "all"\n' + ONLY_A_KEY,
-                 "roles: want one or more of submit,observe,manage,result, got 'all'", id="no such role"),
+                 "roles: want one or more of submit,observe,manage,result,signal, got 'all'", id="no such role"),
     pytest.param("", "the public-key is missing", id="empty"),
     pytest.param(ONLY_A_KEY.format("short"), "the public-key is not 40 characters of Z85",
                  id="no key"),

@@ -294,3 +294,21 @@ def test_a_schedule_runs_it_again(rig, flows):
 def test_the_runs_of_unknown_numbers(rig, flows):
     assert flows.refused("show", "5", status=ST.NOT_FIND) == "flow: no run 5 is known"
     assert "want the number of a run" in flows.refused("show", "x")
+
+
+def test_ended_runs_are_swept(make_rig):
+    rig = make_rig("--flow-count", "1")
+    flows = Flows(rig)
+    flows.put("each", {"work": call(for_each=2, args=["=index"])})
+    runs = []
+    for _ in range(3):
+        flows.start("each")
+        both = flows.expect("work.0", "work.1")
+        for one in both.values():
+            flows.done(one)
+        runs.append(both["work.0"].flow["run"])
+        flows.until(runs[-1], "finished")
+    wait_until(lambda: rig.db.zcard("plan:flow:ended") == 1, "the older runs are swept", 60)
+    kept = {key.decode().split(":")[3] for key in rig.db.keys("plan:flow:*") if key.count(b":") > 2 and b":def:" not in key}
+    assert kept == {runs[-1]}
+    assert [run["run"] for run in flows.flow("runs")["runs"]] == [runs[-1]]

@@ -35,16 +35,16 @@ static const struct refused_row {
     } cert;
     const char *reason;
 } refused_rows[] = {
-    {"no role", {KEY_B, "", ""}, "roles: want at least one of submit,observe,manage,result"},
+    {"no role", {KEY_B, "", ""}, "roles: want at least one of submit,observe,manage,result,signal"},
     {"unknown role",
      {KEY_B, "submit,root", ""},
-     "roles: want one or more of submit,observe,manage,result, got 'root'"},
+     "roles: want one or more of submit,observe,manage,result,signal, got 'root'"},
     {"empty role",
      {KEY_B, "submit,", ""},
-     "roles: want one or more of submit,observe,manage,result, got ''"},
+     "roles: want one or more of submit,observe,manage,result,signal, got ''"},
     {"role in capitals",
      {KEY_B, "Submit", ""},
-     "roles: want one or more of submit,observe,manage,result, got 'Submit'"},
+     "roles: want one or more of submit,observe,manage,result,signal, got 'Submit'"},
     {"star inside",
      {KEY_B, "submit", "j*s"},
      "stations: want names of 1..64 A-Z a-z 0-9 _ . - or prefixes of them that end with *, "
@@ -148,7 +148,7 @@ static void roles_are_told (void **state)
     CHECK_TEXT ("none", roles_text (0, out), "");
     CHECK_TEXT ("one", roles_text (CURVE_ROLE_RESULT, out), "result");
     CHECK_TEXT ("two", roles_text (CURVE_ROLE_MANAGE | CURVE_ROLE_SUBMIT, out), "submit,manage");
-    CHECK_TEXT ("all", roles_text (ROLES_ANY, out), "submit,observe,manage,result");
+    CHECK_TEXT ("all", roles_text (ROLES_ANY, out), "submit,observe,manage,result,signal");
 }
 
 // -- stations
@@ -212,7 +212,7 @@ static const struct connect_row {
     {"submit", "", "", false},
     {"submit", "", "request2", false},
     {"submit", "", "reques", false},
-    {"submit,observe,manage,result", "", "global", false},
+    {"submit,observe,manage,result,signal", "", "global", false},
 };
 
 static void a_socket_may_be_connected_to_or_not (void **state)

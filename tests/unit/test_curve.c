@@ -84,7 +84,7 @@ static const struct row {
      "# one\r\n\r\n  # two\r\ncurve # three\r\n    public-key = \"$P\" # four", CURVE_PUBLIC, 0600,
      ""},
     {"all of the metadata",
-     "metadata\n    name = \"a # b\"\n    roles = \"submit,observe,manage,result\"\n"
+     "metadata\n    name = \"a # b\"\n    roles = \"submit,observe,manage,result,signal\"\n"
      "    stations = jobs,re*,*  # all\ncurve\n  public-key=\"$P\"\n",
      CURVE_PUBLIC, 0600, ""},
     {"metadata that is empty", "metadata\n    roles = \"\"\ncurve\n    public-key = \"$P\"\n",
@@ -144,12 +144,12 @@ static const struct row {
      "line 2 holds a control character"},
     {"a role that is not known",
      "metadata\n    roles = \"submit,root\"\ncurve\n    public-key = \"$P\"\n", CURVE_PUBLIC, 0600,
-     "roles: want one or more of submit,observe,manage,result, got 'root'"},
+     "roles: want one or more of submit,observe,manage,result,signal, got 'root'"},
     {"a blank before a role",
      "metadata\n    roles = \"submit, observe\"\ncurve\n    public-key = \"$P\"\n", CURVE_PUBLIC,
-     0600, "roles: want one or more of submit,observe,manage,result, got ' observe'"},
+     0600, "roles: want one or more of submit,observe,manage,result,signal, got ' observe'"},
     {"a role missing", "metadata\n    roles = \"submit,\"\ncurve\n    public-key = \"$P\"\n",
-     CURVE_PUBLIC, 0600, "roles: want one or more of submit,observe,manage,result, got ''"},
+     CURVE_PUBLIC, 0600, "roles: want one or more of submit,observe,manage,result,signal, got ''"},
     {"a star within", "metadata\n    stations = \"a*b\"\ncurve\n    public-key = \"$P\"\n",
      CURVE_PUBLIC, 0600,
      "stations: want names of 1..64 A-Z a-z 0-9 _ . - or prefixes of them that end with *, "

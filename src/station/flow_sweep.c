@@ -1,0 +1,100 @@
+#include "flow_sweep.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "memory.h"
+
+enum { SWEEP_US = 2000000, PAGE = 100, KEY_SIZE = 96 };
+
+static void drop_key (struct station *self, const char *kind, const char *run)
+{
+    char key[KEY_SIZE];
+    snprintf (key, sizeof key, "plan:flow:%s:%s", kind, run);
+    const struct span words[] = {span_text ("DEL"), span_text (key)};
+    store_put (self->store, words, 2);
+}
+
+static void drop_member (struct station *self, const char *set, const char *run)
+{
+    const struct span words[] = {span_text ("ZREM"), span_text (set), span_text (run)};
+    store_put (self->store, words, 3);
+}
+
+struct sweeping {
+    struct station *station;
+    char run[IDENT_SIZE];
+};
+
+// The fields of its data name the steps that have a map of their own: "INDEX.list".
+static void on_fields (void *owner, const redisReply *reply)
+{
+    struct sweeping *self = owner;
+    struct station *station = self->station;
+    static const char list[] = ".list";
+    bool sound = reply && reply->type == REDIS_REPLY_ARRAY;
+    for (size_t i = 0; sound && i < reply->elements; i++) {
+        const redisReply *field = reply->element[i];
+        char kind[32] = "map";
+        size_t size = field->type == REDIS_REPLY_STRING ? field->len : 0, tail = sizeof list - 1;
+        char key[KEY_SIZE];
+        if (size <= tail || size > 12 + tail || memcmp (field->str + size - tail, list, tail) != 0)
+            continue;
+        snprintf (key, sizeof key, "%s:%.*s", self->run, (int)(size - tail), field->str);
+        drop_key (station, kind, key);
+    }
+    static const char *const kinds[] = {"run", "node", "data", "log"};
+    for (size_t i = 0; sound && i < sizeof kinds / sizeof *kinds; i++)
+        drop_key (station, kinds[i], self->run);
+    if (sound) {
+        drop_member (station, "plan:flow:ended", self->run);
+        drop_member (station, "plan:flow:runs", self->run);
+    }
+    free (self);
+}
+
+static void sweep (struct station *self, const redisReply *run)
+{
+    struct sweeping *sweeping = memory_new (sizeof *sweeping);
+    char key[KEY_SIZE];
+    uint64_t id;
+    sweeping->station = self;
+    if (run->type != REDIS_REPLY_STRING || !ident_parse (span_of (run->str, run->len), &id)) {
+        free (sweeping);
+        return;
+    }
+    ident_text (id, sweeping->run);
+    snprintf (key, sizeof key, "plan:flow:data:%s", sweeping->run);
+    const struct span words[] = {span_text ("HKEYS"), span_text (key)};
+    store_get (self->store, words, 2, on_fields, sweeping);
+}
+
+static void on_runs (void *owner, const redisReply *reply)
+{
+    struct station *self = owner;
+    for (size_t i = 0; reply && reply->type == REDIS_REPLY_ARRAY && i < reply->elements; i++)
+        sweep (self, reply->element[i]);
+}
+
+void flow_sweep_tick (struct station *self)
+{
+    int64_t now_us = clock_mono_us ();
+    char first[32], page[32];
+    if (self->phase != PHASE_SERVING || !station_store_up (self) || now_us < self->flow_sweep_us)
+        return;
+    self->flow_sweep_us = now_us + SWEEP_US;
+    snprintf (page, sizeof page, "%d", PAGE);
+    snprintf (first, sizeof first, "%" PRId64, station_now (self) - self->settings->flow_age_s);
+    const struct span old[] = {
+        span_text ("ZRANGEBYSCORE"), span_text ("plan:flow:ended"), span_text ("-inf"),
+        span_text (first),           span_text ("LIMIT"),           span_text ("0"),
+        span_text (page)};
+    store_get (self->store, old, 7, on_runs, self);
+    // Those behind the newest flow_count, the newest of them first.
+    snprintf (first, sizeof first, "%" PRId64, self->settings->flow_count);
+    snprintf (page, sizeof page, "%" PRId64, self->settings->flow_count + PAGE - 1);
+    const struct span many[] = {span_text ("ZREVRANGE"), span_text ("plan:flow:ended"),
+                                span_text (first), span_text (page)};
+    store_get (self->store, many, 4, on_runs, self);
+}
