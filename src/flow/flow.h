@@ -58,6 +58,7 @@ struct flow_step {
     bool join_all;
     uint32_t need; // live edges, when not join_all
     bool goes_on;  // on_error: continue
+    bool has_on_error;
     bool has_caught;
     bool read_by_for_each; // its value may be larger
     bool may_be_skipped;   // by rule

@@ -5,9 +5,16 @@
 #include "flow_turn.h"
 #include "memory.h"
 
-enum flow_edge_kind flow_edge_kind (const struct flow_step *step, const struct flow_node *source,
-                                    uint8_t on)
+bool flow_goes_on (const struct flow *flow, const struct flow_run *run, uint32_t index)
 {
+    const struct flow_step *step = &flow->steps[index];
+    return step->goes_on || (run->goes_on && !step->has_on_error);
+}
+
+enum flow_edge_kind flow_edge_kind (const struct flow *flow, const struct flow_run *run,
+                                    uint32_t index, uint8_t on)
+{
+    const struct flow_node *source = &run->nodes[index];
     unsigned live = 0, broken = 0;
     bool person = source->flags & FLOW_BY_PERSON;
     switch (source->state) {
@@ -19,7 +26,7 @@ enum flow_edge_kind flow_edge_kind (const struct flow_step *step, const struct f
         break;
     case FLOW_FAILED:
         live = FLOW_ON_FAILED | FLOW_ON_CAUGHT | FLOW_ON_ENDED;
-        if (step->goes_on)
+        if (flow_goes_on (flow, run, index))
             live |= FLOW_ON_FINISHED;
         else
             broken = FLOW_ON_FINISHED;
@@ -77,7 +84,7 @@ static void settle_targets (struct flow_turn *turn, uint32_t index)
     for (uint32_t i = 0; i < step->out_count; i++) {
         const struct flow_edge *edge = &turn->flow->out[step->out_first + i];
         struct flow_node *target = &turn->run->nodes[edge->step];
-        ++*counter (target, flow_edge_kind (step, node, edge->on));
+        ++*counter (target, flow_edge_kind (turn->flow, turn->run, index, edge->on));
         if (!(target->flags & FLOW_JOINED) && !flow_decided (target) &&
             judge (&turn->flow->steps[edge->step], target) != VERDICT_OPEN)
             flow_decide_later (turn, edge->step);
@@ -94,7 +101,8 @@ void flow_unsettle (struct flow_turn *turn, uint32_t index)
     flow_touch (turn->run, index);
     for (uint32_t i = 0; i < step->out_count; i++) {
         const struct flow_edge *edge = &turn->flow->out[step->out_first + i];
-        --*counter (&turn->run->nodes[edge->step], flow_edge_kind (step, node, edge->on));
+        --*counter (&turn->run->nodes[edge->step],
+                    flow_edge_kind (turn->flow, turn->run, index, edge->on));
     }
 }
 
@@ -112,8 +120,8 @@ void flow_settle (struct flow_turn *turn, uint32_t index, enum flow_state state,
         flow_signals_forget (run, index);
     flow_note_change (turn, index);
     flow_heap_push (run->todo, FLOW_LANE_ENDS, index);
-    if (state == FLOW_FAILED && turn->flow->fail_fast && !step->goes_on && !step->has_caught &&
-        !run->fast && run->phase == FLOW_ACTIVE) {
+    if (state == FLOW_FAILED && turn->flow->fail_fast && !step->has_caught &&
+        !flow_goes_on (turn->flow, run, index) && !run->fast && run->phase == FLOW_ACTIVE) {
         run->fast = true;
         flow_stop_all (turn);
     }
@@ -221,7 +229,7 @@ void flow_count_edges (const struct flow *flow, struct flow_run *run)
         const struct flow_step *step = &flow->steps[i];
         for (uint32_t j = 0; run->nodes[i].flags & FLOW_SETTLED && j < step->out_count; j++) {
             const struct flow_edge *edge = &flow->out[step->out_first + j];
-            ++*counter (&run->nodes[edge->step], flow_edge_kind (step, &run->nodes[i], edge->on));
+            ++*counter (&run->nodes[edge->step], flow_edge_kind (flow, run, i, edge->on));
         }
     }
 }

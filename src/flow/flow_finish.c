@@ -22,7 +22,7 @@ static bool stops_something (const struct flow *flow, const struct flow_run *run
     for (uint32_t i = 0; i < step->out_count; i++) {
         const struct flow_edge *edge = &flow->out[step->out_first + i];
         const struct flow_node *target = &run->nodes[edge->step];
-        if (flow_edge_kind (step, &run->nodes[index], edge->on) != FLOW_EDGE_BROKEN)
+        if (flow_edge_kind (flow, run, index, edge->on) != FLOW_EDGE_BROKEN)
             continue;
         broken++;
         if (!(target->flags & FLOW_JOINED) && !(target->flags & FLOW_BLOCKED && !stops[edge->step]))
@@ -55,7 +55,7 @@ json_t *flow_uncaught (const struct flow *flow, const struct flow_run *run)
     for (uint32_t i = 0; i < flow->step_count; i++) {
         const struct flow_node *node = &run->nodes[i];
         bool handled =
-            node->state == FLOW_FAILED && (flow->steps[i].goes_on || caught (flow, run, i));
+            node->state == FLOW_FAILED && (flow_goes_on (flow, run, i) || caught (flow, run, i));
         if (failing (node) && stops[i] && !handled)
             json_array_append_new (names, json_string (flow->steps[i].name));
     }
@@ -238,7 +238,7 @@ void flow_finish (struct flow_turn *turn)
             const struct flow_node *node = &run->nodes[turn->flow->final];
             assert (flow_decided (node));
             if (run->outcome == FLOW_WELL && failing (node) &&
-                !turn->flow->steps[turn->flow->final].goes_on) {
+                !flow_goes_on (turn->flow, run, (uint32_t)turn->flow->final)) {
                 run->outcome = FLOW_BADLY;
                 run->touched_fields |= FLOW_TOUCHED_UNCAUGHT;
                 json_array_append_new (run->uncaught,

@@ -17,6 +17,7 @@ const struct flow_word flow_words[] = {
     {"undone", offsetof (struct flow_run, undone)},
     {"undo_parked", offsetof (struct flow_run, undo_parked)},
     {"forced", offsetof (struct flow_run, forced)},
+    {"goes_on", offsetof (struct flow_run, goes_on)},
 };
 
 struct writer {

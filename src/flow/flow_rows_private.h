@@ -19,7 +19,7 @@ struct flow_word {
     const char *name;
     size_t offset; // of a bool of struct flow_run
 };
-enum { FLOW_WORDS = 6 };
+enum { FLOW_WORDS = 7 };
 extern const struct flow_word flow_words[FLOW_WORDS];
 #define FLOW_WORD_UNDO "undo_placed"
 

@@ -112,6 +112,7 @@ struct flow_run {
     enum flow_phase phase;
     enum flow_outcome outcome;
     bool suspended, stop, fast, undone, undo_parked, forced;
+    bool goes_on; // steps without on_error continue; of the flow plan, set before it begins
     struct flow_node *nodes;
     struct flow_data **data;
     struct flow_value *params;
@@ -166,11 +167,13 @@ struct flow_event {
     unsigned generation;
     bool undo, force, fresh, restart;
     enum flow_status status;
-    json_t *value;        // result, signal, value of a skip, input; borrowed
-    const char *text;     // an error, the reason of a rejection
-    const char *key;      // who signals; NULL: no allow-list
-    const json_t *steps;  // of a retry; NULL: by default
-    const json_t *params; // of the flow plan: of a begin, and of a retry that is fresh
+    json_t *value;       // result, signal, value of a skip, input; borrowed
+    const char *text;    // an error, the reason of a rejection
+    const char *key;     // who signals; NULL: no allow-list
+    const json_t *steps; // of a retry; NULL: by default
+    // Of the flow plan: of a begin, and of a retry that is fresh. An object, a text of lines, or a
+    // list of these, the later the stronger.
+    const json_t *params;
     // Of a retry that takes a newer version, which is the flow of this call: the one so far, and
     // the new number.
     const struct flow *was;
@@ -199,6 +202,11 @@ struct flow_effects {
     struct reason rejected;
     size_t decisions, steps; // of the budget that are used
 };
+
+// Whether a run can begin with these params (as in an event) and this input: names, what is
+// required, types of what is not computed, expressions. False: the reason names the param.
+bool flow_check_params (const struct flow *flow, const json_t *params, const json_t *input,
+                        struct reason *reason);
 
 struct flow_run *flow_run_new (const struct flow *flow, const char *id);
 void flow_run_destroy (struct flow_run **self, const struct flow *flow);

@@ -10,7 +10,6 @@ struct flow_scope flow_scope_of (const struct flow_turn *turn, uint32_t step, in
                                .run = turn->run,
                                .step = step,
                                .item = item,
-                               .param_count = turn->flow->param_count,
                                .steps = FLOW_RUN_STEPS_MAX};
 }
 
@@ -79,13 +78,14 @@ static int resolve_run (struct flow_scope *self, const struct expr_ref *ref, str
     return 0;
 }
 
+// A param has none while those before it are evaluated.
 static int give_value (const struct flow_value *value, struct expr_value *ret)
 {
     if (value->is_time)
         *ret = expr_of_time (value->local);
     else if (value->json)
         *ret = expr_of_json (value->json);
-    return value->is_time || value->json ? 0 : EXPR_MISSING;
+    return value->is_time || value->json ? 0 : EXPR_UNKNOWN;
 }
 
 static int resolve_item (struct flow_scope *self, const struct expr_ref *ref,
@@ -107,7 +107,7 @@ static int resolve (void *context, const struct expr_ref *ref, struct expr_value
     const struct flow_run *run = self->run;
     switch (ref->kind) {
     case EXPR_REF_VARIABLE:
-        for (size_t i = 0; i < self->param_count; i++)
+        for (size_t i = 0; i < self->flow->param_count; i++)
             if (strcmp (self->flow->params[i].name, ref->name) == 0)
                 return give_value (&run->params[i], ret);
         for (size_t i = 0; i < self->let_count; i++)
@@ -147,9 +147,8 @@ struct expr_env flow_scope_env (struct flow_scope *self)
         .resolve = resolve, .context = self, .zone = self->run->zone, .steps = &self->steps};
 }
 
-// The value of an expression, times as times.
-static bool evaluate (struct flow_scope *self, const struct expr *expr, struct flow_value *ret,
-                      struct reason *reason)
+bool flow_scope_value (struct flow_scope *self, const struct expr *expr, struct flow_value *ret,
+                       struct reason *reason)
 {
     struct expr_error error = {.code = 0};
     struct expr_value value;
@@ -170,7 +169,7 @@ static bool evaluate (struct flow_scope *self, const struct expr *expr, struct f
 int flow_scope_test (struct flow_scope *self, const struct expr *expr, struct reason *reason)
 {
     struct flow_value value;
-    if (!evaluate (self, expr, &value, reason))
+    if (!flow_scope_value (self, expr, &value, reason))
         return -1;
     int ret = json_is_boolean (value.json) ? json_is_true (value.json) : -1;
     if (ret < 0)
@@ -185,111 +184,11 @@ bool flow_scope_lets (struct flow_scope *self, struct reason *reason)
     self->lets = memory_new ((step->let_count + 1) * sizeof *self->lets);
     for (size_t i = 0; i < step->let_count; i++) {
         struct reason why;
-        if (!evaluate (self, step->lets[i].expr, &self->lets[i], &why)) {
+        if (!flow_scope_value (self, step->lets[i].expr, &self->lets[i], &why)) {
             reason_set (reason, "let.%s: %s", step->lets[i].name, why.text);
             return false;
         }
         self->let_count++;
     }
     return true;
-}
-
-static bool fits (const struct flow_param *param, struct flow_value *value, struct reason *reason)
-{
-    const char *type = param->type;
-    const json_t *json = value->json;
-    bool ok = strcmp (type, "any") == 0;
-    if (strcmp (type, "time") == 0) {
-        if (json_is_string (json) &&
-            expr_time_parse (span_text (json_string_value (json)), NULL, &value->local)) {
-            json_decref (value->json);
-            value->json = NULL;
-            value->is_time = true;
-        }
-        ok = value->is_time;
-    } else if (strcmp (type, "string") == 0) {
-        ok = json_is_string (json);
-    } else if (strcmp (type, "integer") == 0) {
-        ok = json_is_integer (json);
-    } else if (strcmp (type, "decimal") == 0) {
-        ok = json_is_number (json);
-    } else if (strcmp (type, "boolean") == 0) {
-        ok = json_is_boolean (json);
-    } else if (strcmp (type, "list") == 0) {
-        ok = json_is_array (json);
-    } else if (strcmp (type, "object") == 0) {
-        ok = json_is_object (json);
-    }
-    if (!ok)
-        reason_set (reason, "param %s: must be of type %s", param->name, type);
-    return ok;
-}
-
-static void keep_first (void *context, const char *path, const char *text)
-{
-    struct reason *reason = context;
-    (void)path;
-    if (!reason->text[0])
-        reason_set (reason, "%s", text);
-}
-
-static bool set_param (struct flow_scope *scope, size_t index, const json_t *given, bool marked,
-                       struct reason *reason)
-{
-    const struct flow_param *param = &scope->flow->params[index];
-    struct flow_value *value = &scope->run->params[index];
-    struct expr_env env = flow_scope_env (scope);
-    struct reason why = {""};
-    struct flow_template *own = NULL;
-    const struct flow_template *template = param->value;
-    if (given && !marked) {
-        value->json = json_incref ((json_t *)given);
-        return fits (param, value, reason);
-    }
-    if (given)
-        template = own = flow_template_new (given, FLOW_TEMPLATE_MARKED, "", keep_first, &why);
-    bool good = template && !why.text[0];
-    int rc = good ? flow_template_time (template, &env, &value->local, &value->json, &why) : -1;
-    value->is_time = rc == 1;
-    flow_template_destroy (&own);
-    if (rc < 0)
-        reason_set (reason, "param %s: %s", param->name, why.text);
-    return rc >= 0 && fits (param, value, reason);
-}
-
-bool flow_begin_params (struct flow_turn *turn, const struct flow_event *event,
-                        struct reason *reason)
-{
-    const struct flow *flow = turn->flow;
-    struct flow_scope scope = flow_scope_of (turn, UINT32_MAX, -1);
-    const char *name;
-    json_t *value;
-    bool ok = true;
-    json_object_foreach ((json_t *)event->params, name, value)
-    {
-        bool known = false;
-        for (size_t i = 0; i < flow->param_count; i++)
-            known = known || strcmp (flow->params[i].name, name) == 0;
-        if (!known)
-            reason_set (reason, "no such param: %s", quoted (span_text (name)));
-        ok = ok && known;
-    }
-    for (size_t i = 0; ok && i < flow->param_count; i++) {
-        const struct flow_param *param = &flow->params[i];
-        const json_t *input = json_object_get (event->value, param->name),
-                     *given = json_object_get (event->params, param->name);
-        scope.param_count = i;
-        if (turn->run->params[i].json || turn->run->params[i].is_time)
-            continue;
-        if (input)
-            ok = set_param (&scope, i, input, false, reason);
-        else if (given || param->value)
-            ok = set_param (&scope, i, given, true, reason);
-        else if (param->required)
-            ok = false, reason_set (reason, "param %s: is required", param->name);
-        else
-            turn->run->params[i].json = json_null ();
-    }
-    flow_scope_clear (&scope, turn);
-    return ok;
 }

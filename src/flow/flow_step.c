@@ -406,6 +406,7 @@ void flow_read_step (struct flow_reader *self, struct flow_step *step)
     snprintf (where, sizeof where, "%s.on_error", path);
     const json_t *on_error = json_object_get (json, "on_error");
     const char *how = json_string_value (on_error);
+    step->has_on_error = on_error;
     step->goes_on = how && strcmp (how, "continue") == 0;
     if (on_error && !step->goes_on && (!how || strcmp (how, "block") != 0))
         flow_wrong (self, where, "must be block or continue");

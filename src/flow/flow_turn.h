@@ -40,8 +40,12 @@ static inline bool flow_decided (const struct flow_node *node)
 
 // What an edge says once its source is decided.
 enum flow_edge_kind { FLOW_EDGE_LIVE, FLOW_EDGE_DEAD, FLOW_EDGE_BROKEN };
-enum flow_edge_kind flow_edge_kind (const struct flow_step *step, const struct flow_node *source,
-                                    uint8_t on);
+enum flow_edge_kind flow_edge_kind (const struct flow *flow, const struct flow_run *run,
+                                    uint32_t source, uint8_t on);
+
+// Whether a failure of the step counts as a success: by itself, or by what the run says of steps
+// that say nothing.
+bool flow_goes_on (const struct flow *flow, const struct flow_run *run, uint32_t step);
 
 // The step has ended, in this state; its targets are looked at next.
 void flow_settle (struct flow_turn *turn, uint32_t step, enum flow_state state, const char *error);
@@ -123,7 +127,7 @@ struct flow_scope {
     uint32_t step; // UINT32_MAX: of the flow
     int64_t item;
     struct flow_value *lets;
-    size_t let_count, param_count;
+    size_t let_count;
     json_t *result, *self; // borrowed
     json_t *made;          // what was made to answer a reference; freed with the scope
     uint32_t steps;
@@ -132,8 +136,11 @@ struct flow_scope {
 struct flow_scope flow_scope_of (const struct flow_turn *turn, uint32_t step, int64_t item);
 void flow_scope_clear (struct flow_scope *self, struct flow_turn *turn);
 struct expr_env flow_scope_env (struct flow_scope *self);
+// The value of an expression, times as times.
+bool flow_scope_value (struct flow_scope *self, const struct expr *expr, struct flow_value *ret,
+                       struct reason *reason);
 bool flow_scope_lets (struct flow_scope *self, struct reason *reason);
-// Evaluate the params that have no value.
+// Evaluate the params that have no value: flow_params.c.
 bool flow_begin_params (struct flow_turn *turn, const struct flow_event *event,
                         struct reason *reason);
 

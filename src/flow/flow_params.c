@@ -1,0 +1,346 @@
+// The params of a run: defaults of the flow, what the flow plan gives, members of the input; the
+// later the stronger. They are evaluated in the order of the definition, but those that the flow
+// plan gives in its order: a param sees those before it.
+#include <stdlib.h>
+
+#include "flow_turn.h"
+#include "memory.h"
+
+// What the flow plan gives.
+struct given {
+    size_t param;
+    const json_t *json;      // a member of an object; NULL:
+    const struct expr *expr; // a line of a text
+};
+
+struct givens {
+    const struct flow *flow;
+    struct given *list;
+    size_t count;
+    struct expr_program **programs;
+    size_t program_count;
+};
+
+static void givens_clear (struct givens *self)
+{
+    for (size_t i = 0; i < self->program_count; i++)
+        expr_program_destroy (&self->programs[i]);
+    free (self->programs);
+    free (self->list);
+}
+
+// The last one counts, in its place.
+static bool givens_add (struct givens *self, const char *name, const json_t *json,
+                        const struct expr *expr, struct reason *reason)
+{
+    size_t param = 0, kept = 0;
+    while (param < self->flow->param_count && strcmp (self->flow->params[param].name, name) != 0)
+        param++;
+    if (param == self->flow->param_count) {
+        reason_set (reason, "no such param: %s", quoted (span_text (name)));
+        return false;
+    }
+    for (size_t i = 0; i < self->count; i++)
+        if (self->list[i].param != param)
+            self->list[kept++] = self->list[i];
+    self->list[kept++] = (struct given){param, json, expr};
+    self->count = kept;
+    return true;
+}
+
+static bool read_lines (struct givens *self, const json_t *text, struct reason *reason)
+{
+    struct expr_error error;
+    struct expr_program *program;
+    struct span span = span_of (json_string_value (text), json_string_length (text));
+    if (expr_program_compile (span, &program, &error)) {
+        reason_set (reason, "%s", error.reason.text);
+        return false;
+    }
+    self->programs =
+        memory_resize (self->programs, (self->program_count + 1) * sizeof *self->programs);
+    self->programs[self->program_count++] = program;
+    bool ok = true;
+    for (size_t i = 0; ok && i < program->count; i++)
+        ok = givens_add (self, program->lines[i].name, NULL, program->lines[i].expr, reason);
+    return ok;
+}
+
+// An object, a text, or a list of these, the later the stronger; NULL: nothing.
+static bool givens_read (struct givens *self, const json_t *params, struct reason *reason)
+{
+    const char *name;
+    json_t *value;
+    size_t i;
+    bool ok = true;
+    if (json_is_string (params))
+        return read_lines (self, params, reason);
+    json_array_foreach (params, i, value) ok = ok && givens_read (self, value, reason);
+    json_object_foreach ((json_t *)(uintptr_t)params, name, value) ok =
+        ok && givens_add (self, name, value, NULL, reason);
+    return ok;
+}
+
+static bool givens_new (struct givens *self, const struct flow *flow, const json_t *params,
+                        struct reason *reason)
+{
+    *self = (struct givens){.flow = flow};
+    self->list = memory_new ((flow->param_count + 1) * sizeof *self->list);
+    bool ok = givens_read (self, params, reason);
+    if (!ok)
+        givens_clear (self);
+    return ok;
+}
+
+static const struct given *given_find (const struct givens *self, size_t param)
+{
+    for (size_t i = 0; i < self->count; i++)
+        if (self->list[i].param == param)
+            return &self->list[i];
+    return NULL;
+}
+
+// The order of evaluation: all params, each once.
+static size_t *order_new (const struct givens *self)
+{
+    size_t count = 0, params = self->flow->param_count;
+    size_t *order = memory_new ((params + 1) * sizeof *order);
+    bool *placed = memory_new (params + 1);
+    for (size_t i = 0; i < params; i++) {
+        const struct given *given = given_find (self, i);
+        for (const struct given *at = self->list; given && at <= given; at++)
+            if (!placed[at->param]) {
+                placed[at->param] = true;
+                order[count++] = at->param;
+            }
+        if (!placed[i])
+            order[count++] = i;
+        placed[i] = true;
+    }
+    free (placed);
+    return order;
+}
+
+static bool fits (const struct flow_param *param, struct flow_value *value, struct reason *reason)
+{
+    const char *type = param->type;
+    const json_t *json = value->json;
+    bool ok = strcmp (type, "any") == 0;
+    if (strcmp (type, "time") == 0) {
+        if (json_is_string (json) &&
+            expr_time_parse (span_text (json_string_value (json)), NULL, &value->local)) {
+            json_decref (value->json);
+            value->json = NULL;
+            value->is_time = true;
+        }
+        ok = value->is_time;
+    } else if (strcmp (type, "string") == 0) {
+        ok = json_is_string (json);
+    } else if (strcmp (type, "integer") == 0) {
+        ok = json_is_integer (json);
+    } else if (strcmp (type, "decimal") == 0) {
+        ok = json_is_number (json);
+    } else if (strcmp (type, "boolean") == 0) {
+        ok = json_is_boolean (json);
+    } else if (strcmp (type, "list") == 0) {
+        ok = json_is_array (json);
+    } else if (strcmp (type, "object") == 0) {
+        ok = json_is_object (json);
+    }
+    if (!ok)
+        reason_set (reason, "param %s: must be of type %s", param->name, type);
+    return ok;
+}
+
+static void keep_first (void *context, const char *path, const char *text)
+{
+    struct reason *reason = context;
+    (void)path;
+    if (!reason->text[0])
+        reason_set (reason, "%s", text);
+}
+
+// A template of JSON in which strings that begin with = are expressions; NULL with the reason.
+static struct flow_template *template_of (const json_t *json, struct reason *reason)
+{
+    struct reason why = {""};
+    struct flow_template *template =
+        flow_template_new (json, FLOW_TEMPLATE_MARKED, "", keep_first, &why);
+    if (why.text[0]) {
+        *reason = why;
+        flow_template_destroy (&template);
+    }
+    return template;
+}
+
+// -- of a run
+
+static bool from_template (struct flow_scope *scope, const struct flow_template *template,
+                           struct flow_value *value, struct reason *reason)
+{
+    struct expr_env env = flow_scope_env (scope);
+    int rc =
+        template ? flow_template_time (template, &env, &value->local, &value->json, reason) : -1;
+    value->is_time = rc == 1;
+    return rc >= 0;
+}
+
+// `given` NULL: the default of the flow.
+static bool set_param (struct flow_scope *scope, size_t index, const struct given *given,
+                       struct reason *reason)
+{
+    const struct flow_param *param = &scope->flow->params[index];
+    struct flow_value *value = &scope->run->params[index];
+    struct reason why = {""};
+    bool ok;
+    if (given && given->expr) {
+        ok = flow_scope_value (scope, given->expr, value, &why);
+    } else if (given) {
+        struct flow_template *own = template_of (given->json, &why);
+        ok = from_template (scope, own, value, &why);
+        flow_template_destroy (&own);
+    } else {
+        ok = from_template (scope, param->value, value, &why);
+    }
+    if (!ok)
+        reason_set (reason, "param %s: %s", param->name, why.text);
+    return ok && fits (param, value, reason);
+}
+
+bool flow_begin_params (struct flow_turn *turn, const struct flow_event *event,
+                        struct reason *reason)
+{
+    const struct flow *flow = turn->flow;
+    struct flow_value *values = turn->run->params;
+    struct flow_scope scope = flow_scope_of (turn, UINT32_MAX, -1);
+    struct givens givens;
+    bool ok = givens_new (&givens, flow, event->params, reason);
+    size_t *order = ok ? order_new (&givens) : NULL;
+    for (size_t i = 0; ok && i < flow->param_count; i++) {
+        size_t at = order[i];
+        const struct flow_param *param = &flow->params[at];
+        const struct given *given = given_find (&givens, at);
+        json_t *input = json_object_get (event->value, param->name);
+        if (values[at].json || values[at].is_time)
+            continue;
+        if (input) {
+            values[at].json = json_incref (input);
+            ok = fits (param, &values[at], reason);
+        } else if (given || param->value) {
+            ok = set_param (&scope, at, given, reason);
+        } else if (param->required) {
+            reason_set (reason, "param %s: is required", param->name);
+            ok = false;
+        } else {
+            values[at].json = json_null ();
+        }
+    }
+    if (order)
+        givens_clear (&givens);
+    free (order);
+    flow_scope_clear (&scope, turn);
+    return ok;
+}
+
+// -- before a run begins
+
+struct checking {
+    const struct flow *flow;
+    const bool *seen; // params that stand before
+    struct reason *reason;
+};
+
+// Only what a run has when it begins.
+static void check_expr (void *context, const struct expr *expr, const char *text, const char *path)
+{
+    struct checking *self = context;
+    const struct expr_ref *refs;
+    size_t count = expr_refs (expr, &refs);
+    (void)text;
+    (void)path;
+    for (size_t i = 0; i < count && !self->reason->text[0]; i++) {
+        const struct expr_ref *ref = &refs[i];
+        bool known = ref->kind == EXPR_REF_IDC || ref->kind == EXPR_REF_INPUT;
+        if (ref->kind == EXPR_REF_RUN)
+            known = strcmp (ref->member, "outcome") != 0 && strcmp (ref->member, "failed") != 0;
+        for (size_t j = 0; ref->kind == EXPR_REF_VARIABLE && j < self->flow->param_count; j++)
+            known = known || (self->seen[j] && strcmp (self->flow->params[j].name, ref->name) == 0);
+        if (!known)
+            reason_set (self->reason, "column %d: no such variable here: %s%s%s", ref->column,
+                        ref->name, ref->member ? "." : "", ref->member ? ref->member : "");
+    }
+}
+
+// A value that is not computed has to be of the type.
+static bool check_literal (const struct flow_param *param, const struct flow_template *template,
+                           struct reason *reason)
+{
+    struct expr_env env = {0};
+    struct reason why;
+    struct flow_value value = {
+        .json = flow_template_evaluate (template, &env, FLOW_VALUE_LIST_MAX, &why)};
+    bool ok = value.json && fits (param, &value, reason);
+    if (!value.json && !value.is_time)
+        reason_set (reason, "param %s: %s", param->name, why.text);
+    json_decref (value.json);
+    return ok;
+}
+
+static bool check_given (struct checking *self, const struct given *given)
+{
+    const struct flow_param *param = &self->flow->params[given->param];
+    struct reason why = {""}, *reason = self->reason;
+    struct flow_template *template = NULL;
+    bool ok = true;
+    self->reason = &why;
+    if (given->expr)
+        check_expr (self, given->expr, "", "");
+    else if ((template = template_of (given->json, &why)))
+        flow_template_visit (template, "", check_expr, self);
+    self->reason = reason;
+    if (why.text[0]) {
+        reason_set (reason, "param %s: %.110s", param->name, why.text);
+        ok = false;
+    } else if (template && !flow_template_computes (template)) {
+        ok = check_literal (param, template, reason);
+    }
+    flow_template_destroy (&template);
+    return ok;
+}
+
+static bool check_input (const struct flow_param *param, json_t *input, struct reason *reason)
+{
+    struct flow_value value = {.json = json_incref (input)};
+    bool ok = fits (param, &value, reason);
+    json_decref (value.json);
+    return ok;
+}
+
+bool flow_check_params (const struct flow *flow, const json_t *params, const json_t *input,
+                        struct reason *reason)
+{
+    struct givens givens;
+    if (!givens_new (&givens, flow, params, reason))
+        return false;
+    size_t *order = order_new (&givens);
+    bool *seen = memory_new (flow->param_count + 1), ok = true;
+    struct checking checking = {.flow = flow, .seen = seen, .reason = reason};
+    for (size_t i = 0; ok && i < flow->param_count; i++) {
+        const struct flow_param *param = &flow->params[order[i]];
+        const struct given *given = given_find (&givens, order[i]);
+        json_t *member = json_object_get (input, param->name);
+        if (given)
+            ok = check_given (&checking, given);
+        if (ok && member) {
+            ok = check_input (param, member, reason);
+        } else if (ok && !given && !param->value && param->required) {
+            reason_set (reason, "param %s: is required", param->name);
+            ok = false;
+        }
+        seen[order[i]] = true;
+    }
+    free (seen);
+    free (order);
+    givens_clear (&givens);
+    return ok;
+}
