@@ -79,6 +79,7 @@ static struct decision end_extra (struct plan *plan, struct decision decision)
 {
     plan->state = plan->extra;
     plan->extra = PLAN_NONE;
+    plan_set_run_with (plan, (struct span){0});
     if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID && plan->state != PLAN_CLOSE)
         plan->state = PLAN_ERROR; // but this takes the right to run
     decision.waiting = WAITING_NOT;

@@ -120,6 +120,7 @@ static int run_plan (struct plan *plan, const struct manage_request *request, en
     if (!plan->extra)
         plan->extra = is_queued (plan) ? PLAN_QUEUE : plan->state;
     plan->state = PLAN_QUEUE;
+    plan_set_run_with (plan, request->with);
     *ret = REQUEUE_NOW;
     return 0;
 }

@@ -23,6 +23,7 @@ struct manage_request {
     const struct plan_fields *fields; // MANAGE_UPDATE: the whole plan frame that is to hold
     struct span who;                  // whose word it is, as far as is known; may be empty
     struct span remark;               // MANAGE_DONE: what the person says, UTF-8; may be empty
+    struct span with;                 // MANAGE_RUN: what the run of a flow is given; may be empty
     const struct zone *zone;
     int64_t now;               // Unix seconds
     struct misses *ret_misses; // MANAGE_DONE: what was dropped; NULL = not wanted

@@ -81,6 +81,9 @@ static const struct row {
     {PLAN, "vote", "spec.vote", SAME},
     {PLAN, "ext", "spec.ext", PARSED},
     {PLAN, "on_failure", "spec.on_failure", PARSED},
+    {PLAN, "params", "spec.params", PARSED},
+    {PLAN, "defaults", "spec.defaults", PARSED},
+    {PLAN, "run_with", "run_with", PARSED},
     // of a run
     {RUN, "id", NULL, DROP}, // the plan's, again
     {RUN, "plan", "plan", HEX},

@@ -44,6 +44,7 @@ void plan_destroy (struct plan **self)
         free ((*self)->error_info);
         free ((*self)->remark);
         free ((*self)->stopped);
+        free ((*self)->run_with);
         free (*self);
     }
     *self = NULL;
@@ -127,17 +128,17 @@ int64_t plan_due_time (const struct plan *self)
 }
 
 // What is no UTF-8, or a NUL, becomes a question mark: the words stand in JSON.
-static void set_words (char **words, struct span text)
+static void set_words (char **words, struct span text, size_t max)
 {
     const uint8_t *at = text.data, *end = text.size ? at + text.size : at;
     size_t size = 0;
     free (*words);
-    *words = text.size ? memory_new (PLAN_WORDS_MAX + 1) : NULL;
+    *words = text.size ? memory_new (max + 1) : NULL;
     while (at < end) {
         size_t bytes = *at ? utf8_size (at, end) : 0;
         const uint8_t *from = bytes ? at : (const uint8_t *)"?";
         size_t step = bytes ? bytes : 1;
-        if (size + step > PLAN_WORDS_MAX)
+        if (size + step > max)
             break;
         memcpy (*words + size, from, step);
         size += step;
@@ -147,12 +148,12 @@ static void set_words (char **words, struct span text)
 
 void plan_set_error (struct plan *self, struct span words)
 {
-    set_words (&self->error_info, words);
+    set_words (&self->error_info, words, PLAN_WORDS_MAX);
 }
 
 void plan_set_stopped (struct plan *self, struct span words)
 {
-    set_words (&self->stopped, words);
+    set_words (&self->stopped, words, PLAN_WORDS_MAX);
 }
 
 void plan_note_stop (struct plan *self, const char *command, struct span who, int64_t now)
@@ -166,7 +167,12 @@ void plan_note_stop (struct plan *self, const char *command, struct span who, in
 
 void plan_set_remark (struct plan *self, struct span words)
 {
-    set_words (&self->remark, words);
+    set_words (&self->remark, words, PLAN_WORDS_MAX);
+}
+
+void plan_set_run_with (struct plan *self, struct span json)
+{
+    set_words (&self->run_with, json, PLAN_RUN_WITH_MAX);
 }
 
 static bool same_schedule (const struct plan *self, const struct plan *other)
@@ -184,7 +190,7 @@ static bool is_open (enum plan_state state)
 // A copy of words that a plan has already.
 static void take_words (char **words, const char *other)
 {
-    set_words (words, span_text (other ? other : ""));
+    set_words (words, span_text (other ? other : ""), PLAN_RUN_WITH_MAX);
 }
 
 bool plan_take_place (struct plan *self, const struct plan *other)
@@ -212,6 +218,7 @@ bool plan_take_place (struct plan *self, const struct plan *other)
     if (holds)
         return false;
     self->extra = other->extra;
+    take_words (&self->run_with, other->run_with);
     take_words (&self->stopped, other->stopped);
     self->held = 0;
     bool stays = same || other->extra || !is_open (other->state);

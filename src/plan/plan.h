@@ -12,7 +12,8 @@ enum {
     // Mailbox, description and frames as submitted.
     PLAN_MESSAGES_MAX = 2 + DESC_FRAMES_MAX,
     // Plan document 3.3(3): fewer stored frames than this, and the plan lost its right to run.
-    PLAN_MESSAGES_MIN = 5
+    PLAN_MESSAGES_MIN = 5,
+    PLAN_RUN_WITH_MAX = 4096
 };
 
 // The states of contract 6.2; the numbers are the stored ones.
@@ -63,6 +64,7 @@ struct plan {
     char *error_info;  // what its last failure said; NULL = none since the last success
     char *remark;      // of who submitted it, or dealt with a failure; NULL = nothing
     char *stopped;     // who paused or closed it, and when; NULL = nobody
+    char *run_with;    // of a flow's run besides the schedule: {"batch", "params"}; NULL = nothing
     bool first_run;    // was never sent before the run in hand; not stored
     bool as_claimed;   // nothing of the run was written since its claim, one of many; not stored
     uint64_t flow_run; // of a flow plan: the last run of its flow; 0 = none
@@ -125,6 +127,9 @@ int64_t plan_due_time (const struct plan *self);
 void plan_set_error (struct plan *self, struct span words);
 void plan_set_remark (struct plan *self, struct span words);
 void plan_set_stopped (struct plan *self, struct span words);
+
+// The same of what its next run besides the schedule is given: at most PLAN_RUN_WITH_MAX bytes.
+void plan_set_run_with (struct plan *self, struct span json);
 
 // Set its `stopped` text: by which command, by whom (may be empty) and when, Unix seconds.
 void plan_note_stop (struct plan *self, const char *command, struct span who, int64_t now);

@@ -20,7 +20,7 @@ struct reading {
     bool has_type, has_value, has_repeat;
     int64_t value;
     int64_t repeat;
-    bool keep_seen;
+    bool keep_seen, hold_seen;
     json_t *policy; // its fields as they were met
     struct reason *reason;
 };
@@ -164,6 +164,15 @@ static bool read_remark (struct reading *reading, const char *name, const struct
     return true;
 }
 
+static bool see_hold (struct reading *reading)
+{
+    if (reading->hold_seen)
+        reason_set (reading->reason, "paused: is the same as hold \"pause\"; give only one");
+    bool first = !reading->hold_seen;
+    reading->hold_seen = true;
+    return first;
+}
+
 static bool read_hold (struct reading *reading, const char *name, const struct value *value)
 {
     enum hold *hold = &reading->fields->hold;
@@ -173,7 +182,17 @@ static bool read_hold (struct reading *reading, const char *name, const struct v
         return false;
     }
     *hold = paused ? HOLD_PAUSED : value->flag ? HOLD_MARKED : HOLD_NONE;
-    return true;
+    return see_hold (reading);
+}
+
+static bool read_paused (struct reading *reading, const char *name, const struct value *value)
+{
+    if (value->kind != FLAG) {
+        reason_set (reading->reason, "%s: want true or false", name);
+        return false;
+    }
+    reading->fields->hold = value->flag ? HOLD_PAUSED : HOLD_NONE;
+    return see_hold (reading);
 }
 
 static bool read_vote (struct reading *reading, const char *name, const struct value *value)
@@ -198,6 +217,7 @@ static const struct field fields[] = {
     FIELD ("vote", read_vote),
     FIELD ("remark", read_remark),
     FIELD ("hold", read_hold),
+    FIELD ("paused", read_paused),
 #undef FIELD
 };
 
@@ -205,10 +225,10 @@ enum { FIELDS = sizeof fields / sizeof *fields };
 
 // Fields of a plan that are no client's.
 static const char *const read_only[] = {
-    "plan_id",     "request_id", "station",    "caller",     "real_repet", "last_state",
-    "exec_time",   "messages",   "base_time",  "plan_state", "add_time",   "skip_num",
-    "error_count", "exec_id",    "revision",   "skip_wait",  "extra",      "poll",
-    "missed",      "verdict",    "error_info", "tries",      "stopped",    "held",
+    "plan_id",  "request_id", "station",    "caller",   "real_repet", "last_state",  "exec_time",
+    "messages", "base_time",  "plan_state", "add_time", "skip_num",   "error_count", "exec_id",
+    "revision", "skip_wait",  "extra",      "poll",     "missed",     "verdict",     "error_info",
+    "tries",    "stopped",    "held",       "flow_run", "run_with",
 };
 
 static bool repeats (enum schedule_type type)
@@ -331,6 +351,8 @@ static bool check_policy (struct reading *reading)
                     schedule_type_name (schedule->type));
     else if (policy && !policy->key[0] && policy->if_exists)
         reason_set (reading->reason, "if_exists: is for a plan with a key");
+    else if (policy && policy->has_batch && repeats (schedule->type))
+        reason_set (reading->reason, "batch: is for plan_type none and time");
     else if (policy && policy->misfire && reading->keep_seen)
         reason_set (reading->reason, "misfire: sets the same as no_keep; give only one");
     else

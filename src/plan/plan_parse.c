@@ -209,8 +209,10 @@ static bool read_words (struct plan *self, const json_t *object, struct reason *
     const struct {
         const char *name;
         void (*set) (struct plan *self, struct span words);
-    } words[] = {
-        {"error_info", plan_set_error}, {"remark", plan_set_remark}, {"stopped", plan_set_stopped}};
+    } words[] = {{"error_info", plan_set_error},
+                 {"remark", plan_set_remark},
+                 {"stopped", plan_set_stopped},
+                 {"run_with", plan_set_run_with}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const json_t *text = json_object_get (object, words[i].name);
         if (text && !json_is_string (text)) {

@@ -40,6 +40,7 @@ enum field_name {
     FIELD_ERROR_INFO,
     FIELD_REMARK,
     FIELD_STOPPED,
+    FIELD_RUN_WITH,
     FIELD_HELD,
     FIELD_NO_KEEP,
     FIELD_VOTE,

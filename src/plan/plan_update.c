@@ -55,6 +55,7 @@ static const struct {
 } fixed[] = {
     {"key", "key: cannot be changed, it determines the plan's id"},
     {"hold", "hold: is for a submission; use pause and reset"},
+    {"paused", "paused: is for a submission; use pause and reset"},
     {"kind", "kind: cannot be changed, its fields were copied; update them"},
 };
 

@@ -9,12 +9,7 @@
 #include "policy_private.h"
 #include "retry_rule.h"
 
-enum {
-    YEAR_S = 31536000,
-    DAY_S = 86400,
-    PRIORITY_MAX = 255,
-    EXT_DEPTH_MAX = 8 // what holds plans, as a page of them, must stay within JSON_DEPTH_MAX
-};
+enum { YEAR_S = 31536000, DAY_S = 86400, PRIORITY_MAX = 255 };
 
 // -- readers
 
@@ -193,28 +188,30 @@ static bool read_ext (struct policy *self, const char *name, const json_t *value
                       struct reason *reason)
 {
     (void)self;
-    if (json_is_object (value) && json_depth (value) <= EXT_DEPTH_MAX)
+    if (json_is_object (value) && json_depth (value) <= POLICY_DEPTH_MAX)
         return true;
-    reason_set (reason, "%s: want an object, nested %d deep at most", name, EXT_DEPTH_MAX);
+    reason_set (reason, "%s: want an object, nested %d deep at most", name, POLICY_DEPTH_MAX);
     return false;
 }
 
 static bool read_if_exists (struct policy *self, const char *name, const json_t *value,
                             struct reason *reason)
 {
-    static const char *const words[] = {
-        [EXISTS_KEEP] = "keep", [EXISTS_UPDATE] = "update", [EXISTS_REPLACE] = "replace"};
-    int word = word_of (words, 3, value);
+    static const char *const words[] = {[EXISTS_KEEP] = "keep",
+                                        [EXISTS_UPDATE] = "update",
+                                        [EXISTS_REPLACE] = "replace",
+                                        [EXISTS_REFUSE] = "refuse"};
+    int word = word_of (words, EXISTS_REFUSE + 1, value);
     self->if_exists = (enum if_exists)word;
     if (word >= 0)
         return true;
-    reason_set (reason, "%s: want keep, update or replace", name);
+    reason_set (reason, "%s: want keep, update, replace or refuse", name);
     return false;
 }
 
 // -- the table
 
-enum about { ABOUT_RUNS, ABOUT_WHEN, ABOUT_NAME };
+enum about { ABOUT_RUNS, ABOUT_WHEN, ABOUT_NAME, ABOUT_FLOW };
 
 static const struct field {
     const char *name;
@@ -248,6 +245,9 @@ static const struct field {
     {"if_exists", read_if_exists, ABOUT_NAME},
     {"tenant", read_owner, ABOUT_NAME},
     {"creator", read_owner, ABOUT_NAME},
+    {"params", policy_read_params, ABOUT_FLOW},
+    {"defaults", policy_read_defaults, ABOUT_FLOW},
+    {"batch", policy_read_batch, ABOUT_FLOW},
 };
 
 enum { FIELDS = sizeof fields / sizeof *fields };
@@ -424,6 +424,14 @@ bool policy_same_but_workers (const struct policy *self, const struct policy *ot
     return true;
 }
 
+const char *policy_flow_field (const struct policy *self)
+{
+    for (size_t i = 0; i < FIELDS; i++)
+        if (fields[i].about == ABOUT_FLOW && value_of (self, fields[i].name))
+            return fields[i].name;
+    return NULL;
+}
+
 int64_t policy_cycle (const struct policy *self)
 {
     if (!self)
@@ -443,58 +451,4 @@ struct place policy_place (int64_t count, int64_t cycle)
     if (count < 1)
         return (struct place){0};
     return (struct place){(count - 1) / cycle + 1, (count - 1) % cycle + 1};
-}
-
-// Objects of a client's own fields, which are stored as strings.
-static const char *const texts[] = {"ext", "on_failure"};
-
-enum { TEXTS = sizeof texts / sizeof *texts };
-
-static bool is_stored_as_text (const char *name)
-{
-    for (size_t i = 0; i < TEXTS; i++)
-        if (strcmp (texts[i], name) == 0)
-            return true;
-    return false;
-}
-
-void policy_show (json_t *stored)
-{
-    for (size_t i = 0; i < TEXTS; i++) {
-        const json_t *text = json_object_get (stored, texts[i]);
-        struct span bytes = span_of (json_string_value (text), json_string_length (text));
-        struct reason ignored;
-        json_t *object = json_is_string (text) ? json_read_object (bytes, &ignored) : NULL;
-        if (object && json_depth (object) <= EXT_DEPTH_MAX)
-            json_object_set (stored, texts[i], object);
-        json_decref (object);
-    }
-}
-
-// A value as it is written; free it.
-static char *value_text (const char *name, json_t *value, bool stored)
-{
-    char *text = json_write (value);
-    if (!stored || !is_stored_as_text (name))
-        return text;
-    json_t *string = json_string (text);
-    free (text);
-    text = json_write (string);
-    json_decref (string);
-    return text;
-}
-
-void policy_write (const struct policy *self, bool stored, struct json_text *text)
-{
-    const char *name;
-    json_t *value;
-    json_object_foreach (self->fields, name, value)
-    {
-        char *bytes = value_text (name, value, stored);
-        json_text_raw (text, span_of (",\"", 2));
-        json_text_raw (text, span_text (name));
-        json_text_raw (text, span_of ("\":", 2));
-        json_text_raw (text, span_text (bytes));
-        free (bytes);
-    }
 }

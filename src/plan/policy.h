@@ -40,7 +40,7 @@ enum log_mode {
 };
 
 // What a submission does whose key a plan has already.
-enum if_exists { EXISTS_KEEP, EXISTS_UPDATE, EXISTS_REPLACE };
+enum if_exists { EXISTS_KEEP, EXISTS_UPDATE, EXISTS_REPLACE, EXISTS_REFUSE };
 
 struct policy {
     unsigned kept;
@@ -76,6 +76,8 @@ struct policy {
     char kind[POLICY_NAME_MAX + 1];
     char key[POLICY_TEXT_MAX + 1];
     enum if_exists if_exists;
+
+    bool has_batch; // of a flow plan
 };
 
 // Whether a plan may have a field of this name besides those of the plan document.
@@ -107,6 +109,9 @@ void policy_into_schedule (const struct policy *self, struct schedule *ret);
 struct catch_up policy_misfires (const struct policy *self, const struct schedule *schedule,
                                  int64_t now);
 
+// The name of a field that only flow plans have; NULL: there is none. `self` may be NULL.
+const char *policy_flow_field (const struct policy *self);
+
 // Whether both say the same of when. Either may be NULL.
 bool policy_same_schedule (const struct policy *self, const struct policy *other);
 
@@ -125,9 +130,10 @@ struct place {
 };
 struct place policy_place (int64_t count, int64_t cycle);
 
-// Write its fields as members of an object that has others already. In the stored text `ext` and
-// `on_failure` are strings: what is in them must not look like a field of the plan.
+// Write its fields as members of an object that has others already. In the stored text
+// objects with names of a client's own, as `ext`, are strings: what is in them must not look like a
+// field of the plan.
 void policy_write (const struct policy *self, bool stored, struct json_text *text);
 
-// Make `ext` and `on_failure` of a stored message what they were.
+// Make such objects of a stored message what they were.
 void policy_show (json_t *stored);

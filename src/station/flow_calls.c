@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "codes.h"
+#include "flow_defaults.h"
 #include "flow_private.h"
 #include "json.h"
 #include "log.h"
@@ -81,6 +82,10 @@ static json_t *plan_frame (const struct flow_live *live, const struct flow_effec
     json_t *frame = json_pack ("{s:s, s:i, s:i}", "description", title ? title : text, "plan_type",
                                SCHEDULE_NONE, "plan_repet", 1);
     copy (frame, fields, own, sizeof own / sizeof *own);
+    json_t *retry = flow_defaults_retry (json_object_get (live->inherit, "defaults"));
+    if (retry && !effect->undo && !json_object_get (frame, "retry"))
+        json_object_set (frame, "retry", retry);
+    json_decref (retry);
     copy (frame, live->inherit, inherited, sizeof inherited / sizeof *inherited);
     if (effect->undo && !json_object_get (frame, "retry"))
         json_object_set_new (

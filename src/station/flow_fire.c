@@ -13,6 +13,7 @@
 #include "memory.h"
 #include "plan_json.h"
 #include "results.h"
+#include "submit.h"
 
 // A flow plan that was claimed.
 struct firing {
@@ -118,19 +119,6 @@ static void end_with_run (struct firing *self, const struct flow_live *live)
 
 // -- a run that begins, or goes on
 
-static json_t *input_of (const struct plan *plan)
-{
-    struct desc desc;
-    struct reason reason;
-    if (plan->message_count < 2 ||
-        desc_parse (plan->messages[1], plan->message_count - 2, &desc, &reason))
-        return NULL;
-    for (size_t i = 0; i < desc.count; i++)
-        if (desc.types[i] == ZERO_FRAME_JSON)
-            return json_read_object (plan->messages[2 + i], &reason);
-    return NULL;
-}
-
 static const struct decision goes_on = {.commit = COMMIT_LEASE};
 
 static void on_begun (void *owner, const struct store_committed *answer);
@@ -139,16 +127,20 @@ static void follow_begin (void *owner)
 {
     struct firing *self = owner;
     struct reason reason;
-    json_t *input = input_of (self->plan);
-    struct flow_live *live =
-        flow_live_begin (self->station, &(struct flow_begin){.run = self->plan->flow_run,
-                                                             .plan_id = self->plan->id,
-                                                             .exec_id = self->exec_id,
-                                                             .plan = self->plan,
-                                                             .flow = self->flow,
-                                                             .version = self->version});
+    json_t *input = submit_input_of (self->plan);
+    struct flow_live *live = flow_live_begin (
+        self->station, &(struct flow_begin){.run = self->plan->flow_run,
+                                            .plan_id = self->plan->id,
+                                            .exec_id = self->exec_id,
+                                            .plan = self->plan,
+                                            .flow = self->flow,
+                                            .version = self->version});
     flow_live_due (live, flow_live_next_us (live));
-    flow_live_carry (live, &(struct flow_event){.kind = FLOW_BEGIN, .item = -1, .value = input},
+    flow_live_carry (live,
+                     &(struct flow_event){.kind = FLOW_BEGIN,
+                                          .item = -1,
+                                          .value = input,
+                                          .params = json_object_get (live->inherit, "params")},
                      &reason);
     json_decref (input);
 }

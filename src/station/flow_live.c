@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "flow_book.h"
+#include "flow_defaults.h"
 #include "flow_private.h"
 #include "json.h"
 #include "log.h"
@@ -397,6 +398,35 @@ static int64_t local_of (const struct zone *zone, int64_t unix_s)
     return unix_s + zone_offset (zone, unix_s);
 }
 
+// What a run besides the schedule is given counts before what its plan says.
+static void take_given (struct flow_live *live, const struct plan *plan)
+{
+    struct reason ignored;
+    json_t *with = plan->extra && plan->run_with
+                       ? json_read_object (span_text (plan->run_with), &ignored)
+                       : NULL;
+    json_t *own = json_object_get (live->inherit, "params"),
+           *params = json_object_get (with, "params"), *batch = json_object_get (with, "batch");
+    if (params)
+        json_object_set_new (live->inherit, "params",
+                             own ? json_pack ("[O, O]", own, params) : json_incref (params));
+    if (batch)
+        json_object_set (live->inherit, "batch", batch);
+    json_decref (with);
+}
+
+// A run that a person started, or of no schedule, is meant for its batch.
+static void take_batch (struct flow_live *live, const struct plan *plan, const struct zone *zone)
+{
+    const char *text = json_string_value (json_object_get (live->inherit, "batch"));
+    int64_t local;
+    if (!text || !expr_time_parse (span_text (text), zone, &local))
+        return;
+    live->run->batch = local;
+    if (plan->extra || plan->schedule.type == SCHEDULE_NONE)
+        live->run->fire = local;
+}
+
 struct flow_live *flow_live_begin (struct station *self, const struct flow_begin *begin)
 {
     const struct plan *plan = begin->plan;
@@ -419,6 +449,7 @@ struct flow_live *flow_live_begin (struct station *self, const struct flow_begin
         memcpy (live->caller, plan->caller.data, plan->caller.size);
     }
     live->inherit = plan->policy ? json_deep_copy (plan->policy->fields) : json_object ();
+    take_given (live, plan);
     live->subs = json_object ();
     live->run = flow_run_new (live->flow, live->name);
     live->run->version = begin->version;
@@ -433,9 +464,11 @@ struct flow_live *flow_live_begin (struct station *self, const struct flow_begin
     } else {
         live->run->fire = local_of (zone, plan_nominal (plan, begin->exec_id));
         live->run->created = local_of (zone, plan->schedule.received);
+        take_batch (live, plan, zone);
     }
-    int64_t timeout_s =
-        plan->policy && plan->policy->timeout_s ? plan->policy->timeout_s : live->flow->timeout_s;
+    live->run->goes_on = flow_defaults_continue (json_object_get (live->inherit, "defaults"));
+    int64_t timeout_s = plan->policy && plan->policy->timeout_s ? plan->policy->timeout_s
+                                                                : live->flow->timeout_s;
     live->began_ms = now_us / 1000;
     live->timeout_ms = timeout_s ? live->began_ms + timeout_s * 1000 : 0;
     live->unwritten = true;

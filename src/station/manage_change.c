@@ -30,7 +30,8 @@ struct change {
     struct inquiry inquiry;
     enum manage_word word;
     int64_t count;       // skip
-    struct frames *text; // update, done: one span
+    struct frames *text; // update, done, run: one span
+    bool flow_asked;     // its flow was read
     int tries;
 
     struct plan *plan;    // as changed, while it is stored
@@ -129,6 +130,14 @@ static bool same_on_failure (const struct policy *one, const struct policy *two)
     return first == second || json_equal (first, second);
 }
 
+static int check_policy (struct station *self, const struct plan *plan, const struct policy *policy,
+                         struct reason *reason)
+{
+    const struct target *target = station_target (self, plan->station);
+    return target ? submit_check_policy (target, policy, reason)
+                  : submit_check_flow (VOTE_NONE, policy, reason);
+}
+
 static int read_update (struct change *self, struct plan **plan, struct plan_update *ret,
                         struct reason *reason)
 {
@@ -140,8 +149,7 @@ static int read_update (struct change *self, struct plan **plan, struct plan_upd
         rc = ZPLAN_EARGUMENT;
     }
     if (!rc)
-        rc = submit_check_workers (station_target (self->inquiry.station, (*plan)->station),
-                                   ret->fields.policy, reason)
+        rc = check_policy (self->inquiry.station, *plan, ret->fields.policy, reason)
                  ? ZPLAN_EARGUMENT
                  : 0;
     if (!rc && !same_on_failure ((*plan)->policy, ret->fields.policy))
@@ -155,6 +163,39 @@ static int read_update (struct change *self, struct plan **plan, struct plan_upd
     plan_destroy (plan);
     *plan = changed;
     return manage_check_messages (self->inquiry.station, self->inquiry.peer->user, changed, reason);
+}
+
+// -- of flow plans
+
+static int read_run_with (struct change *self, const struct plan *plan, json_t **ret,
+                          struct reason *reason)
+{
+    bool target = station_target (self->inquiry.station, plan->station);
+    if (target)
+        reason_set (reason, "run: batch and params are for plans of flows");
+    else
+        *ret = submit_read_run_with (self->text->at[0], reason);
+    return *ret ? 0 : ZPLAN_EARGUMENT;
+}
+
+// Whether the definition has to be read first.
+static bool needs_flow (const struct change *self, const struct plan *plan)
+{
+    struct station *station = self->inquiry.station;
+    bool checked = self->word == MANAGE_UPDATE || (self->word == MANAGE_RUN && self->text);
+    return checked && !station_target (station, plan->station) &&
+           flow_book_has (station, plan->station) && !flow_book_find (station, plan->station, 0) &&
+           !self->flow_asked;
+}
+
+static int check_params (const struct change *self, const struct plan *plan, const json_t *with,
+                         struct reason *reason)
+{
+    struct station *station = self->inquiry.station;
+    const struct flow *flow =
+        station_target (station, plan->station) ? NULL : flow_book_find (station, plan->station, 0);
+    bool checked = flow && (with || self->word == MANAGE_UPDATE);
+    return checked && submit_check_params (flow, plan, with, reason) ? ZPLAN_EARGUMENT : 0;
 }
 
 // -- the change
@@ -172,6 +213,7 @@ static int apply_change (struct change *self, struct plan **plan, const struct s
         .zone = zones_of (station, *plan),
         .who = permit_name (station, self->inquiry.peer->user),
         .remark = self->text ? self->text->at[0] : (struct span){0},
+        .with = self->text ? self->text->at[0] : (struct span){0},
         .now = station_now (station),
         .ret_misses = &self->misses,
     };
@@ -182,12 +224,18 @@ static int apply_change (struct change *self, struct plan **plan, const struct s
         request.zone = rc ? NULL : zones_find (station, update.fields.policy, reason);
         rc = !rc && !request.zone ? ZPLAN_EARGUMENT : rc;
     }
+    json_t *with = NULL;
+    if (self->word == MANAGE_RUN && self->text)
+        rc = read_run_with (self, *plan, &with, reason);
     if (!rc)
         rc = engine_manage (*plan, &request, &self->queue, reason);
     if (!rc && request.running && update.messages) {
         reason_set (reason, "messages: the plan is running");
         rc = ZPLAN_EARGUMENT;
     }
+    if (!rc)
+        rc = check_params (self, *plan, with, reason);
+    json_decref (with);
     // The plan borrows its new description from the update.
     struct plan *own = rc ? NULL : copy_plan (*plan, NULL, reason);
     if (own) {
@@ -199,6 +247,7 @@ static int apply_change (struct change *self, struct plan **plan, const struct s
 }
 
 static void on_stored (void *owner, enum store_result result, const char *error);
+static void on_flow (void *owner, const struct flow *flow, int version, const char *reason);
 
 static void on_loaded (void *owner, const struct store_loaded *answer)
 {
@@ -225,6 +274,13 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     struct plan *plan = plan_from_stored_json (self->inquiry.plan.id, answer->message, &reason);
     if (!plan) {
         refuse (self, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
+    if (needs_flow (self, plan)) {
+        char name[STATION_NAME_MAX + 1] = "";
+        memcpy (name, plan->station.data, plan->station.size);
+        plan_destroy (&plan);
+        flow_book_get (station, name, 0, on_flow, self);
         return;
     }
     self->plan = plan;
@@ -260,6 +316,20 @@ static void load (struct change *self)
 {
     plan_destroy (&self->plan);
     reads_load (self->inquiry.station, self->inquiry.peer, self->inquiry.plan.id, on_loaded, self);
+}
+
+static void on_flow (void *owner, const struct flow *flow, int version, const char *reason)
+{
+    struct change *self = owner;
+    struct station *station = self->inquiry.station;
+    (void)version;
+    self->flow_asked = true;
+    if (flow) {
+        load (self); // which may be answered, and end, at once
+        link_flush (store_link (station->store));
+    } else {
+        refuse (self, ZPLAN_EARGUMENT, reason);
+    }
 }
 
 static void tell (struct change *self)
@@ -329,7 +399,8 @@ void manage_close (struct station *self, struct request *request, const struct a
 
 void manage_run (struct station *self, struct request *request, const struct arguments *arguments)
 {
-    start (self, request, arguments->at[0], &(struct change){.word = MANAGE_RUN});
+    struct frames *with = arguments->count > 1 ? frames_copy (&arguments->at[1], 1) : NULL;
+    start (self, request, arguments->at[0], &(struct change){.word = MANAGE_RUN, .text = with});
 }
 
 void manage_skip (struct station *self, struct request *request, const struct arguments *arguments)

@@ -349,6 +349,7 @@ static void carry (struct run_command *self, struct flow_live *live)
     }
     self->event.value = self->value;
     self->event.steps = self->steps;
+    self->event.params = json_object_get (live->inherit, "params");
     self->event.text = *self->text ? self->text : NULL;
     self->event.key = *self->key ? self->key : NULL;
     if (!flow_live_carry (live, &self->event, &reason)) {

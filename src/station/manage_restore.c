@@ -80,7 +80,7 @@ static int check_plan (struct station *self, const char *user, const struct plan
         rc = ZPLAN_EPLAN;
     }
     if (!rc)
-        rc = submit_check_workers (target, plan->policy, reason);
+        rc = submit_check_policy (target, plan->policy, reason);
     if (!rc && !zones_find (self, plan->policy, reason))
         rc = ZPLAN_EPLAN;
     return rc;

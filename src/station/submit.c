@@ -96,13 +96,16 @@ static int check_vote (const struct target *target, struct plan_fields *fields,
     return 0;
 }
 
-int submit_check_workers (const struct target *target, const struct policy *policy,
-                          struct reason *reason)
+int submit_check_policy (const struct target *target, const struct policy *policy,
+                         struct reason *reason)
 {
-    if (!target || !policy || !policy->workers.count || target_type (target) == TARGET_PULL)
+    bool pull = target && target_type (target) == TARGET_PULL;
+    const char *field = target ? policy_flow_field (policy) : NULL;
+    if (!field && (!target || !policy || !policy->workers.count || pull))
         return 0;
-    reason_set (reason, "workers: is for plans of pull targets, %s is of type %s",
-                target_name (target), target_type_name (target_type (target)));
+    reason_set (reason, "%s: is for plans of %s, %s is of type %s", field ? field : "workers",
+                field ? "flows" : "pull targets", target_name (target),
+                target_type_name (target_type (target)));
     return ZPLAN_EPLAN;
 }
 
@@ -137,7 +140,7 @@ static int check_request (struct station *self, const char *user, const struct m
     if ((rc = submit_check_frames (message, target, reason)) ||
         (rc = target ? check_vote (target, fields, reason)
                      : submit_check_flow (fields->vote.need, fields->policy, reason)) ||
-        !fields->policy || (rc = submit_check_workers (target, fields->policy, reason)))
+        !fields->policy || (rc = submit_check_policy (target, fields->policy, reason)))
         return rc;
     return zones_find (self, fields->policy, reason) ? 0 : ZPLAN_EPLAN;
 }
@@ -343,14 +346,16 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
     station_resume (self);
 }
 
-// Compute its first occurrence, and store it. The submission may be over.
+// Compute its first occurrence, and store it. The submission may be over. What its flow would not
+// take runs never.
 static void place (struct submission *submission)
 {
     struct station *self = submission->station;
     struct plan *plan = submission->plan;
     bool given = submission->tries == 0;
-    submission->never = engine_submit (plan, zones_of (self, plan), submission->received,
-                                       &submission->misses, &submission->reason) != 0;
+    submission->never =
+        submission->never || engine_submit (plan, zones_of (self, plan), submission->received,
+                                            &submission->misses, &submission->reason) != 0;
     if (submission->never && !given) {
         reply_refuse (self, submission->peer, ZPLAN_EPLAN, submission->reason.text);
         submission_end (submission);
@@ -360,6 +365,44 @@ static void place (struct submission *submission)
         reads_load (self, submission->peer, plan->id, on_looked_up, submission);
     else
         store (submission);
+}
+
+static void check_params (struct submission *submission, const struct flow *flow,
+                          const char *reason)
+{
+    if (!flow)
+        reason_set (&submission->reason, "%s", reason);
+    submission->never =
+        !flow || submit_check_params (flow, submission->plan, NULL, &submission->reason);
+}
+
+static void on_flow (void *owner, const struct flow *flow, int version, const char *reason)
+{
+    struct submission *submission = owner;
+    struct station *self = submission->station;
+    (void)version;
+    check_params (submission, flow, reason);
+    place (submission);
+    link_flush (store_link (self->store));
+    station_resume (self);
+}
+
+// A flow plan waits for the definition of its flow, if that is not in memory.
+static void place_checked (struct submission *submission)
+{
+    struct station *self = submission->station;
+    struct span station = submission->plan->station;
+    const struct flow *flow = flow_book_find (self, station, 0);
+    char name[STATION_NAME_MAX + 1] = "";
+    if (station_target (self, station)) {
+        place (submission);
+    } else if (flow) {
+        check_params (submission, flow, NULL);
+        place (submission);
+    } else {
+        memcpy (name, station.data, station.size);
+        flow_book_get (self, name, 0, on_flow, submission);
+    }
 }
 
 // The kind of a plan: its own, else that of its target. "" = none.
@@ -395,7 +438,7 @@ static int take_kind (struct submission *submission, const struct store_kinds *a
     }
     plan_take_policy (plan, policy);
     int rc =
-        submit_check_workers (station_target (submission->station, plan->station), policy, reason);
+        submit_check_policy (station_target (submission->station, plan->station), policy, reason);
     // What the plan itself names was checked; of a kind its author was.
     return rc ? rc : on_failure_check (submission->station, NULL, policy, reason);
 }
@@ -410,7 +453,7 @@ static void on_kind (void *owner, const struct store_kinds *answer)
     else if ((rc = take_kind (submission, answer)))
         reply_refuse (self, submission->peer, (enum wire_error)rc, submission->reason.text);
     if (answer->result == STORE_DONE && !rc)
-        place (submission);
+        place_checked (submission);
     else
         submission_end (submission);
     link_flush (store_link (self->store));
@@ -495,5 +538,5 @@ void submit_request (struct station *self, struct request *request)
     if (kind.size)
         store_kinds (self->store, KIND_GET, kind, NULL, on_kind, submission);
     else
-        place (submission);
+        place_checked (submission);
 }

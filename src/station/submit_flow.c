@@ -1,7 +1,8 @@
 // Submissions of flow plans: plans whose target is a flow. proto/flows.md 18.11.
 #include "codes.h"
 #include "expr.h"
-#include "flow.h"
+#include "flow_run.h"
+#include "json.h"
 #include "submit.h"
 
 int submit_check_input (const struct message *message, struct reason *reason)
@@ -29,12 +30,85 @@ int submit_check_input (const struct message *message, struct reason *reason)
     return good ? 0 : ZPLAN_EPLAN;
 }
 
+static int check_batch (const json_t *batch, struct reason *reason)
+{
+    int64_t local;
+    struct span text = span_of (json_string_value (batch), json_string_length (batch));
+    if (!batch || expr_time_parse (text, NULL, &local))
+        return 0;
+    reason_set (reason, "batch: want a date or a time, as 2024-01-31 or 2024-01-31T08:30, got %s",
+                quoted (text));
+    return ZPLAN_EPLAN;
+}
+
 int submit_check_flow (enum vote_need need, const struct policy *policy, struct reason *reason)
 {
     bool workers = policy && policy->workers.count;
     if (need == VOTE_NONE && !workers)
-        return 0;
+        return check_batch (policy ? json_object_get (policy->fields, "batch") : NULL, reason);
     reason_set (reason, "%s: is for plans of %s targets, this one is of a flow",
                 workers ? "workers" : "vote", workers ? "pull" : "vote");
     return ZPLAN_EPLAN;
+}
+
+json_t *submit_input_of (const struct plan *plan)
+{
+    struct desc desc;
+    struct reason reason;
+    if (plan->message_count < 2 ||
+        desc_parse (plan->messages[1], plan->message_count - 2, &desc, &reason))
+        return NULL;
+    for (size_t i = 0; i < desc.count; i++)
+        if (desc.types[i] == ZERO_FRAME_JSON)
+            return json_read_object (plan->messages[2 + i], &reason);
+    return NULL;
+}
+
+static bool run_with_is_right (const json_t *with, struct reason *reason)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach ((json_t *)(uintptr_t)with, name, value)
+    {
+        if (strcmp (name, "batch") != 0 && strcmp (name, "params") != 0) {
+            reason_set (reason, "run: %s: unknown field", quoted (span_text (name)));
+            return false;
+        }
+    }
+    struct policy *policy = policy_read (with, reason);
+    bool right = policy && !check_batch (json_object_get (with, "batch"), reason);
+    policy_destroy (&policy);
+    return right;
+}
+
+json_t *submit_read_run_with (struct span text, struct reason *reason)
+{
+    json_t *with = NULL;
+    if (text.size > PLAN_RUN_WITH_MAX)
+        reason_set (reason, "run: at most %d bytes of JSON, got %zu", PLAN_RUN_WITH_MAX, text.size);
+    else
+        with = json_read_object (text, reason);
+    if (with && !run_with_is_right (with, reason)) {
+        json_decref (with);
+        with = NULL;
+    }
+    return with;
+}
+
+int submit_check_params (const struct flow *flow, const struct plan *plan, const json_t *with,
+                         struct reason *reason)
+{
+    struct reason why;
+    json_t *input = submit_input_of (plan), *list = json_array ();
+    const json_t *given[] = {plan->policy ? json_object_get (plan->policy->fields, "params") : NULL,
+                             json_object_get (with, "params")};
+    for (size_t i = 0; i < 2; i++)
+        if (given[i])
+            json_array_append (list, (json_t *)(uintptr_t)given[i]);
+    bool right = flow_check_params (flow, list, input, &why);
+    if (!right)
+        reason_set (reason, "params: %.180s", why.text);
+    json_decref (list);
+    json_decref (input);
+    return right ? 0 : ZPLAN_EPLAN;
 }

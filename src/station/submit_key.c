@@ -157,15 +157,29 @@ static void replace (struct submission *submission, const struct plan *held, uin
     free (missed);
 }
 
+static void refuse_second (struct submission *submission)
+{
+    struct reason reason;
+    reason_set (&reason, "key: %s has a plan already",
+                quoted (span_text (submission_key (submission->plan))));
+    reply_refuse (submission->station, submission->peer, ZPLAN_EPLAN, reason.text);
+    submission_end (submission);
+}
+
 static void answer_key (struct submission *submission, const struct plan *held,
                         const struct store_loaded *answer)
 {
     const struct plan *plan = submission->plan;
     bool running = runs_in_progress (submission->station, held, answer);
     bool same = submit_repeats (plan, held);
+    // The same bytes with a REQUEST_ID are the same request, sent again.
+    bool repeated = same && plan->request_id.size;
+    bool refused = plan->policy->if_exists == EXISTS_REFUSE && !repeated;
     if (!same && (strcmp (submission_key (held), submission_key (plan)) != 0 ||
                   !span_equal (held->station, plan->station)))
         submission_refuse_in_use (submission, "key: its id");
+    else if (refused)
+        refuse_second (submission);
     else if (!same && !running && plan->policy->if_exists != EXISTS_KEEP)
         replace (submission, held, answer->exec_id);
     else {

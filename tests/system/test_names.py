@@ -86,9 +86,9 @@ def test_a_key_is_a_text(shared, key, words):
 
 
 @pytest.mark.parametrize("fields, words", [
-    ({"key": "k", "if_exists": "ignore"}, "if_exists: want keep, update or replace"),
-    ({"key": "k", "if_exists": 1}, "if_exists: want keep, update or replace"),
-    ({"if_exists": ""}, "if_exists: want keep, update or replace")])
+    ({"key": "k", "if_exists": "ignore"}, "if_exists: want keep, update, replace or refuse"),
+    ({"key": "k", "if_exists": 1}, "if_exists: want keep, update, replace or refuse"),
+    ({"if_exists": ""}, "if_exists: want keep, update, replace or refuse")])
 def test_what_is_to_be_done_with_the_plan_that_is_there(shared, fields, words):
     refused(shared.client, {**every(1000, 5), **fields}, words)
 

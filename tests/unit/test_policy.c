@@ -117,6 +117,31 @@ static const struct field_row {
     {"{\"log\":\"all\"}", "log: want none, trigger, outcome or trans"},
     {"{\"log\":false}", "log: want none, trigger, outcome or trans"},
     {"{\"logs\":\"none\"}", "'logs': unknown field"},
+    {"{\"key\":\"a\",\"if_exists\":\"refuse\"}", NULL},
+    {"{\"key\":\"a\",\"if_exists\":\"reject\"}", "if_exists: want keep, update, replace or refuse"},
+    {"{\"params\":{}}", NULL},
+    {"{\"params\":{\"a\":\"=1\",\"b\":{\"c\":[null]}}}", NULL},
+    {"{\"params\":\"a = 1\"}", NULL},
+    {"{\"params\":\"\"}", "params: want an object, nested 8 deep at most, or lines"},
+    {"{\"params\":[]}", "params: want an object"},
+    {"{\"params\":{\"a\":[[[[[[[[1]]]]]]]]}}", "params: want an object, nested 8 deep at most"},
+    {"{\"defaults\":{}}", NULL},
+    {"{\"defaults\":{\"retry\":0,\"on_error\":0}}", NULL},
+    {"{\"defaults\":{\"retry\":1,\"on_error\":1}}", NULL},
+    {"{\"defaults\":{\"retry\":{\"strategy\":\"none\"},\"on_error\":\"block\"}}", NULL},
+    {"{\"defaults\":{\"on_error\":\"continue\"}}", NULL},
+    {"{\"defaults\":1}", "defaults: want an object with retry and on_error"},
+    {"{\"defaults\":{\"retry\":2}}", "defaults: retry: want 0, 1, or an object"},
+    {"{\"defaults\":{\"retry\":true}}", "defaults: retry: want 0, 1, or an object"},
+    {"{\"defaults\":{\"retry\":{}}}", "defaults: retry: strategy: is missing"},
+    {"{\"defaults\":{\"on_error\":2}}", "defaults: on_error: want block, continue, 1 or 0"},
+    {"{\"defaults\":{\"on_error\":null}}", "defaults: on_error: want block, continue, 1 or 0"},
+    {"{\"defaults\":{\"join\":\"all\"}}", "defaults: 'join': unknown field"},
+    {"{\"batch\":\"2024-01-31\"}", NULL},
+    {"{\"batch\":\"\"}", "batch: want a date or a time"},
+    {"{\"batch\":20240131}", "batch: want a date or a time"},
+    {"{\"batch\":\"12345678901234567890123456789012345678901234567890123456789012345\"}",
+     "batch: want a date or a time"},
 };
 
 static json_t *object_of (const char *text)
@@ -387,6 +412,13 @@ static const struct update_row {
     {"\"timeout\":5", "\"plan_type\":8,\"plan_value\":0,\"cron\":\"@daily\"",
      "{\"timeout\":5,\"cron\":\"@daily\"}", NULL, false},
     {"\"timeout\":5", "\"verdict\":0", NULL, "'verdict': cannot be updated", false},
+    {"\"params\":\"{\\\"a\\\":1}\"", "\"params\":\"b = 2\"", "{\"params\":\"b = 2\"}", NULL, false},
+    {"\"params\":\"b = 2\"", "\"timeout\":5", "{\"params\":\"b = 2\",\"timeout\":5}", NULL, false},
+    {"\"defaults\":\"{\\\"retry\\\":1}\"", "\"params\":{\"a\":1}",
+     "{\"defaults\":{\"retry\":1},\"params\":{\"a\":1}}", NULL, false},
+    {"\"timeout\":5", "\"batch\":\"2024-01-31\"", NULL, "batch: is for plan_type none and time",
+     false},
+    {"\"timeout\":5", "\"paused\":true", NULL, "paused: is for a submission", false},
 };
 
 static void an_update_lays_fields_over_and_null_takes_away (void **state)
@@ -424,6 +456,7 @@ static const struct {
     bool same;
 } schedule_rows[] = {
     {"{\"timeout\":1}", "{\"timeout\":2}", true},
+    {"{\"params\":{\"a\":1},\"batch\":\"2024-01-31\"}", "{\"defaults\":{\"retry\":1}}", true},
     {"{\"timeout\":1}", "{\"misfire\":\"skip\",\"log\":\"none\"}", true},
     {"{\"jitter\":1}", "{\"jitter\":1,\"overlap_policy\":\"skip\"}", true},
     {"{\"jitter\":1}", "{\"jitter\":2}", false},

@@ -1,0 +1,60 @@
+// A policy as members of a JSON text.
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "policy_private.h"
+
+// Objects of a client's own fields, which are stored as strings.
+static const char *const texts[] = {"ext", "on_failure", "params", "defaults"};
+
+enum { TEXTS = sizeof texts / sizeof *texts };
+
+static bool is_stored_as_text (const char *name)
+{
+    for (size_t i = 0; i < TEXTS; i++)
+        if (strcmp (texts[i], name) == 0)
+            return true;
+    return false;
+}
+
+void policy_show (json_t *stored)
+{
+    for (size_t i = 0; i < TEXTS; i++) {
+        const json_t *text = json_object_get (stored, texts[i]);
+        struct span bytes = span_of (json_string_value (text), json_string_length (text));
+        struct reason ignored;
+        json_t *object = json_is_string (text) ? json_read_object (bytes, &ignored) : NULL;
+        if (object && json_depth (object) <= POLICY_DEPTH_MAX)
+            json_object_set (stored, texts[i], object);
+        json_decref (object);
+    }
+}
+
+// A value as it is written; free it.
+static char *value_text (const char *name, json_t *value, bool stored)
+{
+    char *text = json_write (value);
+    if (!stored || !is_stored_as_text (name) || json_is_string (value))
+        return text;
+    json_t *string = json_string (text);
+    free (text);
+    text = json_write (string);
+    json_decref (string);
+    return text;
+}
+
+void policy_write (const struct policy *self, bool stored, struct json_text *text)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach (self->fields, name, value)
+    {
+        char *bytes = value_text (name, value, stored);
+        json_text_raw (text, span_of (",\"", 2));
+        json_text_raw (text, span_text (name));
+        json_text_raw (text, span_of ("\":", 2));
+        json_text_raw (text, span_text (bytes));
+        free (bytes);
+    }
+}

@@ -1,0 +1,296 @@
+"""What a flow plan gives its runs: params, a batch, defaults for steps; and plans that are stored paused."""
+import json
+import time
+
+import pytest
+
+from flowrig import Flows, call
+from zplantest import FT, ST, WORD, at_once, every, wait_until
+
+ECHO = {"a": call(args=["=day", "=n"])}
+PARAMS = {"day": "=#idc.shouldFireTime.format('yyyyMMdd')", "n": {"type": "integer", "default": 3}}
+
+
+@pytest.fixture
+def flows(rig):
+    return Flows(rig)
+
+
+def rejected(flows, plan, station, data=None):
+    """The submission is rejected; the reason."""
+    more = [(FT.JSON, json.dumps(data).encode())] if data is not None else []
+    reply = flows.client.submit(plan, station=station, head=[], more=more)
+    assert reply.code == ST.PLANERROR, reply
+    assert not flows.rig.db.keys("plan:msg:*")
+    return reply.text.removeprefix(WORD[ST.PLANERROR] + ": ")
+
+
+def show(flows, ident):
+    return flows.client.done("message", ident).json
+
+
+# -- params
+
+def test_the_input_counts_before_the_plan_and_that_before_the_flow(flows):
+    flows.put("etl", {"a": call(args=["=x", "=y", "=z"])}, params={"x": 1, "y": 1, "z": 1})
+    flows.start("etl", {"z": 3}, params={"y": 2, "z": 2})
+    assert flows.next("a").args == ["1", "2", "3"]
+
+
+def test_params_are_expressions_of_the_run(flows):
+    flows.put("etl", ECHO, params=PARAMS)
+    flows.start("etl", params={"day": "=idc.loadDate.plusDays(-1).format('yyyy-MM-dd')", "n": "=40 + 2"},
+                batch="2024-03-01")
+    assert flows.next("a").args == ["2024-02-29", "42"]
+
+
+def test_params_as_a_text_are_evaluated_in_its_order(flows):
+    flows.put("etl", {"a": call(args=["=a", "=b"])}, params={"a": "", "b": ""})
+    flows.start("etl", params="b = 'x' + 1; // the second of the flow\na = #b + 'y'")
+    assert flows.next("a").args == ["x1y", "x1"]
+
+
+def test_params_of_an_object_see_those_before_them(flows):
+    flows.put("etl", {"a": call(args=["=a", "=b"])}, params={"a": "", "b": ""})
+    flows.start("etl", params={"b": "=='q", "a": "=b + 1"})
+    assert flows.next("a").args == ["='q1", "='q"]
+
+
+@pytest.mark.parametrize("params, data, reason", [
+    ({"nope": 1}, None, "params: no such param: 'nope'"),
+    ("nope = 1", None, "params: no such param: 'nope'"),
+    ({"n": "one"}, None, "params: param n: must be of type integer"),
+    ({"n": 1.5}, None, "params: param n: must be of type integer"),
+    (None, {"n": "one"}, "params: param n: must be of type integer"),
+    ({"day": "=1 +"}, None, "params: param day: "),
+    ({"day": "=steps.a.value"}, None, "params: param day: column 1: no such variable here: a.value"),
+    ({"day": "=n"}, None, "params: param day: column 1: no such variable here: n"),
+    ("day = 1 +", None, "params: column"),
+    ("day = #item", None, "params: param day: column 7: no such variable here: item"),
+])
+def test_params_that_do_not_fit_are_rejected(flows, params, data, reason):
+    flows.put("etl", ECHO, params=PARAMS)
+    assert rejected(flows, at_once(**({"params": params} if params else {})), "etl", data).startswith(reason)
+
+
+def test_a_param_that_is_required(flows):
+    flows.put("etl", ECHO, params={"day": "x", "n": {"type": "integer", "required": True}})
+    assert rejected(flows, at_once(), "etl") == "params: param n: is required"
+    flows.start("etl", {"n": 5})
+    assert flows.next("a").args == ["x", "5"]
+    flows.start("etl", params={"n": 6})
+    assert flows.next("a").args == ["x", "6"]
+
+
+def test_params_are_checked_by_a_definition_that_is_not_in_memory(rig, flows):
+    flows.put("etl", ECHO, params=PARAMS)
+    rig.restart()
+    assert rejected(flows, at_once(params={"nope": 1}), "etl") == "params: no such param: 'nope'"
+    rig.restart()
+    flows.start("etl", params={"day": "d"})
+    assert flows.next("a").args == ["d", "3"]
+
+
+def test_fields_of_flows_are_for_flows(rig, flows):
+    for field, value in [("params", {"a": 1}), ("defaults", {"retry": 1}), ("batch", "2024-01-05")]:
+        reply = rig.client.submit(at_once(**{field: value}))
+        assert reply.code == ST.PLANERROR
+        assert f"{field}: is for plans of flows, jobs is of type " in reply.text
+
+
+def test_params_are_stored_listed_and_updated(rig, flows):
+    flows.put("etl", ECHO, params=PARAMS)
+    fields = {"params": {"n": 7}, "defaults": {"retry": 1, "on_error": 0}}
+    ident = rig.client.added(every(60, -1, **fields), station="etl", head=[])
+    stored = show(flows, ident)     # as it is stored: objects with names of a client's own are texts
+    assert {name: json.loads(stored[name]) for name in fields} == fields
+    listed = rig.client.done("list", {"station": "etl"}).json["plans"][0]
+    assert {name: listed[name] for name in fields} == fields
+    update = {"revision": stored["revision"], "params": {"nope": 1}}
+    assert "no such param" in rig.client.refused("update", ident, update)
+    update["params"] = "n = 8"
+    changed = rig.client.done("update", ident, update).json
+    assert changed["params"] == "n = 8" and changed["defaults"] == fields["defaults"]
+    rig.restart()
+    assert show(flows, ident)["params"] == "n = 8"
+    assert "batch: is for plan_type none and time" in rig.client.refused(
+        "update", ident, {"revision": show(flows, ident)["revision"], "batch": "2024-01-05"})
+
+
+def test_an_update_is_checked_by_a_definition_that_is_not_in_memory(rig, flows):
+    flows.put("etl", ECHO, params=PARAMS)
+    ident = rig.client.added(every(60, -1), station="etl", head=[])
+    rig.restart()
+    revision = show(flows, ident)["revision"]
+    assert "no such param" in rig.client.refused("update", ident, {"revision": revision, "params": {"nope": 1}})
+    assert rig.client.done("update", ident, {"revision": revision, "params": {"n": 1}}).json["params"] == {"n": 1}
+
+
+# -- batch
+
+def test_a_batch_is_the_load_date(flows):
+    flows.put("load", {"a": call(args=["=idc.loadDate", "=idc.shouldFireTime"])})
+    flows.start("load", batch="2024-01-05")
+    assert flows.next("a").args == ["2024-01-05T00:00:00"] * 2
+    flows.start("load", batch="2024-01-05T08:30:00Z", timezone="Europe/Berlin")
+    assert flows.next("a").args == ["2024-01-05T09:30:00"] * 2
+
+
+def test_without_a_batch_it_is_the_day_of_the_nominal_time(flows):
+    flows.put("load", {"a": call(args=["=idc.loadDate", "=idc.shouldFireTime"])})
+    flows.client.added({"plan_type": "time", "plan_time": 1704450600, "misfire": "all"}, station="load", head=[])
+    assert flows.next("a").args == ["2024-01-05T00:00:00", "2024-01-05T10:30:00"]
+    flows.client.added({"plan_type": "time", "plan_time": 1704450600, "misfire": "all", "batch": "2024-02-01"},
+                       station="load", head=[])
+    assert flows.next("a").args == ["2024-02-01T00:00:00", "2024-01-05T10:30:00"]
+
+
+def test_missed_batches_each_have_their_own(flows):
+    flows.put("load", {"a": call(args=["=idc.loadDate.format('MMdd')"])})
+    start = int(time.time()) // 86400 * 86400 - 3 * 86400 + 1
+    flows.client.added(every(1, 3, kind="day", plan_time=start - 86400, misfire="all"), station="load", head=[])
+    dates = [flows.next("a").args[0] for _ in range(3)]
+    assert dates == [time.strftime("%m%d", time.gmtime(start + day * 86400)) for day in range(3)]
+
+
+def test_a_batch_that_is_none_is_rejected(flows):
+    flows.put("load", {"a": call()})
+    assert rejected(flows, at_once(batch="monday"), "load").startswith("batch: want a date or a time")
+    assert rejected(flows, at_once(batch=20240105), "load").startswith("batch: want a date or a time")
+    assert rejected(flows, every(1, 1, batch="2024-01-05"), "load") == "batch: is for plan_type none and time"
+
+
+# -- defaults
+
+def test_defaults_retry_steps_that_say_nothing(flows):
+    flows.put("tough", {"a": call(), "b": call(retry={"strategy": "none"})})
+    flows.start("tough", defaults={"retry": 1})
+    both = flows.expect("a", "b")
+    flows.fail(both["a"])
+    flows.fail(both["b"])
+    again = flows.next("a")
+    assert again.flow == both["a"].flow
+    shown = flows.until(again.flow["run"], "failed")
+    assert shown["failed"] == ["b"]
+
+
+def test_defaults_without_a_retry(flows):
+    flows.put("weak", {"a": call()})
+    flows.start("weak", defaults={"retry": 0})
+    first = flows.call()
+    flows.fail(first)
+    flows.until(first.flow["run"], "failed")
+
+
+@pytest.mark.parametrize("on_error", [0, "continue"])
+def test_defaults_let_a_run_go_on_over_failures(rig, flows, on_error):
+    flows.put("chain", {"a": call(), "b": call(["a"]), "c": call(["b"], on_error="block"), "d": call(["c"])})
+    flows.start("chain", defaults={"on_error": on_error})
+    first = flows.call()
+    run = first.flow["run"]
+    rig.restart()
+    flows.client.result(first.ident, ST.FAILED, [(FT.STATUS, b"disk full"), (FT.LOCAL_ID, first.run.local_id)])
+    flows.next("b")
+    flows.fail(flows.call())
+    shown = flows.until(run, "failed")
+    assert shown["failed"] == ["c"]
+    assert {step["step"]: step["state"] for step in shown["steps"]} == {"a": "failed", "b": "finished", "c": "failed",
+                                                                       "d": "none"}
+
+
+def test_defaults_that_block(flows):
+    flows.put("chain", {"a": call(), "b": call(["a"])})
+    flows.start("chain", defaults={"on_error": 1})
+    first = flows.call()
+    flows.fail(first)
+    assert flows.until(first.flow["run"], "failed")["failed"] == ["a"]
+
+
+@pytest.mark.parametrize("defaults, reason", [
+    ({"retry": 2}, "defaults: retry: want 0, 1, or an object"),
+    ({"retry": {}}, "defaults: retry: strategy: is missing"),
+    ({"on_error": "stop"}, "defaults: on_error: want block, continue, 1 or 0"),
+    ({"timeout": 1}, "defaults: 'timeout': unknown field"),
+    ([], "defaults: want an object"),
+])
+def test_defaults_that_are_wrong(flows, defaults, reason):
+    flows.put("chain", {"a": call()})
+    assert rejected(flows, at_once(defaults=defaults), "chain").startswith(reason)
+
+
+# -- paused plans and runs by hand
+
+def test_a_paused_plan_waits(rig, flows):
+    ident = rig.client.added(every(1, -1, paused=True))
+    assert rig.message(ident)["plan_state"] == 5 and "held" not in rig.message(ident)
+    assert rig.score(ident) is None
+    flows.nothing(1.2)
+    rig.client.done("reset", ident)
+    rig.jobs.recv()
+
+
+def test_paused_and_hold_exclude_each_other(rig):
+    assert "paused: is the same as hold" in rig.client.submit(at_once(paused=True, hold=True)).text
+    assert "paused: want true or false" in rig.client.submit(at_once(paused="yes")).text
+
+
+def test_a_manual_plan_is_run_with_a_batch_and_params(rig, flows):
+    flows.put("etl", {"a": call(args=["=idc.loadDate", "=idc.shouldFireTime", "=x", "=y"])}, params={"x": 1, "y": 1})
+    ident = rig.client.added(at_once(paused=True, params={"x": 2, "y": 2}), station="etl", head=[])
+    flows.nothing()
+    for _ in range(2):
+        rig.client.done("run", ident, {"batch": "2024-01-05", "params": {"y": "=x + 3"}})
+        assert flows.next("a").args == ["2024-01-05T00:00:00"] * 2 + ["2", "5"]
+        wait_until(lambda: rig.message(ident, "etl")["plan_state"] == 5, "it is paused again")
+        assert "run_with" not in rig.message(ident, "etl")
+    rig.client.done("run", ident)
+    assert flows.next("a").args[2:] == ["2", "2"]
+
+
+def test_what_a_run_is_given_survives_a_restart(rig, flows):
+    flows.put("etl", {"a": call(args=["=x"])}, params={"x": 1})
+    ident = rig.client.added(at_once(paused=True), station="etl", head=[])
+    flows.rig.restart()
+    rig.client.done("run", ident, {"params": "x = 'text'"})
+    assert flows.next("a").args == ["text"]
+
+
+def test_what_a_run_cannot_be_given(rig, flows):
+    flows.put("etl", ECHO, params=PARAMS)
+    ident = rig.client.added(at_once(paused=True), station="etl", head=[])
+    for given, reason in [({"params": {"nope": 1}}, "params: no such param: 'nope'"),
+                          ({"params": {"n": "x"}}, "params: param n: must be of type integer"),
+                          ({"batch": "soon"}, "batch: want a date or a time"),
+                          ({"key": "x"}, "run: 'key': unknown field"),
+                          ("[]", "")]:
+        assert rig.client.refused("run", ident, given).startswith(reason)
+    plain = rig.client.added(at_once(paused=True))
+    assert rig.client.refused("run", plain, {"batch": "2024-01-05"}) == "run: batch and params are for plans of flows"
+    flows.nothing()
+
+
+def test_a_fresh_retry_takes_the_params_of_the_plan(flows):
+    flows.put("etl", {"a": call(args=["=x"])}, params={"x": 1})
+    flows.start("etl", params={"x": 2})
+    first = flows.call()
+    flows.fail(first)
+    flows.until(first.flow["run"], "failed")
+    flows.flow("retry", first.flow["run"], '{"fresh": true}')
+    assert flows.next("a").args == ["2"]
+
+
+# -- one plan of a name
+
+def test_a_second_plan_of_a_key_is_refused(rig):
+    rig.client.added(every(60, -1, key="primary/nightly", if_exists="refuse"))
+    for plan in [every(60, -1, key="primary/nightly", if_exists="refuse"),
+                 every(30, -1, key="primary/nightly", if_exists="refuse")]:
+        assert "key: 'primary/nightly' has a plan already" in rig.client.submit(plan).text
+
+
+def test_a_request_that_is_sent_again_is_no_second_plan(rig):
+    plan = every(60, -1, key="nightly", if_exists="refuse")
+    again = [(FT.REQUEST_ID, b"17")]
+    ident = rig.client.added(plan, more=again)
+    assert rig.client.added(plan, more=again) == ident
+    assert rig.client.submit(plan, more=[(FT.REQUEST_ID, b"18")]).code == ST.PLANERROR
