@@ -29,6 +29,7 @@ static const char about[] =
     "            --retry exponential:1s:8,manual --overlap-policy skip\n"
     "  zplan add --target jobs --command dose --every 1h --cycle 2,3,5 --iteration 4\n"
     "  zplan add --target board --command approve --vote majority --vote-deadline 60\n"
+    "  zplan add --flow nightly --cron '0 2 * * *' --param region=eu --name primary/nightly\n"
     "  zplan add --from plans.ndjson\n\n"
     "Without --retry a failed occurrence is tried 3 times, 10 s after the first failure,\n"
     "then 20 s; then the next occurrence has its turn. A plan that runs once is tried 10\n"
@@ -64,7 +65,7 @@ static const char about[] =
 static int check_order (const struct order *order, char id[PLAN_ID_SIZE], struct reason *reason)
 {
     struct reason why;
-    if (!order->command && !order->publish_title)
+    if (!order->command && !order->publish_title && !order->flow)
         reason_set (reason, "--command: must be given (or --publish-title, for pub targets)");
     else if (order->id && call_plan_id (order->id, id, &why))
         reason_set (reason, "--id: %s", why.text);
@@ -98,7 +99,7 @@ struct sent {
     const struct when *when;
     const struct zone *zone;
     const json_t *plan; // the PLAN frame
-    bool held;
+    bool held, flow;
 };
 
 static int report (const struct cli *cli, const struct zplan_reply *reply, const struct sent *sent)
@@ -150,7 +151,7 @@ static int report (const struct cli *cli, const struct zplan_reply *reply, const
     } else {
         printf (" accepted%s%s\n", *text ? ", first run at " : "", text);
     }
-    if (kept == KEPT_ADDED) {
+    if (kept == KEPT_ADDED && !sent->flow) {
         printf ("retry: ");
         retry_summary (stdout, sent->plan);
         putchar ('\n');
@@ -190,7 +191,14 @@ static int send_order (const struct cli *cli, const struct order *order, const c
     int code = EXIT_DONE;
     struct zplan_reply reply;
     json_t *plan = order_plan (order, &when, vote);
-    retry_fill (plan, order->words.terms.retry);
+    if (order_params (order, plan, &reason)) {
+        json_decref (plan);
+        json_decref (vote);
+        when_clear (&when);
+        return usage_error (cli->argv[0], &reason);
+    }
+    if (!order->flow) // its failures are final, but those of its steps
+        retry_fill (plan, order->words.terms.retry);
     char *text = json_write (plan);
     warn_of_pace (&when, zone);
     struct zplan_client *client = call_open (cli, &code);
@@ -203,9 +211,12 @@ static int send_order (const struct cli *cli, const struct order *order, const c
     if (client && code == EXIT_DONE)
         code = call_judge (cli, submit (client, &named, text, id, &reply), &reply, NULL);
     if (client && code == EXIT_DONE)
-        code =
-            report (cli, &reply,
-                    &(struct sent){.when = &when, .zone = zone, .plan = plan, .held = order->hold});
+        code = report (cli, &reply,
+                       &(struct sent){.when = &when,
+                                      .zone = zone,
+                                      .plan = plan,
+                                      .flow = order->flow,
+                                      .held = order->hold || order->paused});
     zplan_client_destroy (&client);
     free (text);
     json_decref (plan);
@@ -270,7 +281,7 @@ int verb_add (const struct cli *cli)
         return add_from (cli, &order, &load);
     struct reason reason;
     char id[PLAN_ID_SIZE];
-    if (check_order (&order, id, &reason))
+    if (order_target (&order, &reason) || check_order (&order, id, &reason))
         return usage_error (cli->argv[0], &reason);
     const char *name = order.words.timezone ? order.words.timezone : "UTC";
     struct zone *zone = zonefile_load (name, &reason);

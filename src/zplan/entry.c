@@ -138,7 +138,8 @@ static bool is_policy (const struct line *self, const char *field, const json_t 
     return is_wire_policy (field) || (self->has_rule && of_rule) ||
            (strcmp (field, "retry") == 0 && json_is_object (value)) ||
            (strcmp (field, "on_failure") == 0 && json_is_object (value)) ||
-           (strcmp (field, "cycle") == 0 && json_is_array (value));
+           (strcmp (field, "cycle") == 0 && json_is_array (value)) ||
+           strcmp (field, "params") == 0 || strcmp (field, "defaults") == 0;
 }
 
 static int read_field (struct line *self, const char *field, json_t *value)
@@ -216,6 +217,8 @@ static int make_plan (struct line *self, const struct zone *zone, int64_t now_us
             json_object_set_new (self->plan, "description", json_string (self->order.title));
         if (self->order.hold)
             json_object_set_new (self->plan, "hold", json_true ());
+        if (self->order.paused)
+            json_object_set_new (self->plan, "paused", json_true ());
         if (vote)
             json_object_set (self->plan, "vote", vote);
     } else {
@@ -226,7 +229,10 @@ static int make_plan (struct line *self, const struct zone *zone, int64_t now_us
         if (rc == 0)
             when_clear (&when);
     }
-    retry_fill (self->plan, self->order.words.terms.retry);
+    if (!self->order.flow)
+        retry_fill (self->plan, self->order.words.terms.retry);
+    rc = rc ? rc : order_target (&self->order, self->reason);
+    rc = rc ? rc : order_params (&self->order, self->plan, self->reason);
     json_decref (vote);
     return rc;
 }
@@ -266,7 +272,7 @@ static int read_words (json_t *object, struct entry_zone zone, int64_t now_us, s
         line.order.words.timezone = zone.name;
     rc = rc || (name && !own) ? -1 : make_plan (&line, own ? own : zone.zone, now_us);
     zone_destroy (&own);
-    if (rc == 0 && !line.order.command && !line.order.publish_title) {
+    if (rc == 0 && !line.order.command && !line.order.publish_title && !line.order.flow) {
         reason_set (reason, "command: must be given (or publish_title, for pub targets)");
         rc = -1;
     }

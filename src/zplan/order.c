@@ -1,6 +1,9 @@
 #include "order.h"
 
+#include <string.h>
+
 #include "json.h"
+#include "policy.h"
 #include "settings.h"
 
 enum { VOTE_DEADLINE_MAX_S = 31536000, VOTES_MAX = 1000000, FIRST_CHANGE = 1, CHANGES = 8 };
@@ -70,6 +73,23 @@ static const struct option rows[] = {
      .type = OPTION_FLAG,
      .offset = offsetof (struct order, hold),
      .help = "keep it paused until `zplan reset`"},
+    {.name = "--paused",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct order, paused),
+     .help = "keep it paused: it runs by `zplan run`, as often as that is called"},
+    {.name = "--flow",
+     .metavar = "NAME",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct order, flow),
+     .utf8 = true,
+     .help = "the target is this flow; it needs no --command"},
+    {.name = "--param",
+     .metavar = "NAME=VALUE",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct order, params),
+     .utf8 = true,
+     .help = "a param of the flow: JSON, else a text; an expression: NAME='=idc.loadDate'; may be "
+             "repeated"},
     {.name = "--now",
      .type = OPTION_FLAG,
      .offset = offsetof (struct order, words.now),
@@ -132,6 +152,47 @@ int order_vote (const struct order *order, const json_t *stored, json_t **ret,
     return 0;
 }
 
+// -- flows
+
+int order_target (struct order *order, struct reason *reason)
+{
+    if (order->flow && order->station) {
+        reason_set (reason, "--flow and --target: want one or the other");
+        return -1;
+    }
+    if (order->flow)
+        order->station = order->flow;
+    return 0;
+}
+
+// JSON, but what is none is a text, as is an expression.
+static json_t *param_value (const char *text)
+{
+    json_t *value =
+        *text == '=' ? NULL : json_loads (text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
+    return value ? value : json_string (text);
+}
+
+int order_params (const struct order *order, json_t *plan, struct reason *reason)
+{
+    json_t *params = json_object ();
+    for (size_t i = 0; i < order->params.count; i++) {
+        const char *text = order->params.texts[i], *value = strchr (text, '=');
+        char name[POLICY_TEXT_MAX + 1] = "";
+        if (!value || value == text || value - text > POLICY_TEXT_MAX) {
+            reason_set (reason, "--param: want NAME=VALUE, got %s", quoted (span_text (text)));
+            json_decref (params);
+            return -1;
+        }
+        memcpy (name, text, (size_t)(value - text));
+        json_object_set_new (params, name, param_value (value + 1));
+    }
+    if (json_object_size (params) > 0)
+        json_object_set (plan, "params", params);
+    json_decref (params);
+    return 0;
+}
+
 json_t *order_plan (const struct order *order, const struct when *when, json_t *vote)
 {
     json_t *plan = json_object ();
@@ -140,6 +201,8 @@ json_t *order_plan (const struct order *order, const struct when *when, json_t *
         json_object_set_new (plan, "description", json_string (order->title));
     if (order->hold)
         json_object_set_new (plan, "hold", json_true ());
+    if (order->paused)
+        json_object_set_new (plan, "paused", json_true ());
     json_object_update (plan, frame);
     json_decref (frame);
     if (vote)

@@ -10,13 +10,14 @@
 
 // What the plan does; when it does it is in struct when_words.
 struct order {
-    const char *station, *command, *publish_title;
+    const char *station, *flow, *command, *publish_title; // one of station and flow
     struct option_texts arguments;
     const char *context, *content;
     const char *title, *id;
     const char *vote;
     int64_t vote_deadline_s; // 0 = not given
-    bool hold;
+    bool hold, paused;
+    struct option_texts params;
     struct when_words words;
 };
 
@@ -41,6 +42,12 @@ struct order_frames order_frames (const struct order *order);
 // 0, and `ret` is an object or, where nothing was given, NULL; -1 with a reason.
 int order_vote (const struct order *order, const json_t *stored, json_t **ret,
                 struct reason *reason);
+
+// A flow is its target: put it there. 0, or -1 with a reason.
+int order_target (struct order *order, struct reason *reason);
+
+// Put the params of a flow into a PLAN frame. 0, or -1 with a reason.
+int order_params (const struct order *order, json_t *plan, struct reason *reason);
 
 // The PLAN frame; the vote may be NULL and is borrowed.
 json_t *order_plan (const struct order *order, const struct when *when, json_t *vote);

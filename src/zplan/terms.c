@@ -94,7 +94,7 @@ static const struct option names[] = {
     {.name = "--if-exists",
      .metavar = "WHAT",
      TERMS_ROW (if_exists),
-     WORDS ("keep update replace"),
+     WORDS ("keep update replace refuse"),
      .help = "with --name: what becomes of the plan that has it, unless it runs; default keep"},
     {.name = "--kind",
      .metavar = "NAME",
@@ -118,6 +118,10 @@ static const struct option names[] = {
      .metavar = "JSON",
      TERMS_ROW (ext),
      .help = "an object that goes to the worker with each run"},
+    {.name = "--batch",
+     .metavar = "TIME",
+     TERMS_ROW (batch),
+     .help = "of a flow: its business date or time, as 2024-01-31 or 2024-01-31T08:30"},
 };
 
 struct option_group terms_options (struct terms *terms)
@@ -246,6 +250,7 @@ static const struct member {
     MEMBER ("tenant", "--tenant", tenant, make_number),
     MEMBER ("creator", "--creator", creator, make_number),
     MEMBER ("ext", "--ext", ext, make_json),
+    MEMBER ("batch", "--batch", batch, make_text),
     {"on_failure", "--on-failure", 0, NULL},
     {"cron", "--cron", 0, NULL},
     {"timezone", "--timezone", 0, NULL},

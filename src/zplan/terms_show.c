@@ -121,6 +121,19 @@ static void print_on_failure (bool *first, const json_t *value)
     json_decref (object);
 }
 
+// What a flow is given, which is no option, as JSON.
+static void print_given (const json_t *plan, const char *field)
+{
+    const json_t *value = json_object_get (plan, field);
+    json_t *object = value ? object_of (value) : NULL;
+    if (!value)
+        return;
+    terms_label (field);
+    write_json (stdout, object ? object : value);
+    putchar ('\n');
+    json_decref (object);
+}
+
 // Numbers that mean something only here: forever, none, and waits that the schedule has in words.
 static bool says_nothing (const json_t *plan, const char *field, const json_t *value)
 {
@@ -159,6 +172,7 @@ static const struct option_row rows[] = {
     {"tenant", "--tenant", write_text},
     {"creator", "--creator", write_text},
     {"ext", "--ext", write_object},
+    {"batch", "--batch", write_text},
 };
 
 // -- iterations
@@ -196,6 +210,8 @@ void terms_show (const json_t *plan)
         write_json (stdout, workers);
         putchar ('\n');
     }
+    print_given (plan, "params");
+    print_given (plan, "defaults");
     print_cron (&first, plan);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const json_t *value = json_object_get (plan, rows[i].field);

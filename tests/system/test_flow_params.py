@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from clitest import zplan
 from flowrig import Flows, call
 from zplantest import FT, ST, WORD, at_once, every, wait_until
 
@@ -294,3 +295,58 @@ def test_a_request_that_is_sent_again_is_no_second_plan(rig):
     ident = rig.client.added(plan, more=again)
     assert rig.client.added(plan, more=again) == ident
     assert rig.client.submit(plan, more=[(FT.REQUEST_ID, b"18")]).code == ST.PLANERROR
+
+
+# -- the command line
+
+
+def test_add_starts_a_flow(rig, flows):
+    flows.put("etl", {"a": call(args=["=idc.loadDate", "=x", "=y"])}, params={"x": 0, "y": {"type": "string", "default": ""}})
+    ended = zplan("add", "--flow", "etl", "--now", "--batch", "2024-01-05", "--param", "x==1 + 1", "--param", 'y="7"',
+                  "--connect", rig.ipc("q"))
+    assert ended.code == 0 and "retry" not in ended.out, ended
+    assert flows.next("a").args == ["2024-01-05T00:00:00", "2", "7"]
+
+
+def test_add_says_what_is_wrong_with_a_param(rig, flows):
+    flows.put("etl", {"a": call()}, params={"x": 0})
+    for words, reason in [(["--param", "x"], "--param: want NAME=VALUE, got 'x'"),
+                          (["--target", "jobs"], "--flow and --target: want one or the other"),
+                          (["--param", "z=1"], "params: no such param: 'z'")]:
+        ended = zplan("add", "--flow", "etl", "--now", *words, "--connect", rig.ipc("q"))
+        assert ended.code != 0 and reason in ended.err, ended
+
+
+def test_add_keeps_a_plan_paused(rig, flows):
+    flows.put("etl", {"a": call(args=["=x"])}, params={"x": 0})
+    ended = zplan("add", "--flow", "etl", "--now", "--paused", "--param", "x=[1, 2]", "--name", "primary/etl",
+                  "--if-exists", "refuse", "--connect", rig.ipc("q"))
+    assert ended.code == 0 and "paused until" in ended.out
+    shown = zplan("show", "primary/etl", "--connect", rig.ipc("q"))
+    assert '{"x": [1, 2]}' in shown.out or '{"x":[1,2]}' in shown.out, shown
+    flows.nothing()
+
+
+def test_lines_of_flow_plans_are_added(rig, flows, tmp_path):
+    flows.put("etl", {"a": call(args=["=x"])}, params={"x": 0})
+    (tmp_path / "plans").write_text('{"flow": "etl", "now": true, "param": ["x=5"]}\n'
+                                    '{"flow": "etl", "plan_type": 0, "params": {"x": "=2 * 3"}, "defaults": {"retry": 1}}\n')
+    ended = zplan("add", "--from", str(tmp_path / "plans"), "--connect", rig.ipc("q"))
+    assert ended.code == 0, ended
+    both = [flows.next("a").args[0] for _ in range(2)]
+    assert sorted(both) == ["5", "6"]
+
+
+def test_flow_plans_are_exported_and_imported(rig, flows, tmp_path):
+    flows.put("etl", {"a": call(args=["=x", "=idc.loadDate"])}, params={"x": 0})
+    ident = rig.client.added(at_once(paused=True, params={"x": "=1 + 1"}, defaults={"on_error": 0}, batch="2024-01-05"),
+                             station="etl", head=[])
+    before = rig.client.done("list", {"station": "etl"}).json["plans"][0]
+    (tmp_path / "plans").write_text(zplan("export", "--connect", rig.ipc("q")).done())
+    rig.client.done("remove", ident)
+    zplan("import", str(tmp_path / "plans"), "--connect", rig.ipc("q")).done()
+    after = rig.client.done("list", {"station": "etl"}).json["plans"][0]
+    for field in ("params", "defaults", "batch", "plan_state"):
+        assert after[field] == before[field], field
+    rig.client.done("run", f"{after['plan_id']:x}")
+    assert flows.next("a").args == ["2", "2024-01-05T00:00:00"]
