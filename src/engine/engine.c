@@ -275,6 +275,7 @@ struct decision engine_unfit (struct plan *plan)
     if (plan->state != PLAN_CLOSE)
         plan->state = PLAN_ERROR;
     plan->extra = PLAN_NONE;
+    plan_set_run_with (plan, (struct span){0});
     plan->last_state = ZERO_STATUS_FRAME_PLANERROR_ID;
     return end_step (plan, (struct decision){.commit = COMMIT_PARK,
                                              .broadcast = BROADCAST_RESULT,
@@ -394,6 +395,7 @@ struct decision engine_put_back (struct plan *plan)
 {
     if (plan->state == PLAN_PAUSE || plan->state == PLAN_CLOSE) {
         plan->extra = PLAN_NONE;
+        plan_set_run_with (plan, (struct span){0});
         return (struct decision){.commit = COMMIT_PARK};
     }
     plan->state = plan->error_count || plan->tries ? PLAN_RETRY : PLAN_QUEUE;

@@ -19,6 +19,13 @@ static bool is_queued (const struct plan *plan)
     return (OPEN & IN (plan->state)) != 0;
 }
 
+// The run besides the schedule that is not fired yet is given up.
+static void drop_extra (struct plan *plan)
+{
+    plan->extra = PLAN_NONE;
+    plan_set_run_with (plan, (struct span){0});
+}
+
 // Take the plan out of the queue. A run besides the schedule that is out returns there; one that is
 // not fired yet is given up.
 static void stop (struct plan *plan, const struct manage_request *request, enum plan_state state)
@@ -26,7 +33,10 @@ static void stop (struct plan *plan, const struct manage_request *request, enum 
     plan_note_stop (plan, plan_state_name (state), request->who, request->now);
     plan->held = 0;
     plan->state = state;
-    plan->extra = plan->extra && request->running ? state : PLAN_NONE;
+    if (plan->extra && request->running)
+        plan->extra = state;
+    else
+        drop_extra (plan);
     if (request->running)
         plan->exec_time =
             request->now; // out of the queue it has no lease there: this is its beginning
@@ -61,7 +71,10 @@ static int reset_plan (struct plan *plan, const struct manage_request *request, 
     plan->verdict = VERDICT_NONE;
     plan_set_stopped (plan, (struct span){0});
     plan->held = 0;
-    plan->extra = plan->extra && request->running ? PLAN_QUEUE : PLAN_NONE;
+    if (plan->extra && request->running)
+        plan->extra = PLAN_QUEUE;
+    else
+        drop_extra (plan);
     plan->state = request->running ? PLAN_EXECUTE : PLAN_QUEUE;
     *ret = request->running ? REQUEUE_LEASE : REQUEUE_TIME;
     return 0;

@@ -392,11 +392,11 @@ static void place_checked (struct submission *submission)
 {
     struct station *self = submission->station;
     struct span station = submission->plan->station;
-    const struct flow *flow = flow_book_find (self, station, 0);
     char name[STATION_NAME_MAX + 1] = "";
+    const struct flow *flow;
     if (station_target (self, station)) {
         place (submission);
-    } else if (flow) {
+    } else if ((flow = flow_book_find (self, station, 0))) {
         check_params (submission, flow, NULL);
         place (submission);
     } else {

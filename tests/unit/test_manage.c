@@ -509,6 +509,36 @@ static void update_changes_the_title_of_a_plan_that_runs_once (void **state)
     }
 }
 
+// What a run besides the schedule is given is for that run only. Features B061.
+static void what_a_run_is_given_goes_with_it (void **state)
+{
+    static const struct {
+        const char *name;
+        enum manage_word word;
+        bool running;
+        const char *left;
+    } rows[] = {{"pause: it has not begun", MANAGE_PAUSE, false, NULL},
+                {"pause: it is out", MANAGE_PAUSE, true, "{}"},
+                {"close", MANAGE_CLOSE, false, NULL},
+                {"run again", MANAGE_RUN, false, NULL}};
+    (void)state;
+    for (size_t i = 0; i < ROWS (rows); i++) {
+        struct plan *plan = plan_at_1030 ();
+        struct manage_request request = {
+            .word = MANAGE_RUN, .with = span_text ("{}"), .now = 1020, .zone = utc};
+        struct reason reason;
+        enum requeue requeue;
+        CHECK_INT (rows[i].name, engine_manage (plan, &request, &requeue, &reason), 0);
+        CHECK_TEXT (rows[i].name, plan->run_with ? plan->run_with : "none", "{}");
+        request = (struct manage_request){
+            .word = rows[i].word, .running = rows[i].running, .now = 1021, .zone = utc};
+        CHECK_INT (rows[i].name, engine_manage (plan, &request, &requeue, &reason), 0);
+        CHECK_TEXT (rows[i].name, plan->run_with ? plan->run_with : "none",
+                    rows[i].left ? rows[i].left : "none");
+        plan_destroy (&plan);
+    }
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
@@ -521,6 +551,7 @@ int main (void)
         cmocka_unit_test (update_counts_a_changed_schedule_from_now),
         cmocka_unit_test (update_changes_the_title_and_the_vote_alone),
         cmocka_unit_test (update_changes_the_title_of_a_plan_that_runs_once),
+        cmocka_unit_test (what_a_run_is_given_goes_with_it),
     };
     return cmocka_run_group_tests_name ("management", tests, start_zone, end_zone);
 }
