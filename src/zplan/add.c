@@ -29,7 +29,7 @@ static const char about[] =
     "            --retry exponential:1s:8,manual --overlap-policy skip\n"
     "  zplan add --target jobs --command dose --every 1h --cycle 2,3,5 --iteration 4\n"
     "  zplan add --target board --command approve --vote majority --vote-deadline 60\n"
-    "  zplan add --flow nightly --cron '0 2 * * *' --param region=eu --name primary/nightly\n"
+    "  zplan add --flow nightly --cron '0 2 * * *' --param region=eu --name nightly\n"
     "  zplan add --from plans.ndjson\n\n"
     "Without --retry a failed occurrence is tried 3 times, 10 s after the first failure,\n"
     "then 20 s; then the next occurrence has its turn. A plan that runs once is tried 10\n"
