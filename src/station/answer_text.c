@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 #include "codes.h"
+#include "ident.h"
 #include "utf8.h"
 
 static const struct span *first_of (uint8_t type, const struct desc *desc,
@@ -55,4 +56,23 @@ struct span answer_text (uint8_t status, const struct desc *desc, const struct s
         return cut (said);
     struct span text = cut (trimmed (*content));
     return is_text (text) ? text : cut (said);
+}
+
+struct span answer_trimmed (struct span text)
+{
+    while (text.size && text.data[text.size - 1] == '\0')
+        text.size--;
+    return text;
+}
+
+bool answer_number (const struct message *message, uint8_t type, uint64_t *ret)
+{
+    return ident_parse (answer_trimmed (message_last_frame (message, type, NULL)), ret);
+}
+
+bool answer_plan (const struct message *message, uint64_t *ret_id)
+{
+    return message->envelope == ENVELOPE_MAILBOX
+               ? mailbox_parse (answer_trimmed (message->sender), ret_id)
+               : answer_number (message, ZERO_FRAME_GLOBAL_ID, ret_id);
 }

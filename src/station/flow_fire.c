@@ -7,6 +7,7 @@
 #include "cancel.h"
 #include "codes.h"
 #include "flow_book.h"
+#include "flow_live.h"
 #include "flow_private.h"
 #include "json.h"
 #include "log.h"
@@ -128,13 +129,13 @@ static void follow_begin (void *owner)
     struct firing *self = owner;
     struct reason reason;
     json_t *input = submit_input_of (self->plan);
-    struct flow_live *live = flow_live_begin (
-        self->station, &(struct flow_begin){.run = self->plan->flow_run,
-                                            .plan_id = self->plan->id,
-                                            .exec_id = self->exec_id,
-                                            .plan = self->plan,
-                                            .flow = self->flow,
-                                            .version = self->version});
+    struct flow_live *live =
+        flow_live_begin (self->station, &(struct flow_begin){.run = self->plan->flow_run,
+                                                             .plan_id = self->plan->id,
+                                                             .exec_id = self->exec_id,
+                                                             .plan = self->plan,
+                                                             .flow = self->flow,
+                                                             .version = self->version});
     flow_live_due (live, flow_live_next_us (live));
     flow_live_carry (live,
                      &(struct flow_event){.kind = FLOW_BEGIN,

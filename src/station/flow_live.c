@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "flow_book.h"
 #include "flow_defaults.h"
+#include "flow_live.h"
 #include "flow_private.h"
 #include "json.h"
 #include "log.h"
@@ -467,8 +468,8 @@ struct flow_live *flow_live_begin (struct station *self, const struct flow_begin
         take_batch (live, plan, zone);
     }
     live->run->goes_on = flow_defaults_continue (json_object_get (live->inherit, "defaults"));
-    int64_t timeout_s = plan->policy && plan->policy->timeout_s ? plan->policy->timeout_s
-                                                                : live->flow->timeout_s;
+    int64_t timeout_s =
+        plan->policy && plan->policy->timeout_s ? plan->policy->timeout_s : live->flow->timeout_s;
     live->began_ms = now_us / 1000;
     live->timeout_ms = timeout_s ? live->began_ms + timeout_s * 1000 : 0;
     live->unwritten = true;

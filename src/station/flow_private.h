@@ -1,7 +1,9 @@
 // What the files of flow runs share; nobody else includes it.
 #pragma once
 
-#include "flow_live.h"
+#include "core.h"
+#include "flow_run.h"
+#include "plan_step.h"
 #include "table.h"
 
 enum { FLOW_CHECK_S = 3600, FLOW_KEY_SIZE = 80 };

@@ -86,10 +86,13 @@ void flow_sweep_tick (struct station *self)
     self->flow_sweep_us = now_us + SWEEP_US;
     snprintf (page, sizeof page, "%d", PAGE);
     snprintf (first, sizeof first, "%" PRId64, station_now (self) - self->settings->flow_age_s);
-    const struct span old[] = {
-        span_text ("ZRANGEBYSCORE"), span_text ("plan:flow:ended"), span_text ("-inf"),
-        span_text (first),           span_text ("LIMIT"),           span_text ("0"),
-        span_text (page)};
+    const struct span old[] = {span_text ("ZRANGEBYSCORE"),
+                               span_text ("plan:flow:ended"),
+                               span_text ("-inf"),
+                               span_text (first),
+                               span_text ("LIMIT"),
+                               span_text ("0"),
+                               span_text (page)};
     store_get (self->store, old, 7, on_runs, self);
     // Those behind the newest flow_count, the newest of them first.
     snprintf (first, sizeof first, "%" PRId64, self->settings->flow_count);

@@ -4,15 +4,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "answer_text.h"
 #include "clock.h"
 #include "codes.h"
 #include "context.h"
 #include "dialect.h"
 #include "endpoints.h"
+#include "forward_life.h"
 #include "log.h"
 #include "memory.h"
 #include "permit.h"
-#include "results.h"
 
 enum {
     FORWARD_US = 10000000,
@@ -122,7 +123,7 @@ static void forward_packet (struct former *former, const struct packet *packet)
     char mailbox[MAILBOX_SIZE];
     uint64_t plan_id;
     if (packet->fault || message_read (packet->frames, packet->count, &message, &reason) ||
-        message.envelope == ENVELOPE_CALLER || !results_plan_named (&message, &plan_id)) {
+        message.envelope == ENVELOPE_CALLER || !answer_plan (&message, &plan_id)) {
         self->dropped++;
         return;
     }
@@ -354,8 +355,8 @@ void forward_take_requests (struct station *station)
         uint64_t plan_id;
         bool whole = packet.count > 1 && !packet.fault &&
                      message_read (packet.frames + 1, packet.count - 1, &message, &reason) == 0;
-        if (whole && message.envelope == ENVELOPE_MAILBOX &&
-            results_plan_named (&message, &plan_id) && may_forward (station, packet.user)) {
+        if (whole && message.envelope == ENVELOPE_MAILBOX && answer_plan (&message, &plan_id) &&
+            may_forward (station, packet.user)) {
             message.desc.code = dialect_status_in (station->dialect, message.desc.code);
             forward_keep (station, plan_id, &message);
         }

@@ -10,7 +10,6 @@
 #pragma once
 
 #include "core.h"
-#include "station.h"
 
 // The station was fenced: it reads nothing more. What an earlier time left ends.
 void forward_begin (struct station *station);

@@ -387,8 +387,8 @@ static const struct word {
     {"why", 1, 1, CURVE_ROLE_OBSERVE, manage_why, "why ID", NEEDS_REDIS},
     {"kind", 1, 3, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT | CURVE_ROLE_MANAGE, manage_kind,
      "kind list, get NAME, put NAME FIELDS, or remove NAME", NEEDS_REDIS},
-    {"flow", 1, 4,
-     CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT | CURVE_ROLE_MANAGE | CURVE_ROLE_SIGNAL, manage_flow,
+    {"flow", 1, 4, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT | CURVE_ROLE_MANAGE | CURVE_ROLE_SIGNAL,
+     manage_flow,
      "flow list, get NAME, check or put DEFINITION, use NAME VERSION, remove NAME; runs, show RUN, "
      "log "
      "RUN, signal or reject RUN STEP, skip RUN STEP, retry, suspend, resume or cancel RUN",

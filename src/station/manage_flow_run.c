@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "filter.h"
+#include "flow_live.h"
 #include "flow_private.h"
 #include "flow_why.h"
 #include "json.h"

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "answer_text.h"
 #include "apply.h"
 #include "cancel.h"
 #include "clock.h"
@@ -37,31 +38,18 @@ struct lookup {
     size_t bytes;                // that it holds of lookup_bytes
 };
 
-// Values that were padded with NULs on the way are what stands before them.
-static struct span trimmed (struct span text)
-{
-    while (text.size && text.data[text.size - 1] == '\0')
-        text.size--;
-    return text;
-}
-
-static bool number_in (const struct message *message, uint8_t type, uint64_t *ret)
-{
-    return ident_parse (trimmed (message_last_frame (message, type, NULL)), ret);
-}
-
 // A target by identity sends back GLOBAL_ID, which holds the run, and REQUESTER, which holds the
 // mailbox.
 static const struct held_run *run_by_identity (struct station *self, const struct target *target,
                                                const struct message *message, bool *ret_named)
 {
     uint64_t exec_id = 0, plan_id;
-    struct span requester = trimmed (message_frame (message, ZERO_FRAME_REQUESTER, NULL));
+    struct span requester = answer_trimmed (message_frame (message, ZERO_FRAME_REQUESTER, NULL));
     const struct held_run *named = NULL, *held = NULL;
     if (mailbox_parse (requester, &plan_id))
         named = runs_find (self, plan_id);
     // The run's own number wins; mostly both name the same, and nothing is searched.
-    if (number_in (message, ZERO_FRAME_GLOBAL_ID, &exec_id) &&
+    if (answer_number (message, ZERO_FRAME_GLOBAL_ID, &exec_id) &&
         !(named && named->run.exec_id == exec_id))
         held = runs_find_exec (self, exec_id);
     *ret_named = exec_id || requester.size;
@@ -69,29 +57,22 @@ static const struct held_run *run_by_identity (struct station *self, const struc
     return held && held->target == target ? held : NULL;
 }
 
-bool results_plan_named (const struct message *message, uint64_t *ret_id)
-{
-    return message->envelope == ENVELOPE_MAILBOX
-               ? mailbox_parse (trimmed (message->sender), ret_id)
-               : number_in (message, ZERO_FRAME_GLOBAL_ID, ret_id);
-}
-
 static bool plan_of (struct station *self, const struct message *message,
                      const struct target *target, uint64_t *ret_id)
 {
     if (message->envelope == ENVELOPE_MAILBOX)
-        return results_plan_named (message, ret_id);
+        return answer_plan (message, ret_id);
     if (!target)
         return false;
     const struct held_run *run = NULL;
     bool named = false;
     if (target_way (target)->by_identity)
         run = run_by_identity (self, target, message, &named);
-    else if (results_plan_named (message, ret_id))
+    else if (answer_plan (message, ret_id))
         return true; // it does not send the mailbox back, but the plan's id
     // A run that is not known here: it is looked up by its mailbox.
     if (!run && named)
-        return mailbox_parse (trimmed (message_frame (message, ZERO_FRAME_REQUESTER, NULL)),
+        return mailbox_parse (answer_trimmed (message_frame (message, ZERO_FRAME_REQUESTER, NULL)),
                               ret_id);
     // One that sends back nothing at all answers in the order it was asked.
     if (!run && !named)
@@ -177,7 +158,8 @@ static void note_progress (struct held_run *held, const struct message *message)
 {
     uint8_t status = message->desc.code;
     if (status == ZERO_STATUS_WAITING_ID || status == ZERO_STATUS_VOTE_START_ID) // 23, see 7.4
-        runs_note_progress (held, trimmed (message_frame (message, ZERO_FRAME_STATUS, NULL)));
+        runs_note_progress (held,
+                            answer_trimmed (message_frame (message, ZERO_FRAME_STATUS, NULL)));
 }
 
 // The status of an answer. `out` says which byte it is that ends the run as an error without being
@@ -194,7 +176,7 @@ static uint8_t answer_status (const struct station *self, const struct target *f
                  status == ZERO_STATUS_VOTE_START_ID && type != TARGET_VOTE;
     if (!stray && (status < ZERO_STATUS_ERROR_FLAG || dialect_status_known (dialect, byte)))
         return status;
-    struct span words = trimmed (message_frame (message, ZERO_FRAME_STATUS, NULL));
+    struct span words = answer_trimmed (message_frame (message, ZERO_FRAME_STATUS, NULL));
     size_t size = words.size < WORDS_MAX ? words.size : WORDS_MAX;
     while (size && size < words.size && (words.data[size] & 0xC0) == 0x80)
         size--; // no part of a character
@@ -212,7 +194,7 @@ static uint64_t exec_of (const struct message *message, const struct target *tar
     uint8_t type = by_identity ? ZERO_FRAME_GLOBAL_ID : ZERO_FRAME_LOCAL_ID;
     uint64_t exec_id = 0;
     message_last_frame (message, type, ret_named);
-    return *ret_named && number_in (message, type, &exec_id) ? exec_id : 0;
+    return *ret_named && answer_number (message, type, &exec_id) ? exec_id : 0;
 }
 
 // Since when a target has nobody to work. It may be gone.

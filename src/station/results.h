@@ -13,9 +13,6 @@ void results_take (struct station *self, struct target *target, const char *user
 // The same, still as a packet from a target's connection.
 void results_take_packet (void *station, struct target *target, const struct packet *packet);
 
-// The plan that an answer names itself: by its mailbox, or by the plan's id.
-bool results_plan_named (const struct message *message, uint64_t *ret_id);
-
 // The time of a run is over: a vote is judged by the votes there are, anything else has failed, and
 // its target is told to stop.
 void results_end_run (struct held_run *held);

@@ -11,7 +11,7 @@ struct station_config {
     station_read_fn *read_settings;
     int signal_fd;           // of process_prepare
     bool yields;             // the plans were given up: others are to take over first
-    struct forward *forward; // borrowed: forward_new
+    struct forward *forward; // borrowed: forward_life.h
 };
 
 enum station_end {
@@ -32,7 +32,3 @@ enum station_end station_run (struct station *self, enum station_fault *ret_faul
                               struct reason *reason);
 
 void station_destroy (struct station **self);
-
-// What outlives a station that is fenced (forward.h): made once, destroyed at the end.
-struct forward *forward_new (void);
-void forward_destroy (struct forward **self);

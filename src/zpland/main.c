@@ -9,6 +9,7 @@
 #include "notify.h"
 #include "process.h"
 #include "scrub.h"
+#include "forward_life.h"
 #include "station.h"
 
 // What is wrong in the settings, or with the data, is so at the next start too: a service manager
