@@ -1,5 +1,6 @@
-// What happens to plans, as a station publishes it on its events socket. Events are not stored: a
-// missed event is lost, but the number of missed events is known. `list` shows the current state.
+// What happens to plans and runs of flows, as a station publishes it on its events socket. Events
+// are not stored: a missed event is lost, but the number of missed events is known. `list` shows
+// the current state.
 #ifndef ZPLAN_EVENTS_H
 #define ZPLAN_EVENTS_H
 
@@ -21,7 +22,8 @@ enum zplan_event_code {
     ZPLAN_EVENT_RESULT = 5,
     ZPLAN_EVENT_PAUSE = 6,
     ZPLAN_EVENT_END = 7,
-    ZPLAN_EVENT_REMOVE = 8
+    ZPLAN_EVENT_REMOVE = 8,
+    ZPLAN_EVENT_FLOW = 9 // of a run of a flow, or of a step
 };
 
 enum { ZPLAN_EVENTS_UNKNOWN = -1 };
@@ -30,11 +32,11 @@ enum { ZPLAN_EVENTS_UNKNOWN = -1 };
 // end.
 struct zplan_event {
     int code;            // enum zplan_event_code
-    const void *station; // the plan's target
+    const void *station; // the plan's target; of ZPLAN_EVENT_FLOW the flow
     size_t station_size;
-    const void *id; // the plan's id, hex digits
+    const void *id; // the plan's id, hex digits; of ZPLAN_EVENT_FLOW that of the flow plan
     size_t id_size;
-    const void *state; // JSON: the current plan, and the other data of the event
+    const void *state; // JSON: the current plan, or that of the run; and the other data
     size_t state_size;
     int64_t seq;       // its number since the station started; 0 = it has none
     const char *epoch; // what `seq` belongs to; "" = it has none

@@ -234,6 +234,7 @@ bool flow_call_place (struct flow_live *live, const struct flow_effect *effect,
         plan->state = PLAN_RETRY;
     }
     store_place (live->station->store, plan, false);
+    flow_news_placed (live, plan);
     plan_destroy (&plan);
     return true;
 }
@@ -272,6 +273,8 @@ void flow_live_reopen (struct flow_live *live)
     plan->state = PLAN_RETRY;
     store_place (live->station->store, plan, true);
     flow_live_adopt (live, plan->id);
+    flow_news_placed (live, plan);
+    flow_news_send (live);
     plan_destroy (&plan);
 }
 
@@ -307,6 +310,8 @@ bool flow_call_take_back (struct flow_live *live, const struct flow_effect *effe
     }
     store_take_back (self->store, span_text (target), id,
                      span_text (live->caller ? live->caller : ""));
+    if (!timer)
+        flow_news_taken_back (live, span_text (target), id);
     return !timer;
 }
 

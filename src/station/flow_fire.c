@@ -13,6 +13,7 @@
 #include "log.h"
 #include "memory.h"
 #include "plan_json.h"
+#include "publish.h"
 #include "results.h"
 #include "submit.h"
 
@@ -202,6 +203,17 @@ static void begin (struct firing *self)
     commit (self, again ? follow_retry : follow_begin);
 }
 
+static void publish_begun (struct station *self, const struct plan *plan)
+{
+    char *json = publish_events_heard (self) ? plan_public_text (plan) : NULL;
+    publish_event (self, &(struct notice){.event = EVENT_EXEC,
+                                          .plan_id = plan->id,
+                                          .station = plan->station,
+                                          .title = plan->description,
+                                          .json = json});
+    free (json);
+}
+
 static void on_begun (void *owner, const struct store_committed *answer)
 {
     struct firing *self = owner;
@@ -220,7 +232,9 @@ static void on_begun (void *owner, const struct store_committed *answer)
         begin (self);
         return;
     }
-    if (answer->result != STORE_DONE)
+    if (answer->result == STORE_DONE)
+        publish_begun (station, self->plan);
+    else
         log_event (LEVEL_WARN, "flow.not_begun", "plan=%" PRIx64 " error=%s", self->plan->id,
                    quoted (span_text (answer->error ? answer->error : "")));
     firing_destroy (self);

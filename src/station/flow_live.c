@@ -331,9 +331,11 @@ static bool carry_once (struct flow_live *live, const struct flow_event *event, 
     live->updated_ms = now_ms;
     if (taken || effects.changed_count)
         flow_live_write (live, &effects);
-    flow_effects_clear (&effects);
     if (live->run->phase == FLOW_ENDED && !had_ended)
         note_end (live);
+    if (taken)
+        flow_news_carried (live, event, &effects, had_ended);
+    flow_effects_clear (&effects);
     if (more)
         ends_add (ends, (struct flow_event){.kind = FLOW_CHECK, .item = -1}, NULL);
     return taken;
@@ -359,6 +361,7 @@ bool flow_live_carry (struct flow_live *live, const struct flow_event *event, st
             flow_live_due (live, store_now_us (live->station->store));
         }
     ends_clear (&ends);
+    flow_news_send (live);
     return taken;
 }
 

@@ -26,10 +26,11 @@ struct flow_live {
     json_t *subs;                         // runs of sub-flows, by their call
     int depth;
     int64_t began_ms, ended_ms, updated_ms;
-    int64_t timeout_ms; // when its time is over, 0 = never
-    int64_t used_us;    // monotonic
-    const char *shown;  // the state that Redis has for lists; NULL = not known
-    bool unwritten;     // nothing of it is in Redis
+    int64_t timeout_ms;     // when its time is over, 0 = never
+    int64_t used_us;        // monotonic
+    const char *shown;      // the state that Redis has for lists; NULL = not known
+    bool unwritten;         // nothing of it is in Redis
+    struct flow_news *news; // what is published when this turn is written; NULL = nothing
 };
 
 // What a flow plan says of a run that begins.
@@ -89,6 +90,19 @@ unsigned flow_call_generation (const struct flow_live *live, uint32_t step, int6
 // The run of a sub-flow; 0 = none.
 uint64_t flow_call_run (const struct flow_live *live, uint32_t step, int64_t item);
 void flow_call_set_run (struct flow_live *live, uint32_t step, int64_t item, uint64_t run);
+
+// -- what subscribers of events get: flow_news.c
+
+// A plan of it was placed, or taken back.
+void flow_news_placed (struct flow_live *live, struct plan *plan);
+void flow_news_taken_back (struct flow_live *live, struct span station, uint64_t plan_id);
+
+// What a call of flow_step that took this event came to.
+void flow_news_carried (struct flow_live *live, const struct flow_event *event,
+                        const struct flow_effects *effects, bool had_ended);
+
+// Publish all that as soon as it is written. Call it at the end of what added to it.
+void flow_news_send (struct flow_live *live);
 
 // -- rows: flow_stored.c
 

@@ -7,6 +7,7 @@
 #include "flow_live.h"
 #include "memory.h"
 #include "plan_json.h"
+#include "publish.h"
 #include "results.h"
 
 struct flow_command {
@@ -14,6 +15,7 @@ struct flow_command {
     enum flow_plan_word word;
     struct plan *plan;
     uint64_t run, exec_id;
+    bool taken_back; // the plan is gone by this command, not by the end of its run
     char key_station[STATION_NAME_MAX + 1], reason[REASON_MAX];
     void (*go_on) (struct inquiry *inquiry, const char *station);
 };
@@ -33,6 +35,17 @@ static void refuse (struct flow_command *self, const char *reason)
     station_resume (station);
 }
 
+static void publish_taken_back (const struct flow_command *self)
+{
+    char json[64];
+    snprintf (json, sizeof json, "{\"plan_id\":%" PRIu64 "}", self->plan->id);
+    publish_event (self->inquiry->station,
+                   &(struct notice){.event = EVENT_REMOVE,
+                                    .plan_id = self->plan->id,
+                                    .station = span_text (self->key_station),
+                                    .json = json});
+}
+
 static void on_written (void *owner, enum store_result result, const char *error)
 {
     struct flow_command *self = owner;
@@ -46,6 +59,8 @@ static void on_written (void *owner, enum store_result result, const char *error
     if (result == STORE_DONE)
         manage_reply (inquiry->station, inquiry->peer, inquiry->plan.id, shown ? shown : json);
     free (shown);
+    if (result == STORE_DONE && self->taken_back)
+        publish_taken_back (self);
     inquiry_end (inquiry, result, error);
     command_end (self);
 }
@@ -65,6 +80,7 @@ static void end_step (struct flow_command *self)
     plan_step_parse (self->plan->step, &end.step);
     store_take_back (station->store, span_text (self->key_station), self->plan->id,
                      self->plan->caller);
+    self->taken_back = true;
     flow_runs_ended (station, &end);
     store_when_written (station->store, on_written, self);
 }

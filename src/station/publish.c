@@ -76,7 +76,7 @@ void publish_result (struct station *self, const struct publication *publication
 static const char *const event_names[EVENTS] = {
     [EVENT_ADD] = "add",   [EVENT_UPDATE] = "update", [EVENT_QUEUE] = "queue",
     [EVENT_EXEC] = "exec", [EVENT_RESULT] = "result", [EVENT_PAUSE] = "pause",
-    [EVENT_END] = "end",   [EVENT_REMOVE] = "remove",
+    [EVENT_END] = "end",   [EVENT_REMOVE] = "remove", [EVENT_FLOW] = "flow",
 };
 
 // The plan's JSON with seq, epoch and, in a result, the number of its broadcast put in.
@@ -210,7 +210,8 @@ void publish_event (struct station *self, const struct notice *notice)
     self->event_seq++;
     if (notice->json && is_heard (&self->events))
         send_event (self, notice);
-    if (self->dialect == DIALECT_MICROZERO) {
+    // Its monitors know eight events.
+    if (self->dialect == DIALECT_MICROZERO && notice->event != EVENT_FLOW) {
         self->counters.broadcasts++;
         if (notice->json && is_heard (&self->results))
             publish_microzero (self, notice);

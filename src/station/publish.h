@@ -39,13 +39,14 @@ enum plan_event {
     EVENT_PAUSE,
     EVENT_END,
     EVENT_REMOVE,
+    EVENT_FLOW, // of a run or a step: what no event of a plan says
     EVENTS
 };
 
 struct notice {
     enum plan_event event;
-    uint64_t plan_id;
-    struct span station;
+    uint64_t plan_id;    // EVENT_FLOW: of the flow plan
+    struct span station; // EVENT_FLOW: the flow
     struct span title;
     const char *json;    // the plan's public JSON, an object with at least one field; NULL when
                          // nobody hears (publish_events_heard)

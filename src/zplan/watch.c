@@ -19,6 +19,7 @@
 #include "print.h"
 #include "process.h"
 #include "result.h"
+#include "watch_events.h"
 
 enum { RESULTS_AT_ONCE = 64 }; // then signals are looked for
 
@@ -36,7 +37,7 @@ struct watch {
 
 struct wanted {
     int64_t count, since; // since -1 = not given
-    const char *epoch, *program, *place;
+    const char *epoch, *program, *place, *events;
     bool failed;
 };
 
@@ -77,6 +78,12 @@ static const struct option rows[] = {
      .offset = offsetof (struct wanted, place),
      .offered = VALUES_FILES,
      .help = "keep the place in this file, and begin there the next time"},
+    {.name = "--events",
+     .metavar = "ENDPOINTS",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct wanted, events),
+     .help = "print events instead, from this events socket of the station,\n"
+             "as tcp://127.0.0.1:7922"},
 };
 
 static const char about[] =
@@ -98,7 +105,11 @@ static const char about[] =
     "status other than 0 is printed, and the next one follows. With --state a restart goes\n"
     "on where it was; an outcome whose program was stopped is passed to it again.\n\n"
     "  zplan watch --failed\n"
-    "  zplan watch --failed --exec ./notify.sh --state /var/lib/notify/place\n";
+    "  zplan watch --failed --exec ./notify.sh --state /var/lib/notify/place\n\n"
+    "--events prints everything that happens to plans, and of runs of flows their begin and\n"
+    "end and what becomes of steps without a call: time, event, target or flow, plan or run.\n"
+    "TITLE is then the beginning of a target's or a flow's name. Events are not stored.\n\n"
+    "  zplan watch --events tcp://127.0.0.1:7922 nightly\n";
 
 // -- printing
 
@@ -343,6 +354,13 @@ int verb_watch (const struct cli *cli)
     if (wanted.place && wanted.since >= 0) {
         reason_set (&reason, "--state and --since: want one or the other");
         return usage_error (cli->argv[0], &reason);
+    }
+    if (wanted.events) {
+        if (wanted.since >= 0 || wanted.failed || wanted.place) {
+            reason_set (&reason, "--events: goes with -n and TITLE only");
+            return usage_error (cli->argv[0], &reason);
+        }
+        return watch_events (cli, wanted.events, count ? cli->argv[1] : "", wanted.count);
     }
     char epoch[64];
     if (wanted.place && place_read (&wanted, epoch, &reason))

@@ -1,4 +1,4 @@
-"""Events (contract 7): the eight of them, in the order in which things happen, numbered."""
+"""Events (contract 7) of plans, in the order in which things happen, numbered."""
 import json
 import time
 

@@ -33,7 +33,7 @@ WORD = {ST.OK: "+ok", ST.PLAN: "+plan", ST.NOT_FIND: "-no find", ST.NOT_SUPPORT:
         ST.FRAME_INVALID: "-invalid", ST.NET_ERROR: "-net error", ST.ARG_ERROR: "-argument",
         ST.PLANERROR: "-plan error", ST.DENY: "-deny", ST.BUSY: "-busy"}
 
-EVENTS = ("add", "update", "queue", "exec", "result", "pause", "end", "remove")     # 1 to 8
+EVENTS = ("add", "update", "queue", "exec", "result", "pause", "end", "remove", "flow")     # 1 to 9
 # plan_state.
 NONE, QUEUE, EXECUTE, RETRY, SKIP, PAUSE, ERROR, CLOSE = range(8)
 

@@ -1,0 +1,185 @@
+#include "watch_events.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "call.h"
+#include "json.h"
+#include "keyfile.h"
+#include "options.h"
+#include "print.h"
+#include "process.h"
+#include "rfc3339.h"
+
+enum { EVENTS_AT_ONCE = 64 }; // then signals are looked for
+
+static const char *const names[] = {
+    [ZPLAN_EVENT_ADD] = "add",   [ZPLAN_EVENT_UPDATE] = "update", [ZPLAN_EVENT_QUEUE] = "queue",
+    [ZPLAN_EVENT_EXEC] = "exec", [ZPLAN_EVENT_RESULT] = "result", [ZPLAN_EVENT_PAUSE] = "pause",
+    [ZPLAN_EVENT_END] = "end",   [ZPLAN_EVENT_REMOVE] = "remove", [ZPLAN_EVENT_FLOW] = "flow",
+};
+
+static const char *event_name (const struct zplan_event *event)
+{
+    bool known = event->code > 0 && event->code < (int)(sizeof names / sizeof *names);
+    return known ? names[event->code] : "?";
+}
+
+// " load", " load.3".
+static void print_step (const json_t *state, const char *name)
+{
+    const json_t *step = json_object_get (state, name), *item = json_object_get (state, "item");
+    if (!step)
+        return;
+    putchar (' ');
+    print_frame (step);
+    if (item)
+        printf (".%" JSON_INTEGER_FORMAT, json_integer_value (item));
+}
+
+static void print_member (const json_t *state, const char *name)
+{
+    if (!json_object_get (state, name))
+        return;
+    printf (" %s=", name);
+    print_frame (json_object_get (state, name));
+}
+
+// "2026-01-31T02:00:00Z flow nightly 5f3a... skipped load by=rule".
+static void print_flow (const json_t *state)
+{
+    printf (" ");
+    print_frame (json_object_get (state, "run"));
+    printf (" ");
+    print_frame (json_object_get (state, "event"));
+    print_step (state, "step");
+    print_member (state, "by");
+    print_member (state, "state");
+    print_member (state, "why");
+    print_member (state, "error");
+}
+
+static void print_plan_event (const struct zplan_event *event, const json_t *state)
+{
+    const json_t *flow = json_object_get (state, "flow");
+    char word[WORD_SIZE];
+    printf (" ");
+    print_bytes (span_of (event->id, event->id_size));
+    if (json_object_get (state, "description")) {
+        printf (" \"");
+        print_frame (json_object_get (state, "description"));
+        printf ("\" %s", plain_state (json_object_get (state, "plan_state"), word));
+    }
+    print_member (flow, "run");
+    if (json_object_get (flow, "step"))
+        printf (" step=");
+    print_step (flow, "step");
+}
+
+static void print_line (const struct zplan_event *event, const json_t *state)
+{
+    char now[RFC3339_SIZE];
+    look_again ();
+    rfc3339_format (look_now ()->now, now);
+    printf ("%s %s ", now, event_name (event));
+    print_bytes (span_of (event->station, event->station_size));
+    if (event->code == ZPLAN_EVENT_FLOW)
+        print_flow (state);
+    else
+        print_plan_event (event, state);
+    putchar ('\n');
+}
+
+static void print_object (const struct zplan_event *event, json_t *state)
+{
+    json_t *object = json_object ();
+    json_object_set_new (object, "event", json_string (event_name (event)));
+    json_object_set_new (object, "target",
+                         json_from_frame (span_of (event->station, event->station_size)));
+    json_object_set_new (object, "id", json_from_frame (span_of (event->id, event->id_size)));
+    json_object_set (object, "state", state);
+    print_json (object);
+    json_decref (object);
+}
+
+static void report_missed (const struct zplan_event *event)
+{
+    if (event->missed == ZPLAN_EVENTS_UNKNOWN)
+        complain (NULL, span_text ("the station counts its events anew: some may be missed"));
+    else if (event->missed)
+        fprintf (stderr, "zplan: %" PRId64 " events are missed\n", event->missed);
+}
+
+static bool is_wanted (const struct zplan_event *event, const char *title)
+{
+    size_t size = strlen (title);
+    return event->station_size >= size && memcmp (event->station, title, size) == 0;
+}
+
+// False: enough, or nobody reads the output.
+static bool print_event (const struct cli *cli, const struct zplan_event *event, int64_t *left)
+{
+    struct reason reason;
+    json_t *state = json_read_object (span_of (event->state, event->state_size), &reason);
+    if (cli->json)
+        print_object (event, state);
+    else
+        print_line (event, state);
+    json_decref (state);
+    return !fflush (stdout) && --*left > 0;
+}
+
+static bool is_ended (int signal_fd)
+{
+    int number = process_next_signal (signal_fd);
+    return number != 0 && number != SIGCHLD;
+}
+
+static void receive (const struct cli *cli, struct zplan_events *events, const char *title,
+                     int64_t count)
+{
+    int signal_fd = process_prepare ();
+    bool goes_on = true;
+    while (goes_on && !is_ended (signal_fd)) {
+        struct pollfd items[] = {{.fd = zplan_events_fd (events), .events = POLLIN},
+                                 {.fd = signal_fd, .events = POLLIN}};
+        struct zplan_event event;
+        if (poll (items, 2, -1) < 0 && errno != EINTR)
+            break;
+        for (int i = 0; goes_on && i < EVENTS_AT_ONCE; i++) {
+            if (zplan_events_recv (events, 0, &event) != ZPLAN_OK)
+                break;
+            report_missed (&event);
+            if (is_wanted (&event, title))
+                goes_on = print_event (cli, &event, &count);
+        }
+    }
+    close (signal_fd);
+}
+
+int watch_events (const struct cli *cli, const char *endpoint, const char *title, int64_t count)
+{
+    struct keyfile key;
+    struct reason reason;
+    int code = EXIT_DONE;
+    if (keyfile_read (&key, cli, &code))
+        return code;
+    struct zplan_events *events =
+        key.given ? zplan_events_new_curve (endpoint, &key.curve) : zplan_events_new (endpoint);
+    if (!events && errno == EINVAL) {
+        call_endpoint_reason ("--events", endpoint, &reason);
+        return usage_error (cli->argv[0], &reason);
+    }
+    if (!events) {
+        complain (endpoint, span_text (strerror (errno)));
+        return EXIT_REFUSED;
+    }
+    receive (cli, events, title, count);
+    zplan_events_destroy (&events);
+    return EXIT_DONE;
+}
