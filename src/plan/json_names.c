@@ -121,6 +121,7 @@ static const struct row {
     // of all
     {ANY, "plan_id", "id", HEX},
     {ANY, "exec_id", "exec_id", HEX},
+    {ANY, "flow_run", "flow_run", HEX},
     {ANY, "station", "target", SAME},
     {ANY, "plan_state", "state", STATE},
     {ANY, "verdict", "verdict", VERDICT},

@@ -119,6 +119,7 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
     *ret_size = 0;
     if (plan->policy && plan->policy->log == LOG_NONE)
         return NULL;
+    char step[OUTCOME_STEP_SIZE];
     struct outcome_record record = {
         .title = plan->description,
         .key = plan->policy ? policy_key (plan->policy) : (struct span){0},
@@ -131,6 +132,7 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
     };
     for (size_t i = 0; self->frames && i < self->desc.count; i++)
         record.size += self->frames->at[i + 1].size;
+    outcome_set_flow (&record, plan, step);
     // That it was fired, not what came of it.
     if (plan->policy && plan->policy->log == LOG_TRIGGER) {
         record.status = ZERO_STATUS_OK_ID;

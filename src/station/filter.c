@@ -1,5 +1,6 @@
 #include "filter.h"
 
+#include "ident.h"
 #include "settings.h"
 
 bool argument_number (struct span text, int64_t min, int64_t max, int64_t *ret)
@@ -46,4 +47,13 @@ bool filter_read (json_t *object, const struct filter_field *fields, size_t coun
             return false;
     }
     return true;
+}
+
+bool copy_ident (const json_t *value, uint64_t *ret)
+{
+    struct span text = span_of (json_string_value (value), json_string_length (value));
+    if (!json_is_integer (value))
+        return json_is_string (value) && ident_parse (text, ret);
+    *ret = (uint64_t)json_integer_value (value);
+    return json_integer_value (value) > 0;
 }

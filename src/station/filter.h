@@ -21,3 +21,6 @@ struct filter_field {
 // False: the reason names the field and its rule.
 bool filter_read (json_t *object, const struct filter_field *fields, size_t count, void *filter,
                   struct reason *reason);
+
+// A number that is given as an integer or in hex, as those of plans and runs. False: it is none.
+bool copy_ident (const json_t *value, uint64_t *ret);

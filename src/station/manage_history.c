@@ -88,6 +88,11 @@ static bool read_output (void *filter, const json_t *value)
     return json_is_boolean (value);
 }
 
+static bool read_flow_run (void *filter, const json_t *value)
+{
+    return copy_ident (value, &((struct history_question *)filter)->store.flow_run);
+}
+
 static const struct filter_field fields[] = {
     {"plan", read_plan, "want the plan's id as an integer or in hex, or key:NAME"},
     {"since", read_since, "want the seq of a broadcast, 0 or above"},
@@ -97,6 +102,7 @@ static const struct filter_field fields[] = {
     {"limit", read_limit, "want 1..1000"},
     {"newest", read_newest, "want true or false"},
     {"output", read_output, "want true or false"},
+    {"flow_run", read_flow_run, "want the number of a run as an integer or in hex"},
 };
 
 // history [ID], history FILTER, history since SEQ

@@ -273,7 +273,7 @@ static bool read_run (struct outcomes *self, const json_t *run, struct reason *r
 {
     struct store_restored_outcome *outcome = &self->at[self->count];
     struct outcome_record record = {0};
-    int64_t status, state, exec_id, size;
+    int64_t status, state, exec_id, size, flow_run;
     char why[WHY_MAX + 1];
     uint8_t *room = self->bytes;
     struct span missed_why;
@@ -289,6 +289,8 @@ static bool read_run (struct outcomes *self, const json_t *run, struct reason *r
         !read_frame (run, "worker", &room, &record.worker, reason) ||
         !read_frame (run, "reason", &room, &record.reason, reason) ||
         !read_frame (run, "missed_why", &room, &missed_why, reason) ||
+        !read_number (run, "flow_run", INT64_MAX, &flow_run, reason) ||
+        !read_frame (run, "step", &room, &record.step, reason) ||
         !read_output (run, (uint64_t)exec_id, outcome, reason))
         return false;
     if (record.key.size > POLICY_TEXT_MAX || json_is_object (json_object_get (run, "key"))) {
@@ -306,6 +308,8 @@ static bool read_run (struct outcomes *self, const json_t *run, struct reason *r
     record.state = (enum plan_state)state;
     record.exec_id = (uint64_t)exec_id;
     record.size = (size_t)size;
+    record.flow_run = (uint64_t)flow_run;
+    record.undo = json_is_true (json_object_get (run, "undo"));
     size_t packed;
     char *text = store_record (&record, &packed);
     outcome->record = span_of (text, packed);

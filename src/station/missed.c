@@ -27,7 +27,8 @@ char *missed_record (const struct plan *plan, const struct misses *misses, uint6
     struct reason reason;
     reason_set (&reason, "missed: %" PRId64 "%s, %s", misses->missed.count,
                 misses->missed.more ? " or more" : "", reason_of (misses->why));
-    const struct outcome_record record = {
+    char step[OUTCOME_STEP_SIZE];
+    struct outcome_record record = {
         .title = plan->description,
         .key = policy_key (plan->policy),
         .nominal = misses->missed.first,
@@ -39,5 +40,6 @@ char *missed_record (const struct plan *plan, const struct misses *misses, uint6
         .missed = misses->missed,
         .missed_why = misses->why,
     };
+    outcome_set_flow (&record, plan, step);
     return store_record (&record, ret_size);
 }

@@ -1,12 +1,14 @@
 // What the history keeps of a run, packed. Pure.
 #include "outcome.h"
 
+#include <inttypes.h>
 #include <msgpack.h>
 #include <stdlib.h>
 
 #include "base64.h"
 #include "ident.h"
 #include "memory.h"
+#include "plan_step.h"
 #include "utf8.h"
 
 // msgpack's own begin is a block of 8 KiB, a hundred times as large as a record.
@@ -76,6 +78,41 @@ static void pack_frame (msgpack_packer *out, const struct packed_name *name, str
     free (encoded);
 }
 
+void outcome_set_flow (struct outcome_record *self, const struct plan *plan,
+                       char room[OUTCOME_STEP_SIZE])
+{
+    struct plan_step step;
+    self->flow_run = plan->flow_run;
+    if (!plan->step.size || !plan_step_parse (plan->step, &step))
+        return;
+    int size = snprintf (room, OUTCOME_STEP_SIZE, "%.*s", (int)step.name.size,
+                         (const char *)step.name.data);
+    if (step.item >= 0)
+        size += snprintf (room + size, OUTCOME_STEP_SIZE - (size_t)size, ".%" PRId64, step.item);
+    self->flow_run = step.run;
+    self->step = span_of (room, (size_t)size);
+    self->undo = step.kind == STEP_UNDO;
+}
+
+static void pack_flow (msgpack_packer *out, const struct outcome_record *record)
+{
+    if (record->flow_run)
+        pack_integer (out, &PACKED_NAME ("flow_run"), (int64_t)record->flow_run);
+    if (record->step.size)
+        pack_frame (out, &PACKED_NAME ("step"), record->step);
+    if (record->undo) {
+        pack_name (out, &PACKED_NAME ("undo"));
+        msgpack_pack_true (out);
+    }
+}
+
+static size_t flow_fields (const struct outcome_record *record)
+{
+    size_t count = record->flow_run ? 1 : 0;
+    count += record->step.size ? 1 : 0;
+    return count + (record->undo ? 1 : 0);
+}
+
 // The bytes of pack_write, straight from the fields: there is a record for each run.
 char *store_record (const struct outcome_record *record, size_t *ret_size)
 {
@@ -86,7 +123,7 @@ char *store_record (const struct outcome_record *record, size_t *ret_size)
     buffer_start (&buffer, ROOM + record->title.size + record->key.size + record->worker.size +
                                record->reason.size);
     msgpack_packer_init (&out, &buffer, write_bytes);
-    size_t fields = FIELDS + (record->key.size > 0);
+    size_t fields = FIELDS + flow_fields (record) + (record->key.size > 0);
     msgpack_pack_map (&out, fields + (missed->count ? MISSED_FIELDS : 0));
     pack_frame (&out, &PACKED_NAME ("title"), record->title);
     if (record->key.size)
@@ -104,6 +141,7 @@ char *store_record (const struct outcome_record *record, size_t *ret_size)
         pack_integer (&out, &PACKED_NAME ("missed_last"), missed->last);
         pack_frame (&out, &PACKED_NAME ("missed_why"), span_text (record->missed_why));
     }
+    pack_flow (&out, record);
     *ret_size = buffer.size;
     return msgpack_sbuffer_release (&buffer);
 }

@@ -17,7 +17,15 @@ struct outcome_record {
     struct span reason;
     struct missed missed; // if it is of occurrences that did not run
     const char *missed_why;
+    uint64_t flow_run; // of a flow plan its run, of a step's plan that of the step; 0 = none
+    struct span step;  // STEP or STEP.ITEM, empty = none
+    bool undo;         // of that
 };
+
+// Fill in what it has of flows. `room` is for the step, and has to last as long as the record.
+enum { OUTCOME_STEP_SIZE = 96 };
+void outcome_set_flow (struct outcome_record *self, const struct plan *plan,
+                       char room[OUTCOME_STEP_SIZE]);
 
 // Packed for a commit. Free it.
 char *store_record (const struct outcome_record *record, size_t *ret_size);

@@ -412,6 +412,7 @@ struct history_filter {
     uint64_t plan_id;    // 0 = any
     const char *station; // "" = any
     bool output;         // with what the runs wrote
+    uint64_t flow_run;   // of a flow; 0 = any
 };
 
 struct store_history {

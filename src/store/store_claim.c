@@ -74,6 +74,7 @@ static void remember_lost (struct store *self, const struct core_taken *taken)
         plan_destroy (&plan);
         return;
     }
+    char step[OUTCOME_STEP_SIZE];
     struct outcome_record record = {.title = plan->description,
                                     .key = policy_key (plan->policy),
                                     .nominal = plan_nominal (plan, taken->lost),
@@ -82,6 +83,7 @@ static void remember_lost (struct store *self, const struct core_taken *taken)
                                     .exec_id = taken->lost,
                                     .worker = taken->target,
                                     .reason = TEXT ("no result within the lease")};
+    outcome_set_flow (&record, plan, step);
     if (plan->policy && plan->policy->log == LOG_TRIGGER) { // that it was sent, not what came of it
         record.status = ZERO_STATUS_OK_ID;
         record.reason = (struct span){0};

@@ -80,12 +80,14 @@ static void on_history (void *owner, const redisReply *reply)
 void store_history (struct store *self, const struct history_filter *filter,
                     store_history_fn *reply, void *owner)
 {
-    char from[48] = "", limit[24], plan[IDENT_SIZE] = "";
+    char from[48] = "", limit[24], plan[IDENT_SIZE] = "", flow_run[24] = "";
     if (!filter->from_end)
         snprintf (from, sizeof from, "%" PRIu64 "-%" PRIu64, filter->seq, filter->sub);
     snprintf (limit, sizeof limit, "%" PRId64, filter->limit);
     if (filter->plan_id)
         ident_text (filter->plan_id, plan);
+    if (filter->flow_run)
+        snprintf (flow_run, sizeof flow_run, "%" PRIu64, filter->flow_run);
     const struct span args[] = {
         span_text (KEY_HISTORY),
         span_text (KEY_META),
@@ -96,6 +98,7 @@ void store_history (struct store *self, const struct history_filter *filter,
         span_text (plan),
         span_text (filter->station),
         span_text (filter->output ? "1" : ""),
+        span_text (flow_run),
     };
     link_call (self->link, &(struct link_call){
                                .script = SCRIPT_HISTORY,

@@ -67,6 +67,8 @@ static const struct mapping {
      "{'id': '2a', 'status': '+ok', 'code': 1, 'plan': {'plan_id': 42, 'plan_state': 1}}",
      "{'status': 'ok', 'plan': '2a', 'after': {'id': '2a', 'state': 'queued', 'running': false}}"},
     {"one whose plan is no JSON", JSON_RUN, "{'id': '2a', 'plan': '{'}", "{'plan': '2a'}"},
+    {"a run of a flow", JSON_RUN, "{'flow_run': 1795227062000519, 'step': 'load'}",
+     "{'flow_run': '660bfdf525b87', 'step': 'load'}"},
     {"a run's id", JSON_RUN, "{'exec_id': 1795227062000519}", "{'exec_id': '660bfdf525b87'}"},
     {"instants of a run", JSON_RUN,
      "{'nominal': 1795227062, 'fired': 1795227062.5, 'ended': 1795227062.704, 'status': 1}",

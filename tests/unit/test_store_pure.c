@@ -262,6 +262,12 @@ static char *packed_by_tree (const struct outcome_record *record, size_t *ret_si
     json_object_set_new (object, "worker", json_from_frame (record->worker));
     json_object_set_new (object, "size", json_integer ((json_int_t)record->size));
     json_object_set_new (object, "reason", json_from_frame (record->reason));
+    if (record->flow_run)
+        json_object_set_new (object, "flow_run", json_integer ((json_int_t)record->flow_run));
+    if (record->step.size)
+        json_object_set_new (object, "step", json_from_frame (record->step));
+    if (record->undo)
+        json_object_set_new (object, "undo", json_true ());
     char *bytes = pack_write (object, ret_size);
     json_decref (object);
     return bytes;
@@ -316,6 +322,9 @@ static void outcomes_are_packed_as_by_a_tree (void **state)
                                         .size = (size_t)numbers[i]};
         check_record ("numbers", &record);
     }
+    check_record ("a flow plan", &(struct outcome_record){.flow_run = 1795227062000519});
+    check_record ("the undo of an item",
+                  &(struct outcome_record){.flow_run = 1, .step = BYTES ("load.3"), .undo = true});
 }
 
 // Each form of a string's length, as text and as base64.

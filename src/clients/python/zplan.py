@@ -381,7 +381,7 @@ def _same(value: Any) -> Any:
 # submitter writes stand in `spec`.
 _NAMES: dict[str, dict[str, tuple[str, Callable[[Any], Any]]]] = {
     "plan": {
-        "plan_id": ("id", _id_name), "key": ("name", _same), "description": ("title", _same),
+        "plan_id": ("id", _id_name), "flow_run": ("flow_run", _id_name), "key": ("name", _same), "description": ("title", _same),
         "plan_state": ("state", _STATES.__getitem__), "station": ("target", _same),
         "last_state": ("last.status", _run_status), "exec_time": ("last.started_at", _instant),
         "exec_id": ("last.exec_id", _id_name), "error_info": ("last.reason", _same),
@@ -404,7 +404,7 @@ _NAMES: dict[str, dict[str, tuple[str, Callable[[Any], Any]]]] = {
     "run": {
         "key": ("name", _same), "station": ("target", _same), "nominal": ("nominal_at", _instant), "fired": ("started_at", _instant),
         "ended": ("ended_at", _instant), "state": ("state", _STATES.__getitem__), "exec_id": ("exec_id", _id_name),
-        "missed_first": ("missed_first_at", _instant), "missed_last": ("missed_last_at", _instant),
+        "flow_run": ("flow_run", _id_name), "missed_first": ("missed_first_at", _instant), "missed_last": ("missed_last_at", _instant),
         "verdict": ("verdict", _VERDICTS.__getitem__), "status": ("status", _run_status),
     },
     "cancelled": {"plan_id": ("id", _id_name), "exec_id": ("exec_id", _id_name), "told": ("notified", _same)},

@@ -2,7 +2,7 @@
 -- Outcomes of runs, oldest first or newest first.
 -- KEYS  1 history  2 meta  3 outputs
 -- ARGV  1 entry to go on behind, '' = from the end  2 most outcomes  3 1 = newest first
---       4 plan id, '' = any  5 target, '' = any  6 1 = with what the runs wrote
+--       4 plan id, '' = any  5 target, '' = any  6 1 = with what the runs wrote  7 run of a flow, '' = any
 -- Answers {seq, epoch, first entry kept or '', last entry looked at or '' at the end, the highest number of
 --          those that were taken out by forget or '', {entry, plan, target, ended in ms, record, output or ''}, ...}
 -- Cost  O(log n + outcomes looked at).
@@ -11,6 +11,7 @@
 local LOOK_MAX, CHUNK = 5000, 20
 local most, newest = tonumber(ARGV[2]), ARGV[3] == '1'
 local plan, target, with_output = ARGV[4], ARGV[5], ARGV[6] == '1'
+local flow_run = tonumber(ARGV[7]) -- microseconds of a claim: a double has them exactly
 local last, looked, found = ARGV[1], 0, 0
 
 -- Whether an outcome of an entry of several comes after this place, in the order that was asked for.
@@ -64,10 +65,20 @@ local newest_kept = not meta[1] and (read('XREVRANGE', KEYS[1], '+', '-', 'COUNT
 local answer = {meta[1] or newest_kept and string.match(newest_kept[1], '^%d+') or '0', meta[2] or '',
                 first and (outcomes_of(first)[1] or first)[1] or '', '', meta[3] or ''}
 
+local function is_of_run(record)
+    if not flow_run then
+        return true
+    elseif not string.find(record, 'flow_run', 1, true) then
+        return false
+    end
+    local sound, fields = pcall(cmsgpack.unpack, record)
+    return sound and type(fields) == 'table' and fields.flow_run == flow_run
+end
+
 -- Look at one outcome of this entry. False: the page ends with it.
 local function look(entry, outcome)
     last, looked = outcome[1], looked + 1
-    if (plan == '' or outcome[2] == plan) and (target == '' or outcome[3] == target) then
+    if (plan == '' or outcome[2] == plan) and (target == '' or outcome[3] == target) and is_of_run(outcome[5]) then
         found = found + 1
         outcome[6] = with_output and output_of(entry, outcome) or ''
         answer[#answer + 1] = outcome
