@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "ident.h"
+#include "stored_text.h"
 
 enum { NAME_MAX_BYTES = 64 };
 
@@ -65,6 +66,18 @@ bool plan_step_parse (struct span text, struct plan_step *ret)
         return false;
     ret->depth = (int)depth;
     return !text.size;
+}
+
+bool plan_step_stored (struct span message, struct plan_step *ret)
+{
+    const uint8_t *end = message.data + message.size, *at;
+    size_t from = 0;
+    while ((at = message_value (message, "step", &from))) {
+        const uint8_t *quote = *at == '"' ? memchr (at + 1, '"', (size_t)(end - at - 1)) : NULL;
+        if (quote && plan_step_parse (span_of (at + 1, (size_t)(quote - at - 1)), ret))
+            return true;
+    }
+    return false;
 }
 
 void plan_step_write (const struct plan_step *self, struct json_text *text)

@@ -33,5 +33,8 @@ size_t plan_step_text (const struct plan_step *self, char out[PLAN_STEP_SIZE]);
 // False: it is none. `ret` borrows from it.
 bool plan_step_parse (struct span text, struct plan_step *ret);
 
+// The call that the stored message of a plan is of, found in its text; false: none.
+bool plan_step_stored (struct span message, struct plan_step *ret);
+
 // {"name", "version", "run", "step", "item", "generation", "undo"}
 void plan_step_write (const struct plan_step *self, struct json_text *text);

@@ -152,6 +152,11 @@ static bool read_held (void *filter, const json_t *value)
     return added;
 }
 
+static bool read_flow_run (void *filter, const json_t *value)
+{
+    return copy_ident (value, &((struct list_filter *)filter)->store.flow_run);
+}
+
 static const struct filter_field fields[] = {
     {"after", read_after, "want the id of the last plan of the previous page"},
     {"limit", read_limit, "want 1..1000"},
@@ -168,6 +173,7 @@ static const struct filter_field fields[] = {
     {"remark", read_remark, "want a string of at most 512 bytes"},
     {"verdict", read_verdict, "want failure, pending, manual or cancelled"},
     {"held", read_held, "want true"},
+    {"flow_run", read_flow_run, "want the number of a run as an integer or in hex"},
 };
 
 static bool read_filter (struct span text, struct list_filter *ret, struct reason *reason)

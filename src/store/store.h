@@ -395,6 +395,7 @@ struct store_filter {
     int state, type;            // -1 = any
     const struct span *members; // `"name":value` as the station writes it: a plan has all of them
     size_t member_count;
+    uint64_t flow_run; // of a flow: its steps' plans and its flow plan; 0 = plans of no step
 };
 
 // Plans in the order of their ids. A page is bounded by what is looked at, so it may hold fewer

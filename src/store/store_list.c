@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "frames.h"
 #include "memory.h"
+#include "plan_step.h"
 #include "store_private.h"
 
 // -- a list
@@ -33,13 +34,27 @@ static bool has_member (struct span message, struct span member)
     return message_has (message, name, span_of (colon + 2, member.size - size - 2));
 }
 
+// Timers of flows are listed nowhere: `flow show` has them.
+static bool is_of_run (const struct store_filter *filter, struct span message)
+{
+    struct plan_step step;
+    bool is_step = plan_step_stored (message, &step);
+    if (is_step && step.kind == STEP_TIMER)
+        return false;
+    if (!filter->flow_run)
+        return !is_step;
+    return (is_step && step.run == filter->flow_run) ||
+           message_number (message, "flow_run") == (int64_t)filter->flow_run;
+}
+
 static bool fits (const struct listing *self, struct span message)
 {
     const struct store_filter *filter = &self->filter;
     for (size_t i = 0; i < filter->member_count; i++)
         if (!has_member (message, self->members->at[i]))
             return false;
-    return (filter->state < 0 || message_number (message, "plan_state") == filter->state) &&
+    return is_of_run (filter, message) &&
+           (filter->state < 0 || message_number (message, "plan_state") == filter->state) &&
            (filter->type < 0 || message_number (message, "plan_type") == filter->type);
 }
 
@@ -92,7 +107,8 @@ void store_list (struct store *self, const struct store_filter *filter, store_pa
 {
     char id[IDENT_SIZE] = "", count[24];
     struct listing *listing = memory_new (sizeof *listing);
-    bool selects = filter->state >= 0 || filter->type >= 0 || filter->member_count;
+    bool selects =
+        filter->state >= 0 || filter->type >= 0 || filter->member_count || filter->flow_run;
     int64_t most = selects && filter->limit < MESSAGES_MAX ? MESSAGES_MAX : filter->limit;
     *listing = (struct listing){*filter, NULL, reply, owner};
     listing->members = frames_copy (filter->members, filter->member_count);

@@ -22,7 +22,7 @@ struct asked {
     int64_t since;    // a number of an outcome; -1 = not given
     int64_t since_ms; // a time instead, Unix milliseconds; -1 = not given
     bool failed;
-    const char *epoch, *station, *archive;
+    const char *epoch, *station, *archive, *flow_run;
     bool newest, output;
     int64_t count;
     struct option_texts states;
@@ -54,6 +54,11 @@ static const struct option rows[] = {
      .offered = VALUES_STATIONS,
      .utf8 = true,
      .help = "runs at this target"},
+    {.name = "--flow-run",
+     .metavar = "RUN",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct asked, flow_run),
+     .help = "runs of the steps of this run of a flow, and of its flow plan"},
     {.name = "--state",
      .metavar = "STATE",
      .type = OPTION_TEXTS,
@@ -280,6 +285,8 @@ static int print_runs (struct printing *printing, struct zplan_client *client, c
         json_object_set_new (pages.filter, "epoch", json_string (asked->epoch));
     if (asked->station)
         json_object_set_new (pages.filter, "station", json_string (asked->station));
+    if (asked->flow_run)
+        json_object_set_new (pages.filter, "flow_run", json_string (asked->flow_run));
     if (asked->newest || asked->since_ms >= 0)
         json_object_set_new (pages.filter, "newest", json_true ());
     if (asked->since_ms >= 0 && !asked->newest) {
@@ -420,6 +427,10 @@ static int check_asked (const struct cli *cli, const struct asked *asked, int pl
     for (int i = 1; i <= plans; i++)
         if (plan_ref_read (cli->argv[i], id, reason))
             return -1;
+    if (asked->flow_run && asked->archive) {
+        reason_set (reason, "--flow-run: goes without --archive only");
+        return -1;
+    }
     if (asked->epoch && asked->since < 0) {
         reason_set (reason, "--epoch: goes with --since only");
         return -1;

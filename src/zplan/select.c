@@ -71,6 +71,12 @@ static const struct option rows[] = {
      .type = OPTION_FLAG,
      .offset = offsetof (struct selection, held),
      .help = "those that `import --hold` or `add --hold` paused, and nobody since"},
+    {.name = "--flow-run",
+     .metavar = "RUN",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct selection, flow_run),
+     .help = "plans of this run of a flow: its steps, which are else left out,\n"
+             "and its flow plan"},
 };
 
 struct option_group select_options (struct selection *selection)
@@ -111,7 +117,8 @@ static json_t *filter_of (const struct selection *selection)
                   {"kind", selection->kind},
                   {"key", selection->key},
                   {"group", selection->group},
-                  {"category", selection->category}};
+                  {"category", selection->category},
+                  {"flow_run", selection->flow_run}};
     const struct {
         const char *field, *text;
     } owners[] = {{"tenant", selection->tenant}, {"creator", selection->creator}};

@@ -10,6 +10,7 @@ struct selection {
     const char *verdict; // the station does not select by it: it is looked at here
     bool dead;           // of the verdict failure or pending
     bool held;           // paused by their submission
+    const char *flow_run;
 };
 
 // The options that fill it.
