@@ -3,7 +3,7 @@ import os
 import re
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-ROLES = ("submit", "observe", "manage", "result")
+ROLES = ("submit", "observe", "manage", "result", "signal")
 
 
 def text_of(path):

@@ -31,15 +31,18 @@ static const struct option rows[] = {
              " observe  list, show, next, history, why, team,\n"
              "          stats, doctor, top, watch, logs, result,\n"
              "          export, target list, limit list,\n"
-             "          kind list, kind get, flow list, flow get\n"
+             "          kind list, kind get, flow list, flow get,\n"
+             "          flow runs, flow show, flow log\n"
              " manage   pause, reset, skip, close, remove, update,\n"
              "          run, cancel, done, handover, target add,\n"
              "          target remove, limit set, limit remove,\n"
              "          kind put, kind remove, flow put, flow use,\n"
-             "          flow remove,\n"
+             "          flow remove, flow skip, flow retry,\n"
+             "          flow suspend, flow resume, flow cancel,\n"
              "          archive, import (with observe)\n"
              " result   results of runs (targets); of workers that\n"
-             "          fetch plans: take, alive, report, team"},
+             "          fetch plans: take, alive, report, team\n"
+             " signal   flow signal, flow reject"},
     {.name = "--target",
      .aliases = "--station",
      .metavar = "NAMES",
