@@ -293,6 +293,24 @@ uint64_t flow_call_id (const struct flow_live *live, uint32_t step, int64_t item
     return id_of_call (live->id, step, item, flow_call_generation (live, step, item), undo);
 }
 
+bool flow_call_in_flight (const struct flow_live *live, uint32_t step, int64_t item)
+{
+    const struct flow_run *run = live->run;
+    const struct flow_data *data = run->data[step];
+    if (run->phase == FLOW_UNDOING) {
+        const struct flow_undo *undo =
+            run->undo_at < run->undo_count ? &run->undos[run->undo_at] : NULL;
+        return undo && undo->step == step && undo->item == item &&
+               (run->in_flight || run->undo_parked);
+    }
+    if (live->flow->steps[step].kind != FLOW_CALL)
+        return false;
+    if (item < 0)
+        return run->nodes[step].flags & FLOW_PLACED;
+    return data && data->items && item < data->items->count &&
+           data->items->item[item].state == FLOW_NEW;
+}
+
 bool flow_call_take_back (struct flow_live *live, const struct flow_effect *effect,
                           uint64_t *ret_out)
 {

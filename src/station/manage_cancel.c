@@ -5,6 +5,7 @@
 
 #include "cancel.h"
 #include "manage_flow_plan.h"
+#include "manage_flow_step.h"
 #include "memory.h"
 #include "reads.h"
 #include "results.h"
@@ -14,7 +15,8 @@ struct cancel {
     struct inquiry inquiry;
     char reason[REASON_MAX];
     uint64_t exec_id;
-    bool told; // the target
+    bool told;             // the target
+    struct step_name step; // that was named; run 0 = a plan was
 };
 
 static void on_written (void *owner, enum store_result result)
@@ -39,12 +41,16 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
 {
     struct cancel *self = owner;
     struct station *station = self->inquiry.station;
-    enum store_result result = inquiry_check (&self->inquiry, answer);
+    // Who may cancel the run of a flow may cancel its steps, at whatever targets.
+    enum store_result result =
+        self->step.run ? answer->result : inquiry_check (&self->inquiry, answer);
     struct held_run *held = NULL;
-    if (result == STORE_DONE && answer->running) {
+    if (result == STORE_DONE && (answer->running || self->step.run)) {
         struct inquiry *inquiry = memory_new (sizeof *inquiry);
         *inquiry = self->inquiry;
-        if (manage_flow_plan (inquiry, answer, FLOW_PLAN_CANCEL, self->reason, NULL)) {
+        if (manage_flow_plan (inquiry, answer,
+                              self->step.run ? FLOW_PLAN_CANCEL_STEP : FLOW_PLAN_CANCEL,
+                              self->reason, NULL)) {
             link_flush (store_link (station->store));
             free (self);
             return;
@@ -67,11 +73,35 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     station_resume (station);
 }
 
+// Its plan, if a call of it is in flight.
+static void on_step (void *owner, struct flow_live *live, uint32_t step)
+{
+    struct cancel *self = owner;
+    struct station *station = self->inquiry.station;
+    struct reason reason;
+    if (live && flow_call_in_flight (live, step, self->step.item)) {
+        self->inquiry.plan.id = flow_call_id (live, step, self->step.item);
+        reads_load (station, self->inquiry.peer, self->inquiry.plan.id, on_loaded, self);
+        return;
+    }
+    if (live) {
+        const struct flow_data *data = live->run->data[step];
+        bool items = data && data->items && self->step.item < 0;
+        reason_set (&reason, "cancel: no call of %s is in flight%s", self->step.step,
+                    items ? ": name an item, as STEP.0" : "; `flow skip` resolves a step");
+        reply_refuse (station, self->inquiry.peer, ZPLAN_EARGUMENT, reason.text);
+    }
+    free (self);
+    station_resume (station);
+}
+
 void manage_cancel (struct station *self, struct request *request,
                     const struct arguments *arguments)
 {
-    struct plan_name plan;
-    if (!manage_plan_name (self, request, arguments->at[0], &plan))
+    struct plan_name plan = {0};
+    struct step_name step;
+    bool of_step = step_name_parse (arguments->at[0], &step);
+    if (!of_step && !manage_plan_name (self, request, arguments->at[0], &plan))
         return;
     struct cancel *cancel = memory_new (sizeof *cancel);
     struct span words = arguments->count > 1 ? arguments->at[1] : (struct span){0};
@@ -79,5 +109,10 @@ void manage_cancel (struct station *self, struct request *request,
     reason_set (&reason, "cancelled%s%s", words.size ? ": " : "", words.size ? quoted (words) : "");
     cancel->inquiry = (struct inquiry){self, peer_keep (self, request), plan};
     snprintf (cancel->reason, sizeof cancel->reason, "%s", reason.text);
-    reads_load (self, cancel->inquiry.peer, plan.id, on_loaded, cancel);
+    if (!of_step) {
+        reads_load (self, cancel->inquiry.peer, plan.id, on_loaded, cancel);
+        return;
+    }
+    cancel->step = step;
+    step_find (self, cancel->inquiry.peer, "cancel", &step, on_step, cancel);
 }

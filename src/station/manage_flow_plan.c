@@ -51,11 +51,12 @@ static void on_written (void *owner, enum store_result result, const char *error
     struct flow_command *self = owner;
     struct inquiry *inquiry = self->inquiry;
     char json[96];
-    if (self->word == FLOW_PLAN_CANCEL)
+    bool cancels = self->word <= FLOW_PLAN_CANCEL_STEP;
+    if (cancels)
         snprintf (json, sizeof json,
                   "{\"plan_id\":%" PRIu64 ",\"exec_id\":%" PRIu64 ",\"told\":false}",
                   inquiry->plan.id, self->exec_id);
-    char *shown = self->word == FLOW_PLAN_CANCEL ? NULL : plan_public_text (self->plan);
+    char *shown = cancels ? NULL : plan_public_text (self->plan);
     if (result == STORE_DONE)
         manage_reply (inquiry->station, inquiry->peer, inquiry->plan.id, shown ? shown : json);
     free (shown);
@@ -131,7 +132,7 @@ bool manage_flow_plan (struct inquiry *inquiry, const struct store_loaded *answe
                   (word != FLOW_PLAN_DONE || plan->state == PLAN_ERROR);
     bool runs = is_step && !has_run && answer->running &&
                 (word == FLOW_PLAN_REMOVE || word == FLOW_PLAN_CLOSE);
-    bool flow = has_run && (word == FLOW_PLAN_CANCEL || word == FLOW_PLAN_REMOVE);
+    bool flow = has_run && (word <= FLOW_PLAN_CANCEL_STEP || word == FLOW_PLAN_REMOVE);
     if (!stands && !runs && !flow) {
         plan_destroy (&plan);
         return false;

@@ -3,7 +3,13 @@
 
 #include "manage_private.h"
 
-enum flow_plan_word { FLOW_PLAN_CANCEL, FLOW_PLAN_REMOVE, FLOW_PLAN_CLOSE, FLOW_PLAN_DONE };
+enum flow_plan_word {
+    FLOW_PLAN_CANCEL,
+    FLOW_PLAN_CANCEL_STEP, // by its RUN/STEP: also of a plan that has no run
+    FLOW_PLAN_REMOVE,
+    FLOW_PLAN_CLOSE,
+    FLOW_PLAN_DONE
+};
 
 // True: it is such a plan, the command is carried out and answered, and the inquiry ends with it.
 // False: the plan is as any other. `go_on` then carries out the removal of a flow plan whose run

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 
 #include "codes.h"
+#include "flow_book.h"
 #include "json.h"
 #include "limit_rule.h"
 #include "manage_private.h"
+#include "manage_why_flow.h"
 #include "memory.h"
 #include "misses.h"
 #include "plan_json.h"
@@ -152,7 +154,7 @@ static void of_running (struct facts *self)
 {
     char why[192], since[RFC3339_SIZE], no_answer[NO_ANSWER_SIZE] = "";
     const struct held_run *held = runs_find (self->station, self->plan->id);
-    if (!self->running)
+    if (!self->running || self->plan->flow_run) // of a flow: manage_why_flow.c
         return;
     rfc3339_format ((int64_t)(self->loaded->exec_id / 1000000), since);
     if (of_workers (self, since))
@@ -238,7 +240,10 @@ static void of_target (struct facts *self)
     struct target *target = station_target (self->station, self->loaded->station);
     if (self->plan->state == PLAN_CLOSE || self->running)
         return;
-    if (!target) {
+    if (!target && flow_book_takes (self->station, self->loaded->station)) {
+        if (is_due (self) && !self->limited)
+            add (self, "it is due, and its run begins", "at once", 0);
+    } else if (!target) {
         snprintf (why, sizeof why, "there is no target %s", quoted (self->loaded->station));
         add (self, why, "it is added", 0);
     } else if (!target_connection (target)) {
@@ -267,7 +272,7 @@ static void (*const questions[]) (struct facts *self) = {
     of_closed, of_paused, of_error, of_running, of_retry, of_time, of_misses, of_lane, of_target,
 };
 
-static char *why_json (struct facts *self)
+static json_t *why_object (struct facts *self)
 {
     const struct plan *plan = self->plan;
     self->reasons = json_array ();
@@ -278,9 +283,28 @@ static char *why_json (struct facts *self)
     json_object_set_new (object, "plan_state", json_integer (plan->state));
     json_object_set_new (object, "running", json_boolean (self->running));
     json_object_set_new (object, "reasons", self->reasons);
-    char *json = json_write (object);
-    json_decref (object);
-    return json;
+    return object;
+}
+
+static json_t *why_of_plan (struct station *self, uint64_t plan_id,
+                            const struct store_loaded *answer, uint64_t *ret_run,
+                            struct reason *reason)
+{
+    struct plan *plan = plan_from_stored_json (plan_id, answer->message, reason);
+    if (!plan)
+        return NULL;
+    if (answer->exec_id)
+        plan->exec_id = answer->exec_id;
+    struct facts facts = {.station = self,
+                          .plan = plan,
+                          .loaded = answer,
+                          .place = answer->place,
+                          .now_us = store_now_us (self->store),
+                          .running = runs_in_progress (self, plan, answer)};
+    *ret_run = facts.running ? plan->flow_run : 0;
+    json_t *object = why_object (&facts);
+    plan_destroy (&plan);
+    return object;
 }
 
 static void on_loaded (void *owner, const struct store_loaded *answer)
@@ -288,31 +312,34 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     struct inquiry *inquiry = owner;
     struct station *self = inquiry->station;
     struct reason reason;
+    uint64_t id = inquiry->plan.id, run = 0;
     enum store_result result = inquiry_check (inquiry, answer);
-    struct plan *plan = NULL;
+    json_t *object = NULL;
     if (result == STORE_DONE)
-        plan = plan_from_stored_json (inquiry->plan.id, answer->message, &reason);
-    if (plan) {
-        if (answer->exec_id)
-            plan->exec_id = answer->exec_id;
-        struct facts facts = {.station = self,
-                              .plan = plan,
-                              .loaded = answer,
-                              .place = answer->place,
-                              .now_us = store_now_us (self->store),
-                              .running = runs_in_progress (self, plan, answer)};
-        char *json = why_json (&facts);
-        manage_reply (self, inquiry->peer, plan->id, json);
+        object = why_of_plan (self, id, answer, &run, &reason);
+    if (object && run) {
+        why_reply_run (self, inquiry->peer, id, run, object);
+        free (inquiry);
+        return;
+    }
+    if (object) {
+        char *json = json_write (object);
+        manage_reply (self, inquiry->peer, id, json);
         free (json);
+        json_decref (object);
     } else if (result == STORE_DONE) {
         reply_refuse (self, inquiry->peer, ZPLAN_EARGUMENT, reason.text);
     }
-    plan_destroy (&plan);
     inquiry_end (inquiry, result, answer->error);
 }
 
 void manage_why (struct station *self, struct request *request, const struct arguments *arguments)
 {
+    struct step_name step;
+    if (step_name_parse (arguments->at[0], &step)) {
+        why_step (self, request, &step, why_of_plan);
+        return;
+    }
     struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
     if (inquiry)
         reads_load_place (self, inquiry->peer, inquiry->plan.id, on_loaded, inquiry);

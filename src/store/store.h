@@ -263,6 +263,9 @@ void store_take_back (struct store *self, struct span station, uint64_t plan_id,
 // Whether a plan has a run that is not over.
 bool store_has_runs (const struct store *self, uint64_t plan_id);
 
+// The number of that run, 0 = none.
+uint64_t store_exec_id (const struct store *self, uint64_t plan_id);
+
 // The run of a flow plan is looked at then: the plan is claimed, and its run goes on. False: it has
 // no such run.
 bool store_flow_due (struct store *self, struct span station, uint64_t plan_id, int64_t due_us);

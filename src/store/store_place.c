@@ -33,8 +33,13 @@ void store_take_back (struct store *self, struct span station, uint64_t plan_id,
 
 bool store_has_runs (const struct store *self, uint64_t plan_id)
 {
+    return store_exec_id (self, plan_id) != 0;
+}
+
+uint64_t store_exec_id (const struct store *self, uint64_t plan_id)
+{
     struct core_view view;
-    return core_view (self->core, plan_id, &view) && !view.gone && view.exec_id;
+    return core_view (self->core, plan_id, &view) && !view.gone ? view.exec_id : 0;
 }
 
 bool store_flow_due (struct store *self, struct span station, uint64_t plan_id, int64_t due_us)

@@ -1,0 +1,88 @@
+#include "manage_flow_step.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "flow_live.h"
+#include "memory.h"
+#include "permit.h"
+
+bool step_name_parse (struct span text, struct step_name *ret)
+{
+    const uint8_t *slash = text.size ? memchr (text.data, '/', text.size) : NULL;
+    size_t size = slash ? (size_t)(slash - text.data) : 0;
+    *ret = (struct step_name){.item = -1};
+    if (!slash || !ident_parse (span_of (text.data, size), &ret->run))
+        return false;
+    struct span step = span_of (slash + 1, text.size - size - 1);
+    const uint8_t *dot = step.size ? memchr (step.data, '.', step.size) : NULL;
+    if (dot) {
+        size = (size_t)(dot - step.data);
+        if (!argument_number (span_of (dot + 1, step.size - size - 1), 0, FLOW_ITEMS_MAX,
+                              &ret->item))
+            return false;
+        step.size = size;
+    }
+    if (!step.size || step.size > FLOW_NAME_MAX)
+        return false;
+    memcpy (ret->step, step.data, step.size);
+    return flow_step_name_valid (ret->step);
+}
+
+struct finding {
+    struct station *station;
+    struct peer *peer;
+    const char *word;
+    struct step_name name;
+    step_found_fn *found;
+    void *owner;
+};
+
+static bool has_item (const struct flow_live *live, uint32_t step, int64_t item)
+{
+    const struct flow_data *data = live->run->data[step];
+    return item < 0 || (data && data->items && item < data->items->count);
+}
+
+static void on_run (void *owner, bool found)
+{
+    struct finding *self = owner;
+    struct station *station = self->station;
+    const struct step_name *name = &self->name;
+    struct flow_live *live = flow_live_find (station, name->run);
+    struct reason reason;
+    char run[IDENT_SIZE];
+    int64_t step = -1;
+    bool lost = found && !live;
+    if (live && !permits_station (station, self->peer->user, span_text (live->flow_name)))
+        live = NULL;
+    if (live)
+        step = flow_find (live->flow, name->step);
+    if (lost)
+        reply_refuse (station, self->peer, ZPLAN_ENET, "Redis was lost meanwhile");
+    else if (!live)
+        reason_set (&reason, "%s: no run %s is known", self->word, ident_text (name->run, run));
+    else if (step < 0)
+        reason_set (&reason, "%s: %s has no step %s", self->word, live->flow_name, name->step);
+    else if (!has_item (live, (uint32_t)step, name->item))
+        reason_set (&reason, "%s: %s has no item %" PRId64, self->word, name->step, name->item);
+    else {
+        self->found (self->owner, live, (uint32_t)step);
+        free (self);
+        return;
+    }
+    if (!lost)
+        reply_refuse (station, self->peer, ZPLAN_ENOTFIND, reason.text);
+    self->found (self->owner, NULL, 0);
+    free (self);
+    station_resume (station);
+}
+
+void step_find (struct station *self, struct peer *peer, const char *word,
+                const struct step_name *name, step_found_fn *found, void *owner)
+{
+    struct finding *finding = memory_new (sizeof *finding);
+    *finding = (struct finding){
+        .station = self, .peer = peer, .word = word, .name = *name, .found = found, .owner = owner};
+    flow_runs_want (self, name->run, on_run, finding);
+}

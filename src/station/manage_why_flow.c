@@ -1,0 +1,412 @@
+#include "manage_why_flow.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "flow_live.h"
+#include "flow_why.h"
+#include "json.h"
+#include "memory.h"
+#include "reads.h"
+#include "rfc3339.h"
+
+enum { REASONS_MAX = 20, WHY_MAX = REASON_MAX + 160 };
+
+// Reasons that are made, of a run.
+struct run_reasons {
+    const struct flow_live *live;
+    json_t *reasons;
+    size_t more; // that are not in it
+};
+
+// `at_ms`: when that ends it, 0 = that is not known.
+static void add (struct run_reasons *self, const char *why, const char *until, int64_t at_ms)
+{
+    char when[RFC3339_SIZE];
+    if (json_array_size (self->reasons) >= REASONS_MAX) {
+        self->more++;
+        return;
+    }
+    json_t *reason = json_pack ("{s:s, s:s}", "why", why, "until", until);
+    if (!reason) // a text that is no UTF-8 any more where it was cut
+        reason = json_pack ("{s:s, s:s}", "why", "a reason that is no text", "until", until);
+    if (at_ms > 0) {
+        rfc3339_format (at_ms / 1000, when);
+        json_object_set_new (reason, "at", json_string (when));
+    }
+    json_array_append_new (self->reasons, reason);
+}
+
+static void add_more (struct run_reasons *self)
+{
+    if (!self->more)
+        return;
+    char why[64];
+    snprintf (why, sizeof why, "and %zu more", self->more);
+    json_array_append_new (self->reasons,
+                           json_pack ("{s:s, s:s}", "why", why, "until", "their end"));
+}
+
+// -- what a step does, behind its name
+
+static const char *target_of (const struct flow_step *step, bool undo)
+{
+    return undo && !step->undo_inner ? step->undo.target : step->call.target;
+}
+
+static void call_words (const struct flow_live *live, uint32_t index, int64_t item, char *text,
+                        size_t size)
+{
+    char since[RFC3339_SIZE];
+    bool undo = live->run->phase == FLOW_UNDOING;
+    const struct flow_step *step = &live->flow->steps[index];
+    const char *type = !undo && step->call.is_flow ? "flow" : "target";
+    uint64_t exec_id = store_exec_id (live->station->store, flow_call_id (live, index, item));
+    rfc3339_format ((int64_t)(exec_id / 1000000), since);
+    if (live->run->undo_parked && undo)
+        snprintf (text, size, "its undo has failed, and is parked");
+    else if (!exec_id)
+        snprintf (text, size, "%snot started yet (%s %s)", undo ? "its undo: " : "", type,
+                  target_of (step, undo));
+    else
+        snprintf (text, size, "%srunning since %s (%s %s)", undo ? "its undo: " : "", since, type,
+                  target_of (step, undo));
+}
+
+// A wait or a signal that waits.
+static void timer_words (const struct flow_live *live, uint32_t index, char *text, size_t size)
+{
+    const struct flow_step *step = &live->flow->steps[index];
+    const struct flow_data *data = live->run->data[index];
+    char until[RFC3339_SIZE] = "", whom[REASON_MAX] = "";
+    if (data && data->at)
+        rfc3339_format (data->at / 1000, until);
+    if (step->kind == FLOW_SIGNAL)
+        flow_why_waits (step, whom, sizeof whom);
+    snprintf (text, size, "waits%s%s%s%s", *whom ? " " : "", whom, *until ? ", until " : "", until);
+}
+
+static bool waits_for_time (const struct flow_live *live, uint32_t index)
+{
+    enum flow_kind kind = live->flow->steps[index].kind;
+    return (kind == FLOW_WAIT || kind == FLOW_SIGNAL) &&
+           live->run->nodes[index].state == FLOW_RUNNING;
+}
+
+static uint32_t items_in_flight (const struct flow_live *live, uint32_t index)
+{
+    const struct flow_data *data = live->run->data[index];
+    return data && data->items ? data->items->in_flight : 0;
+}
+
+// What an undecided step does, in words.
+static void step_words (const struct flow_live *live, uint32_t index, char *text, size_t size)
+{
+    const struct flow_node *node = &live->run->nodes[index];
+    if (flow_call_in_flight (live, index, -1))
+        call_words (live, index, -1, text, size);
+    else if (items_in_flight (live, index))
+        snprintf (text, size, "running, %" PRIu32 " of its items are in flight",
+                  items_in_flight (live, index));
+    else if (waits_for_time (live, index))
+        timer_words (live, index, text, size);
+    else
+        snprintf (text, size, node->flags & FLOW_READY ? "ready to start" : "waits itself");
+}
+
+// -- a run
+
+static void add_step (struct run_reasons *self, uint32_t index, int64_t item, const char *words)
+{
+    const struct flow_data *data = self->live->run->data[index];
+    const char *name = self->live->flow->steps[index].name;
+    bool timer = waits_for_time (self->live, index);
+    char why[WHY_MAX], number[32] = "";
+    if (item >= 0)
+        snprintf (number, sizeof number, ".%" PRId64, item);
+    snprintf (why, sizeof why, "%s%s%s %s", name, number, timer ? "" : ":", words);
+    add (self, why,
+         timer ? "its time, or a signal"
+         : self->live->run->undo_parked
+             ? "done, when that was undone manually, or reset, of its plan"
+             : "its end",
+         timer && data ? data->at : 0);
+}
+
+static void add_items (struct run_reasons *self, uint32_t index)
+{
+    const struct flow_data *data = self->live->run->data[index];
+    uint32_t left = items_in_flight (self->live, index);
+    char words[WHY_MAX];
+    for (uint32_t i = 0; left && i < data->items->count; i++) {
+        if (!flow_call_in_flight (self->live, index, i))
+            continue;
+        left--;
+        call_words (self->live, index, i, words, sizeof words);
+        add_step (self, index, i, words);
+    }
+}
+
+// What is in flight of it.
+static void add_steps (struct run_reasons *self)
+{
+    const struct flow_live *live = self->live;
+    const struct flow_run *run = live->run;
+    char words[WHY_MAX];
+    if (run->suspended)
+        add (self, "the run is suspended: what is in flight goes on, nothing else starts",
+             "flow resume", 0);
+    if (run->phase == FLOW_UNDOING && run->undo_at < run->undo_count) {
+        const struct flow_undo *undo = &run->undos[run->undo_at];
+        call_words (live, undo->step, undo->item, words, sizeof words);
+        add_step (self, undo->step, undo->item, words);
+        return;
+    }
+    for (uint32_t i = 0; i < live->flow->step_count; i++) {
+        if (flow_call_in_flight (live, i, -1) || waits_for_time (live, i)) {
+            step_words (live, i, words, sizeof words);
+            add_step (self, i, -1, words);
+        } else if (items_in_flight (live, i)) {
+            add_items (self, i);
+        }
+    }
+    if (live->timeout_ms && json_array_size (self->reasons))
+        add (self, "the run has a timeout", "its timeout", live->timeout_ms);
+    if (!json_array_size (self->reasons))
+        add (self, run->phase == FLOW_ENDED ? "its run has ended" : "its run goes on", "at once",
+             0);
+}
+
+struct run_reply {
+    struct station *station;
+    struct peer *peer;
+    uint64_t plan_id, run;
+    json_t *object;
+};
+
+static void on_run (void *owner, bool found)
+{
+    struct run_reply *self = owner;
+    struct station *station = self->station;
+    struct run_reasons answer = {.live = flow_live_find (station, self->run),
+                                 .reasons = json_object_get (self->object, "reasons")};
+    char run[IDENT_SIZE];
+    if (answer.live)
+        add_steps (&answer);
+    else
+        add (&answer, found ? "its run could not be read" : "its run is gone",
+             "the next check of the run", 0);
+    add_more (&answer);
+    if (!json_object_get (self->object, "run"))
+        json_object_set_new (self->object, "run", json_string (ident_text (self->run, run)));
+    char *json = json_write (self->object);
+    manage_reply (station, self->peer, self->plan_id, json);
+    free (json);
+    json_decref (self->object);
+    free (self);
+    station_resume (station);
+}
+
+void why_reply_run (struct station *self, struct peer *peer, uint64_t plan_id, uint64_t run,
+                    json_t *object)
+{
+    struct run_reply *reply = memory_new (sizeof *reply);
+    *reply = (struct run_reply){
+        .station = self, .peer = peer, .plan_id = plan_id, .run = run, .object = object};
+    flow_runs_want (self, run, on_run, reply);
+}
+
+// -- a step that is decided, or cannot start
+
+static void add_decided (struct run_reasons *self, uint32_t index)
+{
+    const struct flow_node *node = &self->live->run->nodes[index];
+    const struct flow_data *data = self->live->run->data[index];
+    bool person = node->flags & FLOW_BY_PERSON;
+    char why[WHY_MAX];
+    snprintf (why, sizeof why, "it %s %s%s%s%s",
+              node->state == FLOW_SKIPPED || node->state == FLOW_CANCELLED ? "was" : "has",
+              flow_state_name (node->state),
+              node->state != FLOW_SKIPPED ? ""
+              : person                    ? " by a person"
+                                          : " by rule",
+              data && data->error ? ": " : "", data && data->error ? data->error : "");
+    bool well = node->state == FLOW_FINISHED || node->state == FLOW_SKIPPED;
+    add (self, why, well ? "never, unless flow retry repeats it" : "flow retry, or flow skip", 0);
+}
+
+static void add_blocked (struct run_reasons *self, uint32_t index)
+{
+    char cause[REASON_MAX], why[WHY_MAX];
+    flow_why_blocked (self->live->flow, self->live->run, index, cause, sizeof cause);
+    snprintf (why, sizeof why, "blocked: %s", cause);
+    add (self, why, "flow retry of that, or flow skip", 0);
+}
+
+// Its sources that are not decided.
+static void add_sources (struct run_reasons *self, uint32_t index)
+{
+    const struct flow_live *live = self->live;
+    const struct flow_step *step = &live->flow->steps[index];
+    char words[WHY_MAX - 128], why[WHY_MAX];
+    for (uint32_t i = 0; i < step->in_count; i++) {
+        uint32_t source = live->flow->in[step->in_first + i].step;
+        const struct flow_node *node = &live->run->nodes[source];
+        if (node->state >= FLOW_FINISHED || node->flags & FLOW_BLOCKED)
+            continue;
+        step_words (live, source, words, sizeof words);
+        snprintf (why, sizeof why, "%s waits for %s: %s", step->name,
+                  live->flow->steps[source].name, words);
+        add (self, why, "its end", 0);
+    }
+    if (live->flow->final == (int64_t)index)
+        add (self, "it runs last (finally)", "all others are decided and undone", 0);
+}
+
+// It, or its next item.
+static void add_ready (struct run_reasons *self, uint32_t index)
+{
+    const struct flow_live *live = self->live;
+    const struct flow_run *run = live->run;
+    const struct flow_step *step = &live->flow->steps[index];
+    uint32_t items = items_in_flight (live, index);
+    char why[WHY_MAX];
+    const struct flow_data *data = live->run->data[index];
+    bool left = data && data->items && data->items->next < data->items->count;
+    if (left && step->parallel && items >= step->parallel) {
+        snprintf (why, sizeof why,
+                  "%" PRIu32 " items are in flight, max_parallel of %s is %" PRIu32, items,
+                  step->name, step->parallel);
+        add (self, why, "one of them ends", 0);
+    } else if (run->parallel && run->in_flight >= run->parallel) {
+        snprintf (why, sizeof why, "%" PRIu32 " steps are in flight, max_parallel is %" PRIu32,
+                  run->in_flight, run->parallel);
+        add (self, why, "one of them ends", 0);
+    } else if (!items && !run->suspended) {
+        add (self, "it is ready to start", "at once", 0);
+    }
+}
+
+static void add_undecided (struct run_reasons *self, uint32_t index)
+{
+    const struct flow_live *live = self->live;
+    const struct flow_node *node = &live->run->nodes[index];
+    char words[WHY_MAX];
+    if (live->run->suspended)
+        add (self, "the run is suspended", "flow resume", 0);
+    if (node->flags & FLOW_STOPPING)
+        add (self, "it is being cancelled", "its end", 0);
+    if (waits_for_time (live, index)) {
+        timer_words (live, index, words, sizeof words);
+        add (self, words, live->flow->steps[index].kind == FLOW_WAIT ? "its time" : "a signal",
+             live->run->data[index] ? live->run->data[index]->at : 0);
+    } else if (node->flags & FLOW_READY || items_in_flight (live, index)) {
+        add_ready (self, index);
+    } else {
+        add_sources (self, index);
+    }
+    if (items_in_flight (live, index))
+        add_items (self, index);
+    if (!json_array_size (self->reasons))
+        add (self, live->run->phase == FLOW_ENDED ? "its run has ended" : "its run goes on",
+             live->run->phase == FLOW_ENDED ? "flow retry" : "at once", 0);
+}
+
+// -- why RUN/STEP
+
+struct step_why {
+    struct station *station;
+    struct peer *peer;
+    struct step_name name;
+    uint64_t plan_id;
+    json_t *object; // of the step
+    why_plan_fn *of_plan;
+};
+
+static void step_why_end (struct step_why *self)
+{
+    struct station *station = self->station;
+    json_decref (self->object);
+    free (self);
+    station_resume (station);
+}
+
+static void reply_step (struct step_why *self)
+{
+    char *json = json_write (self->object);
+    manage_reply (self->station, self->peer, self->plan_id, json);
+    free (json);
+    step_why_end (self);
+}
+
+// Its plan's own reasons behind those of the step.
+static void on_plan (void *owner, const struct store_loaded *answer)
+{
+    struct step_why *self = owner;
+    struct reason reason = {""};
+    uint64_t run = 0;
+    json_t *reasons = json_object_get (self->object, "reasons");
+    json_t *plan = NULL;
+    if (answer->result == STORE_DONE)
+        plan = self->of_plan (self->station, self->plan_id, answer, &run, &reason);
+    if (answer->result == STORE_NONE) {
+        add (&(struct run_reasons){.reasons = reasons}, "its plan is gone",
+             "the next check of the run", 0);
+        reply_step (self);
+    } else if (answer->result != STORE_DONE) {
+        reply_refuse_store (self->station, self->peer, answer->result, answer->error);
+        step_why_end (self);
+    } else if (!plan) {
+        reply_refuse (self->station, self->peer, ZPLAN_EARGUMENT, reason.text);
+        step_why_end (self);
+    } else {
+        json_array_extend (reasons, json_object_get (plan, "reasons"));
+        json_object_update_missing (self->object, plan);
+        json_decref (plan);
+        if (!run) {
+            reply_step (self);
+            return;
+        }
+        why_reply_run (self->station, self->peer, self->plan_id, run, json_incref (self->object));
+        step_why_end (self);
+    }
+}
+
+static void on_step (void *owner, struct flow_live *live, uint32_t index)
+{
+    struct step_why *self = owner;
+    if (!live) {
+        step_why_end (self);
+        return;
+    }
+    const struct flow_node *node = &live->run->nodes[index];
+    int64_t item = self->name.item;
+    struct run_reasons answer = {.live = live, .reasons = json_array ()};
+    self->object = json_pack ("{s:s, s:s, s:s, s:s, s:o}", "run", live->name, "flow",
+                              live->flow_name, "step", self->name.step, "step_state",
+                              flow_state_name (node->state), "reasons", answer.reasons);
+    if (flow_call_in_flight (live, index, item)) {
+        if (node->flags & FLOW_STOPPING)
+            add (&answer, "it is being cancelled", "its end", 0);
+        self->plan_id = flow_call_id (live, index, item);
+        reads_load_place (self->station, self->peer, self->plan_id, on_plan, self);
+        return;
+    }
+    if (node->flags & FLOW_BLOCKED)
+        add_blocked (&answer, index);
+    else if (node->state >= FLOW_FINISHED)
+        add_decided (&answer, index);
+    else
+        add_undecided (&answer, index);
+    add_more (&answer);
+    reply_step (self);
+}
+
+void why_step (struct station *self, struct request *request, const struct step_name *name,
+               why_plan_fn *of_plan)
+{
+    struct step_why *why = memory_new (sizeof *why);
+    *why = (struct step_why){
+        .station = self, .peer = peer_keep (self, request), .name = *name, .of_plan = of_plan};
+    step_find (self, why->peer, "why", name, on_step, why);
+}
