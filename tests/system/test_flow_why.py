@@ -24,6 +24,7 @@ def test_a_step_waits_for_a_source(rig, flows):
     first = flows.call()
     run = first.flow["run"]
     flows.jobs.answer(first.run, ST.RUNING)
+    wait_until(lambda: not any("answered yet" in words for words in texts(rig, first.ident)), "RUNING has come")
     reason, = texts(rig, f"{run}/load")
     assert reason.startswith("load waits for extract: running since 20") and reason.endswith("(target jobs)")
     assert texts(rig, f"{run}/report") == ["report waits for load: waits itself"]
