@@ -444,7 +444,7 @@ struct flow_live *flow_live_begin (struct station *self, const struct flow_begin
     live->version = begin->version;
     live->plan_id = begin->plan_id;
     memcpy (live->flow_name, plan->station.data, plan->station.size);
-    if (plan->step.size < sizeof live->parent)
+    if (plan->step.size && plan->step.size < sizeof live->parent)
         memcpy (live->parent, plan->step.data, plan->step.size);
     if (plan->policy)
         memcpy (live->timezone, plan->policy->timezone, sizeof live->timezone);
