@@ -172,6 +172,10 @@ struct zplan_worker_options {
     // station, or the list of those of several on one database, and `server_key` its key. Answers
     // wait for the station that takes over. NULL = `endpoint` is a workers' port
     const char *pull;
+    // Names with commas between: only jobs of these commands are wanted, each of 1..256 bytes, at
+    // most 4096 in all. Not with `pull`. A target station of an earlier version ignores it: then
+    // jobs of other commands come as well. NULL = all
+    const char *commands;
 };
 
 // A job in progress. It and everything it points to belong to the worker, until it is answered or
@@ -207,7 +211,8 @@ struct zplan_answer {
 // A worker that joins when its station is there, and joins again after a restart of the station or
 // a new connection. The station uses the name in its log and in answers. Two workers may have the
 // same: for a vote station the second is the voter NAME#2, and each gets one job at a time. The
-// options are copied. NULL: errno is EINVAL for an invalid endpoint, name, credit or key, else
+// options are copied. NULL: errno is EINVAL for an invalid endpoint, name, credit, key or list of
+// commands, else
 // ENOMEM, EMFILE or EAGAIN: out of memory, descriptors or threads. Destroy it with
 // zplan_worker_destroy.
 struct zplan_worker *zplan_worker_new (const struct zplan_worker_options *options);

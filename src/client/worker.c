@@ -20,11 +20,27 @@ static bool name_valid (const char *name)
                size;
 }
 
+static bool commands_valid (const char *commands)
+{
+    enum { COMMAND_MAX = 256, ALL_MAX = 4096 };
+    if (strlen (commands) > ALL_MAX)
+        return false;
+    for (const char *at = commands;; at++) {
+        size_t size = strcspn (at, ",");
+        if (!size || size > COMMAND_MAX)
+            return false;
+        at += size;
+        if (!*at)
+            return true;
+    }
+}
+
 static bool options_valid (const struct zplan_worker_options *options)
 {
     return options && options->endpoint && options->name && name_valid (options->name) &&
            options->credit >= 0 && options->credit <= ZPLAN_CREDIT_MAX &&
-           (!options->pull || name_valid (options->pull));
+           (!options->pull || (name_valid (options->pull) && !options->commands)) &&
+           (!options->commands || commands_valid (options->commands));
 }
 
 static struct zplan_worker *allocate (size_t credit)
@@ -65,6 +81,7 @@ static void release (struct zplan_worker *self)
     endpoints_clear (&self->endpoints);
     free (self->endpoint);
     free (self->pull);
+    free (self->commands);
     free (self);
 }
 
@@ -92,7 +109,9 @@ static int start (struct zplan_worker *self, const struct zplan_worker_options *
     self->endpoint = strdup (options->endpoint);
     memcpy (self->name, options->name, strlen (options->name) + 1);
     self->pull = options->pull ? strdup (options->pull) : NULL;
-    if (!self->endpoint || (options->pull && !self->pull))
+    if (options->commands && asprintf (&self->commands, "commands=%s", options->commands) < 0)
+        self->commands = NULL;
+    if (!self->endpoint || (options->pull && !self->pull) || (options->commands && !self->commands))
         return -1;
     self->dialog = self->pull ? &dialog_fetch : &dialog_port;
     self->wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -79,7 +79,8 @@ static bool say (struct zplan_worker *self, uint8_t command, int64_t number)
     return send_message (self, &message);
 }
 
-// Behind the name how many jobs at once, and that we take CLOSE_REQUEST for what it is.
+// Behind the name how many jobs at once, that we take CLOSE_REQUEST for what it is, and which
+// commands are wanted.
 static void join (struct zplan_worker *self)
 {
     char digits[24];
@@ -89,6 +90,8 @@ static void join (struct zplan_worker *self)
     message_add (&message, ZERO_FRAME_ARG, span_text (self->name));
     message_add (&message, ZERO_FRAME_ARG, span_text (digits));
     message_add (&message, ZERO_FRAME_ARG, span_text ("cancel"));
+    if (self->commands)
+        message_add (&message, ZERO_FRAME_ARG, span_text (self->commands));
     send_message (self, &message);
 }
 

@@ -93,6 +93,7 @@ struct zplan_worker {
     char *pull; // the target whose plans are fetched; NULL = the endpoint is a workers' port
     char name[WORKER_NAME_MAX + 1];
     struct keys keys;
+    char *commands; // "commands=A,B", NULL = all
     size_t credit;
     void *context; // of this worker alone
     int wake_fd;   // eventfd: there is something for the thread

@@ -37,7 +37,8 @@ struct work {
     const char *station; // a target station's port; NULL = a pull target's plans are fetched
     const char *pull;    // its name
     const char *name;
-    int64_t jobs; // at once; 0 = one
+    const char *commands; // with commas between; NULL = all
+    int64_t jobs;         // at once; 0 = one
     bool once;
     struct task_rules rules; // grace_s is also from the first signal on
     // state
@@ -270,6 +271,11 @@ static const struct option rows[] = {
      .type = OPTION_TEXT,
      .offset = offsetof (struct work, name),
      .help = "the worker's name; default host and process"},
+    {.name = "--commands",
+     .metavar = "NAME,NAME",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct work, commands),
+     .help = "take only jobs of these commands; goes with --station only"},
     {.name = "--jobs",
      .metavar = "N",
      .type = OPTION_NUMBER,
@@ -371,6 +377,7 @@ static struct zplan_worker *open_worker (const struct work *self, const struct k
         .curve = key->given ? &key->curve : NULL,
         .credit = (int)self->jobs,
         .pull = self->pull,
+        .commands = self->commands,
     });
 }
 
@@ -380,7 +387,8 @@ static int reject_start (const struct work *self)
     bool wrong = errno == EINVAL;
     reason_set (&reason, "%s %s: %s", served (self), self->name,
                 wrong ? "want tcp://HOST:PORT or ipc://PATH, several with commas between, one "
-                        "--server-key or one for each, and names of 1..64 of A-Z a-z 0-9 _ . -"
+                        "--server-key or one for each, names of 1..64 of A-Z a-z 0-9 _ . -, and "
+                        "--commands NAME,NAME"
                       : strerror (errno));
     if (wrong)
         return usage_error ("work", &reason);
@@ -437,6 +445,8 @@ static int check_options (struct work *self, int words)
     struct reason reason;
     if (self->station && self->pull)
         reason_set (&reason, "--station and --pull: want one or the other");
+    else if (self->commands && !self->station)
+        reason_set (&reason, "--commands: goes with --station only");
     else if (!words && !self->rules.shell)
         reason_set (&reason, "want a command to run, behind --");
     else if (self->once && self->jobs > 1)

@@ -13,9 +13,9 @@
 
 static const char about_workers[] =
     "List the workers that have joined a target station (zstationd): how many jobs each\n"
-    "is working on, how many more it asks for, since when, and whether it drains. The\n"
-    "target itself is asked, not the plan station: --connect is its request endpoint,\n"
-    "--server-key its public key.\n\n"
+    "is working on, how many more it asks for, since when, whether it drains, and which\n"
+    "commands it takes. The target itself is asked, not the plan station: --connect is its\n"
+    "request endpoint, --server-key its public key.\n\n"
     "  zplan workers --connect tcp://127.0.0.1:7930\n"
     "  zplan workers --connect tcp://127.0.0.1:7930 --json\n";
 
@@ -57,12 +57,25 @@ static enum colour colour_of_state (const json_t *worker)
     return worker_is_draining (worker) ? YELLOW : GREEN;
 }
 
+static void write_commands (FILE *out, const json_t *worker)
+{
+    size_t i;
+    const json_t *name, *names = json_object_get (worker, "commands");
+    json_array_foreach (names, i, name)
+    {
+        fputs (i ? "," : "", out);
+        write_frame (out, name);
+    }
+    fputs (names ? "" : "all", out);
+}
+
 static const struct column columns[] = {
     {.heading = "NAME", .width = 24, .rule = COLUMN_SHORT, .write = write_name},
     {.heading = "JOBS", .width = 4, .is_number = true, .write = write_jobs},
     {.heading = "CREDITS", .width = 7, .is_number = true, .write = write_credits},
     {.heading = "STATE", .width = 8, .write = write_state, .colour = colour_of_state},
-    {.heading = "SINCE", .rule = COLUMN_REST, .write = write_since},
+    {.heading = "SINCE", .width = 20, .write = write_since},
+    {.heading = "COMMANDS", .rule = COLUMN_REST, .least = 8, .write = write_commands},
 };
 
 static void print_workers (const struct cli *cli, const json_t *list)

@@ -1,5 +1,6 @@
 // Invariant: a job that was taken is answered exactly once, whatever becomes of its worker. While a
-// worker is ready no job waits, so a new job never overtakes an old one.
+// worker is ready no job waits that it takes, so a new job never overtakes an old one of its
+// command.
 #include "api.h"
 
 #include "answer.h"
@@ -11,34 +12,67 @@
 
 // -- jobs
 
-// Nobody would take what waits, and nothing would ever end the wait.
+static struct span command_of (const struct job *job)
+{
+    return message_frame (&job->message, ZERO_FRAME_COMMAND, NULL);
+}
+
+// Nobody would take these, and nothing would ever end the wait. While the queue is served it is
+// done at the end of that.
+static void fail_stranded (struct station *station, const char *reason)
+{
+    station->has_stranded = station->serving;
+    if (station->serving)
+        return;
+    for (struct job *job = station->queue.head, *next; job; job = next) {
+        next = job->next;
+        if (workers_take_any (station->workers, command_of (job)))
+            continue;
+        job_queue_remove (&station->queue, job);
+        answer_failed (station, &job, ZERO_STATUS_NOT_WORKER_ID, reason);
+    }
+}
+
 static void fail_queue (struct station *station, const char *reason)
 {
     for (struct job *job; (job = job_queue_pop (&station->queue));)
         answer_failed (station, &job, ZERO_STATUS_NOT_WORKER_ID, reason);
 }
 
+// A worker takes no more jobs: those that only it took wait for nobody.
+static void worker_gone (struct station *station, const char *reason)
+{
+    if (workers_serving (station->workers) == 0 || workers_are_limited (station->workers))
+        fail_stranded (station, reason);
+}
+
 // Hand the job to the worker whose turn it is; one that cannot be reached is gone, and the next is
-// tried. False: no worker is ready, the job is still the caller's.
+// tried. False: no worker that takes it is ready, the job is still the caller's.
 static bool hand_out (struct station *station, struct job *job)
 {
-    for (struct worker *worker; (worker = workers_next (station->workers));)
+    for (struct worker *worker; (worker = workers_next_for (station->workers, command_of (job)));)
         if (port_give (station, worker, job))
             return true;
     return false;
 }
 
-// Give what waits to who is ready. A job stays in the queue until a worker has it; when the last
-// worker turns out to be gone, the queue is empty afterwards.
+// Give what waits to who is ready. A job stays in the queue until a worker has it.
 static void serve_queue (struct station *station)
 {
-    while (station->queue.head && workers_next (station->workers)) {
-        struct job *job = station->queue.head;
-        if (deadline_past (job->deadline_s))
-            front_drop_late (station, job_queue_pop (&station->queue));
-        else if (hand_out (station, job))
-            job_queue_pop (&station->queue);
+    station->serving = true;
+    for (struct job *job = station->queue.head, *next; job && workers_next (station->workers);
+         job = next) {
+        next = job->next;
+        if (deadline_past (job->deadline_s)) {
+            job_queue_remove (&station->queue, job);
+            front_drop_late (station, job);
+        } else if (hand_out (station, job)) {
+            job_queue_remove (&station->queue, job);
+        }
     }
+    station->serving = false;
+    if (station->has_stranded)
+        worker_gone (station, "the last worker is gone");
 }
 
 // Why the job cannot even wait, or NULL.
@@ -48,6 +82,8 @@ static const char *cannot_wait (const struct station *station, const struct job 
         return "no worker has joined";
     if (workers_serving (station->workers) == 0)
         return "all workers are drained";
+    if (!workers_take_any (station->workers, command_of (job)))
+        return "no worker has joined for this command";
     if (station->queue.count >= (size_t)station->options.queue ||
         station->queue.bytes + job->size > STATION_BYTES_MAX)
         return "all workers are busy";
@@ -195,19 +231,17 @@ static void worker_lost (struct station *station, struct worker *worker, struct 
 {
     for (size_t i = 0; i < count; i++)
         fail (station, worker, jobs[i], what);
-    if (workers_serving (station->workers) == 0)
-        fail_queue (station, "the last worker is gone");
+    worker_gone (station, "the last worker is gone");
 }
 
 static void worker_drained (struct station *station, struct worker *worker)
 {
     (void)worker;
-    if (workers_serving (station->workers) == 0)
-        fail_queue (station, "the last worker is drained");
+    worker_gone (station, "the last worker is drained");
 }
 
-static const struct worker_rules workers = {worker_ready, worker_answer,  worker_broken,
-                                            worker_lost,  worker_drained, WORKER_JOBS_MAX};
+static const struct worker_rules workers = {
+    worker_ready, worker_answer, worker_broken, worker_lost, worker_drained, WORKER_JOBS_MAX, true};
 
 static void drain (struct station *station)
 {

@@ -113,11 +113,27 @@ static bool read_number (const struct message *message, int64_t min, int64_t max
     return number_parse (digits, ret) && *ret >= min && *ret <= max;
 }
 
-// Whether it says that it takes CLOSE_REQUEST. Who does not may take one for a job.
-static bool says_cancel (const struct message *message)
+// What stands behind the name and the number: whether it takes CLOSE_REQUEST - who does not may
+// take one for a job -, and which commands it takes. Other words are those of later versions. NULL,
+// or why that is rejected.
+static const char *read_words (struct station *station, struct worker *worker,
+                               const struct message *message)
 {
+    static const char start[] = "commands=";
+    size_t skip = sizeof start - 1;
     struct span word;
-    return find_argument (message, 3, &word) && span_is (word, "cancel");
+    for (size_t i = 3; find_argument (message, i, &word); i++) {
+        if (span_is (word, "cancel"))
+            worker->hears_cancel = true;
+        if (word.size < skip || memcmp (word.data, start, skip) != 0)
+            continue;
+        if (!station->kind->workers->by_command)
+            return "ARG: commands= is for workers of an api target";
+        if (worker->commands ||
+            !workers_limit (station->workers, worker, span_of (word.data + skip, word.size - skip)))
+            return "ARG: want commands=NAME,NAME once, names of 1..256 bytes, at most 4096 in all";
+    }
+    return NULL;
 }
 
 static void join (struct station *station, const struct request *request)
@@ -143,8 +159,19 @@ static void join (struct station *station, const struct request *request)
     }
     struct worker *worker =
         workers_join (station->workers, request->identity, name, (size_t)jobs_max);
-    worker->hears_cancel = says_cancel (&request->message);
-    log_event (LEVEL_INFO, "worker_joined", "worker=%.*s", (int)name.size, (const char *)name.data);
+    const char *wrong = read_words (station, worker, &request->message);
+    if (wrong) { // one that was there stays as it was
+        workers_remove (station->workers, worker);
+        worker_destroy (&worker);
+        tell (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID, wrong);
+        return;
+    }
+    struct span commands = span_text (worker->commands ? worker->commands : "");
+    if (commands.size) // without the commas around them
+        commands = span_of (commands.data + 1, commands.size - 2);
+    log_event (LEVEL_INFO, "worker_joined", "worker=%.*s%s%s", (int)name.size,
+               (const char *)name.data, commands.size ? " commands=" : "",
+               commands.size ? quoted (commands) : "");
     // Who joins anew has forgotten what it was doing. The new entry hides the old one from
     // workers_find, and as it exists already, the old one is not the last to go.
     if (known)

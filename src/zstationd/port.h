@@ -23,6 +23,7 @@ struct worker_rules {
     // It drains: no job may wait for it any more.
     void (*drained) (struct station *station, struct worker *worker);
     size_t jobs_max; // that one worker may have in its hands, at most WORKER_JOBS_MAX
+    bool by_command; // a worker may name the commands that it takes
 };
 
 // Receive one message of the port. False: there was none.

@@ -74,6 +74,8 @@ struct station {
     void *publish;                   // XPUB; pub only
     struct subscribers *subscribers; // of publish
     struct workers *workers;         // api and vote
+    bool serving;                    // api: the queue is being served
+    bool has_stranded;               // and jobs in it may have lost their last worker
     struct job_queue queue;  // api only: jobs that wait for a worker; empty while one is ready
     struct table runs;       // api only: jobs of plans' runs, by mailbox
     struct ballots *ballots; // vote only

@@ -34,17 +34,29 @@ static struct worker **collect (const struct station *station, struct span name,
     return found;
 }
 
+static json_t *worker_json (const struct worker *worker)
+{
+    json_t *row = json_pack ("{s:s, s:I, s:I, s:I, s:b}", "name", worker->name, "jobs",
+                             (json_int_t)worker->job_count, "credits", (json_int_t)worker->credit,
+                             "since", (json_int_t)worker->joined_s, "draining", worker->draining);
+    json_t *commands = worker->commands ? json_array () : NULL;
+    for (const char *at = worker->commands; at && at[1];) {
+        size_t size = strcspn (++at, ",");
+        json_array_append_new (commands, json_from_frame (span_of (at, size)));
+        at += size;
+    }
+    if (commands)
+        json_object_set_new (row, "commands", commands);
+    return row;
+}
+
 static void list (struct station *station, const struct request *request)
 {
     size_t count;
     struct worker **found = collect (station, (struct span){0}, &count);
     json_t *rows = json_array ();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new (rows, json_pack ("{s:s, s:I, s:I, s:I, s:b}", "name", found[i]->name,
-                                                "jobs", (json_int_t)found[i]->job_count, "credits",
-                                                (json_int_t)found[i]->credit, "since",
-                                                (json_int_t)found[i]->joined_s, "draining",
-                                                found[i]->draining));
+        json_array_append_new (rows, worker_json (found[i]));
     free (found);
     reply (station, request, rows);
 }

@@ -1,6 +1,7 @@
 #include "workers.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "clock.h"
@@ -16,6 +17,7 @@ struct workers {
     uint64_t seed; // of the hash: peers choose their identities
     size_t count;
     size_t draining; // of them
+    size_t limited;  // of them: those that do not take all commands
     size_t jobs;     // in their hands
     struct heap ready;
     struct heap life;
@@ -124,6 +126,63 @@ struct worker *workers_join (struct workers *self, struct span identity, struct 
     return worker;
 }
 
+// -- commands
+
+bool workers_limit (struct workers *self, struct worker *worker, struct span names)
+{
+    enum { NAME_MAX_BYTES = 256 };
+    size_t name = 0;
+    if (!names.size || names.size > COMMANDS_SIZE_MAX || memchr (names.data, '\0', names.size))
+        return false;
+    for (size_t i = 0; i <= names.size; i++) {
+        if (i < names.size && names.data[i] != ',') {
+            name++;
+        } else if (!name || name > NAME_MAX_BYTES) {
+            return false;
+        } else {
+            name = 0;
+        }
+    }
+    self->limited += !worker->commands;
+    free (worker->commands);
+    worker->commands = memory_new (names.size + 3);
+    snprintf (worker->commands, names.size + 3, ",%.*s,", (int)names.size,
+              (const char *)names.data);
+    return true;
+}
+
+bool worker_takes (const struct worker *worker, struct span command)
+{
+    const char *at = worker->commands;
+    if (!at)
+        return true;
+    if (!command.size || memchr (command.data, ',', command.size))
+        return false;
+    for (; *at && at[1]; at = strchr (at + 1, ',')) {
+        size_t size = strcspn (at + 1, ",");
+        if (size == command.size && memcmp (at + 1, command.data, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool workers_are_limited (const struct workers *self)
+{
+    return self->limited > 0;
+}
+
+bool workers_take_any (const struct workers *self, struct span command)
+{
+    if (!self->limited)
+        return workers_serving (self) > 0;
+    for (size_t i = 0; i < self->count; i++) {
+        const struct worker *worker = workers_at (self, i);
+        if (!worker->draining && worker_takes (worker, command))
+            return true;
+    }
+    return false;
+}
+
 void workers_alive (struct workers *self, struct worker *worker)
 {
     heap_set (&self->life, &worker->life, clock_mono_us () + self->timeout_us);
@@ -192,6 +251,20 @@ struct worker *workers_next (const struct workers *self)
     return of_ready (heap_first (&self->ready));
 }
 
+struct worker *workers_next_for (const struct workers *self, struct span command)
+{
+    struct worker *found = workers_next (self);
+    if (!found || worker_takes (found, command))
+        return found;
+    found = NULL;
+    for (size_t i = 0; i < self->ready.count; i++) {
+        struct worker *worker = of_ready (self->ready.nodes[i]);
+        if (worker_takes (worker, command) && (!found || worker->used < found->used))
+            found = worker;
+    }
+    return found;
+}
+
 void workers_give (struct workers *self, struct worker *worker, struct job *job)
 {
     assert (worker_is_free (worker));
@@ -235,11 +308,14 @@ void workers_remove (struct workers *self, struct worker *worker)
     *link = worker->next;
     self->count--;
     self->draining -= worker->draining;
+    self->limited -= worker->commands != NULL;
     self->jobs -= worker->job_count;
 }
 
 void worker_destroy (struct worker **self)
 {
+    if (*self)
+        free ((*self)->commands);
     free (*self);
     *self = NULL;
 }

@@ -10,6 +10,7 @@
 #include "job.h"
 
 enum { WORKER_NAME_SIZE = 65, WORKER_IDENTITY_MAX = 255, WORKER_JOBS_MAX = 64 };
+enum { COMMANDS_SIZE_MAX = 4096 }; // of the names that a worker takes, with the commas between
 
 struct voter;
 
@@ -29,6 +30,7 @@ struct worker {
     int64_t joined_s;          // when that was, Unix seconds
     bool hears_cancel;         // it wants to be told when a job in its hands is cancelled
     bool draining;             // it gets no more jobs
+    char *commands;            // that it takes, ",A,B,"; NULL = all. Owned
     char name[WORKER_NAME_SIZE];
     size_t identity_size;
     uint8_t identity[WORKER_IDENTITY_MAX];
@@ -67,6 +69,17 @@ struct worker *workers_find (const struct workers *self, struct span identity);
 struct worker *workers_join (struct workers *self, struct span identity, struct span name,
                              size_t jobs_max);
 
+// It takes only jobs of these commands: names of 1..256 bytes with commas between. False: it is no
+// such list, and nothing has changed.
+bool workers_limit (struct workers *self, struct worker *worker, struct span names);
+bool worker_takes (const struct worker *worker, struct span command);
+
+// Whether some worker that is not draining takes this command.
+bool workers_take_any (const struct workers *self, struct span command);
+
+// Whether some worker does not take all commands.
+bool workers_are_limited (const struct workers *self);
+
 // It gave a sign of life.
 void workers_alive (struct workers *self, struct worker *worker);
 
@@ -89,8 +102,10 @@ bool worker_has (const struct worker *worker, const struct job *job);
 // the one with the answer's LOCAL_ID, else the oldest. NULL = none.
 struct job *worker_job_of (const struct worker *worker, const struct message *answer);
 
-// The worker whose turn it is, or NULL when none has a credit.
+// The worker whose turn it is, or NULL when none has a credit; and among those that take this
+// command.
 struct worker *workers_next (const struct workers *self);
+struct worker *workers_next_for (const struct workers *self, struct span command);
 
 // Put the job in its hands, for its credit.
 void workers_give (struct workers *self, struct worker *worker, struct job *job);

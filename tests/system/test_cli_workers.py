@@ -18,8 +18,9 @@ def test_the_verbs(station, work):
     told = zplan(station, "workers", "--times", "unix")
     heading, *lines = [line.split() for line in told.stdout.splitlines()]
     assert (told.returncode, told.stderr) == (0, "")
-    assert heading == ["NAME", "JOBS", "CREDITS", "STATE", "SINCE"]
+    assert heading == ["NAME", "JOBS", "CREDITS", "STATE", "SINCE", "COMMANDS"]
     assert [line[:4] for line in lines] == [["raw", "0", "1", "serving"], ["sh", "0", "2", "serving"]]
+    assert [line[-1] for line in lines] == ["all", "all"]
     told = zplan(station, "drain", "sh")
     assert (told.returncode, told.stdout, told.stderr) == (0, "worker sh drains (1)\n", "")
     assert one.process.wait(WAIT_S) == 0
