@@ -339,7 +339,9 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
     rows_keep (self->gathering, plan->message); // they have it now, as it was before the run
     plan->lent = true;
     ret->message = span_of (plan->message, plan->message_size);
-    ret->written = wish->writes;
+    // A plan that is sent nowhere is a flow's: its message says what its claim is for, and whether
+    // it was paused meanwhile.
+    ret->written = wish->writes && plan->target->room;
     open_queue (self, plan, now_us + wish->lease_us);
     open_touch (self, plan, WRITE_RUN | (ret->written && open_has_head (plan) ? WRITE_HEAD : 0U));
     if (ret->written && !open_has_head (plan))

@@ -34,13 +34,17 @@ bool commit_ends_run (enum commit commit)
 
 // -- how a failed occurrence is paced
 
+static bool says_retry (const struct plan *plan)
+{
+    return plan->policy && plan->policy->retry.strategy != RETRY_PACED;
+}
+
 // A failed call of a flow's step, and a failed run of a flow, are final unless their plan says that
 // they are tried again.
 static const struct retry_policy *retry_policy_of (const struct plan *plan)
 {
     static const struct retry_policy none = {.strategy = RETRY_NONE};
-    bool has = plan->policy && plan->policy->retry.strategy != RETRY_PACED;
-    if (has)
+    if (says_retry (plan))
         return &plan->policy->retry;
     return plan->step.size || plan->flow_run ? &none : NULL;
 }
@@ -309,10 +313,11 @@ static struct decision extra_lost (struct plan *plan, uint64_t lost)
     return end_extra (plan, (struct decision){0});
 }
 
-// A plan that says what is to be done about failures: a run without a result is one.
+// A plan that says what is to be done about failures: a run without a result is one. A call of a
+// flow that says nothing of that is sent again: what dies with a station fails no flow.
 static bool lost_is_failure (const struct plan *plan)
 {
-    return retry_policy_of (plan) || (plan->policy && plan->policy->timeout_s);
+    return says_retry (plan) || (plan->policy && plan->policy->timeout_s);
 }
 
 static struct decision run_lost (struct plan *plan, const struct due *due)

@@ -173,6 +173,11 @@ void flow_effect (struct flow_turn *turn, struct flow_effect effect)
         effects->room = effects->room ? 2 * effects->room : 16;
         effects->items = memory_resize (effects->items, effects->room * sizeof *effects->items);
     }
+    if (effect.kind != FLOW_PLACE) { // as it is now, whatever becomes of it in this call
+        const struct flow_data *data = turn->run->data[effect.step];
+        effect.generation = effect.item >= 0 ? data->items->item[effect.item].generation
+                                             : turn->run->nodes[effect.step].generation;
+    }
     effects->items[effects->count++] = effect;
 }
 
@@ -268,8 +273,9 @@ static void cancel (struct flow_turn *turn, const struct flow_event *event)
     turn->effects->run_changed = true;
     if (run->phase == FLOW_UNDOING && run->in_flight > 0) {
         const struct flow_undo *undo = &run->undos[run->undo_at];
-        flow_effect (turn, (struct flow_effect){
-                               .kind = FLOW_REMOVE, .step = undo->step, .item = undo->item});
+        flow_effect (
+            turn, (struct flow_effect){
+                      .kind = FLOW_REMOVE, .step = undo->step, .item = undo->item, .undo = true});
     }
     run->stop = true;
     if (run->outcome == FLOW_OPEN)

@@ -187,7 +187,7 @@ struct flow_effect {
     uint32_t step;
     int64_t item; // -1: none
     unsigned generation;
-    bool undo, inner;
+    bool undo, inner;             // of a remove: `undo`
     int64_t at;                   // of a timer, ms
     const struct flow_call *call; // of a call
     json_t *frames;               // of a call

@@ -133,7 +133,10 @@ void fire (struct station *self, const struct store_claimed *claimed)
     bool fresh = plan->schedule.type != SCHEDULE_NONE && !plan->error_count && !plan->tries &&
                  !claimed->again && !claimed->lost && !stands;
     if (decision.send && flow) {
-        flow_fire (self, claimed, plan, goes_on ? PLAN_EXECUTE : was);
+        flow_fire (self, claimed, plan,
+                   goes_on             ? FLOW_GOES_ON
+                   : was == PLAN_RETRY ? FLOW_RETRIES
+                                       : FLOW_BEGINS);
         plan_destroy (&plan);
         return;
     }

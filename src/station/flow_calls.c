@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "codes.h"
+#include "failpoint.h"
 #include "flow_defaults.h"
 #include "flow_private.h"
 #include "json.h"
@@ -236,6 +237,7 @@ bool flow_call_place (struct flow_live *live, const struct flow_effect *effect,
     store_place (live->station->store, plan, false);
     flow_news_placed (live, plan);
     plan_destroy (&plan);
+    FAILPOINT ("flow_placed");
     return true;
 }
 
@@ -263,6 +265,12 @@ void flow_timer_place (struct flow_live *live, const struct flow_effect *effect)
 void flow_live_reopen (struct flow_live *live)
 {
     struct reason reason;
+    uint64_t exec_id;
+    if (store_has_runs (live->station->store, live->plan_id, &exec_id) &&
+        exec_id == live->exec_id) {
+        flow_live_due (live, flow_live_next_us (live)); // the run has ended just now
+        return;
+    }
     json_t *fields = json_pack ("{s:s, s:i, s:i}", "description", live->flow_name, "plan_type",
                                 SCHEDULE_NONE, "plan_repet", 1);
     struct plan *plan = plan_make (live, NULL, NULL, span_text (live->flow_name), fields, &reason);
@@ -272,6 +280,7 @@ void flow_live_reopen (struct flow_live *live)
     plan->flow_run = live->id;
     plan->state = PLAN_RETRY;
     store_place (live->station->store, plan, true);
+    live->exec_id = 0;
     flow_live_adopt (live, plan->id);
     flow_news_placed (live, plan);
     flow_news_send (live);
@@ -312,20 +321,18 @@ bool flow_call_in_flight (const struct flow_live *live, uint32_t step, int64_t i
 }
 
 bool flow_call_take_back (struct flow_live *live, const struct flow_effect *effect,
-                          uint64_t *ret_out)
+                          uint64_t *ret_id, uint64_t *ret_out)
 {
     struct station *self = live->station;
     const struct flow_step *step = &live->flow->steps[effect->step];
-    bool undo = live->run->phase == FLOW_UNDOING, timer = step->kind != FLOW_CALL;
-    uint64_t id = flow_call_id (live, effect->step, effect->item);
-    const char *target = timer                       ? live->flow_name
-                         : undo && !step->undo_inner ? step->undo.target
-                                                     : step->call.target;
-    *ret_out = 0;
-    if (store_has_runs (self->store, id)) {
-        *ret_out = id;
+    bool timer = step->kind != FLOW_CALL;
+    uint64_t id = *ret_id =
+        id_of_call (live->id, effect->step, effect->item, effect->generation, effect->undo);
+    const char *target = timer                               ? live->flow_name
+                         : effect->undo && !step->undo_inner ? step->undo.target
+                                                             : step->call.target;
+    if (store_has_runs (self->store, id, ret_out))
         return false;
-    }
     store_take_back (self->store, span_text (target), id,
                      span_text (live->caller ? live->caller : ""));
     if (!timer)
@@ -338,6 +345,7 @@ bool flow_call_take_back (struct flow_live *live, const struct flow_effect *effe
 struct call_check {
     struct station *station;
     struct plan_step step;
+    uint64_t plan_id;
     bool stopping;
 };
 
@@ -357,11 +365,15 @@ static void on_existence (void *owner, const struct store_loaded *answer)
     struct reason ignored;
     bool current =
         live && self->step.step < live->flow->step_count && in_flight (live, &self->step);
-    bool gone = answer->result == STORE_NONE;
-    uint64_t out;
+    bool gone =
+        answer->result == STORE_NONE && !store_is_placing (self->station->store, self->plan_id);
+    uint64_t id, out;
     if (current && !gone && answer->result == STORE_DONE && self->stopping)
-        gone = flow_call_take_back (
-            live, &(struct flow_effect){.step = self->step.step, .item = self->step.item}, &out);
+        gone = flow_call_take_back (live,
+                                    &(struct flow_effect){.step = self->step.step,
+                                                          .item = self->step.item,
+                                                          .generation = self->step.generation},
+                                    &id, &out);
     if (current && gone)
         flow_live_carry (
             live,
@@ -381,13 +393,17 @@ static void check_call (struct flow_live *live, uint32_t step, int64_t item, boo
 {
     struct station *self = live->station;
     uint64_t id = flow_call_id (live, step, item);
-    if (store_has_runs (self->store, id)) {
+    uint64_t out;
+    if (stopping) // until it has ended
+        flow_live_due (live, store_now_us (self->store) + CANCEL_US);
+    if (store_has_runs (self->store, id, &out)) {
         if (stopping)
-            flow_cancel_later (self, id);
+            flow_cancel_later (self, id, out);
         return;
     }
     struct call_check *check = memory_new (sizeof *check);
     *check = (struct call_check){.station = self,
+                                 .plan_id = id,
                                  .step = {.run = live->id,
                                           .step = step,
                                           .item = item,

@@ -6,6 +6,7 @@
 #include "apply.h"
 #include "cancel.h"
 #include "codes.h"
+#include "failpoint.h"
 #include "flow_book.h"
 #include "flow_live.h"
 #include "flow_private.h"
@@ -21,7 +22,7 @@
 struct firing {
     struct station *station;
     struct plan *plan; // as it runs
-    enum plan_state was;
+    enum flow_claim claim;
     uint64_t exec_id;
     char key_station[STATION_NAME_MAX + 1];
     const struct flow *flow; // held; NULL = not yet
@@ -107,6 +108,7 @@ static void end_with_run (struct firing *self, const struct flow_live *live)
     struct plan_step step;
     if (plan_step_parse (self->plan->step, &step))
         undo = step.kind == STEP_UNDO;
+    FAILPOINT ("flow_over");
     write_failure (live, reason, sizeof reason);
     if (undo || live->run->outcome == FLOW_WELL)
         end_plan (self, CAUSE_ANSWER, ZERO_STATUS_OK_ID, NULL, live->run->output);
@@ -124,6 +126,7 @@ static void end_with_run (struct firing *self, const struct flow_live *live)
 static const struct decision goes_on = {.commit = COMMIT_LEASE};
 
 static void on_begun (void *owner, const struct store_committed *answer);
+static void on_former_run (void *owner, bool found);
 
 static void follow_begin (void *owner)
 {
@@ -137,7 +140,6 @@ static void follow_begin (void *owner)
                                                              .plan = self->plan,
                                                              .flow = self->flow,
                                                              .version = self->version});
-    flow_live_due (live, flow_live_next_us (live));
     flow_live_carry (live,
                      &(struct flow_event){.kind = FLOW_BEGIN,
                                           .item = -1,
@@ -158,6 +160,8 @@ static void follow_retry (void *owner)
     struct reason reason;
     bool undo = plan_step_parse (self->plan->step, &step) && step.kind == STEP_UNDO;
     if (live) {
+        live->exec_id = self->exec_id;
+        flow_live_time (live, self->plan);
         flow_live_adopt (live, self->plan->id);
         if (live->run->phase != FLOW_ENDED) // a command has reset it, and placed this plan
             return;
@@ -197,7 +201,7 @@ static void commit (struct firing *self, void (*then) (void *owner))
 
 static void begin (struct firing *self)
 {
-    bool again = self->plan->flow_run && self->was == PLAN_RETRY;
+    bool again = self->plan->flow_run && self->claim == FLOW_RETRIES;
     if (!again)
         self->plan->flow_run = self->exec_id;
     commit (self, again ? follow_retry : follow_begin);
@@ -229,14 +233,19 @@ static void on_begun (void *owner, const struct store_committed *answer)
         plan->state = PLAN_EXECUTE;
         plan_destroy (&self->plan);
         self->plan = plan;
-        begin (self);
+        if (self->claim == FLOW_RETRIES && plan->flow_run)
+            flow_runs_want (station, plan->flow_run, on_former_run, self);
+        else
+            begin (self);
         return;
     }
-    if (answer->result == STORE_DONE)
+    if (answer->result == STORE_DONE) {
+        FAILPOINT ("flow_begun");
         publish_begun (station, self->plan);
-    else
+    } else {
         log_event (LEVEL_WARN, "flow.not_begun", "plan=%" PRIx64 " error=%s", self->plan->id,
                    quoted (span_text (answer->error ? answer->error : "")));
+    }
     firing_destroy (self);
     station_resume (station);
 }
@@ -253,6 +262,8 @@ static void on_definition (void *owner, const struct flow *flow, int version, co
         fail (self, "flows are at most 16 deep");
         return;
     }
+    if (self->flow)
+        flow_book_release (self->station, self->flow);
     self->flow = flow_book_hold (self->station, flow);
     self->version = version;
     begin (self);
@@ -285,13 +296,14 @@ static void look (struct firing *self)
         end_with_run (self, live);
         return;
     }
-    flow_live_due (live, flow_live_next_us (live));
+    FAILPOINT ("flow_more");
     bool late = live->timeout_ms && now_ms >= live->timeout_ms;
     if (late)
         live->timeout_ms = 0;
+    flow_live_due (live, flow_live_next_us (live));
+    flow_calls_check (live); // first: what is left to be done makes it due at once
     flow_live_carry (
         live, &(struct flow_event){.kind = late ? FLOW_TIMEOUT : FLOW_CHECK, .item = -1}, &reason);
-    flow_calls_check (live);
     firing_destroy (self);
 }
 
@@ -314,6 +326,7 @@ static void timer_due (struct firing *self)
     struct station *station = self->station;
     struct plan_step step;
     plan_step_parse (self->plan->step, &step);
+    FAILPOINT ("flow_timer");
     store_take_back (station->store, span_text (self->key_station), self->plan->id,
                      self->plan->caller);
     flow_runs_ended (station, &(struct flow_call_end){.step = step});
@@ -334,18 +347,18 @@ static void on_timer_run (void *owner, bool found)
 // -- a claimed plan
 
 void flow_fire (struct station *self, const struct store_claimed *claimed, struct plan *plan,
-                enum plan_state was)
+                enum flow_claim claim)
 {
     struct firing *firing = memory_new (sizeof *firing);
     struct plan_step step;
     *firing = (struct firing){
-        .station = self, .plan = plan_keep (plan), .was = was, .exec_id = claimed->exec_id};
+        .station = self, .plan = plan_keep (plan), .claim = claim, .exec_id = claimed->exec_id};
     memcpy (firing->key_station, claimed->station.data, claimed->station.size);
     if (plan_step_parse (plan->step, &step) && step.kind == STEP_TIMER)
         flow_runs_want (self, step.run, on_timer_run, firing);
-    else if (was == PLAN_EXECUTE && plan->flow_run)
+    else if (claim == FLOW_GOES_ON)
         flow_runs_want (self, plan->flow_run, on_run, firing);
-    else if (was == PLAN_RETRY && plan->flow_run)
+    else if (claim == FLOW_RETRIES && plan->flow_run)
         flow_runs_want (self, plan->flow_run, on_former_run, firing);
     else
         begin_new (firing);
@@ -357,7 +370,8 @@ void flow_fire (struct station *self, const struct store_claimed *claimed, struc
 // done.
 struct cancelling {
     struct station *station;
-    uint64_t plan_id, run;
+    uint64_t plan_id, exec_id;
+    uint64_t run; // of a sub-flow
 };
 
 static void on_sub_run (void *owner, bool found)
@@ -367,6 +381,7 @@ static void on_sub_run (void *owner, bool found)
     (void)found;
     flow_runs_carry (self->station, self->run,
                      &(struct flow_event){.kind = FLOW_CANCEL, .item = -1}, &reason);
+    station_resume (self->station);
     free (self);
 }
 
@@ -375,7 +390,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     struct cancelling *self = owner;
     struct station *station = self->station;
     struct reason reason;
-    bool runs = answer->result == STORE_DONE && answer->running;
+    bool runs = answer->result == STORE_DONE && answer->running && answer->exec_id == self->exec_id;
     struct plan *plan =
         runs ? plan_from_stored_json (self->plan_id, answer->message, &reason) : NULL;
     self->run = plan ? plan->flow_run : 0;
@@ -387,14 +402,15 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     struct held_run *held = runs ? results_recall (station, self->plan_id, answer) : NULL;
     if (held)
         cancel_run (held, "its flow needs it no more", NULL, NULL);
+    FAILPOINT ("flow_cancelled");
     free (self);
     station_resume (station);
 }
 
-static void cancel (struct station *self, uint64_t plan_id)
+static void cancel (struct station *self, uint64_t plan_id, uint64_t exec_id)
 {
     struct cancelling *cancelling = memory_new (sizeof *cancelling);
-    *cancelling = (struct cancelling){.station = self, .plan_id = plan_id};
+    *cancelling = (struct cancelling){.station = self, .plan_id = plan_id, .exec_id = exec_id};
     store_load (self->store, plan_id, LINK_REPEAT, on_loaded, cancelling);
 }
 

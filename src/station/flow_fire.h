@@ -6,7 +6,13 @@
 
 void flow_fire_start (struct station *self);
 
+enum flow_claim {
+    FLOW_BEGINS,
+    FLOW_RETRIES, // the run that it had, if it had one
+    FLOW_GOES_ON  // its run is looked at
+};
+
 // A claimed plan whose target is a flow, or what it waits for: the timer of a step. It is as it
-// runs, and was in the state `was`. Nothing is sent.
+// runs. Nothing is sent.
 void flow_fire (struct station *self, const struct store_claimed *claimed, struct plan *plan,
-                enum plan_state was);
+                enum flow_claim claim);

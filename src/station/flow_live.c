@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "failpoint.h"
 #include "flow_book.h"
 #include "flow_defaults.h"
 #include "flow_live.h"
@@ -12,11 +13,11 @@
 #include "zones.h"
 
 enum {
-    LIVES_MAX = 4096,     // runs in memory; those that nothing happens to go first
-    KEEP_US = 5000000,    // one that something happened to stays so long
-    CARRIES_MAX = 16,     // calls of flow_step in a turn; then the flow plan is due at once
-    CANCEL_US = 10000000, // after which it is looked whether a call that is to end has
-    CANCELS_TURN = 256    // plans that are cancelled in a turn
+    LIVES_MAX = 4096,      // runs in memory; those that nothing happens to go first
+    BYTES_MAX = 268435456, // of them together, about
+    KEEP_US = 5000000,     // one that something happened to stays so long
+    CARRIES_MAX = 16,      // calls of flow_step in a turn; then the flow plan is due at once
+    CANCELS_TURN = 256     // plans that are cancelled in a turn
 };
 
 // Somebody who waits for a run that is being read.
@@ -32,28 +33,65 @@ struct wanted {
     struct wanting *first, **last;
 };
 
+struct flow_cancel {
+    uint64_t plan_id, exec_id;
+};
+
 struct flow_runs {
     struct table lives, wanted;
-    uint64_t resets;  // of the store, when the runs were read
-    uint64_t dropped; // ends that nobody waited for
+    struct flow_live *oldest, *newest; // by their last use
+    size_t bytes;                      // of all
+    uint64_t resets;                   // of the store, when the runs were read
+    uint64_t dropped;                  // ends that nobody waited for
     flow_cancel_fn *cancel;
-    uint64_t *cancels; // plans whose runs are to be ended
+    struct flow_cancel *cancels; // of runs that are to be ended
     size_t cancel_count, cancel_room;
     struct task task; // ends them
 };
 
 // -- the runs in memory
 
-void flow_live_forget (struct flow_live *live)
+static void unlink_use (struct flow_runs *runs, struct flow_live *live)
+{
+    *(live->older ? &live->older->newer : &runs->oldest) = live->newer;
+    *(live->newer ? &live->newer->older : &runs->newest) = live->older;
+    live->older = live->newer = NULL;
+}
+
+static void link_use (struct flow_runs *runs, struct flow_live *live)
+{
+    live->older = runs->newest;
+    *(live->older ? &live->older->newer : &runs->oldest) = live;
+    runs->newest = live;
+    live->used_us = clock_mono_us ();
+}
+
+static void weigh (struct flow_live *live)
 {
     struct flow_runs *runs = live->station->flow_runs;
-    table_remove (&runs->lives, &live->node);
+    size_t bytes = sizeof *live + live->run->data_size +
+                   live->flow->step_count * (sizeof *live->run->nodes + sizeof *live->run->data);
+    runs->bytes = runs->bytes - live->bytes + bytes;
+    live->bytes = bytes;
+}
+
+static void free_live (struct flow_live *live)
+{
     flow_run_destroy (&live->run, live->flow);
     flow_book_release (live->station, live->flow);
     free (live->caller);
     json_decref (live->inherit);
     json_decref (live->subs);
     free (live);
+}
+
+void flow_live_forget (struct flow_live *live)
+{
+    struct flow_runs *runs = live->station->flow_runs;
+    table_remove (&runs->lives, &live->node);
+    unlink_use (runs, live);
+    runs->bytes -= live->bytes;
+    free_live (live);
 }
 
 static void forget_all (struct flow_runs *runs)
@@ -80,8 +118,10 @@ struct flow_live *flow_live_find (struct station *self, uint64_t run)
     while (node && ((struct flow_live *)node)->id != run)
         node = table_next (node);
     struct flow_live *live = (struct flow_live *)node;
-    if (live)
-        live->used_us = clock_mono_us ();
+    if (live) {
+        unlink_use (runs, live);
+        link_use (runs, live);
+    }
     return live;
 }
 
@@ -90,39 +130,34 @@ bool flow_runs_has (struct station *self, uint64_t run)
     return flow_live_find (self, run);
 }
 
-struct eviction {
-    int64_t before_us;
-    struct flow_live *oldest;
-};
-
-static void find_oldest (struct table_node *node, void *owner)
+// What it came to is in Redis: nothing is lost with it.
+static bool is_written (const struct station *self, const struct flow_live *live)
 {
-    struct flow_live *live = (struct flow_live *)node;
-    struct eviction *eviction = owner;
-    if (live->used_us < eviction->before_us) {
-        eviction->before_us = live->used_us;
-        eviction->oldest = live;
-    }
+    return store_batch (self->store) > live->batch + 1 || store_is_settled (self->store);
 }
 
-// Make room: of what is written nothing is lost.
+// Make room. Those that are over the bound together go one after the other, as soon as nothing has
+// happened to them for a while.
 static void evict (struct station *self)
 {
     struct flow_runs *runs = self->flow_runs;
-    struct eviction eviction = {.before_us = clock_mono_us () - KEEP_US};
-    if (runs->lives.count < LIVES_MAX || !store_is_settled (self->store))
-        return;
-    table_each (&runs->lives, find_oldest, &eviction);
-    if (eviction.oldest)
-        flow_live_forget (eviction.oldest);
+    bool few = FAILPOINT_IS ("flow_few_lives");
+    size_t max = few ? 1 : LIVES_MAX;
+    int64_t before_us = clock_mono_us () - (few ? 0 : KEEP_US);
+    while (runs->oldest && (runs->lives.count >= max || runs->bytes > BYTES_MAX) &&
+           runs->oldest->used_us < before_us && is_written (self, runs->oldest))
+        flow_live_forget (runs->oldest);
 }
 
 static void add (struct station *self, struct flow_live *live)
 {
+    struct flow_runs *runs = runs_now (self);
     evict (self);
     live->station = self;
-    live->used_us = clock_mono_us ();
-    table_add (&runs_now (self)->lives, &live->node, table_hash_number (live->id));
+    live->batch = store_batch (self->store);
+    link_use (runs, live);
+    weigh (live);
+    table_add (&runs->lives, &live->node, table_hash_number (live->id));
 }
 
 // -- those that are being read
@@ -139,12 +174,18 @@ static void on_read (struct station *self, uint64_t run, struct flow_live *live,
 {
     struct flow_runs *runs = self->flow_runs;
     struct wanted *wanted = wanted_find (runs, run);
+    struct flow_live *present = flow_live_find (self, run);
+    bool found = live || present || lost; // lost: who wanted it asks again
     if (live)
+        FAILPOINT ("flow_read");
+    if (live && !present)
         add (self, live);
+    else if (live) // it has begun anew meanwhile
+        free_live (live);
     table_remove (&runs->wanted, &wanted->node);
     for (struct wanting *one = wanted->first, *next; one; one = next) {
         next = one->next;
-        one->call (one->owner, live || lost); // lost: it asks again
+        one->call (one->owner, found);
         free (one);
     }
     free (wanted);
@@ -195,7 +236,7 @@ static void on_cancels (void *owner)
     struct flow_runs *runs = self->flow_runs;
     size_t count = runs->cancel_count < CANCELS_TURN ? runs->cancel_count : CANCELS_TURN;
     for (size_t i = 0; i < count; i++)
-        runs->cancel (self, runs->cancels[i]);
+        runs->cancel (self, runs->cancels[i].plan_id, runs->cancels[i].exec_id);
     runs->cancel_count -= count;
     memmove (runs->cancels, runs->cancels + count, runs->cancel_count * sizeof *runs->cancels);
     if (runs->cancel_count)
@@ -203,14 +244,15 @@ static void on_cancels (void *owner)
     link_flush (store_link (self->store));
 }
 
-void flow_cancel_later (struct station *self, uint64_t plan_id)
+void flow_cancel_later (struct station *self, uint64_t plan_id, uint64_t exec_id)
 {
     struct flow_runs *runs = self->flow_runs;
+    FAILPOINT ("flow_cancel");
     if (runs->cancel_count == runs->cancel_room) {
         runs->cancel_room = runs->cancel_room ? 2 * runs->cancel_room : 16;
         runs->cancels = memory_resize (runs->cancels, runs->cancel_room * sizeof *runs->cancels);
     }
-    runs->cancels[runs->cancel_count++] = plan_id;
+    runs->cancels[runs->cancel_count++] = (struct flow_cancel){plan_id, exec_id};
     task_set (&runs->task, self->reactor);
 }
 
@@ -267,7 +309,7 @@ static void follow_effect (struct flow_live *live, const struct flow_effect *eff
                              .generation = effect->generation,
                              .undo = effect->undo};
     struct reason reason = {""};
-    uint64_t out;
+    uint64_t id, out;
     switch (effect->kind) {
     case FLOW_PLACE:
         if (!flow_call_place (live, effect, &reason)) {
@@ -279,13 +321,11 @@ static void follow_effect (struct flow_live *live, const struct flow_effect *eff
         flow_timer_place (live, effect);
         break;
     case FLOW_REMOVE:
-        if (flow_call_take_back (live, effect, &out)) {
-            end.generation = flow_call_generation (live, effect->step, effect->item);
-            end.undo = live->run->phase == FLOW_UNDOING;
+        if (flow_call_take_back (live, effect, &id, &out)) {
             end.status = FLOW_CALL_CANCELLED;
             ends_add (ends, end, NULL);
         } else if (out) { // should this owner not come to it, the next one does
-            flow_cancel_later (live->station, out);
+            flow_cancel_later (live->station, id, out);
             flow_live_due (live, store_now_us (live->station->store) + CANCEL_US);
         }
         break;
@@ -297,6 +337,8 @@ static void note_end (struct flow_live *live)
 {
     struct station *self = live->station;
     char score[24];
+    if (*live->parent)
+        FAILPOINT ("flow_sub_end");
     live->ended_ms = store_now_us (self->store) / 1000;
     snprintf (score, sizeof score, "%" PRId64, live->ended_ms / 1000);
     const struct span words[] = {span_text ("ZADD"), span_text ("plan:flow:ended"),
@@ -329,6 +371,8 @@ static bool carry_once (struct flow_live *live, const struct flow_event *event, 
     for (size_t i = 0; i < effects.count; i++)
         follow_effect (live, &effects.items[i], ends);
     live->updated_ms = now_ms;
+    live->batch = store_batch (live->station->store);
+    weigh (live);
     if (taken || effects.changed_count)
         flow_live_write (live, &effects);
     if (live->run->phase == FLOW_ENDED && !had_ended)
@@ -346,20 +390,22 @@ bool flow_live_carry (struct flow_live *live, const struct flow_event *event, st
     struct ends ends = {.count = 0};
     struct reason ignored;
     bool taken = carry_once (live, event, &ends, reason);
-    size_t at = 0;
-    for (; at < ends.count && at < CARRIES_MAX; at++) {
+    size_t at = 0, max = FAILPOINT_IS ("flow_more") ? 0 : CARRIES_MAX;
+    for (; at < ends.count && at < max; at++) {
         struct flow_event next = ends.at[at]; // the list may move
         carry_once (live, &next, &ends, &ignored);
     }
     // The rest is decided when the flow plan is claimed, also by another owner. Ends of plans that
     // are gone have to be taken now.
-    for (; at < ends.count; at++)
-        if (ends.at[at].kind == FLOW_CALL_ENDED) {
-            struct flow_event next = ends.at[at];
+    bool rest = false;
+    for (; at < ends.count; at++) {
+        struct flow_event next = ends.at[at];
+        rest = rest || next.kind == FLOW_CHECK;
+        if (next.kind == FLOW_CALL_ENDED)
             carry_once (live, &next, &ends, &ignored);
-        } else {
-            flow_live_due (live, store_now_us (live->station->store));
-        }
+    }
+    if (rest)
+        flow_live_due (live, store_now_us (live->station->store));
     ends_clear (&ends);
     flow_news_send (live);
     return taken;
@@ -376,13 +422,15 @@ void flow_runs_ended (struct station *self, const struct flow_call_end *end)
 {
     struct flow_live *live = flow_live_find (self, end->step.run);
     struct reason ignored;
-    if (!live || end->step.step >= live->flow->step_count) {
+    bool timer = end->step.kind == STEP_TIMER;
+    if (!live || end->step.step >= live->flow->step_count ||
+        (timer && end->step.generation != live->run->nodes[end->step.step].generation)) {
         self->flow_runs->dropped++;
         return;
     }
+    FAILPOINT ("flow_end");
     if (end->run)
         flow_call_set_run (live, end->step.step, end->step.item, end->run);
-    bool timer = end->step.kind == STEP_TIMER;
     flow_live_carry (live,
                      &(struct flow_event){.kind = timer ? FLOW_DUE : FLOW_CALL_ENDED,
                                           .step = end->step.step,
@@ -431,6 +479,15 @@ static void take_batch (struct flow_live *live, const struct plan *plan, const s
         live->run->fire = local;
 }
 
+void flow_live_time (struct flow_live *live, const struct plan *plan)
+{
+    int64_t timeout_s =
+        plan->policy && plan->policy->timeout_s ? plan->policy->timeout_s : live->flow->timeout_s;
+    int64_t now_us = store_now_us (live->station->store);
+    live->timeout_ms = timeout_s ? now_us / 1000 + timeout_s * 1000 : 0;
+    flow_live_due (live, flow_live_next_us (live));
+}
+
 struct flow_live *flow_live_begin (struct station *self, const struct flow_begin *begin)
 {
     const struct plan *plan = begin->plan;
@@ -443,6 +500,7 @@ struct flow_live *flow_live_begin (struct station *self, const struct flow_begin
     live->flow = flow_book_hold (self, begin->flow);
     live->version = begin->version;
     live->plan_id = begin->plan_id;
+    live->exec_id = begin->exec_id;
     memcpy (live->flow_name, plan->station.data, plan->station.size);
     if (plan->step.size && plan->step.size < sizeof live->parent)
         memcpy (live->parent, plan->step.data, plan->step.size);
@@ -471,10 +529,8 @@ struct flow_live *flow_live_begin (struct station *self, const struct flow_begin
         take_batch (live, plan, zone);
     }
     live->run->goes_on = flow_defaults_continue (json_object_get (live->inherit, "defaults"));
-    int64_t timeout_s =
-        plan->policy && plan->policy->timeout_s ? plan->policy->timeout_s : live->flow->timeout_s;
     live->began_ms = now_us / 1000;
-    live->timeout_ms = timeout_s ? live->began_ms + timeout_s * 1000 : 0;
+    flow_live_time (live, plan);
     live->unwritten = true;
     if (former)
         flow_live_forget (former);

@@ -17,8 +17,8 @@ struct flow_call_end {
     uint64_t run;     // of a sub-flow: its run; 0 = none
 };
 
-// Plans of calls that are out are ended by this, some time after they were taken back.
-typedef void flow_cancel_fn (struct station *self, uint64_t plan_id);
+// Runs of calls are ended by this, some time after they were taken back.
+typedef void flow_cancel_fn (struct station *self, uint64_t plan_id, uint64_t exec_id);
 void flow_runs_start (struct station *self, flow_cancel_fn *cancel);
 void flow_runs_stop (struct station *self);
 

@@ -6,7 +6,11 @@
 #include "plan_step.h"
 #include "table.h"
 
-enum { FLOW_CHECK_S = 3600, FLOW_KEY_SIZE = 80 };
+enum {
+    FLOW_CHECK_S = 3600,
+    FLOW_KEY_SIZE = 80,
+    CANCEL_US = 2000000 // after which it is looked whether a call that is to end has
+};
 
 // A run in memory.
 struct flow_live {
@@ -17,7 +21,7 @@ struct flow_live {
     const struct flow *flow; // held
     int version;
     struct flow_run *run;
-    uint64_t plan_id;                     // its flow plan
+    uint64_t plan_id, exec_id;            // its flow plan, and the run of that
     char flow_name[STATION_NAME_MAX + 1]; // the target of that
     char parent[PLAN_STEP_SIZE];          // the call that it is of, "" = none
     char timezone[ZONE_NAME_MAX + 1];     // of the root's flow plan, "" = the station's own
@@ -26,11 +30,14 @@ struct flow_live {
     json_t *subs;                         // runs of sub-flows, by their call
     int depth;
     int64_t began_ms, ended_ms, updated_ms;
-    int64_t timeout_ms;     // when its time is over, 0 = never
-    int64_t used_us;        // monotonic
-    const char *shown;      // the state that Redis has for lists; NULL = not known
-    bool unwritten;         // nothing of it is in Redis
-    struct flow_news *news; // what is published when this turn is written; NULL = nothing
+    int64_t timeout_ms;              // when its time is over, 0 = never
+    int64_t used_us;                 // monotonic
+    int64_t batch;                   // of the store: something of it was written with it last
+    size_t bytes;                    // in memory, about
+    struct flow_live *older, *newer; // by their last use
+    const char *shown;               // the state that Redis has for lists; NULL = not known
+    bool unwritten;                  // nothing of it is in Redis
+    struct flow_news *news;          // what is published when this turn is written; NULL = nothing
 };
 
 // What a flow plan says of a run that begins.
@@ -52,22 +59,25 @@ void flow_live_forget (struct flow_live *live);
 bool flow_live_carry (struct flow_live *live, const struct flow_event *event,
                       struct reason *reason);
 
-// A run that had ended goes on: a flow plan is placed for it.
+// A run that had ended goes on: a flow plan is placed for it, if its own has ended with it.
 void flow_live_reopen (struct flow_live *live);
 
-// Its flow plan is this one from now on.
+// Its flow plan is this one from now on, in its run `exec_id`.
 void flow_live_adopt (struct flow_live *live, uint64_t plan_id);
 
 // "running", "suspended", "undoing", "finished", "failed", "cancelled", "timeout".
 const char *flow_live_state (const struct flow_live *live);
+
+// Its time begins now, as its flow plan has it.
+void flow_live_time (struct flow_live *live, const struct plan *plan);
 
 // Look at it again then: its flow plan is claimed.
 void flow_live_due (struct flow_live *live, int64_t due_us);
 // When nothing happens: at its timeout, or after FLOW_CHECK_S.
 int64_t flow_live_next_us (const struct flow_live *live);
 
-// End the run of this plan a little later.
-void flow_cancel_later (struct station *self, uint64_t plan_id);
+// End this run of the plan a little later; another one of it is left alone.
+void flow_cancel_later (struct station *self, uint64_t plan_id, uint64_t exec_id);
 
 // -- calls: flow_calls.c
 
@@ -80,9 +90,9 @@ void flow_timer_place (struct flow_live *live, const struct flow_effect *effect)
 void flow_calls_check (struct flow_live *live);
 
 // Take back what was placed. True: its plan is gone, and nothing else tells its end. Else
-// `ret_out` is the plan whose run has to be ended; 0: nothing is left to do.
+// `ret_out` is the run of the plan `ret_id` that has to be ended; 0: nothing is left to do.
 bool flow_call_take_back (struct flow_live *live, const struct flow_effect *effect,
-                          uint64_t *ret_out);
+                          uint64_t *ret_id, uint64_t *ret_out);
 // The plan of the present call.
 uint64_t flow_call_id (const struct flow_live *live, uint32_t step, int64_t item);
 // Whether a call of it was placed and has not ended; of its undo, while that goes on.

@@ -85,6 +85,7 @@ static void write_begin (struct flow_live *live)
             put_row (live,
                      &(struct flow_row){.key = FLOW_KEY_MAP, .step = i, .kind = FLOW_ROW_DROP});
     put_field (live, "plan", span_text (ident_text (live->plan_id, plan)));
+    put_field (live, "exec", span_text (ident_text (live->exec_id, plan)));
     put_field (live, "flow", span_text (live->flow_name));
     put_number (live, "version", live->version);
     put_number (live, "began_ms", live->began_ms);
@@ -163,6 +164,9 @@ void flow_live_adopt (struct flow_live *live, uint64_t plan_id)
     char plan[IDENT_SIZE];
     live->plan_id = plan_id;
     put_field (live, "plan", span_text (ident_text (plan_id, plan)));
+    put_field (live, "exec", span_text (ident_text (live->exec_id, plan)));
+    put_number (live, "timeout_ms", live->timeout_ms);
+    live->batch = store_batch (live->station->store);
 }
 
 // -- reading
@@ -170,6 +174,7 @@ void flow_live_adopt (struct flow_live *live, uint64_t plan_id)
 struct reading_run {
     struct station *station;
     uint64_t id;
+    uint64_t resets; // of the store, when it began
     char name[IDENT_SIZE];
     flow_read_fn *call;
     struct flow_live *live;    // as far as it is read
@@ -252,6 +257,10 @@ static void on_definition (void *owner, const struct flow *flow, int version, co
     struct flow_live *live = self->live;
     struct reason reason = {""};
     (void)version;
+    if (self->resets != store_resets (self->station->store)) { // another owner may have changed it
+        give_up (self, true);
+        return;
+    }
     if (!flow) {
         damaged (self, why);
         return;
@@ -324,6 +333,7 @@ static bool read_own (struct reading_run *self)
     struct span flow = field_of (self->run, "flow"), parent = field_of (self->run, "parent");
     struct span zone = field_of (self->run, "timezone"), caller = field_of (self->run, "caller");
     struct span inherit = field_of (self->run, "inherit"), plan = field_of (self->run, "plan");
+    struct span exec = field_of (self->run, "exec");
     struct reason reason;
     live->station = self->station;
     live->id = self->id;
@@ -340,6 +350,8 @@ static bool read_own (struct reading_run *self)
         parent.size >= sizeof live->parent || zone.size >= sizeof live->timezone ||
         live->version < 1)
         return false;
+    if (!ident_parse (exec, &live->exec_id))
+        live->exec_id = 0;
     memcpy (live->flow_name, flow.data, flow.size);
     if (parent.size)
         memcpy (live->parent, parent.data, parent.size);
@@ -401,6 +413,7 @@ void flow_live_read (struct station *self, uint64_t run, flow_read_fn *call)
     char key[FLOW_KEY_SIZE];
     reading->station = self;
     reading->id = run;
+    reading->resets = store_resets (self->store);
     reading->call = call;
     ident_text (run, reading->name);
     const struct span fields[] = {span_text ("HGETALL"),

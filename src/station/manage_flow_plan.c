@@ -26,10 +26,10 @@ static void command_end (struct flow_command *self)
     free (self);
 }
 
-static void refuse (struct flow_command *self, const char *reason)
+static void refuse (struct flow_command *self, enum wire_error error, const char *reason)
 {
     struct station *station = self->inquiry->station;
-    reply_refuse (station, self->inquiry->peer, ZPLAN_EARGUMENT, reason);
+    reply_refuse (station, self->inquiry->peer, error, reason);
     free (self->inquiry);
     command_end (self);
     station_resume (station);
@@ -104,14 +104,17 @@ static void cancel_flow (struct flow_command *self)
         store_when_written (station->store, on_written, self);
     } else {
         snprintf (text, sizeof text, "cancel: %s", reason.text);
-        refuse (self, text);
+        refuse (self, ZPLAN_EARGUMENT, text);
     }
 }
 
 static void on_run (void *owner, bool found)
 {
     struct flow_command *self = owner;
-    (void)found; // what is gone needs nothing, and what is lost is found out by its flow
+    if (found && !flow_runs_has (self->inquiry->station, self->run)) {
+        refuse (self, ZPLAN_ENET, "Redis was lost meanwhile");
+        return;
+    } // what is gone needs nothing
     if (self->plan->step.size && !self->plan->flow_run)
         end_step (self);
     else

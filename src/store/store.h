@@ -260,8 +260,11 @@ void store_place (struct store *self, const struct plan *plan, bool made_here);
 void store_take_back (struct store *self, struct span station, uint64_t plan_id,
                       struct span caller);
 
-// Whether a plan has a run that is not over.
-bool store_has_runs (const struct store *self, uint64_t plan_id);
+// Whether a plan has a run that is not over; `ret_exec_id` is that, or 0.
+bool store_has_runs (const struct store *self, uint64_t plan_id, uint64_t *ret_exec_id);
+
+// Whether a plan that is there is not written yet.
+bool store_is_placing (const struct store *self, uint64_t plan_id);
 
 // The number of that run, 0 = none.
 uint64_t store_exec_id (const struct store *self, uint64_t plan_id);
@@ -278,6 +281,10 @@ void store_get (struct store *self, const struct span *words, size_t count, link
 
 // Answered when all that was decided in this turn is written.
 void store_when_written (struct store *self, store_done_fn *reply, void *owner);
+
+// The batch that gathers what is written now. What an earlier one has is in Redis when one more
+// than the next has begun.
+int64_t store_batch (const struct store *self);
 
 // How often what is known of the plans was forgotten, to be read again.
 uint64_t store_resets (const struct store *self);

@@ -317,7 +317,7 @@ void store_exists (struct store *self, uint64_t plan_id, struct span station,
     struct lookup *lookup = lookup_new (self, plan_id, reply, owner);
     lookup->more = LESS_MESSAGE;
     add_target (lookup, station);
-    look (lookup);
+    look_behind_writes (lookup);
 }
 
 void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,

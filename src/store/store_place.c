@@ -31,15 +31,22 @@ void store_take_back (struct store *self, struct span station, uint64_t plan_id,
         store_now_us (self));
 }
 
-bool store_has_runs (const struct store *self, uint64_t plan_id)
+bool store_has_runs (const struct store *self, uint64_t plan_id, uint64_t *ret_exec_id)
 {
-    return store_exec_id (self, plan_id) != 0;
+    *ret_exec_id = store_exec_id (self, plan_id);
+    return *ret_exec_id != 0;
 }
 
 uint64_t store_exec_id (const struct store *self, uint64_t plan_id)
 {
     struct core_view view;
     return core_view (self->core, plan_id, &view) && !view.gone ? view.exec_id : 0;
+}
+
+bool store_is_placing (const struct store *self, uint64_t plan_id)
+{
+    struct core_view view;
+    return core_view (self->core, plan_id, &view) && !view.gone && !view.settled;
 }
 
 bool store_flow_due (struct store *self, struct span station, uint64_t plan_id, int64_t due_us)
@@ -68,4 +75,9 @@ void store_when_written (struct store *self, store_done_fn *reply, void *owner)
 uint64_t store_resets (const struct store *self)
 {
     return core_resets (self->core);
+}
+
+int64_t store_batch (const struct store *self)
+{
+    return core_batch (self->core);
 }
