@@ -287,7 +287,7 @@ static struct span map_of (const struct flow_stored *stored, uint32_t step)
 static bool read_map (struct reader *self, uint32_t step, struct span map)
 {
     struct flow_items *items = self->run->data[step]->items;
-    for (uint32_t i = 0; i < items->count; i++) {
+    for (uint32_t i = 0; map.data && i < items->count; i++) { // as long as it has items
         struct flow_item *item = &items->item[i];
         unsigned known = FLOW_MAP_DISPATCHED | FLOW_MAP_STOPPING | FLOW_MAP_NAMED;
         item->state = map.data[i] & (FLOW_MAP_DISPATCHED - 1);

@@ -10,7 +10,7 @@ enum { SWEEP_US = 2000000, PAGE = 100, KEY_SIZE = 96 };
 
 static void drop_key (struct station *self, const char *kind, const char *run)
 {
-    char key[KEY_SIZE];
+    char key[KEY_SIZE + 64];
     snprintf (key, sizeof key, "plan:flow:%s:%s", kind, run);
     const struct span words[] = {span_text ("DEL"), span_text (key)};
     store_put (self->store, words, 2);

@@ -89,7 +89,8 @@ int curve_roles_read (const char *text, unsigned *ret, struct reason *reason)
             if (span_is (part, known[i].name))
                 role = known[i].role;
         if (!role) {
-            reason_set (reason, "roles: want one or more of submit,observe,manage,result,signal, got %s",
+            reason_set (reason,
+                        "roles: want one or more of submit,observe,manage,result,signal, got %s",
                         quoted (part));
             return -1;
         }
