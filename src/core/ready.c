@@ -21,17 +21,11 @@ static size_t count_of (const struct ready_group *self)
     return self->end - self->first + self->heaped;
 }
 
-// Room for so many plans; 0 = none.
 static void set_room (struct ready *of, struct ready_plan **plans, size_t *room, size_t count)
 {
     of->bytes += (count - *room) * sizeof **plans; // modulo 2^64
     *room = count;
-    if (count)
-        *plans = memory_resize (*plans, count * sizeof **plans);
-    else {
-        free (*plans);
-        *plans = NULL;
-    }
+    *plans = memory_resize (*plans, count * sizeof **plans);
 }
 
 static size_t more (size_t room)
@@ -134,9 +128,9 @@ static size_t head_bytes (const struct ready_group *group)
 
 static void group_free (struct ready *of, struct ready_group *group)
 {
-    of->bytes -= head_bytes (group);
-    set_room (of, &group->line, &group->line_room, 0);
-    set_room (of, &group->heap, &group->heap_room, 0);
+    of->bytes -= head_bytes (group) + (group->line_room + group->heap_room) * sizeof *group->line;
+    free (group->line);
+    free (group->heap);
     free (group->name);
     free (group);
 }
