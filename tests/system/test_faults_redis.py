@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import socket
+import socketserver
 import threading
 import time
 
@@ -761,43 +762,43 @@ def test_row_24_garbage(make_rig, name, many):
     runs_through(rig)
 
 
-class WrongAnswers(Garbage):
+def resp_value(stream):
+    """The bytes of the next request or reply."""
+    line = stream.readline()
+    size = int(line[1:]) if line[:1] in (b"$", b"*") else -1
+    if size < 0:
+        return line
+    return line + (stream.read(size + 2) if line[:1] == b"$" else b"".join(resp_value(stream) for _ in range(size)))
+
+
+class WrongAnswers(socketserver.ThreadingUnixStreamServer):
     """A Redis through and through, except for what its scripts answer."""
+    daemon_threads = True
 
     def __init__(self, path, redis_socket, answer):
-        self.redis_socket = redis_socket
-        super().__init__(path, answer)
+        self.redis_socket, self.answer, self.asked = redis_socket, answer, 0
+        super().__init__(path, self.Connection)
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
-    def run(self):
-        while not self.stopped:
-            try:
-                connection, _ = self.listener.accept()
-            except TimeoutError:
-                continue
-            redis = socket.socket(socket.AF_UNIX)
-            redis.connect(self.redis_socket)
-            with connection, redis:
-                connection.settimeout(1)
-                redis.settimeout(1)
-                try:
-                    while not self.stopped and (data := connection.recv(1 << 20)):
-                        self.asked += b"EVALSHA" in data
-                        if b"EVALSHA" in data:
-                            connection.sendall(self.answer * data.count(b"EVALSHA"))
-                        else:
-                            redis.sendall(data)
-                            self.pass_answers(redis, connection)
-                except OSError:
-                    pass
+    class Connection(socketserver.StreamRequestHandler):
+        def handle(self):
+            with socket.socket(socket.AF_UNIX) as redis:
+                redis.connect(self.server.redis_socket)
+                replies = redis.makefile("rb")
+                while request := resp_value(self.rfile):
+                    if b"EVALSHA" in request:
+                        self.server.asked += 1
+                        self.wfile.write(self.server.answer)
+                    else:
+                        redis.sendall(request)
+                        self.wfile.write(resp_value(replies))
 
-    def pass_answers(self, redis, connection):
-        """What Redis says, until it says no more."""
-        redis.settimeout(0.2)
-        try:
-            while answer := redis.recv(1 << 20):
-                connection.sendall(answer)
-        except TimeoutError:
-            pass
+    def handle_error(self, request, client_address):
+        """The station, or Redis, closes connections as it likes."""
+
+    def close(self):
+        self.shutdown()
+        self.server_close()
 
 
 @pytest.mark.parametrize("name", [name for name in GARBAGE if name not in (
