@@ -53,6 +53,8 @@ struct flow_begin {
 struct flow_live *flow_live_begin (struct station *self, const struct flow_begin *begin);
 
 struct flow_live *flow_live_find (struct station *self, uint64_t run);
+// It is in memory from now on; others may be forgotten for it.
+void flow_live_add (struct station *self, struct flow_live *live);
 void flow_live_forget (struct flow_live *live);
 
 // Carry it over an event. False: it was rejected, with the reason.
@@ -64,6 +66,9 @@ void flow_live_reopen (struct flow_live *live);
 
 // Its flow plan is this one from now on, in its run `exec_id`.
 void flow_live_adopt (struct flow_live *live, uint64_t plan_id);
+
+// The zone that its times are of.
+const struct zone *flow_live_zone (const struct flow_live *live);
 
 // "running", "suspended", "undoing", "finished", "failed", "cancelled", "timeout".
 const char *flow_live_state (const struct flow_live *live);
