@@ -468,14 +468,15 @@ void flow_change_quit (struct station *self)
     if (!book)
         return;
     task_end (&book->change);
-    struct flow_change *under_way = book->changing ? book->first : NULL;
-    while (book->first && book->first != under_way)
-        refuse_store (book->first, STORE_LOST, "");
-    while (under_way && under_way->next) {
-        struct flow_change *change = under_way->next;
-        under_way->next = change->next;
-        reply_refuse_store (self, change->peer, STORE_LOST, "");
-        free (change->text);
-        free (change);
+    struct flow_change *under_way = book->changing ? book->first : NULL, *next;
+    for (struct flow_change *waits = under_way ? under_way->next : book->first; waits;
+         waits = next) {
+        next = waits->next;
+        reply_refuse_store (self, waits->peer, STORE_LOST, "");
+        free (waits->text);
+        free (waits);
     }
+    book->first = under_way;
+    book->last = under_way ? &under_way->next : &book->first;
+    *book->last = NULL;
 }

@@ -143,9 +143,13 @@ static void evict (struct station *self)
     bool few = FAILPOINT_IS ("flow_few_lives");
     size_t max = few ? 1 : LIVES_MAX;
     int64_t before_us = clock_mono_us () - (few ? 0 : KEEP_US);
-    while (runs->oldest && (runs->lives.count >= max || runs->bytes > BYTES_MAX) &&
-           runs->oldest->used_us < before_us && is_written (self, runs->oldest))
-        flow_live_forget (runs->oldest);
+    for (struct flow_live *live = runs->oldest, *newer; live; live = newer) {
+        bool full = runs->lives.count >= max || runs->bytes > BYTES_MAX;
+        if (!full || live->used_us >= before_us || !is_written (self, live))
+            return;
+        newer = live->newer;
+        flow_live_forget (live);
+    }
 }
 
 void flow_live_add (struct station *self, struct flow_live *live)

@@ -346,9 +346,9 @@ static bool read_own (struct reading_run *self)
     live->updated_ms = number_of (self->run, "updated_ms");
     live->ended_ms = number_of (self->run, "ended_ms");
     live->timeout_ms = number_of (self->run, "timeout_ms");
-    if (!live->inherit || !station_name_valid (flow) || !ident_parse (plan, &live->plan_id) ||
-        parent.size >= sizeof live->parent || zone.size >= sizeof live->timezone ||
-        live->version < 1)
+    if (!live->inherit || !flow.data || !station_name_valid (flow) ||
+        !ident_parse (plan, &live->plan_id) || parent.size >= sizeof live->parent ||
+        zone.size >= sizeof live->timezone || live->version < 1)
         return false;
     if (!ident_parse (exec, &live->exec_id))
         live->exec_id = 0;
