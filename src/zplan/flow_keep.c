@@ -45,7 +45,8 @@ static int refuse (const struct cli *cli, const struct verdict *verdict, const c
 {
     if (cli->json && verdict->code != EXIT_NO_ANSWER) {
         json_t *answer = json_object ();
-        json_object_set_new (answer, "name", json_from_frame (span_text (subject)));
+        if (subject)
+            json_object_set_new (answer, "name", json_from_frame (span_text (subject)));
         refusal_into (answer, cli, verdict);
         if (json_object_get (reply, "errors"))
             json_object_set (answer, "errors", json_object_get (reply, "errors"));

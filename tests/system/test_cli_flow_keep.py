@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from clitest import NO_ANSWER, REFUSED, USAGE, zplan
+from redissteps import goes_red
 
 FLOW = {"flow": "greeting", "steps": {
     "name": {"target": "jobs", "command": "name", "total_timeout": 60},
@@ -117,3 +118,10 @@ def test_flows_are_no_targets_to_guess_and_none_to_export(rig, say):
     assert "greeting" not in out
     assert "greeting" in zplan("--connect", rig.ipc("q"), "target", "list").done()
     assert zplan("--connect", rig.ipc("q"), "completion", "flows").done() == "greeting\n"
+
+
+def test_a_list_that_is_refused_names_no_flow(rig, say):
+    rig.redis.kill()
+    goes_red(rig)
+    answer = json.loads(say("list", "--json", code=REFUSED))
+    assert "name" not in answer and "Redis" in answer["detail"], answer
