@@ -121,13 +121,13 @@ class RedisProxy:
             if self.hold_from and self.hold_from in data:
                 self.delay = float("inf")       # until release ()
             self.swallow = self.swallow or bool(self.swallow_from and self.swallow_from in data)
-            if self.request_delay:
+            if self.request_delay or pipe.requests:     # never before one that is late
                 pipe.requests.append((time.monotonic() + self.request_delay, data))
             else:
                 self.send(pipe, pipe.redis, data)
         elif self.swallow:
             self.swallowed += len(data)
-        elif self.delay:
+        elif self.delay or pipe.late:
             pipe.late.append((time.monotonic() + self.delay, data))
         else:
             self.reply(pipe, data)

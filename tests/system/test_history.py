@@ -436,8 +436,7 @@ def test_A102_history_age(make_rig):
     assert page(rig)["last"] == 20
     rig.client.added(at_once(), station="news")
     rig.news.answer(rig.news.recv(), ST.OK)
-    rig.settle()
-    assert page(rig)["last"] == 21
+    wait_until(lambda: page(rig)["last"] == 21, "the next is written")
 
 
 @pytest.mark.parametrize("option", ["--history-count", "--history-age"])
