@@ -128,6 +128,17 @@ static const struct decision goes_on = {.commit = COMMIT_LEASE};
 static void on_begun (void *owner, const struct store_committed *answer);
 static void on_former_run (void *owner, bool found);
 
+// The run of a sub-flow is shown with its step from now on; at its end it is told again.
+static void tell_parent (const struct firing *self)
+{
+    struct plan_step call;
+    if (!plan_step_parse (self->plan->step, &call) || call.kind != STEP_FLOW)
+        return;
+    struct flow_live *parent = flow_live_find (self->station, call.run);
+    if (parent && flow_call_generation (parent, call.step, call.item) == call.generation)
+        flow_call_set_run (parent, call.step, call.item, self->plan->flow_run);
+}
+
 static void follow_begin (void *owner)
 {
     struct firing *self = owner;
@@ -146,6 +157,7 @@ static void follow_begin (void *owner)
                                           .value = input,
                                           .params = json_object_get (live->inherit, "params")},
                      &reason);
+    tell_parent (self);
     json_decref (input);
 }
 
