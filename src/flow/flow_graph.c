@@ -271,6 +271,20 @@ void flow_graph_destroy (struct flow_graph **self)
     *self = NULL;
 }
 
+void flow_graph_set_state (struct flow_graph *self, size_t index, const char *name,
+                           const char *state)
+{
+    bool is_it =
+        name && index < self->graph.node_count && strcmp (self->nodes[index].name, name) == 0;
+    for (size_t i = 0; name && !is_it && i < self->graph.node_count; i++)
+        if (strcmp (self->nodes[i].name, name) == 0) {
+            index = i;
+            is_it = true;
+        }
+    if (is_it)
+        self->nodes[index].state = state;
+}
+
 const struct graph *flow_graph_of (const struct flow_graph *self)
 {
     return &self->graph;

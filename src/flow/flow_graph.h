@@ -18,5 +18,10 @@ struct flow_graph *flow_graph_new (const json_t *definition, flow_graph_is_flow 
                                    const void *context, struct reason *reason);
 void flow_graph_destroy (struct flow_graph **self);
 
+// The state of a step in a run, borrowed. `index` is its place in the definition; where that is
+// another step, the one of this name is meant.
+void flow_graph_set_state (struct flow_graph *self, size_t index, const char *name,
+                           const char *state);
+
 // Lives as long as `self`.
 const struct graph *flow_graph_of (const struct flow_graph *self);

@@ -22,6 +22,56 @@ __attribute__ ((format (printf, 2, 3))) static void write_text (struct json_text
     json_text_raw (out, span_text (part));
 }
 
+// -- states
+
+static const struct {
+    const char *state;
+    char letter;
+    const char *fill; // for Graphviz and Mermaid
+} states[] = {
+    {"none", '.', "#ffffff"},      {"new", 'N', "#e8f0ff"},      {"accepted", 'A', "#bfd7ff"},
+    {"running", 'R', "#8fbcff"},   {"finished", 'F', "#b9e6b3"}, {"failed", 'X', "#f5a3a3"},
+    {"cancelled", 'C', "#f0c9a0"}, {"skipped", 'S', "#dddddd"},  {"blocked", 'B', "#f7d4d4"}};
+
+enum { STATES = sizeof states / sizeof *states };
+
+static size_t state_at (const char *state)
+{
+    size_t i = 0;
+    while (state && i < STATES && strcmp (states[i].state, state) != 0)
+        i++;
+    return state ? i : STATES;
+}
+
+char graph_letter (const char *state)
+{
+    size_t at = state_at (state);
+    return at < STATES ? states[at].letter : '\0';
+}
+
+const char *graph_state_of (char letter)
+{
+    for (size_t i = 0; i < STATES; i++)
+        if (states[i].letter == letter)
+            return states[i].state;
+    return NULL;
+}
+
+static void write_legend (struct json_text *out, const struct graph *graph)
+{
+    bool used[STATES + 1] = {false}, first = true;
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        used[state_at (graph->nodes[i].state)] = true;
+    for (size_t i = 0; i < STATES; i++) {
+        if (!used[i])
+            continue;
+        write_text (out, "%s%c %s", first ? "\n" : ", ", states[i].letter, states[i].state);
+        first = false;
+    }
+    if (!first)
+        write_text (out, "\n");
+}
+
 // -- layers
 
 // The edges of each node, by its index: those into it in the order in which they were given.
@@ -184,11 +234,17 @@ char *graph_layers (const struct graph *graph, size_t *ret_size)
             write_text (&out, "%5u  ", layers[node]);
         else
             write_text (&out, "       ");
+        if (graph->nodes[node].state)
+            write_text (&out, "%c ",
+                        graph_letter (graph->nodes[node].state)
+                            ? graph_letter (graph->nodes[node].state)
+                            : '?');
         write_text (&out, "%-*s  %-*s", name, graph->nodes[node].name, what, text);
         write_sources (&out, graph, &into, node);
         trim (&out);
         write_text (&out, "\n");
     }
+    write_legend (&out, graph);
     incident_free (&into);
     free (order);
     free (layers);
@@ -226,8 +282,14 @@ char *graph_dot (const struct graph *graph, size_t *ret_size)
             write_text (&out, "\\n%s", label (text, safe));
         if (node->join)
             write_text (&out, "\\n%s of its sources", node->join);
-        write_text (&out, "\", shape=%s%s];\n", shapes[node->kind],
-                    node->is_finally ? ", style=dashed" : "");
+        if (node->state)
+            write_text (&out, "\\n%s", label (node->state, safe));
+        write_text (&out, "\", shape=%s", shapes[node->kind]);
+        if (state_at (node->state) < STATES)
+            write_text (&out, ", style=\"filled%s\", fillcolor=\"%s\"];\n",
+                        node->is_finally ? ",dashed" : "", states[state_at (node->state)].fill);
+        else
+            write_text (&out, "%s];\n", node->is_finally ? ", style=dashed" : "");
     }
     for (uint32_t i = 0; i < graph->edge_count; i++) {
         const struct graph_edge *edge = &graph->edges[i];
@@ -261,7 +323,11 @@ char *graph_mermaid (const struct graph *graph, size_t *ret_size)
             write_text (&out, "<br>%s of its sources", node->join);
         if (node->is_finally)
             write_text (&out, "<br>finally");
+        if (node->state)
+            write_text (&out, "<br>%s", label (node->state, safe));
         write_text (&out, "\"%s\n", forms[node->kind][1]);
+        if (state_at (node->state) < STATES)
+            write_text (&out, "    style s%u fill:%s\n", i, states[state_at (node->state)].fill);
     }
     for (uint32_t i = 0; i < graph->edge_count; i++) {
         const struct graph_edge *edge = &graph->edges[i];

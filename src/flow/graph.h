@@ -21,7 +21,12 @@ struct graph_node {
     const char *what; // behind the name: its target, how long it waits; NULL: nothing
     const char *join; // "any", "majority", a number; NULL: all
     bool is_finally;
+    const char *state; // of the step in a run, or "blocked"; NULL: it is no run
 };
+
+// The letter that stands for a state in graph_layers, and back; '\0' and NULL: it is none.
+char graph_letter (const char *state);
+const char *graph_state_of (char letter);
 
 struct graph_edge {
     uint32_t source, target; // indices of nodes
@@ -39,8 +44,9 @@ struct graph {
 
 bool graph_has_cycle (const struct graph *graph);
 
-// A line for each step, by layers: a step stands one layer below the last of its sources. The text
-// has a NUL behind it; free it with free ().
+// A line for each step, by layers: a step stands one layer below the last of its sources. Of a run
+// the letter of its state is in front of its name, and the letters are explained at the end. The
+// text has a NUL behind it; free it with free ().
 char *graph_layers (const struct graph *graph, size_t *ret_size);
 
 // For Graphviz, and for Mermaid.

@@ -22,6 +22,8 @@ static const char about[] =
     "  zplan completion plans       # an id, a tab, and the title; 200 at most\n"
     "  zplan completion stations    # a name, a tab, and the endpoint\n"
     "  zplan completion flows       # a name\n"
+    "  zplan completion runs        # of flows: a number, a tab, flow and state\n"
+    "  zplan completion steps last  # a name, a tab, its state\n"
     "  zplan completion workers     # of a target: a name, a tab, its state\n";
 
 enum { PLANS_MAX = 200 };
@@ -149,8 +151,7 @@ static void print_tables (void)
 // The line is split at blanks here: COMP_WORDS is split at colons too, as in tcp://.
 static const char bash_script[] =
     "_zplan_ask () { \"${words[0]}\" \"${where[@]}\" --timeout "
-    "\"${ZPLAN_COMPLETION_TIMEOUT:-500}\" completion \"$1\" 2>/dev/null "
-    "|\n"
+    "\"${ZPLAN_COMPLETION_TIMEOUT:-500}\" completion \"$@\" 2>/dev/null |\n"
     "    cut -f 1; }\n\n"
     "# the replies of this kind that begin so\n"
     "_zplan_reply ()\n{\n"
@@ -160,6 +161,8 @@ static const char bash_script[] =
     "    @stations) COMPREPLY=($(compgen -W \"$(_zplan_ask stations)\" -- \"$2\")) ;;\n"
     "    @flows) COMPREPLY=($(compgen -W \"$(_zplan_ask flows)\" -- \"$2\")) ;;\n"
     "    @workers) COMPREPLY=($(compgen -W \"$(_zplan_ask workers)\" -- \"$2\")) ;;\n"
+    "    @runs) COMPREPLY=($(compgen -W \"last $(_zplan_ask runs)\" -- \"$2\")) ;;\n"
+    "    @steps) COMPREPLY=($(compgen -W \"$(_zplan_ask steps \"$second\")\" -- \"$2\")) ;;\n"
     "    @files) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- \"$2\") "
     ";;\n"
     "    @folders) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- "
@@ -167,7 +170,7 @@ static const char bash_script[] =
     "    esac\n}\n\n"
     "_zplan ()\n{\n"
     "    local -a words where=()\n"
-    "    local line=${COMP_LINE:0:COMP_POINT} current= verb= first= word kind= i\n"
+    "    local line=${COMP_LINE:0:COMP_POINT} current= verb= first= second= word kind= i\n"
     "    COMPREPLY=()\n"
     "    read -ra words <<<\"$line\"\n"
     "    if [[ $line != *[[:blank:]] ]]; then\n"
@@ -180,8 +183,8 @@ static const char bash_script[] =
     "        --) _zplan_reply @files \"$current\"; return ;;\n"
     "        --connect=*|--key=*|--server-key=*) where+=(\"$word\") ;;\n"
     "        -*) kind=$(_zplan_values \"$verb\" \"$word\") ;;\n"
-    "        *) if [[ $verb ]]; then first=${first:-$word}; else verb=$(_zplan_name \"$word\"); fi "
-    ";;\n"
+    "        *) if [[ ! $verb ]]; then verb=$(_zplan_name \"$word\")\n"
+    "           elif [[ ! $first ]]; then first=$word; else second=${second:-$word}; fi ;;\n"
     "        esac\n"
     "        [[ $kind ]] || continue\n"
     "        ((++i < ${#words[@]})) || break\n"
@@ -199,8 +202,15 @@ static const char bash_script[] =
     "        _zplan_reply \"= $_zplan_verbs\" \"$current\"\n"
     "    elif [[ $verb == target && $first == remove ]]; then\n"
     "        _zplan_reply @stations \"$current\"\n"
-    "    elif [[ $verb == flow && $first == @(get|list|remove|use) ]]; then\n"
+    "    elif [[ $verb == flow && $first == @(get|list|remove|use|start|export) ]]; then\n"
     "        _zplan_reply @flows \"$current\"\n"
+    "    elif [[ $verb == flow && $second && $first == @(signal|reject|skip|retry) ]]; then\n"
+    "        _zplan_reply @steps \"$current\"\n"
+    "    elif [[ $verb == flow && $first == "
+    "@(show|log|why|signal|reject|skip|retry|suspend|resume|cancel) ]]; then\n"
+    "        [[ $second ]] || _zplan_reply @runs \"$current\"\n"
+    "    elif [[ $verb == flow && $first == runs ]]; then\n"
+    "        :\n"
     "    elif [[ $verb == flow && $first ]]; then\n"
     "        _zplan_reply @files \"$current\"\n"
     "    else\n"
@@ -214,14 +224,15 @@ static const char bash_script[] =
 
 static const char zsh_script[] =
     "_zplan_ask () { \"$words[1]\" $where --timeout \"${ZPLAN_COMPLETION_TIMEOUT:-500}\" "
-    "completion \"$1\" 2>/dev/null }\n\n"
+    "completion \"$@\" 2>/dev/null }\n\n"
     "# the replies of this kind\n"
     "_zplan_reply ()\n{\n"
     "    local -a names texts\n"
     "    case $1 in\n"
     "    '='*) names=(${=1#=}); compadd -a names ;;\n"
-    "    @flows|@plans|@stations|@workers)\n"
-    "        texts=(${(f)\"$(_zplan_ask ${1#@})\"})\n"
+    "    @flows|@plans|@runs|@stations|@steps|@workers)\n"
+    "        texts=(${(f)\"$(_zplan_ask ${1#@} ${${(M)1:#@steps}:+$second})\"})\n"
+    "        [[ $1 == @runs ]] && texts=(last $texts)\n"
     "        names=(${texts%%$'\\t'*})\n"
     "        texts=(${texts/$'\\t'/  })\n"
     "        compadd -l -d texts -a names ;;\n"
@@ -230,15 +241,15 @@ static const char zsh_script[] =
     "    esac\n}\n\n"
     "_zplan ()\n{\n"
     "    local -a where\n"
-    "    local current=$words[CURRENT] verb= first= word kind= i\n"
+    "    local current=$words[CURRENT] verb= first= second= word kind= i\n"
     "    for ((i = 2; i < CURRENT; i++)); do\n"
     "        word=$words[i] kind=\n"
     "        case $word in\n"
     "        --) _files; return ;;\n"
     "        --connect=*|--key=*|--server-key=*) where+=(\"$word\") ;;\n"
     "        -*) kind=$(_zplan_values \"$verb\" \"$word\") ;;\n"
-    "        *) if [[ -n $verb ]]; then first=${first:-$word}; else verb=$(_zplan_name \"$word\"); "
-    "fi ;;\n"
+    "        *) if [[ -z $verb ]]; then verb=$(_zplan_name \"$word\")\n"
+    "           elif [[ -z $first ]]; then first=$word; else second=${second:-$word}; fi ;;\n"
     "        esac\n"
     "        [[ -n $kind ]] || continue\n"
     "        ((++i < CURRENT)) || break\n"
@@ -256,8 +267,15 @@ static const char zsh_script[] =
     "        _zplan_reply \"= $_zplan_verbs\"\n"
     "    elif [[ $verb == target && $first == remove ]]; then\n"
     "        _zplan_reply @stations\n"
-    "    elif [[ $verb == flow && $first == (get|list|remove|use) ]]; then\n"
+    "    elif [[ $verb == flow && $first == (get|list|remove|use|start|export) ]]; then\n"
     "        _zplan_reply @flows\n"
+    "    elif [[ $verb == flow && -n $second && $first == (signal|reject|skip|retry) ]]; then\n"
+    "        _zplan_reply @steps\n"
+    "    elif [[ $verb == flow && $first == "
+    "(show|log|why|signal|reject|skip|retry|suspend|resume|cancel) ]]; then\n"
+    "        [[ -n $second ]] || _zplan_reply @runs\n"
+    "    elif [[ $verb == flow && $first == runs ]]; then\n"
+    "        :\n"
     "    elif [[ $verb == flow && -n $first ]]; then\n"
     "        _zplan_reply @files\n"
     "    else\n"
@@ -365,13 +383,19 @@ static int print_workers (const struct cli *cli)
     return code;
 }
 
+static int print_steps (const struct cli *cli)
+{
+    return flow_print_steps (cli, cli->argv[2]);
+}
+
 static const struct kind {
     const char *name;
     int (*print) (const struct cli *cli);
     bool is_script;
 } kinds[] = {{"bash", print_bash, true},         {"zsh", print_zsh, true},
              {"plans", print_plans, false},      {"stations", print_stations, false},
-             {"flows", flow_print_names, false}, {"workers", print_workers, false}};
+             {"flows", flow_print_names, false}, {"workers", print_workers, false},
+             {"runs", flow_print_runs, false},   {"steps", print_steps, false}};
 
 int verb_completion (const struct cli *cli)
 {
@@ -379,7 +403,7 @@ int verb_completion (const struct cli *cli)
         .synopsis = "zplan completion bash | zsh",
         .about = about,
         .words_min = 1,
-        .words_max = 1,
+        .words_max = 2,
         .words = "bash or zsh",
     };
     int count, code;
@@ -390,6 +414,11 @@ int verb_completion (const struct cli *cli)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp (kinds[i].name, cli->argv[1]) != 0)
             continue;
+        if ((kinds[i].print == print_steps) != (count == 2)) {
+            reason_set (&reason, "%s: %s", cli->argv[1],
+                        count == 2 ? "unexpected argument" : "want a run");
+            break;
+        }
         if (!cli->json || !kinds[i].is_script)
             return kinds[i].print (cli);
         reason_set (&reason, "a script is no JSON");

@@ -1,4 +1,5 @@
-// zplan flow: definitions of flows. check, graph and simulate need no station.
+// zplan flow: definitions of flows, and their runs. check, graph of a file and simulate need no
+// station.
 #pragma once
 
 #include "options.h"
@@ -10,8 +11,12 @@ enum flow_form { FLOW_LAYERS, FLOW_DOT, FLOW_MERMAID, FLOW_SVG };
 // run of them may take. Returns an exit code.
 int flow_check (const struct cli *cli, char **paths, int count);
 
-// Draw the definition in a file; "-" is stdin. Returns an exit code.
-int flow_draw (const struct cli *cli, const char *file, enum flow_form form);
+// Draw the definition in a file, "-" is stdin; or a flow of the station, or a run as flow_draw_run.
+// Returns an exit code.
+int flow_draw (const struct cli *cli, const char *text, const char *flow, enum flow_form form);
+
+// Draw a run, with the states of its steps; `flow`: as of flow_run_read. Returns an exit code.
+int flow_draw_run (const struct cli *cli, const char *text, const char *flow, enum flow_form form);
 
 // What the options say.
 struct flow_wish {
@@ -20,6 +25,11 @@ struct flow_wish {
     struct option_texts last, fail, never, value, outage, limit, rate, workers;
     struct terms terms; // of the flow plan, some of them
     int64_t runs;
+    // of runs at the station
+    const char *flow, *state, *steps, *batch, *unique, *title, *skip_value, *reason;
+    struct option_texts params;
+    int64_t rows; // at most so many; 0 = as ever
+    bool wait, follow, graph, fresh, restart, force;
 };
 
 // Run the definition in the first file on a virtual clock; the others are of its sub-flows. Returns
@@ -35,6 +45,25 @@ int flow_remove (const struct cli *cli, char **words, int count); // NAME...
 
 // Their names, a line each.
 int flow_print_names (const struct cli *cli);
+
+// Definitions in use as a file, and back: all or these; FILE. Each returns an exit code.
+int flow_export (const struct cli *cli, char **words, int count);
+int flow_import (const struct cli *cli, const char *file);
+
+// Runs: NAME of a flow; RUN; RUN/STEP. Each returns an exit code.
+int flow_start (const struct cli *cli, const char *name, const struct flow_wish *wish);
+int flow_runs (const struct cli *cli, const struct flow_wish *wish);
+int flow_show (const struct cli *cli, const char *run, const struct flow_wish *wish);
+int flow_log (const struct cli *cli, const char *run, const struct flow_wish *wish);
+int flow_why (const struct cli *cli, const char *step, const struct flow_wish *wish);
+
+// signal, reject, skip, retry, suspend, resume, cancel: `word`, with RUN and what stands behind it.
+int flow_act (const struct cli *cli, const char *word, char **args, int count,
+              const struct flow_wish *wish);
+
+// For the completion: the newest runs, and the steps of one.
+int flow_print_runs (const struct cli *cli);
+int flow_print_steps (const struct cli *cli, const char *run);
 
 // What a check reports, for people: a line for its calls, its time and each warning.
 void flow_print_report (const json_t *report);

@@ -11,6 +11,7 @@
 #include "flow_command.h"
 #include "flow_file.h"
 #include "flow_graph.h"
+#include "flow_run_view.h"
 #include "print.h"
 
 static int refuse (const char *file, const struct reason *reason)
@@ -67,6 +68,8 @@ static json_t *node_json (const struct graph_node *node)
         json_object_set_new (json, "target", json_string (node->what));
     if (node->is_finally)
         json_object_set_new (json, "finally", json_true ());
+    if (node->state)
+        json_object_set_new (json, "state", json_string (node->state));
     return json;
 }
 
@@ -90,11 +93,25 @@ static void print_graph (const struct graph *graph)
 
 // -- for all
 
-// What the definition says may hold what a terminal takes as a command.
-static void print_lines (const char *text)
+// What the definition says may hold what a terminal takes as a command. Of a run the letter of each
+// step, which stands in front of its name, has the colour of its state.
+static void print_lines (const char *text, bool has_states)
 {
+    enum { LETTER_AT = 7 };
     for (const char *end; (end = strchr (text, '\n')); text = end + 1) {
-        print_bytes (span_of (text, (size_t)(end - text)));
+        size_t size = (size_t)(end - text), at = 0;
+        const char *state = size > LETTER_AT ? graph_state_of (text[LETTER_AT]) : NULL;
+        if (has_states && state) {
+            json_t *word = json_string (state);
+            enum colour colour = flow_state_colour (word);
+            at = LETTER_AT + 2 + strcspn (text + LETTER_AT + 2, " \n");
+            printf ("%.*s", LETTER_AT, text);
+            colour_on (stdout, colour);
+            print_bytes (span_of (text + LETTER_AT, at - LETTER_AT));
+            colour_off (stdout, colour);
+            json_decref (word);
+        }
+        print_bytes (span_of (text + at, size - at));
         putchar ('\n');
     }
 }
@@ -116,14 +133,14 @@ static int draw (const struct cli *cli, const struct graph *graph, enum flow_for
     if (form == FLOW_SVG)
         code = draw_svg (text, size);
     else if (form == FLOW_LAYERS)
-        print_lines (text);
+        print_lines (text, graph->node_count && graph->nodes[0].state);
     else
         fwrite (text, 1, size, stdout);
     free (text);
     return code;
 }
 
-int flow_draw (const struct cli *cli, const char *file, enum flow_form form)
+static int draw_file (const struct cli *cli, const char *file, enum flow_form form)
 {
     struct reason reason;
     size_t size;
@@ -136,5 +153,111 @@ int flow_draw (const struct cli *cli, const char *file, enum flow_form form)
     int code = graph ? draw (cli, flow_graph_of (graph), form) : refuse (file, &reason);
     flow_graph_destroy (&graph);
     json_decref (definition);
+    return code;
+}
+
+// -- of the station
+
+// As the graph shows it: blocked is no state on the wire.
+static const char *state_of (const json_t *step)
+{
+    const char *state = json_string_value (json_object_get (step, "state"));
+    bool is_blocked = state && strcmp (state, "none") == 0 && json_object_get (step, "why");
+    return is_blocked ? "blocked" : state;
+}
+
+// `run` NULL: without states.
+static int draw_definition (const struct cli *cli, const json_t *definition, const json_t *run,
+                            enum flow_form form)
+{
+    size_t i;
+    struct reason reason;
+    const json_t *step;
+    const char *name = json_string_value (json_object_get (definition, "flow"));
+    struct flow_graph *graph = flow_graph_new (definition, NULL, NULL, &reason);
+    if (!graph)
+        return refuse (name ? name : "flow", &reason);
+    json_array_foreach (json_object_get (run, "steps"), i, step) flow_graph_set_state (
+        graph, i, json_string_value (json_object_get (step, "step")), state_of (step));
+    if (run && !cli->json && form == FLOW_LAYERS)
+        flow_run_print_state (run);
+    int code = draw (cli, flow_graph_of (graph), form);
+    flow_graph_destroy (&graph);
+    return code;
+}
+
+static int draw_shown (const struct cli *cli, struct zplan_client *client, const json_t *run,
+                       enum flow_form form)
+{
+    int code;
+    char version[24];
+    const char *name = json_string_value (json_object_get (run, "flow"));
+    snprintf (version, sizeof version, "%" JSON_INTEGER_FORMAT,
+              json_integer_value (json_object_get (run, "version")));
+    const char *const say[] = {"get", name, version};
+    json_t *flow = flow_ask (cli, client, say, 3, name, &code);
+    if (flow)
+        code = draw_definition (cli, json_object_get (flow, "definition"), run, form);
+    json_decref (flow);
+    return code;
+}
+
+static int draw_run (const struct cli *cli, struct zplan_client *client, const char *text,
+                     const char *flow, enum flow_form form)
+{
+    char name[IDENT_SIZE];
+    struct verdict verdict;
+    int code = flow_run_read (cli, client, text, flow, name);
+    if (code != EXIT_DONE)
+        return code;
+    json_t *run = flow_run_show (cli, client, name, NULL, &verdict);
+    code = run ? draw_shown (cli, client, run, form) : verdict_tell (&verdict, name);
+    json_decref (run);
+    return code;
+}
+
+int flow_draw_run (const struct cli *cli, const char *text, const char *flow, enum flow_form form)
+{
+    int code;
+    struct zplan_client *client = call_open (cli, &code);
+    if (client)
+        code = draw_run (cli, client, text, flow, form);
+    zplan_client_destroy (&client);
+    return code;
+}
+
+// Whether it may be the name of a flow, or a run, and is no file.
+static bool is_of_station (const char *text)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+    const char *dot = strrchr (text, '.');
+    bool is_named_so = dot && (strcmp (dot, ".json") == 0 || strcmp (dot, ".yaml") == 0 ||
+                               strcmp (dot, ".yml") == 0);
+    return access (text, F_OK) != 0 && !is_named_so && *text &&
+           text[strspn (text, letters)] == '\0' && strcmp (text, "-") != 0;
+}
+
+int flow_draw (const struct cli *cli, const char *text, const char *flow, enum flow_form form)
+{
+    int code;
+    uint64_t ignored;
+    struct verdict verdict;
+    if (!is_of_station (text))
+        return draw_file (cli, text, form);
+    struct zplan_client *client = call_open (cli, &code);
+    if (!client)
+        return code;
+    const char *const say[] = {"get", text};
+    json_t *answer = flow_ask_quietly (cli, client, say, 2, &verdict);
+    if (answer)
+        code = draw_definition (cli, json_object_get (answer, "definition"), NULL, form);
+    else if (verdict.code != EXIT_NO_ANSWER &&
+             (strcmp (text, "last") == 0 || ident_parse (span_text (text), &ignored)))
+        code = draw_run (cli, client, text, flow, form);
+    else
+        code = verdict_tell (&verdict, text);
+    json_decref (answer);
+    zplan_client_destroy (&client);
     return code;
 }

@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "call.h"
-#include "codes.h"
 #include "expr.h"
 #include "flow.h"
+#include "flow_ask.h"
 #include "flow_command.h"
 #include "flow_file.h"
 #include "json.h"
@@ -15,46 +14,6 @@
 #include "table.h"
 
 // -- answers
-
-// All errors of a definition, a line each. False: the reply has none.
-static bool complain_errors (const char *subject, const json_t *reply)
-{
-    size_t i;
-    const json_t *error, *errors = json_object_get (reply, "errors");
-    json_array_foreach (errors, i, error)
-    {
-        char line[600];
-        const char *path = json_string_value (json_object_get (error, "path"));
-        const char *reason = json_string_value (json_object_get (error, "reason"));
-        snprintf (line, sizeof line, "%s%s%s", path ? path : "", path && *path ? ": " : "",
-                  reason ? reason : "");
-        complain (subject, span_text (line));
-    }
-    return json_array_size (errors) > 0;
-}
-
-static json_t *json_of (const struct zplan_reply *reply)
-{
-    struct span text = call_frame (reply, ZERO_FRAME_JSON);
-    return text.size ? json_loadb ((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, NULL)
-                     : NULL;
-}
-
-static int refuse (const struct cli *cli, const struct verdict *verdict, const char *subject,
-                   const json_t *reply)
-{
-    if (cli->json && verdict->code != EXIT_NO_ANSWER) {
-        json_t *answer = json_object ();
-        if (subject)
-            json_object_set_new (answer, "name", json_from_frame (span_text (subject)));
-        refusal_into (answer, cli, verdict);
-        if (json_object_get (reply, "errors"))
-            json_object_set (answer, "errors", json_object_get (reply, "errors"));
-        print_answer (cli, JSON_ANSWER, answer);
-        json_decref (answer);
-    }
-    return complain_errors (subject, reply) ? verdict->code : verdict_tell (verdict, subject);
-}
 
 static json_int_t number_of (const json_t *answer, const char *name)
 {
@@ -72,22 +31,6 @@ static void print_for_programs (const struct cli *cli, const json_t *flow)
     }
     print_answer (cli, JSON_ANSWER, copy);
     json_decref (copy);
-}
-
-// Ask the station. NULL: it did not do it, which is told.
-static json_t *ask (const struct cli *cli, struct zplan_client *client, const char *const *words,
-                    size_t count, const char *subject, int *ret_code)
-{
-    struct zplan_reply reply;
-    int outcome = zplan_client_manage (client, "flow", words, count, &reply);
-    struct verdict verdict = call_verdict (cli, outcome, &reply);
-    json_t *json = outcome == ZPLAN_OK ? json_of (&reply) : NULL;
-    *ret_code = verdict.code;
-    if (verdict.code == EXIT_DONE)
-        return json ? json : json_object ();
-    *ret_code = refuse (cli, &verdict, subject, json);
-    json_decref (json);
-    return NULL;
 }
 
 // -- put, use
@@ -134,6 +77,18 @@ static char *read_definition (const char *file, struct reason *reason)
     return NULL;
 }
 
+int flow_put_text (const struct cli *cli, struct zplan_client *client, const char *text,
+                   const char *last, const char *subject)
+{
+    int code;
+    const char *const say[] = {"put", text, last};
+    json_t *answer = flow_ask (cli, client, say, last ? 3 : 2, subject, &code);
+    if (answer)
+        print_change (cli, answer);
+    json_decref (answer);
+    return code;
+}
+
 int flow_put (const struct cli *cli, char **words, int count)
 {
     int code;
@@ -144,11 +99,8 @@ int flow_put (const struct cli *cli, char **words, int count)
         return EXIT_REFUSED;
     }
     struct zplan_client *client = call_open (cli, &code);
-    const char *const say[] = {"put", text, count > 1 ? words[1] : NULL};
-    json_t *answer = client ? ask (cli, client, say, count > 1 ? 3 : 2, words[0], &code) : NULL;
-    if (answer)
-        print_change (cli, answer);
-    json_decref (answer);
+    if (client)
+        code = flow_put_text (cli, client, text, count > 1 ? words[1] : NULL, words[0]);
     zplan_client_destroy (&client);
     free (text);
     return code;
@@ -159,7 +111,7 @@ int flow_use (const struct cli *cli, char **words)
     int code;
     struct zplan_client *client = call_open (cli, &code);
     const char *const say[] = {"use", words[0], words[1]};
-    json_t *answer = client ? ask (cli, client, say, 3, words[0], &code) : NULL;
+    json_t *answer = client ? flow_ask (cli, client, say, 3, words[0], &code) : NULL;
     if (answer)
         print_change (cli, answer);
     json_decref (answer);
@@ -182,7 +134,8 @@ int flow_get (const struct cli *cli, char **words, int count)
     int code;
     struct zplan_client *client = call_open (cli, &code);
     const char *const say[] = {"get", words[0], count > 1 ? words[1] : NULL};
-    json_t *answer = client ? ask (cli, client, say, count > 1 ? 3 : 2, words[0], &code) : NULL;
+    json_t *answer =
+        client ? flow_ask (cli, client, say, count > 1 ? 3 : 2, words[0], &code) : NULL;
     if (answer && cli->json)
         print_for_programs (cli, answer);
     else if (answer)
@@ -226,35 +179,6 @@ static const struct column columns[] = {
     {.heading = "UPDATED", .rule = COLUMN_REST, .write = write_updated},
 };
 
-// Page by page. `pattern` NULL: all. Returns an exit code.
-static int walk (const struct cli *cli, const char *pattern, void (*take) (void *, const json_t *),
-                 void *owner)
-{
-    int code;
-    struct zplan_client *client = call_open (cli, &code);
-    char after[FLOW_NAME_MAX + 1] = "";
-    bool more = client != NULL;
-    while (more) {
-        json_t *filter = json_pack ("{s:s}", "after", after);
-        if (pattern)
-            json_object_set_new (filter, "name", json_from_frame (span_text (pattern)));
-        char *text = json_write (filter);
-        const char *const say[] = {"list", text};
-        json_t *answer = ask (cli, client, say, 2, NULL, &code), *flow;
-        size_t i;
-        json_array_foreach (json_object_get (answer, "flows"), i, flow) take (owner, flow);
-        const char *next = json_string_value (json_object_get (answer, "next"));
-        more = next && strlen (next) < sizeof after && strcmp (next, after) > 0;
-        if (more)
-            snprintf (after, sizeof after, "%s", next);
-        json_decref (answer);
-        json_decref (filter);
-        free (text);
-    }
-    zplan_client_destroy (&client);
-    return code;
-}
-
 struct listing {
     const struct cli *cli;
     struct table *table; // NULL: JSON
@@ -273,7 +197,7 @@ int flow_list (const struct cli *cli, char **words, int count)
 {
     struct listing listing = {
         cli, cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout)};
-    int code = walk (cli, count ? words[0] : NULL, list_flow, &listing);
+    int code = flow_each (cli, count ? words[0] : NULL, list_flow, &listing);
     if (listing.table)
         table_end (&listing.table);
     return code;
@@ -288,7 +212,7 @@ static void print_name (void *owner, const json_t *flow)
 
 int flow_print_names (const struct cli *cli)
 {
-    return walk (cli, NULL, print_name, NULL);
+    return flow_each (cli, NULL, print_name, NULL);
 }
 
 // -- remove
@@ -300,7 +224,7 @@ int flow_remove (const struct cli *cli, char **words, int count)
     for (int i = 0; client && i < count && code != EXIT_NO_ANSWER; i++) {
         int one;
         const char *const say[] = {"remove", words[i]};
-        json_t *answer = ask (cli, client, say, 2, words[i], &one);
+        json_t *answer = flow_ask (cli, client, say, 2, words[i], &one);
         if (answer && cli->json) {
             json_object_set_new (answer, "name", json_from_frame (span_text (words[i])));
             json_object_set_new (answer, "done", json_string ("remove"));

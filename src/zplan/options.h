@@ -54,7 +54,7 @@ struct option_group {
     void *values;
 };
 
-enum { USAGE_GROUPS_MAX = 7 };
+enum { USAGE_GROUPS_MAX = 11 };
 
 // All that a verb takes, and its help.
 struct usage {

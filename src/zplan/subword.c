@@ -20,7 +20,7 @@ static void write_names (const struct subword *words, size_t count, char *out, s
 static void refuse (const struct subword *words, size_t count, const char *given,
                     struct reason *reason)
 {
-    char names[100];
+    char names[200];
     struct nearest nearest = nearest_to (given);
     for (size_t i = 0; i < count; i++)
         nearest_try (&nearest, words[i].name);

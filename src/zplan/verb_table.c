@@ -40,8 +40,10 @@ static const struct verb verbs[] = {
      "station"},
     {"limit", verb_limit, "limits of targets and groups: concurrent runs, starts per second",
      WORDS_LISTED, "list set remove", NULL},
-    {"flow", verb_flow, "check, draw, simulate and keep flows: steps in order", WORDS_LISTED,
-     "check get graph list put remove simulate use", NULL},
+    {"flow", verb_flow, "steps that wait for each other: definitions, and their runs", WORDS_LISTED,
+     "cancel check export get graph import list log put reject remove resume retry runs show "
+     "signal simulate skip start suspend use why",
+     NULL},
     {"status", verb_status, "what runs, what failed, what comes next", WORDS_NONE, NULL, NULL},
     {"stats", verb_stats, "the station in numbers", WORDS_NONE, NULL, NULL},
     {"top", verb_top, "watch the station at work", WORDS_NONE, NULL, NULL},

@@ -8,6 +8,7 @@
 #include "plan_ref.h"
 #include "print.h"
 #include "rfc3339.h"
+#include "why.h"
 
 static const char about[] =
     "Print each reason why a plan does not run now, or its run in progress, and\n"
@@ -70,19 +71,11 @@ static void print_at (struct span at)
     json_decref (number);
 }
 
-static void print_reasons (const char *id, const json_t *answer)
+void why_print (const json_t *reasons)
 {
     size_t i;
-    char word[WORD_SIZE];
-    const json_t *reason, *state = json_object_get (answer, "plan_state");
-    printf ("plan ");
-    print_bytes (span_text (plan_ref_shown (id)));
-    printf (": ");
-    colour_on (stdout, state_colour (state));
-    printf ("%s", plain_state (state, word));
-    colour_off (stdout, state_colour (state));
-    puts (json_is_true (json_object_get (answer, "running")) ? ", a run is in progress" : "");
-    json_array_foreach (json_object_get (answer, "reasons"), i, reason)
+    const json_t *reason;
+    json_array_foreach (reasons, i, reason)
     {
         const char *until = json_string_value (json_object_get (reason, "until"));
         printf ("  ");
@@ -92,6 +85,20 @@ static void print_reasons (const char *id, const json_t *answer)
         print_at (text_of (json_object_get (reason, "at")));
         putchar ('\n');
     }
+}
+
+static void print_reasons (const char *id, const json_t *answer)
+{
+    char word[WORD_SIZE];
+    const json_t *state = json_object_get (answer, "plan_state");
+    printf ("plan ");
+    print_bytes (span_text (plan_ref_shown (id)));
+    printf (": ");
+    colour_on (stdout, state_colour (state));
+    printf ("%s", plain_state (state, word));
+    colour_off (stdout, state_colour (state));
+    puts (json_is_true (json_object_get (answer, "running")) ? ", a run is in progress" : "");
+    why_print (json_object_get (answer, "reasons"));
 }
 
 static void print_object (const struct cli *cli, const char *id, const json_t *answer)

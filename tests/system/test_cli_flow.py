@@ -222,7 +222,7 @@ def test_a_file_that_is_too_large(tmp_path):
 
 
 @pytest.mark.parametrize("args, told", [
-    (["flow"], "want check, graph, simulate or put with a file, use, get or remove with a name, or list"), (["flow", "check"], "check: want a file"), (["flow", "graph"], "graph: want one file"), (["flow", "draw", "x"], "want check, graph, simulate, put, use, get, list or remove"),
+    (["flow"], "want a word, as put, start or show"), (["flow", "check"], "check: want a file"), (["flow", "graph"], "graph: want one file"), (["flow", "draw", "x"], "want check, graph, simulate, put, use, get, list, remove, export, import, start, "),
     (["flow", "graph", "a", "b"], "graph: want one file"),
     (["flow", "graph", "a", "--dot", "--svg"], "want one of --ascii, --dot, --mermaid and --svg")])
 def test_usage(args, told):

@@ -1,0 +1,126 @@
+// zplan flow signal, reject, skip, retry, suspend, resume, cancel: what people do to a run.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "expr.h"
+#include "flow_command.h"
+#include "flow_run_view.h"
+#include "json.h"
+#include "print.h"
+
+enum { WORDS_MAX = 4 };
+
+// What is said behind the subcommand and RUN.
+struct saying {
+    const char *words[WORDS_MAX];
+    size_t count;
+    char *options; // JSON, one of the words
+};
+
+static json_t *read_value (const char *option, const char *text, struct reason *reason)
+{
+    struct reason why;
+    json_t *value = expr_read_json (span_text (text), &why);
+    if (!value)
+        reason_set (reason, "%s: want JSON, as 5, '\"text\"' or '{\"a\": 1}': %s", option,
+                    why.text);
+    return value;
+}
+
+static void add_options (struct saying *say, json_t *options)
+{
+    say->options = json_write (options);
+    json_decref (options);
+    say->words[say->count++] = say->options;
+}
+
+static bool add_signal (struct saying *say, char **args, int count, struct reason *reason)
+{
+    json_t *value = count > 1 ? read_value ("signal", args[1], reason) : NULL;
+    say->words[say->count++] = args[0];
+    if (value)
+        say->words[say->count++] = args[1];
+    json_decref (value);
+    return value || count < 2;
+}
+
+static bool add_skip (struct saying *say, char **args, const struct flow_wish *wish,
+                      struct reason *reason)
+{
+    json_t *options = json_object ();
+    json_t *value = wish->skip_value ? read_value ("--value", wish->skip_value, reason) : NULL;
+    say->words[say->count++] = args[0];
+    if (value)
+        json_object_set_new (options, "value", value);
+    if (wish->reason)
+        json_object_set_new (options, "reason", json_from_frame (span_text (wish->reason)));
+    add_options (say, options);
+    return value || !wish->skip_value;
+}
+
+static void add_retry (struct saying *say, char **args, int count, const struct flow_wish *wish)
+{
+    json_t *options = json_object (), *steps = json_array ();
+    for (int i = 0; i < count; i++)
+        json_array_append_new (steps, json_from_frame (span_text (args[i])));
+    if (count)
+        json_object_set (options, "steps", steps);
+    if (wish->fresh)
+        json_object_set_new (options, "fresh", json_true ());
+    if (wish->restart)
+        json_object_set_new (options, "restart", json_true ());
+    if (wish->reason)
+        json_object_set_new (options, "reason", json_from_frame (span_text (wish->reason)));
+    json_decref (steps);
+    add_options (say, options);
+}
+
+// `args` and `count` are those behind RUN.
+static bool say_words (struct saying *say, char **args, int count, const struct flow_wish *wish,
+                       struct reason *reason)
+{
+    const char *word = say->words[0];
+    if (strcmp (word, "signal") == 0)
+        return add_signal (say, args, count, reason);
+    if (strcmp (word, "skip") == 0)
+        return add_skip (say, args, wish, reason);
+    if (strcmp (word, "retry") == 0) {
+        add_retry (say, args, count, wish);
+    } else if (strcmp (word, "cancel") == 0) {
+        // The last word is `force` or it is not, whatever the reason is.
+        say->words[say->count++] = count ? args[0] : "";
+        say->words[say->count++] = wish->force ? "force" : "";
+    } else {
+        for (int i = 0; i < count && say->count < WORDS_MAX; i++)
+            say->words[say->count++] = args[i];
+    }
+    return true;
+}
+
+int flow_act (const struct cli *cli, const char *word, char **args, int count,
+              const struct flow_wish *wish)
+{
+    int code;
+    struct reason reason;
+    char run[IDENT_SIZE];
+    struct saying say = {.words = {word, run}, .count = 2};
+    if (!say_words (&say, args + 1, count - 1, wish, &reason)) {
+        free (say.options);
+        return usage_error (cli->argv[0], &reason);
+    }
+    struct zplan_client *client = call_open (cli, &code);
+    if (client)
+        code = flow_run_read (cli, client, args[0], wish->flow, run);
+    json_t *answer = client && code == EXIT_DONE
+                         ? flow_ask (cli, client, say.words, say.count, run, &code)
+                         : NULL;
+    if (answer && cli->json)
+        flow_run_print_json (cli, answer);
+    else if (answer)
+        flow_run_print_state (answer);
+    json_decref (answer);
+    free (say.options);
+    zplan_client_destroy (&client);
+    return code;
+}

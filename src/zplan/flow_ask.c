@@ -1,0 +1,111 @@
+#include "flow_ask.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codes.h"
+#include "flow.h"
+#include "json.h"
+#include "print.h"
+
+// All errors of a definition, a line each. False: the reply has none.
+static bool complain_errors (const char *subject, const json_t *reply)
+{
+    size_t i;
+    const json_t *error, *errors = json_object_get (reply, "errors");
+    json_array_foreach (errors, i, error)
+    {
+        char line[600];
+        const char *path = json_string_value (json_object_get (error, "path"));
+        const char *reason = json_string_value (json_object_get (error, "reason"));
+        snprintf (line, sizeof line, "%s%s%s", path ? path : "", path && *path ? ": " : "",
+                  reason ? reason : "");
+        complain (subject, span_text (line));
+    }
+    return json_array_size (errors) > 0;
+}
+
+static json_t *json_of (const struct zplan_reply *reply)
+{
+    struct span text = call_frame (reply, ZERO_FRAME_JSON);
+    return text.size ? json_loadb ((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, NULL)
+                     : NULL;
+}
+
+int flow_refuse (const struct cli *cli, const struct verdict *verdict, const char *subject,
+                 const json_t *reply)
+{
+    if (cli->json && verdict->code != EXIT_NO_ANSWER) {
+        json_t *answer = json_object ();
+        if (subject)
+            json_object_set_new (answer, "name", json_from_frame (span_text (subject)));
+        refusal_into (answer, cli, verdict);
+        if (json_object_get (reply, "errors"))
+            json_object_set (answer, "errors", json_object_get (reply, "errors"));
+        print_answer (cli, JSON_ANSWER, answer);
+        json_decref (answer);
+    }
+    return complain_errors (subject, reply) ? verdict->code : verdict_tell (verdict, subject);
+}
+
+// What it answers, a rejection too.
+static json_t *ask (const struct cli *cli, struct zplan_client *client, const char *const *words,
+                    size_t count, struct verdict *ret)
+{
+    struct zplan_reply reply;
+    int outcome = zplan_client_manage (client, "flow", words, count, &reply);
+    *ret = call_verdict (cli, outcome, &reply);
+    json_t *json = outcome == ZPLAN_OK ? json_of (&reply) : NULL;
+    return json || ret->code != EXIT_DONE ? json : json_object ();
+}
+
+json_t *flow_ask_quietly (const struct cli *cli, struct zplan_client *client,
+                          const char *const *words, size_t count, struct verdict *ret)
+{
+    json_t *json = ask (cli, client, words, count, ret);
+    if (ret->code == EXIT_DONE)
+        return json;
+    json_decref (json);
+    return NULL;
+}
+
+json_t *flow_ask (const struct cli *cli, struct zplan_client *client, const char *const *words,
+                  size_t count, const char *subject, int *ret_code)
+{
+    struct verdict verdict;
+    json_t *json = ask (cli, client, words, count, &verdict);
+    *ret_code = verdict.code;
+    if (verdict.code == EXIT_DONE)
+        return json;
+    *ret_code = flow_refuse (cli, &verdict, subject, json);
+    json_decref (json);
+    return NULL;
+}
+
+int flow_each (const struct cli *cli, const char *pattern, void (*take) (void *, const json_t *),
+               void *owner)
+{
+    int code;
+    struct zplan_client *client = call_open (cli, &code);
+    char after[FLOW_NAME_MAX + 1] = "";
+    bool more = client != NULL;
+    while (more) {
+        json_t *filter = json_pack ("{s:s}", "after", after);
+        if (pattern)
+            json_object_set_new (filter, "name", json_from_frame (span_text (pattern)));
+        char *text = json_write (filter);
+        const char *const say[] = {"list", text};
+        json_t *answer = flow_ask (cli, client, say, 2, NULL, &code), *flow;
+        size_t i;
+        json_array_foreach (json_object_get (answer, "flows"), i, flow) take (owner, flow);
+        const char *next = json_string_value (json_object_get (answer, "next"));
+        more = next && strlen (next) < sizeof after && strcmp (next, after) > 0;
+        if (more)
+            snprintf (after, sizeof after, "%s", next);
+        json_decref (answer);
+        json_decref (filter);
+        free (text);
+    }
+    zplan_client_destroy (&client);
+    return code;
+}

@@ -1,0 +1,507 @@
+#include "flow_help.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// -- options
+
+static const struct option graph_rows[] = {
+    {.name = "--ascii",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct flow_wish, ascii),
+     .help = "a line for each step, the default"},
+    {.name = "--dot",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct flow_wish, dot),
+     .help = "a text for Graphviz"},
+    {.name = "--mermaid",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct flow_wish, mermaid),
+     .help = "a text for Mermaid"},
+    {.name = "--svg",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct flow_wish, svg),
+     .help = "a picture; `dot` of Graphviz makes it"},
+};
+
+static const struct option simulate_rows[] = {
+    {.name = "--at",
+     .metavar = "TIME",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, at),
+     .help = "when the run begins, as 2026-01-31T02:00; by default now"},
+    {.name = "--timezone",
+     .metavar = "ZONE",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, timezone),
+     .help = "of the times, as Europe/Berlin; by default UTC"},
+    {.name = "--cron",
+     .metavar = "EXPRESSION",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, cron),
+     .help = "a flow plan with this schedule, from --at on"},
+    {.name = "--runs",
+     .metavar = "N",
+     .type = OPTION_NUMBER,
+     .offset = offsetof (struct flow_wish, runs),
+     .help = "so many occurrences of --cron; their ends only are printed",
+     .min = 1,
+     .max = 1000},
+    {.name = "--each",
+     .metavar = "DURATION",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, each),
+     .help = "how long a call takes, and a signal is waited for; by default 1s"},
+    {.name = "--last",
+     .metavar = "STEP=DURATION",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct flow_wish, last),
+     .help = "the same of one step"},
+    {.name = "--fail",
+     .metavar = "STEP[:N]",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct flow_wish, fail),
+     .help = "its calls fail; with N their first N attempts only"},
+    {.name = "--never",
+     .metavar = "STEP",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct flow_wish, never),
+     .help = "its calls never end, its signal never arrives"},
+    {.name = "--value",
+     .metavar = "STEP=FILE",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct flow_wish, value),
+     .help = "the result of its calls, JSON or YAML; by default null"},
+    {.name = "--outage",
+     .metavar = "TARGET=HH:MM..HH:MM",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct flow_wish, outage),
+     .help = "the target takes nothing at that time of each day"},
+    {.name = "--limit",
+     .metavar = "NAME=N",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct flow_wish, limit),
+     .help = "at most N concurrent runs of a target, or of group:NAME"},
+    {.name = "--rate",
+     .metavar = "NAME=N",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct flow_wish, rate),
+     .help = "at most N starts per second, as 0.5, of a target or group:NAME"},
+    {.name = "--workers",
+     .metavar = "TARGET=N|NAMES",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct flow_wish, workers),
+     .help = "a pull target: N workers take its plans, one each, or these, as eu,us"},
+    {.name = "--input",
+     .metavar = "FILE",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, input),
+     .help = "the input of the run, JSON or YAML",
+     .offered = VALUES_FILES},
+};
+
+static const struct option start_rows[] = {
+    {.name = "--param",
+     .metavar = "NAME=VALUE",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct flow_wish, params),
+     .help = "a param: JSON, or else a text; a param of type string takes it as it is"},
+    {.name = "--input",
+     .metavar = "FILE",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, input),
+     .help = "the input of the run, an object as JSON or YAML; - is standard input",
+     .offered = VALUES_FILES},
+    {.name = "--batch",
+     .metavar = "DATE",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, batch),
+     .help = "the date that the run works for, as 2026-01-31 or 2026-01-31T02:00"},
+    {.name = "--unique",
+     .metavar = "NAME",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, unique),
+     .help = "a name of the plan: as long as there is a plan of it, nothing is started"},
+    {.name = "--title",
+     .metavar = "TEXT",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, title),
+     .help = "of the plan; by default the name of the flow"},
+    {.name = "--wait",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct flow_wish, wait),
+     .help = "print what its steps come to, until it has ended. Exit status: 0 it finished, "
+             "1 it failed, was cancelled or timed out"},
+};
+
+static const struct option runs_rows[] = {
+    {.name = "--flow",
+     .metavar = "NAME",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, flow),
+     .help = "of this flow only"},
+    {.name = "--state",
+     .metavar = "STATE",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, state),
+     .values = "running suspended undoing finished failed cancelled timeout",
+     .help = "in this state only"},
+    {.name = "--limit",
+     .metavar = "N",
+     .type = OPTION_NUMBER,
+     .offset = offsetof (struct flow_wish, rows),
+     .min = 1,
+     .max = 100000,
+     .help = "at most N runs, the newest ones; by default 50"},
+};
+
+static const struct option last_rows[] = {
+    {.name = "--flow",
+     .metavar = "NAME",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, flow),
+     .help = "with `last` as RUN: the newest run of this flow"},
+};
+
+static const struct option show_rows[] = {
+    {.name = "--steps",
+     .metavar = "STATE",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, steps),
+     .values = "none new running finished failed cancelled skipped",
+     .help = "only steps in this state"},
+    {.name = "--graph",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct flow_wish, graph),
+     .help = "draw it, as `zplan flow graph RUN`"},
+};
+
+static const struct option log_rows[] = {
+    {.name = "--follow",
+     .aliases = "-f",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct flow_wish, follow),
+     .help = "continue with what comes, until the run has ended"},
+};
+
+static const struct option skip_rows[] = {
+    {.name = "--value",
+     .metavar = "JSON",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, skip_value),
+     .help = "the value of the step, for those that read it; by default null"},
+    {.name = "--reason",
+     .metavar = "TEXT",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, reason),
+     .help = "why"},
+};
+
+static const struct option retry_rows[] = {
+    {.name = "--fresh",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct flow_wish, fresh),
+     .help = "evaluate params, lists and times anew"},
+    {.name = "--restart",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct flow_wish, restart),
+     .help = "all steps again, also those that finished"},
+    {.name = "--reason",
+     .metavar = "TEXT",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, reason),
+     .help = "why"},
+};
+
+static const struct option cancel_rows[] = {
+    {.name = "--force",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct flow_wish, force),
+     .help = "nothing more is undone, and the step of `finally` does not run"},
+};
+
+// Options of `zplan add` that a flow plan may have here.
+static size_t choose_terms (struct terms *terms, struct option *ret, size_t max)
+{
+    static const char *const names[] = {"--misfire", "--misfire-window", "--overlap-policy",
+                                        "--retry", "--run-timeout"};
+    const struct option_group all = terms_options (terms);
+    size_t count = 0;
+    for (size_t i = 0; i < all.count; i++)
+        for (size_t j = 0; j < sizeof names / sizeof *names && count < max; j++)
+            if (strcmp (all.rows[i].name, names[j]) == 0)
+                ret[count++] = all.rows[i];
+    return count;
+}
+
+// -- what each subcommand does
+
+enum section { LOCAL, STORED, RUNS, PEOPLE, SECTIONS };
+
+static const char *const sections[SECTIONS] = {
+    [LOCAL] = "These need no station",
+    [STORED] = "The station keeps definitions, each with its versions 1, 2, ...",
+    [RUNS] = "RUN is the number of a run, or `last`: the newest one",
+    [PEOPLE] = "What people do to a run; STEP.3 is item 3 of a step with for_each",
+};
+
+enum groups {
+    GRAPH = 1,
+    SIMULATE = 2,
+    START = 4,
+    LISTED = 8,
+    LAST = 16,
+    SHOW = 32,
+    LOG = 64,
+    SKIP = 128,
+    RETRY = 256,
+    CANCEL = 512,
+    ALL = 1023
+};
+
+static const struct flow_text {
+    const char *name, *arguments;
+    enum section section;
+    unsigned groups;
+    const char *text;
+    const char *examples;
+} texts[FLOW_WORDS] = {
+    [FLOW_CHECK] =
+        {"check", "FILE...", LOCAL, 0,
+         "say what is wrong with it, everything at once; else how many calls a run "
+         "makes at most, whether its time is bounded, and what looks like a mistake. A "
+         "target is a flow when its file is given as well",
+         "  zplan flow check greeting.yaml\n"
+         "  zplan flow check night.json etl.json  # night has a step whose target is etl\n"},
+    [FLOW_GRAPH] = {"graph", "FILE|NAME|RUN", LOCAL, GRAPH | LAST,
+                    "draw it: a line for each step, by layers. A step stands below all steps that "
+                    "it waits for. What is no file is a flow that the station has, or else a run: "
+                    "then a letter says the state of each step. --dot and --mermaid write texts "
+                    "for programs that draw, --svg runs `dot` of Graphviz",
+                    "  zplan flow graph greeting.yaml\n"
+                    "  zplan flow graph greeting.yaml --svg >greeting.svg\n"
+                    "  zplan flow graph greeting --mermaid\n"
+                    "  zplan flow graph last --flow greeting\n"},
+    [FLOW_SIMULATE] =
+        {"simulate", "FILE...", LOCAL, SIMULATE,
+         "run the first one on a virtual clock, with the rules of the station: a "
+         "line an event, when the run ends, its critical path, and what it waited "
+         "for: slots, targets, limits, workers. The other files are its sub-flows, "
+         "whose steps are called STEP/INNER. Nothing is sent or written",
+         "  zplan flow simulate greeting.yaml --last name=5m --fail greet:2\n"
+         "  zplan flow simulate greeting.yaml --limit jobs=2 --workers jobs=eu,us\n"
+         "  zplan flow simulate night.json etl.json --cron '0 2 * * *' --runs 30\n"
+         "  zplan flow simulate night.json etl.json --cron '0 2 * * *' --runs 30 \\\n"
+         "    --last etl/load=30h --overlap-policy queue  # a run that takes too long\n"},
+    [FLOW_PUT_FILE] = {"put", "FILE [LAST]", STORED, 0,
+                       "make it the next version, unless it is as the last one. It is checked "
+                       "with the targets and flows of the station. With LAST it is rejected unless "
+                       "that is the last version, 0: unless it is new",
+                       "  zplan flow put greeting.yaml\n"},
+    [FLOW_USE_VERSION] = {"use", "NAME VERSION", STORED, 0,
+                          "use this version for new runs. With an older one it stays in use when "
+                          "others are put, until the last one is used again",
+                          "  zplan flow use greeting 1\n"},
+    [FLOW_GET] = {"get", "NAME [VERSION]", STORED, 0, "print the version in use, or this one",
+                  "  zplan flow get greeting >greeting.json\n"},
+    [FLOW_LIST] = {"list", "[NAME]", STORED, 0, "print which there are; a NAME may end in *",
+                   "  zplan flow list 'night*'\n"},
+    [FLOW_REMOVE_ALL] = {"remove", "NAME...", STORED, 0,
+                         "remove it with all versions, if nothing refers to it: no plans, and no "
+                         "other flow",
+                         "  zplan flow remove greeting\n"},
+    [FLOW_EXPORT] = {"export", "[NAME...]", STORED, 0,
+                     "print the version in use of all flows, or of these: a line each, JSON",
+                     "  zplan flow export >flows.ndjson\n"},
+    [FLOW_IMPORT] = {"import", "FILE", STORED, 0,
+                     "put all definitions of a file that export wrote, or of a JSON array, those "
+                     "first that others call. `-` is standard input",
+                     "  zplan flow import flows.ndjson\n"},
+    [FLOW_START_RUN] = {"start", "NAME", RUNS, START,
+                        "run a flow once, at once: a plan whose target is the flow. `zplan add "
+                        "--target NAME` with a time makes a schedule of it",
+                        "  zplan flow start greeting --wait\n"
+                        "  zplan flow start etl --param day=20260131 --param limit=5\n"
+                        "  zplan flow start purchase --input order.json --unique order/4711\n"
+                        "  echo '{\"order\": 4711}' | zplan flow start purchase --input -\n"},
+    [FLOW_SHOW_RUNS] = {"runs", "", RUNS, LISTED, "print the newest runs",
+                        "  zplan flow runs --flow etl --state failed\n"},
+    [FLOW_SHOW_RUN] = {"show", "RUN", RUNS, SHOW | LAST,
+                       "print a run and the states of its steps, those of a sub-flow below the "
+                       "step that calls it",
+                       "  zplan flow show last\n"
+                       "  zplan flow show 2a --steps failed\n"
+                       "  zplan flow show last --flow etl --graph\n"
+                       "  zplan flow show 2a --json | jq .output\n"},
+    [FLOW_SHOW_LOG] = {"log", "RUN", RUNS, LOG | LAST,
+                       "print when each step came to what, the last 1000 lines",
+                       "  zplan flow log last --follow\n"},
+    [FLOW_SHOW_WHY] = {"why", "RUN/STEP", RUNS, LAST,
+                       "print why a step does not start, why it failed, or what its plan waits for",
+                       "  zplan flow why last/load\n"},
+    [FLOW_SIGNAL_RUN] = {"signal", "RUN STEP [JSON]", PEOPLE, LAST,
+                         "send a step that waits for a signal what it waits for; JSON becomes "
+                         "its value",
+                         "  zplan flow signal 2a approve\n"
+                         "  zplan flow signal 2a approve '{\"by\": \"ann\"}'\n"},
+    [FLOW_REJECT_RUN] = {"reject", "RUN STEP [REASON]", PEOPLE, LAST,
+                         "the same step fails, with this reason",
+                         "  zplan flow reject 2a approve 'too expensive'\n"},
+    [FLOW_SKIP_STEP] =
+        {"skip", "RUN STEP", PEOPLE, SKIP | LAST,
+         "resolve a step that failed, is blocked or has not started: it counts as "
+         "finished, and the run goes on",
+         "  zplan flow skip 2a load --value '{\"rows\": 5}' --reason 'loaded by hand'\n"},
+    [FLOW_RETRY_RUN] = {"retry", "RUN [STEP...]", PEOPLE, RETRY | LAST,
+                        "run these steps and all behind them again; by default those that failed "
+                        "or were cancelled. What finished keeps its value",
+                        "  zplan flow retry last\n"
+                        "  zplan flow retry 2a load resize.3 --reason 'the disk was full'\n"
+                        "  zplan flow retry 2a --restart --fresh\n"},
+    [FLOW_SUSPEND_RUN] = {"suspend", "RUN [REASON]", PEOPLE, LAST,
+                          "start no further steps; what is in flight goes on",
+                          "  zplan flow suspend 2a maintenance\n"},
+    [FLOW_RESUME_RUN] = {"resume", "RUN", PEOPLE, LAST, "go on with a run that was suspended",
+                         "  zplan flow resume 2a\n"},
+    [FLOW_CANCEL_RUN] = {"cancel", "RUN [REASON]", PEOPLE, CANCEL | LAST,
+                         "cancel what is in flight, then undo, then run the step of `finally`",
+                         "  zplan flow cancel 2a 'no longer needed'\n"
+                         "  zplan flow cancel 2a --force\n"},
+};
+
+// -- as a whole
+
+static const char intro[] =
+    "Flows: steps that wait for each other. A definition is a file, JSON or YAML; `-` is\n"
+    "standard input. It has a name and steps; a step has a target, or it waits, or it\n"
+    "computes:\n"
+    "  flow: greeting\n"
+    "  steps:\n"
+    "    name:  {target: jobs, command: name}\n"
+    "    greet: {after: [name], target: jobs, command: echo,\n"
+    "            args: [\"='hello ' + steps.name.value\"]}\n\n"
+    "`zplan flow WORD --help` has the help of one of these alone.\n";
+
+enum { TEXT_COLUMN = 18, TEXT_WIDTH = 62 };
+
+// So much of the text as fits a line; what follows is moved behind it and its blank.
+static int cut_line (const char **text)
+{
+    size_t size = strlen (*text), cut = size;
+    const char *line = *text;
+    if (size > TEXT_WIDTH)
+        for (cut = TEXT_WIDTH; cut && line[cut] != ' ';)
+            cut--;
+    *text += cut + (line[cut] == ' ');
+    return (int)cut;
+}
+
+// "  put FILE [LAST]  make it the next version, ..."
+static void write_entry (FILE *out, const struct flow_text *entry)
+{
+    int width =
+        fprintf (out, "  %s%s%s", entry->name, *entry->arguments ? " " : "", entry->arguments);
+    const char *text = entry->text;
+    if (width > TEXT_COLUMN - 2)
+        width = fprintf (out, "\n") - 1;
+    while (*text) {
+        const char *line = text;
+        int size = cut_line (&text);
+        fprintf (out, "%*s%.*s\n", TEXT_COLUMN - width, "", size, line);
+        width = 0;
+    }
+}
+
+static char *write_about (enum flow_word word)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream (&text, &size);
+    if (!out)
+        abort (); // only memory can lack
+    if (word < FLOW_WORDS) {
+        fprintf (out, "%c%s.\n\n%s", toupper ((unsigned char)texts[word].text[0]),
+                 texts[word].text + 1, texts[word].examples);
+        fclose (out);
+        return text;
+    }
+    fputs (intro, out);
+    for (int section = 0; section < SECTIONS; section++) {
+        fprintf (out, "\n%s:\n", sections[section]);
+        for (size_t i = 0; i < FLOW_WORDS; i++)
+            if ((int)texts[i].section == section)
+                write_entry (out, &texts[i]);
+        fputc ('\n', out);
+        for (size_t i = 0; i < FLOW_WORDS; i++)
+            if ((int)texts[i].section == section)
+                fputs (texts[i].examples, out);
+    }
+    fclose (out);
+    return text;
+}
+
+static char *write_synopsis (enum flow_word word)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream (&text, &size);
+    if (!out)
+        abort ();
+    if (word < FLOW_WORDS)
+        fprintf (out, "zplan flow %s%s%s%s", texts[word].name, *texts[word].arguments ? " " : "",
+                 texts[word].arguments, texts[word].groups ? " [OPTIONS]" : "");
+    else
+        fputs ("zplan flow check FILE... | graph FILE | simulate FILE... [OPTIONS]\n"
+               " zplan flow put FILE | get NAME | list | use NAME VERSION | remove NAME\n"
+               " zplan flow export | import FILE\n"
+               " zplan flow start NAME [--param NAME=VALUE]... [--input FILE] [--wait]\n"
+               " zplan flow runs | show RUN | log RUN | why RUN/STEP\n"
+               " zplan flow signal | reject | skip RUN STEP\n"
+               " zplan flow retry | suspend | resume | cancel RUN",
+               out);
+    fclose (out);
+    return text;
+}
+
+#define ROWS(rows) (rows), sizeof (rows) / sizeof *(rows)
+
+void flow_help_start (struct flow_help *self, enum flow_word word, struct flow_wish *wish,
+                      struct usage *ret)
+{
+    const unsigned wanted = word < FLOW_WORDS ? texts[word].groups : ALL;
+    const size_t term_count =
+        choose_terms (&wish->terms, self->terms, sizeof self->terms / sizeof *self->terms);
+    const struct {
+        enum groups mark;
+        struct option_group group;
+    } all[] = {{GRAPH, {"Graph", ROWS (graph_rows), wish}},
+               {SIMULATE, {"Simulate", ROWS (simulate_rows), wish}},
+               {SIMULATE, {"Flow plan of simulate", self->terms, term_count, &wish->terms}},
+               {START, {"Start", ROWS (start_rows), wish}},
+               {LISTED, {"Runs", ROWS (runs_rows), wish}},
+               {SHOW, {"Show", ROWS (show_rows), wish}},
+               {LOG, {"Log", ROWS (log_rows), wish}},
+               {SKIP, {"Skip", ROWS (skip_rows), wish}},
+               {RETRY, {"Retry", ROWS (retry_rows), wish}},
+               {CANCEL, {"Cancel", ROWS (cancel_rows), wish}},
+               {LAST, {"The newest run", ROWS (last_rows), wish}}};
+    self->about = write_about (word);
+    self->synopsis = write_synopsis (word);
+    *ret = (struct usage){.synopsis = self->synopsis,
+                          .about = self->about,
+                          .words_min = 1,
+                          .words_max = INT_MAX,
+                          .words = "a word, as put, start or show"};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (wanted & all[i].mark)
+            ret->groups[ret->group_count++] = all[i].group;
+}
+
+void flow_help_clear (struct flow_help *self)
+{
+    free (self->about);
+    free (self->synopsis);
+}

@@ -1,0 +1,147 @@
+// zplan flow log, and following a run until it has ended.
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "codes.h"
+#include "flow_command.h"
+#include "flow_run_view.h"
+#include "print.h"
+
+// -- lines
+
+static void print_line (const struct cli *cli, const json_t *line)
+{
+    char word[WORD_SIZE];
+    const json_t *state = json_object_get (line, "state"),
+                 *detail = json_object_get (line, "detail");
+    if (cli->json) {
+        flow_run_print_json (cli, line);
+        return;
+    }
+    printf ("%s  ", flow_time_word (json_object_get (line, "at"), word));
+    print_column (text_of (json_object_get (line, "step")), 20);
+    putchar (' ');
+    colour_on (stdout, flow_state_colour (state));
+    if (detail)
+        print_column (text_of (state), 9);
+    else
+        print_bytes (text_of (state));
+    colour_off (stdout, flow_state_colour (state));
+    if (detail) {
+        putchar (' ');
+        print_bytes (text_of (detail));
+    }
+    putchar ('\n');
+}
+
+// How many lines at the beginning of a page were printed with the page before it: the station keeps
+// the last lines only, so that the first ones may have gone meanwhile.
+static size_t lines_known (const json_t *before, const json_t *page)
+{
+    size_t old = json_array_size (before), size = json_array_size (page);
+    for (size_t gone = 0; gone < old; gone++) {
+        size_t same = 0;
+        while (gone + same < old && same < size &&
+               json_equal (json_array_get (before, gone + same), json_array_get (page, same)))
+            same++;
+        if (gone + same == old)
+            return same;
+    }
+    return 0;
+}
+
+static void print_page (const struct cli *cli, const json_t *before, const json_t *page)
+{
+    for (size_t i = lines_known (before, page); i < json_array_size (page); i++)
+        print_line (cli, json_array_get (page, i));
+    fflush (stdout);
+}
+
+// -- until it has ended
+
+enum { PAUSE_US = 200000, PATIENCE_US = 60000000 };
+
+struct follower {
+    const struct cli *cli;
+    struct zplan_client *client;
+    const char *run;
+    json_t *page; // that was printed
+    int64_t answered_us;
+    bool ended;
+    int code;
+};
+
+bool flow_may_go_on (const struct verdict *verdict, int64_t *answered_us)
+{
+    bool away = verdict->code == EXIT_NO_ANSWER || verdict->status == ZERO_STATUS_NET_ERROR_ID;
+    int64_t now_us = clock_mono_us ();
+    if (verdict->code == EXIT_DONE || !*answered_us)
+        *answered_us = now_us;
+    return verdict->code == EXIT_DONE || (away && now_us - *answered_us <= PATIENCE_US);
+}
+
+// The run is read first: what is in its log by then is all of it. NULL: it is not known now.
+static json_t *look (struct follower *self)
+{
+    struct verdict verdict;
+    const char *const show[] = {"show", self->run, "{\"limit\":1}"}, *const log[] = {"log",
+                                                                                     self->run};
+    json_t *run = flow_ask_quietly (self->cli, self->client, show, 3, &verdict);
+    json_t *answer = run ? flow_ask_quietly (self->cli, self->client, log, 2, &verdict) : NULL;
+    json_t *page = json_object_get (answer, "log");
+    if (!flow_may_go_on (&verdict, &self->answered_us))
+        self->code = verdict_tell (&verdict, self->run);
+    if (self->code == EXIT_DONE && page) {
+        print_page (self->cli, self->page, page);
+        json_decref (self->page);
+        self->page = json_incref (page);
+        self->ended = flow_run_has_ended (run);
+    } else {
+        json_decref (run);
+        run = NULL;
+    }
+    json_decref (answer);
+    return run;
+}
+
+json_t *flow_follow (const struct cli *cli, struct zplan_client *client, const char *run,
+                     int *ret_code)
+{
+    struct follower self = {.cli = cli, .client = client, .run = run, .code = EXIT_DONE};
+    json_t *seen = NULL;
+    while (!self.ended && self.code == EXIT_DONE) {
+        json_decref (seen);
+        seen = look (&self);
+        if (!self.ended && self.code == EXIT_DONE)
+            usleep (PAUSE_US);
+    }
+    json_decref (self.page);
+    json_object_del (seen, "steps"); // one of them
+    json_object_del (seen, "next");
+    *ret_code = self.code;
+    return seen;
+}
+
+int flow_log (const struct cli *cli, const char *text, const struct flow_wish *wish)
+{
+    int code;
+    char run[IDENT_SIZE];
+    json_t *answer = NULL;
+    struct zplan_client *client = call_open (cli, &code);
+    if (client)
+        code = flow_run_read (cli, client, text, wish->flow, run);
+    const char *const say[] = {"log", run};
+    if (client && code == EXIT_DONE && wish->follow) {
+        answer = flow_follow (cli, client, run, &code);
+        if (answer && !cli->json)
+            flow_run_print_state (answer);
+    } else if (client && code == EXIT_DONE) {
+        answer = flow_ask (cli, client, say, 2, run, &code);
+        print_page (cli, NULL, json_object_get (answer, "log"));
+    }
+    json_decref (answer);
+    zplan_client_destroy (&client);
+    return code;
+}

@@ -1,0 +1,224 @@
+// zplan flow export, import: all definitions in use, and back.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "codes.h"
+#include "flow.h"
+#include "flow_command.h"
+#include "flow_run_view.h"
+#include "json.h"
+#include "memory.h"
+#include "print.h"
+
+// -- export
+
+// The text of a definition as it is stored, where the reply to `get` ends with it: a text that was
+// written anew might be another version. On one line: line breaks stand between tokens only.
+static bool print_stored (const struct zplan_reply *reply)
+{
+    static const char mark[] = "\"definition\":";
+    struct span text = call_frame (reply, ZERO_FRAME_JSON);
+    const char *at = text.size ? memmem (text.data, text.size, mark, sizeof mark - 1) : NULL;
+    const char *end = (const char *)text.data + text.size;
+    if (!at || end[-1] != '}')
+        return false;
+    if (isatty (STDOUT_FILENO)) { // without what a terminal would take as a command
+        json_t *answer = json_loadb ((const char *)text.data, text.size, 0, NULL);
+        print_json (json_object_get (answer, "definition"));
+        json_decref (answer);
+        return true;
+    }
+    for (at += sizeof mark - 1; at < end - 1; at++)
+        putchar (*at == '\n' || *at == '\r' ? ' ' : *at);
+    putchar ('\n');
+    return true;
+}
+
+static void add_name (void *names, const json_t *flow)
+{
+    json_array_append (names, json_object_get (flow, "name"));
+}
+
+static int export_flow (const struct cli *cli, struct zplan_client *client, const char *name)
+{
+    struct zplan_reply reply;
+    const char *const say[] = {"get", name};
+    int outcome = zplan_client_manage (client, "flow", say, 2, &reply);
+    int code = call_judge (cli, outcome, &reply, name);
+    if (code == EXIT_DONE && !print_stored (&reply)) {
+        complain (name, span_text ("the station sent no definition"));
+        code = EXIT_REFUSED;
+    }
+    return code;
+}
+
+int flow_export (const struct cli *cli, char **words, int count)
+{
+    int code = EXIT_DONE, one;
+    size_t i;
+    json_t *names = json_array (), *name;
+    for (int at = 0; at < count; at++)
+        json_array_append_new (names, json_from_frame (span_text (words[at])));
+    if (!count)
+        code = flow_each (cli, NULL, add_name, names);
+    struct zplan_client *client = code == EXIT_DONE ? call_open (cli, &code) : NULL;
+    json_array_foreach (names, i, name)
+    {
+        if (!client || code == EXIT_NO_ANSWER)
+            break;
+        one = export_flow (cli, client, json_string_value (name));
+        code = one == EXIT_DONE ? code : one;
+    }
+    zplan_client_destroy (&client);
+    json_decref (names);
+    return code;
+}
+
+// -- import
+
+struct moved {
+    char *text; // to be put
+    json_t *json;
+    enum { MOVED_NEW, MOVED_PENDING, MOVED_DONE } mark;
+};
+
+struct move {
+    const struct cli *cli;
+    struct zplan_client *client;
+    const char *file;
+    struct moved *flows;
+    size_t count, room;
+    json_t *places; // name -> its place
+    int code;
+};
+
+static void move_add (struct move *self, json_t *json, const char *text, size_t size)
+{
+    const char *name = json_string_value (json_object_get (json, "flow"));
+    if (self->count == self->room) {
+        self->room = self->room ? 2 * self->room : 64;
+        self->flows = memory_resize (self->flows, self->room * sizeof *self->flows);
+    }
+    if (name)
+        json_object_set_new (self->places, name, json_integer ((json_int_t)self->count));
+    self->flows[self->count++] = (struct moved){
+        .text = text ? strndup (text, size) : json_write (json), .json = json_incref (json)};
+}
+
+// One object a line, or an array of them, or one alone, over as many lines as it takes. False: it
+// is not, which is told.
+static bool move_read (struct move *self, const char *text, size_t size)
+{
+    size_t at = 0, i;
+    while ((at += strspn (text + at, " \t\r\n")) < size) {
+        json_error_t error;
+        json_t *json = json_loadb (text + at, size - at,
+                                   JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &error),
+               *one;
+        struct reason reason;
+        size_t read = (size_t)error.position;
+        if (json_is_object (json))
+            move_add (self, json, text + at, read);
+        json_array_foreach (json, i, one) move_add (self, one, NULL, 0);
+        json_decref (json);
+        if (!json) {
+            reason_set (
+                &reason,
+                "byte %zu: want definitions as JSON, as `zplan flow export` writes them: %s",
+                at + read, error.text);
+            complain (self->file, span_text (reason.text));
+            return false;
+        }
+        at += read;
+    }
+    return true;
+}
+
+static void move_put (struct move *self, size_t place);
+
+// A target that is a flow of the file is put before.
+static void put_target (struct move *self, const json_t *call)
+{
+    const char *target = json_string_value (json_object_get (call, "target"));
+    const json_t *place = target ? json_object_get (self->places, target) : NULL;
+    if (place)
+        move_put (self, (size_t)json_integer_value (place));
+}
+
+static void move_put (struct move *self, size_t place)
+{
+    const char *name;
+    json_t *step;
+    if (self->flows[place].mark != MOVED_NEW || self->code == EXIT_NO_ANSWER)
+        return;
+    self->flows[place].mark = MOVED_PENDING; // a cycle: the station rejects it
+    const json_t *json = self->flows[place].json;
+    put_target (self, json_object_get (json, "defaults"));
+    json_object_foreach (json_object_get (json, "steps"), name, step)
+    {
+        put_target (self, step);
+        put_target (self, json_object_get (step, "undo"));
+    }
+    self->flows[place].mark = MOVED_DONE;
+    name = json_string_value (json_object_get (json, "flow"));
+    int code = flow_put_text (self->cli, self->client, self->flows[place].text, NULL,
+                              name ? name : self->file);
+    self->code = code == EXIT_DONE ? self->code : code;
+}
+
+static char *read_all (const char *file, size_t *ret_size, struct reason *reason)
+{
+    enum { IMPORT_MAX = 1 << 30 };
+    FILE *in = strcmp (file, "-") == 0 ? stdin : fopen (file, "r");
+    char *text = NULL;
+    size_t size = 0, room = 0, got = 0;
+    while (in && size < IMPORT_MAX) {
+        if (size + 1 >= room)
+            text = memory_resize (text, room = room ? 2 * room : 65536);
+        if (!(got = fread (text + size, 1, room - size - 1, in)))
+            break;
+        size += got;
+    }
+    bool good = in && !ferror (in) && size < IMPORT_MAX;
+    if (!good)
+        reason_set (reason, "%s", in && !ferror (in) ? "larger than 1 GiB" : strerror (errno));
+    else
+        text[size] = '\0';
+    if (in && in != stdin)
+        fclose (in);
+    *ret_size = size;
+    if (good)
+        return text;
+    free (text);
+    return NULL;
+}
+
+int flow_import (const struct cli *cli, const char *file)
+{
+    size_t size;
+    struct reason reason;
+    struct move move = {.cli = cli, .file = file, .code = EXIT_REFUSED};
+    char *text = read_all (file, &size, &reason);
+    if (!text) {
+        complain (file, span_text (reason.text));
+        return EXIT_REFUSED;
+    }
+    move.places = json_object ();
+    bool good = move_read (&move, text, size);
+    if (good)
+        move.client = call_open (cli, &move.code);
+    for (size_t i = 0; move.client && i < move.count; i++)
+        move_put (&move, i);
+    for (size_t i = 0; i < move.count; i++) {
+        free (move.flows[i].text);
+        json_decref (move.flows[i].json);
+    }
+    zplan_client_destroy (&move.client);
+    json_decref (move.places);
+    free (move.flows);
+    free (text);
+    return move.code;
+}

@@ -1,0 +1,42 @@
+// Runs of flows, as the command line names, reads and shows them.
+#pragma once
+
+#include "flow_ask.h"
+#include "ident.h"
+#include "look.h"
+
+// RUN as the user names it: a number in hex, or `last`: the newest run, of this flow if `flow` is
+// not NULL, else of no sub-flow. Returns an exit code; what is wrong is told.
+int flow_run_read (const struct cli *cli, struct zplan_client *client, const char *text,
+                   const char *flow, char out[IDENT_SIZE]);
+
+// One page of `runs` with these members of the filter, from `after` on. NULL: told.
+json_t *flow_run_page (const struct cli *cli, struct zplan_client *client, json_t *filter,
+                       int64_t after, int *ret_code);
+
+// All that `show` says of a run, with all of its steps, or those in this state; `state` NULL: all.
+// NULL: it is for the caller to tell the verdict.
+json_t *flow_run_show (const struct cli *cli, struct zplan_client *client, const char *run,
+                       const char *state, struct verdict *ret);
+
+// A run, or a line of its log, as a line of JSON: times as all others are.
+void flow_run_print_json (const struct cli *cli, const json_t *run);
+
+// "run 2a of flow etl: finished".
+void flow_run_print_state (const json_t *run);
+
+bool flow_run_has_ended (const json_t *run);
+enum colour flow_state_colour (const json_t *state);
+
+// Unix milliseconds as in a table, and as on a line of its own: in `out`, or a constant.
+const char *flow_time_word (const json_t *ms, char *out);
+const char *flow_moment_word (const json_t *ms, char *out);
+
+// Whether a command that waits goes on after this verdict: a station that is away may come back, or
+// a standby takes over. `answered_us` is when it answered last, 0 at first.
+bool flow_may_go_on (const struct verdict *verdict, int64_t *answered_us);
+
+// Print the log of a run, and what comes to it until the run has ended; the run, to be given back.
+// NULL: told, and `ret_code` is the exit code.
+json_t *flow_follow (const struct cli *cli, struct zplan_client *client, const char *run,
+                     int *ret_code);
