@@ -60,6 +60,21 @@ def test_ten_commands(newcomer):
     assert wait_until(fails, "a failure is told", 2 * WAIT)["status"] == "failed"
 
 
+@of_chapter("Flows")
+def test_flows(newcomer):
+    newcomer.programs_are_found()
+    newcomer.start(f"zpland --data {newcomer.folder}/data", READY)
+    newcomer.start("zplan work -- sh -c 'echo did $ZPLAN_COMMAND'", "serves jobs of")
+    newcomer.file("night.yaml", "yaml")
+    newcomer.does("zplan flow put", "^flow night: version 1, in use")
+    newcomer.does("zplan flow start", r"(?s)dump +finished.*report +finished.*of flow night: finished\noutput .*did report")
+    newcomer.does("zplan add --flow", "accepted, first run at .*T02:00:00Z")
+    newcomer.does("zplan flow show last", "(?s)^run [0-9a-f]+ of flow night: finished.*upload +finished +\"did upload")
+    newcomer.does("zplan flow why last/report", "^step [0-9a-f]+/report: finished")
+    newcomer.does("zplan flow retry last report", "^run [0-9a-f]+ of flow night: running")
+    wait_until(lambda: "night: finished" in newcomer.run("zplan flow show last"), "it has run again")
+
+
 @of_chapter("From C")
 def test_from_c(newcomer):
     newcomer.demo(worker=False)
