@@ -20,7 +20,7 @@
 
 enum {
     FAR_S = 86400,
-    AHEAD_US = 3000000, // a station looks at the queue once a second
+    AHEAD_US = 12000000, // a station has read the next 10 seconds of the queue
     MOVED_AT_ONCE = 256,
     KEY_SIZE = 128
 };
