@@ -287,9 +287,10 @@ static void follow_step (void *owner)
 }
 
 // The run of the step is there: it is decided anew.
-static void on_run_read (void *owner, bool found)
+static void on_run_read (void *owner, bool found, const char *damage)
 {
     struct applying *self = owner;
+    (void)damage;
     self->orphan = !found;
     on_committed (self, &(struct store_committed){.result = STORE_RESET, .error = ""});
 }

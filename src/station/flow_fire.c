@@ -84,6 +84,14 @@ static void fail (struct firing *self, const char *reason)
     end_plan (self, CAUSE_ANSWER, ZERO_STATUS_FAILED_ID, reason, NULL);
 }
 
+// Its calls that are in flight go on, and their ends are nobody's.
+static void fail_damaged (struct firing *self, const char *damage)
+{
+    struct reason reason;
+    reason_set (&reason, "the rows of its run do not fit together: %s", damage);
+    fail (self, reason.text);
+}
+
 // "load failed: disk full", of a run that has failed.
 static void write_failure (const struct flow_live *live, char *text, size_t size)
 {
@@ -126,7 +134,7 @@ static void end_with_run (struct firing *self, const struct flow_live *live)
 static const struct decision goes_on = {.commit = COMMIT_LEASE};
 
 static void on_begun (void *owner, const struct store_committed *answer);
-static void on_former_run (void *owner, bool found);
+static void on_former_run (void *owner, bool found, const char *damage);
 
 // The run of a sub-flow is shown with its step from now on; at its end it is told again.
 static void tell_parent (const struct firing *self)
@@ -286,10 +294,12 @@ static void begin_new (struct firing *self)
     flow_book_get (self->station, self->key_station, 0, on_definition, self);
 }
 
-static void on_former_run (void *owner, bool found)
+static void on_former_run (void *owner, bool found, const char *damage)
 {
     struct firing *self = owner;
-    if (!found)
+    if (damage)
+        fail_damaged (self, damage);
+    else if (!found)
         begin_new (self);
     else if (flow_runs_has (self->station, self->plan->flow_run))
         begin (self);
@@ -319,10 +329,12 @@ static void look (struct firing *self)
     firing_destroy (self);
 }
 
-static void on_run (void *owner, bool found)
+static void on_run (void *owner, bool found, const char *damage)
 {
     struct firing *self = owner;
-    if (!found)
+    if (damage)
+        fail_damaged (self, damage);
+    else if (!found)
         fail (self, "the run of the flow is gone");
     else if (flow_runs_has (self->station, self->plan->flow_run))
         look (self);
@@ -345,10 +357,11 @@ static void timer_due (struct firing *self)
     firing_destroy (self);
 }
 
-static void on_timer_run (void *owner, bool found)
+static void on_timer_run (void *owner, bool found, const char *damage)
 {
     struct firing *self = owner;
     struct plan_step step;
+    (void)damage;
     plan_step_parse (self->plan->step, &step);
     if (!found || flow_runs_has (self->station, step.run))
         timer_due (self); // one of a run that is gone is dropped
@@ -386,11 +399,11 @@ struct cancelling {
     uint64_t run; // of a sub-flow
 };
 
-static void on_sub_run (void *owner, bool found)
+static void on_sub_run (void *owner, bool found, const char *damage)
 {
     struct cancelling *self = owner;
     struct reason reason;
-    (void)found;
+    (void)found, (void)damage;
     flow_runs_carry (self->station, self->run,
                      &(struct flow_event){.kind = FLOW_CANCEL, .item = -1}, &reason);
     station_resume (self->station);

@@ -173,7 +173,8 @@ static struct wanted *wanted_find (const struct flow_runs *runs, uint64_t run)
     return (struct wanted *)node;
 }
 
-static void on_read (struct station *self, uint64_t run, struct flow_live *live, bool lost)
+static void on_read (struct station *self, uint64_t run, struct flow_live *live, bool lost,
+                     const char *damage)
 {
     struct flow_runs *runs = self->flow_runs;
     struct wanted *wanted = wanted_find (runs, run);
@@ -188,7 +189,7 @@ static void on_read (struct station *self, uint64_t run, struct flow_live *live,
     table_remove (&runs->wanted, &wanted->node);
     for (struct wanting *one = wanted->first, *next; one; one = next) {
         next = one->next;
-        one->call (one->owner, found);
+        one->call (one->owner, found, found ? NULL : damage);
         free (one);
     }
     free (wanted);
@@ -198,7 +199,7 @@ void flow_runs_want (struct station *self, uint64_t run, flow_wanted_fn *call, v
 {
     struct flow_runs *runs = runs_now (self);
     if (flow_live_find (self, run)) {
-        call (owner, true);
+        call (owner, true, NULL);
         return;
     }
     struct wanted *wanted = wanted_find (runs, run);

@@ -23,10 +23,11 @@ void flow_runs_start (struct station *self, flow_cancel_fn *cancel);
 void flow_runs_stop (struct station *self);
 
 // Whether a run is in memory. flow_runs_want calls back when it is: at once, or when it was read;
-// with `found` false when there is none of this number any more. When Redis was lost meanwhile it
-// may not be there all the same.
+// with `found` false when there is none of this number any more, or when its rows do not fit
+// together: then `damage` says why, else it is NULL. When Redis was lost meanwhile it may not be
+// there all the same.
 bool flow_runs_has (struct station *self, uint64_t run);
-typedef void flow_wanted_fn (void *owner, bool found);
+typedef void flow_wanted_fn (void *owner, bool found, const char *damage);
 void flow_runs_want (struct station *self, uint64_t run, flow_wanted_fn *call, void *owner);
 
 // The plan of a call is over, and its run is in memory: call in the turn of that decision.

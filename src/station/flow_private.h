@@ -127,5 +127,6 @@ void flow_news_send (struct flow_live *live);
 void flow_live_write (struct flow_live *live, const struct flow_effects *effects);
 
 // Read a run; `call` gets NULL when there is none, or when Redis is away (`lost`).
-typedef void flow_read_fn (struct station *self, uint64_t run, struct flow_live *live, bool lost);
+typedef void flow_read_fn (struct station *self, uint64_t run, struct flow_live *live, bool lost,
+                           const char *damage);
 void flow_live_read (struct station *self, uint64_t run, flow_read_fn *call);

@@ -197,7 +197,7 @@ static void reading_destroy (struct reading_run *self)
     free (self);
 }
 
-static void give_up (struct reading_run *self, bool lost)
+static void give_up (struct reading_run *self, bool lost, const char *damage)
 {
     struct flow_live *live = self->live;
     if (live) {
@@ -208,7 +208,7 @@ static void give_up (struct reading_run *self, bool lost)
         json_decref (live->subs);
         free (live);
     }
-    self->call (self->station, self->id, NULL, lost);
+    self->call (self->station, self->id, NULL, lost, damage);
     reading_destroy (self);
 }
 
@@ -216,7 +216,7 @@ static void damaged (struct reading_run *self, const char *reason)
 {
     log_event (LEVEL_ERROR, "flow.damaged", "run=%s reason=%s", self->name,
                quoted (span_text (reason)));
-    give_up (self, false);
+    give_up (self, false, reason);
 }
 
 // A list of texts, kept beyond the answer; NULL: it is none.
@@ -258,7 +258,7 @@ static void on_definition (void *owner, const struct flow *flow, int version, co
     struct reason reason = {""};
     (void)version;
     if (self->resets != store_resets (self->station->store)) { // another owner may have changed it
-        give_up (self, true);
+        give_up (self, true, NULL);
         return;
     }
     if (!flow) {
@@ -279,7 +279,7 @@ static void on_definition (void *owner, const struct flow *flow, int version, co
         return;
     }
     self->live = NULL;
-    self->call (self->station, self->id, live, false);
+    self->call (self->station, self->id, live, false, NULL);
     reading_destroy (self);
 }
 
@@ -302,7 +302,7 @@ static void on_map (void *owner, const redisReply *reply)
     if (reply)
         read_definition (self);
     else
-        give_up (self, true);
+        give_up (self, true, NULL);
 }
 
 static void read_maps (struct reading_run *self)
@@ -378,14 +378,14 @@ static void on_data (void *owner, const redisReply *reply)
 {
     struct reading_run *self = owner;
     if (!reply || !self->run) {
-        give_up (self, true);
+        give_up (self, true, NULL);
         return;
     }
     self->data = keep_texts (reply);
     if (!self->data)
         damaged (self, "plan:flow:data is no hash");
     else if (!self->run->count)
-        give_up (self, false);
+        give_up (self, false, NULL);
     else if (!read_own (self))
         damaged (self, "its fields are not those of a run");
     else

@@ -108,9 +108,10 @@ static void cancel_flow (struct flow_command *self)
     }
 }
 
-static void on_run (void *owner, bool found)
+static void on_run (void *owner, bool found, const char *damage)
 {
     struct flow_command *self = owner;
+    (void)damage;
     if (found && !flow_runs_has (self->inquiry->station, self->run)) {
         refuse (self, ZPLAN_ENET, "Redis was lost meanwhile");
         return;

@@ -46,7 +46,7 @@ static void refuse (struct run_command *self, enum wire_error error, const char 
     command_end (self);
 }
 
-static void on_run (void *owner, bool found)
+static void on_run (void *owner, bool found, const char *damage)
 {
     struct run_command *self = owner;
     struct flow_live *live = flow_live_find (self->station, self->run);
@@ -56,6 +56,9 @@ static void on_run (void *owner, bool found)
         live && !permits_station (self->station, self->peer->user, span_text (live->flow_name));
     if (found && !live) {
         refuse (self, ZPLAN_ENET, "Redis was lost meanwhile");
+    } else if (damage) {
+        reason_set (&reason, "flow: run %s is damaged: %s", ident_text (self->run, run), damage);
+        refuse (self, ZPLAN_EARGUMENT, reason.text);
     } else if (!live || hidden) {
         reason_set (&reason, "flow: no run %s is known", ident_text (self->run, run));
         refuse (self, ZPLAN_ENOTFIND, reason.text);

@@ -44,7 +44,7 @@ static bool has_item (const struct flow_live *live, uint32_t step, int64_t item)
     return item < 0 || (data && data->items && item < data->items->count);
 }
 
-static void on_run (void *owner, bool found)
+static void on_run (void *owner, bool found, const char *damage)
 {
     struct finding *self = owner;
     struct station *station = self->station;
@@ -60,6 +60,9 @@ static void on_run (void *owner, bool found)
         step = flow_find (live->flow, name->step);
     if (lost)
         reply_refuse (station, self->peer, ZPLAN_ENET, "Redis was lost meanwhile");
+    else if (damage)
+        reason_set (&reason, "%s: run %s is damaged: %s", self->word, ident_text (name->run, run),
+                    damage);
     else if (!live)
         reason_set (&reason, "%s: no run %s is known", self->word, ident_text (name->run, run));
     else if (step < 0)

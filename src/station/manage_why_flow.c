@@ -184,18 +184,21 @@ struct run_reply {
     json_t *object;
 };
 
-static void on_run (void *owner, bool found)
+static void on_run (void *owner, bool found, const char *damage)
 {
     struct run_reply *self = owner;
     struct station *station = self->station;
     struct run_reasons answer = {.live = flow_live_find (station, self->run),
                                  .reasons = json_object_get (self->object, "reasons")};
     char run[IDENT_SIZE];
+    struct reason why = {"its run is gone"};
+    if (damage)
+        reason_set (&why, "its run is damaged: %s", damage);
     if (answer.live)
         add_steps (&answer);
     else
-        add (&answer, found ? "its run could not be read" : "its run is gone",
-             "the next check of the run", 0);
+        add (&answer, found ? "its run could not be read" : why.text, "the next check of the run",
+             0);
     add_more (&answer);
     if (!json_object_get (self->object, "run"))
         json_object_set_new (self->object, "run", json_string (ident_text (self->run, run)));

@@ -11,7 +11,7 @@ from faulttest import Pair, died
 from flowplay import DONE, EVERY_STEP, Played, put_all
 from flowrig import Flows, call
 from redissteps import frozen, proxied
-from zplantest import CMD, FT, ST
+from zplantest import CMD, FT, ST, wait_until
 
 SHORT = ("--exec-timeout", "2")     # seconds: what a station that dies leaves behind waits that long
 
@@ -224,3 +224,24 @@ def test_redis_is_full_under_runs(make_rig):
         played.ended(step.flow["run"], "finished")
     admin.config_set("maxmemory", 0)
     end_all(rig, played, held)
+
+
+def test_a_run_whose_rows_are_damaged_says_so(rig):
+    """And goes on when they are repaired."""
+    flows = Flows(rig)
+    flows.put("ask", {"s": {"signal": {}}})
+    run = flows.run_of(flows.start("ask"), "ask")
+    wait_until(lambda: flows.states(run)["s"] == "running", "it waits")
+    rig.station.stop()
+    node = f"plan:flow:node:{run}"
+    before = rig.db.get(node)
+    rig.db.setrange(node, 0, b"\xff")
+    rig.station.start()
+    for words in (("show", run), ("log", run), ("cancel", run), ("signal", run, "s"), ("retry", run)):
+        assert f"run {run} is damaged: " in flows.refused(*words)
+    why = rig.client.manage("why", f"{run}/s")
+    assert f"run {run} is damaged: " in why.text
+    assert f"event=flow.damaged run={run}" in rig.station.log_tail()
+    rig.db.set(node, before)
+    flows.flow("signal", run, "s")
+    flows.until(run, "finished")
