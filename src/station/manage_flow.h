@@ -13,6 +13,8 @@ typedef void flow_word_fn (struct station *self, struct request *request,
                            const struct flow_words *words);
 
 // Of runs: manage_flow_run.c.
-flow_word_fn manage_flow_show_runs, manage_flow_show_run, manage_flow_show_log, manage_flow_signal,
-    manage_flow_reject, manage_flow_skip, manage_flow_retry_run, manage_flow_suspend,
-    manage_flow_resume, manage_flow_cancel_run;
+flow_word_fn manage_flow_show_runs, manage_flow_show_run, manage_flow_show_log;
+
+// The same: manage_flow_change.c.
+flow_word_fn manage_flow_signal, manage_flow_reject, manage_flow_skip, manage_flow_retry_run,
+    manage_flow_suspend, manage_flow_resume, manage_flow_cancel_run;

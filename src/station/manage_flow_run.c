@@ -1,5 +1,4 @@
-// flow: runs by their number. A command reads the run, carries it over an event, and is answered
-// when that is written. proto/flows.md 18.18.
+// flow: what people read of runs, by their number. proto/flows.md 18.18.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -8,30 +7,14 @@
 #include "flow_private.h"
 #include "flow_why.h"
 #include "json.h"
-#include "manage_flow.h"
+#include "manage_flow_command.h"
 #include "memory.h"
 #include "permit.h"
 #include "reads.h"
 
-enum { STEPS_MAX = 1000, RUNS_MAX = 1000, KEY_NAME_SIZE = 128 };
+enum { STEPS_MAX = 1000, RUNS_MAX = 1000 };
 
-struct run_command;
-typedef void run_command_fn (struct run_command *self, struct flow_live *live);
-
-// A command about one run, under way.
-struct run_command {
-    struct station *station;
-    struct peer *peer;
-    uint64_t run;
-    run_command_fn *go;
-    struct flow_event event;
-    char step[FLOW_NAME_MAX + 32]; // STEP or STEP.ITEM, "" = none
-    char text[REASON_MAX];         // a reason
-    char key[KEY_NAME_SIZE];       // who signals
-    json_t *value, *steps;
-};
-
-static void command_end (struct run_command *self)
+void run_command_end (struct run_command *self)
 {
     struct station *station = self->station;
     json_decref (self->value);
@@ -40,10 +23,10 @@ static void command_end (struct run_command *self)
     station_resume (station);
 }
 
-static void refuse (struct run_command *self, enum wire_error error, const char *reason)
+void run_command_refuse (struct run_command *self, enum wire_error error, const char *reason)
 {
     reply_refuse (self->station, self->peer, error, reason);
-    command_end (self);
+    run_command_end (self);
 }
 
 static void on_run (void *owner, bool found, const char *damage)
@@ -55,21 +38,21 @@ static void on_run (void *owner, bool found, const char *damage)
     bool hidden =
         live && !permits_station (self->station, self->peer->user, span_text (live->flow_name));
     if (found && !live) {
-        refuse (self, ZPLAN_ENET, "Redis was lost meanwhile");
+        run_command_refuse (self, ZPLAN_ENET, "Redis was lost meanwhile");
     } else if (damage) {
         reason_set (&reason, "flow: run %s is damaged: %s", ident_text (self->run, run), damage);
-        refuse (self, ZPLAN_EARGUMENT, reason.text);
+        run_command_refuse (self, ZPLAN_EARGUMENT, reason.text);
     } else if (!live || hidden) {
         reason_set (&reason, "flow: no run %s is known", ident_text (self->run, run));
-        refuse (self, ZPLAN_ENOTFIND, reason.text);
+        run_command_refuse (self, ZPLAN_ENOTFIND, reason.text);
     } else {
         self->go (self, live);
     }
 }
 
 // NULL: the first word is no number of a run, and the request was refused.
-static struct run_command *command_new (struct station *self, struct request *request,
-                                        struct span run, run_command_fn *go)
+struct run_command *run_command_new (struct station *self, struct request *request, struct span run,
+                                     run_command_fn *go)
 {
     struct reason reason;
     uint64_t id;
@@ -84,7 +67,7 @@ static struct run_command *command_new (struct station *self, struct request *re
     return command;
 }
 
-static void command_start (struct run_command *self)
+void run_command_start (struct run_command *self)
 {
     flow_runs_want (self->station, self->run, on_run, self);
 }
@@ -140,7 +123,7 @@ static json_t *step_json (const struct flow_live *live, uint32_t index)
     return object;
 }
 
-static json_t *run_json (const struct flow_live *live)
+json_t *flow_run_json (const struct flow_live *live)
 {
     const struct flow_run *run = live->run;
     char plan[IDENT_SIZE];
@@ -162,13 +145,13 @@ static json_t *run_json (const struct flow_live *live)
     return object;
 }
 
-static void reply_json (struct run_command *self, json_t *object)
+void run_command_reply (struct run_command *self, json_t *object)
 {
     char *json = json_write (object);
     manage_reply (self->station, self->peer, 0, json);
     free (json);
     json_decref (object);
-    command_end (self);
+    run_command_end (self);
 }
 
 // -- show
@@ -209,11 +192,11 @@ static void show (struct run_command *self, struct flow_live *live)
     struct reason reason;
     if (self->value && !filter_read (self->value, step_fields,
                                      sizeof step_fields / sizeof *step_fields, &filter, &reason)) {
-        refuse (self, ZPLAN_EARGUMENT, reason.text);
+        run_command_refuse (self, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     const struct flow_run *run = live->run;
-    json_t *object = run_json (live), *steps = json_array (), *params = json_object ();
+    json_t *object = flow_run_json (live), *steps = json_array (), *params = json_object ();
     int64_t at = *filter.after ? flow_find (live->flow, filter.after) + 1 : 0;
     for (; at < live->flow->step_count && (int64_t)json_array_size (steps) < filter.limit; at++) {
         json_t *step = step_json (live, (uint32_t)at);
@@ -234,34 +217,28 @@ static void show (struct run_command *self, struct flow_live *live)
     json_object_set_new (object, "steps", steps);
     if (at < live->flow->step_count)
         json_object_set_new (object, "next", json_string (live->flow->steps[at - 1].name));
-    reply_json (self, object);
+    run_command_reply (self, object);
 }
 
-static void read_json (struct run_command *self, const struct flow_words *words, size_t at)
+bool run_command_json (struct run_command *self, const struct flow_words *words, size_t at)
 {
-    if (words->count > at)
-        self->value = json_loadb ((const char *)words->at[at].data, words->at[at].size,
-                                  JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
-}
-
-// False: the word is there and is no JSON, and the request was refused.
-static bool json_sound (struct run_command *self, const struct flow_words *words, size_t at)
-{
-    if (words->count <= at || self->value)
+    if (words->count <= at)
         return true;
-    refuse (self, ZPLAN_EARGUMENT, "flow: want JSON");
-    return false;
+    self->value = json_loadb ((const char *)words->at[at].data, words->at[at].size,
+                              JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
+    if (!self->value)
+        run_command_refuse (self, ZPLAN_EARGUMENT, "flow: want JSON");
+    return self->value;
 }
 
 void manage_flow_show_run (struct station *self, struct request *request,
                            const struct flow_words *words)
 {
-    struct run_command *command = command_new (self, request, words->at[0], show);
+    struct run_command *command = run_command_new (self, request, words->at[0], show);
     if (!command)
         return;
-    read_json (command, words, 1);
-    if (json_sound (command, words, 1))
-        command_start (command);
+    if (run_command_json (command, words, 1))
+        run_command_start (command);
 }
 
 // -- log
@@ -270,7 +247,7 @@ static void on_log (void *owner, const redisReply *reply)
 {
     struct run_command *self = owner;
     if (!reply || reply->type != REDIS_REPLY_ARRAY) {
-        refuse (self, ZPLAN_ENET, "the log could not be read");
+        run_command_refuse (self, ZPLAN_ENET, "the log could not be read");
         return;
     }
     json_t *object = json_object (), *lines = json_array ();
@@ -282,7 +259,7 @@ static void on_log (void *owner, const redisReply *reply)
             json_array_append_new (lines, json);
     }
     json_object_set_new (object, "log", lines);
-    reply_json (self, object);
+    run_command_reply (self, object);
 }
 
 static void show_log (struct run_command *self, struct flow_live *live)
@@ -297,218 +274,9 @@ static void show_log (struct run_command *self, struct flow_live *live)
 void manage_flow_show_log (struct station *self, struct request *request,
                            const struct flow_words *words)
 {
-    struct run_command *command = command_new (self, request, words->at[0], show_log);
+    struct run_command *command = run_command_new (self, request, words->at[0], show_log);
     if (command)
-        command_start (command);
-}
-
-// -- what changes a run
-
-static void on_written (void *owner, enum store_result result, const char *error)
-{
-    struct run_command *self = owner;
-    struct flow_live *live = flow_live_find (self->station, self->run);
-    if (result == STORE_DONE && live) {
-        reply_json (self, run_json (live));
-        return;
-    }
-    reply_refuse_store (self->station, self->peer, result == STORE_DONE ? STORE_LOST : result,
-                        error);
-    command_end (self);
-}
-
-// STEP or STEP.ITEM. False: there is none, with the reason.
-static bool find_step (struct run_command *self, const struct flow_live *live,
-                       struct reason *reason)
-{
-    char name[sizeof self->step];
-    int64_t item = -1;
-    snprintf (name, sizeof name, "%s", self->step);
-    char *dot = strchr (name, '.');
-    if (dot) {
-        *dot = '\0';
-        if (!argument_number (span_text (dot + 1), 0, FLOW_ITEMS_MAX, &item)) {
-            reason_set (reason, "flow: want STEP or STEP.ITEM, got %s",
-                        quoted (span_text (self->step)));
-            return false;
-        }
-    }
-    int64_t step = flow_find (live->flow, name);
-    if (step < 0) {
-        reason_set (reason, "flow: %s has no step %s", live->flow_name, quoted (span_text (name)));
-        return false;
-    }
-    self->event.step = (uint32_t)step;
-    self->event.item = item;
-    return true;
-}
-
-static void carry (struct run_command *self, struct flow_live *live)
-{
-    struct reason reason = {""};
-    bool had_ended = live->run->phase == FLOW_ENDED;
-    if (*self->step && !find_step (self, live, &reason)) {
-        refuse (self, ZPLAN_EARGUMENT, reason.text);
-        return;
-    }
-    self->event.value = self->value;
-    self->event.steps = self->steps;
-    self->event.params = json_object_get (live->inherit, "params");
-    self->event.text = *self->text ? self->text : NULL;
-    self->event.key = *self->key ? self->key : NULL;
-    if (!flow_live_carry (live, &self->event, &reason)) {
-        char text[REASON_MAX + 8];
-        snprintf (text, sizeof text, "flow: %s", reason.text);
-        refuse (self, ZPLAN_EARGUMENT, text);
-        return;
-    }
-    if (had_ended && live->run->phase != FLOW_ENDED)
-        flow_live_reopen (live);
-    store_when_written (self->station->store, on_written, self);
-}
-
-static void take_text (char *out, size_t room, const struct flow_words *words, size_t at)
-{
-    if (words->count > at && words->at[at].size)
-        snprintf (out, room, "%.*s", (int)words->at[at].size, (const char *)words->at[at].data);
-}
-
-static struct run_command *change_new (struct station *self, struct request *request,
-                                       const struct flow_words *words, enum flow_event_kind kind)
-{
-    struct run_command *command = command_new (self, request, words->at[0], carry);
-    if (command)
-        command->event.kind = kind;
-    return command;
-}
-
-static void signal_or_reject (struct station *self, struct request *request,
-                              const struct flow_words *words, enum flow_event_kind kind)
-{
-    struct run_command *command = change_new (self, request, words, kind);
-    if (!command)
-        return;
-    struct span key = permit_name (self, request->peer.user);
-    if (key.size)
-        snprintf (command->key, sizeof command->key, "%.*s", (int)key.size, (const char *)key.data);
-    take_text (command->step, sizeof command->step, words, 1);
-    if (kind == FLOW_REJECTED) {
-        take_text (command->text, sizeof command->text, words, 2);
-    } else {
-        read_json (command, words, 2);
-        if (!json_sound (command, words, 2))
-            return;
-    }
-    command_start (command);
-}
-
-void manage_flow_signal (struct station *self, struct request *request,
-                         const struct flow_words *words)
-{
-    signal_or_reject (self, request, words, FLOW_SIGNALLED);
-}
-
-void manage_flow_reject (struct station *self, struct request *request,
-                         const struct flow_words *words)
-{
-    signal_or_reject (self, request, words, FLOW_REJECTED);
-}
-
-static bool has_other (const json_t *options, const char *const *names, size_t count,
-                       struct reason *reason)
-{
-    const char *name;
-    json_t *value;
-    json_object_foreach ((json_t *)options, name, value)
-    {
-        bool known = false;
-        for (size_t i = 0; i < count; i++)
-            known = known || strcmp (name, names[i]) == 0;
-        if (!known) {
-            reason_set (reason, "flow: no such option: %s", quoted (span_text (name)));
-            return true;
-        }
-    }
-    return false;
-}
-
-void manage_flow_skip (struct station *self, struct request *request,
-                       const struct flow_words *words)
-{
-    static const char *const names[] = {"value", "reason"};
-    struct reason reason;
-    struct run_command *command = change_new (self, request, words, FLOW_SKIP);
-    if (!command)
-        return;
-    take_text (command->step, sizeof command->step, words, 1);
-    read_json (command, words, 2);
-    if (!json_sound (command, words, 2))
-        return;
-    if (has_other (command->value, names, 2, &reason)) {
-        refuse (command, ZPLAN_EARGUMENT, reason.text);
-        return;
-    }
-    const char *why = json_string_value (json_object_get (command->value, "reason"));
-    snprintf (command->text, sizeof command->text, "%s", why ? why : "");
-    json_t *value = json_incref (json_object_get (command->value, "value"));
-    json_decref (command->value);
-    command->value = value;
-    command_start (command);
-}
-
-void manage_flow_retry_run (struct station *self, struct request *request,
-                            const struct flow_words *words)
-{
-    static const char *const names[] = {"steps", "fresh", "restart", "reason"};
-    struct reason reason;
-    struct run_command *command = change_new (self, request, words, FLOW_RETRY);
-    if (!command)
-        return;
-    read_json (command, words, 1);
-    if (!json_sound (command, words, 1))
-        return;
-    if (has_other (command->value, names, 4, &reason)) {
-        refuse (command, ZPLAN_EARGUMENT, reason.text);
-        return;
-    }
-    command->event.fresh = json_is_true (json_object_get (command->value, "fresh"));
-    command->event.restart = json_is_true (json_object_get (command->value, "restart"));
-    command->steps = json_incref (json_object_get (command->value, "steps"));
-    const char *why = json_string_value (json_object_get (command->value, "reason"));
-    snprintf (command->text, sizeof command->text, "%s", why ? why : "");
-    json_decref (command->value);
-    command->value = NULL;
-    command_start (command);
-}
-
-static void change (struct station *self, struct request *request, const struct flow_words *words,
-                    enum flow_event_kind kind)
-{
-    struct run_command *command = change_new (self, request, words, kind);
-    if (!command)
-        return;
-    command->event.force =
-        kind == FLOW_CANCEL && words->count > 1 && span_is (words->at[words->count - 1], "force");
-    take_text (command->text, sizeof command->text, words, 1);
-    command_start (command);
-}
-
-void manage_flow_suspend (struct station *self, struct request *request,
-                          const struct flow_words *words)
-{
-    change (self, request, words, FLOW_SUSPEND);
-}
-
-void manage_flow_resume (struct station *self, struct request *request,
-                         const struct flow_words *words)
-{
-    change (self, request, words, FLOW_RESUME);
-}
-
-void manage_flow_cancel_run (struct station *self, struct request *request,
-                             const struct flow_words *words)
-{
-    change (self, request, words, FLOW_CANCEL);
+        run_command_start (command);
 }
 
 // -- runs

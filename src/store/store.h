@@ -299,6 +299,9 @@ struct store_change {
     enum requeue queue;
     int64_t lease_s;    // REQUEUE_LEASE
     struct span missed; // for the history: occurrences that it drops, empty = none
+    // Called with the owner as soon as it is known to be the plan that was read: what it decides is
+    // written in the same batch. False: nothing is changed, STORE_NONE. NULL: there is nothing.
+    bool (*first) (void *owner);
 };
 
 // Store a plan that management changed; STORE_CHANGED when it was changed in between, STORE_NONE

@@ -14,6 +14,7 @@ struct changing {
     char target[STATION_NAME_MAX + 1], caller[CALLER_FIELD_MAX], caller_before[CALLER_FIELD_MAX];
     char group[POLICY_NAME_MAX + 1];
     char *message, *missed;
+    bool (*first) (void *owner);
     store_done_fn *reply;
     void *owner;
 };
@@ -36,6 +37,10 @@ static void change (struct changing *self)
     static const enum store_result results[] = {
         [CORE_DONE] = STORE_DONE, [CORE_NONE] = STORE_NONE, [CORE_CHANGED] = STORE_CHANGED};
     struct store *store = self->store;
+    if (self->first && !self->first (self->owner)) {
+        answer (self, STORE_NONE, "");
+        return;
+    }
     enum core_result result = core_change (store->core, &self->change, store_now_us (store));
     if (result != CORE_DONE) {
         answer (self, results[result], "");
@@ -117,6 +122,7 @@ void store_change (struct store *self, const struct store_change *change, store_
     struct span message = store_message (self, plan);
     char member[MEMBER_MAX + 2];
     changing->store = self;
+    changing->first = change->first;
     changing->reply = reply;
     changing->owner = owner;
     changing->message = copy (message);

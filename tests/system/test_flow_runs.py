@@ -5,7 +5,7 @@ import time
 import pytest
 
 from flowrig import Flows, call
-from zplantest import FT, ST, wait_until
+from zplantest import ERROR, FT, ST, every, wait_until
 
 CHAIN = {"a": call(), "b": call(["a"], args=["=steps.a.value.n + 1"]), "c": call(["b"], json={"got": "=steps.b.value"})}
 
@@ -312,3 +312,25 @@ def test_ended_runs_are_swept(make_rig):
     kept = {key.decode().split(":")[3] for key in rig.db.keys("plan:flow:*") if key.count(b":") > 2 and b":def:" not in key}
     assert kept == {runs[-1]}
     assert [run["run"] for run in flows.flow("runs")["runs"]] == [runs[-1]]
+
+
+def test_a_retry_of_an_ended_run_goes_on_in_its_parked_flow_plan(rig, flows):
+    """Its schedule goes on with it, and no second flow plan is placed."""
+    flows.put("pair", {"a": call(), "b": call(["a"])})
+    ident = rig.client.added(every(1000, 2, plan_time=int(time.time()) - 1000, key="night", retry={
+        "strategy": "none", "need_manual": True}), station="pair", head=[])
+    flows.next("a")
+    second = flows.call()
+    run = second.flow["run"]
+    flows.fail(second)
+    flows.until(run, "failed")
+    wait_until(lambda: rig.message(ident, "pair")["plan_state"] == ERROR, "it is parked")
+    assert "no such step" in flows.refused("retry", run, '{"steps": ["x"]}')
+    assert rig.message(ident, "pair")["plan_state"] == ERROR, "nothing was changed"
+    flows.flow("retry", run)
+    flows.next("b")
+    assert flows.until(run, "finished")["plan"] == ident
+    wait_until(lambda: rig.message(ident, "pair")["real_repet"] == 1, "the occurrence has ended")
+    assert len(rig.db.keys("plan:msg:*")) == 1
+    runs = rig.client.done("history", {"limit": 1000}).json["runs"]
+    assert [one["status"] for one in runs if one["station"] == "pair"] == [ST.FAILED, ST.OK]
