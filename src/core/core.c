@@ -102,6 +102,8 @@ void core_load_run (struct core *self, struct span target, uint64_t id, struct s
     plan->revision = at && at[1] >= '0' && at[1] <= '9' ? strtoll (at + 1, NULL, 10) : -1;
     if (plan->flight == FLIGHT_OUT && !plan->charged)
         open_charge_again (self, plan); // for its group when that is known
+    else if (plan->flight == FLIGHT_FLOW)
+        open_hold (self, plan);
     plan->fetching = plan->flight == FLIGHT_OFFERED;
     if (plan->fetching)
         pull_unread (self, plan);

@@ -245,8 +245,21 @@ void open_charge_again (struct core *self, struct open_plan *plan)
             names[i]->busy++;
 }
 
+void open_hold (struct core *self, struct open_plan *plan)
+{
+    if (plan->holds)
+        return;
+    open_discharge (self, plan);
+    plan->holds = true;
+    if (plan->target->limit)
+        plan->target->limit->busy++;
+}
+
 void open_discharge (struct core *self, struct open_plan *plan)
 {
+    if (plan->holds && plan->target->limit)
+        limit_end (plan->target->limit);
+    plan->holds = false;
     if (!plan->charged)
         return;
     struct limit_state *group = plan->group ? group_limit (self, plan) : NULL;

@@ -299,6 +299,8 @@ enum core_result core_commit (struct core *self, const struct core_commit *commi
         commit->end == CORE_RETRY && plan->again ? FLIGHT_PAST : flights[commit->end];
     if (flight == FLIGHT_OUT && !plan->charged && !plan->fetching) // it was over, or in doubt
         open_charge (self, plan, now_us);
+    else if (flight == FLIGHT_FLOW)
+        open_hold (self, plan);
     else if (flight != FLIGHT_OUT)
         open_discharge (self, plan);
     set_flight (self, plan, flight);

@@ -95,6 +95,7 @@ struct open_plan {
     bool chosen;
     bool fetched;    // it is being read ahead
     bool charged;    // it counts as a run of its target and group
+    bool holds;      // a flow's: it counts as a run of its target, its calls as those of its group
     bool prepared;   // it is ready, and its message is known
     bool overdue;    // its lease has ended, and it is ready
     bool fetching;   // its run is for workers: its message stays here until the run ends
@@ -234,6 +235,9 @@ void open_wait_for_target (struct core *self, const struct open_plan *plan, bool
 // Its run counts for limits, or no more.
 void open_charge (struct core *self, struct open_plan *plan, int64_t now_us);
 void open_discharge (struct core *self, struct open_plan *plan);
+
+// It is the run of a flow: it counts for its target until it ends.
+void open_hold (struct core *self, struct open_plan *plan);
 
 // Its run is one that was in progress already: it counts, and uses no rate.
 void open_charge_again (struct core *self, struct open_plan *plan);

@@ -221,9 +221,10 @@ void core_make_ready (struct core *self, struct core_target *target, struct read
 
 void open_make_ready (struct core *self, const struct open_plan *plan, int64_t due_us)
 {
-    bool offered = plan->flight == FLIGHT_OFFERED;
-    struct ready *to = offered ? &plan->target->renewed : &plan->target->ready;
-    to->unlimited = to->unlimited || offered;
+    // The run of a flow counts already.
+    bool counts = plan->flight == FLIGHT_OFFERED || plan->flight == FLIGHT_FLOW;
+    struct ready *to = counts ? &plan->target->renewed : &plan->target->ready;
+    to->unlimited = to->unlimited || counts;
     ready_add (to, (struct ready_plan){due_us, plan->id}, plan->priority,
                span_text (plan->group ? plan->group : ""), &self->limits);
 }
@@ -266,7 +267,8 @@ void core_advance (struct core *self, int64_t now_us, int64_t ahead_us)
         struct open_plan *plan =
             (struct open_plan *)((uint8_t *)node - offsetof (struct open_plan, lease));
         heap_remove (&self->leases, node);
-        if (plan->flight != FLIGHT_OFFERED) // workers may be at work
+        bool goes_on = plan->flight == FLIGHT_OFFERED || plan->flight == FLIGHT_FLOW;
+        if (!goes_on) // else workers may be at work
             open_discharge (self, plan);
         plan->overdue = true;
         open_make_ready (self, plan, plan->score_us);

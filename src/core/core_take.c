@@ -82,15 +82,15 @@ static bool choose_one (struct core *self, struct core_target *target, int64_t u
         target->ready.floor = fetched ? offers_floor (self, target) : 0;
         bool found = false;
         if (target->left > 0) {
-            if (!fetched && target->limit &&
+            found = ready_take (&target->renewed, until_us, now_us, &ready, &group,
+                                &self->rate_wake_us, &waits);
+            if (!found && !fetched && target->limit &&
                 !limit_allows (target->limit, now_us, &self->rate_wake_us)) {
                 self->limit_waits = true;
                 return false;
             }
-            found = ready_take (&target->renewed, until_us, now_us, &ready, &group,
-                                &self->rate_wake_us, &waits) ||
-                    ready_take (&target->ready, until_us, now_us, &ready, &group,
-                                &self->rate_wake_us, &waits);
+            found = found || ready_take (&target->ready, until_us, now_us, &ready, &group,
+                                         &self->rate_wake_us, &waits);
         } else if (target->room && target->room->probe) {
             found = ready_take_id (&target->ready, target->room->probe, until_us, &ready, &group);
         }
@@ -105,7 +105,7 @@ static bool choose_one (struct core *self, struct core_target *target, int64_t u
         plan->chosen = true;
         plan->prepared = false;
         plan->fetching = fetched;
-        if (!fetched)
+        if (!fetched && !plan->holds)
             open_charge (self, plan, now_us);
         target->left -= target->left > 0 && target->left < INT64_MAX;
         target->taken++;
@@ -319,9 +319,7 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
     ret->at_us = choice->due_us > now_us ? choice->due_us : now_us;
     if (plan->revision < 0)
         plan->revision = revision_of (plan);
-    if (plan->flight == FLIGHT_FLOW) { // it is looked at, and goes on
-        open_discharge (self, plan);
-    } else {
+    if (plan->flight != FLIGHT_FLOW) { // else it is looked at, and goes on
         self->exec_id =
             self->exec_id + 1 > (uint64_t)ret->at_us ? self->exec_id + 1 : (uint64_t)ret->at_us;
         plan->exec_id = self->exec_id;
@@ -358,11 +356,9 @@ static void recount_run (struct table_node *node, void *owner)
     struct core *self = owner;
     struct open_plan *plan = (struct open_plan *)node;
     struct limit_state *group = group_limit (self, plan);
-    if (!plan->charged)
-        return;
-    if (plan->target->limit)
+    if ((plan->charged || plan->holds) && plan->target->limit)
         plan->target->limit->busy++;
-    if (group)
+    if (plan->charged && group)
         group->busy++;
 }
 

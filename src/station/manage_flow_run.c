@@ -226,9 +226,10 @@ bool run_command_json (struct run_command *self, const struct flow_words *words,
         return true;
     self->value = json_loadb ((const char *)words->at[at].data, words->at[at].size,
                               JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
-    if (!self->value)
-        run_command_refuse (self, ZPLAN_EARGUMENT, "flow: want JSON");
-    return self->value;
+    if (self->value)
+        return true;
+    run_command_refuse (self, ZPLAN_EARGUMENT, "flow: want JSON");
+    return false;
 }
 
 void manage_flow_show_run (struct station *self, struct request *request,

@@ -334,3 +334,54 @@ def test_a_retry_of_an_ended_run_goes_on_in_its_parked_flow_plan(rig, flows):
     assert len(rig.db.keys("plan:msg:*")) == 1
     runs = rig.client.done("history", {"limit": 1000}).json["runs"]
     assert [one["status"] for one in runs if one["station"] == "pair"] == [ST.FAILED, ST.OK]
+
+
+def test_a_limit_of_a_flow_holds_its_runs_back(rig, flows):
+    """From its begin to its end, also over a restart."""
+    flows.put("etl", {"s": {"signal": {}}, "a": call(["s"])})
+    rig.client.done("limit", "set", "station:etl", '{"concurrency": 1}')
+    for _ in range(2):
+        flows.start("etl")
+
+    def runs():
+        return [one["run"] for one in flows.flow("runs")["runs"]]
+    wait_until(runs, "one has begun")
+    run, = runs()
+    for _ in range(2):
+        flows.nothing()
+        assert runs() == [run]
+        rig.restart()
+        flows.client = rig.client
+    flows.flow("signal", run, "s")
+    flows.done(flows.call())
+    wait_until(lambda: len(runs()) == 2, "the next has begun")
+
+
+def test_a_limit_of_a_sub_flow_holds_its_runs_back(rig, flows):
+    flows.put("inner", {"x": call()})
+    flows.put("outer", {"each": {"for_each": 3, "target": "inner", "json": {}, "max_parallel": 3}})
+    rig.client.done("limit", "set", "station:inner", '{"concurrency": 1}')
+    flows.start("outer")
+    for _ in range(3):
+        one = flows.call()
+        flows.nothing()
+        flows.done(one)
+
+
+def test_a_limit_of_a_group_is_for_the_calls_of_a_run(rig, flows):
+    """Not for the run itself: its calls would wait for it."""
+    flows.put("etl", {"a": call(), "b": call()})
+    rig.client.done("limit", "set", "group:night", '{"concurrency": 1}')
+    flows.start("etl", group="night")
+    first = flows.call()
+    flows.nothing()
+    flows.done(first)
+    flows.done(flows.call())
+    flows.until(first.flow["run"], "finished")
+
+
+def test_what_is_no_json_is_refused(flows):
+    flows.put("ask", {"s": {"signal": {}}})
+    run = flows.run_of(flows.start("ask"), "ask")
+    for words in (("show", run), ("signal", run, "s"), ("skip", run, "s"), ("retry", run)):
+        assert flows.refused(*words, "{") == "flow: want JSON"
