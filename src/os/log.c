@@ -13,8 +13,9 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "log_json.h"
 
-enum { LINES_A_SECOND = 20, EVENTS_MAX = 64, LINE_MAX_BYTES = 1024 };
+enum { LINES_A_SECOND = 20, EVENTS_MAX = 64, LINE_MAX_BYTES = 1024, JSON_MAX_BYTES = 4096 };
 
 // Of an event, within the present second.
 struct rate {
@@ -26,8 +27,11 @@ struct rate {
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
+static const char *const format_names[] = {"logfmt", "json"};
+
 static const char *log_program = "zplan";
 static enum log_level log_limit = LEVEL_INFO;
+static enum log_format log_format = LOG_LOGFMT;
 static struct rate rates[EVENTS_MAX];
 static uint64_t dropped;
 
@@ -40,6 +44,22 @@ bool log_level_parse (const char *name, enum log_level *ret)
         }
     }
     return false;
+}
+
+bool log_format_parse (const char *name, enum log_format *ret)
+{
+    for (size_t i = 0; i < sizeof format_names / sizeof *format_names; i++) {
+        if (strcmp (name, format_names[i]) == 0) {
+            *ret = (enum log_format)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void log_use (enum log_format format)
+{
+    log_format = format;
 }
 
 void log_start (const char *program, enum log_level level)
@@ -117,6 +137,10 @@ void log_event (enum log_level level, const char *event, const char *format, ...
     va_end (args);
     size_t room = sizeof line - size - 2;
     size += (size_t)tail < room ? (size_t)tail : room;
-    line[size++] = '\n';
-    write_line (line, size);
+    char json[JSON_MAX_BYTES];
+    char *out = log_format == LOG_JSON ? json : line;
+    if (log_format == LOG_JSON)
+        size = log_json (line, size, json, sizeof json - 1);
+    out[size++] = '\n';
+    write_line (out, size);
 }

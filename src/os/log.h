@@ -1,4 +1,5 @@
-// The log: one logfmt line an event, to stderr. Events have stable names; values are text.
+// The log: one line an event, to stderr: logfmt, or a JSON object (log_json.h). Events have
+// stable names; values are text.
 #pragma once
 
 #include <stdbool.h>
@@ -12,6 +13,14 @@ bool log_level_parse (const char *name, enum log_level *ret);
 
 // Lines above this level are dropped. `program` is borrowed for the life of the process.
 void log_start (const char *program, enum log_level level);
+
+enum log_format { LOG_LOGFMT, LOG_JSON };
+
+// "logfmt" or "json"; false: no such format, and nothing is changed.
+bool log_format_parse (const char *name, enum log_format *ret);
+
+// How lines are written from now on; logfmt by default.
+void log_use (enum log_format format);
 
 // Lines that were lost because stderr did not take them at once.
 uint64_t log_dropped (void);

@@ -150,6 +150,8 @@ static const struct setting rows[] = {
      1048576, NULL, "memory of the station above which requests are rejected with BUSY"},
     {"log_level", "--log-level", "LEVEL", "info", SETTING_TEXT, FIELD (log_level), 0, 0, NULL,
      "error, warn, info or debug"},
+    {"log_format", "--log-format", "FORMAT", "logfmt", SETTING_TEXT, FIELD (log_format), 0, 0, NULL,
+     "logfmt, or json: one JSON object per line"},
 };
 
 // Each topic begins with the row named here, in help and manual.
@@ -233,6 +235,7 @@ static int check_curve (const struct station_settings *self, struct reason *reas
 int station_settings_check (const struct station_settings *self, struct reason *reason)
 {
     enum log_level level;
+    enum log_format format;
     enum dialect dialect;
     if (!dialect_parse (self->dialect, &dialect)) {
         reason_set (reason, "dialect: want zeronet or microzero, got %s",
@@ -242,6 +245,11 @@ int station_settings_check (const struct station_settings *self, struct reason *
     if (!log_level_parse (self->log_level, &level)) {
         reason_set (reason, "log_level: want error, warn, info or debug, got %s",
                     quoted (span_text (self->log_level)));
+        return -1;
+    }
+    if (!log_format_parse (self->log_format, &format)) {
+        reason_set (reason, "log_format: want logfmt or json, got %s",
+                    quoted (span_text (self->log_format)));
         return -1;
     }
     return check_curve (self, reason);

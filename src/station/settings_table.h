@@ -51,6 +51,7 @@ struct station_settings {
     char timezone[SETTING_TEXT_MAX];
     char user[SETTING_TEXT_MAX];
     char log_level[SETTING_TEXT_MAX];
+    char log_format[SETTING_TEXT_MAX];
     struct limits limits;
 
     struct target_settings targets[TARGETS_MAX];

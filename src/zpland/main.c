@@ -52,9 +52,12 @@ static int read_settings (struct station_settings *ret, struct reason *reason)
 static int run (struct station_settings *settings, struct reason *reason)
 {
     enum log_level level;
+    enum log_format format;
     enum station_fault fault;
     log_level_parse (settings->log_level, &level);
+    log_format_parse (settings->log_format, &format);
     log_start ("zpland", level);
+    log_use (format);
     if (settings->user[0] && process_become (settings->user, reason))
         return EXIT_USAGE;
     process_confine ();

@@ -178,6 +178,7 @@ static int run (struct station *station)
     int signal_fd = process_prepare ();
     notify_start ();
     log_start ("zstationd", station->options.level);
+    log_use (station->options.format);
     station->kind = kinds[station->options.type];
     int rc = station_open (station, &reason);
     if (rc) {

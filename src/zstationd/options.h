@@ -18,12 +18,14 @@ struct options {
     bool insecure;                   // without `curve` on an address that others reach
     char type_name[SETTING_TEXT_MAX];
     char level_name[SETTING_TEXT_MAX];
+    char format_name[SETTING_TEXT_MAX];
     int64_t worker_timeout; // milliseconds
     int64_t voter_timeout;  // milliseconds
     int64_t queue;          // jobs, ballots
     int64_t grace;          // seconds from the first signal to the end
     enum station_type type; // of type_name
     enum log_level level;   // of level_name
+    enum log_format format; // of format_name
 };
 
 enum options_result { OPTIONS_READ, OPTIONS_HELP, OPTIONS_WRONG };

@@ -245,6 +245,24 @@ def test_row_55_the_log_level(filed):
     assert rig.station.log_tail().count("request.refused") == before
 
 
+def test_row_55_the_log_format(filed):
+    """The same fields, each line a JSON object of strings; and back to logfmt."""
+    rig = filed
+    write_settings(rig, "log_format = json\nlog_level = debug")
+    rig.station.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: '"event":"reload.done"' in rig.station.log_tail(), "the settings are read")
+    assert rig.client.ask(0x7e).code == ST.NOT_SUPPORT
+    wait_until(lambda: "request.refused" in rig.station.log_tail(), "a line of level debug")
+    lines = rig.station.log_tail().splitlines()
+    lines = [json.loads(line) for line in lines if line.startswith("{")]
+    refused = next(line for line in lines if line["event"] == "request.refused")
+    assert list(refused)[:4] == ["ts", "level", "program", "event"]
+    assert refused["level"] == "debug" and refused["program"] == "zpland" and "'" not in refused["reason"][:1]
+    assert all(isinstance(value, str) for line in lines for value in line.values())
+    write_settings(rig)
+    hup(rig, "reload.done")
+
+
 def test_row_55_limits(filed):
     """Those that a running station can change; the plans that are there already stay."""
     rig = filed
@@ -261,7 +279,7 @@ def test_row_55_limits(filed):
     rig.client.added(later(description="abcd"))
 
 
-@pytest.mark.parametrize("bad", ["nonsense = 1", "log_level = loud", "max_plans = many",
+@pytest.mark.parametrize("bad", ["nonsense = 1", "log_level = loud", "log_format = xml", "max_plans = many",
                                  "max_plans = -1", None, "dir", b"\0\1\2 no settings \xff"])
 def test_row_55_a_bad_file_keeps_the_old_settings(filed, bad):
     """Also all of those that stand before the fault in it."""

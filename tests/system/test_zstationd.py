@@ -43,6 +43,7 @@ def test_help_teaches():
       "--publish", "ipc:///tmp/z"], "--publish"),
     (["--worker-timeout", "soon"], "worker_timeout"),
     (["--log-level"], "--log-level"),
+    (["--name", "x", "--type", "api", "--log-format", "xml"], "--log-format"),
     (["--insecure", "1"], "'1': no such option"),
 ])
 def test_wrong_usage_is_2_and_names_the_option(args, word):

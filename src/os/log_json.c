@@ -1,0 +1,90 @@
+// A field is KEY=VALUE: a value ends at a blank, or at the quote it began with. A word without `=`
+// belongs to the value before it.
+#include "log_json.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+// CLOSING: of the last string and of the object; ESCAPED_MAX: \\xNN.
+enum { CLOSING = 2, ESCAPED_MAX = 5, KEY_QUOTES = 6 };
+
+struct writer {
+    char *out;
+    size_t size, room;
+};
+
+static void put (struct writer *self, const char *text, size_t size)
+{
+    if (self->size + size > self->room) {
+        self->room = self->size; // what follows is left out, too
+        return;
+    }
+    memcpy (self->out + self->size, text, size);
+    self->size += size;
+}
+
+static void put_text (struct writer *self, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        char escaped[ESCAPED_MAX + 1];
+        if (byte == '"' || byte == '\\')
+            put (self, (const char[]){'\\', (char)byte}, 2);
+        else if (byte >= 0x20 && byte < 0x7F)
+            put (self, text + i, 1);
+        else
+            put (self, escaped, (size_t)snprintf (escaped, sizeof escaped, "\\\\x%02x", byte));
+    }
+}
+
+// Where the word at `at` ends; an opening quote stands at its begin or behind its `=`.
+static const char *word_end (const char *at, const char *end)
+{
+    const char *blank = memchr (at, ' ', (size_t)(end - at));
+    blank = blank ? blank : end;
+    const char *equals = memchr (at, '=', (size_t)(blank - at));
+    const char *value = equals ? equals + 1 : at;
+    if (value == end || (*value != '"' && *value != '\''))
+        return blank;
+    for (const char *quote = value + 1; quote < end; quote++)
+        if (*quote == *value && (quote + 1 == end || quote[1] == ' '))
+            return quote + 1;
+    return end; // cut within a quoted value
+}
+
+size_t log_json (const char *line, size_t size, char *out, size_t room)
+{
+    struct writer self = {.out = out, .room = room - CLOSING};
+    const char *at = line, *end = line + size;
+    put (&self, "{", 1);
+    bool open = false; // a string
+    for (const char *next; at < end; at = next) {
+        next = word_end (at, end);
+        const char *equals = memchr (at, '=', (size_t)(next - at));
+        const char *value = equals && equals > at ? equals + 1 : at, *last = next;
+        if (value > at || !open) {
+            size_t key = value > at ? (size_t)(equals - at) : 0;
+            if (self.size + ESCAPED_MAX * key + KEY_QUOTES > self.room)
+                break; // a key is whole, or left out
+            const char *before = open ? "\",\"" : "\"";
+            put (&self, before, strlen (before));
+            put_text (&self, at, key);
+            put (&self, "\":\"", 3);
+            open = true;
+        } else {
+            put (&self, " ", 1);
+        }
+        if (value < last && (*value == '"' || *value == '\'')) {
+            char quote = *value++;
+            last -= last > value && last[-1] == quote;
+        }
+        put_text (&self, value, (size_t)(last - value));
+        while (next < end && *next == ' ')
+            next++;
+    }
+    if (open)
+        self.out[self.size++] = '"';
+    self.out[self.size++] = '}';
+    return self.size;
+}
