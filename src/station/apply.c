@@ -551,6 +551,32 @@ static void on_loaded_again (void *owner, const struct store_loaded *loaded)
                                                    .error = ""});
 }
 
+// What was written is counted.
+static void count (const struct applying *self)
+{
+    struct counters *counters = &self->station->counters;
+    struct target *target = station_target (self->station, span_text (self->key_station));
+    uint64_t missed = (uint64_t)self->decision.misses.missed.count;
+    counters->missed += missed;
+    counters->exhausted += self->decision.exhausted;
+    if (target)
+        target_tally (target)->runs.ends[RUN_END_missed] += missed;
+    if (!is_outcome (&self->decision) || is_miss (self->cause, self->status))
+        return;
+    bool succeeded = self->decision.succeeded;
+    counters->cancelled += self->cause == CAUSE_CANCEL;
+    counters->timeouts += self->cause == CAUSE_TIMEOUT;
+    counters->runs_ended_well += succeeded;
+    counters->runs_failed += !succeeded;
+    if (!target)
+        return;
+    // exec_id is the moment of the claim.
+    int64_t took_us = store_now_us (self->station->store) - (int64_t)outcome_run (self);
+    target_tally (target)->ended_well += succeeded;
+    target_tally (target)->failed += !succeeded;
+    run_counts_end (&target_tally (target)->runs, run_end_of (succeeded, self->status), took_us);
+}
+
 static void on_committed (void *owner, const struct store_committed *answer)
 {
     struct applying *applying = owner;
@@ -566,19 +592,8 @@ static void on_committed (void *owner, const struct store_committed *answer)
     FAILPOINT (is_outcome (&applying->decision) ? "result_done" : "running_done");
     if (answer->result == STORE_HELD || answer->result == STORE_CHANGED)
         self->counters.stale_commits++;
-    bool ended = is_outcome (&applying->decision) && !is_miss (applying->cause, applying->status);
-    if (answer->result == STORE_DONE && ended) {
-        self->counters.cancelled += applying->cause == CAUSE_CANCEL;
-        self->counters.timeouts += applying->cause == CAUSE_TIMEOUT;
-        struct target *target = station_target (self, span_text (applying->key_station));
-        bool succeeded = applying->decision.succeeded;
-        self->counters.runs_ended_well += succeeded;
-        self->counters.runs_failed += !succeeded;
-        if (target) {
-            target_tally (target)->ended_well += succeeded;
-            target_tally (target)->failed += !succeeded;
-        }
-    }
+    if (answer->result == STORE_DONE)
+        count (applying);
     if (answer->result != STORE_DONE) {
         forward_answer (applying);
         tell_failure (applying, answer);

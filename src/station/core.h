@@ -10,6 +10,7 @@
 #include "fault.h"
 #include "frames.h"
 #include "heap.h"
+#include "histogram.h"
 #include "ident.h"
 #include "packet.h"
 #include "plan_message.h"
@@ -61,6 +62,7 @@ struct station {
     enum station_fault fault;     // the same
     struct reason reload_trouble; // why settings were not taken at SIGHUP; empty = they were
     struct counters counters;
+    struct histogram submissions; // from receipt to acknowledgement, of plans that were stored
 
     struct reactor *reactor;
     int signal_fd;

@@ -20,6 +20,9 @@
     X (runs_sent)                                                                                  \
     X (runs_ended_well)                                                                            \
     X (runs_failed)                                                                                \
+    X (exhausted)     /* occurrences that failed, and are not tried again */                       \
+    X (missed)        /* occurrences that were not run */                                          \
+    X (busy)          /* of the refused requests: answered with BUSY */                            \
     X (timeouts)      /* runs that took longer than their plan allows */                           \
     X (cancelled)     /* runs that somebody ended */                                               \
     X (stale_commits) /* writes refused because the run was not the current one */                 \

@@ -79,11 +79,13 @@ static bool send_run (struct station *self, const struct store_claimed *claimed,
     return true;
 }
 
-static void count_late (struct target *target, int64_t late_us)
+static void count_late (struct station *self, struct target *target, int64_t at_us, int64_t due_us)
 {
     struct target_tally *tally = target_tally (target);
     tally->fresh++;
-    tally->late_ms += late_us > 0 ? (uint64_t)late_us / 1000 : 0;
+    tally->late_ms += at_us > due_us ? (uint64_t)(at_us - due_us) / 1000 : 0;
+    // A prefetched plan was claimed for its time, and is sent now.
+    histogram_add (&tally->runs.lateness, &bounds_lateness, store_now_us (self->store) - due_us);
 }
 
 static const char *not_sent_reason (const struct target *target)
@@ -143,13 +145,13 @@ void fire (struct station *self, const struct store_claimed *claimed)
     if (decision.send && pull) {
         target_tally (target)->sent += !stands;
         if (fresh)
-            count_late (target, claimed->at_us - plan_due_time (plan) * 1000000);
+            count_late (self, target, claimed->at_us, plan_due_time (plan) * 1000000);
         pull_offer (self, claimed, plan, stands);
         return;
     }
     if (decision.send && send_run (self, claimed, plan, target, &outcome.cause)) {
         if (fresh)
-            count_late (target, claimed->at_us - plan_due_time (plan) * 1000000);
+            count_late (self, target, claimed->at_us, plan_due_time (plan) * 1000000);
         return;
     }
     if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID)

@@ -95,6 +95,7 @@ void reply_refuse (struct station *self, struct peer *peer, enum wire_error erro
     uint8_t status = status_of_error (error);
     self->counters.refused++;
     self->counters.denied += error == ZPLAN_EDENY;
+    self->counters.busy += error == ZPLAN_EBUSY;
     log_event (LEVEL_DEBUG, "request.refused", "status=%s reason=\"%s\"", status_name (status),
                reason);
     reply_send (self, peer, &(struct reply){.status = status, .reason = reason});

@@ -293,6 +293,18 @@ static void on_held (void *owner, const struct store_loaded *answer)
     station_resume (self);
 }
 
+static void count_stored (const struct submission *submission)
+{
+    struct station *self = submission->station;
+    struct target *target = station_target (self, submission->plan->station);
+    uint64_t missed = (uint64_t)submission->misses.missed.count;
+    self->counters.accepted++;
+    self->counters.missed += missed;
+    if (target)
+        target_tally (target)->runs.ends[RUN_END_missed] += missed;
+    histogram_add (&self->submissions, &bounds_submit, clock_mono_us () - submission->received_us);
+}
+
 static void on_submitted (void *owner, const struct store_submitted *answer)
 {
     struct submission *submission = owner;
@@ -311,7 +323,7 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
     }
     if (answer->result == STORE_DONE) {
         FAILPOINT ("store_done");
-        self->counters.accepted++;
+        count_stored (submission);
         submission->next = submission_next (submission->plan);
         submission_accept (submission, NULL);
         FAILPOINT ("ack_queued");
@@ -525,6 +537,7 @@ void submit_request (struct station *self, struct request *request)
     struct submission *submission = memory_new (sizeof *submission);
     submission->station = self;
     submission->received = station_now (self);
+    submission->received_us = clock_mono_us ();
     submission->tries = id ? 0 : 1;
     submission->plan = plan_new_submitted (id ? id : submit_new_id (self), &request->message,
                                            caller, &fields, submission->received);

@@ -12,6 +12,7 @@ struct submission {
     int tries;   // with ids of our own; 0 = the client gave one, or a key
     int changes; // of the plan that has the key
     int64_t received;
+    int64_t received_us;  // the same, monotonic
     struct misses misses; // occurrences before it, which are not made up for
     // The refusal of a plan that would never run now, unless it repeats one that was accepted.
     bool never;

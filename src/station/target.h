@@ -11,6 +11,7 @@
 #include "engine.h"
 #include "packet.h"
 #include "response.h"
+#include "run_counts.h"
 #include "watch.h"
 #include "target_settings.h"
 
@@ -95,6 +96,7 @@ struct target_tally {
     uint64_t sent, ended_well, failed; // runs
     uint64_t fresh;                    // runs sent that were no repetition, of plans with a time,
     uint64_t late_ms;                  // and how late these were in all
+    struct run_counts runs;
     int64_t no_worker_s; // Unix seconds: since then it answers nothing but NOT_WORKER; 0 = it does
     int64_t asked_s;     // when a worker asked for plans of it last, TARGET_PULL; 0 = never
 };

@@ -1,6 +1,7 @@
 // zplan stats: the station in numbers.
 #include <jansson.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "call.h"
 #include "print.h"
@@ -57,6 +58,8 @@ static void print_fields (const json_t *object, int indent)
     json_t *value;
     json_object_foreach ((json_t *)(uintptr_t)object, name, value)
     {
+        if (indent == 0 && strcmp (name, "histograms") == 0)
+            continue; // for programs: --json, zplan metrics
         printf ("%*s", indent, "");
         print_column (span_text (name), NAME_WIDTH - indent);
         if (json_is_object (value) && indent == 0) {

@@ -507,7 +507,7 @@ def test_stats_of_any_station(both):
     answer = json.loads(both.zplan("stats", "--json=wire").done())
     assert answer["plans"] == 1 and isinstance(answer["counters"], dict)
     names = {line.split()[0] for line in both.zplan("stats").done().splitlines()}
-    assert set(answer) | set(answer["counters"]) == names
+    assert (set(answer) | set(answer["counters"])) - {"histograms"} == names
 
 
 def test_next_of_a_stored_plan(both):

@@ -1,0 +1,175 @@
+// stats: what there is, in numbers.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "json.h"
+#include "manage_private.h"
+#include "memory.h"
+#include "permit.h"
+#include "pull.h"
+#include "redis_info.h"
+#include "reply.h"
+
+struct statistician {
+    struct station *station;
+    struct peer *peer;
+};
+
+static json_t *target_stats (struct station *self, struct target *target)
+{
+    const struct target_tally *tally = target_tally (target);
+    json_t *object = json_object ();
+    json_object_set_new (object, "name", json_string (target_name (target)));
+    json_object_set_new (object, "connected", json_boolean (target_connection (target) != 0));
+    const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {
+        {"since", target_since (target)},
+        {"unanswered", target_unanswered (target)},
+        {"sent", (int64_t)tally->sent},
+        {"ended_well", (int64_t)tally->ended_well},
+        {"failed", (int64_t)tally->failed},
+        {"fresh", (int64_t)tally->fresh},
+        {"late_ms", (int64_t)tally->late_ms},
+        {"ready", store_ready (self->store, target_name (target))},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        json_object_set_new (object, numbers[i].name, json_integer (numbers[i].value));
+    json_t *ends = json_object ();
+#define RUN_END_SET(name)                                                                          \
+    json_object_set_new (ends, #name, json_integer ((json_int_t)tally->runs.ends[RUN_END_##name]));
+    RUN_ENDS (RUN_END_SET)
+#undef RUN_END_SET
+    json_object_set_new (object, "ends", ends);
+    bool pull = target_type (target) == TARGET_PULL;
+    if (pull)
+        json_object_set_new (object, "offered",
+                             json_integer (store_offers (self->store, target_name (target))));
+    int64_t no_worker = pull ? pull_no_worker (self, target) : tally->no_worker_s;
+    if (no_worker)
+        json_object_set_new (object, "no_worker", json_integer (no_worker));
+    if (target_unresponsive_since (target))
+        json_object_set_new (object, "unresponsive_since",
+                             json_integer (target_unresponsive_since (target)));
+    return object;
+}
+
+// Those that the peer may know of.
+static json_t *targets_stats (struct station *self, const struct peer *peer)
+{
+    json_t *list = json_array ();
+    for (size_t i = 0; i < self->target_count; i++)
+        if (permits_station (self, peer->user, span_text (target_name (self->targets[i]))))
+            json_array_append_new (list, target_stats (self, self->targets[i]));
+    return list;
+}
+
+// -- histograms
+
+static json_t *bounds_json (const struct bounds *bounds)
+{
+    json_t *list = json_array ();
+    for (size_t i = 0; i < bounds->count; i++)
+        json_array_append_new (list, json_integer (bounds->le_us[i]));
+    return list;
+}
+
+static json_t *histogram_json (const struct histogram *self, const struct bounds *bounds)
+{
+    json_t *counts = json_array ();
+    for (size_t i = 0; i <= bounds->count; i++)
+        json_array_append_new (counts, json_integer ((json_int_t)self->counts[i]));
+    return json_pack ("{s:o, s:I}", "counts", counts, "sum_us", (json_int_t)self->sum_us);
+}
+
+// Of the targets that the peer may know of.
+static json_t *histograms_json (struct station *self, const struct peer *peer)
+{
+    json_t *lateness = json_object (), *duration = json_object ();
+    for (size_t i = 0; i < self->target_count; i++) {
+        const char *name = target_name (self->targets[i]);
+        const struct run_counts *runs = &target_tally (self->targets[i])->runs;
+        if (!permits_station (self, peer->user, span_text (name)))
+            continue;
+        json_object_set_new (lateness, name, histogram_json (&runs->lateness, &bounds_lateness));
+        json_object_set_new (duration, name, histogram_json (&runs->duration, &bounds_duration));
+    }
+    json_t *submit = histogram_json (&self->submissions, &bounds_submit);
+    json_object_set_new (submit, "le_us", bounds_json (&bounds_submit));
+    return json_pack ("{s:o, s:{s:o, s:o}, s:{s:o, s:o}}", "submit", submit, "lateness", "le_us",
+                      bounds_json (&bounds_lateness), "targets", lateness, "duration", "le_us",
+                      bounds_json (&bounds_duration), "targets", duration);
+}
+
+// -- the answer
+
+static char *stats_json (struct station *self, const struct peer *peer,
+                         const struct store_stats *stats)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {
+        {"plans", stats->plans},
+        {"queued", stats->queued},
+        {"due", stats->due},
+        {"running", stats->running},
+        {"outcomes", stats->outcomes},
+        {"seq", stats->seq},
+        {"next", (int64_t)stats->next},
+        {"oldest_due", stats->due ? (int64_t)stats->next : 0},
+        {"stopped", stats->plans > stats->queued ? stats->plans - stats->queued : 0},
+        {"redis_bytes", stats->memory},
+        {"stations", (int64_t)self->target_count},
+        {"attending", self->attending},
+        {"runs_in_hand", (int64_t)zhashx_size (self->runs)},
+        {"runs_unanswered", (int64_t)self->runs_unanswered},
+        {"calls_pending", (int64_t)store_pending (self->store)},
+        {"uptime_s", (clock_mono_us () - self->started_us) / 1000000},
+        {"now_ms", clock_wall_us () / 1000},
+    };
+    json_t *object = json_object (), *counters = json_object ();
+    json_object_set_new (object, "version", json_string (ZPLAN_VERSION));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        json_object_set_new (object, numbers[i].name, json_integer (numbers[i].value));
+    json_object_set_new (object, "epoch", json_from_frame (stats->epoch));
+    manage_add_owner (self, object);
+    const char *fsync = link_fsync (store_link (self->store));
+    json_object_set_new (object, "fsync", json_string (fsync));
+    json_object_set_new (object, "acknowledged", json_string (durability_text (fsync)));
+#define COUNTER_SET(name)                                                                          \
+    json_object_set_new (counters, #name, json_integer ((json_int_t)self->counters.name));
+    COUNTERS (COUNTER_SET)
+#undef COUNTER_SET
+    json_object_set_new (object, "counters", counters);
+    json_object_set_new (object, "targets", targets_stats (self, peer));
+    json_object_set_new (object, "histograms", histograms_json (self, peer));
+    char *text = json_write (object);
+    json_decref (object);
+    return text;
+}
+
+static void on_stats (void *owner, const struct store_stats *answer)
+{
+    struct statistician *statistician = owner;
+    struct station *self = statistician->station;
+    if (answer->result == STORE_DONE) {
+        char *json = stats_json (self, statistician->peer, answer);
+        manage_reply (self, statistician->peer, 0, json);
+        free (json);
+    } else {
+        reply_refuse_store (self, statistician->peer, answer->result, answer->error);
+    }
+    free (statistician);
+    station_resume (self);
+}
+
+void manage_stats (struct station *self, struct request *request, const struct arguments *arguments)
+{
+    (void)arguments;
+    struct statistician *statistician = memory_new (sizeof *statistician);
+    *statistician = (struct statistician){self, peer_keep (self, request)};
+    store_stats (self->store, on_stats, statistician);
+}
