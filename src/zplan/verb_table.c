@@ -47,6 +47,7 @@ static const struct verb verbs[] = {
     {"status", verb_status, "what runs, what failed, what comes next", WORDS_NONE, NULL, NULL},
     {"stats", verb_stats, "the station in numbers", WORDS_NONE, NULL, NULL},
     {"top", verb_top, "watch the station at work", WORDS_NONE, NULL, NULL},
+    {"metrics", verb_metrics, "the station in numbers, for Prometheus", WORDS_NONE, NULL, NULL},
     {"doctor", verb_doctor, "is the station healthy, and what to fix", WORDS_NONE, NULL, NULL},
     {"handover", verb_handover, "let a standby take over the plans", WORDS_NONE, NULL, NULL},
     {"ping", verb_ping, "ask whether the station serves", WORDS_NONE, NULL, NULL},

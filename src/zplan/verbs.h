@@ -47,6 +47,7 @@ int verb_flow (const struct cli *cli);
 int verb_status (const struct cli *cli);
 int verb_stats (const struct cli *cli);
 int verb_top (const struct cli *cli);
+int verb_metrics (const struct cli *cli);
 int verb_doctor (const struct cli *cli);
 int verb_handover (const struct cli *cli);
 int verb_ping (const struct cli *cli);

@@ -80,7 +80,8 @@ REFUSALS = {
 NO_STATION = {"next", "keygen", "work", "flow"}     # these need none, or another one
 # test_zstationd.py, test_cli_workers.py: it serves, and prints nothing itself; they ask a target.
 # test_faults_two.py: it needs a standby.
-OWN_TESTS = {"work", "workers", "drain", "handover"}
+# test_metrics.py: what it prints is for Prometheus.
+OWN_TESTS = {"work", "workers", "drain", "handover", "metrics"}
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +188,7 @@ def test_help(verb):
     assert not re.search(r"\n\n\n| $", out, re.M)
 
 
-@pytest.mark.parametrize("verb", sorted(set(VERBS) - {"work", "keygen", "watch"}))
+@pytest.mark.parametrize("verb", sorted(set(VERBS) - {"work", "keygen", "watch", "metrics"}))
 def test_the_examples_are_understood(verb, tmp_path):
     """They are no usage errors: with a station that is not there they find no answer."""
     for example in re.findall(rf"^  (zplan {verb}\b[^|<>\n#]*?)(?:\\\n *(.*))?(?:[|<>#].*)?$",

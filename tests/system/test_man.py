@@ -128,7 +128,7 @@ def test_protocol_page_has_the_numbers_of_the_wire():
 # An admin command as the command line calls it; None: it has no verb.
 VERB_OF = {"PLAN": "add", "GLOBAL_ID": None, "message": "show", "health": "doctor", "forget": "archive",
            "restore": "import", "flow check": None}     # that asks no station
-MADE_OF_OTHERS = {"submit": {"import", "cron"}, "observe": {"watch", "top", "export", "logs"}}
+MADE_OF_OTHERS = {"submit": {"import", "cron"}, "observe": {"watch", "top", "metrics", "export", "logs"}}
 WITHOUT_VERB = {"take", "alive", "report"}      # workers of other programs say them
 WITHOUT_ROLE = {"ping", "keygen", "completion", "work", "workers", "drain", "resume", "status"}      # resume is reset
 

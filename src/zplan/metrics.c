@@ -1,0 +1,152 @@
+// zplan metrics: the station's numbers as Prometheus reads them.
+#include <inttypes.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "call.h"
+#include "metrics_http.h"
+#include "metrics_text.h"
+#include "options.h"
+#include "print.h"
+
+enum { TARGETS_DEFAULT = 64, LOOK_MS = 400 }; // of each of two requests: a scrape takes below 1 s
+
+struct wanted {
+    const char *listen;
+    bool insecure;
+    int64_t targets;
+};
+
+#define FIELD(field) offsetof (struct wanted, field)
+
+static const struct option rows[] = {
+    {.name = "--listen",
+     .metavar = "ADDRESS:PORT",
+     .type = OPTION_TEXT,
+     .offset = FIELD (listen),
+     .help = "serve GET /metrics there until a signal: 127.0.0.1:9924;\n"
+             "port 0 takes a free one"},
+    {.name = "--insecure",
+     .type = OPTION_FLAG,
+     .offset = FIELD (insecure),
+     .help = "also on an address that other machines reach: whoever\n"
+             "reaches it reads the metrics"},
+    {.name = "--targets",
+     .metavar = "N",
+     .type = OPTION_NUMBER,
+     .offset = FIELD (targets),
+     .min = 1,
+     .max = METRIC_TARGETS_MAX,
+     .help = "targets with series of their own; the others are one,\n"
+             "\"other\"; default 64"},
+};
+
+static const char about[] =
+    "Print the station's numbers in the text format of Prometheus: plans, runs by target and\n"
+    "outcome, histograms of lateness and duration, Redis. With --listen serve them instead; each\n"
+    "scrape is answered within a second, from numbers that are at most a second old. If the\n"
+    "station does not answer, zplan_up is 0. Needs the role observe.\n\n"
+    "  zplan metrics\n"
+    "  zplan metrics --listen 127.0.0.1:9924\n\n"
+    "docker/monitoring has rules of alerts, and a dashboard of Grafana. Exit status without\n"
+    "--listen: 3 if the station does not answer.\n";
+
+struct metrics {
+    const struct cli *cli;
+    const struct wanted *wanted;
+    struct zplan_client *client;
+    struct verdict health; // of the last request for it
+};
+
+static json_t *ask (struct metrics *self, const char *word, struct verdict *ret)
+{
+    struct zplan_reply reply;
+    int outcome = zplan_client_manage (self->client, word, NULL, 0, &reply);
+    *ret = call_verdict (self->cli, outcome, &reply);
+    return ret->code == EXIT_DONE ? call_json (&reply) : NULL;
+}
+
+static char *make (void *owner, size_t *ret_size)
+{
+    struct metrics *self = owner;
+    struct verdict ignored; // Redis is away, which health says
+    char *text;
+    FILE *out = open_memstream (&text, ret_size);
+    json_t *health = ask (self, "health", &self->health);
+    json_t *stats = health ? ask (self, "stats", &ignored) : NULL;
+    metrics_write (out, health, stats, (size_t)self->wanted->targets);
+    fclose (out);
+    json_decref (health);
+    json_decref (stats);
+    return text;
+}
+
+static int print_once (struct metrics *self)
+{
+    size_t size;
+    char *text = make (self, &size);
+    fwrite (text, 1, size, stdout);
+    free (text);
+    return verdict_tell (&self->health, NULL);
+}
+
+static int serve (struct metrics *self)
+{
+    struct reason reason;
+    int listener, port;
+    int code = metrics_bind (self->wanted->listen,
+                             self->wanted->insecure ? METRICS_ANYBODY : METRICS_LOCAL, &listener,
+                             &port, &reason);
+    if (code == EXIT_USAGE)
+        return usage_error (self->cli->argv[0], &reason);
+    if (code != EXIT_DONE) {
+        complain (NULL, span_text (reason.text));
+        return code;
+    }
+    sigset_t set;
+    sigemptyset (&set);
+    sigaddset (&set, SIGTERM);
+    sigaddset (&set, SIGINT);
+    sigprocmask (SIG_BLOCK, &set, NULL);
+    int stop_fd = signalfd (-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    const char *colon = strrchr (self->wanted->listen, ':');
+    printf ("http://%.*s:%d/metrics\n", (int)(colon - self->wanted->listen), self->wanted->listen,
+            port);
+    fflush (stdout);
+    zplan_client_set_timeout (self->client, LOOK_MS);
+    zplan_client_set_interrupt (self->client, stop_fd);
+    metrics_serve (listener, stop_fd, make, self);
+    close (stop_fd);
+    close (listener);
+    return EXIT_DONE;
+}
+
+int verb_metrics (const struct cli *cli)
+{
+    struct wanted wanted = {.targets = TARGETS_DEFAULT};
+    const struct usage usage = {
+        .synopsis = "zplan metrics [--listen ADDRESS:PORT]",
+        .about = about,
+        .groups = {{"Metrics", rows, sizeof rows / sizeof *rows, &wanted}},
+        .group_count = 1,
+        .words = "no arguments",
+    };
+    int count, code;
+    if (!options_read (&usage, cli, &count, &code))
+        return code;
+    if (cli->json) {
+        struct reason reason;
+        reason_set (&reason, "--json: the metrics are text; zplan stats --json has the numbers");
+        return usage_error (cli->argv[0], &reason);
+    }
+    struct metrics self = {.cli = cli, .wanted = &wanted, .client = call_open (cli, &code)};
+    if (self.client)
+        code = wanted.listen ? serve (&self) : print_once (&self);
+    zplan_client_destroy (&self.client);
+    return code;
+}

@@ -1,0 +1,267 @@
+// Each connection has one request and one answer, and is closed: read the head, write the answer,
+// wait until the peer has read it. What takes longer than its deadline is cut.
+#include "metrics_http.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "memory.h"
+#include "socket.h"
+#include "span.h"
+#include "verbs.h"
+
+enum { CONNECTIONS_MAX = 32, HEAD_MAX = 8192, DEADLINE_US = 10000000, FRESH_US = 1000000 };
+
+struct connection {
+    int fd;
+    int64_t end_us; // monotonic
+    size_t size;    // of the head
+    char head[HEAD_MAX];
+    char *answer; // NULL: the head is being read
+    size_t answer_size, sent;
+};
+
+struct server {
+    int listener;
+    metrics_make_fn *make;
+    void *owner;
+    char *text; // of made_us; NULL: none yet
+    size_t text_size;
+    int64_t made_us;
+    struct connection connections[CONNECTIONS_MAX];
+    size_t count;
+};
+
+// -- the socket
+
+// A numeric one with its port; NULL: it is none.
+static struct addrinfo *address_find (const char *address)
+{
+    const char *colon = strrchr (address, ':');
+    size_t size = colon ? (size_t)(colon - address) : 0;
+    bool bracketed = size > 2 && address[0] == '[' && address[size - 1] == ']';
+    char host[64];
+    struct addrinfo *found = NULL, hints = {.ai_family = AF_UNSPEC,
+                                            .ai_socktype = SOCK_STREAM,
+                                            .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+    snprintf (host, sizeof host, "%.*s", (int)size - 2 * bracketed, address + bracketed);
+    if (!size || size >= sizeof host || !colon[1] || getaddrinfo (host, colon + 1, &hints, &found))
+        return NULL;
+    return found;
+}
+
+static int listen_at (const struct addrinfo *address)
+{
+    int on = 1, fd = socket (address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+        bind (fd, address->ai_addr, address->ai_addrlen) == 0 && listen (fd, CONNECTIONS_MAX) == 0)
+        return fd;
+    int why = errno;
+    if (fd >= 0)
+        close (fd);
+    errno = why;
+    return -1;
+}
+
+int metrics_bind (const char *address, enum metrics_reach reach, int *ret_listener, int *ret_port,
+                  struct reason *reason)
+{
+    char endpoint[128];
+    struct addrinfo *found = address_find (address);
+    snprintf (endpoint, sizeof endpoint, "tcp://%s", address);
+    if (!found) {
+        reason_set (reason, "--listen: want ADDRESS:PORT, as 127.0.0.1:9924, got %s",
+                    quoted (span_text (address)));
+        return EXIT_USAGE;
+    }
+    if (reach == METRICS_LOCAL && !endpoint_is_local (endpoint)) {
+        freeaddrinfo (found);
+        reason_set (reason, "--listen: %s is not loopback: set --insecure",
+                    quoted (span_text (address)));
+        return EXIT_USAGE;
+    }
+    int fd = listen_at (found);
+    freeaddrinfo (found);
+    union {
+        struct sockaddr any;
+        struct sockaddr_in in;
+        struct sockaddr_in6 in6;
+    } bound;
+    socklen_t size = sizeof bound;
+    if (fd < 0 || getsockname (fd, &bound.any, &size)) {
+        reason_set (reason, "--listen: %s: %s", quoted (span_text (address)), strerror (errno));
+        return EXIT_REFUSED;
+    }
+    *ret_listener = fd;
+    *ret_port = ntohs (bound.any.sa_family == AF_INET6 ? bound.in6.sin6_port : bound.in.sin_port);
+    return EXIT_DONE;
+}
+
+// -- a request
+
+static void answer (struct connection *self, const char *status, const char *header, bool body,
+                    const char *text, size_t size)
+{
+    char head[256];
+    int head_size = snprintf (head, sizeof head,
+                              "HTTP/1.1 %s\r\nContent-Type: text/plain; version=0.0.4; "
+                              "charset=utf-8\r\nContent-Length: %zu\r\n%sConnection: close\r\n\r\n",
+                              status, size, header);
+    self->answer_size = (size_t)head_size + (body ? size : 0);
+    self->answer = memory_new (self->answer_size);
+    memcpy (self->answer, head, (size_t)head_size);
+    if (body)
+        memcpy (self->answer + head_size, text, size);
+}
+
+static void refuse (struct connection *self, const char *status, const char *header)
+{
+    char text[64];
+    int size = snprintf (text, sizeof text, "%s\n", status);
+    answer (self, status, header, true, text, (size_t)size);
+}
+
+static bool begins (const char *text, const char *with)
+{
+    return strncmp (text, with, strlen (with)) == 0;
+}
+
+// The whole head is there.
+static void respond (struct server *server, struct connection *self)
+{
+    char method[8] = "", path[64] = "", version[16] = "", end = '\0';
+    int parts =
+        sscanf (self->head, "%7[A-Z] %63[^ \r\n] %15[^ \r\n]%c", method, path, version, &end);
+    bool get = strcmp (method, "GET") == 0;
+    if (parts != 4 || end != '\r' || !begins (version, "HTTP/1.")) {
+        refuse (self, "400 Bad Request", "");
+    } else if (strcmp (path, "/metrics") != 0) {
+        refuse (self, "404 Not Found", "");
+    } else if (!get && strcmp (method, "HEAD") != 0) {
+        refuse (self, "405 Method Not Allowed", "Allow: GET, HEAD\r\n");
+    } else {
+        if (!server->text || clock_mono_us () - server->made_us >= FRESH_US) {
+            free (server->text);
+            server->text = server->make (server->owner, &server->text_size);
+            server->made_us = clock_mono_us ();
+        }
+        answer (self, "200 OK", "", get, server->text, server->text_size);
+    }
+}
+
+// False: the connection is over.
+static bool read_head (struct server *server, struct connection *self)
+{
+    ssize_t size = recv (self->fd, self->head + self->size, HEAD_MAX - 1 - self->size, 0);
+    if (size <= 0)
+        return size < 0 && (errno == EAGAIN || errno == EINTR);
+    self->size += (size_t)size;
+    self->head[self->size] = '\0';
+    if (memchr (self->head, '\0', self->size))
+        refuse (self, "400 Bad Request", "");
+    else if (strstr (self->head, "\r\n\r\n"))
+        respond (server, self);
+    else if (self->size == HEAD_MAX - 1)
+        refuse (self, "431 Request Header Fields Too Large", "");
+    return true;
+}
+
+// The same. When all is sent, what the peer still sends is read, so that nothing cuts the answer.
+static bool write_answer (struct connection *self)
+{
+    if (self->sent == self->answer_size) {
+        char rest[HEAD_MAX];
+        ssize_t size = recv (self->fd, rest, sizeof rest, 0);
+        return size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR));
+    }
+    ssize_t size =
+        send (self->fd, self->answer + self->sent, self->answer_size - self->sent, MSG_NOSIGNAL);
+    if (size < 0)
+        return errno == EAGAIN || errno == EINTR;
+    self->sent += (size_t)size;
+    if (self->sent == self->answer_size)
+        shutdown (self->fd, SHUT_WR);
+    return true;
+}
+
+// -- the loop
+
+static void end (struct server *self, size_t at)
+{
+    close (self->connections[at].fd);
+    free (self->connections[at].answer);
+    self->connections[at] = self->connections[--self->count];
+}
+
+static void greet (struct server *self)
+{
+    int fd = accept4 (self->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0)
+        return;
+    struct connection *fresh = &self->connections[self->count++];
+    fresh->fd = fd;
+    fresh->end_us = clock_mono_us () + DEADLINE_US;
+    fresh->size = fresh->sent = fresh->answer_size = 0;
+    fresh->answer = NULL;
+}
+
+// Until when nothing is to be done, in milliseconds; -1 = for ever.
+static int wait_ms (const struct server *self)
+{
+    int64_t first_us = INT64_MAX, now_us = clock_mono_us ();
+    for (size_t i = 0; i < self->count; i++)
+        if (self->connections[i].end_us < first_us)
+            first_us = self->connections[i].end_us;
+    if (first_us == INT64_MAX)
+        return -1;
+    return first_us > now_us ? (int)((first_us - now_us + 999) / 1000) : 0;
+}
+
+void metrics_serve (int listener, int stop_fd, metrics_make_fn *make, void *owner)
+{
+    struct server *self = memory_new (sizeof *self);
+    self->listener = listener;
+    self->make = make;
+    self->owner = owner;
+    for (;;) {
+        struct pollfd items[2 + CONNECTIONS_MAX] = {{.fd = stop_fd, .events = POLLIN}};
+        // While all are in use, others wait in the kernel.
+        items[1].fd = self->count < CONNECTIONS_MAX ? listener : -1;
+        items[1].events = POLLIN;
+        for (size_t i = 0; i < self->count; i++) {
+            const struct connection *one = &self->connections[i];
+            items[2 + i].fd = one->fd;
+            items[2 + i].events = one->answer && one->sent < one->answer_size ? POLLOUT : POLLIN;
+        }
+        if (poll (items, 2 + self->count, wait_ms (self)) < 0 && errno != EINTR)
+            break;
+        if (items[0].revents)
+            break;
+        // From the end: what ends is replaced by the last one.
+        for (size_t i = self->count; i-- > 0;) {
+            struct connection *one = &self->connections[i];
+            bool goes_on = clock_mono_us () < one->end_us;
+            if (goes_on && items[2 + i].revents)
+                goes_on = one->answer ? write_answer (one) : read_head (self, one);
+            if (!goes_on)
+                end (self, i);
+        }
+        if (items[1].revents)
+            greet (self);
+    }
+    while (self->count)
+        end (self, self->count - 1);
+    free (self->text);
+    free (self);
+}

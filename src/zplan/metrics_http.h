@@ -1,0 +1,20 @@
+// A small HTTP/1.1 server: GET /metrics, and nothing else. One thread, bounded.
+#pragma once
+
+#include <stddef.h>
+
+#include "reason.h"
+
+// The text to serve; free it. Called at most once a second.
+typedef char *metrics_make_fn (void *owner, size_t *ret_size);
+
+// Who may reach it.
+enum metrics_reach { METRICS_LOCAL, METRICS_ANYBODY };
+
+// Bind to ADDRESS:PORT or [ADDRESS]:PORT, port 0 for any; `ret_port` is the one it has. EXIT_DONE,
+// or with a reason EXIT_USAGE or EXIT_REFUSED.
+int metrics_bind (const char *address, enum metrics_reach reach, int *ret_listener, int *ret_port,
+                  struct reason *reason);
+
+// Serve until `stop_fd` is readable.
+void metrics_serve (int listener, int stop_fd, metrics_make_fn *make, void *owner);
