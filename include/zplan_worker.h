@@ -193,6 +193,7 @@ struct zplan_job {
     const struct zplan_frame *context;  // CONTEXT
     size_t count;
     struct zplan_frame frames[ZPLAN_FRAMES_MAX]; // all of them, in their order on the wire
+    const char *traceparent; // of this run, W3C trace context; "" = the plan has none
 };
 
 // The final answer to a job. The data it points to are borrowed for the call.

@@ -138,10 +138,9 @@ static void read_job (struct job *job, const json_t *taken, uint64_t plan_id, ui
         return;
     }
     job_read (job);
-    const char *title = json_string_value (json_object_get (plan, "description"));
     json_decref (job->plan);
     job->plan = json_incref (plan);
-    job->shown.title = title ? title : "";
+    job_read_texts (job);
     job->shown.exec_id = exec_id;
     job->shown.deadline_s = 0;
     job->shown.plan_time_s = -1;

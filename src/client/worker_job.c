@@ -35,14 +35,21 @@ static int64_t read_seconds (struct span text)
     return strlen (digits) == text.size && number_parse (digits, &seconds) ? seconds : -1;
 }
 
+void job_read_texts (struct job *self)
+{
+    const char *title = json_string_value (json_object_get (self->plan, "description"));
+    const char *trace = json_string_value (json_object_get (self->plan, "traceparent"));
+    self->shown.title = title ? title : "";
+    self->shown.traceparent = trace ? trace : "";
+}
+
 static void read_plan (struct job *self)
 {
     struct reason reason;
     struct span plan = message_frame (&self->message, ZERO_FRAME_PLAN, NULL);
     if (plan.size && plan.size <= PLAN_FRAME_MAX)
         self->plan = json_read_object (plan, &reason);
-    const char *title = json_string_value (json_object_get (self->plan, "description"));
-    self->shown.title = title ? title : "";
+    job_read_texts (self);
     json_get_integer (self->plan, "deadline", 1, INT64_MAX, &self->shown.deadline_s);
 }
 

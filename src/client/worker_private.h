@@ -171,6 +171,9 @@ bool fetch_takes_result (uint8_t type, struct span content);
 // Fill what the user sees from the message, which was read from the packet.
 void job_read (struct job *self);
 
+// The same of its `plan`, which may be NULL.
+void job_read_texts (struct job *self);
+
 // Give the job its last answer, `words` with the status's word before them, or NULL.
 void job_close (struct job *self, uint8_t status, const char *words);
 

@@ -137,6 +137,39 @@ static void write_place (const struct plan *self, int64_t ahead, struct json_tex
     write_member (text, "current_cycle", place.cycle);
 }
 
+static void write_text (struct json_text *text, const char *name, const char *value)
+{
+    char member[TRACE_SIZE + 32];
+    snprintf (member, sizeof member, ",\"%s\":\"%s\"", name, value);
+    json_text_raw (text, span_text (member));
+}
+
+static bool repeats (const struct plan *self)
+{
+    return self->schedule.type > SCHEDULE_TIME;
+}
+
+bool plan_trace (const struct plan *self, uint64_t exec_id, int64_t nominal, char ret[TRACE_SIZE])
+{
+    const struct trace_run run = {self->id, exec_id, nominal, repeats (self)};
+    if (!self->policy || !*self->policy->traceparent)
+        return false;
+    trace_of_run (self->policy->traceparent, &run, ret);
+    return true;
+}
+
+// As submitted; of a run its own, and where that began a trace a link to the submission's.
+static void write_trace (const struct plan *self, uint64_t exec_id, int64_t nominal,
+                         struct json_text *text)
+{
+    char own[TRACE_SIZE];
+    if (!plan_trace (self, exec_id, nominal, own))
+        return;
+    write_text (text, "traceparent", exec_id ? own : self->policy->traceparent);
+    if (exec_id && repeats (self))
+        write_text (text, "trace_link", self->policy->traceparent);
+}
+
 static void write_public (const struct plan *self, int64_t ahead, struct json_text *text)
 {
     json_text_raw (text, span_of ("{", 1));
@@ -144,6 +177,15 @@ static void write_public (const struct plan *self, int64_t ahead, struct json_te
         write_field (self, &plan_record[i], false, text);
     if (self->policy)
         write_place (self, ahead, text);
+}
+
+static void write_shown (const struct plan *self, uint64_t exec_id, int64_t nominal,
+                         struct json_text *text)
+{
+    write_public (self, 0, text);
+    if (self->policy)
+        write_trace (self, exec_id, nominal, text);
+    json_text_raw (text, span_of ("}", 1));
 }
 
 void plan_write_stored (const struct plan *self, struct json_text *text)
@@ -167,8 +209,16 @@ char *plan_public_text (const struct plan *self)
     struct json_text text;
     size_t size;
     json_text_start (&text, public_room (self));
-    write_public (self, 0, &text);
-    json_text_raw (&text, span_of ("}", 1));
+    write_shown (self, 0, 0, &text);
+    return json_text_end (&text, &size);
+}
+
+char *plan_run_text (const struct plan *self, uint64_t exec_id, int64_t nominal)
+{
+    struct json_text text;
+    size_t size;
+    json_text_start (&text, public_room (self));
+    write_shown (self, exec_id, nominal, &text);
     return json_text_end (&text, &size);
 }
 
@@ -176,6 +226,8 @@ void plan_write_dispatch (const struct plan *self, int64_t deadline, struct json
 {
     static const struct json_name name = JSON_NAME ("deadline");
     write_public (self, self->extra ? 0 : 1, text);
+    if (self->policy)
+        write_trace (self, self->exec_id, plan_nominal (self, self->exec_id), text);
     json_text_number (text, &name, deadline, 0);
     json_text_raw (text, span_of ("}", 1));
 }

@@ -21,6 +21,12 @@ enum { PLAN_EXEC_ID_WIDTH = 16, PLAN_EXEC_TIME_WIDTH = 10 };
 // get, to be completed by plan_broadcast_json. Free it.
 char *plan_public_text (const struct plan *self);
 
+// The same, as it is shown of a run: `traceparent` is the run's.
+char *plan_run_text (const struct plan *self, uint64_t exec_id, int64_t nominal);
+
+// The traceparent of a run of it. False: it has none.
+bool plan_trace (const struct plan *self, uint64_t exec_id, int64_t nominal, char ret[TRACE_SIZE]);
+
 // The same and the end of the lease, Unix seconds: what targets get. Behind what was written
 // before.
 void plan_write_dispatch (const struct plan *self, int64_t deadline, struct json_text *text);

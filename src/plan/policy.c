@@ -194,6 +194,18 @@ static bool read_ext (struct policy *self, const char *name, const json_t *value
     return false;
 }
 
+// A wrong one is no reason to run nothing: it is left out.
+static bool read_traceparent (struct policy *self, const char *name, const json_t *value,
+                              struct reason *reason)
+{
+    (void)name, (void)reason;
+    struct span text = span_of (json_string_value (value), json_string_length (value));
+    self->trace_dropped = !trace_valid (text);
+    if (!self->trace_dropped)
+        memcpy (self->traceparent, text.data, text.size);
+    return true;
+}
+
 static bool read_if_exists (struct policy *self, const char *name, const json_t *value,
                             struct reason *reason)
 {
@@ -245,6 +257,7 @@ static const struct field {
     {"if_exists", read_if_exists, ABOUT_NAME},
     {"tenant", read_owner, ABOUT_NAME},
     {"creator", read_owner, ABOUT_NAME},
+    {"traceparent", read_traceparent, ABOUT_NAME},
     {"params", policy_read_params, ABOUT_FLOW},
     {"defaults", policy_read_defaults, ABOUT_FLOW},
     {"batch", policy_read_batch, ABOUT_FLOW},
@@ -321,6 +334,8 @@ struct policy *policy_read (const json_t *object, struct reason *reason)
             policy_destroy (&self);
             return NULL;
         }
+        if (field->read == read_traceparent && self->trace_dropped)
+            continue;
         if (json_object_set (self->fields, name, value)) {
             reason_set (reason, "out of memory");
             policy_destroy (&self);

@@ -11,6 +11,7 @@
 #include "on_failure.h"
 #include "retry.h"
 #include "schedule.h"
+#include "trace.h"
 #include "workers_rule.h"
 
 enum {
@@ -76,6 +77,8 @@ struct policy {
     char kind[POLICY_NAME_MAX + 1];
     char key[POLICY_TEXT_MAX + 1];
     enum if_exists if_exists;
+    char traceparent[TRACE_SIZE]; // of its submission; "" = none
+    bool trace_dropped;           // it had one that is not valid
 
     bool has_batch; // of a flow plan
 };

@@ -119,7 +119,7 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
     *ret_size = 0;
     if (plan->policy && plan->policy->log == LOG_NONE)
         return NULL;
-    char step[OUTCOME_STEP_SIZE];
+    char step[OUTCOME_STEP_SIZE], trace[TRACE_SIZE];
     struct outcome_record record = {
         .title = plan->description,
         .key = plan->policy ? policy_key (plan->policy) : (struct span){0},
@@ -133,6 +133,8 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
     for (size_t i = 0; self->frames && i < self->desc.count; i++)
         record.size += self->frames->at[i + 1].size;
     outcome_set_flow (&record, plan, step);
+    if (plan_trace (plan, outcome_run (self), nominal, trace))
+        record.trace = span_text (trace);
     // That it was fired, not what came of it.
     if (plan->policy && plan->policy->log == LOG_TRIGGER) {
         record.status = ZERO_STATUS_OK_ID;
@@ -336,7 +338,7 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
     self->state = plan->state;
     bool told = decision->commit != COMMIT_LEASE &&
                 (publish_heard (station) || publish_events_heard (station));
-    self->public_text = told ? plan_public_text (plan) : NULL;
+    self->public_text = told ? plan_run_text (plan, outcome_run (self), nominal) : NULL;
     self->title = told ? frames_copy (&plan->description, 1) : NULL;
     if (outcome || miss)
         record = record_of (self, plan, nominal, &record_size);

@@ -291,10 +291,15 @@ static bool read_run (struct outcomes *self, const json_t *run, struct reason *r
         !read_frame (run, "missed_why", &room, &missed_why, reason) ||
         !read_number (run, "flow_run", INT64_MAX, &flow_run, reason) ||
         !read_frame (run, "step", &room, &record.step, reason) ||
+        !read_frame (run, "trace", &room, &record.trace, reason) ||
         !read_output (run, (uint64_t)exec_id, outcome, reason))
         return false;
     if (record.key.size > POLICY_TEXT_MAX || json_is_object (json_object_get (run, "key"))) {
         reason_set (reason, "key: want a string of at most %d bytes", POLICY_TEXT_MAX);
+        return false;
+    }
+    if (record.trace.size && !trace_valid (record.trace)) {
+        reason_set (reason, "trace: want a traceparent of version 00");
         return false;
     }
     if (missed_why.size > WHY_MAX) {

@@ -110,9 +110,15 @@ static void time_out (struct offering *self)
 
 // -- the offer
 
+static char *run_text (const struct offering *self)
+{
+    uint64_t exec_id = self->run.exec_id;
+    return plan_run_text (self->plan, exec_id, plan_nominal (self->plan, exec_id));
+}
+
 static void tell_offered (const struct offering *self)
 {
-    char *json = publish_events_heard (self->station) ? plan_public_text (self->plan) : NULL;
+    char *json = publish_events_heard (self->station) ? run_text (self) : NULL;
     self->station->counters.runs_sent++;
     publish_event (self->station, &(struct notice){.event = EVENT_EXEC,
                                                    .plan_id = self->plan->id,

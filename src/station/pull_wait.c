@@ -110,7 +110,7 @@ static json_t *job_json (const struct core_job *job)
     struct plan *plan = plan_from_stored_json (job->id, job->message, &reason);
     if (!plan)
         return NULL; // somebody's hand; the worker is lost to it until its time is over
-    char *text = plan_public_text (plan);
+    char *text = plan_run_text (plan, job->exec_id, plan_nominal (plan, job->exec_id));
     json_t *object = json_object (), *frames = json_array ();
     for (size_t i = 1; i < plan->message_count; i++)
         json_array_append_new (frames, json_from_frame (plan->messages[i]));

@@ -532,6 +532,7 @@ void submit_request (struct station *self, struct request *request)
         plan_fields_clear (&fields);
         return;
     }
+    self->counters.dropped_traces += fields.policy && fields.policy->trace_dropped;
     uint8_t mask[CALLER_MASKED_SIZE];
     struct span caller = caller_of (self, request, mask);
     struct submission *submission = memory_new (sizeof *submission);

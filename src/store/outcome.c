@@ -123,7 +123,8 @@ char *store_record (const struct outcome_record *record, size_t *ret_size)
     buffer_start (&buffer, ROOM + record->title.size + record->key.size + record->worker.size +
                                record->reason.size);
     msgpack_packer_init (&out, &buffer, write_bytes);
-    size_t fields = FIELDS + flow_fields (record) + (record->key.size > 0);
+    size_t fields =
+        FIELDS + flow_fields (record) + (record->key.size > 0) + (record->trace.size > 0);
     msgpack_pack_map (&out, fields + (missed->count ? MISSED_FIELDS : 0));
     pack_frame (&out, &PACKED_NAME ("title"), record->title);
     if (record->key.size)
@@ -141,6 +142,8 @@ char *store_record (const struct outcome_record *record, size_t *ret_size)
         pack_integer (&out, &PACKED_NAME ("missed_last"), missed->last);
         pack_frame (&out, &PACKED_NAME ("missed_why"), span_text (record->missed_why));
     }
+    if (record->trace.size)
+        pack_frame (&out, &PACKED_NAME ("trace"), record->trace);
     pack_flow (&out, record);
     *ret_size = buffer.size;
     return msgpack_sbuffer_release (&buffer);

@@ -18,6 +18,7 @@ struct outcome_record {
     struct missed missed; // if it is of occurrences that did not run
     const char *missed_why;
     uint64_t flow_run; // of a flow plan its run, of a step's plan that of the step; 0 = none
+    struct span trace; // the traceparent of the run, empty = none
     struct span step;  // STEP or STEP.ITEM, empty = none
     bool undo;         // of that
 };

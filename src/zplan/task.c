@@ -115,7 +115,8 @@ static char **job_environment (const struct zplan_job *job, size_t *ret_own, str
     snprintf (context_fd, sizeof context_fd, "%d", CHILD_CONTEXT_FD);
     struct zplan_frame plan = of_text (plan_id), exec = of_text (exec_id),
                        time = of_text (plan_time), title = of_text (job->title),
-                       progress = of_text (progress_fd), context = of_text (context_fd);
+                       progress = of_text (progress_fd), context = of_text (context_fd),
+                       trace = of_text (job->traceparent);
     const struct variable variables[] = {
         {"ZPLAN_PLAN_ID", job->plan_id ? &plan : NULL},
         {"ZPLAN_EXEC_ID", job->exec_id ? &exec : NULL},
@@ -125,6 +126,7 @@ static char **job_environment (const struct zplan_job *job, size_t *ret_own, str
         {"ZPLAN_CONTEXT", fits_environment (job->context) ? job->context : NULL},
         {"ZPLAN_CONTEXT_FD", job->context ? &context : NULL},
         {"ZPLAN_PROGRESS_FD", &progress},
+        {"TRACEPARENT", trace.size ? &trace : NULL},
     };
     return environment_new (variables, sizeof variables / sizeof *variables, ret_own, reason);
 }

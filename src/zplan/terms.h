@@ -14,7 +14,8 @@ struct terms {
     const char *misfire, *misfire_window, *jitter, *overlap_policy;
     const char *retry, *timeout, *log, *priority;
     const char *on_failure, *on_failure_target;
-    const char *kind, *key, *if_exists, *group, *category, *tenant, *creator, *ext, *batch;
+    const char *kind, *key, *if_exists, *group, *category, *traceparent, *tenant, *creator, *ext,
+        *batch;
 };
 
 struct option_group terms_options (struct terms *terms);

@@ -169,6 +169,7 @@ static const struct option_row rows[] = {
     {"priority", "--priority", write_text},
     {"group", "--group", write_text},
     {"category", "--category", write_text},
+    {"traceparent", "--traceparent", write_text},
     {"tenant", "--tenant", write_text},
     {"creator", "--creator", write_text},
     {"ext", "--ext", write_object},

@@ -316,6 +316,7 @@ static const char about[] =
     "  ZPLAN_EXEC_ID       this run, in hex; another one each time the plan is sent\n"
     "  ZPLAN_PLAN_TIME     the run's nominal time, Unix seconds\n"
     "  ZPLAN_COMMAND, ZPLAN_TITLE\n"
+    "  TRACEPARENT         W3C trace context of the run, if its plan has one\n"
     "  ZPLAN_CONTEXT_FD    the job's CONTEXT as a file: cat <&$ZPLAN_CONTEXT_FD\n"
     "  ZPLAN_CONTEXT       the same text, up to 128 KiB and without NULs\n"
     "  ZPLAN_PROGRESS_FD   a descriptor for its progress, which zplan show prints,\n"

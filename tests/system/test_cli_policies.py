@@ -156,6 +156,7 @@ SHOWN = {
     "log": ("none", "--log none"), "kind": ("k", "--kind k"), "key": ("k", "name "),
     "priority": (2, "--priority 2"), "group": ("g", "--group g"), "category": ("c's", r"--category 'c'\''s'"),
     "tenant": (2, "--tenant 2"), "creator": (2, "--creator 2"), "workers": ({"count": 2}, "workers "),
+    "traceparent": ("00-" + "1" * 32 + "-" + "2" * 16 + "-01", f"--traceparent 00-{'1' * 32}-{'2' * 16}-01"),
     "ext": ({}, "--ext '{}'"), "batch": ("2024-01-31", "--batch 2024-01-31"),
     "params": ({"a": "=1"}, 'params         {"a":"=1"}'), "defaults": ({"retry": 1}, 'defaults       {"retry":1}'),
 }

@@ -1,0 +1,53 @@
+#include "trace.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sha1.h"
+
+// Where the ids of a traceparent are.
+enum { TRACE_AT = 3, TRACE_DIGITS = 32, SPAN_AT = 36, SPAN_DIGITS = 16, FLAGS_AT = 53 };
+
+static bool is_id (const uint8_t *digits, size_t count)
+{
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        bool digit = digits[i] >= '0' && digits[i] <= '9';
+        if (!digit && (digits[i] < 'a' || digits[i] > 'f'))
+            return false;
+        any = any || digits[i] != '0';
+    }
+    return any;
+}
+
+bool trace_valid (struct span text)
+{
+    static const uint8_t none[] = "00";
+    const uint8_t *at = text.data;
+    return text.size == TRACE_SIZE - 1 && memcmp (at, "00-", TRACE_AT) == 0 &&
+           is_id (at + TRACE_AT, TRACE_DIGITS) && at[SPAN_AT - 1] == '-' &&
+           is_id (at + SPAN_AT, SPAN_DIGITS) && at[FLAGS_AT - 1] == '-' &&
+           (memcmp (at + FLAGS_AT, none, 2) == 0 || is_id (at + FLAGS_AT, 2));
+}
+
+// The first digits of the sum of what makes an id.
+static void write_id (const char *what, uint64_t plan_id, uint64_t of, char *out, size_t digits)
+{
+    char text[64];
+    uint8_t sum[SHA1_SIZE];
+    int size = snprintf (text, sizeof text, "%s %" PRIx64 " %" PRIx64, what, plan_id, of);
+    const struct span part = span_of (text, (size_t)size);
+    sha1_sum (&part, 1, sum);
+    sum[0] |= 1; // it is never 0
+    for (size_t i = 0; i < digits; i++)
+        out[i] = "0123456789abcdef"[i % 2 ? sum[i / 2] & 15 : sum[i / 2] >> 4];
+}
+
+void trace_of_run (const char *parent, const struct trace_run *run, char ret[TRACE_SIZE])
+{
+    memcpy (ret, parent, TRACE_SIZE);
+    if (run->repeats)
+        write_id ("trace", run->plan_id, (uint64_t)run->nominal, ret + TRACE_AT, TRACE_DIGITS);
+    write_id ("span", run->plan_id, run->exec_id, ret + SPAN_AT, SPAN_DIGITS);
+}
