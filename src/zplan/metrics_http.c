@@ -97,7 +97,7 @@ int metrics_bind (const char *address, enum metrics_reach reach, int *ret_listen
         struct sockaddr any;
         struct sockaddr_in in;
         struct sockaddr_in6 in6;
-    } bound;
+    } bound = {0};
     socklen_t size = sizeof bound;
     if (fd < 0 || getsockname (fd, &bound.any, &size)) {
         reason_set (reason, "--listen: %s: %s", quoted (span_text (address)), strerror (errno));
