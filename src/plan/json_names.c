@@ -127,6 +127,8 @@ static const struct row {
     {ANY, "verdict", "verdict", VERDICT},
     {ANY, "unresponsive_since", "unresponsive_since_at", INSTANT},
     {ANY, "late_ms", "late_s", SECONDS_MS},
+    {ANY, "sum_us", "sum_s", SECONDS_US},
+    {ANY, "le_us", "le", SECONDS_US}, // upper bounds, in seconds
 };
 
 static const struct row *row_of (enum json_kind kind, const char *wire)
@@ -175,9 +177,17 @@ static json_t *hex (const json_t *id)
     return number > 0 ? json_string (ident_text ((uint64_t)number, text)) : json_null ();
 }
 
+// Of a list, each.
 static json_t *duration (const json_t *value, double units)
 {
-    return json_is_number (value) ? json_real (json_number_value (value) / units) : json_null ();
+    size_t i;
+    const json_t *one;
+    if (!json_is_array (value))
+        return json_is_number (value) ? json_real (json_number_value (value) / units)
+                                      : json_null ();
+    json_t *list = json_array ();
+    json_array_foreach (value, i, one) json_array_append_new (list, duration (one, units));
+    return list;
 }
 
 static json_t *word (const char *text)
@@ -255,7 +265,9 @@ static json_t *converted (enum json_kind kind, const struct row *row, const json
     case RUNS:
         return each (JSON_RUN, value);
     case TARGETS:
-        return json_is_array (value) ? each (JSON_TARGET, value) : json_deep_copy (value);
+        return json_is_array (value)    ? each (JSON_TARGET, value)
+               : json_is_object (value) ? json_names (kind, value)
+                                        : json_deep_copy (value);
     case PARSED:
         return parsed (value);
     case STOPPED:
