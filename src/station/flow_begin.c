@@ -85,6 +85,8 @@ struct flow_live *flow_live_begin (struct station *self, const struct flow_begin
     live->subs = json_object ();
     live->run = flow_run_new (live->flow, live->name);
     live->run->version = begin->version;
+    if (!live->flow->parallel_own)
+        live->run->parallel = (uint32_t)self->settings->flow_parallel;
     const struct zone *zone = flow_live_zone (live);
     live->run->start = local_of (zone, now_us / 1000000);
     live->depth = 1;

@@ -352,6 +352,9 @@ struct call_check {
 static bool in_flight (const struct flow_live *live, const struct plan_step *step)
 {
     const struct flow_data *data = live->run->data[step->step];
+    if (live->run->phase == FLOW_UNDOING)
+        return flow_call_in_flight (live, step->step, step->item) && live->run->in_flight &&
+               flow_call_generation (live, step->step, step->item) == step->generation;
     bool item = step->item >= 0 && data && data->items && step->item < data->items->count;
     bool placed = item ? data->items->item[step->item].state == FLOW_NEW
                        : live->run->nodes[step->step].flags & FLOW_PLACED;
@@ -381,6 +384,7 @@ static void on_existence (void *owner, const struct store_loaded *answer)
                                  .step = self->step.step,
                                  .item = self->step.item,
                                  .generation = self->step.generation,
+                                 .undo = live->run->phase == FLOW_UNDOING,
                                  .status = self->stopping ? FLOW_CALL_CANCELLED : FLOW_NOT_OK,
                                  .text = "its plan was lost"},
             &ignored);
@@ -409,17 +413,37 @@ static void check_call (struct flow_live *live, uint32_t step, int64_t item, boo
                                           .item = item,
                                           .generation = flow_call_generation (live, step, item)},
                                  .stopping = stopping};
-    store_exists (self->store, id, span_text (live->flow->steps[step].call.target), on_existence,
-                  check);
+    const struct flow_step *of = &live->flow->steps[step];
+    const char *target = live->run->phase == FLOW_UNDOING ? of->undo.target : of->call.target;
+    store_exists (self->store, id, span_text (target), on_existence, check);
+}
+
+// The plan of a timer may have been deleted: then the wait is over all the same.
+static void check_timer (struct flow_live *live, uint32_t step)
+{
+    enum { LATE_MS = 5000 };
+    const struct flow_data *data = live->run->data[step];
+    int64_t now_ms = store_now_us (live->station->store) / 1000;
+    struct reason ignored;
+    bool late = live->run->nodes[step].state == FLOW_RUNNING && data && data->at &&
+                now_ms > data->at + LATE_MS;
+    if (late)
+        flow_live_carry (live, &(struct flow_event){.kind = FLOW_DUE, .step = step, .item = -1},
+                         &ignored);
 }
 
 void flow_calls_check (struct flow_live *live)
 {
     enum { CHECKS_MAX = 1000 };
     size_t checks = 0;
+    const struct flow_run *run = live->run;
+    if (run->phase == FLOW_UNDOING && run->in_flight && run->undo_at < run->undo_count)
+        check_call (live, run->undos[run->undo_at].step, run->undos[run->undo_at].item, false);
     for (uint32_t i = 0; i < live->flow->step_count && checks < CHECKS_MAX; i++) {
         const struct flow_node *node = &live->run->nodes[i];
         const struct flow_data *data = live->run->data[i];
+        if (live->flow->steps[i].kind == FLOW_WAIT || live->flow->steps[i].kind == FLOW_SIGNAL)
+            check_timer (live, i);
         if (live->flow->steps[i].kind != FLOW_CALL)
             continue;
         if (node->flags & FLOW_PLACED) {

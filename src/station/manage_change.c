@@ -8,6 +8,7 @@
 #include "codes.h"
 #include "flow_book.h"
 #include "manage_flow_plan.h"
+#include "manage_flow_undo.h"
 #include "missed.h"
 #include "on_failure.h"
 #include "memory.h"
@@ -389,7 +390,8 @@ void manage_pause (struct station *self, struct request *request, const struct a
 
 void manage_reset (struct station *self, struct request *request, const struct arguments *arguments)
 {
-    start (self, request, arguments->at[0], &(struct change){.word = MANAGE_RESET});
+    if (!manage_flow_undo (self, request, arguments->at[0], true))
+        start (self, request, arguments->at[0], &(struct change){.word = MANAGE_RESET});
 }
 
 void manage_close (struct station *self, struct request *request, const struct arguments *arguments)
@@ -425,6 +427,8 @@ void manage_update (struct station *self, struct request *request,
 
 void manage_done (struct station *self, struct request *request, const struct arguments *arguments)
 {
+    if (manage_flow_undo (self, request, arguments->at[0], false))
+        return;
     struct frames *remark = arguments->count > 1 ? frames_copy (&arguments->at[1], 1) : NULL;
     start (self, request, arguments->at[0], &(struct change){.word = MANAGE_DONE, .text = remark});
 }

@@ -109,6 +109,8 @@ static const struct setting rows[] = {
      NULL, "how many ended runs of flows are kept"},
     {"flow_age", "--flow-age", "SECONDS", "2592000", SETTING_NUMBER, FIELD (flow_age_s), 1,
      3153600000, NULL, "how long they are kept", .unit_ms = 1000},
+    {"flow_parallel", "--flow-parallel", "N", "5", SETTING_NUMBER, FIELD (flow_parallel), 0, 10000,
+     NULL, "calls of a flow's run in flight at a time, unless it says; 0 = no bound"},
     {"output_bytes", "--output-bytes", "N", "2048", SETTING_NUMBER, FIELD (output_bytes), 0, 65536,
      NULL, "bytes kept of the output of a run, from its start and end; 0 = none"},
     {"output_total", "--output-total", "MIB", "64", SETTING_NUMBER, FIELD (output_total_mib), 1,

@@ -40,6 +40,7 @@ struct station_settings {
     int64_t history_count;
     int64_t history_age_s;
     int64_t flow_count, flow_age_s; // ended runs of flows that are kept
+    int64_t flow_parallel;          // calls of a run in flight, where its flow says nothing
     int64_t output_bytes;           // of a run
     int64_t output_total_mib;
     int64_t output_age_s;

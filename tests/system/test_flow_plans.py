@@ -95,6 +95,14 @@ def test_a_step_cannot_be_updated(rig, flows):
     assert "a call of a flow" in rig.client.refused("update", first.ident, {"description": "other"})
 
 
+def delete_by_hand(rig, key):
+    """A plan, by the key of its message, while no station is there."""
+    _, _, station, ident = key.split(":")
+    rig.db.delete(key)
+    rig.db.zrem("plan:time:set", key)
+    rig.db.zrem("plan:ids", f"{int(ident, 16):016x}:{station}")
+
+
 def test_a_call_whose_plan_is_lost_has_failed(rig, flows):
     """Somebody deletes the plan of a call; the next look at the run finds that."""
     flows.put("pair", {"a": call(target="news", command="x"), "b": call([{"step": "a", "on": "ended"}])})
@@ -104,13 +112,49 @@ def test_a_call_whose_plan_is_lost_has_failed(rig, flows):
     step = wait_until(lambda: flows.show(run)["steps"][0].get("plan"), "the step is placed")
     wait_until(lambda: not rig.db.hexists("plan:run", rig.key(step, "news")), "it was put back")
     rig.station.stop()
-    rig.db.delete(rig.key(step, "news"))
-    rig.db.zrem("plan:time:set", rig.key(step, "news"))
-    rig.db.zrem("plan:ids", f"{int(step, 16):016x}:news")
+    delete_by_hand(rig, rig.key(step, "news"))
     rig.station.start()
     rig.due_now(ident, "pair")
     flows.next("b")
     assert flows.until(run, "failed")["steps"][0]["error"] == "its plan was lost"
+
+
+def looked_at(rig, ident, name, reached):
+    """Its run is looked at until this is reached."""
+    def again():
+        rig.db.zadd("plan:time:set", {rig.key(ident, name): int(time.time())}, xx=True)
+        return reached()
+    wait_until(again, "the run goes on", 60)
+
+
+def test_a_wait_whose_timer_is_lost_ends(rig, flows):
+    flows.put("slow", {"w": {"wait": 1}, "b": call(["w"])})
+    ident = flows.start("slow")
+    run = flows.run_of(ident, "slow")
+    wait_until(lambda: flows.states(run)["w"] == "running", "it waits")
+    rig.station.stop()
+    timer, = [key.decode() for key in rig.db.keys("plan:msg:slow:*") if ident not in key.decode()]
+    delete_by_hand(rig, timer)
+    rig.station.start()
+    looked_at(rig, ident, "slow", lambda: rig.jobs.socket.poll(200))
+    flows.next("b")
+    flows.until(run, "finished")
+
+
+def test_an_undo_whose_plan_is_lost_has_failed(rig, flows):
+    flows.put("trip", {"hotel": call(undo={"target": "news", "command": "free"}), "pay": call(["hotel"])})
+    rig.news.close()
+    ident = flows.start("trip")
+    run = flows.next("hotel").flow["run"]
+    flows.fail(flows.call())
+    undo, = wait_until(lambda: rig.db.keys("plan:msg:news:*"), "the undo is placed")
+    wait_until(lambda: not rig.db.hexists("plan:run", undo), "it was put back")
+    rig.station.stop()
+    delete_by_hand(rig, undo.decode())
+    rig.station.start()
+    looked_at(rig, ident, "trip", lambda: "its undo has failed" in flows.show(run)["steps"][0].get("why", ""))
+    assert rig.client.manage("done", f"{run}/hotel").code == ST.OK
+    flows.until(run, "failed")
 
 
 def test_the_time_of_a_flow_is_over(rig, flows):

@@ -385,3 +385,38 @@ def test_what_is_no_json_is_refused(flows):
     run = flows.run_of(flows.start("ask"), "ask")
     for words in (("show", run), ("signal", run, "s"), ("skip", run, "s"), ("retry", run)):
         assert flows.refused(*words, "{") == "flow: want JSON"
+
+
+def test_an_undo_that_failed_is_tried_again_or_resolved(rig, flows):
+    undo = {"target": "jobs", "command": "free", "retry": {"strategy": "none"}}
+    flows.put("trip", {"hotel": call(undo=undo), "pay": call(["hotel"])})
+    flows.start("trip")
+    run = flows.next("hotel").flow["run"]
+    assert "no undo of hotel has failed" in rig.client.refused("done", f"{run}/hotel")
+    flows.fail(flows.call())
+    for word in ("reset", "done"):
+        again = flows.call()
+        assert again.flow["undo"] and again.step == "hotel"
+        flows.fail(again)
+        wait_until(lambda: "its undo has failed" in flows.show(run)["steps"][0].get("why", ""), "it is parked")
+        assert flows.show(run)["state"] == "undoing"
+        assert "no undo of pay has failed" in rig.client.refused(word, f"{run}/pay")
+        assert rig.client.manage(word, f"{run}/hotel").code == ST.OK
+    flows.until(run, "failed")
+    flows.nothing()
+
+
+def test_flow_parallel_is_for_flows_that_say_nothing(make_rig):
+    rig = make_rig("--flow-parallel", "2")
+    flows = Flows(rig)
+    flows.put("said", {"e": call(for_each=4)}, max_parallel=3)
+    flows.put("unsaid", {"e": call(for_each=4)})
+    for name, most in (("said", 3), ("unsaid", 2)):
+        flows.start(name)
+        calls = [flows.call() for _ in range(most)]
+        flows.nothing()
+        for one in calls:
+            flows.done(one)
+        for _ in range(4 - most):
+            flows.done(flows.call())
+        flows.until(calls[0].flow["run"], "finished")

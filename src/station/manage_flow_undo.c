@@ -1,0 +1,70 @@
+#include "manage_flow_undo.h"
+
+#include <stdlib.h>
+
+#include "flow_live.h"
+#include "manage_flow_step.h"
+#include "memory.h"
+
+struct resolving {
+    struct station *station;
+    struct peer *peer;
+    struct step_name name;
+    bool again;
+};
+
+static void end (struct resolving *self)
+{
+    struct station *station = self->station;
+    free (self);
+    station_resume (station);
+}
+
+static void on_written (void *owner, enum store_result result, const char *error)
+{
+    struct resolving *self = owner;
+    if (result == STORE_DONE)
+        manage_reply (self->station, self->peer, 0, NULL);
+    else
+        reply_refuse_store (self->station, self->peer, result, error);
+    end (self);
+}
+
+static bool is_parked (const struct flow_run *run, uint32_t step, int64_t item)
+{
+    const struct flow_undo *undo =
+        run->undo_at < run->undo_count ? &run->undos[run->undo_at] : NULL;
+    return run->phase == FLOW_UNDOING && run->undo_parked && undo && undo->step == step &&
+           undo->item == item;
+}
+
+static void on_step (void *owner, struct flow_live *live, uint32_t step)
+{
+    struct resolving *self = owner;
+    struct reason reason = {""};
+    const struct flow_event event = {.kind = self->again ? FLOW_UNDO_RESET : FLOW_UNDO_DONE,
+                                     .item = -1};
+    if (!live) { // which was told
+        end (self);
+        return;
+    }
+    if (is_parked (live->run, step, self->name.item) && flow_live_carry (live, &event, &reason)) {
+        store_when_written (self->station->store, on_written, self);
+        return;
+    }
+    reason_set (&reason, "%s: no undo of %s has failed for good", self->again ? "reset" : "done",
+                self->name.step);
+    reply_refuse (self->station, self->peer, ZPLAN_EARGUMENT, reason.text);
+    end (self);
+}
+
+bool manage_flow_undo (struct station *self, struct request *request, struct span name, bool again)
+{
+    struct step_name step;
+    if (!step_name_parse (name, &step))
+        return false;
+    struct resolving *resolving = memory_new (sizeof *resolving);
+    *resolving = (struct resolving){self, peer_keep (self, request), step, again};
+    step_find (self, resolving->peer, again ? "reset" : "done", &step, on_step, resolving);
+    return true;
+}
