@@ -320,6 +320,18 @@ bool flow_call_in_flight (const struct flow_live *live, uint32_t step, int64_t i
            data->items->item[item].state == FLOW_NEW;
 }
 
+const char *flow_call_target (const struct flow_step *step, bool undo)
+{
+    return undo && !step->undo_inner ? step->undo.target : step->call.target;
+}
+
+bool flow_undo_is_parked (const struct flow_live *live, uint32_t step, int64_t item)
+{
+    const struct flow_run *run = live->run;
+    return run->phase == FLOW_UNDOING && run->undo_parked && run->undo_at < run->undo_count &&
+           run->undos[run->undo_at].step == step && run->undos[run->undo_at].item == item;
+}
+
 bool flow_call_take_back (struct flow_live *live, const struct flow_effect *effect,
                           uint64_t *ret_id, uint64_t *ret_out)
 {
@@ -328,9 +340,7 @@ bool flow_call_take_back (struct flow_live *live, const struct flow_effect *effe
     bool timer = step->kind != FLOW_CALL;
     uint64_t id = *ret_id =
         id_of_call (live->id, effect->step, effect->item, effect->generation, effect->undo);
-    const char *target = timer                               ? live->flow_name
-                         : effect->undo && !step->undo_inner ? step->undo.target
-                                                             : step->call.target;
+    const char *target = timer ? live->flow_name : flow_call_target (step, effect->undo);
     if (store_has_runs (self->store, id, ret_out))
         return false;
     store_take_back (self->store, span_text (target), id,
@@ -413,8 +423,8 @@ static void check_call (struct flow_live *live, uint32_t step, int64_t item, boo
                                           .item = item,
                                           .generation = flow_call_generation (live, step, item)},
                                  .stopping = stopping};
-    const struct flow_step *of = &live->flow->steps[step];
-    const char *target = live->run->phase == FLOW_UNDOING ? of->undo.target : of->call.target;
+    const char *target =
+        flow_call_target (&live->flow->steps[step], live->run->phase == FLOW_UNDOING);
     store_exists (self->store, id, span_text (target), on_existence, check);
 }
 

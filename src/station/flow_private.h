@@ -102,6 +102,10 @@ bool flow_call_take_back (struct flow_live *live, const struct flow_effect *effe
 uint64_t flow_call_id (const struct flow_live *live, uint32_t step, int64_t item);
 // Whether a call of it was placed and has not ended; of its undo, while that goes on.
 bool flow_call_in_flight (const struct flow_live *live, uint32_t step, int64_t item);
+// Where its call goes, or its undo.
+const char *flow_call_target (const struct flow_step *step, bool undo);
+// Whether its undo has failed permanently, and its run waits for a person.
+bool flow_undo_is_parked (const struct flow_live *live, uint32_t step, int64_t item);
 unsigned flow_call_generation (const struct flow_live *live, uint32_t step, int64_t item);
 
 // The run of a sub-flow; 0 = none.

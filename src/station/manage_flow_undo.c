@@ -30,29 +30,22 @@ static void on_written (void *owner, enum store_result result, const char *error
     end (self);
 }
 
-static bool is_parked (const struct flow_run *run, uint32_t step, int64_t item)
-{
-    const struct flow_undo *undo =
-        run->undo_at < run->undo_count ? &run->undos[run->undo_at] : NULL;
-    return run->phase == FLOW_UNDOING && run->undo_parked && undo && undo->step == step &&
-           undo->item == item;
-}
-
 static void on_step (void *owner, struct flow_live *live, uint32_t step)
 {
     struct resolving *self = owner;
     struct reason reason = {""};
     const struct flow_event event = {.kind = self->again ? FLOW_UNDO_RESET : FLOW_UNDO_DONE,
                                      .item = -1};
-    if (!live) { // which was told
+    if (!live) { // it was rejected
         end (self);
         return;
     }
-    if (is_parked (live->run, step, self->name.item) && flow_live_carry (live, &event, &reason)) {
+    if (flow_undo_is_parked (live, step, self->name.item) &&
+        flow_live_carry (live, &event, &reason)) {
         store_when_written (self->station->store, on_written, self);
         return;
     }
-    reason_set (&reason, "%s: no undo of %s has failed for good", self->again ? "reset" : "done",
+    reason_set (&reason, "%s: no undo of %s has failed permanently", self->again ? "reset" : "done",
                 self->name.step);
     reply_refuse (self->station, self->peer, ZPLAN_EARGUMENT, reason.text);
     end (self);

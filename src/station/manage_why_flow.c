@@ -49,11 +49,6 @@ static void add_more (struct run_reasons *self)
 
 // -- what a step does, behind its name
 
-static const char *target_of (const struct flow_step *step, bool undo)
-{
-    return undo && !step->undo_inner ? step->undo.target : step->call.target;
-}
-
 static void call_words (const struct flow_live *live, uint32_t index, int64_t item, char *text,
                         size_t size)
 {
@@ -67,10 +62,10 @@ static void call_words (const struct flow_live *live, uint32_t index, int64_t it
         snprintf (text, size, "its undo has failed, and is parked");
     else if (!exec_id)
         snprintf (text, size, "%snot started yet (%s %s)", undo ? "its undo: " : "", type,
-                  target_of (step, undo));
+                  flow_call_target (step, undo));
     else
         snprintf (text, size, "%srunning since %s (%s %s)", undo ? "its undo: " : "", since, type,
-                  target_of (step, undo));
+                  flow_call_target (step, undo));
 }
 
 // A wait or a signal that waits.
@@ -388,6 +383,11 @@ static void on_step (void *owner, struct flow_live *live, uint32_t index)
     self->object = json_pack ("{s:s, s:s, s:s, s:s, s:o}", "run", live->name, "flow",
                               live->flow_name, "step", self->name.step, "step_state",
                               flow_state_name (node->state), "reasons", answer.reasons);
+    if (flow_undo_is_parked (live, index, item)) {
+        add (&answer, "its undo has failed, and is parked", "reset, or done", 0);
+        reply_step (self);
+        return;
+    }
     if (flow_call_in_flight (live, index, item)) {
         if (node->flags & FLOW_STOPPING)
             add (&answer, "it is being cancelled", "its end", 0);

@@ -23,13 +23,15 @@ static const struct subword words[FLOW_WORDS] = {
     [FLOW_SHOW_RUN] = {"show", 1, 1, "want one run"},
     [FLOW_SHOW_LOG] = {"log", 1, 1, "want one run"},
     [FLOW_SHOW_WHY] = {"why", 1, 1, "want RUN/STEP"},
+    [FLOW_DONE_UNDO] = {"done", 1, 1, "want RUN/STEP"},
+    [FLOW_RESET_UNDO] = {"reset", 1, 1, "want RUN/STEP"},
     [FLOW_SIGNAL_RUN] = {"signal", 2, 3, "want a run, a step, and perhaps JSON in quotes"},
     [FLOW_REJECT_RUN] = {"reject", 2, 3, "want a run, a step, and perhaps a reason in quotes"},
     [FLOW_SKIP_STEP] = {"skip", 2, 2, "want a run and a step"},
     [FLOW_RETRY_RUN] = {"retry", 1, INT_MAX, "want a run, and perhaps steps"},
     [FLOW_SUSPEND_RUN] = {"suspend", 1, 2, "want a run, and perhaps a reason in quotes"},
     [FLOW_RESUME_RUN] = {"resume", 1, 1, "want one run"},
-    [FLOW_CANCEL_RUN] = {"cancel", 1, 2, "want a run, and perhaps a reason in quotes"},
+    [FLOW_CANCEL_RUN] = {"cancel", 1, 2, "want a run or RUN/STEP, and perhaps a reason in quotes"},
 };
 
 static bool form_read (const struct flow_wish *wish, enum flow_form *ret, struct reason *reason)
@@ -77,8 +79,12 @@ static int run (const struct cli *cli, enum flow_word word, int count, const str
     case FLOW_SHOW_LOG:
         return flow_log (cli, behind[0], wish);
     case FLOW_SHOW_WHY:
-        return flow_why (cli, behind[0], wish);
+    case FLOW_DONE_UNDO:
+    case FLOW_RESET_UNDO:
+        return flow_step_word (cli, words[word].name, behind, count, wish);
     default:
+        if (word == FLOW_CANCEL_RUN && strchr (behind[0], '/'))
+            return flow_step_word (cli, words[word].name, behind, count, wish);
         return flow_act (cli, words[word].name, behind, count, wish);
     }
 }

@@ -55,7 +55,10 @@ int flow_start (const struct cli *cli, const char *name, const struct flow_wish 
 int flow_runs (const struct cli *cli, const struct flow_wish *wish);
 int flow_show (const struct cli *cli, const char *run, const struct flow_wish *wish);
 int flow_log (const struct cli *cli, const char *run, const struct flow_wish *wish);
-int flow_why (const struct cli *cli, const char *step, const struct flow_wish *wish);
+
+// why, done, reset, cancel: `word`, with RUN/STEP and what stands behind it.
+int flow_step_word (const struct cli *cli, const char *word, char **args, int count,
+                    const struct flow_wish *wish);
 
 // signal, reject, skip, retry, suspend, resume, cancel: `word`, with RUN and what stands behind it.
 int flow_act (const struct cli *cli, const char *word, char **args, int count,

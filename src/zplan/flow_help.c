@@ -342,6 +342,11 @@ static const struct flow_text {
     [FLOW_SHOW_WHY] = {"why", "RUN/STEP", RUNS, LAST,
                        "print why a step does not start, why it failed, or what its plan waits for",
                        "  zplan flow why last/load\n"},
+    [FLOW_DONE_UNDO] = {"done", "RUN/STEP", PEOPLE, LAST,
+                        "resolve an undo that has failed permanently: the run goes on without it",
+                        "  zplan flow done 2a/hotel\n"},
+    [FLOW_RESET_UNDO] = {"reset", "RUN/STEP", PEOPLE, LAST, "try such an undo again",
+                         "  zplan flow reset 2a/hotel\n"},
     [FLOW_SIGNAL_RUN] = {"signal", "RUN STEP [JSON]", PEOPLE, LAST,
                          "send a step that waits for a signal what it waits for; JSON becomes "
                          "its value",
@@ -367,8 +372,10 @@ static const struct flow_text {
     [FLOW_RESUME_RUN] = {"resume", "RUN", PEOPLE, LAST, "go on with a run that was suspended",
                          "  zplan flow resume 2a\n"},
     [FLOW_CANCEL_RUN] = {"cancel", "RUN [REASON]", PEOPLE, CANCEL | LAST,
-                         "cancel what is in flight, then undo, then run the step of `finally`",
+                         "cancel what is in flight, then undo, then run the step of `finally`; "
+                         "of RUN/STEP the call of that step only",
                          "  zplan flow cancel 2a 'no longer needed'\n"
+                         "  zplan flow cancel 2a/load\n"
                          "  zplan flow cancel 2a --force\n"},
 };
 
@@ -460,7 +467,8 @@ static char *write_synopsis (enum flow_word word)
                " zplan flow start NAME [--param NAME=VALUE]... [--input FILE] [--wait]\n"
                " zplan flow runs | show RUN | log RUN | why RUN/STEP\n"
                " zplan flow signal | reject | skip RUN STEP\n"
-               " zplan flow retry | suspend | resume | cancel RUN",
+               " zplan flow retry | suspend | resume | cancel RUN\n"
+               " zplan flow done | reset RUN/STEP",
                out);
     fclose (out);
     return text;

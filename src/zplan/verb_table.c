@@ -41,7 +41,8 @@ static const struct verb verbs[] = {
     {"limit", verb_limit, "limits of targets and groups: concurrent runs, starts per second",
      WORDS_LISTED, "list set remove", NULL},
     {"flow", verb_flow, "steps that wait for each other: definitions, and their runs", WORDS_LISTED,
-     "cancel check export get graph import list log put reject remove resume retry runs show "
+     "cancel check done export get graph import list log put reject remove reset resume retry runs "
+     "show "
      "signal simulate skip start suspend use why",
      NULL},
     {"status", verb_status, "what runs, what failed, what comes next", WORDS_NONE, NULL, NULL},

@@ -101,7 +101,7 @@ def test_every_option_of_the_help_is_offered(complete, verb):
     ("zplan list --title --sta", []),
     ("zplan station ", ["list", "add", "remove"]),
     ("zplan target ", ["list", "add", "remove"]),
-    ("zplan flow ", sorted(("check graph simulate put use get list remove export import start runs show log why signal "
+    ("zplan flow ", sorted(("check done graph simulate put use get list remove reset export import start runs show log why signal "
                            "reject skip retry suspend resume cancel").split())),
     ("zplan station list ", []),
     ("zplan completion z", ["zsh"]),

@@ -303,15 +303,14 @@ def test_why(flows):
     one = flows.call()
     run = one.flow["run"]
     text = flows.say("why", f"{run}/b")
-    assert text.startswith(f"step {run}/b: none\n  waits for a (")
-    text = flows.say("why", "last/a")
-    assert text.startswith(f"step {run}/a: ") and "  plan " in text
-    assert flows.json("why", "last/b")["waits_for"][0]["step"] == "a"
+    assert text.startswith(f"step {run}/b: none\n  b waits for a: ")
+    assert flows.say("why", "last/a").startswith(f"step {run}/a: new\n  a run is in progress")
+    assert "b waits for a: " in flows.json("why", "last/b")["reasons"][0]["why"]
     flows.fail(one)
     flows.until(run, "failed")
-    assert flows.say("why", f"{run}/a") == f"step {run}/a: failed\n  disk full\n"
-    assert flows.say("why", f"{run}/b") == f"step {run}/b: none\n  blocked: a failed: disk full\n"
-    assert flows.zplan("why", f"{run}/x").failed(REFUSED) == f"zplan: {run}/x: etl has no such step\n"
+    assert flows.say("why", f"{run}/a").startswith(f"step {run}/a: failed\n  it has failed: disk full")
+    assert flows.say("why", f"{run}/b").startswith(f"step {run}/b: none\n  blocked: a failed: disk full")
+    assert "etl has no step x" in flows.zplan("why", f"{run}/x").failed(REFUSED)
     assert "want RUN/STEP" in flows.zplan("why", run).failed(USAGE)
 
 
@@ -372,7 +371,7 @@ def test_suspend_resume_cancel(flows):
     assert flows.say("suspend", "last", "maintenance") == f"run {run} of flow etl: suspended\n"
     flows.done(one, {"n": 1})
     flows.nothing()
-    assert "suspended" in flows.say("why", f"{run}/b")
+    assert "the run is suspended" in flows.say("why", f"{run}/b")
     assert flows.say("resume", run) == f"run {run} of flow etl: running\n"
     flows.call()
     assert flows.zplan("cancel", run, "force").done().startswith(f"run {run} of flow etl: ")
@@ -388,6 +387,31 @@ def test_cancel_with_force_undoes_nothing(flows):
     flows.until(run, "cancelled")
     assert flows.jobs.recv().code == CMD.CLOSE_REQUEST
     flows.nothing()
+
+
+def test_a_step_is_cancelled(flows):
+    flows.put("pair", {"a": call(), "b": call([{"step": "a", "on": "ended"}])})
+    flows.say("start", "pair")
+    run = flows.call().flow["run"]
+    assert flows.say("cancel", "last/a", "no longer needed") == f"step {run}/a: cancelled\n"
+    flows.next("b")
+    assert "no call of a" in flows.zplan("cancel", f"{run}/a").failed(REFUSED)
+
+
+def test_an_undo_that_has_failed(flows):
+    undo = {"target": "jobs", "command": "free", "retry": {"strategy": "none"}}
+    flows.put("trip", {"hotel": call(undo=undo), "pay": call(["hotel"])})
+    flows.say("start", "trip")
+    run = flows.next("hotel").flow["run"]
+    assert "no undo of hotel" in flows.zplan("done", f"{run}/hotel").failed(REFUSED)
+    flows.fail(flows.call())
+    for word, text in (("reset", "its undo is tried again"), ("done", "its undo is resolved")):
+        flows.fail(flows.call())
+        wait_until(lambda: "its undo has failed" in flows.say("why", f"{run}/hotel"), "it has failed permanently")
+        assert "its undo has failed" in flows.say("show", run)
+        assert flows.say(word, f"{run}/hotel") == f"step {run}/hotel: {text}\n"
+    flows.until(run, "failed")
+    assert "want RUN/STEP" in flows.zplan("reset", run).failed(USAGE)
 
 
 # -- export, import
@@ -450,8 +474,8 @@ def test_without_a_station(tmp_path, words):
     assert zplan("--connect", f"ipc://{tmp_path}/nobody", "--timeout", "100", "flow", *words).code == NO_ANSWER
 
 
-WORDS = ("check graph simulate put use get list remove export import start runs show log why signal reject skip retry "
-         "suspend resume cancel").split()
+WORDS = ("check graph simulate put use get list remove export import start runs show log why done reset signal reject skip "
+         "retry suspend resume cancel").split()
 
 
 @pytest.mark.parametrize("word", WORDS)

@@ -157,6 +157,24 @@ def test_an_undo_whose_plan_is_lost_has_failed(rig, flows):
     flows.until(run, "failed")
 
 
+def test_an_undo_of_a_sub_flow_whose_plan_is_lost_has_failed(rig, flows):
+    flows.put("inner", {"x": call(undo={"target": "jobs", "command": "free"})})
+    flows.put("outer", {"sub": {"target": "inner", "undo": "inner"}, "pay": call(["sub"])})
+    ident = flows.start("outer")
+    flows.next("x")
+    pay = flows.call()
+    flows.fail(pay)
+    undo = flows.call()
+    assert undo.step == "x" and undo.flow["undo"]
+    rig.station.stop()
+    plan, = rig.db.keys("plan:msg:inner:*")
+    delete_by_hand(rig, plan.decode())
+    rig.db.hdel("plan:run", plan)
+    rig.station.start()
+    run = pay.flow["run"]
+    looked_at(rig, ident, "outer", lambda: "its undo has failed" in flows.show(run)["steps"][0].get("why", ""))
+
+
 def test_the_time_of_a_flow_is_over(rig, flows):
     flows.put("slow", {"a": call(), "b": call(["a"])}, timeout=1)
     news = rig.subscribe("slow")
