@@ -176,6 +176,37 @@ static void limits_count_runs_from_before_and_of_all_targets (void **state)
     finish ();
 }
 
+// The run of a flow counts for its target until it ends, over looks and owners, and for its group
+// not at all: its calls do.
+static void the_run_of_a_flow_counts_for_its_target_only (void **state)
+{
+    (void)state;
+    struct core_taken first, looked;
+    begin ();
+    core_set_limit (core, text ("s:jobs"), &(struct limit){.concurrency = 1});
+    core_set_limit (core, text ("g:g"), &(struct limit){.concurrency = 1});
+    submit_at (1, "jobs", now_us, "g");
+    assert_string_equal (take (&first), "1");
+    submit (2);
+    submit_at (3, "news", now_us, "g");
+    assert_string_equal (take (NULL), "");
+    assert_int_equal (end (first.exec_id, CORE_FLOW), CORE_DONE);
+    assert_string_equal (take (NULL), "3"); // of the group, at another target
+    core_reset (core);
+    core_data_load (data, core);
+    core_set_limit (core, text ("s:jobs"), &(struct limit){.concurrency = 1});
+    now_us += 9 * SECOND;
+    assert_string_equal (take (NULL), "");
+    assert_true (core_waits_for_limit (core));
+    assert_true (core_flow_due (core, text ("jobs"), 1, now_us)); // a look is not held back
+    assert_string_equal (take (&looked), "1");
+    assert_int_equal (looked.exec_id, first.exec_id);
+    assert_string_equal (take (NULL), "");
+    assert_int_equal (end (first.exec_id, CORE_OVER), CORE_DONE);
+    assert_string_equal (take (NULL), "2");
+    finish ();
+}
+
 static void a_limit_of_the_settings_holds_until_another_is_set (void **state)
 {
     (void)state;
@@ -281,6 +312,7 @@ int main (void)
         cmocka_unit_test (a_probe_is_taken_when_it_is_due),
         cmocka_unit_test (what_is_due_within_reach_is_taken),
         cmocka_unit_test (limits_count_runs_from_before_and_of_all_targets),
+        cmocka_unit_test (the_run_of_a_flow_counts_for_its_target_only),
         cmocka_unit_test (a_limit_of_the_settings_holds_until_another_is_set),
     };
     return cmocka_run_group_tests_name ("rules of the core", tests, NULL, NULL);
