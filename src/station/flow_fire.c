@@ -136,7 +136,7 @@ static const struct decision goes_on = {.commit = COMMIT_LEASE};
 static void on_begun (void *owner, const struct store_committed *answer);
 static void on_former_run (void *owner, bool found, const char *damage);
 
-// The run of a sub-flow is shown with its step from now on; at its end it is told again.
+// The run of a sub-flow is shown with its step from now on; its end names it again.
 static void tell_parent (const struct firing *self)
 {
     struct plan_step call;

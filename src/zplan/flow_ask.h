@@ -3,23 +3,24 @@
 
 #include "call.h"
 
-// Say words behind `flow` to the station, for the JSON that it answers. NULL: told on stderr,
+// Send the command `flow` with these words, for the JSON of the reply. NULL: printed on stderr,
 // behind `subject` if that is not NULL, each error of a definition on a line of its own, and
 // `ret_code` is EXIT_REFUSED or EXIT_NO_ANSWER; else the JSON, to be given back, and `ret_code` is
 // EXIT_DONE.
 json_t *flow_ask (const struct cli *cli, struct zplan_client *client, const char *const *words,
                   size_t count, const char *subject, int *ret_code);
 
-// The same, and nothing is told: that is for the caller, by the verdict.
+// The same, and nothing is printed: the caller reports the verdict.
 json_t *flow_ask_quietly (const struct cli *cli, struct zplan_client *client,
                           const char *const *words, size_t count, struct verdict *ret);
 
-// Tell a verdict that is not good: on stderr behind `subject`, which may be NULL, each error of the
-// reply on a line of its own, NULL: it has none; with --json on stdout too. Returns its exit code.
+// Print a verdict that is not good: on stderr behind `subject`, which may be NULL, each error of
+// the reply on a line of its own, NULL: it has none; with --json on stdout too. Returns its exit
+// code.
 int flow_refuse (const struct cli *cli, const struct verdict *verdict, const char *subject,
                  const json_t *reply);
 
-// Make this text the next version of its flow; `subject` is told where it came from. Returns an
+// Make this text the next version of its flow; errors name `subject` as its source. Returns an
 // exit code.
 int flow_put_text (const struct cli *cli, struct zplan_client *client, const char *text,
                    const char *last, const char *subject);

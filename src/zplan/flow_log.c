@@ -69,6 +69,8 @@ struct follower {
     const char *run;
     json_t *page; // that was printed
     int64_t answered_us;
+    json_int_t updated_ms; // of the run, when it was read last
+    int unchanged;         // how often it was the same since
     bool ended;
     int code;
 };
@@ -89,10 +91,17 @@ static json_t *look (struct follower *self)
     const char *const show[] = {"show", self->run, "{\"limit\":1}"}, *const log[] = {"log",
                                                                                      self->run};
     json_t *run = flow_ask_quietly (self->cli, self->client, show, 3, &verdict);
-    json_t *answer = run ? flow_ask_quietly (self->cli, self->client, log, 2, &verdict) : NULL;
+    json_int_t updated_ms = json_integer_value (json_object_get (run, "updated_ms"));
+    self->unchanged = updated_ms == self->updated_ms ? self->unchanged + 1 : 0;
+    self->updated_ms = updated_ms;
+    // The whole log is read only after a change, and once more: there may be two in a millisecond.
+    bool reads = run && (self->unchanged < 2 || flow_run_has_ended (run));
+    json_t *answer = reads ? flow_ask_quietly (self->cli, self->client, log, 2, &verdict) : NULL;
     json_t *page = json_object_get (answer, "log");
     if (!flow_may_go_on (&verdict, &self->answered_us))
         self->code = verdict_tell (&verdict, self->run);
+    if (run && !reads)
+        return run;
     if (self->code == EXIT_DONE && page) {
         print_page (self->cli, self->page, page);
         json_decref (self->page);

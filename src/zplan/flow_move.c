@@ -109,7 +109,7 @@ static void move_add (struct move *self, json_t *json, const char *text, size_t 
 }
 
 // One object a line, or an array of them, or one alone, over as many lines as it takes. False: it
-// is not, which is told.
+// is not, which is printed.
 static bool move_read (struct move *self, const char *text, size_t size)
 {
     size_t at = 0, i;

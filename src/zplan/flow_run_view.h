@@ -6,16 +6,17 @@
 #include "look.h"
 
 // RUN as the user names it: a number in hex, or `last`: the newest run, of this flow if `flow` is
-// not NULL, else of no sub-flow. Returns an exit code; what is wrong is told.
+// not NULL, else of no sub-flow. Returns an exit code; errors are printed.
 int flow_run_read (const struct cli *cli, struct zplan_client *client, const char *text,
                    const char *flow, char out[IDENT_SIZE]);
 
-// One page of `runs` with these members of the filter, from `after` on. NULL: told.
+// One page of `runs` with these members of the filter, from `after` on. NULL: the error was
+// printed.
 json_t *flow_run_page (const struct cli *cli, struct zplan_client *client, json_t *filter,
                        int64_t after, int *ret_code);
 
 // All that `show` says of a run, with all of its steps, or those in this state; `state` NULL: all.
-// NULL: it is for the caller to tell the verdict.
+// NULL: the caller reports the verdict.
 json_t *flow_run_show (const struct cli *cli, struct zplan_client *client, const char *run,
                        const char *state, struct verdict *ret);
 
@@ -37,6 +38,6 @@ const char *flow_moment_word (const json_t *ms, char *out);
 bool flow_may_go_on (const struct verdict *verdict, int64_t *answered_us);
 
 // Print the log of a run, and what comes to it until the run has ended; the run, to be given back.
-// NULL: told, and `ret_code` is the exit code.
+// NULL: the error was printed, and `ret_code` is the exit code.
 json_t *flow_follow (const struct cli *cli, struct zplan_client *client, const char *run,
                      int *ret_code);

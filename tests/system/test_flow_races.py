@@ -54,11 +54,11 @@ def test_each_attempt_of_a_flow_plan_has_its_time(rig):
         assert flows.jobs.recv().code == CMD.CLOSE_REQUEST
         runs.append(step.flow["run"])
     assert runs[0] == runs[1]
-    told = []
-    while len(told) < 2:
+    results = []
+    while len(results) < 2:
         packet = news.recv()
-        told += [packet.code] if packet.before[0] == b"slow" else []
-    assert told == [ST.TIMEOUT] * 2
+        results += [packet.code] if packet.before[0] == b"slow" else []
+    assert results == [ST.TIMEOUT] * 2
 
 
 def outcomes_of(rig, name):

@@ -154,13 +154,13 @@ def test_what_a_station_of_another_version_says(fake_stats, part):
 
 @pytest.fixture
 def fake_stats(station):
-    class Told(dict):
+    class Stats(dict):
         pass
-    told = Told()
-    told.station = station
-    station.do_stats = lambda: dict(told)
+    stats = Stats()
+    stats.station = station
+    station.do_stats = lambda: dict(stats)
     station.do_health = lambda: {"redis": {"state": "up"}, "problems": [], "warnings": []}
-    return told
+    return stats
 
 
 def test_redis_is_away(make_rig):
