@@ -20,7 +20,9 @@ enum {
     TICK_MS = 100,
     LINGER_MS = 1000,
     TURN_MESSAGES = 64,
-    DRAIN_MAX = 1000,         // results in the request socket
+    DRAIN_MAX = 1000,     // results in the request socket
+    DRAIN_QUIET_MS = 200, // one that was stopped gets what was sent to it meanwhile only now
+    DRAIN_US_MAX = 1000000,
     KEPT_BYTES_MAX = 64 << 20 // of answers that wait
 };
 
@@ -347,8 +349,12 @@ void forward_take_requests (struct station *station)
 {
     struct packet packet;
     bool forwards = station->phase == PHASE_FENCED && station->request_socket;
-    for (int i = 0; forwards && i < DRAIN_MAX &&
-                    packet_recv_of_user (&packet, station->request_socket, &station->limits);
+    int64_t until_us = clock_mono_us () + DRAIN_US_MAX;
+    for (int i = 0;
+         forwards && i < DRAIN_MAX && clock_mono_us () < until_us &&
+         zmq_poll (&(zmq_pollitem_t){.socket = station->request_socket, .events = ZMQ_POLLIN}, 1,
+                   DRAIN_QUIET_MS) > 0 &&
+         packet_recv_of_user (&packet, station->request_socket, &station->limits);
          i++) {
         struct message message;
         struct reason reason;
