@@ -2,6 +2,7 @@
 // when that is written. proto/flows.md 18.9.
 #include <stdlib.h>
 
+#include "filter.h"
 #include "flow_live.h"
 #include "json.h"
 #include "manage_flow_command.h"
@@ -193,69 +194,96 @@ void manage_flow_reject (struct station *self, struct request *request,
     signal_or_reject (self, request, words, FLOW_REJECTED);
 }
 
-static bool has_other (const json_t *options, const char *const *names, size_t count,
-                       struct reason *reason)
+// -- options of a subcommand
+
+static bool read_value (void *owner, const json_t *value)
 {
-    const char *name;
-    json_t *value;
-    json_object_foreach ((json_t *)options, name, value)
-    {
-        bool known = false;
-        for (size_t i = 0; i < count; i++)
-            known = known || strcmp (name, names[i]) == 0;
-        if (!known) {
-            reason_set (reason, "flow: no such option: %s", quoted (span_text (name)));
-            return true;
-        }
-    }
+    struct run_command *self = owner;
+    self->value = json_incref ((json_t *)(uintptr_t)value);
+    return true;
+}
+
+static bool read_reason (void *owner, const json_t *value)
+{
+    struct run_command *self = owner;
+    return copy_text (value, self->text, sizeof self->text);
+}
+
+static bool read_steps (void *owner, const json_t *value)
+{
+    struct run_command *self = owner;
+    self->steps = json_incref ((json_t *)(uintptr_t)value);
+    return json_is_array (value);
+}
+
+static bool read_fresh (void *owner, const json_t *value)
+{
+    struct run_command *self = owner;
+    self->event.fresh = json_is_true (value);
+    return json_is_boolean (value);
+}
+
+static bool read_restart (void *owner, const json_t *value)
+{
+    struct run_command *self = owner;
+    self->event.restart = json_is_true (value);
+    return json_is_boolean (value);
+}
+
+static const char rule_reason[] = "want a text of at most 199 bytes";
+
+static const struct filter_field skip_options[] = {
+    {"value", read_value, ""},
+    {"reason", read_reason, rule_reason},
+};
+
+static const struct filter_field retry_options[] = {
+    {"steps", read_steps, "want a list of steps"},
+    {"fresh", read_fresh, "want true or false"},
+    {"restart", read_restart, "want true or false"},
+    {"reason", read_reason, rule_reason},
+};
+
+// False: they are wrong, and the request was refused.
+static bool take_options (struct run_command *self, const struct flow_words *words, size_t at,
+                          const struct filter_field *fields, size_t count)
+{
+    struct reason why, reason;
+    if (!run_command_json (self, words, at))
+        return false;
+    json_t *options = self->value;
+    self->value = NULL;
+    bool good = !options || json_is_object (options);
+    if (!good)
+        reason_set (&why, "want an object of options");
+    good = good && filter_read (options, fields, count, self, &why);
+    json_decref (options);
+    if (good)
+        return true;
+    reason_set (&reason, "flow: %s", why.text);
+    run_command_refuse (self, ZPLAN_EARGUMENT, reason.text);
     return false;
 }
+
+#define OPTIONS(rows) (rows), sizeof (rows) / sizeof *(rows)
 
 void manage_flow_skip (struct station *self, struct request *request,
                        const struct flow_words *words)
 {
-    static const char *const names[] = {"value", "reason"};
-    struct reason reason;
     struct run_command *command = change_new (self, request, words, FLOW_SKIP);
     if (!command)
         return;
     take_text (command->step, sizeof command->step, words, 1);
-    if (!run_command_json (command, words, 2))
-        return;
-    if (has_other (command->value, names, 2, &reason)) {
-        run_command_refuse (command, ZPLAN_EARGUMENT, reason.text);
-        return;
-    }
-    const char *why = json_string_value (json_object_get (command->value, "reason"));
-    snprintf (command->text, sizeof command->text, "%s", why ? why : "");
-    json_t *value = json_incref (json_object_get (command->value, "value"));
-    json_decref (command->value);
-    command->value = value;
-    run_command_start (command);
+    if (take_options (command, words, 2, OPTIONS (skip_options)))
+        run_command_start (command);
 }
 
 void manage_flow_retry_run (struct station *self, struct request *request,
                             const struct flow_words *words)
 {
-    static const char *const names[] = {"steps", "fresh", "restart", "reason"};
-    struct reason reason;
     struct run_command *command = change_new (self, request, words, FLOW_RETRY);
-    if (!command)
-        return;
-    if (!run_command_json (command, words, 1))
-        return;
-    if (has_other (command->value, names, 4, &reason)) {
-        run_command_refuse (command, ZPLAN_EARGUMENT, reason.text);
-        return;
-    }
-    command->event.fresh = json_is_true (json_object_get (command->value, "fresh"));
-    command->event.restart = json_is_true (json_object_get (command->value, "restart"));
-    command->steps = json_incref (json_object_get (command->value, "steps"));
-    const char *why = json_string_value (json_object_get (command->value, "reason"));
-    snprintf (command->text, sizeof command->text, "%s", why ? why : "");
-    json_decref (command->value);
-    command->value = NULL;
-    run_command_start (command);
+    if (command && take_options (command, words, 1, OPTIONS (retry_options)))
+        run_command_start (command);
 }
 
 static void change (struct station *self, struct request *request, const struct flow_words *words,

@@ -192,6 +192,10 @@ static void show (struct run_command *self, struct flow_live *live)
 {
     struct step_filter filter = {.limit = STEPS_MAX};
     struct reason reason;
+    if (self->value && !json_is_object (self->value)) {
+        run_command_refuse (self, ZPLAN_EARGUMENT, "flow: want an object of filters");
+        return;
+    }
     if (self->value && !filter_read (self->value, step_fields,
                                      sizeof step_fields / sizeof *step_fields, &filter, &reason)) {
         run_command_refuse (self, ZPLAN_EARGUMENT, reason.text);

@@ -385,6 +385,15 @@ def test_what_is_no_json_is_refused(flows):
     run = flows.run_of(flows.start("ask"), "ask")
     for words in (("show", run), ("signal", run, "s"), ("skip", run, "s"), ("retry", run)):
         assert flows.refused(*words, "{") == "flow: want JSON"
+    for word, options, rule in (
+            ("retry", '[]', "want an object of options"), ("retry", '{"steps": "a"}', "steps: want a list of steps"),
+            ("retry", '{"fresh": 1}', "fresh: want true or false"), ("retry", '{"all": true}', "'all': unknown field"),
+            ("retry", '{"restart": "no"}', "restart: want true or false"), ("retry", '{"reason": 5}', "reason: want a text")):
+        assert rule in flows.refused(word, run, options)
+    assert "want an object of options" in flows.refused("skip", run, "s", "5")
+    assert "reason: want a text" in flows.refused("skip", run, "s", '{"reason": []}')
+    assert "want an object of filters" in flows.refused("show", run, "[]")
+    assert flows.states(run)["s"] == "running", "nothing was changed"
 
 
 def test_an_undo_that_failed_is_tried_again_or_resolved(rig, flows):
