@@ -1,0 +1,236 @@
+#include "callback_url.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+
+enum { LABEL_MAX = 63, PORT_MAX = 65535 };
+
+// -- characters
+
+static bool is_digit (uint8_t byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+static bool is_letter (uint8_t byte)
+{
+    return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z';
+}
+
+static bool is_hex (uint8_t byte)
+{
+    return is_digit (byte) || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'f');
+}
+
+// What may stand in a path as it is; '/' and, in a query, '?' as well.
+static bool is_path (uint8_t byte)
+{
+    return is_letter (byte) || is_digit (byte) || (byte && strchr ("-._~!$&'()*+,;=:@/", byte));
+}
+
+// -- the host
+
+// Letters, digits and '-', in labels; the last one begins with a letter, as a resolver takes
+// "0x7f.1" and "2130706433" for addresses.
+static bool is_name (struct span host)
+{
+    size_t label = 0; // where it begins
+    for (size_t i = 0; i <= host.size; i++) {
+        if (i < host.size && host.data[i] != '.') {
+            if (!is_letter (host.data[i]) && !is_digit (host.data[i]) && host.data[i] != '-')
+                return false;
+            continue;
+        }
+        size_t size = i - label;
+        if (size < 1 || size > LABEL_MAX || host.data[label] == '-' || host.data[i - 1] == '-')
+            return false;
+        if (i == host.size)
+            return is_letter (host.data[label]);
+        label = i + 1;
+    }
+    return false;
+}
+
+// inet_pton takes no other spellings of an address; the canonical one is kept.
+static bool read_literal (struct span host, int family, struct callback_url *ret)
+{
+    char text[INET6_ADDRSTRLEN];
+    uint8_t address[16];
+    if (host.size >= sizeof text)
+        return false;
+    memcpy (text, host.data, host.size);
+    text[host.size] = '\0';
+    if (inet_pton (family, text, address) != 1)
+        return false;
+    inet_ntop (family, address, ret->host, sizeof ret->host);
+    return ret->literal = true;
+}
+
+static int read_host (struct span host, bool bracketed, struct callback_url *ret,
+                      struct reason *reason)
+{
+    ret->literal = false;
+    if (bracketed ? read_literal (host, AF_INET6, ret) : read_literal (host, AF_INET, ret))
+        return 0;
+    if (bracketed || host.size >= sizeof ret->host || !is_name (host)) {
+        reason_set (reason,
+                    "host: want a name of letters, digits and '-', or an IP address, got %s",
+                    quoted (host));
+        return -1;
+    }
+    for (size_t i = 0; i < host.size; i++)
+        ret->host[i] = (char)(is_letter (host.data[i]) ? host.data[i] | 0x20 : host.data[i]);
+    ret->host[host.size] = '\0';
+    return 0;
+}
+
+static int read_port (struct span text, struct callback_url *ret, struct reason *reason)
+{
+    int port = 0;
+    bool valid = text.size > 0 && text.size <= 5 && text.data[0] != '0';
+    for (size_t i = 0; valid && i < text.size; i++) {
+        valid = is_digit (text.data[i]);
+        port = port * 10 + (text.data[i] - '0');
+    }
+    if (!valid || port > PORT_MAX) {
+        reason_set (reason, "port: want 1..65535, got %s", quoted (text));
+        return -1;
+    }
+    ret->port = port;
+    return 0;
+}
+
+// HOST, HOST:PORT, [HOST]:PORT
+static int read_authority (struct span text, struct callback_url *ret, struct reason *reason)
+{
+    bool bracketed = text.size && text.data[0] == '[';
+    const uint8_t *end = text.size ? memchr (text.data, bracketed ? ']' : ':', text.size) : NULL;
+    size_t host = end ? (size_t)(end - text.data) : text.size;
+    size_t next = bracketed && end ? host + 1 : host;
+    if (bracketed && !end) {
+        reason_set (reason, "host: ']' is missing");
+        return -1;
+    }
+    if (memchr (text.data, '@', text.size)) {
+        reason_set (reason, "host: a user or password is not allowed before it");
+        return -1;
+    }
+    if (read_host (span_of (text.data + bracketed, host - bracketed), bracketed, ret, reason))
+        return -1;
+    if (next == text.size)
+        return 0;
+    if (text.data[next] != ':') {
+        reason_set (reason, "host: want ':' or '/' after it, got %s", quoted (text));
+        return -1;
+    }
+    return read_port (span_of (text.data + next + 1, text.size - next - 1), ret, reason);
+}
+
+// -- path and query
+
+// "." and "..", also as "%2e".
+static bool is_dots (struct span segment)
+{
+    size_t dots = 0, i = 0;
+    while (i < segment.size) {
+        bool coded = segment.size - i >= 3 && segment.data[i] == '%' &&
+                     segment.data[i + 1] == '2' && (segment.data[i + 2] | 0x20) == 'e';
+        if (!coded && segment.data[i] != '.')
+            return false;
+        i += coded ? 3 : 1;
+        dots++;
+    }
+    return dots == 1 || dots == 2;
+}
+
+static int check_path (struct span text, size_t *ret_path, struct reason *reason)
+{
+    size_t path = text.size, segment = 1;
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t byte = text.data[i];
+        bool in_path = path == text.size;
+        bool coded = byte == '%' && text.size - i >= 3 && is_hex (text.data[i + 1]) &&
+                     is_hex (text.data[i + 2]);
+        if (byte == '#') {
+            reason_set (reason, "a fragment (#) is not allowed");
+            return -1;
+        }
+        if (!coded && !is_path (byte) && byte != '?') {
+            reason_set (reason, "path: %s is not allowed; write it as %%HH",
+                        quoted (span_of (&byte, 1)));
+            return -1;
+        }
+        if (in_path && byte == '?')
+            path = i;
+    }
+    for (size_t i = 1; i <= path; i++) {
+        if (i < path && text.data[i] != '/')
+            continue;
+        if (is_dots (span_of (text.data + segment, i - segment))) {
+            reason_set (reason, "path: '.' and '..' are not allowed as segments");
+            return -1;
+        }
+        segment = i + 1;
+    }
+    *ret_path = path;
+    return 0;
+}
+
+// -- all of it
+
+static bool begins (struct span text, const char *with)
+{
+    size_t size = strlen (with);
+    if (text.size < size)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        if ((is_letter (text.data[i]) ? text.data[i] | 0x20 : text.data[i]) != (uint8_t)with[i])
+            return false;
+    return true;
+}
+
+int callback_url_read (struct span text, struct callback_url *ret, struct reason *reason)
+{
+    struct callback_url url = {.https = begins (text, "https://")};
+    size_t at = url.https ? 8 : 7, end;
+    if (text.size > CALLBACK_URL_MAX) {
+        reason_set (reason, "want at most %d bytes, got %zu", CALLBACK_URL_MAX, text.size);
+        return -1;
+    }
+    if (!url.https && !begins (text, "http://")) {
+        reason_set (reason, "want https://HOST/PATH");
+        return -1;
+    }
+    for (end = at; end < text.size && !strchr ("/?#", text.data[end]); end++) {
+    }
+    url.port = url.https ? 443 : 80;
+    int usual = url.port;
+    if (read_authority (span_of (text.data + at, end - at), &url, reason))
+        return -1;
+    struct span rest = span_of (text.data + end, text.size - end);
+    bool slash = rest.size == 0 || rest.data[0] == '?'; // it has no path
+    if (check_path (rest, &url.path_size, reason))
+        return -1;
+    url.path_size += slash;
+    bool bracketed = strchr (url.host, ':');
+    int size = snprintf (url.text, sizeof url.text, "http%s://%s%s%s", url.https ? "s" : "",
+                         bracketed ? "[" : "", url.host, bracketed ? "]" : "");
+    if (url.port != usual)
+        size += snprintf (url.text + size, sizeof url.text - (size_t)size, ":%d", url.port);
+    url.origin_size = (size_t)size;
+    snprintf (url.text + size, sizeof url.text - (size_t)size, "%s%.*s", slash ? "/" : "",
+              (int)rest.size, (const char *)rest.data);
+    *ret = url;
+    return 0;
+}
+
+bool callback_name_valid (struct span name)
+{
+    if (name.size < 1 || name.size > CALLBACK_NAME_MAX || name.data[0] == '.')
+        return false;
+    for (size_t i = 0; i < name.size; i++)
+        if (!is_letter (name.data[i]) && !is_digit (name.data[i]) &&
+            !(name.data[i] && strchr ("_.-", name.data[i])))
+            return false;
+    return true;
+}

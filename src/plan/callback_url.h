@@ -1,0 +1,34 @@
+// The URL that a callback is sent to: one strict grammar, a part of RFC 3986. What was checked is
+// written anew from its parts, so that what is judged, signed and sent are the same bytes.
+#pragma once
+
+#include <stdbool.h>
+
+#include "reason.h"
+
+enum {
+    CALLBACK_URL_MAX = 1024,
+    CALLBACK_URL_SIZE =
+        CALLBACK_URL_MAX + 16, // a "/" and a longer spelling of an address, and the NUL
+    CALLBACK_HOST_SIZE = 254,
+    CALLBACK_NAME_MAX = 64
+};
+
+struct callback_url {
+    bool https;
+    bool literal;                  // the host is an IP address
+    char host[CALLBACK_HOST_SIZE]; // lower-case; an IPv6 address without its brackets
+    int port;
+    size_t origin_size;           // of `text`: scheme, host, and the port if it is not the usual
+    size_t path_size;             // of what follows, which begins with '/'
+    char text[CALLBACK_URL_SIZE]; // rebuilt; behind the path the query with its '?', if any
+};
+
+// ASCII of at most 1024 bytes; scheme https or http; host a name whose last label begins with a
+// letter, or an IP address without a zone; no user, no fragment, no dot segment. 0, or -1 with the
+// reason.
+int callback_url_read (struct span text, struct callback_url *ret, struct reason *reason);
+
+// What stands behind the '@' of a URL that only the sender knows, and the name of a secret: 1..64
+// of A-Z a-z 0-9 _ . -, and no dot at the start.
+bool callback_name_valid (struct span name);
