@@ -146,6 +146,7 @@ enum core_result core_pull_alive (struct core *self, const struct core_worker *w
 struct core_report {
     bool success;
     bool repeat; // accept it only as the repeat of one that was accepted: there is no such plan
+    struct advice advice;       // not of a success
     struct span reason, result; // the result as JSON; both may be empty
 };
 

@@ -9,6 +9,7 @@
 
 static const char NO_PLAN[] = "there is no such plan";
 static const char OTHER_REPORT[] = "the worker has reported another result of this run";
+static const char MORE_WORKERS[] = "release: the plan has more than one worker";
 static const char LATE[] = "the worker was not heard of for longer than worker_timeout";
 
 // -- the team and the worker that a message is about
@@ -138,8 +139,12 @@ size_t core_report_name (const struct core_worker *worker, char out[REPORT_NAME_
 static int64_t sum_of (const struct core_report *report)
 {
     uint8_t sum[SHA1_SIZE];
+    char advice[48] = "";
+    if (report->advice.kind != ADVICE_NONE)
+        snprintf (advice, sizeof advice, " %d %" PRId64, (int)report->advice.kind,
+                  report->advice.after_s);
     const struct span parts[] = {span_text (report->success ? "success " : "fail "), report->reason,
-                                 span_text (" "), report->result};
+                                 span_text (" "), report->result, span_text (advice)};
     sha1_sum (parts, sizeof parts / sizeof *parts, sum);
     return sum[0];
 }
@@ -231,10 +236,13 @@ static bool accept (struct core *self, struct worker *worker, const struct core_
 {
     enum worker_state state = report->success ? WORKER_SUCCESS : WORKER_FAIL;
     if (worker->state != WORKER_RUNNING)
-        return worker->state == state && span_equal (worker->reason, report->reason) &&
+        return worker->state == state && worker->advice.kind == report->advice.kind &&
+               worker->advice.after_s == report->advice.after_s &&
+               span_equal (worker->reason, report->reason) &&
                span_equal (worker->result, report->result);
     worker->state = state;
     worker->ended_ms = now_us / 1000;
+    worker->advice = report->advice;
     worker_set (&worker->reason, report->reason);
     worker_set (&worker->result, report->result);
     worker->unwritten = true;
@@ -259,6 +267,10 @@ enum core_result core_pull_report (struct core *self, const struct core_worker *
     remove_late (self, plan, of, why, now_us);
     if (why)
         return CORE_DONE;
+    if (report->advice.kind == ADVICE_RELEASE && plan->pull->team->rule.count > 1) {
+        ret->refused = MORE_WORKERS;
+        return CORE_DONE;
+    }
     if (!accept (self, worker, of, report, now_us)) {
         ret->refused = OTHER_REPORT;
         return CORE_DONE;

@@ -240,14 +240,25 @@ static void begin_try (struct team *self)
         if (worker->state == WORKER_SUCCESS)
             continue;
         worker->state = WORKER_OUT;
+        worker->advice = (struct advice){ADVICE_NONE, 0};
         worker->unwritten = true;
         if (self->rule.again)
             team_remove (self, worker);
     }
 }
 
+// Who put the run back has left.
+static void remove_released (struct team *self)
+{
+    for (size_t i = self->count; i-- > 0;)
+        if (self->workers[i]->advice.kind == ADVICE_RELEASE)
+            team_remove (self, self->workers[i]);
+}
+
 void team_gather (struct team *self, uint64_t exec_id, bool stands)
 {
+    if (!stands)
+        remove_released (self);
     char round[sizeof self->round];
     bool same = self->rule.extra && stands && self->round[0] == 'x';
     if (same)

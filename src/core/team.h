@@ -1,15 +1,16 @@
 // The workers of one run of one plan: a team, as they are and as Redis keeps them. Pure.
 //
 // Redis keeps a team as the hash plan:team:TARGET:ID: "w:NAME" of each worker, {state, started_ms,
-// heard_ms, ended_ms, timeout_s, exec_id, reason, result[, progress]}, and "team", {round, try,
-// first exec_id}, each as msgpack in the form of Redis' cmsgpack: former versions read and write it
-// with Lua. Source: proto 7.9.
+// heard_ms, ended_ms, timeout_s, exec_id, reason, result[, progress[, advice, after_s]]}, and
+// "team", {round, try, first exec_id}, each as msgpack in the form of Redis' cmsgpack: former
+// versions read and write it with Lua. Source: proto 7.9.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "advice.h"
 #include "span.h"
 #include "team_rule.h"
 
@@ -30,6 +31,7 @@ struct worker {
     int64_t timeout_s;                      // so long after a heartbeat it is late
     uint64_t exec_id;                       // that it was given
     struct span reason, result, progress;   // owned; the result as JSON; empty = none
+    struct advice advice;                   // WORKER_FAIL
     bool unwritten;
 };
 
@@ -55,6 +57,7 @@ struct team_outcome {
     struct span worker; // the last that failed, else the last of all
     struct span reason; // its text
     struct span result; // as JSON
+    struct advice advice;
 };
 
 // A worker as it is shown.

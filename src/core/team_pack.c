@@ -79,7 +79,8 @@ static void put_exec_id (struct pack_text *out, uint64_t exec_id)
 
 void team_pack_worker (const struct worker *worker, struct pack_text *out)
 {
-    put_form (out, (uint8_t)(0x90 | (worker->progress.size ? 9 : 8)), 0, 0);
+    bool advice = worker->advice.kind != ADVICE_NONE, progress = worker->progress.size || advice;
+    put_form (out, (uint8_t)(0x90 | (8 + progress + 2 * advice)), 0, 0);
     put_text (out, span_text (worker_state_names[worker->state]));
     put_integer (out, worker->started_ms);
     put_integer (out, worker->heard_ms);
@@ -88,8 +89,12 @@ void team_pack_worker (const struct worker *worker, struct pack_text *out)
     put_exec_id (out, worker->exec_id);
     put_text (out, worker->reason);
     put_text (out, worker->result);
-    if (worker->progress.size)
+    if (progress)
         put_text (out, worker->progress);
+    if (advice) {
+        put_integer (out, worker->advice.kind);
+        put_integer (out, worker->advice.after_s);
+    }
 }
 
 void team_pack_head (const struct team *self, struct pack_text *out)
@@ -108,7 +113,7 @@ struct item {
     struct span text;
 };
 
-enum { ITEMS_MAX = 9 };
+enum { ITEMS_MAX = 11 };
 static const int64_t TIME_MAX_MS = (int64_t)1 << 53;
 
 struct packed {
@@ -227,7 +232,7 @@ static bool is_number (const struct item *item, int64_t most)
 
 bool team_unpack_worker (struct span value, struct worker *ret)
 {
-    enum { STATE, STARTED, HEARD, ENDED, TIMEOUT_S, EXEC, REASON, RESULT, PROGRESS };
+    enum { STATE, STARTED, HEARD, ENDED, TIMEOUT_S, EXEC, REASON, RESULT, PROGRESS, ADVICE, AFTER };
     struct item items[ITEMS_MAX] = {0};
     size_t count = take_items (value, RESULT + 1, items), state = 0;
     struct worker worker = {0};
@@ -236,7 +241,8 @@ bool team_unpack_worker (struct span value, struct worker *ret)
     if (!count || state == WORKER_STATES || !items[REASON].is_text || !items[RESULT].is_text ||
         !is_number (&items[STARTED], TIME_MAX_MS) || !is_number (&items[HEARD], TIME_MAX_MS) ||
         !is_number (&items[ENDED], TIME_MAX_MS) || !is_number (&items[TIMEOUT_S], INT32_MAX) ||
-        !read_exec_id (&items[EXEC], &worker.exec_id))
+        !read_exec_id (&items[EXEC], &worker.exec_id) ||
+        !is_number (&items[ADVICE], ADVICE_RELEASE) || !is_number (&items[AFTER], ADVICE_AFTER_MAX))
         return false;
     worker.state = (enum worker_state)state;
     worker.started_ms = items[STARTED].number;
@@ -246,6 +252,7 @@ bool team_unpack_worker (struct span value, struct worker *ret)
     worker_set (&worker.reason, items[REASON].text);
     worker_set (&worker.result, items[RESULT].text);
     worker_set (&worker.progress, items[PROGRESS].text);
+    worker.advice = (struct advice){(enum advice_kind)items[ADVICE].number, items[AFTER].number};
     *ret = worker;
     return true;
 }

@@ -10,6 +10,8 @@
 
 enum { PUT_BACK_MS = 1000, RENEW_S = 10 };
 
+static const struct advice no_advice = {ADVICE_NONE, 0};
+
 static const char *const target_type_names[TARGET_TYPES] = {
     [TARGET_API] = "api", [TARGET_PUB] = "pub", [TARGET_VOTE] = "vote", [TARGET_PULL] = "pull"};
 
@@ -174,7 +176,8 @@ static struct decision give_up (struct plan *plan, const struct zone *zone, int6
                                 .exhausted = true,
                                 .attempts = plan->error_count};
     struct occurrence next;
-    bool manual = retry_policy_of (plan)->need_manual;
+    const struct retry_policy *policy = retry_policy_of (plan);
+    bool manual = policy && policy->need_manual;
     if (!manual && next_occurrence (plan, zone, now, &decision.misses, &next)) {
         go_on (plan, &next, &decision);
         return decision;
@@ -186,25 +189,28 @@ static struct decision give_up (struct plan *plan, const struct zone *zone, int6
     return decision;
 }
 
-// A run that failed: its occurrence is tried again, as often as the plan allows.
+// A run that failed: its occurrence is tried again, as often as the plan and the worker allow.
 static struct decision failed_run (struct plan *plan, const struct zone *zone, int64_t now,
-                                   uint8_t status)
+                                   uint8_t status, struct advice advice)
 {
     const struct retry_policy *policy = retry_policy_of (plan);
     plan->last_state = status;
     plan->error_count += !plan->extra;
     plan->tries = 0;
-    if (policy && !plan->extra && retry_is_over (policy, plan->error_count))
+    bool over = policy && retry_is_over (policy, plan->error_count);
+    if (!plan->extra && (over || advice.kind == ADVICE_FINAL))
         return give_up (plan, zone, now);
     plan->state = PLAN_RETRY;
-    return (struct decision){
-        .commit = COMMIT_RETRY, .delay_ms = failure_delay_ms (plan), .broadcast = BROADCAST_RESULT};
+    return (struct decision){.commit = COMMIT_RETRY,
+                             .delay_ms = advice.kind == ADVICE_AFTER ? advice.after_s * 1000
+                                                                     : failure_delay_ms (plan),
+                             .broadcast = BROADCAST_RESULT};
 }
 
 struct decision engine_timeout (struct plan *plan, const struct zone *zone, int64_t now)
 {
     enum plan_state was = plan->state;
-    return settle (plan, was, failed_run (plan, zone, now, ZERO_STATUS_TIMEOUT_ID));
+    return settle (plan, was, failed_run (plan, zone, now, ZERO_STATUS_TIMEOUT_ID, no_advice));
 }
 
 // What was cancelled is not tried again.
@@ -299,7 +305,8 @@ static struct decision poll_lost (struct plan *plan, const struct due *due)
 {
     enum plan_state was = plan->state;
     plan->exec_id = due->lost;
-    struct decision decision = failed_run (plan, due->zone, due->now, ZERO_STATUS_TIMEOUT_ID);
+    struct decision decision =
+        failed_run (plan, due->zone, due->now, ZERO_STATUS_TIMEOUT_ID, no_advice);
     decision.close_poll = true;
     decision.open_poll = plan->poll != due->lost; // the participants are of another vote
     return settle (plan, was, decision);
@@ -324,7 +331,8 @@ static struct decision run_lost (struct plan *plan, const struct due *due)
 {
     enum plan_state was = plan->state;
     plan->exec_id = due->lost;
-    return settle (plan, was, failed_run (plan, due->zone, due->now, ZERO_STATUS_TIMEOUT_ID));
+    return settle (plan, was,
+                   failed_run (plan, due->zone, due->now, ZERO_STATUS_TIMEOUT_ID, no_advice));
 }
 
 // Whether the claimed plan is passed over instead of being run, and goes on behind what it missed,
@@ -396,7 +404,7 @@ struct decision engine_not_sent (struct plan *plan)
     return settle (plan, was, not_taken (plan, ZERO_STATUS_SEND_ERROR_ID, COMMIT_RETRY));
 }
 
-struct decision engine_put_back (struct plan *plan)
+static struct decision put_back (struct plan *plan, int64_t delay_ms)
 {
     if (plan->state == PLAN_PAUSE || plan->state == PLAN_CLOSE) {
         plan->extra = PLAN_NONE;
@@ -404,7 +412,12 @@ struct decision engine_put_back (struct plan *plan)
         return (struct decision){.commit = COMMIT_PARK};
     }
     plan->state = plan->error_count || plan->tries ? PLAN_RETRY : PLAN_QUEUE;
-    return (struct decision){.commit = COMMIT_RETRY, .delay_ms = PUT_BACK_MS};
+    return (struct decision){.commit = COMMIT_RETRY, .delay_ms = delay_ms};
+}
+
+struct decision engine_put_back (struct plan *plan)
+{
+    return put_back (plan, PUT_BACK_MS);
 }
 
 struct decision engine_no_status (struct plan *plan)
@@ -487,9 +500,10 @@ static struct decision fail (const struct step *step)
         return park (step);
     // NOT_WORKER is told once a minute even as a result: a station says so of a run it had taken.
     bool unavailable = step->answer->status == ZERO_STATUS_NOT_WORKER_ID;
-    struct decision decision =
-        unavailable ? no_worker (step)
-                    : failed_run (step->plan, step->zone, step->now, step->answer->status);
+    struct decision decision = unavailable
+                                   ? no_worker (step)
+                                   : failed_run (step->plan, step->zone, step->now,
+                                                 step->answer->status, step->answer->advice);
     decision.save_work = true;
     decision.waiting = WAITING_NOT;
     return decision;
@@ -638,6 +652,8 @@ struct decision engine_answer (struct plan *plan, struct run *run, const struct 
     enum answer_class class = classify (answer);
     if (engine_is_late (run, answer))
         return (struct decision){.commit = COMMIT_NONE};
+    if (answer->advice.kind == ADVICE_RELEASE)
+        return put_back (plan, answer->advice.after_s * 1000);
     const struct answer_rule *rule = &answer_rules[class];
     struct step step = {plan, run, answer, zone, now};
     enum plan_state was = plan->state;

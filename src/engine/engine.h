@@ -4,6 +4,7 @@
 // Source: plan document 3.3 and 3.4; contract chapters 4 and 5.
 #pragma once
 
+#include "advice.h"
 #include "misses.h"
 #include "plan_message.h"
 
@@ -79,6 +80,7 @@ struct answer {
     uint64_t exec_id;
     enum target_type target;
     struct tally tally;
+    struct advice advice; // TARGET_PULL
 };
 
 // Compute the first occurrence of a submitted plan. `now` is Unix seconds; `ret_misses`: what lies

@@ -327,6 +327,8 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
     if (decision->broadcast == BROADCAST_RESULT && plan->last_state >= ZERO_STATUS_ERROR_FLAG &&
         !miss)
         plan_set_error (plan, reason_of (self));
+    if (self->answer.advice.kind == ADVICE_RELEASE)
+        plan_set_error (plan, reason_of (self)); // `why` shows it
     if (!self->keep_message && !decision->unchanged) {
         plan->revision = station_revision ();
         plan->as_claimed = false;

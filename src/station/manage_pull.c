@@ -22,6 +22,7 @@ enum {
     RESULT_BYTES = 65536
 };
 
+#define ADVICE_RULE "want seconds, 0..86400"
 #define WORKER_RULE "want 1..64 of A-Z a-z 0-9 _ . : @ -"
 
 static bool read_name (const json_t *value, char out[WORKER_NAME_MAX + 1])
@@ -175,7 +176,9 @@ struct working {
     char plan[PLAN_TEXT_SIZE];
     char worker[WORKER_NAME_MAX + 1];
     uint64_t exec_id;
-    enum { STATE_NONE, STATE_SUCCESS, STATE_FAIL } state;
+    enum { STATE_NONE, STATE_SUCCESS, STATE_FAIL, STATE_RELEASE } state;
+    bool final;
+    int64_t retry_after_s, after_s; // -1 = it does not say
     char reason[REASON_BYTES + 1];
     char *result; // as JSON; NULL = none
     char progress[PROGRESS_BYTES + 1];
@@ -223,9 +226,10 @@ static bool read_state (void *filter, const json_t *value)
 {
     struct working *self = filter;
     const char *text = json_is_string (value) ? json_string_value (value) : "";
-    self->state = strcmp (text, "success") == 0 ? STATE_SUCCESS
-                  : strcmp (text, "fail") == 0  ? STATE_FAIL
-                                                : STATE_NONE;
+    self->state = strcmp (text, "success") == 0   ? STATE_SUCCESS
+                  : strcmp (text, "fail") == 0    ? STATE_FAIL
+                  : strcmp (text, "release") == 0 ? STATE_RELEASE
+                                                  : STATE_NONE;
     return self->state != STATE_NONE;
 }
 
@@ -233,6 +237,29 @@ static bool read_reason (void *filter, const json_t *value)
 {
     struct working *self = filter;
     return copy_text (value, self->reason, sizeof self->reason);
+}
+
+static bool read_final (void *filter, const json_t *value)
+{
+    struct working *self = filter;
+    self->final = json_is_true (value);
+    return json_is_boolean (value);
+}
+
+static bool read_advice_s (const json_t *value, int64_t *ret)
+{
+    *ret = json_integer_value (value);
+    return json_is_integer (value) && *ret >= 0 && *ret <= ADVICE_AFTER_MAX;
+}
+
+static bool read_retry_after (void *filter, const json_t *value)
+{
+    return read_advice_s (value, &((struct working *)filter)->retry_after_s);
+}
+
+static bool read_after (void *filter, const json_t *value)
+{
+    return read_advice_s (value, &((struct working *)filter)->after_s);
 }
 
 static bool read_result (void *filter, const json_t *value)
@@ -248,9 +275,12 @@ static const struct filter_field working_fields[] = {
     {"plan", read_plan, "want the plan's id, or key:NAME"}, // both
     {"worker", read_worker, WORKER_RULE},
     {"exec_id", read_exec_id, "want the exec_id of the job"},
-    {"state", read_state, "want success or fail"}, // report
+    {"state", read_state, "want success, fail or release"}, // report
     {"reason", read_reason, "want a string of at most 512 bytes"},
     {"result", read_result, "want JSON of at most 65536 bytes"},
+    {"final", read_final, "want true or false"},
+    {"retry_after", read_retry_after, ADVICE_RULE},
+    {"after", read_after, ADVICE_RULE},
 };
 
 enum {
@@ -326,6 +356,17 @@ static void on_reported (void *owner, const struct store_reported *answer)
     working_end (self);
 }
 
+static struct advice advice_of (const struct working *self)
+{
+    if (self->state == STATE_RELEASE)
+        return (struct advice){ADVICE_RELEASE, self->after_s < 0 ? 0 : self->after_s};
+    if (self->final)
+        return (struct advice){ADVICE_FINAL, 0};
+    if (self->retry_after_s >= 0)
+        return (struct advice){ADVICE_AFTER, self->retry_after_s};
+    return (struct advice){ADVICE_NONE, 0};
+}
+
 static void tell_store (struct working *self)
 {
     struct station *station = self->inquiry.station;
@@ -334,10 +375,11 @@ static void tell_store (struct working *self)
                                   .worker = self->worker,
                                   .exec_id = self->exec_id,
                                   .lease_s = station->settings->exec_timeout_s};
-    struct store_report report = {.success = self->state == STATE_SUCCESS,
-                                  .repeat = self->repeat,
-                                  .reason = span_text (self->reason),
-                                  .result = span_text (self->result ? self->result : "")};
+    struct core_report report = {.success = self->state == STATE_SUCCESS,
+                                 .repeat = self->repeat,
+                                 .advice = advice_of (self),
+                                 .reason = span_text (self->reason),
+                                 .result = span_text (self->result ? self->result : "")};
     struct store_sign sign = {.progress = span_text (self->progress), .release = self->release};
     if (self->reports)
         store_report (station->store, &worker, &report, on_reported, self);
@@ -362,6 +404,23 @@ static void on_plan_loaded (void *owner, const struct store_loaded *answer)
     link_flush (store_link (self->inquiry.station->store));
 }
 
+// What does not go together. NULL: all does.
+static const char *wrong_together (const struct working *self)
+{
+    bool fails = self->state == STATE_FAIL, releases = self->state == STATE_RELEASE;
+    if (self->final && !fails)
+        return "final: belongs to state fail";
+    if (self->retry_after_s >= 0 && !fails)
+        return "retry_after: belongs to state fail";
+    if (self->final && self->retry_after_s >= 0)
+        return "retry_after: nothing is tried after final; give only one";
+    if (self->after_s >= 0 && !releases)
+        return "after: belongs to state release";
+    if (releases && self->result)
+        return "result: a run that is released has none";
+    return NULL;
+}
+
 // False: the reason tells.
 static bool read_working (struct working *self, struct span text, struct reason *reason)
 {
@@ -377,9 +436,12 @@ static bool read_working (struct working *self, struct span text, struct reason 
                           : self->reports && !self->exec_id            ? "exec_id"
                           : self->reports && self->state == STATE_NONE ? "state"
                                                                        : NULL;
+    const char *wrong = missing || !self->reports ? NULL : wrong_together (self);
     if (missing)
         reason_set (reason, "%s: is missing", missing);
-    return !missing;
+    else if (wrong)
+        reason_set (reason, "%s", wrong);
+    return !missing && !wrong;
 }
 
 static void start (struct station *self, struct request *request, struct span text,
@@ -414,6 +476,7 @@ void manage_report (struct station *self, struct request *request,
 {
     struct working *working = memory_new (sizeof *working);
     working->reports = true;
+    working->retry_after_s = working->after_s = -1;
     pull_heard (self);
     start (self, request, arguments->at[0], working);
 }

@@ -187,9 +187,19 @@ static void of_retry (struct facts *self)
          self->place->score_us);
 }
 
+// Why it is not run although its time has come: a worker has put it back.
+static void of_release (struct facts *self)
+{
+    char why[WHY_MAX];
+    snprintf (why, sizeof why, "its worker has put it back: %s", self->plan->error_info);
+    add (self, why, "its time is over", self->place->score_us);
+}
+
 static void of_time (struct facts *self)
 {
     enum plan_state state = self->plan->state;
+    bool released = state == PLAN_QUEUE && self->plan->error_info &&
+                    plan_due_time (self->plan) * 1000000 <= self->now_us;
     if (self->running || state == PLAN_PAUSE || state == PLAN_ERROR || state == PLAN_CLOSE)
         return;
     if (!self->place->queued)
@@ -198,6 +208,8 @@ static void of_time (struct facts *self)
         return; // it is due
     else if (state == PLAN_EXECUTE && self->place->score_us > self->now_us)
         add (self, "its run is no longer known", "the end of its lease", self->place->score_us);
+    else if (released && self->place->score_us > self->now_us)
+        of_release (self);
     else if (state != PLAN_RETRY && self->place->score_us > self->now_us)
         add (self, "it is not due yet", "its time", self->place->score_us);
 }

@@ -71,8 +71,11 @@ void pull_end (struct station *self, struct span key_station, struct plan *plan,
     struct message message;
     struct reason reason = {""};
     uint8_t *bytes = memory_new (outcome->result.size + 1);
-    struct answer answer = {
-        .status = status, .has_exec_id = true, .exec_id = run.exec_id, .target = TARGET_PULL};
+    struct answer answer = {.status = status,
+                            .has_exec_id = true,
+                            .exec_id = run.exec_id,
+                            .target = TARGET_PULL,
+                            .advice = outcome->advice};
     message_start (&message, status);
     add_result (&message, outcome->result, bytes);
     message_add (&message, ZERO_FRAME_RESPONSER, outcome->worker);

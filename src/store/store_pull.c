@@ -325,13 +325,12 @@ void store_alive (struct store *self, const struct store_worker *worker,
 }
 
 void store_report (struct store *self, const struct store_worker *worker,
-                   const struct store_report *report, store_reported_fn *reply, void *owner)
+                   const struct core_report *report, store_reported_fn *reply, void *owner)
 {
     struct pulling *pulling = worker_new (self, OP_REPORT, worker, (void (*) (void))reply, owner);
-    pulling->report = (struct core_report){.success = report->success,
-                                           .repeat = report->repeat,
-                                           .reason = keep (pulling, 0, report->reason),
-                                           .result = keep (pulling, 1, report->result)};
+    pulling->report = *report;
+    pulling->report.reason = keep (pulling, 0, report->reason);
+    pulling->report.result = keep (pulling, 1, report->result);
     begin (pulling);
 }
 

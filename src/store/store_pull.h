@@ -86,12 +86,6 @@ struct store_sign {
 void store_alive (struct store *self, const struct store_worker *worker,
                   const struct store_sign *sign, store_alive_fn *reply, void *owner);
 
-struct store_report {
-    bool success;
-    bool repeat;                // accept it only as the repeat of one that was accepted
-    struct span reason, result; // the result as JSON; both may be empty
-};
-
 struct store_reported {
     enum store_result result;
     struct core_reported reported;
@@ -103,7 +97,7 @@ typedef void store_reported_fn (void *owner, const struct store_reported *answer
 // The worker has ended its work. The same report again counts once and is accepted again, also when
 // the run or the plan is over.
 void store_report (struct store *self, const struct store_worker *worker,
-                   const struct store_report *report, store_reported_fn *reply, void *owner);
+                   const struct core_report *report, store_reported_fn *reply, void *owner);
 
 // -- the team
 

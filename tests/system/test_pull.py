@@ -592,7 +592,7 @@ def test_a_take_of_an_unknown_station_finds_none(refusing):
     ({"plan": "1f"}, "worker: is missing"),
     ({"plan": "1f", "worker": "w1", "state": "fail"}, "exec_id: is missing"),
     ({"plan": "1f", "worker": "w1", "exec_id": "2"}, "state: is missing"),
-    ({"plan": "1f", "worker": "w1", "exec_id": "2", "state": "running"}, "state: want success or fail"),
+    ({"plan": "1f", "worker": "w1", "exec_id": "2", "state": "running"}, "state: want success, fail or release"),
     ({"plan": "1f", "worker": "w1", "exec_id": "2", "state": "fail", "reason": "x" * 513}, "reason: want a string of at most 512 bytes"),
     ({"plan": "1f", "worker": "w1", "exec_id": "2", "state": "fail", "result": "x" * 65536}, "result: want JSON of at most 65536 bytes"),
     ({"plan": "1f", "worker": "w1", "exec_id": "2", "state": "fail"}, "report: there is no such plan"),

@@ -159,6 +159,62 @@ static void each_failure_has_its_end (void **state)
         check_failure (&failure_rows[i]);
 }
 
+// What a worker says of the next try.
+// clang-format off
+static const struct advice_row {
+    const char *name, *policy;
+    struct advice advice;
+    int64_t failures; // before
+    int32_t repeat;
+    enum commit commit;
+    int64_t delay_ms;
+    enum plan_state state;
+    int64_t error_count;
+    enum verdict verdict;
+    bool exhausted;
+} advice_rows[] = {
+    {"final, though it might be retried", EVER, {ADVICE_FINAL, 0}, 0, 1, COMMIT_PARK, 0, PLAN_ERROR, 1, VERDICT_FAILURE, true},
+    {"final of one of many", EVER, {ADVICE_FINAL, 0}, 0, 5, COMMIT_NEXT, 0, PLAN_QUEUE, 0, VERDICT_NONE, true},
+    {"final without a policy", LIMIT, {ADVICE_FINAL, 0}, 0, 1, COMMIT_PARK, 0, PLAN_ERROR, 1, VERDICT_FAILURE, true},
+    {"final, and a person decides", MANUAL, {ADVICE_FINAL, 0}, 0, 1, COMMIT_PARK, 0, PLAN_ERROR, 1, VERDICT_PENDING, true},
+    {"not before", ONCE, {ADVICE_AFTER, 90}, 0, 5, COMMIT_RETRY, 90000, PLAN_RETRY, 1, VERDICT_NONE, false},
+    {"at once", ONCE, {ADVICE_AFTER, 0}, 0, 5, COMMIT_RETRY, 0, PLAN_RETRY, 1, VERDICT_NONE, false},
+    {"not before, but no retry is left", ONCE, {ADVICE_AFTER, 90}, 1, 1, COMMIT_PARK, 0, PLAN_ERROR, 2, VERDICT_FAILURE, true},
+    {"no try", ONCE, {ADVICE_RELEASE, 30}, 0, 5, COMMIT_RETRY, 30000, PLAN_QUEUE, 0, VERDICT_NONE, false},
+    {"no try, of a retry", ONCE, {ADVICE_RELEASE, 30}, 1, 5, COMMIT_RETRY, 30000, PLAN_RETRY, 1, VERDICT_NONE, false},
+};
+// clang-format on
+
+static void a_worker_may_say_how_it_is_retried (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (advice_rows); i++) {
+        const struct advice_row *row = &advice_rows[i];
+        struct plan *plan = plan_in_hand ();
+        set_policy (plan, row->policy);
+        plan->schedule.repeat = row->repeat;
+        plan->error_count = row->failures;
+        plan->last_state = OK;
+        struct run run = {EXEC_ID, RUN_SENT, false};
+        const struct answer answer = {.status = FAILED,
+                                      .has_exec_id = true,
+                                      .exec_id = EXEC_ID,
+                                      .target = TARGET_PULL,
+                                      .advice = row->advice};
+        struct decision decision = engine_answer (plan, &run, &answer, utc, NOW);
+        bool released = row->advice.kind == ADVICE_RELEASE;
+        CHECK_INT (row->name, decision.commit, row->commit);
+        CHECK_INT (row->name, decision.delay_ms, row->delay_ms);
+        CHECK_INT (row->name, decision.exhausted, row->exhausted);
+        CHECK_INT (row->name, decision.broadcast, released ? BROADCAST_NONE : BROADCAST_RESULT);
+        CHECK_INT (row->name, plan->state, row->state);
+        CHECK_INT (row->name, plan->last_state, released ? OK : FAILED);
+        CHECK_INT (row->name, plan->error_count, row->error_count);
+        CHECK_INT (row->name, plan->verdict, row->verdict);
+        plan_destroy (&plan);
+    }
+}
+
 // max = 3: three retries, so four runs; those that were not taken in between count for nothing.
 static void max_is_how_many_retries_there_are (void **state)
 {
@@ -405,6 +461,7 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (each_failure_has_its_end),
+        cmocka_unit_test (a_worker_may_say_how_it_is_retried),
         cmocka_unit_test (max_is_how_many_retries_there_are),
         cmocka_unit_test (a_failure_for_good_tells_what_was_missed),
         cmocka_unit_test (what_management_did_stays),

@@ -165,6 +165,51 @@ static void the_last_that_failed_tells_the_outcome (void **state)
     }
 }
 
+static struct core_reported release (const char *worker, uint64_t exec_id)
+{
+    const struct core_worker of = worker_of (worker, exec_id);
+    const struct core_report given = {.advice = {ADVICE_RELEASE, 30}};
+    struct core_reported reported;
+    assert_int_equal (core_pull_report (core, &of, &given, now_us, &reported), CORE_DONE);
+    return reported;
+}
+
+static void who_released_a_run_may_have_the_next (void **state)
+{
+    (void)state;
+    uint64_t exec_id;
+    start ();
+    submit (ID, "{\"plan_time\":1}");
+    offer (&exec_id);
+    assert_int_equal (take ("a", NULL), 1);
+    struct core_reported reported = release ("a", exec_id);
+    assert_true (reported.outcome.complete);
+    assert_int_equal (reported.outcome.advice.kind, ADVICE_RELEASE);
+    assert_int_equal (reported.outcome.advice.after_s, 30);
+    assert_null (release ("a", exec_id).refused); // its reply was lost
+    assert_non_null (report ("a", exec_id, "fail").refused);
+    assert_int_equal (end (exec_id, CORE_RETRY, NULL), CORE_DONE);
+    acked ();
+    assert_int_equal (offer (&exec_id).free, 1);
+    assert_int_equal (take ("a", NULL), 1);
+    assert_true (report ("a", exec_id, "success").outcome.complete);
+    core_destroy (&core);
+}
+
+static void a_run_of_many_workers_is_not_released (void **state)
+{
+    (void)state;
+    uint64_t exec_id;
+    start ();
+    submit (ID, "{\"plan_time\":1,\"workers\":{\"count\":2}}");
+    offer (&exec_id);
+    assert_int_equal (take ("a", NULL), 1);
+    assert_string_equal (release ("a", exec_id).refused,
+                         "release: the plan has more than one worker");
+    assert_null (report ("a", exec_id, "fail").refused);
+    core_destroy (&core);
+}
+
 static void a_late_worker_makes_way_and_its_run_counts_no_more (void **state)
 {
     (void)state;
@@ -485,6 +530,8 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (the_last_that_failed_tells_the_outcome),
+        cmocka_unit_test (who_released_a_run_may_have_the_next),
+        cmocka_unit_test (a_run_of_many_workers_is_not_released),
         cmocka_unit_test (a_late_worker_makes_way_and_its_run_counts_no_more),
         cmocka_unit_test (a_run_that_goes_on_uses_no_rate_again),
         cmocka_unit_test (a_retry_is_for_other_workers),

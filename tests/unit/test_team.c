@@ -58,6 +58,11 @@ static const struct worker_row {
      {.state = WORKER_OUT, .started_ms = 4294967295, .heard_ms = 4294967296, .exec_id = 1},
      BYTES ("\x98\xa3out\xce\xff\xff\xff\xff\xcf\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\xa1"
             "1\xa0\xa0")},
+    {"the retry that it asks for",
+     {.state = WORKER_FAIL, .exec_id = 1, .advice = {ADVICE_AFTER, 300}},
+     BYTES ("\x9b\xa4"
+            "fail\x00\x00\x00\x00\xa1"
+            "1\xa0\xa0\xa0\x02\xcd\x01\x2c")},
 };
 
 static void workers_are_packed_as_lua_packs_them (void **state)
@@ -77,6 +82,8 @@ static void workers_are_packed_as_lua_packs_them (void **state)
         CHECK_INT (row->name, read.ended_ms, row->worker.ended_ms);
         CHECK_INT (row->name, read.timeout_s, row->worker.timeout_s);
         CHECK_INT (row->name, read.exec_id, row->worker.exec_id);
+        CHECK_INT (row->name, read.advice.kind, row->worker.advice.kind);
+        CHECK_INT (row->name, read.advice.after_s, row->worker.advice.after_s);
         CHECK (row->name, span_equal (read.reason, row->worker.reason) &&
                               span_equal (read.result, row->worker.result) &&
                               span_equal (read.progress, row->worker.progress));
