@@ -304,6 +304,7 @@ struct core_change {
     uint64_t exec_id; // of the run that was out, 0 = none
     enum { CORE_KEEP, CORE_OUT, CORE_AT, CORE_AT_LEASE } place;
     int64_t due_us;
+    bool begins_anew; // CORE_AT: who worked on it before says nothing of its next run
     int priority;
     struct span group;
     struct span caller_before, caller;

@@ -233,6 +233,14 @@ void open_wait_for_target (struct core *self, const struct open_plan *plan, bool
     plan->target->waits += waits;
 }
 
+static void forget_team (struct core *self, struct open_plan *plan)
+{
+    delete_key (self, plan, "team");
+    if (plan->pull)
+        pull_forget (self, plan);
+    plan->team_known = true;
+}
+
 // Nothing of the plan stays.
 static void delete_plan (struct core *self, struct open_plan *plan, bool has_work, bool has_team,
                          struct span caller, int64_t now_us)
@@ -244,9 +252,7 @@ static void delete_plan (struct core *self, struct open_plan *plan, bool has_wor
     if (has_work)
         delete_key (self, plan, "work");
     if (has_team || plan->pull)
-        delete_key (self, plan, "team");
-    if (plan->pull)
-        pull_forget (self, plan);
+        forget_team (self, plan);
     plan->team_known = true;
     plan->gone = true;
     plan->flight = FLIGHT_NONE;
@@ -374,6 +380,8 @@ enum core_result core_change (struct core *self, const struct core_change *chang
         if (plan->flight != FLIGHT_NONE)
             set_flight (self, plan, expected ? FLIGHT_PAST : FLIGHT_NONE);
         plan->again = expected;
+        if (change->begins_anew)
+            forget_team (self, plan);
     }
     open_queue (self, plan, change->due_us);
     return CORE_DONE;

@@ -240,25 +240,25 @@ static void begin_try (struct team *self)
         if (worker->state == WORKER_SUCCESS)
             continue;
         worker->state = WORKER_OUT;
-        worker->advice = (struct advice){ADVICE_NONE, 0};
         worker->unwritten = true;
         if (self->rule.again)
             team_remove (self, worker);
     }
 }
 
-// Who put the run back has left.
-static void remove_released (struct team *self)
+// Who put the run back has left, and its time begins anew.
+static void remove_released (struct team *self, uint64_t exec_id)
 {
-    for (size_t i = self->count; i-- > 0;)
-        if (self->workers[i]->advice.kind == ADVICE_RELEASE)
-            team_remove (self, self->workers[i]);
+    for (size_t i = self->count; i-- > 0;) {
+        if (self->workers[i]->advice.kind != ADVICE_RELEASE)
+            continue;
+        team_remove (self, self->workers[i]);
+        self->since = exec_id;
+    }
 }
 
 void team_gather (struct team *self, uint64_t exec_id, bool stands)
 {
-    if (!stands)
-        remove_released (self);
     char round[sizeof self->round];
     bool same = self->rule.extra && stands && self->round[0] == 'x';
     if (same)
@@ -274,6 +274,8 @@ void team_gather (struct team *self, uint64_t exec_id, bool stands)
     } else if (self->rule.error_count > self->try) {
         self->since = exec_id;
         begin_try (self);
+    } else if (!stands) {
+        remove_released (self, exec_id);
     }
     memcpy (self->round, round, sizeof self->round);
     self->try = self->rule.error_count;

@@ -298,6 +298,8 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     }
     memcpy (self->key_station, answer->station.data, answer->station.size);
     self->plan->revision = station_revision ();
+    const struct target *target = station_target (station, answer->station);
+    bool fetched = target && target_type (target) == TARGET_PULL;
     size_t missed_size;
     char *missed = missed_record (self->plan, &self->misses,
                                   (uint64_t)store_now_us (station->store), &missed_size);
@@ -308,6 +310,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
                                          .exec_id = answer->exec_id,
                                          .queue = self->queue,
                                          .lease_s = apply_lease_s (station, self->plan),
+                                         .begins_anew = self->word == MANAGE_RESET && fetched,
                                          .missed = span_of (missed, missed_size)},
                   on_stored, self);
     free (missed);

@@ -298,6 +298,7 @@ struct store_change {
     uint64_t exec_id;        // of the run that was out then, 0 = none
     enum requeue queue;
     int64_t lease_s;    // REQUEUE_LEASE
+    bool begins_anew;   // REQUEUE_TIME: its workers of before are forgotten
     struct span missed; // for the history: occurrences that it drops, empty = none
     // Called with the owner as soon as it is known to be the plan that was read: what it decides is
     // written in the same batch. False: nothing is changed, STORE_NONE. NULL: there is nothing.

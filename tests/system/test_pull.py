@@ -353,6 +353,18 @@ def test_a_failure_is_told_in_the_words_of_its_result(rig, pair, said, info):
     assert run["reason"] == rig.message(ident, STATION)["error_info"] == info
 
 
+def test_a_failed_plan_that_is_reset_is_done_anew(rig, pair):
+    """By the same worker, too: a person wants it to be tried."""
+    ident = add(rig, retry={"strategy": "none"})
+    pair[0].one()
+    assert pair[0].report(ident, "fail", reason="no paper")["accepted"]
+    rig.state(ident, ST.FAILED, STATION)
+    rig.client.done("reset", ident)
+    assert pair[0].one()["plan_id"] == ident
+    assert pair[0].report(ident)["accepted"]
+    rig.gone(ident, STATION)
+
+
 def test_again_gives_it_to_the_same_worker(rig, pair):
     ident = add(rig, retry={"strategy": "fixed", "interval": 1, "max": 3}, **workers(again=True))
     pair[0].one()
