@@ -8,7 +8,7 @@
 #include "codes.h"
 #include "pacing.h"
 
-enum { PUT_BACK_MS = 1000, RENEW_S = 10 };
+enum { PUT_BACK_MS = 1000, HOLD_MS = 30000, RENEW_S = 10 };
 
 static const struct advice no_advice = {ADVICE_NONE, 0};
 
@@ -418,6 +418,11 @@ static struct decision put_back (struct plan *plan, int64_t delay_ms)
 struct decision engine_put_back (struct plan *plan)
 {
     return put_back (plan, PUT_BACK_MS);
+}
+
+struct decision engine_hold (struct plan *plan)
+{
+    return put_back (plan, HOLD_MS);
 }
 
 struct decision engine_no_status (struct plan *plan)

@@ -115,6 +115,10 @@ struct decision engine_not_sent (struct plan *plan);
 // is no failure.
 struct decision engine_put_back (struct plan *plan);
 
+// It waits for something that may take a while, as callbacks that are too many: the same, but
+// later.
+struct decision engine_hold (struct plan *plan);
+
 // No status came in time.
 struct decision engine_no_status (struct plan *plan);
 

@@ -81,6 +81,7 @@ static const struct row {
     {PLAN, "vote", "spec.vote", SAME},
     {PLAN, "ext", "spec.ext", PARSED},
     {PLAN, "on_failure", "spec.on_failure", PARSED},
+    {PLAN, "callback", "spec.callback", PARSED},
     {PLAN, "params", "spec.params", PARSED},
     {PLAN, "defaults", "spec.defaults", PARSED},
     {PLAN, "run_with", "run_with", PARSED},

@@ -44,6 +44,7 @@ void plan_destroy (struct plan **self)
         free ((*self)->error_info);
         free ((*self)->remark);
         free ((*self)->stopped);
+        free ((*self)->source);
         free ((*self)->run_with);
         free (*self);
     }
@@ -154,6 +155,11 @@ void plan_set_error (struct plan *self, struct span words)
 void plan_set_stopped (struct plan *self, struct span words)
 {
     set_words (&self->stopped, words, PLAN_WORDS_MAX);
+}
+
+void plan_set_source (struct plan *self, struct span name)
+{
+    set_words (&self->source, name, STATION_NAME_MAX);
 }
 
 void plan_note_stop (struct plan *self, const char *command, struct span who, int64_t now)

@@ -64,6 +64,7 @@ struct plan {
     char *error_info;  // what its last failure said; NULL = none since the last success
     char *remark;      // of who submitted it, or dealt with a failure; NULL = nothing
     char *stopped;     // who paused or closed it, and when; NULL = nobody
+    char *source;      // of a callback: the target of the plan that it tells of; NULL = none
     char *run_with;    // of a flow's run besides the schedule: {"batch", "params"}; NULL = nothing
     bool first_run;    // was never sent before the run in hand; not stored
     bool as_claimed;   // nothing of the run was written since its claim, one of many; not stored
@@ -127,6 +128,8 @@ int64_t plan_due_time (const struct plan *self);
 void plan_set_error (struct plan *self, struct span words);
 void plan_set_remark (struct plan *self, struct span words);
 void plan_set_stopped (struct plan *self, struct span words);
+
+void plan_set_source (struct plan *self, struct span name);
 
 // The same of what its next run besides the schedule is given: at most PLAN_RUN_WITH_MAX bytes.
 void plan_set_run_with (struct plan *self, struct span json);

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "callback_rule.h"
 #include "codes.h"
 #include "desc.h"
+#include "memory.h"
 #include "plan_record.h"
 #include "plan_step.h"
 
@@ -250,7 +252,8 @@ static void show_place (json_t *object)
     json_object_set_new (object, "current_cycle", json_integer (place.cycle));
 }
 
-const json_t *plan_stored_command (const json_t *stored)
+// The place of its first frame of this type among `messages`; 0: it has none.
+static size_t stored_frame (const json_t *stored, uint8_t type)
 {
     enum { DESCRIPTION = 1, FIRST = 2 };
     uint8_t bytes[2 * DESC_SIZE_MAX]; // also as base64
@@ -263,11 +266,40 @@ const json_t *plan_stored_command (const json_t *stored)
     if (json_string_length (encoded ? encoded : frame) > sizeof bytes ||
         !json_to_frame (frame, bytes, &size) ||
         desc_parse (span_of (bytes, size), json_array_size (messages) - FIRST, &desc, &reason))
-        return NULL;
+        return 0;
     for (size_t i = 0; i < desc.count; i++)
-        if (desc.types[i] == ZERO_FRAME_COMMAND)
-            return json_array_get (messages, FIRST + i);
-    return NULL;
+        if (desc.types[i] == type)
+            return FIRST + i;
+    return 0;
+}
+
+const json_t *plan_stored_command (const json_t *stored)
+{
+    size_t at = stored_frame (stored, ZERO_FRAME_COMMAND);
+    const json_t *messages = json_object_get (stored, plan_record[FIELD_MESSAGES].name);
+    return at ? json_array_get (messages, at) : NULL;
+}
+
+void plan_mask_stored (json_t *stored)
+{
+    struct reason ignored;
+    json_t *messages = json_object_get (stored, plan_record[FIELD_MESSAGES].name);
+    json_t *callback = json_object_get (stored, "callback"), *object;
+    struct span text = span_of (json_string_value (callback), json_string_length (callback));
+    size_t at = stored_frame (stored, ZERO_FRAME_PLAN), size = 0;
+    if (!callback)
+        return;
+    object = json_is_string (callback) ? json_read_object (text, &ignored) : json_incref (callback);
+    json_t *masked = object ? callback_rule_masked (object) : json_object ();
+    json_decref (object);
+    json_object_set_new (stored, "callback", masked);
+    if (at) {
+        json_t *frame = json_array_get (messages, at), *encoded = json_object_get (frame, "b64");
+        uint8_t *bytes = memory_new (json_string_length (encoded ? encoded : frame) + 1);
+        bool read = json_to_frame (frame, bytes, &size);
+        json_array_set_new (messages, at, callback_masked_frame (span_of (bytes, read ? size : 0)));
+        free (bytes);
+    }
 }
 
 // The call of a flow's step, as the public text has it.
@@ -300,6 +332,7 @@ json_t *plan_in_public_order (json_t *stored)
     json_object_update_missing (object, stored);
     json_decref (stored);
     policy_show (object);
+    plan_mask_stored (object);
     show_place (object);
     return object;
 }

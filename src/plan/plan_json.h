@@ -39,6 +39,10 @@ json_t *plan_in_public_order (json_t *stored);
 // none, or its description is none.
 const json_t *plan_stored_command (const json_t *stored);
 
+// What not everybody may read of a stored plan: of the URLs of its callback all but the host, and
+// its PLAN frame, which has them too.
+void plan_mask_stored (json_t *stored);
+
 // Read a stored message, which an operator may have edited: types and bounds are checked, a missing
 // counter is 0. `id` is the key's. NULL with a reason.
 struct plan *plan_from_stored_json (uint64_t id, struct span text, struct reason *reason);

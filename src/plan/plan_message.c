@@ -139,14 +139,19 @@ const char *plan_broadcast_json (const char *public_text, int64_t seq, const cha
     return json_text_end (text, &size);
 }
 
-struct span plan_command (const struct plan *plan)
+struct span plan_sent_frame (const struct plan *plan, uint8_t type)
 {
     struct desc desc;
     struct reason reason;
     if (desc_parse (plan->messages[1], plan->message_count - 2, &desc, &reason))
         return (struct span){0};
     for (size_t i = 0; i < desc.count; i++)
-        if (desc.types[i] == ZERO_FRAME_COMMAND)
+        if (desc.types[i] == type)
             return plan->messages[2 + i];
     return (struct span){0};
+}
+
+struct span plan_command (const struct plan *plan)
+{
+    return plan_sent_frame (plan, ZERO_FRAME_COMMAND);
 }

@@ -42,3 +42,6 @@ const char *plan_broadcast_json (const char *public_text, int64_t seq, const cha
 
 // The COMMAND of a submitted plan; empty: it has none.
 struct span plan_command (const struct plan *plan);
+
+// The first frame of this type that it was submitted with; empty: there is none.
+struct span plan_sent_frame (const struct plan *plan, uint8_t type);

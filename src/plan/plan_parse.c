@@ -212,7 +212,8 @@ static bool read_words (struct plan *self, const json_t *object, struct reason *
     } words[] = {{"error_info", plan_set_error},
                  {"remark", plan_set_remark},
                  {"stopped", plan_set_stopped},
-                 {"run_with", plan_set_run_with}};
+                 {"run_with", plan_set_run_with},
+                 {"source", plan_set_source}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const json_t *text = json_object_get (object, words[i].name);
         if (text && !json_is_string (text)) {

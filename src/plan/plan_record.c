@@ -58,6 +58,7 @@ const struct field plan_record[FIELDS] = {
     [FIELD_REMARK] = WORDS_FIELD ("remark", remark),
     [FIELD_STOPPED] = WORDS_FIELD ("stopped", stopped),
     [FIELD_RUN_WITH] = WORDS_FIELD ("run_with", run_with),
+    [FIELD_SOURCE] = WORDS_FIELD ("source", source),
     [FIELD_HELD] = INTEGER_FIELD ("held", held, WIDTH_8, 0, 1, RARE, 0),
     [FIELD_NO_KEEP] = OTHER_FIELD ("no_keep", NO_KEEP),
     [FIELD_VOTE] = OTHER_FIELD ("vote", VOTE),
@@ -78,8 +79,8 @@ const uint8_t plan_record_order[FIELDS] = {
     FIELD_BASE_TIME,  FIELD_ADD_TIME,   FIELD_SKIP_SET,    FIELD_SKIP_NUM,    FIELD_SKIP_WAIT,
     FIELD_EXTRA,      FIELD_POLL,       FIELD_ERROR_COUNT, FIELD_MISSED,      FIELD_TRIES,
     FIELD_VERDICT,    FIELD_ERROR_INFO, FIELD_REMARK,      FIELD_STOPPED,     FIELD_RUN_WITH,
-    FIELD_HELD,       FIELD_NO_KEEP,    FIELD_VOTE,        FIELD_FLOW_RUN,    FIELD_STEP,
-    FIELD_POLICY,     FIELD_MESSAGES,
+    FIELD_SOURCE,     FIELD_HELD,       FIELD_NO_KEEP,     FIELD_VOTE,        FIELD_FLOW_RUN,
+    FIELD_STEP,       FIELD_POLICY,     FIELD_MESSAGES,
 };
 
 _Static_assert(sizeof (enum schedule_type) == 4 && sizeof (enum plan_state) == 4,

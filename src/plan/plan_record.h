@@ -41,6 +41,7 @@ enum field_name {
     FIELD_REMARK,
     FIELD_STOPPED,
     FIELD_RUN_WITH,
+    FIELD_SOURCE,
     FIELD_HELD,
     FIELD_NO_KEEP,
     FIELD_VOTE,

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "callback_rule.h"
 #include "json.h"
 #include "policy_private.h"
 #include "retry_rule.h"
@@ -99,6 +100,14 @@ static bool read_on_failure (struct policy *self, const char *name, const json_t
     return on_failure_read (value, &self->on_failure, reason);
 }
 
+static bool read_callback (struct policy *self, const char *name, const json_t *value,
+                           struct reason *reason)
+{
+    (void)name;
+    self->callback = value;
+    return self->stored || callback_rule_check (value, reason); // it may be masked then
+}
+
 static bool read_log (struct policy *self, const char *name, const json_t *value,
                       struct reason *reason)
 {
@@ -125,11 +134,12 @@ static bool read_priority (struct policy *self, const char *name, const json_t *
 }
 
 // A name that goes into keys and lists.
-static bool read_name (const char *name, const json_t *value, char ret[POLICY_NAME_MAX + 1],
-                       struct reason *reason)
+static bool read_name (const char *name, const json_t *value, bool stored,
+                       char ret[POLICY_NAME_MAX + 1], struct reason *reason)
 {
-    static const char allowed[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+    static const char letters[] =
+        ":ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+    const char *allowed = letters + !stored; // the station's own groups have the colon
     const char *text = json_string_value (value);
     size_t size = json_string_length (value);
     if (text && size >= 1 && size <= POLICY_NAME_MAX && strspn (text, allowed) == size) {
@@ -143,13 +153,13 @@ static bool read_name (const char *name, const json_t *value, char ret[POLICY_NA
 static bool read_group (struct policy *self, const char *name, const json_t *value,
                         struct reason *reason)
 {
-    return read_name (name, value, self->group, reason);
+    return read_name (name, value, self->stored, self->group, reason);
 }
 
 static bool read_kind (struct policy *self, const char *name, const json_t *value,
                        struct reason *reason)
 {
-    return read_name (name, value, self->kind, reason);
+    return read_name (name, value, false, self->kind, reason);
 }
 
 static bool read_text (struct policy *self, const char *name, const json_t *value,
@@ -246,6 +256,7 @@ static const struct field {
     {"retry", read_retry, ABOUT_RUNS},
     {"timeout", read_timeout, ABOUT_RUNS},
     {"on_failure", read_on_failure, ABOUT_RUNS},
+    {"callback", read_callback, ABOUT_RUNS},
     {"log", read_log, ABOUT_RUNS},
     {"priority", read_priority, ABOUT_RUNS},
     {"group", read_group, ABOUT_RUNS},
@@ -315,7 +326,7 @@ static bool check_together (const struct policy *self, struct reason *reason)
     return false;
 }
 
-struct policy *policy_read (const json_t *object, struct reason *reason)
+static struct policy *read_all (const json_t *object, bool stored, struct reason *reason)
 {
     const char *name;
     json_t *value;
@@ -325,6 +336,7 @@ struct policy *policy_read (const json_t *object, struct reason *reason)
         policy_destroy (&self);
         return NULL;
     }
+    self->stored = stored;
     json_object_foreach ((json_t *)object, name, value)
     {
         const struct field *field = field_named (name);
@@ -347,6 +359,11 @@ struct policy *policy_read (const json_t *object, struct reason *reason)
     return self;
 }
 
+struct policy *policy_read (const json_t *object, struct reason *reason)
+{
+    return read_all (object, false, reason);
+}
+
 bool policy_read_from (const json_t *object, struct policy **ret, struct reason *reason)
 {
     json_t *own = json_object ();
@@ -356,7 +373,7 @@ bool policy_read_from (const json_t *object, struct policy **ret, struct reason 
             json_object_set (own, fields[i].name, value);
     }
     policy_show (own);
-    *ret = json_object_size (own) ? policy_read (own, reason) : NULL;
+    *ret = json_object_size (own) ? read_all (own, true, reason) : NULL;
     bool read = *ret || json_object_size (own) == 0;
     json_decref (own);
     return read;

@@ -46,6 +46,7 @@ enum if_exists { EXISTS_KEEP, EXISTS_UPDATE, EXISTS_REPLACE, EXISTS_REFUSE };
 struct policy {
     unsigned kept;
     json_t *fields; // as they were given
+    bool stored;    // the station wrote them
 
     // when
     struct cron *cron;
@@ -69,6 +70,7 @@ struct policy {
     struct workers_rule workers; // of plans for pull stations
     int64_t timeout_s;           // 0 = none
     struct on_failure on_failure;
+    const json_t *callback; // callback_rule.h; borrowed from `fields`; NULL = none
     enum log_mode log;
     int64_t priority; // 0..255, the higher the sooner
     char group[POLICY_NAME_MAX + 1];
@@ -90,7 +92,7 @@ bool policy_field (const char *name);
 // the rule.
 struct policy *policy_read (const json_t *object, struct reason *reason);
 
-// The same of the fields that a larger object has; `ret` is NULL when it has none.
+// The same of the fields that a stored plan has; `ret` is NULL when it has none.
 bool policy_read_from (const json_t *object, struct policy **ret, struct reason *reason);
 
 // The fields of a kind: those that do not say when, and give no other name to the plan.

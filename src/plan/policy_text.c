@@ -2,11 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "callback_rule.h"
 #include "json.h"
 #include "policy_private.h"
 
 // Objects of a client's own fields, which are stored as strings.
-static const char *const texts[] = {"ext", "on_failure", "params", "defaults"};
+static const char *const texts[] = {"ext", "on_failure", "callback", "params", "defaults"};
 
 enum { TEXTS = sizeof texts / sizeof *texts };
 
@@ -52,7 +53,10 @@ void policy_write (const struct policy *self, bool stored, struct json_text *tex
     {
         if (!stored && strcmp (name, "traceparent") == 0)
             continue; // plan_json.c: it may be that of a run
-        char *bytes = value_text (name, value, stored);
+        bool masked = !stored && value == self->callback;
+        json_t *shown = masked ? callback_rule_masked (value) : json_incref (value);
+        char *bytes = value_text (name, shown, stored);
+        json_decref (shown);
         json_text_raw (text, span_of (",\"", 2));
         json_text_raw (text, span_text (name));
         json_text_raw (text, span_of ("\":", 2));

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "answer_text.h"
+#include "callback.h"
+#include "callback_book.h"
 #include "codes.h"
 #include "failpoint.h"
 #include "flow_live.h"
@@ -39,22 +41,27 @@ struct applying {
     applied_fn *done;
     void *owner;
     int tries;
+    bool manual; // the run is one besides the schedule
 
     // Of the last decision.
     struct decision decision;
     uint8_t status;
     enum plan_state state;
-    struct frames *step;  // one span: the call of a flow's step that ends; NULL = none
-    uint64_t flow_run;    // its run, if that is a flow
-    bool orphan;          // the run of the step is gone
-    char *public_text;    // the plan as it was decided; NULL = nobody is to hear of it
-    struct frames *title; // one span, beside that
-    struct plan *called;  // placed with the outcome; NULL = none
+    struct frames *step;        // one span: the call of a flow's step that ends; NULL = none
+    uint64_t flow_run;          // its run, if that is a flow
+    bool orphan;                // the run of the step is gone
+    char *public_text;          // the plan as it was decided; NULL = nobody is to hear of it
+    struct frames *title;       // one span, beside that
+    struct plan *called;        // placed with the outcome; NULL = none
+    struct plan *callback;      // the same, bounded in another way
+    struct plan *ends_callback; // it is one, and is over; NULL = not
 };
 
 static void applying_destroy (struct applying *self)
 {
     plan_destroy (&self->called);
+    plan_destroy (&self->callback);
+    plan_destroy (&self->ends_callback);
     free (self->step);
     free (self->public_text);
     free (self->title);
@@ -132,6 +139,8 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
     };
     for (size_t i = 0; self->frames && i < self->desc.count; i++)
         record.size += self->frames->at[i + 1].size;
+    if (self->callback)
+        record.callback = self->callback->id;
     outcome_set_flow (&record, plan, step);
     if (plan_trace (plan, outcome_run (self), nominal, trace))
         record.trace = span_text (trace);
@@ -254,8 +263,7 @@ static json_t *value_of (const struct applying *self)
     }
     for (size_t i = 0; self->frames && i < self->desc.count; i++)
         if (self->desc.types[i] == ZERO_FRAME_CONTENT && self->frames->at[i + 1].size)
-            return json_stringn ((const char *)self->frames->at[i + 1].data,
-                                 self->frames->at[i + 1].size);
+            return json_from_frame (self->frames->at[i + 1]);
     return NULL;
 }
 
@@ -270,13 +278,34 @@ static void failure_text (const struct applying *self, char *text, size_t size)
               words.size ? (const char *)words.data : plain);
 }
 
-// Called when the end stands: what follows from it is written with it.
-static void follow_step (void *owner)
+// The callback that the plan wants of this outcome. NULL: none.
+static struct plan *callback_of (const struct applying *self, const struct plan *plan,
+                                 int64_t nominal)
 {
-    struct applying *self = owner;
+    struct callback_outcome outcome = {.plan = plan,
+                                       .decision = &self->decision,
+                                       .exec_id = outcome_run (self),
+                                       .nominal = nominal,
+                                       .status = plan->last_state,
+                                       .cancelled = self->cause == CAUSE_CANCEL,
+                                       .manual = self->manual,
+                                       .worker = worker_of (self),
+                                       .reason = reason_of (self)};
+    if (is_miss (self->cause, plan->last_state) || !callback_wanted (&outcome))
+        return NULL;
+    json_t *value = self->decision.succeeded ? value_of (self) : NULL;
+    outcome.value = value;
+    struct plan *callback = callback_plan (self->station, station_new_id (self->station), &outcome);
+    json_decref (value);
+    return callback;
+}
+
+// The flow of the step goes on.
+static void follow_step (struct applying *self)
+{
     struct flow_call_end end = {.run = self->flow_run};
     char text[REASON_MAX];
-    if (!self->step || self->orphan || !plan_step_parse (self->step->at[0], &end.step))
+    if (self->orphan || !plan_step_parse (self->step->at[0], &end.step))
         return;
     failure_text (self, text, sizeof text);
     end.value = value_of (self);
@@ -286,6 +315,21 @@ static void follow_step (void *owner)
                                                             : FLOW_NOT_OK;
     flow_runs_ended (self->station, &end);
     json_decref (end.value);
+}
+
+// Called when the end stands: what follows from it is written with it.
+static void follow (void *owner)
+{
+    struct applying *self = owner;
+    struct station *station = self->station;
+    if (self->callback) {
+        store_place (station->store, self->callback, true);
+        callback_book_placed (station, self->callback);
+    }
+    if (self->ends_callback)
+        callback_book_gone (station, self->ends_callback);
+    if (self->step)
+        follow_step (self);
 }
 
 // The run of the step is there: it is decided anew.
@@ -342,6 +386,13 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
                 (publish_heard (station) || publish_events_heard (station));
     self->public_text = told ? plan_run_text (plan, outcome_run (self), nominal) : NULL;
     self->title = told ? frames_copy (&plan->description, 1) : NULL;
+    plan_destroy (&self->callback);
+    plan_destroy (&self->ends_callback);
+    bool callbacks = station_is_callbacks (station, span_text (self->key_station));
+    if (callbacks && decision->commit == COMMIT_END)
+        self->ends_callback = plan_keep (plan);
+    if (outcome && plan->policy && plan->policy->callback && !self->keep_message)
+        self->callback = callback_of (self, plan, nominal);
     if (outcome || miss)
         record = record_of (self, plan, nominal, &record_size);
     if (record && outcome)
@@ -351,26 +402,27 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
     if (decision->misses.missed.count && !miss)
         missed = missed_record (plan, &decision->misses, (uint64_t)store_now_us (station->store),
                                 &missed_size);
-    store_commit (
-        station->store,
-        &(struct store_commit){.plan = plan,
-                               .revision = self->keep_message ? REVISION_ANY : revision,
-                               .key_station = span_text (self->key_station),
-                               .exec_id = self->run.exec_id,
-                               .decision = decision,
-                               .lease_s = self->cause == CAUSE_KEPT ? apply_kept_lease_s (station)
-                                                                    : apply_lease_s (station, plan),
-                               .participants = participants,
-                               .participant_count = count,
-                               .record = span_of (record, record_size),
-                               .missed = span_of (missed, missed_size),
-                               .output = output ? span_of (output, output_size) : (struct span){0},
-                               .called = self->called,
-                               .uncalled = span_of (uncalled, uncalled_size),
-                               .keep_message = self->keep_message,
-                               .has_team = has_team (self, plan),
-                               .then = self->step ? follow_step : NULL},
-        on_committed, self);
+    store_commit (station->store,
+                  &(struct store_commit){
+                      .plan = plan,
+                      .revision = self->keep_message ? REVISION_ANY : revision,
+                      .key_station = span_text (self->key_station),
+                      .exec_id = self->run.exec_id,
+                      .decision = decision,
+                      .lease_s = self->cause == CAUSE_KEPT ? apply_kept_lease_s (station)
+                                                           : apply_lease_s (station, plan),
+                      .participants = participants,
+                      .participant_count = count,
+                      .record = span_of (record, record_size),
+                      .missed = span_of (missed, missed_size),
+                      .output = output ? span_of (output, output_size) : (struct span){0},
+                      .called = self->called,
+                      .uncalled = span_of (uncalled, uncalled_size),
+                      .keep_message = self->keep_message,
+                      .callback = callbacks,
+                      .has_team = has_team (self, plan),
+                      .then = self->step || self->callback || self->ends_callback ? follow : NULL},
+                  on_committed, self);
     free (record);
     free (output);
     free (missed);
@@ -410,6 +462,7 @@ static struct decision decide (struct applying *self, struct plan *plan)
 {
     struct station *station = self->station;
     self->run.phase = self->phase;
+    self->manual = plan->extra != PLAN_NONE;
     switch (self->cause) {
     case CAUSE_ANSWER:
         return engine_answer (plan, &self->run, &self->answer, zones_of (station, plan),
@@ -418,6 +471,8 @@ static struct decision decide (struct applying *self, struct plan *plan)
         return engine_not_sent (plan);
     case CAUSE_PUT_BACK:
         return engine_put_back (plan);
+    case CAUSE_HELD:
+        return engine_hold (plan);
     case CAUSE_NO_STATUS:
         return engine_no_status (plan);
     case CAUSE_KEPT:
@@ -605,10 +660,12 @@ static void on_committed (void *owner, const struct store_committed *answer)
     if (answer->result == STORE_DONE && answer->seq)
         broadcast (applying, answer);
     if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE &&
-        applying->cause != CAUSE_PUT_BACK)
+        applying->cause != CAUSE_PUT_BACK && applying->cause != CAUSE_HELD)
         tell_events (applying, answer->seq);
     if (answer->result == STORE_DONE && applying->called)
         tell_called (applying, answer);
+    if (answer->result == STORE_DONE && applying->callback)
+        publish_added (self, applying->callback);
     if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE)
         station_run_ended (self);
     struct held_run *held = runs_find (self, applying->plan_id);

@@ -9,6 +9,7 @@ enum cause {
     CAUSE_ANSWER,    // of the target
     CAUSE_NOT_SENT,  // it could not be handed over
     CAUSE_PUT_BACK,  // its target has as many runs as it may have
+    CAUSE_HELD,      // it waits for something else
     CAUSE_NO_STATUS, // none came in time
     CAUSE_KEPT,      // the same, and its target answers nothing at all
     CAUSE_TIMEOUT,   // it took too long

@@ -43,6 +43,25 @@ struct target *station_target (struct station *self, struct span name)
     return NULL;
 }
 
+bool station_is_callbacks (const struct station *self, struct span name)
+{
+    return span_is (name, self->settings->callback_target);
+}
+
+uint64_t station_new_id (struct station *self)
+{
+    // The pages of MicroZero's monitor hold ids as doubles: 41 and 12 bits are exact there until
+    // 2039.
+    const int low_bits = self->dialect == DIALECT_MICROZERO ? 12 : 20;
+    uint64_t now_ms = (uint64_t)(store_now_us (self->store) / 1000);
+    uint64_t id = now_ms << low_bits | (process_random () & ((1U << low_bits) - 1));
+    id &= INT64_MAX;
+    uint64_t last = store_last_id (self->store); // of any owner
+    last = self->last_id > last ? self->last_id : last;
+    self->last_id = id > last ? id : last + 1;
+    return self->last_id;
+}
+
 int64_t station_revision (void)
 {
     enum { BITS = 26 };

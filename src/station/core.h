@@ -129,6 +129,7 @@ struct station {
     // targets
     void *target_context; // of their sockets, which may outlive the station (forward.h)
     struct forward *forward;
+    struct callback_book *callbacks; // NULL = none yet
     struct target *targets[TARGETS_MAX];
     size_t target_count;
     struct target **gone; // that were removed, until the next turn
@@ -172,6 +173,13 @@ struct station {
 
 // The target with this name, or NULL.
 struct target *station_target (struct station *self, struct span name);
+
+// A new id for a plan: the time in the high bits, so that ids grow, and a random start of the low
+// ones, so that two stations do not make the same. The store refuses the rest of the chance.
+uint64_t station_new_id (struct station *self);
+
+// Whether it is the target of callbacks (callback.h).
+bool station_is_callbacks (const struct station *self, struct span name);
 
 // The bounds of the store, from the settings.
 struct store_bounds station_bounds (const struct station *self);

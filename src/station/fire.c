@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "apply.h"
+#include "callback_book.h"
 #include "clock.h"
 #include "codes.h"
 #include "failpoint.h"
@@ -134,7 +135,11 @@ void fire (struct station *self, const struct store_claimed *claimed)
     struct decision decision = unread ? engine_unfit (plan) : engine_due (plan, &due, &reason);
     bool fresh = plan->schedule.type != SCHEDULE_NONE && !plan->error_count && !plan->tries &&
                  !claimed->again && !claimed->lost && !stands;
-    if (decision.send && flow) {
+    bool full = decision.send && !stands && plan->policy && plan->policy->callback &&
+                callback_book_full (self, plan->station);
+    if (full)
+        outcome.cause = CAUSE_HELD;
+    if (decision.send && flow && !full) {
         flow_fire (self, claimed, plan,
                    goes_on             ? FLOW_GOES_ON
                    : was == PLAN_RETRY ? FLOW_RETRIES
@@ -142,14 +147,14 @@ void fire (struct station *self, const struct store_claimed *claimed)
         plan_destroy (&plan);
         return;
     }
-    if (decision.send && pull) {
+    if (decision.send && pull && !full) {
         target_tally (target)->sent += !stands;
         if (fresh)
             count_late (self, target, claimed->at_us, plan_due_time (plan) * 1000000);
         pull_offer (self, claimed, plan, stands);
         return;
     }
-    if (decision.send && send_run (self, claimed, plan, target, &outcome.cause)) {
+    if (decision.send && !full && send_run (self, claimed, plan, target, &outcome.cause)) {
         if (fresh)
             count_late (self, target, claimed->at_us, plan_due_time (plan) * 1000000);
         return;
@@ -164,7 +169,9 @@ void fire (struct station *self, const struct store_claimed *claimed)
     outcome.lost = claimed->lost;
     outcome.due = &due;
     outcome.decision = &decision;
-    outcome.reason = decision.send ? not_sent_reason (target) : reason.text;
+    outcome.reason = full            ? "too many callbacks are kept"
+                     : decision.send ? not_sent_reason (target)
+                                     : reason.text;
     apply (self, &outcome);
     plan_destroy (&plan);
 }

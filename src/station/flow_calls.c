@@ -12,7 +12,6 @@
 #include "memory.h"
 #include "plan_message.h"
 #include "sha1.h"
-#include "submit.h"
 #include "zones.h"
 
 static uint64_t id_of_call (uint64_t run, uint32_t step, int64_t item, unsigned generation,
@@ -185,7 +184,7 @@ static struct plan *plan_make (const struct flow_live *live, const struct flow_e
     if (target && target_type (target) == TARGET_VOTE && read.vote.need == VOTE_NONE)
         read.vote.need = VOTE_ALL;
     make_frames (&frames, live, effect, station, fields);
-    uint64_t id = !step ? submit_new_id (self)
+    uint64_t id = !step ? station_new_id (self)
                         : id_of_call (step->run, step->step, step->item, step->generation,
                                       step->kind == STEP_UNDO);
     struct plan *plan =

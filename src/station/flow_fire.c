@@ -16,7 +16,7 @@
 #include "plan_json.h"
 #include "publish.h"
 #include "results.h"
-#include "submit.h"
+#include "submit_flow.h"
 
 // A flow plan that was claimed.
 struct firing {

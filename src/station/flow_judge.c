@@ -19,6 +19,10 @@ static bool judge_target (struct station *station, const char *user, const char 
                     quoted (name));
         return false;
     }
+    if (station_is_callbacks (station, name)) {
+        permit_deny_callback (ret);
+        return false;
+    }
     if (!station_target (station, name) && !flow_book_claims (station, name))
         reason_set (ret, "target %s: not found", quoted (name));
     return true;

@@ -28,7 +28,7 @@ static void reply_ok (struct station *self, struct request *request)
 static void reply_new_id (struct station *self, struct request *request)
 {
     reply_send (self, &request->peer,
-                &(struct reply){.status = ZERO_STATUS_OK_ID, .plan_id = submit_new_id (self)});
+                &(struct reply){.status = ZERO_STATUS_OK_ID, .plan_id = station_new_id (self)});
 }
 
 static const struct command {

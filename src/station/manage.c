@@ -7,6 +7,8 @@
 
 #include "access.h"
 #include "ahead.h"
+#include "callback_book.h"
+#include "callback_state.h"
 #include "attend.h"
 #include "codes.h"
 #include "json.h"
@@ -120,7 +122,8 @@ enum store_result inquiry_check (const struct inquiry *inquiry, const struct sto
         return answer->result;
     const char *station = inquiry->plan.station;
     bool same = !station[0] || span_is (answer->station, station);
-    return same && permits_station (inquiry->station, inquiry->peer->user, answer->station)
+    return same && permits_plan (inquiry->station, inquiry->peer->user, answer->station,
+                                 answer->message)
                ? STORE_DONE
                : STORE_NONE;
 }
@@ -213,13 +216,32 @@ static char *more_members (struct station *self, uint64_t id, const struct store
     return text;
 }
 
-// The stored object is not parsed for that: it may be large.
-static char *with_members (struct station *self, uint64_t id, const struct store_loaded *answer)
+// Its callback may be known to those only who may change it.
+static char *masked_message (struct span message)
 {
-    char *members = more_members (self, id, answer);
-    size_t size = answer->message.size, more = members ? strlen (members) : 0;
+    struct reason ignored;
+    json_t *stored = json_read_object (message, &ignored);
+    plan_mask_stored (stored);
+    char *text = stored ? json_write (stored) : memory_text ("{}");
+    json_decref (stored);
+    return text;
+}
+
+// The stored object is not parsed for that: it may be large.
+static char *with_members (struct station *self, const char *user, uint64_t id,
+                           const struct store_loaded *answer)
+{
+    static const char callback[] = ",\"callback\":";
+    struct span message = answer->message;
+    bool masks = memmem (message.data, message.size, callback, sizeof callback - 1) &&
+                 !permits_roles (self, user, CURVE_ROLE_MANAGE);
+    char *members = more_members (self, id, answer), *masked = NULL;
+    if (masks)
+        message = span_text (masked = masked_message (message));
+    size_t size = message.size, more = members ? strlen (members) : 0;
     char *json = memory_new (size + more + 1);
-    memcpy (json, answer->message.data, size);
+    memcpy (json, message.data, size);
+    free (masked);
     char *brace = members ? memrchr (json, '}', size) : NULL;
     if (brace)
         memcpy (brace, members, more + 1);
@@ -232,7 +254,7 @@ static void on_message_loaded (void *owner, const struct store_loaded *answer)
     struct inquiry *inquiry = owner;
     enum store_result result = inquiry_check (inquiry, answer);
     if (result == STORE_DONE) {
-        char *json = with_members (inquiry->station, inquiry->plan.id, answer);
+        char *json = with_members (inquiry->station, inquiry->peer->user, inquiry->plan.id, answer);
         manage_reply (inquiry->station, inquiry->peer, inquiry->plan.id, json);
         free (json);
     }
@@ -274,6 +296,16 @@ static void remove_now (struct inquiry *inquiry, const char *station)
     link_flush (store_link (inquiry->station->store));
 }
 
+static void callback_removed (struct station *self, uint64_t id, struct span message)
+{
+    struct reason ignored;
+    struct plan *callback = plan_from_stored_json (id, message, &ignored);
+    callback_give_up (self, id);
+    if (callback)
+        callback_book_gone (self, callback);
+    plan_destroy (&callback);
+}
+
 // It is of a target that may be touched; and flows learn of it.
 static void on_remove_loaded (void *owner, const struct store_loaded *answer)
 {
@@ -286,6 +318,8 @@ static void on_remove_loaded (void *owner, const struct store_loaded *answer)
     }
     char station[STATION_NAME_MAX + 1] = "";
     memcpy (station, answer->station.data, answer->station.size);
+    if (station_is_callbacks (self, answer->station))
+        callback_removed (self, inquiry->plan.id, answer->message);
     if (manage_flow_plan (inquiry, answer, FLOW_PLAN_REMOVE, "removed", remove_now))
         link_flush (store_link (self->store));
     else

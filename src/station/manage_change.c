@@ -10,7 +10,8 @@
 #include "manage_flow_plan.h"
 #include "manage_flow_undo.h"
 #include "missed.h"
-#include "on_failure.h"
+#include "callback_check.h"
+#include "callback_state.h"
 #include "memory.h"
 #include "permit.h"
 #include "plan_json.h"
@@ -154,8 +155,8 @@ static int read_update (struct change *self, struct plan **plan, struct plan_upd
                  ? ZPLAN_EARGUMENT
                  : 0;
     if (!rc && !same_on_failure ((*plan)->policy, ret->fields.policy))
-        rc = on_failure_check (self->inquiry.station, self->inquiry.peer->user, ret->fields.policy,
-                               reason);
+        rc = callback_check (self->inquiry.station, self->inquiry.peer->user, ret->fields.policy,
+                             reason);
     if (rc || !ret->messages)
         return rc;
     struct plan *changed = copy_plan (*plan, ret->messages, reason);
@@ -261,6 +262,12 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         change_end (self);
         return;
     }
+    bool moves =
+        self->word == MANAGE_PAUSE || self->word == MANAGE_RESET || self->word == MANAGE_DONE;
+    if (!moves && station_is_callbacks (station, answer->station)) {
+        refuse (self, (enum wire_error)permit_deny_callback (&reason), reason.text);
+        return;
+    }
     if (self->word == MANAGE_CLOSE || self->word == MANAGE_DONE) {
         struct inquiry *inquiry = memory_new (sizeof *inquiry);
         *inquiry = self->inquiry;
@@ -298,6 +305,8 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     }
     memcpy (self->key_station, answer->station.data, answer->station.size);
     self->plan->revision = station_revision ();
+    if (self->word == MANAGE_DONE && station_is_callbacks (station, answer->station))
+        callback_give_up (station, self->plan->id);
     const struct target *target = station_target (station, answer->station);
     bool fetched = target && target_type (target) == TARGET_PULL;
     size_t missed_size;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "callback_book.h"
 #include "center.h"
 #include "clock.h"
 #include "json.h"
@@ -72,6 +73,13 @@ static void find_problems (const struct station *self, struct findings *list)
     if (self->target_count == 0)
         tell (list, TELL_PROBLEM, "zplan target add NAME=TYPE@ENDPOINT",
               "no target is known: every plan is rejected");
+    char source[STATION_NAME_MAX + 1];
+    int64_t callbacks;
+    if (callback_book_full_source (self, source, &callbacks))
+        tell (list, TELL_PROBLEM,
+              "start zplan-callback, or remove those that are dead: zplan list --target CALLBACKS",
+              "max_callbacks: %lld callbacks of %s are kept; its plans with a callback wait",
+              (long long)callbacks, source);
     if (self->memory_full)
         tell (list, TELL_PROBLEM, "raise --max-memory, or find out who sends so much (zplan stats)",
               "max_memory: the station uses more than %lld MiB; requests are rejected",

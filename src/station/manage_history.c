@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "callback_state.h"
 #include "clock.h"
 #include "json.h"
 #include "manage_private.h"
@@ -28,6 +29,7 @@ struct historian {
     struct station *station;
     struct peer *peer;
     struct history_question question;
+    json_t *answer; // while the states of callbacks are read
 };
 
 // -- the filter
@@ -164,12 +166,14 @@ static bool is_told (const struct historian *historian, const json_t *run)
            (station && permits_station (historian->station, user, span_text (station)));
 }
 
-static char *answer_json (const struct historian *historian, const struct store_history *answer)
+static json_t *answer_json (const struct historian *historian, const struct store_history *answer)
 {
     const struct history_question *question = &historian->question;
     json_t *object = json_object (), *runs = json_array ();
     for (size_t i = 0; i < answer->count; i++) {
         json_t *run = store_history_at (answer, i);
+        if (run && question->store.callbacks) // nobody was told of it
+            json_object_set_new (run, "seq", json_integer (0));
         if (run && is_told (historian, run))
             json_array_append (runs, run);
         json_decref (run);
@@ -181,10 +185,20 @@ static char *answer_json (const struct historian *historian, const struct store_
     json_object_set_new (object, "last", json_integer (answer->seq));
     json_object_set_new (object, "epoch", json_from_frame (answer->epoch));
     json_object_set_new (object, "missed", json_boolean (is_missed (question, answer)));
+    return object;
+}
+
+static void reply_answer (void *owner)
+{
+    struct historian *historian = owner;
+    struct station *self = historian->station;
     // Seconds to the millisecond: 13 digits until the year 2286.
-    char *text = json_dumps (object, JSON_COMPACT | JSON_REAL_PRECISION (13));
-    json_decref (object);
-    return text;
+    char *json = json_dumps (historian->answer, JSON_COMPACT | JSON_REAL_PRECISION (13));
+    manage_reply (self, historian->peer, historian->question.store.plan_id, json);
+    free (json);
+    json_decref (historian->answer);
+    free (historian);
+    station_resume (self);
 }
 
 static void ask (struct historian *historian);
@@ -204,12 +218,13 @@ static void on_history (void *owner, const struct store_history *answer)
         return;
     }
     if (answer->result == STORE_DONE) {
-        char *json = answer_json (historian, answer);
-        manage_reply (self, historian->peer, question->store.plan_id, json);
-        free (json);
-    } else {
-        reply_refuse_store (self, historian->peer, answer->result, answer->error);
+        historian->answer = answer_json (historian, answer);
+        callback_states (self, json_object_get (historian->answer, "runs"), reply_answer,
+                         historian);
+        link_flush (store_link (self->store));
+        return;
     }
+    reply_refuse_store (self, historian->peer, answer->result, answer->error);
     free (historian);
     station_resume (self);
 }
@@ -251,6 +266,7 @@ void manage_history (struct station *self, struct request *request,
         free (historian);
         return;
     }
+    question->store.callbacks = station_is_callbacks (self, span_text (question->station));
     historian->station = self;
     historian->peer = peer_keep (self, request);
     question->store.station = question->station;

@@ -6,8 +6,9 @@
 #include "json.h"
 #include "manage_private.h"
 #include "memory.h"
-#include "on_failure.h"
+#include "callback_check.h"
 #include "permit.h"
+#include "plan_json.h"
 #include "policy.h"
 #include "reads.h"
 #include "reply.h"
@@ -28,6 +29,8 @@ static json_t *kinds_json (const struct kind_inquiry *self, const struct store_k
         if (!permits_station (self->station, self->peer->user, name))
             continue;
         json_t *fields = json_read_object (text, &reason); // somebody may have edited it
+        if (fields && !permits_roles (self->station, self->peer->user, CURVE_ROLE_MANAGE))
+            plan_mask_stored (fields);
         json_object_setn_new (kinds, (const char *)name.data, name.size,
                               fields ? fields : json_null ());
     }
@@ -88,7 +91,7 @@ static char *read_fields (struct station *self, const char *user, struct span te
     }
     json_t *object = json_read_object (text, reason);
     struct policy *policy = object ? policy_read_kind (object, reason) : NULL;
-    bool good = policy && !on_failure_check (self, user, policy, reason);
+    bool good = policy && !callback_check (self, user, policy, reason);
     char *json = good ? json_write (object) : NULL;
     policy_destroy (&policy);
     json_decref (object);

@@ -236,7 +236,7 @@ static char *page_json (const struct listing *listing, const struct store_page *
     for (size_t i = 0; i < page->count; i++) {
         const struct store_listed *one = &page->plans[i];
         json_t *plan = NULL;
-        if (permits_station (listing->station, listing->peer->user, one->station))
+        if (permits_plan (listing->station, listing->peer->user, one->station, one->message))
             plan = listed (listing, one->plan_id, one->message);
         if (plan)
             json_array_append_new (plans, plan);
@@ -263,7 +263,7 @@ static char *monitor_json (const struct listing *listing, const struct store_pag
         const struct store_listed *one = &page->plans[i];
         struct reason reason;
         struct plan *plan = NULL;
-        if (permits_station (listing->station, listing->peer->user, one->station))
+        if (permits_plan (listing->station, listing->peer->user, one->station, one->message))
             plan = plan_from_stored_json (one->plan_id, one->message, &reason);
         if (plan)
             json_array_append_new (
@@ -324,7 +324,8 @@ void manage_list (struct station *self, struct request *request, const struct ar
         return;
     }
     const char *station = listing->filter.station;
-    if (*station && !permit_station (self, &request->peer, span_text (station))) {
+    if (*station && !station_is_callbacks (self, span_text (station)) &&
+        !permit_station (self, &request->peer, span_text (station))) {
         free (listing);
         return;
     }

@@ -13,6 +13,7 @@
 #include "reply.h"
 #include "filter.h"
 #include "target_names.h"
+#include "targets.h"
 
 enum {
     LIMIT_MAX = 100,
@@ -118,6 +119,9 @@ static void name_worker (struct take *take)
 static int check_take (struct station *self, const struct request *request, const struct take *take,
                        struct reason *reason)
 {
+    if (station_is_callbacks (self, span_text (take->name)) &&
+        targets_need_pull (self, take->name, reason))
+        return ZPLAN_EARGUMENT;
     const struct target *target = station_target (self, span_text (take->name));
     if (!take->name[0]) {
         reason_set (reason, "station: is missing");
@@ -155,7 +159,7 @@ void manage_take (struct station *self, struct request *request, const struct ar
     json_decref (wish);
     if (rc)
         reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
-    if (rc || !permit_station (self, &request->peer, span_text (take->name))) {
+    if (rc || !permit_work (self, &request->peer, span_text (take->name))) {
         free (take);
         return;
     }
@@ -391,7 +395,13 @@ static void tell_store (struct working *self)
 static void on_plan_loaded (void *owner, const struct store_loaded *answer)
 {
     struct working *self = owner;
-    enum store_result result = inquiry_check (&self->inquiry, answer);
+    const char *user = self->inquiry.peer->user;
+    bool callback = answer->result == STORE_DONE &&
+                    station_is_callbacks (self->inquiry.station, answer->station);
+    enum store_result result = !callback ? inquiry_check (&self->inquiry, answer)
+                               : permits_work (self->inquiry.station, user, answer->station)
+                                   ? STORE_DONE
+                                   : STORE_NONE;
     self->repeat = self->reports && result == STORE_NONE;
     if (result != STORE_DONE && !self->repeat) {
         inquiry_refuse (&self->inquiry, result, answer->error);

@@ -70,7 +70,9 @@ static int check_plan (struct station *self, const char *user, const struct plan
                        struct reason *reason)
 {
     const struct target *target = station_target (self, plan->station);
-    int rc = manage_check_messages (self, user, plan, reason);
+    int rc = station_is_callbacks (self, plan->station)
+                 ? permit_deny_callback (reason)
+                 : manage_check_messages (self, user, plan, reason);
     if (!rc && !target)
         rc = submit_check_flow (plan->vote.need, plan->policy, reason);
     else if (!rc && (plan->vote.need != VOTE_NONE) != (target_type (target) == TARGET_VOTE)) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "codes.h"
+#include "callback_book.h"
 #include "flow_book.h"
 #include "json.h"
 #include "limit_rule.h"
@@ -214,6 +215,15 @@ static void of_time (struct facts *self)
         add (self, "it is not due yet", "its time", self->place->score_us);
 }
 
+static void of_callbacks (struct facts *self)
+{
+    const struct policy *policy = self->plan->policy;
+    if (!self->running && policy && policy->callback &&
+        callback_book_full (self->station, self->loaded->station))
+        add (self, "too many callbacks of its target are kept", "they are delivered, or removed",
+             0);
+}
+
 static bool is_due (const struct facts *self)
 {
     return !self->running && self->place->queued &&
@@ -281,7 +291,8 @@ static void of_target (struct facts *self)
 }
 
 static void (*const questions[]) (struct facts *self) = {
-    of_closed, of_paused, of_error, of_running, of_retry, of_time, of_misses, of_lane, of_target,
+    of_closed,    of_paused, of_error,  of_running, of_retry,
+    of_callbacks, of_time,   of_misses, of_lane,    of_target,
 };
 
 static json_t *why_object (struct facts *self)

@@ -2,6 +2,7 @@
 
 #include "access.h"
 #include "reply.h"
+#include "stored_text.h"
 
 static const struct access_key *key_of (const struct station *self, const char *user)
 {
@@ -28,6 +29,32 @@ bool permits_station (const struct station *self, const char *user, struct span 
         return true;
     const struct access_key *key = key_of (self, user);
     return key && access_has_station (key, station);
+}
+
+bool permits_plan (const struct station *self, const char *user, struct span station,
+                   struct span message)
+{
+    size_t from = 0;
+    const uint8_t *at = NULL, *end = NULL;
+    if (!station_is_callbacks (self, station) || permits_all_stations (self, user))
+        return permits_station (self, user, station);
+    at = message_value (message, "source", &from);
+    if (at && *at == '"')
+        end = memchr (at + 1, '"', (size_t)((const uint8_t *)message.data + message.size - at - 1));
+    return end && permits_station (self, user, span_of (at + 1, (size_t)(end - at - 1)));
+}
+
+bool permits_work (const struct station *self, const char *user, struct span station)
+{
+    bool named = !self->access || !permits_all_stations (self, user);
+    return permits_station (self, user, station) &&
+           (named || !station_is_callbacks (self, station));
+}
+
+int permit_deny_callback (struct reason *reason)
+{
+    reason_set (reason, "callbacks: only the station makes and changes them");
+    return ZPLAN_EDENY;
 }
 
 struct span permit_sole_station (const struct station *self, const char *user)
@@ -93,4 +120,17 @@ bool permit_station (struct station *self, struct peer *peer, struct span statio
 bool permit_named (struct station *self, struct peer *peer, const char *what, struct span name)
 {
     return permit_touch (self, peer, what, "", name);
+}
+
+bool permit_work (struct station *self, struct peer *peer, struct span station)
+{
+    struct reason reason;
+    if (!permit_station (self, peer, station))
+        return false;
+    if (permits_work (self, peer->user, station))
+        return true;
+    reason_set (&reason, "station: the key %s has to name %s among its stations",
+                quoted (permit_name (self, peer->user)), quoted (station));
+    reply_refuse (self, peer, ZPLAN_EDENY, reason.text);
+    return false;
 }

@@ -22,6 +22,18 @@ struct span permit_name (const struct station *self, const char *user);
 bool permits_roles (const struct station *self, const char *user, unsigned roles);
 bool permits_station (const struct station *self, const char *user, struct span station);
 
+// The same of a plan with this stored message: a callback belongs to the target that it tells of.
+bool permits_plan (const struct station *self, const char *user, struct span station,
+                   struct span message);
+
+// Whether the peer may work on plans of the station. Callbacks carry results of all targets: a key
+// has to name their target, as one of all targets does not. False: it was refused.
+bool permit_work (struct station *self, struct peer *peer, struct span station);
+bool permits_work (const struct station *self, const char *user, struct span station);
+
+// The error for those who would make a callback, or change one: only the station does.
+int permit_deny_callback (struct reason *reason);
+
 // The one target of a key that is bound to a single name; empty: it is bound to none, to several or
 // to a pattern.
 struct span permit_sole_station (const struct station *self, const char *user);

@@ -5,11 +5,14 @@
 // and when a rate allows the next, then those behind it until one gets nothing.
 #include <stdlib.h>
 
+#include "callback_rule.h"
 #include "clock.h"
+#include "codes.h"
 #include "json.h"
 #include "manage_private.h"
 #include "memory.h"
 #include "plan_json.h"
+#include "plan_message.h"
 #include "pull.h"
 #include "reply.h"
 
@@ -112,8 +115,12 @@ static json_t *job_json (const struct core_job *job)
         return NULL; // somebody's hand; the worker is lost to it until its time is over
     char *text = plan_run_text (plan, job->exec_id, plan_nominal (plan, job->exec_id));
     json_t *object = json_object (), *frames = json_array ();
+    struct span plan_frame = plan_sent_frame (plan, ZERO_FRAME_PLAN);
+    bool masked = plan->policy && plan->policy->callback;
     for (size_t i = 1; i < plan->message_count; i++)
-        json_array_append_new (frames, json_from_frame (plan->messages[i]));
+        json_array_append_new (frames, masked && plan->messages[i].data == plan_frame.data
+                                           ? callback_masked_frame (plan_frame)
+                                           : json_from_frame (plan->messages[i]));
     json_object_set_new (object, "plan_id", json_string (ident_text (job->id, id)));
     json_object_set_new (object, "exec_id", json_string (ident_text (job->exec_id, exec_id)));
     json_object_set_new (object, "plan_time", json_integer (plan_nominal (plan, job->exec_id)));

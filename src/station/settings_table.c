@@ -43,6 +43,10 @@ static const struct setting rows[] = {
      "                              (zplan target remove jobs)"},
     {"center", "--center", "ENDPOINT", NULL, SETTING_OWN, 0, 0, 0, set_center,
      "a MicroZero center whose stations become targets; may end with ,key=TEXT"},
+    {"callback_target", "--callback-target", "NAME", "callbacks", SETTING_TEXT,
+     FIELD (callback_target), 0, 0, NULL,
+     "the pull target whose plans are callbacks; the station adds it\n"
+     "                              when it is needed (zplan-callback)"},
     {"plan_send_timeout", "--send-timeout", "MS", "3000", SETTING_NUMBER, FIELD (send_timeout_ms),
      10, 3600000, NULL, "how long to wait for the status of a run that was sent", .unit_ms = 1},
     {"plan_exec_timeout", "--exec-timeout", "SECONDS", "300", SETTING_NUMBER,
@@ -123,6 +127,17 @@ static const struct setting rows[] = {
      FIELD (limits.plans_station), 0, 1000000000, NULL, "plans of one target; 0 = no limit"},
     {"max_plans_caller", "--max-plans-caller", "N", "0", SETTING_NUMBER,
      FIELD (limits.plans_caller), 0, 1000000000, NULL, "plans of one caller; 0 = no limit"},
+    {"max_callbacks", "--max-callbacks", "N", "1000000", SETTING_NUMBER, FIELD (limits.callbacks),
+     1, 1000000000, NULL, "callbacks that are kept; above that the target with the most waits"},
+    {"max_callbacks_bytes", "--max-callbacks-bytes", "N", "1073741824", SETTING_NUMBER,
+     FIELD (limits.callbacks_bytes), 65536, 1099511627776, NULL, "their bytes"},
+    {"max_callbacks_station", "--max-callbacks-station", "N", "100000", SETTING_NUMBER,
+     FIELD (limits.callbacks_station), 1, 1000000000, NULL,
+     "the same of one target: above that its plans with\n"
+     "                              a callback wait"},
+    {"max_callbacks_station_bytes", "--max-callbacks-station-bytes", "N", "268435456",
+     SETTING_NUMBER, FIELD (limits.callbacks_station_bytes), 65536, 1099511627776, NULL,
+     "their bytes"},
     {"max_runs", "--max-runs", "N", "4096", SETTING_NUMBER, FIELD (limits.runs), 1, 1000000, NULL,
      "runs sent whose status has not arrived yet, in all"},
     {"max_runs_target", "--max-runs-target", "N", "256", SETTING_NUMBER, FIELD (limits.runs_target),
@@ -190,7 +205,8 @@ static const char *const fixed[] = {"request",
                                     "insecure",
                                     "center",
                                     "repair",
-                                    "schema"};
+                                    "schema",
+                                    "callback_target"};
 
 bool station_setting_fixed (const struct setting *row)
 {
@@ -252,6 +268,10 @@ int station_settings_check (const struct station_settings *self, struct reason *
     if (!log_format_parse (self->log_format, &format)) {
         reason_set (reason, "log_format: want logfmt or json, got %s",
                     quoted (span_text (self->log_format)));
+        return -1;
+    }
+    if (!station_name_valid (span_text (self->callback_target))) {
+        reason_set (reason, "callback_target: want 1..%d of A-Z a-z 0-9 _ . -", STATION_NAME_MAX);
         return -1;
     }
     return check_curve (self, reason);

@@ -15,6 +15,8 @@ struct limits {
     int64_t replies_peer;                       // messages in a socket's queue
     int64_t frames, frame_bytes, message_bytes; // of a message
     struct plan_limits plan;
+    int64_t callbacks, callbacks_bytes;                 // that are kept
+    int64_t callbacks_station, callbacks_station_bytes; // of one source
     int64_t memory_mib;
 };
 
@@ -54,6 +56,8 @@ struct station_settings {
     char log_level[SETTING_TEXT_MAX];
     char log_format[SETTING_TEXT_MAX];
     struct limits limits;
+
+    char callback_target[SETTING_TEXT_MAX];
 
     struct target_settings targets[TARGETS_MAX];
     size_t target_count;

@@ -17,6 +17,7 @@
 #include "access_folder.h"
 #include "ahead.h"
 #include "attend.h"
+#include "callback_book.h"
 #include "clock.h"
 #include "context.h"
 #include "core.h"
@@ -165,6 +166,7 @@ static void on_owned (struct station *self)
         return;
     }
     start_targets (self);
+    callback_book_load (self);
     flow_book_load (self, targets_load);
     attend_now (self);
     if (self->phase == PHASE_STARTING || self->phase == PHASE_STANDBY) {
@@ -499,6 +501,7 @@ void station_destroy (struct station **self_p)
     }
     flow_runs_stop (self);
     flow_book_stop (self);
+    callback_book_stop (self);
     pull_destroy (self);
     runs_stop (self);
     late_stop (self);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "callback_check.h"
 #include "clock.h"
 #include "codes.h"
 #include "failpoint.h"
@@ -15,7 +16,6 @@
 #include "log.h"
 #include "memory.h"
 #include "missed.h"
-#include "on_failure.h"
 #include "permit.h"
 #include "plan_json.h"
 #include "plan_message.h"
@@ -27,20 +27,6 @@
 #include "target_names.h"
 
 enum { NAME_BYTES_MAX = 4096, CALLER_MASKED_SIZE = 5 }; // of REQUEST_ID and of a caller
-
-uint64_t submit_new_id (struct station *self)
-{
-    // The pages of MicroZero's monitor hold ids as doubles: 41 and 12 bits are exact there until
-    // 2039.
-    const int low_bits = self->dialect == DIALECT_MICROZERO ? 12 : 20;
-    uint64_t now_ms = (uint64_t)(store_now_us (self->store) / 1000);
-    uint64_t id = now_ms << low_bits | (process_random () & ((1U << low_bits) - 1));
-    id &= INT64_MAX;
-    uint64_t last = store_last_id (self->store); // of any owner
-    last = self->last_id > last ? self->last_id : last;
-    self->last_id = id > last ? id : last + 1;
-    return self->last_id;
-}
 
 void submission_end (struct submission *submission)
 {
@@ -134,6 +120,8 @@ static int check_request (struct station *self, const char *user, const struct m
         reason_set (reason, "STATION_ID: is missing");
         return ZPLAN_EPLAN;
     }
+    if (station_is_callbacks (self, frame))
+        return permit_deny_callback (reason);
     const struct target *target = station_target (self, frame);
     if (!target && !flow_book_takes (self, frame))
         return target_not_found (self, user, "STATION_ID", frame, reason);
@@ -260,7 +248,7 @@ static bool try_another_id (struct submission *submission)
     if (submission->tries == 0 || submission->tries >= TRIES_MAX)
         return false;
     submission->tries++;
-    plan_renumber (submission->plan, submit_new_id (submission->station));
+    plan_renumber (submission->plan, station_new_id (submission->station));
     store (submission);
     return true;
 }
@@ -452,7 +440,7 @@ static int take_kind (struct submission *submission, const struct store_kinds *a
     int rc =
         submit_check_policy (station_target (submission->station, plan->station), policy, reason);
     // What the plan itself names was checked; of a kind its author was.
-    return rc ? rc : on_failure_check (submission->station, NULL, policy, reason);
+    return rc ? rc : callback_check (submission->station, NULL, policy, reason);
 }
 
 static void on_kind (void *owner, const struct store_kinds *answer)
@@ -518,7 +506,7 @@ void submit_request (struct station *self, struct request *request)
     FAILPOINT ("recv");
     int rc = check_request (self, request->peer.user, &request->message, &fields, &id, &reason);
     if (!rc && fields.policy)
-        rc = on_failure_check (self, request->peer.user, fields.policy, &reason);
+        rc = callback_check (self, request->peer.user, fields.policy, &reason);
     if (!rc && fields.policy) {
         // Each tenant has names of its own.
         bool bound = !permits_all_stations (self, request->peer.user);
@@ -540,7 +528,7 @@ void submit_request (struct station *self, struct request *request)
     submission->received = station_now (self);
     submission->received_us = clock_mono_us ();
     submission->tries = id ? 0 : 1;
-    submission->plan = plan_new_submitted (id ? id : submit_new_id (self), &request->message,
+    submission->plan = plan_new_submitted (id ? id : station_new_id (self), &request->message,
                                            caller, &fields, submission->received);
     submission->plan->revision = station_revision ();
     if (fields.hold)

@@ -1,9 +1,9 @@
-// Submissions of flow plans: plans whose target is a flow. proto/flows.md 18.11.
+#include "submit_flow.h"
+
 #include "codes.h"
 #include "expr.h"
 #include "flow_run.h"
 #include "json.h"
-#include "submit.h"
 
 int submit_check_input (const struct message *message, struct reason *reason)
 {

@@ -298,6 +298,33 @@ static void on_stations (void *owner, const struct store_stations *answer)
     }
 }
 
+static void on_pull_kept (void *owner, const struct store_stations *answer)
+{
+    (void)owner;
+    if (answer->result == STORE_ERROR)
+        log_event (LEVEL_ERROR, "target.not_kept", "error=%s", quoted (span_text (answer->error)));
+}
+
+int targets_need_pull (struct station *self, const char *name, struct reason *reason)
+{
+    const struct target *target = station_target (self, span_text (name));
+    struct target_settings settings = {.origin = ORIGIN_ADDED};
+    char text[TARGET_TEXT_MAX];
+    if (target && target_type (target) == TARGET_PULL)
+        return 0;
+    if (target) {
+        reason_set (reason, "the target %s is of type %s, want pull", name,
+                    target_type_name (target_type (target)));
+        return -1;
+    }
+    snprintf (text, sizeof text, "%s=pull", name);
+    if (target_settings_parse (text, &settings, reason) || targets_put (self, &settings, reason))
+        return -1;
+    snprintf (text, sizeof text, "%s=pull", name);
+    store_stations (self->store, name, text, LINK_REPEAT, on_pull_kept, self);
+    return 0;
+}
+
 void targets_load (struct station *self)
 {
     store_stations (self->store, NULL, NULL, LINK_REPEAT, on_stations, self);

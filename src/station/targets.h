@@ -26,6 +26,10 @@ int targets_put (struct station *self, const struct target_settings *settings,
 // their results may still come to the request socket.
 bool targets_take (struct station *self, const char *name, enum origin origin);
 
+// Have a pull target of this name: one that is missing is put in, and kept as `station add` does.
+// 0, or -1 with a reason: there are too many, or it is of another type.
+int targets_need_pull (struct station *self, const char *name, struct reason *reason);
+
 // Redis is up: read the targets that were added, and put them in; without any target at all add the
 // default one. The station serves when they are
 // read: before, a plan for one of them would be rejected as if there were none.

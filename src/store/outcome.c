@@ -123,8 +123,8 @@ char *store_record (const struct outcome_record *record, size_t *ret_size)
     buffer_start (&buffer, ROOM + record->title.size + record->key.size + record->worker.size +
                                record->reason.size);
     msgpack_packer_init (&out, &buffer, write_bytes);
-    size_t fields =
-        FIELDS + flow_fields (record) + (record->key.size > 0) + (record->trace.size > 0);
+    size_t fields = FIELDS + flow_fields (record) + (record->key.size > 0) +
+                    (record->trace.size > 0) + (record->callback > 0);
     msgpack_pack_map (&out, fields + (missed->count ? MISSED_FIELDS : 0));
     pack_frame (&out, &PACKED_NAME ("title"), record->title);
     if (record->key.size)
@@ -136,6 +136,8 @@ char *store_record (const struct outcome_record *record, size_t *ret_size)
     pack_frame (&out, &PACKED_NAME ("worker"), record->worker);
     pack_integer (&out, &PACKED_NAME ("size"), (int64_t)record->size);
     pack_frame (&out, &PACKED_NAME ("reason"), record->reason);
+    if (record->callback)
+        pack_integer (&out, &PACKED_NAME ("callback"), (int64_t)record->callback);
     if (missed->count) {
         pack_integer (&out, &PACKED_NAME ("missed"), missed->count);
         pack_integer (&out, &PACKED_NAME ("missed_first"), missed->first);

@@ -21,6 +21,7 @@ struct outcome_record {
     struct span trace; // the traceparent of the run, empty = none
     struct span step;  // STEP or STEP.ITEM, empty = none
     bool undo;         // of that
+    uint64_t callback; // the plan that sends it, 0 = none
 };
 
 // Fill in what it has of flows. `room` is for the step, and has to last as long as the record.

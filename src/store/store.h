@@ -228,6 +228,7 @@ struct store_commit {
     bool keep_message;    // do not write the plan: its message could not be read
     bool has_team;        // workers fetched it: more is kept of it
     bool flow;            // COMMIT_LEASE: its run is a flow's
+    bool callback;        // its outcomes are not broadcast, and have a history of their own
     // Called at once when the decision stands, with `owner`: what follows from it in the same
     // batch. NULL = nothing.
     void (*then) (void *owner);
@@ -428,6 +429,7 @@ struct history_filter {
     const char *station; // "" = any
     bool output;         // with what the runs wrote
     uint64_t flow_run;   // of a flow; 0 = any
+    bool callbacks;      // of the history of callbacks
 };
 
 struct store_history {

@@ -61,26 +61,26 @@ static struct core_commit commit_of (struct store *self, const struct store_comm
                          ? store_now_us (self) + commit->lease_s * 1000000
                          : store_now_us (self) + decision->delay_ms * 1000;
     bool writes = !commit->keep_message && !decision->unchanged && decision->commit != COMMIT_END;
-    return (struct core_commit){.target = commit->key_station,
-                                .id = plan->id,
-                                .exec_id = commit->exec_id,
-                                .end = commit->flow ? CORE_FLOW
-                                       : outlived   ? CORE_PAST
-                                                    : ends[decision->commit],
-                                .queued = decision->commit != COMMIT_PARK && !decision->unqueued,
-                                .due_us = due_us,
-                                .message = writes ? store_message (self, plan) : (struct span){0},
-                                .revision = plan->revision,
-                                .decided_on = commit->revision,
-                                .broadcast = broadcasts[decision->broadcast],
-                                .waits = decision->waiting == WAITING_FOR_TARGET,
-                                .has_work =
-                                    !plan->first_run || plan->poll || commit->participant_count,
-                                .has_team = commit->has_team,
-                                .caller = span_text (caller),
-                                .record = commit->record,
-                                .missed = commit->missed,
-                                .output = commit->output};
+    return (struct core_commit){
+        .target = commit->key_station,
+        .id = plan->id,
+        .exec_id = commit->exec_id,
+        .end = commit->flow ? CORE_FLOW
+               : outlived   ? CORE_PAST
+                            : ends[decision->commit],
+        .queued = decision->commit != COMMIT_PARK && !decision->unqueued,
+        .due_us = due_us,
+        .message = writes ? store_message (self, plan) : (struct span){0},
+        .revision = plan->revision,
+        .decided_on = commit->revision,
+        .broadcast = commit->callback ? CORE_SILENT : broadcasts[decision->broadcast],
+        .waits = decision->waiting == WAITING_FOR_TARGET,
+        .has_work = !plan->first_run || plan->poll || commit->participant_count,
+        .has_team = commit->has_team,
+        .caller = span_text (caller),
+        .record = commit->callback ? (struct span){0} : commit->record,
+        .missed = commit->missed,
+        .output = commit->output};
 }
 
 // -- results of participants
@@ -255,6 +255,24 @@ static void close_poll (struct committing *self, const struct store_commit *comm
     writer_wait (self->store->writer, &self->waiter, clock_mono_us ());
 }
 
+// -- the history of callbacks, whose tries push no run out of that of all
+
+static void write_callback_try (struct store *self, const struct store_commit *commit)
+{
+    enum { TRIES_MAX = 100000 };
+    char id[IDENT_SIZE], ended[24], most[24], oldest[24];
+    int64_t now_ms = store_now_us (self) / 1000;
+    snprintf (ended, sizeof ended, "%" PRId64, now_ms);
+    snprintf (most, sizeof most, "%d", TRIES_MAX);
+    snprintf (oldest, sizeof oldest, "%" PRId64, now_ms - self->bounds.history_age_s * 1000);
+    store_write (
+        self, WORDS (TEXT ("XADD"), TEXT (KEY_CALLBACKS), TEXT ("MAXLEN"), TEXT ("~"), TEXT (most),
+                     TEXT ("*"), TEXT ("p"), TEXT (ident_text (commit->plan->id, id)), TEXT ("s"),
+                     commit->key_station, TEXT ("t"), TEXT (ended), TEXT ("r"), commit->record));
+    store_write (self, WORDS (TEXT ("XTRIM"), TEXT (KEY_CALLBACKS), TEXT ("MINID"), TEXT ("~"),
+                              TEXT (oldest)));
+}
+
 // -- a commit
 
 void store_commit (struct store *self, const struct store_commit *commit, store_committed_fn *reply,
@@ -284,6 +302,8 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
         return;
     if (has_work && commit->decision->commit != COMMIT_END)
         write_work (self, commit, committing->work);
+    if (commit->callback && commit->record.size)
+        write_callback_try (self, commit);
     if (commit->called)
         place_called (committing, commit->called, commit->uncalled);
     if (commit->then)

@@ -89,7 +89,7 @@ void store_history (struct store *self, const struct history_filter *filter,
     if (filter->flow_run)
         snprintf (flow_run, sizeof flow_run, "%" PRIu64, filter->flow_run);
     const struct span args[] = {
-        span_text (KEY_HISTORY),
+        span_text (filter->callbacks ? KEY_CALLBACKS : KEY_HISTORY),
         span_text (KEY_META),
         span_text (KEY_OUTPUT),
         span_text (from),

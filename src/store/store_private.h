@@ -58,6 +58,7 @@ struct store {
 #define KEY_CLASS      "plan:class"
 #define KEY_META       "plan:meta"
 #define KEY_HISTORY    "plan:history"
+#define KEY_CALLBACKS  "plan:history:callbacks"
 #define KEY_OUTPUT     "plan:output"
 #define KEY_STATIONS   "plan:stations"
 #define KEY_KINDS      "plan:kinds"

@@ -138,6 +138,7 @@ static bool is_policy (const struct line *self, const char *field, const json_t 
     return is_wire_policy (field) || (self->has_rule && of_rule) ||
            (strcmp (field, "retry") == 0 && json_is_object (value)) ||
            (strcmp (field, "on_failure") == 0 && json_is_object (value)) ||
+           strcmp (field, "callback") == 0 ||
            (strcmp (field, "cycle") == 0 && json_is_array (value)) ||
            strcmp (field, "params") == 0 || strcmp (field, "defaults") == 0;
 }

@@ -73,6 +73,20 @@ static const struct option rows[] = {
      TERMS_ROW (on_failure_target),
      .offered = VALUES_STATIONS,
      .help = "with --on-failure: call it on this target; default the plan's own"},
+    {.name = "--callback",
+     .metavar = "URL",
+     TERMS_ROW (callback),
+     .help = "send the outcome of runs there (HTTP POST, by zplan-callback), in JSON; @NAME: a URL "
+             "that the sender knows"},
+    {.name = "--callback-on",
+     .metavar = "WHAT",
+     TERMS_ROW (callback_on),
+     WORDS ("success error"),
+     .help = "with --callback: only success, or only error: when no retry is left; default both"},
+    {.name = "--secret",
+     .metavar = "NAME",
+     TERMS_ROW (secret),
+     .help = "with --callback: sign it with this secret of the sender"},
     {.name = "--run-timeout",
      .metavar = "DURATION",
      TERMS_ROW (timeout),
@@ -258,6 +272,7 @@ static const struct member {
     MEMBER ("ext", "--ext", ext, make_json),
     MEMBER ("batch", "--batch", batch, make_text),
     {"on_failure", "--on-failure", 0, NULL},
+    {"callback", "--callback", 0, NULL},
     {"cron", "--cron", 0, NULL},
     {"timezone", "--timezone", 0, NULL},
     {"start_time", "--start", 0, NULL},
@@ -342,6 +357,32 @@ static int put_on_failure (const struct terms *terms, const struct terms_reading
     return terms_put (members, "on_failure", call, reason);
 }
 
+// The same of three.
+static int put_callback (const struct terms *terms, const struct terms_reading *reading,
+                         json_t *members, struct reason *reason)
+{
+    static const char *const ends[] = {"success", "error"};
+    const char *on = terms->callback_on;
+    if (!terms->callback) {
+        if (on || terms->secret)
+            reason_set (reason, "%s: goes with --callback only", on ? "--callback-on" : "--secret");
+        return on || terms->secret ? -1 : 0;
+    }
+    if (reading->use == TERMS_CHANGED && strcmp (terms->callback, "-") == 0)
+        return json_object_set_new (members, "callback", json_null ());
+    if (on && strcmp (on, ends[0]) != 0 && strcmp (on, ends[1]) != 0) {
+        reason_set (reason, "--callback-on: want success or error");
+        return -1;
+    }
+    json_t *callback = json_object ();
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (!on || strcmp (on, ends[i]) == 0)
+            json_object_set_new (callback, ends[i], json_pack ("{s:s}", "url", terms->callback));
+    if (terms->secret)
+        json_object_set_new (callback, "secret", json_string (terms->secret));
+    return terms_put (members, "callback", callback, reason);
+}
+
 int terms_read (const struct terms *terms, const struct terms_reading *reading, json_t *members,
                 struct reason *reason)
 {
@@ -352,5 +393,8 @@ int terms_read (const struct terms *terms, const struct terms_reading *reading, 
         if (text && put_member (member, text, reading, members, reason))
             return -1;
     }
-    return put_on_failure (terms, reading, members, reason);
+    return put_on_failure (terms, reading, members, reason) ||
+                   put_callback (terms, reading, members, reason)
+               ? -1
+               : 0;
 }

@@ -14,6 +14,7 @@ struct terms {
     const char *misfire, *misfire_window, *jitter, *overlap_policy;
     const char *retry, *timeout, *log, *priority;
     const char *on_failure, *on_failure_target;
+    const char *callback, *callback_on, *secret;
     const char *kind, *key, *if_exists, *group, *category, *traceparent, *tenant, *creator, *ext,
         *batch;
 };

@@ -121,7 +121,7 @@ static void print_on_failure (bool *first, const json_t *value)
     json_decref (object);
 }
 
-// What a flow is given, which is no option, as JSON.
+// What is larger than an option, as JSON.
 static void print_given (const json_t *plan, const char *field)
 {
     const json_t *value = json_object_get (plan, field);
@@ -213,6 +213,7 @@ void terms_show (const json_t *plan)
     }
     print_given (plan, "params");
     print_given (plan, "defaults");
+    print_given (plan, "callback");
     print_cron (&first, plan);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const json_t *value = json_object_get (plan, rows[i].field);

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from clitest import REFUSED, REPO, WAIT, PlanStation, objects, zplan
+from clitest import USAGE, REFUSED, REPO, WAIT, PlanStation, objects, zplan
 from zplantest import CMD, FT, ST, at_once, every, later, wait_until
 
 POLICY = ("cron", "timezone", "gap", "overlap", "iteration", "cycle", "start_time", "end_time",
@@ -152,6 +152,7 @@ SHOWN = {
     "start_time": (1, "--start 1970-01-01T00:00:01Z"), "end_time": (2, "--end 1970-01-01T00:00:02Z"),
     "misfire": (2, "--misfire 2"), "misfire_window": (7200, "--misfire-window 2h"), "jitter": (90, "--jitter 1m30s"),
     "overlap_policy": ("queue", "--overlap-policy queue"), "retry": ({"strategy": "none"}, "--retry none"),
+    "callback": ({"error": {"url": "https://a.b/c"}}, 'callback       {"error":{"url":"https://a.b/c"}}'),
     "on_failure": ({"command": "tell", "station": "b"}, "--on-failure tell"), "timeout": (2, "--run-timeout 2s"),
     "log": ("none", "--log none"), "kind": ("k", "--kind k"), "key": ("k", "name "),
     "priority": (2, "--priority 2"), "group": ("g", "--group g"), "category": ("c's", r"--category 'c'\''s'"),
@@ -176,6 +177,27 @@ def test_each_field_is_shown(field):
 def test_the_fields_that_are_shown_are_those_of_the_station():
     table = (REPO / "src/plan/policy.c").read_text().partition("} fields[] = {")[2].partition("};")[0]
     assert set(re.findall(r'\{"(\w+)", ', table)) == set(SHOWN) | NOT_KEPT
+
+
+def test_a_callback(line):
+    url = "https://hooks.example/x"
+    ends = {"success": {"url": url}, "error": {"url": url}}
+    for options, callback in ((("--callback", url), ends), (("--callback", url, "--callback-on", "error"), {"error": ends["error"]}),
+                              (("--callback", url, "--secret", "bill"), {**ends, "secret": "bill"})):
+        ident = json.loads(line.zplan(*ADD, *options, "--json").done())["id"]
+        assert json.loads(line.zplan("show", ident, "--json").done())["spec"]["callback"] == callback
+        line.zplan("remove", ident).done()
+    line.zplan(*ADD, *options, "--in", "1h").done()
+    line.zplan("update", ident, "--callback", "-").done()
+    assert "callback" not in json.loads(line.zplan("show", ident, "--json").done())["spec"]
+
+
+@pytest.mark.parametrize("options, reason", [
+    (("--secret", "s"), "--secret: goes with --callback only"), (("--callback-on", "error"), "--callback-on: goes with --callback only"),
+    (("--callback", "https://a.b/", "--callback-on", "all"), "--callback-on: want success or error"),
+    (("--callback", "a.b"), "--callback: success: url: "), (("--callback", "@x", "--secret", "a b"), "--callback: secret: want the name")])
+def test_a_wrong_callback(line, options, reason):
+    assert reason in line.zplan(*ADD, *options).failed(USAGE)
 
 
 def test_show_tells_the_schedule_of_now(line):

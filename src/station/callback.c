@@ -1,0 +1,198 @@
+#include "callback.h"
+
+#include <stdlib.h>
+
+#include "called.h"
+#include "callback_rule.h"
+#include "codes.h"
+#include "json.h"
+#include "plan_json.h"
+
+enum { SECOND_US = 1000000, RESULT_BYTES_MAX = 65536, GROUP_PREFIX = 3 };
+
+// -- which outcomes
+
+// The part of the rule for it; NULL: nobody is told.
+static const json_t *end_of (const struct callback_outcome *outcome)
+{
+    const struct policy *policy = outcome->plan->policy;
+    const struct decision *decision = outcome->decision;
+    const json_t *rule = policy ? policy->callback : NULL;
+    if (!rule || decision->broadcast != BROADCAST_RESULT)
+        return NULL;
+    if (decision->succeeded) // with BYE a worker asks for no callback
+        return outcome->status == ZERO_STATUS_BYE_ID ? NULL : json_object_get (rule, "success");
+    const char *when = json_string_value (json_object_get (rule, "when"));
+    bool each = when && strcmp (when, "each") == 0;
+    bool final = decision->exhausted || outcome->cancelled || outcome->manual;
+    return final || each ? json_object_get (rule, "error") : NULL;
+}
+
+bool callback_wanted (const struct callback_outcome *outcome)
+{
+    return json_string_value (json_object_get (end_of (outcome), "url")) != NULL;
+}
+
+// -- the body
+
+static json_t *result_of (const struct callback_outcome *outcome)
+{
+    if (!outcome->value)
+        return json_null ();
+    char *text = json_dumps (outcome->value, JSON_COMPACT | JSON_ENCODE_ANY);
+    size_t size = text ? strlen (text) : 0;
+    free (text);
+    if (size > RESULT_BYTES_MAX)
+        return json_pack ("{s:b, s:I}", "truncated", 1, "size", (json_int_t)size);
+    return json_incref ((json_t *)(uintptr_t)outcome->value);
+}
+
+static json_t *ext_of (const struct plan *plan)
+{
+    json_t *ext = json_object_get (plan->policy->fields, "ext");
+    return ext ? json_incref (ext) : json_null ();
+}
+
+static json_t *reason_json (const struct callback_outcome *outcome)
+{
+    static const char *const plain[] = {"failed", "cancelled"};
+    return outcome->reason.size ? json_from_frame (outcome->reason)
+                                : json_string (plain[outcome->cancelled]);
+}
+
+// As document 002 has it.
+static json_t *task_body (const struct callback_outcome *outcome)
+{
+    if (outcome->decision->succeeded)
+        return json_pack ("{s:o, s:o}", "ext", ext_of (outcome->plan), "result",
+                          result_of (outcome));
+    return json_pack ("{s:I, s:o, s:o}", "task_id", (json_int_t)outcome->plan->id, "error_info",
+                      reason_json (outcome), "ext", ext_of (outcome->plan));
+}
+
+static json_t *event_body (struct station *self, const struct callback_outcome *outcome)
+{
+    const struct plan *plan = outcome->plan;
+    json_t *data = json_object (), *event;
+    bool good = outcome->decision->succeeded;
+    called_set_hex (data, "plan", plan->id);
+    called_set_hex (data, "exec_id", outcome->exec_id);
+    if (plan->policy->key[0])
+        json_object_set_new (data, "name", json_string (plan->policy->key));
+    called_set_text (data, "title", plan->description);
+    called_set_text (data, "target", plan->station);
+    called_set_text (data, "worker", outcome->worker);
+    called_set_status (data, "status", outcome->status);
+    called_set_instant (data, "nominal_at", outcome->nominal * SECOND_US);
+    called_set_instant (data, "started_at", (int64_t)outcome->exec_id);
+    called_set_instant (data, "ended_at", store_now_us (self->store));
+    json_object_set_new (data, "ext", ext_of (plan));
+    if (good)
+        json_object_set_new (data, "result", result_of (outcome));
+    else
+        json_object_set_new (data, "reason", reason_json (outcome));
+    event = json_pack ("{s:s}", "type",
+                       good                 ? "plan.run.succeeded"
+                       : outcome->cancelled ? "plan.run.cancelled"
+                                            : "plan.run.failed");
+    called_set_instant (event, "timestamp", store_now_us (self->store));
+    json_object_set_new (event, "data", data);
+    return event;
+}
+
+static char *body_text (struct station *self, const struct callback_outcome *outcome)
+{
+    const json_t *rule = outcome->plan->policy->callback;
+    const char *form = json_string_value (json_object_get (rule, "form"));
+    bool event = form && strcmp (form, "event") == 0;
+    json_t *body = event ? event_body (self, outcome) : task_body (outcome);
+    char *text = json_write (body);
+    json_decref (body);
+    return text;
+}
+
+// -- the plan
+
+// What the sender has to know besides its frames.
+static json_t *facts_of (const struct callback_outcome *outcome)
+{
+    const json_t *rule = outcome->plan->policy->callback;
+    json_t *facts = json_object (), *timeout = json_object_get (rule, "timeout");
+    called_set_hex (facts, "plan", outcome->plan->id);
+    called_set_hex (facts, "exec_id", outcome->exec_id);
+    json_object_set_new (facts, "nominal", json_integer (outcome->nominal));
+    called_set_status (facts, "status", outcome->status);
+    if (timeout)
+        json_object_set (facts, "timeout", timeout);
+    return facts;
+}
+
+static json_t *fields_of (const struct callback_outcome *outcome)
+{
+    const struct policy *policy = outcome->plan->policy;
+    json_t *retry = json_object_get (policy->callback, "retry");
+    json_t *category = json_object_get (policy->fields, "category");
+    json_t *fields = json_pack ("{s:o, s:{s:b}}", "ext", facts_of (outcome), "workers", "again", 1);
+    if (category)
+        json_object_set (fields, "category", category);
+    if (retry)
+        json_object_set (fields, "retry", retry);
+    else // 27.5 hours
+        json_object_set_new (fields, "retry",
+                             json_pack ("{s:s, s:[i,i,i,i,i,i,i], s:i}", "strategy", "sequence",
+                                        "sequence", 5, 300, 1800, 7200, 18000, 36000, 36000, "max",
+                                        7));
+    char trace[TRACE_SIZE];
+    if (plan_trace (outcome->plan, outcome->exec_id, outcome->nominal, trace))
+        json_object_set_new (fields, "traceparent", json_string (trace));
+    return fields;
+}
+
+// Sources take turns. No submitter can write the colon, so it is no group of theirs.
+static void set_group (struct plan *plan, struct span source)
+{
+    char group[POLICY_NAME_MAX + 1];
+    size_t size =
+        source.size < POLICY_NAME_MAX - GROUP_PREFIX ? source.size : POLICY_NAME_MAX - GROUP_PREFIX;
+    snprintf (group, sizeof group, "cb:%.*s", (int)size, (const char *)source.data);
+    json_t *fields = json_copy (plan->policy->fields);
+    struct policy *policy;
+    struct reason ignored;
+    json_object_set_new (fields, "group", json_string (group));
+    if (policy_read_from (fields, &policy, &ignored))
+        plan_take_policy (plan, policy);
+    json_decref (fields);
+}
+
+struct plan *callback_plan (struct station *self, uint64_t id,
+                            const struct callback_outcome *outcome)
+{
+    const json_t *rule = outcome->plan->policy->callback, *end = end_of (outcome);
+    const char *method = json_string_value (json_object_get (end, "method"));
+    const char *secret = json_string_value (json_object_get (rule, "secret"));
+    const json_t *headers = json_object_get (rule, "headers");
+    char *body = body_text (self, outcome), *lines = headers ? json_write (headers) : NULL;
+    json_t *fields = fields_of (outcome);
+    struct plan *plan = called_plan (
+        self,
+        &(struct called){.id = id,
+                         .of = outcome->plan,
+                         .target = span_text (self->settings->callback_target),
+                         .prefix = "callback: ",
+                         .fields = fields,
+                         .frames = {{ZERO_FRAME_COMMAND, span_text (method ? method : "POST")},
+                                    {ZERO_FRAME_ARG,
+                                     span_text (json_string_value (json_object_get (end, "url")))},
+                                    {ZERO_FRAME_ARG, span_text (secret ? secret : "")},
+                                    {ZERO_FRAME_ARG, span_text (lines ? lines : "{}")},
+                                    {ZERO_FRAME_JSON, span_text (body)}},
+                         .frame_count = 5});
+    if (plan) {
+        set_group (plan, outcome->plan->station);
+        plan_set_source (plan, outcome->plan->station);
+    }
+    json_decref (fields);
+    free (lines);
+    free (body);
+    return plan;
+}

@@ -1,0 +1,161 @@
+#include "callback_book.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "memory.h"
+
+#define KEY "plan:callbacks" // SOURCE -> how many, and " SOURCE" -> bytes of their frames
+
+struct kept_callbacks {
+    int64_t count, bytes;
+};
+
+struct callback_book {
+    zhashx_t *sources; // by name
+    struct kept_callbacks all;
+};
+
+static void destroy_tally (void **tally)
+{
+    free (*tally);
+    *tally = NULL;
+}
+
+static struct kept_callbacks *tally_for (struct callback_book *self, const char *source)
+{
+    struct kept_callbacks *tally = zhashx_lookup (self->sources, source);
+    if (!tally) {
+        tally = memory_new (sizeof *tally);
+        zhashx_insert (self->sources, source, tally);
+    }
+    return tally;
+}
+
+static struct callback_book *book_of (struct station *self)
+{
+    if (!self->callbacks) {
+        self->callbacks = memory_new (sizeof *self->callbacks);
+        self->callbacks->sources = zhashx_new ();
+        zhashx_set_destructor (self->callbacks->sources, destroy_tally);
+    }
+    return self->callbacks;
+}
+
+// What was counted since the question was asked is on top.
+static void on_read (void *owner, const redisReply *reply)
+{
+    struct callback_book *self = reply ? book_of (owner) : NULL;
+    for (size_t i = 0; reply && reply->type == REDIS_REPLY_ARRAY && i + 1 < reply->elements;
+         i += 2) {
+        const char *name = reply->element[i]->str, *number = reply->element[i + 1]->str;
+        if (!name || !number)
+            continue;
+        bool bytes = name[0] == ' ';
+        int64_t value = strtoll (number, NULL, 10);
+        struct kept_callbacks *tally = tally_for (self, name + bytes);
+        *(bytes ? &tally->bytes : &tally->count) += value;
+        *(bytes ? &self->all.bytes : &self->all.count) += value;
+    }
+}
+
+void callback_book_load (struct station *self)
+{
+    callback_book_stop (self);
+    store_get (self->store, (const struct span[]){span_text ("HGETALL"), span_text (KEY)}, 2,
+               on_read, self);
+}
+
+void callback_book_stop (struct station *self)
+{
+    if (!self->callbacks)
+        return;
+    zhashx_destroy (&self->callbacks->sources);
+    free (self->callbacks);
+    self->callbacks = NULL;
+}
+
+static void write_change (struct station *self, const char *field, int64_t change)
+{
+    char number[24];
+    snprintf (number, sizeof number, "%" PRId64, change);
+    store_put (self->store,
+               (const struct span[]){span_text ("HINCRBY"), span_text (KEY), span_text (field),
+                                     span_text (number)},
+               4);
+}
+
+static void change (struct station *self, const struct plan *callback, int sign)
+{
+    char field[STATION_NAME_MAX + 2];
+    int64_t bytes = 0;
+    for (size_t i = 0; i < callback->message_count; i++)
+        bytes += (int64_t)callback->messages[i].size;
+    snprintf (field, sizeof field, " %s", callback->source ? callback->source : "");
+    struct callback_book *book = book_of (self);
+    struct kept_callbacks *tally = tally_for (book, field + 1);
+    tally->count += sign;
+    tally->bytes += sign * bytes;
+    book->all.count += sign;
+    book->all.bytes += sign * bytes;
+    write_change (self, field + 1, sign);
+    write_change (self, field, sign * bytes);
+}
+
+void callback_book_placed (struct station *self, const struct plan *callback)
+{
+    change (self, callback, 1);
+}
+
+void callback_book_gone (struct station *self, const struct plan *callback)
+{
+    change (self, callback, -1);
+}
+
+// At the bound of all it is the source that has the most which waits.
+static bool has_most (const struct callback_book *self, const struct kept_callbacks *tally)
+{
+    for (const struct kept_callbacks *other = zhashx_first (self->sources); other;
+         other = zhashx_next (self->sources))
+        if (other->bytes > tally->bytes)
+            return false;
+    return true;
+}
+
+static bool is_full (const struct station *self, const struct kept_callbacks *tally)
+{
+    const struct limits *limits = &self->settings->limits;
+    const struct kept_callbacks *all = &self->callbacks->all;
+    return tally->count >= limits->callbacks_station ||
+           tally->bytes >= limits->callbacks_station_bytes ||
+           ((all->count >= limits->callbacks || all->bytes >= limits->callbacks_bytes) &&
+            has_most (self->callbacks, tally));
+}
+
+bool callback_book_full (const struct station *self, struct span source)
+{
+    char name[STATION_NAME_MAX + 1];
+    if (!self->callbacks || source.size > STATION_NAME_MAX)
+        return false;
+    snprintf (name, sizeof name, "%.*s", (int)source.size, (const char *)source.data);
+    const struct kept_callbacks *tally = zhashx_lookup (self->callbacks->sources, name);
+    return tally && is_full (self, tally);
+}
+
+bool callback_book_full_source (const struct station *self, char ret_name[STATION_NAME_MAX + 1],
+                                int64_t *ret_count)
+{
+    bool found = false;
+    zlistx_t *names = self->callbacks ? zhashx_keys (self->callbacks->sources) : NULL;
+    for (const char *name = names ? zlistx_first (names) : NULL; name && !found;
+         name = zlistx_next (names)) {
+        const struct kept_callbacks *tally = zhashx_lookup (self->callbacks->sources, name);
+        found = tally && is_full (self, tally);
+        if (found) {
+            snprintf (ret_name, STATION_NAME_MAX + 1, "%s", name);
+            *ret_count = tally->count;
+        }
+    }
+    zlistx_destroy (&names);
+    return found;
+}

@@ -1,0 +1,124 @@
+#include "callback_state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "memory.h"
+#include "stored_text.h"
+
+#define KEY_GIVEN_UP "plan:callback:given_up"
+
+struct asking {
+    size_t left; // questions without an answer
+    callback_states_fn *call;
+    void *owner;
+};
+
+struct question {
+    struct asking *asking;
+    json_t *callback;
+    bool exists;
+};
+
+static void answered (struct asking *self)
+{
+    if (--self->left)
+        return;
+    self->call (self->owner);
+    free (self);
+}
+
+// NULL: it has ended, or is not there.
+static const char *state_word (struct span head)
+{
+    if (!head.size)
+        return NULL;
+    switch ((enum plan_state)message_number (head, "plan_state")) {
+    case PLAN_RETRY:
+        return "retrying";
+    case PLAN_ERROR:
+    case PLAN_PAUSE:
+        return "dead";
+    case PLAN_CLOSE:
+        return NULL;
+    default:
+        return "queued";
+    }
+}
+
+// The begin of its plan, where the state stands.
+static void on_head (void *owner, const redisReply *reply)
+{
+    struct question *self = owner;
+    bool text = reply && reply->type == REDIS_REPLY_STRING;
+    struct span head = text ? span_of (reply->str, reply->len) : (struct span){0};
+    const char *word = state_word (head);
+    self->exists = word != NULL;
+    if (word)
+        json_object_set_new (self->callback, "state", json_string (word));
+}
+
+static void on_given_up (void *owner, const redisReply *reply)
+{
+    struct question *self = owner;
+    struct asking *asking = self->asking;
+    if (reply && !self->exists)
+        json_object_set_new (
+            self->callback, "state",
+            json_string (reply->type == REDIS_REPLY_NIL ? "delivered" : "given_up"));
+    json_decref (self->callback);
+    free (self);
+    answered (asking);
+}
+
+static void ask (struct station *self, struct asking *asking, json_t *run, uint64_t id)
+{
+    char hex[IDENT_SIZE], key[STATION_NAME_MAX + IDENT_SIZE + 16];
+    struct question *question = memory_new (sizeof *question);
+    *question = (struct question){asking, json_object (), false};
+    ident_text (id, hex);
+    json_object_set_new (question->callback, "id", json_string (hex));
+    json_object_set (run, "callback", question->callback);
+    snprintf (key, sizeof key, "plan:msg:%.*s:%s", STATION_NAME_MAX,
+              self->settings->callback_target, hex);
+    asking->left++;
+    store_get (self->store,
+               (const struct span[]){span_text ("GETRANGE"), span_text (key), span_text ("0"),
+                                     span_text ("255")},
+               4, on_head, question);
+    store_get (
+        self->store,
+        (const struct span[]){span_text ("ZSCORE"), span_text (KEY_GIVEN_UP), span_text (hex)}, 3,
+        on_given_up, question);
+}
+
+void callback_states (struct station *self, json_t *runs, callback_states_fn *call, void *owner)
+{
+    struct asking *asking = memory_new (sizeof *asking);
+    *asking = (struct asking){1, call, owner};
+    json_t *run;
+    size_t index;
+    json_array_foreach (runs, index, run)
+    {
+        json_int_t id = json_integer_value (json_object_get (run, "callback"));
+        if (id > 0)
+            ask (self, asking, run, (uint64_t)id);
+    }
+    answered (asking);
+}
+
+void callback_give_up (struct station *self, uint64_t id)
+{
+    char hex[IDENT_SIZE], now[24], oldest[24];
+    int64_t now_s = station_now (self);
+    snprintf (now, sizeof now, "%" PRId64, now_s);
+    snprintf (oldest, sizeof oldest, "(%" PRId64, now_s - self->settings->history_age_s);
+    store_put (self->store,
+               (const struct span[]){span_text ("ZADD"), span_text (KEY_GIVEN_UP), span_text (now),
+                                     span_text (ident_text (id, hex))},
+               4);
+    store_put (self->store,
+               (const struct span[]){span_text ("ZREMRANGEBYSCORE"), span_text (KEY_GIVEN_UP),
+                                     span_text ("-inf"), span_text (oldest)},
+               4);
+}

@@ -1,0 +1,117 @@
+#include "called.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codes.h"
+#include "json.h"
+#include "message.h"
+#include "rfc3339.h"
+#include "utf8.h"
+#include "zones.h"
+
+enum { SECOND_US = 1000000, TITLE_MAX = 256 };
+
+void called_set_text (json_t *object, const char *name, struct span text)
+{
+    json_object_set_new (object, name, json_from_frame (text));
+}
+
+void called_set_hex (json_t *object, const char *name, uint64_t id)
+{
+    char text[IDENT_SIZE];
+    json_object_set_new (object, name, json_string (ident_text (id, text)));
+}
+
+void called_set_status (json_t *object, const char *name, uint8_t status)
+{
+    char word[64];
+    const char *text = status_name (status);
+    size_t at = 0;
+    for (; text && text[at] && at < sizeof word - 1; at++)
+        word[at] = (char)tolower ((unsigned char)text[at]);
+    if (at)
+        json_object_set_new (object, name, json_stringn (word, at));
+}
+
+void called_set_instant (json_t *object, const char *name, int64_t time_us)
+{
+    char seconds[RFC3339_SIZE], text[RFC3339_SIZE + 4];
+    rfc3339_format (time_us / SECOND_US, seconds);
+    snprintf (text, sizeof text, "%.19s.%03dZ", seconds, (int)(time_us % SECOND_US / 1000));
+    json_object_set_new (object, name, json_string (text));
+}
+
+// -- the plan
+
+// Another title than the plan's own, also as a prefix: who subscribes to that wants its results.
+static json_t *title_of (const struct called *called)
+{
+    char text[TITLE_MAX + 32];
+    size_t size = (size_t)snprintf (text, sizeof text, "%s", called->prefix),
+           room = size + TITLE_MAX;
+    struct span from = called->of->description;
+    if (called->title)
+        return json_string (called->title);
+    for (const uint8_t *at = from.data, *end = from.size ? at + from.size : at; at < end;) {
+        size_t bytes = utf8_size (at, end);
+        if (!bytes || size + bytes > room)
+            break;
+        memcpy (text + size, at, bytes);
+        size += bytes;
+        at += bytes;
+    }
+    return json_stringn (text, size);
+}
+
+static json_t *plan_frame (const struct called *called)
+{
+    static const char *const inherited[] = {"tenant", "creator"};
+    json_t *frame = json_pack ("{s:o, s:i, s:i}", "description", title_of (called), "plan_type",
+                               SCHEDULE_NONE, "plan_repet", 1);
+    const struct policy *policy = called->of->policy;
+    for (size_t i = 0; policy && i < sizeof inherited / sizeof *inherited; i++) {
+        json_t *value = json_object_get (policy->fields, inherited[i]);
+        if (value)
+            json_object_set (frame, inherited[i], value);
+    }
+    json_object_update (frame, (json_t *)(uintptr_t)called->fields);
+    return frame;
+}
+
+struct plan *called_plan (struct station *self, const struct called *called)
+{
+    struct plan_fields fields;
+    struct reason reason;
+    struct misses misses;
+    struct message message;
+    uint8_t desc[DESC_SIZE_MAX];
+    struct span frames[MESSAGE_FRAMES_MAX];
+    const struct target *target = station_target (self, called->target);
+    json_t *object = plan_frame (called);
+    struct plan *plan = NULL;
+    // Only the title can be against the settings: an older plan's may be longer than they allow
+    // now.
+    if (!plan_frame_read (object, &plan_limits_default, &fields, &reason)) {
+        char *frame = json_write (object);
+        if (target && target_type (target) == TARGET_VOTE)
+            fields.vote.need = VOTE_ALL;
+        message_start (&message, ZERO_BYTE_COMMAND_PLAN);
+        message_add (&message, ZERO_FRAME_PLAN, span_text (frame));
+        message_add (&message, ZERO_FRAME_STATION_ID, called->target);
+        for (size_t i = 0; i < called->frame_count; i++)
+            message_add (&message, called->frames[i].type, called->frames[i].bytes);
+        message_layout (&message, desc, frames);
+        message.desc_bytes = frames[0];
+        plan = plan_new_submitted (called->id, &message, called->of->caller, &fields,
+                                   station_now (self));
+        plan->revision = station_revision ();
+        if (engine_submit (plan, zones_of (self, plan), station_now (self), &misses, &reason))
+            plan_destroy (&plan);
+        free (frame);
+        plan_fields_clear (&fields);
+    }
+    json_decref (object);
+    return plan;
+}
