@@ -1,0 +1,159 @@
+// In this order: metadata services never; what `deny` names; what `allow` names; this machine and
+// its links; then what is not public. NAT64 and mapped addresses are judged by the IPv4 inside.
+#include "address_rules.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "settings.h"
+
+#define IPV4(a, b, c, d, length)                                                                   \
+    {                                                                                              \
+        {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d}, 96 + (length)                      \
+    }
+
+// Metadata services of clouds, and link-local addresses, where they are found.
+static const struct network never[] = {
+    IPV4 (169, 254, 0, 0, 16),
+    IPV4 (100, 100, 100, 200, 32),
+    IPV4 (168, 63, 129, 16, 32),
+    IPV4 (192, 0, 0, 192, 32),
+    {{0xfe, 0x80}, 10},
+    {{0xfd, 0x00, 0x0e, 0xc2, [14] = 0x02, 0x54}, 128},
+    {{0xfd, 0x20, 0x00, 0xce, [14] = 0x02, 0x54}, 128},
+};
+
+// IANA's special-purpose registries.
+static const struct network special[] = {
+    IPV4 (0, 0, 0, 0, 8),           IPV4 (10, 0, 0, 0, 8),      IPV4 (100, 64, 0, 0, 10),
+    IPV4 (127, 0, 0, 0, 8),         IPV4 (172, 16, 0, 0, 12),   IPV4 (192, 0, 0, 0, 24),
+    IPV4 (192, 0, 2, 0, 24),        IPV4 (192, 31, 196, 0, 24), IPV4 (192, 52, 193, 0, 24),
+    IPV4 (192, 88, 99, 0, 24),      IPV4 (192, 168, 0, 0, 16),  IPV4 (192, 175, 48, 0, 24),
+    IPV4 (198, 18, 0, 0, 15),       IPV4 (198, 51, 100, 0, 24), IPV4 (203, 0, 113, 0, 24),
+    IPV4 (224, 0, 0, 0, 4),         IPV4 (240, 0, 0, 0, 4),     {{0x20, 0x01}, 23},
+    {{0x20, 0x01, 0x0d, 0xb8}, 32}, {{0x20, 0x02}, 16},         {{0x3f, 0xff}, 20},
+};
+
+static const struct network ipv4_any = IPV4 (0, 0, 0, 0, 0);
+static const struct network ipv6_public = {{0x20}, 3};
+static const struct network nat64_known = {{0x00, 0x64, 0xff, 0x9b}, 96};
+
+void address_of_ipv4 (const uint8_t ipv4[4], uint8_t ret[16])
+{
+    memcpy (ret, ipv4_any.bytes, 12);
+    memcpy (ret + 12, ipv4, 4);
+}
+
+static bool network_has (const struct network *self, const uint8_t address[16])
+{
+    size_t whole = (size_t)self->bits / 8;
+    int rest = self->bits % 8;
+    return memcmp (self->bytes, address, whole) == 0 &&
+           (rest == 0 || ((self->bytes[whole] ^ address[whole]) >> (8 - rest)) == 0);
+}
+
+static bool any_has (const struct network *at, size_t count, const uint8_t address[16])
+{
+    for (size_t i = 0; i < count; i++)
+        if (network_has (&at[i], address))
+            return true;
+    return false;
+}
+
+// -- as text
+
+int network_read (const char *text, struct network *ret, struct reason *reason)
+{
+    char address[INET6_ADDRSTRLEN];
+    struct network network = {.bits = 128};
+    uint8_t ipv4[4];
+    const char *slash = strchr (text, '/');
+    size_t size = slash ? (size_t)(slash - text) : strlen (text);
+    int64_t bits = -1;
+    snprintf (address, sizeof address, "%.*s", (int)(size < sizeof address ? size : 0), text);
+    bool is_ipv4 = inet_pton (AF_INET, address, ipv4) == 1;
+    if (is_ipv4)
+        address_of_ipv4 (ipv4, network.bytes);
+    if ((!is_ipv4 && inet_pton (AF_INET6, address, network.bytes) != 1) ||
+        (slash && (!number_parse (slash + 1, &bits) || bits < 0 || bits > (is_ipv4 ? 32 : 128)))) {
+        reason_set (reason, "want ADDRESS or ADDRESS/BITS, got %s", quoted (span_text (text)));
+        return -1;
+    }
+    if (slash)
+        network.bits = (int)bits + (is_ipv4 ? 96 : 0);
+    for (int i = network.bits; i < 128; i++)
+        if (network.bytes[i / 8] & (0x80 >> i % 8)) {
+            reason_set (reason, "%s: bits beyond the first %" PRId64 " must be 0",
+                        quoted (span_text (text)), bits);
+            return -1;
+        }
+    *ret = network;
+    return 0;
+}
+
+int networks_add (struct networks *self, const char *text, struct reason *reason)
+{
+    if (self->count == NETWORKS_MAX) {
+        reason_set (reason, "want at most %d networks", NETWORKS_MAX);
+        return -1;
+    }
+    if (network_read (text, &self->at[self->count], reason))
+        return -1;
+    self->count++;
+    return 0;
+}
+
+int networks_add_nat64 (struct networks *self, const char *text, struct reason *reason)
+{
+    if (networks_add (self, text, reason))
+        return -1;
+    const struct network *last = &self->at[self->count - 1];
+    bool known = last->bits == 32 || last->bits == 40 || last->bits == 48 || last->bits == 56 ||
+                 last->bits == 64 || last->bits == 96;
+    if (known && !network_has (&ipv4_any, last->bytes))
+        return 0;
+    self->count--;
+    reason_set (reason, "want an IPv6 prefix of 32, 40, 48, 56, 64 or 96 bits, got %s",
+                quoted (span_text (text)));
+    return -1;
+}
+
+// -- judging
+
+// RFC 6052, 2.2: the IPv4 address follows the prefix, and leaves out byte 8.
+static bool nat64_inside (const struct network *prefix, const uint8_t address[16], uint8_t ret[16])
+{
+    uint8_t ipv4[4];
+    size_t at = (size_t)prefix->bits / 8;
+    if (!network_has (prefix, address))
+        return false;
+    for (size_t i = 0; i < 4; i++, at++) {
+        at += at == 8;
+        ipv4[i] = address[at];
+    }
+    address_of_ipv4 (ipv4, ret);
+    return true;
+}
+
+enum address_verdict address_judge (const struct address_rules *self, const uint8_t address[16])
+{
+    uint8_t judged[16];
+    memcpy (judged, address, sizeof judged);
+    if (any_has (never, sizeof never / sizeof *never, address) ||
+        any_has (self->deny.at, self->deny.count, address))
+        return ADDRESS_DENIED;
+    bool inside = nat64_inside (&nat64_known, address, judged);
+    for (size_t i = 0; i < self->nat64.count && !inside; i++)
+        inside = nat64_inside (&self->nat64.at[i], address, judged);
+    if (any_has (never, sizeof never / sizeof *never, judged) ||
+        any_has (self->deny.at, self->deny.count, judged))
+        return ADDRESS_DENIED;
+    if (any_has (self->allow.at, self->allow.count, judged))
+        return ADDRESS_LISTED;
+    if (any_has (self->own.at, self->own.count, judged) ||
+        any_has (special, sizeof special / sizeof *special, judged))
+        return ADDRESS_DENIED;
+    return network_has (&ipv4_any, judged) || network_has (&ipv6_public, judged) ? ADDRESS_PUBLIC
+                                                                                 : ADDRESS_DENIED;
+}

@@ -1,0 +1,47 @@
+// Where callbacks may connect. A submitter chooses the URL, and the sender stands in the operator's
+// network: so the address that is about to be connected to is judged, however it was found.
+#pragma once
+
+#include <stdbool.h>
+
+#include "reason.h"
+
+enum { NETWORKS_MAX = 256 };
+
+// An IPv4 network is kept as ::ffff:a.b.c.d with 96 bits more.
+struct network {
+    uint8_t bytes[16];
+    int bits; // 0..128
+};
+
+struct networks {
+    struct network at[NETWORKS_MAX];
+    size_t count;
+};
+
+struct address_rules {
+    struct networks allow; // by the settings
+    struct networks deny;
+    struct networks nat64; // prefixes: the IPv4 address inside is judged
+    struct networks own;   // addresses of this machine, and the networks on its links
+};
+
+enum address_verdict {
+    ADDRESS_DENIED,
+    ADDRESS_PUBLIC,
+    ADDRESS_LISTED // only as `allow` names its network
+};
+
+// ADDRESS or ADDRESS/BITS; bits beyond these must be 0. 0, or -1 with the reason.
+int network_read (const char *text, struct network *ret, struct reason *reason);
+
+// The same, added to a list.
+int networks_add (struct networks *self, const char *text, struct reason *reason);
+
+// The same for a prefix of NAT64 (RFC 6052): 32, 40, 48, 56, 64 or 96 bits of IPv6.
+int networks_add_nat64 (struct networks *self, const char *text, struct reason *reason);
+
+// An IPv4 address as it is judged.
+void address_of_ipv4 (const uint8_t ipv4[4], uint8_t ret[16]);
+
+enum address_verdict address_judge (const struct address_rules *self, const uint8_t address[16]);

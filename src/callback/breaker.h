@@ -1,0 +1,29 @@
+// A receiver that does not work is left alone: ten failures in a row open its breaker for 30 s,
+// doubling to 15 minutes; then one callback tries it. Pure.
+#pragma once
+
+#include <stdbool.h>
+
+#include "span.h"
+#include "table.h"
+
+enum { BREAKER_FAILURES = 10, BREAKER_HOSTS_MAX = 4096 };
+
+// Zeroed knows of no failures.
+struct breakers {
+    struct table table;
+};
+
+// How long to wait before the next callback to this host, in milliseconds; 0: send it, and say how
+// it ended.
+int64_t breaker_wait (struct breakers *self, const char *host, int64_t now_ms);
+
+enum breaker_end {
+    BREAKER_WORKS,  // the host answered
+    BREAKER_FAILED, // it did not, or that it cannot now
+    BREAKER_UNKNOWN // the callback was not sent to its end
+};
+
+void breaker_end (struct breakers *self, const char *host, enum breaker_end end, int64_t now_ms);
+
+void breakers_free (struct breakers *self);

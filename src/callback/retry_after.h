@@ -1,0 +1,10 @@
+// The header Retry-After of an answer (RFC 9110, 10.2.3). Pure.
+#pragma once
+
+#include "span.h"
+
+enum { RETRY_AFTER_MAX_S = 86400 };
+
+// Seconds from `now_s` (Unix): of a number, or of a date as "Thu, 26 Nov 2026 13:00:00 GMT"; at
+// most a day. 0: it is neither, or has passed.
+int64_t retry_after (struct span value, int64_t now_s);

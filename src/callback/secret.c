@@ -1,0 +1,220 @@
+#include "secret.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "base64.h"
+#include "callback_header.h"
+
+#define BETWEEN " \t,"
+
+// -- lines
+
+struct line_field {
+    const char *name;
+    char *to; // "" = not given yet
+    size_t size;
+};
+
+static struct span trimmed (struct span text)
+{
+    while (text.size && strchr (" \t\r", text.data[text.size - 1]) && text.data[text.size - 1])
+        text.size--;
+    while (text.size && (text.data[0] == ' ' || text.data[0] == '\t'))
+        text = span_of (text.data + 1, text.size - 1);
+    return text;
+}
+
+static int take_line (const struct line_field *fields, size_t count, struct span line, int number,
+                      struct reason *reason)
+{
+    const uint8_t *equals = memchr (line.data, '=', line.size);
+    size_t at = equals ? (size_t)(equals - line.data) : 0;
+    struct span name = trimmed (span_of (line.data, at)), value = {0};
+    const struct line_field *field = NULL;
+    for (size_t i = 0; equals && i < count; i++)
+        if (span_is (name, fields[i].name) && (!field || field->to[0]))
+            field = &fields[i]; // `key` stands there twice
+    if (!field) {
+        reason_set (reason, "line %d: want NAME = VALUE with a known name", number);
+        return -1;
+    }
+    value = trimmed (span_of (equals + 1, line.size - at - 1));
+    if (field->to[0] || value.size == 0 || value.size >= field->size) {
+        reason_set (reason, "line %d: %s: want one value of 1..%zu bytes", number, field->name,
+                    field->size - 1);
+        return -1;
+    }
+    for (size_t i = 0; i < value.size; i++)
+        if (value.data[i] < 0x20 || value.data[i] > 0x7e) {
+            reason_set (reason, "line %d: %s: want printable ASCII", number, field->name);
+            return -1;
+        }
+    memcpy (field->to, value.data, value.size);
+    return 0;
+}
+
+static int take_lines (const struct line_field *fields, size_t count, struct span text,
+                       struct reason *reason)
+{
+    for (int number = 1; text.size; number++) {
+        const uint8_t *end = memchr (text.data, '\n', text.size);
+        size_t size = end ? (size_t)(end - text.data) : text.size;
+        struct span line = trimmed (span_of (text.data, size));
+        if (line.size && line.data[0] != '#' && take_line (fields, count, line, number, reason))
+            return -1;
+        size += end != NULL;
+        text = span_of (text.data + size, text.size - size);
+    }
+    return 0;
+}
+
+// -- secrets
+
+// whsec_BASE64
+static bool read_key (const char *text, struct secret_key *ret)
+{
+    uint8_t bytes[SECRET_VALUE_SIZE];
+    size_t size = 0;
+    bool read = strncmp (text, "whsec_", 6) == 0 &&
+                base64_decode (span_text (text + 6), bytes, &size) && size >= STANDARD_KEY_MIN &&
+                size <= STANDARD_KEY_MAX;
+    if (read)
+        memcpy (ret->bytes, bytes, size);
+    ret->size = size;
+    sodium_memzero (bytes, sizeof bytes);
+    return read;
+}
+
+static int judge (struct secret *self, const char *type, char keys[][SECRET_VALUE_SIZE],
+                  struct reason *reason)
+{
+    static const char *const types[] = {[SECRET_NONE] = "none",
+                                        [SECRET_AKSK] = "aksk",
+                                        [SECRET_STANDARD] = "standard",
+                                        [SECRET_HEADER] = "header"};
+    static const size_t type_count = sizeof types / sizeof *types;
+    size_t found = 0;
+    while (found < type_count && strcmp (types[found], type) != 0)
+        found++;
+    self->type = (enum secret_type)found;
+    for (size_t i = 0; i < SECRET_KEYS_MAX && keys[i][0]; i++, self->key_count++)
+        if (!read_key (keys[i], &self->keys[i])) {
+            reason_set (reason, "key: want whsec_ and base64 of %d..%d bytes", STANDARD_KEY_MIN,
+                        STANDARD_KEY_MAX);
+            return -1;
+        }
+    const struct {
+        const char *name;
+        bool given, wanted;
+    } rows[] = {
+        {"hosts", self->hosts[0], true},
+        {"targets", self->targets[0], true},
+        {"ak", self->ak[0], found == SECRET_AKSK},
+        {"sk", self->sk[0], found == SECRET_AKSK},
+        {"key", self->key_count, found == SECRET_STANDARD},
+        {"name", self->name[0], found == SECRET_HEADER},
+        {"value", self->value[0], found == SECRET_HEADER},
+    };
+    if (found == type_count) {
+        reason_set (reason, "type: want aksk, standard, header or none");
+        return -1;
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].given != rows[i].wanted) {
+            reason_set (reason, "%s: %s with type %s", rows[i].name,
+                        rows[i].wanted ? "is required" : "is not used", types[found]);
+            return -1;
+        }
+    return 0;
+}
+
+int secret_read (struct span text, struct secret *ret, struct reason *reason)
+{
+    struct secret secret = {0};
+    char type[16] = "", keys[SECRET_KEYS_MAX][SECRET_VALUE_SIZE] = {""};
+    const struct line_field fields[] = {
+        {"type", type, sizeof type},
+        {"ak", secret.ak, sizeof secret.ak},
+        {"sk", secret.sk, sizeof secret.sk},
+        {"key", keys[0], sizeof keys[0]},
+        {"key", keys[1], sizeof keys[1]},
+        {"name", secret.name, sizeof secret.name},
+        {"value", secret.value, sizeof secret.value},
+        {"hosts", secret.hosts, sizeof secret.hosts},
+        {"targets", secret.targets, sizeof secret.targets},
+    };
+    int rc = take_lines (fields, sizeof fields / sizeof *fields, text, reason);
+    if (rc == 0)
+        rc = judge (&secret, type, keys, reason);
+    if (rc == 0)
+        *ret = secret;
+    sodium_memzero (keys, sizeof keys);
+    secret_wipe (&secret);
+    return rc;
+}
+
+void secret_wipe (struct secret *self)
+{
+    sodium_memzero (self, sizeof *self);
+}
+
+int receiver_read (struct span text, struct receiver *ret, struct reason *reason)
+{
+    struct receiver receiver = {0};
+    const struct line_field fields[] = {{"url", receiver.url, sizeof receiver.url},
+                                        {"targets", receiver.targets, sizeof receiver.targets}};
+    if (take_lines (fields, 2, text, reason))
+        return -1;
+    if (!receiver.url[0]) {
+        reason_set (reason, "url: is required");
+        return -1;
+    }
+    *ret = receiver;
+    return 0;
+}
+
+// -- who may use it
+
+// The next word of the list. False: there is none.
+static bool next_word (const char **list, struct span *ret)
+{
+    const char *begin = *list + strspn (*list, BETWEEN);
+    *ret = span_of (begin, strcspn (begin, BETWEEN));
+    *list = begin + ret->size;
+    return ret->size > 0;
+}
+
+bool targets_have (const char *list, const char *name)
+{
+    struct span word;
+    while (next_word (&list, &word)) {
+        if (span_is (word, name))
+            return true;
+        if (word.data[word.size - 1] == '*' &&
+            strncmp ((const char *)word.data, name, word.size - 1) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool hosts_have (const char *list, const struct callback_url *url)
+{
+    char host[CALLBACK_HOST_SIZE + 16];
+    struct span word;
+    bool bracketed = strchr (url->host, ':');
+    bool usual = url->port == (url->https ? 443 : 80);
+    snprintf (host, sizeof host, usual ? "%s%s%s" : "%s%s%s:%d", bracketed ? "[" : "", url->host,
+              bracketed ? "]" : "", url->port);
+    while (next_word (&list, &word))
+        if (word.size == strlen (host) &&
+            strncasecmp ((const char *)word.data, host, word.size) == 0)
+            return true;
+    return false;
+}
+
+bool secret_allowed (const struct secret *self, const struct callback_url *url, const char *source)
+{
+    return hosts_have (self->hosts, url) && targets_have (self->targets, source);
+}

@@ -1,0 +1,47 @@
+// What an operator keeps in the sender's folders: a secret, or the URL of a receiver. A file of
+// lines NAME = VALUE; a line that begins with '#' is a comment. Pure: the text of the file.
+#pragma once
+
+#include <stdbool.h>
+
+#include "callback_url.h"
+#include "signature.h"
+
+enum { SECRET_VALUE_SIZE = 512, SECRET_LIST_SIZE = 1024, SECRET_KEYS_MAX = 2 };
+
+enum secret_type { SECRET_NONE, SECRET_AKSK, SECRET_STANDARD, SECRET_HEADER };
+
+struct secret_key {
+    uint8_t bytes[STANDARD_KEY_MAX];
+    size_t size;
+};
+
+struct secret {
+    enum secret_type type;
+    char ak[SECRET_VALUE_SIZE], sk[SECRET_VALUE_SIZE]; // aksk
+    struct secret_key keys[SECRET_KEYS_MAX];           // standard: two while they are rotated
+    size_t key_count;
+    char name[SECRET_VALUE_SIZE], value[SECRET_VALUE_SIZE]; // header
+    char hosts[SECRET_LIST_SIZE];   // names, with the port if it is not the usual; blanks between
+    char targets[SECRET_LIST_SIZE]; // names of targets, or beginnings with '*'
+};
+
+// 0, or -1 with a reason that holds no value.
+int secret_read (struct span text, struct secret *ret, struct reason *reason);
+
+// Whether plans of this target may use it for this URL.
+bool secret_allowed (const struct secret *self, const struct callback_url *url, const char *source);
+
+void secret_wipe (struct secret *self);
+
+// A receiver that plans name as @NAME: `url` and, if not all may use it, `targets`.
+struct receiver {
+    char url[CALLBACK_URL_MAX + 1];
+    char targets[SECRET_LIST_SIZE];
+};
+
+int receiver_read (struct span text, struct receiver *ret, struct reason *reason);
+
+// Whether the list, words with blanks or commas between, has this name, or a beginning of it that
+// ends with '*'.
+bool targets_have (const char *list, const char *name);
