@@ -12,6 +12,30 @@
 #include "forward_life.h"
 #include "station.h"
 
+static const char usage_head[] =
+    "Usage: zpland [options]\n"
+    "\n"
+    "The plan proxy station: stores plans in Redis, sends each to its target when it is due,\n"
+    "follows the run and publishes the result. Runs in the foreground, logs to stderr, and\n"
+    "prints 'ready' once it serves, or 'standby' while another station owns the plans.\n"
+    "\n"
+    "Each setting is an option and a line of the settings file (its name there is in "
+    "parentheses).\n"
+    "Most people need one or two: --station, --data. SECONDS and MS may be durations: 90s, 5m, "
+    "500ms.\n";
+
+static const char usage_tail[] =
+    "\n"
+    "Options:\n"
+    "  -c FILE                     read settings from a ZPL file first\n"
+    "  --set NAME=VALUE            set any setting by its name in the file\n"
+    "  --settings                  print all settings as JSON, for programs\n"
+    "  --help, --version\n"
+    "\n"
+    "Examples: a station with its own Redis, for zplan work; and with a target of its own\n"
+    "  zpland --data /var/lib/zplan\n"
+    "  zpland --data /var/lib/zplan --station jobs=api@tcp://127.0.0.1:7930\n";
+
 // What is wrong in the settings, or with the data, is so at the next start too: a service manager
 // need not try again.
 enum { EXIT_NOT_STARTED = 1, EXIT_USAGE = 2, EXIT_DATA = 3 };
@@ -43,9 +67,21 @@ static void free_arguments (void)
     free (arguments.at);
 }
 
+static int check_settings (const void *values, struct reason *reason)
+{
+    return station_settings_check (values, reason);
+}
+
+static const struct configured_program program = {.name = "zpland",
+                                                  .table = &station_setting_table,
+                                                  .usage_head = usage_head,
+                                                  .usage_tail = usage_tail,
+                                                  .fixed = station_setting_fixed,
+                                                  .check = check_settings};
+
 static int read_settings (struct station_settings *ret, struct reason *reason)
 {
-    return configure (arguments.count, arguments.at, ret, reason) == CONFIGURED ? 0 : -1;
+    return configure (&program, arguments.count, arguments.at, ret, reason) == CONFIGURED ? 0 : -1;
 }
 
 // The exit status, with a reason where it is not 0.
@@ -84,7 +120,8 @@ int main (int argc, char **argv)
     int code = EXIT_SUCCESS;
     process_reset_signals (HANGUP_RESET);
     keep_arguments (argc, argv);
-    enum configured configured = configure (arguments.count, arguments.at, &settings, &reason);
+    enum configured configured =
+        configure (&program, arguments.count, arguments.at, &settings, &reason);
     if (configured == CONFIGURED)
         code = run (&settings, &reason);
     else if (configured != CONFIGURED_DONE)

@@ -7,36 +7,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char usage_head[] =
-    "Usage: zpland [options]\n"
-    "\n"
-    "The plan proxy station: stores plans in Redis, sends each to its target when it is due,\n"
-    "follows the run and publishes the result. Runs in the foreground, logs to stderr, and\n"
-    "prints 'ready' once it serves, or 'standby' while another station owns the plans.\n"
-    "\n"
-    "Each setting is an option and a line of the settings file (its name there is in "
-    "parentheses).\n"
-    "Most people need one or two: --station, --data. SECONDS and MS may be durations: 90s, 5m, "
-    "500ms.\n";
+// What is filled, and by which rules.
+struct filled {
+    const struct configured_program *program;
+    void *values;
+};
 
-static const char usage_tail[] =
-    "\n"
-    "Options:\n"
-    "  -c FILE                     read settings from a ZPL file first\n"
-    "  --set NAME=VALUE            set any setting by its name in the file\n"
-    "  --settings                  print all settings as JSON, for programs\n"
-    "  --help, --version\n"
-    "\n"
-    "Examples: a station with its own Redis, for zplan work; and with a target of its own\n"
-    "  zpland --data /var/lib/zplan\n"
-    "  zpland --data /var/lib/zplan --station jobs=api@tcp://127.0.0.1:7930\n";
-
-static void print_help (void)
+static void print_help (const struct configured_program *program)
 {
-    fputs (usage_head, stdout);
-    for (size_t i = 0; i < station_setting_table.count; i++) {
-        const struct setting *row = &station_setting_table.rows[i];
-        const char *topic = settings_topic (&station_setting_table, row);
+    fputs (program->usage_head, stdout);
+    for (size_t i = 0; i < program->table->count; i++) {
+        const struct setting *row = &program->table->rows[i];
+        const char *topic = settings_topic (program->table, row);
         char left[64];
         if (topic)
             printf ("\n%s:\n", topic);
@@ -46,11 +28,11 @@ static void print_help (void)
             printf (" [%s]", row->fallback);
         putchar ('\n');
     }
-    fputs (usage_tail, stdout);
+    fputs (program->usage_tail, stdout);
 }
 
 // A line for each setting; the manual is made of them.
-static void print_settings (void)
+static void print_settings (const struct configured_program *program)
 {
     static const char *const types[] = {[SETTING_TEXT] = "text",
                                         [SETTING_NUMBER] = "number",
@@ -58,14 +40,14 @@ static void print_settings (void)
                                         [SETTING_OWN] = "text",
                                         [SETTING_LIST] = "list"};
     const char *topic = NULL;
-    for (size_t i = 0; i < station_setting_table.count; i++) {
-        const struct setting *row = &station_setting_table.rows[i];
-        const char *begins = settings_topic (&station_setting_table, row);
+    for (size_t i = 0; i < program->table->count; i++) {
+        const struct setting *row = &program->table->rows[i];
+        const char *begins = settings_topic (program->table, row);
         topic = begins ? begins : topic;
         json_t *line =
             json_pack ("{ss ss ss ss* ss ss* sb ss}", "topic", topic, "name", row->name, "option",
                        row->option, "value", row->metavar, "type", types[row->type], "default",
-                       row->fallback, "reload", !station_setting_fixed (row), "help", row->help);
+                       row->fallback, "reload", !program->fixed (row), "help", row->help);
         if (row->type == SETTING_NUMBER) {
             json_object_set_new (line, "min", json_integer (row->min));
             json_object_set_new (line, "max", json_integer (row->max));
@@ -78,40 +60,40 @@ static void print_settings (void)
 
 // -- the file
 
-static int apply_named (struct station_settings *settings, const char *name, const char *value,
+static int apply_named (const struct filled *to, const char *name, const char *value,
                         struct reason *reason)
 {
-    const struct setting *row = settings_named (&station_setting_table, name);
+    const struct setting *row = settings_named (to->program->table, name);
     // A list's item: "stations/NAME".
     const char *slash = strchr (name, '/');
     if (!row && slash) {
         char list[64], item[SETTING_TEXT_MAX];
         snprintf (list, sizeof list, "%.*s", (int)(slash - name), name);
         snprintf (item, sizeof item, "%s=%s", slash + 1, value);
-        row = settings_named (&station_setting_table, list);
+        row = settings_named (to->program->table, list);
         if (row && row->type == SETTING_LIST)
-            return setting_set (row, settings, item, reason);
+            return setting_set (row, to->values, item, reason);
     } else if (row && row->type != SETTING_LIST) {
-        return setting_set (row, settings, value, reason);
+        return setting_set (row, to->values, value, reason);
     }
     reason_set (reason, "%s: no such setting", quoted (span_text (name)));
     return -1;
 }
 
-static int apply_item (struct station_settings *settings, zconfig_t *item, const char *section,
+static int apply_item (const struct filled *to, zconfig_t *item, const char *section,
                        struct reason *reason)
 {
     char name[256];
     snprintf (name, sizeof name, "%s%s%s", section ? section : "", section ? "/" : "",
               zconfig_name (item));
     if (!zconfig_child (item))
-        return apply_named (settings, name, zconfig_value (item), reason);
+        return apply_named (to, name, zconfig_value (item), reason);
     if (section) {
         reason_set (reason, "%s: nested too deep", quoted (span_text (name)));
         return -1;
     }
     for (zconfig_t *child = zconfig_child (item); child; child = zconfig_next (child))
-        if (apply_item (settings, child, zconfig_name (item), reason))
+        if (apply_item (to, child, zconfig_name (item), reason))
             return -1;
     return 0;
 }
@@ -133,7 +115,7 @@ static bool is_text (const char *path)
     return byte != '\0';
 }
 
-static int apply_file (struct station_settings *settings, const char *path, struct reason *reason)
+static int apply_file (const struct filled *to, const char *path, struct reason *reason)
 {
     struct reason why;
     int rc = 0;
@@ -147,7 +129,7 @@ static int apply_file (struct station_settings *settings, const char *path, stru
         return -1;
     }
     for (zconfig_t *item = zconfig_child (root); item && rc == 0; item = zconfig_next (item))
-        rc = apply_item (settings, item, NULL, &why);
+        rc = apply_item (to, item, NULL, &why);
     if (rc)
         reason_set (reason, "%s: %s", path, why.text);
     zconfig_destroy (&root);
@@ -160,7 +142,7 @@ struct arguments {
     int count;
     char **at;
     int next;
-    struct station_settings *settings;
+    const struct filled *to;
     struct reason *reason;
 };
 
@@ -184,8 +166,8 @@ static enum configured apply_set (struct arguments *arguments)
         return CONFIGURED_USAGE;
     }
     snprintf (name, sizeof name, "%.*s", (int)(equals - text), text);
-    return apply_named (arguments->settings, name, equals + 1, arguments->reason) ? CONFIGURED_WRONG
-                                                                                  : CONFIGURED;
+    return apply_named (arguments->to, name, equals + 1, arguments->reason) ? CONFIGURED_WRONG
+                                                                            : CONFIGURED;
 }
 
 static enum configured apply_option (struct arguments *arguments)
@@ -195,7 +177,7 @@ static enum configured apply_option (struct arguments *arguments)
         return apply_set (arguments);
     if (strcmp (option, "-c") == 0) // read already, before the options
         return take_value (arguments, option) ? CONFIGURED : CONFIGURED_USAGE;
-    const struct setting *row = settings_option (&station_setting_table, option);
+    const struct setting *row = settings_option (arguments->to->program->table, option);
     if (!row) {
         reason_set (arguments->reason, "%s: no such option", quoted (span_text (option)));
         return CONFIGURED_USAGE;
@@ -203,8 +185,8 @@ static enum configured apply_option (struct arguments *arguments)
     const char *value = row->type == SETTING_FLAG ? "1" : take_value (arguments, option);
     if (!value)
         return CONFIGURED_USAGE;
-    return setting_set (row, arguments->settings, value, arguments->reason) ? CONFIGURED_WRONG
-                                                                            : CONFIGURED;
+    return setting_set (row, arguments->to->values, value, arguments->reason) ? CONFIGURED_WRONG
+                                                                              : CONFIGURED;
 }
 
 // --help, --version, --settings, -c: what comes before every other option.
@@ -213,33 +195,34 @@ static enum configured apply_first (struct arguments *arguments)
     for (int i = 1; i < arguments->count; i++) {
         const char *option = arguments->at[i];
         if (strcmp (option, "--help") == 0) {
-            print_help ();
+            print_help (arguments->to->program);
             return CONFIGURED_DONE;
         }
         if (strcmp (option, "--version") == 0) {
-            puts ("zpland " ZPLAN_VERSION);
+            printf ("%s %s\n", arguments->to->program->name, ZPLAN_VERSION);
             return CONFIGURED_DONE;
         }
         if (strcmp (option, "--settings") == 0) {
-            print_settings ();
+            print_settings (arguments->to->program);
             return CONFIGURED_DONE;
         }
         if (strcmp (option, "-c") == 0 && i + 1 < arguments->count &&
-            apply_file (arguments->settings, arguments->at[++i], arguments->reason))
+            apply_file (arguments->to, arguments->at[++i], arguments->reason))
             return CONFIGURED_WRONG;
     }
     return CONFIGURED;
 }
 
-enum configured configure (int argc, char **argv, struct station_settings *ret,
-                           struct reason *reason)
+enum configured configure (const struct configured_program *program, int argc, char **argv,
+                           void *values, struct reason *reason)
 {
-    struct arguments arguments = {argc, argv, 1, ret, reason};
-    settings_reset (&station_setting_table, ret);
+    const struct filled to = {program, values};
+    struct arguments arguments = {argc, argv, 1, &to, reason};
+    settings_reset (program->table, values);
     enum configured configured = apply_first (&arguments);
     while (configured == CONFIGURED && arguments.next < argc)
         configured = apply_option (&arguments);
-    if (configured == CONFIGURED && station_settings_check (ret, reason))
+    if (configured == CONFIGURED && program->check (values, reason))
         configured = CONFIGURED_WRONG;
     return configured;
 }

@@ -1,0 +1,26 @@
+// The settings of a program from its command line and its ZPL file.
+#pragma once
+
+#include <stdbool.h>
+
+#include "settings.h"
+
+struct configured_program {
+    const char *name;
+    const struct setting_table *table;
+    const char *usage_head, *usage_tail;                      // of --help, around the options
+    bool (*fixed) (const struct setting *setting);            // until the program is started again
+    int (*check) (const void *values, struct reason *reason); // all settings together
+};
+
+enum configured {
+    CONFIGURED,       // go on
+    CONFIGURED_DONE,  // --help or --version was answered
+    CONFIGURED_USAGE, // the command line is wrong
+    CONFIGURED_WRONG  // a setting or the file is wrong
+};
+
+// Defaults, then the file of -c, then --set and the options in their order. `values` is the struct
+// that the table fills. Anything but CONFIGURED and CONFIGURED_DONE leaves a reason.
+enum configured configure (const struct configured_program *program, int argc, char **argv,
+                           void *values, struct reason *reason);
