@@ -45,6 +45,15 @@ void address_of_ipv4 (const uint8_t ipv4[4], uint8_t ret[16])
     memcpy (ret + 12, ipv4, 4);
 }
 
+bool address_read (const char *text, uint8_t ret[16])
+{
+    uint8_t ipv4[4];
+    bool is_ipv4 = inet_pton (AF_INET, text, ipv4) == 1;
+    if (is_ipv4)
+        address_of_ipv4 (ipv4, ret);
+    return is_ipv4 || inet_pton (AF_INET6, text, ret) == 1;
+}
+
 static bool network_has (const struct network *self, const uint8_t address[16])
 {
     size_t whole = (size_t)self->bits / 8;

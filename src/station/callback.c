@@ -9,6 +9,8 @@
 #include "plan_json.h"
 
 enum { SECOND_US = 1000000, RESULT_BYTES_MAX = 65536, GROUP_PREFIX = 3 };
+// A sender that dies is found out soon.
+enum { PING_S = 5, SENDER_TIMEOUT_S = 20 };
 
 // -- which outcomes
 
@@ -132,7 +134,9 @@ static json_t *fields_of (const struct callback_outcome *outcome)
     const struct policy *policy = outcome->plan->policy;
     json_t *retry = json_object_get (policy->callback, "retry");
     json_t *category = json_object_get (policy->fields, "category");
-    json_t *fields = json_pack ("{s:o, s:{s:b}}", "ext", facts_of (outcome), "workers", "again", 1);
+    json_t *fields =
+        json_pack ("{s:o, s:{s:b, s:i, s:i}}", "ext", facts_of (outcome), "workers", "again", 1,
+                   "ping_interval", PING_S, "worker_timeout", SENDER_TIMEOUT_S);
     if (category)
         json_object_set (fields, "category", category);
     if (retry)

@@ -22,7 +22,7 @@ struct stationing {
 
 // -- list
 
-static json_t *target_json (const struct target *target)
+static json_t *target_json (const struct station *self, const struct target *target)
 {
     const struct target_settings *settings = target_settings (target);
     json_t *object = json_object ();
@@ -40,6 +40,8 @@ static json_t *target_json (const struct target *target)
     if (settings->key[0])
         json_object_set_new (object, "key", json_true ()); // there is one, which nobody is told
     json_object_set_new (object, "origin", json_string (origin_name (settings->origin)));
+    if (station_is_callbacks (self, span_text (settings->name)))
+        json_object_set_new (object, "callbacks", json_true ());
     json_object_set_new (object, "connected", json_boolean (target_connection (target) != 0));
     json_object_set_new (object, "unanswered", json_integer (target_unanswered (target)));
     if (target_unresponsive_since (target))
@@ -64,7 +66,7 @@ static void list (struct station *self, struct request *request, const struct ar
     json_t *object = json_object (), *stations = json_array ();
     for (size_t i = 0; i < self->target_count; i++)
         if (permits_station (self, request->peer.user, span_text (target_name (self->targets[i]))))
-            json_array_append_new (stations, target_json (self->targets[i]));
+            json_array_append_new (stations, target_json (self, self->targets[i]));
     const struct flow_names *flows = &self->flows->names;
     for (size_t i = 0; i < flows->count; i++) {
         struct span name = span_text (flows->entries[i].name);

@@ -21,6 +21,7 @@ static int only_of (const json_t *stations, const char *type, char out[TARGET_NA
         const char *name = json_string_value (json_object_get (station, "name"));
         const char *its = json_string_value (json_object_get (station, "type"));
         bool fits = type ? its && strcmp (its, type) == 0 : !its || strcmp (its, "flow") != 0;
+        fits = fits && !json_object_get (station, "callbacks"); // the station's own
         if (!name || strlen (name) >= TARGET_NAME_SIZE || !fits)
             continue;
         if (count++ == 0)

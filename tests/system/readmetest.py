@@ -11,6 +11,7 @@ import subprocess
 
 import pytest
 
+from callbacktest import Receiver
 from microzero import pick_ports
 from zplanprocs import BIN_DIR, REPO, WAIT, die_with_parent, wait_until
 
@@ -45,7 +46,7 @@ BIN = pathlib.Path(BIN_DIR) if os.path.exists(os.path.join(BIN_DIR, "zplan")) el
     pathlib.Path(BIN_DIR, "src")
 BUILD = BIN.parent
 PORTS = ("7920", "7921", "7922", "7930", "7931", "7940", "6379", "26379", "8000", "8003")
-PROGRAMS = ("zpland", "zstationd", "zplan")
+PROGRAMS = ("zpland", "zstationd", "zplan", "zplan-callback")
 READY = "(?m)^ready$"   # what a station prints
 COMMAND = "    "        # what a line of a block starts with
 
@@ -175,8 +176,9 @@ class Newcomer:
         tools.mkdir()
         sockets = " ".join(f"--{name} {self.at(port)}" for name, port in
                            (("request", "7920"), ("publish", "7921"), ("events", "7922")))
-        for name in PROGRAMS:   # what is given to zpland twice counts as it is given last
-            self.script(built / name, f"exec {BIN / name} {sockets if name == 'zpland' else ''}")
+        given = {"zpland": sockets, "zplan-callback": f"--connect {self.at('7920')}"}
+        for name in PROGRAMS:   # what is given twice counts as it is given last
+            self.script(built / name, f"exec {BIN / name} {given.get(name, '')}")
         self.script(tools / "python3", "exec /usr/bin/python3")
         node = shutil.which("nodejs") or shutil.which("node") or "nodejs"
         self.script(tools / "node", "exec " + node)
@@ -201,6 +203,15 @@ class Newcomer:
         for word, mine in self.words.items():
             text = text.replace(word, mine)
         return re.sub(r"(?<=:)\d{4,5}\b", lambda port: self.ports.get(port[0], port[0]), text)
+
+    def receiver(self, url, *options):
+        """What zplan-callback sends to this URL of the document arrives here."""
+        receiver = Receiver()
+        self.words = {url: receiver.url(), **self.words}
+        self.script(self.folder / "build" / "src" / "zplan-callback",
+                    f"exec {BIN / 'zplan-callback'} --connect {self.at('7920')} --allow-http --allow 127.0.0.0/8 "
+                    f"--allow 127.0.0.1:{receiver.port} {' '.join(options)}")
+        return receiver
 
     def file(self, name, language):
         """Write the chapter's next fenced text, in this language, to a file."""

@@ -162,6 +162,22 @@ def test_beside_microzero(newcomer):
     beside_microzero(newcomer)
 
 
+@of_chapter("Callbacks")
+def test_callbacks(newcomer):
+    newcomer.programs_are_found()
+    newcomer.start(f"zpland --data {newcomer.folder}/data", READY)
+    newcomer.start("zplan work -- cat", "serves jobs of")
+    receiver = newcomer.receiver("https://hooks.example/")
+    secrets = newcomer.folder / "etc-secrets"
+    secrets.mkdir()
+    (secrets / "billing").write_text(f"type = header\nhosts = 127.0.0.1:{receiver.port}\ntargets = jobs\nname = X-Key\nvalue = k\n")
+    (secrets / "billing").chmod(0o600)
+    newcomer.lasts("zplan-callback --secrets", READY)
+    newcomer.run(f"zplan add --command pay --now --callback {receiver.url()} --secret billing")
+    assert receiver.next().headers["x-key"] == "k"
+    receiver.close()
+
+
 @of_chapter("Two stations")
 def test_two_stations(newcomer, servers):
     newcomer.programs_are_found()

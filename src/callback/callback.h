@@ -1,0 +1,56 @@
+// A job of the target of callbacks: what is to be sent where. Pure.
+//
+// The frames of its plan are COMMAND (POST or PUT), ARG (the URL, or @NAME), ARG (name of a secret,
+// or nothing), ARG (headers, a JSON object), JSON (the body). Its `ext` names the run that it is
+// about: {"plan", "exec_id", "nominal", "status"}.
+#pragma once
+
+#include <jansson.h>
+
+#include "callback_header.h"
+#include "callback_url.h"
+#include "ident.h"
+#include "secret.h"
+
+enum {
+    CALLBACK_TIMEOUT_S = 15,
+    CALLBACK_TIMEOUT_MAX_S = 60,
+    CALLBACK_ID_SIZE = 2 * IDENT_SIZE + 4,
+    CALLBACK_SOURCE_SIZE = 256,
+    CALLBACK_TRACE_SIZE = 64,
+    CALLBACK_LINE_SIZE = 1280, // of a header
+    CALLBACK_LINES_MAX = CALLBACK_HEADERS_MAX + 12
+};
+
+struct callback {
+    char plan[IDENT_SIZE], exec[IDENT_SIZE]; // of the job
+    int64_t ping_s, worker_timeout_s;
+    bool is_put;
+    char where[CALLBACK_URL_MAX + 1]; // as the plan has it
+    bool named;                       // it was @NAME
+    struct callback_url url;          // read by callback_locate
+    char secret[CALLBACK_NAME_MAX + 1];
+    json_t *headers; // names and values, checked; NULL: none
+    uint8_t *body;
+    size_t body_size;
+    int64_t timeout_s;
+    char source[CALLBACK_SOURCE_SIZE];                   // target of the run
+    char about_plan[IDENT_SIZE], about_exec[IDENT_SIZE]; // the run
+    char id[CALLBACK_ID_SIZE];                           // webhook-id
+    char trace[CALLBACK_TRACE_SIZE];                     // "" = none
+};
+
+// The ids of the job, without which nothing can be reported. False: it is none.
+bool callback_read_ids (const json_t *taken, struct callback *ret);
+
+// The rest. 0, or -1 with the reason: it can never be sent.
+int callback_read (const json_t *taken, struct callback *self, struct reason *reason);
+
+// Read the URL: of `where`, or of the receiver that it names. The same.
+int callback_locate (struct callback *self, const struct receiver *receiver, struct reason *reason);
+
+// The header lines of one try, "Name: value" each; `secret` may be NULL. Returns how many.
+size_t callback_lines (const struct callback *self, const struct secret *secret, int64_t now_s,
+                       char out[CALLBACK_LINES_MAX][CALLBACK_LINE_SIZE]);
+
+void callback_clear (struct callback *self);

@@ -1,0 +1,52 @@
+#include "interfaces.h"
+
+#include <errno.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+
+#include "log.h"
+
+static bool read_bytes (const struct sockaddr *from, uint8_t ret[16])
+{
+    if (from && from->sa_family == AF_INET) {
+        address_of_ipv4 ((const void *)&((const struct sockaddr_in *)(const void *)from)->sin_addr,
+                         ret);
+        return true;
+    }
+    if (!from || from->sa_family != AF_INET6)
+        return false;
+    memcpy (ret, &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr, 16);
+    return true;
+}
+
+// The mask of an IPv4 address covers all bits before it as well.
+static int mask_bits (const struct sockaddr *mask)
+{
+    uint8_t bytes[16];
+    int bits = 0;
+    if (!read_bytes (mask, bytes))
+        return 128;
+    if (mask->sa_family == AF_INET)
+        memset (bytes, 0xff, 12);
+    while (bits < 128 && (bytes[bits / 8] & (0x80 >> bits % 8)))
+        bits++;
+    return bits;
+}
+
+void interfaces_read (struct networks *ret)
+{
+    struct ifaddrs *all = NULL;
+    ret->count = 0;
+    if (getifaddrs (&all)) {
+        log_event (LEVEL_ERROR, "interfaces_unknown", "error=\"%s\"", strerror (errno));
+        return;
+    }
+    for (const struct ifaddrs *at = all; at && ret->count < NETWORKS_MAX; at = at->ifa_next) {
+        struct network *network = &ret->at[ret->count];
+        if (!read_bytes (at->ifa_addr, network->bytes))
+            continue;
+        network->bits = mask_bits (at->ifa_netmask);
+        ret->count++;
+    }
+    freeifaddrs (all);
+}

@@ -1,0 +1,257 @@
+#include "resolver.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "address_rules.h"
+#include "clock.h"
+#include "memory.h"
+#include "table.h"
+
+enum { THREADS = 8, OF_A_SOURCE = 2, KEPT_MAX = 1024, KEPT_US = 30000000, UNKNOWN_US = 5000000 };
+
+struct waiter {
+    struct waiter *next;
+    resolved_fn *call;
+    void *owner;
+};
+
+struct lookup {
+    struct lookup *next;
+    struct waiter *waiters; // of the main thread
+    struct resolved resolved;
+    char source[256];
+    char host[CALLBACK_HOST_SIZE];
+};
+
+struct kept {
+    struct table_node node;
+    int64_t until_us;
+    struct resolved resolved;
+    char host[];
+};
+
+// `asked` and `done` are for the threads, with `running`; all else is the main thread's.
+static struct {
+    struct source wake;
+    int fd;
+    pthread_mutex_t lock;
+    pthread_cond_t more;
+    struct lookup *asked, *done;
+    const char *running[THREADS];       // the source of what each looks up; NULL = none
+    struct lookup *open[CALLBACKS_MAX]; // asked or running
+    size_t open_count;
+    struct table kept;
+} self = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER};
+
+// -- the threads
+
+static void look_up (struct lookup *lookup)
+{
+    struct addrinfo *found = NULL, hints = {.ai_family = AF_UNSPEC,
+                                            .ai_socktype = SOCK_STREAM,
+                                            .ai_flags = AI_ADDRCONFIG};
+    struct resolved *resolved = &lookup->resolved;
+    if (getaddrinfo (lookup->host, NULL, &hints, &found))
+        return;
+    for (struct addrinfo *at = found; at && resolved->count < RESOLVED_MAX; at = at->ai_next) {
+        uint8_t *to = resolved->addresses[resolved->count];
+        if (at->ai_family == AF_INET6) {
+            const struct sockaddr_in6 *in6 = (const void *)at->ai_addr;
+            memcpy (to, &in6->sin6_addr, 16);
+        } else if (at->ai_family == AF_INET) {
+            const struct sockaddr_in *in = (const void *)at->ai_addr;
+            address_of_ipv4 ((const uint8_t *)&in->sin_addr, to);
+        } else {
+            continue;
+        }
+        resolved->count++;
+    }
+    freeaddrinfo (found);
+}
+
+// The first whose source has not its share of threads.
+static struct lookup *take_asked (void)
+{
+    for (struct lookup **at = &self.asked; *at; at = &(*at)->next) {
+        struct lookup *lookup = *at;
+        size_t same = 0;
+        for (size_t i = 0; i < THREADS; i++)
+            same += self.running[i] && strcmp (self.running[i], lookup->source) == 0;
+        if (same < OF_A_SOURCE) {
+            *at = lookup->next;
+            return lookup;
+        }
+    }
+    return NULL;
+}
+
+static void *run (void *owner)
+{
+    const char **source = owner;
+    uint64_t one = 1;
+    pthread_mutex_lock (&self.lock);
+    for (;;) {
+        struct lookup *lookup = take_asked ();
+        if (!lookup) {
+            pthread_cond_wait (&self.more, &self.lock);
+            continue;
+        }
+        *source = lookup->source;
+        pthread_mutex_unlock (&self.lock);
+        look_up (lookup);
+        pthread_mutex_lock (&self.lock);
+        *source = NULL;
+        lookup->next = self.done;
+        self.done = lookup;
+        pthread_cond_broadcast (&self.more); // its source has a thread more
+        if (write (self.fd, &one, sizeof one) < 0)
+            continue; // it is readable already
+    }
+    return NULL;
+}
+
+// -- the main thread
+
+static void drop (struct kept *kept)
+{
+    table_remove (&self.kept, &kept->node);
+    free (kept);
+}
+
+static struct kept *kept_of (struct table_node *node)
+{
+    return (struct kept *)((uint8_t *)node - offsetof (struct kept, node));
+}
+
+static struct kept *find_kept (const char *host)
+{
+    struct table_node *node = table_find (&self.kept, table_hash (span_text (host)));
+    while (node && strcmp (kept_of (node)->host, host) != 0)
+        node = table_next (node);
+    if (node && kept_of (node)->until_us > clock_mono_us ())
+        return kept_of (node);
+    if (node)
+        drop (kept_of (node));
+    return NULL;
+}
+
+static void drop_all (void)
+{
+    for (struct table_node *node; (node = table_any (&self.kept));)
+        drop (kept_of (node));
+}
+
+static void keep (const struct lookup *lookup)
+{
+    if (self.kept.count >= KEPT_MAX)
+        drop_all ();
+    if (find_kept (lookup->host))
+        return;
+    size_t size = strlen (lookup->host) + 1;
+    struct kept *kept = memory_new (sizeof *kept + size);
+    kept->until_us = clock_mono_us () + (lookup->resolved.count ? KEPT_US : UNKNOWN_US);
+    kept->resolved = lookup->resolved;
+    memcpy (kept->host, lookup->host, size);
+    table_add (&self.kept, &kept->node, table_hash (span_text (kept->host)));
+}
+
+static void finish (struct lookup *lookup)
+{
+    for (size_t i = 0; i < self.open_count; i++)
+        if (self.open[i] == lookup) {
+            self.open[i] = self.open[--self.open_count];
+            break;
+        }
+    for (struct waiter *waiter; (waiter = lookup->waiters);) {
+        lookup->waiters = waiter->next;
+        waiter->call (waiter->owner, &lookup->resolved);
+        free (waiter);
+    }
+    free (lookup);
+}
+
+static void on_wake (void *owner, uint32_t events)
+{
+    uint64_t count;
+    (void)owner, (void)events;
+    if (read (self.fd, &count, sizeof count) < 0)
+        return;
+    pthread_mutex_lock (&self.lock);
+    struct lookup *done = self.done;
+    self.done = NULL;
+    pthread_mutex_unlock (&self.lock);
+    for (struct lookup *next; done; done = next) {
+        next = done->next;
+        keep (done);
+        finish (done);
+    }
+}
+
+static struct lookup *find_open (const char *host, const char *source)
+{
+    for (size_t i = 0; i < self.open_count; i++)
+        if (strcmp (self.open[i]->host, host) == 0 && strcmp (self.open[i]->source, source) == 0)
+            return self.open[i];
+    return NULL;
+}
+
+bool resolver_find (const char *host, const char *source, struct resolved *ret, resolved_fn *call,
+                    void *owner)
+{
+    const struct kept *kept = find_kept (host);
+    struct lookup *lookup = find_open (host, source);
+    if (kept) {
+        *ret = kept->resolved;
+        return true;
+    }
+    struct waiter *waiter = memory_new (sizeof *waiter);
+    waiter->call = call;
+    waiter->owner = owner;
+    if (lookup) {
+        waiter->next = lookup->waiters;
+        lookup->waiters = waiter;
+        return false;
+    }
+    lookup = memory_new (sizeof *lookup);
+    snprintf (lookup->host, sizeof lookup->host, "%s", host);
+    snprintf (lookup->source, sizeof lookup->source, "%s", source);
+    lookup->waiters = waiter;
+    self.open[self.open_count++] = lookup;
+    pthread_mutex_lock (&self.lock);
+    struct lookup **end = &self.asked;
+    while (*end)
+        end = &(*end)->next;
+    *end = lookup;
+    pthread_cond_signal (&self.more);
+    pthread_mutex_unlock (&self.lock);
+    return false;
+}
+
+bool resolver_start (struct reactor *reactor)
+{
+    pthread_t thread;
+    self.fd = eventfd (0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (self.fd < 0)
+        return false;
+    self.wake = (struct source){.call = on_wake};
+    source_set (&self.wake, reactor, self.fd, EPOLLIN);
+    for (size_t i = 0; i < THREADS; i++)
+        if (pthread_create (&thread, NULL, run, &self.running[i]) || pthread_detach (thread))
+            return false;
+    return true;
+}
+
+void resolver_stop (void)
+{
+    source_end (&self.wake);
+    drop_all ();
+    table_free (&self.kept);
+}

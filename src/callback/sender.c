@@ -1,0 +1,338 @@
+// A callback goes through these states, each of which ends by itself:
+//
+//     resolving   until the resolver has answered
+//     ready       until its host has a place: others of that host end by their timeout
+//     sending     until the transfer has ended, by its timeout at the latest
+//     reporting   until the station has answered the report, which is sent each second, or its
+//                 lease is over; the same report counts once
+//
+// What need not be sent is reported at once. A callback keeps its lease by `alive`; if the station
+// answers `stop` it is dropped. What a dead sender held comes to others when its lease ends.
+#include "sender_private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "clock.h"
+#include "interfaces.h"
+#include "json.h"
+#include "log.h"
+#include "memory.h"
+
+enum {
+    TAKE_MAX = 100,
+    TAKE_WAIT_S = 5,
+    ANSWER_MS = 5000,
+    TICK_MS = 1000,
+    AGAIN_US = 1000000,
+    ALIVE_US = 10000000, // at most between two words of a callback
+    INTERFACES_US = 60000000,
+    RETURNED_S = 1,     // until those that were not begun are due again, when it ends
+    STOP_US = 20000000, // for what is being sent
+    LEAVE_US = 1000000  // for the answer to the last take
+};
+
+static void report (struct job *job);
+
+static size_t count_busy (const struct sender *self)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < CALLBACKS_MAX; i++)
+        count += self->jobs[i].state != JOB_FREE;
+    return count;
+}
+
+void job_finish (struct job *job, const struct outcome *outcome)
+{
+    const struct callback *callback = &job->callback;
+    job->outcome = *outcome;
+    job->state = JOB_REPORTING;
+    log_event (outcome->success ? LEVEL_DEBUG : LEVEL_INFO,
+               outcome->success     ? "callback_delivered"
+               : outcome->release_s ? "callback_held_back"
+                                    : "callback_failed",
+               "callback=%s plan=%s run=%s host=%s took_ms=%" PRId64 " final=%d reason=%s",
+               callback->plan, callback->about_plan, callback->about_exec,
+               callback->url.host[0] ? callback->url.host : "-",
+               (clock_mono_us () - job->begun_us) / 1000, outcome->final,
+               quoted (span_text (outcome->reason)));
+    report (job);
+}
+
+// -- the station
+
+static bool is_passing (uint8_t status)
+{
+    return status == ZERO_STATUS_BUSY_ID || status == ZERO_STATUS_NET_ERROR_ID;
+}
+
+static json_t *json_of (const struct zplan_reply *reply)
+{
+    size_t size = 0;
+    struct reason ignored;
+    const void *text = zplan_reply_frame (reply, ZERO_FRAME_JSON, &size);
+    return text ? json_read_object (span_of (text, size), &ignored) : NULL;
+}
+
+// Takes the fields. False: it cannot be sent now.
+static bool say (struct sender *self, const char *command, json_t *fields, zplan_reply_fn *fn,
+                 void *context)
+{
+    char *text = json_write (fields);
+    const char *args[] = {text};
+    json_decref (fields);
+    int error = zplan_client_send_word (self->client, command, args, 1, fn, context);
+    free (text);
+    return error == ZPLAN_OK;
+}
+
+static json_t *job_fields (const struct job *job)
+{
+    return json_pack ("{s:s, s:s, s:s}", "plan", job->callback.plan, "worker", job->sender->name,
+                      "exec_id", job->callback.exec);
+}
+
+// The end of an alive or a report. False: the job is gone.
+static bool answered (struct job *job, int64_t now_us)
+{
+    job->asking = false;
+    job->due_us = now_us + AGAIN_US;
+    if (job->dropped && job->state != JOB_RESOLVING)
+        job_clear (job);
+    return !job->dropped && job->state != JOB_FREE;
+}
+
+static void on_alive (void *context, int error, const struct zplan_reply *reply)
+{
+    struct job *job = context;
+    int64_t now_us = clock_mono_us ();
+    if (!answered (job, now_us) || error != ZPLAN_OK || is_passing (reply->status))
+        return;
+    json_t *answer = reply->status < ZERO_STATUS_ERROR_FLAG ? json_of (reply) : NULL;
+    if (json_object_get (answer, "stop") || reply->status == ZERO_STATUS_NOT_FIND_ID) {
+        log_event (LEVEL_INFO, "callback_stopped", "callback=%s", job->callback.plan);
+        job_drop (job);
+    } else if (answer) {
+        job->lease_us = now_us + job->callback.worker_timeout_s * 1000000;
+        job->due_us =
+            now_us +
+            (job->callback.ping_s * 1000000 < ALIVE_US ? job->callback.ping_s * 1000000 : ALIVE_US);
+        if (job->state == JOB_REPORTING)
+            report (job);
+    }
+    json_decref (answer);
+}
+
+static void on_reported (void *context, int error, const struct zplan_reply *reply)
+{
+    struct job *job = context;
+    char words[REASON_MAX];
+    if (!answered (job, clock_mono_us ()) || error != ZPLAN_OK || is_passing (reply->status))
+        return;
+    if (reply->status >= ZERO_STATUS_ERROR_FLAG)
+        log_event (LEVEL_WARN, "report_rejected", "callback=%s reason=%s", job->callback.plan,
+                   quoted (span_text (zplan_reply_words (reply, words, sizeof words))));
+    job_clear (job);
+}
+
+static void report (struct job *job)
+{
+    if (job->asking)
+        return;
+    json_t *fields = job_fields (job);
+    outcome_write (&job->outcome, fields);
+    job->asking = say (job->sender, "report", fields, on_reported, job);
+    job->due_us = clock_mono_us () + AGAIN_US;
+}
+
+static void say_alive (struct job *job)
+{
+    job->asking = say (job->sender, "alive", job_fields (job), on_alive, job);
+    job->due_us = clock_mono_us () + AGAIN_US;
+}
+
+static void on_nothing (void *context, int error, const struct zplan_reply *reply)
+{
+    (void)context, (void)error, (void)reply;
+}
+
+static void take_job (struct sender *self, const json_t *taken, int64_t now_us)
+{
+    struct callback callback = {0};
+    struct job *job = NULL;
+    for (size_t i = 0; i < CALLBACKS_MAX && !job; i++)
+        if (self->jobs[i].state == JOB_FREE)
+            job = &self->jobs[i];
+    if (!job || !callback_read_ids (taken, &callback))
+        return; // more than was asked for: its lease ends
+    *job = (struct job){.sender = self, .callback = callback, .begun_us = now_us};
+    job->lease_us = now_us + callback.worker_timeout_s * 1000000;
+    job->due_us = now_us + AGAIN_US;
+    if (self->stop_us) {
+        json_t *fields = job_fields (job);
+        json_object_set_new (fields, "release", json_true ());
+        say (self, "alive", fields, on_nothing, NULL);
+        return;
+    }
+    job_begin (job, taken);
+}
+
+static void take (struct sender *self);
+
+static void on_taken (void *context, int error, const struct zplan_reply *reply)
+{
+    struct sender *self = context;
+    int64_t now_us = clock_mono_us ();
+    char words[REASON_MAX];
+    json_t *answer =
+        error == ZPLAN_OK && reply->status < ZERO_STATUS_ERROR_FLAG ? json_of (reply) : NULL;
+    const json_t *jobs = json_object_get (answer, "jobs"), *job;
+    const char *name = json_string_value (json_object_get (answer, "worker"));
+    size_t i;
+    self->taking = false;
+    if (!json_is_array (jobs)) {
+        self->take_us = error == ZPLAN_OK ? now_us + AGAIN_US : now_us;
+        if (error == ZPLAN_OK && !self->stop_us)
+            log_event (LEVEL_WARN, "take_rejected", "target=%s reason=%s", self->settings->target,
+                       quoted (span_text (zplan_reply_words (reply, words, sizeof words))));
+        self->joined = false;
+    } else {
+        if (name)
+            snprintf (self->name, sizeof self->name, "%s", name);
+        if (!self->joined)
+            log_event (LEVEL_INFO, "serving", "station=%s target=%s name=%s",
+                       zplan_client_endpoint (self->client), self->settings->target, self->name);
+        if (!self->ready) {
+            puts ("ready");
+            fflush (stdout);
+        }
+        if (json_array_size (jobs) || !self->joined)
+            self->take_us = now_us;
+        self->joined = self->ready = true;
+        json_array_foreach (jobs, i, job) take_job (self, job, now_us);
+    }
+    json_decref (answer);
+    take (self);
+}
+
+static json_t *take_fields (const struct sender *self, int64_t limit, int wait_s)
+{
+    json_t *fields = json_pack ("{s:s, s:I, s:i}", "station", self->settings->target, "limit",
+                                (json_int_t)limit, "wait", wait_s);
+    if (self->name[0])
+        json_object_set_new (fields, "worker", json_string (self->name));
+    return fields;
+}
+
+// The first take of a connection does not wait: its answer shows that the station is there.
+static void take (struct sender *self)
+{
+    int64_t room = self->settings->in_flight - (int64_t)count_busy (self);
+    if (self->taking || self->stop_us || room <= 0 || clock_mono_us () < self->take_us)
+        return;
+    int wait_s = self->joined ? TAKE_WAIT_S : 0;
+    zplan_client_set_timeout (self->client, ANSWER_MS + wait_s * 1000);
+    self->taking = say (self, "take", take_fields (self, room < TAKE_MAX ? room : TAKE_MAX, wait_s),
+                        on_taken, self);
+    zplan_client_set_timeout (self->client, ANSWER_MS);
+    self->take_us = clock_mono_us () + AGAIN_US;
+}
+
+// -- the loop
+
+static void end_if_done (struct sender *self)
+{
+    int64_t now_us = clock_mono_us ();
+    bool taking = self->taking && now_us < self->stop_us - STOP_US + LEAVE_US;
+    if (self->stop_us && ((count_busy (self) == 0 && !taking) || now_us >= self->stop_us))
+        reactor_stop (self->reactor);
+}
+
+static void on_client (void *owner, uint32_t events)
+{
+    struct sender *self = owner;
+    (void)events;
+    zplan_client_process (self->client);
+    take (self);
+    end_if_done (self);
+}
+
+static void on_tick (void *owner)
+{
+    struct sender *self = owner;
+    int64_t now_us = clock_mono_us ();
+    timer_set (&self->tick, self->reactor, TICK_MS);
+    if (now_us >= self->interfaces_us) {
+        interfaces_read (&self->settings->rules.own);
+        self->interfaces_us = now_us + INTERFACES_US;
+    }
+    for (size_t i = 0; i < CALLBACKS_MAX; i++) {
+        struct job *job = &self->jobs[i];
+        if (job->state == JOB_FREE || job->dropped)
+            continue;
+        if (now_us >= job->lease_us)
+            job_drop (job);
+        else if (!job->asking && now_us >= job->due_us && job->state == JOB_REPORTING)
+            report (job);
+        else if (!job->asking && now_us >= job->due_us)
+            say_alive (job);
+    }
+    sender_start_ready (self);
+    take (self);
+    end_if_done (self);
+}
+
+struct sender *sender_new (struct reactor *reactor, struct sender_settings *settings,
+                           struct zplan_client *client)
+{
+    struct sender *self = memory_new (sizeof *self);
+    self->reactor = reactor;
+    self->settings = settings;
+    self->client = client;
+    self->transfers = transfers_new (reactor, &settings->rules, settings->ca_file);
+    if (!resolver_start (reactor) || !self->transfers) {
+        sender_destroy (&self);
+        return NULL;
+    }
+    snprintf (self->name, sizeof self->name, "%s", settings->name);
+    zplan_client_set_timeout (client, ANSWER_MS);
+    self->source = (struct source){.call = on_client, .owner = self};
+    source_set (&self->source, reactor, zplan_client_fd (client), EPOLLIN);
+    self->tick.call = on_tick;
+    self->tick.owner = self;
+    timer_set (&self->tick, reactor, 0);
+    return self;
+}
+
+void sender_stop (struct sender *self)
+{
+    if (self->stop_us)
+        reactor_stop (self->reactor);
+    else
+        self->stop_us = clock_mono_us () + STOP_US;
+    if (self->taking)
+        say (self, "take", take_fields (self, 0, 0), on_nothing, NULL);
+    for (size_t i = 0; i < CALLBACKS_MAX; i++)
+        if (self->jobs[i].state == JOB_READY && !self->jobs[i].dropped)
+            job_hold_back (&self->jobs[i], RETURNED_S, "it ends");
+    end_if_done (self);
+}
+
+void sender_destroy (struct sender **self_p)
+{
+    struct sender *self = *self_p;
+    if (!self)
+        return;
+    source_end (&self->source);
+    timer_end (&self->tick);
+    zplan_client_destroy (&self->client); // its requests end, and call
+    resolver_stop ();
+    for (size_t i = 0; i < CALLBACKS_MAX; i++)
+        job_clear (&self->jobs[i]);
+    transfers_destroy (&self->transfers);
+    breakers_free (&self->breakers);
+    free (self);
+    *self_p = NULL;
+}

@@ -1,0 +1,245 @@
+#include "sender_private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "clock.h"
+#include "folder.h"
+#include "log.h"
+
+enum {
+    OF_A_HOST = 8,
+    OF_A_TARGET = 4, // a quarter of all places
+    FULL_S = 1       // until one that found no place is due again
+};
+
+static void host_text (const struct job *job, char out[CALLBACK_HOST_SIZE + 8])
+{
+    snprintf (out, CALLBACK_HOST_SIZE + 8, "%s:%d", job->callback.url.host, job->callback.url.port);
+}
+
+void job_clear (struct job *job)
+{
+    transfer_end (&job->transfer);
+    callback_clear (&job->callback);
+    secret_wipe (&job->secret);
+    job->state = JOB_FREE;
+}
+
+void job_drop (struct job *job)
+{
+    char host[CALLBACK_HOST_SIZE + 8];
+    if (job->state == JOB_SENDING) {
+        host_text (job, host);
+        breaker_end (&job->sender->breakers, host, BREAKER_UNKNOWN, clock_mono_us () / 1000);
+        transfer_end (&job->transfer);
+    }
+    job->dropped = job->state == JOB_RESOLVING || job->asking;
+    if (!job->dropped)
+        job_clear (job);
+    else if (job->state != JOB_RESOLVING)
+        job->state = JOB_REPORTING; // it has no place any more
+}
+
+static void finish_final (struct job *job, const char *reason)
+{
+    struct outcome outcome = {.final = true};
+    snprintf (outcome.reason, sizeof outcome.reason, "%s", reason);
+    job_finish (job, &outcome);
+}
+
+void job_hold_back (struct job *job, int64_t seconds, const char *why)
+{
+    struct outcome outcome = {.release_s = seconds};
+    snprintf (outcome.reason, sizeof outcome.reason,
+              "held back by zplan-callback for %" PRId64 " s: %s", seconds, why);
+    job_finish (job, &outcome);
+}
+
+// -- sending
+
+static void on_sent (void *owner, const struct attempt *sent, bool listed)
+{
+    struct job *job = owner;
+    struct sender *self = job->sender;
+    struct attempt attempt = *sent;
+    struct outcome outcome;
+    char host[CALLBACK_HOST_SIZE + 8];
+    job->transfer = NULL;
+    if (listed && !self->settings->keep_answers)
+        attempt.answer = (struct span){0};
+    const struct callback *callback = &job->callback;
+    attempt.blotted[0] = job->secret.sk;
+    attempt.blotted[1] = job->secret.value;
+    if (callback->named && callback->url.path_size > 1)
+        attempt.blotted[2] = callback->url.text + callback->url.origin_size + 1;
+    outcome_of_attempt (&attempt, &outcome);
+    host_text (job, host);
+    breaker_end (&self->breakers, host, outcome_of_host (&attempt), clock_mono_us () / 1000);
+    job_finish (job, &outcome);
+    sender_start_ready (self);
+}
+
+static void send_callback (struct job *job)
+{
+    const struct callback *callback = &job->callback;
+    char lines[CALLBACK_LINES_MAX][CALLBACK_LINE_SIZE];
+    size_t count = callback_lines (callback, callback->secret[0] ? &job->secret : NULL,
+                                   clock_wall_us () / 1000000, lines);
+    const struct transfer_request request = {.url = callback->url.text,
+                                             .host = callback->url.host,
+                                             .port = callback->url.port,
+                                             .is_put = callback->is_put,
+                                             .lines = (const char (*)[CALLBACK_LINE_SIZE])lines,
+                                             .line_count = count,
+                                             .body = span_of (callback->body, callback->body_size),
+                                             .resolved =
+                                                 callback->url.literal ? NULL : &job->resolved,
+                                             .timeout_ms = callback->timeout_s * 1000};
+    job->state = JOB_SENDING;
+    job->transfer = transfer_start (job->sender->transfers, &request, on_sent, job);
+    explicit_bzero (lines, sizeof lines);
+    if (!job->transfer)
+        on_sent (job, &(struct attempt){.fault = "out of memory"}, false);
+}
+
+static size_t count_of_host (const struct job *job)
+{
+    size_t count = 0;
+    const struct job *jobs = job->sender->jobs;
+    for (size_t i = 0; i < CALLBACKS_MAX; i++)
+        count += jobs[i].state == JOB_SENDING &&
+                 jobs[i].callback.url.port == job->callback.url.port &&
+                 strcmp (jobs[i].callback.url.host, job->callback.url.host) == 0;
+    return count;
+}
+
+static void start (struct job *job)
+{
+    char host[CALLBACK_HOST_SIZE + 8];
+    if (count_of_host (job) >= OF_A_HOST)
+        return;
+    host_text (job, host);
+    int64_t wait_ms = breaker_wait (&job->sender->breakers, host, clock_mono_us () / 1000);
+    if (wait_ms)
+        job_hold_back (job, (wait_ms + 999) / 1000, "its host failed many times in a row");
+    else
+        send_callback (job);
+}
+
+void sender_start_ready (struct sender *self)
+{
+    for (size_t i = 0; i < CALLBACKS_MAX; i++)
+        if (self->jobs[i].state == JOB_READY)
+            start (&self->jobs[i]);
+}
+
+// -- before sending
+
+static void on_resolved (void *owner, const struct resolved *resolved)
+{
+    struct job *job = owner;
+    struct resolved *kept = &job->resolved;
+    if (job->dropped) {
+        job->state = JOB_REPORTING;
+        job_drop (job);
+        return;
+    }
+    kept->count = 0;
+    for (size_t i = 0; i < resolved->count; i++)
+        if (address_judge (&job->sender->settings->rules, resolved->addresses[i]) != ADDRESS_DENIED)
+            memcpy (kept->addresses[kept->count++], resolved->addresses[i], 16);
+    job->state = JOB_READY;
+    if (kept->count) {
+        start (job);
+        return;
+    }
+    char host[CALLBACK_HOST_SIZE + 8];
+    struct outcome outcome;
+    const struct attempt attempt = {.fault = "the host's name is not known",
+                                    .denied = resolved->count > 0};
+    host_text (job, host);
+    breaker_end (&job->sender->breakers, host, outcome_of_host (&attempt), clock_mono_us () / 1000);
+    outcome_of_attempt (&attempt, &outcome);
+    job_finish (job, &outcome);
+}
+
+// The URL, by its receiver if it is named. 0, or -1 with the reason.
+static int locate (struct job *job, struct reason *reason)
+{
+    const struct sender_settings *settings = job->sender->settings;
+    struct callback *callback = &job->callback;
+    struct receiver receiver;
+    struct reason why;
+    if (settings->only_named && !callback->named) {
+        reason_set (reason, "url: only receivers that are named as @NAME are allowed");
+        return -1;
+    }
+    if (!callback->named)
+        return callback_locate (callback, NULL, reason);
+    int rc = folder_read_receiver (settings->receivers, callback->where + 1, &receiver, &why);
+    if (rc)
+        log_event (LEVEL_WARN, "receiver_unknown", "receiver=%s reason=%s",
+                   quoted (span_text (callback->where + 1)), quoted (span_text (why.text)));
+    if (rc || (receiver.targets[0] && !targets_have (receiver.targets, callback->source))) {
+        reason_set (reason, "receiver not allowed");
+        return -1;
+    }
+    return callback_locate (callback, &receiver, reason);
+}
+
+// One answer for all, so that nobody learns which secrets there are.
+static int find_secret (struct job *job, struct reason *reason)
+{
+    const struct callback *callback = &job->callback;
+    struct reason why = {"not for this target or host"};
+    if (!callback->secret[0] || (folder_read_secret (job->sender->settings->secrets,
+                                                     callback->secret, &job->secret, &why) == 0 &&
+                                 secret_allowed (&job->secret, &callback->url, callback->source)))
+        return 0;
+    log_event (LEVEL_WARN, "secret_not_allowed", "callback=%s secret=%s target=%s reason=%s",
+               callback->plan, callback->secret, quoted (span_text (callback->source)),
+               quoted (span_text (why.text)));
+    reason_set (reason, "secret not allowed");
+    return -1;
+}
+
+// An address in place of a name.
+static bool callback_address (const struct callback *callback, struct resolved *ret)
+{
+    ret->count = callback->url.literal;
+    return callback->url.literal && address_read (callback->url.host, ret->addresses[0]);
+}
+
+static size_t count_of_target (const struct job *job)
+{
+    size_t count = 0;
+    const struct job *jobs = job->sender->jobs;
+    for (size_t i = 0; i < CALLBACKS_MAX; i++)
+        count += jobs[i].state != JOB_FREE && jobs[i].state != JOB_REPORTING &&
+                 strcmp (jobs[i].callback.source, job->callback.source) == 0;
+    return count;
+}
+
+void job_begin (struct job *job, const json_t *taken)
+{
+    struct callback *callback = &job->callback;
+    const struct sender_settings *settings = job->sender->settings;
+    struct reason reason;
+    struct resolved resolved;
+    job->state = JOB_READY;
+    if (callback_read (taken, callback, &reason) || locate (job, &reason) ||
+        sender_url_check (settings, &callback->url, &reason) || find_secret (job, &reason)) {
+        finish_final (job, reason.text);
+        return;
+    }
+    int64_t most = (settings->in_flight + OF_A_TARGET - 1) / OF_A_TARGET;
+    if ((int64_t)count_of_target (job) > most) {
+        job_hold_back (job, FULL_S, "its target has its share of places");
+        return;
+    }
+    job->state = JOB_RESOLVING;
+    if (callback_address (callback, &resolved) ||
+        resolver_find (callback->url.host, callback->source, &resolved, on_resolved, job))
+        on_resolved (job, &resolved);
+}

@@ -1,0 +1,147 @@
+#include "sender_settings.h"
+
+#include <stdio.h>
+
+#include "log.h"
+
+// In the file a value has a name: "office = 10.0.0.0/8" below `allow`.
+static const char *value_of (const char *text)
+{
+    const char *equals = strchr (text, '=');
+    return equals ? equals + 1 : text;
+}
+
+static int named_reason (const char *name, const struct reason *why, struct reason *reason)
+{
+    reason_set (reason, "%s: %s", name, why->text);
+    return -1;
+}
+
+// HOST:PORT as a URL has it; the host alone is a network if it is an address.
+static int add_allow (void *values, const char *text, struct reason *reason)
+{
+    struct sender_settings *self = values;
+    struct callback_url url;
+    struct reason why;
+    char as_url[SETTING_TEXT_MAX + 16];
+    const char *value = value_of (text);
+    const char *colon = strrchr (value, ':');
+    bool one_colon =
+        colon && (strchr (value, ':') == colon || (value[0] == '[' && colon[-1] == ']'));
+    if (!one_colon)
+        return networks_add (&self->rules.allow, value, &why) ? named_reason ("allow", &why, reason)
+                                                              : 0;
+    snprintf (as_url, sizeof as_url, "http://%s", value);
+    if (callback_url_read (span_text (as_url), &url, &why))
+        return named_reason ("allow", &why, reason);
+    if (self->port_count == PORTS_MAX) {
+        reason_set (reason, "allow: want at most %d of HOST:PORT", PORTS_MAX);
+        return -1;
+    }
+    snprintf (self->ports[self->port_count++], sizeof *self->ports, "%s:%d", url.host, url.port);
+    return 0;
+}
+
+static int add_deny (void *values, const char *text, struct reason *reason)
+{
+    struct reason why;
+    struct sender_settings *self = values;
+    return networks_add (&self->rules.deny, value_of (text), &why)
+               ? named_reason ("deny", &why, reason)
+               : 0;
+}
+
+static int add_nat64 (void *values, const char *text, struct reason *reason)
+{
+    struct reason why;
+    struct sender_settings *self = values;
+    return networks_add_nat64 (&self->rules.nat64, value_of (text), &why)
+               ? named_reason ("nat64", &why, reason)
+               : 0;
+}
+
+#define FIELD(name) offsetof (struct sender_settings, name)
+
+static const struct setting rows[] = {
+    {"connect", "--connect", "ENDPOINTS", "tcp://127.0.0.1:7920", SETTING_TEXT, FIELD (connect), 0,
+     0, NULL,
+     "request sockets of the stations on one database, with commas\n"
+     "                              between them"},
+    {"key", "--key", "FILE", "", SETTING_TEXT, FIELD (key), 0, 0, NULL,
+     "own CURVE certificate (NAME.key_secret); it needs the role result"},
+    {"server_key", "--server-key", "KEY", "", SETTING_TEXT, FIELD (server_key), 0, 0, NULL,
+     "the station's public key"},
+    {"target", "--target", "NAME", "callbacks", SETTING_TEXT, FIELD (target), 0, 0, NULL,
+     "pull target whose plans are callbacks"},
+    {"name", "--name", "NAME", "", SETTING_TEXT, FIELD (name), 0, 0, NULL,
+     "own name at the station; empty: the station gives one. Each\n"
+     "                              sender needs one of its own"},
+    {"in_flight", "--in-flight", "N", "256", SETTING_NUMBER, FIELD (in_flight), 1, 256, NULL,
+     "callbacks at a time; of one target at most a quarter, of one\n"
+     "                              host 8"},
+    {"secrets", "--secrets", "FOLDER", "", SETTING_TEXT, FIELD (secrets), 0, 0, NULL,
+     "files with the secrets that plans name"},
+    {"receivers", "--receivers", "FOLDER", "", SETTING_TEXT, FIELD (receivers), 0, 0, NULL,
+     "files with the URLs that plans name as @NAME"},
+    {"only_named", "--only-named", NULL, "0", SETTING_FLAG, FIELD (only_named), 0, 0, NULL,
+     "send to receivers of that folder only"},
+    {"allow", "--allow", "NETWORK", NULL, SETTING_LIST, 0, 0, 0, add_allow,
+     "also connect to this network (10.0.0.0/8); or HOST:PORT:\n"
+     "                              to this port; repeatable"},
+    {"deny", "--deny", "NETWORK", NULL, SETTING_LIST, 0, 0, 0, add_deny,
+     "never connect to this network; repeatable"},
+    {"nat64", "--nat64", "PREFIX", NULL, SETTING_LIST, 0, 0, 0, add_nat64,
+     "the network's prefix of NAT64 besides 64:ff9b::/96; repeatable"},
+    {"allow_http", "--allow-http", NULL, "0", SETTING_FLAG, FIELD (allow_http), 0, 0, NULL,
+     "also send to http://, at the ports 80 and 8080"},
+    {"keep_answers", "--keep-answers", NULL, "0", SETTING_FLAG, FIELD (keep_answers), 0, 0, NULL,
+     "keep the begin of answers from networks of --allow as well"},
+    {"ca_file", "--ca-file", "FILE", "", SETTING_TEXT, FIELD (ca_file), 0, 0, NULL,
+     "certificates of the authorities to trust; empty: the system's"},
+    {"log_level", "--log-level", "LEVEL", "info", SETTING_TEXT, FIELD (log_level), 0, 0, NULL,
+     "error, warn, info or debug"},
+    {"log_format", "--log-format", "FORMAT", "logfmt", SETTING_TEXT, FIELD (log_format), 0, 0, NULL,
+     "logfmt, or json: one object per line"},
+};
+
+static const struct setting_topic topics[] = {
+    {"connect", "Station"}, {"secrets", "Receivers"}, {"allow", "Networks"}, {"log_level", "Log"}};
+
+const struct setting_table sender_setting_table = {rows, sizeof rows / sizeof *rows, topics,
+                                                   sizeof topics / sizeof *topics};
+
+int sender_settings_check (const void *values, struct reason *reason)
+{
+    const struct sender_settings *self = values;
+    enum log_level level;
+    enum log_format format;
+    if (!log_level_parse (self->log_level, &level))
+        reason_set (reason, "log_level: want error, warn, info or debug");
+    else if (!log_format_parse (self->log_format, &format))
+        reason_set (reason, "log_format: want logfmt or json");
+    else if (!self->key[0] != !self->server_key[0])
+        reason_set (reason, "key and server_key go together");
+    else if (self->only_named && !self->receivers[0])
+        reason_set (reason, "only_named: needs receivers");
+    else
+        return 0;
+    return -1;
+}
+
+int sender_url_check (const struct sender_settings *self, const struct callback_url *url,
+                      struct reason *reason)
+{
+    char place[sizeof *self->ports];
+    if (!url->https && !self->allow_http) {
+        reason_set (reason, "url: http is not allowed");
+        return -1;
+    }
+    if (url->https ? url->port == 443 || url->port == 8443 : url->port == 80 || url->port == 8080)
+        return 0;
+    snprintf (place, sizeof place, "%s:%d", url->host, url->port);
+    for (size_t i = 0; i < self->port_count; i++)
+        if (strcmp (self->ports[i], place) == 0)
+            return 0;
+    reason_set (reason, "url: port %d is not allowed", url->port);
+    return -1;
+}

@@ -1,0 +1,388 @@
+#include "transfer.h"
+
+#include <arpa/inet.h>
+#include <curl/curl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "memory.h"
+#include "retry_after.h"
+
+enum {
+    OF_A_HOST = 8,          // connections
+    CONNECTION_LIFE_S = 60, // then the rules judge its address again
+    INTERIM_MAX = 5         // answers of 1xx
+};
+
+struct transfers {
+    struct reactor *reactor;
+    const struct address_rules *rules;
+    const char *ca_file;
+    CURLM *multi;
+    struct timer timer;
+};
+
+struct transfer {
+    struct transfers *all;
+    CURL *easy;
+    struct curl_slist *lines, *addresses;
+    transfer_fn *call;
+    void *owner;
+    enum { FAULT_NONE, FAULT_ADDRESS, FAULT_HEADERS, FAULT_INTERIM, FAULT_ANSWER } fault;
+    bool textual; // the answer can be shown
+    int interim;
+    int64_t retry_after_s;
+    size_t header_bytes, answer_size;
+    char answer[TRANSFER_ANSWER_MAX];
+};
+
+// -- the address
+
+static curl_socket_t open_socket (void *owner, curlsocktype purpose, struct curl_sockaddr *at)
+{
+    struct transfer *self = owner;
+    uint8_t address[16];
+    union {
+        struct sockaddr_in in;
+        struct sockaddr_in6 in6;
+    } to;
+    (void)purpose;
+    self->fault = FAULT_ADDRESS;
+    if (at->socktype != SOCK_STREAM || at->addrlen > sizeof to)
+        return CURL_SOCKET_BAD;
+    memcpy (&to, &at->addr, at->addrlen);
+    if (at->family == AF_INET)
+        address_of_ipv4 ((const uint8_t *)&to.in.sin_addr, address);
+    else if (at->family == AF_INET6)
+        memcpy (address, &to.in6.sin6_addr, 16);
+    else
+        return CURL_SOCKET_BAD;
+    if (address_judge (self->all->rules, address) == ADDRESS_DENIED)
+        return CURL_SOCKET_BAD;
+    self->fault = FAULT_NONE;
+    return socket (at->family, at->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at->protocol);
+}
+
+// -- the answer
+
+static bool header_is (struct span line, const char *name, struct span *ret)
+{
+    size_t size = strlen (name);
+    if (line.size <= size || line.data[size] != ':' ||
+        strncasecmp ((const char *)line.data, name, size) != 0)
+        return false;
+    struct span value = span_of (line.data + size + 1, line.size - size - 1);
+    while (value.size && (value.data[0] == ' ' || value.data[0] == '\t'))
+        value = span_of (value.data + 1, value.size - 1);
+    while (value.size && strchr ("\r\n \t", value.data[value.size - 1]))
+        value.size--;
+    *ret = value;
+    return true;
+}
+
+static bool begins (struct span text, const char *with)
+{
+    size_t size = strlen (with);
+    return text.size >= size && strncasecmp ((const char *)text.data, with, size) == 0;
+}
+
+static size_t on_header (char *data, size_t unit, size_t count, void *owner)
+{
+    struct transfer *self = owner;
+    struct span line = span_of (data, unit * count), value;
+    self->header_bytes += line.size;
+    if (self->header_bytes > TRANSFER_HEADERS_MAX) {
+        self->fault = FAULT_HEADERS;
+        return 0;
+    }
+    if (begins (line, "HTTP/1.1 1") && ++self->interim > INTERIM_MAX) {
+        self->fault = FAULT_INTERIM;
+        return 0;
+    }
+    if (header_is (line, "Retry-After", &value))
+        self->retry_after_s = retry_after (value, clock_wall_us () / 1000000);
+    else if (header_is (line, "Content-Type", &value))
+        self->textual = begins (value, "text/") || begins (value, "application/json") ||
+                        begins (value, "application/problem+json");
+    return line.size;
+}
+
+// What is longer is not read: the status is known.
+static size_t on_body (char *data, size_t unit, size_t count, void *owner)
+{
+    struct transfer *self = owner;
+    size_t size = unit * count, room = sizeof self->answer - self->answer_size;
+    size_t kept = size < room ? size : room;
+    memcpy (self->answer + self->answer_size, data, kept);
+    self->answer_size += kept;
+    if (kept == size)
+        return size;
+    self->fault = FAULT_ANSWER;
+    return 0;
+}
+
+static const char *fault_text (const struct transfer *self, CURLcode code)
+{
+    static const struct {
+        CURLcode code;
+        const char *text;
+    } rows[] = {
+        {CURLE_COULDNT_RESOLVE_HOST, "the host's name is not known"},
+        {CURLE_COULDNT_CONNECT, "cannot connect"},
+        {CURLE_OPERATION_TIMEDOUT, "timed out"},
+        {CURLE_SSL_CONNECT_ERROR, "TLS: no connection"},
+        {CURLE_PEER_FAILED_VERIFICATION, "TLS: the certificate is not valid for this host"},
+        {CURLE_GOT_NOTHING, "the connection was closed without an answer"},
+        {CURLE_RECV_ERROR, "the connection was lost"},
+        {CURLE_SEND_ERROR, "the connection was lost"},
+        {CURLE_PARTIAL_FILE, "the answer was cut"},
+        {CURLE_WEIRD_SERVER_REPLY, "the answer is no HTTP"},
+        {CURLE_UNSUPPORTED_PROTOCOL, "the answer is no HTTP"},
+    };
+    if (self->fault == FAULT_HEADERS)
+        return "the answer's headers are too large";
+    if (self->fault == FAULT_INTERIM)
+        return "too many interim answers";
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].code == code)
+            return rows[i].text;
+    return curl_easy_strerror (code);
+}
+
+// -- one
+
+static void set_addresses (struct transfer *self, const struct transfer_request *request)
+{
+    char line[CALLBACK_HOST_SIZE + 16 + RESOLVED_MAX * (INET6_ADDRSTRLEN + 3)], text[64];
+    // "+": it is kept no longer than what libcurl itself looks up.
+    size_t used = (size_t)snprintf (line, sizeof line, "+%s:%d:", request->host, request->port);
+    for (size_t i = 0; i < request->resolved->count; i++) {
+        const uint8_t *address = request->resolved->addresses[i];
+        inet_ntop (AF_INET6, address, text, sizeof text);
+        if (IN6_IS_ADDR_V4MAPPED ((const struct in6_addr *)(const void *)address))
+            inet_ntop (AF_INET, address + 12, text, sizeof text);
+        const char *form = strchr (text, ':') ? "[" : "";
+        used += (size_t)snprintf (line + used, sizeof line - used, "%s%s%s%s", i ? "," : "", form,
+                                  text, *form ? "]" : "");
+    }
+    self->addresses = curl_slist_append (NULL, line);
+    curl_easy_setopt (self->easy, CURLOPT_RESOLVE, self->addresses);
+}
+
+static void set_bounds (struct transfer *self, const struct transfer_request *request)
+{
+    CURL *easy = self->easy;
+    curl_easy_setopt (easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt (easy, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt (easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt (easy, CURLOPT_HTTP09_ALLOWED, 0L);
+    curl_easy_setopt (easy, CURLOPT_PROXY, "");
+    curl_easy_setopt (easy, CURLOPT_NOPROXY, "*");
+    curl_easy_setopt (easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+    curl_easy_setopt (easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt (easy, CURLOPT_QUICK_EXIT, 1L);
+    curl_easy_setopt (easy, CURLOPT_DNS_CACHE_TIMEOUT, 30L);
+    curl_easy_setopt (easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    curl_easy_setopt (easy, CURLOPT_MAXLIFETIME_CONN, (long)CONNECTION_LIFE_S);
+    curl_easy_setopt (easy, CURLOPT_MAXAGE_CONN, (long)CONNECTION_LIFE_S);
+    curl_easy_setopt (easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
+    curl_easy_setopt (easy, CURLOPT_CONNECTTIMEOUT_MS, (long)request->timeout_ms);
+    curl_easy_setopt (easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt (easy, CURLOPT_OPENSOCKETDATA, self);
+    if (self->all->ca_file[0])
+        curl_easy_setopt (easy, CURLOPT_CAINFO, self->all->ca_file);
+}
+
+struct transfer *transfer_start (struct transfers *transfers,
+                                 const struct transfer_request *request, transfer_fn *call,
+                                 void *owner)
+{
+    struct transfer *self = memory_new (sizeof *self);
+    *self = (struct transfer){.all = transfers, .call = call, .owner = owner};
+    CURL *easy = self->easy = curl_easy_init ();
+    if (!easy) {
+        transfer_end (&self);
+        return NULL;
+    }
+    for (size_t i = 0; i < request->line_count; i++)
+        self->lines = curl_slist_append (self->lines, request->lines[i]);
+    self->lines = curl_slist_append (self->lines, "Expect:");
+    self->lines = curl_slist_append (self->lines, "Accept:");
+    set_bounds (self, request);
+    if (request->resolved)
+        set_addresses (self, request);
+    curl_easy_setopt (easy, CURLOPT_URL, request->url);
+    curl_easy_setopt (easy, CURLOPT_PATH_AS_IS, 1L);
+    curl_easy_setopt (easy, CURLOPT_USERAGENT, "zplan-callback/" ZPLAN_VERSION);
+    curl_easy_setopt (easy, CURLOPT_HTTPHEADER, self->lines);
+    curl_easy_setopt (easy, CURLOPT_POST, 1L);
+    curl_easy_setopt (easy, CURLOPT_POSTFIELDS, request->body.data);
+    curl_easy_setopt (easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.size);
+    if (request->is_put)
+        curl_easy_setopt (easy, CURLOPT_CUSTOMREQUEST, "PUT");
+    curl_easy_setopt (easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt (easy, CURLOPT_HEADERDATA, self);
+    curl_easy_setopt (easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt (easy, CURLOPT_WRITEDATA, self);
+    curl_easy_setopt (easy, CURLOPT_PRIVATE, self);
+    if (curl_multi_add_handle (transfers->multi, easy))
+        transfer_end (&self);
+    return self;
+}
+
+void transfer_end (struct transfer **self_p)
+{
+    struct transfer *self = *self_p;
+    if (!self)
+        return;
+    if (self->easy)
+        curl_multi_remove_handle (self->all->multi, self->easy);
+    curl_easy_cleanup (self->easy);
+    curl_slist_free_all (self->lines);
+    curl_slist_free_all (self->addresses);
+    free (self);
+    *self_p = NULL;
+}
+
+// Whether its address is allowed by the settings alone; also of a connection that was kept.
+static bool is_listed (const struct transfer *self)
+{
+    char *text = NULL;
+    uint8_t address[16];
+    curl_easy_getinfo (self->easy, CURLINFO_PRIMARY_IP, &text);
+    return !text || !address_read (text, address) ||
+           address_judge (self->all->rules, address) != ADDRESS_PUBLIC;
+}
+
+static void finish (struct transfer *self, CURLcode code)
+{
+    long status = 0;
+    curl_easy_getinfo (self->easy, CURLINFO_RESPONSE_CODE, &status);
+    struct attempt attempt = {.retry_after_s = self->retry_after_s};
+    // The connection to an answer that was not read to its end is closed by libcurl.
+    if (code == CURLE_OK || self->fault == FAULT_ANSWER)
+        attempt.status = (int)status;
+    attempt.denied = !attempt.status && self->fault == FAULT_ADDRESS;
+    if (!attempt.status && !attempt.denied)
+        attempt.fault = fault_text (self, code);
+    if (self->textual)
+        attempt.answer = span_of (self->answer, self->answer_size);
+    // The call may need the memory of the answer; it may start other transfers.
+    self->call (self->owner, &attempt, is_listed (self));
+    transfer_end (&self);
+}
+
+// -- libcurl in the reactor
+
+struct watched {
+    struct source source;
+    struct transfers *all;
+};
+
+static void finish_ended (struct transfers *self)
+{
+    int left;
+    for (CURLMsg *message; (message = curl_multi_info_read (self->multi, &left));) {
+        char *private = NULL;
+        if (message->msg != CURLMSG_DONE)
+            continue;
+        CURLcode code = message->data.result;
+        curl_easy_getinfo (message->easy_handle, CURLINFO_PRIVATE, &private);
+        finish ((struct transfer *)(void *)private, code);
+    }
+}
+
+static void on_ready (void *owner, uint32_t events)
+{
+    struct watched *watched = owner;
+    struct transfers *all = watched->all; // the call may end what is watched
+    int running, bits = (events & EPOLLIN ? CURL_CSELECT_IN : 0) |
+                        (events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
+                        (events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
+    curl_multi_socket_action (all->multi, watched->source.fd, bits, &running);
+    finish_ended (all);
+}
+
+static int on_socket (CURL *easy, curl_socket_t fd, int what, void *owner, void *assigned)
+{
+    struct transfers *self = owner;
+    struct watched *watched = assigned;
+    (void)easy;
+    if (what == CURL_POLL_REMOVE) {
+        if (watched)
+            source_end (&watched->source);
+        free (watched);
+        curl_multi_assign (self->multi, fd, NULL);
+        return 0;
+    }
+    if (!watched) {
+        watched = memory_new (sizeof *watched);
+        watched->all = self;
+        watched->source = (struct source){.call = on_ready, .owner = watched};
+        curl_multi_assign (self->multi, fd, watched);
+    }
+    source_set (&watched->source, self->reactor, fd,
+                (what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u));
+    return 0;
+}
+
+static void on_timer (void *owner)
+{
+    struct transfers *self = owner;
+    int running;
+    curl_multi_socket_action (self->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    finish_ended (self);
+}
+
+static int set_timer (CURLM *multi, long ms, void *owner)
+{
+    struct transfers *self = owner;
+    (void)multi;
+    if (ms < 0)
+        timer_end (&self->timer);
+    else
+        timer_set (&self->timer, self->reactor, ms);
+    return 0;
+}
+
+struct transfers *transfers_new (struct reactor *reactor, const struct address_rules *rules,
+                                 const char *ca_file)
+{
+    if (curl_global_init (CURL_GLOBAL_DEFAULT))
+        return NULL;
+    struct transfers *self = memory_new (sizeof *self);
+    self->reactor = reactor;
+    self->rules = rules;
+    self->ca_file = ca_file;
+    self->timer.call = on_timer;
+    self->timer.owner = self;
+    self->multi = curl_multi_init ();
+    if (!self->multi) {
+        free (self);
+        return NULL;
+    }
+    curl_multi_setopt (self->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    curl_multi_setopt (self->multi, CURLMOPT_SOCKETDATA, self);
+    curl_multi_setopt (self->multi, CURLMOPT_TIMERFUNCTION, set_timer);
+    curl_multi_setopt (self->multi, CURLMOPT_TIMERDATA, self);
+    curl_multi_setopt (self->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)OF_A_HOST);
+    curl_multi_setopt (self->multi, CURLMOPT_MAXCONNECTS, (long)CALLBACKS_MAX);
+    return self;
+}
+
+void transfers_destroy (struct transfers **self_p)
+{
+    struct transfers *self = *self_p;
+    if (!self)
+        return;
+    curl_multi_cleanup (self->multi);
+    timer_end (&self->timer);
+    curl_global_cleanup ();
+    free (self);
+    *self_p = NULL;
+}

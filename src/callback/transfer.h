@@ -1,0 +1,45 @@
+// One HTTP request at a time to each of many hosts, by libcurl in the reactor. A transfer connects
+// only to addresses that the rules allow, takes no redirect, no proxy and no other protocol, and
+// reads a bounded answer.
+#pragma once
+
+#include "address_rules.h"
+#include "callback.h"
+#include "outcome.h"
+#include "reactor.h"
+#include "resolver.h"
+
+enum { TRANSFER_ANSWER_MAX = 4096, TRANSFER_HEADERS_MAX = 16384 };
+
+struct transfers;
+struct transfer;
+
+// NULL: libcurl cannot be started. `rules` and `ca_file` ("": the system's) are borrowed.
+struct transfers *transfers_new (struct reactor *reactor, const struct address_rules *rules,
+                                 const char *ca_file);
+
+// No transfer may be in progress.
+void transfers_destroy (struct transfers **self);
+
+struct transfer_request {
+    const char *url, *host; // as callback_url_read wrote them
+    int port;
+    bool is_put;
+    const char (*lines)[CALLBACK_LINE_SIZE]; // headers
+    size_t line_count;
+    struct span body;                // valid until the transfer has ended
+    const struct resolved *resolved; // allowed addresses; NULL: the host is an address
+    int64_t timeout_ms;
+};
+
+// How it ended: `attempt` without `blotted`. `listed`: its address is allowed by the settings
+// alone. The transfer is gone.
+typedef void transfer_fn (void *owner, const struct attempt *attempt, bool listed);
+
+// Calls back once, in a turn to come, unless it is ended before. NULL: libcurl has no memory.
+struct transfer *transfer_start (struct transfers *transfers,
+                                 const struct transfer_request *request, transfer_fn *call,
+                                 void *owner);
+
+// Nobody is called.
+void transfer_end (struct transfer **self);
