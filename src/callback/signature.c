@@ -33,8 +33,10 @@ static void put_encoded (FILE *out, struct span text, char keep)
             putc (byte, out);
             continue;
         }
-        if (byte == '%' && text.size - i >= 3) {
-            byte = (uint8_t)(hex_value (text.data[i + 1]) << 4 | hex_value (text.data[i + 2]));
+        int high = byte == '%' && text.size - i >= 3 ? hex_value (text.data[i + 1]) : -1;
+        int low_half = high >= 0 ? hex_value (text.data[i + 2]) : -1;
+        if (low_half >= 0) {
+            byte = (uint8_t)(high * 16 + low_half);
             i += 2;
         }
         uint8_t low = byte | 0x20;

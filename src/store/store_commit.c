@@ -60,6 +60,8 @@ static struct core_commit commit_of (struct store *self, const struct store_comm
                      : decision->commit == COMMIT_LEASE
                          ? store_now_us (self) + commit->lease_s * 1000000
                          : store_now_us (self) + decision->delay_ms * 1000;
+    static const struct span none = {0}; // callbacks have a history of their own
+    struct span record = commit->callback ? none : commit->record;
     bool writes = !commit->keep_message && !decision->unchanged && decision->commit != COMMIT_END;
     return (struct core_commit){
         .target = commit->key_station,
@@ -78,7 +80,7 @@ static struct core_commit commit_of (struct store *self, const struct store_comm
         .has_work = !plan->first_run || plan->poll || commit->participant_count,
         .has_team = commit->has_team,
         .caller = span_text (caller),
-        .record = commit->callback ? (struct span){0} : commit->record,
+        .record = record,
         .missed = commit->missed,
         .output = commit->output};
 }

@@ -9,7 +9,8 @@ static void check_page (const struct list_filter *filter, struct span message)
                                    {0x2b, span_text ("jobs"), message}};
     struct store_page page = {.count = 2, .last = 0x2b, .plans = plans};
     struct reason reason = {""};
-    static struct station station; // without an allow-list: all may be listed
+    static struct station_settings settings = {.callback_target = "callbacks"};
+    static struct station station = {.settings = &settings}; // without an allow-list
     static struct peer peer;
     if (!station.runs)
         runs_start (&station);
