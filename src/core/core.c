@@ -220,3 +220,27 @@ void core_destroy (struct core **self_p)
     free (self);
     *self_p = NULL;
 }
+
+struct taking_off {
+    int64_t from_us, step_us, *counts;
+    size_t count;
+};
+
+static void take_off_lease (struct table_node *node, void *owner)
+{
+    const struct taking_off *self = owner;
+    const struct open_plan *plan =
+        (const struct open_plan *)((uint8_t *)node - offsetof (struct open_plan, node));
+    if (!open_has_run (plan) || !plan->placed || !plan->queued || plan->score_us < self->from_us)
+        return;
+    size_t at = (size_t)((plan->score_us - self->from_us) / self->step_us);
+    if (at < self->count)
+        self->counts[at]--;
+}
+
+void core_take_off_leases (const struct core *self, int64_t from_s, int64_t step_s, int64_t *counts,
+                           size_t count)
+{
+    struct taking_off each = {from_s * 1000000, step_s * 1000000, counts, count};
+    table_each (&self->open, take_off_lease, &each);
+}

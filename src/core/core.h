@@ -168,6 +168,11 @@ void core_place (struct core *self, const struct core_submission *submission, in
 // The greatest id that was made here, by this owner or one before it: ids ascend.
 uint64_t core_last_id (const struct core *self);
 
+// Take the runs in flight, whose scores are the ends of their leases, off these counts of scores:
+// `count` of them, of `step_s` seconds each, from `from_s` on.
+void core_take_off_leases (const struct core *self, int64_t from_s, int64_t step_s, int64_t *counts,
+                           size_t count);
+
 // How many plans there are; and how many of them plan:ids had when it was read: the others were
 // removed by hand.
 int64_t core_plan_count (const struct core *self);

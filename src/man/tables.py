@@ -22,7 +22,7 @@ def rows_of(path, table, pattern, least):
 
 def roles_in(text):
     """The roles of an expression as CURVE_ROLE_OBSERVE | CURVE_ROLE_MANAGE."""
-    return {role for role in ROLES if f"CURVE_ROLE_{role.upper()}" in text}
+    return {role for role in ROLES if f"CURVE_ROLE_{role.upper()}" in text or "ROLES_ANY" in text}
 
 
 def codes(kind):
@@ -67,14 +67,14 @@ def requests():
     """[(request, roles)] of what is no admin command."""
     rows = rows_of("src/station/front.c", r"^\} commands\[\] = \{",
                    r"\{ZERO_BYTE_COMMAND_(\w+), ([A-Z_| ]+),", 4)
-    return [(name, set(ROLES) if "ROLES_ANY" in roles else roles_in(roles)) for name, roles in rows]
+    return [(name, roles_in(roles)) for name, roles in rows]
 
 
 def allowed(role):
     """What a role may ask for, in the order of the tables."""
     parts = {command for command, _, _ in subcommands()}
     return ([name for name, roles in requests() if role in roles and roles != set(ROLES)]
-            + [name for name, _, roles in commands() if role in roles and name not in parts]
+            + [name for name, _, roles in commands() if role in roles and name not in parts and roles != set(ROLES)]
             + [f"{command} {name}" for command, name, roles in subcommands() if role in roles])
 
 

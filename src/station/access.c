@@ -59,6 +59,7 @@ int access_add (struct access *self, const struct curve_cert *cert, struct reaso
     if (!curve_stations_have (cert->stations, span_text ("")))
         memcpy (key->stations, cert->stations, sizeof key->stations);
     key->roles = roles;
+    key->speaks = strcmp (cert->speaks_for, "yes") == 0;
     zhashx_insert (self->keys, key->public_key, key);
     return 0;
 }

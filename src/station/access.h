@@ -20,6 +20,7 @@ struct access_key {
     char name[CURVE_NAME_SIZE];         // for people: in logs and reasons
     unsigned roles;                     // a set of enum curve_role, not empty
     char stations[CURVE_STATIONS_SIZE]; // "" = all
+    bool speaks;                        // its commands may name the user they are for
 };
 
 // An empty list: nobody may connect.

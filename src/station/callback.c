@@ -168,19 +168,19 @@ static void set_group (struct plan *plan, struct span source)
     json_decref (fields);
 }
 
-struct plan *callback_plan (struct station *self, uint64_t id,
-                            const struct callback_outcome *outcome)
+// The callback of `of` with this body. Its `fields` and `body` are given up.
+static struct plan *make (struct station *self, uint64_t id, const struct plan *of,
+                          const json_t *end, json_t *fields, char *body)
 {
-    const json_t *rule = outcome->plan->policy->callback, *end = end_of (outcome);
+    const json_t *rule = of->policy->callback;
     const char *method = json_string_value (json_object_get (end, "method"));
     const char *secret = json_string_value (json_object_get (rule, "secret"));
     const json_t *headers = json_object_get (rule, "headers");
-    char *body = body_text (self, outcome), *lines = headers ? json_write (headers) : NULL;
-    json_t *fields = fields_of (outcome);
+    char *lines = headers ? json_write (headers) : NULL;
     struct plan *plan = called_plan (
         self,
         &(struct called){.id = id,
-                         .of = outcome->plan,
+                         .of = of,
                          .target = span_text (self->settings->callback_target),
                          .prefix = "callback: ",
                          .fields = fields,
@@ -192,11 +192,37 @@ struct plan *callback_plan (struct station *self, uint64_t id,
                                     {ZERO_FRAME_JSON, span_text (body)}},
                          .frame_count = 5});
     if (plan) {
-        set_group (plan, outcome->plan->station);
-        plan_set_source (plan, outcome->plan->station);
+        set_group (plan, of->station);
+        plan_set_source (plan, of->station);
     }
     json_decref (fields);
     free (lines);
     free (body);
     return plan;
+}
+
+struct plan *callback_plan (struct station *self, uint64_t id,
+                            const struct callback_outcome *outcome)
+{
+    return make (self, id, outcome->plan, end_of (outcome), fields_of (outcome),
+                 body_text (self, outcome));
+}
+
+struct plan *callback_test_plan (struct station *self, const struct plan *plan)
+{
+    const json_t *rule = plan->policy->callback, *end = json_object_get (rule, "success");
+    uint64_t id = station_new_id (self);
+    const struct callback_outcome none = {.plan = plan,
+                                          .exec_id = (uint64_t)store_now_us (self->store),
+                                          .nominal = station_now (self),
+                                          .status = ZERO_STATUS_OK_ID};
+    json_t *event = json_pack ("{s:s}", "type", "test"), *data = json_object ();
+    json_t *fields = fields_of (&none);
+    called_set_hex (json_object_get (fields, "ext"), "plan", id); // it tells of itself
+    called_set_instant (event, "timestamp", store_now_us (self->store));
+    called_set_text (data, "target", plan->station);
+    json_object_set_new (event, "data", data);
+    char *body = json_write (event);
+    json_decref (event);
+    return make (self, id, plan, end ? end : json_object_get (rule, "error"), fields, body);
 }

@@ -21,6 +21,10 @@ struct callback_outcome {
 // Whether its plan wants it to be sent.
 bool callback_wanted (const struct callback_outcome *outcome);
 
+// The same for a plan that was never run: an event of the type `test`, to `success` or, without
+// that, to `error`.
+struct plan *callback_test_plan (struct station *self, const struct plan *plan);
+
 // The plan to place; NULL: none can be made. The caller owns it.
 struct plan *callback_plan (struct station *self, uint64_t id,
                             const struct callback_outcome *outcome);

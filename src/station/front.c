@@ -103,7 +103,7 @@ static void take_request (struct station *self, const struct packet *packet)
     peer->requester = message_frame (&request.message, ZERO_FRAME_REQUESTER, &peer->has_requester);
     peer->request_id =
         message_frame (&request.message, ZERO_FRAME_REQUEST_ID, &peer->has_request_id);
-    if (!permit_roles (self, peer, ROLES_ANY))
+    if (!permit_roles (self, peer, ROLES_ANY) || !permit_speech (self, peer))
         return;
     if (packet->fault == PACKET_TOO_LARGE) {
         reason_set (&reason, "message: at most %zu bytes a frame and %zu in all",

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "access.h"
+#include "access.h"
 #include "ahead.h"
 #include "callback_book.h"
 #include "callback_state.h"
@@ -398,6 +399,8 @@ static const struct word {
      "run ID, of a flow plan [batch and params as JSON]", NEEDS_REDIS},
     {"cancel", 1, 2, CURVE_ROLE_MANAGE, manage_cancel, "cancel ID or RUN/STEP [REASON]",
      NEEDS_REDIS},
+    {"callback", 3, 3, CURVE_ROLE_MANAGE, manage_callback, "callback test TARGET CALLBACK as JSON",
+     NEEDS_REDIS},
     {"done", 1, 2, CURVE_ROLE_MANAGE, manage_done, "done ID [REMARK]", NEEDS_REDIS},
     {"update", 2, 2, CURVE_ROLE_MANAGE, manage_update,
      "update ID FIELDS, a JSON object with the revision", NEEDS_REDIS},
@@ -433,6 +436,9 @@ static const struct word {
     {"handover", 0, 0, CURVE_ROLE_MANAGE, manage_handover, "handover", NEEDS_REDIS},
     {"stats", 0, 0, CURVE_ROLE_OBSERVE, manage_stats, "stats", NEEDS_REDIS},
     {"health", 0, 0, CURVE_ROLE_OBSERVE, manage_health, "health", NEEDS_NOTHING},
+    {"load", 0, 1, CURVE_ROLE_OBSERVE, manage_load, "load [from, to and step as JSON]",
+     NEEDS_REDIS},
+    {"whoami", 0, 0, ROLES_ANY, manage_whoami, "whoami", NEEDS_NOTHING},
 };
 
 static void run_word (struct station *self, struct request *request, const struct word *word)

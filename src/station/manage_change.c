@@ -207,13 +207,14 @@ static int apply_change (struct change *self, struct plan **plan, const struct s
 {
     struct station *station = self->inquiry.station;
     struct plan_update update = {0};
+    char who[SPEAKER_SIZE];
     struct manage_request request = {
         .word = self->word,
         .running = runs_in_progress (station, *plan, answer),
         .count = self->count,
         .fields = &update.fields,
         .zone = zones_of (station, *plan),
-        .who = permit_name (station, self->inquiry.peer->user),
+        .who = permit_speaker (station, self->inquiry.peer, who),
         .remark = self->text ? self->text->at[0] : (struct span){0},
         .with = self->text ? self->text->at[0] : (struct span){0},
         .now = station_now (station),

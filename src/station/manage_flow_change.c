@@ -170,7 +170,8 @@ static void signal_or_reject (struct station *self, struct request *request,
     struct run_command *command = change_new (self, request, words, kind);
     if (!command)
         return;
-    struct span key = permit_name (self, request->peer.user);
+    char who[SPEAKER_SIZE];
+    struct span key = permit_speaker (self, &request->peer, who);
     if (key.size)
         snprintf (command->key, sizeof command->key, "%.*s", (int)key.size, (const char *)key.data);
     take_text (command->step, sizeof command->step, words, 1);

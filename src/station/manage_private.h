@@ -88,7 +88,8 @@ int manage_check_messages (struct station *self, const char *user, const struct 
 
 manage_fn manage_list, manage_history, manage_result, manage_forget, manage_restore, manage_next,
     manage_station, manage_stats, manage_health;
-manage_fn manage_cancel, manage_done, manage_flow, manage_kind, manage_limit, manage_why;
+manage_fn manage_load, manage_whoami, manage_callback, manage_cancel, manage_done, manage_flow,
+    manage_kind, manage_limit, manage_why;
 manage_fn manage_take, manage_alive, manage_report, manage_team;
 
 manage_fn manage_pause, manage_reset, manage_close, manage_skip, manage_run, manage_update;

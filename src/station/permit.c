@@ -9,10 +9,48 @@ static const struct access_key *key_of (const struct station *self, const char *
     return *user ? access_find (self->access, user) : NULL;
 }
 
+const struct access_key *permit_key (const struct station *self, const char *user)
+{
+    return self->access ? key_of (self, user) : NULL;
+}
+
 struct span permit_name (const struct station *self, const char *user)
 {
     const struct access_key *key = self->access ? key_of (self, user) : NULL;
     return span_text (key ? key->name : "");
+}
+
+// The user that a request is made for; empty: for nobody but the key's owner.
+static struct span user_of (const struct station *self, const struct peer *peer)
+{
+    const struct access_key *key = permit_key (self, peer->user);
+    return key && key->speaks && peer->has_requester ? peer->requester : (struct span){0};
+}
+
+struct span permit_speaker (const struct station *self, const struct peer *peer,
+                            char out[SPEAKER_SIZE])
+{
+    struct span key = permit_name (self, peer->user), user = user_of (self, peer);
+    if (!user.size)
+        return key;
+    snprintf (out, SPEAKER_SIZE, "%.*s/%.*s", (int)key.size, (const char *)key.data, (int)user.size,
+              (const char *)user.data);
+    return span_text (out);
+}
+
+bool permit_speech (struct station *self, struct peer *peer)
+{
+    enum { USER_MAX = 64 };
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.@-";
+    struct span user = user_of (self, peer);
+    bool good = user.size <= USER_MAX;
+    for (size_t i = 0; good && i < user.size; i++)
+        good = user.data[i] && strchr (allowed, user.data[i]);
+    if (!good)
+        reply_refuse (self, peer, ZPLAN_EARGUMENT,
+                      "REQUESTER: want a user, 1..64 of A-Z a-z 0-9 _ . @ -");
+    return good;
 }
 
 bool permits_roles (const struct station *self, const char *user, unsigned roles)

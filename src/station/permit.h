@@ -3,6 +3,7 @@
 // everybody may do everything.
 #pragma once
 
+#include "curve.h"
 #include "request.h"
 
 // Whether the peer may do what any of these roles allows. False: it was refused.
@@ -15,8 +16,20 @@ bool permit_station (struct station *self, struct peer *peer, struct span statio
 // targets when a target of this name would. False: it was refused.
 bool permit_named (struct station *self, struct peer *peer, const char *what, struct span name);
 
+// The key of who this is; NULL: it is on no list.
+struct access_key;
+const struct access_key *permit_key (const struct station *self, const char *user);
+
 // The name of who this is, for people; empty: without an allow-list nobody is known.
 struct span permit_name (const struct station *self, const char *user);
+
+// The same, and behind it the user that the key speaks for: "KEY/USER". `out` lasts as long as it.
+enum { SPEAKER_SIZE = CURVE_NAME_SIZE + 65 };
+struct span permit_speaker (const struct station *self, const struct peer *peer,
+                            char out[SPEAKER_SIZE]);
+
+// Whether a key that speaks for others names a user as it should. False: it was refused.
+bool permit_speech (struct station *self, struct peer *peer);
 
 // The same questions without a refusal; `user` is that of a packet or peer.
 bool permits_roles (const struct station *self, const char *user, unsigned roles);

@@ -531,9 +531,10 @@ void submit_request (struct station *self, struct request *request)
     submission->plan = plan_new_submitted (id ? id : station_new_id (self), &request->message,
                                            caller, &fields, submission->received);
     submission->plan->revision = station_revision ();
+    char who[SPEAKER_SIZE];
     if (fields.hold)
         plan_note_stop (submission->plan, fields.hold == HOLD_MARKED ? "hold" : "pause",
-                        permit_name (self, request->peer.user), submission->received);
+                        permit_speaker (self, &request->peer, who), submission->received);
     submission->peer = peer_keep (self, request);
     plan_fields_clear (&fields);
     struct span kind = span_text (kind_of (submission));

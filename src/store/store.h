@@ -311,6 +311,10 @@ struct store_change {
 void store_change (struct store *self, const struct store_change *change, store_done_fn *reply,
                    void *owner);
 
+// core_take_off_leases.
+void store_take_off_leases (const struct store *self, int64_t from_s, int64_t step_s,
+                            int64_t *counts, size_t count);
+
 // -- look-ups
 
 // A limit at work.

@@ -222,3 +222,9 @@ void store_attend (struct store *self, store_attended_fn *reply, void *owner)
     store_ask (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)), on_attending,
                ask_new (self, (void (*) (void))reply, owner));
 }
+
+void store_take_off_leases (const struct store *self, int64_t from_s, int64_t step_s,
+                            int64_t *counts, size_t count)
+{
+    core_take_off_leases (self->core, from_s, step_s, counts, count);
+}

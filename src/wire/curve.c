@@ -160,6 +160,8 @@ static const struct field {
     {SECTION_METADATA, "name", offsetof (struct curve_cert, name), CURVE_NAME_SIZE},
     {SECTION_METADATA, "roles", offsetof (struct curve_cert, roles), CURVE_ROLES_SIZE},
     {SECTION_METADATA, "stations", offsetof (struct curve_cert, stations), CURVE_STATIONS_SIZE},
+    {SECTION_METADATA, "speaks_for", offsetof (struct curve_cert, speaks_for),
+     sizeof ((struct curve_cert *)NULL)->speaks_for},
     {SECTION_CURVE, "public-key", offsetof (struct curve_cert, keys.public_key), CURVE_KEY_SIZE},
     {SECTION_CURVE, "secret-key", offsetof (struct curve_cert, keys.secret_key), CURVE_KEY_SIZE},
 };
@@ -214,7 +216,8 @@ static const char *set_field (struct reader *self, struct span name, struct span
         field[value.size] = '\0';
         return NULL;
     }
-    return "is not a field of a certificate: metadata has name, roles, stations; curve has "
+    return "is not a field of a certificate: metadata has name, roles, stations, speaks_for; curve "
+           "has "
            "public-key, secret-key";
 }
 
@@ -299,6 +302,11 @@ static int read_cert (struct span text, enum curve_part part, struct curve_cert 
     const char *trouble = key_trouble (&ret->keys, part);
     if (trouble) {
         reason_set (reason, "%s", trouble);
+        return -1;
+    }
+    if (ret->speaks_for[0] && strcmp (ret->speaks_for, "yes") != 0 &&
+        strcmp (ret->speaks_for, "no") != 0) {
+        reason_set (reason, "speaks_for: want yes or no");
         return -1;
     }
     return curve_roles_read (ret->roles, &roles, reason) ||
@@ -404,6 +412,8 @@ static void print_cert (FILE *file, const struct curve_cert *cert, enum curve_pa
         fprintf (file, "    roles = \"%s\"\n", cert->roles);
     if (*cert->stations)
         fprintf (file, "    stations = \"%s\"\n", cert->stations);
+    if (*cert->speaks_for)
+        fprintf (file, "    speaks_for = \"%s\"\n", cert->speaks_for);
     fprintf (file, "curve\n    public-key = \"%s\"\n", cert->keys.public_key);
     if (part == CURVE_SECRET)
         fprintf (file, "    secret-key = \"%s\"\n", cert->keys.secret_key);

@@ -33,6 +33,7 @@ struct curve_cert {
     char name[CURVE_NAME_SIZE];
     char roles[CURVE_ROLES_SIZE];       // see curve_roles_read
     char stations[CURVE_STATIONS_SIZE]; // see curve_stations_check
+    char speaks_for[16];                // "yes": its commands may name the user they are for
 };
 
 enum curve_part {

@@ -22,7 +22,7 @@ struct exporting {
     uint64_t ids[BATCH];
     json_t *plans[BATCH]; // NULL: it is not there any more
     size_t count;
-    int64_t targets, kinds, limits, outcomes, written;
+    int64_t targets, kinds, limits, outcomes, written, callbacks;
     char last[48]; // entry of the history that was written last; "" = none
     struct verdict trouble;
     struct progress progress;
@@ -180,6 +180,20 @@ static bool write_batch (struct exporting *self)
     return going && self->trouble.code == EXIT_DONE;
 }
 
+bool everything_leaves_out (const json_t *plan)
+{
+    return json_object_get (plan, "source") != NULL;
+}
+
+void everything_tell_left_out (int64_t callbacks)
+{
+    if (callbacks)
+        fprintf (stderr,
+                 "zplan: %" PRId64 " callbacks that are not delivered yet are left out: no other "
+                 "station takes them\n",
+                 callbacks);
+}
+
 static bool take_plans (struct pages *pages, const json_t *page)
 {
     struct exporting *self = pages->owner;
@@ -190,6 +204,10 @@ static bool take_plans (struct pages *pages, const json_t *page)
         int64_t id;
         if (!json_get_integer (plan, "plan_id", 1, INT64_MAX, &id))
             continue;
+        if (everything_leaves_out (plan)) {
+            self->callbacks++;
+            continue;
+        }
         self->ids[self->count++] = (uint64_t)id;
         if (self->count == BATCH && !write_batch (self))
             return false;
@@ -206,6 +224,7 @@ static int write_plans (struct exporting *self)
     if (verdict.code == EXIT_DONE && self->trouble.code == EXIT_DONE)
         write_batch (self);
     json_decref (filter);
+    everything_tell_left_out (self->callbacks);
     return verdict_tell (self->trouble.code != EXIT_DONE ? &self->trouble : &verdict, NULL);
 }
 

@@ -13,5 +13,10 @@
 
 enum { EVERYTHING_FORMAT = 1 };
 
+// A callback is its station's alone: no other takes it (proto 7.12). How many were left out is said
+// on stderr.
+bool everything_leaves_out (const json_t *plan);
+void everything_tell_left_out (int64_t callbacks);
+
 // Write everything to stdout. Returns an exit code.
 int everything_export (const struct cli *cli);

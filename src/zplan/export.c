@@ -33,6 +33,7 @@ struct exporting {
     json_t *plans[BATCH]; // NULL: it is not there any more
     size_t count;
     size_t written;
+    int64_t callbacks;
     struct verdict trouble;
     struct progress progress;
 };
@@ -84,6 +85,10 @@ static bool take_plan (void *owner, const json_t *plan)
     int64_t id;
     if (!json_get_integer (plan, "plan_id", 1, INT64_MAX, &id))
         return true;
+    if (everything_leaves_out (plan)) {
+        self->callbacks++;
+        return true;
+    }
     self->ids[self->count++] = (uint64_t)id;
     return self->count < BATCH || write_batch (self);
 }
@@ -102,6 +107,7 @@ static int export(const struct cli *cli, const struct selection *selection)
         if (self.trouble.code != EXIT_NO_ANSWER)
             write_batch (&self);
         progress_clear (&self.progress);
+        everything_tell_left_out (self.callbacks);
         code = verdict_tell (self.trouble.code != EXIT_DONE ? &self.trouble : &verdict, NULL);
     }
     pipeline_destroy (&self.pipeline);

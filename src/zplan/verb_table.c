@@ -40,6 +40,8 @@ static const struct verb verbs[] = {
      "station"},
     {"limit", verb_limit, "limits of targets and groups: concurrent runs, starts per second",
      WORDS_LISTED, "list set remove", NULL},
+    {"callback", verb_callback, "outcomes that are sent over HTTP: list, send again, try out",
+     WORDS_LISTED, "list redeliver test", NULL},
     {"flow", verb_flow, "steps that wait for each other: definitions, and their runs", WORDS_LISTED,
      "cancel check done export get graph import list log put reject remove reset resume retry runs "
      "show "
@@ -48,10 +50,12 @@ static const struct verb verbs[] = {
     {"status", verb_status, "what runs, what failed, what comes next", WORDS_NONE, NULL, NULL},
     {"stats", verb_stats, "the station in numbers", WORDS_NONE, NULL, NULL},
     {"top", verb_top, "watch the station at work", WORDS_NONE, NULL, NULL},
+    {"load", verb_load, "how many plans come when, drawn", WORDS_NONE, NULL, NULL},
     {"metrics", verb_metrics, "the station in numbers, for Prometheus", WORDS_NONE, NULL, NULL},
     {"doctor", verb_doctor, "is the station healthy, and what to fix", WORDS_NONE, NULL, NULL},
     {"handover", verb_handover, "let a standby take over the plans", WORDS_NONE, NULL, NULL},
     {"ping", verb_ping, "ask whether the station serves", WORDS_NONE, NULL, NULL},
+    {"whoami", verb_whoami, "what the station lets this key do", WORDS_NONE, NULL, NULL},
     {"keygen", verb_keygen, "make a pair of keys for encrypted connections", WORDS_NONE, NULL,
      NULL},
     {"completion", verb_completion, "print a script that completes words in bash or zsh",

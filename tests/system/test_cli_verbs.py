@@ -18,6 +18,8 @@ PLAN = ["--station", "jobs", "--command", "x", *TIME]
 # has failed for good, {dir} an empty folder.
 GOOD = {
     "add": PLAN,
+    "load": [],
+    "whoami": [],
     "next": ["{id}"],
     "list": [],
     "show": ["{id}"],
@@ -81,7 +83,7 @@ NO_STATION = {"next", "keygen", "work", "flow"}     # these need none, or anothe
 # test_zstationd.py, test_cli_workers.py: it serves, and prints nothing itself; they ask a target.
 # test_faults_two.py: it needs a standby.
 # test_metrics.py: what it prints is for Prometheus.
-OWN_TESTS = {"work", "workers", "drain", "handover", "metrics"}
+OWN_TESTS = {"callback", "work", "workers", "drain", "handover", "metrics"}
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,108 @@
+// callback test: a callback that tells of no run, so that who sets one up sees what its receiver
+// gets. It takes the path of all others: the same sender, signature, rules. Source: proto 9.13.
+#include <stdlib.h>
+
+#include "callback.h"
+#include "callback_book.h"
+#include "callback_rule.h"
+#include "clock.h"
+#include "flow_book.h"
+#include "json.h"
+#include "manage_private.h"
+#include "memory.h"
+#include "permit.h"
+#include "publish.h"
+#include "target_names.h"
+#include "targets.h"
+
+enum { BETWEEN_US = 1000000 };
+
+struct trying {
+    struct station *station;
+    struct peer *peer;
+    struct plan *callback;
+};
+
+static void on_written (void *owner, enum store_result result, const char *error)
+{
+    struct trying *self = owner;
+    struct station *station = self->station;
+    if (result == STORE_DONE) {
+        manage_reply (station, self->peer, self->callback->id, NULL);
+        publish_added (station, self->callback);
+    } else {
+        reply_refuse_store (station, self->peer, result, error);
+    }
+    plan_destroy (&self->callback);
+    free (self);
+    station_resume (station);
+}
+
+// A plan of the target that has this callback, and nothing else. It is never stored.
+static struct plan *plan_of (struct span target, json_t *callback, struct reason *reason)
+{
+    json_t *fields = json_pack ("{s:O}", "callback", callback);
+    struct policy *policy = policy_read (fields, reason);
+    json_decref (fields);
+    if (!policy)
+        return NULL;
+    struct plan *plan = plan_new (target.size);
+    memcpy (plan->store, target.data, target.size);
+    plan->station = span_of (plan->store, target.size);
+    plan->description = span_text ("test");
+    plan_take_policy (plan, policy);
+    return plan;
+}
+
+// 0, or the error with its reason.
+static int check (struct station *self, const struct request *request, struct span target,
+                  struct reason *reason)
+{
+    int64_t now_us = clock_mono_us ();
+    if (station_is_callbacks (self, target))
+        return permit_deny_callback (reason);
+    if (!station_target (self, target) && !flow_book_has (self, target))
+        return target_not_found (self, request->peer.user, "target", target, reason);
+    if (callback_book_full (self, target)) {
+        reason_set (reason, "callback: too many of this target are kept");
+        return ZPLAN_EBUSY;
+    }
+    if (self->callback_tested_us && now_us - self->callback_tested_us < BETWEEN_US) {
+        reason_set (reason, "callback test: one a second; try again");
+        return ZPLAN_EBUSY;
+    }
+    if (targets_need_pull (self, self->settings->callback_target, reason))
+        return ZPLAN_EARGUMENT;
+    self->callback_tested_us = now_us;
+    return 0;
+}
+
+void manage_callback (struct station *self, struct request *request,
+                      const struct arguments *arguments)
+{
+    struct reason reason;
+    struct span target = arguments->at[1];
+    if (!span_is (arguments->at[0], "test")) {
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT,
+                      "callback: want test TARGET CALLBACK as JSON");
+        return;
+    }
+    if (!permit_station (self, &request->peer, target))
+        return;
+    json_t *object = json_read_object (arguments->at[2], &reason);
+    struct plan *plan = object ? plan_of (target, object, &reason) : NULL;
+    int rc = plan ? check (self, request, target, &reason) : ZPLAN_EARGUMENT;
+    json_decref (object);
+    struct trying *trying = rc ? NULL : memory_new (sizeof *trying);
+    if (trying)
+        *trying = (struct trying){self, NULL, callback_test_plan (self, plan)};
+    plan_destroy (&plan);
+    if (rc) {
+        reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
+        return;
+    }
+    trying->peer = peer_keep (self, request);
+    store_place (self->store, trying->callback, true);
+    callback_book_placed (self, trying->callback);
+    store_when_written (self->store, on_written, trying);
+}

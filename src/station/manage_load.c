@@ -1,0 +1,166 @@
+// load: how many plans come when, by the next time of each. Redis counts them by their scores; runs
+// in flight, whose scores are the ends of their leases, are taken off. Source: proto 9.15.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "filter.h"
+#include "json.h"
+#include "manage_private.h"
+#include "memory.h"
+#include "permit.h"
+#include "reads.h"
+#include "reply.h"
+
+enum { BUCKETS_MAX = 1440, STEP_DEFAULT_S = 60, BUCKETS_DEFAULT = 60 };
+
+struct loading {
+    struct station *station;
+    struct peer *peer;
+    int64_t from_s, to_s, step_s; // 0 = not given
+    size_t count, left;
+    bool lost;
+    int64_t counts[BUCKETS_MAX];
+};
+
+struct bucket {
+    struct loading *loading;
+    size_t at;
+};
+
+static void finish (struct loading *self)
+{
+    struct station *station = self->station;
+    json_t *counts = json_array ();
+    int64_t total = 0;
+    for (size_t i = 0; i < self->count; i++) {
+        int64_t count = self->counts[i] > 0 ? self->counts[i] : 0;
+        json_array_append_new (counts, json_integer (count));
+        total += count;
+    }
+    json_t *answer =
+        json_pack ("{s:I, s:I, s:o, s:I}", "from", (json_int_t)self->from_s, "step",
+                   (json_int_t)self->step_s, "counts", counts, "total", (json_int_t)total);
+    char *json = json_write (answer);
+    if (self->lost)
+        reply_refuse_store (station, self->peer, STORE_LOST, "");
+    else
+        manage_reply (station, self->peer, 0, json);
+    free (json);
+    json_decref (answer);
+    free (self);
+    station_resume (station);
+}
+
+static void on_count (void *owner, const redisReply *reply)
+{
+    struct bucket *bucket = owner;
+    struct loading *self = bucket->loading;
+    if (reply && reply->type == REDIS_REPLY_INTEGER)
+        self->counts[bucket->at] += reply->integer;
+    else
+        self->lost = true;
+    free (bucket);
+    if (--self->left == 0)
+        finish (self);
+}
+
+static void ask (struct loading *self, size_t at)
+{
+    char from[24], to[24];
+    struct bucket *bucket = memory_new (sizeof *bucket);
+    *bucket = (struct bucket){self, at};
+    int64_t start_s = self->from_s + (int64_t)at * self->step_s;
+    snprintf (from, sizeof from, "%" PRId64, start_s);
+    snprintf (to, sizeof to, "(%" PRId64, start_s + self->step_s);
+    store_get (self->station->store,
+               (const struct span[]){span_text ("ZCOUNT"), span_text ("plan:time:set"),
+                                     span_text (from), span_text (to)},
+               4, on_count, bucket);
+}
+
+static void go (void *owner, enum read_how how)
+{
+    struct loading *self = owner;
+    struct station *station = self->station;
+    if (how == READ_DROP) {
+        self->lost = true;
+        finish (self);
+        return;
+    }
+    self->left = self->count;
+    store_take_off_leases (station->store, self->from_s, self->step_s, self->counts, self->count);
+    for (size_t i = 0, count = self->count; i < count; i++)
+        ask (self, i);
+    link_flush (store_link (station->store));
+}
+
+// -- what is asked
+
+static bool read_seconds (const json_t *value, int64_t max, int64_t *ret)
+{
+    *ret = json_integer_value (value);
+    return json_is_integer (value) && *ret >= 1 && *ret <= max;
+}
+
+static bool read_from (void *owner, const json_t *value)
+{
+    return read_seconds (value, SCHEDULE_TIME_MAX, &((struct loading *)owner)->from_s);
+}
+
+static bool read_to (void *owner, const json_t *value)
+{
+    return read_seconds (value, SCHEDULE_TIME_MAX, &((struct loading *)owner)->to_s);
+}
+
+static bool read_step (void *owner, const json_t *value)
+{
+    enum { WEEK_S = 604800 };
+    return read_seconds (value, WEEK_S, &((struct loading *)owner)->step_s);
+}
+
+static const struct filter_field fields[] = {
+    {"from", read_from, "want Unix seconds"},
+    {"to", read_to, "want Unix seconds"},
+    {"step", read_step, "want seconds, 1..604800"},
+};
+
+// False: the reason tells.
+static bool read_wish (struct loading *self, const struct arguments *arguments,
+                       struct reason *reason)
+{
+    json_t *object = arguments->count ? json_read_object (arguments->at[0], reason) : NULL;
+    if (arguments->count &&
+        (!object || !filter_read (object, fields, sizeof fields / sizeof *fields, self, reason))) {
+        json_decref (object);
+        return false;
+    }
+    json_decref (object);
+    self->from_s = self->from_s ? self->from_s : station_now (self->station);
+    self->step_s = self->step_s ? self->step_s : STEP_DEFAULT_S;
+    self->to_s = self->to_s ? self->to_s : self->from_s + BUCKETS_DEFAULT * self->step_s;
+    int64_t count = (self->to_s - self->from_s + self->step_s - 1) / self->step_s;
+    self->count = count > 0 && count <= BUCKETS_MAX ? (size_t)count : 0;
+    if (!self->count)
+        reason_set (reason, "step: want 1..%d buckets between from and to, got %" PRId64,
+                    BUCKETS_MAX, count);
+    return self->count > 0;
+}
+
+void manage_load (struct station *self, struct request *request, const struct arguments *arguments)
+{
+    struct reason reason;
+    if (!permits_all_stations (self, request->peer.user)) {
+        reply_refuse (self, &request->peer, ZPLAN_EDENY,
+                      "load: counts the plans of all targets, and the key is bound to some");
+        return;
+    }
+    struct loading *loading = memory_new (sizeof *loading);
+    loading->station = self;
+    if (!read_wish (loading, arguments, &reason)) {
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        free (loading);
+        return;
+    }
+    loading->peer = peer_keep (self, request);
+    reads_start (self, loading->peer, go, loading);
+}

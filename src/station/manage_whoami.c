@@ -1,0 +1,37 @@
+// whoami: what the key of who asks may do; programs show by it what need not be tried. Proto 9.14.
+#include "access.h"
+#include "json.h"
+#include "manage_private.h"
+#include "permit.h"
+
+// Without an allow-list nobody has a name, and everybody may do everything.
+static json_t *answer_of (const struct access_key *key)
+{
+    static const char *const names[] = {"submit", "observe", "manage", "result", "signal"};
+    static const unsigned bits[] = {CURVE_ROLE_SUBMIT, CURVE_ROLE_OBSERVE, CURVE_ROLE_MANAGE,
+                                    CURVE_ROLE_RESULT, CURVE_ROLE_SIGNAL};
+    json_t *roles = json_array ();
+    for (size_t i = 0; i < sizeof bits / sizeof *bits; i++)
+        if (!key || access_has_role (key, bits[i]))
+            json_array_append_new (roles, json_string (names[i]));
+    bool bound = key && key->stations[0];
+    return json_pack ("{s:o, s:o, s:o}", "name", key ? json_string (key->name) : json_null (),
+                      "roles", roles, "stations",
+                      bound ? json_string (key->stations) : json_null ());
+}
+
+void manage_whoami (struct station *self, struct request *request,
+                    const struct arguments *arguments)
+{
+    (void)arguments;
+    const struct access_key *key = permit_key (self, request->peer.user);
+    if (!key && self->access) { // it was taken off the list a moment ago
+        permit_roles (self, &request->peer, ROLES_ANY);
+        return;
+    }
+    json_t *answer = answer_of (key);
+    char *json = json_write (answer);
+    manage_reply (self, &request->peer, 0, json);
+    free (json);
+    json_decref (answer);
+}

@@ -1,0 +1,93 @@
+// zplan load: the coming hours, drawn.
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+
+#include "call.h"
+#include "options.h"
+#include "print.h"
+#include "rfc3339.h"
+
+static const char about[] =
+    "How many plans come when: the coming hour, a row a minute, or more hours with longer\n"
+    "rows. Each plan counts once, with its next time. Where a row is long many start\n"
+    "together: spread them with --jitter.\n\n"
+    "  zplan load\n"
+    "  zplan load --hours 24\n"
+    "  zplan load --hours 24 --json | jq .counts\n";
+
+enum { BAR = 50, ROW_S = 60, HOURS_MAX = 8760 };
+
+struct wish {
+    int64_t hours;
+};
+
+static const struct option rows[] = {
+    {.name = "--hours",
+     .metavar = "N",
+     .type = OPTION_NUMBER,
+     .offset = offsetof (struct wish, hours),
+     .help = "so many from now on; default 1",
+     .min = 1,
+     .max = HOURS_MAX},
+};
+
+static int64_t largest (const json_t *counts)
+{
+    size_t i;
+    const json_t *count;
+    int64_t most = 0;
+    json_array_foreach (counts, i, count) most =
+        json_integer_value (count) > most ? json_integer_value (count) : most;
+    return most;
+}
+
+static void draw (const json_t *answer)
+{
+    const json_t *counts = json_object_get (answer, "counts"), *count;
+    int64_t from = json_integer_value (json_object_get (answer, "from"));
+    int64_t step = json_integer_value (json_object_get (answer, "step")), most = largest (counts);
+    size_t i;
+    json_array_foreach (counts, i, count)
+    {
+        char when[RFC3339_SIZE];
+        int64_t value = json_integer_value (count);
+        int64_t bar = most ? (value * BAR + most - 1) / most : 0;
+        rfc3339_format (from + (int64_t)i * step, when);
+        printf ("%.10s %.8s  %8" PRId64, when, when + 11, value);
+        for (int64_t at = 0; at < bar; at++)
+            fputs (at ? "#" : "  #", stdout);
+        putchar ('\n');
+    }
+    printf ("%" PRId64 " plans, %" PRId64 " in the fullest row of %" PRId64 " s; UTC\n",
+            (int64_t)json_integer_value (json_object_get (answer, "total")), most, step);
+}
+
+int verb_load (const struct cli *cli)
+{
+    struct wish wish = {.hours = 1};
+    const struct usage usage = {
+        .synopsis = "zplan load [--hours N]",
+        .about = about,
+        .groups = {{"Load", rows, sizeof rows / sizeof *rows, &wish}},
+        .group_count = 1,
+    };
+    int count, code;
+    char ask[48];
+    if (!options_read (&usage, cli, &count, &code))
+        return code;
+    struct zplan_client *client = call_open (cli, &code);
+    if (!client)
+        return code;
+    // The station begins at its now, and gives 60 rows.
+    snprintf (ask, sizeof ask, "{\"step\": %" PRId64 "}", wish.hours * ROW_S);
+    json_t *answer =
+        call_words (cli, client, (const char *const[]){"load", ask, NULL}, NULL, &code);
+    if (answer && cli->json)
+        print_answer (cli, JSON_ANSWER, answer);
+    else if (answer)
+        draw (answer);
+    json_decref (answer);
+    zplan_client_destroy (&client);
+    return code;
+}

@@ -1,0 +1,47 @@
+// zplan whoami: what this key may do.
+#include <jansson.h>
+#include <stdio.h>
+
+#include "call.h"
+#include "print.h"
+
+static const char about[] =
+    "What the station lets this key do: its name there, its roles, and the targets that\n"
+    "it is bound to.\n\n"
+    "  zplan whoami\n"
+    "  zplan --key ops.key_secret whoami\n";
+
+static void print_lines (const json_t *answer)
+{
+    const json_t *name = json_object_get (answer, "name"), *role;
+    const json_t *targets = json_object_get (answer, "targets");
+    size_t i;
+    fputs ("name     ", stdout);
+    print_bytes (json_is_string (name) ? text_of (name)
+                                       : span_text ("(none: the station has no allow-list)"));
+    fputs ("\nroles    ", stdout);
+    json_array_foreach (json_object_get (answer, "roles"), i, role)
+        printf ("%s%s", i ? ", " : "", json_string_value (role));
+    fputs ("\ntargets  ", stdout);
+    print_bytes (json_is_string (targets) ? text_of (targets) : span_text ("all"));
+    putchar ('\n');
+}
+
+int verb_whoami (const struct cli *cli)
+{
+    int code;
+    struct zplan_client *client = call_begin (cli, "zplan whoami", about, &code);
+    if (!client)
+        return code;
+    json_t *answer = call_words (cli, client, (const char *const[]){"whoami", NULL}, NULL, &code);
+    if (answer) // the wire calls targets stations
+        json_object_set (answer, "targets", json_object_get (answer, "stations"));
+    json_object_del (answer, "stations");
+    if (answer && cli->json)
+        print_answer (cli, JSON_ANSWER, answer);
+    else if (answer)
+        print_lines (answer);
+    json_decref (answer);
+    zplan_client_destroy (&client);
+    return code;
+}
