@@ -4,6 +4,7 @@ import json
 import pytest
 
 from curvetest import CurveRig
+from flowrig import Flows, call
 from pulltest import Worker
 from zplantest import CMD, FT, ST, Client, at_once, every, later, plan_frames, wait_until
 
@@ -243,6 +244,19 @@ def test_a_callback_of_a_plan_that_repeats(rig, sender):
         run = finish(rig, ident)
         callback = sender.of(ident)
         assert callback.plan["ext"]["exec_id"] == f"{run.exec_id:x}"
+        callback.report()
+
+
+def test_the_run_of_a_flow_is_told(rig, sender):
+    flows = Flows(rig)
+    for index, (name, status, method) in enumerate((("good", ST.OK, "POST"), ("bad", ST.FAILED, "PUT"))):
+        flows.put(name, {"a": call()}, output="=steps.a.value")
+        ident = flows.start(name, callback=CALLBACK)
+        step = flows.call()
+        rig.jobs.finish(step.run, status, [(FT.JSON, b'{"rows": 7}')])
+        callback = sender.of(ident)
+        assert callback.method == method and callback.plan["source"] == name
+        assert (callback.body["error_info"] if index else callback.body["result"]) == ("a: failed" if index else {"rows": 7})
         callback.report()
 
 
