@@ -81,7 +81,7 @@ static void write_id (FILE *out, const json_t *plan)
 static void write_state (FILE *out, const json_t *plan)
 {
     static const char *const words[] = {[1] = "queued", [2] = "queued", [3] = "retrying",
-                                        [5] = "paused", [6] = "dead",    [7] = "given up"};
+                                        [5] = "paused", [6] = "dead",   [7] = "given up"};
     json_int_t state = json_integer_value (json_object_get (plan, "plan_state"));
     bool known = state > 0 && state < (json_int_t)(sizeof words / sizeof *words) && words[state];
     fputs (known ? words[state] : "?", out);

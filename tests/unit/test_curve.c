@@ -121,13 +121,16 @@ static const struct row {
      "line 3 is a duplicate"},
     {"a field that is not known", "curve\n    public-key = \"$P\"\n    secret = \"$S\"\n",
      CURVE_SECRET, 0600,
-     "line 3 is not a field of a certificate: metadata has name, roles, stations, speaks_for; curve has "
+     "line 3 is not a field of a certificate: metadata has name, roles, stations, speaks_for; "
+     "curve has "
      "public-key, secret-key"},
     {"a key among the metadata", "metadata\n    public-key = \"$P\"\n", CURVE_PUBLIC, 0600,
-     "line 2 is not a field of a certificate: metadata has name, roles, stations, speaks_for; curve has "
+     "line 2 is not a field of a certificate: metadata has name, roles, stations, speaks_for; "
+     "curve has "
      "public-key, secret-key"},
     {"a field before any section", "    name = x\n", CURVE_PUBLIC, 0600,
-     "line 1 is not a field of a certificate: metadata has name, roles, stations, speaks_for; curve has "
+     "line 1 is not a field of a certificate: metadata has name, roles, stations, speaks_for; "
+     "curve has "
      "public-key, secret-key"},
     {"a section that is not known", "metadat\n", CURVE_PUBLIC, 0600,
      "line 1 is not a section of a certificate: want metadata or curve"},
