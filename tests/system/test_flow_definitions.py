@@ -479,6 +479,7 @@ def test_what_is_no_sorted_set_is_replaced(rig):
 
 
 def test_without_Redis(rig):
+    rig.db.config_set("appendfsync", "always")      # or its end takes what was put last
     put(rig.client, flow())
     rig.redis.kill()
     for words in (["put", flow(title="x")], ["get", "f"], ["list"], ["remove", "f"]):
