@@ -32,6 +32,7 @@ ELSEWHERE = {
     "tests/fuzz/run": "tests/run runs it",
     "tests/chaos/run": "minutes long; test_chaos.py runs it short",
     "tests/bench/run.py": "minutes long, with peers to be installed; test_bench.py runs it small",
+    "tests/bench/callbacks.py": "half a minute, with nothing beside it; test_callback_station.py delivers callbacks",
     "docker compose": "wants Docker; test_image.py makes the image and runs the services without",
     "docker/deb": "a minute long; test_deb.py runs it",
     "apt-get install": "changes the machine; test_deb.py does it in a folder",
