@@ -1,10 +1,9 @@
 #include "apply.h"
+#include "apply_private.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "answer_text.h"
-#include "callback.h"
 #include "callback_book.h"
 #include "codes.h"
 #include "failpoint.h"
@@ -12,50 +11,12 @@
 #include "forward.h"
 #include "log.h"
 #include "memory.h"
-#include "output.h"
-#include "missed.h"
-#include "on_failure.h"
 #include "plan_json.h"
 #include "plan_message.h"
 #include "publish.h"
 #include "zones.h"
 
 enum { TRIES_MAX = 16 };
-
-// A commit under way: what it was decided from, to decide anew, and what is told after it.
-struct applying {
-    struct station *station;
-    uint64_t plan_id;
-    char key_station[STATION_NAME_MAX + 1];
-    struct run run;
-    enum run_phase phase; // of the run when the event came
-    enum cause cause;
-    struct due due; // CAUSE_DUE
-    uint64_t lost;  // the run that the outcome is of, 0 = `run`
-    struct answer answer;
-    struct frames *frames; // the answer's description and frames; NULL = there is none
-    struct desc desc;
-    struct frames *voter; // one span; NULL = the station's own answer
-    char *reason;         // NULL = the answer tells
-    bool keep_message;
-    applied_fn *done;
-    void *owner;
-    int tries;
-    bool manual; // the run is one besides the schedule
-
-    // Of the last decision.
-    struct decision decision;
-    uint8_t status;
-    enum plan_state state;
-    struct frames *step;        // one span: the call of a flow's step that ends; NULL = none
-    uint64_t flow_run;          // its run, if that is a flow
-    bool orphan;                // the run of the step is gone
-    char *public_text;          // the plan as it was decided; NULL = nobody is to hear of it
-    struct frames *title;       // one span, beside that
-    struct plan *called;        // placed with the outcome; NULL = none
-    struct plan *callback;      // the same, bounded in another way
-    struct plan *ends_callback; // it is one, and is over; NULL = not
-};
 
 static void applying_destroy (struct applying *self)
 {
@@ -75,132 +36,6 @@ static void set_reason (struct applying *self, const char *words)
 {
     free (self->reason);
     self->reason = words && *words ? memory_text (words) : NULL;
-}
-
-// -- what is written
-
-// The station answers for itself, or for a worker that it names.
-static struct span worker_of (const struct applying *self)
-{
-    if (self->voter)
-        return self->voter->at[0];
-    for (size_t i = self->desc.count; self->frames && i > 0; i--)
-        if (self->desc.types[i - 1] == ZERO_FRAME_RESPONSER &&
-            ballot_name_valid (self->frames->at[i]))
-            return self->frames->at[i];
-    return span_text (self->key_station);
-}
-
-static struct span reason_of (const struct applying *self)
-{
-    if (self->reason)
-        return span_text (self->reason);
-    return self->frames ? answer_text (self->answer.status, &self->desc, self->frames->at + 1)
-                        : (struct span){0};
-}
-
-// Whether this is the end of a run, good or bad: its outcome goes into the history.
-static bool is_outcome (const struct decision *decision)
-{
-    return decision->broadcast != BROADCAST_NONE;
-}
-
-// Whether it is that of an occurrence that was passed over: no run of it has ended. A worker may
-// say that word of a run.
-static bool is_miss (enum cause cause, uint8_t status)
-{
-    return cause == CAUSE_DUE && status == ZERO_STATUS_MISSED_ID;
-}
-
-// The run that the outcome is of.
-static uint64_t outcome_run (const struct applying *self)
-{
-    return self->lost ? self->lost : self->run.exec_id;
-}
-
-static char *record_of (const struct applying *self, const struct plan *plan, int64_t nominal,
-                        size_t *ret_size)
-{
-    if (is_miss (self->cause, plan->last_state))
-        return missed_record (plan, &self->decision.misses, outcome_run (self), ret_size);
-    *ret_size = 0;
-    if (plan->policy && plan->policy->log == LOG_NONE)
-        return NULL;
-    char step[OUTCOME_STEP_SIZE], trace[TRACE_SIZE];
-    struct outcome_record record = {
-        .title = plan->description,
-        .key = plan->policy ? policy_key (plan->policy) : (struct span){0},
-        .nominal = nominal,
-        .status = plan->last_state,
-        .state = plan->state,
-        .exec_id = outcome_run (self),
-        .worker = worker_of (self),
-        .reason = reason_of (self),
-    };
-    for (size_t i = 0; self->frames && i < self->desc.count; i++)
-        record.size += self->frames->at[i + 1].size;
-    if (self->callback)
-        record.callback = self->callback->id;
-    outcome_set_flow (&record, plan, step);
-    if (plan_trace (plan, outcome_run (self), nominal, trace))
-        record.trace = span_text (trace);
-    // That it was fired, not what came of it.
-    if (plan->policy && plan->policy->log == LOG_TRIGGER) {
-        record.status = ZERO_STATUS_OK_ID;
-        record.reason = (struct span){0};
-    }
-    return store_record (&record, ret_size);
-}
-
-// What the run wrote: its result, or what came with its failure; empty where it is not to be kept.
-// A vote has no one output.
-static struct span written (const struct applying *self, const struct plan *plan)
-{
-    bool kept = !plan->policy || plan->policy->log == LOG_TRANS;
-    if (self->frames && kept && !self->decision.close_poll &&
-        !is_miss (self->cause, plan->last_state))
-        for (size_t i = 0; i < self->desc.count; i++)
-            if (frame_is_output (self->desc.types[i]) && self->frames->at[i + 1].size)
-                return self->frames->at[i + 1];
-    return (struct span){0};
-}
-
-// Of it, what the history keeps.
-static char *output_of (const struct applying *self, const struct plan *plan, size_t *ret_size)
-{
-    enum { WHOLE_MAX = 65536 };
-    struct span text = written (self, plan);
-    size_t keep = (size_t)self->station->settings->output_bytes;
-    *ret_size = 0;
-    if (!keep || !text.size)
-        return NULL;
-    // The last result of a plan that goes now can be read nowhere else.
-    if (self->decision.commit == COMMIT_END && keep < WHOLE_MAX)
-        keep = WHOLE_MAX;
-    return output_make (span_text (self->key_station), self->plan_id, outcome_run (self), text,
-                        keep, ret_size);
-}
-
-// The participants that this decision writes: the voters, or who answered.
-static size_t participants_of (const struct applying *self, bool save, struct participant **ret)
-{
-    size_t count = 0;
-    *ret = NULL;
-    if (self->decision.open_poll) {
-        struct held_run *held = runs_find (self->station, self->plan_id);
-        const struct ballot *ballot = held ? held->ballot : NULL;
-        *ret = memory_new ((VOTERS_MAX + 1) * sizeof **ret);
-        for (size_t i = 0; ballot && i < ballot->count; i++)
-            (*ret)[count++] = (struct participant){.name = span_text (ballot->at[i].name)};
-    }
-    if (save) {
-        *ret = *ret ? *ret : memory_new (sizeof **ret);
-        struct participant *answerer = &(*ret)[count++];
-        answerer->name = self->voter ? self->voter->at[0] : span_text (self->key_station);
-        answerer->frames = self->frames->at;
-        answerer->count = self->frames->count;
-    }
-    return count;
 }
 
 static void on_committed (void *owner, const struct store_committed *answer);
@@ -230,75 +65,7 @@ static bool has_team (const struct applying *self, const struct plan *plan)
            (plan->policy && plan->policy->workers.count);
 }
 
-// Make the plan that this outcome calls, if it does. Gives what the history has when there is no
-// room for it; free it.
-static char *call_on_failure (struct applying *self, const struct plan *plan, int64_t nominal,
-                              size_t *ret_size)
-{
-    const struct failure failure = {.plan = plan,
-                                    .decision = &self->decision,
-                                    .exec_id = outcome_run (self),
-                                    .nominal = nominal,
-                                    .worker = worker_of (self),
-                                    .reason = reason_of (self),
-                                    .output = written (self, plan)};
-    self->called = on_failure_plan (self->station, &failure);
-    return self->called ? on_failure_unplaced (&failure, ret_size) : NULL;
-}
-
 // -- the end of a flow's step
-
-// The value of a result: its first JSON frame, else its content as a text; of a vote the numbers.
-static json_t *value_of (const struct applying *self)
-{
-    const struct tally *tally = &self->answer.tally;
-    if (self->decision.close_poll)
-        return json_pack ("{s:I, s:I, s:I}", "for", (json_int_t)tally->in_favour, "against",
-                          (json_int_t)(tally->voted - tally->in_favour), "votes",
-                          (json_int_t)tally->voted);
-    for (size_t i = 0; self->frames && i < self->desc.count; i++) {
-        struct span frame = self->frames->at[i + 1];
-        if (self->desc.types[i] == ZERO_FRAME_JSON)
-            return json_loadb ((const char *)frame.data, frame.size, JSON_DECODE_ANY, NULL);
-    }
-    for (size_t i = 0; self->frames && i < self->desc.count; i++)
-        if (self->desc.types[i] == ZERO_FRAME_CONTENT && self->frames->at[i + 1].size)
-            return json_from_frame (self->frames->at[i + 1]);
-    return NULL;
-}
-
-// In words; its own where there are some.
-static void failure_text (const struct applying *self, char *text, size_t size)
-{
-    struct span words = reason_of (self);
-    const char *plain = self->status == ZERO_STATUS_TIMEOUT_ID  ? "timed out"
-                        : self->status == ZERO_STATUS_MISSED_ID ? "missed"
-                                                                : "failed";
-    snprintf (text, size, "%.*s", words.size ? (int)words.size : (int)strlen (plain),
-              words.size ? (const char *)words.data : plain);
-}
-
-// The callback that the plan wants of this outcome. NULL: none.
-static struct plan *callback_of (const struct applying *self, const struct plan *plan,
-                                 int64_t nominal)
-{
-    struct callback_outcome outcome = {.plan = plan,
-                                       .decision = &self->decision,
-                                       .exec_id = outcome_run (self),
-                                       .nominal = nominal,
-                                       .status = plan->last_state,
-                                       .cancelled = self->cause == CAUSE_CANCEL,
-                                       .manual = self->manual,
-                                       .worker = worker_of (self),
-                                       .reason = reason_of (self)};
-    if (is_miss (self->cause, plan->last_state) || !callback_wanted (&outcome))
-        return NULL;
-    json_t *value = self->decision.succeeded ? value_of (self) : NULL;
-    outcome.value = value;
-    struct plan *callback = callback_plan (self->station, station_new_id (self->station), &outcome);
-    json_decref (value);
-    return callback;
-}
 
 // The flow of the step goes on.
 static void follow_step (struct applying *self)
@@ -307,8 +74,8 @@ static void follow_step (struct applying *self)
     char text[REASON_MAX];
     if (self->orphan || !plan_step_parse (self->step->at[0], &end.step))
         return;
-    failure_text (self, text, sizeof text);
-    end.value = value_of (self);
+    applying_failure (self, text, sizeof text);
+    end.value = applying_value (self);
     end.text = text;
     end.status = self->decision.succeeded                   ? FLOW_OK
                  : self->status == ZERO_STATUS_CANCELLED_ID ? FLOW_CALL_CANCELLED
@@ -360,19 +127,20 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
     size_t count = 0, record_size = 0, output_size = 0, missed_size = 0, uncalled_size = 0;
     char *record = NULL, *output = NULL, *missed = NULL, *uncalled = NULL;
     int64_t revision = plan->revision;
-    bool outcome = is_outcome (decision), miss = is_miss (self->cause, plan->last_state);
+    bool outcome = applying_is_outcome (decision),
+         miss = applying_is_miss (self->cause, plan->last_state);
     // Of a plan that is deleted only a vote's answer is read once more.
     bool kept = decision->commit != COMMIT_END || decision->close_poll;
     bool save = decision->save_work && self->frames && kept;
     if (decision->open_poll || save)
-        count = participants_of (self, save, &participants);
+        count = applying_participants (self, save, &participants);
     // The words of the last failure. Not those of a target that is away, or of a miss: they say
     // nothing of the job.
     if (decision->broadcast == BROADCAST_RESULT && plan->last_state >= ZERO_STATUS_ERROR_FLAG &&
         !miss)
-        plan_set_error (plan, reason_of (self));
+        plan_set_error (plan, applying_reason (self));
     if (self->answer.advice.kind == ADVICE_RELEASE)
-        plan_set_error (plan, reason_of (self)); // `why` shows it
+        plan_set_error (plan, applying_reason (self)); // `why` shows it
     if (!self->keep_message && !decision->unchanged) {
         plan->revision = station_revision ();
         plan->as_claimed = false;
@@ -384,7 +152,7 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
     self->state = plan->state;
     bool told = decision->commit != COMMIT_LEASE &&
                 (publish_heard (station) || publish_events_heard (station));
-    self->public_text = told ? plan_run_text (plan, outcome_run (self), nominal) : NULL;
+    self->public_text = told ? plan_run_text (plan, applying_run (self), nominal) : NULL;
     self->title = told ? frames_copy (&plan->description, 1) : NULL;
     plan_destroy (&self->callback);
     plan_destroy (&self->ends_callback);
@@ -392,13 +160,13 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
     if (callbacks && decision->commit == COMMIT_END)
         self->ends_callback = plan_keep (plan);
     if (outcome && plan->policy && plan->policy->callback && !self->keep_message)
-        self->callback = callback_of (self, plan, nominal);
+        self->callback = applying_callback (self, plan, nominal);
     if (outcome || miss)
-        record = record_of (self, plan, nominal, &record_size);
+        record = applying_record (self, plan, nominal, &record_size);
     if (record && outcome)
-        output = output_of (self, plan, &output_size);
+        output = applying_output (self, plan, &output_size);
     if (decision->exhausted && plan->policy && !self->keep_message)
-        uncalled = call_on_failure (self, plan, nominal, &uncalled_size);
+        uncalled = applying_call (self, plan, nominal, &uncalled_size);
     if (decision->misses.missed.count && !miss)
         missed = missed_record (plan, &decision->misses, (uint64_t)store_now_us (station->store),
                                 &missed_size);
@@ -539,7 +307,7 @@ static void tell_events (struct applying *self, int64_t seq)
         .frames = self->frames ? self->frames->at : NULL,
     };
     publish_event (self->station, &notice);
-    if (!is_outcome (&self->decision))
+    if (!applying_is_outcome (&self->decision))
         return;
     notice.event = EVENT_RESULT;
     publish_event (self->station, &notice);
@@ -571,7 +339,7 @@ static void tell_called (const struct applying *self, const struct store_committ
     if (answer->full.size) {
         log_event (LEVEL_WARN, "on_failure.not_called",
                    "plan=%" PRIx64 " exec_id=%" PRIx64 " reason=%s", self->plan_id,
-                   outcome_run (self), quoted (answer->full));
+                   applying_run (self), quoted (answer->full));
         return;
     }
     publish_added (self->station, self->called);
@@ -620,7 +388,7 @@ static void count (const struct applying *self)
     counters->exhausted += self->decision.exhausted;
     if (target)
         target_tally (target)->runs.ends[RUN_END_missed] += missed;
-    if (!is_outcome (&self->decision) || is_miss (self->cause, self->status))
+    if (!applying_is_outcome (&self->decision) || applying_is_miss (self->cause, self->status))
         return;
     bool succeeded = self->decision.succeeded;
     counters->cancelled += self->cause == CAUSE_CANCEL;
@@ -630,7 +398,7 @@ static void count (const struct applying *self)
     if (!target)
         return;
     // exec_id is the moment of the claim.
-    int64_t took_us = store_now_us (self->station->store) - (int64_t)outcome_run (self);
+    int64_t took_us = store_now_us (self->station->store) - (int64_t)applying_run (self);
     target_tally (target)->ended_well += succeeded;
     target_tally (target)->failed += !succeeded;
     run_counts_end (&target_tally (target)->runs, run_end_of (succeeded, self->status), took_us);
@@ -648,7 +416,7 @@ static void on_committed (void *owner, const struct store_committed *answer)
         station_resume (self);
         return;
     }
-    FAILPOINT (is_outcome (&applying->decision) ? "result_done" : "running_done");
+    FAILPOINT (applying_is_outcome (&applying->decision) ? "result_done" : "running_done");
     if (answer->result == STORE_HELD || answer->result == STORE_CHANGED)
         self->counters.stale_commits++;
     if (answer->result == STORE_DONE)

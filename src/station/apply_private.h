@@ -1,0 +1,80 @@
+// What the files of apply share; nobody else includes it.
+#pragma once
+
+#include "cause.h"
+#include "missed.h"
+#include "runs.h"
+
+// A commit under way: what it was decided from, to decide anew, and what is told after it.
+struct applying {
+    struct station *station;
+    uint64_t plan_id;
+    char key_station[STATION_NAME_MAX + 1];
+    struct run run;
+    enum run_phase phase; // of the run when the event came
+    enum cause cause;
+    struct due due; // CAUSE_DUE
+    uint64_t lost;  // the run that the outcome is of, 0 = `run`
+    struct answer answer;
+    struct frames *frames; // the answer's description and frames; NULL = there is none
+    struct desc desc;
+    struct frames *voter; // one span; NULL = the station's own answer
+    char *reason;         // NULL = the answer tells
+    bool keep_message;
+    applied_fn *done;
+    void *owner;
+    int tries;
+    bool manual; // the run is one besides the schedule
+
+    // Of the last decision.
+    struct decision decision;
+    uint8_t status;
+    enum plan_state state;
+    struct frames *step;        // one span: the call of a flow's step that ends; NULL = none
+    uint64_t flow_run;          // its run, if that is a flow
+    bool orphan;                // the run of the step is gone
+    char *public_text;          // the plan as it was decided; NULL = nobody is to hear of it
+    struct frames *title;       // one span, beside that
+    struct plan *called;        // placed with the outcome; NULL = none
+    struct plan *callback;      // the same, bounded in another way
+    struct plan *ends_callback; // it is one, and is over; NULL = not
+};
+
+// Whether this is the end of a run, good or bad: its outcome goes into the history.
+bool applying_is_outcome (const struct decision *decision);
+
+// Whether it is that of an occurrence that was passed over: no run of it has ended. A worker may
+// say that word of a run.
+bool applying_is_miss (enum cause cause, uint8_t status);
+
+// The run that the outcome is of.
+uint64_t applying_run (const struct applying *self);
+
+// -- what is written (apply_written.c), after the decision. What is returned is the caller's, spans
+// are borrowed
+
+// Why it ended so, in words; empty: nobody has said.
+struct span applying_reason (const struct applying *self);
+
+// The same for those who want some words.
+void applying_failure (const struct applying *self, char *text, size_t size);
+
+// The value of a result: its first JSON frame, else its content; of a vote the numbers. NULL: none.
+json_t *applying_value (const struct applying *self);
+
+// For the history, NULL: nothing; and what it keeps of what the run wrote.
+char *applying_record (const struct applying *self, const struct plan *plan, int64_t nominal,
+                       size_t *ret_size);
+char *applying_output (const struct applying *self, const struct plan *plan, size_t *ret_size);
+
+// The participants that this decision writes: the voters, or who answered.
+size_t applying_participants (const struct applying *self, bool save, struct participant **ret);
+
+// Make the plan that this outcome calls, if it does. Gives what the history has when there is no
+// room for it.
+char *applying_call (struct applying *self, const struct plan *plan, int64_t nominal,
+                     size_t *ret_size);
+
+// The callback that the plan wants of this outcome. NULL: none.
+struct plan *applying_callback (const struct applying *self, const struct plan *plan,
+                                int64_t nominal);
