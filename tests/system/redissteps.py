@@ -10,7 +10,7 @@ import pytest
 
 from clitest import DONE, REFUSED, zplan
 from redisproxy import RedisProxy
-from zplantest import ST, at_once, later, wait_until
+from zplantest import CMD, ST, at_once, later, wait_until
 
 AT_ONCE = 2         # seconds: no waiting, on a machine that is busy with other things
 SILENT = 3          # seconds after which a Redis that does not answer counts as lost (contract)
@@ -52,6 +52,19 @@ def goes_red(rig, timeout=10):
     doctor = zplan("--connect", rig.ipc("q"), "doctor")
     assert doctor.code == REFUSED and "bad " in doctor.out, (doctor.out, doctor.err)
     return now
+
+
+def serving(rig):
+    """The station answers a ping; a request before that may meet no listener yet.
+
+    Several pings may be answered late: a client that did not send them goes on.
+    """
+    def answered():
+        rig.client.send(CMD.PING)
+        return rig.client.socket.poll(300)
+    wait_until(answered, "the station serves")
+    rig.client = rig.dealer()
+    rig.client.ping()
 
 
 def is_well(rig):

@@ -15,23 +15,13 @@ import pytest
 
 from redissteps import (AT_ONCE, SILENT, aside, asleep, embed_redis, frozen, goes_red, health,
                         is_refused, is_taken, is_well, namespace_or_skip, of_plan, on_small_disk,
-                        proxied, redis_at, refused, runs_through, stats, told)
+                        proxied, redis_at, refused, runs_through, serving, stats, told)
 from zplanprocs import run_once
 from zplantest import (CMD, FT, ST, at_once, every, later, plan_frames, told as plan_of,
                        wait_until)
 
 ALWAYS = ("--appendfsync", "always")
 DEBUG = ("--enable-debug-command", "local")
-
-
-def serving(rig):
-    """The station answers a ping; a request before that may meet no listener yet."""
-    def answered():
-        rig.client.send(CMD.PING)
-        return rig.client.socket.poll(300)
-    wait_until(answered, "the station serves")
-    while rig.client.socket.poll(300):
-        assert rig.client.recv().code == ST.OK
 
 
 def in_hand(rig, **fields):

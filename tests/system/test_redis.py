@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from redissteps import serving
 from zplanprocs import free_port, run_once
 from zplantest import (CMD, FT, PLAN_FIELDS, ST, at_once, every, later, new_second, plan_frames,
                        told, wait_until)
@@ -206,16 +207,6 @@ def test_A026_flushed_under_the_station(rig):
 
 
 # Redis away, back, refused.
-
-def serving(rig):
-    """The station answers a ping; a request before that may meet no listener yet."""
-    def answered():
-        rig.client.send(CMD.PING)
-        return rig.client.socket.poll(300)
-    wait_until(answered, "the station serves")
-    while rig.client.socket.poll(300):
-        assert rig.client.recv().code == ST.OK
-
 
 def test_A001_redis_down_at_start(make_rig):
     rig = make_rig(start=False)
