@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "callback_state.h"
+#include "codes.h"
 #include "clock.h"
 #include "json.h"
 #include "manage_private.h"
@@ -14,7 +15,7 @@
 #include "reply.h"
 #include "filter.h"
 
-enum { RUNS_DEFAULT = 100, RUNS_MAX = 1000, OUTPUTS_MAX = 50, EPOCH_MAX = 32 };
+enum { RUNS_DEFAULT = 100, RUNS_MAX = 1000, OUTPUTS_MAX = 50, EPOCH_MAX = 32, STATUSES = 256 };
 
 struct history_question {
     struct history_filter store; // its station is the text below
@@ -23,6 +24,7 @@ struct history_question {
     char plan[PLAN_TEXT_SIZE]; // as it was named; "" = any
     bool since_given, after_given;
     int64_t since;
+    char statuses[STATUSES + 1]; // of the store's filter
 };
 
 struct historian {
@@ -94,6 +96,69 @@ static bool read_flow_run (void *filter, const json_t *value)
     return copy_ident (value, &((struct history_question *)filter)->store.flow_run);
 }
 
+// Ways in which runs end: the first row that a status fits is its own. Source: proto 9.4.
+static const struct ending {
+    const char *word;
+    int from, to;
+} endings[] = {
+    {"ok", 0, ZERO_STATUS_ERROR_FLAG - 1},
+    {"timeout", ZERO_STATUS_TIMEOUT_ID, ZERO_STATUS_TIMEOUT_ID},
+    {"not_taken", ZERO_STATUS_NOT_WORKER_ID, ZERO_STATUS_NOT_WORKER_ID},
+    {"cancelled", ZERO_STATUS_CANCELLED_ID, ZERO_STATUS_CANCELLED_ID},
+    {"missed", ZERO_STATUS_MISSED_ID, ZERO_STATUS_MISSED_ID},
+    {"failed", ZERO_STATUS_ERROR_FLAG, STATUSES - 1},
+};
+
+static const struct ending *ending_of (int status)
+{
+    const struct ending *ending = endings;
+    while (status < ending->from || status > ending->to)
+        ending++;
+    return ending;
+}
+
+static bool add_status (struct history_question *self, const json_t *value)
+{
+    bool any = false;
+    const char *word = json_string_value (value);
+    for (int status = 0; status < STATUSES; status++) {
+        bool wanted = word ? strcmp (ending_of (status)->word, word) == 0
+                           : json_is_integer (value) && json_integer_value (value) == status;
+        self->statuses[status] = wanted ? '1' : self->statuses[status];
+        any = any || wanted;
+    }
+    return any;
+}
+
+static bool read_status (void *filter, const json_t *value)
+{
+    struct history_question *self = filter;
+    bool good = !json_is_array (value) || json_array_size (value) > 0;
+    memset (self->statuses, '0', STATUSES);
+    for (size_t i = 0; good && i < json_array_size (value); i++)
+        good = add_status (self, json_array_get (value, i));
+    return good && (json_is_array (value) || add_status (self, value));
+}
+
+static bool read_ms (const json_t *value, int64_t *ret)
+{
+    double seconds = json_number_value (value);
+    if (!json_is_number (value) || !(seconds > 0 && seconds < (double)SCHEDULE_TIME_MAX))
+        return false;
+    *ret = (int64_t)(seconds * 1000 + 0.5);
+    return true;
+}
+
+static bool read_from (void *filter, const json_t *value)
+{
+    return read_ms (value, &((struct history_question *)filter)->store.from_ms);
+}
+
+static bool read_to (void *filter, const json_t *value)
+{
+    return read_ms (value, &((struct history_question *)filter)->store.to_ms);
+}
+
 static const struct filter_field fields[] = {
     {"plan", read_plan, "want the plan's id as an integer or in hex, or key:NAME"},
     {"since", read_since, "want the seq of a broadcast, 0 or above"},
@@ -104,6 +169,11 @@ static const struct filter_field fields[] = {
     {"newest", read_newest, "want true or false"},
     {"output", read_output, "want true or false"},
     {"flow_run", read_flow_run, "want the number of a run as an integer or in hex"},
+    {"status", read_status,
+     "want ok, failed, timeout, not_taken, cancelled, missed, a number 0..255, or an array of "
+     "them"},
+    {"from", read_from, "want Unix seconds"},
+    {"to", read_to, "want Unix seconds"},
 };
 
 // history [ID], history FILTER, history since SEQ
@@ -270,6 +340,7 @@ void manage_history (struct station *self, struct request *request,
     historian->station = self;
     historian->peer = peer_keep (self, request);
     question->store.station = question->station;
+    question->store.statuses = question->statuses;
     if (question->store.output && question->store.limit > OUTPUTS_MAX)
         question->store.limit = OUTPUTS_MAX;
     // Behind a broadcast stand the outcomes after it that were not broadcast.

@@ -429,11 +429,14 @@ struct history_filter {
     bool from_end;     // there is none: from the start, or the newest
     bool newest;       // newest first
     int64_t limit;
-    uint64_t plan_id;    // 0 = any
-    const char *station; // "" = any
-    bool output;         // with what the runs wrote
-    uint64_t flow_run;   // of a flow; 0 = any
-    bool callbacks;      // of the history of callbacks
+    uint64_t plan_id;     // 0 = any
+    const char *station;  // "" = any
+    bool output;          // with what the runs wrote
+    uint64_t flow_run;    // of a flow; 0 = any
+    bool callbacks;       // of the history of callbacks
+    const char *statuses; // a character for each from 0 on, '1' = wanted; "" = any
+    int64_t from_ms;      // when they ended, Unix milliseconds: at or after it; 0 = any
+    int64_t to_ms;        // before it; 0 = any
 };
 
 struct store_history {

@@ -81,6 +81,7 @@ void store_history (struct store *self, const struct history_filter *filter,
                     store_history_fn *reply, void *owner)
 {
     char from[48] = "", limit[24], plan[IDENT_SIZE] = "", flow_run[24] = "";
+    char from_ms[24] = "", to_ms[24] = "";
     if (!filter->from_end)
         snprintf (from, sizeof from, "%" PRIu64 "-%" PRIu64, filter->seq, filter->sub);
     snprintf (limit, sizeof limit, "%" PRId64, filter->limit);
@@ -88,6 +89,10 @@ void store_history (struct store *self, const struct history_filter *filter,
         ident_text (filter->plan_id, plan);
     if (filter->flow_run)
         snprintf (flow_run, sizeof flow_run, "%" PRIu64, filter->flow_run);
+    if (filter->from_ms)
+        snprintf (from_ms, sizeof from_ms, "%" PRId64, filter->from_ms);
+    if (filter->to_ms)
+        snprintf (to_ms, sizeof to_ms, "%" PRId64, filter->to_ms);
     const struct span args[] = {
         span_text (filter->callbacks ? KEY_CALLBACKS : KEY_HISTORY),
         span_text (KEY_META),
@@ -99,6 +104,9 @@ void store_history (struct store *self, const struct history_filter *filter,
         span_text (filter->station),
         span_text (filter->output ? "1" : ""),
         span_text (flow_run),
+        span_text (filter->statuses),
+        span_text (from_ms),
+        span_text (to_ms),
     };
     link_call (self->link, &(struct link_call){
                                .script = SCRIPT_HISTORY,

@@ -19,8 +19,9 @@
 
 struct asked {
     const char *since_text;
-    int64_t since;    // a number of an outcome; -1 = not given
-    int64_t since_ms; // a time instead, Unix milliseconds; -1 = not given
+    int64_t since; // a number of an outcome; -1 = not given
+    const char *until_text;
+    int64_t since_s, until_s; // times instead, Unix seconds; 0 = not given
     bool failed;
     const char *epoch, *station, *archive, *flow_run;
     bool newest, output;
@@ -36,6 +37,12 @@ static const struct option rows[] = {
      .help = "runs that ended in the last 12h, since today, yesterday or an\n"
              "instant as 2026-12-24T18:00 (in UTC); or the number SEQ of an\n"
              "outcome: those after it; reports if some are gone"},
+    {.name = "--until",
+     .metavar = "WHEN",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct asked, until_text),
+     .help = "runs that ended before this, a duration or an instant as for\n"
+             "--since"},
     {.name = "--failed",
      .type = OPTION_FLAG,
      .offset = offsetof (struct asked, failed),
@@ -117,11 +124,10 @@ struct printing {
     const char *plan;    // of an archive: as plan_ref.h has it, NULL = any
     int64_t room;        // of an archive: outcomes still wanted
     bool found;          // an outcome of the plan, printed or not
-    json_t *held;        // with a time: what is printed at the end, the newest first; else NULL
 };
 
-// What some runs wrote is large: fewer of them are held.
-enum { HELD_MAX = 100000, HELD_OUTPUTS = 1000, OUTPUTS_PAGE = 50 };
+// What some runs wrote is large.
+enum { OUTPUTS_PAGE = 50 };
 
 // -- the pages
 
@@ -180,25 +186,6 @@ static void print_outcome (struct printing *self, const json_t *run, const json_
         table_row (self->table, run);
 }
 
-// The newest come first, where a time is given: behind an older one that was broadcast there are
-// only older ones. What was restored (it has no seq) stands where it was restored, with its old
-// time.
-static bool is_too_old (const struct asked *asked, const json_t *run)
-{
-    double ended = json_number_value (json_object_get (run, "ended"));
-    return asked->since_ms >= 0 && ended * 1000 < (double)asked->since_ms;
-}
-
-// The oldest first, as the station would list them.
-static void print_held (struct printing *self)
-{
-    int64_t room = self->asked->count;
-    for (size_t i = json_array_size (self->held); i > 0 && room > 0; i--, room--)
-        print_outcome (self, json_array_get (self->held, i - 1), NULL);
-    json_decref (self->held);
-    self->held = NULL;
-}
-
 static bool take_page (struct pages *pages, const json_t *page)
 {
     struct printing *self = pages->owner;
@@ -211,24 +198,10 @@ static bool take_page (struct pages *pages, const json_t *page)
         if (pages->room == 0)
             return false;
         self->found = true;
-        if (is_too_old (self->asked, run)) {
-            if (json_integer_value (json_object_get (run, "seq")))
-                return false;
-            continue;
-        }
         if (!outcome_fits (self->states, run))
             continue;
         if (!self->asked->output)
             keep_last_line (run);
-        if (self->held) {
-            json_object_set (run, "epoch", json_object_get (page, "epoch"));
-            json_array_append (self->held, run);
-            size_t most = self->asked->output ? HELD_OUTPUTS : HELD_MAX;
-            if (json_array_size (self->held) < most)
-                continue;
-            fprintf (stderr, "zplan: older outcomes are not shown: these are the last %zu\n", most);
-            return false;
-        }
         print_outcome (self, run, json_object_get (page, "epoch"));
         pages->room--;
     }
@@ -287,16 +260,16 @@ static int print_runs (struct printing *printing, struct zplan_client *client, c
         json_object_set_new (pages.filter, "station", json_string (asked->station));
     if (asked->flow_run)
         json_object_set_new (pages.filter, "flow_run", json_string (asked->flow_run));
-    if (asked->newest || asked->since_ms >= 0)
+    if (asked->newest)
         json_object_set_new (pages.filter, "newest", json_true ());
-    if (asked->since_ms >= 0 && !asked->newest) {
-        printing->held = json_array ();
-        pages.room = INT64_MAX;
-    }
+    if (asked->since_s)
+        json_object_set_new (pages.filter, "from", json_integer (asked->since_s));
+    if (asked->until_s)
+        json_object_set_new (pages.filter, "to", json_integer (asked->until_s));
+    if (printing->states->given)
+        json_object_set_new (pages.filter, "status", outcome_statuses (printing->states));
     printing->found = false;
     struct verdict verdict = pages_turn (printing->cli, client, &pages);
-    if (printing->held)
-        print_held (printing);
     json_decref (pages.filter);
     if (plan && verdict.code == EXIT_DONE && !printing->found) {
         verdict = check_plan (printing, client, plan);
@@ -308,6 +281,12 @@ static int print_runs (struct printing *printing, struct zplan_client *client, c
 }
 
 // -- the archive
+
+static bool is_in_time (const struct asked *asked, const json_t *run)
+{
+    double ended = json_number_value (json_object_get (run, "ended"));
+    return ended >= (double)asked->since_s && (!asked->until_s || ended < (double)asked->until_s);
+}
 
 // Whether it stands behind the one that was asked for; of a given epoch only those are known to.
 static bool is_since (const struct asked *asked, const json_t *run, const struct outcome_key *key)
@@ -327,8 +306,8 @@ static bool wants_archived (void *owner, const json_t *run)
     if (plan && !span_is (text_of (json_object_get (run, field)), plan_ref_shown (plan)))
         return false;
     self->found = true;
-    return outcome_key_read (run, &key) && is_since (asked, run, &key) &&
-           !is_too_old (asked, run) && outcome_fits (self->states, run) &&
+    return outcome_key_read (run, &key) && is_since (asked, run, &key) && is_in_time (asked, run) &&
+           outcome_fits (self->states, run) &&
            (!asked->station ||
             span_is (text_of (json_object_get (run, "station")), asked->station));
 }
@@ -402,22 +381,28 @@ static int print_all (const struct cli *cli, const struct asked *asked,
     return code;
 }
 
-// A number of an outcome, or a time.
-static int read_since (struct asked *asked, struct reason *reason)
+// A number of an outcome, or a time; and the time of the end.
+static int read_times (struct asked *asked, struct reason *reason)
 {
-    int64_t time;
+    int64_t now = look_now ()->now;
     const char *text = asked->since_text;
-    if (!text || (number_parse (text, &asked->since) && asked->since >= 0))
-        return 0;
-    if (instant_since (text, look_now ()->now, &time)) {
-        asked->since_ms = time * 1000;
-        return 0;
+    bool number = text && number_parse (text, &asked->since) && asked->since >= 0;
+    if (text && !number && !instant_since (text, now, &asked->since_s)) {
+        reason_set (reason,
+                    "--since: want a duration as 12h, today, yesterday, an instant as "
+                    "2026-12-24T18:00, or a number of an outcome, got %s",
+                    quoted (span_text (text)));
+        return -1;
     }
-    reason_set (reason,
-                "--since: want a duration as 12h, today, yesterday, an instant as "
-                "2026-12-24T18:00, or a number of an outcome, got %s",
-                quoted (span_text (text)));
-    return -1;
+    text = asked->until_text;
+    if (text && !instant_since (text, now, &asked->until_s)) {
+        reason_set (reason,
+                    "--until: want a duration as 12h, today, yesterday, or an instant as "
+                    "2026-12-24T18:00, got %s",
+                    quoted (span_text (text)));
+        return -1;
+    }
+    return 0;
 }
 
 static int check_asked (const struct cli *cli, const struct asked *asked, int plans,
@@ -440,10 +425,11 @@ static int check_asked (const struct cli *cli, const struct asked *asked, int pl
 
 int verb_history (const struct cli *cli)
 {
-    struct asked asked = {.since = -1, .since_ms = -1, .count = INT64_MAX};
+    struct asked asked = {.since = -1, .count = INT64_MAX};
     const struct usage usage = {
-        .synopsis = "zplan history [ID...] [--since WHEN] [--failed] [--target NAME] "
-                    "[--state STATE] [--newest] [-n COUNT] [--output] [--archive PATH]",
+        .synopsis =
+            "zplan history [ID...] [--since WHEN] [--until WHEN] [--failed] "
+            "[--target NAME] [--state STATE] [--newest] [-n COUNT] [--output] [--archive PATH]",
         .about = about,
         .groups = {{"Which runs", rows, sizeof rows / sizeof *rows, &asked}},
         .group_count = 1,
@@ -461,7 +447,7 @@ int verb_history (const struct cli *cli)
     }
     if (asked.failed)
         asked.states = (struct option_texts){.texts = {"failed", "lost"}, .count = 2};
-    if (read_since (&asked, &reason) || check_asked (cli, &asked, count, &reason) ||
+    if (read_times (&asked, &reason) || check_asked (cli, &asked, count, &reason) ||
         outcome_states_read (&asked.states, &states, &reason))
         return usage_error (cli->argv[0], &reason);
     return print_all (cli, &asked, &states, count);

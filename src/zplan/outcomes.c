@@ -152,6 +152,15 @@ int outcome_states_read (const struct option_texts *texts, struct outcome_states
     return 0;
 }
 
+json_t *outcome_statuses (const struct outcome_states *self)
+{
+    json_t *numbers = json_array ();
+    for (int status = 0; status <= UINT8_MAX; status++)
+        if (self->wanted[status])
+            json_array_append_new (numbers, json_integer (status));
+    return numbers;
+}
+
 bool outcome_fits (const struct outcome_states *self, const json_t *run)
 {
     json_int_t status = json_integer_value (json_object_get (run, "status"));

@@ -53,4 +53,7 @@ struct outcome_states {
 int outcome_states_read (const struct option_texts *texts, struct outcome_states *ret,
                          struct reason *reason);
 
+// Them as an array of numbers.
+json_t *outcome_statuses (const struct outcome_states *self);
+
 bool outcome_fits (const struct outcome_states *self, const json_t *run);

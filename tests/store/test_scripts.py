@@ -34,7 +34,7 @@ def text_of(place):
 
 def history(db, after="", most=100, newest=False, plan="", target="", output=False):
     seq, epoch, first, last, forgot, *rows = call(db, "history", [HISTORY, META, OUTPUT], after, most, int(newest),
-                                                  plan, target, int(output))
+                                                  plan, target, int(output), "", "", "", "")
     # Whose output it is its head says: the station compares the number of the run, here the record.
     rows = [Outcome(place_of(name), *row, found if found.endswith(" " + row[3]) else "")
             for name, *row, found in rows]
@@ -205,7 +205,7 @@ def test_an_outcome_by_hand_is_passed_over(db, row):
     db.xadd(HISTORY, {"t": "5", "n": 3, "m": "\x93" + sound + row + sound}, id="3-0")
     write_outputs(db, [Outcome((3, 0), "1", "jobs", "5", "r1", "jobs:1 7 r1")])
     for newest in (False, True):
-        page = call(db, "history", [HISTORY, META, OUTPUT], "", 100, int(newest), "", "", 1)
+        page = call(db, "history", [HISTORY, META, OUTPUT], "", 100, int(newest), "", "", 1, "", "", "", "")
         names = [found[0] for found in page[5:] if len(found) == 6]
         assert names == (["3-0", "1-0"] if newest else ["1-0", "3-0"])
     assert forget(db, ["2-0", "1-0", "3-0"]) == [1, 2]

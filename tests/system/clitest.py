@@ -467,7 +467,8 @@ class PlanStation(FakeStation):
 
     def do_history(self, text="{}"):
         wanted = json.loads(text)
-        unknown = set(wanted) - {"plan", "since", "epoch", "after", "station", "limit", "newest", "output"}
+        unknown = set(wanted) - {"plan", "since", "epoch", "after", "station", "limit", "newest", "output",
+                                 "status", "from", "to"}
         assert not unknown and 1 <= wanted["limit"] <= 1000, wanted
         kept = list(enumerate(self.runs))
         since = wanted.get("since")
@@ -484,7 +485,9 @@ class PlanStation(FakeStation):
         page, more = [], False
         for at, (index, run) in enumerate(kept[:self.looked_at], 1):
             if (wanted.get("plan", run["plan"]) == run["plan"]
-                    and wanted.get("station", run["station"]) == run["station"]):
+                    and wanted.get("station", run["station"]) == run["station"]
+                    and run["status"] in wanted.get("status", [run["status"]])
+                    and wanted.get("from", 0) <= run["ended"] < wanted.get("to", float("inf"))):
                 page.append(run if wanted.get("output") else {k: v for k, v in run.items() if k != "output"})
             if len(page) == wanted["limit"] or at == self.looked_at:
                 more = at < len(kept)

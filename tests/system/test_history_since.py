@@ -41,6 +41,10 @@ def utc(seconds, form):
     (["--failed"], ["old", "bad", "gone", "restored"]),
     (["--since", "1h30m", "--failed"], []),
     (["--since", "3"], ["gone", "new", "restored"]),
+    (["--until", "90m"], ["old", "day", "bad", "gone", "restored"]),
+    (["--since", "12h", "--until", "150m"], ["bad"]),
+    (["--since", "90m", "--until", "12h"], []),
+    (["--state", "timed out"], ["gone"]),
     (["--since", utc(NOW - 10 * 3600, "%Y-%m-%dT%H:%M")], ["bad", "gone", "new"])])
 def test_since(station, args, wanted):
     assert titles(station, *args) == wanted
@@ -60,6 +64,7 @@ def test_the_table_is_of_the_same(station):
 @pytest.mark.parametrize("args, told", [
     (["--since", "soon"], "--since: want a duration as 12h, today, yesterday"),
     (["--since", "-5"], "--since: want a duration"), (["--since", ""], "--since: want"),
+    (["--until", "soon"], "--until: want a duration"), (["--until", "7"], "--until: want"),
     (["--failed", "--state", "ok"], "--failed and --state: want one or the other"),
     (["--since", "1h", "--epoch", "e1"], "--epoch: goes with --since")])
 def test_used_wrongly(station, args, told):

@@ -3,6 +3,7 @@
 -- KEYS  1 history  2 meta  3 outputs
 -- ARGV  1 entry to go on behind, '' = from the end  2 most outcomes  3 1 = newest first
 --       4 plan id, '' = any  5 target, '' = any  6 1 = with what the runs wrote  7 run of a flow, '' = any
+--       8 statuses, a character each: '1' = wanted; '' = any  9 the first ms, '' = any  10 the ms behind the last, '' = any
 -- Answers {seq, epoch, first entry kept or '', last entry looked at or '' at the end, the highest number of
 --          those that were taken out by forget or '', {entry, plan, target, ended in ms, record, output or ''}, ...}
 -- Cost  O(log n + outcomes looked at).
@@ -12,6 +13,7 @@ local LOOK_MAX, CHUNK = 5000, 20
 local most, newest = tonumber(ARGV[2]), ARGV[3] == '1'
 local plan, target, with_output = ARGV[4], ARGV[5], ARGV[6] == '1'
 local flow_run = tonumber(ARGV[7]) -- microseconds of a claim: a double has them exactly
+local statuses, from_ms, to_ms = ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10])
 local last, looked, found = ARGV[1], 0, 0
 
 -- Whether an outcome of an entry of several comes after this place, in the order that was asked for.
@@ -65,20 +67,71 @@ local newest_kept = not meta[1] and (read('XREVRANGE', KEYS[1], '+', '-', 'COUNT
 local answer = {meta[1] or newest_kept and string.match(newest_kept[1], '^%d+') or '0', meta[2] or '',
                 first and (outcomes_of(first)[1] or first)[1] or '', '', meta[3] or ''}
 
-local function is_of_run(record)
-    if not flow_run then
-        return true
-    elseif not string.find(record, 'flow_run', 1, true) then
+-- Broadcasts are in the order of their times. Between them stand others, of which those that were restored are older
+-- than their place says: so what stands in front of the first broadcast of a time is of an earlier one.
+local function broadcast_behind(seq)
+    local entry = (read('XRANGE', KEYS[1], number(seq) .. '-0', '+', 'COUNT', 1) or {})[1]
+    local found = entry and tonumber(string.match(entry[1], '^%d+'))
+    if entry and not string.find(entry[1], '-0$') then
+        return broadcast_behind(found + 1)
+    end
+    return entry, found
+end
+
+local function is_before(entry)
+    return (tonumber(field_of(entry[2], 't')) or 0) < from_ms
+end
+
+-- The entry to go on behind, so that the first one looked at is that broadcast.
+local function skip_earlier()
+    local latest = read('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
+    local low, high = tonumber(string.match(answer[3], '^%d+')), tonumber(string.match(latest[1], '^%d+')) + 1
+    while low < high do
+        local middle = math.floor((low + high) / 2)
+        local entry, seq = broadcast_behind(middle)
+        if entry and is_before(entry) then
+            low = seq + 1
+        else
+            high = middle
+        end
+    end
+    local entry, seq = broadcast_behind(low)
+    if not entry then
+        return -- what was written behind the last broadcast
+    end
+    local before = (read('XREVRANGE', KEYS[1], '(' .. entry[1], '-', 'COUNT', 1) or {})[1]
+    last = before and before[1] or last
+end
+
+local function fields_fit(record)
+    if flow_run and not string.find(record, 'flow_run', 1, true) then
         return false
+    elseif not flow_run and statuses == '' then
+        return true
     end
     local sound, fields = pcall(cmsgpack.unpack, record)
-    return sound and type(fields) == 'table' and fields.flow_run == flow_run
+    if not sound or type(fields) ~= 'table' or flow_run and fields.flow_run ~= flow_run then
+        return false
+    end
+    local at = (tonumber(fields.status) or 0) + 1
+    return statuses == '' or string.sub(statuses, at, at) == '1'
+end
+
+local function is_within(outcome)
+    local ended = tonumber(outcome[4]) or 0
+    return ended >= (from_ms or ended) and ended < (to_ms or ended + 1)
+end
+
+-- Whether those before it, the newest first, are all too early.
+local function is_too_early(entry)
+    return newest and from_ms and string.find(entry[1], '-0$') and is_before(entry)
 end
 
 -- Look at one outcome of this entry. False: the page ends with it.
 local function look(entry, outcome)
     last, looked = outcome[1], looked + 1
-    if (plan == '' or outcome[2] == plan) and (target == '' or outcome[3] == target) and is_of_run(outcome[5]) then
+    if (plan == '' or outcome[2] == plan) and (target == '' or outcome[3] == target) and is_within(outcome) and
+        fields_fit(outcome[5]) then
         found = found + 1
         outcome[6] = with_output and output_of(entry, outcome) or ''
         answer[#answer + 1] = outcome
@@ -97,11 +150,16 @@ local function look_at(entry)
     return true
 end
 
+if from_ms and not newest and last == '' and answer[3] ~= '' then
+    skip_earlier()
+end
 while true do
     local page = entries_behind()
     for _, entry in ipairs(page) do
         local before = looked
-        if not look_at(entry) then
+        if is_too_early(entry) then
+            return answer
+        elseif not look_at(entry) then
             answer[4] = last
             return answer
         elseif not newest or looked == before and entry ~= page.within then
