@@ -221,6 +221,56 @@ void core_destroy (struct core **self_p)
     *self_p = NULL;
 }
 
+struct running {
+    struct span target;
+    uint64_t after, *ids; // a heap, the greatest first
+    size_t count, most;
+};
+
+static void sift_down (struct running *self, size_t at, uint64_t id)
+{
+    for (size_t child; (child = 2 * at + 1) < self->count; at = child) {
+        child += child + 1 < self->count && self->ids[child + 1] > self->ids[child];
+        if (self->ids[child] <= id)
+            break;
+        self->ids[at] = self->ids[child];
+    }
+    self->ids[at] = id;
+}
+
+static void take_running (struct table_node *node, void *owner)
+{
+    struct running *self = owner;
+    const struct open_plan *plan =
+        (const struct open_plan *)((uint8_t *)node - offsetof (struct open_plan, node));
+    if (!open_has_run (plan) || plan->gone || plan->id <= self->after ||
+        (self->target.size && !span_is (self->target, plan->target->name)))
+        return;
+    if (self->count < self->most) {
+        size_t at = self->count++;
+        for (; at && self->ids[(at - 1) / 2] < plan->id; at = (at - 1) / 2)
+            self->ids[at] = self->ids[(at - 1) / 2];
+        self->ids[at] = plan->id;
+    } else if (plan->id < self->ids[0]) {
+        sift_down (self, 0, plan->id);
+    }
+}
+
+static int compare_ids (const void *a, const void *b)
+{
+    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+    return one < other ? -1 : one > other;
+}
+
+size_t core_running (const struct core *self, struct span target, uint64_t after, uint64_t *ids,
+                     size_t most)
+{
+    struct running each = {.target = target, .after = after, .ids = ids, .most = most};
+    table_each (&self->open, take_running, &each);
+    qsort (ids, each.count, sizeof *ids, compare_ids);
+    return each.count;
+}
+
 struct taking_off {
     int64_t from_us, step_us, *counts;
     size_t count;

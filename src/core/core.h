@@ -173,6 +173,11 @@ uint64_t core_last_id (const struct core *self);
 void core_take_off_leases (const struct core *self, int64_t from_s, int64_t step_s, int64_t *counts,
                            size_t count);
 
+// The least ids above `after` of plans with a run in progress, in ascending order, at most `most`;
+// of this target, empty = of any. Returns how many.
+size_t core_running (const struct core *self, struct span target, uint64_t after, uint64_t *ids,
+                     size_t most);
+
 // How many plans there are; and how many of them plan:ids had when it was read: the others were
 // removed by hand.
 int64_t core_plan_count (const struct core *self);

@@ -1,5 +1,6 @@
 // list: a page of plans.
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "codes.h"
@@ -25,13 +26,15 @@ enum {
     // A longer command is left out: a page has up to a thousand.
     COMMAND_MAX = 256,
     // Of a name and its value as JSON text, in which a byte may be six.
-    MEMBER_ROOM = 6 * PLAN_WORDS_MAX + 32
+    MEMBER_ROOM = 6 * PLAN_WORDS_MAX + 32,
+    PLACE_ROOM = 24 + STATION_NAME_MAX + IDENT_SIZE
 };
 
 struct list_filter {
     struct store_filter store; // its station is the text below
     int64_t limit;             // plans in a page; with a title more are looked at
     char station[STATION_NAME_MAX + 1];
+    char after[PLACE_ROOM], after_station[STATION_NAME_MAX + 1];
     char title[PATTERN_MAX]; // glob; empty = any
     char members[STORE_MEMBERS_MAX][MEMBER_ROOM];
     size_t member_count;
@@ -46,15 +49,72 @@ struct listing {
 
 // -- the filter
 
+static const char *const orders[STORE_ORDERS] = {[STORE_BY_ID] = "id",
+                                                 [STORE_BY_TIME] = "time",
+                                                 [STORE_RUNNING] = "running",
+                                                 [STORE_STOPPED] = "stopped",
+                                                 [STORE_DEAD] = "dead"};
+
+static bool read_order (void *filter, const json_t *value)
+{
+    struct list_filter *self = filter;
+    for (int i = 0; i < STORE_ORDERS; i++)
+        if (json_is_string (value) && strcmp (json_string_value (value), orders[i]) == 0) {
+            self->store.order = (enum store_order)i;
+            return true;
+        }
+    return false;
+}
+
+// What it means depends on the order.
 static bool read_after (void *filter, const json_t *value)
 {
     struct list_filter *self = filter;
     if (json_is_integer (value) && json_integer_value (value) > 0) {
-        self->store.after = (uint64_t)json_integer_value (value);
+        ident_text ((uint64_t)json_integer_value (value), self->after);
         return true;
     }
-    return json_is_string (value) &&
-           ident_parse (span_text (json_string_value (value)), &self->store.after);
+    return copy_text (value, self->after, sizeof self->after) && self->after[0];
+}
+
+static bool orders_by_place (const struct store_filter *filter)
+{
+    return filter->order != STORE_BY_ID && filter->order != STORE_RUNNING;
+}
+
+// "US:STATION:ID", a place, or an id.
+static bool take_after (struct list_filter *self)
+{
+    const char *station = strchr (self->after, ':'), *id = strrchr (self->after, ':');
+    if (!self->after[0])
+        return true;
+    if (!orders_by_place (&self->store))
+        return ident_parse (span_text (self->after), &self->store.after);
+    size_t size = station && id > station ? (size_t)(id - station - 1) : 0;
+    if (!size || size > STATION_NAME_MAX)
+        return false;
+    memcpy (self->after_station, station + 1, size);
+    self->store.after_station = self->after_station;
+    return station_name_valid (span_text (self->after_station)) &&
+           argument_number (span_of (self->after, (size_t)(station - self->after)), 0, INT64_MAX,
+                            &self->store.after_us) &&
+           ident_parse (span_text (id + 1), &self->store.after);
+}
+
+static bool read_seconds (const json_t *value, int64_t *ret)
+{
+    *ret = json_integer_value (value);
+    return json_is_integer (value) && *ret >= 1 && *ret <= SCHEDULE_TIME_MAX;
+}
+
+static bool read_from (void *filter, const json_t *value)
+{
+    return read_seconds (value, &((struct list_filter *)filter)->store.from_s);
+}
+
+static bool read_to (void *filter, const json_t *value)
+{
+    return read_seconds (value, &((struct list_filter *)filter)->store.to_s);
 }
 
 static bool read_limit (void *filter, const json_t *value)
@@ -157,8 +217,11 @@ static bool read_flow_run (void *filter, const json_t *value)
     return copy_ident (value, &((struct list_filter *)filter)->store.flow_run);
 }
 
+static const char after_rule[] = "want the next of the previous page, in the same order";
+
 static const struct filter_field fields[] = {
-    {"after", read_after, "want the id of the last plan of the previous page"},
+    {"order", read_order, "want id, time, running, stopped or dead"},
+    {"after", read_after, after_rule},
     {"limit", read_limit, "want 1..1000"},
     {"station", read_station, "want a target's name"},
     {"title", read_title, "want a pattern of at most 64 bytes"},
@@ -174,6 +237,8 @@ static const struct filter_field fields[] = {
     {"verdict", read_verdict, "want failure, pending, manual or cancelled"},
     {"held", read_held, "want true"},
     {"flow_run", read_flow_run, "want the number of a run as an integer or in hex"},
+    {"from", read_from, "want Unix seconds"},
+    {"to", read_to, "want Unix seconds"},
 };
 
 static bool read_filter (struct span text, struct list_filter *ret, struct reason *reason)
@@ -184,10 +249,30 @@ static bool read_filter (struct span text, struct list_filter *ret, struct reaso
     json_t *object = json_read_object (text, reason);
     bool good = object && filter_read (object, fields, sizeof fields / sizeof *fields, ret, reason);
     json_decref (object);
+    if (good && (ret->store.from_s || ret->store.to_s) && ret->store.order != STORE_BY_TIME) {
+        reason_set (reason, "from, to: go with the order time only");
+        return false;
+    }
+    if (good && !take_after (ret)) {
+        reason_set (reason, "after: %s", after_rule);
+        return false;
+    }
     return good;
 }
 
 // -- the page
+
+// Where the next page begins. Source: proto 9.3.
+static json_t *place_json (const struct store_filter *filter, const struct store_listed *last)
+{
+    char id[IDENT_SIZE], place[PLACE_ROOM];
+    ident_text (last->plan_id, id);
+    if (!orders_by_place (filter))
+        return json_string (id);
+    snprintf (place, sizeof place, "%" PRId64 ":%.*s:%s", last->place_us, (int)last->station.size,
+              (const char *)last->station.data, id);
+    return json_string (place);
+}
 
 static bool has_title (const struct list_filter *filter, const json_t *plan)
 {
@@ -232,7 +317,8 @@ static char *page_json (const struct listing *listing, const struct store_page *
     const struct list_filter *filter = &listing->filter;
     json_t *plans = json_array ();
     json_t *object = json_object ();
-    uint64_t last = page->last;
+    struct store_listed last = {
+        .plan_id = page->last, .place_us = page->last_us, .station = page->last_station};
     for (size_t i = 0; i < page->count; i++) {
         const struct store_listed *one = &page->plans[i];
         json_t *plan = NULL;
@@ -242,15 +328,13 @@ static char *page_json (const struct listing *listing, const struct store_page *
             json_array_append_new (plans, plan);
         // Full before the end of what was looked at: the next page begins here.
         if (json_array_size (plans) == (size_t)filter->limit && i + 1 < page->count) {
-            last = one->plan_id;
+            last = *one;
             break;
         }
     }
     json_object_set_new (object, "plans", plans);
-    if (last) {
-        char id[IDENT_SIZE];
-        json_object_set_new (object, "next", json_string (ident_text (last, id)));
-    }
+    if (last.plan_id)
+        json_object_set_new (object, "next", place_json (&filter->store, &last));
     char *text = json_write (object);
     json_decref (object);
     return text;

@@ -392,13 +392,17 @@ bool message_key_parse (struct span key, struct span *ret_station, uint64_t *ret
 // A plan of a page.
 struct store_listed {
     uint64_t plan_id;
+    int64_t place_us; // in the order of the page; 0 = that is of ids
     struct span station, message;
 };
 
 struct store_page {
     enum store_result result;
-    size_t count;  // plans in the page
-    uint64_t last; // the last id looked at: there may be more behind it; 0 = that was all
+    size_t count; // plans in the page
+    // The last one looked at: there may be more behind it; with `last` 0 that was all.
+    uint64_t last;
+    int64_t last_us;
+    struct span last_station;
     const struct store_listed *plans;
     const char *error;
 };
@@ -407,8 +411,21 @@ typedef void store_page_fn (void *owner, const struct store_page *answer);
 
 enum { STORE_MEMBERS_MAX = 8 };
 
+enum store_order {
+    STORE_BY_ID,
+    STORE_BY_TIME, // what comes next first, without runs in progress
+    STORE_RUNNING, // runs in progress, by id
+    STORE_STOPPED, // what stopped last first
+    STORE_DEAD,    // the same of those that failed for good
+    STORE_ORDERS
+};
+
 struct store_filter {
-    uint64_t after; // id, 0 = from the start
+    enum store_order order;
+    uint64_t after;            // id, 0 = from the start
+    int64_t after_us;          // its place, where the order is not that of ids
+    const char *after_station; // the same
+    int64_t from_s, to_s;      // STORE_BY_TIME: at or after, before; 0 = any
     int64_t limit;
     const char *station;        // "" = any
     int state, type;            // -1 = any
@@ -417,7 +434,7 @@ struct store_filter {
     uint64_t flow_run; // of a flow: its steps' plans and its flow plan; 0 = plans of no step
 };
 
-// Plans in the order of their ids. A page is bounded by what is looked at, so it may hold fewer
+// Plans in an order. A page is bounded by what is looked at, so it may hold fewer
 // than `limit`, or none, and not be the last; and more.
 void store_list (struct store *self, const struct store_filter *filter, store_page_fn *reply,
                  void *owner);

@@ -275,6 +275,17 @@ static void write_callback_try (struct store *self, const struct store_commit *c
                               TEXT (oldest)));
 }
 
+// -- a plan that its run leaves stopped, or that was stopped during the run and is over
+
+static void note_standing (struct store *self, const struct store_commit *commit)
+{
+    const struct plan *plan = commit->plan;
+    bool ends = commit->decision->commit == COMMIT_END;
+    enum standing standing = ends ? STANDS_NOT : plan_standing (plan);
+    if (standing != STANDS_NOT || plan->stopped || plan->verdict != VERDICT_NONE)
+        store_stand (self, commit->key_station, plan->id, standing);
+}
+
 // -- a commit
 
 void store_commit (struct store *self, const struct store_commit *commit, store_committed_fn *reply,
@@ -304,6 +315,7 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
         return;
     if (has_work && commit->decision->commit != COMMIT_END)
         write_work (self, commit, committing->work);
+    note_standing (self, commit);
     if (commit->callback && commit->record.size)
         write_callback_try (self, commit);
     if (commit->called)

@@ -1,4 +1,4 @@
-// Plans in pages: for who lists them, for the upkeep, and those that wait for a target.
+// Plans in pages, in the order of their ids or in another.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -11,12 +11,18 @@
 // -- a list
 
 enum { PAGE_HEAD = 1, PLAN_FIELDS = 3 }; // answers before the plans; of each plan
-enum { ENTRY_STATION = IDENT_SIZE };     // where it begins in an entry of the index
-enum { MESSAGES_MAX = 250 };             // that a page looks at, where a filter selects
+enum { ORDERED_HEAD = 2, ORDERED_FIELDS = 4 };
+enum { ENTRY_STATION = IDENT_SIZE }; // where it begins in an entry of the index
+enum { MESSAGES_MAX = 250 };         // that a page looks at, where a filter selects
 
 struct listing {
+    struct store *store;
     struct store_filter filter;
     struct frames *members;
+    uint64_t *ids; // STORE_RUNNING: that are read
+    size_t id_count;
+    struct store_listed *plans; // of the answer
+    size_t count;
     store_page_fn *reply;
     void *owner;
 };
@@ -47,355 +53,252 @@ static bool is_of_run (const struct store_filter *filter, struct span message)
            message_number (message, "flow_run") == (int64_t)filter->flow_run;
 }
 
+static bool stands (const struct store_filter *filter, struct span message)
+{
+    enum standing standing = message_standing (message);
+    return (filter->order != STORE_STOPPED || standing != STANDS_NOT) &&
+           (filter->order != STORE_DEAD || standing == STANDS_DEAD);
+}
+
 static bool fits (const struct listing *self, struct span message)
 {
     const struct store_filter *filter = &self->filter;
     for (size_t i = 0; i < filter->member_count; i++)
         if (!has_member (message, self->members->at[i]))
             return false;
-    return is_of_run (filter, message) &&
+    return is_of_run (filter, message) && stands (filter, message) &&
            (filter->state < 0 || message_number (message, "plan_state") == filter->state) &&
            (filter->type < 0 || message_number (message, "plan_type") == filter->type);
 }
 
-// False: the entry is none of ours, or it was not asked for. The message is to be freed.
-static bool read_plan (const struct listing *self, redisReply *const *fields,
-                       struct store_listed *ret)
+// -- the page
+
+static void answer (struct listing *self, struct store_page *page)
+{
+    page->plans = self->plans;
+    page->count = self->count;
+    self->reply (self->owner, page);
+    for (size_t i = 0; i < self->count; i++)
+        free ((void *)(uintptr_t)self->plans[i].message.data);
+    free (self->plans);
+    free (self->ids);
+    free (self->members);
+    free (self);
+}
+
+// Put it into the page if it was asked for.
+static void take (struct listing *self, struct store_listed plan, struct span stored,
+                  uint64_t exec_id)
+{
+    size_t size;
+    uint8_t *message = message_as_running (stored, exec_id, &size);
+    plan.message = span_of (message, size);
+    if (fits (self, plan.message))
+        self->plans[self->count++] = plan;
+    else
+        free (message);
+}
+
+// Of an entry of the index, its message and its run.
+static void read_plan (struct listing *self, redisReply *const *fields, int64_t place_us)
 {
     struct span entry = reply_text (fields[0]);
+    struct store_listed plan = {.place_us = place_us};
     uint64_t exec_id;
     bool again;
-    size_t size;
     if (entry.size <= ENTRY_STATION ||
-        !ident_parse (span_of (entry.data, IDENT_SIZE - 1), &ret->plan_id))
-        return false;
+        !ident_parse (span_of (entry.data, IDENT_SIZE - 1), &plan.plan_id))
+        return;
+    plan.station = span_of (entry.data + ENTRY_STATION, entry.size - ENTRY_STATION);
     run_parse (reply_text (fields[2]), &exec_id, &again);
-    uint8_t *message = message_as_running (reply_text (fields[1]), exec_id, &size);
-    ret->station = span_of (entry.data + ENTRY_STATION, entry.size - ENTRY_STATION);
-    ret->message = span_of (message, size);
-    if (fits (self, ret->message))
-        return true;
-    free (message);
-    return false;
+    take (self, plan, reply_text (fields[1]), exec_id);
+}
+
+static void make_room (struct listing *self, size_t most)
+{
+    self->plans = memory_new ((most + 1) * sizeof *self->plans);
 }
 
 static void on_page (void *owner, const redisReply *reply)
 {
     struct listing *self = owner;
-    struct store_page answer = {.error = ""};
-    struct store_listed *plans = NULL;
-    answer.result = reply_result (reply, &answer.error);
-    if (answer.result == STORE_DONE && reply_is_array (reply, PAGE_HEAD)) {
+    struct store_page page = {.error = ""};
+    page.result = reply_result (reply, &page.error);
+    if (page.result == STORE_DONE && reply_is_array (reply, PAGE_HEAD)) {
         size_t most = (reply->elements - PAGE_HEAD) / PLAN_FIELDS;
-        ident_parse (reply_text (reply->element[0]), &answer.last);
-        plans = memory_new ((most + 1) * sizeof *plans);
+        ident_parse (reply_text (reply->element[0]), &page.last);
+        make_room (self, most);
         for (size_t i = 0; i < most; i++)
-            answer.count += read_plan (self, reply->element + PAGE_HEAD + PLAN_FIELDS * i,
-                                       &plans[answer.count]);
+            read_plan (self, reply->element + PAGE_HEAD + PLAN_FIELDS * i, 0);
     }
-    answer.plans = plans;
-    self->reply (self->owner, &answer);
-    for (size_t i = 0; plans && i < answer.count; i++)
-        free ((void *)(uintptr_t)plans[i].message.data);
-    free (plans);
-    free (self->members);
-    free (self);
+    answer (self, &page);
+}
+
+static int64_t most_of (const struct store_filter *filter)
+{
+    bool selects =
+        filter->state >= 0 || filter->type >= 0 || filter->member_count || filter->flow_run;
+    return selects && filter->limit < MESSAGES_MAX ? MESSAGES_MAX : filter->limit;
+}
+
+static void ask_by_id (struct listing *self)
+{
+    const struct store_filter *filter = &self->filter;
+    char id[IDENT_SIZE] = "", count[24];
+    if (filter->after)
+        id_digits (filter->after, id);
+    snprintf (count, sizeof count, "%" PRId64, most_of (filter));
+    const struct span args[] = {span_text (KEY_INDEX), span_text (KEY_RUNS), span_text (id),
+                                span_text (filter->station), span_text (count)};
+    link_call (self->store->link, &(struct link_call){.script = SCRIPT_LIST,
+                                                      .repeat = LINK_ONCE,
+                                                      .keys = 2,
+                                                      .args = args,
+                                                      .count = sizeof args / sizeof *args,
+                                                      .reply = on_page,
+                                                      .owner = self});
+}
+
+// -- in the order of a sorted set
+
+// A member that nothing stands behind goes; what is not written yet is left alone.
+static void drop_member (struct store *self, const char *key, struct span entry)
+{
+    char member[MEMBER_MAX + 2];
+    uint64_t id;
+    struct core_view view;
+    if (!ident_parse (span_of (entry.data, IDENT_SIZE - 1), &id) ||
+        core_view (self->core, id, &view))
+        return;
+    member_make (member, "msg", span_of (entry.data + ENTRY_STATION, entry.size - ENTRY_STATION),
+                 id);
+    store_write (self, WORDS (TEXT ("ZREM"), TEXT (key), TEXT (member)));
+}
+
+static const char *const order_keys[STORE_ORDERS] = {
+    [STORE_BY_TIME] = KEY_TIME_SET, [STORE_STOPPED] = KEY_STOPPED, [STORE_DEAD] = KEY_DEAD};
+
+static void read_ordered (struct listing *self, const redisReply *row)
+{
+    if (!reply_is_array (row, ORDERED_FIELDS))
+        return;
+    struct span entry = reply_text (row->element[1]), message = reply_text (row->element[2]);
+    if (message.size)
+        read_plan (self, row->element + 1, reply_number (row->element[0]));
+    else if (self->filter.order != STORE_BY_TIME && entry.size > ENTRY_STATION)
+        drop_member (self->store, order_keys[self->filter.order], entry);
+}
+
+static void on_ordered_page (void *owner, const redisReply *reply)
+{
+    struct listing *self = owner;
+    struct store_page page = {.error = ""};
+    page.result = reply_result (reply, &page.error);
+    if (page.result == STORE_DONE && reply_is_array (reply, ORDERED_HEAD)) {
+        page.last_us = reply_number (reply->element[0]);
+        if (!message_key_parse (reply_text (reply->element[1]), &page.last_station, &page.last))
+            page.last = 0;
+        make_room (self, reply->elements);
+        for (size_t i = ORDERED_HEAD; i < reply->elements; i++)
+            read_ordered (self, reply->element[i]);
+    }
+    answer (self, &page);
+}
+
+static void ask_ordered (struct listing *self)
+{
+    const struct store_filter *filter = &self->filter;
+    char place[24] = "", member[MEMBER_MAX + 2] = "", from[24] = "", to[24] = "", count[24];
+    if (filter->after) {
+        snprintf (place, sizeof place, "%" PRId64, filter->after_us);
+        member_make (member, "msg", span_text (filter->after_station), filter->after);
+    }
+    if (filter->from_s)
+        snprintf (from, sizeof from, "%" PRId64, filter->from_s);
+    if (filter->to_s)
+        snprintf (to, sizeof to, "%" PRId64, filter->to_s);
+    snprintf (count, sizeof count, "%" PRId64, most_of (filter));
+    bool by_time = filter->order == STORE_BY_TIME;
+    const struct span args[] = {span_text (order_keys[filter->order]),
+                                span_text (KEY_RUNS),
+                                span_text (place),
+                                span_text (member),
+                                span_text (by_time ? "" : "1"),
+                                span_text (filter->station),
+                                span_text (from),
+                                span_text (to),
+                                span_text (count),
+                                span_text (by_time ? "1" : "")};
+    link_call (self->store->link, &(struct link_call){.script = SCRIPT_ORDERED,
+                                                      .repeat = LINK_ONCE,
+                                                      .keys = 2,
+                                                      .args = args,
+                                                      .count = sizeof args / sizeof *args,
+                                                      .reply = on_ordered_page,
+                                                      .owner = self});
+}
+
+// -- runs in progress, which are in memory
+
+static void on_running (void *owner, const redisReply *reply)
+{
+    struct listing *self = owner;
+    struct store_page page = {.error = ""};
+    page.result = reply_result (reply, &page.error);
+    if (page.result == STORE_DONE && reply_is_array (reply, self->id_count)) {
+        page.last = self->id_count ? self->ids[self->id_count - 1] : 0;
+        make_room (self, self->id_count);
+        for (size_t i = 0; i < self->id_count; i++) {
+            struct core_view view;
+            struct span message = reply_text (reply->element[i]);
+            if (core_view (self->store->core, self->ids[i], &view) && view.exec_id && message.size)
+                take (self, (struct store_listed){.plan_id = self->ids[i], .station = view.target},
+                      message, view.exec_id);
+        }
+    }
+    answer (self, &page);
+}
+
+static void on_none (void *owner, enum store_result result, const char *error)
+{
+    answer (owner, &(struct store_page){.result = result, .error = error});
+}
+
+static void ask_running (struct listing *self)
+{
+    struct store *store = self->store;
+    size_t most = (size_t)most_of (&self->filter);
+    self->ids = memory_new (most * sizeof *self->ids);
+    self->id_count = core_running (store->core, span_text (self->filter.station),
+                                   self->filter.after, self->ids, most);
+    if (!self->id_count || !store_serves (store)) {
+        store_answer (store, store_serves (store) ? STORE_DONE : STORE_LOST, "", on_none, self);
+        return;
+    }
+    char (*members)[MEMBER_MAX + 2] = memory_new (most * sizeof *members);
+    struct span *words = memory_new ((most + 1) * sizeof *words);
+    words[0] = TEXT ("MGET");
+    for (size_t i = 0; i < self->id_count; i++) {
+        struct core_view view;
+        core_view (store->core, self->ids[i], &view);
+        member_make (members[i], "msg", view.target, self->ids[i]);
+        words[1 + i] = span_text (members[i]);
+    }
+    store_ask (store, LINK_ONCE, words, 1 + self->id_count, on_running, self);
+    free (words);
+    free (members);
 }
 
 void store_list (struct store *self, const struct store_filter *filter, store_page_fn *reply,
                  void *owner)
 {
-    char id[IDENT_SIZE] = "", count[24];
     struct listing *listing = memory_new (sizeof *listing);
-    bool selects =
-        filter->state >= 0 || filter->type >= 0 || filter->member_count || filter->flow_run;
-    int64_t most = selects && filter->limit < MESSAGES_MAX ? MESSAGES_MAX : filter->limit;
-    *listing = (struct listing){*filter, NULL, reply, owner};
+    *listing = (struct listing){.store = self, .filter = *filter, .reply = reply, .owner = owner};
     listing->members = frames_copy (filter->members, filter->member_count);
-    if (filter->after)
-        id_digits (filter->after, id);
-    snprintf (count, sizeof count, "%" PRId64, most);
-    const struct span args[] = {span_text (KEY_INDEX), span_text (KEY_RUNS), span_text (id),
-                                span_text (filter->station), span_text (count)};
-    link_call (self->link, &(struct link_call){.script = SCRIPT_LIST,
-                                               .repeat = LINK_ONCE,
-                                               .keys = 2,
-                                               .args = args,
-                                               .count = sizeof args / sizeof *args,
-                                               .reply = on_page,
-                                               .owner = listing});
-}
-
-// -- the upkeep: entries of the index without a message are removed; plans outside the queue are
-// given to the caller, who judges them by their state
-
-enum { SWEEP_MAX = 256 };
-
-struct sweeping {
-    struct store *store;
-    uint64_t resets;
-    size_t count;
-    struct swept_plan {
-        uint64_t id;
-        char target[STATION_NAME_MAX + 1];
-        bool queued;
-    } plans[SWEEP_MAX];
-    int64_t limit;
-    bool is_last;
-    struct store_swept answer;
-    store_swept_fn *reply;
-    void *owner;
-};
-
-static void end_sweep (struct sweeping *self, enum store_result result)
-{
-    self->answer.result = result;
-    self->reply (self->owner, &self->answer);
-    free (self);
-}
-
-static bool is_lost (struct sweeping *self, const redisReply *reply)
-{
-    bool lost =
-        !reply_is_array (reply, self->count) || core_resets (self->store->core) != self->resets;
-    if (lost)
-        end_sweep (self, reply ? STORE_ERROR : STORE_LOST);
-    return lost;
-}
-
-static void look_at (struct sweeping *self, size_t index, struct span message,
-                     struct store_outside *outside)
-{
-    const struct swept_plan *plan = &self->plans[index];
-    struct core_view view;
-    struct core *core = self->store->core;
-    bool known = core_view (core, plan->id, &view);
-    struct span target = span_text (plan->target);
-    if (known && (view.gone || !view.settled))
-        return; // what is not written yet
-    if (!message.data) {
-        core_remove (core, &(struct core_removal){.target = target, .id = plan->id},
-                     store_now_us (self->store));
-        self->answer.repaired++;
-    } else if (!plan->queued) {
-        outside[self->answer.count++] = (struct store_outside){.station = target,
-                                                               .plan_id = plan->id,
-                                                               .message = message,
-                                                               .exec_id = known ? view.exec_id : 0,
-                                                               .given_up = known && view.given_up};
-    }
-}
-
-static void on_sweep_messages (void *owner, const redisReply *reply)
-{
-    struct sweeping *self = owner;
-    struct store_outside outside[SWEEP_MAX];
-    if (is_lost (self, reply))
-        return;
-    self->answer.outside = outside;
-    for (size_t i = 0; i < self->count; i++)
-        look_at (self, i, reply_text (reply->element[i]), outside);
-    self->answer.last = self->is_last || !self->count ? 0 : self->plans[self->count - 1].id;
-    end_sweep (self, STORE_DONE);
-}
-
-static void on_sweep_scores (void *owner, const redisReply *reply)
-{
-    struct sweeping *self = owner;
-    char (*members)[MEMBER_MAX + 2] = memory_resize (NULL, (self->count + 1) * sizeof *members);
-    struct span words[SWEEP_MAX + 1] = {TEXT ("MGET")};
-    if (is_lost (self, reply)) {
-        free (members);
-        return;
-    }
-    for (size_t i = 0; i < self->count; i++) {
-        self->plans[i].queued = reply_text (reply->element[i]).size > 0;
-        member_make (members[i], "msg", span_text (self->plans[i].target), self->plans[i].id);
-        words[1 + i] = span_text (members[i]);
-    }
-    store_ask (self->store, LINK_ONCE, words, 1 + self->count, on_sweep_messages, self);
-    free (members);
-}
-
-static void ask_scores (struct sweeping *self)
-{
-    char (*members)[MEMBER_MAX + 2] = memory_resize (NULL, (self->count + 1) * sizeof *members);
-    struct span words[SWEEP_MAX + 2] = {TEXT ("ZMSCORE"), TEXT (KEY_TIME_SET)};
-    for (size_t i = 0; i < self->count; i++) {
-        member_make (members[i], "msg", span_text (self->plans[i].target), self->plans[i].id);
-        words[2 + i] = span_text (members[i]);
-    }
-    store_ask (self->store, LINK_ONCE, words, 2 + self->count, on_sweep_scores, self);
-    free (members);
-}
-
-static void on_sweep_page (void *owner, const redisReply *reply)
-{
-    struct sweeping *self = owner;
-    if (!reply_is_array (reply, 0)) {
-        end_sweep (self, reply ? STORE_ERROR : STORE_LOST);
-        return;
-    }
-    self->is_last = reply->elements < (size_t)self->limit;
-    for (size_t i = 0; i < reply->elements && self->count < SWEEP_MAX; i++) {
-        struct span entry = reply_text (reply->element[i]);
-        struct swept_plan *plan = &self->plans[self->count];
-        struct span target = entry.size > ENTRY_STATION
-                                 ? span_of (entry.data + ENTRY_STATION, entry.size - ENTRY_STATION)
-                                 : (struct span){0};
-        if (!station_name_valid (target) ||
-            !ident_parse (span_of (entry.data, IDENT_SIZE - 1), &plan->id)) {
-            store_write (self->store, WORDS (TEXT ("ZREM"), TEXT (KEY_INDEX), entry));
-            self->answer.repaired++;
-            continue;
-        }
-        snprintf (plan->target, sizeof plan->target, "%.*s", (int)target.size,
-                  (const char *)target.data);
-        self->count++;
-    }
-    if (self->count)
-        ask_scores (self);
+    if (filter->order == STORE_BY_ID)
+        ask_by_id (listing);
+    else if (filter->order == STORE_RUNNING)
+        ask_running (listing);
     else
-        end_sweep (self, STORE_DONE);
-}
-
-void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept_fn *reply,
-                  void *owner)
-{
-    char id[IDENT_SIZE] = "", from[IDENT_SIZE + 2] = "-", count[24];
-    struct sweeping *sweeping = memory_new (sizeof *sweeping);
-    sweeping->store = self;
-    sweeping->resets = core_resets (self->core);
-    sweeping->limit = limit < SWEEP_MAX ? limit : SWEEP_MAX;
-    sweeping->reply = reply;
-    sweeping->owner = owner;
-    id_digits (after, id);
-    if (after)
-        snprintf (from, sizeof from, "(%s;", id);
-    snprintf (count, sizeof count, "%" PRId64, sweeping->limit);
-    if (!after) {
-        store_outputs_trim (self);
-        store_history_trim (self);
-    }
-    store_ask (self, LINK_ONCE,
-               WORDS (TEXT ("ZRANGEBYLEX"), TEXT (KEY_INDEX), TEXT (from), TEXT ("+"),
-                      TEXT ("LIMIT"), TEXT ("0"), TEXT (count)),
-               on_sweep_page, sweeping);
-}
-
-// -- plans that wait for a target
-
-struct waking {
-    struct store *store;
-    char target[STATION_NAME_MAX + 1], key[STATION_NAME_MAX + 16];
-    uint64_t number; // of the waits that were known
-    size_t limit, count;
-    uint64_t ids[SWEEP_MAX];
-    int64_t scores_us[SWEEP_MAX]; // -1 = it is in no queue
-    bool has_scores;
-    store_done_fn *reply;
-    void *owner;
-};
-
-static void end_wake (struct waking *self, enum store_result result)
-{
-    self->reply (self->owner, result, "");
-    free (self);
-}
-
-static void on_woken (void *owner, enum store_result result, const char *error)
-{
-    (void)error;
-    end_wake (owner, result);
-}
-
-// There may be more.
-static void on_woken_some (void *owner, enum store_result result, const char *error)
-{
-    (void)error;
-    end_wake (owner, result == STORE_DONE ? STORE_HELD : result);
-}
-
-static void on_wake_scores (void *owner, const redisReply *reply)
-{
-    struct waking *self = owner;
-    self->has_scores = reply_is_array (reply, self->count);
-    for (size_t i = 0; self->has_scores && i < self->count; i++)
-        self->scores_us[i] = reply_score_us (reply->element[i]);
-}
-
-// Of another type: nothing has a class.
-static void on_wake_classes (void *owner, const redisReply *reply)
-{
-    struct waking *self = owner;
-    struct store *store = self->store;
-    bool has_classes = reply_is_array (reply, self->count);
-    if (!reply || !self->has_scores || !store_serves (store)) {
-        end_wake (self, STORE_LOST);
-        return;
-    }
-    for (size_t i = 0; i < self->count; i++) {
-        const struct core_member member = {.target = span_text (self->target),
-                                           .id = self->ids[i],
-                                           .score_us = self->scores_us[i],
-                                           .class = has_classes ? reply_text (reply->element[i])
-                                                                : (struct span){0}};
-        core_wake (store->core, &member, store_now_us (store));
-    }
-    store_wait (store, WAITER_SURE, self->count == self->limit ? on_woken_some : on_woken, self);
-}
-
-static void on_waiting (void *owner, const redisReply *reply)
-{
-    struct waking *self = owner;
-    if (!reply_is_array (reply, 0)) {
-        store_cure (self->store, self->key, reply);
-        end_wake (self, reply ? STORE_ERROR : STORE_LOST);
-        return;
-    }
-    if (!reply->elements) {
-        core_none_waiting (self->store->core, span_text (self->target), self->number);
-        end_wake (self, STORE_DONE);
-        return;
-    }
-    struct span words[SWEEP_MAX + 2] = {TEXT ("ZMSCORE"), TEXT (KEY_TIME_SET)};
-    for (size_t i = 0; i < reply->elements && self->count < self->limit; i++) {
-        struct span target, member = reply_text (reply->element[i]);
-        if (message_key_parse (member, &target, &self->ids[self->count]) &&
-            span_is (target, self->target))
-            words[2 + self->count++] = member;
-        else
-            store_write (self->store, WORDS (TEXT ("ZREM"), TEXT (self->key), member));
-    }
-    if (!self->count) {
-        end_wake (self, STORE_DONE);
-        return;
-    }
-    store_ask (self->store, LINK_ONCE, words, 2 + self->count, on_wake_scores, self);
-    words[0] = TEXT ("HMGET");
-    words[1] = TEXT (KEY_CLASS);
-    store_ask (self->store, LINK_ONCE, words, 2 + self->count, on_wake_classes, self);
-}
-
-void store_wake (struct store *self, const char *station, int64_t limit, store_done_fn *reply,
-                 void *owner)
-{
-    char most[24];
-    uint64_t number;
-    if (!store_serves (self) || !core_has_waiting (self->core, span_text (station), &number)) {
-        store_answer (self, store_serves (self) ? STORE_DONE : STORE_LOST, "", reply, owner);
-        return;
-    }
-    struct waking *waking = memory_new (sizeof *waking);
-    *waking = (struct waking){.store = self,
-                              .number = number,
-                              .limit = limit < SWEEP_MAX ? (size_t)limit : SWEEP_MAX,
-                              .reply = reply,
-                              .owner = owner};
-    snprintf (waking->target, sizeof waking->target, "%s", station);
-    snprintf (waking->key, sizeof waking->key, "plan:wait:%s", station);
-    snprintf (most, sizeof most, "%zu", waking->limit - 1);
-    store_ask (self, LINK_ONCE,
-               WORDS (TEXT ("ZRANGE"), TEXT (waking->key), TEXT ("0"), TEXT (most)), on_waiting,
-               waking);
+        ask_ordered (listing);
 }

@@ -69,6 +69,8 @@ struct store {
 #define KEY_IDENTITIES "plan:identities"
 #define KEY_FLOW_NAMES "plan:flow:names"
 #define KEY_FLOW_DEF   "plan:flow:def:"
+#define KEY_STOPPED    "plan:stopped"
+#define KEY_DEAD       "plan:dead"
 
 #define WORDS(...)                                                                                 \
     (const struct span[]){__VA_ARGS__},                                                            \
@@ -163,6 +165,18 @@ struct span store_message (struct store *self, const struct plan *plan);
 
 // Whom the plan of a stored message belongs to, as a field of plan:count; "" = not known.
 void store_caller_of (struct store *self, struct span message, char out[CALLER_FIELD_MAX]);
+
+// -- plans that are stopped, and those of them that failed for good
+
+enum standing { STANDS_NOT, STANDS_STOPPED, STANDS_DEAD };
+
+// Of plans of steps: STANDS_NOT, as their run tells of them.
+enum standing plan_standing (const struct plan *plan);
+enum standing message_standing (struct span message);
+
+// Write how a plan stands, where that has changed; the time at which it stopped stays.
+void store_stand (struct store *self, struct span station, uint64_t plan_id,
+                  enum standing standing);
 
 // -- outputs
 

@@ -8,11 +8,20 @@
 
 struct listing {
     const struct cli *cli;
+    const char *order;
     int64_t limit;
     struct table *table; // NULL with --json
 };
 
 static const struct option rows[] = {
+    {.name = "--order",
+     .metavar = "ORDER",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct listing, order),
+     .values = "id time running stopped dead",
+     .help = "id (default); time: what runs next first; running: only runs in\n"
+             "progress; stopped: only plans out of the queue, the last first;\n"
+             "dead: the same of those that failed permanently"},
     {.name = "--limit",
      .metavar = "N",
      .type = OPTION_NUMBER,
@@ -31,6 +40,7 @@ static const char about[] =
     "  zplan list --target billing --state failed\n"
     "  zplan list --type week --title 'report*' --json\n"
     "  zplan list --dead                      # failed permanently\n"
+    "  zplan list --order time --limit 10     # what runs next\n"
     "  zplan list --verdict manual --limit 5\n"
     "  zplan list --state closed --json | jq -r .id | xargs zplan remove\n";
 
@@ -109,6 +119,7 @@ int verb_list (const struct cli *cli)
     if (!options_read (&usage, cli, &count, &code))
         return code;
     struct reason reason;
+    selection.order = self.order;
     if (select_check (&selection, &reason))
         return usage_error (cli->argv[0], &reason);
     struct zplan_client *client = call_open (cli, &code);

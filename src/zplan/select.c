@@ -118,7 +118,8 @@ static json_t *filter_of (const struct selection *selection)
                   {"key", selection->key},
                   {"group", selection->group},
                   {"category", selection->category},
-                  {"flow_run", selection->flow_run}};
+                  {"flow_run", selection->flow_run},
+                  {"order", selection->order}};
     const struct {
         const char *field, *text;
     } owners[] = {{"tenant", selection->tenant}, {"creator", selection->creator}};

@@ -11,6 +11,7 @@ struct selection {
     bool dead;           // of the verdict failure or pending
     bool held;           // paused by their submission
     const char *flow_run;
+    const char *order; // NULL = that of ids
 };
 
 // The options that fill it.

@@ -1,0 +1,37 @@
+-- Places in a sorted set: for page.lua and ordered.lua, by --@include. Scores are Unix seconds, places microseconds.
+
+-- By their bytes, as Redis sorts them: Lua compares as the server's locale does.
+local function sorts_behind(text, other)
+    for i = 1, math.min(#text, #other) do
+        local byte, other_byte = string.byte(text, i), string.byte(other, i)
+        if byte ~= other_byte then
+            return byte > other_byte
+        end
+    end
+    return #text > #other
+end
+
+local function score_us(score)
+    return math.floor(score * 1000000 + 0.5)
+end
+
+-- Whether who has this rank stands behind a place; with `at`: or at it.
+local function is_behind(key, rank, us, member, at)
+    local found = redis.call('ZRANGE', key, rank, rank, 'WITHSCORES')
+    local found_us = score_us(found[2])
+    return found_us > us or found_us == us and member ~= '' and (sorts_behind(found[1], member) or at and found[1] == member)
+end
+
+-- The first rank behind a place, whose member may have left it since; with `at`: or at it.
+local function rank_behind(key, us, member, at)
+    local first, last = 0, redis.call('ZCARD', key)
+    while first < last do
+        local middle = math.floor((first + last) / 2)
+        if is_behind(key, middle, us, member, at) then
+            last = middle
+        else
+            first = middle + 1
+        end
+    end
+    return first
+end

@@ -1,0 +1,289 @@
+// Plans in pages for the upkeep, and those that wait for a target.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "memory.h"
+#include "store_private.h"
+
+enum { ENTRY_STATION = IDENT_SIZE }; // where it begins in an entry of the index
+
+// -- the upkeep: entries of the index without a message are removed; plans outside the queue are
+// given to the caller, who judges them by their state
+
+enum { SWEEP_MAX = 256 };
+
+struct sweeping {
+    struct store *store;
+    uint64_t resets;
+    size_t count;
+    struct swept_plan {
+        uint64_t id;
+        char target[STATION_NAME_MAX + 1];
+        bool queued, stopped; // it is in the queue; among those that are stopped
+    } plans[SWEEP_MAX];
+    int64_t limit;
+    bool is_last, has_scores;
+    struct store_swept answer;
+    store_swept_fn *reply;
+    void *owner;
+};
+
+static void end_sweep (struct sweeping *self, enum store_result result)
+{
+    self->answer.result = result;
+    self->reply (self->owner, &self->answer);
+    free (self);
+}
+
+static bool is_lost (struct sweeping *self, const redisReply *reply)
+{
+    bool lost = !self->has_scores || !reply_is_array (reply, self->count) ||
+                core_resets (self->store->core) != self->resets;
+    if (lost)
+        end_sweep (self, reply ? STORE_ERROR : STORE_LOST);
+    return lost;
+}
+
+static void look_at (struct sweeping *self, size_t index, struct span message,
+                     struct store_outside *outside)
+{
+    const struct swept_plan *plan = &self->plans[index];
+    struct core_view view;
+    struct core *core = self->store->core;
+    bool known = core_view (core, plan->id, &view);
+    struct span target = span_text (plan->target);
+    if (known && (view.gone || !view.settled))
+        return; // what is not written yet
+    if (!message.data) {
+        core_remove (core, &(struct core_removal){.target = target, .id = plan->id},
+                     store_now_us (self->store));
+        self->answer.repaired++;
+    } else if (!plan->queued) {
+        // Stopped by a version that did not keep them, or by hand.
+        enum standing standing = message_standing (message);
+        if (standing != STANDS_NOT && !plan->stopped)
+            store_stand (self->store, target, plan->id, standing);
+        outside[self->answer.count++] = (struct store_outside){.station = target,
+                                                               .plan_id = plan->id,
+                                                               .message = message,
+                                                               .exec_id = known ? view.exec_id : 0,
+                                                               .given_up = known && view.given_up};
+    }
+}
+
+static void on_sweep_messages (void *owner, const redisReply *reply)
+{
+    struct sweeping *self = owner;
+    struct store_outside outside[SWEEP_MAX];
+    if (is_lost (self, reply))
+        return;
+    self->answer.outside = outside;
+    for (size_t i = 0; i < self->count; i++)
+        look_at (self, i, reply_text (reply->element[i]), outside);
+    self->answer.last = self->is_last || !self->count ? 0 : self->plans[self->count - 1].id;
+    end_sweep (self, STORE_DONE);
+}
+
+static void on_sweep_scores (void *owner, const redisReply *reply)
+{
+    struct sweeping *self = owner;
+    self->has_scores = reply_is_array (reply, self->count);
+    for (size_t i = 0; self->has_scores && i < self->count; i++)
+        self->plans[i].queued = reply_text (reply->element[i]).size > 0;
+}
+
+static void on_sweep_stopped (void *owner, const redisReply *reply)
+{
+    struct sweeping *self = owner;
+    bool known = reply_is_array (reply, self->count);
+    for (size_t i = 0; i < self->count; i++)
+        self->plans[i].stopped = !known || reply_text (reply->element[i]).size > 0;
+}
+
+// At once: what they say is of one moment.
+static void ask_plans (struct sweeping *self)
+{
+    char (*members)[MEMBER_MAX + 2] = memory_resize (NULL, (self->count + 1) * sizeof *members);
+    struct span words[SWEEP_MAX + 2] = {TEXT ("ZMSCORE"), TEXT (KEY_TIME_SET)};
+    for (size_t i = 0; i < self->count; i++) {
+        member_make (members[i], "msg", span_text (self->plans[i].target), self->plans[i].id);
+        words[2 + i] = span_text (members[i]);
+    }
+    store_ask (self->store, LINK_ONCE, words, 2 + self->count, on_sweep_scores, self);
+    words[1] = TEXT (KEY_STOPPED);
+    store_ask (self->store, LINK_ONCE, words, 2 + self->count, on_sweep_stopped, self);
+    words[1] = TEXT ("MGET");
+    store_ask (self->store, LINK_ONCE, words + 1, 1 + self->count, on_sweep_messages, self);
+    free (members);
+}
+
+static void on_sweep_page (void *owner, const redisReply *reply)
+{
+    struct sweeping *self = owner;
+    if (!reply_is_array (reply, 0)) {
+        end_sweep (self, reply ? STORE_ERROR : STORE_LOST);
+        return;
+    }
+    self->is_last = reply->elements < (size_t)self->limit;
+    for (size_t i = 0; i < reply->elements && self->count < SWEEP_MAX; i++) {
+        struct span entry = reply_text (reply->element[i]);
+        struct swept_plan *plan = &self->plans[self->count];
+        struct span target = entry.size > ENTRY_STATION
+                                 ? span_of (entry.data + ENTRY_STATION, entry.size - ENTRY_STATION)
+                                 : (struct span){0};
+        if (!station_name_valid (target) ||
+            !ident_parse (span_of (entry.data, IDENT_SIZE - 1), &plan->id)) {
+            store_write (self->store, WORDS (TEXT ("ZREM"), TEXT (KEY_INDEX), entry));
+            self->answer.repaired++;
+            continue;
+        }
+        snprintf (plan->target, sizeof plan->target, "%.*s", (int)target.size,
+                  (const char *)target.data);
+        self->count++;
+    }
+    if (self->count)
+        ask_plans (self);
+    else
+        end_sweep (self, STORE_DONE);
+}
+
+void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept_fn *reply,
+                  void *owner)
+{
+    char id[IDENT_SIZE] = "", from[IDENT_SIZE + 2] = "-", count[24];
+    struct sweeping *sweeping = memory_new (sizeof *sweeping);
+    sweeping->store = self;
+    sweeping->resets = core_resets (self->core);
+    sweeping->limit = limit < SWEEP_MAX ? limit : SWEEP_MAX;
+    sweeping->reply = reply;
+    sweeping->owner = owner;
+    id_digits (after, id);
+    if (after)
+        snprintf (from, sizeof from, "(%s;", id);
+    snprintf (count, sizeof count, "%" PRId64, sweeping->limit);
+    if (!after) {
+        store_outputs_trim (self);
+        store_history_trim (self);
+    }
+    store_ask (self, LINK_ONCE,
+               WORDS (TEXT ("ZRANGEBYLEX"), TEXT (KEY_INDEX), TEXT (from), TEXT ("+"),
+                      TEXT ("LIMIT"), TEXT ("0"), TEXT (count)),
+               on_sweep_page, sweeping);
+}
+
+// -- plans that wait for a target
+
+struct waking {
+    struct store *store;
+    char target[STATION_NAME_MAX + 1], key[STATION_NAME_MAX + 16];
+    uint64_t number; // of the waits that were known
+    size_t limit, count;
+    uint64_t ids[SWEEP_MAX];
+    int64_t scores_us[SWEEP_MAX]; // -1 = it is in no queue
+    bool has_scores;
+    store_done_fn *reply;
+    void *owner;
+};
+
+static void end_wake (struct waking *self, enum store_result result)
+{
+    self->reply (self->owner, result, "");
+    free (self);
+}
+
+static void on_woken (void *owner, enum store_result result, const char *error)
+{
+    (void)error;
+    end_wake (owner, result);
+}
+
+// There may be more.
+static void on_woken_some (void *owner, enum store_result result, const char *error)
+{
+    (void)error;
+    end_wake (owner, result == STORE_DONE ? STORE_HELD : result);
+}
+
+static void on_wake_scores (void *owner, const redisReply *reply)
+{
+    struct waking *self = owner;
+    self->has_scores = reply_is_array (reply, self->count);
+    for (size_t i = 0; self->has_scores && i < self->count; i++)
+        self->scores_us[i] = reply_score_us (reply->element[i]);
+}
+
+// Of another type: nothing has a class.
+static void on_wake_classes (void *owner, const redisReply *reply)
+{
+    struct waking *self = owner;
+    struct store *store = self->store;
+    bool has_classes = reply_is_array (reply, self->count);
+    if (!reply || !self->has_scores || !store_serves (store)) {
+        end_wake (self, STORE_LOST);
+        return;
+    }
+    for (size_t i = 0; i < self->count; i++) {
+        const struct core_member member = {.target = span_text (self->target),
+                                           .id = self->ids[i],
+                                           .score_us = self->scores_us[i],
+                                           .class = has_classes ? reply_text (reply->element[i])
+                                                                : (struct span){0}};
+        core_wake (store->core, &member, store_now_us (store));
+    }
+    store_wait (store, WAITER_SURE, self->count == self->limit ? on_woken_some : on_woken, self);
+}
+
+static void on_waiting (void *owner, const redisReply *reply)
+{
+    struct waking *self = owner;
+    if (!reply_is_array (reply, 0)) {
+        store_cure (self->store, self->key, reply);
+        end_wake (self, reply ? STORE_ERROR : STORE_LOST);
+        return;
+    }
+    if (!reply->elements) {
+        core_none_waiting (self->store->core, span_text (self->target), self->number);
+        end_wake (self, STORE_DONE);
+        return;
+    }
+    struct span words[SWEEP_MAX + 2] = {TEXT ("ZMSCORE"), TEXT (KEY_TIME_SET)};
+    for (size_t i = 0; i < reply->elements && self->count < self->limit; i++) {
+        struct span target, member = reply_text (reply->element[i]);
+        if (message_key_parse (member, &target, &self->ids[self->count]) &&
+            span_is (target, self->target))
+            words[2 + self->count++] = member;
+        else
+            store_write (self->store, WORDS (TEXT ("ZREM"), TEXT (self->key), member));
+    }
+    if (!self->count) {
+        end_wake (self, STORE_DONE);
+        return;
+    }
+    store_ask (self->store, LINK_ONCE, words, 2 + self->count, on_wake_scores, self);
+    words[0] = TEXT ("HMGET");
+    words[1] = TEXT (KEY_CLASS);
+    store_ask (self->store, LINK_ONCE, words, 2 + self->count, on_wake_classes, self);
+}
+
+void store_wake (struct store *self, const char *station, int64_t limit, store_done_fn *reply,
+                 void *owner)
+{
+    char most[24];
+    uint64_t number;
+    if (!store_serves (self) || !core_has_waiting (self->core, span_text (station), &number)) {
+        store_answer (self, store_serves (self) ? STORE_DONE : STORE_LOST, "", reply, owner);
+        return;
+    }
+    struct waking *waking = memory_new (sizeof *waking);
+    *waking = (struct waking){.store = self,
+                              .number = number,
+                              .limit = limit < SWEEP_MAX ? (size_t)limit : SWEEP_MAX,
+                              .reply = reply,
+                              .owner = owner};
+    snprintf (waking->target, sizeof waking->target, "%s", station);
+    snprintf (waking->key, sizeof waking->key, "plan:wait:%s", station);
+    snprintf (most, sizeof most, "%zu", waking->limit - 1);
+    store_ask (self, LINK_ONCE,
+               WORDS (TEXT ("ZRANGE"), TEXT (waking->key), TEXT ("0"), TEXT (most)), on_waiting,
+               waking);
+}
